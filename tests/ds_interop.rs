@@ -94,7 +94,7 @@ fn dataset(told: &Path, python: &Path, counts: &mut Counts) -> Outcome<()> {
     if behind.is_empty() {
         let copy = python.with_extension("copy.ds");
         let mut builder = Builder::new();
-        builder.attributes_of(&reader);
+        builder.copy_attributes(&reader);
         for variable in reader.variables() {
             builder.field(variable.name(), Field::copy(&variable));
         }
@@ -118,7 +118,7 @@ fn dataset(told: &Path, python: &Path, counts: &mut Counts) -> Outcome<()> {
 fn stream(described: &Described, from: &Path, to: &Path) -> dsfmt::Result<()> {
     let reader = Reader::open(from)?;
     let mut builder = Builder::new();
-    builder.attributes_of(&reader);
+    builder.copy_attributes(&reader);
     for told in &described.variables {
         let variable = reader.variable(&told.name)?;
         let field = match (variable.data_type(), variable.shape()) {

@@ -31,9 +31,9 @@ pub fn ds_header(data: &[u8]) {
     };
     json(Json::parse(line).unwrap());
     let other = other.unwrap();
-    assert_eq!((reader.body(), reader.len()), (other.body(), other.len()));
+    assert_eq!((reader.body_offset(), reader.len()), (other.body_offset(), other.len()));
     let mut copy = Builder::new();
-    copy.attributes_of(&reader);
+    copy.copy_attributes(&reader);
     for (x, same) in reader.variables().zip(other.variables()) {
         assert_eq!(reader.variable(x.name()).unwrap().offset(), x.offset());
         assert_eq!(text(x.problem()), text(same.problem()));

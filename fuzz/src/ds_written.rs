@@ -128,8 +128,8 @@ pub fn ds_write_read(data: &[u8]) {
         assert_eq!(value.as_text(), last(&attributes, &name));
     }
     let (mut copy, mut anew) = (Builder::new(), Builder::new());
-    copy.attributes_of(&reader);
-    anew.attributes_of(&reader);
+    copy.copy_attributes(&reader);
+    anew.copy_attributes(&reader);
     for made in made.iter().rev() {
         let x = reader.variable(&made.name).unwrap();
         assert!(x.problem().is_none());
@@ -144,9 +144,9 @@ pub fn ds_write_read(data: &[u8]) {
             if let Some(names) = &made.dimensions {
                 assert_eq!(x.dimensions(), names);
             }
-            anew.field(&made.name, Field::new(array).like(&x));
+            anew.field(&made.name, Field::new(array).with_metadata_of(&x));
         } else {
-            anew.field(&made.name, Field::empty().like(&x));
+            anew.field(&made.name, Field::empty().with_metadata_of(&x));
         }
         copy.field(&made.name, Field::copy(&x));
     }

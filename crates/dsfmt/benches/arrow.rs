@@ -1,13 +1,13 @@
-//! How fast tables become record batches, and these become files, by one thread unless feature `parallel` is on.
+//! Measures conversion from tables to record batches and back, on one thread unless feature `parallel` is on.
 //!
 //! ```text
 //! cargo bench -p dsfmt --features arrow --bench arrow -- [--folder DIR] [--repeat N] [--elements N]
 //! ```
 //!
-//! Files are written to `--folder` (a memory file system, so that the disk is not what is measured) and removed. Each line is the best of the
-//! repetitions; every batch is looked at by its first and last value only, so that what is shared with the file is not read.
+//! Files are written to `--folder` (in memory, to exclude the disk) and removed. Each line is the best repetition; only the first and last
+//! value of each batch are read, so that shared buffers stay untouched.
 
-// Measurements may panic: whoever runs them reads the message.
+// Benchmarks may panic: their user reads the message.
 #![expect(
     clippy::unwrap_used,
     clippy::cast_precision_loss,
@@ -28,7 +28,7 @@ use dsfmt::arrow::{ArrowWriter, WriterOptions};
 use dsfmt::container::DsContainer;
 use dsfmt::{Array, Builder, Endian, Field, Mask, OutputOptions, Overwrite, Reader, Values};
 
-/// The best of some repetitions, in seconds.
+/// The best repetition, in seconds.
 fn best<T>(repeat: usize, mut run: impl FnMut() -> T) -> f64 {
     let once = |run: &mut dyn FnMut() -> T| {
         let start = Instant::now();
@@ -44,7 +44,7 @@ fn line(what: &str, seconds: f64, bytes: usize) {
     println!("{what:<44} {:>10.3} ms {:>9.2} GB/s", seconds * 1e3, bytes as f64 / seconds / 1e9);
 }
 
-/// A file of one variable whose body begins so many bytes behind a multiple of 64.
+/// A file with one variable whose body starts at this offset modulo 64.
 fn write(folder: &Path, name: &str, field: Field<'_>, behind: usize) -> PathBuf {
     let mut builder = Builder::new();
     builder.field("x", field);
@@ -53,7 +53,7 @@ fn write(folder: &Path, name: &str, field: Field<'_>, behind: usize) -> PathBuf 
     let header = file.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(1).unwrap().0;
     let blanks = (header + 1).next_multiple_of(64) + behind - header - 1;
     let path = folder.join(name);
-    // Blanks behind the header change nothing but where the body begins.
+    // Trailing spaces in the header only move the body.
     std::fs::write(&path, [&file[..header], &vec![b' '; blanks], &file[header..]].concat()).unwrap();
     path
 }

@@ -1,13 +1,13 @@
-//! How fast values are read, by one thread unless feature `parallel` is on.
+//! Measures reading of values, on one thread unless feature `parallel` is on.
 //!
 //! ```text
 //! cargo bench -p dsfmt --bench read -- [--folder DIR] [--repeat N] [--elements N]
 //! ```
 //!
-//! Files are written to `--folder` (a memory file system, so that the disk is not what is measured) and removed. Each line is the best of the
-//! repetitions; `copy` is the same bytes copied by the standard library, into new memory and into memory that was used before.
+//! Files are written to `--folder` (in memory, to exclude the disk) and removed. Each line is the best repetition; `copy` is the same bytes
+//! copied by the standard library into new memory and into reused memory.
 
-// Measurements may panic: whoever runs them reads the message.
+// Benchmarks may panic: their user reads the message.
 #![expect(clippy::unwrap_used, clippy::cast_precision_loss, reason = "a benchmark that fails is to stop")]
 
 use std::hint::black_box;
@@ -17,7 +17,7 @@ use std::time::Instant;
 use container_core::HugePageVec;
 use dsfmt::{Array, Builder, Endian, Field, Mask, OutputOptions, Overwrite, Reader, Select, Selection, Values};
 
-/// The best of some repetitions, in seconds.
+/// The best repetition, in seconds.
 fn best<T>(repeat: usize, mut run: impl FnMut() -> T) -> f64 {
     let once = |run: &mut dyn FnMut() -> T| {
         let start = Instant::now();
@@ -126,7 +126,7 @@ fn main() {
     line("1000 int64: open and read", each / 1000.0, 8000);
 }
 
-/// A file as the command opens it.
+/// Opens a file as the command does.
 fn mapped(path: impl AsRef<std::path::Path>) -> Reader {
     Reader::open_with(path, container_core::OpenOptions::default().with_access(container_core::testkit::mapped()))
         .unwrap()

@@ -1,15 +1,14 @@
-//! How fast ds files are read and written. `cargo xtask bench ds` makes the files, runs this beside Python and prints the table.
+//! Measures reading and writing of ds files. `cargo xtask bench ds` creates the files, runs this next to Python, and prints the table.
 //!
 //! ```text
 //! cargo bench -p dsfmt --features parallel --bench speed -- make DIRECTORY --rows N
 //! cargo bench -p dsfmt --features parallel --bench speed -- run DIRECTORY [--only WORK] [--repeat N]
 //! ```
 //!
-//! `make` writes files of N rows of 10,000 numbers and less. `run` does each work of the list in `works` so often, one after another, and
-//! prints a line of JSON for each time: the seconds, and a result that whoever else does the same work has to have, too. Without arguments
-//! everything is done once with small files.
+//! `make` writes files of N rows of up to 10,000 numbers. `run` repeats each item of `works`, and prints a JSON line per run: the seconds, and
+//! a result that other implementations must match. Without arguments everything runs once on small files.
 
-// Measurements may panic: whoever runs them reads the message.
+// Benchmarks may panic: their user reads the message.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark that fails is to stop")]
 #![expect(clippy::cast_precision_loss, reason = "the numbers are small")]
 
@@ -21,16 +20,16 @@ use container_core::{OutputOptions, SyncPolicy};
 use dsfmt::{Array, Builder, Endian, Field, Mask, Reader, Select, Selection};
 use serde_json::{Value, json};
 
-/// Numbers of a row.
+/// Numbers per row.
 const WIDE: u64 = 10_000;
 
-/// Small files are opened so often for one measurement.
+/// Opens of small files per measurement.
 const OPENED: usize = 500;
 
-/// And written so often.
+/// Writes per measurement.
 const WRITTEN: usize = 200;
 
-/// What is measured: sets up, and does the work as often as asked, each time calling the clock.
+/// A measured task: sets up, then repeats the work, timing each run.
 type Work = fn(&Clock<'_>);
 
 fn works() -> [(&'static str, Work); 17] {
@@ -55,7 +54,7 @@ fn works() -> [(&'static str, Work); 17] {
     ]
 }
 
-/// Takes the time of one work.
+/// Times one task.
 struct Clock<'a> {
     directory: &'a Path,
     work: &'static str,
@@ -71,7 +70,7 @@ impl Clock<'_> {
         mapped(self.path(name))
     }
 
-    /// Does something as often as asked and prints how long it took and what came out, which is made of what was done afterwards.
+    /// Repeats the work, and prints the time and the result of `check`.
     fn time<T, R: Into<Value>>(&self, mut once: impl FnMut() -> T, result: impl Fn(&T) -> R) {
         for _ in 0..self.repeat {
             let begin = Instant::now();
@@ -120,7 +119,7 @@ fn make(directory: &Path, rows: u64) {
     one("x", Array::new([some.len() as u64], some).unwrap(), other, &path("swapped.ds"));
     let bools: Vec<bool> = (0..rows * WIDE).map(|at| at % 3 == 0).collect();
     one("x", Array::new([rows * WIDE], bools).unwrap(), native, &path("bools.ds"));
-    // Half of them are missing, in no order.
+    // Half of them are missing, without a pattern.
     let some = &all[..all.len() / 4];
     let mut state = 1u64;
     let missing = some.iter().map(|_| {
@@ -148,7 +147,7 @@ fn read_thousand(clock: &Clock<'_>) {
     clock.time(once, |sum| *sum);
 }
 
-/// Writes files one over the other; what they come to is their length.
+/// Overwrites a file; the result is its length.
 fn write_small(clock: &Clock<'_>, array: &Array<'_>) {
     let path = clock.path("ours-small.ds");
     let once = || (0..WRITTEN).for_each(|_| one("x", array.clone(), Endian::NATIVE, &path));
@@ -164,7 +163,7 @@ fn write_thousand(clock: &Clock<'_>) {
     write_small(clock, &Array::new([1000], (0..1000i64).collect::<Vec<_>>()).unwrap());
 }
 
-/// What the system takes for it alone: a new file beside the old one, its bytes in one call, the old one's name.
+/// The system's cost alone: creates a file, writes the bytes in one call, and renames it.
 fn write_bare(clock: &Clock<'_>) {
     let bytes = std::fs::read(clock.path("tiny.ds")).unwrap();
     let (path, beside) = (clock.path("ours-small.ds"), clock.path("ours-beside.ds"));
@@ -179,7 +178,7 @@ fn write_bare(clock: &Clock<'_>) {
     std::fs::remove_file(path).unwrap();
 }
 
-/// From nothing to a number in the middle of a large file.
+/// Opens a large file and reads a number in its middle.
 fn first_value(clock: &Clock<'_>) {
     let once = || {
         let reader = clock.open("big.ds");
@@ -189,7 +188,7 @@ fn first_value(clock: &Clock<'_>) {
     clock.time(once, |value| *value);
 }
 
-/// The mapped file's numbers from one end to the other, with nothing of ours in the way.
+/// Scans the mapped file's numbers without our code.
 fn plain_pass(clock: &Clock<'_>) {
     let source = container_core::Source::open_with(clock.path("big.ds"), container_core::testkit::mapped()).unwrap();
     let bytes = source.as_slice().unwrap();
@@ -204,7 +203,7 @@ fn plain_pass(clock: &Clock<'_>) {
         }
         sums.iter().sum::<f64>() + rest.iter().map(|word| f64::from_ne_bytes(*word)).sum::<f64>()
     };
-    black_box(pass()); // its pages are there
+    black_box(pass()); // pages are mapped
     clock.time(pass, |sum| *sum);
 }
 
@@ -222,7 +221,7 @@ fn view_pass(clock: &Clock<'_>) {
     clock.time(pass, |sum| *sum);
 }
 
-/// Opens the file for one row of it.
+/// Opens the file for a single row.
 fn one_row(clock: &Clock<'_>) {
     let once = || {
         let reader = clock.open("big.ds");
@@ -252,7 +251,7 @@ fn write(clock: &Clock<'_>) {
     }
 }
 
-/// The same bytes with one call of the system after the other.
+/// The same bytes with one system call each.
 fn write_bytes(clock: &Clock<'_>) {
     let bytes = std::fs::read(clock.path("big.ds")).unwrap();
     let path = clock.path("ours-bytes");
@@ -263,12 +262,12 @@ fn write_bytes(clock: &Clock<'_>) {
     }
 }
 
-/// A copy of as many bytes as the swapped numbers have, into new memory as theirs.
+/// Copies as many bytes as the swapped numbers have into new memory.
 fn copy(clock: &Clock<'_>) {
     let reader = clock.open("swapped.ds");
     let source = reader.source().as_slice().unwrap();
     let body = &source[source.len() - usize::try_from(reader.variable("x").unwrap().stored_bytes()).unwrap()..];
-    black_box(body.iter().step_by(4096).fold(0u8, |all, byte| all ^ byte)); // its pages are there
+    black_box(body.iter().step_by(4096).fold(0u8, |all, byte| all ^ byte)); // pages are mapped
     clock.time(|| body.to_vec(), |copy| copy.len());
 }
 
@@ -284,7 +283,7 @@ fn unpack(clock: &Clock<'_>) {
     clock.time(|| reader.variable("x").unwrap().bools().unwrap(), |all| all.iter().filter(|one| **one).count());
 }
 
-/// The same into memory that was used before.
+/// The same into reused memory.
 fn unpack_again(clock: &Clock<'_>) {
     let reader = clock.open("bools.ds");
     let variable = reader.variable("x").unwrap();
@@ -302,7 +301,7 @@ fn expand(clock: &Clock<'_>) {
 }
 
 fn main() {
-    // Cargo adds this word.
+    // Cargo adds this argument.
     let mut words = std::env::args().skip(1).filter(|word| word != "--bench");
     let Some(command) = words.next() else { return demonstrate() };
     let directory = PathBuf::from(words.next().unwrap_or_else(|| usage("DIRECTORY is missing")));
@@ -337,14 +336,14 @@ fn run(directory: &Path, repeat: usize, only: Option<&str>) {
     }
 }
 
-/// Each work once, so that a plain `cargo bench` runs this too.
+/// Runs each task once, so that a plain `cargo bench` covers them.
 fn demonstrate() {
     let folder = tempfile::tempdir().unwrap();
     make(folder.path(), 20);
     run(folder.path(), 1, None);
 }
 
-/// A file as the command opens it.
+/// Opens a file as the command does.
 fn mapped(path: impl AsRef<std::path::Path>) -> Reader {
     Reader::open_with(path, container_core::OpenOptions::default().with_access(container_core::testkit::mapped()))
         .unwrap()

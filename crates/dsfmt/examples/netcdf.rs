@@ -1,5 +1,5 @@
-//! Converts between NetCDF and ds: `netcdf IN.nc OUT.ds [scaled]`, `netcdf IN.ds OUT.nc [1|2|5|4]`; shows one row of bytes:
-//! `netcdf IN.nc VARIABLE ROW`.
+//! Converts between NetCDF and ds: `netcdf IN.nc OUT.ds [scaled]`, `netcdf IN.ds OUT.nc [1|2|5|4]`.
+//! Prints a row of bytes: `netcdf IN.nc VARIABLE ROW`.
 
 use dsfmt::netcdf::{Converted, Kind, ReadOptions, Reader, WriteOptions, from_ds, to_ds};
 

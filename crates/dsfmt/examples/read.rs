@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let variable = reader.variable(&name)?;
     let first = variable.dimensions().first().ok_or("it has no dimension")?;
-    let last = variable.select(&Selection::new().with(first, Select::Index(-1)))?; // reads its own bytes, and no others
+    let last = variable.select(&Selection::new().with(first, Select::Index(-1)))?; // reads only its bytes
     println!("{last:?}");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Writes a week of temperatures with a day that is missing: `cargo run --example write -- FILE`.
+//! Writes a week of temperatures with a missing day: `cargo run --example write -- FILE`.
 
 use dsfmt::{Array, Builder, Field, Mask, OutputOptions};
 
@@ -12,6 +12,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     builder.field("day", Field::new(days).with_dimensions(["day"]).with_attribute("units", "days since 2026-01-01"));
     let temperature = Field::new(values.with_mask(missing)?).with_dimensions(["day"]);
     builder.field("temperature", temperature.with_attribute("units", "celsius"));
-    builder.write(file, OutputOptions::default())?; // whole under its name, or not at all
+    builder.write(file, OutputOptions::default())?; // atomic
     Ok(())
 }

@@ -1,33 +1,33 @@
-//! ds, the n-dimensional array format of the Python package `ds-format` (`.ds`): read where it lies, selected by the byte runs that are wanted,
-//! written byte for byte as Python does.
+//! Reads and writes ds, the n-dimensional array format of the Python package `ds-format` (`.ds`): zero-copy reads, hyperslab selection that reads
+//! only the bytes it needs, and output identical to Python's.
 //!
-//! # How a file is laid out
+//! # File layout
 //!
-//! | bytes | what they MUST be |
+//! | bytes | content |
 //! |---|---|
 //! | `ds-1.0` and a line feed | the version |
-//! | one line | a JSON object in Python's dialect (see [`Json`]): a member for each variable, and `"."` for the attributes of the dataset |
-//! | the rest | the body: for each variable its mask, if it has one, and its elements that are not missing |
+//! | one line | a JSON object in Python's dialect (see [`Json`]): one member per variable, and `"."` for the attributes of the dataset |
+//! | the rest | the body: for each variable its mask, if any, and its elements that are not missing |
 //!
-//! A variable's member says its dimensions, sizes, type, byte order and place in the body beside its attributes. Numbers lie in C order (the
-//! last index runs fastest), in either byte order; truth values and masks as bits, the most significant first; strings as their lengths and
-//! then their bytes.
+//! A variable's member has its dimensions, sizes, type, byte order, offset and length in the body, and its attributes. Numbers are stored in C
+//! order (the last index varies fastest), in either byte order; booleans and masks as bits, most significant first; strings as all lengths
+//! followed by all bytes.
 //!
-//! # A first program
+//! # Reading
 //!
 //! ```
 //! # fn main() -> dsfmt::Result<()> {
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/numbers-little.ds");
 //! use dsfmt::Reader;
 //!
-//! let reader = Reader::open(path)?; // the header, and nothing else
+//! let reader = Reader::open(path)?; // reads only the header
 //! for variable in reader.variables() {
 //!     println!("{} {:?} {:?}", variable.name(), variable.dimensions(), variable.data_type());
 //!     for (name, value) in variable.attributes() {
 //!         println!("  {name} = {}", value.as_text());
 //!     }
 //!     if variable.shape().is_some() {
-//!         let array = variable.read()?; // borrowed where the file is mapped or in memory
+//!         let array = variable.read()?; // borrowed if the file is mapped or in memory
 //!         println!("  {} elements, {} missing", array.len(), array.missing());
 //!     }
 //! }
@@ -35,7 +35,7 @@
 //! # }
 //! ```
 //!
-//! # A first file
+//! # Writing
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -49,7 +49,7 @@
 //! builder.attribute("title", "One week");
 //! builder.field("day", Field::new(Array::new([7], (1..=7i64).collect::<Vec<_>>())?).with_dimensions(["day"]));
 //! builder.field("temperature", Field::new(temperature).with_dimensions(["day"]).with_attribute("units", "celsius"));
-//! builder.write(&path, OutputOptions::default())?; // whole, or not at all
+//! builder.write(&path, OutputOptions::default())?; // atomic
 //!
 //! let reader = Reader::open(&path)?;
 //! let weekend = Selection::new().with("day", Select::range(5, 7));
@@ -61,34 +61,34 @@
 //!
 //! # Where to start
 //!
-//! | you want | take | cost |
+//! | task | item | cost |
 //! |---|---|---|
-//! | all of a variable | [`Variable::read`], in your type [`Variable::values`], [`Variable::filled`] | nothing, or one pass |
-//! | numbers where they lie, at any address and in any byte order | [`Variable::view`] | what you look at |
-//! | rows, one slab after the other | [`Variable::read_rows`] | their bytes |
-//! | some of it along any dimension: index, list, range, nearest value, range of values | [`Variable::select`], [`Selection`] | its byte runs; for masked variables and strings once a pass over mask or lengths |
+//! | read a whole variable | [`Variable::read`], as a given type [`Variable::values`], [`Variable::filled`] | none, or one pass |
+//! | view numbers zero-copy, at any alignment and in any byte order | [`Variable::view`] | the elements accessed |
+//! | read row by row | [`Variable::read_rows`] | bytes of the rows |
+//! | select along any dimension: index, list, range, nearest value, range of values | [`Variable::select`], [`Selection`] | bytes selected; once per masked variable or strings a pass over mask or lengths |
 //! | count, mean, median, percentiles | [`Variable::stats`] | one pass, and one for the median |
-//! | a file from arrays; one larger than memory | [`Builder::write`]; [`Builder::begin`] | the bytes |
-//! | files joined along a dimension; names and attributes changed | [`merge`](merge()); [`Edit`] | the bytes |
-//! | times of the CF conventions as dates | [`time`] | |
-//! | record batches, and files from them | `arrow` (feature) | nothing, or one pass; the bytes, twice |
-//! | NetCDF in and out | `netcdf` (feature) | |
+//! | write arrays; more than fits in memory | [`Builder::write`]; [`Builder::begin`] | bytes written |
+//! | merge files along a dimension; change names and attributes | [`merge`](merge()); [`Edit`] | bytes written |
+//! | convert CF times to dates | [`time`] | |
+//! | read and write Arrow record batches | `arrow` (feature) | none, or one pass; writing: the bytes, twice |
+//! | read and write NetCDF | `netcdf` (feature) | |
 //!
-//! # Where Python differs
+//! # Differences from Python
 //!
-//! Python's reader fails on truth values whose number is no multiple of 8, takes a variable of zero elements for one without values, and does
-//! not look at the lengths in the header. Its writer states masked texts too long by two bytes for each missing one and misplaces what
-//! follows: of such a file the texts are read here, and `verify` names what cannot be. What is written here has the right lengths.
+//! Python's reader fails on booleans whose count is not a multiple of 8, reads a variable of zero elements as one without values, and ignores the
+//! lengths in the header. Its writer declares masked strings two bytes too long per missing element, which displaces the variables after them:
+//! such strings are read here, and `verify` reports what cannot be read. Files written here have correct lengths.
 //!
 //! # Features
 //!
-//! | feature | what |
+//! | feature | adds |
 //! |---|---|
-//! | `nom` | `time::nom`: units and dates as parsers of nom 8 |
-//! | `arrow` | tables as Arrow record batches, on the file's own memory where that goes; files from batches |
-//! | `netcdf` | NetCDF read and written: classic, 64-bit offset, CDF-5, NetCDF-4 (which pure-Rust crates for HDF5 read) |
+//! | `nom` | `time::nom`: nom 8 parsers for units and dates |
+//! | `arrow` | tables as Arrow record batches, zero-copy if possible; files from batches |
+//! | `netcdf` | reads and writes NetCDF: classic, 64-bit offset, CDF-5, NetCDF-4 (read with pure-Rust HDF5 crates) |
 //! | `ndarray` | arrays and views of the crate `ndarray` |
-//! | `parallel` | large variables are read, and their statistics taken, by all cores |
+//! | `parallel` | reads large variables and computes statistics on all cores |
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
@@ -141,9 +141,9 @@ pub use stats::{Number, Stats};
 pub use types::{DataType, Element, Endian};
 pub use write::{Builder, Field, Writer, Written};
 
-/// What the format is called in errors and in `wharf`.
+/// The format's name in errors and in the registry.
 pub const FORMAT_NAME: &str = "ds";
 
-/// Attributes that give values their meaning. Variables that differ in one of them cannot be joined value by value.
+/// Attributes that define the meaning of values. Variables that differ in one of them cannot be merged.
 pub const MEANING_ATTRIBUTES: [&str; 7] =
     ["units", "calendar", "scale_factor", "add_offset", "flag_values", "flag_meanings", "SlotNames"];

@@ -1,10 +1,10 @@
-//! Types of elements, and the order of their bytes.
+//! Element types and byte order.
 
 use std::fmt;
 
 use bytemuck::Pod;
 
-/// What the elements of a variable are, in the format's words.
+/// The element type of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DataType {
     /// IEEE 754, 32 bits.
@@ -27,16 +27,16 @@ pub enum DataType {
     Uint32,
     /// 64 bits.
     Uint64,
-    /// True or false, one bit each in the file.
+    /// Boolean, one bit each in the file.
     Bool,
-    /// Bytes of any length.
+    /// Byte string of any length.
     Str,
-    /// UTF-8 text of any length.
+    /// UTF-8 string of any length.
     Unicode,
 }
 
 impl DataType {
-    /// All of them, in the order of the format's description.
+    /// All types, in the order of the format's description.
     pub const ALL: [Self; 13] = [
         Self::Float32,
         Self::Float64,
@@ -53,7 +53,7 @@ impl DataType {
         Self::Unicode,
     ];
 
-    /// Its name in a header.
+    /// The name in a header.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -73,13 +73,13 @@ impl DataType {
         }
     }
 
-    /// The type of this name.
+    /// Parses a name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|found| found.name() == name)
+        Self::ALL.into_iter().find(|data_type| data_type.name() == name)
     }
 
-    /// Bytes of one element, where all have as many: of the numbers.
+    /// Bytes per element; `None` for types without a fixed width: `bool`, `str` and `unicode`.
     #[must_use]
     pub const fn width(self) -> Option<usize> {
         match self {
@@ -104,20 +104,20 @@ impl fmt::Display for DataType {
     }
 }
 
-/// The order of a number's bytes.
+/// Byte order of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Endian {
-    /// The most significant byte first: `b` in a header, and what is meant where it says nothing.
+    /// Most significant byte first: `b` in a header, and the default.
     Big,
-    /// The least significant byte first: `l` in a header.
+    /// Least significant byte first: `l` in a header.
     Little,
 }
 
 impl Endian {
-    /// This machine's.
+    /// Native byte order.
     pub const NATIVE: Self = if cfg!(target_endian = "big") { Self::Big } else { Self::Little };
 
-    /// Its letter in a header.
+    /// The letter in a header.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -127,12 +127,12 @@ impl Endian {
     }
 }
 
-/// A number that a variable may hold: `f32`, `f64`, and integers of 8 to 64 bits, with sign and without.
+/// A numeric element type: `f32`, `f64`, and signed and unsigned integers of 8 to 64 bits.
 pub trait Element: Pod + Default + PartialEq + PartialOrd + fmt::Debug + Send + Sync + private::Sealed {
-    /// What it is called in a header.
+    /// The corresponding element type.
     const TYPE: DataType;
 
-    /// The same with its bytes in the opposite order.
+    /// Reverses the byte order.
     #[must_use]
     fn swapped(self) -> Self;
 }
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_lead_back() {
+    fn names_round_trip() {
         for data_type in DataType::ALL {
             assert_eq!(DataType::from_name(data_type.name()), Some(data_type));
             assert_eq!(data_type.width().is_none(), data_type.is_text() || data_type == DataType::Bool);

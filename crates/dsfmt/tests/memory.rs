@@ -1,6 +1,6 @@
-//! What a file can make a reader allocate: an allocator that counts stands under all of it.
+//! Bounds the memory that a file can make a reader allocate, with a counting allocator.
 //!
-//! A program of its own: its allocator counts for the whole process.
+//! A program of its own, because the allocator counts for the whole process.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "test code fails by panicking")]
 #![allow(dead_code, unreachable_pub, reason = "shared with other tests")]
 
@@ -12,7 +12,7 @@ use counting::{KIB, MIB, bounded};
 use dsfmt::container::DsContainer;
 use dsfmt::{Builder, Field, Reader, Select, Selection};
 
-/// Bytes that are in no memory: each is read where it is asked for.
+/// A source that computes its bytes on demand.
 struct Medium(Vec<u8>);
 
 impl ReadAt for Medium {
@@ -37,7 +37,7 @@ fn open(source: Source) -> Reader {
     Reader::from_source(source, OpenOptions::default()).unwrap()
 }
 
-/// One test, so that no other thread allocates meanwhile.
+/// A single test, so that no other thread allocates meanwhile.
 #[test]
 fn nothing_is_allocated_that_was_only_declared() {
     headers();
@@ -49,7 +49,7 @@ fn nothing_is_allocated_that_was_only_declared() {
 
 fn headers() {
     let header = format!("{{{}}}", (0..200_000).map(|n| format!("\"{n}\":{{}}")).collect::<Vec<_>>().join(","));
-    // The shortest variables, all of them wrong: each with a name, a place in the table of names, and what is wrong.
+    // The shortest invalid variables: each needs a name, an index entry and a problem.
     for source in both(&header, b"") {
         let reader = bounded("variables", 60 * header.len(), || open(source));
         assert!(reader.variables().all(|variable| variable.problem().is_some()));
@@ -70,7 +70,7 @@ fn headers() {
             bounded(what, factor * header.len(), || open(source));
         }
     }
-    // As many dimensions as there may be, without names, of variables with names of their own of any length.
+    // The maximum number of unnamed dimensions, of variables with long names.
     for len in [1, 10, 100, 1000, 10_000] {
         let ones = vec!["1"; 128].join(",");
         let name = "n".repeat(len);
@@ -97,7 +97,7 @@ fn headers() {
 }
 
 fn declared() {
-    // Sizes, lengths and masks that are not there.
+    // Sizes, lengths and masks without data.
     let body = vec![0xff; MIB];
     for member in [
         r#"".size":[1000000000000],".type":"int8""#,
@@ -107,7 +107,7 @@ fn declared() {
         r#"".size":[100000000000],".type":"unicode",".len":1048576"#,
         r#"".size":[100000000000],".type":"unicode",".missing":true,".len":12500000000"#,
         r#"".size":[8388608],".type":"int8",".missing":true,".len":1048575"#,
-        // Eight missing elements for each byte, but one byte too many.
+        // Eight missing elements per byte, with one byte too many.
         r#"".size":[8388600],".type":"int8",".missing":true,".len":1048576"#,
         r#"".size":[8388600],".type":"bool",".missing":true,".len":1048576"#,
         // Lengths of 2^64 - 1.
@@ -135,7 +135,7 @@ fn declared() {
 }
 
 fn missing() {
-    // A bit of the file for an element of 8 bytes that is missing: 64 times the file, as long as that is within the limits.
+    // One bit per missing 8-byte element: 64 times the file size, as far as the limits allow.
     let body = vec![0xff; MIB];
     for (data_type, width) in [("float64", 8), ("int8", 1), ("bool", 1), ("unicode", 8), ("str", 8)] {
         let header =
@@ -144,11 +144,11 @@ fn missing() {
             OpenOptions::default().with_limits(Limits::default().with_block_bytes((8 * width * MIB) as u64 - 1));
         for source in both(&header, &body) {
             let reader = open(source.clone());
-            // Of large vectors whole pages of 2 MiB are asked for.
+            // Large vectors are allocated in pages of 2 MiB.
             let array = bounded(data_type, (8 * width + 5) * MIB, || reader.variable("x").unwrap().read().unwrap());
             assert_eq!((array.len(), array.missing()), (8 * MIB, 8 * MIB));
             drop(array);
-            // One element less than the limit takes.
+            // One element less than the limit.
             let reader = Reader::from_source(source, small).unwrap();
             let x = reader.variable("x").unwrap();
             if width > 1 {
@@ -171,7 +171,7 @@ fn missing() {
     }
 }
 
-/// Parts of a variable take what they are.
+/// Parts of a variable take memory in proportion.
 fn parts() {
     let body = vec![0; 16 * MIB];
     for (data_type, size, each) in
@@ -195,7 +195,7 @@ fn parts() {
 }
 
 fn tables() {
-    // One name of a megabyte, and many variables that disagree with it.
+    // A name of a megabyte, and many variables that disagree with it.
     let first = format!("\"{}\":{{\".size\":[0],\".dims\":[\"t\"]}}", "n".repeat(MIB));
     let others: String = (0..2000).map(|n| format!(",\"{n}\":{{\".size\":[0,9],\".dims\":[\"i\",\"t\"]}}")).collect();
     let more: String = (0..2000).map(|n| format!(",\"m{n}\":{{\".size\":[9,0],\".dims\":[\"t\",\"i\"]}}")).collect();
@@ -218,22 +218,22 @@ fn tables() {
     for source in both(&header, b"") {
         bounded("tables", 150 * header.len(), || DsContainer::new(open(source)).tables().len());
     }
-    // All variables have the same bytes, each its own values of them in memory.
+    // All variables share the same bytes, each with its own values in memory.
     let member = |n: usize| format!("\"{n}\":{{\".size\":[4096],\".dims\":[\"t\"]}}");
     let header = format!("{{{}}}", (0..20_000).map(member).collect::<Vec<_>>().join(","));
     let source = both(&header, &[0; 32 * KIB]).into_iter().next().unwrap();
     let container = DsContainer::new(open(source));
     bounded("rows of variables that overlap", 64 * MIB, || {
         let table = container.tables()[0];
-        // All rows of all of them are refused.
+        // Reading all rows of all variables is rejected.
         let error = table.rows(&Scan::default()).map(drop).unwrap_err().to_string();
-        assert!(error.contains("the bytes that the variables state together 655360000 exceeds the limit"), "{error}");
+        assert!(error.contains("total declared bytes of the variables 655360000 exceeds the limit"), "{error}");
         let mut scan = Scan::default();
         scan.rows = 0..4095;
         let mut rows = table.rows(&scan).unwrap();
         assert!(rows.advance().unwrap() && rows.advance().unwrap());
     });
-    // No elements, in as many lists as there are numbers.
+    // No elements, in many lists.
     let header = r#"{"x":{".size":[1,65536,65536,65536,0]}}"#;
     let source = both(header, b"").into_iter().next().unwrap();
     let container = DsContainer::new(open(source));

@@ -72,7 +72,7 @@ fn from_ds(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         // What is meant is looked up before anything is gone; a variable along two of the dimensions goes once.
         let parts: Vec<Part<'_>> = arguments.names.iter().map(|name| Part::of(name, edit)).collect();
         if let Some(unknown) = arguments.dim.iter().find(|name| !edit.has_dimension(name)) {
-            return Err(Error::usage(format!("no variable has the dimension {unknown:?}")));
+            return Err(Error::usage(format!("unknown dimension {unknown:?}")));
         }
         for part in &parts {
             if let Part::Attribute(variable, name) = part {

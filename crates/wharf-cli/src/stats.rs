@@ -88,7 +88,7 @@ fn chosen<'r>(reader: &'r Reader, names: &[String]) -> Result<Vec<Variable<'r>>>
         [] => reader.variables().filter(numbers).collect(),
         names => names.iter().map(|name| reader.variable(name)).collect::<Result<_>>()?,
     };
-    reader.check_together(chosen.iter().copied())?;
+    reader.check_declared_bytes(chosen.iter().copied())?;
     Ok(chosen)
 }
 

@@ -1,10 +1,10 @@
-//! Which elements of an array are missing.
+//! Missing-value masks.
 
 use std::borrow::Cow;
 
 use container_core::{Error, Result};
 
-/// A bit for each element in C order, the most significant of a byte first, as in the file: set where the element is missing.
+/// One bit per element in C order, most significant bit first, as in the file. A set bit marks a missing element.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mask<'a> {
     bits: Cow<'a, [u8]>,
@@ -12,22 +12,22 @@ pub struct Mask<'a> {
 }
 
 impl<'a> Mask<'a> {
-    /// The mask of `len` elements in these bytes. Bits behind the last element count as zeros.
+    /// Creates a mask of `len` elements from packed bits. Padding bits after the last element are cleared.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) when there are more or fewer bytes than `len` bits take.
+    /// [`Usage`](container_core::ErrorKind::Usage) when `bits` is not `len.div_ceil(8)` bytes long.
     pub fn from_bits(bits: impl Into<Cow<'a, [u8]>>, len: usize) -> Result<Self> {
         let mut bits = bits.into();
         if bits.len() != len.div_ceil(8) {
             return Err(Error::usage(format!(
-                "a mask of {len} elements takes {} bytes, not {}",
+                "expected {} mask bytes for {len} elements, found {}",
                 len.div_ceil(8),
                 bits.len()
             )));
         }
         let unused = 0xff_u8.checked_shr(u32::try_from(len % 8).unwrap_or(0)).unwrap_or(0);
         if !len.is_multiple_of(8) && bits.last().is_some_and(|last| last & unused != 0) {
-            // A mask that somebody padded with ones is a copy.
+            // Copies only a mask whose padding is not zero.
             if let Some(last) = bits.to_mut().last_mut() {
                 *last &= !unused;
             }
@@ -35,7 +35,7 @@ impl<'a> Mask<'a> {
         Ok(Self { bits, len })
     }
 
-    /// The mask of elements of which these are missing.
+    /// Creates a mask from one flag per element; true means missing.
     pub fn from_bools(missing: impl IntoIterator<Item = bool>) -> Mask<'static> {
         let mut missing = missing.into_iter();
         let (mut bits, mut len) = (Vec::with_capacity(missing.size_hint().0.div_ceil(8)), 0);
@@ -56,26 +56,26 @@ impl<'a> Mask<'a> {
         Mask { bits: Cow::Owned(bits), len }
     }
 
-    /// Elements, missing or not.
+    /// Number of elements, missing or not.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// True for no elements.
+    /// True when the mask covers no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Is this element missing? False past the last.
+    /// True when the element at `index` is missing; false past the end.
     #[inline]
     #[must_use]
     pub fn is_missing(&self, index: usize) -> bool {
         self.bits.get(index / 8).is_some_and(|byte| byte << (index % 8) & 0x80 != 0)
     }
 
-    /// How many are missing.
+    /// Number of missing elements.
     #[must_use]
     pub fn missing(&self) -> usize {
         let (words, rest) = self.bits.as_chunks::<8>();
@@ -84,18 +84,18 @@ impl<'a> Mask<'a> {
         rest.iter().map(|byte| byte.count_ones()).fold(words, ones)
     }
 
-    /// Each element: is it missing?
+    /// One flag per element; true means missing.
     pub fn iter(&self) -> impl Iterator<Item = bool> + '_ {
         (0..self.len).map(|index| self.is_missing(index))
     }
 
-    /// The bytes, as they stand in a file: bits behind the last element are zeros.
+    /// The packed bits as stored in a file; padding bits are zero.
     #[must_use]
     pub fn as_bits(&self) -> &[u8] {
         &self.bits
     }
 
-    /// The same in memory of its own.
+    /// Converts to owned memory.
     #[must_use]
     pub fn into_owned(self) -> Mask<'static> {
         Mask { bits: Cow::Owned(self.bits.into_owned()), len: self.len }
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_element_is_the_most_significant_bit() {
+    fn first_element_is_the_most_significant_bit() {
         for len in 0..40usize {
             let missing: Vec<bool> = (0..len).map(|n| n * n % 3 == 1).collect();
             let mask = Mask::from_bools(missing.clone());
@@ -122,6 +122,6 @@ mod tests {
         }
         assert_eq!(Mask::from_bools([false, true]).as_bits(), [0x40]);
         let error = Mask::from_bits(vec![0], 9).unwrap_err().to_string();
-        assert_eq!(error, "a mask of 9 elements takes 2 bytes, not 1");
+        assert_eq!(error, "expected 2 mask bytes for 9 elements, found 1");
     }
 }

@@ -1,4 +1,4 @@
-//! Arrays in memory: what a variable is read into and written from.
+//! In-memory arrays: what variables are read into and written from.
 
 mod mask;
 mod strings;
@@ -14,9 +14,9 @@ pub use strings::Strings;
 use crate::read::by_number;
 use crate::types::{DataType, Element};
 
-/// An n-dimensional array in C order (the last index runs fastest), with a mask where elements may be missing.
+/// An n-dimensional array in C order (the last index varies fastest), with an optional mask of missing elements.
 ///
-/// There is a value for every element, also for a missing one: what it is then does not matter, and is not written.
+/// Every element has a value. The value of a missing element is arbitrary and is not written.
 ///
 /// ```
 /// use dsfmt::{Array, Mask};
@@ -32,7 +32,7 @@ pub struct Array<'a> {
     mask: Option<Mask<'a>>,
 }
 
-/// The values of an array: one vector of the type, borrowed or owned, in this machine's byte order.
+/// The values of an array: one vector per element type, borrowed or owned, in native byte order.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values<'a> {
     /// [`DataType::Float32`].
@@ -59,11 +59,11 @@ pub enum Values<'a> {
     Bool(Cow<'a, [bool]>),
     /// [`DataType::Str`].
     Str(Strings<'a>),
-    /// [`DataType::Unicode`]: all of them UTF-8.
+    /// [`DataType::Unicode`]: each string is valid UTF-8.
     Unicode(Strings<'a>),
 }
 
-/// The same for whatever type the values have: `$values` is bound to a `Cow` of numbers, of truth values, or to strings.
+/// Dispatches on the element type: binds a `Cow` of numbers, a `Cow` of booleans, or strings.
 macro_rules! each_kind {
     ($this:expr, $numbers:ident => $of_numbers:expr, $bools:ident => $of_bools:expr, $strings:ident => $of_strings:expr) => {
         match $this {
@@ -85,7 +85,7 @@ macro_rules! each_kind {
 pub(crate) use each_kind;
 
 impl Values<'_> {
-    /// Their type.
+    /// The element type.
     #[must_use]
     pub const fn data_type(&self) -> DataType {
         match self {
@@ -105,25 +105,25 @@ impl Values<'_> {
         }
     }
 
-    /// How many there are.
+    /// Number of values.
     #[must_use]
     pub fn len(&self) -> usize {
         each_kind!(self, numbers => numbers.len(), bools => bools.len(), strings => strings.len())
     }
 
-    /// True when there are none.
+    /// True when there are no values.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Numbers of this type; `None` where they are of another.
+    /// The numbers as a slice of `T`; `None` when the element type differs.
     #[must_use]
     pub fn as_slice<T: Element>(&self) -> Option<&[T]> {
         each_kind!(self, numbers => same(numbers), _bools => None, _strings => None)
     }
 
-    /// Truth values.
+    /// The booleans; `None` for other types.
     #[must_use]
     pub fn as_bools(&self) -> Option<&[bool]> {
         match self {
@@ -132,7 +132,7 @@ impl Values<'_> {
         }
     }
 
-    /// Strings of bytes or of text.
+    /// The strings of type [`Str`](DataType::Str) or [`Unicode`](DataType::Unicode); `None` for other types.
     #[must_use]
     pub fn as_strings(&self) -> Option<&Strings<'_>> {
         match self {
@@ -141,7 +141,7 @@ impl Values<'_> {
         }
     }
 
-    /// The same as values of their own.
+    /// Converts to owned memory.
     #[must_use]
     pub fn into_owned(self) -> Values<'static> {
         match self {
@@ -162,13 +162,13 @@ impl Values<'_> {
     }
 }
 
-/// A slice as one of `T`, where it is one.
+/// Reinterprets the slice when `S` and `T` are the same type.
 fn same<S: Element, T: Element>(slice: &[S]) -> Option<&[T]> {
     if S::TYPE == T::TYPE { bytemuck::try_cast_slice(slice).ok() } else { None }
 }
 
 impl Values<'static> {
-    /// None yet, with room for so many numbers or truth values.
+    /// Empty values with capacity for `len` numbers or booleans.
     pub(crate) fn with_capacity(data_type: DataType, len: usize) -> Self {
         by_number!(data_type,
             Number => Values::from(Vec::<Number>::with_capacity(len)),
@@ -178,7 +178,7 @@ impl Values<'static> {
         )
     }
 
-    /// Appends a range of values, which have to be of the same type.
+    /// Appends `from[range]`. Both must have the same type.
     pub(crate) fn extend(&mut self, from: &Values<'_>, range: Range<usize>) {
         macro_rules! each {
             ($($name:ident)*) => {
@@ -227,14 +227,14 @@ from_numbers! {
     bool, Bool;
 }
 
-/// Texts, of type [`Unicode`](DataType::Unicode).
+/// Collects strings of type [`Unicode`](DataType::Unicode).
 impl<'t> FromIterator<&'t str> for Values<'static> {
     fn from_iter<I: IntoIterator<Item = &'t str>>(texts: I) -> Self {
         Self::Unicode(texts.into_iter().map(str::as_bytes).collect())
     }
 }
 
-/// Strings of bytes, of type [`Str`](DataType::Str).
+/// Collects byte strings of type [`Str`](DataType::Str).
 impl<'t> FromIterator<&'t [u8]> for Values<'static> {
     fn from_iter<I: IntoIterator<Item = &'t [u8]>>(strings: I) -> Self {
         Self::Str(strings.into_iter().collect())
@@ -242,17 +242,17 @@ impl<'t> FromIterator<&'t [u8]> for Values<'static> {
 }
 
 impl<'a> Array<'a> {
-    /// An array of this shape; a scalar for none.
+    /// Creates an array; an empty shape makes a scalar.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) when there are more or fewer values than the shape has elements, and when texts are not
-    /// UTF-8.
+    /// [`Usage`](container_core::ErrorKind::Usage) when the number of values differs from the shape's element count, or when a
+    /// [`Unicode`](DataType::Unicode) string is not valid UTF-8.
     pub fn new(shape: impl Into<Vec<u64>>, values: impl Into<Values<'a>>) -> Result<Self> {
         let (shape, values) = (shape.into(), values.into());
         let count =
             if shape.contains(&0) { Some(0) } else { shape.iter().try_fold(1u64, |all, n| all.checked_mul(*n)) };
         if count != Some(values.len() as u64) {
-            return Err(Error::usage(format!("there are {} values for an array of the shape {shape:?}", values.len())));
+            return Err(Error::usage(format!("shape {shape:?} does not match {} values", values.len())));
         }
         if let Values::Unicode(strings) = &values {
             strings.check_utf8()?;
@@ -260,73 +260,73 @@ impl<'a> Array<'a> {
         Ok(Self { shape, values, mask: None })
     }
 
-    /// An array whose parts are known to fit together, and whose texts are UTF-8.
-    pub(crate) fn checked(shape: Vec<u64>, values: Values<'a>, mask: Option<Mask<'a>>) -> Self {
+    /// Creates an array without checks: sizes must agree, and unicode strings must be valid UTF-8.
+    pub(crate) fn new_unchecked(shape: Vec<u64>, values: Values<'a>, mask: Option<Mask<'a>>) -> Self {
         Self { shape, values, mask }
     }
 
-    /// The same with elements that are missing.
+    /// Marks elements as missing.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) when the mask is of another number of elements.
+    /// [`Usage`](container_core::ErrorKind::Usage) when the mask has a different number of elements.
     pub fn with_mask(mut self, mask: Mask<'a>) -> Result<Self> {
         if mask.len() != self.values.len() {
-            let detail = format!("the mask has {} elements, the array {}", mask.len(), self.values.len());
+            let detail = format!("expected a mask of {} elements, found {}", self.values.len(), mask.len());
             return Err(Error::usage(detail));
         }
         self.mask = Some(mask);
         Ok(self)
     }
 
-    /// Its sizes; none for a scalar.
+    /// The sizes; empty for a scalar.
     #[must_use]
     pub fn shape(&self) -> &[u64] {
         &self.shape
     }
 
-    /// Its elements, missing ones among them.
+    /// Number of elements, including missing ones.
     #[must_use]
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// True when it has no elements.
+    /// True when there are no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// Its values in C order.
+    /// The values in C order.
     #[must_use]
     pub fn values(&self) -> &Values<'a> {
         &self.values
     }
 
-    /// Which elements are missing; `None` where none can be.
+    /// The mask; `None` when no element can be missing.
     #[must_use]
     pub fn mask(&self) -> Option<&Mask<'a>> {
         self.mask.as_ref()
     }
 
-    /// How many elements are missing.
+    /// Number of missing elements.
     #[must_use]
     pub fn missing(&self) -> usize {
         self.mask.as_ref().map_or(0, Mask::missing)
     }
 
-    /// Type of the values.
+    /// The element type.
     #[must_use]
     pub fn data_type(&self) -> DataType {
         self.values.data_type()
     }
 
-    /// Its parts.
+    /// Splits into shape, values and mask.
     #[must_use]
     pub fn into_parts(self) -> (Vec<u64>, Values<'a>, Option<Mask<'a>>) {
         (self.shape, self.values, self.mask)
     }
 
-    /// The same in memory of its own.
+    /// Converts to owned memory.
     #[must_use]
     pub fn into_owned(self) -> Array<'static> {
         Array { shape: self.shape, values: self.values.into_owned(), mask: self.mask.map(Mask::into_owned) }
@@ -338,15 +338,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn rejects_inconsistent_parts() {
         let error = Array::new([2, 3], vec![1u8; 5]).unwrap_err().to_string();
-        assert_eq!(error, "there are 5 values for an array of the shape [2, 3]");
+        assert_eq!(error, "shape [2, 3] does not match 5 values");
         assert!(Array::new([u64::MAX, 3], vec![1u8; 5]).is_err());
         assert!(Array::new([u64::MAX, 3, 0], Vec::<u8>::new()).unwrap().is_empty());
         let error = Array::new([1], vec![7i16]).unwrap().with_mask(Mask::from_bools([true, false])).unwrap_err();
-        assert_eq!(error.to_string(), "the mask has 2 elements, the array 1");
+        assert_eq!(error.to_string(), "expected a mask of 1 elements, found 2");
         let texts = Values::Unicode([&b"\xff"[..]].into_iter().collect());
-        assert_eq!(Array::new([1], texts).unwrap_err().to_string(), "text 0 is not UTF-8 at its byte 0");
+        assert_eq!(Array::new([1], texts).unwrap_err().to_string(), "string 0 is not valid UTF-8 at byte 0");
         let texts: Values<'_> = ["a", "\u{fc}"].into_iter().collect();
         let array = Array::new([], Values::from(vec![true])).unwrap();
         assert_eq!((array.len(), array.data_type(), texts.data_type()), (1, DataType::Bool, DataType::Unicode));

@@ -1,22 +1,22 @@
-//! Many strings in two vectors.
+//! Variable-length strings, concatenated.
 
 use std::borrow::Cow;
 
 use container_core::{Error, Result};
 
-/// Strings of bytes one behind the other, and where each ends.
+/// Byte strings stored back to back, with the end offset of each.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Strings<'a> {
     bytes: Cow<'a, [u8]>,
-    /// One for each string.
+    /// End offset in `bytes` of each string.
     ends: Vec<usize>,
 }
 
 impl<'a> Strings<'a> {
-    /// Strings that stand in `bytes` one behind the other, of these lengths.
+    /// Splits `bytes` into consecutive strings of the given lengths.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) when together they are not as long as `bytes`.
+    /// [`Usage`](container_core::ErrorKind::Usage) when the lengths do not add up to `bytes.len()`.
     pub fn from_lengths(bytes: impl Into<Cow<'a, [u8]>>, lengths: impl IntoIterator<Item = usize>) -> Result<Self> {
         let (bytes, mut end) = (bytes.into(), Some(0usize));
         let ends: Option<Vec<usize>> = lengths
@@ -28,28 +28,28 @@ impl<'a> Strings<'a> {
             .collect();
         match ends {
             Some(ends) if ends.last().copied().unwrap_or(0) == bytes.len() => Ok(Self { bytes, ends }),
-            _ => Err(Error::usage(format!("the strings are not as long together as their {} bytes", bytes.len()))),
+            _ => Err(Error::usage(format!("the string lengths do not add up to {} bytes", bytes.len()))),
         }
     }
 
-    /// Strings that stand in `bytes` one behind the other and end there: `ends` do not fall, and the last is the length of `bytes`.
+    /// Splits `bytes` at `ends`, which must not decrease and must end at `bytes.len()`.
     pub(crate) fn from_ends(bytes: Cow<'a, [u8]>, ends: Vec<usize>) -> Self {
         Self { bytes, ends }
     }
 
-    /// How many there are.
+    /// Number of strings.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// True when there are none.
+    /// True when there are no strings.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// One of them.
+    /// The string at `index`.
     #[inline]
     #[must_use]
     pub fn get(&self, index: usize) -> Option<&[u8]> {
@@ -58,39 +58,39 @@ impl<'a> Strings<'a> {
         self.bytes.get(start..end)
     }
 
-    /// All of them in order.
+    /// All strings in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         (0..self.len()).map(|index| self.get(index).unwrap_or_default())
     }
 
-    /// The bytes of all, one behind the other.
+    /// The concatenated bytes of all strings.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Appends one.
+    /// Appends a string.
     pub fn push(&mut self, string: &[u8]) {
         let bytes = self.bytes.to_mut();
         bytes.extend_from_slice(string);
         self.ends.push(bytes.len());
     }
 
-    /// The same in memory of their own.
+    /// Converts to owned memory.
     #[must_use]
     pub fn into_owned(self) -> Strings<'static> {
         Strings { bytes: Cow::Owned(self.bytes.into_owned()), ends: self.ends }
     }
 
-    /// Each is UTF-8 by itself.
+    /// Checks that each string is valid UTF-8 by itself.
     pub(crate) fn check_utf8(&self) -> Result<()> {
-        // All at once is quick; where it goes wrong, or could have gone right by chance, each is looked at.
+        // Fast path only for ASCII: concatenated bytes can be valid UTF-8 while a single string is not.
         if self.bytes.is_ascii() {
             return Ok(());
         }
         for (index, string) in self.iter().enumerate() {
             if let Err(error) = std::str::from_utf8(string) {
-                let detail = format!("text {index} is not UTF-8 at its byte {}", error.valid_up_to());
+                let detail = format!("string {index} is not valid UTF-8 at byte {}", error.valid_up_to());
                 return Err(Error::usage(detail));
             }
         }

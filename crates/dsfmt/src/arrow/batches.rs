@@ -1,4 +1,4 @@
-//! A walk over a table in batches.
+//! Reads a table in batches.
 
 use std::ops::Range;
 
@@ -16,12 +16,12 @@ use crate::read::Variable;
 pub(super) struct DsBatches<'a> {
     plan: Plan<'a>,
     scan: BatchScan,
-    /// Rows that are left.
+    /// Rows not read yet.
     rows: Range<u64>,
-    /// Bytes of a row, but for those of strings.
+    /// Bytes per row without those of strings.
     row_bytes: u64,
-    /// At least one column has strings.
-    texts: bool,
+    /// True when a column has strings.
+    has_strings: bool,
     pool: Pool,
 }
 
@@ -31,7 +31,7 @@ impl<'a> DsBatches<'a> {
         Ok(Self {
             rows: plan.rows.clone(),
             row_bytes: plan.row_bits().div_ceil(8),
-            texts: plan.columns.iter().any(|column| column.kind.is_text()),
+            has_strings: plan.columns.iter().any(|column| column.kind.is_text()),
             pool: Pool::new(scan.scan.threads).map_err(|error| error.in_format(FORMAT_NAME))?,
             plan,
             scan: scan.clone(),
@@ -41,10 +41,10 @@ impl<'a> DsBatches<'a> {
     /// The rows of the next batch.
     fn next_rows(&self) -> Result<Range<u64>> {
         let start = self.rows.start;
-        let fit = self.scan.rows_per_batch(usize::try_from(self.row_bytes).unwrap_or(usize::MAX)) as u64;
-        let mut rows = fit.min(self.rows.end - start);
-        if self.texts && !self.fits(start..start + rows)? {
-            // The bytes of strings are known without going through them: the most rows that fit are found by halving.
+        let max_rows = self.scan.rows_per_batch(usize::try_from(self.row_bytes).unwrap_or(usize::MAX)) as u64;
+        let mut rows = max_rows.min(self.rows.end - start);
+        if self.has_strings && !self.fits(start..start + rows)? {
+            // The index gives the bytes of any range of strings: binary search for the number of rows that fit.
             let mut too_many = rows;
             rows = 1;
             while too_many - rows > 1 {
@@ -55,13 +55,13 @@ impl<'a> DsBatches<'a> {
         Ok(start..start + rows)
     }
 
-    /// Do these rows take as many bytes as a batch may? One row always does.
+    /// True when these rows fit in a batch. A single row always does.
     fn fits(&self, rows: Range<u64>) -> Result<bool> {
         let count = rows.end - rows.start;
         let mut bytes = count.saturating_mul(self.row_bytes);
         for column in self.plan.columns.iter().filter(|column| column.kind.is_text()) {
-            let (variable, wide) = (&column.part.variable, column.part.wide);
-            bytes = bytes.saturating_add(text_bytes(variable, rows.start * wide..rows.end * wide)?);
+            let (variable, row_len) = (&column.layout.variable, column.layout.row_len);
+            bytes = bytes.saturating_add(string_bytes(variable, rows.start * row_len..rows.end * row_len)?);
         }
         Ok(count <= 1 || bytes <= self.scan.batch_bytes as u64)
     }
@@ -84,9 +84,9 @@ impl<'a> DsBatches<'a> {
     }
 }
 
-/// The bytes of the strings of a range of elements.
-fn text_bytes(variable: &Variable<'_>, elements: Range<u64>) -> Result<u64> {
-    variable.placed(|layout| {
+/// Total bytes of the strings in an element range.
+fn string_bytes(variable: &Variable<'_>, elements: Range<u64>) -> Result<u64> {
+    variable.with_layout(|layout| {
         if variable.reader.foreign.is_some() {
             let (values, _) = variable.elements(layout, elements.clone())?;
             return Ok(values.as_strings().map_or(0, |strings| strings.as_bytes().len() as u64));

@@ -1,4 +1,4 @@
-//! Arrays from ranges of a variable, on the file's own memory where that goes.
+//! Builds Arrow arrays from ranges of a variable, zero-copy if possible.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,20 +25,20 @@ use crate::time::Units;
 use crate::types::{DataType, Element};
 use crate::wire::bit_bytes;
 
-/// A number as Arrow has it.
-pub(super) trait Arrowed: Element + ArrowNativeType {
+/// A number with its Arrow type.
+pub(super) trait ArrowNumber: Element + ArrowNativeType {
     type Arrow: ArrowPrimitiveType<Native = Self>;
 }
 
-macro_rules! arrowed {
+macro_rules! arrow_numbers {
     ($($number:ty, $arrow:ty;)*) => {$(
-        impl Arrowed for $number {
+        impl ArrowNumber for $number {
             type Arrow = $arrow;
         }
     )*};
 }
 
-arrowed! {
+arrow_numbers! {
     f32, Float32Type;
     f64, Float64Type;
     i8, Int8Type;
@@ -52,54 +52,54 @@ arrowed! {
 }
 
 impl Column<'_> {
-    /// These rows, which the variable has.
+    /// The array of a row range, which must exist.
     pub(super) fn array(&self, rows: &Range<u64>) -> Result<ArrayRef> {
-        let variable = &self.part.variable;
+        let variable = &self.layout.variable;
         let count = rows.end - rows.start;
         let len = usize::try_from(count).map_err(|_| crate::read::fill::too_many(count))?;
         if matches!(self.kind, Kind::Empty) {
             return Ok(new_null_array(&element_type(self.kind, variable), len));
         }
-        let elements = rows.start * self.part.wide..rows.end * self.part.wide;
-        let found = variable.placed(|layout| self.elements(layout, elements, rows.start))?;
+        let elements = rows.start * self.layout.row_len..rows.end * self.layout.row_len;
+        let array = variable.with_layout(|layout| self.elements(layout, elements, rows.start))?;
         match self.field.data_type() {
             ArrowType::FixedSizeList(item, size) => {
-                let list = FixedSizeListArray::try_new_with_length(item.clone(), *size, found, None, len);
-                Ok(Arc::new(list.map_err(|error| variable.place(from_arrow(error)))?))
+                let list = FixedSizeListArray::try_new_with_length(item.clone(), *size, array, None, len);
+                Ok(Arc::new(list.map_err(|error| variable.in_variable(from_arrow(error)))?))
             }
-            _ => Ok(found),
+            _ => Ok(array),
         }
     }
 
     fn elements(&self, layout: &Layout, range: Range<u64>, row: u64) -> Result<ArrayRef> {
-        let variable = &self.part.variable;
+        let variable = &self.layout.variable;
         match self.kind {
             Kind::Timestamp(clock) => return self.timestamps(layout, range, row, clock),
             Kind::Julian(units) => return self.julian_dates(layout, range, row, units),
             Kind::Empty | Kind::Plain(_) | Kind::Large(_) => {}
         }
         if variable.reader.foreign.is_some() {
-            return self.brought(&self.read(layout, range)?);
+            return self.convert(&self.read(layout, range)?);
         }
         let mask = variable.mask_bits(layout, range.clone())?;
         let mask = mask.as_ref();
         let large = matches!(self.kind, Kind::Large(_));
         by_number!(layout.data_type,
             Number => self.numbers::<Number>(layout, range, mask),
-            DataType::Bool => truths(variable, layout, range, mask),
+            DataType::Bool => booleans(variable, layout, range, mask),
             DataType::Str => match large {
-                true => texts::<LargeBinaryType>(variable, layout, range, mask),
-                false => texts::<BinaryType>(variable, layout, range, mask),
+                true => strings::<LargeBinaryType>(variable, layout, range, mask),
+                false => strings::<BinaryType>(variable, layout, range, mask),
             },
             DataType::Unicode => match large {
-                true => texts::<LargeUtf8Type>(variable, layout, range, mask),
-                false => texts::<Utf8Type>(variable, layout, range, mask),
+                true => strings::<LargeUtf8Type>(variable, layout, range, mask),
+                false => strings::<Utf8Type>(variable, layout, range, mask),
             }
         )
     }
 
-    fn numbers<T: Arrowed>(&self, layout: &Layout, range: Range<u64>, mask: Option<&Mask<'_>>) -> Result<ArrayRef> {
-        let variable = &self.part.variable;
+    fn numbers<T: ArrowNumber>(&self, layout: &Layout, range: Range<u64>, mask: Option<&Mask<'_>>) -> Result<ArrayRef> {
+        let variable = &self.layout.variable;
         let width = size_of::<T>() as u64;
         let numbers: ScalarBuffer<T> = if mask.is_none() && (width == 1 || !layout.swap()) {
             let bytes = layout.data.start + range.start * width..layout.data.start + range.end * width;
@@ -110,31 +110,30 @@ impl Column<'_> {
         self.with_nulls::<T>(numbers, mask)
     }
 
-    /// Values in memory.
-    fn brought(&self, array: &Array<'_>) -> Result<ArrayRef> {
+    /// Converts values in memory.
+    fn convert(&self, array: &Array<'_>) -> Result<ArrayRef> {
         let (values, mask) = (array.values(), array.mask());
         let nulls = || mask.and_then(bits::validity);
         let large = matches!(self.kind, Kind::Large(_));
         each_kind!(values,
-            numbers => self.with_nulls(numbers.to_vec().into(), mask),
-            truths => Ok(Arc::new(BooleanArray::new(BooleanBuffer::from(truths.as_ref()), nulls()))),
-            strings => match (values.data_type(), large) {
-                (DataType::Unicode, true) => in_memory::<LargeUtf8Type>(strings, nulls()),
-                (DataType::Unicode, false) => in_memory::<Utf8Type>(strings, nulls()),
-                (_, true) => in_memory::<LargeBinaryType>(strings, nulls()),
-                (_, false) => in_memory::<BinaryType>(strings, nulls()),
-            }
-        )
+                    numbers => self.with_nulls(numbers.to_vec().into(), mask),
+        bools => Ok(Arc::new(BooleanArray::new(BooleanBuffer::from(bools.as_ref()), nulls()))),
+        strings => match (values.data_type(), large) {
+        (DataType::Unicode, true) => from_strings::<LargeUtf8Type>(strings, nulls()),
+        (DataType::Unicode, false) => from_strings::<Utf8Type>(strings, nulls()),
+        (_, true) => from_strings::<LargeBinaryType>(strings, nulls()),
+        (_, false) => from_strings::<BinaryType>(strings, nulls()),
+                    }
+                )
     }
 
-    fn with_nulls<T: Arrowed>(&self, numbers: ScalarBuffer<T>, mask: Option<&Mask<'_>>) -> Result<ArrayRef> {
+    fn with_nulls<T: ArrowNumber>(&self, numbers: ScalarBuffer<T>, mask: Option<&Mask<'_>>) -> Result<ArrayRef> {
         let mut nulls = mask.and_then(bits::validity);
-        // A float that is not itself is no number.
-        #[expect(clippy::eq_op, reason = "a NaN is not equal to itself")]
+        #[expect(clippy::eq_op, reason = "only NaN differs from itself")]
         let is_nan = |number: &T| number != number;
         if self.missing_as_null && numbers.iter().any(is_nan) {
-            let there = BooleanBuffer::collect_bool(numbers.len(), |at| numbers.get(at).is_some_and(|n| !is_nan(n)));
-            nulls = NullBuffer::union(nulls.as_ref(), Some(&NullBuffer::new(there)));
+            let valid = BooleanBuffer::collect_bool(numbers.len(), |at| numbers.get(at).is_some_and(|n| !is_nan(n)));
+            nulls = NullBuffer::union(nulls.as_ref(), Some(&NullBuffer::new(valid)));
         }
         Ok(Arc::new(PrimitiveArray::<T::Arrow>::try_new(numbers, nulls).map_err(from_arrow)?))
     }
@@ -142,25 +141,25 @@ impl Column<'_> {
     fn timestamps(&self, layout: &Layout, range: Range<u64>, row: u64, clock: Clock) -> Result<ArrayRef> {
         let array = self.read(layout, range)?;
         let missing = |at| array.mask().is_some_and(|mask| mask.is_missing(at));
-        let mut gone = false;
+        let mut has_nulls = false;
         let mut instants: Vec<i64> = Vec::with_capacity(array.len());
-        let mut there: Vec<bool> = Vec::with_capacity(array.len());
+        let mut valid: Vec<bool> = Vec::with_capacity(array.len());
         for at in 0..array.len() {
             let instant = match clock.instant(array.values(), at) {
                 _ if missing(at) => None,
                 Instant::Exact(instant) => Some(instant),
-                Instant::Cut(instant) => {
-                    self.changed.add(row + (at as u64) / self.part.wide.max(1));
+                Instant::Truncated(instant) => {
+                    self.changed.add(row + (at as u64) / self.layout.row_len.max(1));
                     Some(instant)
                 }
-                // All were looked at, and those that are none are null by the scan.
+                // The plan checked all values: this one is NaN, and null by the scan's options.
                 Instant::None => None,
             };
-            gone |= instant.is_none();
+            has_nulls |= instant.is_none();
             instants.push(instant.unwrap_or_default());
-            there.push(instant.is_some());
+            valid.push(instant.is_some());
         }
-        let nulls = gone.then(|| NullBuffer::from(there));
+        let nulls = has_nulls.then(|| NullBuffer::from(valid));
         let numbers = ScalarBuffer::from(instants);
         let array: ArrayRef = match clock.unit() {
             Unit::Micros => {
@@ -179,11 +178,11 @@ impl Column<'_> {
             if array.mask().is_some_and(|mask| mask.is_missing(at)) {
                 return None;
             }
-            match times::julian(units, array.values(), at) {
+            match times::julian_date(units, array.values(), at) {
                 Ok(date) if date.is_nan() && self.missing_as_null => None,
                 Ok(date) => Some(date),
                 Err(()) => {
-                    self.changed.add(row + (at as u64) / self.part.wide.max(1));
+                    self.changed.add(row + (at as u64) / self.layout.row_len.max(1));
                     None
                 }
             }
@@ -193,37 +192,37 @@ impl Column<'_> {
 
     fn read(&self, layout: &Layout, range: Range<u64>) -> Result<Array<'_>> {
         let count = range.end - range.start;
-        let (values, mask) = self.part.variable.elements(layout, range)?;
-        Ok(Array::checked(vec![count], values, mask))
+        let (values, mask) = self.layout.variable.elements(layout, range)?;
+        Ok(Array::new_unchecked(vec![count], values, mask))
     }
 }
 
-fn truths(variable: &Variable<'_>, layout: &Layout, range: Range<u64>, mask: Option<&Mask<'_>>) -> Result<ArrayRef> {
-    let truths = match mask {
-        Some(_) => variable.truths(layout, range, mask)?.into(),
+fn booleans(variable: &Variable<'_>, layout: &Layout, range: Range<u64>, mask: Option<&Mask<'_>>) -> Result<ArrayRef> {
+    let values = match mask {
+        Some(_) => variable.owned_bools(layout, range, mask)?.into(),
         None => {
             let (start, end) = (layout.data.start + range.start / 8, layout.data.start + bit_bytes(range.end));
             let mut buffer = Vec::new();
             let bytes = variable.reader.source.view(start..end.max(start), &mut buffer)?;
             let count = range.end - range.start;
             let len = usize::try_from(count).ok();
-            let found = len.and_then(|len| bits::truths(bytes, usize::try_from(range.start % 8).unwrap_or(0), len));
-            found.ok_or_else(|| crate::read::fill::too_many(count))?
+            let values = len.and_then(|len| bits::booleans(bytes, usize::try_from(range.start % 8).unwrap_or(0), len));
+            values.ok_or_else(|| crate::read::fill::too_many(count))?
         }
     };
     let nulls = mask.and_then(bits::validity);
-    if nulls.as_ref().is_some_and(|nulls| nulls.len() != truths.len()) {
-        return Err(Error::invalid("its mask is of another length").at(layout.data.start));
+    if nulls.as_ref().is_some_and(|nulls| nulls.len() != values.len()) {
+        return Err(Error::invalid("the mask has another length than the values").at(layout.data.start));
     }
-    Ok(Arc::new(BooleanArray::new(truths, nulls)))
+    Ok(Arc::new(BooleanArray::new(values, nulls)))
 }
 
-/// Strings in memory.
-fn in_memory<T: ByteArrayType>(strings: &Strings<'_>, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+/// Copies strings in memory.
+fn from_strings<T: ByteArrayType>(strings: &Strings<'_>, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
     let len = strings.as_bytes().len();
-    // Lengths that together are too large would be a panic.
+    // `from_lengths` would panic on overflow.
     if T::Offset::from_usize(len).is_none() {
-        return Err(Error::limit("the bytes of the strings in a batch", len as u64, i32::MAX as u64));
+        return Err(Error::limit("bytes of the strings in a batch", len as u64, i32::MAX as u64));
     }
     let lengths = strings.iter().map(<[u8]>::len);
     let offsets = OffsetBuffer::<T::Offset>::from_lengths(lengths);
@@ -231,7 +230,7 @@ fn in_memory<T: ByteArrayType>(strings: &Strings<'_>, nulls: Option<NullBuffer>)
     Ok(Arc::new(GenericByteArray::<T>::try_new(offsets, bytes, nulls).map_err(from_arrow)?))
 }
 
-fn texts<T: ByteArrayType>(
+fn strings<T: ByteArrayType>(
     variable: &Variable<'_>,
     layout: &Layout,
     range: Range<u64>,
@@ -244,11 +243,11 @@ fn texts<T: ByteArrayType>(
     offsets.push(T::Offset::usize_as(0));
     for end in &ends {
         let end = T::Offset::from_usize(*end);
-        offsets.push(end.ok_or_else(|| Error::invalid("its strings take more than they are said to").at(start))?);
+        offsets.push(end.ok_or_else(|| Error::invalid("its strings exceed 32-bit offsets").at(start))?);
     }
     let bytes = variable.reader.source.read(bytes)?;
     let nulls = mask.and_then(bits::validity);
-    // Ends that were made from lengths do not fall.
+    // Ends computed from lengths never decrease.
     let array = GenericByteArray::<T>::try_new(
         OffsetBuffer::new(ScalarBuffer::from(offsets)),
         Buffer::from(bytes.clone()),
@@ -256,12 +255,9 @@ fn texts<T: ByteArrayType>(
     );
     match array {
         Ok(array) => Ok(Arc::new(array)),
-        Err(error) => {
-            let told = strings::check_utf8(&bytes, &ends);
-            Err(match told {
-                Err(found) => found.error(first + found.index as u64, start + found.start as u64),
-                Ok(()) => from_arrow(error),
-            })
-        }
+        Err(error) => Err(match strings::check_utf8(&bytes, &ends) {
+            Err(error) => error.at(first + error.index as u64, start + error.start as u64),
+            Ok(()) => from_arrow(error),
+        }),
     }
 }

@@ -1,4 +1,4 @@
-//! What a scan reads, and as what.
+//! Plans a scan: which columns are read, and as which Arrow types.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,36 +8,36 @@ use arrow_schema::{DataType as ArrowType, Field, Schema, SchemaRef, TimeUnit};
 use container_arrow::{BatchScan, Times};
 use container_core::{Error, Loss, Position, Result};
 
-use super::meta::{self, Shown};
+use super::meta::{self, Representation};
 use super::times::{Clock, Instant, Unit};
 use crate::FORMAT_NAME;
 use crate::array::Values;
-use crate::container::rows::{self, Part};
+use crate::container::rows::{self, ColumnLayout};
 use crate::container::{DsTable, TimeForm};
 use crate::read::Variable;
 use crate::time::{self, Units};
 use crate::types::DataType;
 
-/// Elements of a time variable that are looked at at once.
+/// Elements checked at once.
 const STEP: u64 = 64 << 10;
 
-/// Bytes of strings from which on their ends take 64 bits.
-const LARGE: u64 = i32::MAX as u64;
+/// Bytes of strings above which offsets take 64 bits.
+const MAX_OFFSET: u64 = i32::MAX as u64;
 
-/// What the values of a column become.
+/// The conversion of a column's values.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kind {
-    /// There are none.
+    /// No values.
     Empty,
-    /// What they are.
+    /// Unchanged.
     Plain(DataType),
-    /// Strings whose ends take 64 bits.
+    /// Strings with 64-bit offsets.
     Large(DataType),
     Timestamp(Clock),
     Julian(Units),
 }
 
-/// Something that happened in rows, counted by several threads.
+/// Counts events in rows, from several threads.
 #[derive(Debug)]
 pub(super) struct Count {
     count: AtomicU64,
@@ -65,12 +65,12 @@ impl Count {
 
 #[derive(Debug)]
 pub(super) struct Column<'a> {
-    pub(super) part: Part<'a>,
+    pub(super) layout: ColumnLayout<'a>,
     pub(super) kind: Kind,
     pub(super) field: Arc<Field>,
-    /// NaN is null.
+    /// NaN becomes null.
     pub(super) missing_as_null: bool,
-    /// Times that were cut off, or have no Julian date.
+    /// Times that were truncated, or have no Julian date.
     pub(super) changed: Count,
 }
 
@@ -84,29 +84,30 @@ pub(super) struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     pub(super) fn new(table: &'a DsTable, scan: &BatchScan) -> Result<Self> {
-        let rows = rows::wanted(table, &scan.scan)?;
-        let (chosen, mut notes) = rows::chosen(table, &scan.scan)?;
-        let parts: Vec<Part<'a>> = chosen.iter().map(|index| Part::new(table, *index)).collect::<Result<_>>()?;
-        rows::check(table, &parts, &rows)?;
-        let mut columns = Vec::with_capacity(parts.len());
-        for part in parts {
-            let kind = kind(&part, table, scan, &rows, &mut notes)?;
-            let masked = part.variable.is_masked() && (!scan.mapping.narrow || is_any_missing(&part, &rows)?);
-            let field = field(&part, kind, masked, scan.scan.missing_as_null);
-            let field = field.map_err(|error| part.variable.place(error))?;
+        let rows = rows::row_range(table, &scan.scan)?;
+        let (selected, mut notes) = rows::selected_columns(table, &scan.scan)?;
+        let layouts: Vec<ColumnLayout<'a>> =
+            selected.iter().map(|index| ColumnLayout::new(table, *index)).collect::<Result<_>>()?;
+        rows::check_bounds(table, &layouts, &rows)?;
+        let mut columns = Vec::with_capacity(layouts.len());
+        for layout in layouts {
+            let kind = kind(&layout, table, scan, &rows, &mut notes)?;
+            let masked = layout.variable.is_masked() && (!scan.mapping.narrow || is_any_missing(&layout, &rows)?);
+            let field = field(&layout, kind, masked, scan.scan.missing_as_null);
+            let field = field.map_err(|error| layout.variable.in_variable(error))?;
             let missing_as_null = scan.scan.missing_as_null;
-            columns.push(Column { part, kind, field: Arc::new(field), missing_as_null, changed: Count::new() });
+            columns.push(Column { layout, kind, field: Arc::new(field), missing_as_null, changed: Count::new() });
         }
         let fields: Vec<Arc<Field>> = columns.iter().map(|column| column.field.clone()).collect();
         let schema = Arc::new(Schema::new_with_metadata(fields, meta::of_dataset(&table.reader)));
         Ok(Self { columns, schema, rows, notes })
     }
 
-    /// Bits that a row takes, but for the bytes of strings.
+    /// Bits per row, without the bytes of strings.
     pub(super) fn row_bits(&self) -> u64 {
         let bits = |column: &Column<'_>| {
-            let mask = u64::from(column.part.variable.is_masked());
-            column.part.wide.max(1).saturating_mul(column.kind.bits().saturating_add(mask))
+            let mask = u64::from(column.layout.variable.is_masked());
+            column.layout.row_len.max(1).saturating_mul(column.kind.bits().saturating_add(mask))
         };
         self.columns.iter().map(bits).fold(0, u64::saturating_add)
     }
@@ -115,17 +116,17 @@ impl<'a> Plan<'a> {
         let mut losses = self.notes.clone();
         losses.extend(self.columns.iter().filter_map(|column| {
             let what = match column.kind {
-                Kind::Julian(_) => "time of a day that the Gregorian calendar has not shown as null",
-                _ => "time cut off to microseconds",
+                Kind::Julian(_) => "time without a Gregorian day shown as null",
+                _ => "time truncated to microseconds",
             };
-            column.changed.loss(what, column.part.variable.name())
+            column.changed.loss(what, column.layout.variable.name())
         }));
         losses
     }
 }
 
 impl Kind {
-    /// Bits of an element, but for the bytes of a string.
+    /// Bits per element, without the bytes of a string.
     fn bits(self) -> u64 {
         match self {
             Self::Empty => 0,
@@ -138,29 +139,35 @@ impl Kind {
         }
     }
 
-    /// True for strings, whose bytes are not the same in every row.
+    /// True for strings, whose size varies by row.
     pub(super) fn is_text(self) -> bool {
         matches!(self, Self::Plain(data_type) | Self::Large(data_type) if data_type.is_text())
     }
 }
 
-fn kind(part: &Part<'_>, table: &DsTable, scan: &BatchScan, rows: &Range<u64>, notes: &mut Vec<Loss>) -> Result<Kind> {
-    let variable = &part.variable;
+fn kind(
+    layout: &ColumnLayout<'_>,
+    table: &DsTable,
+    scan: &BatchScan,
+    rows: &Range<u64>,
+    notes: &mut Vec<Loss>,
+) -> Result<Kind> {
+    let variable = &layout.variable;
     let (Some(data_type), Some(_)) = (variable.data_type(), variable.shape()) else { return Ok(Kind::Empty) };
     if data_type.is_text() {
-        let large = variable.stored_bytes() > LARGE;
+        let large = variable.stored_bytes() > MAX_OFFSET;
         return Ok(if large { Kind::Large(data_type) } else { Kind::Plain(data_type) });
     }
-    let mut kept = |why: String, row: Option<u64>| {
+    let mut as_numbers = |why: String, row: Option<u64>| {
         let mut first = Position::default();
         (first.column, first.row) = (Some(variable.name().to_owned().into()), row);
-        notes.push(Loss::new(format!("times kept as the numbers that are stored ({why})"), 1, first));
+        notes.push(Loss::new(format!("times kept as stored numbers ({why})"), 1, first));
         Ok(Kind::Plain(data_type))
     };
     let units = match (table.times, time::of(variable)) {
         (TimeForm::Stored, _) | (_, Ok(None)) => return Ok(Kind::Plain(data_type)),
         (_, Ok(Some(units))) => units,
-        (_, Err(error)) => return kept(error.detail().to_owned(), None),
+        (_, Err(error)) => return as_numbers(error.detail().to_owned(), None),
     };
     if table.times == TimeForm::Julian {
         return Ok(Kind::Julian(units));
@@ -169,27 +176,27 @@ fn kind(part: &Part<'_>, table: &DsTable, scan: &BatchScan, rows: &Range<u64>, n
         return Ok(Kind::Plain(data_type));
     }
     let Some(clock) = Clock::new(units, scan.mapping.times) else {
-        return kept(format!("days of the calendar {} are none of Arrow's", units.calendar()), None);
+        return as_numbers(format!("calendar {} has no real days", units.calendar()), None);
     };
-    match on_mismatch(part, clock, scan, rows)? {
+    match first_mismatch(layout, clock, scan, rows)? {
         None => Ok(Kind::Timestamp(clock)),
-        Some((row, why)) => kept(why.to_owned(), Some(row)),
+        Some((row, why)) => as_numbers(why.to_owned(), Some(row)),
     }
 }
 
-/// The first row with a number that is no time of Arrow's, and why.
-fn on_mismatch(
-    part: &Part<'_>,
+/// The first row with a number that is not an Arrow time, and the reason.
+fn first_mismatch(
+    layout: &ColumnLayout<'_>,
     clock: Clock,
     scan: &BatchScan,
     rows: &Range<u64>,
 ) -> Result<Option<(u64, &'static str)>> {
     let truncated = scan.mapping.times == Times::Floor;
-    let mut at = rows.start * part.wide;
-    let end = rows.end * part.wide;
+    let mut at = rows.start * layout.row_len;
+    let end = rows.end * layout.row_len;
     while at < end {
         let next = end.min(at.saturating_add(STEP));
-        let array = part.variable.read_elements(at..next)?;
+        let array = layout.variable.read_elements(at..next)?;
         let (values, mask) = (array.values(), array.mask());
         for (index, element) in (at..next).enumerate() {
             if mask.is_some_and(|mask| mask.is_missing(index)) {
@@ -197,12 +204,12 @@ fn on_mismatch(
             }
             let why = match clock.instant(values, index) {
                 Instant::Exact(_) => continue,
-                Instant::Cut(_) if truncated => continue,
-                Instant::Cut(_) => "a time is finer than a microsecond",
+                Instant::Truncated(_) if truncated => continue,
+                Instant::Truncated(_) => "a time is finer than a microsecond",
                 Instant::None if scan.scan.missing_as_null && is_nan(values, index) => continue,
-                Instant::None => "a number is no time that 64 bits hold",
+                Instant::None => "a number exceeds the range of 64-bit times",
             };
-            return Ok(Some((element / part.wide.max(1), why)));
+            return Ok(Some((element / layout.row_len.max(1), why)));
         }
         at = next;
     }
@@ -245,46 +252,52 @@ pub(super) fn element_type(kind: Kind, variable: &Variable<'_>) -> ArrowType {
     }
 }
 
-/// Whether an element of these rows is missing.
-fn is_any_missing(part: &Part<'_>, rows: &Range<u64>) -> Result<bool> {
-    let elements = rows.start * part.wide..rows.end * part.wide;
-    if part.variable.reader.foreign.is_some() {
-        // Its mask is made from its values.
+/// True when an element of these rows is missing.
+fn is_any_missing(layout: &ColumnLayout<'_>, rows: &Range<u64>) -> Result<bool> {
+    let elements = rows.start * layout.row_len..rows.end * layout.row_len;
+    if layout.variable.reader.foreign.is_some() {
+        // A foreign source derives the mask from the values.
         let (mut at, mut found) = (elements.start, false);
         while at < elements.end && !found {
             let next = elements.end.min(at.saturating_add(STEP));
-            found = part.variable.read_elements(at..next)?.missing() > 0;
+            found = layout.variable.read_elements(at..next)?.missing() > 0;
             at = next;
         }
         return Ok(found);
     }
-    let mask = part.variable.placed(|layout| part.variable.mask_bits(layout, elements))?;
+    let mask = layout.variable.with_layout(|file| layout.variable.mask_bits(file, elements))?;
     Ok(mask.is_some_and(|mask| mask.missing() > 0))
 }
 
-fn field(part: &Part<'_>, kind: Kind, masked: bool, missing_as_null: bool) -> Result<Field> {
-    let variable = &part.variable;
-    let of_float = matches!(variable.data_type(), Some(DataType::Float32 | DataType::Float64));
-    let nullable = matches!(kind, Kind::Empty | Kind::Julian(_)) || masked || missing_as_null && of_float;
-    let shown = if matches!(kind, Kind::Julian(_)) { Shown::Julian } else { Shown::Stored };
+fn field(layout: &ColumnLayout<'_>, kind: Kind, masked: bool, missing_as_null: bool) -> Result<Field> {
+    let variable = &layout.variable;
+    let is_float = matches!(variable.data_type(), Some(DataType::Float32 | DataType::Float64));
+    let nullable = matches!(kind, Kind::Empty | Kind::Julian(_)) || masked || missing_as_null && is_float;
+    let representation = match kind {
+        Kind::Julian(_) => Representation::Julian,
+        _ => Representation::Stored,
+    };
     let element = element_type(kind, variable);
-    let (arrow_type, nullable, mut metadata) = match part.shape {
+    let (arrow_type, nullable, mut metadata) = match layout.shape {
         [] => (element, nullable, std::collections::HashMap::new()),
         shape => {
-            let size = i32::try_from(part.wide).map_err(|_| {
-                let most = i32::MAX;
-                Error::unsupported(format!("a row has {} elements; a list of Arrow's has up to {most}", part.wide))
+            let size = i32::try_from(layout.row_len).map_err(|_| {
+                Error::unsupported(format!(
+                    "a row has {} elements, more than the limit {} of Arrow lists",
+                    layout.row_len,
+                    i32::MAX
+                ))
             })?;
             let item = Arc::new(Field::new(Field::LIST_FIELD_DEFAULT_NAME, element, nullable));
             let names = variable.dimensions().get(1..).unwrap_or_default();
             (ArrowType::FixedSizeList(item, size), false, meta::of_tensor(shape, names))
         }
     };
-    metadata.insert(FORMAT_NAME.to_owned(), meta::of_variable(variable, shown));
+    metadata.insert(FORMAT_NAME.to_owned(), meta::of_variable(variable, representation));
     Ok(Field::new(variable.name(), arrow_type, nullable).with_metadata(metadata))
 }
 
-/// Is it a float that is no number?
+/// True for NaN.
 pub(super) fn is_nan(values: &Values<'_>, at: usize) -> bool {
     match values {
         Values::Float32(numbers) => numbers.get(at).is_some_and(|number| number.is_nan()),

@@ -1,4 +1,4 @@
-//! Variables in tables.
+//! Groups variables into tables.
 
 use std::collections::HashMap;
 
@@ -8,18 +8,18 @@ use serde_json::{Map, Value};
 use crate::read::{Reader, Variable};
 use crate::wire::short;
 
-/// The table of what has no dimension.
+/// Name of the table of variables without dimensions.
 const SCALARS: &str = "scalars";
 
-/// Dimensions of a variable that is shown as lists in lists.
-const MOST_DIMENSIONS: usize = 128;
+/// Maximum number of dimensions to show as nested lists.
+const MAX_DIMENSIONS: usize = 128;
 
 /// The variables of a table.
 #[derive(Clone)]
 pub(super) struct Group {
     pub(super) name: String,
     pub(super) rows: u64,
-    /// Their places in the header.
+    /// Indices in the header.
     pub(super) variables: Vec<usize>,
     pub(super) columns: Vec<ColumnInfo>,
 }
@@ -29,21 +29,21 @@ impl Group {
         Self { name, rows, variables: Vec::new(), columns: Vec::new() }
     }
 
-    fn add(&mut self, place: usize, variable: &Variable<'_>) {
+    fn add(&mut self, index: usize, variable: &Variable<'_>) {
         let mut info = describe(variable);
         let rows = variable.shape().map_or(1, |shape| shape.first().copied().unwrap_or(1));
         if info.unreadable.is_none() && rows != self.rows {
             let first = short(self.columns.first().map_or("", |column| &column.name));
             let name = short(&self.name);
-            let detail = format!("its dimension {name:?} has {rows} elements, that of {first:?} {}", self.rows);
+            let detail = format!("dimension {name:?} has size {rows}, in {first:?} {}", self.rows);
             info.unreadable = Some(detail);
         }
-        self.variables.push(place);
+        self.variables.push(index);
         self.columns.push(info);
     }
 }
 
-/// The tables of a file, in the order in which variables name their first dimensions; scalars last.
+/// The tables of a file, in order of first use of their leading dimension; scalars last.
 pub(super) fn groups(reader: &Reader) -> Vec<Group> {
     let mut all: Vec<Group> = Vec::new();
     let mut by_name: HashMap<&str, usize> = HashMap::new();
@@ -57,13 +57,13 @@ pub(super) fn groups(reader: &Reader) -> Vec<Group> {
             });
         }
     }
-    for (place, variable) in reader.variables().enumerate() {
-        // One that cannot be read stands where it would, as far as that is known.
-        let lies = variable.problem().is_some() || leading(&variable).is_some();
-        let name = variable.dimensions().first().filter(|_| lies);
+    for (index, variable) in reader.variables().enumerate() {
+        // An unreadable variable goes where it would belong, if that is known.
+        let has_rows = variable.problem().is_some() || leading(&variable).is_some();
+        let name = variable.dimensions().first().filter(|_| has_rows);
         match name.and_then(|name| by_name.get(name.as_str())).and_then(|group| all.get_mut(*group)) {
-            Some(group) => group.add(place, &variable),
-            None => scalars.add(place, &variable),
+            Some(group) => group.add(index, &variable),
+            None => scalars.add(index, &variable),
         }
     }
     if !scalars.columns.is_empty() || all.is_empty() {
@@ -78,14 +78,14 @@ pub(super) fn groups(reader: &Reader) -> Vec<Group> {
     all
 }
 
-/// What the header says of a variable.
+/// Column description from the header.
 fn describe(variable: &Variable<'_>) -> ColumnInfo {
     let shape = variable.shape();
     let mut kind = variable.data_type().map_or("none", |data_type| data_type.name()).to_owned();
     let inner: Vec<String> = match shape {
         Some(shape) => {
             let named = variable.dimensions().iter().zip(shape).skip(1);
-            named.take(MOST_DIMENSIONS).map(|(name, size)| format!("{name}={size}")).collect()
+            named.take(MAX_DIMENSIONS).map(|(name, size)| format!("{name}={size}")).collect()
         }
         None => Vec::new(),
     };
@@ -99,15 +99,15 @@ fn describe(variable: &Variable<'_>) -> ColumnInfo {
     }
     let mut info = ColumnInfo::new(variable.name(), kind);
     if let Some(shape) = shape
-        && shape.len() > MOST_DIMENSIONS
+        && shape.len() > MAX_DIMENSIONS
     {
-        let detail = format!("it has {} dimensions; up to {MOST_DIMENSIONS} are shown in rows", shape.len());
+        let detail = format!("it has {} dimensions, more than the limit {MAX_DIMENSIONS} of rows", shape.len());
         info.unreadable = Some(detail);
     }
     info
 }
 
-/// What else the header says of a variable that can be read.
+/// Further header data of a readable variable.
 pub(super) fn summary(variable: &Variable<'_>) -> Map<String, Value> {
     let mut details = Map::new();
     if variable.problem().is_some() {

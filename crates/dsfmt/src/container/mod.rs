@@ -1,4 +1,4 @@
-//! What `container-core` asks of a container: a table for each leading dimension.
+//! The `container-core` traits: one table per leading dimension.
 
 mod columns;
 mod nested;
@@ -17,30 +17,30 @@ use crate::read::{Attributes, Reader, Variable};
 use crate::wire::MAGIC;
 use columns::Group;
 
-/// ds, for tools that open anything.
+/// The ds format, with times as stored.
 pub const FORMAT: &dyn Format = &Ds(TimeForm::Stored);
 
-/// The same with [times](crate::time) shown as ISO 8601.
+/// The ds format, with [times](crate::time) as ISO 8601.
 pub const FORMAT_ISO: &dyn Format = &Ds(TimeForm::Iso);
 
-/// The same with [times](crate::time) shown as Julian dates.
+/// The ds format, with [times](crate::time) as Julian dates.
 pub const FORMAT_JULIAN: &dyn Format = &Ds(TimeForm::Julian);
 
-/// How the values of time variables are shown.
+/// Representation of time variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 #[non_exhaustive]
 pub enum TimeForm {
-    /// The numbers that are in the file.
+    /// Numbers as stored.
     #[default]
     Stored,
-    /// Texts in ISO 8601, to the digits that a float can tell.
+    /// ISO 8601 strings, to the precision of the value.
     Iso,
     /// Julian dates.
     Julian,
 }
 
 impl TimeForm {
-    /// The format ds with times shown so.
+    /// The ds format with this representation of times.
     #[must_use]
     pub fn format(self) -> &'static dyn Format {
         match self {
@@ -62,7 +62,7 @@ impl Format for Ds {
         &["ds"]
     }
 
-    /// Any version of the format is recognized, so that the error for another one can name it.
+    /// Recognizes any version, so that an unsupported one is named in the error.
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
         let version = probe.head.strip_prefix(MAGIC);
         if version.and_then(<[u8]>::first).is_some_and(u8::is_ascii_digit) {
@@ -76,27 +76,27 @@ impl Format for Ds {
 
     fn open(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {
         let Some(source) = input.source() else {
-            return Err(Error::usage("a directory is no ds file").in_format(FORMAT_NAME));
+            return Err(Error::usage("expected a file, found a directory").in_format(FORMAT_NAME));
         };
         let reader = Reader::from_source(source.clone(), *options)?;
         Ok(Box::new(DsContainer::new(reader).with_times(self.0)))
     }
 }
 
-/// A [`Reader`] as a [`Container`]: of the variables along a dimension, their first one, it makes a table of that name, in which each is a
-/// column; scalars, and empty variables, stand in a table `scalars` of one row.
+/// A [`Reader`] as a [`Container`]. Variables that share their first dimension form a table of that name, one column each. Scalars and empty
+/// variables form a table `scalars` of one row.
 ///
-/// Rows hold what lies along the other dimensions as lists of lists; what is missing, and an empty variable, is null; a float that is not
-/// finite is the text `NaN`, `Infinity` or `-Infinity`; bytes are `{"$bytes": base64}`.
+/// The other dimensions become nested lists. Missing values and empty variables are null, non-finite floats the strings `NaN`, `Infinity` or
+/// `-Infinity`, bytes `{"$bytes": base64}`.
 ///
-/// Sizes of 0 let a file of some bytes state any number of rows: of rows and lists that hold no elements a walk shows 1,048,576, or 16 for
-/// each element that stands beside them; to ask for more is a [`Limit`](container_core::ErrorKind::Limit) error.
+/// With sizes of 0 a tiny file can declare any number of rows. A scan returns up to 1,048,576 rows and lists without elements, or 16 per element
+/// next to them; more is a [`Limit`](container_core::ErrorKind::Limit) error.
 pub struct DsContainer {
     reader: Arc<Reader>,
     pub(crate) tables: Vec<Arc<DsTable>>,
 }
 
-/// The variables of one leading dimension.
+/// A table: the variables of one leading dimension.
 pub(crate) struct DsTable {
     pub(crate) reader: Arc<Reader>,
     group: Group,
@@ -104,7 +104,7 @@ pub(crate) struct DsTable {
 }
 
 impl DsContainer {
-    /// The container of a reader.
+    /// Wraps a reader.
     #[must_use]
     pub fn new(reader: Reader) -> Self {
         let reader = Arc::new(reader);
@@ -113,7 +113,7 @@ impl DsContainer {
         Self { reader, tables }
     }
 
-    /// The same with times shown so.
+    /// Sets the representation of times.
     #[must_use]
     pub fn with_times(mut self, form: TimeForm) -> Self {
         for table in &mut self.tables {
@@ -123,16 +123,16 @@ impl DsContainer {
         self
     }
 
-    /// The reader.
+    /// The wrapped reader.
     #[must_use]
     pub fn reader(&self) -> &Reader {
         &self.reader
     }
 }
 
-/// Attributes as they are shown: numbers with their value, texts and lists as they are.
+/// Attributes as JSON values.
 pub(crate) fn attributes(attributes: Attributes<'_>) -> Map<String, Value> {
-    // A value of the header is always a value.
+    // Header values always serialize.
     attributes.map(|(name, value)| (name, serde_json::to_value(value).unwrap_or_default())).collect()
 }
 
@@ -148,7 +148,7 @@ impl Container for DsContainer {
     fn details(&self) -> Map<String, Value> {
         let mut details = Map::new();
         details.insert("bytes".to_owned(), self.reader.source().len().into());
-        let dimensions = self.reader.dimensions().into_iter().map(|found| (found.name, found.size.into()));
+        let dimensions = self.reader.dimensions().into_iter().map(|dimension| (dimension.name, dimension.size.into()));
         details.insert("dimensions".to_owned(), Value::Object(dimensions.collect()));
         details.insert("attributes".to_owned(), attributes(self.reader.attributes()).into());
         details
@@ -164,14 +164,14 @@ impl Container for DsContainer {
 }
 
 impl DsTable {
-    /// Where the variable of a column stands in the header.
-    pub(crate) fn place(&self, column: usize) -> Option<usize> {
+    /// Index in the header of a column's variable.
+    pub(crate) fn header_index(&self, column: usize) -> Option<usize> {
         self.group.variables.get(column).copied()
     }
 
     pub(crate) fn variable(&self, column: usize) -> Result<Variable<'_>> {
-        let found = self.place(column).and_then(|place| self.reader.variable_at(place));
-        found.ok_or_else(|| Error::usage(format!("there is no column {column}")).in_format(self.reader.format()))
+        let variable = self.header_index(column).and_then(|index| self.reader.variable_at(index));
+        variable.ok_or_else(|| Error::usage(format!("unknown column {column}")).in_format(self.reader.format()))
     }
 }
 
@@ -185,7 +185,7 @@ impl Table for DsTable {
     }
 
     fn infer_columns(&self) -> Result<()> {
-        Ok(()) // the header has them all
+        Ok(()) // the header describes all columns
     }
 
     fn column_summary(&self, index: usize) -> Map<String, Value> {
@@ -194,9 +194,9 @@ impl Table for DsTable {
 
     fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
         let mut details = Map::new();
-        let found = attributes(self.variable(index)?.attributes());
-        if !found.is_empty() {
-            details.insert("attributes".to_owned(), found.into());
+        let attributes = attributes(self.variable(index)?.attributes());
+        if !attributes.is_empty() {
+            details.insert("attributes".to_owned(), attributes.into());
         }
         Ok(details)
     }
@@ -210,7 +210,7 @@ impl Table for DsTable {
     }
 
     fn find(&self, _key: &str) -> Result<Option<u64>> {
-        Err(Error::usage("rows of a ds file have no keys: ask for a row by its number").in_format(FORMAT_NAME))
+        Err(Error::usage("ds rows have no keys: use the row number").in_format(FORMAT_NAME))
     }
 
     #[cfg(feature = "arrow")]

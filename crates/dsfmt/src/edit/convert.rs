@@ -1,4 +1,4 @@
-//! Values brought into another type.
+//! Converts values to another type.
 
 use container_core::{Error, Result};
 
@@ -6,7 +6,7 @@ use crate::array::{Array, Mask, Values, each_kind};
 use crate::read::by_number;
 use crate::types::{DataType, Element};
 
-/// The type that has all values of both, if there is one: the smallest of them.
+/// The smallest type that holds all values of both types, if any.
 pub(crate) fn widest(one: DataType, other: DataType) -> Option<DataType> {
     const WIDER: [DataType; 10] = [
         DataType::Int8,
@@ -26,7 +26,7 @@ pub(crate) fn widest(one: DataType, other: DataType) -> Option<DataType> {
     WIDER.into_iter().find(|wide| holds(*wide, one) && holds(*wide, other))
 }
 
-/// Bits of whole numbers that a type has all of, and whether it has a sign; and is it a float?
+/// Bits of integers that a type holds exactly; whether it is signed; whether it is a float.
 const fn range(data_type: DataType) -> Option<(u32, bool, bool)> {
     match data_type {
         DataType::Int8 => Some((7, true, false)),
@@ -52,7 +52,7 @@ fn holds(wide: DataType, narrow: DataType) -> bool {
     }
 }
 
-/// A number of any type.
+/// A number of any type, widened.
 #[derive(Clone, Copy)]
 enum Wide {
     Integer(i128),
@@ -61,7 +61,7 @@ enum Wide {
 
 trait Number: Element {
     fn wide(self) -> Wide;
-    /// The number in this type, and whether it had to be rounded; `None` where the type has none near it.
+    /// Converts to this type, and reports whether it was rounded; `None` when out of range.
     fn narrow(wide: Wide) -> Option<(Self, bool)>;
 }
 
@@ -78,7 +78,7 @@ macro_rules! integers {
                 let whole = match wide {
                     Wide::Integer(number) => number,
                     Wide::Float(number) if number.fract() == 0.0 => {
-                        #[expect(clippy::cast_possible_truncation, reason = "it is whole; what is too large is the largest, which does not fit")]
+                        #[expect(clippy::cast_possible_truncation, reason = "integral; saturates to a value that does not fit")]
                         let whole = number as i128;
                         whole
                     }
@@ -139,7 +139,7 @@ impl Number for f32 {
     }
 }
 
-/// The same values in another type, and how many had to be rounded. Missing ones become zeros.
+/// Converts to another type. Returns the number of rounded values. Missing elements become zero.
 pub(crate) fn converted<'a>(array: Array<'a>, to: DataType) -> Result<(Array<'a>, u64)> {
     if array.data_type() == to {
         return Ok((array, 0));
@@ -157,25 +157,23 @@ pub(crate) fn converted<'a>(array: Array<'a>, to: DataType) -> Result<(Array<'a>
         }
         (values, _) => numbers_to(values, mask.as_ref(), to)?,
     };
-    Ok((Array::checked(shape, values, mask), rounded))
+    Ok((Array::new_unchecked(shape, values, mask), rounded))
 }
 
 fn numbers_to(values: &Values<'_>, mask: Option<&Mask<'_>>, to: DataType) -> Result<(Values<'static>, u64)> {
-    let refused = || {
-        Err(Error::usage(format!("values of the type {} cannot become values of the type {to}", values.data_type())))
-    };
+    let unsupported = || Err(Error::usage(format!("cannot convert {} to {to}", values.data_type())));
     by_number!(to,
-        To => each_kind!(values,
-            found => {
-                let mut rounded = 0;
-                let numbers = narrowed::<_, To>(found, mask, &mut rounded)?;
-                Ok((Values::from(numbers), rounded))
-            },
-            _bools => refused(),
-            _strings => refused()
-        ),
-        DataType::Bool | DataType::Str | DataType::Unicode => refused()
-    )
+            To => each_kind!(values,
+    numbers => {
+    let mut rounded = 0;
+    let numbers = narrowed::<_, To>(numbers, mask, &mut rounded)?;
+    Ok((Values::from(numbers), rounded))
+    },
+    _bools => unsupported(),
+    _strings => unsupported()
+    ),
+    DataType::Bool | DataType::Str | DataType::Unicode => unsupported()
+        )
 }
 
 fn narrowed<F: Number, T: Number>(from: &[F], mask: Option<&Mask<'_>>, rounded: &mut u64) -> Result<Vec<T>> {
@@ -188,7 +186,7 @@ fn narrowed<F: Number, T: Number>(from: &[F], mask: Option<&Mask<'_>>, rounded: 
             }
             None if mask.is_some_and(|mask| mask.is_missing(index)) => out.push(T::default()),
             None => {
-                return Err(Error::invalid(format!("the value {number:?} of element {index} is no {}", T::TYPE)));
+                return Err(Error::invalid(format!("element {index} is {number:?}, out of range for {}", T::TYPE)));
             }
         }
     }

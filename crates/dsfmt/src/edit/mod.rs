@@ -1,4 +1,4 @@
-//! A dataset changed: variables, dimensions and attributes get other names, other values, or go.
+//! Edits datasets: renames, replaces and removes variables, dimensions and attributes.
 
 mod convert;
 mod values;
@@ -15,15 +15,15 @@ use crate::array::Array;
 use crate::json::{JsonBuf, Object, quoted};
 use crate::read::{Reader, Variable};
 use crate::types::DataType;
-use crate::wire::SPECIAL;
+use crate::wire::SPECIAL_KEYS;
 use crate::write::{Builder, Field};
 
 pub(crate) use convert::{converted, widest};
 
-/// Changes to a dataset, which [`into_builder`](Self::into_builder) gives back as one to be written.
+/// A set of changes to a dataset, which [`into_builder`](Self::into_builder) turns into one to write.
 ///
-/// What is not touched stays: the bytes of values, the members of the header in their order with their exact texts, those that nobody knows
-/// among them. After an error some of a change may have been made: such an `Edit` is of no more use.
+/// Everything else is unchanged: the bytes of values, and header members with their order and exact text, including unknown ones. After an
+/// error a change may be partially applied: discard the `Edit`.
 ///
 /// ```
 /// use dsfmt::{Array, Builder, Edit, Field, OutputOptions, Reader};
@@ -43,68 +43,69 @@ pub(crate) use convert::{converted, widest};
 #[derive(Debug, Clone)]
 pub struct Edit<'r> {
     attributes: Object,
-    /// In the order of the header; `None` where one was taken out.
+    /// In header order; `None` for a removed variable.
     fields: Vec<Option<(String, Field<'r>)>>,
-    places: HashMap<String, usize>,
+    positions: HashMap<String, usize>,
 }
 
 impl<'r> Edit<'r> {
-    /// Nothing changed yet.
+    /// Starts without changes.
     #[must_use]
     pub fn new(reader: &'r Reader) -> Self {
         let mut edit = Self {
-            attributes: reader.header.attributes().map(Object::of).unwrap_or_default(),
+            attributes: reader.header.attributes().map(Object::from_json).unwrap_or_default(),
             fields: Vec::with_capacity(reader.len()),
-            places: HashMap::with_capacity(reader.len()),
+            positions: HashMap::with_capacity(reader.len()),
         };
         reader.variables().for_each(|variable| edit.push(variable.name().to_owned(), Field::copy(&variable)));
         edit
     }
 
     fn push(&mut self, name: String, field: Field<'r>) {
-        self.places.insert(name.clone(), self.fields.len());
+        self.positions.insert(name.clone(), self.fields.len());
         self.fields.push(Some((name, field)));
     }
 
-    /// The names of the variables.
+    /// Names of the variables.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.fields.iter().flatten().map(|(name, _)| name.as_str())
     }
 
-    /// Is there such a variable?
+    /// True when the variable exists.
     #[must_use]
     pub fn has_variable(&self, name: &str) -> bool {
-        self.places.contains_key(name)
+        self.positions.contains_key(name)
     }
 
-    /// Is a variable along this dimension?
+    /// True when a variable has this dimension.
     #[must_use]
     pub fn has_dimension(&self, name: &str) -> bool {
         self.fields.iter().flatten().any(|(of, field)| field.dimensions(of).iter().any(|found| found == name))
     }
 
-    /// Has a variable, or with `None` the dataset, this attribute?
+    /// True when the variable, or for `None` the dataset, has this attribute.
     #[must_use]
     pub fn has_attribute(&self, variable: Option<&str>, name: &str) -> bool {
         let members = match variable {
             None => Some(&self.attributes),
             Some(variable) => self.field(variable).ok().map(|(_, field)| &field.members),
         };
-        let own = variable.is_some() && SPECIAL.contains(&name);
-        !own && members.is_some_and(|members| members.get(&quoted(name)).is_some())
+        let reserved = variable.is_some() && SPECIAL_KEYS.contains(&name);
+        !reserved && members.is_some_and(|members| members.get(&quoted(name)).is_some())
     }
 
     fn field(&self, name: &str) -> Result<&(String, Field<'r>)> {
-        let found = self.places.get(name).and_then(|place| self.fields.get(*place)).and_then(Option::as_ref);
-        found.ok_or_else(|| no_variable(name))
+        let found = self.positions.get(name).and_then(|position| self.fields.get(*position)).and_then(Option::as_ref);
+        found.ok_or_else(|| unknown_variable(name))
     }
 
     fn field_mut(&mut self, name: &str) -> Result<&mut (String, Field<'r>)> {
-        let found = self.places.get(name).and_then(|place| self.fields.get_mut(*place)).and_then(Option::as_mut);
-        found.ok_or_else(|| no_variable(name))
+        let found =
+            self.positions.get(name).and_then(|position| self.fields.get_mut(*position)).and_then(Option::as_mut);
+        found.ok_or_else(|| unknown_variable(name))
     }
 
-    /// The members of a variable, or of the dataset's attributes.
+    /// Header members of a variable, or for `None` the dataset's attributes.
     fn members(&mut self, variable: Option<&str>) -> Result<&mut Object> {
         match variable {
             None => Ok(&mut self.attributes),
@@ -112,38 +113,38 @@ impl<'r> Edit<'r> {
         }
     }
 
-    /// Gives variables other names, old and new, all at once: so two can change places. Dimensions keep theirs.
+    /// Renames variables, pairs of old and new name, all at once: names can be swapped. Dimensions keep their names.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) for a name that is not there, that comes twice, or that another variable has.
+    /// [`Usage`](container_core::ErrorKind::Usage) for unknown or repeated old names, and new names that are taken.
     pub fn rename_variables<'n>(&mut self, names: impl IntoIterator<Item = (&'n str, &'n str)>) -> Result<&mut Self> {
-        let mut found = Vec::new();
+        let mut moved = Vec::new();
         for (old, new) in names {
-            found.push((self.places.remove(old).ok_or_else(|| no_variable(old))?, new));
+            moved.push((self.positions.remove(old).ok_or_else(|| unknown_variable(old))?, new));
         }
-        for (place, new) in found {
-            if self.places.insert(new.to_owned(), place).is_some() {
-                return Err(usage(format!("there are two variables {new:?}")));
+        for (position, new) in moved {
+            if self.positions.insert(new.to_owned(), position).is_some() {
+                return Err(usage(format!("duplicate variable {new:?}")));
             }
-            if let Some(Some((name, _))) = self.fields.get_mut(place) {
+            if let Some(Some((name, _))) = self.fields.get_mut(position) {
                 new.clone_into(name);
             }
         }
         Ok(self)
     }
 
-    /// Gives dimensions other names, old and new, all at once, in every variable along them.
+    /// Renames dimensions in all variables, pairs of old and new name, all at once.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) for a name that no variable's dimension has, or that comes twice.
+    /// [`Usage`](container_core::ErrorKind::Usage) for unknown or repeated old names.
     pub fn rename_dimensions<'n>(&mut self, names: impl IntoIterator<Item = (&'n str, &'n str)>) -> Result<&mut Self> {
         let mut new_names = HashMap::new();
         for (old, new) in names {
             if new_names.insert(old, new).is_some() {
-                return Err(usage(format!("the dimension {old:?} gets two names")));
+                return Err(usage(format!("dimension {old:?} is renamed twice")));
             }
         }
-        let mut seen = HashSet::new();
+        let mut renamed = HashSet::new();
         for (name, field) in self.fields.iter_mut().flatten() {
             let before = field.dimensions(name).into_owned();
             if !before.iter().any(|dimension| new_names.contains_key(dimension.as_str())) {
@@ -153,7 +154,7 @@ impl<'r> Edit<'r> {
                 .iter()
                 .map(|dimension| match new_names.get_key_value(dimension.as_str()) {
                     Some((old, new)) => {
-                        seen.insert(*old);
+                        renamed.insert(*old);
                         (*new).to_owned()
                     }
                     None => dimension.clone(),
@@ -161,17 +162,16 @@ impl<'r> Edit<'r> {
                 .collect();
             *field = field.clone().with_dimensions(after);
         }
-        match new_names.keys().find(|old| !seen.contains(*old)) {
-            Some(old) => Err(no_dimension(old)),
+        match new_names.keys().find(|old| !renamed.contains(*old)) {
+            Some(old) => Err(unknown_dimension(old)),
             None => Ok(self),
         }
     }
 
-    /// Gives attributes of a variable, or with `None` of the dataset, other names, old and new, all at once. They stay where they stand.
+    /// Renames attributes of a variable, or for `None` of the dataset, in place and all at once.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) for a name that is not there, that comes twice, or that another attribute has; for one
-    /// that the format keeps for itself.
+    /// [`Usage`](container_core::ErrorKind::Usage) for unknown, repeated or reserved names, and new names that are taken.
     pub fn rename_attributes<'n>(
         &mut self,
         variable: Option<&str>,
@@ -181,60 +181,60 @@ impl<'r> Edit<'r> {
         let mut known = HashSet::new();
         for (old, new) in &names {
             if !self.has_attribute(variable, old) || !known.insert(*old) {
-                return Err(self.no_attribute(variable, old));
+                return Err(self.unknown_attribute(variable, old));
             }
             check_name(variable, new)?;
         }
         let names: Vec<_> = names.iter().map(|(old, new)| (quoted(old), quoted(new))).collect();
         let renamed = self.members(variable)?.rename(&names);
-        renamed.map_err(|name| placed(usage(format!("there are two attributes {name}")), variable))?;
+        renamed.map_err(|name| in_variable(usage(format!("duplicate attribute {name}")), variable))?;
         Ok(self)
     }
 
-    /// Takes a variable out.
+    /// Removes a variable.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) when there is none of this name.
+    /// [`Usage`](container_core::ErrorKind::Usage) for an unknown name.
     pub fn remove_variable(&mut self, name: &str) -> Result<&mut Self> {
-        let place = self.places.remove(name).ok_or_else(|| no_variable(name))?;
-        if let Some(field) = self.fields.get_mut(place) {
+        let position = self.positions.remove(name).ok_or_else(|| unknown_variable(name))?;
+        if let Some(field) = self.fields.get_mut(position) {
             *field = None;
         }
         Ok(self)
     }
 
-    /// Takes all variables along a dimension out; returns their names.
+    /// Removes all variables along a dimension; returns their names.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) when there are none.
+    /// [`Usage`](container_core::ErrorKind::Usage) for an unknown dimension.
     pub fn remove_dimension(&mut self, name: &str) -> Result<Vec<String>> {
         let along = |(of, field): &&(String, Field<'r>)| field.dimensions(of).iter().any(|found| found == name);
-        let gone: Vec<String> = self.fields.iter().flatten().filter(along).map(|(name, _)| name.clone()).collect();
-        if gone.is_empty() {
-            return Err(no_dimension(name));
+        let removed: Vec<String> = self.fields.iter().flatten().filter(along).map(|(name, _)| name.clone()).collect();
+        if removed.is_empty() {
+            return Err(unknown_dimension(name));
         }
-        for name in &gone {
+        for name in &removed {
             self.remove_variable(name)?;
         }
-        Ok(gone)
+        Ok(removed)
     }
 
-    /// Takes an attribute of a variable, or with `None` of the dataset, out.
+    /// Removes an attribute of a variable, or for `None` of the dataset.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) when there is none of this name.
+    /// [`Usage`](container_core::ErrorKind::Usage) for an unknown name.
     pub fn remove_attribute(&mut self, variable: Option<&str>, name: &str) -> Result<&mut Self> {
         if !self.has_attribute(variable, name) {
-            return Err(self.no_attribute(variable, name));
+            return Err(self.unknown_attribute(variable, name));
         }
         self.members(variable)?.remove(&quoted(name));
         Ok(self)
     }
 
-    /// Gives an attribute of a variable, or with `None` of the dataset, a value: where it stands, or last when it is new.
+    /// Sets an attribute of a variable, or for `None` of the dataset: in place, or last if new.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) when there is no such variable, and for a name that the format keeps for itself.
+    /// [`Usage`](container_core::ErrorKind::Usage) for an unknown variable or a reserved name.
     pub fn set_attribute(
         &mut self,
         variable: Option<&str>,
@@ -246,10 +246,10 @@ impl<'r> Edit<'r> {
         Ok(self)
     }
 
-    /// Names the dimensions of a variable; there must be as many as it has sizes when the dataset is written.
+    /// Names the dimensions of a variable. Their number is checked when the dataset is written.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) when there is no such variable.
+    /// [`Usage`](container_core::ErrorKind::Usage) for an unknown variable.
     pub fn set_dimensions<N: Into<String>>(
         &mut self,
         variable: &str,
@@ -260,7 +260,7 @@ impl<'r> Edit<'r> {
         Ok(self)
     }
 
-    /// Gives a variable other values: attributes and, where there are as many, dimensions stay. One that is not there yet is added.
+    /// Sets the values of a variable, keeping attributes and, if their number matches, dimensions. Adds the variable if it does not exist.
     pub fn set_values(&mut self, variable: &str, values: Array<'r>) -> &mut Self {
         match self.field_mut(variable) {
             Ok((_, field)) => field.set_content(values),
@@ -269,36 +269,35 @@ impl<'r> Edit<'r> {
         self
     }
 
-    /// The type of a variable.
+    /// The element type of a variable.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) when there is no such variable.
+    /// [`Usage`](container_core::ErrorKind::Usage) for an unknown variable.
     pub fn data_type(&self, variable: &str) -> Result<Option<DataType>> {
         self.field(variable).map(|(_, field)| field.data_type())
     }
 
-    /// Brings the values of a variable into another type: numbers to numbers, truth values to numbers, and texts to bytes and back. Returns
-    /// how many had to be rounded, which is done for floats alone. It takes memory for the variable.
+    /// Converts the values of a variable: numbers and booleans to numbers, `str` and `unicode` to each other. Returns the number of rounded values;
+    /// only floats are rounded. Holds the variable in memory.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) when there is no such variable or its values are none of that kind;
-    /// [`Invalid`](container_core::ErrorKind::Invalid) for a value that the type does not have, with its element, counted from 0; and those
-    /// of [`Variable::read`].
+    /// [`Usage`](container_core::ErrorKind::Usage) for an unknown variable or an unsupported conversion;
+    /// [`Invalid`](container_core::ErrorKind::Invalid) for a value out of range, with its element index; those of [`Variable::read`].
     pub fn set_type(&mut self, variable: &str, data_type: DataType) -> Result<u64> {
         let (_, field) = self.field_mut(variable)?;
         if field.data_type() == Some(data_type) {
             return Ok(0);
         }
-        let Some(array) = field.take_array()? else {
+        let Some(array) = field.array()? else {
             field.replace_type(data_type);
             return Ok(0);
         };
-        let (array, rounded) = converted(array, data_type).map_err(|error| placed(error, Some(variable)))?;
+        let (array, rounded) = converted(array, data_type).map_err(|error| in_variable(error, Some(variable)))?;
         field.set_content(array);
         Ok(rounded)
     }
 
-    /// The dataset as it is now.
+    /// The edited dataset.
     #[must_use]
     pub fn into_builder(self) -> Builder<'r> {
         let mut builder = Builder::new();
@@ -310,20 +309,20 @@ impl<'r> Edit<'r> {
     }
 
     #[cold]
-    fn no_attribute(&self, variable: Option<&str>, name: &str) -> Error {
+    fn unknown_attribute(&self, variable: Option<&str>, name: &str) -> Error {
         if let Some(Err(error)) = variable.map(|variable| self.field(variable)) {
             return error;
         }
-        placed(usage(format!("there is no attribute {name:?}")), variable)
+        in_variable(usage(format!("unknown attribute {name:?}")), variable)
     }
 }
 
-/// Names of the format's own are no attributes of variables.
+/// Rejects reserved names.
 fn check_name(variable: Option<&str>, name: &str) -> Result<()> {
-    match variable.is_some() && SPECIAL.contains(&name) {
+    match variable.is_some() && SPECIAL_KEYS.contains(&name) {
         true => {
-            let detail = format!("the name {name:?} is the format's own, no attribute has it");
-            Err(placed(usage(detail), variable))
+            let detail = format!("attribute name {name:?} is reserved");
+            Err(in_variable(usage(detail), variable))
         }
         false => Ok(()),
     }
@@ -335,17 +334,17 @@ fn usage(detail: String) -> Error {
 }
 
 #[cold]
-fn no_variable(name: &str) -> Error {
-    usage(format!("there is no variable {name:?}"))
+fn unknown_variable(name: &str) -> Error {
+    usage(format!("unknown variable {name:?}"))
 }
 
 #[cold]
-fn no_dimension(name: &str) -> Error {
-    usage(format!("no variable has the dimension {name:?}"))
+fn unknown_dimension(name: &str) -> Error {
+    usage(format!("unknown dimension {name:?}"))
 }
 
 #[cold]
-fn placed(error: Error, variable: Option<&str>) -> Error {
+fn in_variable(error: Error, variable: Option<&str>) -> Error {
     let error = error.in_format(FORMAT_NAME);
     match variable {
         Some(name) => error.in_column(name.to_owned()),
@@ -354,18 +353,18 @@ fn placed(error: Error, variable: Option<&str>) -> Error {
 }
 
 impl<'a> Field<'a> {
-    /// Other values for a variable whose header was taken over.
+    /// Replaces the values of a variable and keeps its metadata.
     fn set_content(&mut self, array: Array<'a>) {
         let sizes = array.shape().len();
         self.replace(array);
-        // Names that are too few or too many for the new values are none.
+        // Drop dimension names that no longer match the number of sizes.
         if self.dimension_count().is_some_and(|count| count != sizes) {
-            self.forget_dimensions();
+            self.clear_dimensions();
         }
     }
 
-    /// Its values, to be replaced; `None` where it has none.
-    fn take_array(&self) -> Result<Option<Array<'a>>> {
+    /// Its values; `None` if it has none.
+    fn array(&self) -> Result<Option<Array<'a>>> {
         match self.source() {
             (Some(array), _) => Ok(Some(array.clone())),
             (_, Some(variable)) if variable.shape().is_some() => Variable::read(variable).map(Some),

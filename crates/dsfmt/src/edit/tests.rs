@@ -13,8 +13,8 @@ fn open(bytes: Vec<u8>) -> Reader {
     Reader::from_source(Source::from(bytes), OpenOptions::default()).unwrap()
 }
 
-/// A file as another program may write it: members that nobody knows, in its own order, with its own spelling.
-fn strange() -> Reader {
+/// A file as another program might write it: unknown members, unusual order and formatting.
+fn foreign() -> Reader {
     let header = concat!(
         r#"{"a": {"x": 1.50, ".new": [1], ".dims": ["t", "n"], ".size": [2, 3], ".offset": 0, ".len": 6, ".type": "int8", "#,
         r#"".missing": false, ".endian": "b", "y": 1E3}, "t": {".dims": ["t"], ".size": [2], ".offset": 6, ".len": 4, "#,
@@ -26,8 +26,8 @@ fn strange() -> Reader {
 }
 
 #[test]
-fn what_is_not_touched_stays_byte_for_byte() {
-    let reader = strange();
+fn keeps_bytes_of_everything_else() {
+    let reader = foreign();
     let all = reader.source().read(0..reader.source().len()).unwrap();
     assert_eq!(write(&Edit::new(&reader).into_builder()), all);
     let mut edit = Edit::new(&reader);
@@ -39,19 +39,19 @@ fn what_is_not_touched_stays_byte_for_byte() {
         .set_attribute(Some("a"), "u", "m")
         .unwrap();
     let text = String::from_utf8(write(&edit.into_builder())).unwrap();
-    let wanted = concat!(
+    let expected = concat!(
         "ds-1.0\n",
         r#"{"a": {".dims": ["n"], ".size": [2], ".offset": 0, ".len": 4, ".type": "int16", ".missing": false, "#,
         r#"".endian": "b", "u": "m"}, "t": {"y": 1.50, ".new": [1], ".dims": ["n", "t"], ".size": [2, 3], ".offset": 4, "#,
         r#"".len": 6, ".type": "int8", ".missing": false, ".endian": "b", "x": 1E3}, ".": {"s": "\u00fc", "r": [1, 2]}}"#,
         "\n\u{0}\u{1}\u{0}\u{2}\u{1}\u{2}\u{3}\u{4}\u{5}\u{6}"
     );
-    assert_eq!(text, wanted);
+    assert_eq!(text, expected);
 }
 
 #[test]
-fn dimensions_go_with_their_variables_and_values_get_new_ones() {
-    let reader = strange();
+fn removes_dimensions_and_sets_values() {
+    let reader = foreign();
     let mut edit = Edit::new(&reader);
     assert!(
         edit.has_dimension("n") && edit.has_attribute(Some("a"), ".new") && !edit.has_attribute(Some("a"), ".dims")
@@ -70,49 +70,49 @@ fn dimensions_go_with_their_variables_and_values_get_new_ones() {
     assert_eq!(t.read().unwrap().mask().unwrap(), &Mask::from_bools([false, true]));
     let new = file.variable("new").unwrap().read().unwrap();
     assert_eq!((new.values().as_slice::<f32>().unwrap()[0], new.missing()), (0.5, 1));
-    // Values of another number of sizes have no use for the names.
+    // Dimension names are dropped when the number of sizes changes.
     let mut edit = Edit::new(&reader);
     edit.remove_variable("t").unwrap().set_values("a", Array::new([], vec![7u8]).unwrap());
     assert_eq!(open(write(&edit.into_builder())).variable("a").unwrap().dimensions(), [""; 0]);
 }
 
 #[test]
-fn what_cannot_be_is_said() {
-    let reader = strange();
+fn rejects_invalid_edits() {
+    let reader = foreign();
     let mut edit = Edit::new(&reader);
     let fails = |edit: &Edit<'_>, change: &dyn Fn(&mut Edit<'_>) -> Option<Error>| {
         change(&mut edit.clone()).unwrap().to_string()
     };
     let rename =
         |pairs: &'static [(&str, &str)]| move |edit: &mut Edit<'_>| edit.rename_variables(pairs.iter().copied()).err();
-    assert_eq!(fails(&edit, &rename(&[("b", "c")])), "ds: there is no variable \"b\"");
-    assert_eq!(fails(&edit, &rename(&[("a", "t")])), "ds: there are two variables \"t\"");
-    assert_eq!(fails(&edit, &rename(&[("a", "x"), ("t", "x")])), "ds: there are two variables \"x\"");
-    assert_eq!(fails(&edit, &rename(&[("a", "x"), ("a", "y")])), "ds: there is no variable \"a\"");
+    assert_eq!(fails(&edit, &rename(&[("b", "c")])), "ds: unknown variable \"b\"");
+    assert_eq!(fails(&edit, &rename(&[("a", "t")])), "ds: duplicate variable \"t\"");
+    assert_eq!(fails(&edit, &rename(&[("a", "x"), ("t", "x")])), "ds: duplicate variable \"x\"");
+    assert_eq!(fails(&edit, &rename(&[("a", "x"), ("a", "y")])), "ds: unknown variable \"a\"");
     let dims =
         |pairs: &'static [(&str, &str)]| move |edit: &mut Edit<'_>| edit.rename_dimensions(pairs.iter().copied()).err();
-    assert_eq!(fails(&edit, &dims(&[("b", "c")])), "ds: no variable has the dimension \"b\"");
-    assert_eq!(fails(&edit, &dims(&[("t", "c"), ("t", "d")])), "ds: the dimension \"t\" gets two names");
+    assert_eq!(fails(&edit, &dims(&[("b", "c")])), "ds: unknown dimension \"b\"");
+    assert_eq!(fails(&edit, &dims(&[("t", "c"), ("t", "d")])), "ds: dimension \"t\" is renamed twice");
     let attribute = |of: Option<&'static str>, pairs: &'static [(&str, &str)]| {
         move |edit: &mut Edit<'_>| edit.rename_attributes(of, pairs.iter().copied()).err()
     };
-    assert_eq!(fails(&edit, &attribute(Some("a"), &[("x", "y")])), "ds: there are two attributes \"y\" (column \"a\")");
-    assert_eq!(fails(&edit, &attribute(Some("a"), &[("z", "y")])), "ds: there is no attribute \"z\" (column \"a\")");
-    assert_eq!(fails(&edit, &attribute(None, &[("z", "y")])), "ds: there is no attribute \"z\"");
-    assert_eq!(fails(&edit, &attribute(Some("b"), &[("z", "y")])), "ds: there is no variable \"b\"");
-    let own = "ds: the name \".size\" is the format's own, no attribute has it (column \"a\")";
-    assert_eq!(fails(&edit, &attribute(Some("a"), &[("x", ".size")])), own);
-    assert_eq!(edit.set_attribute(Some("a"), ".size", 1).unwrap_err().to_string(), own);
+    assert_eq!(fails(&edit, &attribute(Some("a"), &[("x", "y")])), "ds: duplicate attribute \"y\" (column \"a\")");
+    assert_eq!(fails(&edit, &attribute(Some("a"), &[("z", "y")])), "ds: unknown attribute \"z\" (column \"a\")");
+    assert_eq!(fails(&edit, &attribute(None, &[("z", "y")])), "ds: unknown attribute \"z\"");
+    assert_eq!(fails(&edit, &attribute(Some("b"), &[("z", "y")])), "ds: unknown variable \"b\"");
+    let reserved = "ds: attribute name \".size\" is reserved (column \"a\")";
+    assert_eq!(fails(&edit, &attribute(Some("a"), &[("x", ".size")])), reserved);
+    assert_eq!(edit.set_attribute(Some("a"), ".size", 1).unwrap_err().to_string(), reserved);
     assert!(edit.remove_attribute(Some("a"), ".dims").is_err() && edit.remove_dimension("z").is_err());
-    // The dimension t has two sizes then.
+    // Dimension t has two different sizes now.
     edit.set_values("t", Array::new([3], vec![1u8, 2, 3]).unwrap());
     assert!(edit.into_builder().validate().is_err());
 }
 
 #[test]
-fn types_are_changed_exactly_or_not_without_a_word() {
+fn converts_types_exactly_or_reports() {
     let array = |text: &str, data_type| Array::from_json(Json::parse(text).unwrap(), data_type);
-    for (text, wanted) in [
+    for (text, expected) in [
         ("1", DataType::Int64),
         ("[-1, null]", DataType::Int64),
         ("[1, 18446744073709551615]", DataType::Uint64),
@@ -122,35 +122,31 @@ fn types_are_changed_exactly_or_not_without_a_word() {
         ("[[\"a\"], [\"b\"]]", DataType::Unicode),
         ("[]", DataType::Float64),
     ] {
-        assert_eq!(array(text, None).unwrap().data_type(), wanted, "{text}");
+        assert_eq!(array(text, None).unwrap().data_type(), expected, "{text}");
     }
     assert_eq!(array("[[], []]", None).unwrap().shape(), [2, 0]);
-    for (text, data_type, wanted) in [
-        ("[[1, 2], [3]]", None, "the lists are no array: they are not equally long or deep at element 3"),
-        ("[1, [2]]", None, "the lists are no array: they are not equally long or deep at element 1"),
-        ("[[1], 2]", None, "the lists are no array: they are not equally long or deep at element 1"),
-        ("[1, \"a\"]", None, "a value of the type unicode stands beside int64; say which type is meant (element 1)"),
-        (
-            "[-1, 18446744073709551615]",
-            None,
-            "a value of the type uint64 stands beside int64; say which type is meant (element 1)",
-        ),
-        ("[1, 300]", Some(DataType::Uint8), "the value 300 of element 1 is no uint8"),
-        ("[1, 1.5]", Some(DataType::Int8), "element 1 is 1.5, which is no value of the type that is wanted"),
-        ("[{}]", None, "element 0 is an object, which is no value of the type that is wanted"),
+    for (text, data_type, expected) in [
+        ("[[1, 2], [3]]", None, "ragged lists: length or depth differs at element 3"),
+        ("[1, [2]]", None, "ragged lists: length or depth differs at element 1"),
+        ("[[1], 2]", None, "ragged lists: length or depth differs at element 1"),
+        ("[1, \"a\"]", None, "mixed types int64 and unicode: give a type (element 1)"),
+        ("[-1, 18446744073709551615]", None, "mixed types int64 and uint64: give a type (element 1)"),
+        ("[1, 300]", Some(DataType::Uint8), "element 1 is 300, out of range for uint8"),
+        ("[1, 1.5]", Some(DataType::Int8), "expected int8, found 1.5 (element 1)"),
+        ("[{}]", None, "expected a value, found an object (element 0)"),
     ] {
-        assert_eq!(array(text, data_type).unwrap_err().to_string(), wanted, "{text}");
+        assert_eq!(array(text, data_type).unwrap_err().to_string(), expected, "{text}");
     }
     let floats = array("[1.5, 16777217, NaN, null]", None).unwrap();
     let (narrow, rounded) = converted(floats.clone(), DataType::Float32).unwrap();
     assert_eq!((narrow.values().as_slice::<f32>().unwrap()[1], rounded), (16_777_216.0, 1));
-    assert_eq!(converted(floats, DataType::Int8).unwrap_err().to_string(), "the value 1.5 of element 0 is no int8");
+    assert_eq!(converted(floats, DataType::Int8).unwrap_err().to_string(), "element 0 is 1.5, out of range for int8");
     let error = converted(array("[1e300]", None).unwrap(), DataType::Float32).unwrap_err().to_string();
-    assert_eq!(error, "the value 1e300 of element 0 is no float32");
+    assert_eq!(error, "element 0 is 1e300, out of range for float32");
     assert!(converted(array("[\"1\"]", None).unwrap(), DataType::Int8).is_err());
     let bytes = converted(array("[\"\u{fc}\"]", None).unwrap(), DataType::Str).unwrap().0;
     assert_eq!(bytes.values().as_strings().unwrap().get(0), Some("\u{fc}".as_bytes()));
-    for (one, other, wanted) in [
+    for (one, other, expected) in [
         (DataType::Int32, DataType::Int64, Some(DataType::Int64)),
         (DataType::Uint8, DataType::Int8, Some(DataType::Int16)),
         (DataType::Uint32, DataType::Int8, Some(DataType::Int64)),
@@ -162,7 +158,7 @@ fn types_are_changed_exactly_or_not_without_a_word() {
         (DataType::Str, DataType::Unicode, None),
         (DataType::Str, DataType::Str, Some(DataType::Str)),
     ] {
-        assert_eq!(widest(one, other), wanted, "{one} {other}");
-        assert_eq!(widest(other, one), wanted, "{other} {one}");
+        assert_eq!(widest(one, other), expected, "{one} {other}");
+        assert_eq!(widest(other, one), expected, "{other} {one}");
     }
 }

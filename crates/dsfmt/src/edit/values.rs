@@ -1,4 +1,4 @@
-//! Arrays from JSON.
+//! Builds arrays from JSON.
 
 use container_core::{Error, Result};
 
@@ -7,25 +7,24 @@ use crate::edit::convert::converted;
 use crate::json::{Json, JsonKind};
 use crate::types::DataType;
 
-/// What the values of a JSON text are.
+/// The values of nested lists.
 #[derive(Debug, Default)]
 struct Leaves<'j> {
     shape: Vec<u64>,
-    /// Where the shape is known: as deep as the first value.
+    /// Nesting of the values, known from the first one.
     depth: Option<usize>,
     all: Vec<Json<'j>>,
 }
 
 impl Array<'static> {
-    /// An array from JSON: a value, or lists in lists that are equally long; `null` is a missing element.
+    /// Creates an array from JSON: a value, or nested lists of equal lengths; `null` is a missing element.
     ///
-    /// Without a type it is inferred: `bool`; `int64`, or `uint64` where one is above and none below 0; `float64` for numbers with a point
-    /// or exponent among them; `unicode`. The texts `NaN`, `Infinity` and `-Infinity` are floats where a float is wanted, and texts of type
-    /// `str` are their UTF-8.
+    /// Without a type it is inferred: `bool`; `int64`, or `uint64` if a value exceeds it and none is negative; `float64` if any number has a point
+    /// or an exponent; `unicode`. For float types the strings `NaN`, `Infinity` and `-Infinity` are accepted; for `str`, strings become UTF-8.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) for lists that are no array, and for values that have no type in common or do not have
-    /// the type that is wanted, with their element, counted from 0 in C order.
+    /// [`Usage`](container_core::ErrorKind::Usage) for ragged lists, mixed types, and values that do not have the type, with their element
+    /// index in C order.
     ///
     /// ```
     /// use dsfmt::{Array, DataType, Json};
@@ -35,7 +34,7 @@ impl Array<'static> {
     /// ```
     pub fn from_json(json: Json<'_>, data_type: Option<DataType>) -> Result<Self> {
         let mut leaves = Leaves::default();
-        leaves.walk(json, 0)?;
+        leaves.collect(json, 0)?;
         let missing: Vec<bool> = leaves.all.iter().map(Json::is_null).collect();
         let data_type = match data_type {
             Some(data_type) => data_type,
@@ -48,7 +47,7 @@ impl Array<'static> {
 }
 
 impl<'j> Leaves<'j> {
-    fn walk(&mut self, json: Json<'j>, depth: usize) -> Result<()> {
+    fn collect(&mut self, json: Json<'j>, depth: usize) -> Result<()> {
         if json.kind() != JsonKind::Array {
             if *self.depth.get_or_insert(depth) != depth {
                 return Err(ragged(self.all.len()));
@@ -65,7 +64,7 @@ impl<'j> Leaves<'j> {
         }
         let mut count = 0;
         for item in json.items() {
-            self.walk(item, depth + 1)?;
+            self.collect(item, depth + 1)?;
             count += 1;
         }
         match self.shape.get_mut(depth) {
@@ -77,7 +76,7 @@ impl<'j> Leaves<'j> {
     }
 
     fn infer(&self) -> Result<DataType> {
-        let mut found: Option<DataType> = None;
+        let mut inferred: Option<DataType> = None;
         for (index, leaf) in self.all.iter().enumerate() {
             let kind = match leaf.kind() {
                 JsonKind::Null => continue,
@@ -86,10 +85,10 @@ impl<'j> Leaves<'j> {
                 JsonKind::Integer if leaf.as_u64().is_some() => DataType::Uint64,
                 JsonKind::Integer | JsonKind::Float => DataType::Float64,
                 JsonKind::String => DataType::Unicode,
-                JsonKind::Array | JsonKind::Object => return Err(no_value(index, "an object")),
+                JsonKind::Array | JsonKind::Object => return Err(unexpected(index, "a value", "an object")),
             };
-            let negative = |this: &Self| this.all.iter().any(|leaf| leaf.as_i64().is_some_and(|number| number < 0));
-            found = Some(match (found, kind) {
+            let negative = |leaves: &Self| leaves.all.iter().any(|leaf| leaf.as_i64().is_some_and(|number| number < 0));
+            inferred = Some(match (inferred, kind) {
                 (None, kind) => kind,
                 (Some(one), other) if one == other => one,
                 (Some(DataType::Float64), DataType::Int64 | DataType::Uint64)
@@ -98,23 +97,23 @@ impl<'j> Leaves<'j> {
                     DataType::Uint64
                 }
                 (Some(one), other) => {
-                    let detail = format!("a value of the type {other} stands beside {one}; say which type is meant");
-                    return Err(Error::usage(format!("{detail} (element {index})")));
+                    let detail = format!("mixed types {one} and {other}: give a type (element {index})");
+                    return Err(Error::usage(detail));
                 }
             });
         }
-        Ok(found.unwrap_or(DataType::Float64))
+        Ok(inferred.unwrap_or(DataType::Float64))
     }
 
-    /// The values in a type that holds what is there; not yet the one that is wanted.
-    fn values(&self, wanted: DataType) -> Result<Values<'static>> {
+    /// The values, in a type wide enough for any JSON value of `target`'s kind.
+    fn values(&self, target: DataType) -> Result<Values<'static>> {
         let leaves = || self.all.iter().enumerate();
-        Ok(match wanted {
+        Ok(match target {
             DataType::Bool => {
                 let truth = |(index, leaf): (usize, &Json<'_>)| match leaf.as_bool() {
                     Some(truth) => Ok(truth),
                     None if leaf.is_null() => Ok(false),
-                    None => Err(no_value(index, leaf.as_text())),
+                    None => Err(unexpected(index, target.name(), leaf.as_text())),
                 };
                 Values::from(leaves().map(truth).collect::<Result<Vec<bool>>>()?)
             }
@@ -124,10 +123,10 @@ impl<'j> Leaves<'j> {
                     match leaf.as_str() {
                         Some(text) => strings.push(text.as_bytes()),
                         None if leaf.is_null() => strings.push(b""),
-                        None => return Err(no_value(index, leaf.as_text())),
+                        None => return Err(unexpected(index, target.name(), leaf.as_text())),
                     }
                 }
-                if wanted == DataType::Str { Values::Str(strings) } else { Values::Unicode(strings) }
+                if target == DataType::Str { Values::Str(strings) } else { Values::Unicode(strings) }
             }
             DataType::Float32 | DataType::Float64 => {
                 let float = |(index, leaf): (usize, &Json<'_>)| match (leaf.as_f64(), leaf.as_text()) {
@@ -136,20 +135,20 @@ impl<'j> Leaves<'j> {
                     (None, "\"NaN\"") => Ok(f64::NAN),
                     (None, "\"Infinity\"") => Ok(f64::INFINITY),
                     (None, "\"-Infinity\"") => Ok(f64::NEG_INFINITY),
-                    (None, text) => Err(no_value(index, text)),
+                    (None, text) => Err(unexpected(index, target.name(), text)),
                 };
                 Values::from(leaves().map(float).collect::<Result<Vec<f64>>>()?)
             }
-            DataType::Uint64 => Values::from(self.integers(Json::as_u64)?),
-            _ => Values::from(self.integers(Json::as_i64)?),
+            DataType::Uint64 => Values::from(self.integers(target, Json::as_u64)?),
+            _ => Values::from(self.integers(target, Json::as_i64)?),
         })
     }
 
-    fn integers<T: Default>(&self, as_integer: impl Fn(&Json<'j>) -> Option<T>) -> Result<Vec<T>> {
+    fn integers<T: Default>(&self, target: DataType, as_integer: impl Fn(&Json<'j>) -> Option<T>) -> Result<Vec<T>> {
         let integer = |(index, leaf): (usize, &Json<'j>)| match as_integer(leaf) {
             Some(number) => Ok(number),
             None if leaf.is_null() => Ok(T::default()),
-            None => Err(no_value(index, leaf.as_text())),
+            None => Err(unexpected(index, target.name(), leaf.as_text())),
         };
         self.all.iter().enumerate().map(integer).collect()
     }
@@ -157,11 +156,11 @@ impl<'j> Leaves<'j> {
 
 #[cold]
 fn ragged(element: usize) -> Error {
-    Error::usage(format!("the lists are no array: they are not equally long or deep at element {element}"))
+    Error::usage(format!("ragged lists: length or depth differs at element {element}"))
 }
 
 #[cold]
-fn no_value(element: usize, found: &str) -> Error {
-    let shown: String = found.chars().take(40).collect();
-    Error::usage(format!("element {element} is {shown}, which is no value of the type that is wanted"))
+fn unexpected(element: usize, expected: &str, found: &str) -> Error {
+    let excerpt: String = found.chars().take(40).collect();
+    Error::usage(format!("expected {expected}, found {excerpt} (element {element})"))
 }

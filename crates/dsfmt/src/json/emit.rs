@@ -1,12 +1,12 @@
-//! JSON as Python's `json.dumps` writes it, with its default settings.
+//! Emits JSON as Python's `json.dumps` does with default settings.
 
 use std::fmt::Write;
 
-/// A text in quotes: ASCII, everything else as `\uXXXX`, beyond 16 bits as two surrogates.
+/// Appends a quoted string: non-ASCII characters become `\uXXXX` escapes, surrogate pairs beyond 16 bits.
 pub(crate) fn put_str(out: &mut String, text: &str) {
     out.push('"');
-    for found in text.chars() {
-        match found {
+    for character in text.chars() {
+        match character {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
@@ -14,10 +14,10 @@ pub(crate) fn put_str(out: &mut String, text: &str) {
             '\t' => out.push_str("\\t"),
             '\u{8}' => out.push_str("\\b"),
             '\u{c}' => out.push_str("\\f"),
-            ' '..='~' => out.push(found),
+            ' '..='~' => out.push(character),
             _ => {
-                for unit in found.encode_utf16(&mut [0; 2]) {
-                    let _ = write!(out, "\\u{unit:04x}"); // a String takes everything
+                for unit in character.encode_utf16(&mut [0; 2]) {
+                    let _ = write!(out, "\\u{unit:04x}"); // writing to a String cannot fail
                 }
             }
         }
@@ -25,7 +25,7 @@ pub(crate) fn put_str(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// A float by its shortest digits in Python's form: a point always, an exponent from 1e16 on and below 1e-4.
+/// Appends a float as Python's `repr`: shortest digits, always a point, an exponent from 1e16 up and below 1e-4.
 pub(crate) fn put_f64(out: &mut String, number: f64) {
     if number.is_nan() {
         return out.push_str("NaN");
@@ -44,17 +44,16 @@ pub(crate) fn put_f64(out: &mut String, number: f64) {
     let _ = write!(out, "{digits}e{sign}{:02}", exponent.unsigned_abs());
 }
 
-/// The fewest digits that stand for this number alone, `d.ddde-4`. Between two such that are equally near Python takes the even one, Rust's
-/// own way the larger.
+/// The shortest digits that round-trip, as `d.ddde-4`. Python breaks ties to the even digit, Rust to the larger one.
 fn digits(number: f64) -> String {
     let shortest = format!("{number:e}");
     let count = shortest.split('e').next().unwrap_or_default().bytes().filter(u8::is_ascii_digit).count();
     let nearest = format!("{number:.*e}", count.saturating_sub(1));
-    // At a power of two the nearest of so many digits may stand for the number's neighbour.
+    // At a power of two, the nearest value with this many digits may parse as the neighboring number.
     if nearest != shortest && nearest.parse() == Ok(number) { nearest } else { shortest }
 }
 
-/// Digits `d.ddd` with the point moved to where the exponent says, and a digit at least on both sides.
+/// Appends `d.ddd` with the point shifted by `exponent`, with at least one digit on each side.
 fn point(out: &mut String, digits: &str, exponent: i32) {
     out.push_str(if digits.starts_with('-') { "-" } else { "" });
     let digits: String = digits.chars().filter(char::is_ascii_digit).collect();
@@ -79,11 +78,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_and_floats_are_those_of_python() {
+    fn matches_python_strings_and_floats() {
         let mut out = String::new();
         put_str(&mut out, "a\"\\\n\t\u{8}\u{c}\r\u{1}\u{7f}\u{fc}\u{1f600}/");
         assert_eq!(out, r#""a\"\\\n\t\b\f\r\u0001\u007f\u00fc\ud83d\ude00/""#);
-        for (number, wanted) in [
+        for (number, expected) in [
             (0.0, "0.0"),
             (-0.0, "-0.0"),
             (1.0, "1.0"),
@@ -99,7 +98,7 @@ mod tests {
             (-120.5, "-120.5"),
             (-0.00125, "-0.00125"),
             (100.0, "100.0"),
-            // As near to the one with 3 at the end.
+            // A tie: equally near to the one ending in 3.
             (89_051_871_641_296.0 + 0.125, "89051871641296.12"),
             (-89_051_871_641_296.0 - 0.125, "-89051871641296.12"),
             (89_051_871_641_296.0 + 0.375, "89051871641296.38"),
@@ -113,7 +112,7 @@ mod tests {
         ] {
             let mut out = String::new();
             put_f64(&mut out, number);
-            assert_eq!(out, wanted);
+            assert_eq!(out, expected);
         }
     }
 }

@@ -1,7 +1,7 @@
-//! JSON as Python writes and reads it: the header's language.
+//! JSON in Python's dialect, the language of the header.
 //!
-//! Unlike plain JSON it has `NaN`, `Infinity` and `-Infinity` as values, integers of any size, and texts with lone surrogates. A value
-//! here is a piece of the header whose text was checked once: numbers keep their digits, and a copy has the same bytes.
+//! Beyond standard JSON it allows `NaN`, `Infinity` and `-Infinity`, integers of any size, and lone surrogates in strings. A [`Json`] borrows
+//! header text that was validated once: numbers keep their digits, and a copy keeps its bytes.
 
 mod emit;
 mod owned;
@@ -19,56 +19,56 @@ pub use owned::JsonBuf;
 pub(crate) use owned::{Object, quoted};
 pub(crate) use scan::Scanner;
 
-/// A JSON value where it stands in a header: an attribute, or something in one.
+/// A validated JSON value, borrowed from a header: an attribute or part of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Json<'a> {
     text: &'a str,
 }
 
-/// What a [`Json`] is.
+/// The type of a [`Json`] value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum JsonKind {
     /// `null`.
     Null,
     /// `true`, `false`.
     Bool,
-    /// A number without point and exponent, of any size.
+    /// A number without point or exponent, of any size.
     Integer,
-    /// Any other number; `NaN`, `Infinity` and `-Infinity`, too.
+    /// Any other number, including `NaN`, `Infinity` and `-Infinity`.
     Float,
-    /// Text.
+    /// A string.
     String,
-    /// Values in order.
+    /// A list of values.
     Array,
-    /// Pairs of a name and a value.
+    /// A list of name-value members.
     Object,
 }
 
 impl<'a> Json<'a> {
-    /// Checks a text that is one value, with blanks around it.
+    /// Parses one value, surrounded by optional whitespace.
     ///
     /// # Errors
-    /// [`Invalid`](container_core::ErrorKind::Invalid) at the first byte that does not fit, counted from the text's beginning;
-    /// [`Limit`](container_core::ErrorKind::Limit) for values nested deeper than 128.
+    /// [`Invalid`](container_core::ErrorKind::Invalid) at the offset of the first unexpected byte in `text`;
+    /// [`Limit`](container_core::ErrorKind::Limit) for nesting deeper than 128.
     pub fn parse(text: &'a str) -> Result<Self> {
         let mut scanner = Scanner::new(text, 0, container_core::Limits::default().depth);
         let value = scanner.value()?;
-        scanner.end()?;
+        scanner.expect_end()?;
         Ok(value)
     }
 
-    /// A text that was checked.
-    pub(crate) fn checked(text: &'a str) -> Self {
+    /// Wraps text that is already validated.
+    pub(crate) fn new_unchecked(text: &'a str) -> Self {
         Self { text }
     }
 
-    /// Its text as it stands in the header.
+    /// The value's text as written in the header.
     #[must_use]
     pub fn as_text(&self) -> &'a str {
         self.text
     }
 
-    /// What it is.
+    /// The value's type.
     #[must_use]
     pub fn kind(&self) -> JsonKind {
         match self.text.as_bytes().first() {
@@ -88,7 +88,7 @@ impl<'a> Json<'a> {
         self.kind() == JsonKind::Null
     }
 
-    /// A truth value.
+    /// The boolean; `None` for other types.
     #[must_use]
     pub fn as_bool(&self) -> Option<bool> {
         match self.text {
@@ -98,19 +98,19 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// A whole number within 64 bits, with sign.
+    /// The integer, if it fits in `i64`.
     #[must_use]
     pub fn as_i64(&self) -> Option<i64> {
         self.text.parse().ok()
     }
 
-    /// A whole number within 64 bits, without sign.
+    /// The integer, if it fits in `u64`.
     #[must_use]
     pub fn as_u64(&self) -> Option<u64> {
         self.text.parse().ok()
     }
 
-    /// A number, the nearest that 64 bits of a float hold.
+    /// The number, rounded to the nearest `f64`.
     #[must_use]
     pub fn as_f64(&self) -> Option<f64> {
         match (self.kind(), self.text) {
@@ -122,59 +122,59 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// A text; `None` also where it holds half a surrogate pair, which is no character. See [`to_text`](Self::to_text).
+    /// The string; `None` also when it contains a lone surrogate. See [`to_text`](Self::to_text).
     #[must_use]
     pub fn as_str(&self) -> Option<Cow<'a, str>> {
-        text::unescaped(self.text, text::Lone::Refused)
+        text::unescaped(self.text, text::LoneSurrogate::Reject)
     }
 
-    /// A text in which half a surrogate pair stands as its escape, such as `\ud800`.
+    /// The string, with each lone surrogate kept as its escape, such as `\ud800`.
     #[must_use]
     pub fn to_text(&self) -> Option<Cow<'a, str>> {
-        text::unescaped(self.text, text::Lone::Shown)
+        text::unescaped(self.text, text::LoneSurrogate::KeepEscape)
     }
 
-    /// The values of an array; none for anything else.
+    /// The items of an array; empty for any other type.
     #[must_use]
     pub fn items(&self) -> Items<'a> {
-        Items(Inside::new(self.text, b'['))
+        Items(Elements::new(self.text, b'['))
     }
 
-    /// The pairs of an object; none for anything else. A name may occur again: Python takes the last value.
+    /// The members of an object; empty for any other type. Names may repeat; Python takes the last value.
     #[must_use]
     pub fn members(&self) -> Members<'a> {
-        Members(Inside::new(self.text, b'{'))
+        Members(Elements::new(self.text, b'{'))
     }
 }
 
-/// The values of an array in order.
+/// Iterates over the items of an array.
 #[derive(Debug, Clone)]
-pub struct Items<'a>(Inside<'a>);
+pub struct Items<'a>(Elements<'a>);
 
-/// The pairs of an object in order.
+/// Iterates over the members of an object.
 #[derive(Debug, Clone)]
-pub struct Members<'a>(Inside<'a>);
+pub struct Members<'a>(Elements<'a>);
 
-/// What stands between two brackets that were checked.
+/// Iterates over the values between two brackets, all validated before.
 #[derive(Debug, Clone)]
-struct Inside<'a>(Option<Scanner<'a>>);
+struct Elements<'a>(Option<Scanner<'a>>);
 
-impl<'a> Inside<'a> {
+impl<'a> Elements<'a> {
     fn new(text: &'a str, bracket: u8) -> Self {
         let inner = (text.as_bytes().first() == Some(&bracket)).then(|| text.get(1..text.len() - 1)).flatten();
-        // What was checked is nested no deeper than it was.
+        // The depth was checked before.
         Self(inner.map(|inner| Scanner::new(inner, 0, u32::MAX)))
     }
 
     fn next(&mut self) -> Option<Json<'a>> {
         let scanner = self.0.as_mut()?;
-        scanner.blanks();
+        scanner.skip_whitespace();
         if scanner.is_at_end() {
             self.0 = None;
             return None;
         }
         let value = scanner.value().ok()?;
-        scanner.separator();
+        scanner.skip_separator();
         Some(value)
     }
 }
@@ -190,15 +190,14 @@ impl<'a> Iterator for Items<'a> {
 impl<'a> Iterator for Members<'a> {
     type Item = (Json<'a>, Json<'a>);
 
-    /// The name, which is a text, and the value.
+    /// The name, a string, and its value.
     fn next(&mut self) -> Option<(Json<'a>, Json<'a>)> {
         let name = self.0.next()?;
         Some((name, self.0.next()?))
     }
 }
 
-/// As rows are shown: numbers keep their value, floats that are none are texts, integers beyond 64 bits are texts of their digits, half a
-/// surrogate pair is its escape.
+/// Serializes as standard JSON: non-finite floats and integers beyond 64 bits become strings of their text, lone surrogates their escape.
 impl Serialize for Json<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.kind() {
@@ -230,13 +229,13 @@ impl Serialize for Json<'_> {
     }
 }
 
-/// The name of a member, in quotes, as text.
-pub(crate) fn name_of(name: Json<'_>) -> String {
+/// Decodes a member's name.
+pub(crate) fn decode_name(name: Json<'_>) -> String {
     name.to_text().unwrap_or_default().into_owned()
 }
 
 #[cold]
-fn wrong(offset: u64, detail: String) -> Error {
+fn invalid(offset: u64, detail: String) -> Error {
     Error::invalid(detail).at(offset)
 }
 
@@ -245,12 +244,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_what_python_takes_them_for() {
+    fn parses_python_dialect() {
         let text = r#" {"a": NaN, "b": [1, -0, 123456789012345678901234567890, 1e5, -Infinity, Infinity, 2.50],
             "s": "\ud83d\ude00 \u00fc\n\"\/", "lone": "x\ud800y", "e": {}, "n": null, "t": true} "#;
         let json = Json::parse(text).unwrap();
         assert_eq!(json.kind(), JsonKind::Object);
-        let members: Vec<_> = json.members().map(|(name, value)| (name_of(name), value)).collect();
+        let members: Vec<_> = json.members().map(|(name, value)| (decode_name(name), value)).collect();
         let names: Vec<_> = members.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["a", "b", "s", "lone", "e", "n", "t"]);
         let get = |name: &str| members.iter().find(|(found, _)| found == name).unwrap().1;
@@ -273,27 +272,27 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_place() {
-        for (text, wanted) in [
-            ("", "a value is expected, the text ends (byte 0)"),
-            ("[1,]", "a value is expected, ']' is found (byte 3)"),
-            ("{\"a\" 1}", "':' is expected, '1' is found (byte 5)"),
-            ("{1: 2}", "a name in quotes is expected, '1' is found (byte 1)"),
-            ("[1 2]", "',' or ']' is expected, '2' is found (byte 3)"),
-            ("nul", "a value is expected, 'n' is found (byte 0)"),
-            ("01", "the value is followed by '1' (byte 1)"),
-            ("-", "a value is expected, '-' is found (byte 0)"),
-            ("1.", "the value is followed by '.' (byte 1)"),
-            ("\"a", "a text does not end (byte 0)"),
-            ("\"\\x\"", "a text holds the escape '\\x' (byte 1)"),
-            ("\"\\u12g4\"", "a text holds the escape '\\u' without four hexadecimal digits (byte 1)"),
-            ("\"a\u{1}\"", "a text holds the control character 0x01 (byte 2)"),
+    fn errors_report_offset() {
+        for (text, expected) in [
+            ("", "expected a value, found the end (byte 0)"),
+            ("[1,]", "expected a value, found ']' (byte 3)"),
+            ("{\"a\" 1}", "expected ':', found '1' (byte 5)"),
+            ("{1: 2}", "expected a quoted name, found '1' (byte 1)"),
+            ("[1 2]", "expected ',' or ']', found '2' (byte 3)"),
+            ("nul", "expected a value, found 'n' (byte 0)"),
+            ("01", "unexpected '1' after the value (byte 1)"),
+            ("-", "expected a value, found '-' (byte 0)"),
+            ("1.", "unexpected '.' after the value (byte 1)"),
+            ("\"a", "unterminated string (byte 0)"),
+            ("\"\\x\"", "invalid escape '\\x' in string (byte 1)"),
+            ("\"\\u12g4\"", "invalid escape '\\u': expected four hexadecimal digits (byte 1)"),
+            ("\"a\u{1}\"", "unescaped control character 0x01 in string (byte 2)"),
         ] {
-            assert_eq!(Json::parse(text).unwrap_err().to_string(), wanted, "{text}");
+            assert_eq!(Json::parse(text).unwrap_err().to_string(), expected, "{text}");
         }
         let deep = |depth| "[".repeat(depth) + &"]".repeat(depth);
         assert!(Json::parse(&deep(128)).is_ok());
         let error = Json::parse(&deep(100_000)).unwrap_err().to_string();
-        assert_eq!(error, "the nesting of values 129 exceeds the limit 128 (byte 128)");
+        assert_eq!(error, "JSON nesting depth 129 exceeds the limit 128 (byte 128)");
     }
 }

@@ -1,4 +1,4 @@
-//! JSON that is to be written: an attribute's value, in Python's spelling.
+//! JSON to write: attribute values in Python's formatting.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -8,10 +8,10 @@ use container_core::Result;
 
 use super::{Json, put_f64, put_str};
 
-/// An attribute's value to be written: JSON as Python's `json.dumps` spells it.
+/// An attribute value to write: JSON formatted as Python's `json.dumps` does.
 ///
-/// Numbers and texts come by `From`; a float of 32 bits is written with the digits of the same float in 64 bits, as Python does. What is
-/// taken from a file keeps its exact text.
+/// Numbers and strings convert with `From`. An `f32` is written with the digits of the equal `f64`, as Python does. Values taken from a file keep
+/// their exact text.
 ///
 /// ```
 /// use dsfmt::JsonBuf;
@@ -21,7 +21,7 @@ use super::{Json, put_f64, put_str};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonBuf {
     text: String,
-    /// Brackets that are open at most.
+    /// Deepest nesting of brackets.
     depth: u32,
 }
 
@@ -29,14 +29,14 @@ impl JsonBuf {
     /// `null`.
     #[must_use]
     pub fn null() -> Self {
-        Self::simple("null")
+        Self::scalar("null")
     }
 
-    fn simple(text: impl Into<String>) -> Self {
+    fn scalar(text: impl Into<String>) -> Self {
         Self { text: text.into(), depth: 0 }
     }
 
-    /// Values in order.
+    /// An array of values.
     pub fn list(values: impl IntoIterator<Item = Self>) -> Self {
         let (mut text, mut depth) = (String::from("["), 0);
         for value in values {
@@ -50,7 +50,7 @@ impl JsonBuf {
         Self { text, depth: depth.saturating_add(1) }
     }
 
-    /// Pairs of a name and a value, in order. Of a name that comes again the last value is taken, at the first place.
+    /// An object. A repeated name keeps its first position and takes the last value.
     pub fn object<N: AsRef<str>>(members: impl IntoIterator<Item = (N, Self)>) -> Self {
         let mut object = Object::default();
         for (name, value) in members {
@@ -61,62 +61,62 @@ impl JsonBuf {
         Self { text, depth: object.depth.saturating_add(1) }
     }
 
-    /// A value from its text: the blanks become Python's, what is not ASCII becomes an escape, and numbers keep their digits.
+    /// Parses and reformats a value: Python's whitespace, non-ASCII characters escaped, digits of numbers kept.
     ///
     /// # Errors
     /// As [`Json::parse`].
     pub fn parse(text: &str) -> Result<Self> {
-        Ok(spelled(Json::parse(text)?.as_text()))
+        Ok(reformatted(Json::parse(text)?.as_text()))
     }
 
-    /// The value to look into.
+    /// Borrows as a readable value.
     #[must_use]
     pub fn as_json(&self) -> Json<'_> {
-        Json::checked(&self.text)
+        Json::new_unchecked(&self.text)
     }
 }
 
-/// Its text.
+/// Writes the JSON text.
 impl fmt::Display for JsonBuf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-/// Its exact text. Line feeds between values become blanks: a header is one line.
+/// Keeps the exact text, except that line feeds between values become spaces: a header is one line.
 impl From<Json<'_>> for JsonBuf {
     fn from(json: Json<'_>) -> Self {
-        Self { text: json.as_text().replace('\n', " "), depth: spelled(json.as_text()).depth }
+        Self { text: json.as_text().replace('\n', " "), depth: reformatted(json.as_text()).depth }
     }
 }
 
 impl From<&str> for JsonBuf {
     fn from(text: &str) -> Self {
-        Self::simple(quoted(text))
+        Self::scalar(quoted(text))
     }
 }
 
 impl From<String> for JsonBuf {
     fn from(text: String) -> Self {
-        Self::simple(quoted(&text))
+        Self::scalar(quoted(&text))
     }
 }
 
 impl From<&String> for JsonBuf {
     fn from(text: &String) -> Self {
-        Self::simple(quoted(text))
+        Self::scalar(quoted(text))
     }
 }
 
 impl From<Cow<'_, str>> for JsonBuf {
     fn from(text: Cow<'_, str>) -> Self {
-        Self::simple(quoted(&text))
+        Self::scalar(quoted(&text))
     }
 }
 
 impl From<bool> for JsonBuf {
     fn from(truth: bool) -> Self {
-        Self::simple(if truth { "true" } else { "false" })
+        Self::scalar(if truth { "true" } else { "false" })
     }
 }
 
@@ -124,7 +124,7 @@ impl From<f64> for JsonBuf {
     fn from(number: f64) -> Self {
         let mut text = String::new();
         put_f64(&mut text, number);
-        Self::simple(text)
+        Self::scalar(text)
     }
 }
 
@@ -138,7 +138,7 @@ macro_rules! from_integers {
     ($($integer:ty)*) => {$(
         impl From<$integer> for JsonBuf {
             fn from(number: $integer) -> Self {
-                Self::simple(number.to_string())
+                Self::scalar(number.to_string())
             }
         }
     )*};
@@ -158,106 +158,106 @@ impl<T: Into<JsonBuf>> From<Vec<T>> for JsonBuf {
     }
 }
 
-/// A text as JSON.
+/// A string as JSON, with quotes and escapes.
 pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     put_str(&mut out, text);
     out
 }
 
-/// A value that was checked, with Python's blanks and in ASCII.
-fn spelled(text: &str) -> JsonBuf {
-    let (mut out, mut depth, mut most) = (String::with_capacity(text.len()), 0u32, 0);
-    let (mut in_text, mut escaped) = (false, false);
-    for found in text.chars() {
-        match found {
-            _ if in_text => {
-                if found.is_ascii() {
-                    out.push(found);
+/// Reformats validated JSON with Python's whitespace, in ASCII.
+fn reformatted(text: &str) -> JsonBuf {
+    let (mut out, mut depth, mut max_depth) = (String::with_capacity(text.len()), 0u32, 0);
+    let (mut in_string, mut escaped) = (false, false);
+    for character in text.chars() {
+        match character {
+            _ if in_string => {
+                if character.is_ascii() {
+                    out.push(character);
                 } else {
-                    out.push_str(quoted(found.encode_utf8(&mut [0; 4])).trim_matches('"'));
+                    out.push_str(quoted(character.encode_utf8(&mut [0; 4])).trim_matches('"'));
                 }
-                in_text = escaped || found != '"';
-                escaped = !escaped && found == '\\';
+                in_string = escaped || character != '"';
+                escaped = !escaped && character == '\\';
                 continue;
             }
             ' ' | '\t' | '\r' | '\n' => continue,
-            '"' => in_text = true,
+            '"' => in_string = true,
             '[' | '{' => {
                 depth = depth.saturating_add(1);
-                most = depth.max(most);
+                max_depth = depth.max(max_depth);
             }
             ']' | '}' => depth = depth.saturating_sub(1),
             _ => {}
         }
-        out.push(found);
-        if matches!(found, ',' | ':') {
+        out.push(character);
+        if matches!(character, ',' | ':') {
             out.push(' ');
         }
     }
-    JsonBuf { text: out, depth: most }
+    JsonBuf { text: out, depth: max_depth }
 }
 
-/// Members of an object that is put together, in order.
+/// Members of an object under construction, in order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Object {
-    /// Names in quotes, and the texts of the values; `None` where one was taken out.
+    /// Quoted names with the text of their values; `None` for a removed member.
     members: Vec<(String, Option<String>)>,
-    places: HashMap<String, usize>,
-    /// Of the deepest value.
+    positions: HashMap<String, usize>,
+    /// Nesting depth of the deepest value.
     depth: u32,
 }
 
 impl Object {
-    /// The members of an object of a file.
-    pub(crate) fn of(json: Json<'_>) -> Self {
+    /// Copies the members of a parsed object.
+    pub(crate) fn from_json(json: Json<'_>) -> Self {
         let mut all = Self::default();
         for (name, value) in json.members() {
-            // A name that no text can hold, with half a surrogate pair, stays as it is.
+            // A name with a lone surrogate is not valid UTF-8: keep its escaped text.
             let name = name.as_str().map_or_else(|| name.as_text().to_owned(), |name| quoted(&name));
             all.set(name, value.into());
         }
         all
     }
 
-    /// Adds a member, its name in quotes, or gives the one of this name another value where it stands.
+    /// Sets the value of a member, in place when the name exists. `name` is quoted.
     pub(crate) fn set(&mut self, name: String, value: JsonBuf) {
         self.depth = self.depth.max(value.depth);
-        match self.places.get(&name).and_then(|place| self.members.get_mut(*place)) {
-            Some((_, place)) => *place = Some(value.text),
+        match self.positions.get(&name).and_then(|position| self.members.get_mut(*position)) {
+            Some((_, current)) => *current = Some(value.text),
             None => {
-                self.places.insert(name.clone(), self.members.len());
+                self.positions.insert(name.clone(), self.members.len());
                 self.members.push((name, Some(value.text)));
             }
         }
     }
 
-    /// Takes a member out.
+    /// Removes a member.
     pub(crate) fn remove(&mut self, name: &str) {
-        if let Some((_, value)) = self.places.remove(name).and_then(|place| self.members.get_mut(place)) {
+        if let Some((_, value)) = self.positions.remove(name).and_then(|position| self.members.get_mut(position)) {
             *value = None;
         }
     }
 
-    /// Gives members other names, all at once, where they stand; names in quotes, old and new. Names that are not there are passed over.
+    /// Renames members in place, all at once. Names are quoted; unknown old names are ignored.
     ///
     /// # Errors
-    /// The first new name that another member has.
+    /// The first new name that another member already has.
     pub(crate) fn rename(&mut self, names: &[(String, String)]) -> Result<(), String> {
-        let found: Vec<(usize, &String)> =
-            names.iter().filter_map(|(old, new)| Some((self.places.remove(old)?, new))).collect();
-        for (place, new) in found {
-            if self.places.insert(new.clone(), place).is_some() {
+        let renamed: Vec<(usize, &String)> =
+            names.iter().filter_map(|(old, new)| Some((self.positions.remove(old)?, new))).collect();
+        for (position, new) in renamed {
+            if self.positions.insert(new.clone(), position).is_some() {
                 return Err(new.clone());
             }
-            if let Some((name, _)) = self.members.get_mut(place) {
+            if let Some((name, _)) = self.members.get_mut(position) {
                 name.clone_from(new);
             }
         }
         Ok(())
     }
 
-    /// Takes over all members of another, whose values win; returns how many of these took the place of a different value.
+    /// Sets all members of `other`. Returns how many of those with `counts(name)` replaced a different value.
     pub(crate) fn update(&mut self, other: Self, counts: impl Fn(&str) -> bool) -> u64 {
         let mut changed = 0;
         for (name, value) in other.members {
@@ -270,16 +270,19 @@ impl Object {
 
     /// The text of a member's value.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.places.get(name).and_then(|place| self.members.get(*place)).and_then(|(_, value)| value.as_deref())
+        self.positions
+            .get(name)
+            .and_then(|position| self.members.get(*position))
+            .and_then(|(_, value)| value.as_deref())
     }
 
-    /// Brackets that are open at most in a value.
+    /// Nesting depth of the deepest value.
     pub(crate) fn depth(&self) -> u32 {
         self.depth
     }
 
-    /// Writes it with other values for some members, which come last where they are not there.
-    pub(crate) fn put(&self, out: &mut String, others: &[(&str, &str)]) {
+    /// Appends the object to `out`. `overrides` replace values of members, or are appended after them.
+    pub(crate) fn put(&self, out: &mut String, overrides: &[(&str, &str)]) {
         out.push('{');
         let mut separator = "";
         let mut member = |name: &str, value: &str| {
@@ -290,10 +293,10 @@ impl Object {
         };
         for (name, value) in &self.members {
             let Some(value) = value else { continue };
-            let other = others.iter().find(|(other, _)| other == name);
-            member(name, other.map_or(value.as_str(), |(_, value)| value));
+            let replacement = overrides.iter().find(|(other, _)| other == name);
+            member(name, replacement.map_or(value.as_str(), |(_, value)| value));
         }
-        others.iter().filter(|(name, _)| self.get(name).is_none()).for_each(|(name, value)| member(name, value));
+        overrides.iter().filter(|(name, _)| self.get(name).is_none()).for_each(|(name, value)| member(name, value));
         out.push('}');
     }
 }
@@ -303,7 +306,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_spelled_as_python_does() {
+    fn formats_values_as_python_does() {
         let all = JsonBuf::list([
             1i8.into(),
             u64::MAX.into(),
@@ -319,32 +322,32 @@ mod tests {
             JsonBuf::list([]),
             JsonBuf::object([("b", 1.into()), ("a", JsonBuf::object::<&str>([])), ("b", JsonBuf::from(2))]),
         ]);
-        let wanted = concat!(
+        let expected = concat!(
             "[1, 18446744073709551615, -7, 1.0000000200408773e+20, 0.1, Infinity, true, \"\\ud83d\\ude00\\\"\", ",
             "null, [1, 2], null, [], {\"b\": 2, \"a\": {}}]"
         );
-        assert_eq!((all.to_string().as_str(), all.depth), (wanted, 3));
-        assert_eq!(JsonBuf::parse(wanted).unwrap(), all);
+        assert_eq!((all.to_string().as_str(), all.depth), (expected, 3));
+        assert_eq!(JsonBuf::parse(expected).unwrap(), all);
         assert_eq!(JsonBuf::from(all.as_json()), all);
     }
 
     #[test]
-    fn a_text_keeps_its_digits_and_gets_the_blanks() {
+    fn reformatting_keeps_digits() {
         let text = " {\"a\":[1.50,1E5 ,-0],\n\"\u{fc}\\\\\":\"x: [,\\\"{\u{1f600}\\ud800\",\"e\" : 123456789012345678901234567890}";
         let value = JsonBuf::parse(text).unwrap();
-        let wanted = concat!(
+        let expected = concat!(
             "{\"a\": [1.50, 1E5, -0], \"\\u00fc\\\\\": \"x: [,\\\"{\\ud83d\\ude00\\ud800\", ",
             "\"e\": 123456789012345678901234567890}"
         );
-        assert_eq!((value.to_string().as_str(), value.depth), (wanted, 2));
+        assert_eq!((value.to_string().as_str(), value.depth), (expected, 2));
         assert!(JsonBuf::parse("[1,").is_err());
         let exact = JsonBuf::from(Json::parse("[1,\n 2.0]").unwrap());
         assert_eq!((exact.to_string().as_str(), exact.depth), ("[1,  2.0]", 1));
     }
 
     #[test]
-    fn members_keep_their_places() {
-        let mut object = Object::of(Json::parse(r#"{"a": 1, "\u0062": 2, "\ud800": 3, "a": 4}"#).unwrap());
+    fn members_keep_their_order() {
+        let mut object = Object::from_json(Json::parse(r#"{"a": 1, "\u0062": 2, "\ud800": 3, "a": 4}"#).unwrap());
         object.set("\"c\"".to_owned(), JsonBuf::list([JsonBuf::null()]));
         object.remove("\"b\"");
         let text = |object: &Object| {

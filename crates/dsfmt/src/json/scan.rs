@@ -1,30 +1,31 @@
-//! A walk over JSON text that checks it.
+//! A validating scanner of JSON text.
 
 use container_core::{Error, Result};
 
-use super::{Json, wrong};
+use super::{Json, invalid};
 
-/// Where in a text one is.
+/// A position in a text.
 #[derive(Debug, Clone)]
 pub(crate) struct Scanner<'a> {
     text: &'a str,
     at: usize,
-    /// Where the text begins in its file.
+    /// File offset of the text's first byte.
     offset: u64,
-    depth: u32,
+    /// Maximum nesting.
+    max_depth: u32,
 }
 
 impl<'a> Scanner<'a> {
-    pub(crate) fn new(text: &'a str, offset: u64, depth: u32) -> Self {
-        Self { text, at: 0, offset, depth }
+    pub(crate) fn new(text: &'a str, offset: u64, max_depth: u32) -> Self {
+        Self { text, at: 0, offset, max_depth }
     }
 
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// Where it is in the file.
-    pub(crate) fn place(&self) -> u64 {
+    /// The current file offset.
+    pub(crate) fn position(&self) -> u64 {
         self.offset + self.at as u64
     }
 
@@ -32,45 +33,45 @@ impl<'a> Scanner<'a> {
         self.at >= self.text.len()
     }
 
-    pub(crate) fn blanks(&mut self) {
+    pub(crate) fn skip_whitespace(&mut self) {
         while matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
             self.at += 1;
         }
     }
 
-    /// Passes over what stands between two values that were checked.
-    pub(crate) fn separator(&mut self) {
-        self.blanks();
+    /// Skips whitespace and the separator between two validated values.
+    pub(crate) fn skip_separator(&mut self) {
+        self.skip_whitespace();
         if matches!(self.peek(), Some(b',' | b':')) {
             self.at += 1;
         }
     }
 
-    /// Nothing but blanks follows.
-    pub(crate) fn end(&mut self) -> Result<()> {
-        self.blanks();
+    /// Checks that only whitespace follows.
+    pub(crate) fn expect_end(&mut self) -> Result<()> {
+        self.skip_whitespace();
         match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
             None => Ok(()),
-            Some(found) => Err(wrong(self.place(), format!("the value is followed by {found:?}"))),
+            Some(found) => Err(invalid(self.position(), format!("unexpected {found:?} after the value"))),
         }
     }
 
     #[cold]
     fn expected(&self, what: &str) -> Error {
         match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
-            None => wrong(self.place(), format!("{what} is expected, the text ends")),
-            Some(found) => wrong(self.place(), format!("{what} is expected, {found:?} is found")),
+            None => invalid(self.position(), format!("expected {what}, found the end")),
+            Some(found) => invalid(self.position(), format!("expected {what}, found {found:?}")),
         }
     }
 
-    /// The next value, whole and checked.
+    /// Scans and validates the next value. Iterative, so that deep nesting cannot overflow the stack.
     pub(crate) fn value(&mut self) -> Result<Json<'a>> {
-        self.blanks();
+        self.skip_whitespace();
         let start = self.at;
-        // The brackets that are open, the innermost last.
+        // Expected closing brackets, innermost last.
         let mut open: Vec<u8> = Vec::new();
         loop {
-            self.blanks();
+            self.skip_whitespace();
             let closing = match self.peek() {
                 Some(b'[') => Some(b']'),
                 Some(b'{') => Some(b'}'),
@@ -78,12 +79,14 @@ impl<'a> Scanner<'a> {
             };
             match closing {
                 Some(closing) => {
-                    if open.len() as u64 >= self.depth.into() {
-                        let asked = open.len() as u64 + 1;
-                        return Err(Error::limit("the nesting of values", asked, self.depth.into()).at(self.place()));
+                    if open.len() as u64 >= self.max_depth.into() {
+                        let depth = open.len() as u64 + 1;
+                        return Err(
+                            Error::limit("JSON nesting depth", depth, self.max_depth.into()).at(self.position())
+                        );
                     }
                     self.at += 1;
-                    self.blanks();
+                    self.skip_whitespace();
                     if self.peek() == Some(closing) {
                         self.at += 1;
                     } else {
@@ -94,14 +97,14 @@ impl<'a> Scanner<'a> {
                         continue;
                     }
                 }
-                None => self.simple()?,
+                None => self.scalar()?,
             }
-            // A value has ended, and all that end with it.
+            // A value has ended: close all arrays and objects that end with it.
             loop {
                 let Some(&closing) = open.last() else {
-                    return Ok(Json::checked(self.text.get(start..self.at).unwrap_or_default()));
+                    return Ok(Json::new_unchecked(self.text.get(start..self.at).unwrap_or_default()));
                 };
-                self.blanks();
+                self.skip_whitespace();
                 match self.peek() {
                     Some(b',') => {
                         self.at += 1;
@@ -120,14 +123,14 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A member's name and its colon.
+    /// Scans a member's name and colon.
     fn name(&mut self) -> Result<()> {
-        self.blanks();
+        self.skip_whitespace();
         if self.peek() != Some(b'"') {
-            return Err(self.expected("a name in quotes"));
+            return Err(self.expected("a quoted name"));
         }
         self.string()?;
-        self.blanks();
+        self.skip_whitespace();
         if self.peek() != Some(b':') {
             return Err(self.expected("':'"));
         }
@@ -135,8 +138,8 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// A value that holds no others.
-    fn simple(&mut self) -> Result<()> {
+    /// Scans anything but an array or object.
+    fn scalar(&mut self) -> Result<()> {
         if self.peek() == Some(b'"') {
             return self.string();
         }
@@ -151,12 +154,12 @@ impl<'a> Scanner<'a> {
     }
 
     fn string(&mut self) -> Result<()> {
-        let start = self.place();
+        let start = self.position();
         self.at += 1;
         loop {
             let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
             let plain = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20));
-            let Some(plain) = plain else { return Err(wrong(start, "a text does not end".to_owned())) };
+            let Some(plain) = plain else { return Err(invalid(start, "unterminated string".to_owned())) };
             self.at += plain;
             match rest.get(plain..).unwrap_or_default() {
                 [b'"', ..] => {
@@ -165,26 +168,29 @@ impl<'a> Scanner<'a> {
                 }
                 [b'\\', b'u', digits @ ..] => {
                     if !digits.get(..4).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)) {
-                        let detail = "a text holds the escape '\\u' without four hexadecimal digits";
-                        return Err(wrong(self.place(), detail.to_owned()));
+                        let detail = "invalid escape '\\u': expected four hexadecimal digits";
+                        return Err(invalid(self.position(), detail.to_owned()));
                     }
                     self.at += 6;
                 }
                 [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => self.at += 2,
                 [b'\\', ..] => {
                     let escape: String = self.text.get(self.at..).unwrap_or_default().chars().take(2).collect();
-                    return Err(wrong(self.place(), format!("a text holds the escape '{escape}'")));
+                    return Err(invalid(self.position(), format!("invalid escape '{escape}' in string")));
                 }
                 [control, ..] => {
-                    return Err(wrong(self.place(), format!("a text holds the control character {control:#04x}")));
+                    return Err(invalid(
+                        self.position(),
+                        format!("unescaped control character {control:#04x} in string"),
+                    ));
                 }
-                [] => return Err(wrong(start, "a text does not end".to_owned())),
+                [] => return Err(invalid(start, "unterminated string".to_owned())),
             }
         }
     }
 }
 
-/// How long the number is that a text begins with.
+/// Length of the number at the start of `text`.
 fn number(text: &[u8]) -> Option<usize> {
     let digits = |from: usize| text.get(from..).unwrap_or_default().iter().take_while(|b| b.is_ascii_digit()).count();
     let mut len = usize::from(text.first() == Some(&b'-'));

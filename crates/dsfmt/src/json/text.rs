@@ -1,16 +1,16 @@
-//! The texts of JSON without their escapes.
+//! Decoding of JSON strings.
 
 use std::borrow::Cow;
 
-/// What becomes of half a surrogate pair.
+/// What to do with a lone surrogate.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lone {
-    Refused,
-    Shown,
+pub(super) enum LoneSurrogate {
+    Reject,
+    KeepEscape,
 }
 
-/// A text in quotes, which was checked, without quotes and escapes; `None` for anything else.
-pub(super) fn unescaped(text: &str, lone: Lone) -> Option<Cow<'_, str>> {
+/// Decodes a validated, quoted string; `None` for anything else.
+pub(super) fn unescaped(text: &str, lone: LoneSurrogate) -> Option<Cow<'_, str>> {
     let inner = text.strip_prefix('"')?.strip_suffix('"')?;
     let Some(first) = inner.find('\\') else { return Some(Cow::Borrowed(inner)) };
     let (plain, mut rest) = inner.split_at_checked(first)?;
@@ -37,7 +37,7 @@ pub(super) fn unescaped(text: &str, lone: Lone) -> Option<Cow<'_, str>> {
                         len *= found.len_utf16();
                         out.push(found);
                     }
-                    _ if lone == Lone::Refused => return None,
+                    _ if lone == LoneSurrogate::Reject => return None,
                     _ => out.push_str(escaped.get(..6)?),
                 }
             }

@@ -1,10 +1,10 @@
-//! Bits, the most significant of a byte first.
+//! Packed bits, most significant bit first.
 
-/// The eight truth values of each byte.
-const EIGHT: [[bool; 8]; 256] = {
+/// The eight booleans of each byte value.
+const BYTE_BOOLS: [[bool; 8]; 256] = {
     let mut table = [[false; 8]; 256];
     let mut byte = 0;
-    #[expect(clippy::indexing_slicing, reason = "the compiler runs it: an index outside is an error of the build")]
+    #[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
     while byte < 256 {
         let mut bit = 0;
         while bit < 8 {
@@ -16,13 +16,13 @@ const EIGHT: [[bool; 8]; 256] = {
     table
 };
 
-/// Fills `out` with the truth values that begin with the first bit of `bytes`. What `bytes` is too short for stays as it was.
+/// Unpacks bits from the start of `bytes` into `out`. Elements beyond the end of `bytes` keep their value.
 pub(crate) fn unpack(bytes: &[u8], out: &mut [bool]) {
     let (eights, rest) = out.as_chunks_mut::<8>();
     let last = bytes.get(eights.len());
     for (out, byte) in eights.iter_mut().zip(bytes) {
         #[expect(clippy::indexing_slicing, reason = "the table has an entry for every byte")]
-        let eight = EIGHT[usize::from(*byte)];
+        let eight = BYTE_BOOLS[usize::from(*byte)];
         *out = eight;
     }
     if let Some(last) = last {
@@ -32,16 +32,16 @@ pub(crate) fn unpack(bytes: &[u8], out: &mut [bool]) {
     }
 }
 
-/// The first `count` truth values of `bytes`, or as many as there are.
+/// Unpacks the first `count` bits, or as many as `bytes` has.
 pub(crate) fn unpacked(bytes: &[u8], count: usize) -> Vec<bool> {
     #[expect(clippy::indexing_slicing, reason = "the table has an entry for every byte")]
-    let eights: Vec<[bool; 8]> = bytes.iter().map(|byte| EIGHT[usize::from(*byte)]).collect();
+    let eights: Vec<[bool; 8]> = bytes.iter().map(|byte| BYTE_BOOLS[usize::from(*byte)]).collect();
     let mut out = eights.into_flattened();
     out.truncate(count);
     out
 }
 
-/// The `len` bits from bit `first` of `bytes` on, moved to the front; bits behind them are zeros. `first` is less than 8.
+/// Copies `len` bits starting at bit `first` (below 8) to the front of a new vector; padding bits are zero.
 pub(crate) fn shifted(bytes: &[u8], first: usize, len: usize) -> Vec<u8> {
     let count = len.div_ceil(8);
     let mut out: Vec<u8> = match first {
@@ -57,8 +57,8 @@ pub(crate) fn shifted(bytes: &[u8], first: usize, len: usize) -> Vec<u8> {
     out
 }
 
-/// How many of the first `len` bits are set.
-pub(crate) fn missing(bytes: &[u8], len: u64) -> u64 {
+/// Counts set bits among the first `len`.
+pub(crate) fn count_ones(bytes: &[u8], len: u64) -> u64 {
     let end = usize::try_from(len / 8).unwrap_or(usize::MAX);
     let whole = bytes.get(..end).unwrap_or(bytes);
     let last = bytes.get(end).map_or(0, |last| last & !(0xff >> (len % 8)));
@@ -68,22 +68,22 @@ pub(crate) fn missing(bytes: &[u8], len: u64) -> u64 {
     rest.iter().chain(&[last]).map(|byte| byte.count_ones()).fold(words, ones)
 }
 
-/// How many of the bits from `first` up to and without `end` are set.
-pub(crate) fn missing_in(bytes: &[u8], first: u64, end: u64) -> u64 {
+/// Counts set bits in `first..end`.
+pub(crate) fn count_ones_in(bytes: &[u8], first: u64, end: u64) -> u64 {
     let byte = usize::try_from(first / 8).ok();
     let Some(bytes) = byte.and_then(|byte| bytes.get(byte..)) else { return 0 };
-    // Those of the first byte in front of the first bit are counted, and taken off.
+    // Counts from the start of the first byte, then subtracts its bits before `first`.
     let before = bytes.first().map_or(0, |byte| byte & !(0xff >> (first % 8)));
-    missing(bytes, end - first / 8 * 8) - u64::from(before.count_ones())
+    count_ones(bytes, end - first / 8 * 8) - u64::from(before.count_ones())
 }
 
-/// Copies `len` bits from bit `first` of `bytes` to bit `to` of `out`, whose bits there are zeros, and says how many are set.
+/// Copies `len` bits from bit `first` of `bytes` to bit `to` of `out`, where bits must be zero. Returns how many are set.
 pub(crate) fn copy_bits(bytes: &[u8], first: u64, len: u64, out: &mut [u8], to: u64) -> u64 {
     let split = |bit: u64| (usize::try_from(bit / 8).unwrap_or(usize::MAX), bit % 8);
     let ((from, shift), (place, shift_to)) = (split(first), split(to));
     let (Some(bytes), Some(out)) = (bytes.get(from..), out.get_mut(place..)) else { return 0 };
     let (mut left, mut set) = (len, 0);
-    // Eight bits at a time, which lie in two bytes and come to lie in two.
+    // Eight bits per step; they straddle two bytes on both sides.
     let mut out = out.iter_mut();
     let mut target = out.next();
     for (n, byte) in bytes.iter().enumerate() {
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bits_are_had_from_any_place() {
+    fn unpacks_from_any_offset() {
         let bytes: Vec<u8> = (0..40u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
         let all: Vec<bool> = (0..320).map(|n| bytes[n / 8] >> (7 - n % 8) & 1 == 1).collect();
         for len in 0..=312 {
@@ -123,7 +123,7 @@ mod tests {
             unpack(&bytes, &mut out);
             assert_eq!(out, all[..len]);
             assert_eq!(unpacked(&bytes, len), out);
-            assert_eq!(missing(&bytes, len as u64), out.iter().filter(|bit| **bit).count() as u64);
+            assert_eq!(count_ones(&bytes, len as u64), out.iter().filter(|bit| **bit).count() as u64);
             for first in 0..8 {
                 let bits = shifted(&bytes, first, len);
                 assert_eq!(bits.len(), len.div_ceil(8));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_are_copied_to_any_place() {
+    fn copies_to_any_offset() {
         let bytes: Vec<u8> = (0..12u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
         let all: Vec<bool> = (0..96).map(|n| bytes[n / 8] >> (7 - n % 8) & 1 == 1).collect();
         for first in 0..24 {
@@ -146,21 +146,21 @@ mod tests {
                     let set = copy_bits(&bytes, first as u64, len as u64, &mut out, to as u64);
                     let expected = &all[first..first + len];
                     assert_eq!(set, expected.iter().filter(|bit| **bit).count() as u64);
-                    assert_eq!(missing_in(&bytes, first as u64, (first + len) as u64), set);
+                    assert_eq!(count_ones_in(&bytes, first as u64, (first + len) as u64), set);
                     let found: Vec<bool> = (0..96).map(|n| out[n / 8] >> (7 - n % 8) & 1 == 1).collect();
                     assert_eq!(found[to..to + len], *expected);
                     assert!(found[..to].iter().chain(&found[to + len..]).all(|bit| !bit));
                 }
             }
         }
-        assert_eq!((copy_bits(&[], 3, 5, &mut [0], 2), missing_in(&[0xff], 9, 20)), (0, 0));
+        assert_eq!((copy_bits(&[], 3, 5, &mut [0], 2), count_ones_in(&[0xff], 9, 20)), (0, 0));
     }
 
     #[test]
-    fn too_few_bytes_leave_the_rest() {
+    fn short_input_leaves_the_rest() {
         let mut out = [true; 20];
         unpack(&[0, 0x80], &mut out);
         assert_eq!(out.iter().filter(|bit| **bit).count(), 5);
-        assert_eq!(missing(&[0xff], 100), 8);
+        assert_eq!(count_ones(&[0xff], 100), 8);
     }
 }

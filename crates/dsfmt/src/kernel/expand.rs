@@ -1,9 +1,9 @@
-//! Values of which the missing ones are not stored, with a place for each.
+//! Expands stored values to one element per mask bit: missing values are not stored.
 
 use crate::types::Element;
 
-/// Fills `out`, of whose elements those are missing whose bit of `mask` is set: they become `fill`, the others come from `stored` one after
-/// the other. Where `stored` ends too early the rest is `fill`.
+/// Fills `out`: an element whose bit in `mask` is set becomes `fill`, every other one takes the next stored value. When `stored` runs out, the
+/// rest becomes `fill`.
 pub(crate) fn expand<S: Copy, T: Copy>(mask: &[u8], stored: &[S], out: &mut [T], fill: T, load: impl Fn(S) -> T) {
     let mut stored = stored;
     let (eights, rest) = out.as_chunks_mut::<8>();
@@ -19,7 +19,7 @@ pub(crate) fn expand<S: Copy, T: Copy>(mask: &[u8], stored: &[S], out: &mut [T],
                 let mut next = 0;
                 for (bit, out) in out.iter_mut().enumerate() {
                     let missing = bits << bit & 0x80 != 0;
-                    // Loaded whether it is wanted or not: no branch that the processor would have to guess.
+                    // Loaded even when missing, to avoid an unpredictable branch.
                     #[expect(clippy::indexing_slicing, reason = "an index below 8 into 8 values")]
                     let value = load(eight[next & 7]);
                     *out = if missing { fill } else { value };
@@ -33,7 +33,7 @@ pub(crate) fn expand<S: Copy, T: Copy>(mask: &[u8], stored: &[S], out: &mut [T],
     one_by_one(last, stored, rest, fill, &load);
 }
 
-/// The same for up to eight elements, in front of fewer than eight values; gives the values that are left.
+/// Handles up to eight elements when fewer than eight stored values remain; returns the unused values.
 fn one_by_one<'s, S: Copy, T: Copy>(
     bits: u8,
     mut stored: &'s [S],
@@ -54,7 +54,7 @@ fn one_by_one<'s, S: Copy, T: Copy>(
     stored
 }
 
-/// The same for numbers out of bytes that lie anywhere, turned round when `swap` says so.
+/// [`expand`] for numbers stored unaligned, byte-swapped when `swap` is set.
 pub(crate) fn expand_numbers<T: Element>(mask: &[u8], stored: &[u8], out: &mut [T], fill: T, swap: bool) {
     macro_rules! by_width {
         ($word:ty) => {
@@ -94,15 +94,15 @@ mod tests {
             let mut out = vec![T::default(); missing.len()];
             expand_numbers(&bits, &stored[1..], &mut out, fill, true);
             assert_eq!(out, expected);
-            let turned: Vec<T> =
+            let swapped: Vec<T> =
                 expected.iter().map(|value| if *value == fill { fill } else { value.swapped() }).collect();
             expand_numbers(&bits, &stored[1..], &mut out, fill, false);
-            assert_eq!(out, turned);
+            assert_eq!(out, swapped);
         }
     }
 
     #[test]
-    fn every_width_finds_its_places() {
+    fn expands_every_width() {
         let masks: Vec<Vec<bool>> = (0..80usize)
             .flat_map(|len| {
                 [
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_are_not_there_are_missing() {
+    fn exhausted_input_becomes_fill() {
         let mut out = [9u16; 19];
         expand_numbers(&[0, 0x40, 0], &[1, 0, 2, 0, 3], &mut out, 7, cfg!(target_endian = "big"));
         assert_eq!(out, [1, 2, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7]);

@@ -1,8 +1,10 @@
-//! Numbers out of bytes that lie anywhere, in either order.
+//! Loads numbers of either byte order from unaligned bytes.
+//!
+//! Not with `byteorder`: its bulk functions are per type, and panic unless both lengths agree; this is generic and accepts short input.
 
 use crate::types::Element;
 
-/// Fills `out` with the numbers that `bytes` are, their bytes turned round when `swap` says so. What `bytes` is too short for stays as it was.
+/// Fills `out` from `bytes`, byte-swapped when `swap` is set. Elements beyond the end of `bytes` keep their value.
 pub(crate) fn load<T: Element>(bytes: &[u8], out: &mut [T], swap: bool) {
     if !swap || size_of::<T>() == 1 {
         let out: &mut [u8] = bytemuck::cast_slice_mut(out);
@@ -12,7 +14,7 @@ pub(crate) fn load<T: Element>(bytes: &[u8], out: &mut [T], swap: bool) {
         }
         return;
     }
-    // By width and not by type: three loops instead of ten, over integers that have an instruction for it.
+    // By width rather than type: three loops instead of ten, over integers with a byte-swap instruction.
     macro_rules! swapped {
         ($word:ty) => {
             if let Ok(out) = bytemuck::try_cast_slice_mut::<T, $word>(out) {
@@ -34,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_come_from_any_place_in_both_orders() {
+    fn loads_unaligned_in_both_orders() {
         for count in 0..70usize {
             let numbers: Vec<u64> = (0..count as u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
             let mut bytes = vec![0];
@@ -56,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_bytes_leave_the_rest() {
+    fn short_input_leaves_the_rest() {
         let mut out = [7u32; 3];
         load(&[0, 0, 0, 1, 9, 9], &mut out, cfg!(target_endian = "little"));
         assert_eq!(out, [1, 7, 7]);

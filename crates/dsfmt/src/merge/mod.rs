@@ -1,6 +1,6 @@
-//! Datasets joined along a dimension.
+//! Merges datasets along a dimension.
 
-mod pieces;
+mod chunks;
 mod plan;
 mod stream;
 mod times;
@@ -20,27 +20,27 @@ use crate::write::{Builder, Written};
 
 use plan::{Join, Plan};
 
-/// How datasets are joined.
+/// Options of [`merge`].
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct MergeOptions {
-    /// Where the dimension exists: variables that do not lie along it are joined along a new one of this name. Without, the first dataset
-    /// that has such a variable gives it.
-    pub new: Option<String>,
-    /// The variables that are joined along a new dimension; all others are those of the first dataset that has them. `None` for all.
+    /// A new dimension for variables that do not lie along an existing merge dimension. Without, such variables are taken from the first dataset
+    /// that has them.
+    pub new_dimension: Option<String>,
+    /// The variables to merge along a new dimension; others are taken from the first dataset that has them. `None` for all.
     pub variables: Option<Vec<String>>,
-    /// Numbers of time variables are joined as they are, also where they count differently. Without, they are counted as in the
-    /// first dataset then.
+    /// Merges the numbers of time variables unchanged even when their units differ. Otherwise they are converted to the units of the first
+    /// dataset.
     pub keep_times: bool,
-    /// How datasets are called in errors and losses; one without a name is called by its number, counted from 0.
+    /// Names of the datasets in errors and losses; the default is the index, counted from 0.
     pub names: Vec<String>,
 }
 
 impl MergeOptions {
-    /// Replaces [`new`](Self::new).
+    /// Replaces [`new_dimension`](Self::new_dimension).
     #[must_use]
-    pub fn with_new(mut self, dimension: Option<String>) -> Self {
-        self.new = dimension;
+    pub fn with_new_dimension(mut self, dimension: Option<String>) -> Self {
+        self.new_dimension = dimension;
         self
     }
 
@@ -70,54 +70,54 @@ impl MergeOptions {
     }
 }
 
-/// Datasets that fit together, not yet written: see [`merge`].
+/// A planned merge, not yet written: see [`merge`].
 #[derive(Debug)]
 pub struct Merge<'r> {
     builder: Builder<'r>,
-    /// Streams, in the order in which they are written.
+    /// Streams, in file order.
     joins: Vec<Join<'r>>,
     losses: Vec<Loss>,
     options: MergeOptions,
 }
 
-/// Joins datasets along a dimension, as the reference's `merge` does:
+/// Merges datasets along a dimension, like the reference's `merge`:
 ///
-/// * Where some dataset has the dimension, variables along it are put one behind the other; the others are those of the first dataset that
-///   has them, or are joined along [`MergeOptions::new`].
-/// * Where none has it, it is new: it becomes the first dimension of all variables, or of [`MergeOptions::variables`].
-/// * What a dataset does not have is missing there.
-/// * Attributes are those of all datasets; of one name the last dataset has the last word.
-/// * Times are counted in the units of the first dataset that has them, exactly: integers stay integers, of a wider type where they need it;
-///   where there is no exact number, the merge fails.
+/// * If any dataset has the dimension, variables along it are concatenated; others are taken from the first dataset that has them, or are merged
+///   along [`MergeOptions::new_dimension`].
+/// * Otherwise it becomes a new first dimension of all variables, or of [`MergeOptions::variables`].
+/// * Where a dataset lacks a variable, its elements are missing.
+/// * Attributes are those of all datasets; for equal names the last dataset wins.
+/// * Times are converted exactly to the units of the first dataset: integers stay integers, widened if necessary; without an exact result the
+///   merge fails.
 ///
-/// Other than the reference, which makes Julian dates of times in different units and has the first dataset's type for all, it refuses
-/// types of which neither holds the other's values, and else takes the smallest that holds both; it refuses numbers whose
-/// [`MEANING_ATTRIBUTES`](crate::MEANING_ATTRIBUTES) differ; a variable that the first dataset lacks and that lies along no joined
-/// dimension is kept; and what is given up, values or attributes, is in [`Merge::losses`]. Nothing is read but headers, such variables as
-/// are compared for that, and integer times that get other units.
+/// Differences from the reference, which converts times in different units to Julian dates and gives all values the first dataset's type: types
+/// are widened to the smallest one that holds both, or rejected if there is none; numbers whose
+/// [`MEANING_ATTRIBUTES`](crate::MEANING_ATTRIBUTES) differ are rejected; a variable that the first dataset lacks and that lies along no merged
+/// dimension is kept; and dropped values and attributes are reported in [`Merge::losses`]. Only headers are read, variables that must be compared
+/// for that, and integer times that need conversion.
 ///
 /// # Errors
-/// [`Invalid`](container_core::ErrorKind::Invalid) for variables that do not fit together, or differ in what their numbers mean, with names of
-/// both sides; [`Usage`](container_core::ErrorKind::Usage) for no datasets, and for a name that none of them has;
-/// [`Limit`](container_core::ErrorKind::Limit) where so many elements would be missing that their bits take more than a block may and the
-/// files are not that long either; what [`Variable::problem`](crate::Variable::problem) says of one.
+/// [`Invalid`](container_core::ErrorKind::Invalid) for variables that do not match, or whose numbers have different meanings, naming both sides;
+/// [`Usage`](container_core::ErrorKind::Usage) for no datasets, and for unknown names; [`Limit`](container_core::ErrorKind::Limit) when the mask
+/// of missing elements would exceed both the block limit and the size of the files; the [`Variable::problem`](crate::Variable::problem) of an
+/// invalid variable.
 pub fn merge<'r>(readers: &[&'r Reader], dimension: &str, options: MergeOptions) -> Result<Merge<'r>> {
-    joined(readers, dimension, options).map_err(|error| error.in_format(FORMAT_NAME))
+    plan_merge(readers, dimension, options).map_err(|error| error.in_format(FORMAT_NAME))
 }
 
-fn joined<'r>(readers: &[&'r Reader], dimension: &str, options: MergeOptions) -> Result<Merge<'r>> {
+fn plan_merge<'r>(readers: &[&'r Reader], dimension: &str, options: MergeOptions) -> Result<Merge<'r>> {
     let Some((first, others)) = readers.split_first() else {
-        return Err(Error::usage("there are no datasets to merge"));
+        return Err(Error::usage("no datasets to merge"));
     };
     let mut builder = Builder::new();
-    builder.attributes_of(first);
+    builder.copy_attributes(first);
     let mut replaced = 0;
     for other in others {
-        let attributes = other.header.attributes().map(Object::of).unwrap_or_default();
+        let attributes = other.header.attributes().map(Object::from_json).unwrap_or_default();
         replaced += builder.attributes.update(attributes, |_| true);
     }
     let mut losses = Vec::new();
-    lose(&mut losses, "attribute of the dataset differs: the last is kept", replaced, None);
+    record_loss(&mut losses, "attribute of the dataset differs: the last value is kept", replaced, None);
     let plan = Plan::new(readers, dimension, &options)?;
     let mut joins = Vec::new();
     for name in plan.names() {
@@ -127,8 +127,8 @@ fn joined<'r>(readers: &[&'r Reader], dimension: &str, options: MergeOptions) ->
     Ok(Merge { builder, joins, losses, options })
 }
 
-/// Notes what is given up, if anything.
-fn lose(losses: &mut Vec<Loss>, what: &str, count: u64, column: Option<&str>) {
+/// Records a loss if `count` is not 0.
+fn record_loss(losses: &mut Vec<Loss>, what: &str, count: u64, column: Option<&str>) {
     if count > 0 {
         let mut first = Position::default();
         first.column = column.map(|column| column.to_owned().into());
@@ -137,16 +137,16 @@ fn lose(losses: &mut Vec<Loss>, what: &str, count: u64, column: Option<&str>) {
 }
 
 impl Merge<'_> {
-    /// What is given up: values of variables that differ and are not joined, attributes that differ.
+    /// What is dropped: differing values of variables that are not merged, and differing attributes.
     #[must_use]
     pub fn losses(&self) -> &[Loss] {
         &self.losses
     }
 
-    /// Writes the file, whole or not at all. Memory is taken for pieces of variables; for a whole one where the dimension is new.
+    /// Writes the file atomically. Memory holds chunks of variables, or a whole one when the dimension is new.
     ///
     /// # Errors
-    /// As [`Builder::begin`] and [`Writer::append`](crate::Writer::append), and what [`Variable::read`](crate::Variable::read) says.
+    /// As [`Builder::begin`], [`Writer::append`](crate::Writer::append) and [`Variable::read`](crate::Variable::read).
     pub fn write(self, path: impl AsRef<Path>, options: OutputOptions) -> Result<Written> {
         if self.joins.is_empty() {
             return self.builder.write(path, options);

@@ -1,4 +1,4 @@
-//! What becomes of each variable.
+//! Plans the merge of each variable.
 
 use std::collections::BTreeSet;
 
@@ -8,41 +8,41 @@ use crate::MEANING_ATTRIBUTES;
 use crate::array::{Array, Values};
 use crate::edit::widest;
 use crate::json::{Object, quoted};
-use crate::merge::pieces::rows_at_once;
+use crate::merge::chunks::rows_at_once;
 use crate::merge::times::{self, Rebase};
-use crate::merge::{MergeOptions, lose};
+use crate::merge::{MergeOptions, record_loss};
 use crate::read::{Reader, Variable};
 use crate::time::{self, Units};
 use crate::types::{DataType, Endian};
-use crate::wire::{SPECIAL, bit_bytes};
+use crate::wire::{SPECIAL_KEYS, bit_bytes};
 use crate::write::{Builder, Field};
 
-/// So many elements that are missing for each byte of the files, whatever the limits.
-pub(super) const GROWTH: u64 = 16;
+/// Number of missing elements per byte of the files that is allowed whatever the limits.
+pub(super) const FREE_GROWTH: u64 = 16;
 
-/// Attributes that say what times count.
+/// Attributes that define time units.
 const TIME_ATTRIBUTES: [&str; 2] = ["units", "calendar"];
 
-/// A variable that is put together.
+/// A variable merged from several datasets.
 #[derive(Debug)]
 pub(super) struct Join<'r> {
     pub(super) name: String,
     pub(super) data_type: DataType,
-    /// Of the whole.
+    /// Shape of the result.
     pub(super) shape: Vec<u64>,
-    /// The dimension along which parts follow one another; `None` for a new first one.
+    /// The dimension along which parts are concatenated; `None` for a new first dimension.
     pub(super) axis: Option<usize>,
-    /// In the order of the datasets.
+    /// One per dataset.
     pub(super) parts: Vec<Part<'r>>,
 }
 
 #[derive(Debug)]
 pub(super) struct Part<'r> {
-    /// Missing elements without.
+    /// `None`: all elements are missing.
     pub(super) variable: Option<Variable<'r>>,
-    /// Elements along the dimension.
+    /// Size along the dimension.
     pub(super) extent: u64,
-    /// Times that are counted in other units than those of the whole.
+    /// Conversion of times to the units of the result.
     pub(super) rebase: Option<Rebase>,
 }
 
@@ -51,9 +51,9 @@ pub(super) struct Plan<'r, 'o> {
     dimension: &'o str,
     options: &'o MergeOptions,
     names: BTreeSet<&'r str>,
-    /// No dataset has the dimension.
+    /// True when no dataset has the dimension.
     is_new: bool,
-    /// The size of the dimension in each dataset.
+    /// Size of the dimension in each dataset.
     extents: Vec<u64>,
 }
 
@@ -67,21 +67,21 @@ impl<'r, 'o> Plan<'r, 'o> {
                 names.insert(variable.name());
                 is_new &= !variable.dimensions().iter().any(|name| name == dimension);
             }
-            let taken = |variable: &Variable<'_>| {
+            let is_selected = |variable: &Variable<'_>| {
                 options.variables.as_ref().is_none_or(|names| names.iter().any(|name| name == variable.name()))
             };
-            let together = reader.check_together(reader.variables().filter(taken));
-            together.map_err(|error| error.in_file(options.name(dataset)))?;
-            let found = reader.dimensions().into_iter().find(|found| found.name == dimension);
-            extents.push(found.map_or(0, |found| found.size));
+            let declared = reader.check_declared_bytes(reader.variables().filter(is_selected));
+            declared.map_err(|error| error.in_file(options.name(dataset)))?;
+            let along = reader.dimensions().into_iter().find(|along| along.name == dimension);
+            extents.push(along.map_or(0, |along| along.size));
         }
         for name in options.variables.iter().flatten() {
             if !names.contains(name.as_str()) {
-                return Err(Error::usage(format!("no dataset has a variable {name:?}")));
+                return Err(Error::usage(format!("unknown variable {name:?} in all datasets")));
             }
         }
-        if options.new.as_deref() == Some(dimension) && !is_new {
-            return Err(Error::usage(format!("the dimension {dimension:?} is not new")));
+        if options.new_dimension.as_deref() == Some(dimension) && !is_new {
+            return Err(Error::usage(format!("dimension {dimension:?} is not new: a dataset has it")));
         }
         Ok(Self { readers: readers.to_vec(), dimension, options, names, is_new, extents })
     }
@@ -90,7 +90,7 @@ impl<'r, 'o> Plan<'r, 'o> {
         self.names.iter().copied()
     }
 
-    /// Adds a variable to what is written.
+    /// Plans a variable and adds it to the builder.
     pub(super) fn variable(
         &self,
         name: &str,
@@ -102,21 +102,22 @@ impl<'r, 'o> Plan<'r, 'o> {
         let present = || all.iter().flatten();
         let full = || present().filter(|variable| variable.shape().is_some());
         let Some(first) = present().next() else { return Ok(()) };
-        let wanted = self.options.variables.as_ref().is_none_or(|wanted| wanted.iter().any(|wanted| wanted == name));
-        let along = first.dimensions().iter().position(|found| found == self.dimension);
-        let dimension = match (along, &self.options.new) {
+        let selected =
+            self.options.variables.as_ref().is_none_or(|names| names.iter().any(|selected| selected == name));
+        let along = first.dimensions().iter().position(|dimension| dimension == self.dimension);
+        let dimension = match (along, &self.options.new_dimension) {
             (Some(_), _) => self.dimension,
-            (None, _) if self.is_new && wanted => self.dimension,
-            (None, Some(new)) if wanted => new,
+            (None, _) if self.is_new && selected => self.dimension,
+            (None, Some(new)) if selected => new,
             (None, _) => {
                 let mut differ = 0;
                 for (dataset, other) in all.iter().enumerate().filter_map(|(n, other)| Some((n, other.as_ref()?))) {
-                    let same = same(first, other).map_err(|error| error.in_file(self.options.name(dataset)))?;
+                    let same = same_values(first, other).map_err(|error| error.in_file(self.options.name(dataset)))?;
                     differ += u64::from(!same);
                 }
-                lose(
+                record_loss(
                     losses,
-                    "dataset with other values in a variable that is not joined: the first are kept",
+                    "dataset with other values in a variable that is not merged: the first values are kept",
                     differ,
                     Some(name),
                 );
@@ -127,7 +128,7 @@ impl<'r, 'o> Plan<'r, 'o> {
         let model = full().next().unwrap_or(first);
         let axis = model.dimensions().iter().position(|found| found == dimension);
         let Some(mut data_type) = model.data_type().filter(|_| model.shape().is_some()) else {
-            builder.field(name, self.attributes(Field::empty().like(first), &all, &[], losses));
+            builder.field(name, self.attributes(Field::empty().with_metadata_of(first), &all, &[], losses));
             return Ok(());
         };
         let mut shape = model.shape().unwrap_or_default().to_vec();
@@ -140,7 +141,7 @@ impl<'r, 'o> Plan<'r, 'o> {
             data_type = self
                 .check(model, other, data_type, axis)
                 .map_err(|error| error.in_column(name.to_owned()).in_file(self.options.name(dataset)))?;
-            // What the variable itself has counts, also in a dataset that contradicts itself.
+            // The variable's own size wins, also in a dataset that contradicts itself.
             if let (Some(axis), Some(extent)) = (axis, extents.get_mut(dataset)) {
                 *extent = other.shape().and_then(|shape| shape.get(axis)).copied().unwrap_or(*extent);
             }
@@ -155,16 +156,17 @@ impl<'r, 'o> Plan<'r, 'o> {
         let times = if self.options.keep_times { None } else { units(&all) };
         let rebases = times.as_ref().map(|times| rebases(times)).unwrap_or_default();
         if rebases.iter().any(Option::is_some) {
-            data_type = self.rebased(&all, &rebases, data_type).map_err(|error| error.in_column(name.to_owned()))?;
+            data_type =
+                self.rebased_type(&all, &rebases, data_type).map_err(|error| error.in_column(name.to_owned()))?;
         }
-        self.check_meaning(model, &all).map_err(|error| error.in_column(name.to_owned()))?;
+        self.check_meaning_attributes(model, &all).map_err(|error| error.in_column(name.to_owned()))?;
         let gaps = self.check_gaps(&all, &extents, axis, &shape).map_err(|error| error.in_column(name.to_owned()))?;
         let masked = gaps || full().any(Variable::is_masked);
         let mut names = model.dimensions().to_vec();
         if axis.is_none() {
             names.insert(0, dimension.to_owned());
         }
-        let field = Field::stream(data_type, shape.clone()).with_missing(masked).like(first);
+        let field = Field::stream(data_type, shape.clone()).with_missing(masked).with_metadata_of(first);
         let converted: &[&str] = if times.is_some() { &TIME_ATTRIBUTES } else { &[] };
         let mut field =
             self.attributes(field, &all, converted, losses).with_dimensions(names).with_endian(Endian::NATIVE);
@@ -187,33 +189,33 @@ impl<'r, 'o> Plan<'r, 'o> {
         Ok(())
     }
 
-    /// The type that holds the times of all datasets in the units of the first. Integers are read to know how large they become.
-    fn rebased(
+    /// The type that holds the times of all datasets in the units of the first. Reads integers to know their range.
+    fn rebased_type(
         &self,
         all: &[Option<Variable<'r>>],
         rebases: &[Option<Rebase>],
         data_type: DataType,
     ) -> Result<DataType> {
-        let mut wide = data_type;
+        let mut merged_type = data_type;
         for (dataset, (variable, rebase)) in all.iter().zip(rebases).enumerate() {
             let (Some(variable), Some(rebase)) = (variable, rebase) else { continue };
-            let named = |error: Error| error.in_file(self.options.name(dataset));
-            let range = match wide {
+            let in_dataset = |error: Error| error.in_file(self.options.name(dataset));
+            let range = match merged_type {
                 DataType::Float32 | DataType::Float64 => Some((0, 0)),
-                _ => rebase.range(variable).map_err(named)?,
+                _ => rebase.range(variable).map_err(in_dataset)?,
             };
             let Some(range) = range else { continue };
-            wide = times::holding(wide, range).ok_or_else(|| {
-                let (least, most) = range;
+            merged_type = times::holding(merged_type, range).ok_or_else(|| {
+                let (min, max) = range;
                 let to = rebase.to;
-                named(Error::invalid(format!("times from {least} to {most} {to} do not fit into one integer type")))
+                in_dataset(Error::invalid(format!("times from {min} to {max} {to} exceed all integer types")))
             })?;
         }
-        Ok(wide)
+        Ok(merged_type)
     }
 
-    /// Is anything missing because a dataset lacks the variable? Refuses more of it than the files can answer for: the size of a dimension
-    /// takes nothing in a file whose variables along it have no elements.
+    /// Returns whether elements are missing because a dataset lacks the variable. Rejects more of them than the files justify: a dimension's size
+    /// costs nothing in a file whose variables have no elements.
     fn check_gaps(
         &self,
         all: &[Option<Variable<'_>>],
@@ -226,35 +228,36 @@ impl<'r, 'o> Plan<'r, 'o> {
             all.iter().zip(extents).enumerate().filter(|(_, (variable, extent))| lacks(variable) && **extent > 0);
         let Some((first, _)) = gaps.clone().next() else { return Ok(false) };
         let along = gaps.try_fold(0u64, |sum, (_, (_, extent))| sum.checked_add(*extent)).unwrap_or(u64::MAX);
-        let others = shape.iter().enumerate().filter(|(place, _)| *place != axis.unwrap_or(0)).map(|(_, size)| *size);
-        // An axis of no size has no elements, however large the others are.
-        let wide = if others.clone().any(|size| size == 0) { 0 } else { others.fold(1, u64::saturating_mul) };
-        let missing = along.saturating_mul(wide);
+        let others = shape.iter().enumerate().filter(|(index, _)| *index != axis.unwrap_or(0)).map(|(_, size)| *size);
+        // An empty dimension leaves no elements, however large the others are.
+        let row_len = if others.clone().any(|size| size == 0) { 0 } else { others.fold(1, u64::saturating_mul) };
+        let missing = along.saturating_mul(row_len);
         let files = self.readers.iter().fold(0u64, |sum, reader| sum.saturating_add(reader.source().len()));
-        if missing > files.saturating_mul(GROWTH) {
-            let checked = Limits::default().check_block("the bits of missing elements, in bytes", bit_bytes(missing));
+        if missing > files.saturating_mul(FREE_GROWTH) {
+            let checked = Limits::default().check_block("mask of missing elements in bytes", bit_bytes(missing));
             checked.map_err(|error| error.in_file(self.options.name(first)))?;
         }
         Ok(true)
     }
 
-    /// Refuses to join numbers that mean different things. Times are compared, and converted, as what they count.
-    fn check_meaning(&self, model: &Variable<'_>, all: &[Option<Variable<'_>>]) -> Result<()> {
+    /// Rejects merging numbers with different meanings. Times are compared and converted by their units.
+    fn check_meaning_attributes(&self, model: &Variable<'_>, all: &[Option<Variable<'_>>]) -> Result<()> {
         let full = || all.iter().flatten().filter(|variable| variable.shape().is_some());
         let are_times = full().all(|variable| time::of(variable).is_ok_and(|units| units.is_some()));
-        let compared: &[&str] = if are_times { &["units", "calendar"] } else { &[] };
-        let shown = |variable: &Variable<'_>, name: &str| {
+        let converted: &[&str] = if are_times { &TIME_ATTRIBUTES } else { &[] };
+        let text = |variable: &Variable<'_>, name: &str| {
             variable.attributes().get(name).map_or("missing".to_owned(), |value| value.as_text().to_owned())
         };
-        // The labels of numbers. Texts are labels themselves.
+        // Labels of numbers. Strings are their own labels.
         let labels = model.data_type().and_then(DataType::width).map(|_| "KeyValues");
-        for name in MEANING_ATTRIBUTES.into_iter().chain(labels).filter(|name| !compared.contains(name)) {
-            let wanted = shown(model, name);
+        for name in MEANING_ATTRIBUTES.into_iter().chain(labels).filter(|name| !converted.contains(name)) {
+            let expected = text(model, name);
             for (dataset, variable) in all.iter().enumerate() {
                 let Some(variable) = variable.as_ref().filter(|variable| variable.shape().is_some()) else { continue };
-                let found = shown(variable, name);
-                if found != wanted {
-                    let detail = format!("attribute {name:?} is {found} here, {wanted} in a dataset before");
+                let found = text(variable, name);
+                if found != expected {
+                    let detail =
+                        format!("attribute {name:?}: expected {expected} as in an earlier dataset, found {found}");
                     return Err(Error::invalid(detail).in_file(self.options.name(dataset)));
                 }
             }
@@ -262,7 +265,7 @@ impl<'r, 'o> Plan<'r, 'o> {
         Ok(())
     }
 
-    /// The attributes of all datasets; the last has the last word. That some differ is no loss where values were `converted`.
+    /// Merges the attributes of all datasets; the last wins. Differences in `converted` attributes are not losses.
     fn attributes(
         &self,
         mut field: Field<'r>,
@@ -270,20 +273,20 @@ impl<'r, 'o> Plan<'r, 'o> {
         converted: &[&str],
         losses: &mut Vec<Loss>,
     ) -> Field<'r> {
-        let special: Vec<String> = SPECIAL.iter().chain(converted).map(|name| quoted(name)).collect();
+        let special: Vec<String> = SPECIAL_KEYS.iter().chain(converted).map(|name| quoted(name)).collect();
         let mut replaced = 0;
         let mut name = None;
         for variable in all.iter().flatten() {
             replaced += field
                 .members
-                .update(Object::of(variable.header()), |name| !special.iter().any(|special| special == name));
+                .update(Object::from_json(variable.header()), |name| !special.iter().any(|special| special == name));
             name = Some(variable.name());
         }
-        lose(losses, "attribute differs: the last is kept", replaced, name);
+        record_loss(losses, "attribute differs: the last value is kept", replaced, name);
         field
     }
 
-    /// The type that holds the values of both, when the sizes fit as well.
+    /// Checks that sizes match; returns the smallest type that holds the values of both.
     fn check(
         &self,
         model: &Variable<'r>,
@@ -294,30 +297,28 @@ impl<'r, 'o> Plan<'r, 'o> {
         let (mine, theirs) = (model.shape().unwrap_or_default(), other.shape().unwrap_or_default());
         if model.dimensions() != other.dimensions() {
             let detail = format!(
-                "its dimensions are {:?}, those of a dataset before {:?}",
-                other.dimensions(),
-                model.dimensions()
+                "expected dimensions {:?} as in an earlier dataset, found {:?}",
+                model.dimensions(),
+                other.dimensions()
             );
             return Err(Error::invalid(detail));
         }
         let differ = mine.iter().zip(theirs).enumerate().any(|(index, (one, two))| Some(index) != axis && one != two);
         if differ {
             let dimension = if axis.is_some() { self.dimension } else { "a new dimension" };
-            let detail = format!(
-                "its sizes are {theirs:?}, those of a dataset before {mine:?}, which do not join along {dimension}"
-            );
+            let detail =
+                format!("sizes {theirs:?} do not match {mine:?} of an earlier dataset for a merge along {dimension}");
             return Err(Error::invalid(detail));
         }
         let found = other.data_type().unwrap_or(so_far);
         widest(so_far, found).ok_or_else(|| {
-            let detail =
-                format!("its type is {found}, that of the datasets before {so_far}: no type holds the values of both");
+            let detail = format!("no type holds both {found} and {so_far} of earlier datasets");
             Error::invalid(detail)
         })
     }
 }
 
-/// What the numbers of each dataset count, when all are times and they do not count the same.
+/// Time units of each dataset, if all have units and they differ.
 fn units(all: &[Option<Variable<'_>>]) -> Option<Vec<Option<Units>>> {
     let mut found = Vec::with_capacity(all.len());
     for variable in all {
@@ -325,7 +326,7 @@ fn units(all: &[Option<Variable<'_>>]) -> Option<Vec<Option<Units>>> {
             found.push(None);
             continue;
         };
-        // What cannot be understood is joined as it is, like other numbers; different units are refused then.
+        // Variables with invalid units are merged like other numbers, which requires equal attributes.
         found.push(Some(time::of(variable).ok().flatten()?));
     }
     let mut known = found.iter().flatten();
@@ -333,7 +334,7 @@ fn units(all: &[Option<Variable<'_>>]) -> Option<Vec<Option<Units>>> {
     known.any(|other| Some(other) != first).then_some(found)
 }
 
-/// How the times of each dataset become those of the first.
+/// The conversion of each dataset's times to the units of the first.
 fn rebases(units: &[Option<Units>]) -> Vec<Option<Rebase>> {
     let to = units.iter().flatten().next();
     let rebase = |from: &Option<Units>| match (*from, to) {
@@ -343,8 +344,8 @@ fn rebases(units: &[Option<Units>]) -> Vec<Option<Rebase>> {
     units.iter().map(rebase).collect()
 }
 
-/// Have two variables the same values?
-fn same(one: &Variable<'_>, other: &Variable<'_>) -> Result<bool> {
+/// True when two variables have equal values.
+fn same_values(one: &Variable<'_>, other: &Variable<'_>) -> Result<bool> {
     let alike = one.shape() == other.shape() && one.data_type() == other.data_type();
     if !alike || one.dimensions() != other.dimensions() {
         return Ok(false);
@@ -363,7 +364,7 @@ fn same(one: &Variable<'_>, other: &Variable<'_>) -> Result<bool> {
     Ok(true)
 }
 
-/// Equal values, where what is no number equals itself.
+/// Compares values; NaN equals NaN of the same bits.
 fn equal(one: &Array<'_>, other: &Array<'_>) -> bool {
     let mask = |array: &Array<'_>| array.mask().filter(|mask| mask.missing() > 0).map(|mask| mask.as_bits().to_vec());
     mask(one) == mask(other)

@@ -82,11 +82,11 @@ fn read(bytes: Vec<u8>) -> Reader {
 
 #[cfg(target_endian = "little")]
 #[test]
-fn along_a_dimension_as_the_reference_does() {
+fn merges_along_existing_dimension_like_reference() {
     let (one, two) = (first(), second());
     let (bytes, losses) = merged(&[&one, &two], "time", MergeOptions::default());
-    // What ds-format 5.0.2 writes for the same two files, but for the times, of which it makes Julian dates.
-    let wanted = concat!(
+    // What ds-format 5.0.2 writes for these files, except for the times, which it converts to Julian dates.
+    let expected = concat!(
         r#"{"b": {".dims": ["time"], ".size": [5], ".offset": 0, ".len": 1, ".type": "bool", ".missing": false}, "#,
         r#""c": {".dims": [], "u": "m", ".size": [], ".offset": 1, ".len": 8, ".type": "float64", ".missing": false, ".endian": "l"}, "#,
         r#""only1": {".dims": ["time"], ".size": [5], ".offset": 9, ".len": 3, ".type": "uint8", ".missing": true, ".endian": "b"}, "#,
@@ -98,13 +98,13 @@ fn along_a_dimension_as_the_reference_does() {
         r#""y": {".dims": ["lon", "time"], ".size": [3, 5], ".offset": 158, ".len": 30, ".type": "int16", ".missing": true, "#,
         r#"".endian": "l"}, ".": {"title": "two", "n": 1, "m": 2}}"#
     );
-    assert_eq!(header(&bytes), wanted);
+    assert_eq!(header(&bytes), expected);
     assert_eq!(
         losses,
         [
-            "attribute of the dataset differs: the last is kept (once)",
-            "dataset with other values in a variable that is not joined: the first are kept (column \"c\")",
-            "attribute differs: the last is kept (column \"x\")",
+            "attribute of the dataset differs: the last value is kept (once)",
+            "dataset with other values in a variable that is not merged: the first values are kept (column \"c\")",
+            "attribute differs: the last value is kept (column \"x\")",
         ]
     );
     let file = read(bytes);
@@ -121,9 +121,9 @@ fn along_a_dimension_as_the_reference_does() {
     assert_eq!((y.missing(), y.mask().unwrap().is_missing(1)), (1, true));
 }
 
-/// 280 K packed as 28000 with a factor of 0.01 is 210 K with another factor and offset.
+/// 28000 with a factor of 0.01 is 280 K; with a factor of 0.0075 it is 210 K.
 #[test]
-fn numbers_that_mean_other_things_are_not_joined() {
+fn rejects_different_meanings() {
     let with = |attribute: Option<(&str, f64)>, units: &str| {
         let field = Field::new(array(&[1], vec![28_000i16])).with_dimensions(["time"]).with_attribute("units", units);
         let field = attribute.into_iter().fold(field, |field, (name, value)| field.with_attribute(name, value));
@@ -132,20 +132,20 @@ fn numbers_that_mean_other_things_are_not_joined() {
         open(&builder)
     };
     let one = with(Some(("scale_factor", 0.01)), "K");
-    for (other, wanted) in [
+    for (other, expected) in [
         (
             with(Some(("scale_factor", 0.0075)), "K"),
-            r#"attribute "scale_factor" is 0.0075 here, 0.01 in a dataset before"#,
+            r#"attribute "scale_factor": expected 0.01 as in an earlier dataset, found 0.0075"#,
         ),
-        (with(None, "K"), r#"attribute "scale_factor" is missing here, 0.01 in a dataset before"#),
+        (with(None, "K"), r#"attribute "scale_factor": expected 0.01 as in an earlier dataset, found missing"#),
         (
             with(Some(("scale_factor", 0.01)), "celsius"),
-            r#"attribute "units" is "celsius" here, "K" in a dataset before"#,
+            r#"attribute "units": expected "K" as in an earlier dataset, found "celsius""#,
         ),
     ] {
         for dimension in ["time", "run"] {
             let error = merge(&[&one, &other], dimension, MergeOptions::default()).unwrap_err();
-            assert!(error.to_string().contains(wanted), "{error}");
+            assert!(error.to_string().contains(expected), "{error}");
             assert_eq!(error.position().column.as_deref(), Some("x"));
         }
     }
@@ -158,28 +158,28 @@ fn numbers_that_mean_other_things_are_not_joined() {
 }
 
 #[test]
-fn along_a_new_dimension() {
+fn merges_along_new_dimension() {
     let (one, two) = (first(), second());
-    let (bytes, _) = merged(&[&one, &two], "time", MergeOptions::default().with_new(Some("run".to_owned())));
+    let (bytes, _) = merged(&[&one, &two], "time", MergeOptions::default().with_new_dimension(Some("run".to_owned())));
     let file = read(bytes);
     let c = file.variable("c").unwrap();
     assert_eq!((c.dimensions(), c.attributes().get("u").unwrap().as_text()), (&["run".to_owned()][..], "\"n\""));
     assert_eq!(c.read().unwrap().values().as_slice::<f64>().unwrap(), [5.0, 6.0]);
-    // Only chosen variables; all others are the first one's, byte for byte.
+    // Selected variables only; all others are copied from the first dataset, byte for byte.
     let options = MergeOptions::default().with_variables(Some(vec!["c".to_owned()]));
     let (bytes, losses) = merged(&[&one, &two], "run", options);
     let file = read(bytes);
     assert_eq!(file.variable("c").unwrap().shape(), Some(&[2][..]));
-    let kept = |file: &Reader, name: &str| {
+    let bytes = |file: &Reader, name: &str| {
         let variable = file.variable(name).unwrap();
-        let start = file.body() + variable.offset();
+        let start = file.body_offset() + variable.offset();
         file.source().read(start..start + variable.stored_bytes()).unwrap()
     };
     for name in ["b", "only1", "s", "t", "x", "y"] {
-        assert_eq!(kept(&file, name), kept(&one, name), "{name}");
+        assert_eq!(bytes(&file, name), bytes(&one, name), "{name}");
     }
     assert_eq!(losses.len(), 7, "{losses:?}");
-    // What a dataset does not have is missing there.
+    // Variables that a dataset lacks are missing there.
     let mut edit = Edit::new(&one);
     edit.remove_dimension("time").unwrap();
     edit.set_values("z", array(&[1], texts(&["q"]))).set_dimensions("z", ["p"]).unwrap();
@@ -200,7 +200,7 @@ fn along_a_new_dimension() {
 }
 
 #[test]
-fn types_become_the_smallest_that_holds_both_or_are_refused() {
+fn widens_types_or_rejects() {
     let one = |values: Values<'static>| {
         let mut builder = Builder::new();
         let len = values.len() as u64;
@@ -210,34 +210,34 @@ fn types_become_the_smallest_that_holds_both_or_are_refused() {
     let (narrow, wide) = (one(vec![-1i32].into()), one(vec![1i64 << 40].into()));
     let file = read(merged(&[&narrow, &wide], "n", MergeOptions::default()).0);
     assert_eq!(file.variable("v").unwrap().read().unwrap().values().as_slice::<i64>().unwrap(), [-1, 1 << 40]);
-    let refused = |other: &Reader, dimension: &str| {
+    let error = |other: &Reader, dimension: &str| {
         let names = vec!["a.ds".to_owned(), "b.ds".to_owned()];
         merge(&[&wide, other], dimension, MergeOptions::default().with_names(names)).unwrap_err().to_string()
     };
     assert_eq!(
-        refused(&one(vec![0.5f64].into()), "n"),
-        "ds: b.ds: its type is float64, that of the datasets before int64: no type holds the values of both (column \"v\")"
+        error(&one(vec![0.5f64].into()), "n"),
+        "ds: b.ds: no type holds both float64 and int64 of earlier datasets (column \"v\")"
     );
     assert_eq!(
-        refused(&one(vec![1u8, 2].into()), "m"),
-        "ds: b.ds: its sizes are [2], those of a dataset before [1], which do not join along a new dimension (column \"v\")"
+        error(&one(vec![1u8, 2].into()), "m"),
+        "ds: b.ds: sizes [2] do not match [1] of an earlier dataset for a merge along a new dimension (column \"v\")"
     );
     let mut edit = Edit::new(&narrow);
     edit.rename_dimensions([("n", "o")]).unwrap();
     assert_eq!(
-        refused(&open(&edit.into_builder()), "n"),
-        "ds: b.ds: its dimensions are [\"o\"], those of a dataset before [\"n\"] (column \"v\")"
+        error(&open(&edit.into_builder()), "n"),
+        "ds: b.ds: expected dimensions [\"n\"] as in an earlier dataset, found [\"o\"] (column \"v\")"
     );
     assert!(merge(&[], "n", MergeOptions::default()).is_err());
     let unknown = MergeOptions::default().with_variables(Some(vec!["w".to_owned()]));
-    assert_eq!(merge(&[&wide], "n", unknown).unwrap_err().to_string(), "ds: no dataset has a variable \"w\"");
-    let old = MergeOptions::default().with_new(Some("n".to_owned()));
-    assert_eq!(merge(&[&wide], "n", old).unwrap_err().to_string(), "ds: the dimension \"n\" is not new");
+    assert_eq!(merge(&[&wide], "n", unknown).unwrap_err().to_string(), "ds: unknown variable \"w\" in all datasets");
+    let old = MergeOptions::default().with_new_dimension(Some("n".to_owned()));
+    assert_eq!(merge(&[&wide], "n", old).unwrap_err().to_string(), "ds: dimension \"n\" is not new: a dataset has it");
 }
 
 #[test]
-fn pieces_join_as_the_whole_does() {
-    // Larger than a piece, along the first, the second and the third dimension.
+fn chunked_merge_matches_whole() {
+    // More than a chunk, along the first, second and third dimension.
     let shape = [70u64, 60, 90];
     let count = shape.iter().product::<u64>();
     let numbers = |add: u64| (0..count).map(|n| (n * 7 + add) as u32).collect::<Vec<u32>>();
@@ -276,7 +276,7 @@ fn pieces_join_as_the_whole_does() {
     }
 }
 
-/// Times with these units, and with a calendar other than the usual one if it is named.
+/// A dataset of times with these units, and a `calendar` attribute if given.
 fn times<'a>(values: impl Into<Values<'a>>, units: &str, calendar: Option<&str>) -> Reader {
     let values = values.into();
     let field = Field::new(array(&[values.len() as u64], values)).with_dimensions(["time"]);
@@ -287,7 +287,7 @@ fn times<'a>(values: impl Into<Values<'a>>, units: &str, calendar: Option<&str>)
 }
 
 #[test]
-fn times_are_counted_from_the_first_dataset_exactly() {
+fn converts_times_exactly() {
     let join = |one: &Reader, other: &Reader| {
         let (bytes, losses) = merged(&[one, other], "time", MergeOptions::default());
         assert!(losses.is_empty(), "{losses:?}");
@@ -297,12 +297,12 @@ fn times_are_counted_from_the_first_dataset_exactly() {
         let shown = (attribute("units"), attribute("calendar"), variable.is_time());
         (variable.read().unwrap().into_parts().1.into_owned(), shown)
     };
-    // A microsecond more or less is another number.
+    // Exact to the microsecond.
     let one = times(vec![1i64], "microseconds since 2000-01-01", None);
     let other = times(vec![86_400_000_001i64, -1], "microseconds since 1999-12-31", None);
     let units = (Some(r#""microseconds since 2000-01-01""#.to_owned()), None, false);
     assert_eq!(join(&one, &other), (Values::from(vec![1i64, 1, -86_400_000_001]), units));
-    // Integers get a wider type where they need one, and no wider one.
+    // Integers are widened as far as necessary.
     let seconds = times(vec![1i16], "seconds since 2000-01-01", Some("noleap"));
     let units = || (Some(r#""seconds since 2000-01-01""#.to_owned()), Some(r#""noleap""#.to_owned()), false);
     let hours = |number: i16| times(vec![number], "hours since 2000-01-01", Some("365_day"));
@@ -312,7 +312,7 @@ fn times_are_counted_from_the_first_dataset_exactly() {
     assert_eq!(join(&seconds, &days), (Values::from(vec![1i64, 2_592_000_000]), units()));
     let unsigned = times(vec![1u8], "seconds since 2000-01-01", Some("noleap"));
     assert_eq!(join(&unsigned, &hours(-1)), (Values::from(vec![1i16, -3600]), units()));
-    // Floats stay floats, and what is none stays that.
+    // Floats stay floats; non-finite values stay.
     let float = times(vec![f64::NAN, f64::INFINITY, 36.0], "hours since 2000-01-01", None);
     let (values, _) = join(&times(vec![0.5f32], "days since 2000-01-01", None), &float);
     let values = values.as_slice::<f64>().unwrap();
@@ -321,31 +321,31 @@ fn times_are_counted_from_the_first_dataset_exactly() {
 }
 
 #[test]
-fn times_without_an_exact_number_are_refused() {
+fn rejects_inexact_times() {
     let days = times(vec![1i32], "days since 2000-01-01", None);
-    for (one, other, wanted) in [
+    for (one, other, expected) in [
         (
             &days,
             times(vec![24i32, 5], "hours since 2000-01-01", None),
-            "5 hours since 2000-01-01T00:00:00 (standard) is no exact integer in days since 2000-01-01T00:00:00 (standard)",
+            "5 hours since 2000-01-01T00:00:00 (standard) has no exact integer in days since 2000-01-01T00:00:00 (standard)",
         ),
         (
             &times(vec![1i64], "microseconds since 2000-01-01", None),
             times(vec![i64::MAX], "days since 2000-01-01", None),
-            "9223372036854775807 days since 2000-01-01T00:00:00 (standard) is no exact integer in microseconds since",
+            "9223372036854775807 days since 2000-01-01T00:00:00 (standard) has no exact integer in microseconds since",
         ),
         (
             &times(vec![1i32], "days since 2000-01-01", Some("noleap")),
             times(vec![59i32], "days since 2000-01-01", None),
-            "59 days since 2000-01-01T00:00:00 (standard) is no exact integer in days since 2000-01-01T00:00:00 (noleap)",
+            "59 days since 2000-01-01T00:00:00 (standard) has no exact integer in days since 2000-01-01T00:00:00 (noleap)",
         ),
     ] {
         let error = merge(&[one, &other], "time", MergeOptions::default()).unwrap_err();
-        assert!(error.to_string().contains(wanted), "{error}");
+        assert!(error.to_string().contains(expected), "{error}");
         assert_eq!(error.position().column.as_deref(), Some("t"));
         merge(&[one, &other], "time", MergeOptions::default().with_keep_times(true)).unwrap();
     }
-    // What is missing is no time, whatever number is there.
+    // Missing elements are not converted.
     let mask = Mask::from_bools([false, true]);
     let hours = array(&[2], vec![24i32, 5]).with_mask(mask).unwrap();
     let mut builder = Builder::new();

@@ -1,14 +1,14 @@
-//! Attributes as JSON, in ds's spelling, and back.
+//! Converts NetCDF attributes to JSON in ds's formatting, and back.
 
-use super::mask::held;
+use super::mask::exact_numbers;
 use super::model::AttributeValue;
 use super::number::{Number, exact, with_number};
 use crate::array::{Values, each_kind};
 use crate::json::{Json, JsonBuf, JsonKind};
 use crate::types::DataType;
 
-/// As ds-format writes what Python's `netCDF4` reads: one number as a number, any other count as a list; a float of 32 bits with the digits
-/// of 64.
+/// Formats an attribute as ds-format does via Python's `netCDF4`: a single number as a number, any other count as a list; an `f32` with the digits
+/// of the equal `f64`.
 pub(crate) fn json(value: &AttributeValue) -> JsonBuf {
     match value {
         AttributeValue::Text(text) => text.into(),
@@ -25,8 +25,8 @@ pub(crate) fn json(value: &AttributeValue) -> JsonBuf {
     }
 }
 
-/// Attributes whose value is compared with a variable's values, and so has its type.
-const OF_VALUES: [&str; 8] = [
+/// Attributes that are compared with a variable's values, and so have its type.
+const VALUE_ATTRIBUTES: [&str; 8] = [
     "_FillValue",
     "missing_value",
     "valid_min",
@@ -37,10 +37,10 @@ const OF_VALUES: [&str; 8] = [
     "actual_range",
 ];
 
-/// A JSON value as an attribute, and what is lost by that, in words; no attribute where NetCDF has none for it.
+/// Converts JSON to an attribute, and describes the loss, if any; no attribute if NetCDF has none for it.
 ///
-/// Numbers get the type of the variable, `values`, where the attribute speaks of its values and the type holds them unchanged. Else whole
-/// numbers get 32 bits where they fit, and floats 64, but 32 where only their digits are those of such a one.
+/// Numbers get the variable's type `values` if the attribute describes its values and the type holds them exactly. Otherwise integers get 32 bits
+/// if they fit, and floats 64, or 32 if their digits are those of an `f32`.
 pub(crate) fn attribute(
     name: &str,
     value: Json<'_>,
@@ -48,23 +48,23 @@ pub(crate) fn attribute(
     texts: bool,
 ) -> (Option<AttributeValue>, Option<String>) {
     let as_text = |why: &str| {
-        let lost = format!("{why} is written as the text of its JSON");
+        let lost = format!("{why} written as JSON text");
         (Some(AttributeValue::Text(value.as_text().to_owned())), Some(lost))
     };
     let items: Vec<Json<'_>> = match value.kind() {
         JsonKind::String => {
-            let lost = value.as_str().is_none().then(|| "half a surrogate pair is written as its escape".to_owned());
+            let lost = value.as_str().is_none().then(|| "lone surrogate written as its escape".to_owned());
             let text = value.to_text().unwrap_or_default().into_owned();
-            let cut = text.contains('\0').then(|| "NUL characters end a text for other readers".to_owned());
+            let cut = text.contains('\0').then(|| "NUL characters end the string for other readers".to_owned());
             return (Some(AttributeValue::Text(text)), lost.or(cut));
         }
-        JsonKind::Null => return (None, Some("null has no place in NetCDF: it is left out".to_owned())),
-        JsonKind::Object => return as_text("an object"),
+        JsonKind::Null => return (None, Some("null left out: NetCDF has no equivalent".to_owned())),
+        JsonKind::Object => return as_text("object"),
         JsonKind::Bool => {
             let number = i8::from(value.as_bool() == Some(true));
             return (
                 Some(AttributeValue::Numbers(vec![number].into())),
-                Some("a truth value is written as a byte, 0 or 1".to_owned()),
+                Some("boolean written as a byte, 0 or 1".to_owned()),
             );
         }
         JsonKind::Array => value.items().collect(),
@@ -74,20 +74,20 @@ pub(crate) fn attribute(
         let all: Option<Vec<String>> = items.iter().map(|item| item.as_str().map(Into::into)).collect();
         return match all {
             Some(all) if texts => (Some(AttributeValue::Texts(all)), None),
-            _ => as_text("a list of texts"),
+            _ => as_text("list of strings"),
         };
     }
-    let Some((numbers, lost)) = numbers(&items) else { return as_text("a list of values of several kinds") };
+    let Some((numbers, lost)) = numbers(&items) else { return as_text("list of mixed types") };
     let value = AttributeValue::Numbers(numbers);
     let typed = values
-        .filter(|_| OF_VALUES.contains(&name))
-        .and_then(|data_type| with_number!(data_type, T => held::<T>(&value).map(T::values), None));
+        .filter(|_| VALUE_ATTRIBUTES.contains(&name))
+        .and_then(|data_type| with_number!(data_type, T => exact_numbers::<T>(&value).map(T::values), None));
     (Some(typed.map_or(value, AttributeValue::Numbers)), lost)
 }
 
-/// Numbers of the narrowest type that is usual; `None` when one is no number.
+/// Numbers of the narrowest usual type; `None` unless all are numbers.
 fn numbers(items: &[Json<'_>]) -> Option<(Values<'static>, Option<String>)> {
-    let is = |wanted| items.iter().all(|item| item.kind() == wanted);
+    let is = |kind| items.iter().all(|item| item.kind() == kind);
     if is(JsonKind::Integer) && !items.is_empty() {
         let all: Option<Vec<i64>> = items.iter().map(Json::as_i64).collect();
         if let Some(all) = all {
@@ -102,7 +102,7 @@ fn numbers(items: &[Json<'_>]) -> Option<(Values<'static>, Option<String>)> {
     let all: Option<Vec<f64>> = items.iter().map(Json::as_f64).collect();
     let all = all?;
     let inexact = items.iter().any(|item| item.kind() == JsonKind::Integer && item.as_i64().is_none());
-    let lost = inexact.then(|| "a whole number beyond 64 bits is rounded to a float".to_owned());
+    let lost = inexact.then(|| "integer beyond 64 bits rounded to a float".to_owned());
     let narrow: Option<Vec<f32>> = all.iter().map(|number| exact(*number)).collect();
     if let Some(narrow) = narrow
         && narrow.iter().any(|number| format!("{number:e}").len() < format!("{:e}", f64::from(*number)).len())
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn attributes_get_the_type_they_had() {
+    fn infers_attribute_types() {
         let of = |name: &str, text: &str, values| attribute(name, Json::parse(text).unwrap(), values, false);
         let numbers = |found: (Option<AttributeValue>, Option<String>)| match found {
             (Some(AttributeValue::Numbers(numbers)), None) => numbers,
@@ -136,16 +136,16 @@ mod tests {
         assert_eq!(numbers(of("units", "3", Some(DataType::Int16))), vec![3i32].into());
         let nan = numbers(of("_FillValue", "NaN", Some(DataType::Float32)));
         assert!(nan.as_slice::<f32>().unwrap()[0].is_nan());
-        for (text, wanted) in [
-            ("null", "null has no place in NetCDF: it is left out"),
-            ("true", "a truth value is written as a byte, 0 or 1"),
-            ("{}", "an object is written as the text of its JSON"),
-            ("[\"a\"]", "a list of texts is written as the text of its JSON"),
-            ("[1, null]", "a list of values of several kinds is written as the text of its JSON"),
-            ("123456789012345678901", "a whole number beyond 64 bits is rounded to a float"),
-            ("\"\\ud800\"", "half a surrogate pair is written as its escape"),
+        for (text, expected) in [
+            ("null", "null left out: NetCDF has no equivalent"),
+            ("true", "boolean written as a byte, 0 or 1"),
+            ("{}", "object written as JSON text"),
+            ("[\"a\"]", "list of strings written as JSON text"),
+            ("[1, null]", "list of mixed types written as JSON text"),
+            ("123456789012345678901", "integer beyond 64 bits rounded to a float"),
+            ("\"\\ud800\"", "lone surrogate written as its escape"),
         ] {
-            assert_eq!(of("a", text, None).1.as_deref(), Some(wanted), "{text}");
+            assert_eq!(of("a", text, None).1.as_deref(), Some(expected), "{text}");
         }
         let texts = attribute("a", Json::parse("[\"a\", \"b\"]").unwrap(), None, true);
         assert_eq!(texts, (Some(AttributeValue::Texts(vec!["a".into(), "b".into()])), None));

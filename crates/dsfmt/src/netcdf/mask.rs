@@ -1,27 +1,27 @@
-//! Which elements are missing: the rules of the Python package `netCDF4`, which ds-format reads through.
+//! Missing elements by the rules of the Python package `netCDF4`, which ds-format reads with.
 //!
-//! Missing is what equals one of `missing_value`, equals `_FillValue` (or, without one, the fill value that NetCDF has for the type:
-//! bytes, too, unless the variable has filling turned off), lies outside `valid_range`, or else below `valid_min` or above `valid_max`.
-//! NaN stands for every NaN. An attribute counts only where its value can be held by the variable's type unchanged.
+//! An element is missing when it equals one of `missing_value`, equals `_FillValue` (by default NetCDF's fill value of the type, also for bytes
+//! unless filling is turned off), or lies outside `valid_range`, or otherwise below `valid_min` or above `valid_max`. NaN matches every NaN. An
+//! attribute counts only if the variable's type holds its value exactly.
 
 use super::model::{AttributeValue, Variable};
 use super::number::{Number, exact, with_number};
 use crate::array::{Mask, Values, each_kind};
 use crate::types::DataType;
 
-/// The mask of some values of the variable; `None` where nothing is missing. With `unsigned`, integers count without their sign.
+/// The mask of values of the variable; `None` when nothing is missing. With `unsigned`, integers are reinterpreted as unsigned.
 pub(crate) fn mask(variable: &Variable, values: &Values<'_>, unsigned: bool) -> Option<Mask<'static>> {
     let stored = variable.nc_type.data_type()?;
     if let Values::Str(strings) = values {
-        // Characters: one that was never written, or fills.
+        // Characters: unwritten ones and fill values.
         let fill = match variable.attribute("_FillValue") {
             Some(AttributeValue::Text(text)) => text.as_bytes(),
             _ => &[],
         };
-        return some(strings.iter().map(|string| string == fill));
+        return mask_if_any(strings.iter().map(|string| string == fill));
     }
     with_number!(stored, T => {
-        let rules = Rules::<T>::of(variable, unsigned);
+        let rules = Rules::<T>::new(variable, unsigned);
         if unsigned {
             return match stored {
                 DataType::Int8 => rules.reinterpreted::<u8>().apply(values),
@@ -35,80 +35,78 @@ pub(crate) fn mask(variable: &Variable, values: &Values<'_>, unsigned: bool) -> 
     }, None)
 }
 
-fn some(missing: impl Iterator<Item = bool>) -> Option<Mask<'static>> {
+fn mask_if_any(missing: impl Iterator<Item = bool>) -> Option<Mask<'static>> {
     let mask = Mask::from_bools(missing);
     (mask.missing() > 0).then_some(mask)
 }
 
-/// What makes an element missing.
+/// The values that mean "missing".
 #[derive(Debug, PartialEq)]
 struct Rules<T> {
-    /// None of them NaN.
+    /// Without NaN.
     equal: Vec<T>,
     nan: bool,
-    least: Option<T>,
-    greatest: Option<T>,
+    min: Option<T>,
+    max: Option<T>,
 }
 
 impl<T: Number> Rules<T> {
-    /// NetCDF's own fill value of a type with a sign is below zero, and so equals nothing that is `unsigned`.
-    fn of(variable: &Variable, unsigned: bool) -> Self {
-        let mut rules = Self { equal: Vec::new(), nan: false, least: None, greatest: None };
-        let held = |name| variable.attribute(name).and_then(held::<T>);
-        let single = |name| held(name).filter(|all| all.len() == 1).and_then(|all| all.first().copied());
-        let fill = held("_FillValue");
+    /// A signed type's default fill value is negative, and matches no value that is read as `unsigned`.
+    fn new(variable: &Variable, unsigned: bool) -> Self {
+        let mut rules = Self { equal: Vec::new(), nan: false, min: None, max: None };
+        let numbers = |name| variable.attribute(name).and_then(exact_numbers::<T>);
+        let single = |name| numbers(name).filter(|all| all.len() == 1).and_then(|all| all.first().copied());
+        let fill = numbers("_FillValue");
         if fill.is_none()
             && !(unsigned && T::default_fill().to_f64() < 0.0)
             && !(variable.no_fill && size_of::<T>() == 1)
         {
             rules.equal.push(T::default_fill());
         }
-        for value in held("missing_value").into_iter().chain(fill).flatten() {
+        for value in numbers("missing_value").into_iter().chain(fill).flatten() {
             if value.to_f64().is_nan() {
                 rules.nan = true;
             } else if !rules.equal.contains(&value) {
                 rules.equal.push(value);
             }
         }
-        (rules.least, rules.greatest) = match held("valid_range").as_deref() {
-            Some([least, greatest]) => (Some(*least), Some(*greatest)),
+        (rules.min, rules.max) = match numbers("valid_range").as_deref() {
+            Some([min, max]) => (Some(*min), Some(*max)),
             _ => (single("valid_min"), single("valid_max")),
         };
         rules
     }
 
-    /// The same of numbers without a sign, bit by bit.
+    /// Reinterprets the bits as unsigned.
     fn reinterpreted<U: Number>(self) -> Rules<U> {
-        let nan = false; // of integers
+        let nan = false; // integers only
         let bits = |number: T| U::from_i128(number.to_i128());
         Rules {
             equal: self.equal.into_iter().map(bits).collect(),
             nan,
-            least: self.least.map(bits),
-            greatest: self.greatest.map(bits),
+            min: self.min.map(bits),
+            max: self.max.map(bits),
         }
     }
 
     fn apply(&self, values: &Values<'_>) -> Option<Mask<'static>> {
         let values = values.as_slice::<T>()?;
-        let Self { equal, nan, least, greatest } = self;
-        let outside = |value: &T| {
-            least.as_ref().is_some_and(|least| value < least)
-                || greatest.as_ref().is_some_and(|greatest| value > greatest)
-        };
-        if let ([only], false, None, None) = (equal.as_slice(), nan, least, greatest) {
-            // The usual case, and mostly nothing is found.
+        let Self { equal, nan, min, max } = self;
+        let outside =
+            |value: &T| min.as_ref().is_some_and(|min| value < min) || max.as_ref().is_some_and(|max| value > max);
+        if let ([only], false, None, None) = (equal.as_slice(), nan, min, max) {
+            // Fast path for the usual case that nothing matches.
             if !values.contains(only) {
                 return None;
             }
         }
-        let is_nan = |value: &T| *nan && !T::WHOLE && value.to_f64().is_nan();
-        some(values.iter().map(|value| equal.contains(value) || is_nan(value) || outside(value)))
+        let is_nan = |value: &T| *nan && !T::IS_INTEGER && value.to_f64().is_nan();
+        mask_if_any(values.iter().map(|value| equal.contains(value) || is_nan(value) || outside(value)))
     }
 }
 
-/// The numbers of an attribute, if this type holds all of them unchanged.
-pub(crate) fn held<T: Number>(value: &AttributeValue) -> Option<Vec<T>> {
+/// The numbers of an attribute, if `T` holds all of them exactly.
+pub(crate) fn exact_numbers<T: Number>(value: &AttributeValue) -> Option<Vec<T>> {
     fn all<S: Number, T: Number>(numbers: &[S]) -> Option<Vec<T>> {
         numbers.iter().map(|number| exact(*number)).collect()
     }
@@ -119,7 +117,7 @@ pub(crate) fn held<T: Number>(value: &AttributeValue) -> Option<Vec<T>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::netcdf::model::{Attribute, NcType, Place};
+    use crate::netcdf::model::{Attribute, Location, NcType};
 
     fn missing(
         values: impl Into<Values<'static>>,
@@ -141,20 +139,20 @@ mod tests {
             big_endian: true,
             problem: None,
             no_fill: false,
-            place: Place::Fixed { begin: 0 },
+            location: Location::Fixed { begin: 0 },
         };
         let values = if unsigned { super::super::number::unsigned(values) } else { values };
         mask(&variable, &values, unsigned).map_or_else(|| vec![false; values.len()], |mask| mask.iter().collect())
     }
 
     #[test]
-    fn the_rules_are_those_of_python() {
+    fn matches_python_rules() {
         let default = f32::default_fill();
         assert_eq!(missing(vec![1.0f32, default, f32::NAN], &[], false), [false, true, false]);
-        // A fill value of its own stands in the default's place; a missing value beside it.
+        // A `_FillValue` replaces the default; a `missing_value` is added to it.
         assert_eq!(missing(vec![1.0f32, default], &[("_FillValue", vec![1.0f32].into())], false), [true, false]);
         assert_eq!(missing(vec![1.0f32, default], &[("missing_value", vec![1.0f32].into())], false), [true, true]);
-        // 1e20 of 64 bits is no number of 32.
+        // 1e20 as f64 is not exact in f32.
         assert_eq!(missing(vec![1e20f32], &[("missing_value", vec![1e20f64].into())], false), [false]);
         assert_eq!(missing(vec![1.0f64, f64::NAN], &[("_FillValue", vec![f64::NAN].into())], false), [false, true]);
         assert_eq!(missing(vec![-1i16, 5, 11], &[("valid_range", vec![0i16, 10].into())], false), [true, false, true]);

@@ -1,4 +1,4 @@
-//! What a NetCDF file is made of, whatever lies below.
+//! The data model, common to all kinds of NetCDF files.
 
 use std::fmt;
 
@@ -7,21 +7,21 @@ use container_core::Error;
 use crate::array::{Values, each_kind};
 use crate::types::DataType;
 
-/// The four kinds of files that are called NetCDF.
+/// The kinds of NetCDF files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// CDF-1: `classic`, positions of 32 bits.
+    /// CDF-1: `classic`, 32-bit offsets.
     Classic,
-    /// CDF-2: `64-bit offset`, positions of 64 bits.
+    /// CDF-2: `64-bit offset`.
     Offset64,
-    /// CDF-5: `64-bit data`, sizes of 64 bits and five more types of integers.
+    /// CDF-5: `64-bit data`, 64-bit sizes and five more integer types.
     Data64,
     /// NetCDF-4: an HDF5 file with dimension scales.
     Hdf5,
 }
 
 impl Kind {
-    /// What it is called: `CDF-1`, `CDF-2`, `CDF-5`, `NetCDF-4`.
+    /// The name: `CDF-1`, `CDF-2`, `CDF-5`, `NetCDF-4`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -43,25 +43,25 @@ impl fmt::Display for Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NcType {
-    /// `NC_BYTE` to `NC_UINT64`, which are numbers of one of ds's types.
+    /// `NC_BYTE` to `NC_UINT64`: numbers of a ds type.
     Number(DataType),
-    /// `NC_CHAR`: one byte of text.
+    /// `NC_CHAR`: a byte of text.
     Char,
-    /// `NC_STRING`: texts of any length.
+    /// `NC_STRING`: strings of any length.
     String,
-    /// An enumeration: numbers that have names.
+    /// An enumeration: named integers.
     Enum {
-        /// What the numbers are.
+        /// Type of the integers.
         base: DataType,
-        /// Names and their numbers.
+        /// Names with their integers.
         members: Vec<(String, i128)>,
     },
-    /// What ds has no place for, in words: a compound type, say.
+    /// A type that ds does not have, described in words, such as a compound type.
     Other(String),
 }
 
 impl NcType {
-    /// The type of the values as they are stored; `None` for what is not read.
+    /// The type of the stored values; `None` for unsupported types.
     #[must_use]
     pub const fn data_type(&self) -> Option<DataType> {
         match self {
@@ -72,7 +72,7 @@ impl NcType {
         }
     }
 
-    /// Bytes of one element in a classic file.
+    /// Bytes per element in a classic file.
     pub(crate) const fn width(&self) -> Option<usize> {
         match self {
             Self::Number(number) | Self::Enum { base: number, .. } => number.width(),
@@ -82,7 +82,7 @@ impl NcType {
     }
 }
 
-/// As `ncdump` says it.
+/// The name in `ncdump`'s notation.
 impl fmt::Display for NcType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -111,9 +111,9 @@ impl fmt::Display for NcType {
 pub struct Dimension {
     /// Its name.
     pub name: String,
-    /// Elements along it, now.
+    /// Current size.
     pub size: u64,
-    /// True when it may grow: in a classic file the dimension of the records.
+    /// True for an unlimited dimension: in a classic file that of the records.
     pub unlimited: bool,
 }
 
@@ -130,23 +130,23 @@ pub struct Attribute {
 /// The value of an attribute.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AttributeValue {
-    /// Text: what is no UTF-8 is replaced, NUL characters are dropped.
+    /// Text; invalid UTF-8 is replaced, NUL characters are dropped.
     Text(String),
-    /// Several texts, of `NC_STRING`.
+    /// Several strings of `NC_STRING`.
     Texts(Vec<String>),
-    /// Numbers, in most files one.
+    /// Numbers, usually one.
     Numbers(Values<'static>),
 }
 
 impl AttributeValue {
-    /// Text as Python reads it.
-    pub(crate) fn text(bytes: &[u8]) -> Self {
+    /// Decodes text as Python does.
+    pub(crate) fn from_text(bytes: &[u8]) -> Self {
         let mut text = String::from_utf8_lossy(bytes).into_owned();
-        text.retain(|found| found != '\0');
+        text.retain(|character| character != '\0');
         Self::Text(text)
     }
 
-    /// The text, where it is one.
+    /// The text; `None` for other types.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self {
@@ -155,7 +155,7 @@ impl AttributeValue {
         }
     }
 
-    /// The numbers, where they are some.
+    /// The numbers; `None` for other types.
     #[must_use]
     pub fn as_numbers(&self) -> Option<&Values<'static>> {
         match self {
@@ -164,7 +164,7 @@ impl AttributeValue {
         }
     }
 
-    /// True for text of no length and for no numbers.
+    /// True for empty text and for no strings or numbers.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match self {
@@ -177,56 +177,56 @@ impl AttributeValue {
     }
 }
 
-/// A variable: everything but its values.
+/// A variable without its values.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Variable {
     /// Its name.
     pub name: String,
-    /// Its dimensions, by their places among the file's.
+    /// Its dimensions, as indices into the file's.
     pub dimensions: Vec<usize>,
-    /// Its sizes; none for a scalar.
+    /// Its sizes; empty for a scalar.
     pub shape: Vec<u64>,
-    /// What its elements are.
+    /// The element type.
     pub nc_type: NcType,
-    /// Its attributes in order.
+    /// Its attributes, in order.
     pub attributes: Vec<Attribute>,
-    /// Sizes of the pieces in which a NetCDF-4 file keeps it; `None` where it lies in one, and for records of a classic file.
+    /// Chunk sizes in a NetCDF-4 file; `None` for contiguous values, and for classic files.
     pub chunks: Option<Vec<u64>>,
-    /// Numbers lie with the most significant byte first: always in a classic file.
+    /// True for big-endian numbers; always in a classic file.
     pub big_endian: bool,
-    /// What is wrong with it: then it cannot be read, and the others can.
+    /// Why the variable is unreadable; others are unaffected.
     pub problem: Option<String>,
-    /// Elements that were never written have no fixed value.
+    /// True when unwritten elements have no fill value.
     pub(crate) no_fill: bool,
-    pub(crate) place: Place,
+    pub(crate) location: Location,
 }
 
-/// Where the values of a variable are.
+/// Location of a variable's values.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// One behind the other, from a byte of the file on.
+pub(crate) enum Location {
+    /// Contiguous from an offset.
     Fixed { begin: u64 },
-    /// Row by row, `stride` bytes apart.
+    /// One row per record, `stride` bytes apart.
     Records { begin: u64, stride: u64 },
-    /// A dataset of this path.
+    /// An HDF5 dataset at this path.
     Hdf5(String),
 }
 
 impl Variable {
-    /// The attribute of this name.
+    /// The attribute called `name`.
     #[must_use]
     pub fn attribute(&self, name: &str) -> Option<&AttributeValue> {
         self.attributes.iter().find(|attribute| attribute.name == name).map(|attribute| &attribute.value)
     }
 
-    /// Rows: its size along the first dimension, 1 for a scalar.
+    /// Number of rows: the size along the first dimension, 1 for a scalar.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.shape.first().copied().unwrap_or(1)
     }
 
-    /// Elements of one row; `None` beyond 2^64.
+    /// Elements per row; `None` beyond 2^64.
     pub(crate) fn row_elements(&self) -> Option<u64> {
         product(self.shape.get(1..).unwrap_or_default())
     }
@@ -236,7 +236,7 @@ impl Variable {
     }
 }
 
-/// The product of sizes; `None` beyond 2^64.
+/// Product of sizes; `None` beyond 2^64.
 pub(crate) fn product(sizes: &[u64]) -> Option<u64> {
     if sizes.contains(&0) {
         return Some(0);

@@ -1,34 +1,35 @@
-//! Numbers of one type as numbers of another, as numpy converts them.
+//! Conversions between numeric types, with numpy's semantics.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
     clippy::cast_sign_loss,
-    reason = "conversion between all types of numbers is what this module is for; callers ask whether it was exact"
+    reason = "this module converts between all numeric types; `exact` checks for losses"
 )]
 
 use crate::array::Values;
 use crate::types::{DataType, Element};
 
-/// A number and its ways into the others.
+/// A numeric type, convertible to all others.
 pub(crate) trait Number: Element {
-    /// Whole numbers, which `to_i128` keeps.
-    const WHOLE: bool;
+    /// True for integers, which `to_i128` preserves.
+    const IS_INTEGER: bool;
 
     fn to_f64(self) -> f64;
     fn to_i128(self) -> i128;
-    /// The nearest float, or the lowest bits.
+    /// Rounds to the nearest float, or truncates to the lowest bits.
     fn from_f64(number: f64) -> Self;
     fn from_i128(number: i128) -> Self;
-    /// As numpy computes: integers wrap around.
-    fn times(self, other: Self) -> Self;
-    fn plus(self, other: Self) -> Self;
-    /// The same as values of its type.
+    /// numpy's multiplication: integers wrap around.
+    fn multiply(self, other: Self) -> Self;
+    /// numpy's addition: integers wrap around.
+    fn add(self, other: Self) -> Self;
+    /// Wraps a vector.
     fn values(all: Vec<Self>) -> Values<'static>;
-    /// What NetCDF puts where nothing was written.
+    /// NetCDF's default fill value.
     fn default_fill() -> Self;
 }
 
-macro_rules! computed {
+macro_rules! wrapping {
     (true, $a:expr, $b:expr, $operator:tt, $wrapping:ident) => {
         $a.$wrapping($b)
     };
@@ -38,9 +39,9 @@ macro_rules! computed {
 }
 
 macro_rules! numbers {
-    ($($number:ty, $whole:tt, $fill:expr;)*) => {$(
+    ($($number:ty, $integer:tt, $fill:expr;)*) => {$(
         impl Number for $number {
-            const WHOLE: bool = $whole;
+            const IS_INTEGER: bool = $integer;
 
             #[inline]
             fn to_f64(self) -> f64 {
@@ -63,13 +64,13 @@ macro_rules! numbers {
             }
 
             #[inline]
-            fn times(self, other: Self) -> Self {
-                computed!($whole, self, other, *, wrapping_mul)
+            fn multiply(self, other: Self) -> Self {
+                wrapping!($integer, self, other, *, wrapping_mul)
             }
 
             #[inline]
-            fn plus(self, other: Self) -> Self {
-                computed!($whole, self, other, +, wrapping_add)
+            fn add(self, other: Self) -> Self {
+                wrapping!($integer, self, other, +, wrapping_add)
             }
 
             fn values(all: Vec<Self>) -> Values<'static> {
@@ -96,7 +97,7 @@ numbers! {
     u64, true, 18_446_744_073_709_551_614;
 }
 
-/// `$then` with `$type` as the type of a number; `$otherwise` for strings and truth values.
+/// Dispatches on a numeric type: `$type` names it in `$then`; `$otherwise` handles strings and booleans.
 macro_rules! with_number {
     ($data_type:expr, $type:ident => $then:expr, $otherwise:expr) => {
         match $data_type {
@@ -148,42 +149,42 @@ macro_rules! with_number {
 }
 pub(crate) use with_number;
 
-/// One number as another type, and whether the two compare equal, in the type that numpy compares them in.
+/// Converts a number if the result compares equal, in the type that numpy compares in.
 pub(crate) fn exact<S: Number, T: Number>(number: S) -> Option<T> {
-    match (S::WHOLE, T::WHOLE) {
+    match (S::IS_INTEGER, T::IS_INTEGER) {
         (true, true) => {
-            let found = T::from_i128(number.to_i128());
-            (found.to_i128() == number.to_i128()).then_some(found)
+            let converted = T::from_i128(number.to_i128());
+            (converted.to_i128() == number.to_i128()).then_some(converted)
         }
         (true, false) => {
-            let found = T::from_f64(number.to_f64());
-            // Small integers are compared as the float that holds them, large ones as 64 bits.
-            (found.to_f64() == number.to_f64()).then_some(found)
+            let converted = T::from_f64(number.to_f64());
+            // Compared as floats, as numpy does.
+            (converted.to_f64() == number.to_f64()).then_some(converted)
         }
         (false, true) => {
             let wide = number.to_f64();
-            let found = T::from_i128(wide as i128);
-            (wide.is_finite() && wide.trunc() == wide && found.to_i128() == wide as i128).then_some(found)
+            let converted = T::from_i128(wide as i128);
+            (wide.is_finite() && wide.trunc() == wide && converted.to_i128() == wide as i128).then_some(converted)
         }
         (false, false) => {
-            let found = T::from_f64(number.to_f64());
-            (found.to_f64() == number.to_f64() || number.to_f64().is_nan()).then_some(found)
+            let converted = T::from_f64(number.to_f64());
+            (converted.to_f64() == number.to_f64() || number.to_f64().is_nan()).then_some(converted)
         }
     }
 }
 
-/// Numbers as another type that they fit: exact between integers, rounded to floats.
+/// Converts numbers that are in range: exactly between integers, rounded to floats.
 pub(crate) fn convert<S: Number, T: Number>(all: &[S]) -> Vec<T> {
-    match (S::WHOLE, T::TYPE) {
+    match (S::IS_INTEGER, T::TYPE) {
         (true, to) if to != DataType::Float32 && to != DataType::Float64 => {
             all.iter().map(|number| T::from_i128(number.to_i128())).collect()
         }
-        // An integer that goes into 32 bits of a float is one that they hold.
+        // Integers promoted to `f32` are exact in it.
         _ => all.iter().map(|number| T::from_f64(number.to_f64())).collect(),
     }
 }
 
-/// The type in which numpy computes with two numbers.
+/// numpy's result type of arithmetic on two types.
 pub(crate) fn promoted(a: DataType, b: DataType) -> DataType {
     use DataType::{Float32, Float64, Int8, Int16, Int32, Int64, Uint8, Uint16, Uint32};
     let width = |number: DataType| number.width().unwrap_or(8);
@@ -200,9 +201,9 @@ pub(crate) fn promoted(a: DataType, b: DataType) -> DataType {
             }
         }
         _ => {
-            let (with_sign, without) = if signed(a) { (a, b) } else { (b, a) };
-            match without {
-                _ if width(with_sign) > width(without) => with_sign,
+            let (signed, unsigned) = if signed(a) { (a, b) } else { (b, a) };
+            match unsigned {
+                _ if width(signed) > width(unsigned) => signed,
                 Uint8 => Int16,
                 Uint16 => Int32,
                 Uint32 => Int64,
@@ -212,7 +213,7 @@ pub(crate) fn promoted(a: DataType, b: DataType) -> DataType {
     }
 }
 
-/// Integers with a sign as those without, bit by bit; anything else as it is.
+/// Reinterprets signed integers as unsigned; other values are unchanged.
 pub(crate) fn unsigned(values: Values<'static>) -> Values<'static> {
     match values {
         Values::Int8(all) => all.iter().map(|number| *number as u8).collect::<Vec<_>>().into(),
@@ -239,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_compares_equal_is_exact() {
+    fn exact_requires_equality() {
         assert_eq!(exact::<f64, f32>(1e20), None);
         assert_eq!(exact::<f64, f32>(f64::from(1e20f32)), Some(1e20f32));
         assert!(exact::<f64, f32>(f64::NAN).unwrap().is_nan());
@@ -258,9 +259,9 @@ mod tests {
     }
 
     #[test]
-    fn promotion_is_that_of_numpy() {
+    fn promotes_like_numpy() {
         use DataType::*;
-        for (a, b, wanted) in [
+        for (a, b, expected) in [
             (Int16, Float64, Float64),
             (Int16, Float32, Float32),
             (Int32, Float32, Float64),
@@ -272,7 +273,7 @@ mod tests {
             (Uint16, Int32, Int32),
             (Uint8, Uint64, Uint64),
         ] {
-            assert_eq!((promoted(a, b), promoted(b, a)), (wanted, wanted), "{a} {b}");
+            assert_eq!((promoted(a, b), promoted(b, a)), (expected, expected), "{a} {b}");
         }
     }
 }

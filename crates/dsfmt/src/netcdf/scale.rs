@@ -1,4 +1,4 @@
-//! `scale_factor`, `add_offset` and `_Unsigned`, as the Python package `netCDF4` applies them: in the types that numpy computes with.
+//! Unpacks values: applies `scale_factor`, `add_offset` and `_Unsigned` as the Python package `netCDF4` does, in numpy's types.
 
 use container_core::Result;
 
@@ -7,25 +7,25 @@ use super::number::{Number, convert, promoted, unsigned_type, with_number};
 use crate::array::{Array, Values, each_kind};
 use crate::types::DataType;
 
-/// What is done to the values of a variable.
+/// How a variable's values are unpacked.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Scaling {
-    /// Integers lose their sign, bit by bit.
+    /// Integers are reinterpreted as unsigned.
     pub(crate) unsigned: bool,
     steps: Vec<Step>,
-    /// The result is converted to this type, and that is all.
+    /// Only converts to this type.
     cast: Option<DataType>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 enum Step {
-    Times(Values<'static>),
-    Plus(Values<'static>),
+    Multiply(Values<'static>),
+    Add(Values<'static>),
 }
 
 impl Scaling {
-    /// What a variable's attributes ask for. Those that are no single numbers ask for nothing.
-    pub(crate) fn of(variable: &Variable) -> Self {
+    /// The unpacking that a variable's attributes define. Attributes that are not single numbers are ignored.
+    pub(crate) fn new(variable: &Variable) -> Self {
         let unsigned =
             matches!(variable.attribute("_Unsigned").and_then(AttributeValue::as_text), Some("true" | "True"));
         let mut scaling = Self { unsigned, ..Self::default() };
@@ -35,31 +35,31 @@ impl Scaling {
         if !is_number {
             return scaling;
         }
-        let is = |number: &Values<'_>, wanted: f64| each_kind!(number, all => all.first().is_some_and(|found| found.to_f64() == wanted), _bools => false, _strings => false);
+        let is = |number: &Values<'_>, expected: f64| each_kind!(number, all => all.first().is_some_and(|first| first.to_f64() == expected), _bools => false, _strings => false);
         match (factor, offset) {
             (Some(factor), Some(offset)) if is(factor, 1.0) && is(offset, 0.0) => {
                 scaling.cast = Some(factor.data_type())
             }
             (Some(factor), Some(offset)) => {
-                scaling.steps = vec![Step::Times(factor.clone()), Step::Plus(offset.clone())];
+                scaling.steps = vec![Step::Multiply(factor.clone()), Step::Add(offset.clone())];
             }
-            (Some(factor), None) if !is(factor, 1.0) => scaling.steps.push(Step::Times(factor.clone())),
-            (None, Some(offset)) if !is(offset, 0.0) => scaling.steps.push(Step::Plus(offset.clone())),
+            (Some(factor), None) if !is(factor, 1.0) => scaling.steps.push(Step::Multiply(factor.clone())),
+            (None, Some(offset)) if !is(offset, 0.0) => scaling.steps.push(Step::Add(offset.clone())),
             _ => {}
         }
         scaling
     }
 
-    /// The type that values of this type become.
+    /// The type of unpacked values.
     pub(crate) fn data_type(&self, stored: DataType) -> DataType {
         let stored = if self.unsigned { unsigned_type(stored) } else { stored };
-        let step = |found, step: &Step| match step {
-            Step::Times(number) | Step::Plus(number) => promoted(found, number.data_type()),
+        let step = |data_type, step: &Step| match step {
+            Step::Multiply(number) | Step::Add(number) => promoted(data_type, number.data_type()),
         };
         self.cast.unwrap_or_else(|| self.steps.iter().fold(stored, step))
     }
 
-    /// The values, computed; missing ones along with the others.
+    /// Unpacks values, including those of missing elements.
     pub(crate) fn apply(&self, array: Array<'static>) -> Result<Array<'static>> {
         if self.steps.is_empty() && self.cast.is_none() {
             return Ok(array);
@@ -70,8 +70,8 @@ impl Scaling {
         }
         for step in &self.steps {
             values = match step {
-                Step::Times(factor) => computed(&values, factor, true),
-                Step::Plus(offset) => computed(&values, offset, false),
+                Step::Multiply(factor) => arithmetic(&values, factor, true),
+                Step::Add(offset) => arithmetic(&values, offset, false),
             };
         }
         let array = Array::new(shape, values)?;
@@ -82,7 +82,7 @@ impl Scaling {
     }
 }
 
-/// The number of an attribute, if it is there; `None` where it is there and is no single number, which is worse.
+/// The single number of an attribute: `Some(None)` if absent, `None` if it is anything else.
 fn single(value: Option<&AttributeValue>) -> Option<Option<&Values<'static>>> {
     match value {
         None => Some(None),
@@ -98,14 +98,14 @@ fn converted<T: Number>(values: &Values<'_>) -> Vec<T> {
     each_kind!(values, numbers => convert(numbers), _bools => Vec::new(), _strings => Vec::new())
 }
 
-/// The values times the number, or plus it.
-fn computed(values: &Values<'_>, number: &Values<'_>, times: bool) -> Values<'static> {
+/// Multiplies the values by the number, or adds it.
+fn arithmetic(values: &Values<'_>, number: &Values<'_>, multiply: bool) -> Values<'static> {
     let to = promoted(values.data_type(), number.data_type());
     with_number!(to, T => {
         let mut all = converted::<T>(values);
         let number = converted::<T>(number).first().copied().unwrap_or_default();
         for value in &mut all {
-            *value = if times { T::times(*value, number) } else { T::plus(*value, number) };
+            *value = if multiply { T::multiply(*value, number) } else { T::add(*value, number) };
         }
         T::values(all)
     }, values.clone().into_owned())

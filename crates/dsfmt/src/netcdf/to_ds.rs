@@ -1,4 +1,4 @@
-//! A NetCDF file as a ds file.
+//! Converts NetCDF to ds.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -7,75 +7,75 @@ use container_core::{Error, Loss, OutputOptions, Position, Result};
 
 use super::attributes::json;
 use super::model::{NcType, Variable};
-use super::reader::{ReadOptions, Reader, held_bytes, joined};
+use super::reader::{ReadOptions, Reader, joins_characters, memory_bytes};
 use super::scale::Scaling;
 use crate::array::Array;
 use crate::types::Endian;
-use crate::wire::SPECIAL;
+use crate::wire::SPECIAL_KEYS;
 use crate::write::{Builder, Field, Written};
 
-/// Values that are held in memory until the file is written, all variables together, in bytes. Larger ones go through piece by piece.
-const HELD: u64 = 64 << 20;
+/// Bytes of values held in memory until the file is written, over all variables. Others are streamed.
+const MAX_IN_MEMORY: u64 = 64 << 20;
 
-/// Bytes of a piece.
-const PIECE: u64 = 8 << 20;
+/// Bytes per streamed chunk.
+const CHUNK_BYTES: u64 = 8 << 20;
 
-/// Attributes that speak of values as they are stored, and so say nothing true of those that are scaled.
-const OF_STORED: [&str; 8] =
+/// Attributes that describe packed values, and do not apply to unpacked ones.
+const PACKED_ATTRIBUTES: [&str; 8] =
     ["scale_factor", "add_offset", "_Unsigned", "_FillValue", "missing_value", "valid_min", "valid_max", "valid_range"];
 
-/// A conversion that was done.
+/// The result of a conversion.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Converted {
-    /// Variables and bytes that were written.
+    /// Summary of the written file.
     pub written: Written,
-    /// What could not be kept, and why. Empty when all was.
+    /// What could not be kept, and why.
     pub losses: Vec<Loss>,
 }
 
-pub(crate) fn lost(what: String) -> Loss {
+pub(crate) fn loss(what: String) -> Loss {
     Loss::new(what, 1, Position::default())
 }
 
-/// Writes a ds file with all that ds has a place for.
+/// Converts a NetCDF file to ds.
 ///
-/// With [`scaled`](ReadOptions::scaled) values the attributes that describe the stored ones (`scale_factor`, `_FillValue`, `valid_range` and
-/// so on) are left out of the variables that are scaled: whoever reads them would apply them again. ds-format leaves them in. Memory is
-/// taken for 64 MiB of values, and for a piece of 8 MiB, or a row, of a variable that is larger.
+/// With [`scaled`](ReadOptions::scaled) values, attributes that describe packed values (`scale_factor`, `_FillValue`, `valid_range` and so on)
+/// are left out of unpacked variables, because readers would apply them again; ds-format keeps them. Holds up to 64 MiB of values in memory,
+/// and a chunk of 8 MiB, or a row, of larger variables.
 ///
 /// # Errors
-/// As [`Reader::read`] and [`Builder::write`]. A variable that has a [`problem`](Variable::problem) is left out and named among the losses.
+/// As [`Reader::read`] and [`Builder::write`]. A variable with a [`problem`](Variable::problem) is left out and reported as a loss.
 pub fn to_ds(
     reader: &Reader,
     path: impl AsRef<Path>,
     options: &ReadOptions,
     output: OutputOptions,
 ) -> Result<Converted> {
-    check_together(reader, options)?;
+    check_declared_bytes(reader, options)?;
     let mut losses = reader.losses().to_vec();
     let mut builder = Builder::new();
     for attribute in reader.attributes() {
         builder.attribute(&attribute.name, json(&attribute.value));
     }
-    let (mut held, mut texts) = (0u64, 0u64);
+    let (mut in_memory, mut texts) = (0u64, 0u64);
     let mut streams: HashMap<&str, &Variable> = HashMap::new();
     for variable in reader.variables() {
         let Some(data_type) = reader.data_type(variable, options) else { continue };
         if let Some(problem) = &variable.problem {
-            losses.push(lost(format!("the variable {:?} is left out: {problem}", variable.name)));
+            losses.push(loss(format!("variable {:?} left out: {problem}", variable.name)));
             continue;
         }
         let bytes = bytes(reader, variable, options)?;
-        let field = if held.saturating_add(bytes) <= HELD {
-            held += bytes;
+        let field = if in_memory.saturating_add(bytes) <= MAX_IN_MEMORY {
+            in_memory += bytes;
             let array = reader.read(variable, 0..variable.rows(), options)?;
             if let Some(strings) = array.values().as_strings() {
-                // How long texts are is seen when they are there: many may be one and the same in the file.
+                // String lengths are known only now: many may share the same bytes in the file.
                 texts += strings.as_bytes().len() as u64;
-                reader.limits().check_block("the bytes of all texts", texts).map_err(|error| variable.error(error))?;
+                reader.limits().check_block("bytes of all strings", texts).map_err(|error| variable.error(error))?;
             }
-            // A scalar that is missing is a variable without values, as ds-format has it.
+            // A missing scalar becomes an empty variable, as in ds-format.
             if array.shape().is_empty() && array.missing() == 1 {
                 Field::empty().with_type(variable.nc_type.data_type())
             } else {
@@ -86,7 +86,7 @@ pub fn to_ds(
             streams.insert(&variable.name, variable);
             Field::stream(data_type, reader.shape(variable, options)).with_missing(masked)
         };
-        builder.field(variable.name.clone(), described(reader, variable, options, field, &mut losses));
+        builder.field(variable.name.clone(), with_metadata(reader, variable, options, field, &mut losses));
     }
     if streams.is_empty() {
         let written = builder.write(path, output)?;
@@ -95,55 +95,55 @@ pub fn to_ds(
     let mut writer = builder.begin(path, output)?;
     while let Some(name) = writer.current() {
         let Some(variable) = streams.get(name).copied() else {
-            return Err(Error::usage("a variable that was not asked for"));
+            return Err(Error::usage("unexpected variable"));
         };
-        pieces(reader, variable, options, |array| writer.append(&array))?;
+        for_each_chunk(reader, variable, options, |array| writer.append(&array))?;
     }
     Ok(Converted { written: writer.finish()?, losses })
 }
 
-/// So many times what the file justifies for one variable all of them may take: each may be nothing but fill values, or all may have the same bytes.
-const TOGETHER: u64 = 16;
+/// All variables together may take this many times what one may: each may consist of fill values only, or share its bytes with others.
+const MAX_SHARING: u64 = 16;
 
-/// Bytes of values that the file justifies.
-fn most(reader: &Reader, times: u64) -> u64 {
-    /// The best that deflate does.
+/// Bytes of values that the file size justifies.
+fn max_bytes(reader: &Reader, times: u64) -> u64 {
+    /// Maximum compression ratio of deflate.
     const DEFLATE: u64 = 1032;
-    /// A character becomes a string, whose length is kept, too.
+    /// A character becomes a string with an end offset.
     const CHARACTERS: u64 = 32;
     let growth = if reader.kind() == super::Kind::Hdf5 { DEFLATE } else { CHARACTERS };
     reader.source().len().saturating_mul(growth).max(reader.limits().block_bytes).saturating_mul(times)
 }
 
-/// What the values take in memory. More than the file can hold, even where it is compressed, is refused.
+/// Bytes of the values in memory. Rejects more than the file can hold, even if compressed.
 fn bytes(reader: &Reader, variable: &Variable, options: &ReadOptions) -> Result<u64> {
-    let bytes = held_bytes(variable, variable.rows(), options);
-    let most = most(reader, 1);
+    let bytes = memory_bytes(variable, variable.rows(), options);
+    let max = max_bytes(reader, 1);
     match bytes {
-        Some(bytes) if bytes <= most => Ok(bytes),
-        _ => Err(variable.error(Error::limit("the bytes of the variable", bytes.unwrap_or(u64::MAX), most))),
+        Some(bytes) if bytes <= max => Ok(bytes),
+        _ => Err(variable.error(Error::limit("bytes of the variable", bytes.unwrap_or(u64::MAX), max))),
     }
 }
 
-/// Refuses what makes far more of a file than it can hold, with all variables together.
-pub(super) fn check_together(reader: &Reader, options: &ReadOptions) -> Result<()> {
-    let sound = reader.variables().iter().filter(|variable| variable.problem.is_none());
-    let bytes = sound.map(|variable| held_bytes(variable, variable.rows(), options).unwrap_or(u64::MAX));
-    let (together, most) = (bytes.fold(0, u64::saturating_add), most(reader, TOGETHER));
-    match together > most {
-        true => Err(Error::limit("the bytes of all variables", together, most).in_format(super::FORMAT_NAME)),
+/// Rejects files whose variables together take far more memory than the file can hold.
+pub(super) fn check_declared_bytes(reader: &Reader, options: &ReadOptions) -> Result<()> {
+    let readable = reader.variables().iter().filter(|variable| variable.problem.is_none());
+    let bytes = readable.map(|variable| memory_bytes(variable, variable.rows(), options).unwrap_or(u64::MAX));
+    let (total, max) = (bytes.fold(0, u64::saturating_add), max_bytes(reader, MAX_SHARING));
+    match total > max {
+        true => Err(Error::limit("bytes of all variables", total, max).in_format(super::FORMAT_NAME)),
         false => Ok(()),
     }
 }
 
-/// Gives the values piece by piece along the first dimension.
-pub(super) fn pieces(
+/// Passes the values to `take` in chunks along the first dimension.
+pub(super) fn for_each_chunk(
     reader: &Reader,
     variable: &Variable,
     options: &ReadOptions,
     mut take: impl FnMut(Array<'static>) -> Result<()>,
 ) -> Result<()> {
-    let step = reader.rows_at_once(variable, PIECE);
+    let step = reader.rows_at_once(variable, CHUNK_BYTES);
     let mut start = 0;
     while start < variable.rows() {
         let end = variable.rows().min(start.saturating_add(step));
@@ -153,46 +153,46 @@ pub(super) fn pieces(
     Ok(())
 }
 
-/// Is any element of a large variable missing? A classic file is read through for that, which saves going through a temporary file
-/// mostly; for one that is compressed that would be dear, there it may be.
+/// True when an element of a large variable is missing. Scans a classic file, which usually avoids a temporary file; for NetCDF-4, where
+/// decompression is expensive, assumes it.
 fn has_missing(reader: &Reader, variable: &Variable, options: &ReadOptions) -> Result<bool> {
     if reader.kind() == super::Kind::Hdf5 {
         return Ok(true);
     }
     let mut found = false;
-    pieces(reader, variable, options, |array| {
+    for_each_chunk(reader, variable, options, |array| {
         found |= array.missing() > 0;
         Ok(())
     })?;
     Ok(found)
 }
 
-/// Dimensions, attributes and byte order.
-pub(super) fn described<'a>(
+/// Adds dimensions, attributes and byte order to a field.
+pub(super) fn with_metadata<'a>(
     reader: &Reader,
     variable: &Variable,
     options: &ReadOptions,
     mut field: Field<'a>,
     losses: &mut Vec<Loss>,
 ) -> Field<'a> {
-    let scaling = if options.scaled { Scaling::of(variable) } else { Scaling::default() };
+    let scaling = if options.scaled { Scaling::new(variable) } else { Scaling::default() };
     let is_scaled = scaling != Scaling::default();
     for attribute in &variable.attributes {
-        if is_scaled && OF_STORED.contains(&attribute.name.as_str()) {
+        if is_scaled && PACKED_ATTRIBUTES.contains(&attribute.name.as_str()) {
             continue;
         }
-        if SPECIAL.contains(&attribute.name.as_str()) {
+        if SPECIAL_KEYS.contains(&attribute.name.as_str()) {
             let what = format!(
-                "the attribute {:?} of variable {:?} has a name that is ds's own: it is left out",
+                "attribute {:?} of variable {:?} left out: the name is reserved in ds",
                 attribute.name, variable.name
             );
-            losses.push(lost(what));
+            losses.push(loss(what));
             continue;
         }
         field = field.with_attribute(&attribute.name, json(&attribute.value));
     }
     let mut names: Vec<&str> = reader.dimension_names(variable).collect();
-    if joined(variable, options) {
+    if joins_characters(variable, options) {
         names.pop();
     }
     if variable.nc_type != NcType::String && variable.big_endian && !is_scaled && reader.kind() == super::Kind::Hdf5 {

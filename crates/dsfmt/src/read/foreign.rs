@@ -1,4 +1,4 @@
-//! Variables whose values do not lie in a ds file: those of a file in another format that is read as if it were one.
+//! Values of another format, exposed through the ds reader.
 
 use std::ops::Range;
 
@@ -6,14 +6,14 @@ use container_core::Result;
 
 use crate::array::{Mask, Values};
 
-/// Where the values of all variables come from.
-pub(crate) trait Foreign: Send + Sync {
-    /// The name of the format, for errors.
+/// Supplies the values of all variables of a file that is not ds.
+pub(crate) trait ForeignSource: Send + Sync {
+    /// Format name for error messages.
     fn format(&self) -> &'static str;
 
-    /// The values of a range of elements of the variable at this place of the header, which has them, and which of them are missing.
-    fn read(&self, place: usize, elements: Range<u64>) -> Result<(Values<'static>, Option<Mask<'static>>)>;
+    /// Reads an element range of the variable at `index` in the header. The range is within its shape.
+    fn read(&self, index: usize, elements: Range<u64>) -> Result<(Values<'static>, Option<Mask<'static>>)>;
 
-    /// Refuses to go over all variables where they are far more than the file can hold.
-    fn check_together(&self) -> Result<()>;
+    /// Rejects reading all variables when they declare far more data than the file can hold.
+    fn check_declared_bytes(&self) -> Result<()>;
 }

@@ -1,5 +1,4 @@
-//! Sums over a mask and over the lengths of strings, which say where an element's value stands. They are made once for a variable, when
-//! the first one asks.
+//! Prefix sums over a mask and over string lengths, which locate an element's value. Built once per variable, on first use.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -9,32 +8,32 @@ use container_core::{Error, Result, Source};
 use crate::kernel;
 use crate::types::Endian;
 
-/// What was found out about a variable of a reader.
+/// Lazily built indexes of one variable.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     pub(crate) mask: OnceLock<Box<MaskIndex>>,
     pub(crate) text: OnceLock<Box<TextIndex>>,
 }
 
-/// Bytes of a mask that are summed up by one entry.
+/// Bytes of a mask covered by one entry.
 pub(crate) const MASK_BLOCK: usize = 512;
 
-/// Lengths of strings that are summed up by one entry.
+/// String lengths covered by one entry.
 pub(crate) const TEXT_BLOCK: usize = 512;
 
-/// Bytes that are looked at at once.
+/// Bytes read at once.
 const STEP: u64 = 256 << 10;
 
-/// For each block of a mask: the values that are stored before it.
+/// Number of stored values before each block of a mask.
 #[derive(Debug)]
 pub(crate) struct MaskIndex {
     before: Vec<u64>,
-    /// Values that are stored in all.
+    /// Total number of stored values.
     pub(crate) stored: u64,
 }
 
 impl MaskIndex {
-    /// Reads the mask of `count` elements, which lies at `bytes` of the file.
+    /// Scans the mask of `count` elements at `bytes` of the file.
     pub(crate) fn new(source: &Source, bytes: Range<u64>, count: u64) -> Result<Self> {
         let blocks = (bytes.end - bytes.start).div_ceil(MASK_BLOCK as u64);
         let mut before = Vec::with_capacity(usize::try_from(blocks).unwrap_or(0));
@@ -44,7 +43,7 @@ impl MaskIndex {
             for block in source.view(at..end, &mut buffer)?.chunks(MASK_BLOCK) {
                 before.push(stored);
                 let bits = left.min(block.len() as u64 * 8);
-                stored += bits - kernel::missing(block, bits);
+                stored += bits - kernel::count_ones(block, bits);
                 left -= bits;
             }
             at = end;
@@ -52,26 +51,26 @@ impl MaskIndex {
         Ok(Self { before, stored })
     }
 
-    /// The values that are stored before this block.
+    /// Number of values stored before `block`.
     pub(crate) fn before(&self, block: u64) -> u64 {
         usize::try_from(block).ok().and_then(|block| self.before.get(block)).copied().unwrap_or(self.stored)
     }
 }
 
-/// For each block of strings: their bytes before it.
+/// Total string bytes before each block of lengths.
 #[derive(Debug)]
 pub(crate) struct TextIndex {
     before: Vec<u64>,
-    /// The bytes of all.
+    /// Total bytes of all strings.
     pub(crate) bytes: u64,
 }
 
 impl TextIndex {
-    /// Reads the lengths, which lie at `bytes` of the file.
+    /// Scans the lengths at `bytes` of the file.
     ///
     /// # Errors
-    /// A sum beyond `most`, which the strings have room for.
-    pub(crate) fn new(source: &Source, bytes: Range<u64>, endian: Endian, most: u64) -> Result<Self> {
+    /// Strings that exceed `max` bytes in total.
+    pub(crate) fn new(source: &Source, bytes: Range<u64>, endian: Endian, max: u64) -> Result<Self> {
         let blocks = (bytes.end - bytes.start).div_ceil(TEXT_BLOCK as u64 * 8);
         let mut before = Vec::with_capacity(usize::try_from(blocks).unwrap_or(0));
         let (mut sum, mut at, mut buffer) = (0u64, bytes.start, Vec::new());
@@ -80,7 +79,7 @@ impl TextIndex {
             for (block, lengths) in source.view(at..end, &mut buffer)?.chunks(TEXT_BLOCK * 8).enumerate() {
                 before.push(sum);
                 for (n, len) in lengths.as_chunks().0.iter().enumerate() {
-                    sum = add(sum, length(*len, endian), most)
+                    sum = add(sum, length(*len, endian), max)
                         .map_err(|error| error.at(at + ((block * TEXT_BLOCK + n) * 8) as u64))?;
                 }
             }
@@ -89,13 +88,13 @@ impl TextIndex {
         Ok(Self { before, bytes: sum })
     }
 
-    /// The bytes of all strings before this block.
+    /// Bytes of all strings before `block`.
     pub(crate) fn before(&self, block: u64) -> u64 {
         usize::try_from(block).ok().and_then(|block| self.before.get(block)).copied().unwrap_or(self.bytes)
     }
 }
 
-/// A length as it is stored.
+/// Decodes a stored length. One at a time, while they are summed: `byteorder` would need a buffer.
 pub(crate) fn length(raw: [u8; 8], endian: Endian) -> u64 {
     match endian {
         Endian::Big => u64::from_be_bytes(raw),
@@ -103,13 +102,13 @@ pub(crate) fn length(raw: [u8; 8], endian: Endian) -> u64 {
     }
 }
 
-/// One more string, which must not leave the room that there is.
+/// Adds the length of a string; an error when the sum exceeds `max`.
 #[inline]
-pub(crate) fn add(sum: u64, len: u64, most: u64) -> Result<u64> {
+pub(crate) fn add(sum: u64, len: u64, max: u64) -> Result<u64> {
     match sum.checked_add(len) {
-        Some(sum) if sum <= most => Ok(sum),
+        Some(sum) if sum <= max => Ok(sum),
         _ => Err(Error::invalid(format!(
-            "a string of {len} bytes begins {sum} bytes into the strings, which have {most} bytes"
+            "a string of {len} bytes at offset {sum} exceeds the {max} bytes of all strings"
         ))),
     }
 }

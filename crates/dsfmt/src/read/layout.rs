@@ -1,15 +1,15 @@
-//! Where a variable lies in its file.
+//! Location of a variable in its file.
 
 use std::ops::Range;
 
 use crate::types::{DataType, Endian};
 
-/// Where the parts of a variable lie in the file.
+/// File ranges of a variable's parts.
 #[derive(Debug, Clone)]
 pub(crate) struct Layout {
     pub(crate) data_type: DataType,
     pub(crate) endian: Endian,
-    /// Elements, missing ones among them.
+    /// Number of elements, including missing ones.
     pub(crate) count: u64,
     pub(crate) mask: Option<Range<u64>>,
     pub(crate) data: Range<u64>,
@@ -21,7 +21,7 @@ impl Layout {
     }
 }
 
-/// A part of all bytes.
+/// `all[range]`, checked.
 pub(crate) fn slice<'b>(all: &'b [u8], range: &Range<u64>) -> Option<&'b [u8]> {
     all.get(usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?)
 }

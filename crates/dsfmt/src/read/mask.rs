@@ -1,4 +1,4 @@
-//! Which elements are missing, and what that says of the places of the others.
+//! Reads masks, and ranks elements among the stored values.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use crate::types::DataType;
 use crate::wire::bit_bytes;
 
 impl<'r> Variable<'r> {
-    /// The sums over its mask, checked against the bytes that the variable is said to take.
+    /// The index of its mask, checked against its declared length.
     pub(crate) fn mask_index(&self, layout: &Layout) -> Result<&'r MaskIndex> {
         let known = &self.index.mask;
         if let Some(index) = known.get() {
@@ -22,33 +22,35 @@ impl<'r> Variable<'r> {
         }
         let bytes = layout.mask.clone().unwrap_or(0..0);
         let index = MaskIndex::new(&self.reader.source, bytes, layout.count)?;
-        let room = layout.data.end - layout.data.start;
-        let (fits, needed) = match layout.data_type.width() {
-            Some(width) => (index.stored * width as u64 == room, index.stored * width as u64),
-            None if layout.data_type == DataType::Bool => (bit_bytes(index.stored) == room, bit_bytes(index.stored)),
-            None => (index.stored * 8 <= room, index.stored * 8),
+        let available = layout.data.end - layout.data.start;
+        let (matches, needed) = match layout.data_type.width() {
+            Some(width) => (index.stored * width as u64 == available, index.stored * width as u64),
+            None if layout.data_type == DataType::Bool => {
+                (bit_bytes(index.stored) == available, bit_bytes(index.stored))
+            }
+            None => (index.stored * 8 <= available, index.stored * 8),
         };
-        if !fits {
+        if !matches {
             let (stored, count, more) =
                 (index.stored, layout.count, if layout.data_type.is_text() { " or more" } else { "" });
-            return Err(Error::invalid(format!(
-                "its mask leaves {stored} of {count} elements, which take {needed} bytes{more}; its .len has {room} for them"
-            ))
-            .at(layout.data.start));
+            let detail = format!(
+                "expected {needed} bytes{more} for the {stored} of {count} elements that its mask leaves, found {available}"
+            );
+            return Err(Error::invalid(detail).at(layout.data.start));
         }
         Ok(known.get_or_init(|| Box::new(index)))
     }
 
-    /// Which elements of a range are missing, the first of the range in the first bit.
+    /// The mask of an element range, its first element in the first bit.
     pub(crate) fn mask_bits(&self, layout: &Layout, range: Range<u64>) -> Result<Option<Mask<'r>>> {
         let Some(mask) = &layout.mask else { return Ok(None) };
         self.mask_index(layout)?;
         let len = usize::try_from(range.end - range.start).map_err(|_| too_many(range.end - range.start))?;
         let bytes = mask.start + range.start / 8..mask.start + bit_bytes(range.end).max(range.start / 8);
-        let first = (range.start % 8) as usize; // less than 8
+        let first = (range.start % 8) as usize; // below 8
         let source = &self.reader.source;
-        let found = source.as_slice().and_then(|all| slice(all, &bytes));
-        match found {
+        let borrowed = source.as_slice().and_then(|all| slice(all, &bytes));
+        match borrowed {
             Some(bits) if first == 0 => Mask::from_bits(bits, len).map(Some),
             Some(bits) => Mask::from_bits(kernel::shifted(bits, first, len), len).map(Some),
             None => {
@@ -58,7 +60,7 @@ impl<'r> Variable<'r> {
         }
     }
 
-    /// How many values are stored before this element.
+    /// Number of values stored before `element`.
     pub(crate) fn rank(&self, layout: &Layout, element: u64) -> Result<u64> {
         let Some(mask) = &layout.mask else { return Ok(element) };
         let index = self.mask_index(layout)?;
@@ -73,6 +75,6 @@ impl<'r> Variable<'r> {
         let start = mask.start + block * MASK_BLOCK as u64;
         let mut buffer = Vec::new();
         let bytes = self.reader.source.view(start..start + bit_bytes(bits), &mut buffer)?;
-        Ok(index.before(block) + bits - kernel::missing(bytes, bits))
+        Ok(index.before(block) + bits - kernel::count_ones(bytes, bits))
     }
 }

@@ -1,4 +1,4 @@
-//! The reader: the header once, then every variable by itself.
+//! The reader: parses the header once, then reads each variable on demand.
 
 pub(crate) mod fill;
 pub(crate) mod foreign;

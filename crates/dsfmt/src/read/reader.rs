@@ -1,4 +1,4 @@
-//! A file, opened.
+//! Opening a file.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -7,42 +7,42 @@ use std::sync::OnceLock;
 use container_core::{Bytes, Error, OpenOptions, Result, Source};
 
 use crate::FORMAT_NAME;
-use crate::read::foreign::Foreign;
+use crate::read::foreign::ForeignSource;
 use crate::read::index::Index;
 use crate::wire::{Header, MAGIC, VERSION};
 
-/// Bytes that are looked through at once for the end of the header.
+/// Bytes searched at once for the end of the header.
 const STEP: u64 = 64 << 10;
 
-/// A ds file, opened for reading: its header is parsed, of its body nothing was touched.
+/// A ds file opened for reading. The header is parsed; the body is untouched.
 ///
-/// It takes `&self` for everything and holds no seek position: share it among threads, or open it and `fork`.
+/// All methods take `&self` and there is no seek position: a reader can be shared among threads and across `fork`.
 pub struct Reader {
     pub(crate) source: Source,
     pub(crate) options: OpenOptions,
     pub(crate) header: Header,
-    /// Where the body begins in the file.
+    /// File offset of the body.
     pub(crate) body: u64,
-    /// One for each variable.
+    /// One per variable.
     pub(crate) indexes: Vec<Index>,
-    /// The names of all dimensions, once somebody has asked for one.
+    /// Names of all dimensions, collected on first use.
     pub(crate) names: OnceLock<HashSet<String>>,
-    /// Where values come from that do not lie in the body.
-    pub(crate) foreign: Option<Box<dyn Foreign>>,
+    /// Supplies values that are not in the body.
+    pub(crate) foreign: Option<Box<dyn ForeignSource>>,
 }
 
 impl Reader {
     /// Opens a file with default options.
     ///
     /// # Errors
-    /// [`Io`](container_core::ErrorKind::Io); [`Unsupported`](container_core::ErrorKind::Unsupported) for another version;
-    /// [`Invalid`](container_core::ErrorKind::Invalid) for what is no ds file, or has a header that is no JSON;
+    /// [`Io`](container_core::ErrorKind::Io); [`Unsupported`](container_core::ErrorKind::Unsupported) for another format version;
+    /// [`Invalid`](container_core::ErrorKind::Invalid) when the file is not ds or its header is not valid JSON;
     /// [`Limit`](container_core::ErrorKind::Limit) for a header longer than the limits allow.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, OpenOptions::default())
     }
 
-    /// Opens a file.
+    /// Opens a file with the given options.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -52,7 +52,7 @@ impl Reader {
         Self::from_source(source, options).map_err(|error| error.in_file(path.display().to_string()))
     }
 
-    /// Opens bytes, wherever they are.
+    /// Opens any source of bytes.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -62,21 +62,21 @@ impl Reader {
 
     fn parse(source: Source, options: OpenOptions) -> Result<Self> {
         let len = source.len();
-        // The version line is a few bytes; of anything else no more is looked at.
+        // Long enough for any version line; the rest of a foreign file is not read.
         let head = source.read(0..len.min(32))?;
         let Some(rest) = head.strip_prefix(MAGIC) else {
-            return Err(Error::invalid("it does not begin with \"ds-\" and a version").at(0));
+            return Err(Error::invalid("expected \"ds-\" and a version at the start").at(0));
         };
         let end = rest.iter().position(|byte| *byte == b'\n');
         let found = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
         if found != VERSION.as_bytes() {
             let found = String::from_utf8_lossy(found);
             return Err(
-                Error::unsupported(format!("the version is {found:?}; {VERSION} is read")).at(MAGIC.len() as u64)
+                Error::unsupported(format!("unsupported version {found:?} (known: {VERSION})")).at(MAGIC.len() as u64)
             );
         }
         if end.is_none() {
-            return Err(Error::truncated("the line of the version", 1, 0).at(len));
+            return Err(Error::truncated("version line", 1, 0).at(len));
         }
         let start = (MAGIC.len() + VERSION.len() + 1) as u64;
         let line = line(&source, start, options.limits.metadata_bytes)?;
@@ -86,51 +86,51 @@ impl Reader {
         Ok(Self { source, options, header, body, indexes, names: OnceLock::new(), foreign: None })
     }
 
-    /// The name of the format whose values these are, which errors name: ds, unless another is read as if it were ds.
+    /// The format named in error messages: ds, unless a file of another format is read through this reader.
     #[must_use]
     pub fn format(&self) -> &'static str {
         self.foreign.as_ref().map_or(FORMAT_NAME, |foreign| foreign.format())
     }
 
-    /// The version of the format that the file states.
+    /// The file's format version.
     #[must_use]
     pub fn version(&self) -> &'static str {
         VERSION
     }
 
-    /// The file's bytes.
+    /// The source of the file's bytes.
     #[must_use]
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// Where the body begins in the file, in bytes: [`Variable::offset`](crate::Variable::offset) counts from there.
+    /// File offset of the body, which [`Variable::offset`](crate::Variable::offset) is relative to.
     #[must_use]
-    pub fn body(&self) -> u64 {
+    pub fn body_offset(&self) -> u64 {
         self.body
     }
 
-    /// The number of variables, those that cannot be read among them.
+    /// Number of variables, including unreadable ones.
     #[must_use]
     pub fn len(&self) -> usize {
         self.header.entries.len()
     }
 
-    /// True for a dataset without variables.
+    /// True when the dataset has no variables.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Has any variable a dimension of this name? All are gone through once.
+    /// True when any variable has a dimension of this name. The first call scans all variables.
     pub(crate) fn has_dimension(&self, name: &str) -> bool {
         let all = || self.header.entries.iter().flat_map(|entry| entry.dimensions.iter().cloned()).collect();
         self.names.get_or_init(all).contains(name)
     }
 }
 
-/// The bytes up to the next line feed, or to the end where there is none.
-fn line(source: &Source, start: u64, most: u64) -> Result<Bytes> {
+/// Reads up to the next line feed, or to the end of the file.
+fn line(source: &Source, start: u64, max: u64) -> Result<Bytes> {
     let len = source.len();
     let mut at = start;
     let mut buffer = Vec::new();
@@ -138,8 +138,8 @@ fn line(source: &Source, start: u64, most: u64) -> Result<Bytes> {
         let end = len.min(at.saturating_add(STEP));
         let found = source.view(at..end, &mut buffer)?.iter().position(|byte| *byte == b'\n');
         let end = found.map_or(end, |found| at + found as u64);
-        if end - start > most {
-            return Err(Error::limit("the length of the header", end - start, most).at(start));
+        if end - start > max {
+            return Err(Error::limit("header length", end - start, max).at(start));
         }
         if found.is_some() || end == len {
             return source.read(start..end);

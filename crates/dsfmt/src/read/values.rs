@@ -1,4 +1,4 @@
-//! Values of a variable: whole, or a range along its first dimension.
+//! Reads the values of a variable: whole, or a range along the first dimension.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use crate::read::view::View;
 use crate::types::{DataType, Element};
 use crate::wire::Entry;
 
-/// The same for the type of number that a variable holds: `$number` is that type.
+/// Dispatches on a numeric type: `$number` names it.
 macro_rules! by_number {
     ($data_type:expr, $number:ident => $of_number:expr $(, $other:pat => $of_other:expr)+) => {
         match $data_type {
@@ -63,7 +63,7 @@ macro_rules! by_number {
 
 pub(crate) use by_number;
 
-/// A vector as values.
+/// Wraps a vector of numbers.
 pub(crate) fn values_of<'a, T: Element>(numbers: Cow<'a, [T]>) -> Values<'a>
 where
     Values<'a>: From<Vec<T>> + From<&'a [T]>,
@@ -75,70 +75,70 @@ where
 }
 
 impl<'r> Variable<'r> {
-    /// All its values: borrowed from the file where it is mapped or in memory, their bytes are in this machine's order and lie as its numbers
-    /// have to (the format does not see to that), and none is missing; else brought into memory in one pass. Missing elements become zeros,
-    /// false, and empty texts under the array's mask.
+    /// Reads all values.
+    ///
+    /// Borrows from a file that is mapped or in memory when nothing is missing and the numbers are aligned and in native byte order (the format
+    /// aligns nothing); otherwise decodes in one pass. Missing elements become zero, false or an empty string under the array's mask.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) for an empty variable: ask [`shape`](Self::shape) first;
-    /// [`Invalid`](container_core::ErrorKind::Invalid) for what is wrong with the variable (its [`problem`](Self::problem); a mask or strings
-    /// that contradict the bytes it is said to take; texts that are not UTF-8); [`Io`](container_core::ErrorKind::Io);
-    /// [`Limit`](container_core::ErrorKind::Limit) for one that takes more than the limit of a block in memory, and more than 16 times its
-    /// bytes in the file.
+    /// [`Usage`](container_core::ErrorKind::Usage) for an empty variable: check [`shape`](Self::shape) first;
+    /// [`Invalid`](container_core::ErrorKind::Invalid) for a variable with a [`problem`](Self::problem), a mask or strings that contradict its
+    /// declared length, and invalid UTF-8; [`Io`](container_core::ErrorKind::Io); [`Limit`](container_core::ErrorKind::Limit) when the values
+    /// exceed both the block limit and 16 times the variable's bytes in the file.
     pub fn read(&self) -> Result<Array<'r>> {
-        self.placed(|layout| {
+        self.with_layout(|layout| {
             let (values, mask) = self.elements(layout, 0..layout.count)?;
-            Ok(Array::checked(self.shape().unwrap_or_default().to_vec(), values, mask))
+            Ok(Array::new_unchecked(self.shape().unwrap_or_default().to_vec(), values, mask))
         })
     }
 
-    /// The values of a range along its first dimension; `0..1` for a scalar. It costs its own bytes, and once for the variable a pass over
-    /// its mask and over the lengths of its strings.
+    /// Reads a row range along the first dimension; `0..1` for a scalar. Costs the bytes of the range, plus one pass over the mask and the string
+    /// lengths on first use of the variable.
     ///
     /// # Errors
-    /// As [`read`](Self::read); [`Usage`](container_core::ErrorKind::Usage) for rows past the end.
+    /// As [`read`](Self::read); [`Usage`](container_core::ErrorKind::Usage) for rows out of range.
     pub fn read_rows(&self, rows: Range<u64>) -> Result<Array<'r>> {
-        self.placed(|layout| {
-            let (shape, elements) = self.rows(&rows)?;
+        self.with_layout(|layout| {
+            let (shape, elements) = self.resolve_rows(&rows)?;
             let (values, mask) = self.elements(layout, elements)?;
-            Ok(Array::checked(shape, values, mask))
+            Ok(Array::new_unchecked(shape, values, mask))
         })
     }
 
-    /// The values of a range of elements in C order, as an array of one dimension. It costs what [`read_rows`](Self::read_rows) costs.
+    /// Reads a range of elements in C order as a one-dimensional array. Costs as much as [`read_rows`](Self::read_rows).
     ///
     /// # Errors
-    /// As [`read`](Self::read); [`Usage`](container_core::ErrorKind::Usage) for elements past the end.
+    /// As [`read`](Self::read); [`Usage`](container_core::ErrorKind::Usage) for elements out of range.
     pub fn read_elements(&self, range: Range<u64>) -> Result<Array<'r>> {
-        self.placed(|layout| {
+        self.with_layout(|layout| {
             if range.start > range.end || range.end > layout.count {
-                let detail = format!("there are no elements {} to {} of {}", range.start, range.end, layout.count);
+                let detail = format!("elements {}..{} are out of range for {}", range.start, range.end, layout.count);
                 return Err(Error::usage(detail));
             }
             let len = range.end - range.start;
             let (values, mask) = self.elements(layout, range)?;
-            Ok(Array::checked(vec![len], values, mask))
+            Ok(Array::new_unchecked(vec![len], values, mask))
         })
     }
 
-    /// Its numbers where they lie; `None` where that cannot be: the file is not in memory nor mapped, or some numbers may be missing.
+    /// A zero-copy view of its numbers; `None` when the file is neither mapped nor in memory, or when the variable is masked.
     ///
     /// # Errors
-    /// As [`read`](Self::read); [`Usage`](container_core::ErrorKind::Usage) for numbers of another type.
+    /// As [`read`](Self::read); [`Usage`](container_core::ErrorKind::Usage) when the element type is not `T`.
     pub fn view<T: Element>(&self) -> Result<Option<View<'r, T>>> {
-        self.placed(|layout| {
+        self.with_layout(|layout| {
             check_type::<T>(layout)?;
             let bytes = self.reader.source.as_slice().and_then(|bytes| slice(bytes, &layout.data));
             Ok(bytes.filter(|_| layout.mask.is_none()).map(|bytes| View::new(bytes, layout.swap())))
         })
     }
 
-    /// Its numbers as they are stored, one after the other: the missing ones are not among them. Borrowed where they can be.
+    /// The stored numbers without the missing ones, borrowed if possible.
     ///
     /// # Errors
-    /// As [`read`](Self::read); [`Usage`](container_core::ErrorKind::Usage) for numbers of another type.
+    /// As [`read`](Self::read); [`Usage`](container_core::ErrorKind::Usage) when the element type is not `T`.
     pub fn values<T: Element>(&self) -> Result<Cow<'r, [T]>> {
-        self.placed(|layout| {
+        self.with_layout(|layout| {
             check_type::<T>(layout)?;
             if layout.mask.is_some() {
                 self.mask_index(layout)?;
@@ -147,156 +147,153 @@ impl<'r> Variable<'r> {
         })
     }
 
-    /// Its numbers, with `fill` for the missing ones.
+    /// Reads all numbers, with `fill` for missing ones.
     ///
     /// # Errors
-    /// As [`read`](Self::read); [`Usage`](container_core::ErrorKind::Usage) for numbers of another type.
+    /// As [`read`](Self::read); [`Usage`](container_core::ErrorKind::Usage) when the element type is not `T`.
     pub fn filled<T: Element>(&self, fill: T) -> Result<Vec<T>> {
-        self.placed(|layout| {
+        self.with_layout(|layout| {
             check_type::<T>(layout)?;
             let mask = self.mask_bits(layout, 0..layout.count)?;
             self.owned_numbers(layout, 0..layout.count, mask.as_ref(), fill)
         })
     }
 
-    /// Puts the numbers of a range along its first dimension into memory of the caller's, with `fill` for the missing ones: for many reads
-    /// into the same memory, which costs less than new memory for each, or into [large pages](container_core::HugePageVec).
+    /// Reads a row range into `out`, with `fill` for missing numbers. Reusing memory is cheaper than allocating for each read, and allows
+    /// [huge pages](container_core::HugePageVec).
     ///
     /// # Errors
-    /// As [`read_rows`](Self::read_rows); [`Usage`](container_core::ErrorKind::Usage) for numbers of another type, and for more or less room
-    /// than they take.
+    /// As [`read_rows`](Self::read_rows); [`Usage`](container_core::ErrorKind::Usage) when the element type is not `T`, or when `out` has another
+    /// length.
     pub fn read_into<T: Element>(&self, rows: Range<u64>, fill: T, out: &mut [T]) -> Result<()> {
-        self.placed(|layout| {
+        self.with_layout(|layout| {
             check_type::<T>(layout)?;
-            let (_, range) = self.rows(&rows)?;
-            fits(out.len(), &range)?;
+            let (_, range) = self.resolve_rows(&rows)?;
+            check_len(out.len(), &range)?;
             let mask = self.mask_bits(layout, range.clone())?;
             self.numbers_into(layout, range, mask.as_ref(), fill, out)
         })
     }
 
-    /// Its truth values; false for the missing ones.
+    /// Reads all booleans; missing ones become false.
     ///
     /// # Errors
-    /// As [`read`](Self::read); [`Usage`](container_core::ErrorKind::Usage) for other values.
+    /// As [`read`](Self::read); [`Usage`](container_core::ErrorKind::Usage) for other element types.
     pub fn bools(&self) -> Result<Vec<bool>> {
-        self.placed(|layout| match layout.data_type {
+        self.with_layout(|layout| match layout.data_type {
             DataType::Bool => {
                 let mask = self.mask_bits(layout, 0..layout.count)?;
-                self.truths(layout, 0..layout.count, mask.as_ref())
+                self.owned_bools(layout, 0..layout.count, mask.as_ref())
             }
-            other => Err(no_bools(other)),
+            other => Err(not_bool(other)),
         })
     }
 
-    /// Puts the truth values of a range along its first dimension into memory of the caller's, false for the missing ones, as
-    /// [`read_into`](Self::read_into) does with numbers.
+    /// Reads the booleans of a row range into `out`; missing ones become false. See [`read_into`](Self::read_into).
     ///
     /// # Errors
-    /// As [`read_rows`](Self::read_rows); [`Usage`](container_core::ErrorKind::Usage) for other values, and for more or less room than they
-    /// take.
+    /// As [`read_rows`](Self::read_rows); [`Usage`](container_core::ErrorKind::Usage) for other element types, or when `out` has another length.
     pub fn bools_into(&self, rows: Range<u64>, out: &mut [bool]) -> Result<()> {
-        self.placed(|layout| match layout.data_type {
+        self.with_layout(|layout| match layout.data_type {
             DataType::Bool => {
-                let (_, range) = self.rows(&rows)?;
-                fits(out.len(), &range)?;
+                let (_, range) = self.resolve_rows(&rows)?;
+                check_len(out.len(), &range)?;
                 let mask = self.mask_bits(layout, range.clone())?;
-                self.truths_into(layout, range, mask.as_ref(), out)
+                self.decode_bools_into(layout, range, mask.as_ref(), out)
             }
-            other => Err(no_bools(other)),
+            other => Err(not_bool(other)),
         })
     }
 
-    /// Its strings of bytes, or its texts: all of them UTF-8 then. The missing ones are empty.
+    /// Reads all strings of type `str` or `unicode`, the latter valid UTF-8. Missing ones are empty.
     ///
     /// # Errors
-    /// As [`read`](Self::read); [`Usage`](container_core::ErrorKind::Usage) for other values.
+    /// As [`read`](Self::read); [`Usage`](container_core::ErrorKind::Usage) for other element types.
     pub fn strings(&self) -> Result<Strings<'r>> {
-        self.placed(|layout| match layout.data_type.is_text() {
+        self.with_layout(|layout| match layout.data_type.is_text() {
             true => {
                 let mask = self.mask_bits(layout, 0..layout.count)?;
-                self.texts(layout, 0..layout.count, mask.as_ref())
+                self.read_strings(layout, 0..layout.count, mask.as_ref())
             }
-            false => Err(Error::usage(format!("its values are {}, no strings", layout.data_type))),
+            false => Err(Error::usage(format!("expected values of type str or unicode, found {}", layout.data_type))),
         })
     }
 
-    /// Which of its elements are missing; `None` where none can be. Borrowed where the file is mapped or in memory.
+    /// The mask; `None` when no element can be missing. Borrowed from a file that is mapped or in memory.
     ///
     /// # Errors
     /// As [`read`](Self::read).
     pub fn read_mask(&self) -> Result<Option<Mask<'r>>> {
-        self.placed(|layout| self.mask_bits(layout, 0..layout.count))
+        self.with_layout(|layout| self.mask_bits(layout, 0..layout.count))
     }
 
-    /// Runs `ask` with the variable's layout, and adds the variable to its errors.
-    pub(crate) fn placed<T>(&self, ask: impl FnOnce(&Layout) -> Result<T>) -> Result<T> {
+    /// Calls `read` with the variable's layout; names the variable in errors.
+    pub(crate) fn with_layout<T>(&self, read: impl FnOnce(&Layout) -> Result<T>) -> Result<T> {
         self.check()?;
-        self.layout().and_then(|layout| ask(&layout)).map_err(|error| self.place(error))
+        self.layout().and_then(|layout| read(&layout)).map_err(|error| self.in_variable(error))
     }
 
     fn layout(&self) -> Result<Layout> {
         let entry: &Entry = self.entry;
         if entry.shape.is_none() {
-            return Err(Error::usage("the variable is empty: it has no values"));
+            return Err(Error::usage("the variable is empty"));
         }
-        let data_type = entry.data_type.ok_or_else(|| Error::usage("the variable has no type and no values"))?;
-        // Both ends lie in the file: that was checked when it was opened, but for nothing, which may be anywhere.
+        let data_type = entry.data_type.ok_or_else(|| Error::usage("the variable has no type"))?;
+        // Within the file: checked when the header was parsed. Zero bytes may have any offset.
         let start = self.reader.body + if entry.len == 0 { 0 } else { entry.offset };
         let data = start + entry.mask_len()..start + entry.len;
         let mask = entry.masked.then_some(start..data.start);
         Ok(Layout { data_type, endian: entry.endian, count: entry.count(), mask, data })
     }
 
-    /// The shape of a range along the first dimension, and its elements.
-    fn rows(&self, rows: &Range<u64>) -> Result<(Vec<u64>, Range<u64>)> {
+    /// The shape and the element range of a row range.
+    fn resolve_rows(&self, rows: &Range<u64>) -> Result<(Vec<u64>, Range<u64>)> {
         let mut shape = self.shape().unwrap_or_default().to_vec();
-        let all = shape.first().copied().unwrap_or(1);
-        if rows.start > rows.end || rows.end > all {
-            return Err(Error::usage(format!("there are no rows {} to {} of {all}", rows.start, rows.end)));
+        let count = shape.first().copied().unwrap_or(1);
+        if rows.start > rows.end || rows.end > count {
+            return Err(Error::usage(format!("rows {}..{} are out of range for {count}", rows.start, rows.end)));
         }
-        let wide: u64 = shape.iter().skip(1).product(); // which does not overflow: the whole product was checked
+        let row_len: u64 = shape.iter().skip(1).product(); // cannot overflow: the whole product was checked
         if let Some(first) = shape.first_mut() {
             *first = rows.end - rows.start;
         } else if rows.is_empty() {
-            return Err(Error::usage("a scalar has one row, which is 0 to 1"));
+            return Err(Error::usage("expected rows 0..1 of a scalar"));
         }
-        Ok((shape, rows.start * wide..rows.end * wide))
+        Ok((shape, rows.start * row_len..rows.end * row_len))
     }
 
-    /// A range of elements, and which of them are missing.
+    /// Reads an element range and its mask.
     pub(crate) fn elements(&self, layout: &Layout, range: Range<u64>) -> Result<(Values<'r>, Option<Mask<'r>>)> {
         if let Some(foreign) = &self.reader.foreign {
-            return self.foreign(foreign.as_ref(), layout, range);
+            return self.read_foreign(foreign.as_ref(), layout, range);
         }
         let mask = self.mask_bits(layout, range.clone())?;
-        let found = mask.as_ref();
+        let missing = mask.as_ref();
         let values = by_number!(layout.data_type,
-            Number => values_of(self.numbers::<Number>(layout, range, found, Number::default())?),
-            DataType::Bool => Values::from(self.truths(layout, range, found)?),
-            DataType::Str => Values::Str(self.texts(layout, range, found)?),
-            DataType::Unicode => Values::Unicode(self.texts(layout, range, found)?)
+            Number => values_of(self.numbers::<Number>(layout, range, missing, Number::default())?),
+            DataType::Bool => Values::from(self.owned_bools(layout, range, missing)?),
+            DataType::Str => Values::Str(self.read_strings(layout, range, missing)?),
+            DataType::Unicode => Values::Unicode(self.read_strings(layout, range, missing)?)
         );
         Ok((values, mask))
     }
 }
 
-/// There is room for as many elements as are read.
-fn fits(room: usize, range: &Range<u64>) -> Result<()> {
+fn check_len(len: usize, range: &Range<u64>) -> Result<()> {
     let count = range.end - range.start;
-    match room as u64 == count {
+    match len as u64 == count {
         true => Ok(()),
-        false => Err(Error::usage(format!("there is room for {room} elements where {count} are read"))),
+        false => Err(Error::usage(format!("expected a buffer of {count} elements, found {len}"))),
     }
 }
 
-fn no_bools(found: DataType) -> Error {
-    Error::usage(format!("its values are {found}, not bool"))
+fn not_bool(found: DataType) -> Error {
+    Error::usage(format!("expected values of type bool, found {found}"))
 }
 
 fn check_type<T: Element>(layout: &Layout) -> Result<()> {
     match layout.data_type == T::TYPE {
         true => Ok(()),
-        false => Err(Error::usage(format!("its values are {}, not {}", layout.data_type, T::TYPE))),
+        false => Err(Error::usage(format!("expected values of type {}, found {}", T::TYPE, layout.data_type))),
     }
 }

@@ -1,14 +1,14 @@
-//! A variable: what the header says of it.
+//! A variable and its metadata.
 
 use container_core::{Error, Result};
 
-use crate::json::{Json, Members, name_of};
+use crate::json::{Json, Members, decode_name};
 use crate::read::index::Index;
 use crate::read::reader::Reader;
 use crate::types::{DataType, Endian};
-use crate::wire::{Entry, SPECIAL};
+use crate::wire::{Entry, SPECIAL_KEYS};
 
-/// A variable of a file: a name, dimensions, a type, attributes, and values that are read when they are asked for.
+/// A variable of a file: name, dimensions, element type, attributes, and values that are read on demand.
 #[derive(Clone, Copy)]
 pub struct Variable<'r> {
     pub(crate) reader: &'r Reader,
@@ -27,94 +27,94 @@ impl<'r> Variable<'r> {
         &self.entry.name
     }
 
-    /// What is wrong with what the header says of it. Such a variable has no values; the others are not touched by it.
+    /// Why the header's description is invalid. Such a variable cannot be read; others are unaffected.
     #[must_use]
     pub fn problem(&self) -> Option<Error> {
-        self.entry.problem.as_ref().map(|problem| self.place(Error::invalid(problem.clone())))
+        self.entry.problem.as_ref().map(|problem| self.in_variable(Error::invalid(problem.clone())))
     }
 
     /// # Errors
-    /// What is wrong with it.
+    /// Its [`problem`](Self::problem).
     pub(crate) fn check(&self) -> Result<()> {
         self.problem().map_or(Ok(()), Err)
     }
 
-    /// Names of its dimensions, one for each of [`shape`](Self::shape). One that the file does not name is called after the variable, with
-    /// `_1`, `_2`... behind, as Python does.
+    /// Names of its dimensions, one per entry of [`shape`](Self::shape). Without names in the file they are generated from the variable's name with
+    /// `_1`, `_2`... appended, as Python does.
     #[must_use]
     pub fn dimensions(&self) -> &'r [String] {
         &self.entry.dimensions
     }
 
-    /// Its sizes; none for a scalar; `None` for an empty variable, which has no values at all.
+    /// Its sizes: empty for a scalar, `None` for an empty variable, which has no values.
     #[must_use]
     pub fn shape(&self) -> Option<&'r [u64]> {
         self.entry.shape.as_deref()
     }
 
-    /// Its elements, missing ones among them.
+    /// Number of elements, including missing ones.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.entry.count()
     }
 
-    /// True when it has no elements.
+    /// True when there are no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The type of its elements; an empty variable may have none.
+    /// The element type; an empty variable may have none.
     #[must_use]
     pub fn data_type(&self) -> Option<DataType> {
         self.entry.data_type
     }
 
-    /// The order of bytes in the file.
+    /// The byte order in the file.
     #[must_use]
     pub fn endian(&self) -> Endian {
         self.entry.endian
     }
 
-    /// True when it has a mask: elements may be missing.
+    /// True when elements may be missing.
     #[must_use]
     pub fn is_masked(&self) -> bool {
         self.entry.masked
     }
 
-    /// True when its values are Julian dates: days since noon UTC of 24 November 4714 BC in the proleptic Gregorian calendar.
+    /// True when the values are Julian dates: days since noon UTC of 24 November 4714 BC in the proleptic Gregorian calendar.
     #[must_use]
     pub fn is_time(&self) -> bool {
         self.entry.time
     }
 
-    /// Where it begins in the body, in bytes.
+    /// Offset in the body, in bytes.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.entry.offset
     }
 
-    /// The bytes it takes in the body, its mask among them.
+    /// Length in the body in bytes, including the mask.
     #[must_use]
     pub fn stored_bytes(&self) -> u64 {
         self.entry.len
     }
 
-    /// Its attributes, in the order of the header.
+    /// Its attributes, in header order.
     #[must_use]
     pub fn attributes(&self) -> Attributes<'r> {
         Attributes::new(Some(self.header()), true)
     }
 
-    /// Its whole member of the header.
+    /// Its complete header member.
     #[must_use]
     pub fn header(&self) -> Json<'r> {
         self.reader.header.member(self.entry)
     }
 
-    /// Adds where it is to an error.
+    /// Names the format and the variable in an error.
     #[cold]
-    pub(crate) fn place(&self, error: Error) -> Error {
+    pub(crate) fn in_variable(&self, error: Error) -> Error {
         error.in_format(self.reader.format()).in_column(self.entry.name.clone())
     }
 }
@@ -129,11 +129,11 @@ impl std::fmt::Debug for Variable<'_> {
     }
 }
 
-/// Attributes in the order of the header: names and values.
+/// Attributes in header order, as pairs of name and value.
 #[derive(Debug, Clone)]
 pub struct Attributes<'r> {
     members: Option<Members<'r>>,
-    /// Names that the format keeps for itself are not attributes.
+    /// Skips the format's own keys.
     of_variable: bool,
 }
 
@@ -142,11 +142,11 @@ impl<'r> Attributes<'r> {
         Self { members: object.map(|object| object.members()), of_variable }
     }
 
-    /// The value of the attribute of this name.
+    /// The value of the attribute `name`.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Json<'r>> {
-        // Of a name that occurs twice Python takes the last.
-        self.clone().filter(|(found, _)| found == name).last().map(|(_, value)| value)
+        // Python takes the last value of a repeated name.
+        self.clone().filter(|(key, _)| key == name).last().map(|(_, value)| value)
     }
 }
 
@@ -157,7 +157,7 @@ impl<'r> Iterator for Attributes<'r> {
         let of_variable = self.of_variable;
         let members = self.members.as_mut()?;
         members
-            .map(|(name, value)| (name_of(name), value))
-            .find(|(name, _)| !of_variable || !SPECIAL.contains(&name.as_str()))
+            .map(|(name, value)| (decode_name(name), value))
+            .find(|(name, _)| !of_variable || !SPECIAL_KEYS.contains(&name.as_str()))
     }
 }

@@ -1,4 +1,4 @@
-//! The variables of a file, and what they have together.
+//! Variables and dimensions of a dataset.
 
 use std::collections::HashSet;
 
@@ -8,83 +8,80 @@ use crate::FORMAT_NAME;
 use crate::read::reader::Reader;
 use crate::read::variable::{Attributes, Variable};
 
-/// So many times the bytes of the file its variables may state together, for a walk over all of them.
-const SHARED: u64 = 4;
+/// Variables may declare at most this many times the file's bytes in total.
+const MAX_SHARING: u64 = 4;
 
-/// A dimension: its name, and the size that the variables along it have.
+/// A dimension of a dataset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Dimension {
     /// Its name.
     pub name: String,
-    /// Elements along it.
+    /// Number of elements along it.
     pub size: u64,
 }
 
 impl Reader {
-    /// All variables, in the order of the header.
+    /// All variables, in header order.
     pub fn variables(&self) -> impl ExactSizeIterator<Item = Variable<'_>> {
         self.header.entries.iter().zip(&self.indexes).map(|(entry, index)| Variable::new(self, entry, index))
     }
 
-    /// The variable at this place of the header.
-    pub(crate) fn variable_at(&self, place: usize) -> Option<Variable<'_>> {
-        Some(Variable::new(self, self.header.entries.get(place)?, self.indexes.get(place)?))
+    /// The variable at an index in the header.
+    pub(crate) fn variable_at(&self, index: usize) -> Option<Variable<'_>> {
+        Some(Variable::new(self, self.header.entries.get(index)?, self.indexes.get(index)?))
     }
 
-    /// The variable of this name.
+    /// The variable called `name`.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) when there is none.
+    /// [`Usage`](container_core::ErrorKind::Usage) for an unknown name.
     pub fn variable(&self, name: &str) -> Result<Variable<'_>> {
-        let found =
-            self.header.find(name).and_then(|place| Some((self.header.entries.get(place)?, self.indexes.get(place)?)));
-        found.map(|(entry, index)| Variable::new(self, entry, index)).ok_or_else(|| {
-            let detail = format!("there is no variable {name:?}: there are {}", self.names());
+        let index = self.header.find(name);
+        index.and_then(|index| self.variable_at(index)).ok_or_else(|| {
+            let detail = format!("unknown variable {name:?} (known: {})", self.known_names());
             Error::usage(detail).in_format(FORMAT_NAME)
         })
     }
 
-    /// Some names for an error.
-    fn names(&self) -> String {
-        const MOST: usize = 20;
+    /// Names of the first variables, for error messages.
+    fn known_names(&self) -> String {
+        const MAX_NAMES: usize = 20;
         let mut names: Vec<String> =
-            self.variables().take(MOST).map(|variable| format!("{:?}", variable.name())).collect();
+            self.variables().take(MAX_NAMES).map(|variable| format!("{:?}", variable.name())).collect();
         match self.len() {
             0 => return "none".to_owned(),
-            len if len > MOST => names.push(format!("and {} more", len - MOST)),
+            len if len > MAX_NAMES => names.push(format!("and {} more", len - MAX_NAMES)),
             _ => {}
         }
         names.join(", ")
     }
 
-    /// The dataset's attributes, in the order of the header.
+    /// The dataset's attributes, in header order.
     #[must_use]
     pub fn attributes(&self) -> Attributes<'_> {
         Attributes::new(self.header.attributes(), false)
     }
 
-    /// Refuses to go over variables that state far more bytes together than the file has, as some thousands of them do that all claim the
-    /// same ones: what would be written or counted has no bound by the file then. A single variable of them can be read all the same.
+    /// Rejects `variables` that together declare far more bytes than the file has: thousands of them may claim the same bytes, so the cost of
+    /// reading all is not bounded by the file size. Each can still be read by itself.
     ///
     /// # Errors
     /// [`Limit`](container_core::ErrorKind::Limit).
-    pub fn check_together<'v>(&self, variables: impl IntoIterator<Item = Variable<'v>>) -> Result<()> {
+    pub fn check_declared_bytes<'v>(&self, variables: impl IntoIterator<Item = Variable<'v>>) -> Result<()> {
         if let Some(foreign) = &self.foreign {
-            return foreign.check_together();
+            return foreign.check_declared_bytes();
         }
-        let stated = variables.into_iter().fold(0u64, |all, variable| all.saturating_add(variable.stored_bytes()));
-        let most = self.source.len().saturating_mul(SHARED);
-        match stated > most {
-            true => {
-                Err(Error::limit("the bytes that the variables state together", stated, most).in_format(FORMAT_NAME))
-            }
+        let declared = variables.into_iter().fold(0u64, |sum, variable| sum.saturating_add(variable.stored_bytes()));
+        let max = self.source.len().saturating_mul(MAX_SHARING);
+        match declared > max {
+            true => Err(Error::limit("total declared bytes of the variables", declared, max).in_format(FORMAT_NAME)),
             false => Ok(()),
         }
     }
 
-    /// All dimensions, in the order in which variables name them. Of one on whose size variables disagree the first is given;
-    /// [`verify`](crate::Reader::verify) tells.
+    /// All dimensions, in order of first use. If variables disagree on a size, the first one is returned;
+    /// [`verify`](crate::Reader::verify) reports the conflict.
     #[must_use]
     pub fn dimensions(&self) -> Vec<Dimension> {
         let mut all: Vec<Dimension> = Vec::new();

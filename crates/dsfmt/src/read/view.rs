@@ -1,36 +1,36 @@
-//! Numbers where they lie in a file.
+//! Zero-copy views of numbers.
 
 use std::marker::PhantomData;
 
 use crate::types::Element;
 
-/// Numbers where they lie in a mapped file, whatever their alignment and the order of their bytes.
+/// Numbers in a mapped file, unaligned and in either byte order.
 ///
-/// The format does not see to it that numbers lie at addresses that are multiples of their size: the header may be of any length. So they
-/// are taken out one by one, which costs nothing on the processors of today, and are a [slice](Self::as_slice) where they happen to be one.
+/// The format aligns nothing, because the header has any length. So numbers are loaded one by one, which costs nothing on current processors;
+/// [`as_slice`](Self::as_slice) succeeds when they happen to be aligned and in native order.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'r, T> {
-    /// A whole number of elements.
+    /// A multiple of the element size.
     bytes: &'r [u8],
     swap: bool,
-    of: PhantomData<T>,
+    element: PhantomData<T>,
 }
 
 impl<'r, T: Element> View<'r, T> {
-    /// Bytes behind the last whole element are left out.
+    /// Trailing bytes after the last whole element are ignored.
     pub(crate) fn new(bytes: &'r [u8], swap: bool) -> Self {
         let whole = bytes.len() - bytes.len() % size_of::<T>();
-        Self { bytes: bytes.get(..whole).unwrap_or_default(), swap: swap && size_of::<T>() > 1, of: PhantomData }
+        Self { bytes: bytes.get(..whole).unwrap_or_default(), swap: swap && size_of::<T>() > 1, element: PhantomData }
     }
 
-    /// How many there are.
+    /// Number of elements.
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
         self.bytes.len() / size_of::<T>()
     }
 
-    /// True when there are none.
+    /// True when there are no elements.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -39,11 +39,11 @@ impl<'r, T: Element> View<'r, T> {
 
     #[inline]
     fn number(&self, bytes: &[u8]) -> T {
-        let number = bytemuck::try_pod_read_unaligned::<T>(bytes).unwrap_or_default(); // always of the right length
+        let number = bytemuck::try_pod_read_unaligned::<T>(bytes).unwrap_or_default(); // the length always fits
         if self.swap { number.swapped() } else { number }
     }
 
-    /// One of them, from 0.
+    /// The element at `index`.
     #[inline]
     #[must_use]
     pub fn get(&self, index: usize) -> Option<T> {
@@ -51,14 +51,14 @@ impl<'r, T: Element> View<'r, T> {
         Some(self.number(self.bytes.get(start..start.checked_add(size_of::<T>())?)?))
     }
 
-    /// All of them, in order.
+    /// All elements in order.
     #[inline]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = T> + DoubleEndedIterator + use<'r, T> {
         let view = *self;
         view.bytes.chunks_exact(size_of::<T>()).map(move |bytes| view.number(bytes))
     }
 
-    /// All of them, so many at a time, and those that are left: for loops that are to use wide registers.
+    /// The elements in arrays of `N`, and the remaining ones: for loops that should vectorize.
     #[inline]
     pub fn chunks<const N: usize>(&self) -> (impl ExactSizeIterator<Item = [T; N]> + use<'r, T, N>, Self) {
         let view = *self;
@@ -74,13 +74,13 @@ impl<'r, T: Element> View<'r, T> {
         (chunks, Self { bytes: rest, ..view })
     }
 
-    /// All of them as a slice, where they lie as one: in this machine's byte order, at a multiple of their size.
+    /// The elements as a slice, if aligned and in native byte order.
     #[must_use]
     pub fn as_slice(&self) -> Option<&'r [T]> {
         if self.swap { None } else { bytemuck::try_cast_slice(self.bytes).ok() }
     }
 
-    /// The bytes.
+    /// The raw bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &'r [u8] {
         self.bytes
@@ -92,23 +92,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_any_alignment_and_order() {
+    fn loads_any_alignment_and_order() {
         let numbers: Vec<i32> = (0..37).map(|n| n * 0x0101_0301 - 5).collect();
         for swap in [false, true] {
-            let lying = |number: &i32| if swap { number.swapped() } else { *number };
-            let bytes: Vec<u8> = numbers.iter().flat_map(|number| lying(number).to_ne_bytes()).collect();
+            let stored = |number: &i32| if swap { number.swapped() } else { *number };
+            let bytes: Vec<u8> = numbers.iter().flat_map(|number| stored(number).to_ne_bytes()).collect();
             for shift in 0..4 {
-                let mut place = vec![9; shift];
-                place.extend_from_slice(&bytes);
-                place.extend_from_slice(&[1, 2, 3]);
-                let view: View<'_, i32> = View::new(&place[shift..], swap);
+                let mut buffer = vec![9; shift];
+                buffer.extend_from_slice(&bytes);
+                buffer.extend_from_slice(&[1, 2, 3]);
+                let view: View<'_, i32> = View::new(&buffer[shift..], swap);
                 assert_eq!((view.len(), view.iter().collect::<Vec<_>>()), (37, numbers.clone()));
                 assert_eq!((view.get(36), view.get(37), view.get(usize::MAX)), (Some(numbers[36]), None, None));
                 let (chunks, rest) = view.chunks::<8>();
                 assert_eq!((chunks.len(), rest.len()), (4, 5));
                 assert_eq!(chunks.flatten().chain(rest.iter()).collect::<Vec<_>>(), numbers);
-                let lies = view.as_bytes().as_ptr().addr().is_multiple_of(4) && !swap;
-                assert_eq!(view.as_slice(), lies.then_some(&numbers[..]));
+                let is_slice = view.as_bytes().as_ptr().addr().is_multiple_of(4) && !swap;
+                assert_eq!(view.as_slice(), is_slice.then_some(&numbers[..]));
             }
         }
         let bytes: View<'_, u8> = View::new(&[1, 2], true);

@@ -1,21 +1,21 @@
-//! Values in blocks, and what one pass finds out.
+//! One-pass statistics of blocks of values.
 
 use container_core::parallel;
 
 use super::Number;
 use super::number::{Numeric, Sum};
 
-/// Values of a block: few enough for the fast memory, and a multiple of 8.
+/// Values per block: fits the CPU cache, and a multiple of 8.
 pub(super) const BLOCK: usize = 64 << 10;
 
-/// The values of a block that are there, and are numbers.
+/// The values of a block that are neither missing nor NaN.
 pub(super) struct Present<'b, T> {
     pub(super) values: &'b [T],
     missing: u64,
     nan: u64,
 }
 
-/// Runs `work` over all blocks of some values, on a state that `new` makes and `merge` joins, in order. `mask` has a bit for each value.
+/// Calls `work` for all blocks on states made by `new`, and joins the states in order with `merge`. `mask` has one bit per value.
 pub(super) fn fold<T: Numeric, S: Send>(
     values: &[T],
     mask: Option<&[u8]>,
@@ -25,13 +25,13 @@ pub(super) fn fold<T: Numeric, S: Send>(
     merge: impl Fn(&mut S, S) + Send + Sync,
 ) {
     let work = |state: &mut S, number, values: &[T]| {
-        with_present(values, part(mask, number), |present| work(state, present));
+        with_present(values, block_mask(mask, number), |present| work(state, present));
     };
     parallel::fold_chunks(values, [BLOCK, 4], state, new, work, merge);
 }
 
-/// The mask of a block.
-fn part(mask: Option<&[u8]>, number: usize) -> Option<&[u8]> {
+/// The mask of block `number`.
+fn block_mask(mask: Option<&[u8]>, number: usize) -> Option<&[u8]> {
     let mask = mask?;
     Some(mask.get(number * (BLOCK / 8)..mask.len().min((number + 1) * (BLOCK / 8))).unwrap_or_default())
 }
@@ -42,82 +42,87 @@ fn with_present<T: Numeric>(values: &[T], mask: Option<&[u8]>, work: impl FnOnce
     if missing == 0 && !nan {
         return work(&Present { values, missing, nan: 0 });
     }
-    let there =
+    let present_at =
         |index: usize| mask.is_none_or(|mask| mask.get(index / 8).is_none_or(|byte| byte << (index % 8) & 0x80 == 0));
     let mut present = Vec::with_capacity(values.len());
     present.extend(
-        values.iter().enumerate().filter(|(index, value)| there(*index) && !value.is_nan()).map(|(_, value)| *value),
+        values
+            .iter()
+            .enumerate()
+            .filter(|(index, value)| present_at(*index) && !value.is_nan())
+            .map(|(_, value)| *value),
     );
     let nan = values.len() as u64 - missing - present.len() as u64;
     work(&Present { values: &present, missing, nan });
 }
 
-/// What one block has told.
+/// Statistics of one block.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Block<T> {
     n: u64,
     missing: u64,
     nan: u64,
-    ends: Option<(T, T)>,
+    range: Option<(T, T)>,
     sum: Sum,
     squares: f64,
 }
 
 impl<T: Numeric> Block<T> {
-    pub(super) fn of(present: &Present<'_, T>) -> Self {
+    pub(super) fn new(present: &Present<'_, T>) -> Self {
         let values = present.values;
-        let ends = values.first().map(|first| {
-            let least = values.iter().fold(*first, |least, value| if *value < least { *value } else { least });
-            let most = values.iter().fold(*first, |most, value| if *value > most { *value } else { most });
-            (least, most)
+        let range = values.first().map(|first| {
+            let min = values.iter().fold(*first, |min, value| if *value < min { *value } else { min });
+            let max = values.iter().fold(*first, |max, value| if *value > max { *value } else { max });
+            (min, max)
         });
         let (sum, squares) = T::sums(values);
-        Self { n: values.len() as u64, missing: present.missing, nan: present.nan, ends, sum, squares }
+        Self { n: values.len() as u64, missing: present.missing, nan: present.nan, range, sum, squares }
     }
 }
 
-/// What all blocks have told, one after the other.
+/// Accumulated statistics of all blocks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moments<T> {
-    /// Values that are there, and are numbers.
+    /// Number of values that are neither missing nor NaN.
     pub(super) n: u64,
     pub(super) missing: u64,
     pub(super) nan: u64,
-    ends: Option<(T, T)>,
+    range: Option<(T, T)>,
     sum: Option<Sum>,
-    /// Of all values before: their mean, and the squares of their distances from it.
-    running: f64,
+    /// Running mean, and sum of squared deviations from it.
+    running_mean: f64,
     squares: f64,
 }
 
 impl<T: Numeric> Moments<T> {
-    pub(super) const NONE: Self = Self { n: 0, missing: 0, nan: 0, ends: None, sum: None, running: 0.0, squares: 0.0 };
+    pub(super) const EMPTY: Self =
+        Self { n: 0, missing: 0, nan: 0, range: None, sum: None, running_mean: 0.0, squares: 0.0 };
 
     #[allow(clippy::cast_precision_loss, reason = "counts weigh floats")]
     pub(super) fn add(&mut self, block: &Block<T>) {
         self.missing += block.missing;
         self.nan += block.nan;
-        let Some((least, most)) = block.ends else { return };
-        self.ends = Some(match self.ends {
-            None => (least, most),
-            Some((low, high)) => (if least < low { least } else { low }, if most > high { most } else { high }),
+        let Some((min, max)) = block.range else { return };
+        self.range = Some(match self.range {
+            None => (min, max),
+            Some((low, high)) => (if min < low { min } else { low }, if max > high { max } else { high }),
         });
-        let mean = block.sum.over(block.n);
-        let (before, more) = (self.n as f64, block.n as f64);
-        let all = before + more;
-        let apart = if self.n == 0 { 0.0 } else { mean - self.running };
-        self.running = if self.n == 0 { mean } else { self.running + apart * (more / all) };
-        self.squares += block.squares + apart * apart * (before * more / all);
+        let mean = block.sum.divided_by(block.n);
+        let (before, added) = (self.n as f64, block.n as f64);
+        let total = before + added;
+        let delta = if self.n == 0 { 0.0 } else { mean - self.running_mean };
+        self.running_mean = if self.n == 0 { mean } else { self.running_mean + delta * (added / total) };
+        self.squares += block.squares + delta * delta * (before * added / total);
         self.n += block.n;
         self.sum = Some(self.sum.map_or(block.sum, |sum| sum.add(block.sum)));
     }
 
-    pub(super) fn extremes(&self) -> Option<(Number, Number)> {
-        self.ends.map(|(least, most)| (least.number(), most.number()))
+    pub(super) fn range(&self) -> Option<(Number, Number)> {
+        self.range.map(|(min, max)| (min.number(), max.number()))
     }
 
     pub(super) fn mean(&self) -> Option<f64> {
-        self.sum.map(|sum| sum.over(self.n))
+        self.sum.map(|sum| sum.divided_by(self.n))
     }
 
     #[allow(clippy::cast_precision_loss, reason = "a count divides a float")]

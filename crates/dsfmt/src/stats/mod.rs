@@ -1,7 +1,7 @@
-//! Statistics of a variable: what `ds stats` tells, exactly.
+//! Statistics of a variable, exactly as `ds stats` defines them.
 //!
-//! Values are gone through in chunks, whatever their number: once for count, extremes, mean and deviation, and once or twice more for the
-//! order statistics, which are exact, too. With feature `parallel` blocks are worked on side by side; the result is the same, bit for bit.
+//! Values are read in chunks: once for count, extremes, mean and deviation, and once or twice more for the order statistics, which are exact
+//! too. Feature `parallel` processes blocks concurrently; the result is the same, bit for bit.
 
 mod block;
 mod number;
@@ -22,52 +22,52 @@ use block::{BLOCK, Block, Moments, Present, fold};
 use number::Numeric;
 use order::Counts;
 
-/// Elements that are read at once, where they are not in memory: whole blocks.
+/// Elements read at once when not in memory: whole blocks.
 const CHUNK: u64 = 64 * BLOCK as u64;
 
-/// Statistics of numbers, the missing ones and those that are NaN left out. Everything but the counts is `None` where none are left.
+/// Statistics of numbers, excluding missing values and NaN. Everything but the counts is `None` when no values remain.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Elements, missing ones and NaN among them.
+    /// Number of elements, including missing ones and NaN.
     pub count: u64,
-    /// Elements that are missing.
+    /// Number of missing elements.
     pub missing: u64,
-    /// Elements that are NaN.
+    /// Number of NaN elements.
     pub nan: u64,
-    /// The least.
+    /// Minimum.
     pub min: Option<Number>,
-    /// The greatest.
+    /// Maximum.
     pub max: Option<Number>,
-    /// The arithmetic mean: of integers by their exact sum.
+    /// Arithmetic mean; of integers by their exact sum.
     pub mean: Option<f64>,
-    /// The middle one, or the mean of the two in the middle.
+    /// Median: the middle value, or the mean of the two middle values.
     pub median: Option<f64>,
-    /// The standard deviation of a population: divided by the count, not by one less.
+    /// Population standard deviation.
     pub std: Option<f64>,
-    /// What 68 of 100 lie in: the percentiles 16 and 84, between two values in proportion.
+    /// Central 68%: percentiles 16 and 84, linearly interpolated.
     pub p68: Option<[f64; 2]>,
-    /// What 95 of 100 lie in: the percentiles 2.5 and 97.5.
+    /// Central 95%: percentiles 2.5 and 97.5.
     pub p95: Option<[f64; 2]>,
-    /// What 99 of 100 lie in: the percentiles 0.5 and 99.5.
+    /// Central 99%: percentiles 0.5 and 99.5.
     pub p99: Option<[f64; 2]>,
 }
 
-/// A number as its variable has it.
+/// A number in its variable's type.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Number {
-    /// Of any type of integers, and of truth values: 0 and 1.
+    /// Any integer type; booleans are 0 and 1.
     Integer(i128),
-    /// Of `float32`.
+    /// `float32`.
     Float32(f32),
-    /// Of `float64`.
+    /// `float64`.
     Float64(f64),
 }
 
 impl Number {
     /// The nearest float.
     #[must_use]
-    #[allow(clippy::cast_precision_loss, reason = "the nearest float is what is wanted")]
+    #[allow(clippy::cast_precision_loss, reason = "the nearest float is intended")]
     pub fn as_f64(self) -> f64 {
         match self {
             Self::Integer(number) => number as f64,
@@ -77,7 +77,7 @@ impl Number {
     }
 }
 
-/// As rows are shown: what is not finite is a text.
+/// Serializes as a number; non-finite values as strings.
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match *self {
@@ -102,7 +102,7 @@ impl std::fmt::Display for Number {
     }
 }
 
-/// A float, or its name.
+/// A float; serializes as a string when not finite.
 struct Finite(f64);
 
 impl Serialize for Finite {
@@ -115,7 +115,7 @@ impl Serialize for Finite {
     }
 }
 
-/// A map of all fields, in their order.
+/// Serializes as a map of all fields, in order.
 impl Serialize for Stats {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_struct("Stats", 11)?;
@@ -135,25 +135,25 @@ impl Serialize for Stats {
 }
 
 impl Variable<'_> {
-    /// Statistics of its values. Memory is some tens of megabytes at most; time that of three readings, rarely five.
+    /// Computes statistics of all values. Takes tens of megabytes at most, and the time of three reads, rarely five.
     ///
     /// # Errors
     /// As [`read`](Variable::read); [`Usage`](container_core::ErrorKind::Usage) for strings.
     pub fn stats(&self) -> Result<Stats> {
         if self.shape().is_none() && self.problem().is_none() {
-            return Ok(Stats::of_nothing());
+            return Ok(Stats::empty());
         }
         self.check()?;
         let count = self.len();
         let chunk = |range: Range<u64>| self.read_elements(range);
-        let data_type = self.data_type().ok_or_else(|| Error::usage("it has no type"));
-        let found = data_type.and_then(|data_type| {
-            let feed = Feed { count, chunk: &chunk };
+        let data_type = self.data_type().ok_or_else(|| Error::usage("the variable has no type"));
+        let stats = data_type.and_then(|data_type| {
+            let source = ChunkSource { count, chunk: &chunk };
             macro_rules! by_type {
                 ($($name:ident => $number:ty),*) => {
                     match data_type {
-                        $(crate::DataType::$name => of::<$number>(&feed),)*
-                        other => Err(of_strings(other)),
+                        $(crate::DataType::$name => compute::<$number>(&source),)*
+                        other => Err(not_numbers(other)),
                     }
                 };
             }
@@ -162,35 +162,35 @@ impl Variable<'_> {
                 Uint32 => u32, Uint64 => u64, Bool => u8
             }
         });
-        found.map_err(|error| self.place(error))
+        stats.map_err(|error| self.in_variable(error))
     }
 }
 
-fn of_strings(data_type: crate::DataType) -> Error {
-    Error::usage(format!("its values are {data_type}: statistics are of numbers"))
+fn not_numbers(data_type: crate::DataType) -> Error {
+    Error::usage(format!("expected numbers or bool for statistics, found {data_type}"))
 }
 
-/// Where the values come from, as often as they are asked for.
-struct Feed<'f, 'a> {
+/// Reads all values, as often as needed.
+struct ChunkSource<'f, 'a> {
     count: u64,
     chunk: &'f (dyn Fn(Range<u64>) -> Result<Array<'a>> + Sync),
 }
 
-impl Feed<'_, '_> {
-    /// Gives all values to `each`, in the same chunks every time.
+impl ChunkSource<'_, '_> {
+    /// Passes all values to `each`, in the same chunks every time.
     fn chunks<T: Numeric>(&self, mut each: impl FnMut(&[T], Option<&[u8]>)) -> Result<()> {
         let mut at = 0;
         while at < self.count {
             let end = self.count.min(at + CHUNK);
             let array = (self.chunk)(at..end)?;
             let mask = array.mask().map(crate::Mask::as_bits);
-            let truths = match array.values() {
-                Values::Bool(truths) => bytemuck::try_cast_slice(bytemuck::cast_slice::<bool, u8>(truths)).ok(),
+            let values = match array.values() {
+                Values::Bool(bools) => bytemuck::try_cast_slice(bytemuck::cast_slice::<bool, u8>(bools)).ok(),
                 values => values.as_slice::<T>(),
             };
-            match truths {
+            match values {
                 Some(values) => each(values, mask),
-                None => return Err(of_strings(array.data_type())),
+                None => return Err(not_numbers(array.data_type())),
             }
             at = end;
         }
@@ -198,8 +198,8 @@ impl Feed<'_, '_> {
     }
 }
 
-/// What the first pass finds out.
-struct First<T> {
+/// Results of the first pass.
+struct FirstPass<T> {
     blocks: Vec<Block<T>>,
     counts: Counts<T>,
 }
@@ -207,28 +207,28 @@ struct First<T> {
 /// Percentiles as hundredths: the median, and the ends of the three intervals.
 const PERCENTILES: [f64; 7] = [50.0, 16.0, 84.0, 2.5, 97.5, 0.5, 99.5];
 
-fn of<T: Numeric>(feed: &Feed<'_, '_>) -> Result<Stats> {
-    let new = || First { blocks: Vec::new(), counts: Counts::<T>::new(feed.count) };
-    let (mut first, mut moments) = (new(), Moments::<T>::NONE);
-    feed.chunks(|values: &[T], mask| {
-        let work = |first: &mut First<T>, present: &Present<'_, T>| {
-            first.blocks.push(Block::of(present));
+fn compute<T: Numeric>(source: &ChunkSource<'_, '_>) -> Result<Stats> {
+    let new = || FirstPass { blocks: Vec::new(), counts: Counts::<T>::new(source.count) };
+    let (mut first, mut moments) = (new(), Moments::<T>::EMPTY);
+    source.chunks(|values: &[T], mask| {
+        let work = |first: &mut FirstPass<T>, present: &Present<'_, T>| {
+            first.blocks.push(Block::new(present));
             first.counts.add(present.values);
         };
-        let merge = |first: &mut First<T>, more: First<T>| {
+        let merge = |first: &mut FirstPass<T>, more: FirstPass<T>| {
             first.blocks.extend(more.blocks);
             first.counts.merge(&more.counts);
         };
         fold(values, mask, &mut first, new, work, merge);
         first.blocks.drain(..).for_each(|block| moments.add(&block));
     })?;
-    let mut stats = Stats { count: feed.count, missing: moments.missing, nan: moments.nan, ..Stats::of_nothing() };
-    let Some((min, max)) = moments.extremes() else { return Ok(stats) };
-    let places = PERCENTILES.map(|percent| place(percent, moments.n));
-    let ranks: Vec<u64> = places.iter().flat_map(|(rank, _)| [*rank, (rank + 1).min(moments.n - 1)]).collect();
-    let found = order::select::<T>(feed, &first.counts, moments.n, &ranks)?;
-    let mut values =
-        found.as_chunks::<2>().0.iter().zip(places).map(|([low, high], (_, part))| between(*low, *high, part));
+    let mut stats = Stats { count: source.count, missing: moments.missing, nan: moments.nan, ..Stats::empty() };
+    let Some((min, max)) = moments.range() else { return Ok(stats) };
+    let positions = PERCENTILES.map(|percent| position(percent, moments.n));
+    let ranks: Vec<u64> = positions.iter().flat_map(|(rank, _)| [*rank, (rank + 1).min(moments.n - 1)]).collect();
+    let ranked = order::select::<T>(source, &first.counts, moments.n, &ranks)?;
+    let pairs = ranked.as_chunks::<2>().0.iter().zip(positions);
+    let mut values = pairs.map(|([low, high], (_, fraction))| interpolate(*low, *high, fraction));
     let mut next = || values.next();
     (stats.min, stats.max) = (Some(min), Some(max));
     (stats.mean, stats.std) = (moments.mean(), moments.deviation());
@@ -239,14 +239,14 @@ fn of<T: Numeric>(feed: &Feed<'_, '_>) -> Result<Stats> {
     Ok(stats)
 }
 
-/// Where a percentile lies among `n` values: a rank, and the part of the way to the next one.
+/// Position of a percentile among `n` sorted values: a rank, and the fraction of the way to the next one.
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
-    reason = "a rank of more than 2^53 values is one of millions that are as good"
+    reason = "beyond 2^53 values, neighboring ranks are as good"
 )]
-fn place(percent: f64, n: u64) -> (u64, f64) {
+fn position(percent: f64, n: u64) -> (u64, f64) {
     if percent == 50.0 {
         return ((n - 1) / 2, if n.is_multiple_of(2) { 0.5 } else { 0.0 });
     }
@@ -254,20 +254,20 @@ fn place(percent: f64, n: u64) -> (u64, f64) {
     ((at as u64).min(n - 1), at.fract())
 }
 
-/// A part of the way between two values, in the order of operations that numpy has.
-fn between<T: Numeric>(low: T, high: T, part: f64) -> f64 {
+/// Interpolates between two values, with numpy's order of operations.
+fn interpolate<T: Numeric>(low: T, high: T, fraction: f64) -> f64 {
     let (low, high) = (low.number().as_f64(), high.number().as_f64());
-    match part {
+    match fraction {
         0.0 => low,
-        // The distance of two that are the same and infinite is no number.
+        // The difference of equal infinities is NaN.
         _ if low == high => low,
-        part if part < 0.5 => low + (high - low) * part,
-        part => high - (high - low) * (1.0 - part),
+        fraction if fraction < 0.5 => low + (high - low) * fraction,
+        fraction => high - (high - low) * (1.0 - fraction),
     }
 }
 
 impl Stats {
-    const fn of_nothing() -> Self {
+    const fn empty() -> Self {
         Self {
             count: 0,
             missing: 0,

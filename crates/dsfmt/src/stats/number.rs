@@ -1,47 +1,47 @@
-//! What statistics ask of a type of numbers.
+//! Numeric types for statistics.
 
 use crate::types::Element;
 
 use super::Number;
 
-/// Numbers in an order, with sums that lose little or nothing.
+/// A number with an order-preserving key, and sums with little or no rounding.
 pub(super) trait Numeric: Element {
-    /// Bits of a key.
+    /// Width of a key in bits.
     const BITS: u32;
 
-    /// A number that is in the order of these, the least being 0.
+    /// An unsigned key in the order of the numbers.
     fn key(self) -> u64;
 
-    /// The number of a key.
-    fn of_key(key: u64) -> Self;
+    /// The inverse of [`key`](Self::key).
+    fn from_key(key: u64) -> Self;
 
-    /// It is NaN.
+    /// True for NaN.
     fn is_nan(self) -> bool;
 
-    /// As it is shown.
+    /// As a [`Number`].
     fn number(self) -> Number;
 
-    /// The sum of some, and that of the squares of their distances from their mean.
+    /// The sum of the values, and the sum of squared deviations from their mean.
     fn sums(values: &[Self]) -> (Sum, f64);
 }
 
-/// A sum, exact for integers, and for floats much better than the float it becomes.
+/// A sum: exact for integers, compensated for floats.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Sum {
     Integer(i128),
-    /// The sum, and what its roundings lost.
+    /// The sum, and its compensation for rounding errors.
     Float(f64, f64),
 }
 
 impl Sum {
     pub(super) fn add(self, other: Self) -> Self {
         match (self, other) {
-            (Self::Integer(one), Self::Integer(other)) => Self::Integer(one.saturating_add(other)), // 2^64 numbers of 2^64 do not get there
+            (Self::Integer(one), Self::Integer(other)) => Self::Integer(one.saturating_add(other)), // 2^64 numbers below 2^64 cannot overflow
             (Self::Float(one, lost), Self::Float(other, more)) => {
                 let sum = one + other;
-                // What is lost is the part of the smaller one that the sum has no digits for.
-                let now = if one.abs() >= other.abs() { (one - sum) + other } else { (other - sum) + one };
-                Self::Float(sum, lost + more + now)
+                // The rounding error is the part of the smaller term that the sum cannot represent.
+                let error = if one.abs() >= other.abs() { (one - sum) + other } else { (other - sum) + one };
+                Self::Float(sum, lost + more + error)
             }
             (Self::Integer(number), float @ Self::Float(..)) | (float @ Self::Float(..), Self::Integer(number)) => {
                 float.add(Self::Float(Number::Integer(number).as_f64(), 0.0))
@@ -49,9 +49,9 @@ impl Sum {
         }
     }
 
-    /// Divided by a count.
-    #[allow(clippy::cast_precision_loss, reason = "the nearest float is what is wanted")]
-    pub(super) fn over(self, count: u64) -> f64 {
+    /// The sum divided by `count`.
+    #[allow(clippy::cast_precision_loss, reason = "the nearest float is intended")]
+    pub(super) fn divided_by(self, count: u64) -> f64 {
         match self {
             Self::Integer(sum) => {
                 let count = i128::from(count.max(1));
@@ -70,14 +70,14 @@ macro_rules! integers {
 
             #[inline]
             fn key(self) -> u64 {
-                // The sign's bit turned over puts the negative ones first.
+                // Flipping the sign bit sorts negative numbers first.
                 const FLIP: $unsigned = if <$number>::MIN == 0 { 0 } else { 1 << (<$number>::BITS - 1) };
                 u64::from(<$unsigned>::from_ne_bytes(self.to_ne_bytes()) ^ FLIP)
             }
 
-            fn of_key(key: u64) -> Self {
+            fn from_key(key: u64) -> Self {
                 const FLIP: $unsigned = if <$number>::MIN == 0 { 0 } else { 1 << (<$number>::BITS - 1) };
-                let key = <$unsigned>::try_from(key).unwrap_or(0); // a key has no more bits
+                let key = <$unsigned>::try_from(key).unwrap_or(0); // a key has no more bits than the type
                 Self::from_ne_bytes((key ^ FLIP).to_ne_bytes())
             }
 
@@ -96,9 +96,9 @@ macro_rules! integers {
                 let sum: $wide = values.iter().map(|value| <$wide>::from(*value) - pivot).sum();
                 let count = values.len();
                 let mean = sum as f64 / count as f64;
-                let squares = lanes(values, |value| {
-                    let off = (<$wide>::from(value) - pivot) as f64 - mean;
-                    off * off
+                let squares = sum_by(values, |value| {
+                    let deviation = (<$wide>::from(value) - pivot) as f64 - mean;
+                    deviation * deviation
                 });
                 (Sum::Integer(i128::from(sum) + i128::from(pivot) * count as i128), squares)
             }
@@ -124,15 +124,15 @@ macro_rules! floats {
 
             #[inline]
             fn key(self) -> u64 {
-                // Negative ones in reverse, before the others.
+                // Negative numbers reversed, before the others.
                 const SIGN: $bits = 1 << (<$bits>::BITS - 1);
                 let bits = self.to_bits();
                 u64::from(if bits & SIGN == 0 { bits | SIGN } else { !bits })
             }
 
-            fn of_key(key: u64) -> Self {
+            fn from_key(key: u64) -> Self {
                 const SIGN: $bits = 1 << (<$bits>::BITS - 1);
-                let key = <$bits>::try_from(key).unwrap_or(0); // a key has no more bits
+                let key = <$bits>::try_from(key).unwrap_or(0); // a key has no more bits than the type
                 Self::from_bits(if key & SIGN == 0 { !key } else { key & !SIGN })
             }
 
@@ -148,12 +148,12 @@ macro_rules! floats {
             #[allow(clippy::cast_precision_loss, reason = "a mean is a float")]
             fn sums(values: &[Self]) -> (Sum, f64) {
                 let sum = values.chunks(512).fold(Sum::Float(0.0, 0.0), |sum, part| {
-                    sum.add(Sum::Float(lanes(part, f64::from), 0.0))
+                    sum.add(Sum::Float(sum_by(part, f64::from), 0.0))
                 });
-                let mean = sum.over(values.len() as u64);
-                let squares = lanes(values, |value| {
-                    let off = f64::from(value) - mean;
-                    off * off
+                let mean = sum.divided_by(values.len() as u64);
+                let squares = sum_by(values, |value| {
+                    let deviation = f64::from(value) - mean;
+                    deviation * deviation
                 });
                 (sum, squares)
             }
@@ -166,15 +166,15 @@ floats! {
     f64, u64, Float64;
 }
 
-/// A sum by eight sums side by side, which a processor takes at once.
-fn lanes<T: Copy>(values: &[T], of: impl Fn(T) -> f64) -> f64 {
+/// Sums `map(value)` in eight parallel lanes, for vectorization.
+fn sum_by<T: Copy>(values: &[T], map: impl Fn(T) -> f64) -> f64 {
     let (eights, rest) = values.as_chunks::<8>();
     let mut sums = [0.0; 8];
     for eight in eights {
         for (sum, value) in sums.iter_mut().zip(eight) {
-            *sum += of(*value);
+            *sum += map(*value);
         }
     }
-    let rest: f64 = rest.iter().map(|value| of(*value)).sum();
+    let rest: f64 = rest.iter().map(|value| map(*value)).sum();
     sums.iter().sum::<f64>() + rest
 }

@@ -1,44 +1,44 @@
-//! Values by their rank, exactly, without sorting them: their keys are counted by their first 16 bits, then those that share the bits of one
-//! that is wanted by the next 16, until few are left.
+//! Exact order statistics without sorting: a radix selection. Keys are counted by their first 16 bits, then those that share the prefix of a
+//! searched value by the next 16, until few enough remain to sort.
 
 use std::marker::PhantomData;
 
 use container_core::Result;
 
-use super::Feed;
+use super::ChunkSource;
 use super::block::fold;
 use super::number::Numeric;
 
-/// Bits by which keys are counted in one pass.
+/// Key bits counted per pass.
 const STEP: u32 = 16;
 
-/// Keys that are brought together and sorted, rather than counted again.
-const FEW: u64 = 1 << 20;
+/// Up to this many keys are collected and sorted instead of counted again.
+const MAX_SORTED: u64 = 1 << 20;
 
 /// Counts of all keys by their first bits.
 pub(super) struct Counts<T> {
-    /// Empty where there are so few values that they are sorted.
+    /// Empty when there are few enough values to sort.
     pub(super) counts: Vec<u64>,
-    of: PhantomData<T>,
+    element: PhantomData<T>,
 }
 
-/// A value that is wanted.
-struct Wanted {
-    /// Its place among those whose keys begin with `prefix`, in order.
+/// A value to find by rank.
+struct Target {
+    /// Its rank among the keys that begin with `prefix`.
     rank: u64,
     prefix: u64,
-    /// How many these are.
+    /// Number of these keys.
     size: u64,
 }
 
 impl<T: Numeric> Counts<T> {
-    /// Counts for so many values, all 0.
+    /// Zeroed counts for `values` values.
     pub(super) fn new(values: u64) -> Self {
-        let len = if values <= FEW { 0 } else { 1 << T::BITS.min(STEP) };
-        Self { counts: vec![0; len], of: PhantomData }
+        let len = if values <= MAX_SORTED { 0 } else { 1 << T::BITS.min(STEP) };
+        Self { counts: vec![0; len], element: PhantomData }
     }
 
-    /// Counts some more.
+    /// Counts more values.
     pub(super) fn add(&mut self, values: &[T]) {
         if self.counts.is_empty() {
             return;
@@ -56,23 +56,28 @@ impl<T: Numeric> Counts<T> {
     }
 }
 
-/// The values of these ranks among all `n` that are there, of which these are the counts.
-pub(super) fn select<T: Numeric>(feed: &Feed<'_, '_>, counts: &Counts<T>, n: u64, ranks: &[u64]) -> Result<Vec<T>> {
-    let mut wanted: Vec<Wanted> = ranks.iter().map(|rank| Wanted { rank: *rank, prefix: 0, size: n }).collect();
+/// Finds the values of the given ranks among `n` present values, starting from their `counts`.
+pub(super) fn select<T: Numeric>(
+    source: &ChunkSource<'_, '_>,
+    counts: &Counts<T>,
+    n: u64,
+    ranks: &[u64],
+) -> Result<Vec<T>> {
+    let mut targets: Vec<Target> = ranks.iter().map(|rank| Target { rank: *rank, prefix: 0, size: n }).collect();
     let mut known = 0;
     if !counts.counts.is_empty() {
         known = T::BITS.min(STEP);
-        wanted.iter_mut().for_each(|wanted| wanted.narrow(&counts.counts, known));
+        targets.iter_mut().for_each(|target| target.narrow(&counts.counts, known));
     }
     while known < T::BITS {
-        let slots = Slots::<T>::new(&wanted, known);
-        if slots.size <= FEW {
-            collect(feed, &slots, &mut wanted)?;
+        let slots = PrefixTable::<T>::new(&targets, known);
+        if slots.size <= MAX_SORTED {
+            collect(source, &slots, &mut targets)?;
             break;
         }
         let new = || vec![0u64; slots.prefixes.len() << STEP];
         let (mut counts, shift) = (new(), T::BITS - known - STEP);
-        feed.chunks(|values: &[T], mask| {
+        source.chunks(|values: &[T], mask| {
             fold(
                 values,
                 mask,
@@ -91,46 +96,46 @@ pub(super) fn select<T: Numeric>(feed: &Feed<'_, '_>, counts: &Counts<T>, n: u64
                 |counts, more| add_all(counts, &more),
             );
         })?;
-        for wanted in &mut wanted {
-            let slot = slots.prefixes.binary_search(&wanted.prefix).unwrap_or(0) << STEP;
-            wanted.narrow(counts.get(slot..slot + (1 << STEP)).unwrap_or_default(), STEP);
+        for target in &mut targets {
+            let slot = slots.prefixes.binary_search(&target.prefix).unwrap_or(0) << STEP;
+            target.narrow(counts.get(slot..slot + (1 << STEP)).unwrap_or_default(), STEP);
         }
         known += STEP;
     }
-    Ok(wanted.into_iter().map(|wanted| T::of_key(wanted.prefix)).collect())
+    Ok(targets.into_iter().map(|target| T::from_key(target.prefix)).collect())
 }
 
-/// Brings all keys together that begin as the wanted ones do, and sorts them.
-fn collect<T: Numeric>(feed: &Feed<'_, '_>, slots: &Slots<T>, wanted: &mut [Wanted]) -> Result<()> {
+/// Collects and sorts the keys that share a target's prefix.
+fn collect<T: Numeric>(source: &ChunkSource<'_, '_>, slots: &PrefixTable<T>, targets: &mut [Target]) -> Result<()> {
     let new = || vec![Vec::new(); slots.prefixes.len()];
-    let mut found: Vec<Vec<u64>> = new();
-    feed.chunks(|values: &[T], mask| {
+    let mut groups: Vec<Vec<u64>> = new();
+    source.chunks(|values: &[T], mask| {
         fold(
             values,
             mask,
-            &mut found,
+            &mut groups,
             new,
-            |found, present| {
+            |groups, present| {
                 for value in present.values {
                     let key = value.key();
-                    if let Some(keys) = slots.find(key).and_then(|slot| found.get_mut(slot)) {
+                    if let Some(keys) = slots.find(key).and_then(|slot| groups.get_mut(slot)) {
                         keys.push(key);
                     }
                 }
             },
-            |found, more| found.iter_mut().zip(more).for_each(|(keys, more)| keys.extend(more)),
+            |groups, more| groups.iter_mut().zip(more).for_each(|(keys, more)| keys.extend(more)),
         );
     })?;
-    found.iter_mut().for_each(|keys| keys.sort_unstable());
-    for wanted in wanted {
-        let keys = slots.prefixes.binary_search(&wanted.prefix).ok().and_then(|slot| found.get(slot));
-        wanted.prefix = keys.and_then(|keys| keys.get(index(wanted.rank))).copied().unwrap_or(0); // it was counted
+    groups.iter_mut().for_each(|keys| keys.sort_unstable());
+    for target in targets {
+        let keys = slots.prefixes.binary_search(&target.prefix).ok().and_then(|slot| groups.get(slot));
+        target.prefix = keys.and_then(|keys| keys.get(index(target.rank))).copied().unwrap_or(0); // present: counted before
     }
     Ok(())
 }
 
-impl Wanted {
-    /// Goes on to those that share some more bits, of which these are the counts.
+impl Target {
+    /// Extends the prefix by `bits` bits, given the counts of their values.
     fn narrow(&mut self, counts: &[u64], bits: u32) {
         for (next, count) in (0u64..).zip(counts) {
             if self.rank < *count {
@@ -143,22 +148,22 @@ impl Wanted {
     }
 }
 
-/// The beginnings of keys that are looked at.
-struct Slots<T> {
-    /// In order, each once.
+/// The prefixes of all targets.
+struct PrefixTable<T> {
+    /// Sorted, unique.
     prefixes: Vec<u64>,
-    /// Keys that begin so, of all.
+    /// Total number of keys with these prefixes.
     size: u64,
-    /// What follows a beginning.
+    /// Number of bits after a prefix.
     shift: u32,
-    /// For beginnings of 16 bits: 1 more than the place in `prefixes`, or 0.
+    /// For 16-bit prefixes: index in `prefixes` plus 1, or 0.
     table: Vec<u8>,
-    of: PhantomData<T>,
+    element: PhantomData<T>,
 }
 
-impl<T: Numeric> Slots<T> {
-    fn new(wanted: &[Wanted], known: u32) -> Self {
-        let mut all: Vec<(u64, u64)> = wanted.iter().map(|wanted| (wanted.prefix, wanted.size)).collect();
+impl<T: Numeric> PrefixTable<T> {
+    fn new(targets: &[Target], known: u32) -> Self {
+        let mut all: Vec<(u64, u64)> = targets.iter().map(|target| (target.prefix, target.size)).collect();
         all.sort_unstable();
         all.dedup();
         let prefixes: Vec<u64> = all.iter().map(|(prefix, _)| *prefix).collect();
@@ -171,7 +176,8 @@ impl<T: Numeric> Slots<T> {
                 }
             }
         }
-        Self { prefixes, size: all.iter().map(|(_, size)| size).sum(), shift: T::BITS - known, table, of: PhantomData }
+        let size = all.iter().map(|(_, size)| size).sum();
+        Self { prefixes, size, shift: T::BITS - known, table, element: PhantomData }
     }
 
     #[inline]
@@ -188,7 +194,7 @@ fn add_all(counts: &mut [u64], more: &[u64]) {
     counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
 }
 
-/// A number that is below 2^20 or so as an index.
+/// Converts a small number to an index.
 #[inline]
 fn index(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)

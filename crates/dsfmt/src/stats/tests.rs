@@ -21,7 +21,7 @@ fn stats(array: Array<'_>) -> Stats {
     file(array, Endian::Big).variable("x").unwrap().stats().unwrap()
 }
 
-/// By halves, so that few roundings meet.
+/// Pairwise summation, for small rounding errors.
 fn sum(values: &[f64]) -> f64 {
     match values.len() {
         0..=2 => values.iter().sum(),
@@ -29,7 +29,7 @@ fn sum(values: &[f64]) -> f64 {
     }
 }
 
-/// Nothing but the definitions, by sorting.
+/// Reference implementation by sorting.
 fn naive(mut values: Vec<f64>) -> Option<[f64; 9]> {
     values.retain(|value| !value.is_nan());
     values.sort_by(f64::total_cmp);
@@ -51,29 +51,29 @@ fn naive(mut values: Vec<f64>) -> Option<[f64; 9]> {
 }
 
 #[track_caller]
-fn agree(stats: &Stats, values: Vec<f64>) {
-    let scale = values.iter().filter(|value| !value.is_nan()).fold(0f64, |most, value| most.max(value.abs()));
-    let wanted = naive(values);
-    assert_eq!(wanted.is_some(), stats.mean.is_some());
-    let Some(wanted) = wanted else { return };
+fn assert_matches_naive(stats: &Stats, values: Vec<f64>) {
+    let scale = values.iter().filter(|value| !value.is_nan()).fold(0f64, |max, value| max.max(value.abs()));
+    let expected = naive(values);
+    assert_eq!(expected.is_some(), stats.mean.is_some());
+    let Some(expected) = expected else { return };
     let intervals = [stats.p68, stats.p95, stats.p99].into_iter().flat_map(Option::unwrap);
     let found = [stats.mean, stats.std, stats.median].into_iter().map(Option::unwrap).chain(intervals);
-    for (found, wanted) in found.zip(wanted) {
-        assert!((found - wanted).abs() <= 1e-12 * scale, "{found} {wanted} {stats:?}");
+    for (found, expected) in found.zip(expected) {
+        assert!((found - expected).abs() <= 1e-12 * scale, "{found} {expected} {stats:?}");
     }
 }
 
 #[test]
-fn what_ds_stats_prints() {
+fn matches_ds_stats() {
     let found = stats(Array::new([3], vec![16.0, 18.0, 21.0]).unwrap());
     let json = serde_json::to_string(&found).unwrap();
-    let wanted = "{\"count\":3,\"missing\":0,\"nan\":0,\"min\":16.0,\"max\":21.0,\"mean\":18.333333333333332,\"median\":18.0,\
+    let expected = "{\"count\":3,\"missing\":0,\"nan\":0,\"min\":16.0,\"max\":21.0,\"mean\":18.333333333333332,\"median\":18.0,\
                   \"std\":2.0548046676563256,\"p68\":[16.64,20.04],\"p95\":[16.1,20.85],\"p99\":[16.02,20.97]}";
-    assert_eq!(json, wanted);
+    assert_eq!(json, expected);
 }
 
 #[test]
-fn what_is_missing_or_no_number_is_left_out() {
+fn excludes_missing_and_nan() {
     let mask = Mask::from_bools([false, true, false, false, false]);
     let array = Array::new([5], vec![1.0f32, 100.0, f32::NAN, 3.0, 0.1]).unwrap().with_mask(mask).unwrap();
     let found = stats(array);
@@ -85,7 +85,7 @@ fn what_is_missing_or_no_number_is_left_out() {
     assert!(serde_json::to_string(&found).unwrap().contains("\"min\":0.1,"));
     let none = stats(Array::new([2], vec![f64::NAN; 2]).unwrap());
     assert_eq!((none.count, none.nan, none.min, none.mean, none.p99), (2, 2, None, None, None));
-    assert_eq!(stats(Array::new([0, 3], Vec::<u8>::new()).unwrap()), Stats::of_nothing());
+    assert_eq!(stats(Array::new([0, 3], Vec::<u8>::new()).unwrap()), Stats::empty());
     let one = stats(Array::new([], vec![-7i8]).unwrap());
     assert_eq!(
         (one.min, one.median, one.std, one.p95),
@@ -99,30 +99,30 @@ fn what_is_missing_or_no_number_is_left_out() {
 }
 
 #[test]
-fn strings_and_empty_variables() {
+fn rejects_strings_and_accepts_empty_variables() {
     let reader = file(Array::new([1], ["a"].into_iter().collect::<Values<'_>>()).unwrap(), Endian::Little);
     let error = reader.variable("x").unwrap().stats().unwrap_err().to_string();
-    assert_eq!(error, "ds: its values are unicode: statistics are of numbers (column \"x\")");
+    assert_eq!(error, "ds: expected numbers or bool for statistics, found unicode (column \"x\")");
     let mut builder = Builder::new();
     builder.field("x", Field::empty());
     let mut bytes = Vec::new();
     builder.write_to(&mut bytes).unwrap();
     let reader = Reader::from_source(Source::from(bytes), OpenOptions::default()).unwrap();
-    assert_eq!(reader.variable("x").unwrap().stats().unwrap(), Stats::of_nothing());
+    assert_eq!(reader.variable("x").unwrap().stats().unwrap(), Stats::empty());
 }
 
 #[test]
 fn integers_are_summed_exactly() {
     let found = stats(Array::new([4], vec![i64::MAX, i64::MAX - 2, i64::MIN, i64::MIN + 3]).unwrap());
     assert_eq!(found.mean, Some(-0.25));
-    // Far from zero and close together: floats of 64 bits could not tell them apart.
+    // Large and close together: `f64` could not tell them apart.
     let far = stats(Array::new([3], vec![u64::MAX, u64::MAX - 1, u64::MAX - 2]).unwrap());
     assert_eq!(far.std, Some((2.0f64 / 3.0).sqrt()));
     assert_eq!(far.max, Some(Number::Integer(u64::MAX.into())));
     assert!(serde_json::to_string(&far).unwrap().contains("\"max\":18446744073709551615,"));
 }
 
-/// Values that are many, of all sizes, and the same every time.
+/// Deterministic noise of mixed magnitudes.
 fn noise(count: usize) -> impl Iterator<Item = f64> {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     std::iter::repeat_with(move || {
@@ -136,75 +136,75 @@ fn noise(count: usize) -> impl Iterator<Item = f64> {
 }
 
 #[test]
-fn many_values_of_every_width() {
-    // More than are sorted, and more than one chunk.
+fn matches_naive_for_every_width() {
+    // More than are sorted at once, and more than one chunk.
     let count = 4_500_000;
     let floats: Vec<f64> = noise(count).collect();
-    agree(&stats(Array::new([3, 1_500_000], floats.clone()).unwrap()), floats.clone());
-    // The others once more than are sorted.
+    assert_matches_naive(&stats(Array::new([3, 1_500_000], floats.clone()).unwrap()), floats.clone());
+    // The remaining types: more than are sorted at once.
     let count = cases(1_100_000, count);
     let floats = &floats[..count];
     let singles: Vec<f32> = floats.iter().map(|value| *value as f32).collect();
-    agree(
+    assert_matches_naive(
         &stats(Array::new([count as u64], singles.clone()).unwrap()),
         singles.iter().map(|value| f64::from(*value)).collect(),
     );
     let whole: Vec<i32> = floats.iter().map(|value| (*value * 100.0) as i32).collect();
-    agree(
+    assert_matches_naive(
         &stats(Array::new([count as u64], whole.clone()).unwrap()),
         whole.iter().map(|value| f64::from(*value)).collect(),
     );
     let small: Vec<i8> = floats.iter().map(|value| (*value * 100.0) as i8).collect();
-    agree(
+    assert_matches_naive(
         &stats(Array::new([count as u64], small.clone()).unwrap()),
         small.iter().map(|value| f64::from(*value)).collect(),
     );
-    // All in one bucket of the first counts, so that it takes more of them.
+    // All in one bucket of the first pass, which forces further passes.
     let close: Vec<f64> = floats.iter().map(|value| 1.0 + value * 1e-12).collect();
-    agree(&stats(Array::new([count as u64], close.clone()).unwrap()), close);
+    assert_matches_naive(&stats(Array::new([count as u64], close.clone()).unwrap()), close);
     let bools: Vec<bool> = floats.iter().map(|value| *value > 0.0).collect();
     let missing: Vec<bool> = floats.iter().map(|value| value.to_bits() % 3 == 0).collect();
     let there =
         bools.iter().zip(&missing).filter(|(_, missing)| !**missing).map(|(value, _)| f64::from(u8::from(*value)));
     let array =
         Array::new([count as u64], bools.clone()).unwrap().with_mask(Mask::from_bools(missing.clone())).unwrap();
-    agree(&stats(array), there.collect());
+    assert_matches_naive(&stats(array), there.collect());
 }
 
 #[test]
-fn chunks_are_the_same_however_they_are_had() {
+fn independent_of_source_and_threads() {
     let count = 4_400_000;
     let floats: Vec<f64> = noise(count).collect();
-    let seen = Mutex::new(Vec::new());
-    let feed = Feed {
+    let ranges = Mutex::new(Vec::new());
+    let source = ChunkSource {
         count: count as u64,
         chunk: &|range: Range<u64>| {
-            seen.lock().unwrap().push(range.clone());
+            ranges.lock().unwrap().push(range.clone());
             let part = &floats[range.start as usize..range.end as usize];
             Array::new([range.end - range.start], part)
         },
     };
-    let found = of::<f64>(&feed).unwrap();
+    let found = compute::<f64>(&source).unwrap();
     for endian in [Endian::Big, Endian::Little] {
         let reader = file(Array::new([count as u64], &floats[..]).unwrap(), endian);
         assert_eq!(reader.variable("x").unwrap().stats().unwrap(), found);
     }
-    // One thread does what several do.
-    let alone = Pool::new(1).unwrap();
-    assert_eq!(alone.install(|| of::<f64>(&feed).unwrap()), found);
-    let seen = seen.lock().unwrap();
-    assert!(seen.len() <= 12 && seen.iter().all(|range| range.end - range.start <= CHUNK));
+    // A single thread computes the same.
+    let single = Pool::new(1).unwrap();
+    assert_eq!(single.install(|| compute::<f64>(&source).unwrap()), found);
+    let ranges = ranges.lock().unwrap();
+    assert!(ranges.len() <= 12 && ranges.iter().all(|range| range.end - range.start <= CHUNK));
 }
 
 proptest! {
     #[test]
-    fn few_values(values in prop::collection::vec((any::<i16>(), any::<bool>()), 0..60), nan in any::<bool>()) {
+    fn matches_naive_for_few_values(values in prop::collection::vec((any::<i16>(), any::<bool>()), 0..60), nan in any::<bool>()) {
         let floats: Vec<f64> =
             values.iter().map(|(value, odd)| if nan && *odd { f64::NAN } else { f64::from(*value) / 8.0 }).collect();
-        agree(&stats(Array::new([values.len() as u64], floats.clone()).unwrap()), floats);
+        assert_matches_naive(&stats(Array::new([values.len() as u64], floats.clone()).unwrap()), floats);
         let missing = Mask::from_bools(values.iter().map(|(_, missing)| *missing));
         let whole: Vec<i16> = values.iter().map(|(value, _)| *value).collect();
         let there = values.iter().filter(|(_, missing)| !missing).map(|(value, _)| f64::from(*value)).collect();
-        agree(&stats(Array::new([values.len() as u64], whole).unwrap().with_mask(missing).unwrap()), there);
+        assert_matches_naive(&stats(Array::new([values.len() as u64], whole).unwrap().with_mask(missing).unwrap()), there);
     }
 }

@@ -7,29 +7,29 @@ use container_core::{Error, Result};
 use super::Units;
 use super::calendar::Calendar;
 
-/// Microseconds of a day.
+/// Microseconds per day.
 pub(super) const DAY: i64 = 86_400_000_000;
 
 /// Whole days from the Julian date 0 to 1970-01-01.
 const JULIAN_OF_1970: i64 = 2_440_587;
 
-/// Farthest day from the epoch that is counted with: some hundred million years.
-const MOST_DAYS: i64 = 36_000_000_000;
+/// Largest absolute day number that is supported: about a hundred million years.
+const MAX_DAYS: i64 = 36_000_000_000;
 
 /// A point in time in a calendar, to the microsecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Date {
-    /// As the calendar counts days.
+    /// Day number in the calendar.
     day: i64,
-    /// Since midnight.
+    /// Microseconds since midnight.
     micros: i64,
     calendar: Calendar,
 }
 
-/// A day and a time of it, as people write it.
+/// The fields of a date and time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fields {
-    /// As the calendar calls it: before 1 comes -1 where there is no year 0.
+    /// In calendars without a year 0, -1 precedes 1.
     pub year: i64,
     /// 1 to 12.
     pub month: u8,
@@ -50,44 +50,44 @@ impl Date {
     pub(super) const JULIAN_EPOCH: Self =
         Self { day: -JULIAN_OF_1970 - 1, micros: DAY / 2, calendar: Calendar::ProlepticGregorian };
 
-    /// The point in time with these fields.
+    /// Creates a point in time from its fields.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) when the calendar has no such day, or a day no such time.
+    /// [`Usage`](container_core::ErrorKind::Usage) for a day that the calendar does not have, and for a time out of range.
     pub fn new(calendar: Calendar, fields: Fields) -> Result<Self> {
         let Fields { year, month, day, hour, minute, second, microsecond } = fields;
-        let number = calendar.day_of((year, month, day)).ok_or_else(|| {
-            Error::usage(format!("there is no day {} in the calendar {calendar}", Day(year, month, day)))
-        })?;
+        let number = calendar
+            .day_number((year, month, day))
+            .ok_or_else(|| Error::usage(format!("no day {} in calendar {calendar}", Day(year, month, day))))?;
         if hour > 23 || minute > 59 || second > 59 || microsecond > 999_999 {
-            let detail = format!("there is no time {hour:02}:{minute:02}:{second:02}.{microsecond:06} of a day");
+            let detail = format!("invalid time {hour:02}:{minute:02}:{second:02}.{microsecond:06}");
             return Err(Error::usage(detail));
         }
         let seconds = (i64::from(hour) * 60 + i64::from(minute)) * 60 + i64::from(second);
         Ok(Self { day: number, micros: seconds * 1_000_000 + i64::from(microsecond), calendar })
     }
 
-    /// The point in time of a Julian date, in the proleptic Gregorian calendar, to the nearest microsecond; `None` for what is not finite
-    /// or some hundred million years off. A float of 64 bits holds a Julian date of our time to 40 microseconds.
+    /// The point in time of a Julian date, in the proleptic Gregorian calendar, to the nearest microsecond; `None` for non-finite values and
+    /// about a hundred million years from now. An `f64` holds a present-day Julian date to 40 microseconds.
     #[must_use]
     pub fn from_julian_date(date: f64) -> Option<Self> {
         Units::JULIAN.date(date)
     }
 
-    /// Its Julian date: days since noon UTC of 24 November -4713 in the proleptic Gregorian calendar. A day of a calendar that is not real
-    /// is taken for the Gregorian day of the same name, as ds-format does; `None` where there is none, such as 30 February.
+    /// Its Julian date: days since noon UTC of 24 November -4713 in the proleptic Gregorian calendar. Days of model calendars stand for the
+    /// Gregorian day of the same name, as in ds-format; `None` when there is none, such as for 30 February.
     #[must_use]
     pub fn julian_date(self) -> Option<f64> {
         Units::JULIAN.value(self)
     }
 
-    /// The same in another calendar: among real ones the same instant, else the day of the same name; `None` where there is none.
+    /// Converts to another calendar: the same instant among real calendars, otherwise the day of the same name; `None` if it does not exist.
     #[must_use]
     pub fn to(self, calendar: Calendar) -> Option<Self> {
         let day = match self.calendar {
             same if same == calendar => self.day,
             own if own.is_real() && calendar.is_real() => self.day,
-            own => calendar.day_of(own.date_of(self.day))?,
+            own => calendar.day_number(own.date(self.day))?,
         };
         Some(Self { day, calendar, ..self })
     }
@@ -101,7 +101,7 @@ impl Date {
     /// Year, month, day and the rest.
     #[must_use]
     pub fn fields(self) -> Fields {
-        let (year, month, day) = self.calendar.date_of(self.day);
+        let (year, month, day) = self.calendar.date(self.day);
         let seconds = self.micros / 1_000_000;
         let small = |number: i64| u8::try_from(number).unwrap_or(0); // below 60
         Fields {
@@ -115,7 +115,7 @@ impl Date {
         }
     }
 
-    /// The nearest multiple of so many microseconds, counted from midnight; halves go to the later one.
+    /// Rounds to a multiple of `micros` microseconds since midnight; ties round up.
     #[must_use]
     pub fn rounded(self, micros: u32) -> Self {
         let step = i64::from(micros.max(1));
@@ -123,20 +123,20 @@ impl Date {
         Self { day: self.day + rounded / DAY, micros: rounded % DAY, ..self }
     }
 
-    /// Microseconds since the first day of the calendar's count.
+    /// Microseconds since the calendar's day 0.
     pub(crate) fn total(self) -> i128 {
         i128::from(self.day) * i128::from(DAY) + i128::from(self.micros)
     }
 
-    /// The point in time that lies so many microseconds behind the first day of the calendar's count; `None` some hundred million years off.
+    /// From microseconds since the calendar's day 0; `None` about a hundred million years from now.
     pub(crate) fn from_micros(micros: i128, calendar: Calendar) -> Option<Self> {
-        let day = i64::try_from(micros.div_euclid(DAY.into())).ok().filter(|day| day.abs() <= MOST_DAYS)?;
+        let day = i64::try_from(micros.div_euclid(DAY.into())).ok().filter(|day| day.abs() <= MAX_DAYS)?;
         let micros = i64::try_from(micros.rem_euclid(DAY.into())).ok()?;
         Some(Self { day, micros, calendar })
     }
 }
 
-/// ISO 8601 without a zone: `2000-01-31T12:00:00`, with as many digits of the second as it takes.
+/// ISO 8601 without a zone, such as `2000-01-31T12:00:00`, with as many fractional digits as needed.
 impl fmt::Display for Date {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Fields { year, month, day, hour, minute, second, microsecond } = self.fields();
@@ -158,9 +158,9 @@ impl fmt::Display for Day {
     }
 }
 
-/// `number * unit`, exactly, rounded to the nearest whole number, halves to the even one; `None` for what is far beyond all dates.
+/// `number * unit` computed exactly, then rounded half to even; `None` far beyond all dates.
 pub(super) fn scaled(number: f64, unit: i64) -> Option<i128> {
-    // 2^100 microseconds are longer than anything that is counted with, and leave no overflow below.
+    // 2^90 exceeds all supported dates, and prevents overflow below.
     if !number.is_finite() || number.abs() >= 2f64.powi(90) {
         return None;
     }
@@ -187,7 +187,7 @@ pub(super) fn scaled(number: f64, unit: i64) -> Option<i128> {
 }
 
 /// `micros / unit` as a float.
-#[allow(clippy::cast_precision_loss, reason = "the nearest float is what is wanted")]
+#[allow(clippy::cast_precision_loss, reason = "the nearest float is intended")]
 pub(super) fn ratio(micros: i128, unit: i64) -> f64 {
     let (whole, rest) = (micros / i128::from(unit), micros % i128::from(unit));
     whole as f64 + rest as f64 / unit as f64

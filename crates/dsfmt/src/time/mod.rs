@@ -1,8 +1,8 @@
-//! Times: what a time variable's numbers mean.
+//! CF time coordinates: conversions between numbers, dates and calendars.
 //!
-//! Variables with [`.time`](crate::Variable::is_time) hold Julian dates. Others say in their attributes `units` and `calendar` what they
-//! count, by the CF conventions. [`of`] finds out which; [`Units`] goes from numbers to [`Date`]s and back, exactly, in whole microseconds;
-//! a date goes to ISO 8601, to its Julian date, and to other calendars.
+//! Variables with [`.time`](crate::Variable::is_time) hold Julian dates; others declare the CF attributes `units` and `calendar`. [`of`] returns
+//! the units of a variable; [`Units`] converts between numbers and [`Date`]s exactly, in whole microseconds; a date converts to ISO 8601, to
+//! its Julian date, and to other calendars.
 
 mod calendar;
 mod date;
@@ -23,10 +23,10 @@ pub use calendar::Calendar;
 pub use date::{Date, Fields};
 pub use units::Units;
 
-/// What a variable's numbers count, where they are times: `None` for a variable that does not say so, and for one of texts or truth values.
+/// The time units of a numeric variable; `None` if it does not declare any.
 ///
 /// # Errors
-/// What [`Units::parse`] and [`Calendar::from_name`] say, for a variable whose `units` have the form of a time.
+/// Those of [`Units::parse`] and [`Calendar::from_name`], if `units` has the form of a time unit.
 pub fn of(variable: &Variable<'_>) -> Result<Option<Units>> {
     if variable.data_type().is_none_or(|data_type| data_type.width().is_none()) {
         return Ok(None);
@@ -44,5 +44,5 @@ pub fn of(variable: &Variable<'_>) -> Result<Option<Units>> {
         None => Ok(Calendar::Standard),
     };
     let units = calendar.and_then(|calendar| Units::parse(&units, calendar));
-    units.map(Some).map_err(|error| variable.place(error))
+    units.map(Some).map_err(|error| variable.in_variable(error))
 }

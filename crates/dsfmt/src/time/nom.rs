@@ -1,4 +1,4 @@
-//! Units and dates as parsers of [nom](https://docs.rs/nom) 8 (feature `nom`). Both take all of the text, as a date's end is that of the text.
+//! Parsers for [nom](https://docs.rs/nom) 8 (feature `nom`). Both consume all input, because a date extends to the end of its text.
 //!
 //! ```
 //! use dsfmt::Error;
@@ -16,16 +16,16 @@ use container_core::{Error, Result};
 
 use super::{Calendar, Date, Units};
 
-/// What an attribute `units` says, as [`Units::parse`] understands it.
+/// Parses a `units` attribute, see [`Units::parse`].
 pub fn units<'a>(calendar: Calendar) -> impl FnMut(&'a str) -> IResult<&'a str, Units, Error> {
-    whole(move |text| Units::parse(text, calendar))
+    whole_input(move |text| Units::parse(text, calendar))
 }
 
-/// A date, as [`Date::from_iso`] reads it.
+/// Parses a date, see [`Date::from_iso`].
 pub fn date<'a>(calendar: Calendar) -> impl FnMut(&'a str) -> IResult<&'a str, Date, Error> {
-    whole(move |text| Date::from_iso(text, calendar))
+    whole_input(move |text| Date::from_iso(text, calendar))
 }
 
-fn whole<'a, T>(read: impl Fn(&'a str) -> Result<T>) -> impl FnMut(&'a str) -> IResult<&'a str, T, Error> {
-    move |text| read(text).map(|read| ("", read)).map_err(Err::Error)
+fn whole_input<'a, T>(parse: impl Fn(&'a str) -> Result<T>) -> impl FnMut(&'a str) -> IResult<&'a str, T, Error> {
+    move |text| parse(text).map(|value| ("", value)).map_err(Err::Error)
 }

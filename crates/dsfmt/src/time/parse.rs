@@ -1,4 +1,4 @@
-//! Dates as people write them.
+//! Parses ISO 8601 dates.
 
 use container_core::{Error, Result};
 
@@ -6,120 +6,118 @@ use super::calendar::Calendar;
 use super::date::{Date, Fields};
 
 impl Date {
-    /// Reads ISO 8601, such as `2000-01-31T12:00:00.5Z`: a blank may stand for the T, parts may be missing from the end on, the zone is
-    /// `Z`, `UTC`, `GMT` or an offset such as `+01:30`. In UTC where no zone is named.
+    /// Parses ISO 8601, such as `2000-01-31T12:00:00.5Z`: a space may replace the T, trailing parts may be omitted, and the zone is `Z`, `UTC`,
+    /// `GMT` or an offset such as `+01:30`. Without a zone the time is UTC.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) for a text of another form, and for what the calendar has not.
+    /// [`Usage`](container_core::ErrorKind::Usage) for malformed text, and for a date that the calendar does not have.
     pub fn from_iso(text: &str, calendar: Calendar) -> Result<Self> {
         date(text.trim(), calendar)
     }
 }
 
-/// Reads a date with what follows it: all of the text.
+/// Parses a date that extends to the end of `text`.
 fn date(text: &str, calendar: Calendar) -> Result<Date> {
-    let mut rest = Rest { whole: text, text };
-    let negative = rest.takes('-');
-    let _ = !negative && rest.takes('+');
-    let digits = rest.digits();
+    let mut cursor = Cursor { whole: text, text };
+    let negative = cursor.eat('-');
+    let _ = !negative && cursor.eat('+');
+    let digits = cursor.digits();
     let year: i64 = match digits.len() {
-        1..=6 => digits.parse().unwrap_or(0), // digits
-        0 => return Err(rest.wrong("a year is expected")),
-        _ => return Err(rest.wrong("a year of up to 6 digits and a hyphen are expected")),
+        1..=6 => digits.parse().unwrap_or(0), // only digits
+        0 => return Err(cursor.invalid("a year")),
+        _ => return Err(cursor.invalid("a year of up to 6 digits and a hyphen")),
     };
     let mut fields = Fields { year: if negative { -year } else { year }, month: 1, day: 1, ..MIDNIGHT };
-    if rest.takes('-') {
-        fields.month = rest.number("a month")?;
-        if rest.takes('-') {
-            fields.day = rest.number("a day")?;
+    if cursor.eat('-') {
+        fields.month = cursor.number("a month")?;
+        if cursor.eat('-') {
+            fields.day = cursor.number("a day")?;
         }
     }
-    let blank = rest.blanks();
-    let marked = rest.takes('T') || rest.takes('t');
-    if (blank || marked) && rest.text.starts_with(|first: char| first.is_ascii_digit()) {
-        time(&mut rest, &mut fields)?;
-    } else if marked {
-        return Err(rest.wrong("a time is expected"));
+    let space = cursor.skip_whitespace();
+    let marker = cursor.eat('T') || cursor.eat('t');
+    if (space || marker) && cursor.text.starts_with(|first: char| first.is_ascii_digit()) {
+        time(&mut cursor, &mut fields)?;
+    } else if marker {
+        return Err(cursor.invalid("a time"));
     }
-    rest.blanks();
-    let offset = zone(&mut rest)?;
-    rest.blanks();
-    if !rest.text.is_empty() {
-        return Err(rest.wrong("the end is expected"));
+    cursor.skip_whitespace();
+    let offset = zone(&mut cursor)?;
+    cursor.skip_whitespace();
+    if !cursor.text.is_empty() {
+        return Err(cursor.invalid("the end"));
     }
     let date = Date::new(calendar, fields)?;
-    let moved = Date::from_micros(date.total() - i128::from(offset) * 60_000_000, calendar);
-    moved.ok_or_else(|| rest.wrong("a nearer year is expected"))
+    let utc = Date::from_micros(date.total() - i128::from(offset) * 60_000_000, calendar);
+    utc.ok_or_else(|| cursor.invalid("a year in range"))
 }
 
 const MIDNIGHT: Fields = Fields { year: 0, month: 0, day: 0, hour: 0, minute: 0, second: 0, microsecond: 0 };
 
 /// `12`, `12:30`, `12:30:15.25`, `1230`, `123015`.
-fn time(rest: &mut Rest<'_>, fields: &mut Fields) -> Result<()> {
-    let run = rest.text.bytes().take_while(u8::is_ascii_digit).count();
+fn time(cursor: &mut Cursor<'_>, fields: &mut Fields) -> Result<()> {
+    let run = cursor.text.bytes().take_while(u8::is_ascii_digit).count();
     if run == 4 || run == 6 {
-        fields.hour = rest.two("an hour")?;
-        fields.minute = rest.two("a minute")?;
+        fields.hour = cursor.two_digits("an hour")?;
+        fields.minute = cursor.two_digits("a minute")?;
         if run == 6 {
-            fields.second = rest.two("a second")?;
+            fields.second = cursor.two_digits("a second")?;
         }
     } else {
-        fields.hour = rest.number("an hour")?;
-        if !rest.takes(':') {
+        fields.hour = cursor.number("an hour")?;
+        if !cursor.eat(':') {
             return Ok(());
         }
-        fields.minute = rest.number("a minute")?;
-        if !rest.takes(':') {
+        fields.minute = cursor.number("a minute")?;
+        if !cursor.eat(':') {
             return Ok(());
         }
-        fields.second = rest.number("a second")?;
+        fields.second = cursor.number("a second")?;
     }
-    if rest.takes('.') {
+    if cursor.eat('.') {
         // Further digits are below a microsecond.
-        let digits: String = rest.digits().chars().chain("000000".chars()).take(6).collect();
+        let digits: String = cursor.digits().chars().chain("000000".chars()).take(6).collect();
         fields.microsecond = digits.parse().unwrap_or(0); // six digits
     }
     Ok(())
 }
 
-/// Minutes that a zone is ahead of UTC.
-fn zone(rest: &mut Rest<'_>) -> Result<i64> {
+/// Parses a time zone: minutes ahead of UTC.
+fn zone(cursor: &mut Cursor<'_>) -> Result<i64> {
     for name in ["UTC", "GMT", "Z"] {
-        let named = rest.text.get(..name.len()).is_some_and(|found| found.eq_ignore_ascii_case(name));
-        if named {
-            rest.text = rest.text.get(name.len()..).unwrap_or_default();
+        let matches = cursor.text.get(..name.len()).is_some_and(|text| text.eq_ignore_ascii_case(name));
+        if matches {
+            cursor.text = cursor.text.get(name.len()..).unwrap_or_default();
             return Ok(0);
         }
     }
-    let negative = rest.takes('-');
-    if !negative && !rest.takes('+') {
-        return match rest.text.chars().next() {
-            Some(first) if first.is_alphabetic() => {
-                Err(rest.wrong("Z, UTC, GMT or an offset such as +01:00 is expected"))
-            }
+    let negative = cursor.eat('-');
+    if !negative && !cursor.eat('+') {
+        return match cursor.text.chars().next() {
+            Some(first) if first.is_alphabetic() => Err(cursor.invalid("Z, UTC, GMT or an offset such as +01:00")),
             _ => Ok(0),
         };
     }
-    let run = rest.text.bytes().take_while(u8::is_ascii_digit).count();
-    let hours = if run > 2 { rest.two("an offset")? } else { rest.number("an offset")? };
-    let colon = rest.takes(':');
-    let minutes = if colon || run > 2 { rest.two("an offset's minutes")? } else { 0 };
+    let run = cursor.text.bytes().take_while(u8::is_ascii_digit).count();
+    let hours = if run > 2 { cursor.two_digits("an offset")? } else { cursor.number("an offset")? };
+    let colon = cursor.eat(':');
+    let minutes = if colon || run > 2 { cursor.two_digits("an offset's minutes")? } else { 0 };
     if hours > 24 || minutes > 59 {
-        return Err(rest.wrong("an offset of up to 24 hours is expected"));
+        return Err(cursor.invalid("an offset of up to 24 hours"));
     }
     let offset = i64::from(hours) * 60 + i64::from(minutes);
     Ok(if negative { -offset } else { offset })
 }
 
-/// What is not yet read.
-struct Rest<'t> {
+/// The unread part of a date.
+struct Cursor<'t> {
     whole: &'t str,
     text: &'t str,
 }
 
-impl<'t> Rest<'t> {
-    fn takes(&mut self, wanted: char) -> bool {
-        match self.text.strip_prefix(wanted) {
+impl<'t> Cursor<'t> {
+    fn eat(&mut self, expected: char) -> bool {
+        match self.text.strip_prefix(expected) {
             Some(rest) => {
                 self.text = rest;
                 true
@@ -128,7 +126,7 @@ impl<'t> Rest<'t> {
         }
     }
 
-    fn blanks(&mut self) -> bool {
+    fn skip_whitespace(&mut self) -> bool {
         let before = self.text.len();
         self.text = self.text.trim_start();
         self.text.len() < before
@@ -148,25 +146,25 @@ impl<'t> Rest<'t> {
             digits if (1..=2).contains(&digits.len()) => Ok(digits.parse().unwrap_or(0)), // two digits
             _ => {
                 self.text = before;
-                Err(self.wrong(&format!("{what} of one or two digits is expected")))
+                Err(self.invalid(&format!("{what} of one or two digits")))
             }
         }
     }
 
-    /// Two digits of several.
-    fn two(&mut self, what: &str) -> Result<u8> {
+    /// Exactly two digits; more may follow.
+    fn two_digits(&mut self, what: &str) -> Result<u8> {
         let digits = self.text.get(..2).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
-        let digits = digits.ok_or_else(|| self.wrong(&format!("{what} of two digits is expected")))?;
+        let digits = digits.ok_or_else(|| self.invalid(&format!("{what} of two digits")))?;
         self.text = self.text.get(2..).unwrap_or_default();
         Ok(digits.parse().unwrap_or(0)) // two digits
     }
 
-    fn wrong(&self, expected: &str) -> Error {
-        let shown: String = self.whole.chars().take(60).collect();
+    fn invalid(&self, expected: &str) -> Error {
+        let excerpt: String = self.whole.chars().take(60).collect();
         let found = match self.text.chars().next() {
             Some(found) => format!("{found:?}"),
             None => "the end".to_owned(),
         };
-        Error::usage(format!("{shown:?} is no date: {expected}, {found} is found"))
+        Error::usage(format!("invalid date {excerpt:?}: expected {expected}, found {found}"))
     }
 }

@@ -5,9 +5,9 @@ fn units(text: &str, calendar: Calendar) -> Units {
 }
 
 #[test]
-fn units_are_understood_in_every_form() {
+fn parses_all_forms_of_units() {
     let standard = Calendar::Standard;
-    for (text, value, wanted) in [
+    for (text, value, expected) in [
         ("days since 1970-01-01", 1.5, "1970-01-02T12:00:00"),
         ("milliseconds since 2000-01-01T00:00:00Z", 1.5, "2000-01-01T00:00:00.0015"),
         ("microsec since 2000-1-1 6:0", 1.5, "2000-01-01T06:00:00.000002"),
@@ -28,10 +28,10 @@ fn units_are_understood_in_every_form() {
         ("days since -4712-01-01 12:00:00 UTC", 2_440_587.5, "1970-01-01T00:00:00"),
     ] {
         let units = units(text, standard);
-        assert_eq!(units.date(value).unwrap().to_string(), wanted, "{text}");
+        assert_eq!(units.date(value).unwrap().to_string(), expected, "{text}");
         let back = units.value(units.date(value).unwrap()).unwrap();
         assert!((back - value).abs() < 1.0 && text.contains("microsec") || back == value, "{text} {back}");
-        // What it is shown as leads to the same.
+        // Its display form parses to the same units.
         if units.calendar() == standard {
             assert_eq!(Units::parse(&units.to_string(), standard).unwrap(), units);
         }
@@ -48,49 +48,46 @@ fn units_are_understood_in_every_form() {
 }
 
 #[test]
-fn what_is_not_understood_is_named() {
-    for (text, wanted) in [
-        ("days", "\"days\" is no unit of time since a date, such as \"days since 1970-01-01\""),
+fn rejects_invalid_units() {
+    for (text, expected) in [
+        ("days", "invalid time units \"days\": expected a form such as \"days since 1970-01-01\""),
         (
             "days from 2000-01-01",
-            "\"days from 2000-01-01\" is no unit of time since a date, such as \"days since 1970-01-01\"",
+            "invalid time units \"days from 2000-01-01\": expected a form such as \"days since 1970-01-01\"",
         ),
-        ("fortnights since 2000-01-01", "\"fortnights\" is no unit of time that is known: microseconds to weeks are"),
+        ("fortnights since 2000-01-01", "unknown time unit \"fortnights\" (known: microseconds to weeks)"),
         (
             "months since 2000-01-01",
-            "months of the calendar standard are of no fixed length: they are counted in the calendar 360_day",
+            "months have no fixed length in calendar standard (supported in: calendar 360_day)",
         ),
-        (
-            "years since 2000-01-01",
-            "years of the calendar standard are of no fixed length: they are counted in no calendar",
-        ),
-        ("days since x", "\"x\" is no date: a year is expected, 'x' is found"),
+        ("years since 2000-01-01", "years have no fixed length in calendar standard (supported in: no calendar)"),
+        ("days since x", "invalid date \"x\": expected a year, found 'x'"),
         (
             "days since 20000101",
-            "\"20000101\" is no date: a year of up to 6 digits and a hyphen are expected, the end is found",
+            "invalid date \"20000101\": expected a year of up to 6 digits and a hyphen, found the end",
         ),
-        ("days since 2000-01-01 24:00", "there is no time 24:00:00.000000 of a day"),
-        ("days since 2000-02-30", "there is no day 2000-02-30 in the calendar standard"),
-        ("days since 1582-10-10", "there is no day 1582-10-10 in the calendar standard"),
-        ("days since 0000-01-01", "there is no day 0000-01-01 in the calendar standard"),
+        ("days since 2000-01-01 24:00", "invalid time 24:00:00.000000"),
+        ("days since 2000-02-30", "no day 2000-02-30 in calendar standard"),
+        ("days since 1582-10-10", "no day 1582-10-10 in calendar standard"),
+        ("days since 0000-01-01", "no day 0000-01-01 in calendar standard"),
         (
             "days since 2000-01-01 00:00 CET",
-            "\"2000-01-01 00:00 CET\" is no date: Z, UTC, GMT or an offset such as +01:00 is expected, 'C' is found",
+            "invalid date \"2000-01-01 00:00 CET\": expected Z, UTC, GMT or an offset such as +01:00, found 'C'",
         ),
-        ("days since 2000-01-", "\"2000-01-\" is no date: a day of one or two digits is expected, the end is found"),
-        ("days since 2000-01-01T", "\"2000-01-01T\" is no date: a time is expected, the end is found"),
+        ("days since 2000-01-", "invalid date \"2000-01-\": expected a day of one or two digits, found the end"),
+        ("days since 2000-01-01T", "invalid date \"2000-01-01T\": expected a time, found the end"),
         (
             "days since 2000-01-01 00:00 +25",
-            "\"2000-01-01 00:00 +25\" is no date: an offset of up to 24 hours is expected, the end is found",
+            "invalid date \"2000-01-01 00:00 +25\": expected an offset of up to 24 hours, found the end",
         ),
-        ("days since 2000-01-01 00:00 +1 x", "\"2000-01-01 00:00 +1 x\" is no date: the end is expected, 'x' is found"),
+        ("days since 2000-01-01 00:00 +1 x", "invalid date \"2000-01-01 00:00 +1 x\": expected the end, found 'x'"),
     ] {
-        assert_eq!(Units::parse(text, Calendar::Standard).unwrap_err().to_string(), wanted);
+        assert_eq!(Units::parse(text, Calendar::Standard).unwrap_err().to_string(), expected);
     }
 }
 
 #[test]
-fn numbers_that_are_no_dates_are_none() {
+fn rejects_numbers_out_of_range() {
     for number in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e30, -1e300, 4e10, f64::MAX] {
         assert_eq!(Units::JULIAN.date(number), None, "{number}");
     }
@@ -104,26 +101,26 @@ fn numbers_that_are_no_dates_are_none() {
         let date = micro.date(float).unwrap();
         assert_eq!((Some(date), micro.value(date)), (micro.date_of_integer(whole.into()), Some(float)));
     }
-    // Halves go to the even microsecond, exactly.
-    for (value, wanted) in [(0.5, 0), (1.5, 2), (2.5, 2), (-0.5, 0), (-1.5, -2), (0.500_000_000_000_1, 1)] {
-        assert_eq!(micro.date(value), micro.date_of_integer(wanted), "{value}");
+    // Ties round to the even microsecond, exactly.
+    for (value, expected) in [(0.5, 0), (1.5, 2), (2.5, 2), (-0.5, 0), (-1.5, -2), (0.500_000_000_000_1, 1)] {
+        assert_eq!(micro.date(value), micro.date_of_integer(expected), "{value}");
     }
 }
 
 #[test]
-fn calendars_lead_to_each_other() {
+fn converts_between_calendars() {
     let date = |text: &str, calendar| Date::from_iso(text, calendar).unwrap();
     let fall = date("1453-05-29", Calendar::Julian);
     assert_eq!(fall.to(Calendar::ProlepticGregorian).unwrap().to_string(), "1453-06-07T00:00:00");
     assert_eq!(fall.to(Calendar::Standard).unwrap().to_string(), "1453-05-29T00:00:00");
     assert_eq!(fall.julian_date(), Some(2_251_914.5));
     assert_eq!(Date::from_julian_date(2_451_545.0).unwrap().to_string(), "2000-01-01T12:00:00");
-    // A day of a model is the day of the same name, where there is one.
+    // A model day stands for the day of the same name, if it exists.
     let model = date("2001-02-30T06:00", Calendar::Day360);
     assert_eq!((model.to(Calendar::NoLeap), model.julian_date()), (None, None));
     assert_eq!(date("2001-02-28T06:00", Calendar::Day360).julian_date(), Some(2_451_968.75));
     assert_eq!(date("2001-03-01", Calendar::NoLeap).to(Calendar::AllLeap).unwrap().to_string(), "2001-03-01T00:00:00");
-    // What a Julian date cannot tell is rounded away.
+    // Digits beyond the precision of a Julian date are rounded away.
     let jd = date("2024-02-29T23:59:59.9996", Calendar::Standard);
     assert_eq!(jd.rounded(1000).to_string(), "2024-03-01T00:00:00");
     assert_eq!(jd.rounded(0), jd);

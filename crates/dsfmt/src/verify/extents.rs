@@ -1,4 +1,4 @@
-//! The ranges that variables take in the body.
+//! Checks the variables' ranges in the body for overlaps and gaps.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,36 +9,34 @@ use super::Report;
 use crate::read::{Reader, Variable};
 use crate::wire::short;
 
-/// `spare` says of variables how many bytes less they take than they state.
-pub(super) fn check(reader: &Reader, spare: &HashMap<&str, u64>, report: &mut Report<'_>) {
+/// `surplus` maps variables to the number of bytes they declare but do not take.
+pub(super) fn check(reader: &Reader, surplus: &HashMap<&str, u64>, report: &mut Report<'_>) {
     let mut all: Vec<Variable<'_>> =
         reader.variables().filter(|variable| variable.problem().is_none() && variable.stored_bytes() > 0).collect();
     all.sort_by_key(|variable| (variable.offset(), variable.stored_bytes()));
     let body = reader.source.len().saturating_sub(reader.body);
     let (mut end, mut last) = (0, Cow::Borrowed(""));
-    // Bytes by which what follows was written before the place that is stated.
-    let (mut displaced, mut by) = (0u64, Cow::Borrowed(""));
+    // Number of bytes by which later variables were written before their declared offset, and the variable that causes it.
+    let (mut displaced, mut cause) = (0u64, Cow::Borrowed(""));
     for variable in &all {
         let start = variable.offset();
-        let place = reader.body.saturating_add(start);
-        let find = |detail: String| variable.place(Error::invalid(detail)).at(place);
+        let offset = reader.body.saturating_add(start);
+        let finding = |detail: String| variable.in_variable(Error::invalid(detail)).at(offset);
         if start < end {
             let shared = (end - start).min(variable.stored_bytes());
-            report.error(find(format!("its bytes overlap those of {last:?} by {}", bytes(shared))));
+            report.error(finding(format!("its bytes overlap those of {last:?} by {}", bytes(shared))));
         } else if start > end {
-            let detail = format!("no variable takes the {} in front of it", bytes(start - end));
-            report.warning(find(detail));
+            let detail = format!("no variable uses the {} before it", bytes(start - end));
+            report.warning(finding(detail));
         }
         if displaced > 0 {
-            let detail = format!(
-                "it is stated to begin {} behind the place where it was written: {by:?} before it takes less than its .len says",
-                bytes(displaced)
-            );
-            report.error(find(detail));
+            let detail =
+                format!("its offset is {} too large: {cause:?} before it is shorter than its .len", bytes(displaced));
+            report.error(finding(detail));
         }
-        if let Some(less) = spare.get(variable.name()) {
-            displaced = displaced.saturating_add(*less);
-            by = short(variable.name());
+        if let Some(unused) = surplus.get(variable.name()) {
+            displaced = displaced.saturating_add(*unused);
+            cause = short(variable.name());
         }
         let stop = start.saturating_add(variable.stored_bytes());
         if stop > end {
@@ -46,7 +44,7 @@ pub(super) fn check(reader: &Reader, spare: &HashMap<&str, u64>, report: &mut Re
         }
     }
     if end < body {
-        let detail = format!("no variable takes the last {}", bytes(body - end));
+        let detail = format!("no variable uses the last {}", bytes(body - end));
         report.warning(Error::invalid(detail).at(reader.body.saturating_add(end)));
     }
 }

@@ -1,4 +1,4 @@
-//! Checks a file: what the header says against itself, and against the body.
+//! Verifies a file: the header against itself and against the body.
 
 mod extents;
 mod header;
@@ -14,7 +14,7 @@ use crate::types::DataType;
 use crate::wire::{Entry, VERSION_LINE, short};
 use crate::write::Builder;
 
-/// Findings, on their way to who wants them.
+/// Passes findings to the caller.
 struct Report<'f>(&'f mut dyn FnMut(Finding));
 
 impl Report<'_> {
@@ -26,7 +26,7 @@ impl Report<'_> {
         (self.0)(Finding::warning(error.in_format(FORMAT_NAME)));
     }
 
-    /// What a check has failed with: a finding, unless the source fails.
+    /// Reports an error as a finding, unless it is an I/O error.
     fn failed(&mut self, error: Error) -> Result<()> {
         match error.kind() {
             ErrorKind::Io => return Err(error),
@@ -37,8 +37,8 @@ impl Report<'_> {
 }
 
 impl<'a> Builder<'a> {
-    /// Checks the values that are copied from other files byte for byte: bits that should be 0, lengths of strings, and that texts are
-    /// UTF-8. [`Reader::verify`] finds the same in the file that is written. Each finding comes with the reader of its file.
+    /// Checks the values to copy from other files: padding bits, string lengths, UTF-8. [`Reader::verify`] would find the same in the written file.
+    /// Each finding comes with the reader of its file.
     ///
     /// # Errors
     /// As [`Reader::verify`].
@@ -55,67 +55,65 @@ impl<'a> Builder<'a> {
 }
 
 impl Reader {
-    /// Checks everything that can be: names and members that are there twice, every variable's description, sizes of dimensions on which
-    /// variables disagree, ranges of the body that overlap or belong to nothing, masks against the number of stored values, bits that
-    /// should be 0, lengths of strings, and that texts are UTF-8. All findings are told, of the texts of one variable the first hundred and
-    /// how many more there are.
+    /// Checks everything: duplicate names and members, each variable's description, conflicting dimension sizes, overlapping and unused ranges of
+    /// the body, masks against the number of stored values, padding bits, string lengths, and UTF-8. Reports all findings; for invalid strings of
+    /// one variable the first hundred and the number of others.
     ///
-    /// What Python's writer does to a masked text variable is known and said: it states a `.len` that is 2 too large for each missing
-    /// element, and so misplaces the variables behind.
+    /// Python's writer declares a `.len` that is 2 bytes too large per missing string, and so displaces the variables after it; this is
+    /// recognized and reported as such.
     ///
-    /// Where variables state more than four times the bytes that there are, that is one finding more, and strings are not looked into.
+    /// When variables declare more than four times the file's bytes, that is one more finding, and strings are not checked.
     ///
-    /// Numbers are not read. Memory: some bytes for each variable, and a hundredth of a variable's mask and lengths.
+    /// Numbers are not read. Takes a few bytes per variable, and a hundredth of a variable's mask and lengths.
     ///
     /// # Errors
-    /// [`Io`](ErrorKind::Io) when the file cannot be read; everything that is wrong with it goes to `report`.
+    /// [`Io`](ErrorKind::Io) when the file cannot be read; everything else goes to `report`.
     pub fn verify(&self, options: &VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<()> {
         let progress = options.progress.as_deref();
         if let Some(progress) = progress {
-            // Variables that overlap may have more than all bytes there are.
-            let all = self.variables().fold(0u64, |all, variable| all.saturating_add(variable.stored_bytes()));
-            progress.begin(Unit::Bytes, Some(all));
+            // May exceed the file size when variables overlap.
+            let total = self.variables().fold(0u64, |sum, variable| sum.saturating_add(variable.stored_bytes()));
+            progress.begin(Unit::Bytes, Some(total));
         }
         let mut report = Report(report);
         header::check(self, &mut report);
         for variable in self.variables() {
             if let Some(problem) = variable.problem() {
-                report.error(problem.at(self.place_of(&variable)));
+                report.error(problem.at(self.header_offset(&variable)));
             }
         }
         self.check_sizes(self.variables().filter(|variable| variable.problem().is_none()), &mut report);
-        let together = self.check_together(self.variables());
-        let looked_into = together.is_ok();
-        if let Err(error) = together {
+        let declared = self.check_declared_bytes(self.variables());
+        let check_strings = declared.is_ok();
+        if let Err(error) = declared {
             report.error(error);
         }
-        let mut spare = HashMap::new();
+        let mut surplus = HashMap::new();
         for variable in self.variables().filter(|variable| variable.problem().is_none()) {
-            // Strings that thousands of variables share would be gone through thousands of times.
-            if !looked_into && variable.data_type().is_some_and(DataType::is_text) {
+            // Strings shared by thousands of variables would be scanned thousands of times.
+            if !check_strings && variable.data_type().is_some_and(DataType::is_text) {
                 continue;
             }
             match values::check(&variable, &mut report) {
-                // What a masked text variable does not take of its `.len`.
                 Ok(0) => {}
-                Ok(less) => drop(spare.insert(variable.name(), less)),
+                Ok(unused) => drop(surplus.insert(variable.name(), unused)),
                 Err(error) => report.failed(error)?,
             }
             if let Some(progress) = progress {
                 progress.advance(variable.stored_bytes());
             }
         }
-        extents::check(self, &spare, &mut report);
+        extents::check(self, &surplus, &mut report);
         Ok(())
     }
 
-    /// Where a variable's member of the header begins in the file.
-    pub(crate) fn place_of(&self, variable: &Variable<'_>) -> u64 {
+    /// File offset of a variable's header member.
+    pub(crate) fn header_offset(&self, variable: &Variable<'_>) -> u64 {
         let entry: &Entry = variable.entry;
         VERSION_LINE + entry.text.start as u64
     }
 
-    /// Variables that share a dimension have the same size along it.
+    /// Checks that variables agree on the sizes of shared dimensions.
     fn check_sizes<'v>(&self, variables: impl Iterator<Item = Variable<'v>>, report: &mut Report<'_>) {
         let mut known: HashMap<&str, (u64, &str)> = HashMap::new();
         for variable in variables {
@@ -123,8 +121,8 @@ impl Reader {
                 let (first, of) = *known.entry(name).or_insert((*size, variable.name()));
                 if first != *size {
                     let (name, of) = (short(name), short(of));
-                    let detail = format!("its dimension {name:?} has {size} elements, that of {of:?} {first}");
-                    report.error(variable.place(Error::invalid(detail)).at(self.place_of(&variable)));
+                    let detail = format!("dimension {name:?} has size {size}, in {of:?} {first}");
+                    report.error(variable.in_variable(Error::invalid(detail)).at(self.header_offset(&variable)));
                 }
             }
         }

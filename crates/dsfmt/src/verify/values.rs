@@ -1,4 +1,4 @@
-//! What a variable stores: its mask, its truth values, its strings.
+//! Checks a variable's mask, booleans and strings.
 
 use container_core::{Error, Result};
 
@@ -8,75 +8,75 @@ use crate::read::Variable;
 use crate::read::layout::Layout;
 use crate::types::DataType;
 
-/// Strings that are looked at at once.
+/// Strings checked at once.
 const CHUNK: u64 = 4096;
 
-/// Texts of a variable that are told one by one.
-const MOST: u64 = 100;
+/// Invalid strings of a variable that are reported individually.
+const MAX_REPORTED: u64 = 100;
 
-/// Checks one variable, and says how many bytes less it takes than it states, if that is what Python's writer does.
+/// Checks one variable. Returns how many bytes it declares but does not take, if that is a known behavior of Python's writer.
 ///
 /// # Errors
-/// What keeps the rest of it from being checked.
+/// Problems that prevent checking the rest of the variable.
 pub(super) fn check(variable: &Variable<'_>, report: &mut Report<'_>) -> Result<u64> {
     if variable.shape().is_none() || variable.data_type().is_none() {
         return Ok(0);
     }
-    variable.placed(|layout| {
+    variable.with_layout(|layout| {
         if let Some(mask) = &layout.mask {
-            padding(variable, mask.end, layout.count, "mask", report)?;
+            check_padding(variable, mask.end, layout.count, "mask", report)?;
         }
         let stored = variable.stored(layout)?;
         if layout.data_type == DataType::Bool {
-            padding(variable, layout.data.end, stored, "last truth values", report)?;
+            check_padding(variable, layout.data.end, stored, "last booleans", report)?;
         }
         if !layout.data_type.is_text() {
             return Ok(0);
         }
-        // What is wrong with their lengths is seen here.
-        let taken = variable.text_bytes(layout)?;
+        // Fails for invalid lengths.
+        let actual = variable.text_bytes(layout)?;
         if layout.data_type == DataType::Unicode {
-            texts(variable, layout, report)?;
+            check_utf8(variable, layout, report)?;
         }
-        // A difference that has another cause than these was an error above.
-        let (stated, missing) = (variable.entry.stated, layout.count - stored);
-        let less = stated.saturating_sub(taken);
-        if less > 0 {
-            let counted = match less == missing * 2 {
-                true => format!("2 bytes for each missing text ({missing})"),
-                false => "strings of bytes as they are printed".to_owned(),
+        // Any other difference was an error above.
+        let (declared, missing) = (variable.entry.declared_len, layout.count - stored);
+        let surplus = declared.saturating_sub(actual);
+        if surplus > 0 {
+            let cause = match surplus == missing * 2 {
+                true => format!("2 bytes per missing string ({missing})"),
+                false => "byte strings as printed".to_owned(),
             };
-            let detail = format!(
-                "its .len is {stated} where it takes {taken} bytes: it counts {counted}, as Python's writer does"
-            );
-            report.warning(variable.place(Error::invalid(detail)).at(layout.data.start));
+            let detail =
+                format!(".len: expected {actual}, found {declared}, which counts {cause}, as Python's writer does");
+            report.warning(variable.in_variable(Error::invalid(detail)).at(layout.data.start));
         }
-        Ok(less)
+        Ok(surplus)
     })
 }
 
-/// The bits behind the last of `count` are 0, in the byte before `end`.
-fn padding(variable: &Variable<'_>, end: u64, count: u64, what: &str, report: &mut Report<'_>) -> Result<()> {
-    let used = u32::try_from(count % 8).unwrap_or(0); // less than 8
+/// Checks that the unused bits after `count`, in the byte before `end`, are 0.
+fn check_padding(variable: &Variable<'_>, end: u64, count: u64, what: &str, report: &mut Report<'_>) -> Result<()> {
+    let used = u32::try_from(count % 8).unwrap_or(0); // below 8
     if used == 0 {
         return Ok(());
     }
     let last = variable.reader.source.read(end - 1..end)?;
     let byte = last.first().copied().unwrap_or(0);
     if byte & (0xff >> used) != 0 {
-        let detail =
-            format!("the bits behind its {what} are not 0: the last byte is {byte:#04x} where {used} bits are used");
-        report.warning(variable.place(Error::invalid(detail)).at(end - 1));
+        let detail = format!(
+            "padding bits after its {what} are not 0: the last byte is {byte:#04x}, of which {used} bits are used"
+        );
+        report.warning(variable.in_variable(Error::invalid(detail)).at(end - 1));
     }
     Ok(())
 }
 
-/// Each text is UTF-8.
-fn texts(variable: &Variable<'_>, layout: &Layout, report: &mut Report<'_>) -> Result<()> {
-    // As strings of bytes they are not looked into when they are read.
+/// Checks that each string is valid UTF-8.
+fn check_utf8(variable: &Variable<'_>, layout: &Layout, report: &mut Report<'_>) -> Result<()> {
+    // Reading them as byte strings does not validate.
     let plain = Layout { data_type: DataType::Str, ..layout.clone() };
     let stored = variable.stored(layout)?;
-    let (mut start, mut found) = (0, 0u64);
+    let (mut start, mut invalid) = (0, 0u64);
     while start < layout.count {
         let end = layout.count.min(start + CHUNK);
         let (values, _) = variable.elements(&plain, start..end)?;
@@ -85,20 +85,20 @@ fn texts(variable: &Variable<'_>, layout: &Layout, report: &mut Report<'_>) -> R
         let mut at = layout.data.start + stored * 8 + first;
         for (string, element) in strings.iter().zip(start..) {
             if let Err(error) = std::str::from_utf8(string) {
-                found += 1;
-                if found <= MOST {
+                invalid += 1;
+                if invalid <= MAX_REPORTED {
                     let valid = error.valid_up_to() as u64;
-                    let detail = format!("the text of element {element} is not UTF-8 at its byte {valid}");
-                    report.error(variable.place(Error::invalid(detail)).at(at + valid));
+                    let detail = format!("element {element} is not valid UTF-8 at byte {valid}");
+                    report.error(variable.in_variable(Error::invalid(detail)).at(at + valid));
                 }
             }
             at += string.len() as u64;
         }
         start = end;
     }
-    if found > MOST {
-        let detail = format!("{} more of its texts are not UTF-8", found - MOST);
-        report.error(variable.place(Error::invalid(detail)));
+    if invalid > MAX_REPORTED {
+        let detail = format!("{} more strings are not valid UTF-8", invalid - MAX_REPORTED);
+        report.error(variable.in_variable(Error::invalid(detail)));
     }
     Ok(())
 }

@@ -1,23 +1,23 @@
-//! Bits packed into bytes, the most significant first, across as many calls as there are.
+//! Packs bits into bytes, most significant first, across any number of calls.
 
 use container_core::Result;
 
 use crate::array::Mask;
 use crate::write::put::Put;
 
-/// Bytes that are packed before they are put.
+/// Bytes packed per write.
 const CHUNK: usize = 8 << 10;
 
-/// A byte that is begun.
+/// A partially filled byte.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Packer {
     byte: u8,
-    /// Its bits so far, fewer than 8.
+    /// Number of bits in use, below 8.
     used: u32,
 }
 
 impl Packer {
-    /// One bit for each of these.
+    /// Appends one bit per boolean.
     pub(crate) fn bools(&mut self, bools: &[bool], out: &mut dyn Put) -> Result<()> {
         let mut packed = Vec::with_capacity(CHUNK.min(bools.len() / 8 + 1));
         for chunk in bools.chunks(CHUNK * 8) {
@@ -34,7 +34,7 @@ impl Packer {
         Ok(())
     }
 
-    /// The bits of a mask.
+    /// Appends the bits of a mask.
     pub(crate) fn mask(&mut self, mask: &Mask<'_>, out: &mut dyn Put) -> Result<()> {
         let (mut left, mut packed) = (mask.len(), Vec::new());
         for chunk in mask.as_bits().chunks(CHUNK) {
@@ -47,7 +47,7 @@ impl Packer {
         Ok(())
     }
 
-    /// So many zeros.
+    /// Appends `count` zero bits.
     pub(crate) fn zeros(&mut self, mut count: usize, out: &mut dyn Put) -> Result<()> {
         let mut packed = Vec::new();
         while count > 0 {
@@ -60,7 +60,7 @@ impl Packer {
         Ok(())
     }
 
-    /// So many bits, which begin with the first byte and leave those behind them zero.
+    /// Appends the first `bits` bits of `packed`; bits after them are zero.
     fn bits(&mut self, packed: &mut Vec<u8>, bits: usize, out: &mut dyn Put) -> Result<()> {
         let used = self.used;
         if used > 0 {
@@ -78,14 +78,14 @@ impl Packer {
         out.put(packed.get(..all / 8).unwrap_or_default())
     }
 
-    /// The byte that is begun, zeros behind.
+    /// Flushes the partial byte, padded with zeros.
     pub(crate) fn end(&mut self, out: &mut dyn Put) -> Result<()> {
         let last = std::mem::take(self);
         if last.used > 0 { out.put(&[last.byte]) } else { Ok(()) }
     }
 }
 
-/// Eight truth values as bits: the product moves each bit to its place in the highest byte, and no two to the same one.
+/// Packs eight booleans: the multiplication moves each bit to its own place in the highest byte.
 #[inline]
 fn eight(group: [bool; 8]) -> u8 {
     let ones = u64::from_le_bytes(group.map(u8::from));
@@ -107,12 +107,12 @@ mod tests {
     }
 
     #[test]
-    fn bits_go_on_where_they_ended() {
+    fn continues_across_calls() {
         let bit = |n: usize| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 61 & 1 == 1;
         for step in [1, 3, 7, 8, 9, 64, 100, 70_001] {
             for len in [0, 1, 8, 9, 200, 140_003] {
                 let all: Vec<bool> = (0..len).map(bit).collect();
-                let wanted = Mask::from_bools(all.iter().copied());
+                let expected = Mask::from_bools(all.iter().copied());
                 let (mut as_bools, mut as_mask) = (Bytes(Vec::new()), Bytes(Vec::new()));
                 let (mut bools, mut mask) = (Packer::default(), Packer::default());
                 for chunk in all.chunks(step) {
@@ -121,8 +121,8 @@ mod tests {
                 }
                 bools.end(&mut as_bools).unwrap();
                 mask.end(&mut as_mask).unwrap();
-                assert_eq!(as_bools.0, wanted.as_bits(), "{step} {len}");
-                assert_eq!(as_mask.0, wanted.as_bits(), "{step} {len}");
+                assert_eq!(as_bools.0, expected.as_bits(), "{step} {len}");
+                assert_eq!(as_mask.0, expected.as_bits(), "{step} {len}");
             }
         }
         let mut out = Bytes(Vec::new());

@@ -1,4 +1,4 @@
-//! A dataset put together.
+//! Builds datasets.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,10 +10,10 @@ use crate::json::{JsonBuf, Object, quoted};
 use crate::read::Reader;
 use crate::write::emit;
 use crate::write::field::{Content, Field};
-use crate::write::layout::{self, Place};
+use crate::write::layout::{self, Slot};
 use crate::write::put::{Buffered, Put, failed};
 
-/// A dataset to be written: attributes and variables. Variables stand in the file in the order of their names, as Python writes them.
+/// A dataset to write: attributes and variables. Variables are written sorted by name, as Python does.
 ///
 /// ```
 /// use dsfmt::{Array, Builder, Field};
@@ -31,12 +31,12 @@ pub struct Builder<'a> {
     pub(crate) fields: Vec<(String, Field<'a>)>,
 }
 
-/// What was written.
+/// Summary of a written file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
-    /// Variables.
+    /// Number of variables.
     pub variables: usize,
-    /// Bytes of the file.
+    /// File size in bytes.
     pub bytes: u64,
 }
 
@@ -47,15 +47,15 @@ impl<'a> Builder<'a> {
         Self::default()
     }
 
-    /// Adds an attribute of the dataset, or gives another value to the one of this name.
+    /// Sets an attribute of the dataset.
     pub fn attribute(&mut self, name: &str, value: impl Into<JsonBuf>) -> &mut Self {
         self.attributes.set(quoted(name), value.into());
         self
     }
 
-    /// Takes over all attributes of another dataset, their exact texts in their order, in place of those said before.
-    pub fn attributes_of(&mut self, reader: &Reader) -> &mut Self {
-        self.attributes = reader.header.attributes().map(Object::of).unwrap_or_default();
+    /// Replaces all attributes with those of another dataset, keeping their exact text and order.
+    pub fn copy_attributes(&mut self, reader: &Reader) -> &mut Self {
+        self.attributes = reader.header.attributes().map(Object::from_json).unwrap_or_default();
         self
     }
 
@@ -65,90 +65,90 @@ impl<'a> Builder<'a> {
         self
     }
 
-    /// Checks that this makes a dataset: names occur once, every size has a dimension, variables agree on the sizes of dimensions, and
-    /// readers with default limits take it. Writing does that, too.
+    /// Checks the dataset without writing: names are unique, every size has a dimension, variables agree on dimension sizes, and readers with
+    /// default limits accept it. Writing checks the same.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) and [`Limit`](container_core::ErrorKind::Limit); with a variable's name
-    /// [`Invalid`](container_core::ErrorKind::Invalid) and [`Io`](container_core::ErrorKind::Io) of one that is to be copied.
+    /// [`Usage`](container_core::ErrorKind::Usage) and [`Limit`](container_core::ErrorKind::Limit); for a variable to copy also
+    /// [`Invalid`](container_core::ErrorKind::Invalid) and [`Io`](container_core::ErrorKind::Io).
     pub fn validate(&self) -> Result<()> {
-        self.places().map(drop)
+        self.slots().map(drop)
     }
 
-    pub(crate) fn places(&self) -> Result<Vec<Place>> {
-        layout::places(&self.attributes, &self.fields).map_err(|error| error.in_format(FORMAT_NAME))
+    pub(crate) fn slots(&self) -> Result<Vec<Slot>> {
+        layout::slots(&self.attributes, &self.fields).map_err(|error| error.in_format(FORMAT_NAME))
     }
 
-    /// Writes the file, whole or not at all.
+    /// Writes the file atomically.
     ///
     /// # Errors
-    /// As [`validate`](Self::validate); [`Usage`](container_core::ErrorKind::Usage) for streams, which need [`begin`](Self::begin), and
-    /// what [`Output`] has.
+    /// As [`validate`](Self::validate); [`Usage`](container_core::ErrorKind::Usage) for streams, which need [`begin`](Self::begin);
+    /// errors of [`Output`].
     pub fn write(&self, path: impl AsRef<Path>, options: OutputOptions) -> Result<Written> {
         let path = path.as_ref();
-        self.write_whole(path, options).map_err(|error| in_file(error, path))
+        self.write_atomic(path, options).map_err(|error| in_file(error, path))
     }
 
-    fn write_whole(&self, path: &Path, options: OutputOptions) -> Result<Written> {
-        let ready = self.ready()?;
-        let (output, written) = self.emit(&ready, Output::create(path, options)?)?;
+    fn write_atomic(&self, path: &Path, options: OutputOptions) -> Result<Written> {
+        let prepared = self.prepare()?;
+        let (output, written) = self.emit(&prepared, Output::create(path, options)?)?;
         output.finish()?;
         Ok(written)
     }
 
-    /// Writes the file's bytes, in few large pieces. What is written so, up to an error, is not taken back.
+    /// Writes the file's bytes in few large writes. After an error, `out` keeps what was written.
     ///
     /// # Errors
     /// As [`write`](Self::write).
     pub fn write_to(&self, out: &mut impl Write) -> Result<Written> {
         let write = || {
-            let (out, written) = self.emit(&self.ready()?, out)?;
+            let (out, written) = self.emit(&self.prepare()?, out)?;
             out.flush().map_err(failed)?;
             Ok(written)
         };
         write().map_err(|error: Error| error.in_format(FORMAT_NAME))
     }
 
-    /// Everything that can go wrong without writing.
-    fn ready(&self) -> Result<Ready> {
-        let places = self.places()?;
+    /// Does everything that can fail before the first write.
+    fn prepare(&self) -> Result<Prepared> {
+        let slots = self.slots()?;
         if let Some((name, _)) = self.fields.iter().find(|(_, field)| matches!(field.content, Content::Stream { .. })) {
-            let detail = "the values of a stream have not come: begin() takes them";
+            let detail = "values of a stream must be appended after begin()";
             return Err(Error::usage(detail).in_column(name.clone()));
         }
-        let (header, body) = layout::header(&self.attributes, &self.fields, &places)?;
-        Ok(Ready { places, header, body })
+        let (header, body_len) = layout::header(&self.attributes, &self.fields, &slots)?;
+        Ok(Prepared { slots, header, body_len })
     }
 
-    fn emit<W: Write>(&self, ready: &Ready, out: W) -> Result<(W, Written)> {
-        let bytes = ready.body.saturating_add(ready.header.len() as u64);
+    fn emit<W: Write>(&self, prepared: &Prepared, out: W) -> Result<(W, Written)> {
+        let bytes = prepared.body_len.saturating_add(prepared.header.len() as u64);
         let mut out = Buffered::new(out, bytes);
-        out.put(ready.header.as_bytes())?;
-        for place in &ready.places {
-            self.emit_field(place, &mut out)?;
+        out.put(prepared.header.as_bytes())?;
+        for slot in &prepared.slots {
+            self.emit_field(slot, &mut out)?;
         }
         out.flush()?;
-        debug_assert_eq!(out.len(), bytes, "as the header says");
-        Ok((out.into_inner(), Written { variables: ready.places.len(), bytes }))
+        debug_assert_eq!(out.len(), bytes, "the header's lengths are exact");
+        Ok((out.into_inner(), Written { variables: prepared.slots.len(), bytes }))
     }
 
-    /// The body of a variable that is no stream.
-    pub(crate) fn emit_field(&self, place: &Place, out: &mut dyn Put) -> Result<()> {
-        let Some((name, field)) = self.fields.get(place.field) else { return Ok(()) };
-        let done = match &field.content {
+    /// Writes the body of a variable that is not a stream.
+    pub(crate) fn emit_field(&self, slot: &Slot, out: &mut dyn Put) -> Result<()> {
+        let Some((name, field)) = self.fields.get(slot.field) else { return Ok(()) };
+        let emitted = match &field.content {
             Content::Array(array) => emit::array(array, field.endian(), out),
-            Content::Copy(variable) => layout::pieces(variable, 0..place.len.unwrap_or(0), |bytes| out.put(bytes)),
+            Content::Copy(variable) => layout::copy_bytes(variable, 0..slot.len.unwrap_or(0), |bytes| out.put(bytes)),
             Content::Empty(_) | Content::Stream { .. } => Ok(()),
         };
-        done.map_err(|error| error.in_column(name.clone()))
+        emitted.map_err(|error| error.in_column(name.clone()))
     }
 }
 
-/// What is known before anything is written.
-struct Ready {
-    places: Vec<Place>,
+/// A validated dataset with its header.
+struct Prepared {
+    slots: Vec<Slot>,
     header: String,
-    body: u64,
+    body_len: u64,
 }
 
 pub(crate) fn in_file(error: Error, path: &Path) -> Error {

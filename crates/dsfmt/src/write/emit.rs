@@ -1,4 +1,4 @@
-//! The body of one variable: mask, lengths, values.
+//! Writes the body of one variable: mask, string lengths, values.
 
 use container_core::Result;
 
@@ -7,15 +7,15 @@ use crate::types::{Element, Endian};
 use crate::write::bits::Packer;
 use crate::write::put::Put;
 
-/// Bytes that are brought into shape before they are put.
+/// Bytes converted per write.
 const CHUNK: usize = 64 << 10;
 
-/// The mask of an array where an element is missing: one of which none is does as if there were no mask.
+/// The array's mask, if any element is missing: an all-clear mask is not written.
 pub(crate) fn mask_of<'m>(array: &'m Array<'_>) -> Option<&'m Mask<'m>> {
     array.mask().filter(|mask| mask.missing() > 0)
 }
 
-/// All of an array.
+/// Writes a whole array.
 pub(crate) fn array(array: &Array<'_>, endian: Endian, out: &mut dyn Put) -> Result<()> {
     let mask = mask_of(array);
     if let Some(mask) = mask {
@@ -29,7 +29,7 @@ pub(crate) fn array(array: &Array<'_>, endian: Endian, out: &mut dyn Put) -> Res
     packer.end(out)
 }
 
-/// The stored values: without those that are missing, and without the lengths of strings.
+/// Writes the stored values, without missing ones and without string lengths.
 pub(crate) fn values(
     values: &Values<'_>,
     mask: Option<&Mask<'_>>,
@@ -38,13 +38,13 @@ pub(crate) fn values(
     out: &mut dyn Put,
 ) -> Result<()> {
     each_kind!(values,
-        found => numbers(found, mask, endian != Endian::NATIVE, out),
-        found => match mask {
-            None => packer.bools(found, out),
-            Some(mask) => stored(found, mask, |chunk| packer.bools(chunk, out)),
-        },
-        found => strings(found, mask, out)
-    )
+    values => numbers(values, mask, endian != Endian::NATIVE, out),
+    bools => match mask {
+    None => packer.bools(bools, out),
+    Some(mask) => stored(bools, mask, |chunk| packer.bools(chunk, out)),
+    },
+    values => strings(values, mask, out)
+        )
 }
 
 fn numbers<T: Element>(numbers: &[T], mask: Option<&Mask<'_>>, swap: bool, out: &mut dyn Put) -> Result<()> {
@@ -57,9 +57,9 @@ fn numbers<T: Element>(numbers: &[T], mask: Option<&Mask<'_>>, swap: bool, out: 
     match mask {
         Some(mask) => stored(numbers, mask, put_swapped),
         None if swap && size_of::<T>() > 1 => {
-            let most = CHUNK / size_of::<T>();
-            let mut scratch = Vec::with_capacity(most.min(numbers.len()));
-            for chunk in numbers.chunks(most) {
+            let chunk_len = CHUNK / size_of::<T>();
+            let mut scratch = Vec::with_capacity(chunk_len.min(numbers.len()));
+            for chunk in numbers.chunks(chunk_len) {
                 scratch.clear();
                 scratch.extend_from_slice(chunk);
                 put_swapped(&mut scratch)?;
@@ -70,10 +70,10 @@ fn numbers<T: Element>(numbers: &[T], mask: Option<&Mask<'_>>, swap: bool, out: 
     }
 }
 
-/// Gathers what is not missing and hands it on, chunk by chunk.
-fn stored<T: Copy>(values: &[T], mask: &Mask<'_>, mut hand_on: impl FnMut(&mut [T]) -> Result<()>) -> Result<()> {
-    let most = CHUNK / size_of::<T>().max(1);
-    let mut chunk: Vec<T> = Vec::with_capacity(most.min(values.len()));
+/// Passes the present values to `take`, chunk by chunk.
+fn stored<T: Copy>(values: &[T], mask: &Mask<'_>, mut take: impl FnMut(&mut [T]) -> Result<()>) -> Result<()> {
+    let max = CHUNK / size_of::<T>().max(1);
+    let mut chunk: Vec<T> = Vec::with_capacity(max.min(values.len()));
     for (group, bits) in values.chunks(8).zip(mask.as_bits()) {
         match *bits {
             0 => chunk.extend_from_slice(group),
@@ -87,32 +87,32 @@ fn stored<T: Copy>(values: &[T], mask: &Mask<'_>, mut hand_on: impl FnMut(&mut [
                 }
             }
         }
-        if chunk.len() + 8 > most {
-            hand_on(&mut chunk)?;
+        if chunk.len() + 8 > max {
+            take(&mut chunk)?;
             chunk.clear();
         }
     }
-    hand_on(&mut chunk)
+    take(&mut chunk)
 }
 
 /// The strings that are not missing.
-fn kept<'s>(strings: &'s Strings<'_>, mask: Option<&'s Mask<'_>>) -> impl Iterator<Item = &'s [u8]> {
+fn present<'s>(strings: &'s Strings<'_>, mask: Option<&'s Mask<'_>>) -> impl Iterator<Item = &'s [u8]> {
     let missing = move |index| mask.is_some_and(|mask| mask.is_missing(index));
     strings.iter().enumerate().filter(move |(index, _)| !missing(*index)).map(|(_, string)| string)
 }
 
-/// Bytes of the strings that are not missing, without their lengths.
+/// Total bytes of the strings that are not missing.
 pub(crate) fn total(strings: &Strings<'_>, mask: Option<&Mask<'_>>) -> u64 {
     match mask {
         None => strings.as_bytes().len() as u64,
-        Some(_) => kept(strings, mask).map(|string| string.len() as u64).sum(),
+        Some(_) => present(strings, mask).map(|string| string.len() as u64).sum(),
     }
 }
 
-/// The lengths, in this machine's byte order as Python writes them.
+/// Writes the string lengths, in native byte order as Python does.
 pub(crate) fn lengths(strings: &Strings<'_>, mask: Option<&Mask<'_>>, out: &mut dyn Put) -> Result<()> {
     let mut chunk: Vec<u64> = Vec::with_capacity((CHUNK / 8).min(strings.len()));
-    for string in kept(strings, mask) {
+    for string in present(strings, mask) {
         chunk.push(string.len() as u64);
         if chunk.len() >= CHUNK / 8 {
             out.put(bytemuck::cast_slice(&chunk))?;
@@ -125,6 +125,6 @@ pub(crate) fn lengths(strings: &Strings<'_>, mask: Option<&Mask<'_>>, out: &mut 
 fn strings(strings: &Strings<'_>, mask: Option<&Mask<'_>>, out: &mut dyn Put) -> Result<()> {
     match mask {
         None => out.put(strings.as_bytes()),
-        Some(_) => kept(strings, mask).try_for_each(|string| out.put(string)),
+        Some(_) => present(strings, mask).try_for_each(|string| out.put(string)),
     }
 }

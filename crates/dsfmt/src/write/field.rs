@@ -1,4 +1,4 @@
-//! A variable that is to be written.
+//! Variables to write.
 
 use std::borrow::Cow;
 
@@ -8,10 +8,10 @@ use crate::array::Array;
 use crate::json::{JsonBuf, Object, quoted};
 use crate::read::Variable;
 use crate::types::{DataType, Endian};
-use crate::wire::SPECIAL;
+use crate::wire::SPECIAL_KEYS;
 use crate::write::emit;
 
-/// A variable to be written: values or where they come from, dimensions, attributes.
+/// A variable to write: values or their source, dimensions, attributes.
 ///
 /// ```
 /// use dsfmt::{Array, Endian, Field};
@@ -26,87 +26,87 @@ use crate::write::emit;
 #[must_use]
 pub struct Field<'a> {
     pub(crate) content: Content<'a>,
-    /// What stands in the header besides what follows from the content, and where that stands, if not last.
+    /// Header members that do not follow from the content, and positions of those that do.
     pub(crate) members: Object,
-    /// `None`: called after the variable.
+    /// `None`: named after the variable.
     dimensions: Option<Vec<String>>,
     endian: Option<Endian>,
     problem: Option<String>,
 }
 
-/// Where the values come from.
+/// The source of the values.
 #[derive(Debug, Clone)]
 pub(crate) enum Content<'a> {
-    /// From memory.
+    /// In memory.
     Array(Array<'a>),
-    /// There are none.
+    /// No values.
     Empty(Option<DataType>),
-    /// They are appended later.
+    /// Appended later.
     Stream {
         data_type: DataType,
         shape: Vec<u64>,
-        /// Elements may be missing.
+        /// True when elements may be missing.
         masked: bool,
     },
-    /// From another file, as they lie there.
+    /// Copied verbatim from another file.
     Copy(Variable<'a>),
 }
 
 impl<'a> Field<'a> {
-    fn of(content: Content<'a>) -> Self {
+    fn with_content(content: Content<'a>) -> Self {
         Self { content, members: Object::default(), dimensions: None, endian: None, problem: None }
     }
 
-    /// A variable with these values. A mask of which no element is missing is not written.
+    /// A variable with these values. A mask without missing elements is not written.
     pub fn new(array: Array<'a>) -> Self {
-        Self::of(Content::Array(array))
+        Self::with_content(Content::Array(array))
     }
 
-    /// A variable without values, and without a type until it is given one by [`with_type`](Self::with_type).
+    /// A variable without values; without a type unless [`with_type`](Self::with_type) sets one.
     pub fn empty() -> Self {
-        Self::of(Content::Empty(None))
+        Self::with_content(Content::Empty(None))
     }
 
-    /// A variable whose values come later, rows along the first dimension, by [`Writer::append`](crate::Writer::append).
+    /// A variable whose rows along the first dimension are appended by [`Writer::append`](crate::Writer::append).
     pub fn stream(data_type: DataType, shape: impl Into<Vec<u64>>) -> Self {
-        Self::of(Content::Stream { data_type, shape: shape.into(), masked: false })
+        Self::with_content(Content::Stream { data_type, shape: shape.into(), masked: false })
     }
 
-    /// A variable of another file: its bytes as they are, and its member of the header with the same texts in the same order.
+    /// Copies a variable of another file: the same bytes, and the same header text in the same order.
     ///
-    /// For strings the header may state more bytes than there are, as Python's writer does: what is there is copied.
+    /// Python's writer may declare too many bytes for strings; only the real ones are copied.
     pub fn copy(variable: &Variable<'a>) -> Self {
-        let mut field = Self::of(Content::Copy(*variable));
-        field.take_over(variable);
+        let mut field = Self::with_content(Content::Copy(*variable));
+        field.copy_metadata(variable);
         field
     }
 
-    /// The type of a variable without values. Others have that of their values.
+    /// Sets the type of an empty variable. Others have the type of their values.
     pub fn with_type(mut self, data_type: Option<DataType>) -> Self {
         match &mut self.content {
-            Content::Empty(place) => {
-                *place = data_type;
+            Content::Empty(current) => {
+                *current = data_type;
                 match data_type {
                     Some(data_type) => self.members.set(quoted(".type"), data_type.name().into()),
                     None => self.members.remove(&quoted(".type")),
                 }
             }
-            _ => self.problem = Some("a type can be given to an empty variable only".to_owned()),
+            _ => self.problem = Some("only an empty variable can be given a type".to_owned()),
         }
         self
     }
 
-    /// Says that elements of a [`stream`](Self::stream) may be missing. Its mask, if it needs one, is known when all have come: until
-    /// then the values go to a temporary file.
+    /// Declares whether elements of a [`stream`](Self::stream) may be missing. The mask is complete only at the end, so the values go to a
+    /// temporary file until then.
     pub fn with_missing(mut self, missing: bool) -> Self {
         match &mut self.content {
             Content::Stream { masked, .. } => *masked = missing,
-            _ => self.problem = Some("only of a stream it can be said whether elements may be missing".to_owned()),
+            _ => self.problem = Some("only a stream can declare missing elements".to_owned()),
         }
         self
     }
 
-    /// Names of the dimensions. A variable that has none named gets them called after itself, with `_1`, `_2`... behind, when it is read.
+    /// Names the dimensions. Without names, readers generate them from the variable's name with `_1`, `_2`... appended.
     pub fn with_dimensions<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         let names: Vec<String> = names.into_iter().map(Into::into).collect();
         let list = JsonBuf::list(names.iter().map(Into::into));
@@ -115,23 +115,23 @@ impl<'a> Field<'a> {
         self
     }
 
-    /// Adds an attribute, or gives another value to the one of this name.
+    /// Sets an attribute.
     pub fn with_attribute(mut self, name: &str, value: impl Into<JsonBuf>) -> Self {
-        if SPECIAL.contains(&name) {
-            self.problem = Some(format!("the name {name:?} is the format's own, no attribute has it"));
+        if SPECIAL_KEYS.contains(&name) {
+            self.problem = Some(format!("attribute name {name:?} is reserved"));
         } else {
             self.members.set(quoted(name), value.into());
         }
         self
     }
 
-    /// The order of a number's bytes; this machine's if nothing is said. Nothing comes of it for bools, strings and numbers of 8 bits.
+    /// Sets the byte order of numbers; native by default. Ignored for booleans, strings and 8-bit numbers.
     pub fn with_endian(mut self, endian: Endian) -> Self {
         self.endian = Some(endian);
         self
     }
 
-    /// Whether the values are Julian dates: see [`Variable::is_time`].
+    /// Declares the values to be Julian dates: see [`Variable::is_time`].
     pub fn with_time(mut self, time: bool) -> Self {
         if time {
             self.members.set(quoted(".time"), true.into());
@@ -141,10 +141,10 @@ impl<'a> Field<'a> {
         self
     }
 
-    /// Takes over a variable's dimensions, attributes, byte order and order of members, for new values, in place of all that was said
-    /// before. An empty variable without a type gets that, too.
-    pub fn like(mut self, variable: &Variable<'_>) -> Self {
-        self.take_over(variable);
+    /// Takes dimensions, attributes, byte order and member order from another variable, replacing all set before. An empty variable without a type
+    /// also takes the type.
+    pub fn with_metadata_of(mut self, variable: &Variable<'_>) -> Self {
+        self.copy_metadata(variable);
         self.endian = Some(variable.endian());
         if let Content::Empty(data_type @ None) = &mut self.content {
             *data_type = variable.data_type();
@@ -152,13 +152,13 @@ impl<'a> Field<'a> {
         self
     }
 
-    fn take_over(&mut self, variable: &Variable<'_>) {
-        self.members = Object::of(variable.header());
+    fn copy_metadata(&mut self, variable: &Variable<'_>) {
+        self.members = Object::from_json(variable.header());
         let named = self.members.get(&quoted(".dims")).is_some_and(|names| names != "null");
         self.dimensions = named.then(|| variable.dimensions().to_vec());
     }
 
-    /// Other values in place of those it had; all else stays.
+    /// Replaces the values and keeps the metadata.
     pub(crate) fn replace(&mut self, array: Array<'a>) {
         if let Content::Copy(variable) = &self.content {
             self.endian.get_or_insert(variable.endian());
@@ -166,23 +166,23 @@ impl<'a> Field<'a> {
         self.content = Content::Array(array);
     }
 
-    /// No values and this type, in place of those it had.
+    /// Replaces the content with an empty variable of this type.
     pub(crate) fn replace_type(&mut self, data_type: DataType) {
         self.content = Content::Empty(Some(data_type));
     }
 
-    /// How many dimensions are named, where some are.
+    /// Number of named dimensions, if any are named.
     pub(crate) fn dimension_count(&self) -> Option<usize> {
         self.dimensions.as_ref().map(Vec::len)
     }
 
-    /// Dimensions are called after the variable.
-    pub(crate) fn forget_dimensions(&mut self) {
+    /// Removes the dimension names, so that readers generate them.
+    pub(crate) fn clear_dimensions(&mut self) {
         self.members.remove(&quoted(".dims"));
         self.dimensions = None;
     }
 
-    /// Where the values are: in memory, or in another file.
+    /// The values in memory or the variable to copy.
     pub(crate) fn source(&self) -> (Option<&Array<'a>>, Option<&Variable<'a>>) {
         match &self.content {
             Content::Array(array) => (Some(array), None),
@@ -191,7 +191,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// What was said and cannot be.
+    /// Reports a contradictory declaration.
     pub(crate) fn check(&self) -> Result<()> {
         if let Some(problem) = &self.problem {
             return Err(Error::usage(problem.clone()));
@@ -199,13 +199,13 @@ impl<'a> Field<'a> {
         if let Content::Copy(variable) = &self.content {
             variable.check()?;
             if self.endian.is_some_and(|endian| endian != variable.endian()) {
-                return Err(Error::usage("a variable that is copied keeps its byte order"));
+                return Err(Error::usage("a copied variable keeps its byte order"));
             }
         }
         Ok(())
     }
 
-    /// Its sizes; `None` without values.
+    /// Its sizes; `None` for an empty variable.
     pub(crate) fn shape(&self) -> Option<&[u64]> {
         match &self.content {
             Content::Array(array) => Some(array.shape()),
@@ -224,7 +224,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// The order of the bytes as the header states it. Python writes strings in its machine's order, and `b` for single bytes.
+    /// The byte order to declare. Python writes strings in native order, and `b` for single bytes.
     pub(crate) fn endian(&self) -> Endian {
         match (&self.content, self.data_type()) {
             (Content::Copy(variable), _) => variable.endian(),
@@ -234,7 +234,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// Is there a mask? Of a stream that may have one: not known yet, so there is none.
+    /// True when it has a mask. False for a stream, whose mask is not known yet.
     pub(crate) fn is_masked(&self) -> bool {
         match &self.content {
             Content::Array(array) => emit::mask_of(array).is_some(),
@@ -243,7 +243,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// The names of its dimensions under this name of the variable.
+    /// Its dimension names, generated from `name` if not set.
     pub(crate) fn dimensions(&self, name: &str) -> Cow<'_, [String]> {
         match &self.dimensions {
             Some(names) => Cow::Borrowed(names),

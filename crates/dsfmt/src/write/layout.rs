@@ -1,4 +1,4 @@
-//! Where every variable of a dataset comes to lie, and the header that says so.
+//! Assigns lengths and offsets to the variables of a dataset, and writes the header.
 
 use std::collections::HashMap;
 
@@ -11,57 +11,56 @@ use crate::wire::{MAGIC, VERSION, bit_bytes};
 use crate::write::emit;
 use crate::write::field::{Content, Field};
 
-/// Brackets around a variable's attribute: the header's and the variable's.
-const AROUND: u32 = 2;
+/// Nesting depth of an attribute's value in the header.
+const ATTRIBUTE_DEPTH: u32 = 2;
 
-/// Bytes of a copy that are read at once where the other file is not in memory.
+/// Bytes copied at once from a file that is not in memory.
 const STEP: u64 = 1 << 20;
 
-/// Where a variable comes to lie.
+/// A variable's part of the file.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
-    /// Of the field in the builder.
+pub(crate) struct Slot {
+    /// Index of the field in the builder.
     pub(crate) field: usize,
     pub(crate) masked: bool,
-    /// Its bytes. `None` of a stream until all of it has come, if not before.
+    /// Length in bytes; `None` while unknown, for a stream.
     pub(crate) len: Option<u64>,
 }
 
-/// Checks that the fields make a dataset together; returns them in the order in which they are written.
-pub(crate) fn places(attributes: &Object, fields: &[(String, Field<'_>)]) -> Result<Vec<Place>> {
+/// Checks that the fields form a valid dataset; returns them in file order.
+pub(crate) fn slots(attributes: &Object, fields: &[(String, Field<'_>)]) -> Result<Vec<Slot>> {
     let limits = Limits::default();
-    limits.check_columns("the number of variables", fields.len() as u64)?;
-    depth(attributes)?;
+    limits.check_columns("number of variables", fields.len() as u64)?;
+    check_depth(attributes)?;
     let mut order: Vec<usize> = (0..fields.len()).collect();
-    // The order of UTF-8 is that of code points, which is Python's.
+    // UTF-8 order equals code point order, which Python sorts by.
     order.sort_by_key(|index| fields.get(*index).map(|(name, _)| name.as_str()));
-    let mut places: Vec<Place> = Vec::with_capacity(fields.len());
-    // For each dimension its size and the first variable along it.
+    let mut slots: Vec<Slot> = Vec::with_capacity(fields.len());
+    // Size of each dimension, and the first variable along it.
     let mut sizes: HashMap<String, (u64, &str)> = HashMap::new();
     let mut last = None;
     for index in order {
         let Some((name, field)) = fields.get(index) else { continue };
         if last.replace(name) == Some(name) {
-            return Err(Error::usage(format!("there are two variables {name:?}")));
+            return Err(Error::usage(format!("duplicate variable {name:?}")));
         }
         let in_column = |error: Error| error.in_column(name.clone());
-        let place = check(index, name, field).map_err(in_column)?;
+        let slot = check(index, name, field).map_err(in_column)?;
         for (dimension, size) in field.dimensions(name).iter().zip(field.shape().unwrap_or_default()) {
             let (known, first) = *sizes.entry(dimension.clone()).or_insert((*size, name));
             if known != *size {
-                let detail =
-                    format!("the dimension {dimension:?} has the size {known} in {first:?} and {size} in {name:?}");
+                let detail = format!("dimension {dimension:?} has size {known} in {first:?} and {size} in {name:?}");
                 return Err(Error::usage(detail));
             }
         }
-        places.push(place);
+        slots.push(slot);
     }
-    copies(fields)?;
-    Ok(places)
+    check_copies(fields)?;
+    Ok(slots)
 }
 
-/// What is copied is not many times the file that it comes from.
-fn copies(fields: &[(String, Field<'_>)]) -> Result<()> {
+/// Rejects copies that add up to many times their source file.
+fn check_copies(fields: &[(String, Field<'_>)]) -> Result<()> {
     let mut by_reader: Vec<(&Reader, Vec<Variable<'_>>)> = Vec::new();
     for (_, field) in fields {
         let Content::Copy(variable) = &field.content else { continue };
@@ -70,30 +69,29 @@ fn copies(fields: &[(String, Field<'_>)]) -> Result<()> {
             None => by_reader.push((variable.reader, vec![*variable])),
         }
     }
-    by_reader.into_iter().try_for_each(|(reader, variables)| reader.check_together(variables))
+    by_reader.into_iter().try_for_each(|(reader, variables)| reader.check_declared_bytes(variables))
 }
 
-fn depth(object: &Object) -> Result<()> {
-    let (asked, limit) = (object.depth().saturating_add(AROUND), Limits::default().depth);
-    if asked > limit { Err(Error::limit("the nesting of values", asked.into(), limit.into())) } else { Ok(()) }
+fn check_depth(object: &Object) -> Result<()> {
+    let (depth, limit) = (object.depth().saturating_add(ATTRIBUTE_DEPTH), Limits::default().depth);
+    if depth > limit { Err(Error::limit("JSON nesting depth", depth.into(), limit.into())) } else { Ok(()) }
 }
 
-fn check(index: usize, name: &str, field: &Field<'_>) -> Result<Place> {
+fn check(index: usize, name: &str, field: &Field<'_>) -> Result<Slot> {
     field.check()?;
-    depth(&field.members)?;
+    check_depth(&field.members)?;
     let dimensions = field.dimensions(name).len();
     if let Some(shape) = field.shape().filter(|shape| shape.len() != dimensions) {
-        return Err(Error::usage(format!("there are {dimensions} dimensions and {} sizes", shape.len())));
+        return Err(Error::usage(format!("found {dimensions} dimension names and {} sizes", shape.len())));
     }
     let limit = Limits::default().depth;
     if dimensions > limit as usize {
-        // 32 bits fit
-        return Err(Error::limit("the number of dimensions", dimensions as u64, limit.into()));
+        return Err(Error::limit("number of dimensions", dimensions as u64, limit.into()));
     }
-    Ok(Place { field: index, masked: field.is_masked(), len: len(field)? })
+    Ok(Slot { field: index, masked: field.is_masked(), len: len(field)? })
 }
 
-/// Elements of a shape; an error where a reader would have one.
+/// Number of elements of a shape; an error where readers would report one.
 pub(crate) fn count(shape: &[u64]) -> Result<u64> {
     match shape.iter().filter(|size| **size > 0).try_fold(1u64, |all, size| all.checked_mul(*size)) {
         None => Err(Error::usage(format!("the product of the sizes {shape:?} exceeds 2^64"))),
@@ -102,11 +100,11 @@ pub(crate) fn count(shape: &[u64]) -> Result<u64> {
     }
 }
 
-/// The bytes that so many elements take, without a mask; `None` for strings.
+/// Length in bytes of `count` elements without a mask; `None` for strings.
 pub(crate) fn data_len(data_type: DataType, count: u64) -> Result<Option<u64>> {
     match data_type.width() {
         Some(width) => {
-            let too_many = || Error::usage(format!("{count} elements of {data_type} have more than 2^64 bytes"));
+            let too_many = || Error::usage(format!("{count} elements of {data_type} exceed 2^64 bytes"));
             count.checked_mul(width as u64).map(Some).ok_or_else(too_many)
         }
         None if data_type == DataType::Bool => Ok(Some(bit_bytes(count))),
@@ -114,7 +112,7 @@ pub(crate) fn data_len(data_type: DataType, count: u64) -> Result<Option<u64>> {
     }
 }
 
-/// The bytes of a variable; `None` where that is not known yet.
+/// Length in bytes of a variable; `None` while unknown.
 fn len(field: &Field<'_>) -> Result<Option<u64>> {
     let count = count(field.shape().unwrap_or_default())?;
     match &field.content {
@@ -135,60 +133,60 @@ fn len(field: &Field<'_>) -> Result<Option<u64>> {
     }
 }
 
-/// The bytes of a variable of another file. Of strings they are counted, as Python's writer may state too many.
+/// Length of a variable to copy. Strings are counted, because Python's writer may declare too many bytes.
 fn copied_len(variable: &Variable<'_>) -> Result<u64> {
     if variable.shape().is_none() || !variable.data_type().is_some_and(DataType::is_text) {
         return Ok(variable.stored_bytes());
     }
-    variable.placed(|layout| variable.text_bytes(layout))
+    variable.with_layout(|layout| variable.text_bytes(layout))
 }
 
-/// A range of a variable's bytes: at once where they are in memory, else in pieces of a multiple of 8.
-pub(crate) fn pieces(
+/// Passes a byte range of a variable to `take`: whole if in memory, otherwise in chunks of a multiple of 8 bytes.
+pub(crate) fn copy_bytes(
     variable: &Variable<'_>,
     range: std::ops::Range<u64>,
     mut take: impl FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
     let source = variable.reader.source();
     let step = if source.as_slice().is_some() { u64::MAX } else { STEP };
-    let begin = variable.reader.body().saturating_add(variable.offset());
+    let begin = variable.reader.body_offset().saturating_add(variable.offset());
     let (mut at, mut buffer) = (range.start, Vec::new());
     while at < range.end {
         let end = range.end.min(at.saturating_add(step));
-        let place = begin.saturating_add(at)..begin.saturating_add(end);
-        take(source.view(place, &mut buffer).map_err(|error| variable.place(error))?)?;
+        let file_range = begin.saturating_add(at)..begin.saturating_add(end);
+        take(source.view(file_range, &mut buffer).map_err(|error| variable.in_variable(error))?)?;
         at = end;
     }
     Ok(())
 }
 
-/// The two lines in front of the body, and the length of the body. All lengths are known by now.
-pub(crate) fn header(attributes: &Object, fields: &[(String, Field<'_>)], places: &[Place]) -> Result<(String, u64)> {
+/// The version line and the header, and the length of the body. All slots have a length by now.
+pub(crate) fn header(attributes: &Object, fields: &[(String, Field<'_>)], slots: &[Slot]) -> Result<(String, u64)> {
     let mut out = String::new();
     out.push_str(&String::from_utf8_lossy(MAGIC));
     out.push_str(VERSION);
     out.push_str("\n{");
     let start = out.len() - 1;
     let mut offset = 0u64;
-    for place in places {
-        let Some((name, field)) = fields.get(place.field) else { continue };
+    for slot in slots {
+        let Some((name, field)) = fields.get(slot.field) else { continue };
         let escape = if name.starts_with(['.', '\\']) { "\\" } else { "" };
         out.push_str(&quoted(&format!("{escape}{name}")));
         out.push_str(": ");
-        let len = place.len.unwrap_or(0);
-        member(field, place.masked, offset, len, &mut out);
+        let len = slot.len.unwrap_or(0);
+        member(field, slot.masked, offset, len, &mut out);
         out.push_str(", ");
-        offset = offset.checked_add(len).ok_or_else(|| Error::usage("there are more than 2^64 bytes"))?;
+        offset = offset.checked_add(len).ok_or_else(|| Error::usage("the body exceeds 2^64 bytes"))?;
     }
     out.push_str("\".\": ");
     attributes.put(&mut out, &[]);
     out.push('}');
-    Limits::default().check_metadata("the length of the header", (out.len() - start) as u64)?;
+    Limits::default().check_metadata("header length", (out.len() - start) as u64)?;
     out.push('\n');
     Ok((out, offset))
 }
 
-/// What the header says of one variable.
+/// Appends the header member of one variable.
 fn member(field: &Field<'_>, masked: bool, offset: u64, len: u64, out: &mut String) {
     let (offset, len) = (offset.to_string(), len.to_string());
     let size = field.shape().map_or_else(|| "null".to_owned(), |shape| format!("{shape:?}"));

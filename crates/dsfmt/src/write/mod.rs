@@ -1,4 +1,4 @@
-//! The writer: a dataset put together, then a file that is whole or not there.
+//! The writer: builds a dataset, then writes the file atomically.
 
 pub(crate) mod bits;
 pub(crate) mod builder;

@@ -1,4 +1,4 @@
-//! Where bytes go.
+//! Buffered output.
 
 use std::io::Write;
 
@@ -6,24 +6,24 @@ use container_core::{Error, Result};
 
 use super::step::step;
 
-/// Bytes that are gathered before they are written; as many at once go past.
+/// Buffer size; larger writes bypass the buffer.
 const BUFFER: usize = 256 << 10;
 
-/// What takes bytes one behind the other.
+/// A sink for consecutive bytes.
 pub(crate) trait Put {
     fn put(&mut self, bytes: &[u8]) -> Result<()>;
 }
 
-/// Few small writes for many.
+/// Combines small writes.
 pub(crate) struct Buffered<W> {
     inner: W,
     buffer: Vec<u8>,
-    /// Bytes that were put.
+    /// Bytes written so far, including buffered ones.
     len: u64,
 }
 
 impl<W: Write> Buffered<W> {
-    /// About so many bytes will come.
+    /// `expected` is the total size, which bounds the buffer.
     pub(crate) fn new(inner: W, expected: u64) -> Self {
         let expected = usize::try_from(expected).unwrap_or(BUFFER);
         Self { inner, buffer: Vec::with_capacity(expected.min(BUFFER)), len: 0 }
@@ -33,15 +33,19 @@ impl<W: Write> Buffered<W> {
         self.len
     }
 
-    /// Writes what is in the buffer.
+    /// Writes out the buffer.
     pub(crate) fn flush(&mut self) -> Result<()> {
-        let done = write(&mut self.inner, &self.buffer);
+        let result = write(&mut self.inner, &self.buffer);
         self.buffer.clear();
-        done
+        result
     }
 
-    /// Lets others write so many bytes behind those that were put.
-    pub(crate) fn past(&mut self, bytes: u64, write: impl FnOnce(&mut W) -> std::io::Result<u64>) -> Result<u64> {
+    /// Flushes, then lets `write` write `bytes` bytes directly.
+    pub(crate) fn write_through(
+        &mut self,
+        bytes: u64,
+        write: impl FnOnce(&mut W) -> std::io::Result<u64>,
+    ) -> Result<u64> {
         self.flush()?;
         step()?;
         self.len += bytes;

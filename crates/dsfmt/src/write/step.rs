@@ -1,4 +1,4 @@
-//! A step of writing, in front of which tests can end it.
+//! Failure injection point before each write.
 
 use container_core::Result;
 

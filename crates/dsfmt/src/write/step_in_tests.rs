@@ -1,3 +1,3 @@
-//! A step of writing, which fails when a test says so.
+//! Failure injection point before each write, controlled by tests.
 
 pub(super) use super::tests::step;

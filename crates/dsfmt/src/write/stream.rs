@@ -1,4 +1,4 @@
-//! A file that is written while its values come.
+//! Streaming writer.
 
 use std::path::Path;
 
@@ -9,15 +9,15 @@ use crate::array::Array;
 use crate::write::builder::{Builder, Written, in_file};
 use crate::write::emit;
 use crate::write::field::{Content, Field};
-use crate::write::layout::{self, Place};
+use crate::write::layout::{self, Slot};
 use crate::write::put::{Buffered, Put};
 use crate::write::spool::{Bits, Part, Spools};
 
-/// Writes a dataset with [streams](Field::stream): their rows are appended, stream after stream in the order of the names.
+/// Writes a dataset with [streams](Field::stream): append the rows of each stream, in order of the variables' names.
 ///
-/// Where the header is known before, which it is unless a stream has [strings](crate::DataType::Unicode) or
-/// [may miss elements](Field::with_missing), values go straight to the file. Else those of all streams go to temporary files beside it,
-/// which have no names, and are put together at the end. Memory is taken for a chunk, not for a variable.
+/// The header comes first, so it must be known in advance to write values directly. Streams of [strings](crate::DataType::Unicode) and streams
+/// that [may have missing elements](Field::with_missing) prevent that: then the values of all streams go to unnamed temporary files next to the
+/// output, and are assembled at the end. Memory holds one chunk, not a variable.
 ///
 /// ```
 /// use dsfmt::{Array, Builder, DataType, Field, OutputOptions, Reader};
@@ -34,17 +34,17 @@ use crate::write::spool::{Bits, Part, Spools};
 /// assert_eq!(Reader::open(&path)?.variable("rain")?.len(), 8);
 /// # Ok::<(), dsfmt::Error>(())
 /// ```
-#[must_use = "without finish() the file does not appear"]
+#[must_use = "the file appears only after finish()"]
 pub struct Writer<'a> {
     builder: Builder<'a>,
-    places: Vec<Place>,
+    slots: Vec<Slot>,
     out: Buffered<Output>,
-    /// Where the header is not known yet, and what each variable has there.
+    /// Set while the header is unknown; `parts` holds each variable's share.
     spools: Option<Spools>,
     parts: Vec<Part>,
-    /// Bytes that the file will have, where they are known.
+    /// Final size of the file, if known.
     expected: Option<u64>,
-    /// The place of the stream that is taken, and the rows that have come of it.
+    /// Index of the current slot, and the number of its rows so far.
     at: usize,
     rows: u64,
     bits: Bits,
@@ -52,7 +52,7 @@ pub struct Writer<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// Begins a file whose [streams](Field::stream) are appended. It appears, whole, with [`Writer::finish`].
+    /// Starts a file whose [streams](Field::stream) are appended. It appears atomically with [`Writer::finish`].
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -62,7 +62,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The rows of a stream: how many there are.
+/// Number of rows of a stream.
 fn rows_of(field: &Field<'_>) -> u64 {
     match &field.content {
         Content::Stream { shape, .. } if shape.contains(&0) => 0,
@@ -73,23 +73,23 @@ fn rows_of(field: &Field<'_>) -> u64 {
 
 impl<'a> Writer<'a> {
     fn begin(builder: Builder<'a>, path: &Path, options: OutputOptions) -> Result<Self> {
-        let places = builder.places()?;
-        let spools = places.iter().any(|place| place.len.is_none()).then(|| Spools::beside(path));
+        let slots = builder.slots()?;
+        let spools = slots.iter().any(|slot| slot.len.is_none()).then(|| Spools::beside(path));
         let (mut header, mut body) = (String::new(), 0);
         if spools.is_none() {
-            (header, body) = layout::header(&builder.attributes, &builder.fields, &places)?;
+            (header, body) = layout::header(&builder.attributes, &builder.fields, &slots)?;
         }
         let expected = body.saturating_add(header.len() as u64);
         let mut writer = Self {
             out: Buffered::new(Output::create(path, options)?, expected),
-            parts: vec![Part::default(); places.len()],
+            parts: vec![Part::default(); slots.len()],
             expected: spools.is_none().then_some(expected),
             at: 0,
             rows: 0,
             bits: Bits::default(),
             failed: false,
             builder,
-            places,
+            slots,
             spools,
         };
         writer.out.put(header.as_bytes())?;
@@ -97,60 +97,59 @@ impl<'a> Writer<'a> {
         Ok(writer)
     }
 
-    /// Where the file will appear.
+    /// Path of the output file.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.out.get().path()
     }
 
-    /// The stream whose rows come next; `None` when all have come.
+    /// Name of the stream that takes the next rows; `None` after the last one.
     #[must_use]
     pub fn current(&self) -> Option<&str> {
         self.field().map(|(name, _)| name.as_str())
     }
 
-    /// Rows of the [`current`](Self::current) stream that have yet to come: sizes along its first dimension, 1 for a scalar.
+    /// Rows that the [`current`](Self::current) stream still expects; a scalar has one.
     #[must_use]
     pub fn rows_left(&self) -> u64 {
         self.field().map_or(0, |(_, field)| rows_of(field).saturating_sub(self.rows))
     }
 
     fn field(&self) -> Option<&(String, Field<'a>)> {
-        self.builder.fields.get(self.places.get(self.at)?.field)
+        self.builder.fields.get(self.slots.get(self.at)?.field)
     }
 
-    /// Goes on to the next stream with rows, and writes what comes before it.
+    /// Advances to the next stream with rows, writing the variables before it.
     fn advance(&mut self) -> Result<()> {
-        while let Some(place) = self.places.get(self.at) {
+        while let Some(slot) = self.slots.get(self.at) {
             if self.field().is_some_and(|(_, field)| rows_of(field) > 0) {
                 return Ok(());
             }
             if self.spools.is_none() {
-                self.builder.emit_field(place, &mut self.out)?;
+                self.builder.emit_field(slot, &mut self.out)?;
             }
             self.at += 1;
         }
         Ok(())
     }
 
-    /// Appends rows to the [`current`](Self::current) stream: an array of the stream's type and sizes, but for the first, which is the
-    /// number of rows. A scalar comes as one.
+    /// Appends rows to the [`current`](Self::current) stream: an array of its type and sizes, except for the first, the number of rows. A scalar
+    /// takes a scalar.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) for an array that does not fit, of which nothing is taken;
+    /// [`Usage`](container_core::ErrorKind::Usage) for an array that does not fit, which leaves the writer unchanged;
     /// [`Io`](container_core::ErrorKind::Io), after which the file cannot be finished.
     pub fn append(&mut self, array: &Array<'_>) -> Result<()> {
-        self.check(array).map_err(|error| self.placed(error))?;
-        let taken = self.take(array);
-        if let Err(error) = taken {
+        self.check(array).map_err(|error| self.in_current(error))?;
+        if let Err(error) = self.take(array) {
             self.failed = true;
-            return Err(self.placed(error));
+            return Err(self.in_current(error));
         }
         Ok(())
     }
 
     #[cold]
-    fn placed(&self, error: Error) -> Error {
+    fn in_current(&self, error: Error) -> Error {
         let error = match (self.current(), error.position().column.is_some()) {
             (Some(name), false) => error.in_column(name.to_owned()),
             _ => error,
@@ -163,32 +162,32 @@ impl<'a> Writer<'a> {
             return Err(Error::usage("the output is incomplete: an earlier write failed"));
         }
         let Some((_, field)) = self.field() else {
-            return Err(Error::usage("all rows of all streams have come"));
+            return Err(Error::usage("all streams are complete"));
         };
         let Content::Stream { data_type, shape, masked } = &field.content else { return Ok(()) };
         if array.data_type() != *data_type {
-            return Err(Error::usage(format!("the values are of type {}, not {data_type}", array.data_type())));
+            return Err(Error::usage(format!("expected values of type {data_type}, found {}", array.data_type())));
         }
         let (rows, sizes) = match (array.shape(), &shape[..]) {
             ([], []) => (1, true),
-            ([rows, sizes @ ..], [_, wanted @ ..]) => (*rows, sizes == wanted),
+            ([rows, sizes @ ..], [_, expected @ ..]) => (*rows, sizes == expected),
             _ => (0, false),
         };
         if !sizes || rows > self.rows_left() {
             return Err(Error::usage(format!(
-                "an array of the shape {:?} does not fit behind {} rows of {shape:?}",
+                "an array of shape {:?} does not fit after {} rows of {shape:?}",
                 array.shape(),
                 self.rows
             )));
         }
         if !masked && array.missing() > 0 {
-            return Err(Error::usage("elements are missing of a stream that was not said to have such"));
+            return Err(Error::usage("missing elements in a stream that was not declared to have any"));
         }
         Ok(())
     }
 
     fn take(&mut self, array: &Array<'_>) -> Result<()> {
-        let Some((_, field)) = self.places.get(self.at).and_then(|place| self.builder.fields.get(place.field)) else {
+        let Some((_, field)) = self.slots.get(self.at).and_then(|slot| self.builder.fields.get(slot.field)) else {
             return Ok(());
         };
         let rows = if array.shape().is_empty() { 1 } else { array.shape().first().copied().unwrap_or(0) };
@@ -201,10 +200,10 @@ impl<'a> Writer<'a> {
         if self.rows < rows_of(field) {
             return Ok(());
         }
-        match (&mut self.spools, self.parts.get_mut(self.at), self.places.get_mut(self.at)) {
-            (Some(spools), Some(part), Some(place)) => {
+        match (&mut self.spools, self.parts.get_mut(self.at), self.slots.get_mut(self.at)) {
+            (Some(spools), Some(part), Some(slot)) => {
                 spools.end(&mut self.bits, part)?;
-                (place.masked, place.len) = (part.is_masked(), Some(part.len()));
+                (slot.masked, slot.len) = (part.is_masked(), Some(part.len()));
             }
             _ => self.bits.values.end(&mut self.out)?,
         }
@@ -212,11 +211,11 @@ impl<'a> Writer<'a> {
         self.advance()
     }
 
-    /// Completes the file and gives it its name.
+    /// Completes the file and moves it to its path.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) when rows are missing or a write failed before;
-    /// [`Io`](container_core::ErrorKind::Io). After an error the old file is as it was.
+    /// [`Usage`](container_core::ErrorKind::Usage) when rows are still expected or an earlier write failed;
+    /// [`Io`](container_core::ErrorKind::Io). On error an existing file is unchanged.
     pub fn finish(self) -> Result<Written> {
         let path = self.path().to_owned();
         self.complete().map_err(|error| in_file(error, &path))
@@ -227,26 +226,26 @@ impl<'a> Writer<'a> {
             return Err(Error::usage("the output is incomplete: an earlier write failed"));
         }
         if let Some((name, field)) = self.field() {
-            let detail = format!("{} rows have come of {}", self.rows, rows_of(field));
+            let detail = format!("expected {} rows, found {}", rows_of(field), self.rows);
             return Err(Error::usage(detail).in_column(name.clone()));
         }
         if let Some(mut spools) = self.spools.take() {
-            let (header, body) = layout::header(&self.builder.attributes, &self.builder.fields, &self.places)?;
+            let (header, body) = layout::header(&self.builder.attributes, &self.builder.fields, &self.slots)?;
             self.expected = Some(body.saturating_add(header.len() as u64));
             self.out.put(header.as_bytes())?;
             spools.rewind()?;
-            for (place, part) in self.places.iter().zip(&self.parts) {
-                match self.builder.fields.get(place.field) {
+            for (slot, part) in self.slots.iter().zip(&self.parts) {
+                match self.builder.fields.get(slot.field) {
                     Some((_, field)) if rows_of(field) > 0 => spools.join(part, &mut self.out)?,
-                    _ => self.builder.emit_field(place, &mut self.out)?,
+                    _ => self.builder.emit_field(slot, &mut self.out)?,
                 }
             }
         }
         self.out.flush()?;
         let bytes = self.out.len();
-        debug_assert_eq!(Some(bytes), self.expected, "as the header says");
+        debug_assert_eq!(Some(bytes), self.expected, "the header's lengths are exact");
         self.out.into_inner().finish()?;
-        Ok(Written { variables: self.places.len(), bytes })
+        Ok(Written { variables: self.slots.len(), bytes })
     }
 }
 

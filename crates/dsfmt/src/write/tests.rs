@@ -6,15 +6,15 @@ use super::*;
 use crate::{Array, DataType, Element, Endian, JsonBuf, Mask, Reader, Values};
 
 thread_local! {
-    /// Writes until one fails; none fails at first.
+    /// Writes left before one fails; `None` never fails.
     static STEPS: Cell<Option<u32>> = const { Cell::new(None) };
 }
 
-/// One write: fails when a test has said so.
+/// Counts a write; fails when the test asked for it.
 pub(super) fn step() -> Result<()> {
     match STEPS.get() {
         None => Ok(()),
-        Some(0) => Err(Error::usage("the test ends here")),
+        Some(0) => Err(Error::usage("injected failure")),
         Some(left) => {
             STEPS.set(Some(left - 1));
             Ok(())
@@ -34,7 +34,7 @@ fn strings(strings: &[&str]) -> Values<'static> {
 }
 
 #[test]
-fn headers_and_bodies_are_those_of_the_format() {
+fn writes_documented_bytes() {
     let mut builder = Builder::new();
     builder
         .attribute("title", "a\u{fc}")
@@ -56,7 +56,7 @@ fn headers_and_bodies_are_those_of_the_format() {
         .field("\\s", Field::new(Array::new([2], strings(&["a", "bc"])).unwrap()).with_time(true))
         .field("one", Field::new(Array::new([], vec![7u8]).unwrap()).with_endian(Endian::Little));
     let file = bytes(&builder);
-    let wanted = concat!(
+    let expected = concat!(
         "ds-1.0\n{",
         r#""\\.a": {"m": "x", ".dims": ["t"], ".size": [3], ".offset": 0, ".len": 17, ".type": "float64", ".missing": true, ".endian": "b"}, "#,
         r#""\\\\s": {".time": true, ".size": [2], ".offset": 17, ".len": 19, ".type": "unicode", ".missing": false, ".endian": "l"}, "#,
@@ -66,7 +66,7 @@ fn headers_and_bodies_are_those_of_the_format() {
         r#"".": {"title": "a\u00fc", ".x": NaN}}"#,
         "\n"
     );
-    let header = wanted.replace("\"l\"", if Endian::NATIVE == Endian::Little { "\"l\"" } else { "\"b\"" });
+    let header = expected.replace("\"l\"", if Endian::NATIVE == Endian::Little { "\"l\"" } else { "\"b\"" });
     assert_eq!(String::from_utf8_lossy(&file[..header.len()]), header);
     let mut body = vec![0x40];
     body.extend(1f64.to_be_bytes());
@@ -76,7 +76,7 @@ fn headers_and_bodies_are_those_of_the_format() {
     body.extend(b"abc\x07\xa0");
     assert_eq!(&file[header.len()..], body);
 
-    // A copy of everything has the same bytes, in whatever order it is asked for and from wherever it comes.
+    // A copy has the same bytes, whatever the order of fields and the source.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.ds");
     let options = OutputOptions::default().with_sync(SyncPolicy::Never);
@@ -85,7 +85,7 @@ fn headers_and_bodies_are_those_of_the_format() {
     for access in [Access::Positional, container_core::testkit::mapped()] {
         let reader = Reader::open_with(&path, OpenOptions::default().with_access(access)).unwrap();
         let mut copy = Builder::new();
-        copy.attributes_of(&reader);
+        copy.copy_attributes(&reader);
         for variable in reader.variables() {
             copy.field(variable.name(), Field::copy(&variable));
         }
@@ -97,13 +97,13 @@ fn headers_and_bodies_are_those_of_the_format() {
 }
 
 #[test]
-fn all_types_in_both_orders() {
+fn writes_all_types_in_both_orders() {
     fn check<T: Element>(values: &[T])
     where
         for<'v> Values<'v>: From<&'v [T]>,
     {
         let width = size_of::<T>();
-        let mut wanted: Vec<u8> = bytemuck::cast_slice(values).to_vec();
+        let mut expected: Vec<u8> = bytemuck::cast_slice(values).to_vec();
         let mask = Mask::from_bools((0..values.len()).map(|index| index % 3 == 1 || (96..160).contains(&index)));
         for endian in [Endian::NATIVE, if Endian::NATIVE == Endian::Big { Endian::Little } else { Endian::Big }] {
             let body = |array: Array<'_>| {
@@ -112,26 +112,29 @@ fn all_types_in_both_orders() {
                 let file = bytes(&builder);
                 let start = file.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(1).unwrap().0;
                 let header = String::from_utf8_lossy(&file[..start]).into_owned();
-                let stated = if width == 1 { Endian::Big } else { endian };
+                let declared = if width == 1 { Endian::Big } else { endian };
                 assert!(header.contains(&format!("\".type\": \"{}\"", T::TYPE)), "{header}");
-                assert!(header.ends_with(&format!("\".endian\": \"{}\"}}, \".\": {{}}}}", stated.name())), "{header}");
+                assert!(
+                    header.ends_with(&format!("\".endian\": \"{}\"}}, \".\": {{}}}}", declared.name())),
+                    "{header}"
+                );
                 file[start + 1..].to_vec()
             };
             let array = || Array::new([values.len() as u64], values).unwrap();
             if endian != Endian::NATIVE {
-                wanted.chunks_mut(width).for_each(<[u8]>::reverse);
+                expected.chunks_mut(width).for_each(<[u8]>::reverse);
             }
-            assert_eq!(body(array()), wanted, "{} {endian:?}", T::TYPE);
+            assert_eq!(body(array()), expected, "{} {endian:?}", T::TYPE);
             let none = Mask::from_bools(values.iter().map(|_| false));
-            assert_eq!(body(array().with_mask(none).unwrap()), wanted);
-            let stored = wanted.chunks(width).enumerate().filter(|(index, _)| !mask.is_missing(*index));
+            assert_eq!(body(array().with_mask(none).unwrap()), expected);
+            let stored = expected.chunks(width).enumerate().filter(|(index, _)| !mask.is_missing(*index));
             let stored: Vec<u8> = stored.flat_map(|(_, bytes)| bytes.iter().copied()).collect();
             let masked = body(array().with_mask(mask.clone()).unwrap());
             let (bits, data) = masked.split_at(values.len().div_ceil(8));
             assert_eq!((bits, data), (mask.as_bits(), &stored[..]));
         }
     }
-    // More than one chunk of each.
+    // More than one chunk of each type.
     let numbers = || (0..100_003u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     check(&numbers().map(|n| n as f32).collect::<Vec<_>>());
     check(&numbers().map(|n| n as f64).collect::<Vec<_>>());
@@ -146,7 +149,7 @@ fn all_types_in_both_orders() {
 }
 
 #[test]
-fn what_is_no_dataset_is_refused() {
+fn rejects_invalid_datasets() {
     let ones = |shape: &[u64]| {
         let count = shape.iter().product::<u64>() as usize;
         Field::new(Array::new(shape, vec![1u8; count]).unwrap())
@@ -160,30 +163,30 @@ fn what_is_no_dataset_is_refused() {
         assert_eq!(builder.write_to(&mut Vec::new()).unwrap_err().to_string(), error);
         error
     };
-    assert_eq!(error(vec![("x", ones(&[2])), ("x", ones(&[2]))]), "ds: there are two variables \"x\"");
+    assert_eq!(error(vec![("x", ones(&[2])), ("x", ones(&[2]))]), "ds: duplicate variable \"x\"");
     assert_eq!(
         error(vec![("x", ones(&[2]).with_dimensions(["a", "b"]))]),
-        "ds: there are 2 dimensions and 1 sizes (column \"x\")"
+        "ds: found 2 dimension names and 1 sizes (column \"x\")"
     );
     assert_eq!(
         error(vec![("x", ones(&[2]).with_dimensions(["t"])), ("a", ones(&[5, 3]).with_dimensions(["z", "t"]))]),
-        "ds: the dimension \"t\" has the size 3 in \"a\" and 2 in \"x\""
+        "ds: dimension \"t\" has size 3 in \"a\" and 2 in \"x\""
     );
     assert_eq!(
         error(vec![("x", ones(&[2])), ("y", ones(&[3]).with_dimensions(["x_1"]))]),
-        "ds: the dimension \"x_1\" has the size 2 in \"x\" and 3 in \"y\""
+        "ds: dimension \"x_1\" has size 2 in \"x\" and 3 in \"y\""
     );
     assert_eq!(
         error(vec![("x", ones(&[2, 3]).with_dimensions(["t", "t"]))]),
-        "ds: the dimension \"t\" has the size 2 in \"x\" and 3 in \"x\""
+        "ds: dimension \"t\" has size 2 in \"x\" and 3 in \"x\""
     );
     assert_eq!(
         error(vec![("x", ones(&[2]).with_attribute(".len", 3))]),
-        "ds: the name \".len\" is the format's own, no attribute has it (column \"x\")"
+        "ds: attribute name \".len\" is reserved (column \"x\")"
     );
     assert_eq!(
         error(vec![("x", ones(&[2]).with_type(Some(DataType::Bool)))]),
-        "ds: a type can be given to an empty variable only (column \"x\")"
+        "ds: only an empty variable can be given a type (column \"x\")"
     );
     assert_eq!(
         error(vec![("x", Field::new(Array::new([u64::MAX, 3, 0], Vec::<u8>::new()).unwrap()))]),
@@ -191,7 +194,7 @@ fn what_is_no_dataset_is_refused() {
     );
     assert_eq!(
         error(vec![("x", Field::stream(DataType::Int64, [1 << 61]))]),
-        "ds: 2305843009213693952 elements of int64 have more than 2^64 bytes (column \"x\")"
+        "ds: 2305843009213693952 elements of int64 exceed 2^64 bytes (column \"x\")"
     );
     let deep = (0..126).fold(JsonBuf::null(), |inner, _| JsonBuf::list([inner]));
     let mut builder = Builder::new();
@@ -199,11 +202,11 @@ fn what_is_no_dataset_is_refused() {
     let reader = Reader::from_source(Source::from(bytes(&builder)), OpenOptions::default()).unwrap();
     assert_eq!(reader.attributes().get("deep"), Some(deep.as_json()));
     builder.attribute("deeper", JsonBuf::list([deep]));
-    assert_eq!(builder.validate().unwrap_err().to_string(), "ds: the nesting of values 129 exceeds the limit 128");
+    assert_eq!(builder.validate().unwrap_err().to_string(), "ds: JSON nesting depth 129 exceeds the limit 128");
 }
 
 #[test]
-fn metadata_of_another_variable_for_new_values() {
+fn takes_metadata_of_another_variable() {
     let file = concat!(
         "ds-1.0\n",
         r#"{"x": {".len": 4, "a": 1.50, ".dims": ["t"], ".endian": "b", "a": 2.50, ".size": [2], ".type": "int16", "b": [ 1,2]},"#,
@@ -213,11 +216,11 @@ fn metadata_of_another_variable_for_new_values() {
     let reader = Reader::from_source(Source::from(file.as_bytes().to_vec()), OpenOptions::default()).unwrap();
     let (x, e) = (reader.variable("x").unwrap(), reader.variable("e").unwrap());
     let mut builder = Builder::new();
-    builder.attributes_of(&reader).attribute("u", 1);
-    builder.field("x", Field::new(Array::new([1], vec![258i32]).unwrap()).like(&x).with_attribute("b", 0));
+    builder.copy_attributes(&reader).attribute("u", 1);
+    builder.field("x", Field::new(Array::new([1], vec![258i32]).unwrap()).with_metadata_of(&x).with_attribute("b", 0));
     builder.field("c", Field::copy(&x).with_dimensions(["u"]));
-    builder.field("e", Field::empty().like(&e));
-    let wanted = concat!(
+    builder.field("e", Field::empty().with_metadata_of(&e));
+    let expected = concat!(
         "ds-1.0\n{",
         r#""c": {".len": 4, "a": 2.50, ".dims": ["u"], ".endian": "b", ".size": [2], ".type": "int16", "b": [ 1,2], ".offset": 0, ".missing": false}, "#,
         r#""e": {".size": null, ".type": "str", "k": 1, ".offset": 4, ".len": 0, ".missing": false}, "#,
@@ -225,14 +228,14 @@ fn metadata_of_another_variable_for_new_values() {
         r#"".": {"t": 1e5, "t\u00fc": "\ud800", "u": 1}}"#,
         "\n\0\x01\0\x02\0\0\x01\x02"
     );
-    assert_eq!(String::from_utf8_lossy(&bytes(&builder)), wanted);
+    assert_eq!(String::from_utf8_lossy(&bytes(&builder)), expected);
     builder.field("d", Field::copy(&x).with_endian(Endian::Little));
     let error = builder.validate().unwrap_err().to_string();
-    assert_eq!(error, "ds: a variable that is copied keeps its byte order (column \"d\")");
+    assert_eq!(error, "ds: a copied variable keeps its byte order (column \"d\")");
 }
 
 #[test]
-fn a_sink_that_fails_at_any_byte_is_an_error() {
+fn reports_write_failure_at_any_byte() {
     struct Full(usize);
     impl std::io::Write for Full {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -255,9 +258,9 @@ fn a_sink_that_fails_at_any_byte_is_an_error() {
     assert!(builder.write_to(&mut Full(len)).is_ok());
 }
 
-/// Every write of the process fails in turn: the old file stays, and nothing beside it.
+/// Fails each write in turn: the old file stays, and no temporary file remains.
 #[test]
-fn a_write_that_fails_leaves_the_old_file() {
+fn failed_write_keeps_old_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.ds");
     let options = OutputOptions::default().with_sync(SyncPolicy::Never).with_overwrite(Overwrite::Replace);
@@ -285,7 +288,7 @@ fn a_write_that_fails_leaves_the_old_file() {
             if written.is_ok() {
                 break;
             }
-            assert!(written.unwrap_err().to_string().contains("a.ds: the test ends here"));
+            assert!(written.unwrap_err().to_string().contains("a.ds: injected failure"));
             assert_eq!(std::fs::read(&path).unwrap(), b"old", "{masked} {fails}");
             assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
             fails += 1;
@@ -297,7 +300,7 @@ fn a_write_that_fails_leaves_the_old_file() {
 }
 
 #[test]
-fn dimensions_are_as_many_as_readers_take() {
+fn limits_number_of_dimensions() {
     for (count, is_right) in [(128, true), (129, false)] {
         let array = Array::new(vec![1; count], vec![7u8]).unwrap();
         let mut builder = Builder::new();
@@ -306,8 +309,8 @@ fn dimensions_are_as_many_as_readers_take() {
         match builder.write_to(&mut file) {
             Ok(_) => assert!(is_right && Reader::from_source(file.into(), Default::default()).is_ok()),
             Err(error) => {
-                let wanted = "ds: the number of dimensions 129 exceeds the limit 128 (column \"a\")";
-                assert_eq!((is_right, error.to_string().as_str()), (false, wanted));
+                let expected = "ds: number of dimensions 129 exceeds the limit 128 (column \"a\")";
+                assert_eq!((is_right, error.to_string().as_str()), (false, expected));
             }
         }
     }

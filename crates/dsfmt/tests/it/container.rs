@@ -36,7 +36,7 @@ fn lines(container: &dyn Container, table: &str) -> Vec<String> {
     lines_of(table, &Scan::default()).unwrap()
 }
 
-/// Something of everything.
+/// A dataset with every kind of variable.
 fn sample() -> Builder<'static> {
     let mut builder = Builder::new();
     let array = |shape: &[u64], values: Values<'static>| Array::new(shape, values).unwrap();
@@ -59,7 +59,7 @@ fn sample() -> Builder<'static> {
 }
 
 #[test]
-fn variables_stand_in_the_table_of_their_first_dimension() {
+fn groups_variables_by_first_dimension() {
     let container = open(bytes(&sample()));
     let tables: Vec<_> =
         container.tables().iter().map(|table| (table.name().to_owned(), table.len().unwrap())).collect();
@@ -86,18 +86,18 @@ fn variables_stand_in_the_table_of_their_first_dimension() {
     assert_eq!(details["attributes"], serde_json::json!({"title": "x"}));
     let about = serde_json::to_value(table.column_details(1).unwrap()).unwrap();
     assert_eq!(about, serde_json::json!({"attributes": {"units": "m", "fill": "NaN"}}));
-    let said = table.column_summary(1);
-    assert_eq!((said["missing"].as_bool(), said["shape"].to_string()), (Some(true), "[3,2]".to_owned()));
+    let summary = table.column_summary(1);
+    assert_eq!((summary["missing"].as_bool(), summary["shape"].to_string()), (Some(true), "[3,2]".to_owned()));
 }
 
 #[test]
-fn what_is_asked_wrongly_is_refused() {
+fn rejects_invalid_scans() {
     let container = open(bytes(&sample()));
     let table = container.tables()[0];
     let asked = |scan: Scan| lines_of(table, &scan).unwrap_err().to_string();
-    assert_eq!(asked(Scan::default().with_columns([7])), "ds: there is no column 7");
-    assert_eq!(asked(Scan::default().with_rows(4..9)), "ds: there is no row 4: the table has 3");
-    assert!(table.find("x").unwrap_err().to_string().starts_with("ds: rows of a ds file have no keys"));
+    assert_eq!(asked(Scan::default().with_columns([7])), "ds: unknown column 7");
+    assert_eq!(asked(Scan::default().with_rows(4..9)), "ds: row 4 is out of range: the table has 3 rows");
+    assert!(table.find("x").unwrap_err().to_string().starts_with("ds: ds rows have no keys"));
     assert!(table.column_details(3).is_err());
     let mut rows = table.rows(&Scan::default()).unwrap();
     assert!(rows.json(&mut Vec::new()).is_err() && rows.losses().is_empty());
@@ -106,7 +106,7 @@ fn what_is_asked_wrongly_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_read_is_listed_with_the_reason() {
+fn lists_unreadable_columns_with_reason() {
     let header = r#"{"a": {".dims": ["t"], ".size": [2], ".type": "int8", ".offset": 0, ".len": 2},
         "b": {".dims": ["t"], ".size": [3], ".type": "int8", ".offset": 2, ".len": 3},
         "c": {".dims": ["t"], ".size": [2], ".type": "int8", ".offset": 100, ".len": 2},
@@ -120,30 +120,26 @@ fn what_cannot_be_read_is_listed_with_the_reason() {
     let why: Vec<_> = tables[0].columns().iter().map(|column| column.unreadable.clone().unwrap_or_default()).collect();
     assert_eq!(
         why,
-        [
-            "",
-            "its dimension \"t\" has 3 elements, that of \"a\" 2",
-            "it takes 2 bytes from 100 of the body on, which has 5"
-        ]
+        ["", "dimension \"t\" has size 3, in \"a\" 2", "its 2 bytes at body offset 100 exceed the body of 5 bytes"]
     );
     assert_eq!(lines(&container, "t"), [r#"{"a":1}"#, r#"{"a":2}"#]);
     let mut rows = tables[0].rows(&Scan::default()).unwrap();
     assert!(rows.advance().unwrap());
     let losses: Vec<_> = rows.losses().iter().map(ToString::to_string).collect();
-    assert_eq!(losses[0], "column left out (its dimension \"t\" has 3 elements, that of \"a\" 2) (column \"b\")");
+    assert_eq!(losses[0], "column left out (dimension \"t\" has size 3, in \"a\" 2) (column \"b\")");
     assert_eq!(losses.len(), 2);
     let error = lines_of(tables[0], &Scan::default().with_columns([2])).unwrap_err().to_string();
     assert!(
-        error.starts_with("ds: the column cannot be read: it takes 2 bytes") && error.ends_with("(column \"c\")"),
+        error.starts_with("ds: the column cannot be read: its 2 bytes") && error.ends_with("(column \"c\")"),
         "{error}"
     );
-    // An empty dataset has a table all the same.
+    // An empty dataset still has a table.
     let empty = open(&b"ds-1.0\n{}\n"[..]);
     assert_eq!((empty.tables().len(), empty.tables()[0].len()), (1, Some(0)));
 }
 
 #[test]
-fn times_are_shown_as_they_are_asked_for() {
+fn shows_times_in_requested_form() {
     let mut builder = Builder::new();
     let times = |values: Values<'static>| Field::new(Array::new([2], values).unwrap()).with_dimensions(["t"]);
     builder.field("jd", times(vec![2_451_545.25, f64::NAN].into()).with_time(true));
@@ -174,22 +170,19 @@ fn times_are_shown_as_they_are_asked_for() {
         "{\"cf\":\"2001-03-01T12:00:00\",\"jd\":\"2000-01-01T18:00:00\",\"model\":\"2001-02-29T12:00:00\",\"odd\":1,\"plain\":1}\n\
          {\"cf\":\"2001-03-02T12:00:00\",\"jd\":\"NaN\",\"model\":\"2001-02-30T12:00:00\",\"odd\":2,\"plain\":2}\n"
     );
-    let refused = "times shown as they are stored (months of the calendar standard are of no fixed length: they are counted in the \
-                   calendar 360_day) (column \"odd\")";
-    assert_eq!(losses, [refused]);
+    let reason = "times shown as stored (months have no fixed length in calendar standard (supported in: \
+                   calendar 360_day)) (column \"odd\")";
+    assert_eq!(losses, [reason]);
     let (julian, losses) = ask(FORMAT_JULIAN);
     assert_eq!(
         julian,
         "{\"cf\":2451970.0,\"jd\":2451545.25,\"model\":null,\"odd\":1,\"plain\":1}\n\
          {\"cf\":2451971.0,\"jd\":\"NaN\",\"model\":null,\"odd\":2,\"plain\":2}\n"
     );
-    assert_eq!(
-        losses[0],
-        "time of a day that the Gregorian calendar has not shown as null (2 times, first row 0, column \"model\")"
-    );
+    assert_eq!(losses[0], "time without a Gregorian day shown as null (2 times, first row 0, column \"model\")");
 }
 
-/// Counts the bytes that are read at once.
+/// Counts the bytes of each read.
 struct Counting(Vec<u8>, Arc<AtomicU64>);
 
 impl container_core::ReadAt for Counting {
@@ -206,7 +199,7 @@ impl container_core::ReadAt for Counting {
 }
 
 #[test]
-fn wide_rows_are_never_whole_in_memory() {
+fn streams_wide_rows() {
     let (rows, inner, wide) = (2u64, 3u64, 200_000u64);
     let count = rows * inner * wide;
     let values: Vec<i32> = (0..i32::try_from(count).unwrap()).collect();
@@ -228,24 +221,24 @@ fn wide_rows_are_never_whole_in_memory() {
         format!("[{}]", (0..inner).map(list).collect::<Vec<_>>().join(","))
     };
     for (row, line) in (0..).zip(&found) {
-        let wanted = format!("{{\"masked\":{},\"plain\":{}}}", expected(row, true), expected(row, false));
-        assert!(*line == wanted, "row {row}");
+        let line_expected = format!("{{\"masked\":{},\"plain\":{}}}", expected(row, true), expected(row, false));
+        assert!(*line == line_expected, "row {row}");
     }
     assert_eq!(found.len() as u64, rows);
 }
 
 #[test]
-fn content_is_recognized_before_the_name() {
+fn recognizes_content_before_name() {
     let recognize = |path: &str, head: &[u8]| FORMAT.recognize(&Probe::new(Some(path.as_ref()), head));
     assert_eq!(recognize("x.bin", b"ds-1.0\n{}"), Recognition::Content);
     assert_eq!(recognize("x.bin", b"ds-2.0\n{}"), Recognition::Content);
     assert_eq!(recognize("x.DS", b"something"), Recognition::Name);
     assert_eq!(recognize("x.bin", b"ds-"), Recognition::No);
     let error = FORMAT.open(&Input::Stream(Source::from(&b"ds-2.0\n{}\n"[..])), &OpenOptions::default()).err().unwrap();
-    assert!(error.to_string().starts_with("ds: the version is \"2.0\""), "{error}");
+    assert!(error.to_string().starts_with("ds: unsupported version \"2.0\""), "{error}");
 }
 
-/// All that can be read, as text; problems are no failure.
+/// Everything readable, as text; problems are included.
 fn everything(source: Source) -> Result<String> {
     let container = DsContainer::new(Reader::from_source(source, OpenOptions::default())?);
     let mut all = serde_json::to_string(&container.details()).unwrap();
@@ -266,13 +259,13 @@ fn everything(source: Source) -> Result<String> {
 }
 
 #[test]
-fn damage_is_borne() {
+fn tolerates_damage() {
     let mut builder = sample();
     builder.attribute("nested", JsonBuf::parse(r#"{"a": [1, NaN, "x"]}"#).unwrap());
     let full = bytes(&builder);
     every_source_agrees(&full, everything);
-    let borne = every_bit_flip_is_handled(&full, |bytes| everything(Source::from(bytes.to_vec())).map(drop));
-    assert!(borne > 0);
+    let flips = every_bit_flip_is_handled(&full, |bytes| everything(Source::from(bytes.to_vec())).map(drop));
+    assert!(flips > 0);
     for end in 0..full.len() {
         let _ = everything(Source::from(full[..end].to_vec()));
     }

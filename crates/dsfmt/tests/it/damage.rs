@@ -1,4 +1,4 @@
-//! A small file cut at every byte and with every bit turned: nothing panics, errors say where, what opens reads the same twice.
+//! A small file truncated at every byte and with every bit flipped: no panics, errors with positions, and reproducible reads.
 
 use container_core::testkit::every_source_agrees;
 use container_core::{Container, OpenOptions, Scan, Source, VerifyOptions};
@@ -7,7 +7,7 @@ use dsfmt::{Builder, DataType, Endian, Field, Reader};
 
 use crate::common::{Data, File};
 
-/// A small file with something of everything.
+/// A small file with every kind of variable.
 fn small() -> Vec<u8> {
     let mut file = File::default();
     let missing = [false, true, false, false, true, false, false, false, true];
@@ -25,8 +25,8 @@ fn small() -> Vec<u8> {
     bytes
 }
 
-/// All that a file says, in words; errors among them.
-fn told(source: Source) -> dsfmt::Result<Vec<String>> {
+/// Everything readable, as text, including errors.
+fn describe(source: Source) -> dsfmt::Result<Vec<String>> {
     let reader = Reader::from_source(source, OpenOptions::default())?;
     let mut all = vec![format!("{:?}", reader.attributes().collect::<Vec<_>>()), format!("{:?}", reader.dimensions())];
     let say = |error: &dsfmt::Error| {
@@ -69,7 +69,7 @@ fn told(source: Source) -> dsfmt::Result<Vec<String>> {
             }
         }
     }
-    // What was read can be written, and is the same then: but for dimensions on which variables disagree.
+    // What was read can be written again unchanged, unless variables disagree on dimensions.
     let mut out = Vec::new();
     if copy.write_to(&mut out).is_ok() {
         let again = Reader::from_source(out.into(), OpenOptions::default()).unwrap();
@@ -78,7 +78,7 @@ fn told(source: Source) -> dsfmt::Result<Vec<String>> {
             assert_eq!(debug(x.read().unwrap()), debug(reader.variable(x.name()).unwrap().read().unwrap()));
         }
     }
-    // What is damaged is found, and rows are shown up to there.
+    // Damage is found, and earlier rows are shown.
     let whole = reader.variables().all(|x| x.shape().is_none() || x.read().is_ok());
     let container = DsContainer::new(reader);
     let mut errors = 0;
@@ -107,14 +107,14 @@ fn told(source: Source) -> dsfmt::Result<Vec<String>> {
 }
 
 #[test]
-fn every_prefix_is_borne() {
+fn tolerates_every_prefix() {
     let whole = small();
-    every_source_agrees(&whole, told);
-    let sound = told(whole.clone().into()).unwrap();
-    let body = Reader::from_source(whole.clone().into(), OpenOptions::default()).unwrap().body() as usize;
+    every_source_agrees(&whole, describe);
+    let sound = describe(whole.clone().into()).unwrap();
+    let body = Reader::from_source(whole.clone().into(), OpenOptions::default()).unwrap().body_offset() as usize;
     for cut in 0..whole.len() {
         let part = &whole[..cut];
-        match told(part.to_vec().into()) {
+        match describe(part.to_vec().into()) {
             Ok(all) => {
                 assert!(cut + 1 >= body, "{cut}");
                 assert_ne!(all, sound, "{cut}: something is missing");
@@ -125,24 +125,24 @@ fn every_prefix_is_borne() {
             }
         }
         if cut % 7 == 0 {
-            every_source_agrees(part, told);
+            every_source_agrees(part, describe);
         }
     }
 }
 
 #[test]
-fn every_flipped_bit_is_borne() {
+fn tolerates_every_flipped_bit() {
     let whole = small();
-    let sound = told(whole.clone().into()).unwrap();
+    let sound = describe(whole.clone().into()).unwrap();
     let mut same = Vec::new();
     let mut readable = 0;
     let mut copy = whole.clone();
     for bit in 0..whole.len() * 8 {
         copy[bit / 8] ^= 1 << (bit % 8);
-        let found = told(copy.clone().into());
-        // Mapped and by position it is the same as in memory, and the same again.
+        let found = describe(copy.clone().into());
+        // The same when mapped and by position, and when repeated.
         if bit % 11 == 0 {
-            every_source_agrees(&copy, told);
+            every_source_agrees(&copy, describe);
         }
         match found {
             Ok(all) => {
@@ -157,9 +157,9 @@ fn every_flipped_bit_is_borne() {
         }
         copy[bit / 8] ^= 1 << (bit % 8);
     }
-    // Only the digits of a number that is none: of bits that pad, and of lengths as Python counts them, it is said what they are.
+    // Only digits of invalid numbers: padding bits and Python's lengths are reported.
     same.dedup();
-    let body = Reader::from_source(whole.clone().into(), OpenOptions::default()).unwrap().body() as usize;
+    let body = Reader::from_source(whole.clone().into(), OpenOptions::default()).unwrap().body_offset() as usize;
     assert_eq!(same, (body + 8..body + 16).collect::<Vec<_>>());
     assert!((2500..3500).contains(&readable), "{readable} of {} leave a header", whole.len() * 8);
 }

@@ -1,4 +1,4 @@
-//! Every seed of the fuzz targets, and every input that once failed, in the bodies of the targets: no fuzzer needed.
+//! Replays all seeds and past failures of the fuzz targets without a fuzzer.
 #![allow(dead_code, reason = "shared with the fuzz targets")]
 #![allow(unreachable_pub, reason = "shared with the fuzz targets")]
 
@@ -22,7 +22,7 @@ const TARGETS: [replay::Target; 4] = [
     ("ds_write_read", ds_written::ds_write_read),
 ];
 
-/// The one that is replayed elsewhere takes a feature of this crate: `cargo xtask fuzz` does it.
+/// One target needs a feature of this crate, and is replayed by `cargo xtask fuzz`.
 #[test]
 fn seeds_and_regressions_pass() {
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");

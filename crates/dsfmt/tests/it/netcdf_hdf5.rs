@@ -1,4 +1,4 @@
-//! NetCDF-4 files: what is written is found again, in its order.
+//! NetCDF-4 round trips keep the order of attributes and variables.
 
 use dsfmt::netcdf::{AttributeValue, Kind, ReadOptions, Reader, WriteOptions, from_ds};
 use dsfmt::{Array, Builder, Field, JsonBuf, OutputOptions};
@@ -23,7 +23,7 @@ fn field(names: &[&str], sizes: &[u64]) -> Field<'static> {
 
 #[test]
 fn attributes_keep_their_order() {
-    // More than the C library would leave in a header, and in no order of letters.
+    // More than the C library keeps in a header, not in alphabetical order.
     let names: Vec<String> = (0..40).map(|n| format!("a{}", n * 17 % 40)).collect();
     let mut one = field(&["x"], &[3]);
     let mut builder = Builder::new();
@@ -39,7 +39,7 @@ fn attributes_keep_their_order() {
 }
 
 #[test]
-fn dimensions_and_variables_of_one_name_are_told_apart() {
+fn distinguishes_dimensions_and_variables_of_equal_name() {
     let mut builder = Builder::new();
     builder.field("x", field(&["x"], &[3])); // an axis
     builder.field("y", field(&["y", "x"], &[2, 3])); // an axis that is no list
@@ -62,11 +62,11 @@ fn dimensions_and_variables_of_one_name_are_told_apart() {
     // The name under which z is kept is another's.
     builder.field("_nc4_non_coord_z", field(&[], &[]));
     let error = written(&builder, WriteOptions::default()).unwrap_err().to_string();
-    assert_eq!(error, "netcdf: two members of the file would be called \"_nc4_non_coord_z\"");
+    assert_eq!(error, "netcdf: duplicate name \"_nc4_non_coord_z\" in the file");
 }
 
 #[test]
-fn long_attributes_have_a_place_or_are_refused() {
+fn stores_or_rejects_long_attributes() {
     let (long, texts) = ("y".repeat(300_000), ["", "Gr\u{fc}\u{df}e", "z"]);
     let mut builder = Builder::new();
     builder.attribute("long", long.as_str()).attribute("list", JsonBuf::list(texts.into_iter().map(JsonBuf::from)));
@@ -79,7 +79,7 @@ fn long_attributes_have_a_place_or_are_refused() {
     builder.attribute("many", JsonBuf::list((0..20_000).map(JsonBuf::from)));
     assert_eq!(
         written(&builder, WriteOptions::default()).unwrap_err().to_string(),
-        "netcdf: the attribute \"many\" takes 80000 bytes, NetCDF-4 has 65403 for it here; CDF-5 can hold it"
+        "netcdf: attribute \"many\" takes 80000 bytes, more than the limit 65403 in NetCDF-4; CDF-5 can hold it"
     );
 }
 

@@ -1,4 +1,4 @@
-//! Damaged NetCDF files: errors, no panics, no memory that the file does not justify.
+//! Damaged NetCDF files cause errors, not panics, and no memory use that the file size does not justify.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ fn golden(name: &str) -> Vec<u8> {
     std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/netcdf").join(name)).unwrap()
 }
 
-/// Opens the bytes and reads everything in them; the error's text where there is one.
+/// Opens the bytes and reads everything; returns the error message, if any.
 fn read_all(bytes: Vec<u8>) -> Result<u64, String> {
     let limits = Limits::default().with_block_bytes(4 << 20);
     let mut read = 0u64;
@@ -20,7 +20,7 @@ fn read_all(bytes: Vec<u8>) -> Result<u64, String> {
     for variable in reader.variables() {
         for scaled in [false, true] {
             let options = ReadOptions::default().with_scaled(scaled);
-            // A size that a damaged header states costs nothing where no bytes are behind it.
+            // A size declared by a damaged header costs nothing without data.
             match reader.read(variable, 0..variable.rows(), &options) {
                 Ok(array) => read += array.len() as u64,
                 Err(error) => failed = Some(error.to_string()),
@@ -42,7 +42,7 @@ const FILES: [&str; 8] = [
 ];
 
 #[test]
-fn every_beginning_of_a_file_is_an_error_or_less() {
+fn prefixes_fail_or_read_less() {
     for name in FILES {
         let whole = golden(name);
         let all = read_all(whole.clone()).unwrap();
@@ -56,7 +56,7 @@ fn every_beginning_of_a_file_is_an_error_or_less() {
                 }
             }
         }
-        // Only the bytes that fill up the end, and those that no value lies in, may be missing.
+        // Only padding may be missing without an error.
         let slack = if name.contains("nc4") { whole.len() } else { 4 };
         assert!(errors + slack >= whole.len(), "{name}: {errors} of {}", whole.len());
         assert!(errors > 0);
@@ -64,7 +64,7 @@ fn every_beginning_of_a_file_is_an_error_or_less() {
 }
 
 #[test]
-fn a_flipped_bit_is_no_panic() {
+fn flipped_bits_do_not_panic() {
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = || {
         seed ^= seed << 13;
@@ -91,36 +91,36 @@ fn a_flipped_bit_is_no_panic() {
 }
 
 #[test]
-fn lies_are_named() {
+fn reports_contradictions() {
     let classic = |bytes: &[u8]| read_all(bytes.to_vec()).unwrap_err();
-    assert_eq!(classic(b""), "netcdf: it begins neither with \"CDF\" nor as an HDF5 file (byte 0)");
+    assert_eq!(classic(b""), "netcdf: expected \"CDF\" or an HDF5 signature at the start (byte 0)");
     assert_eq!(
         classic(b"CDF\x03\0\0\0\0"),
-        "netcdf: the version is CDF-3; CDF-1, CDF-2, CDF-5 and NetCDF-4 are read (byte 3)"
+        "netcdf: unsupported version CDF-3 (known: CDF-1, CDF-2, CDF-5, NetCDF-4) (byte 3)"
     );
-    // Four billion dimensions in twelve bytes.
+    // Four billion dimensions declared in twelve bytes.
     assert_eq!(
         classic(b"CDF\x01\0\0\0\0\0\0\0\x0a\xff\xff\xff\xff"),
-        "netcdf: the name of a dimension: needs 4 bytes, 0 available (byte 16)"
+        "netcdf: dimension name: needs 4 bytes, 0 available (byte 16)"
     );
     assert_eq!(
         classic(b"CDF\x01\0\0\0\0\0\0\0\x0b\0\0\0\x01"),
-        "netcdf: the dimensions: the tag is 11; 10 or 0 is allowed (byte 8)"
+        "netcdf: dimensions: expected tag 10 or 0, found 11 (byte 8)"
     );
     let mut file = golden("odd-records-cdf1.nc");
     let records = 4..8;
     file[records.clone()].copy_from_slice(&[0x7f, 0, 0, 0]);
     let error = read_all(file.clone()).unwrap_err();
-    assert!(error.starts_with("netcdf: its values take 6392119296 bytes from byte "), "{error}");
+    assert!(error.starts_with("netcdf: its 6392119296 bytes at offset "), "{error}");
     assert!(error.ends_with("(column \"only\")"), "{error}");
-    // Records that nobody counted: as many as the file holds.
+    // Uncounted records: as many as the file holds.
     file[records].copy_from_slice(&[0xff; 4]);
     assert_eq!(read_all(file).unwrap(), 2 * 15);
 }
 
-/// Texts of no characters take no bytes in the file, and a place each in memory.
+/// Empty strings take no bytes in the file, but an offset each in memory.
 #[test]
-fn a_million_texts_of_nothing() {
+fn limits_empty_strings() {
     let folder = tempfile::tempdir().unwrap();
     let (ds, nc) = (folder.path().join("a.ds"), folder.path().join("a.nc"));
     let none: Values<'static> = std::iter::empty::<&[u8]>().collect();
@@ -133,7 +133,7 @@ fn a_million_texts_of_nothing() {
     let bytes = std::fs::read(&nc).unwrap();
     assert_eq!(
         read_all(bytes.clone()).unwrap_err(),
-        "netcdf: the bytes of the rows 8000000 exceeds the limit 4194304 (column \"x\")"
+        "netcdf: bytes of the rows 8000000 exceeds the limit 4194304 (column \"x\")"
     );
     let reader = Reader::from_source(Source::from(bytes), OpenOptions::default()).unwrap();
     let read = |rows| reader.read(&reader.variables()[0], rows, &ReadOptions::default()).unwrap();
@@ -142,16 +142,16 @@ fn a_million_texts_of_nothing() {
 }
 
 #[test]
-fn errors_name_the_variable_and_the_byte() {
-    // The header of a classic file: the type of its only variable.
+fn errors_have_variable_and_offset() {
+    // The type of the only variable in a classic header.
     let mut classic = golden("odd-records-cdf1.nc");
     let name = classic.windows(4).position(|found| found == b"only").unwrap();
     let at = name + 4 + 4 + 8 + 8; // after the number of its dimensions, these, and its attributes, of which there are none
     classic[at + 3] = 9;
     let error = read_all(classic).unwrap_err();
-    let wanted = format!("netcdf: the type of a variable is 9; 1 to 6 are allowed (byte {at}, column \"only\")");
-    assert_eq!(error, wanted);
-    // The same of HDF5: a variable whose name follows on the signature of a header.
+    let expected = format!("netcdf: variable type: expected 1 to 6, found 9 (byte {at}, column \"only\")");
+    assert_eq!(error, expected);
+    // In HDF5: a variable whose name follows the header signature.
     let mut hdf5 = golden("basic-nc4.nc");
     let header = u64_at(&hdf5, b"fixed_i1");
     let begin = usize::try_from(header).unwrap();
@@ -162,15 +162,15 @@ fn errors_name_the_variable_and_the_byte() {
     assert!(error.ends_with(&format!(" (byte {header}, column \"fixed_i1\")")), "{error}");
 }
 
-/// The address that follows a link's name.
+/// The address after a link's name.
 fn u64_at(file: &[u8], name: &[u8]) -> u64 {
     let at = file.windows(name.len()).position(|found| found == name).unwrap() + name.len();
     u64::from_le_bytes(file[at..at + 8].try_into().unwrap())
 }
 
-/// Ten thousand variables that have the same bytes: a classic header may say so.
+/// Ten thousand variables declared over the same bytes of a classic file.
 #[test]
-fn variables_of_the_same_bytes() {
+fn limits_variables_that_share_bytes() {
     const MANY: u32 = 10_000;
     const EACH: u32 = 2_000_000;
     let mut file = b"CDF\x01\0\0\0\0".to_vec();
@@ -191,9 +191,6 @@ fn variables_of_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let to = folder.path().join("out.ds");
     let error = to_ds(&reader, &to, &ReadOptions::default(), OutputOptions::default()).unwrap_err().to_string();
-    assert!(
-        error.starts_with("netcdf: the bytes of all variables ") && error.contains(" exceeds the limit "),
-        "{error}"
-    );
+    assert!(error.starts_with("netcdf: bytes of all variables ") && error.contains(" exceeds the limit "), "{error}");
     assert!(!to.exists());
 }

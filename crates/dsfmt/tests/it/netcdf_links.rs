@@ -1,4 +1,4 @@
-//! HDF5 files whose links, headers and attributes meet the same bytes again and again: errors or answers, in the time and memory of a file.
+//! HDF5 files whose links, headers and attributes refer to the same bytes repeatedly, read in bounded time and memory.
 use std::time::{Duration, Instant};
 
 use container_core::{OpenOptions, Source};
@@ -11,7 +11,7 @@ use crate::common::hdf5_file::{
 fn open(bytes: Vec<u8>) -> Result<Reader, String> {
     let start = Instant::now();
     let reader = Reader::from_source(Source::from(bytes), OpenOptions::default()).map_err(|error| error.to_string());
-    // Without bounds each of these takes minutes, or all memory.
+    // Without limits each of these takes minutes, or all memory.
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
     reader
 }
@@ -21,37 +21,37 @@ fn losses(reader: &Reader) -> Vec<String> {
 }
 
 #[test]
-fn a_group_that_is_linked_to_itself_is_one_group() {
+fn self_linked_group_is_one_group() {
     let reader = open(hdf5_file::linked_to_itself()).unwrap();
-    assert_eq!(losses(&reader), ["the group \"self\" is left out: it is the group \"/\" by another name"]);
+    assert_eq!(losses(&reader), ["group \"self\" left out: it is group \"/\" by another name"]);
     let folder = tempfile::tempdir().unwrap();
     to_ds(&reader, folder.path().join("a.ds"), &ReadOptions::default(), dsfmt::OutputOptions::default()).unwrap();
 }
 
 #[test]
-fn a_group_is_visited_once_by_however_many_links() {
+fn visits_each_group_once() {
     let reader = open(hdf5_file::nested(&["a", "b"], 24)).unwrap();
     assert_eq!(
         losses(&reader),
         [
-            "the group \"a\" with 0 variables is left out: ds has no groups",
-            "the group \"b\" is left out: it is the group \"a\" by another name"
+            "group \"a\" with 0 variables left out: ds has no groups",
+            "group \"b\" left out: it is group \"a\" by another name"
         ]
     );
 }
 
 #[test]
-fn groups_within_groups_have_a_limit() {
+fn limits_nested_groups() {
     assert_eq!(losses(&open(hdf5_file::nested(&["a"], 64)).unwrap()).len(), 1);
     let error = open(hdf5_file::nested(&["a"], 65)).unwrap_err();
-    let wanted =
-        format!("netcdf: the nesting of groups 65 exceeds the limit 64 (byte 3428, column \"{}\")", "/a".repeat(65));
-    assert_eq!(error, wanted);
+    let expected =
+        format!("netcdf: nesting depth of groups 65 exceeds the limit 64 (byte 3428, column \"{}\")", "/a".repeat(65));
+    assert_eq!(error, expected);
 }
 
-/// Each of them leads through all that follow, many times.
+/// Each link leads through all later ones, many times.
 #[test]
-fn soft_links_have_a_limit() {
+fn limits_soft_links() {
     let links = |count: usize, parts: usize| {
         file(1, |_, addresses| {
             let path = |index: usize| vec![format!("s{}", index + 1); parts].join("/");
@@ -63,12 +63,12 @@ fn soft_links_have_a_limit() {
     };
     assert_eq!(losses(&open(links(3, 3)).unwrap()).len(), 4);
     let error = open(links(600, 100)).unwrap_err();
-    assert!(error.starts_with("netcdf: the steps that soft links take "), "{error}");
+    assert!(error.starts_with("netcdf: steps of soft links "), "{error}");
 }
 
-/// Messages that refer to the header that they are in, which is read again for each.
+/// Messages that refer to their own header, which is read again for each.
 #[test]
-fn shared_messages_have_a_limit() {
+fn limits_shared_messages() {
     let shared = |count: usize| {
         file(1, |_, addresses| {
             let body = [&[3, 2][..], &addresses[0].to_le_bytes()].concat();
@@ -79,7 +79,7 @@ fn shared_messages_have_a_limit() {
         })
     };
     let error = open(shared(1)).unwrap_err();
-    assert!(error.contains("refers to links or attributes of another"), "{error}");
+    assert!(error.contains("shares links or attributes of another"), "{error}");
     let many = |count: usize| {
         file(2, |index, addresses| {
             let body = [&[3, 2][..], &addresses[1].to_le_bytes()].concat();
@@ -94,12 +94,12 @@ fn shared_messages_have_a_limit() {
     };
     open(many(10)).unwrap();
     let error = open(many(20_000)).unwrap_err();
-    assert!(error.starts_with("netcdf: the bytes of object headers "), "{error}");
+    assert!(error.starts_with("netcdf: bytes of object headers "), "{error}");
     assert!(error.ends_with(" (byte 48, column \"/\")"), "{error}");
 }
 
 #[test]
-fn empty_messages_have_a_limit() {
+fn limits_empty_messages() {
     let zeros = |last: u8| {
         file(1, |_, _| {
             let mut bytes = [&b"OHDR\x02\x02"[..], &1_000_001_u32.to_le_bytes(), &[0; 1_000_000]].concat();
@@ -110,12 +110,12 @@ fn empty_messages_have_a_limit() {
     };
     open(zeros(0)).unwrap();
     let error = open(zeros(1)).unwrap_err();
-    assert!(error.starts_with("netcdf: the empty messages of an object header 1025 exceeds the limit 1024"), "{error}");
+    assert!(error.starts_with("netcdf: empty messages of an object header 1025 exceeds the limit 1024"), "{error}");
 }
 
-/// A text of 100 kB that 3,000 elements of an attribute refer to, and 60 attributes of them: 18 GB from 3 MB.
+/// A string of 100 kB referenced by 3,000 elements of each of 60 attributes: 18 GB from 3 MB.
 #[test]
-fn texts_of_attributes_have_a_limit() {
+fn limits_attribute_strings() {
     let texts = |attributes: usize, elements: u32| {
         file(2, |index, addresses| {
             if index == 1 {
@@ -129,12 +129,12 @@ fn texts_of_attributes_have_a_limit() {
     let reader = open(texts(2, 3)).unwrap();
     assert_eq!(reader.attributes().len(), 2);
     let error = open(texts(60, 3000)).unwrap_err();
-    assert!(error.starts_with("netcdf: the bytes of attributes "), "{error}");
+    assert!(error.starts_with("netcdf: bytes of attributes "), "{error}");
 }
 
-/// Lists of lists whose elements are the list itself.
+/// Nested lists that contain themselves.
 #[test]
-fn lists_of_lists_are_left_out() {
+fn drops_nested_lists() {
     let reader = open(file(3, |index, addresses| {
         if index > 0 {
             return Part::Raw(global_heap(&reference(100, addresses[1]).repeat(100)));
@@ -144,14 +144,14 @@ fn lists_of_lists_are_left_out() {
         Part::Object(vec![lists, plain, hdf5_file::no_links()])
     }));
     let reader = reader.unwrap();
-    assert_eq!(losses(&reader), ["the attribute \"lists\" is of a type that ds does not have: it is left out"]);
+    assert_eq!(losses(&reader), ["attribute \"lists\" left out: unsupported type"]);
     assert_eq!(reader.attributes().len(), 1);
     assert_eq!(reader.attributes()[0].name, "plain");
 }
 
-/// A filter whose description asks for 4 billion members, and one whose length nothing bounds.
+/// A filter that declares 4 billion members, and one of unbounded length.
 #[test]
-fn filters_are_looked_at_before_they_run() {
+fn checks_filters_before_running_them() {
     let dataset = |filters: Vec<u8>| {
         let bytes = file(4, |index, addresses| match index {
             0 => Part::Object(vec![hard_link("x", addresses[1])]),
@@ -179,25 +179,25 @@ fn filters_are_looked_at_before_they_run() {
     };
     let all = |filters: &[Vec<u8>]| [vec![2, u8::try_from(filters.len()).unwrap()], filters.concat()].concat();
     assert_eq!(dataset(all(&[])), Ok(4));
-    // Numbers of 32 bits, as they are.
+    // Unmodified 32-bit numbers.
     assert_eq!(dataset(all(&[filter(5, &[8, 0, 4, 1, 4, 0, 32, 0])])), Ok(4));
     assert_eq!(
         dataset(all(&[filter(5, &[6, 0, 4, 3, 4, u32::MAX])])).unwrap_err(),
-        "netcdf: its n-bit filter is not for numbers (column \"x\")"
+        "netcdf: its n-bit filter does not apply to numbers (column \"x\")"
     );
     assert_eq!(
         dataset(all(&[filter(4, &[0, 0, 0, 0]), filter(1, &[6])])).unwrap_err(),
-        "netcdf: its filter 1 follows another whose length has no bound (column \"x\")"
+        "netcdf: its filter 1 follows one of unbounded length (column \"x\")"
     );
     assert_eq!(
         dataset(all(&vec![filter(2, &[4]); 33])).unwrap_err(),
-        "netcdf: it has 33 filters; at most 32 are allowed (column \"x\")"
+        "netcdf: it has 33 filters, more than the limit 32 (column \"x\")"
     );
 }
 
-/// 400 attributes of 1.6 kB, written by netCDF-C 4.9: their heap has a table of blocks within its table of blocks.
+/// 400 attributes of 1.6 kB written by netCDF-C 4.9: their heap has nested indirect blocks.
 #[test]
-fn attributes_in_a_deep_heap_are_read() {
+fn reads_attributes_in_a_deep_heap() {
     let packed = include_bytes!("../data/deep-attributes.nc.gz");
     let mut bytes = Vec::new();
     std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&packed[..]), &mut bytes).unwrap();
@@ -210,14 +210,11 @@ fn attributes_in_a_deep_heap_are_read() {
         let numbers = attribute.value.as_numbers().unwrap().as_slice::<i32>().unwrap();
         assert_eq!((numbers[0], numbers.len()), (i32::try_from(index).unwrap(), 400));
     }
-    // One block of the heap is damaged: its attributes are named a loss, and all others are read.
+    // With one damaged heap block, its attributes are reported as losses, and all others are read.
     let at = bytes.windows(4).position(|found| found == b"a200").unwrap();
     bytes[at] = b'b';
     let reader = open(bytes).unwrap();
     let kept = reader.variable("v").unwrap().attributes.len();
     assert!((350..400).contains(&kept), "{kept}");
-    assert_eq!(
-        losses(&reader),
-        [format!("{} attributes of variable \"v\" cannot be read: they are left out", 400 - kept)]
-    );
+    assert_eq!(losses(&reader), [format!("{} attributes of variable \"v\" left out: unreadable", 400 - kept)]);
 }

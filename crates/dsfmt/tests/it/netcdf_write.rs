@@ -1,4 +1,4 @@
-//! ds files as NetCDF files, and what cannot be kept.
+//! Converts ds to NetCDF, and checks the losses.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use dsfmt::{Array, Builder, DataType, Field, JsonBuf, Mask, OutputOptions, Value
 
 const KINDS: [Kind; 4] = [Kind::Classic, Kind::Offset64, Kind::Data64, Kind::Hdf5];
 
-/// The conversion of a dataset, and the file as it is read again.
+/// Converts a dataset, and reads the result back.
 fn converted(builder: &Builder<'_>, options: &WriteOptions) -> dsfmt::Result<(Converted, Reader)> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.ds");
@@ -23,7 +23,7 @@ fn read(reader: &Reader, name: &str) -> Array<'static> {
     reader.read(variable, 0..variable.rows(), &ReadOptions::default()).unwrap()
 }
 
-/// Values where they are there.
+/// Present values.
 fn numbers<T: dsfmt::Element>(array: &Array<'_>) -> Vec<Option<T>> {
     let missing = |index| array.mask().is_some_and(|mask| mask.is_missing(index));
     let all = array.values().as_slice::<T>().unwrap().iter().enumerate();
@@ -31,7 +31,7 @@ fn numbers<T: dsfmt::Element>(array: &Array<'_>) -> Vec<Option<T>> {
 }
 
 #[test]
-fn golden_files_come_back() {
+fn golden_files_round_trip() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/netcdf");
     let folder = tempfile::tempdir().unwrap();
     let mut files = 0;
@@ -64,7 +64,7 @@ fn golden_files_come_back() {
                     assert_eq!(shown(&a), shown(&b), "{what}");
                     for attribute in &variable.attributes {
                         let value = found.attribute(&attribute.name).unwrap();
-                        assert_eq!(said(value), said(&attribute.value), "{what} {}", attribute.name);
+                        assert_eq!(untyped(value), untyped(&attribute.value), "{what} {}", attribute.name);
                     }
                 }
                 files += 1;
@@ -74,13 +74,13 @@ fn golden_files_come_back() {
     assert_eq!(files, 6 * 10 - 2 * 4);
 }
 
-/// The value without its type: JSON does not tell 16 bits from 32.
-fn said(value: &dsfmt::netcdf::AttributeValue) -> String {
+/// The value without its type: JSON does not distinguish integer widths.
+fn untyped(value: &dsfmt::netcdf::AttributeValue) -> String {
     let text = format!("{value:?}");
     text.split_once('[').map_or(text.clone(), |(_, numbers)| numbers.to_owned())
 }
 
-/// The elements that are there.
+/// Present elements.
 fn shown(array: &Array<'_>) -> String {
     let missing: Vec<bool> = array.mask().map_or_else(|| vec![false; array.len()], |mask| mask.iter().collect());
     macro_rules! there {
@@ -101,7 +101,7 @@ fn one(name: &str, field: Field<'static>) -> Builder<'static> {
 }
 
 #[test]
-fn the_fill_value_is_none_of_the_values() {
+fn chooses_unused_fill_value() {
     let masked = |values: Vec<f32>, missing: Vec<bool>| {
         let array = Array::new([values.len() as u64], values).unwrap().with_mask(Mask::from_bools(missing)).unwrap();
         Field::new(array).with_dimensions(["x"])
@@ -116,16 +116,16 @@ fn the_fill_value_is_none_of_the_values() {
         assert_eq!(numbers::<f32>(&read(&reader, "v")), [Some(1.0), None, Some(3.0)]);
         let fill = reader.variable("v").unwrap().attribute("_FillValue").unwrap();
         assert_eq!(fill.as_numbers(), Some(&vec![-99.0f32].into()));
-        // It is a value, too: another is taken, and that is said.
+        // Also a present value: another one is chosen and reported.
         let field = masked(vec![1.0, 0.0, -99.0], vec![false, true, false]).with_attribute("_FillValue", -99.0f32);
         let (done, reader) = converted(&one("v", field), &options).unwrap();
         assert_eq!(done.losses.len(), 1);
         assert_eq!(numbers::<f32>(&read(&reader, "v")), [Some(1.0), None, Some(-99.0)]);
-        // NetCDF's own is a value, and nothing is missing: one that is none has to be declared.
+        // The default occurs and nothing is missing: an unused value must be declared.
         let field = masked(vec![1.0, default, 3.0], vec![false; 3]);
         let (_, reader) = converted(&one("v", field), &options).unwrap();
         assert_eq!(numbers::<f32>(&read(&reader, "v")), [Some(1.0), Some(default), Some(3.0)]);
-        // One that is no value of the type is left out.
+        // A fill value of another type is left out.
         let bytes = Array::new([2], vec![1i8, 2]).unwrap().with_mask(Mask::from_bools([false, true])).unwrap();
         let field = Field::new(bytes).with_attribute("_FillValue", 1000);
         let (done, reader) = converted(&one("v", field), &options).unwrap();
@@ -136,9 +136,9 @@ fn the_fill_value_is_none_of_the_values() {
     let field = masked(vec![1.0, 2.0], vec![true, false]).with_attribute("missing_value", 2.0f32);
     let (done, reader) = converted(&one("v", field), &options).unwrap();
     let loss = done.losses[0].to_string();
-    assert!(loss.contains("that equal its attribute \"missing_value\" will be read as missing"), "{loss}");
+    assert!(loss.contains("equal its attribute \"missing_value\" and will be read as missing"), "{loss}");
     assert_eq!(numbers::<f32>(&read(&reader, "v")), [None, None]);
-    // All bytes but one are values, then all.
+    // All bytes but one occur, then all.
     let every: Vec<i8> = (0..=255u8).map(|byte| byte as i8).collect();
     for (last, works) in [(7i8, true), (127, false)] {
         let mut values = every.clone();
@@ -155,9 +155,9 @@ fn the_fill_value_is_none_of_the_values() {
                 assert!(found[..256].iter().zip(&values).all(|(found, value)| *found == Some(*value)));
             }
             Err(error) if !works => {
-                let wanted =
-                    "netcdf: every value that could stand for missing elements is one of the others (column \"v\")";
-                assert_eq!(error.to_string(), wanted);
+                let expected =
+                    "netcdf: no fill value left: present elements have every value of the type (column \"v\")";
+                assert_eq!(error.to_string(), expected);
             }
             other => panic!("{other:?}"),
         }
@@ -165,7 +165,7 @@ fn the_fill_value_is_none_of_the_values() {
 }
 
 #[test]
-fn texts_and_truth_values_have_their_places() {
+fn converts_strings_and_bools() {
     let texts = |all: &[&str]| Array::new([all.len() as u64], all.iter().copied().collect::<Values<'_>>()).unwrap();
     let mut builder = Builder::new();
     builder.field("t", Field::new(texts(&["", "Grüße", "x"])).with_dimensions(["n"]));
@@ -178,11 +178,8 @@ fn texts_and_truth_values_have_their_places() {
     for kind in KINDS {
         let (done, reader) = converted(&builder, &WriteOptions::default().with_kind(Some(kind))).unwrap();
         let losses: Vec<String> = done.losses.iter().map(ToString::to_string).collect();
-        assert!(
-            losses.iter().any(|loss| loss.starts_with("the truth values of \"flag\" are written as bytes")),
-            "{losses:?}"
-        );
-        assert!(losses.iter().any(|loss| loss.starts_with("the attribute \"a/b\" is left out")), "{losses:?}");
+        assert!(losses.iter().any(|loss| loss.starts_with("booleans of \"flag\" written as bytes")), "{losses:?}");
+        assert!(losses.iter().any(|loss| loss.starts_with("attribute \"a/b\" left out")), "{losses:?}");
         assert_eq!(losses.len(), if kind == Kind::Hdf5 { 2 } else { 3 }, "{losses:?}");
         let found = read(&reader, "t");
         let strings: Vec<_> = found.values().as_strings().unwrap().iter().map(<[u8]>::to_vec).collect();
@@ -199,7 +196,7 @@ fn texts_and_truth_values_have_their_places() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn rejects_what_netcdf_cannot_hold() {
     let error = |builder: &Builder<'_>, options: &WriteOptions| converted(builder, options).unwrap_err().to_string();
     let long = one("n", Field::new(Array::new([1], vec![1i64]).unwrap()));
     assert_eq!(
@@ -207,13 +204,13 @@ fn what_cannot_be_is_refused() {
         "netcdf: CDF-1 cannot hold variable \"n\" of type int64; CDF-5 and NetCDF-4 can"
     );
     let slashed = one("a/b", Field::new(Array::new([1], vec![1i8]).unwrap()).with_dimensions(["x"]));
-    assert_eq!(error(&slashed, &WriteOptions::default()), "netcdf: NetCDF allows no variable of the name \"a/b\"");
+    assert_eq!(error(&slashed, &WriteOptions::default()), "netcdf: invalid NetCDF variable name \"a/b\"");
     let options = WriteOptions::default().with_unlimited(Some("t".into()));
-    assert_eq!(error(&long, &options), "netcdf: there is no dimension \"t\", which is to be unlimited");
+    assert_eq!(error(&long, &options), "netcdf: unknown unlimited dimension \"t\"");
     let flat = one("v", Field::new(Array::new([2, 3], vec![1i8; 6]).unwrap()).with_dimensions(["x", "t"]));
     assert_eq!(
         error(&flat, &options),
-        "netcdf: CDF-1 holds no variable whose second or later dimension, \"t\", is unlimited or of no size (column \"v\")"
+        "netcdf: CDF-1 holds an unlimited or empty dimension only as the first of a variable, found \"t\" later (column \"v\")"
     );
     // NetCDF-4 does.
     let (_, reader) = converted(&flat, &options.clone().with_kind(Some(Kind::Hdf5))).unwrap();
@@ -221,12 +218,12 @@ fn what_cannot_be_is_refused() {
     let empty = one("v", Field::new(Array::new([0, 0], Vec::<i8>::new()).unwrap()).with_dimensions(["x", "y"]));
     assert_eq!(
         error(&empty, &WriteOptions::default()),
-        "netcdf: CDF-1 holds one dimension that is unlimited or of no size, and \"x\" and \"y\" are"
+        "netcdf: CDF-1 holds one unlimited or empty dimension, found \"x\" and \"y\""
     );
 }
 
 #[test]
-fn values_are_compressed_on_request() {
+fn compresses_on_request() {
     let values: Vec<i32> = (0..300_000).map(|n| n / 1000).collect();
     let builder = one("v", Field::new(Array::new([300, 1000], values.clone()).unwrap()).with_dimensions(["t", "x"]));
     let options =

@@ -1,14 +1,14 @@
-//! What holds for every dataset: what is written is read, what is read is copied with the same bytes, what is selected is what a naive
-//! reader would take, and of no bytes is more read than there is.
+//! Properties of all datasets: what is written reads back, copies have the same bytes, selections match a naive reader, and no more bytes are
+//! read than exist.
 //!
-//! The bodies are those of the fuzz targets: bytes are decisions about datasets, which shrink to few when a test fails.
+//! The properties are those of the fuzz targets: bytes encode choices, so that failing cases shrink.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::fuzz_replay::{ds_read, ds_written};
 
-/// Pieces of headers, sound ones and others.
+/// Fragments of headers, valid and invalid.
 fn header() -> impl Strategy<Value = Vec<u8>> {
     let value = prop_oneof![
         Just("null".to_owned()),

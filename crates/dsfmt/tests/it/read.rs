@@ -1,4 +1,4 @@
-//! Values of every type, order, shape and mask, against files made by hand.
+//! Reads values of every type, byte order, shape and mask from files made by hand.
 
 use container_core::ErrorKind;
 use container_core::testkit::every_source_agrees;
@@ -12,7 +12,7 @@ fn count(shape: &[u64]) -> usize {
     shape.iter().product::<u64>() as usize
 }
 
-/// Everything that can be asked of a variable of numbers.
+/// Checks all ways to read a numeric variable.
 fn check_numbers<T: Element>(make: impl Fn(u64) -> T)
 where
     Values<'static>: From<Vec<T>>,
@@ -53,7 +53,7 @@ where
                         assert!(reader.variable("y")?.bools()?[0]);
                         Ok(array.into_owned())
                     };
-                    // The variable stands 3 bytes into the body.
+                    // Unaligned: the variable starts 3 bytes into the body.
                     let bytes = file.bytes(if aligned { 5 } else { 4 });
                     check(bytes.clone().into()).unwrap();
                     if shape == [3, 5] {
@@ -65,7 +65,7 @@ where
     }
 }
 
-/// Ranges of rows are what they are of the whole.
+/// Checks that row ranges equal slices of the whole.
 fn rows_agree<'r>(array: &Array<'r>, read: impl Fn(std::ops::Range<u64>) -> dsfmt::Result<Array<'r>>) {
     let rows = array.shape().first().copied().unwrap_or(1);
     let wide = array.len() as u64 / rows.max(1);
@@ -126,7 +126,7 @@ fn integers() {
 }
 
 #[test]
-fn bools_of_any_count() {
+fn reads_bools_of_any_count() {
     for count in (0..70).chain([1000, 70_001]) {
         let all: Vec<bool> = (0..count as u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 63 == 1).collect();
         for mask in [None, Some(missing(count, count as u64))] {
@@ -158,7 +158,7 @@ fn bools_of_any_count() {
 }
 
 #[test]
-fn strings_and_texts() {
+fn reads_str_and_unicode() {
     let words = ["", "a", "\u{e9}t\u{e9}", "\u{1f600}", "plain", "zz"];
     for (seed, count) in [0usize, 1, 5, 64, 511, 512, 513, 3000, 70_000].into_iter().enumerate() {
         for (ascii, data_type) in [(true, DataType::Str), (true, DataType::Unicode), (false, DataType::Unicode)] {
@@ -208,15 +208,15 @@ fn zero_elements_keep_their_shape() {
     }
 }
 
-/// The error of reading a variable, whole and by a row.
-fn error_of(data_type: DataType, sizes: &[u64], bytes: &[u8], masked: bool, stated: u64) -> String {
+/// The error of reading a variable, whole or by row.
+fn error_of(data_type: DataType, sizes: &[u64], bytes: &[u8], masked: bool, declared: u64) -> String {
     let mut file = File::default();
-    file.add_bytes("x", data_type, Endian::Little, sizes, bytes, masked, stated);
+    file.add_bytes("x", data_type, Endian::Little, sizes, bytes, masked, declared);
     let reader = file.reader();
     let x = reader.variable("x").unwrap();
     let error = x.read().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
-    // A row needs the sums over the whole, but not the other rows' texts.
+    // A row needs the prefix sums, but not the other rows' strings.
     if (data_type.is_text() || masked) && !error.detail().contains("UTF-8") {
         assert_eq!(x.read_rows(0..1).unwrap_err().kind(), ErrorKind::Invalid);
     }
@@ -224,67 +224,67 @@ fn error_of(data_type: DataType, sizes: &[u64], bytes: &[u8], masked: bool, stat
     let (text, place) = text.split_once(" (byte ").unwrap_or((&text, "0, "));
     let byte: u64 = place.split(',').next().unwrap().parse().unwrap();
     assert!(place.ends_with("column \"x\")"), "{place}");
-    format!("{text} @{}", byte - reader.body())
+    format!("{text} @{}", byte - reader.body_offset())
 }
 
 #[test]
-fn a_mask_that_contradicts_the_bytes_is_said() {
-    let few = "ds: its mask leaves 2 of 3 elements, which take 16 bytes; its .len has 8 for them @1";
+fn rejects_mask_that_contradicts_length() {
+    let few = "ds: expected 16 bytes for the 2 of 3 elements that its mask leaves, found 8 @1";
     assert_eq!(error_of(DataType::Float64, &[3], &[0x40, 0, 0, 0, 0, 0, 0, 0, 0], true, 9), few);
-    let many = "ds: its mask leaves 1 of 3 elements, which take 2 bytes; its .len has 4 for them @1";
+    let many = "ds: expected 2 bytes for the 1 of 3 elements that its mask leaves, found 4 @1";
     assert_eq!(error_of(DataType::Int16, &[3], &[0xc0, 1, 0, 1, 0], true, 5), many);
-    let bools = "ds: its mask leaves 9 of 10 elements, which take 2 bytes; its .len has 1 for them @2";
+    let bools = "ds: expected 2 bytes for the 9 of 10 elements that its mask leaves, found 1 @2";
     assert_eq!(error_of(DataType::Bool, &[10], &[0x40, 0, 7], true, 3), bools);
-    let texts = "ds: its mask leaves 2 of 2 elements, which take 16 bytes or more; its .len has 8 for them @1";
+    let texts = "ds: expected 16 bytes or more for the 2 of 2 elements that its mask leaves, found 8 @1";
     assert_eq!(error_of(DataType::Str, &[2], &[0, 0, 0, 0, 0, 0, 0, 0, 0], true, 9), texts);
 }
 
-/// Lengths, and behind them bytes.
+/// Lengths followed by bytes.
 fn strings(lengths: &[u64], bytes: &[u8]) -> Vec<u8> {
     lengths.iter().flat_map(|len| len.to_le_bytes()).chain(bytes.iter().copied()).collect()
 }
 
 #[test]
-fn strings_that_leave_their_room_are_said() {
+fn rejects_strings_beyond_the_variable() {
     let bytes = strings(&[1, 3], b"abc");
-    let beyond = "ds: a string of 3 bytes begins 1 bytes into the strings, which have 3 bytes @8";
+    let beyond = "ds: a string of 3 bytes at offset 1 exceeds the 3 bytes of all strings @8";
     assert_eq!(error_of(DataType::Unicode, &[2], &bytes, false, 19), beyond);
     let bytes = strings(&[1, u64::MAX], b"abc");
-    let wraps = "ds: a string of 18446744073709551615 bytes begins 1 bytes into the strings, which have 3 bytes @8";
+    let wraps = "ds: a string of 18446744073709551615 bytes at offset 1 exceeds the 3 bytes of all strings @8";
     assert_eq!(error_of(DataType::Str, &[2], &bytes, false, 19), wraps);
     let bytes = strings(&[1, 1], b"abc");
-    let short = "ds: its 2 strings take 18 bytes with their lengths; its .len has 19 for them @0";
+    let short = "ds: .len: expected 18 bytes for its 2 strings and their lengths, found 19 @0";
     assert_eq!(error_of(DataType::Str, &[2], &bytes, false, 19), short);
     let bytes = strings(&[1, 1, 2], b"a\xc3\xa9z");
-    let half = "ds: the text of element 1 is not UTF-8 at its byte 0 @25";
+    let half = "ds: element 1 is not valid UTF-8 at byte 0 @25";
     assert_eq!(error_of(DataType::Unicode, &[3], &bytes, false, 28), half);
     let bytes = strings(&[1, 3], b"ab\xffz");
-    let wrong = "ds: the text of element 1 is not UTF-8 at its byte 1 @18";
+    let wrong = "ds: element 1 is not valid UTF-8 at byte 1 @18";
     let mut file = File::default();
     file.add_bytes("x", DataType::Unicode, Endian::Little, &[2], &bytes, false, 20);
     let reader = file.reader();
     let x = reader.variable("x").unwrap();
     assert_eq!(x.read_rows(0..1).unwrap().len(), 1);
     let found = x.read_rows(1..2).unwrap_err();
-    assert_eq!(found.position().byte, Some(reader.body() + 18));
+    assert_eq!(found.position().byte, Some(reader.body_offset() + 18));
     assert_eq!(format!("ds: {} @18", found.detail()), wrong);
 }
 
 #[test]
-fn the_hyphens_that_python_counts_are_borne_with() {
+fn tolerates_hyphens_counted_by_python() {
     let mut bytes = vec![0b0101_0000];
     bytes.extend(strings(&[1, 2], b"abc"));
     let real = bytes.len() as u64;
-    for (stated, more, fits) in
+    for (declared, more, fits) in
         [(real, 0, true), (real + 4, 0, true), (real + 4, 4, true), (real + 2, 2, false), (real + 5, 5, false)]
     {
         let mut file = File::default();
         let mut all = bytes.clone();
         all.extend(vec![b'?'; more]);
-        file.add_bytes("x", DataType::Unicode, Endian::Little, &[4], &all, true, stated);
+        file.add_bytes("x", DataType::Unicode, Endian::Little, &[4], &all, true, declared);
         let reader = file.reader();
         let found = reader.variable("x").unwrap().read();
-        assert_eq!(found.is_ok(), fits, "{stated} {more} {found:?}");
+        assert_eq!(found.is_ok(), fits, "{declared} {more} {found:?}");
         assert_eq!(reader.variable("x").unwrap().read_rows(2..3).is_ok(), fits);
         if let Ok(array) = found {
             let strings = array.values().as_strings().unwrap();
@@ -299,33 +299,36 @@ fn the_hyphens_that_python_counts_are_borne_with() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_said() {
+fn rejects_invalid_requests() {
     let text = "ds-1.0\n{\"e\": {\".size\": null, \".type\": null}, \"x\": {\".size\": [1], \".dims\": [\"n\"], \".len\": 8}}\n\0\0\0\0\0\0\0\0";
     let reader = Reader::from_source(text.as_bytes().to_vec().into(), Default::default()).unwrap();
     let empty = reader.variable("e").unwrap().read().unwrap_err();
-    assert_eq!(empty.to_string(), "ds: the variable is empty: it has no values (column \"e\")");
+    assert_eq!(empty.to_string(), "ds: the variable is empty (column \"e\")");
     assert_eq!(empty.kind(), ErrorKind::Usage);
     let x = reader.variable("x").unwrap();
     let text = |error: dsfmt::Error| error.to_string();
-    assert_eq!(text(x.view::<f32>().unwrap_err()), "ds: its values are float64, not float32 (column \"x\")");
-    assert_eq!(text(x.values::<i8>().unwrap_err()), "ds: its values are float64, not int8 (column \"x\")");
-    assert_eq!(text(x.filled(7u64).unwrap_err()), "ds: its values are float64, not uint64 (column \"x\")");
-    assert_eq!(text(x.bools().unwrap_err()), "ds: its values are float64, not bool (column \"x\")");
+    assert_eq!(text(x.view::<f32>().unwrap_err()), "ds: expected values of type float32, found float64 (column \"x\")");
+    assert_eq!(text(x.values::<i8>().unwrap_err()), "ds: expected values of type int8, found float64 (column \"x\")");
+    assert_eq!(text(x.filled(7u64).unwrap_err()), "ds: expected values of type uint64, found float64 (column \"x\")");
+    assert_eq!(text(x.bools().unwrap_err()), "ds: expected values of type bool, found float64 (column \"x\")");
     let bools = x.bools_into(0..1, &mut [true]).unwrap_err();
-    assert_eq!(text(bools), "ds: its values are float64, not bool (column \"x\")");
-    assert_eq!(text(x.strings().unwrap_err()), "ds: its values are float64, no strings (column \"x\")");
-    assert_eq!(text(x.read_rows(0..2).unwrap_err()), "ds: there are no rows 0 to 2 of 1 (column \"x\")");
+    assert_eq!(text(bools), "ds: expected values of type bool, found float64 (column \"x\")");
+    assert_eq!(
+        text(x.strings().unwrap_err()),
+        "ds: expected values of type str or unicode, found float64 (column \"x\")"
+    );
+    assert_eq!(text(x.read_rows(0..2).unwrap_err()), "ds: rows 0..2 are out of range for 1 (column \"x\")");
     assert_eq!(x.values::<f64>().unwrap()[..], [0.0]);
     let room = x.read_into(0..1, 0.0f64, &mut [0.0; 2]).unwrap_err();
-    assert_eq!(text(room), "ds: there is room for 2 elements where 1 are read (column \"x\")");
+    assert_eq!(text(room), "ds: expected a buffer of 1 elements, found 2 (column \"x\")");
     assert_eq!(
         text(x.read_into(0..1, 0i8, &mut [0]).unwrap_err()),
-        "ds: its values are float64, not int8 (column \"x\")"
+        "ds: expected values of type int8, found float64 (column \"x\")"
     );
 }
 
 #[test]
-fn a_file_answers_for_the_memory_it_takes() {
+fn bounds_memory_by_file_size() {
     let mut file = File::default();
     let mask = vec![0xff; 1 << 14];
     file.add_bytes("x", DataType::Float64, Endian::Little, &[1 << 17], &mask, true, mask.len() as u64);
@@ -334,7 +337,7 @@ fn a_file_answers_for_the_memory_it_takes() {
     let reader = Reader::from_source(file.bytes(0).into(), small).unwrap();
     let x = reader.variable("x").unwrap();
     let error = x.read().unwrap_err().to_string();
-    assert_eq!(error, "ds: the size of its values in memory 1048576 exceeds the limit 1048575 (column \"x\")");
+    assert_eq!(error, "ds: size of its values in memory 1048576 exceeds the limit 1048575 (column \"x\")");
     assert_eq!(x.read_rows(5..1000).unwrap().missing(), 995);
     assert_eq!(
         Reader::from_source(file.bytes(0).into(), options).unwrap().variable("x").unwrap().read().unwrap().missing(),

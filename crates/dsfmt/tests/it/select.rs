@@ -1,4 +1,4 @@
-//! Selections against a naive model, and what they cost.
+//! Compares selections with a naive model, and counts the bytes read.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use crate::common::{Data, File, missing};
 
-/// Bytes that are only read by position, and counted.
+/// A positional source that counts bytes and calls.
 struct Counted {
     bytes: Vec<u8>,
     log: Arc<Log>,
@@ -23,7 +23,7 @@ struct Log {
 }
 
 impl Log {
-    /// Bytes and calls since the last time.
+    /// Bytes and calls since the previous call.
     fn taken(&self) -> (u64, usize) {
         let calls = std::mem::take(&mut *self.calls.lock().unwrap());
         (self.read.swap(0, Ordering::Relaxed), calls.len())
@@ -51,7 +51,7 @@ fn counted(file: &File) -> (Reader, Arc<Log>) {
     (reader, log)
 }
 
-/// A variable of `count` elements, each of which tells its number.
+/// A variable of `count` elements whose values are their indices.
 fn data(kind: DataType, count: usize) -> Data {
     let all = 0..count as u64;
     match kind {
@@ -66,7 +66,7 @@ fn data(kind: DataType, count: usize) -> Data {
     }
 }
 
-/// Elements of a dimension that are selected.
+/// The selected elements of a dimension.
 fn picks(size: u64, select: Option<&Select>) -> Vec<u64> {
     let real = |n: i64| if n < 0 { (size as i64 + n) as u64 } else { n as u64 };
     match select {
@@ -74,7 +74,7 @@ fn picks(size: u64, select: Option<&Select>) -> Vec<u64> {
         Some(Select::Index(one)) => vec![real(*one)],
         Some(Select::List(list)) => list.iter().map(|n| real(*n)).collect(),
         Some(Select::Range { start, stop, step }) => {
-            // Slices have a test of their own: here they are walked.
+            // Enumerated here; slices have their own test.
             let (step, size) = (step.unwrap_or(1), size as i64);
             let (low, high) = if step > 0 { (0, size) } else { (-1, size - 1) };
             let end = |n: i64| if n < 0 { (n + size).max(low) } else { n.min(high) };
@@ -90,7 +90,7 @@ fn picks(size: u64, select: Option<&Select>) -> Vec<u64> {
     }
 }
 
-/// The elements that are selected, by their numbers in the whole.
+/// The selected elements, by index in the whole.
 fn naive(shape: &[u64], selects: &[Option<Select>]) -> Vec<usize> {
     shape.iter().zip(selects).fold(vec![0], |all, (size, select)| {
         let picks = picks(*size, select.as_ref());
@@ -190,7 +190,7 @@ proptest! {
 }
 
 #[test]
-fn selections_longer_than_a_batch() {
+fn selects_more_than_a_batch() {
     let range = |start, stop, step| Some(Select::Range { start, stop, step: Some(step) });
     for kind in KINDS {
         for mask in [None, Some(2), Some(3), Some(4)] {
@@ -203,7 +203,7 @@ fn selections_longer_than_a_batch() {
 }
 
 #[test]
-fn a_slab_costs_its_own_bytes() {
+fn reads_only_selected_bytes() {
     // 400 x 100 x 50 doubles: 16 MB.
     let shape = [400, 100, 50];
     let count = 2_000_000;
@@ -217,11 +217,11 @@ fn a_slab_costs_its_own_bytes() {
     let row = Selection::new().with("i", Select::Index(7)).with("j", Select::Index(-1));
     assert_eq!(x.select(&row).unwrap().values().as_slice::<u64>().unwrap()[0], 7 * 5000 + 99 * 50);
     assert_eq!(log.taken(), (400, 1));
-    // Runs 40 KB apart are read by themselves, each with one call, but for the one that two batches share.
+    // Runs 40 KB apart take one call each, except for the one that two batches share.
     let far = Selection::new().with("j", Select::range(3, 5));
     assert_eq!(x.select(&far).unwrap().len(), 40_000);
     assert_eq!(log.taken(), (320_000, 401));
-    // Runs 400 bytes apart are read together, in whatever order they are wanted.
+    // Runs 400 bytes apart are read together, whatever their order.
     let near = Selection::new()
         .with("i", Select::Index(0))
         .with("j", Select::Range { start: None, stop: None, step: Some(-2) });
@@ -236,7 +236,7 @@ fn a_slab_costs_its_own_bytes() {
 }
 
 #[test]
-fn the_mask_is_gone_through_once() {
+fn scans_mask_once() {
     let count = 800_000;
     let mask = missing(count, 2);
     let stored = mask.iter().filter(|missing| !**missing).count() as u64;
@@ -264,7 +264,7 @@ fn the_mask_is_gone_through_once() {
 }
 
 #[test]
-fn what_is_not_there_is_said() {
+fn rejects_unknown_elements() {
     let mut file = File::default();
     file.add("x", DataType::Uint8, Endian::Big, &[2, 3], &data(DataType::Uint8, 6), None);
     file.add("y", DataType::Uint8, Endian::Big, &[2], &data(DataType::Uint8, 2), None);
@@ -276,13 +276,13 @@ fn what_is_not_there_is_said() {
         error.to_string()
     };
     let index = Selection::new().with("j", Select::Index(3));
-    assert_eq!(error(index.clone()), "ds: there is no element 3 along \"j\", which has 3 (column \"x\")");
+    assert_eq!(error(index.clone()), "ds: index 3 is out of range for dimension \"j\" of size 3 (column \"x\")");
     let list = Selection::new().with("i", Select::List(vec![1, -3]));
-    assert_eq!(error(list), "ds: there is no element -3 along \"i\", which has 2 (column \"x\")");
+    assert_eq!(error(list), "ds: index -3 is out of range for dimension \"i\" of size 2 (column \"x\")");
     let step = Selection::new().with("j", Select::Range { start: None, stop: None, step: Some(0) });
-    assert_eq!(error(step), "ds: the range along \"j\" has the step 0 (column \"x\")");
+    assert_eq!(error(step), "ds: step 0 for dimension \"j\" (column \"x\")");
     let name = Selection::new().with("time", Select::Index(0));
-    assert_eq!(error(name), "ds: no variable has a dimension \"time\": this one has [\"i\", \"j\"] (column \"x\")");
+    assert_eq!(error(name), "ds: unknown dimension \"time\" (the variable has [\"i\", \"j\"]) (column \"x\")");
     // A dimension of another variable is no matter of this one.
     assert_eq!(y.select(&index).unwrap().shape(), [2]);
     let huge = Selection::new().with("i", Select::List(vec![0; 1 << 22])).with("j", Select::List(vec![0; 1 << 12]));
@@ -290,7 +290,7 @@ fn what_is_not_there_is_said() {
 }
 
 #[test]
-fn a_text_that_is_none_is_said_by_its_element() {
+fn reports_invalid_utf8_by_element() {
     let mut file = File::default();
     let texts = Data::Texts(vec![b"a".to_vec(), b"bc".to_vec(), b"d\xff".to_vec(), b"e".to_vec(), b"f".to_vec()]);
     let mask = [true, false, false, false, true];
@@ -298,8 +298,8 @@ fn a_text_that_is_none_is_said_by_its_element() {
     for reader in [file.reader(), counted(&file).0] {
         let x = reader.variable("x").unwrap();
         let error = x.select(&Selection::new().with("i", Select::List(vec![0, 3, 2]))).unwrap_err();
-        let place = reader.body() + 1 + 24 + 3;
-        let text = format!("ds: the text of element 2 is not UTF-8 at its byte 1 (byte {place}, column \"x\")");
+        let place = reader.body_offset() + 1 + 24 + 3;
+        let text = format!("ds: element 2 is not valid UTF-8 at byte 1 (byte {place}, column \"x\")");
         assert_eq!((error.to_string(), error.kind()), (text, ErrorKind::Invalid));
         assert_eq!(x.read().unwrap_err().position().byte, Some(place));
         assert!(x.select(&Selection::new().with("i", Select::List(vec![0, 3, 1]))).is_ok());
@@ -328,7 +328,7 @@ fn axes() -> Reader {
 }
 
 #[test]
-fn elements_are_found_by_value() {
+fn finds_nearest_elements() {
     let reader = axes();
     let near = |name, value| reader.nearest(name, value).unwrap();
     assert_eq!([near("f", 2.4), near("f", 2.0), near("f", 9e9), near("f", -7.0)], [2, 1, 2, 4]);
@@ -337,15 +337,15 @@ fn elements_are_found_by_value() {
     assert_eq!([near("u", big), near("u", big + 2.0), near("u", 2e19)], [1, 2, 3]);
     assert_eq!([near("i8", -2.0), near("i8", -1.9), near("i8", 3.5), near("i8", 3.6)], [0, 1, 2, 3]);
     let error = |name, value| reader.nearest(name, value).unwrap_err().to_string();
-    assert_eq!(error("none", 1.0), "ds: it has no value, and so none that is near to 1 (column \"none\")");
-    assert_eq!(error("f", f64::NAN), "ds: nothing is nearest to NaN (column \"f\")");
-    assert_eq!(error("b", 1.0), "ds: its values are bool, not numbers (column \"b\")");
-    let two = "ds: it has 2 dimensions [\"i\", \"j\"]; one is needed to find an element by its value (column \"two\")";
+    assert_eq!(error("none", 1.0), "ds: no values to compare with 1 (column \"none\")");
+    assert_eq!(error("f", f64::NAN), "ds: expected a finite value, found NaN (column \"f\")");
+    assert_eq!(error("b", 1.0), "ds: expected numbers, found bool (column \"b\")");
+    let two = "ds: expected one dimension to look up an element by value, found 2 [\"i\", \"j\"] (column \"two\")";
     assert_eq!(error("two", 1.0), two);
 }
 
 #[test]
-fn elements_are_found_between_values() {
+fn finds_elements_between_values() {
     let reader = axes();
     let between = |name, from, to| reader.between(name, from, to).unwrap();
     assert_eq!(between("f", Some(1.0), Some(3.0)), [1]);
@@ -365,7 +365,7 @@ fn elements_are_found_between_values() {
 }
 
 #[test]
-fn what_is_found_goes_into_a_selection() {
+fn selections_by_value_intersect() {
     // All these variables are along "i".
     let reader = axes();
     let selection = Selection::new().at(&reader, "i8", 6.0).unwrap();
@@ -379,11 +379,11 @@ fn what_is_found_goes_into_a_selection() {
     let none = selection.at(&reader, "i8", 0.0).unwrap();
     assert_eq!(none.get("i"), Some(&Select::List(Vec::new())));
     let outside = Selection::new().with("i", Select::Index(5)).at(&reader, "i8", 0.0).unwrap_err().to_string();
-    assert_eq!(outside, "ds: there is no element 5 along \"i\", which has 4 (column \"i8\")");
+    assert_eq!(outside, "ds: index 5 is out of range for dimension \"i\" of size 4 (column \"i8\")");
 }
 
 #[test]
-fn pieces_are_the_whole() {
+fn chunks_concatenate_to_the_whole() {
     let mut builder = dsfmt::Builder::new();
     let mask = dsfmt::Mask::from_bools((0..60).map(|n| n % 7 == 3));
     let values = dsfmt::Array::new([3, 4, 5], (0..60i16).collect::<Vec<_>>()).unwrap().with_mask(mask).unwrap();
@@ -408,16 +408,16 @@ fn pieces_are_the_whole() {
     ];
     for (name, selection) in selections.iter().map(|selection| ("x", selection)).chain([("one", &all)]) {
         let variable = reader.variable(name).unwrap();
-        let wanted = shown(&variable.select(selection).unwrap());
+        let expected = shown(&variable.select(selection).unwrap());
         for most in [0, 1, 2, 4, 5, 7, 19, 20, 21, 59, 60, 1000, u64::MAX] {
             let mut found = Vec::new();
-            let pieces = variable.select_pieces(selection, most, |piece| {
+            let pieces = variable.select_chunks(selection, most, |piece| {
                 assert!((1..=most.max(1)).contains(&(piece.len() as u64)));
                 found.extend(shown(&piece));
                 Ok(())
             });
             pieces.unwrap();
-            assert_eq!(found, wanted, "{name} {selection:?} {most}");
+            assert_eq!(found, expected, "{name} {selection:?} {most}");
         }
     }
 }

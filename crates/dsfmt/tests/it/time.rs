@@ -1,16 +1,16 @@
-//! Times against the table that cftime made (`tests/golden/ds-time`).
+//! Compares times with a table from cftime (`tests/golden/ds-time`).
 
 use std::path::Path;
 
 use dsfmt::time::{Calendar, Date, Units};
 
-/// Next to each other, or the same.
+/// Equal or adjacent.
 fn near(one: f64, other: f64) -> bool {
     one == other || (one - other).abs() <= one.abs() * f64::EPSILON
 }
 
 #[test]
-fn dates_are_those_of_cftime() {
+fn dates_match_cftime() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/ds-time");
     let mut compared = 0;
     for calendar in Calendar::ALL {
@@ -27,7 +27,7 @@ fn dates_are_those_of_cftime() {
             let value: f64 = value.parse().unwrap();
             let found = units.date(value).unwrap();
             assert_eq!(found.to_string(), date, "{calendar} {line}");
-            // And back: by the text, by the value, by the Julian date.
+            // And back: from text, value and Julian date.
             assert_eq!(Date::from_iso(date, calendar).unwrap(), found);
             let back = units.value(found).unwrap();
             assert_eq!(units.date(back), Some(found), "{calendar} {line} {back}");
@@ -36,9 +36,9 @@ fn dates_are_those_of_cftime() {
                 Some(date) => {
                     assert!(near(date, julian.parse().unwrap()), "{calendar} {line} {date}");
                     let again = Date::from_julian_date(date).unwrap().rounded(1000);
-                    let wanted = found.to(Calendar::ProlepticGregorian).unwrap().rounded(1000);
-                    let apart = Units::JULIAN.value(again).unwrap() - Units::JULIAN.value(wanted).unwrap();
-                    assert!(apart.abs() < 1.1e-3 / 86400.0, "{calendar} {line} {again} {wanted}");
+                    let expected = found.to(Calendar::ProlepticGregorian).unwrap().rounded(1000);
+                    let apart = Units::JULIAN.value(again).unwrap() - Units::JULIAN.value(expected).unwrap();
+                    assert!(apart.abs() < 1.1e-3 / 86400.0, "{calendar} {line} {again} {expected}");
                 }
             }
             compared += 1;

@@ -1,4 +1,4 @@
-//! What `verify` finds.
+//! Findings of `verify`.
 
 use container_core::{OpenOptions, Severity, Source, VerifyOptions};
 use dsfmt::{Array, Builder, Field, Mask, Reader, Values};
@@ -20,12 +20,12 @@ fn findings(bytes: Vec<u8>) -> Vec<String> {
 }
 
 #[track_caller]
-fn found(header: &str, body: &[u8], wanted: &[&str]) {
-    assert_eq!(findings(file(header, body)), wanted);
+fn found(header: &str, body: &[u8], expected: &[&str]) {
+    assert_eq!(findings(file(header, body)), expected);
 }
 
 #[test]
-fn what_is_right_has_no_findings() {
+fn valid_files_have_no_findings() {
     let mut builder = Builder::new();
     let mask = |len: usize| Mask::from_bools((0..len).map(|n| n % 3 == 1));
     let array = |values: Values<'static>| Array::new([values.len() as u64], values).unwrap();
@@ -50,10 +50,10 @@ fn ranges() {
         header,
         &[0; 12],
         &[
-            "warning ds: no variable takes the 1 byte in front of it (byte 158, column \"a\")",
+            "warning ds: no variable uses the 1 byte before it (byte 158, column \"a\")",
             "error ds: its bytes overlap those of \"a\" by 1 byte (byte 159, column \"b\")",
-            "warning ds: no variable takes the 3 bytes in front of it (byte 166, column \"c\")",
-            "warning ds: no variable takes the last 2 bytes (byte 167)",
+            "warning ds: no variable uses the 3 bytes before it (byte 166, column \"c\")",
+            "warning ds: no variable uses the last 2 bytes (byte 167)",
         ],
     );
     let header =
@@ -62,8 +62,8 @@ fn ranges() {
         header,
         &[0; 5],
         &[
-            "error ds: it takes 4 bytes from 2 of the body on, which has 5 (byte 63, column \"b\")",
-            "warning ds: no variable takes the last 3 bytes (byte 110)",
+            "error ds: its 4 bytes at body offset 2 exceed the body of 5 bytes (byte 63, column \"b\")",
+            "warning ds: no variable uses the last 3 bytes (byte 110)",
         ],
     );
 }
@@ -75,43 +75,41 @@ fn headers() {
         header,
         &[0; 8],
         &[
-            "error ds: \"x\" is there twice: the last one is read (byte 22, column \"a\")",
-            "error ds: \".len\" is there twice: the last one is read (byte 41, column \"a\")",
-            "error ds: the header has it twice: the last one is read (byte 53, column \"a\")",
-            "error ds: \".b\" is neither \".\" nor a variable: nothing of it is read (byte 71)",
-            "error ds: the dataset's attributes (\".\") are no object (byte 86)",
-            "warning ds: the name \"\\\\ud800\" holds half a surrogate pair: it is read with the escape in its place (byte 89)",
+            "error ds: duplicate member \"x\": the last one is read (byte 22, column \"a\")",
+            "error ds: duplicate member \".len\": the last one is read (byte 41, column \"a\")",
+            "error ds: duplicate variable: the last one is read (byte 53, column \"a\")",
+            "error ds: unknown special member \".b\" is ignored (byte 71)",
+            "error ds: the dataset's attributes (\".\") are not a JSON object (byte 86)",
+            "warning ds: name \"\\\\ud800\" contains a lone surrogate, read as its escape (byte 89)",
         ],
     );
-    assert_eq!(findings(b"ds-1.0\n{}".to_vec()), ["warning ds: the line of the header does not end (byte 9)"]);
+    assert_eq!(findings(b"ds-1.0\n{}".to_vec()), ["warning ds: no line feed after the header (byte 9)"]);
     let header = r#"{"a": {".dims": ["x", "y"], ".size": [2, 1], ".type": "int8", ".len": 2}, "b": {".dims": ["x"], ".size": [3], ".type": "int8", ".offset": 2, ".len": 3}}"#;
-    found(header, &[0; 5], &["error ds: its dimension \"x\" has 3 elements, that of \"a\" 2 (byte 86, column \"b\")"]);
+    found(header, &[0; 5], &["error ds: dimension \"x\" has size 3, in \"a\" 2 (byte 86, column \"b\")"]);
 }
 
 #[test]
-fn masks_and_truth_values() {
+fn masks_and_bools() {
     let header = r#"{"a": {".dims": ["x"], ".size": [3], ".type": "bool", ".missing": true, ".len": 2}}"#;
     found(
         header,
         &[0b0100_0001, 0b1010_0000],
         &[
-            "warning ds: the bits behind its mask are not 0: the last byte is 0x41 where 3 bits are used (byte 91, column \"a\")",
-            "warning ds: the bits behind its last truth values are not 0: the last byte is 0xa0 where 2 bits are used (byte 92, column \"a\")",
+            "warning ds: padding bits after its mask are not 0: the last byte is 0x41, of which 3 bits are used (byte 91, column \"a\")",
+            "warning ds: padding bits after its last booleans are not 0: the last byte is 0xa0, of which 2 bits are used (byte 92, column \"a\")",
         ],
     );
     let header = r#"{"a": {".dims": ["x"], ".size": [3], ".type": "int16", ".missing": true, ".len": 5}}"#;
     found(
         header,
         &[0, 0, 0, 0, 0],
-        &[
-            "error ds: its mask leaves 3 of 3 elements, which take 6 bytes; its .len has 4 for them (byte 93, column \"a\")",
-        ],
+        &["error ds: expected 6 bytes for the 3 of 3 elements that its mask leaves, found 4 (byte 93, column \"a\")"],
     );
 }
 
-/// What verification finds in a copy is found in the variables before they are copied.
+/// Copied variables have the same findings before copying as in the copy.
 #[test]
-fn what_is_copied() {
+fn verifies_copies() {
     let header = concat!(
         r#"{"bad": {".dims": ["x"], ".size": [2], ".type": "unicode", ".endian": "l", ".len": 19}, "#,
         r#""x3": {".dims": ["x"], ".size": [3], ".type": "uint8", ".offset": 19, ".len": 3}}"#
@@ -134,7 +132,7 @@ fn what_is_copied() {
     };
     assert!(copied(&["x3"]).is_empty());
     let bad = copied(&["x3", "bad"]);
-    assert!(bad.len() == 2 && bad[0].contains("the text of element 0 is not UTF-8"), "{bad:?}");
+    assert!(bad.len() == 2 && bad[0].contains("element 0 is not valid UTF-8"), "{bad:?}");
     let mut copy = Builder::new();
     copy.field("bad", Field::copy(&reader.variable("bad").unwrap()));
     let mut bytes = Vec::new();
@@ -153,18 +151,18 @@ fn strings() {
         header,
         &[&len(1)[..], &len(2), b"\xc3\xbcx"].concat(),
         &[
-            "error ds: the text of element 0 is not UTF-8 at its byte 0 (byte 109, column \"a\")",
-            "error ds: the text of element 1 is not UTF-8 at its byte 0 (byte 110, column \"a\")",
+            "error ds: element 0 is not valid UTF-8 at byte 0 (byte 109, column \"a\")",
+            "error ds: element 1 is not valid UTF-8 at byte 0 (byte 110, column \"a\")",
         ],
     );
     let wrong = findings(file(header, &[&len(1)[..], &len(1), b"\xc3\xbcx"].concat()));
     assert_eq!(
         wrong,
-        ["error ds: its 2 strings take 18 bytes with their lengths; its .len has 19 for them (byte 93, column \"a\")"]
+        ["error ds: .len: expected 18 bytes for its 2 strings and their lengths, found 19 (byte 93, column \"a\")"]
     );
     let wrong = findings(file(header, &[&len(u64::MAX)[..], &len(4), b"\xc3\xbcx"].concat()));
     assert!(wrong.len() == 1 && wrong[0].starts_with("error ds: ") && wrong[0].ends_with("column \"a\")"), "{wrong:?}");
-    // Of many, the first hundred are told.
+    // The first hundred are reported individually.
     let count = 5000u64;
     let header = format!(
         r#"{{"a": {{".dims": ["x"], ".size": [{count}], ".type": "unicode", ".endian": "l", ".len": {}}}}}"#,
@@ -172,12 +170,12 @@ fn strings() {
     );
     let many = findings(file(&header, &[len(1).repeat(5000), vec![0xff; 5000]].concat()));
     assert_eq!(many.len(), 101);
-    assert!(many[100].starts_with("error ds: 4900 more of its texts are not UTF-8"), "{}", many[100]);
+    assert!(many[100].starts_with("error ds: 4900 more strings are not valid UTF-8"), "{}", many[100]);
 }
 
 #[test]
-fn what_python_makes_of_missing_texts() {
-    // As its writer leaves them: 2 bytes more stated for the missing one, and what follows 2 bytes too far.
+fn recognizes_lengths_of_masked_strings_from_python() {
+    // As Python's writer produces it: 2 bytes too many declared for the missing string, and later variables displaced by 2 bytes.
     let header = r#"{"a": {".dims": ["x"], ".size": [3], ".offset": 0, ".len": 22, ".type": "unicode", ".missing": true, ".endian": "l"}, "b": {".size": [], ".offset": 22, ".len": 1, ".type": "int8"}, "c": {".size": [], ".offset": 23, ".len": 2, ".type": "int16"}}"#;
     let body = [&[0x40][..], &2u64.to_le_bytes(), &1u64.to_le_bytes(), b"aac", &[7, 0, 1]].concat();
     assert_eq!(body.len(), 23);
@@ -185,9 +183,9 @@ fn what_python_makes_of_missing_texts() {
         header,
         &body,
         &[
-            "error ds: it takes 2 bytes from 23 of the body on, which has 23 (byte 193, column \"c\")",
-            "warning ds: its .len is 22 where it takes 20 bytes: it counts 2 bytes for each missing text (1), as Python's writer does (byte 253, column \"a\")",
-            "error ds: it is stated to begin 2 bytes behind the place where it was written: \"a\" before it takes less than its .len says (byte 274, column \"b\")",
+            "error ds: its 2 bytes at body offset 23 exceed the body of 23 bytes (byte 193, column \"c\")",
+            "warning ds: .len: expected 20, found 22, which counts 2 bytes per missing string (1), as Python's writer does (byte 253, column \"a\")",
+            "error ds: its offset is 2 bytes too large: \"a\" before it is shorter than its .len (byte 274, column \"b\")",
         ],
     );
 }

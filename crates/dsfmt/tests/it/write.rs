@@ -1,4 +1,4 @@
-//! Datasets written in every way there is: at once, by streams, by copies; and what happens when it goes wrong on the way.
+//! Writes datasets in all ways: at once, by streams, by copies; and with failures in between.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ fn options() -> OutputOptions {
     OutputOptions::default().with_sync(SyncPolicy::Never)
 }
 
-/// Something to begin with: numbers that follow each other without a pattern.
+/// Pseudorandom numbers.
 fn number(seed: u64, index: u64) -> u64 {
     (seed ^ index).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed.rotate_left(17)
 }
@@ -45,16 +45,16 @@ fn values(data_type: DataType, seed: u64, elements: std::ops::Range<u64>) -> Val
     }
 }
 
-/// A variable, for whichever way of writing.
+/// A variable to write in any way.
 #[derive(Debug, Clone)]
 struct Made {
     data_type: DataType,
     shape: Vec<u64>,
     endian: Endian,
-    /// A mask, of which perhaps no element is set.
+    /// A mask, possibly without any set bit.
     masked: Option<bool>,
     seed: u64,
-    /// Rows at once.
+    /// Rows per append.
     step: u64,
 }
 
@@ -103,7 +103,7 @@ fn made() -> impl Strategy<Value = Made> {
     )
 }
 
-/// Appends all rows of all streams, step by step.
+/// Appends all rows of all streams in steps.
 fn append(writer: &mut dsfmt::Writer<'_>, variables: &[(String, Made, bool)]) -> Result<()> {
     while let Some(name) = writer.current() {
         let made = &variables.iter().find(|(found, ..)| found == name).unwrap().1;
@@ -124,7 +124,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn every_way_gives_the_same_bytes_and_values(
+    fn all_ways_of_writing_agree(
         variables in prop::collection::vec((made(), any::<bool>()), 0..6),
     ) {
         let variables: Vec<(String, Made, bool)> =
@@ -147,22 +147,22 @@ proptest! {
 
         let reader = Reader::open(&path).unwrap();
         let mut copies = Builder::new();
-        copies.attributes_of(&reader);
+        copies.copy_attributes(&reader);
         for (name, made, _) in &variables {
             let variable = reader.variable(name).unwrap();
-            let (read, wanted) = (variable.read().unwrap(), made.all());
-            prop_assert_eq!(read.shape(), wanted.shape());
-            prop_assert_eq!(variable.is_masked(), wanted.missing() > 0);
-            prop_assert_eq!(read.missing(), wanted.missing());
-            same(&read, &wanted);
+            let (read, expected) = (variable.read().unwrap(), made.all());
+            prop_assert_eq!(read.shape(), expected.shape());
+            prop_assert_eq!(variable.is_masked(), expected.missing() > 0);
+            prop_assert_eq!(read.missing(), expected.missing());
+            same(&read, &expected);
             copies.field(name.clone(), Field::copy(&variable));
         }
         prop_assert_eq!(bytes(&copies), file);
     }
 }
 
-/// Equal where nothing is missing, which must be in the same places.
-fn same(read: &Array<'_>, wanted: &Array<'_>) {
+/// Asserts equality of masks and of present values.
+fn same(read: &Array<'_>, expected: &Array<'_>) {
     let missing = |array: &Array<'_>, index| array.mask().is_some_and(|mask| mask.is_missing(index));
     let texts = |array: &Array<'_>| -> Vec<String> {
         macro_rules! shown {
@@ -179,16 +179,16 @@ fn same(read: &Array<'_>, wanted: &Array<'_>) {
             _ => panic!("of no type"),
         }
     };
-    assert_eq!(read.data_type(), wanted.data_type());
-    for (index, (read_as, made_as)) in texts(read).iter().zip(texts(wanted)).enumerate() {
-        assert_eq!(missing(read, index), missing(wanted, index), "{index}");
+    assert_eq!(read.data_type(), expected.data_type());
+    for (index, (read_as, made_as)) in texts(read).iter().zip(texts(expected)).enumerate() {
+        assert_eq!(missing(read, index), missing(expected, index), "{index}");
         assert!(missing(read, index) || *read_as == made_as, "{index}: {read_as} {made_as}");
     }
 }
 
-/// Large enough for pieces that are handed from file to file.
+/// Large enough for copies between files.
 #[test]
-fn large_streams_are_joined() {
+fn assembles_large_streams() {
     let made =
         |data_type, masked| Made { data_type, shape: vec![90_007], endian: Endian::Big, masked, seed: 5, step: 7777 };
     let variables = [
@@ -217,7 +217,7 @@ fn ones(shape: &[u64]) -> Array<'static> {
 }
 
 #[test]
-fn what_does_not_fit_a_stream_is_refused_and_nothing_of_it_taken() {
+fn rejects_arrays_that_do_not_fit_the_stream() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.ds");
     let mut builder = Builder::new();
@@ -227,28 +227,31 @@ fn what_does_not_fit_a_stream_is_refused_and_nothing_of_it_taken() {
             .write(&path, options())
             .unwrap_err()
             .to_string()
-            .ends_with("a.ds: the values of a stream have not come: begin() takes them (column \"s\")")
+            .ends_with("a.ds: values of a stream must be appended after begin() (column \"s\")")
     );
     let mut writer = builder.begin(&path, options()).unwrap();
     assert_eq!((writer.current(), writer.rows_left()), (Some("s"), 3));
-    let mut refused = |array: &Array<'_>, wanted: &str| {
+    let mut check_error = |array: &Array<'_>, expected: &str| {
         let error = writer.append(array).unwrap_err().to_string();
-        assert!(error.ends_with(&format!("a.ds: {wanted}")), "{error}");
+        assert!(error.ends_with(&format!("a.ds: {expected}")), "{error}");
     };
-    refused(&ones(&[1, 3]), "an array of the shape [1, 3] does not fit behind 0 rows of [3, 2] (column \"s\")");
-    refused(&ones(&[4, 2]), "an array of the shape [4, 2] does not fit behind 0 rows of [3, 2] (column \"s\")");
-    refused(&ones(&[2]), "an array of the shape [2] does not fit behind 0 rows of [3, 2] (column \"s\")");
-    refused(&Array::new([1, 2], vec![1u32; 2]).unwrap(), "the values are of type uint32, not int32 (column \"s\")");
-    refused(
+    check_error(&ones(&[1, 3]), "an array of shape [1, 3] does not fit after 0 rows of [3, 2] (column \"s\")");
+    check_error(&ones(&[4, 2]), "an array of shape [4, 2] does not fit after 0 rows of [3, 2] (column \"s\")");
+    check_error(&ones(&[2]), "an array of shape [2] does not fit after 0 rows of [3, 2] (column \"s\")");
+    check_error(
+        &Array::new([1, 2], vec![1u32; 2]).unwrap(),
+        "expected values of type int32, found uint32 (column \"s\")",
+    );
+    check_error(
         &ones(&[1, 2]).with_mask(Mask::from_bools([false, true])).unwrap(),
-        "elements are missing of a stream that was not said to have such (column \"s\")",
+        "missing elements in a stream that was not declared to have any (column \"s\")",
     );
     writer.append(&ones(&[2, 2]).with_mask(Mask::from_bools([false; 4])).unwrap()).unwrap();
     writer.append(&ones(&[0, 2])).unwrap();
     writer.append(&ones(&[1, 2])).unwrap();
     assert_eq!((writer.current(), writer.rows_left()), (None, 0));
     let error = writer.append(&ones(&[1, 2])).unwrap_err().to_string();
-    assert!(error.ends_with("all rows of all streams have come"), "{error}");
+    assert!(error.ends_with("all streams are complete"), "{error}");
     writer.finish().unwrap();
     let reader = Reader::open(&path).unwrap();
     assert_eq!(reader.variable("n").unwrap().shape(), Some(&[0, 2][..]));
@@ -262,7 +265,7 @@ fn begun(path: &Path, masked: bool) -> dsfmt::Writer<'static> {
 }
 
 #[test]
-fn a_writer_that_does_not_finish_leaves_the_old_file() {
+fn unfinished_writer_keeps_old_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.ds");
     std::fs::write(&path, "old").unwrap();
@@ -273,7 +276,7 @@ fn a_writer_that_does_not_finish_leaves_the_old_file() {
         let mut writer = begun(&path, masked);
         writer.append(&ones(&[200_000])).unwrap();
         let error = writer.finish().unwrap_err().to_string();
-        assert!(error.ends_with("a.ds: 200000 rows have come of 300000 (column \"s\")"), "{error}");
+        assert!(error.ends_with("a.ds: expected 300000 rows, found 200000 (column \"s\")"), "{error}");
         assert_eq!(std::fs::read(&path).unwrap(), b"old");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file stays");
     }
@@ -286,9 +289,9 @@ fn a_writer_that_does_not_finish_leaves_the_old_file() {
     }
 }
 
-/// Python states a length that counts two bytes for every text that is missing: such a variable is copied with the right one.
+/// Python declares two bytes too many per missing string; a copy declares the correct length.
 #[test]
-fn a_copy_of_masked_texts_has_the_right_length() {
+fn copies_masked_strings_with_correct_length() {
     for (endian, word) in [("l", u64::to_le_bytes as fn(u64) -> [u8; 8]), ("b", u64::to_be_bytes)] {
         let mut body = vec![0b0101_0000];
         body.extend([word(1), word(2)].concat());
@@ -308,9 +311,6 @@ fn a_copy_of_masked_texts_has_the_right_length() {
         let mut builder = Builder::new();
         builder.field("x", Field::copy(&short.variable("x").unwrap()));
         let error = builder.validate().unwrap_err().to_string();
-        assert!(
-            error.starts_with("ds: a string of 2 bytes begins 1 bytes into the strings, which have 2 bytes"),
-            "{error}"
-        );
+        assert!(error.starts_with("ds: a string of 2 bytes at offset 1 exceeds the 2 bytes of all strings"), "{error}");
     }
 }

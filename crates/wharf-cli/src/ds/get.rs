@@ -26,7 +26,7 @@ pub(crate) fn get(reader: &Reader, name: &str, part: &Part, env: &mut Env<'_>) -
     }
     let selection = part.selection(reader)?;
     match (part.is_all(), env.json()) {
-        (true, true) => json(&variable.shown(), &mut env.stdout)?,
+        (true, true) => json(&variable.as_serialize(), &mut env.stdout)?,
         (true, false) => {
             let shape = variable.shape().unwrap_or_default();
             text(shape, &mut |range| variable.read_elements(range), &mut env.stdout)?;

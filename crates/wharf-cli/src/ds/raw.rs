@@ -50,7 +50,7 @@ pub(crate) fn raw(reader: &Reader, name: &str, part: &Part, env: &mut Env<'_>) -
             at = end;
         }
     } else {
-        variable.select_pieces(&selection, TOGETHER, |piece| take(&piece))?;
+        variable.select_chunks(&selection, TOGETHER, |piece| take(&piece))?;
     }
     out.end().map_err(|cause| Error::io("cannot write to standard output", cause))?;
     Ok(Outcome::Done)

@@ -73,7 +73,7 @@ fn line(reader: &Reader, variable: &Variable) -> String {
 fn attributes(text: &mut String, of: &str, attributes: &[Attribute]) {
     let of = clean(of);
     for attribute in attributes {
-        let value = attribute.value.shown(SHOWN);
+        let value = attribute.value.preview(SHOWN);
         text.push_str(&format!("        {of}:{} = {}\n", clean(&attribute.name), clean(&abbreviated(&value, SHOWN))));
     }
 }

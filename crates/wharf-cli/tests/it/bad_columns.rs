@@ -144,7 +144,7 @@ fn nulls_at_every_depth() {
     assert_eq!((ids.len(), &ids[0]["a"], &ids[1]["a"]), (5, &expected[0]["a"], &Value::Null));
     // A struct is no column of IDV, and no variable of ds but by its members.
     folder.fails(&["@x.parquet", "@x.idv"], 1, "the format has no type for Struct");
-    let said = "a struct is no variable; --structs flatten makes variables of its members (column \"a\")";
+    let said = "unsupported type: struct; --structs flatten makes variables of its members (column \"a\")";
     folder.fails(&["@x.parquet", "@x.ds"], 1, said);
     let ran = folder.convert(&["@x.parquet", "@x.ds", "--structs", "flatten", "--ragged", "pad"]);
     assert_eq!((ran.code(), &folder.rows("x.ds")[0]), (3, &json!({"key": "a", "a.b": [1, null]})), "{}", ran.err());
@@ -161,10 +161,10 @@ fn lists_of_different_lengths() {
         assert_eq!(folder.rows(out).iter().map(|row| row["x"].clone()).collect::<Vec<_>>(), expected, "{out}");
     }
     // A variable of ds has one size.
-    let said = "a list of 3 items where that of row 0 has 1: a variable has one size; --ragged pad fills them up";
+    let said = "expected a list of 1 items as in row 0, found 3: a variable has one size; --ragged pad adds missing elements";
     folder.fails(&["@a.parquet", "@x.ds"], 1, said);
     let ran = folder.convert(&["@a.parquet", "@x.ds", "--ragged", "pad"]);
-    assert!(ran.code() == 3 && ran.err().contains("list filled up with missing elements"), "{}", ran.err());
+    assert!(ran.code() == 3 && ran.err().contains("list padded with missing elements"), "{}", ran.err());
     let rows = folder.rows("x.ds");
     assert_eq!((&rows[0]["x"], &rows[2]["x"]), (&json!([1, null, null]), &json!([null, null, null])));
 }
@@ -226,7 +226,7 @@ fn dimensions_of_one_name() {
     };
     folder.batch("t", vec![column("x", [2, 3]), column("y", [4, 3])]);
     let ran = folder.convert(&["@t.parquet", "@t.ds"]);
-    let said = "name of a dimension that has another size in another place (column \"y\")";
+    let said = "dimension renamed: another dimension of this name has another size (column \"y\")";
     assert!(ran.code() == 3 && ran.err().contains(said), "{}: {}", ran.code(), ran.err());
     let info = run(["info", &folder.path("t.ds")]);
     let shown = info.out();

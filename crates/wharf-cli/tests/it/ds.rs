@@ -114,7 +114,7 @@ fn what_is_asked_wrongly_is_refused() {
     for (arguments, wanted) in [
         (
             &["get", "@", "temp", "--sel", "time=3"][..],
-            "error: ds: @: there is no element 3 along \"time\", which has 3 (column \"temp\")",
+            "error: ds: @: index 3 is out of range for dimension \"time\" of size 3 (column \"temp\")",
         ),
         (&["get", "@", "temp", "--sel", "time"], "error: @: --sel \"time\" is not of the form DIM=..."),
         (
@@ -137,11 +137,11 @@ fn what_is_asked_wrongly_is_refused() {
             &["get", "@", "--row", "0", "--table", "time", "--sel", "a=1"],
             "error: @: --sel, --at and --between choose a part of a variable, which ds files have",
         ),
-        (&["stats", "@", "raw"], "error: ds: @: its values are str: statistics are of numbers (column \"raw\")"),
+        (&["stats", "@", "raw"], "error: ds: @: expected numbers or bool for statistics, found str (column \"raw\")"),
     ] {
         assert_eq!(place.failed(arguments), wanted);
     }
-    assert!(place.failed(&["get", "@", "nothing"]).starts_with("error: ds: @: there is no variable \"nothing\""));
+    assert!(place.failed(&["get", "@", "nothing"]).starts_with("error: ds: @: unknown variable \"nothing\""));
 }
 
 #[test]

@@ -94,11 +94,11 @@ fn types_follow_from_all_rows() {
         ),
         (
             "{\"x\":[1]}\n{\"x\":[1,2]}\n",
-            "a list of 2 items where that of row 0 has 1: a variable has one size; --ragged pad",
+            "expected a list of 1 items as in row 0, found 2: a variable has one size; --ragged pad",
         ),
-        ("{\"x\":[[1],[1,2]]}\n", "a list of 2 items where that of row 0 has 1"),
+        ("{\"x\":[[1],[1,2]]}\n", "expected a list of 1 items as in row 0, found 2"),
         ("{\"x\":[1]}\n{\"x\":1}\n", "the column has an integer, but a list in row 0"),
-        ("{\"x\":{\"y\":1}}\n", "a struct is no variable; --structs flatten makes variables of its members"),
+        ("{\"x\":{\"y\":1}}\n", "unsupported type: struct; --structs flatten makes variables of its members"),
     ] {
         let lines = put(&folder, "t.jsonl", text);
         let ran = run(["convert", &lines, &out, "--force"]);
@@ -245,7 +245,7 @@ fn texts_that_are_not_utf_8_are_told_when_they_are_copied() {
     fs::write(&bad, bytes).unwrap();
     let ran = run(["convert", &bad, &copy]);
     assert_eq!(ran.code(), 3);
-    let text = "copied although verification rejects it: the text of element 0 is not UTF-8 at its byte 0 (2 times, first byte 109";
+    let text = "copied although verification rejects it: element 0 is not valid UTF-8 at byte 0 (2 times, first byte 109";
     assert!(ran.err().contains(text), "{}", ran.err());
     assert_eq!(run(["verify", &copy]).code(), 1);
 }

@@ -37,7 +37,7 @@ fn header(path: &str) -> String {
 fn stored(path: &str, name: &str) -> Vec<u8> {
     let reader = Reader::open(path).unwrap();
     let variable = reader.variable(name).unwrap();
-    let start = reader.body() + variable.offset();
+    let start = reader.body_offset() + variable.offset();
     reader.source().read(start..start + variable.stored_bytes()).unwrap().to_vec()
 }
 
@@ -69,18 +69,18 @@ fn what_is_refused() {
     let (file, out) = (day(&folder, "day.ds", 1.0), path(&folder, "out.ds"));
     let whole = fs::read(&file).unwrap();
     for (arguments, wanted) in [
-        (vec!["rename", &file, "none=t", "-o", &out], "there is no variable \"none\""),
-        (vec!["rename", &file, "time=tas", "-o", &out], "there are two variables \"tas\""),
+        (vec!["rename", &file, "none=t", "-o", &out], "unknown variable \"none\""),
+        (vec!["rename", &file, "time=tas", "-o", &out], "duplicate variable \"tas\""),
         (vec!["rename", &file, "time", "-o", &out], "\"time\" is not OLD=NEW"),
         (vec!["rename", &file, "time=t", "-o", &file, "--force"], "the output is the input"),
         (vec!["rename", &file, "time=t"], "--output <OUT>|--in-place"),
-        (vec!["rm", &file, "none", "-o", &out], "there is no variable \"none\""),
-        (vec!["rm", &file, "tas@none", "-o", &out], "there is no attribute \"none\" (column \"tas\")"),
-        (vec!["rm", &file, "--dim", "none", "-o", &out], "no variable has the dimension \"none\""),
+        (vec!["rm", &file, "none", "-o", &out], "unknown variable \"none\""),
+        (vec!["rm", &file, "tas@none", "-o", &out], "unknown attribute \"none\" (column \"tas\")"),
+        (vec!["rm", &file, "--dim", "none", "-o", &out], "unknown dimension \"none\""),
         (vec!["set", &file, "tas@.size=1", "-o", &out], "the format's own"),
         (vec!["set", &file, "tas", "-o", &out], "nothing is to be set of \"tas\""),
         (vec!["set", &file, "x=y=300", "-o", &out], "the value 300 of element 0 is no uint8"),
-        (vec!["set", &file, "new=[1]", "--dims", "x", "-o", &out], "the dimension \"x\" has the size"),
+        (vec!["set", &file, "new=[1]", "--dims", "x", "-o", &out], "dimension \"x\" has size"),
         (vec!["set", &file, "@a=1", "--type", "int8", "-o", &out], "--type and --dims are for variables"),
         (vec!["merge", &file, "-o", &out], "--dim says which"),
         (
@@ -167,7 +167,7 @@ fn days_become_a_week() {
     let (one, two, out) = (day(&folder, "a.ds", 1.0), day(&folder, "b.ds", 5.0), path(&folder, "out.ds"));
     let ran = run(["merge", &one, &two, "--dim", "time", "-o", &out]);
     // The titles differ.
-    assert_eq!((ran.code(), ran.err()), (3, "warning: attribute of the dataset differs: the last is kept\n"));
+    assert_eq!((ran.code(), ran.err()), (3, "warning: attribute of the dataset differs: the last value is kept\n"));
     let reader = Reader::open(&out).unwrap();
     assert_eq!(reader.attributes().get("title").unwrap().as_str().unwrap(), "b.ds");
     let tas = reader.variable("tas").unwrap().read().unwrap();
@@ -186,7 +186,7 @@ fn days_become_a_week() {
     assert_eq!(run(["set", &two, "time=[\"a\", \"b\"]", "--type", "unicode", "-o", &other, "--force"]).ok(), "");
     let ran = run(["merge", &one, &other, "--dim", "time", "-o", &out, "--force"]);
     assert_eq!(ran.code(), 1);
-    assert!(ran.err().contains("c.ds: its type is unicode, that of the datasets before int32"), "{}", ran.err());
+    assert!(ran.err().contains("c.ds: no type holds both unicode and int32 of earlier datasets"), "{}", ran.err());
 }
 
 /// Values are copied byte for byte; what verification rejects of them is reported.
@@ -202,7 +202,7 @@ fn texts_that_are_not_utf_8_are_reported_when_they_are_carried_on() {
     let bytes = [b"ds-1.0\n", header.as_bytes(), b"\n", &body].concat();
     fs::write(&bad, &bytes).unwrap();
     let text =
-        "bad.ds: copied although verification rejects it: the text of element 0 is not UTF-8 at its byte 0 (2 times";
+        "bad.ds: copied although verification rejects it: element 0 is not valid UTF-8 at byte 0 (2 times";
     for arguments in [
         vec!["set", &bad, "@t=2", "-o", &out],
         vec!["set", &bad, "@t=2", "--in-place"],
@@ -219,7 +219,7 @@ fn texts_that_are_not_utf_8_are_reported_when_they_are_carried_on() {
     // `merge` looks into all values; what is left out is not copied.
     fs::write(&bad, &bytes).unwrap();
     let ran = run(["merge", &bad, "--dim", "y", "-o", &out, "--force"]);
-    assert!(ran.code() == 1 && ran.err().contains("is not UTF-8 at its byte 0"), "{ran:?}");
+    assert!(ran.code() == 1 && ran.err().contains("is not valid UTF-8 at byte 0"), "{ran:?}");
     assert_eq!(run(["rm", &bad, "a", "-o", &out, "--force"]).ok(), "");
     run(["verify", &out]).ok();
 }

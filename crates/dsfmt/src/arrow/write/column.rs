@@ -1,4 +1,4 @@
-//! A column that is written.
+//! A column to write.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use container_core::{Error, Limits, Loss, Output, Position, Result};
 use super::super::{bits, meta};
 use super::dimensions::Dimensions;
 use super::leaf::Leaf;
-use super::lists::{self, Level, Trail, Walk, dense, nth_valid};
+use super::lists::{self, Level, MaskWriter, Parents, dense, nth_valid};
 use super::spool::Spool;
 use super::{Structs, WriterOptions};
 use crate::FORMAT_NAME;
@@ -21,28 +21,28 @@ use crate::write::field::Field;
 use crate::write::layout;
 use crate::write::put::Buffered;
 
-/// So many bytes a mask may take whatever it is of, and so many times the bytes of the values: lists that are filled up could take any.
-const MASK: u64 = 1 << 30;
+/// Bounds for a mask in bytes: always allowed, and per byte of values. Padded lists could need any number.
+const FREE_MASK_BYTES: u64 = 1 << 30;
 const MASK_GROWTH: u64 = 8;
 
-/// A column, and what has come of it.
+/// A column, and the values received so far.
 pub(super) struct Column {
     pub(super) name: String,
-    /// The place of the column in a batch, and those of members in structs.
+    /// Index of the column in a batch, then of members in structs.
     path: Vec<usize>,
-    said: meta::FieldMetadata,
+    metadata: meta::FieldMetadata,
     levels: Vec<Level>,
     leaf: Leaf,
-    /// What was null among the items of the deepest lists.
+    /// Section with the mask of the innermost items.
     mask: usize,
     packer: Packer,
-    /// The items so far, and those that were null.
+    /// Number of items, and of null items, so far.
     items: u64,
     nulls: u64,
     zone: Option<Arc<str>>,
 }
 
-/// What is known of a column when all of it has come.
+/// A complete column.
 pub(super) struct Finished {
     pub(super) field: Field<'static>,
     pub(super) masked: bool,
@@ -50,7 +50,7 @@ pub(super) struct Finished {
     pub(super) losses: Vec<Loss>,
 }
 
-/// The columns of a field: one, or those of the members of a struct.
+/// Adds the columns of a field: one, or those of a struct's members.
 pub(super) fn columns(
     field: &FieldRef,
     name: String,
@@ -59,14 +59,14 @@ pub(super) fn columns(
     spool: &mut Spool,
     out: &mut Vec<Column>,
 ) -> Result<()> {
-    Limits::default().check_columns("the number of variables", out.len() as u64 + 1)?;
+    Limits::default().check_columns("number of variables", out.len() as u64 + 1)?;
     if let ArrowType::Struct(members) = field.data_type() {
         if options.structs == Structs::Refuse {
             let advice = "{structs} flatten makes variables of its members";
-            return Err(Error::unsupported("a struct is no variable").advising(advice).in_column(name));
+            return Err(Error::unsupported("unsupported type: struct").advising(advice).in_column(name));
         }
         if path.len() as u64 > Limits::default().depth.into() {
-            return Err(Error::limit("the depth of structs", path.len() as u64, Limits::default().depth.into()));
+            return Err(Error::limit("nesting depth of structs", path.len() as u64, Limits::default().depth.into()));
         }
         for (index, member) in members.iter().enumerate() {
             let path = path.iter().copied().chain([index]).collect();
@@ -87,7 +87,7 @@ impl Column {
         options: &WriterOptions,
         spool: &mut Spool,
     ) -> Result<Self> {
-        let mut said = meta::FieldMetadata::of(field.metadata())?;
+        let mut metadata = meta::FieldMetadata::from_metadata(field.metadata())?;
         let (mut levels, mut at): (Vec<Level>, &ArrowField) = (Vec::new(), field);
         loop {
             at = match at.data_type() {
@@ -105,24 +105,24 @@ impl Column {
                 }
                 _ => break,
             };
-            let (depth, most) = (levels.len() as u64, Limits::default().depth);
-            if depth >= most.into() {
-                return Err(Error::limit("the depth of lists", depth, most.into()));
+            let (depth, max) = (levels.len() as u64, Limits::default().depth);
+            if depth >= max.into() {
+                return Err(Error::limit("nesting depth of lists", depth, max.into()));
             }
         }
         if let ArrowType::Struct(_) = at.data_type() {
-            return Err(Error::unsupported("structs in lists are not written as ds"));
+            return Err(Error::unsupported("unsupported type: struct in a list"));
         }
         let zone = match at.data_type() {
             ArrowType::Timestamp(_, zone) => zone.clone(),
             _ => None,
         };
-        let leaf = Leaf::new(at.data_type(), &mut said, options.endian, spool)?;
+        let leaf = Leaf::new(at.data_type(), &mut metadata, options.endian, spool)?;
         let mask = spool.section();
-        Ok(Self { name, path, said, levels, leaf, mask, packer: Packer::default(), items: 0, nulls: 0, zone })
+        Ok(Self { name, path, metadata, levels, leaf, mask, packer: Packer::default(), items: 0, nulls: 0, zone })
     }
 
-    /// Takes its part of a batch, whose first row is this one.
+    /// Appends the column's values of a batch whose first row is `row`.
     pub(super) fn take(
         &mut self,
         batch: &RecordBatch,
@@ -131,48 +131,48 @@ impl Column {
         spool: &mut Spool,
     ) -> Result<()> {
         let (first, members) = self.path.split_first().map_or((0, &[][..]), |(first, members)| (*first, members));
-        let gone = || Error::usage("the batch has not the columns of the schema");
-        let mut array: ArrayRef = batch.columns().get(first).ok_or_else(gone)?.clone();
+        let mismatch = || Error::usage("the batch does not have the columns of the schema");
+        let mut array: ArrayRef = batch.columns().get(first).ok_or_else(mismatch)?.clone();
         let mut nulls: Option<NullBuffer> = None;
         for member in members {
-            let outer = array.as_struct_opt().ok_or_else(gone)?.clone();
+            let outer = array.as_struct_opt().ok_or_else(mismatch)?.clone();
             nulls = NullBuffer::union(nulls.as_ref(), outer.nulls());
-            array = outer.columns().get(*member).ok_or_else(gone)?.clone();
+            array = outer.columns().get(*member).ok_or_else(mismatch)?.clone();
         }
         nulls = NullBuffer::union(nulls.as_ref(), array.logical_nulls().as_ref());
-        let mut trails: Vec<Trail> = Vec::new();
+        let mut parents: Vec<Parents> = Vec::new();
         for level in &mut self.levels {
-            let row_of = |trail: &Trail, there: usize| row + up(&trails, trail.list(there)) as u64;
-            let (items, trail) = level.take(&array, nulls, options.ragged, row_of, spool)?;
+            let row_of = |level: &Parents, valid: usize| row + row_index(&parents, level.list(valid)) as u64;
+            let (items, level_parents) = level.take(&array, nulls, options.ragged, row_of, spool)?;
             nulls = items.logical_nulls();
             array = items;
-            trails.push(trail);
+            parents.push(level_parents);
         }
         self.mask(array.len(), nulls.as_ref(), spool)?;
         let values = dense(&array, nulls.as_ref())?;
         self.leaf.take(&values, spool).map_err(|(error, at)| {
             let item = nth_valid(nulls.as_ref(), at);
-            let place = row + up(&trails, item) as u64;
+            let row = row + row_index(&parents, item) as u64;
             match error.kind() {
-                container_core::ErrorKind::Invalid => error.in_row(place),
+                container_core::ErrorKind::Invalid => error.in_row(row),
                 _ => error,
             }
         })
     }
 
-    /// Takes note of which items are null.
+    /// Appends the mask of items.
     fn mask(&mut self, count: usize, nulls: Option<&NullBuffer>, spool: &mut Spool) -> Result<()> {
         let mask = nulls.filter(|nulls| nulls.null_count() > 0).and_then(bits::mask);
         let mut tail = spool.tail(self.mask);
         match mask {
             Some(mask) => {
                 if self.nulls == 0 {
-                    // Before this none was.
+                    // All earlier items were valid.
                     let mut left = self.items;
                     while left > 0 {
-                        let some = usize::try_from(left).unwrap_or(usize::MAX);
-                        self.packer.zeros(some, &mut tail)?;
-                        left -= some as u64;
+                        let count = usize::try_from(left).unwrap_or(usize::MAX);
+                        self.packer.zeros(count, &mut tail)?;
+                        left -= count as u64;
                     }
                 }
                 self.nulls += mask.missing() as u64;
@@ -185,34 +185,34 @@ impl Column {
         Ok(())
     }
 
-    /// Names of the dimensions behind the rows, and their sizes.
+    /// Names and sizes of the dimensions after the rows.
     fn dimensions(&self) -> (Vec<String>, Vec<u64>) {
         let (mut names, mut sizes) = (Vec::new(), Vec::new());
-        for level in self.seen() {
-            let made = level.size().map_or_else(Vec::new, |size| vec![size]);
-            let shape = level.shape.clone().unwrap_or(made);
+        for level in self.known_levels() {
+            let size = level.size().map_or_else(Vec::new, |size| vec![size]);
+            let shape = level.shape.clone().unwrap_or(size);
             for (index, size) in shape.into_iter().enumerate() {
                 let name = level.names.as_ref().and_then(|names| names.get(index)).cloned();
                 names.push(name.unwrap_or_else(|| format!("{}_{}", self.name, sizes.len() + 2)));
                 sizes.push(size);
             }
         }
-        if let Some(said) = self.said.dimensions.as_ref().filter(|said| said.len() == sizes.len() + 1) {
-            names = said.iter().skip(1).cloned().collect();
+        if let Some(declared) = self.metadata.dimensions.as_ref().filter(|names| names.len() == sizes.len() + 1) {
+            names = declared.iter().skip(1).cloned().collect();
         }
         (names, sizes)
     }
 
-    /// The lists of which it is known how long they are: not those within lists that are all null.
-    fn seen(&self) -> &[Level] {
+    /// The list levels of known size: not those inside lists that are all null.
+    fn known_levels(&self) -> &[Level] {
         let count = self.levels.iter().take_while(|level| level.size().is_some()).count();
         self.levels.get(..count).unwrap_or_default()
     }
 
-    /// The name of the dimension of the rows; `None` of a scalar.
+    /// Name of the row dimension; `None` for a scalar.
     pub(super) fn leading<'n>(&'n self, options: &'n WriterOptions, rows: u64) -> Option<&'n str> {
-        let said = self.said.dimensions.as_ref();
-        match (&options.dimension, said.map(|names| names.first())) {
+        let declared = self.metadata.dimensions.as_ref();
+        match (&options.dimension, declared.map(|names| names.first())) {
             (Some(name), _) => Some(name),
             (None, Some(Some(name))) => Some(name),
             (None, Some(None)) if rows == 1 && self.levels.is_empty() => None,
@@ -220,14 +220,14 @@ impl Column {
         }
     }
 
-    /// The field with dimensions and attributes.
-    fn dressed(&self, mut field: Field<'static>, dimensions: Vec<String>) -> Field<'static> {
+    /// Adds dimensions and attributes to a field.
+    fn with_metadata(&self, mut field: Field<'static>, dimensions: Vec<String>) -> Field<'static> {
         field = field.with_dimensions(dimensions).with_endian(self.leaf.endian());
-        if self.said.time {
+        if self.metadata.time {
             field = field.with_time(true);
         }
-        for (name, value) in &self.said.attributes {
-            let text = crate::json::Json::checked(name).as_str();
+        for (name, value) in &self.metadata.attributes {
+            let text = crate::json::Json::new_unchecked(name).as_str();
             match text {
                 Some(text) => field = field.with_attribute(&text, value.clone()),
                 None => field.members.set(name.clone(), value.clone()),
@@ -236,19 +236,19 @@ impl Column {
         field
     }
 
-    /// As it would be without rows, for checks before anything is written.
-    pub(super) fn sketch(&self) -> Field<'static> {
+    /// The field without rows, to validate before anything is written.
+    pub(super) fn preview(&self) -> Field<'static> {
         let field = Field::stream(self.leaf.data_type, [0]);
-        // The name of the rows is not to be compared with any other.
-        self.dressed(field, vec![format!("\0{}", self.name)])
+        // A unique row dimension, so that sizes are not compared.
+        self.with_metadata(field, vec![format!("\0{}", self.name)])
     }
 
-    /// All has come.
+    /// Completes the column.
     pub(super) fn finish(
         &mut self,
         rows: u64,
         options: &WriterOptions,
-        taken: &mut Dimensions,
+        dimensions: &mut Dimensions,
         spool: &mut Spool,
     ) -> Result<Finished> {
         self.leaf.end(spool)?;
@@ -257,16 +257,16 @@ impl Column {
         let leading = self.leading(options, rows).map(str::to_owned);
         let mut losses = Vec::new();
         let [lengths, values] = self.leaf.sections().map(|section| spool.bytes(section));
-        if self.said.empty && self.items == self.nulls && rows <= 1 {
-            let dimensions = self.said.dimensions.clone().unwrap_or_default();
-            let field = self.dressed(Field::empty(), dimensions).with_type(self.said.data_type);
+        if self.metadata.empty && self.items == self.nulls && rows <= 1 {
+            let names = self.metadata.dimensions.clone().unwrap_or_default();
+            let field = self.with_metadata(Field::empty(), names).with_type(self.metadata.data_type);
             return Ok(Finished { field, masked: false, len: 0, losses });
         }
         let mut renamed = 0;
-        let name = |(number, (wanted, size)): (usize, (String, &u64))| {
-            let own = format!("{}_{}", self.name, number + 2);
-            let name = taken.name(wanted.clone(), *size, &own);
-            renamed += u64::from(name != wanted && wanted != own);
+        let name = |(number, (requested, size)): (usize, (String, &u64))| {
+            let generated = format!("{}_{}", self.name, number + 2);
+            let name = dimensions.unique_name(requested.clone(), *size, &generated);
+            renamed += u64::from(name != requested && requested != generated);
             name
         };
         let inner: Vec<String> = inner.into_iter().zip(&sizes).enumerate().map(name).collect();
@@ -275,11 +275,11 @@ impl Column {
         let all = layout::count(&shape)?;
         let masked = stored < all;
         let mask = if masked { bit_bytes(all) } else { 0 };
-        let most = MASK.max(values.saturating_mul(MASK_GROWTH));
-        if mask > most && !lists::are_even(self.seen()) {
-            return Err(Error::limit("the bytes of the mask of lists that are filled up", mask, most));
+        let max = FREE_MASK_BYTES.max(values.saturating_mul(MASK_GROWTH));
+        if mask > max && !lists::is_regular(self.known_levels()) {
+            return Err(Error::limit("mask bytes of padded lists", mask, max));
         }
-        let mut lost = |what: &str, count: u64| {
+        let mut record_loss = |what: &str, count: u64| {
             let mut first = Position::default();
             first.column = Some(self.name.clone().into());
             if count > 0 {
@@ -287,44 +287,44 @@ impl Column {
             }
         };
         if let Some(zone) = &self.zone {
-            lost(&format!("time zone {zone:?} not kept: times are in UTC"), 1);
+            record_loss(&format!("time zone {zone:?} dropped: times are in UTC"), 1);
         }
-        lost("name of a dimension that has another size in another place", renamed);
+        record_loss("dimension renamed: another dimension of this name has another size", renamed);
         if !self.levels.is_empty() {
-            lost("null list as one of missing elements", self.levels.iter().map(|level| level.nulls).sum());
+            record_loss("null list written as missing elements", self.levels.iter().map(|level| level.nulls).sum());
             for level in &self.levels {
-                lost("list filled up with missing elements", level.shorter(spool)?);
+                record_loss("list padded with missing elements", level.short_lists(spool)?);
             }
         }
-        let dimensions = leading.into_iter().chain(inner).collect();
-        let field = self.dressed(Field::stream(self.leaf.data_type, shape).with_missing(masked), dimensions);
+        let names = leading.into_iter().chain(inner).collect();
+        let field = self.with_metadata(Field::stream(self.leaf.data_type, shape).with_missing(masked), names);
         Ok(Finished { field, masked, len: mask + lengths + values, losses })
     }
 
-    /// Writes all that has come.
+    /// Writes the column's body.
     pub(super) fn put(&self, rows: u64, masked: bool, spool: &Spool, out: &mut Buffered<Output>) -> Result<()> {
-        let levels = self.seen();
+        let levels = self.known_levels();
         if masked {
-            if lists::are_even(levels) && levels.len() == self.levels.len() {
+            if lists::is_regular(levels) && levels.len() == self.levels.len() {
                 spool.copy(self.mask, out)?;
             } else {
-                // Items of lists that were never seen are all null.
+                // All items inside lists of unknown size are null.
                 let null = levels.len() < self.levels.len();
                 let bits = (self.nulls > 0 && !null).then_some(self.mask);
-                Walk::new(levels, bits, null, spool)?.put(rows, out)?;
+                MaskWriter::new(levels, bits, null, spool)?.put(rows, out)?;
             }
         }
         self.leaf.sections().into_iter().try_for_each(|section| spool.copy(section, out))
     }
 }
 
-/// The row of an item of the deepest of these lists, from the first of the batch.
-fn up(trails: &[Trail], item: usize) -> usize {
-    trails.iter().rev().fold(item, |item, trail| trail.parent(item))
+/// Row within the batch of an innermost item.
+fn row_index(parents: &[Parents], item: usize) -> usize {
+    parents.iter().rev().fold(item, |item, level| level.parent(item))
 }
 
-/// An error of a column.
-pub(super) fn placed(error: Error, column: &str) -> Error {
+/// Names the column in an error.
+pub(super) fn in_column(error: Error, column: &str) -> Error {
     match error.position().column.is_some() {
         true => error,
         false => error.in_column(column.to_owned()),

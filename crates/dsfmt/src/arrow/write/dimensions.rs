@@ -1,26 +1,26 @@
-//! Names of dimensions, each of which has one size in a file.
+//! Assigns dimension names: each has one size per file.
 
 use std::collections::HashMap;
 
-/// The names that are taken, and their sizes.
+/// Names in use, and their sizes.
 #[derive(Debug, Default)]
 pub(super) struct Dimensions {
     sizes: HashMap<String, u64>,
 }
 
 impl Dimensions {
-    /// A dimension that keeps its name, whatever others are called.
-    pub(super) fn take(&mut self, name: &str, size: u64) {
+    /// Reserves a name.
+    pub(super) fn reserve(&mut self, name: &str, size: u64) {
         self.sizes.insert(name.to_owned(), size);
     }
 
-    /// The name of a dimension that should have this one: another one where it has another size already.
-    pub(super) fn name(&mut self, wanted: String, size: u64, own: &str) -> String {
+    /// Returns `requested`, or a name derived from `fallback` if it is taken with another size.
+    pub(super) fn unique_name(&mut self, requested: String, size: u64, fallback: &str) -> String {
         let is_free = |name: &String| self.sizes.get(name).is_none_or(|known| *known == size);
         let mut number = 1_u64;
-        let mut name = wanted;
+        let mut name = requested;
         while !is_free(&name) {
-            name = if number == 1 { own.to_owned() } else { format!("{own}_{number}") };
+            name = if number == 1 { fallback.to_owned() } else { format!("{fallback}_{number}") };
             number += 1;
         }
         self.sizes.insert(name.clone(), size);
@@ -33,10 +33,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_has_one_size() {
+    fn names_have_one_size() {
         let mut dimensions = Dimensions::default();
-        dimensions.take("row", 8);
-        let mut name = |wanted: &str, size, own| dimensions.name(wanted.to_owned(), size, own);
+        dimensions.reserve("row", 8);
+        let mut name = |name: &str, size, fallback| dimensions.unique_name(name.to_owned(), size, fallback);
         assert_eq!(name("h", 2, "x_2"), "h");
         assert_eq!(name("h", 2, "y_2"), "h");
         assert_eq!(name("h", 3, "y_3"), "y_3");

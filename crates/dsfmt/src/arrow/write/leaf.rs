@@ -1,4 +1,4 @@
-//! Values of columns as the format has them.
+//! Converts column values to the format's types.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -17,7 +17,7 @@ use container_arrow::from_arrow;
 use container_core::{Error, Result};
 
 use super::super::meta::{CALENDAR, FieldMetadata, UNITS};
-use super::super::times::Counted;
+use super::super::times::TimeNumber;
 use super::spool::Spool;
 use crate::array::Values;
 use crate::json::{JsonBuf, quoted};
@@ -28,29 +28,29 @@ use crate::write::bits::Packer;
 use crate::write::emit;
 use crate::write::put::Put;
 
-/// What the values of a column are written as.
+/// The values of a column and their target type.
 #[derive(Debug)]
 pub(super) struct Leaf {
     pub(super) data_type: DataType,
     endian: Endian,
-    /// Times that are counted in these units, as they were before.
+    /// Units that times are converted back to.
     units: Option<Units>,
     lengths: usize,
     values: usize,
     packer: Packer,
 }
 
-/// What a type becomes, and attributes that say what its numbers mean.
-struct Chosen {
+/// The target type, and attributes that give its numbers their meaning.
+struct Target {
     data_type: DataType,
     units: Option<&'static str>,
     calendar: bool,
 }
 
-fn chosen(arrow_type: &ArrowType) -> Result<Chosen> {
-    let plain = |data_type| Ok(Chosen { data_type, units: None, calendar: false });
-    let counted = |data_type, units| Ok(Chosen { data_type, units: Some(units), calendar: false });
-    let dated = |data_type, units| Ok(Chosen { data_type, units: Some(units), calendar: true });
+fn target(arrow_type: &ArrowType) -> Result<Target> {
+    let plain = |data_type| Ok(Target { data_type, units: None, calendar: false });
+    let counted = |data_type, units| Ok(Target { data_type, units: Some(units), calendar: false });
+    let dated = |data_type, units| Ok(Target { data_type, units: Some(units), calendar: true });
     match arrow_type {
         ArrowType::Null | ArrowType::Float64 => plain(DataType::Float64),
         ArrowType::Float16 | ArrowType::Float32 => plain(DataType::Float32),
@@ -80,14 +80,14 @@ fn chosen(arrow_type: &ArrowType) -> Result<Chosen> {
                 TimeUnit::Microsecond | TimeUnit::Nanosecond => "microseconds since 1970-01-01",
             },
         ),
-        ArrowType::Time32(unit) => counted(DataType::Int32, name(*unit)),
-        ArrowType::Time64(unit) | ArrowType::Duration(unit) => counted(DataType::Int64, name(*unit)),
-        ArrowType::Dictionary(_, values) => chosen(values),
-        other => Err(Error::unsupported(format!("values of the type {other} are not written as ds"))),
+        ArrowType::Time32(unit) => counted(DataType::Int32, unit_name(*unit)),
+        ArrowType::Time64(unit) | ArrowType::Duration(unit) => counted(DataType::Int64, unit_name(*unit)),
+        ArrowType::Dictionary(_, values) => target(values),
+        other => Err(Error::unsupported(format!("unsupported type {other}"))),
     }
 }
 
-fn name(unit: TimeUnit) -> &'static str {
+fn unit_name(unit: TimeUnit) -> &'static str {
     match unit {
         TimeUnit::Second => "seconds",
         TimeUnit::Millisecond => "milliseconds",
@@ -97,43 +97,46 @@ fn name(unit: TimeUnit) -> &'static str {
 }
 
 impl Leaf {
-    /// How values of a type are written whose metadata says this, which is told what else there is to say.
+    /// Chooses the target type, and completes the metadata accordingly.
     ///
     /// # Errors
-    /// [`Unsupported`](container_core::ErrorKind::Unsupported) for a type that is not written.
+    /// [`Unsupported`](container_core::ErrorKind::Unsupported) for an unsupported type.
     pub(super) fn new(
         arrow_type: &ArrowType,
-        said: &mut FieldMetadata,
+        metadata: &mut FieldMetadata,
         endian: Option<Endian>,
         spool: &mut Spool,
     ) -> Result<Self> {
-        let mut chosen = chosen(arrow_type)?;
+        let mut target = target(arrow_type)?;
         let mut units = None;
         if let ArrowType::Timestamp(..) = arrow_type {
-            // A number that became a time becomes that number again.
-            units = said.data_type.filter(|data_type| data_type.width().is_some()).and_then(|_| before(said));
-            if let (Some(_), Some(data_type)) = (units, said.data_type) {
-                chosen = Chosen { data_type, units: None, calendar: false };
+            // Numbers that were read as times are converted back.
+            units = metadata
+                .data_type
+                .filter(|data_type| data_type.width().is_some())
+                .and_then(|_| original_units(metadata));
+            if let (Some(_), Some(data_type)) = (units, metadata.data_type) {
+                target = Target { data_type, units: None, calendar: false };
             }
         }
-        let told =
-            [chosen.units.map(|units| (UNITS, units)), chosen.calendar.then_some((CALENDAR, "proleptic_gregorian"))];
-        for (name, value) in told.into_iter().flatten() {
-            said.attributes.retain(|(found, _)| *found != quoted(name));
-            said.attributes.push((quoted(name), JsonBuf::from(value)));
-            said.time = false;
+        let attributes =
+            [target.units.map(|units| (UNITS, units)), target.calendar.then_some((CALENDAR, "proleptic_gregorian"))];
+        for (name, value) in attributes.into_iter().flatten() {
+            metadata.attributes.retain(|(key, _)| *key != quoted(name));
+            metadata.attributes.push((quoted(name), JsonBuf::from(value)));
+            metadata.time = false;
         }
-        said.time &= chosen.data_type.width().is_some();
-        let endian = endian.or(said.endian).unwrap_or(Endian::NATIVE);
+        metadata.time &= target.data_type.width().is_some();
+        let endian = endian.or(metadata.endian).unwrap_or(Endian::NATIVE);
         let (lengths, values) = (spool.section(), spool.section());
-        Ok(Self { data_type: chosen.data_type, endian, units, lengths, values, packer: Packer::default() })
+        Ok(Self { data_type: target.data_type, endian, units, lengths, values, packer: Packer::default() })
     }
 
     pub(super) fn endian(&self) -> Endian {
         self.endian
     }
 
-    /// The sections that its values are in: lengths of strings, then all else.
+    /// Its sections: string lengths, then everything else.
     pub(super) fn sections(&self) -> [usize; 2] {
         [self.lengths, self.values]
     }
@@ -146,10 +149,10 @@ impl Leaf {
         emit::values(values, None, self.endian, &mut self.packer, &mut spool.tail(self.values))
     }
 
-    /// Takes values of which none is null.
+    /// Appends values without nulls.
     ///
     /// # Errors
-    /// A value that the type cannot hold, with its number as the second part.
+    /// A value out of range, with its index.
     pub(super) fn take(&mut self, array: &ArrayRef, spool: &mut Spool) -> Result<(), (Error, usize)> {
         let io = |error| (error, 0);
         macro_rules! same {
@@ -176,15 +179,15 @@ impl Leaf {
                 self.values(&numbers.into(), spool).map_err(io)
             }
             ArrowType::Boolean => {
-                let truths: Vec<bool> = array.as_boolean().values().iter().collect();
-                self.values(&truths.into(), spool).map_err(io)
+                let bools: Vec<bool> = array.as_boolean().values().iter().collect();
+                self.values(&bools.into(), spool).map_err(io)
             }
-            ArrowType::Utf8 => self.texts::<Utf8Type>(array, spool).map_err(io),
-            ArrowType::LargeUtf8 => self.texts::<LargeUtf8Type>(array, spool).map_err(io),
-            ArrowType::Binary => self.texts::<BinaryType>(array, spool).map_err(io),
-            ArrowType::LargeBinary => self.texts::<LargeBinaryType>(array, spool).map_err(io),
+            ArrowType::Utf8 => self.strings::<Utf8Type>(array, spool).map_err(io),
+            ArrowType::LargeUtf8 => self.strings::<LargeUtf8Type>(array, spool).map_err(io),
+            ArrowType::Binary => self.strings::<BinaryType>(array, spool).map_err(io),
+            ArrowType::LargeBinary => self.strings::<LargeBinaryType>(array, spool).map_err(io),
             ArrowType::Utf8View | ArrowType::BinaryView | ArrowType::FixedSizeBinary(_) => {
-                (0..array.len()).try_for_each(|at| self.text(array, at, spool)).map_err(io)
+                (0..array.len()).try_for_each(|at| self.string(array, at, spool)).map_err(io)
             }
             ArrowType::Dictionary(..) => self.dictionary(array, spool),
             ArrowType::Date32 => same!(Date32Type),
@@ -213,12 +216,12 @@ impl Leaf {
             ArrowType::Decimal64(..) => self.decimals::<Decimal64Type>(array, spool),
             ArrowType::Decimal128(..) => self.decimals::<Decimal128Type>(array, spool),
             ArrowType::Decimal256(..) => self.decimals::<Decimal256Type>(array, spool),
-            other => Err(io(Error::unsupported(format!("values of the type {other} are not written as ds")))),
+            other => Err(io(Error::unsupported(format!("unsupported type {other}")))),
         }
     }
 
-    /// Strings that lie one behind the other.
-    fn texts<T: ByteArrayType>(&self, array: &ArrayRef, spool: &mut Spool) -> Result<()> {
+    /// Appends contiguous strings.
+    fn strings<T: ByteArrayType>(&self, array: &ArrayRef, spool: &mut Spool) -> Result<()> {
         let strings = array.as_bytes::<T>();
         let offsets = strings.value_offsets();
         let mut lengths: Vec<u64> = Vec::with_capacity(strings.len());
@@ -227,13 +230,13 @@ impl Leaf {
             lengths.push((end.as_usize() - start.as_usize()) as u64);
         }
         spool.tail(self.lengths).put(bytemuck::cast_slice(&lengths))?;
-        let place = offsets.first().zip(offsets.last()).map(|(start, end)| start.as_usize()..end.as_usize());
-        let bytes = place.and_then(|place| strings.value_data().get(place)).unwrap_or_default();
+        let range = offsets.first().zip(offsets.last()).map(|(start, end)| start.as_usize()..end.as_usize());
+        let bytes = range.and_then(|range| strings.value_data().get(range)).unwrap_or_default();
         spool.tail(self.values).put(bytes)
     }
 
-    /// One string of any type that strings have.
-    fn text(&self, array: &ArrayRef, at: usize, spool: &mut Spool) -> Result<()> {
+    /// Appends one string of any Arrow string type.
+    fn string(&self, array: &ArrayRef, at: usize, spool: &mut Spool) -> Result<()> {
         let bytes: &[u8] = match array.data_type() {
             ArrowType::Utf8 => array.as_string::<i32>().value(at).as_bytes(),
             ArrowType::LargeUtf8 => array.as_string::<i64>().value(at).as_bytes(),
@@ -247,23 +250,23 @@ impl Leaf {
         spool.tail(self.values).put(bytes)
     }
 
-    /// Values that are told by their places: strings one by one, as all together may be far more than the batch.
+    /// Appends dictionary values: strings one by one, because decoding all of them may take far more memory than the batch.
     fn dictionary(&mut self, array: &ArrayRef, spool: &mut Spool) -> Result<(), (Error, usize)> {
         let dictionary = array.as_any_dictionary();
         let values = dictionary.values();
         if array.is_empty() {
-            return Ok(()); // there may be no values then
+            return Ok(()); // the dictionary may be empty
         }
         if self.data_type.is_text() && !matches!(values.data_type(), ArrowType::Dictionary(..)) {
             let keys = dictionary.normalized_keys();
-            return keys.into_iter().try_for_each(|key| self.text(values, key, spool)).map_err(|error| (error, 0));
+            return keys.into_iter().try_for_each(|key| self.string(values, key, spool)).map_err(|error| (error, 0));
         }
-        let taken = take(values, dictionary.keys(), None).map_err(|error| (from_arrow(error), 0))?;
-        self.take(&taken, spool)
+        let decoded = take(values, dictionary.keys(), None).map_err(|error| (from_arrow(error), 0))?;
+        self.take(&decoded, spool)
     }
 
-    /// Times: the numbers that they were, or numbers of their own unit; of nanoseconds those of microseconds. `scale` is how many
-    /// microseconds the unit has, as a fraction.
+    /// Appends times: as their original numbers, or in their own unit, with nanoseconds as microseconds. `scale` is the number of microseconds per
+    /// unit as a fraction.
     fn times<T: ArrowPrimitiveType<Native = i64>>(
         &mut self,
         array: &ArrayRef,
@@ -272,7 +275,7 @@ impl Leaf {
     ) -> Result<(), (Error, usize)> {
         let instants = array.as_primitive::<T>().values();
         let finer = |at, instant: i64| {
-            let detail = format!("the time of {instant} nanoseconds since 1970 is finer than a microsecond");
+            let detail = format!("time {instant} nanoseconds since 1970 is finer than a microsecond");
             (Error::invalid(detail), at)
         };
         let Some(units) = self.units else {
@@ -286,7 +289,7 @@ impl Leaf {
             let micros: Vec<i64> = micros.collect::<Result<_, _>>()?;
             return self.values(&micros.into(), spool).map_err(|error| (error, 0));
         };
-        let count = |at: usize, instant: i64| {
+        let to_date = |at: usize, instant: i64| {
             let scaled = i128::from(instant) * scale.0;
             if scaled % scale.1 != 0 {
                 return Err(finer(at, instant));
@@ -295,7 +298,7 @@ impl Leaf {
         };
         let data_type = self.data_type;
         let values: Values<'_> = by_number!(data_type,
-            Number => numbers_of::<Number>(instants, units, data_type, count)?.into(),
+            Number => time_numbers::<Number>(instants, units, data_type, to_date)?.into(),
             DataType::Bool => return Ok(()),
             DataType::Str | DataType::Unicode => return Ok(())
         );
@@ -306,11 +309,11 @@ impl Leaf {
         let decimals: &PrimitiveArray<T> = array.as_primitive();
         let float = |at: usize| {
             let digits = decimals.value_as_string(at);
-            let float: f64 = digits.parse().map_err(|_| (Error::invalid(format!("{digits} is no number")), at))?;
+            let float: f64 = digits.parse().map_err(|_| (Error::invalid(format!("invalid decimal {digits}")), at))?;
             let places = digits.split_once('.').map_or(0, |(_, behind)| behind.len());
             match format!("{float:.places$}") == digits {
                 true => Ok(float),
-                false => Err((Error::invalid(format!("no float leads back to the digits {digits}")), at)),
+                false => Err((Error::invalid(format!("decimal {digits} has no exact float64")), at)),
             }
         };
         let floats: Vec<f64> = (0..decimals.len()).map(float).collect::<Result<_, _>>()?;
@@ -318,7 +321,7 @@ impl Leaf {
     }
 }
 
-fn numbers_of<T: Counted>(
+fn time_numbers<T: TimeNumber>(
     instants: &[i64],
     units: Units,
     data_type: DataType,
@@ -326,19 +329,19 @@ fn numbers_of<T: Counted>(
 ) -> Result<Vec<T>, (Error, usize)> {
     let number = |(at, instant): (usize, &i64)| {
         let date = date(at, *instant)?;
-        date.and_then(|date| T::count(units, date)).ok_or_else(|| {
-            let shown = date.map_or_else(|| instant.to_string(), |date| date.to_string());
-            (Error::invalid(format!("the time {shown} is no number of {units} that {data_type} holds")), at)
+        date.and_then(|date| T::from_date(units, date)).ok_or_else(|| {
+            let time = date.map_or_else(|| instant.to_string(), |date| date.to_string());
+            (Error::invalid(format!("time {time} has no exact {data_type} in {units}")), at)
         })
     };
     instants.iter().enumerate().map(number).collect()
 }
 
-/// The units of numbers that became times.
-fn before(said: &FieldMetadata) -> Option<Units> {
-    if said.time {
+/// Units of numbers that were read as times.
+fn original_units(metadata: &FieldMetadata) -> Option<Units> {
+    if metadata.time {
         return Some(Units::JULIAN);
     }
-    let calendar = said.text(CALENDAR).map_or(Some(Calendar::Standard), |name| Calendar::from_name(&name).ok())?;
-    Units::parse(&said.text(UNITS)?, calendar).ok().filter(|_| calendar.is_real())
+    let calendar = metadata.text(CALENDAR).map_or(Some(Calendar::Standard), |name| Calendar::from_name(&name).ok())?;
+    Units::parse(&metadata.text(UNITS)?, calendar).ok().filter(|_| calendar.is_real())
 }

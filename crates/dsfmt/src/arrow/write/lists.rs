@@ -1,7 +1,6 @@
-//! Lists in lists: the dimensions behind that of the rows.
+//! List levels: the dimensions after that of the rows.
 //!
-//! Of each list its length is kept, runs of the same as one. Elements that are missing are not stored, so the mask alone depends on how long
-//! the lists turn out to be: it is made at the end.
+//! List lengths are run-length encoded. Missing elements are not stored, so only the mask depends on the final sizes; it is built at the end.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array as _, ArrayRef, BooleanArray};
@@ -16,31 +15,31 @@ use super::spool::{SectionReader, Spool};
 use crate::write::bits::Packer;
 use crate::write::put::Put;
 
-/// What stands for the length of a list that is null.
-const NULL: u64 = u64::MAX;
+/// Represents a null list in the encoded lengths.
+const NULL_LIST: u64 = u64::MAX;
 
-/// Bits of a mask that are gathered before they are put.
+/// Mask bits per write.
 const CHUNK: usize = 64 << 10;
 
-/// The lists of one depth.
+/// The lists of one nesting level.
 #[derive(Debug)]
 pub(super) struct Level {
-    /// The sizes that a list stands for, where its type says that.
+    /// Shape of a list, if its type defines one.
     pub(super) shape: Option<Vec<u64>>,
-    /// The names of its dimensions, where they are known.
+    /// Names of its dimensions, if known.
     pub(super) names: Option<Vec<String>>,
-    /// The length of the first list and its row.
+    /// Length and row of the first list.
     first: Option<(u64, u64)>,
-    most: u64,
-    fewest: u64,
+    max_len: u64,
+    min_len: u64,
     pub(super) nulls: u64,
-    /// The run that goes on, and those before it.
+    /// The current run, and the section with the previous ones.
     run: (u64, u64),
     runs: usize,
 }
 
-/// Lists of a batch: which were null, and where the others end.
-pub(super) struct Trail {
+/// Maps the items of a batch to their lists.
+pub(super) struct Parents {
     nulls: Option<NullBuffer>,
     ends: Ends,
 }
@@ -53,20 +52,20 @@ enum Ends {
 impl Level {
     pub(super) fn new(shape: Option<Vec<u64>>, names: Option<Vec<String>>, spool: &mut Spool) -> Self {
         let runs = spool.section();
-        Self { shape, names, first: None, most: 0, fewest: u64::MAX, nulls: 0, run: (0, 0), runs }
+        Self { shape, names, first: None, max_len: 0, min_len: u64::MAX, nulls: 0, run: (0, 0), runs }
     }
 
-    /// Elements of a list; `None` where there was none and the type does not say.
+    /// Elements per list; `None` when no list was seen and the type does not define it.
     pub(super) fn size(&self) -> Option<u64> {
         match &self.shape {
             Some(shape) => Some(shape.iter().product()),
-            None => self.first.map(|_| self.most),
+            None => self.first.map(|_| self.max_len),
         }
     }
 
-    /// All lists were there, and as long as each other.
-    fn is_even(&self) -> bool {
-        self.nulls == 0 && (self.first.is_none() || self.fewest == self.most)
+    /// True when no list is null and all have the same length.
+    fn is_regular(&self) -> bool {
+        self.nulls == 0 && (self.first.is_none() || self.min_len == self.max_len)
     }
 
     fn push(&mut self, len: u64, count: u64, spool: &mut Spool) -> Result<()> {
@@ -80,97 +79,98 @@ impl Level {
         tail.put(&count_before.to_le_bytes())
     }
 
-    /// Takes the lists of a batch; returns the items of those that are not null, one behind the other.
+    /// Appends the lists of a batch; returns the concatenated items of those that are not null.
     ///
     /// # Errors
-    /// A list of another length, with its number among the lists of the batch that are not null; the caller knows its row.
+    /// A list of another length, with its row by `row_of`.
     pub(super) fn take(
         &mut self,
         lists: &ArrayRef,
         nulls: Option<NullBuffer>,
         ragged: Ragged,
-        row_of: impl Fn(&Trail, usize) -> u64,
+        row_of: impl Fn(&Parents, usize) -> u64,
         spool: &mut Spool,
-    ) -> Result<(ArrayRef, Trail)> {
+    ) -> Result<(ArrayRef, Parents)> {
         let nulls = nulls.filter(|nulls| nulls.null_count() > 0);
-        let there = dense(lists, nulls.as_ref())?;
+        let valid = dense(lists, nulls.as_ref())?;
         self.nulls += nulls.as_ref().map_or(0, |nulls| nulls.null_count() as u64);
-        let (items, ends) = match there.data_type() {
+        let (items, ends) = match valid.data_type() {
             ArrowType::FixedSizeList(_, size) => {
                 let size = usize::try_from(*size).unwrap_or(0);
-                (there.as_fixed_size_list().values().slice(0, there.len() * size), Ends::Fixed(size))
+                (valid.as_fixed_size_list().values().slice(0, valid.len() * size), Ends::Fixed(size))
             }
             ArrowType::LargeList(_) => {
-                let lists = there.as_list::<i64>();
+                let lists = valid.as_list::<i64>();
                 offsets(lists.values(), lists.value_offsets().iter().map(|end| usize::try_from(*end).unwrap_or(0)))
             }
             _ => {
-                let lists = there.as_list::<i32>();
+                let lists = valid.as_list::<i32>();
                 offsets(lists.values(), lists.value_offsets().iter().map(|end| usize::try_from(*end).unwrap_or(0)))
             }
         };
-        let trail = Trail { nulls, ends };
+        let parents = Parents { nulls, ends };
         let mut next = 0;
         let mut index = 0;
-        // Of lists that are null as many as stand before each that is not.
-        let gaps = trail.nulls.as_ref().map(|nulls| nulls.valid_indices());
+        // Null lists are counted before each valid one.
+        let gaps = parents.nulls.as_ref().map(|nulls| nulls.valid_indices());
         let mut gaps = gaps.into_iter().flatten();
-        match &trail.ends {
-            Ends::Fixed(size) if trail.nulls.is_none() => {
-                self.see(*size as u64, ragged, || row_of(&trail, 0))?;
-                self.push(*size as u64, there.len() as u64, spool)?;
+        match &parents.ends {
+            Ends::Fixed(size) if parents.nulls.is_none() => {
+                self.check_len(*size as u64, ragged, || row_of(&parents, 0))?;
+                self.push(*size as u64, valid.len() as u64, spool)?;
             }
             ends => {
-                for len in ends.lengths(there.len()) {
-                    if trail.nulls.is_some() {
-                        let place = gaps.next().unwrap_or(next);
-                        if place > next {
-                            self.push(NULL, (place - next) as u64, spool)?;
+                for len in ends.lengths(valid.len()) {
+                    if parents.nulls.is_some() {
+                        let position = gaps.next().unwrap_or(next);
+                        if position > next {
+                            self.push(NULL_LIST, (position - next) as u64, spool)?;
                         }
-                        next = place + 1;
+                        next = position + 1;
                     }
-                    self.see(len as u64, ragged, || row_of(&trail, index))?;
+                    self.check_len(len as u64, ragged, || row_of(&parents, index))?;
                     self.push(len as u64, 1, spool)?;
                     index += 1;
                 }
-                if lists.len() > next && trail.nulls.is_some() {
-                    self.push(NULL, (lists.len() - next) as u64, spool)?;
+                if lists.len() > next && parents.nulls.is_some() {
+                    self.push(NULL_LIST, (lists.len() - next) as u64, spool)?;
                 }
             }
         }
         drop(gaps);
-        Ok((items, trail))
+        Ok((items, parents))
     }
 
-    fn see(&mut self, len: u64, ragged: Ragged, row: impl Fn() -> u64) -> Result<()> {
+    fn check_len(&mut self, len: u64, ragged: Ragged, row: impl Fn() -> u64) -> Result<()> {
         match self.first {
             _ if self.shape.is_some() => {}
             None => self.first = Some((len, row())),
-            Some((known, first)) if known != len && ragged == Ragged::Refuse => {
-                let detail =
-                    format!("a list of {len} items where that of row {first} has {known}: a variable has one size");
-                let advice = "{ragged} pad fills them up with missing elements";
+            Some((expected, first)) if expected != len && ragged == Ragged::Refuse => {
+                let detail = format!(
+                    "expected a list of {expected} items as in row {first}, found {len}: a variable has one size"
+                );
+                let advice = "{ragged} pad adds missing elements";
                 return Err(Error::invalid(detail).advising(advice).in_row(row()));
             }
             Some(_) => {}
         }
-        (self.most, self.fewest) = (self.most.max(len), self.fewest.min(len));
+        (self.max_len, self.min_len) = (self.max_len.max(len), self.min_len.min(len));
         Ok(())
     }
 
-    /// Its runs, in order.
+    /// The run-length encoded lengths, in order.
     fn runs<'s>(&self, spool: &'s Spool) -> Result<Runs<'s>> {
         Ok(Runs { reader: spool.reader(self.runs)?, last: Some(self.run), run: (0, 0) })
     }
 
-    /// The lists that are shorter than the longest.
-    pub(super) fn shorter(&self, spool: &Spool) -> Result<u64> {
-        if self.fewest >= self.most {
+    /// Number of lists shorter than the longest.
+    pub(super) fn short_lists(&self, spool: &Spool) -> Result<u64> {
+        if self.min_len >= self.max_len {
             return Ok(0);
         }
         let (mut runs, mut all) = (self.runs(spool)?, 0u64);
         while let Some((len, count)) = runs.next_run()? {
-            if len < self.most {
+            if len < self.max_len {
                 all += count;
             }
         }
@@ -190,28 +190,28 @@ impl Ends {
     }
 }
 
-impl Trail {
-    /// Where the list of an item stands among all lists.
+impl Parents {
+    /// Index of an item's list among all lists.
     pub(super) fn parent(&self, item: usize) -> usize {
-        let there = match &self.ends {
+        let valid = match &self.ends {
             Ends::Fixed(size) => item / (*size).max(1),
             Ends::Offsets(ends) => ends.partition_point(|end| *end <= item).saturating_sub(1),
         };
-        self.list(there)
+        self.list(valid)
     }
 
-    /// Where a list that is not null stands among all lists.
-    pub(super) fn list(&self, there: usize) -> usize {
-        nth_valid(self.nulls.as_ref(), there)
+    /// Index of a valid list among all lists.
+    pub(super) fn list(&self, valid: usize) -> usize {
+        nth_valid(self.nulls.as_ref(), valid)
     }
 }
 
-/// Where a value that is not null stands among all.
-pub(super) fn nth_valid(nulls: Option<&NullBuffer>, there: usize) -> usize {
-    nulls.map_or(there, |nulls| nulls.valid_indices().nth(there).unwrap_or(there))
+/// Index of the `n`th valid value among all values.
+pub(super) fn nth_valid(nulls: Option<&NullBuffer>, n: usize) -> usize {
+    nulls.map_or(n, |nulls| nulls.valid_indices().nth(n).unwrap_or(n))
 }
 
-/// Items from the first offset to the last, and the offsets from there.
+/// The items between the first and last offset, with offsets relative to the first.
 fn offsets(values: &ArrayRef, offsets: impl Iterator<Item = usize>) -> (ArrayRef, Ends) {
     let mut ends: Vec<usize> = offsets.collect();
     let (first, last) = (ends.first().copied().unwrap_or(0), ends.last().copied().unwrap_or(0));
@@ -219,7 +219,7 @@ fn offsets(values: &ArrayRef, offsets: impl Iterator<Item = usize>) -> (ArrayRef
     (values.slice(first, last - first), Ends::Offsets(ends))
 }
 
-/// What is not null.
+/// The values that are not null.
 pub(super) fn dense(array: &ArrayRef, nulls: Option<&NullBuffer>) -> Result<ArrayRef> {
     match nulls.filter(|nulls| nulls.null_count() > 0) {
         None => Ok(array.clone()),
@@ -227,7 +227,7 @@ pub(super) fn dense(array: &ArrayRef, nulls: Option<&NullBuffer>) -> Result<Arra
     }
 }
 
-/// Lengths of lists and how many of each follow one another.
+/// Decodes runs of list lengths.
 struct Runs<'s> {
     reader: SectionReader<'s>,
     last: Option<(u64, u64)>,
@@ -242,40 +242,40 @@ impl Runs<'_> {
         }
     }
 
-    /// The length of the next list.
+    /// Length of the next list.
     fn next(&mut self) -> Result<u64> {
         while self.run.1 == 0 {
-            self.run = self.next_run()?.ok_or_else(|| Error::truncated("a temporary file", 16, 0))?;
+            self.run = self.next_run()?.ok_or_else(|| Error::truncated("temporary file", 16, 0))?;
         }
         self.run.1 -= 1;
         Ok(self.run.0)
     }
 }
 
-/// True where the mask is that of the elements that came.
-pub(super) fn are_even(levels: &[Level]) -> bool {
-    levels.iter().all(Level::is_even)
+/// True when the mask needs no padding.
+pub(super) fn is_regular(levels: &[Level]) -> bool {
+    levels.iter().all(Level::is_regular)
 }
 
-/// The mask of lists that are not even: walks over rows.
-pub(super) struct Walk<'s> {
+/// Writes the mask of irregular lists, row by row.
+pub(super) struct MaskWriter<'s> {
     runs: Vec<Runs<'s>>,
-    /// Elements of a list of each depth.
+    /// Elements per list, by level.
     sizes: Vec<u64>,
-    /// Elements of an item of a list of each depth.
+    /// Elements per item of a list, by level.
     items: Vec<u64>,
-    /// Which items that came were null; `None` where all are like each other.
+    /// Mask of the received items; `None` when all are equal.
     bits: Option<SectionReader<'s>>,
-    /// Of that kind: null.
-    null: bool,
+    /// Then whether all are null.
+    all_null: bool,
     byte: (u8, u32),
     out: Vec<bool>,
     packer: Packer,
 }
 
-impl<'s> Walk<'s> {
-    /// `bits` is the section of what was null among the items of the deepest lists; without, all of them were `null`, or none.
-    pub(super) fn new(levels: &[Level], bits: Option<usize>, null: bool, spool: &'s Spool) -> Result<Self> {
+impl<'s> MaskWriter<'s> {
+    /// `bits` is the section with the mask of the innermost items; without it all of them are null, or none, by `all_null`.
+    pub(super) fn new(levels: &[Level], bits: Option<usize>, all_null: bool, spool: &'s Spool) -> Result<Self> {
         let sizes: Vec<u64> = levels.iter().map(|level| level.size().unwrap_or(0)).collect();
         let mut items = vec![1u64; sizes.len()];
         for index in (1..sizes.len()).rev() {
@@ -286,10 +286,10 @@ impl<'s> Walk<'s> {
         }
         let runs = levels.iter().map(|level| level.runs(spool)).collect::<Result<_>>()?;
         let bits = bits.map(|section| spool.reader(section)).transpose()?;
-        Ok(Self { runs, sizes, items, bits, null, byte: (0, 0), out: Vec::new(), packer: Packer::default() })
+        Ok(Self { runs, sizes, items, bits, all_null, byte: (0, 0), out: Vec::new(), packer: Packer::default() })
     }
 
-    /// Puts the mask of so many rows.
+    /// Writes the mask of `rows` rows.
     pub(super) fn put(mut self, rows: u64, out: &mut dyn Put) -> Result<()> {
         for _ in 0..rows {
             self.list(0, out)?;
@@ -300,10 +300,10 @@ impl<'s> Walk<'s> {
 
     fn list(&mut self, depth: usize, out: &mut dyn Put) -> Result<()> {
         let (size, item) = (self.sizes.get(depth).copied().unwrap_or(0), self.items.get(depth).copied().unwrap_or(1));
-        // Of no lists at all a row is one item.
-        let Some(runs) = self.runs.get_mut(depth) else { return self.push(self.null, out) };
+        // Without list levels a row is a single item.
+        let Some(runs) = self.runs.get_mut(depth) else { return self.push(self.all_null, out) };
         let len = match runs.next()? {
-            NULL => 0,
+            NULL_LIST => 0,
             len => len,
         };
         let deepest = depth + 1 == self.sizes.len();
@@ -322,7 +322,7 @@ impl<'s> Walk<'s> {
     }
 
     fn bit(&mut self) -> Result<bool> {
-        let Some(bits) = &mut self.bits else { return Ok(self.null) };
+        let Some(bits) = &mut self.bits else { return Ok(self.all_null) };
         if self.byte.1 == 0 {
             self.byte = (bits.byte()?.unwrap_or(0), 8);
         }

@@ -1,4 +1,4 @@
-//! Files from record batches.
+//! Writes files from record batches.
 
 mod column;
 mod dimensions;
@@ -22,41 +22,41 @@ use column::{Column, Finished};
 use dimensions::Dimensions;
 use spool::Spool;
 
-/// How batches become a file.
+/// Options of [`ArrowWriter`].
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct WriterOptions {
-    /// The dimension along which the rows lie. By default what the metadata of a column says it was, else `row`.
+    /// Name of the row dimension. Default: from a column's metadata, otherwise `row`.
     pub dimension: Option<String>,
-    /// The order of a number's bytes. By default what the metadata of a column says it was, else this machine's.
+    /// Byte order of numbers. Default: from a column's metadata, otherwise native.
     pub endian: Option<Endian>,
-    /// Lists of different lengths.
+    /// Handling of lists of different lengths.
     pub ragged: Ragged,
-    /// Structs.
+    /// Handling of structs.
     pub structs: Structs,
-    /// How the file is written.
+    /// How the output is created.
     pub output: OutputOptions,
 }
 
-/// What becomes of lists of different lengths.
+/// Handling of lists of different lengths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 #[non_exhaustive]
 pub enum Ragged {
-    /// An error that names column, row and both lengths.
+    /// An error with column, row and both lengths.
     #[default]
     Refuse,
-    /// All are as long as the longest: filled up with missing elements, which take a bit each. Counted as a loss.
+    /// Pads lists to the longest with missing elements, which take one bit each. Counted as a loss.
     Pad,
 }
 
-/// What becomes of structs.
+/// Handling of structs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 #[non_exhaustive]
 pub enum Structs {
     /// An error.
     #[default]
     Refuse,
-    /// Each member a variable, called `a.b`. What is null in a struct that is null is missing.
+    /// One variable per member, named `a.b`. Members of a null struct are missing.
     Flatten,
 }
 
@@ -97,10 +97,10 @@ impl WriterOptions {
     }
 }
 
-/// Makes a ds file from record batches: see the tables of the [module](super).
+/// Writes a ds file from record batches: see the tables of the [module](super).
 ///
-/// The header of a file states sizes and lengths, and variables stand in it one behind the other: what comes is kept in a temporary file
-/// without a name beside the output, and put together at the end. Memory is taken for a batch and some tens of megabytes.
+/// The header declares sizes and lengths, and variables are stored one after the other. So values go to an unnamed temporary file next to the
+/// output, and are assembled at the end. Takes memory for a batch and some tens of megabytes.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -119,27 +119,26 @@ impl WriterOptions {
 /// assert_eq!((x.dimensions(), x.read()?.missing()), (&["day".to_owned()][..], 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[must_use = "without finish() the file does not appear"]
+#[must_use = "the file appears only after finish()"]
 pub struct ArrowWriter {
     path: PathBuf,
     schema: SchemaRef,
     options: WriterOptions,
     output: Output,
     columns: Vec<Column>,
-    said: FieldMetadata,
+    metadata: FieldMetadata,
     spool: Spool,
     rows: u64,
     failed: bool,
 }
 
 impl ArrowWriter {
-    /// Begins a file of batches of this schema. It appears, whole, with [`finish`](BatchWriter::finish).
+    /// Starts a file for batches of this schema. It appears atomically with [`finish`](BatchWriter::finish).
     ///
     /// # Errors
-    /// [`Unsupported`](container_core::ErrorKind::Unsupported) for a column of a type that is not written, naming the option that helps;
-    /// [`Usage`](container_core::ErrorKind::Usage) for two columns of one name; [`Invalid`](container_core::ErrorKind::Invalid) for
-    /// metadata that contradicts itself; [`Limit`](container_core::ErrorKind::Limit) for more columns than readers take; and what
-    /// [`Output`] has.
+    /// [`Unsupported`](container_core::ErrorKind::Unsupported) for an unsupported column type, naming an option that helps;
+    /// [`Usage`](container_core::ErrorKind::Usage) for duplicate column names; [`Invalid`](container_core::ErrorKind::Invalid) for contradictory
+    /// metadata; [`Limit`](container_core::ErrorKind::Limit) for more columns than readers accept; errors of [`Output`].
     pub fn new(path: impl AsRef<Path>, schema: SchemaRef, options: WriterOptions) -> Result<Self> {
         let path = path.as_ref();
         Self::begin(path, schema, options).map_err(|error| in_file(error, path))
@@ -147,27 +146,27 @@ impl ArrowWriter {
 
     fn begin(path: &Path, schema: SchemaRef, options: WriterOptions) -> Result<Self> {
         let mut spool = Spool::beside(path);
-        let said = FieldMetadata::of(schema.metadata())?;
+        let metadata = FieldMetadata::from_metadata(schema.metadata())?;
         let mut columns = Vec::with_capacity(schema.fields().len());
         for (index, field) in schema.fields().iter().enumerate() {
             column::columns(field, field.name().clone(), vec![index], &options, &mut spool, &mut columns)?;
         }
-        let mut sketch = builder(&said);
+        let mut preview = builder(&metadata);
         for column in &columns {
-            sketch.field(column.name.clone(), column.sketch());
+            preview.field(column.name.clone(), column.preview());
         }
-        sketch.validate()?;
+        preview.validate()?;
         let output = Output::create(path, options.output)?;
-        Ok(Self { path: path.to_owned(), schema, options, output, columns, said, spool, rows: 0, failed: false })
+        Ok(Self { path: path.to_owned(), schema, options, output, columns, metadata, spool, rows: 0, failed: false })
     }
 
-    /// Where the file will appear.
+    /// Path of the output file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Rows that have come.
+    /// Number of rows written.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows
@@ -177,19 +176,18 @@ impl ArrowWriter {
         if self.failed {
             return Err(Error::usage("the output is incomplete: an earlier write failed"));
         }
-        let (found, wanted) = (batch.schema(), &self.schema);
-        let same = found.fields().len() == wanted.fields().len()
-            && found.fields().iter().zip(wanted.fields()).all(|(found, wanted)| {
-                found.name() == wanted.name() && found.data_type().equals_datatype(wanted.data_type())
+        let (batch_schema, schema) = (batch.schema(), &self.schema);
+        let same = batch_schema.fields().len() == schema.fields().len()
+            && batch_schema.fields().iter().zip(schema.fields()).all(|(found, expected)| {
+                found.name() == expected.name() && found.data_type().equals_datatype(expected.data_type())
             });
         if !same {
-            return Err(Error::usage("the batch is of another schema than the file"));
+            return Err(Error::usage("the batch has another schema than the file"));
         }
         for column in &mut self.columns {
-            let taken = column.take(batch, self.rows, &self.options, &mut self.spool);
-            if let Err(error) = taken {
+            if let Err(error) = column.take(batch, self.rows, &self.options, &mut self.spool) {
                 self.failed = true;
-                return Err(column::placed(error, &column.name));
+                return Err(column::in_column(error, &column.name));
             }
         }
         self.rows += batch.num_rows() as u64;
@@ -200,48 +198,48 @@ impl ArrowWriter {
         if self.failed {
             return Err(Error::usage("the output is incomplete: an earlier write failed"));
         }
-        let mut builder = builder(&self.said);
+        let mut builder = builder(&self.metadata);
         let (mut ends, mut losses) = (Vec::with_capacity(self.columns.len()), Vec::new());
         self.spool.complete()?;
-        let mut taken = Dimensions::default();
+        let mut dimensions = Dimensions::default();
         for name in self.columns.iter().filter_map(|column| column.leading(&self.options, self.rows)) {
-            taken.take(name, self.rows);
+            dimensions.reserve(name, self.rows);
         }
         for column in &mut self.columns {
-            let finished = column.finish(self.rows, &self.options, &mut taken, &mut self.spool);
-            let Finished { field, masked, len, losses: lost } =
-                finished.map_err(|error| column::placed(error, &column.name))?;
+            let finished = column.finish(self.rows, &self.options, &mut dimensions, &mut self.spool);
+            let Finished { field, masked, len, losses: column_losses } =
+                finished.map_err(|error| column::in_column(error, &column.name))?;
             builder.field(column.name.clone(), field);
             ends.push((masked, len));
-            losses.extend(lost);
+            losses.extend(column_losses);
         }
-        let mut places = builder.places()?;
-        for place in &mut places {
-            if let Some((masked, len)) = ends.get(place.field) {
-                (place.masked, place.len) = (*masked, Some(*len));
+        let mut slots = builder.slots()?;
+        for slot in &mut slots {
+            if let Some((masked, len)) = ends.get(slot.field) {
+                (slot.masked, slot.len) = (*masked, Some(*len));
             }
         }
-        let (header, body) = layout::header(&builder.attributes, &builder.fields, &places)?;
+        let (header, body) = layout::header(&builder.attributes, &builder.fields, &slots)?;
         let expected = body.saturating_add(header.len() as u64);
         let mut out = Buffered::new(self.output, expected);
         out.put(header.as_bytes())?;
         self.spool.complete()?;
-        for place in &places {
-            if let (Some(column), true) = (self.columns.get(place.field), place.len != Some(0)) {
-                column.put(self.rows, place.masked, &self.spool, &mut out)?;
+        for slot in &slots {
+            if let (Some(column), true) = (self.columns.get(slot.field), slot.len != Some(0)) {
+                column.put(self.rows, slot.masked, &self.spool, &mut out)?;
             }
         }
         out.flush()?;
-        debug_assert_eq!(out.len(), expected, "as the header says");
+        debug_assert_eq!(out.len(), expected, "the header's lengths are exact");
         out.into_inner().finish()?;
         Ok(losses)
     }
 }
 
-/// A dataset with the attributes that metadata says.
-fn builder(said: &FieldMetadata) -> Builder<'static> {
+/// A dataset with the attributes of schema metadata.
+fn builder(metadata: &FieldMetadata) -> Builder<'static> {
     let mut builder = Builder::new();
-    for (name, value) in &said.attributes {
+    for (name, value) in &metadata.attributes {
         builder.attributes.set(name.clone(), value.clone());
     }
     builder

@@ -1,55 +1,56 @@
-//! CDF-1, CDF-2 and CDF-5: a header, then values one behind the other, most significant byte first.
+//! Reads CDF-1, CDF-2 and CDF-5: a header, then big-endian values.
 
 pub(crate) mod header;
 
 use std::ops::Range;
 
+use byteorder::{BigEndian, ByteOrder, LittleEndian};
 use container_core::{Error, Limits, Result, Source};
 
 pub(crate) use header::Header;
 
-use super::model::{NcType, Place, Variable};
+use super::model::{Location, NcType, Variable};
 use crate::array::{Strings, Values};
-use crate::types::{DataType, Element, Endian};
+use crate::types::{DataType, Endian};
 
-/// Bytes of a header that are read first where the file is not in memory.
-const FIRST: u64 = 64 << 10;
+/// Bytes of the header read first from a file that is not in memory.
+const FIRST_READ: u64 = 64 << 10;
 
-/// Bytes of records that are looked at at once where the file is not in memory.
+/// Bytes of records read at once from a file that is not in memory.
 const WINDOW: u64 = 1 << 20;
 
-/// Reads the header, whatever its length: more and more of the file, twice as much each time.
+/// Reads a header of any length, doubling the number of bytes until it is complete.
 pub(crate) fn open(source: &Source, limits: &Limits) -> Result<Header> {
-    let most = source.len().min(limits.metadata_bytes);
+    let max = source.len().min(limits.metadata_bytes);
     if let Some(bytes) = source.as_slice() {
-        let most = usize::try_from(most).unwrap_or(usize::MAX);
-        return Header::parse(bytes.get(..most).unwrap_or(bytes), source.len(), limits);
+        let max = usize::try_from(max).unwrap_or(usize::MAX);
+        return Header::parse(bytes.get(..max).unwrap_or(bytes), source.len(), limits);
     }
-    let mut len = FIRST;
+    let mut len = FIRST_READ;
     loop {
-        let end = len.min(most);
+        let end = len.min(max);
         match Header::parse(&source.read(0..end)?, source.len(), limits) {
-            Err(error) if matches!(error.kind(), container_core::ErrorKind::Truncated { .. }) && end < most => len *= 2,
+            Err(error) if matches!(error.kind(), container_core::ErrorKind::Truncated { .. }) && end < max => len *= 2,
             parsed => return parsed,
         }
     }
 }
 
-/// The values of some rows, which were checked to be there.
+/// Reads a row range, which must exist.
 pub(crate) fn read(source: &Source, variable: &Variable, rows: Range<u64>) -> Result<Values<'static>> {
-    let row = header::row_bytes(variable).ok_or_else(|| Error::invalid("it has too many bytes"))?;
+    let row = header::row_bytes(variable).ok_or_else(|| Error::invalid("a row exceeds 2^64 bytes"))?;
     let mut buffer = Vec::new();
-    match variable.place {
-        Place::Fixed { begin } => {
+    match variable.location {
+        Location::Fixed { begin } => {
             let range = begin + row * rows.start..begin + row * rows.end;
             if range.is_empty() {
-                return values(&variable.nc_type, []);
+                return values(&variable.nc_type, &[]);
             }
-            values(&variable.nc_type, [source.view(range, &mut buffer)?])
+            values(&variable.nc_type, source.view(range, &mut buffer)?)
         }
-        Place::Records { begin, stride } => {
+        Location::Records { begin, stride } => {
             if rows.is_empty() || row == 0 {
-                return values(&variable.nc_type, []);
+                return values(&variable.nc_type, &[]);
             }
             let at_once = (WINDOW / stride.max(1)).max(1);
             let mut all = Vec::new();
@@ -58,32 +59,32 @@ pub(crate) fn read(source: &Source, variable: &Variable, rows: Range<u64>) -> Re
                 let end = rows.end.min(start + at_once);
                 let window = begin + stride * start..begin + stride * (end - 1) + row;
                 let bytes = source.view(window, &mut buffer)?;
-                let (step, len) = (usize_of(stride)?, usize_of(row)?);
-                all.reserve(usize_of((end - start) * row)?);
+                let (step, len) = (to_usize(stride)?, to_usize(row)?);
+                all.reserve(to_usize((end - start) * row)?);
                 for record in bytes.chunks(step) {
                     all.extend_from_slice(record.get(..len).unwrap_or_default());
                 }
                 start = end;
             }
-            values(&variable.nc_type, [all.as_slice()])
+            values(&variable.nc_type, &all)
         }
-        Place::Hdf5(_) => Err(Error::invalid("it is no variable of a classic file")),
+        Location::Hdf5(_) => Err(Error::invalid("expected a variable of a classic file")),
     }
 }
 
-fn usize_of(bytes: u64) -> Result<usize> {
-    usize::try_from(bytes).map_err(|_| Error::limit("the bytes of a read", bytes, usize::MAX as u64))
+fn to_usize(bytes: u64) -> Result<usize> {
+    usize::try_from(bytes).map_err(|_| Error::limit("bytes of a read", bytes, usize::MAX as u64))
 }
 
-fn values<'p>(nc_type: &NcType, pieces: impl IntoIterator<Item = &'p [u8]>) -> Result<Values<'static>> {
+fn values(nc_type: &NcType, bytes: &[u8]) -> Result<Values<'static>> {
     match nc_type {
-        NcType::Number(number) => numbers(*number, pieces),
-        // Every character is a string, as Python has it.
-        _ => Ok(Values::Str(characters(pieces.into_iter().flatten().copied()))),
+        NcType::Number(number) => numbers(*number, bytes),
+        // One string per character, as in Python.
+        _ => Ok(Values::Str(characters(bytes.iter().copied()))),
     }
 }
 
-/// Each byte as a string; NUL is one of no length.
+/// One string per byte; NUL becomes an empty string.
 pub(crate) fn characters(bytes: impl IntoIterator<Item = u8>) -> Strings<'static> {
     let mut strings = Strings::default();
     for byte in bytes {
@@ -92,40 +93,36 @@ pub(crate) fn characters(bytes: impl IntoIterator<Item = u8>) -> Strings<'static
     strings
 }
 
-/// Numbers out of bytes, the most significant first.
-pub(crate) fn numbers<'p>(number: DataType, pieces: impl IntoIterator<Item = &'p [u8]>) -> Result<Values<'static>> {
-    decoded(number, pieces, Endian::Big)
+/// Decodes big-endian numbers.
+pub(crate) fn numbers(number: DataType, bytes: &[u8]) -> Result<Values<'static>> {
+    decoded(number, bytes, Endian::Big)
 }
 
-/// Numbers out of bytes of this order.
-pub(crate) fn decoded<'p>(
-    number: DataType,
-    pieces: impl IntoIterator<Item = &'p [u8]>,
-    order: Endian,
-) -> Result<Values<'static>> {
-    fn all<'p, T: Element>(pieces: impl IntoIterator<Item = &'p [u8]>, order: Endian) -> Vec<T> {
-        let mut out = Vec::new();
-        for piece in pieces {
-            let found = piece.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned::<T>);
-            if order == Endian::NATIVE {
-                out.extend(found);
-            } else {
-                out.extend(found.map(T::swapped));
+/// Decodes numbers of the given byte order. Bytes after the last whole number are ignored.
+pub(crate) fn decoded(number: DataType, bytes: &[u8], order: Endian) -> Result<Values<'static>> {
+    macro_rules! read {
+        ($number:ty, $read:ident) => {{
+            let count = bytes.len() / size_of::<$number>();
+            let bytes = bytes.get(..count * size_of::<$number>()).unwrap_or_default();
+            let mut numbers = vec![<$number>::default(); count];
+            match order {
+                Endian::Big => BigEndian::$read(bytes, &mut numbers),
+                Endian::Little => LittleEndian::$read(bytes, &mut numbers),
             }
-        }
-        out
+            numbers.into()
+        }};
     }
     Ok(match number {
-        DataType::Float32 => all::<f32>(pieces, order).into(),
-        DataType::Float64 => all::<f64>(pieces, order).into(),
-        DataType::Int8 => all::<i8>(pieces, order).into(),
-        DataType::Int16 => all::<i16>(pieces, order).into(),
-        DataType::Int32 => all::<i32>(pieces, order).into(),
-        DataType::Int64 => all::<i64>(pieces, order).into(),
-        DataType::Uint8 => all::<u8>(pieces, order).into(),
-        DataType::Uint16 => all::<u16>(pieces, order).into(),
-        DataType::Uint32 => all::<u32>(pieces, order).into(),
-        DataType::Uint64 => all::<u64>(pieces, order).into(),
-        other => return Err(Error::invalid(format!("{other} is no number"))),
+        DataType::Float32 => read!(f32, read_f32_into),
+        DataType::Float64 => read!(f64, read_f64_into),
+        DataType::Int8 => bytemuck::cast_slice::<u8, i8>(bytes).to_vec().into(),
+        DataType::Int16 => read!(i16, read_i16_into),
+        DataType::Int32 => read!(i32, read_i32_into),
+        DataType::Int64 => read!(i64, read_i64_into),
+        DataType::Uint8 => bytes.to_vec().into(),
+        DataType::Uint16 => read!(u16, read_u16_into),
+        DataType::Uint32 => read!(u32, read_u32_into),
+        DataType::Uint64 => read!(u64, read_u64_into),
+        other => return Err(Error::invalid(format!("expected numbers, found {other}"))),
     })
 }

@@ -1,33 +1,33 @@
-//! CDF-1, CDF-2 and CDF-5, written from front to back.
+//! Writes CDF-1, CDF-2 and CDF-5, sequentially.
 
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use container_core::{Error, Output, Result};
 
-use super::plan::{Plan, Planned};
-use super::{WriteOptions, characters, filled, pieces, put_bytes, rows_at_once};
+use super::plan::{Plan, PlannedVariable};
+use super::{WriteOptions, characters, filled, for_each_chunk, put_bytes, rows_at_once};
 use crate::netcdf::classic::header::{ATTRIBUTES, CODES, DIMENSIONS, VARIABLES};
 use crate::netcdf::model::{Attribute, AttributeValue, Kind, NcType, product};
 use crate::netcdf::to_ds::Converted;
 use crate::types::Endian;
 use crate::write::Written;
 
-/// Bytes that go to the file at once.
+/// Size of the write buffer.
 const BUFFER: usize = 1 << 20;
 
-/// Where a variable lies, in bytes.
+/// Location of a variable, in bytes.
 #[derive(Debug, Clone, Copy, Default)]
-struct Slot {
+struct Extent {
     begin: u64,
-    /// One row of a record variable, all of another; without padding.
+    /// Length without padding: of one row of a record variable, otherwise of the whole variable.
     bytes: u64,
 }
 
-/// Where everything lies.
+/// Locations of all variables.
 struct Layout {
-    slots: Vec<Slot>,
-    /// From one record to the next.
+    extents: Vec<Extent>,
+    /// Bytes from one record to the next.
     stride: u64,
     records: u64,
     end: u64,
@@ -39,31 +39,31 @@ pub(super) fn write(mut plan: Plan<'_>, path: &Path, options: &WriteOptions) -> 
     let mut out = BufWriter::with_capacity(BUFFER, output);
     let failed = |cause| Error::io("cannot write", cause);
     out.write_all(&header(&plan, &layout)?).map_err(failed)?;
-    for (variable, slot) in plan.variables.iter().zip(&layout.slots) {
+    for (variable, extent) in plan.variables.iter().zip(&layout.extents) {
         if !is_record(&plan, variable) {
-            fixed(variable, *slot, &mut out)?;
+            write_fixed(variable, *extent, &mut out)?;
         }
     }
-    records(&plan, &layout, &mut out)?;
+    write_records(&plan, &layout, &mut out)?;
     let output = out.into_inner().map_err(|error| Error::io("cannot write", error.into_error()))?;
     output.finish()?;
     let written = Written { variables: plan.variables.len(), bytes: layout.end };
     Ok(Converted { written, losses: plan.losses })
 }
 
-/// Is its first dimension that of the records?
-fn is_record(plan: &Plan<'_>, variable: &Planned<'_>) -> bool {
-    let first = variable.dimensions.first().and_then(|place| plan.dimensions.get(*place));
+/// True when the first dimension is that of the records.
+fn is_record(plan: &Plan<'_>, variable: &PlannedVariable<'_>) -> bool {
+    let first = variable.dimensions.first().and_then(|index| plan.dimensions.get(*index));
     first.is_some_and(|dimension| dimension.unlimited)
 }
 
 fn too_large() -> Error {
-    Error::usage("the file would have more than 2^63 bytes")
+    Error::usage("the file exceeds 2^63 bytes")
 }
 
-/// Lays the variables out, and chooses the first kind that holds them, if the kind is free.
+/// Lays out the variables, and chooses the first kind that holds them unless one is requested.
 fn layout(plan: &mut Plan<'_>, options: &WriteOptions) -> Result<Layout> {
-    let mut layout = Layout { slots: Vec::new(), stride: 0, records: 0, end: 0 };
+    let mut layout = Layout { extents: Vec::new(), stride: 0, records: 0, end: 0 };
     let mut only = None;
     for variable in &plan.variables {
         let record = is_record(plan, variable);
@@ -71,7 +71,7 @@ fn layout(plan: &mut Plan<'_>, options: &WriteOptions) -> Result<Layout> {
             .dimensions
             .iter()
             .skip(usize::from(record))
-            .filter_map(|place| plan.dimensions.get(*place).map(|dimension| dimension.size))
+            .filter_map(|index| plan.dimensions.get(*index).map(|dimension| dimension.size))
             .collect();
         let width = variable.nc_type.width().unwrap_or(1) as u64;
         let bytes = product(&sizes).and_then(|count| count.checked_mul(width)).filter(|bytes| *bytes < i64::MAX as u64);
@@ -80,16 +80,16 @@ fn layout(plan: &mut Plan<'_>, options: &WriteOptions) -> Result<Layout> {
             only = if layout.stride == 0 && only.is_none() { Some(bytes) } else { Some(u64::MAX) };
             layout.stride = layout.stride.checked_add(bytes.next_multiple_of(4)).ok_or_else(too_large)?;
         }
-        layout.slots.push(Slot { begin: 0, bytes });
+        layout.extents.push(Extent { begin: 0, bytes });
     }
-    // Records of one variable only lie side by side.
+    // Records of a single variable are not padded.
     if let Some(bytes) = only.filter(|bytes| *bytes != u64::MAX) {
         layout.stride = bytes;
     }
     layout.records = plan.dimensions.iter().find(|dimension| dimension.unlimited).map_or(0, |dimension| dimension.size);
     loop {
-        place(plan, &mut layout)?;
-        match refusal(plan, &layout) {
+        assign_offsets(plan, &mut layout)?;
+        match unsupported(plan, &layout) {
             None => return Ok(layout),
             Some(error) if options.kind.is_some() => return Err(error),
             Some(_) if plan.kind == Kind::Classic => plan.kind = Kind::Offset64,
@@ -98,89 +98,84 @@ fn layout(plan: &mut Plan<'_>, options: &WriteOptions) -> Result<Layout> {
     }
 }
 
-/// Why the plan's kind does not hold what lies so: the rules of the C library.
+/// Why the plan's kind cannot hold the layout, by the rules of the C library.
 ///
-/// CDF-1 states positions in 31 bits; it and CDF-2 state the bytes of a variable, or of one record of it, in 31 and 32. Nobody needs to
-/// know those of the variable that everything ends with: it may be of any size, and so may the last one of the records.
-fn refusal(plan: &Plan<'_>, layout: &Layout) -> Option<Error> {
-    let most = match plan.kind {
+/// CDF-1 has offsets of 31 bits; CDF-1 and CDF-2 have variable sizes (per record for record variables) of 31 and 32 bits. The size of the last
+/// variable is not needed, so it may be larger; so may that of the last record variable.
+fn unsupported(plan: &Plan<'_>, layout: &Layout) -> Option<Error> {
+    let max = match plan.kind {
         Kind::Classic => u64::from(i32::MAX.unsigned_abs()) - 3,
         Kind::Offset64 => u64::from(u32::MAX) - 3,
         _ => return None,
     };
-    let of = |records: bool| {
-        plan.variables.iter().zip(&layout.slots).filter(move |(variable, _)| is_record(plan, variable) == records)
+    let variables = |records: bool| {
+        plan.variables.iter().zip(&layout.extents).filter(move |(variable, _)| is_record(plan, variable) == records)
     };
     let kind = plan.kind;
     let others = if kind == Kind::Classic { "CDF-2 and CDF-5" } else { "CDF-5" };
-    let error = |detail: String, variable: &Planned<'_>| {
+    let error = |detail: String, variable: &PlannedVariable<'_>| {
         Some(Error::usage(detail).in_column(variable.source.name().to_owned()))
     };
     for records in [false, true] {
-        let last_may = records || of(true).next().is_none();
-        let mut all = of(records).peekable();
-        while let Some((variable, slot)) = all.next() {
-            if slot.bytes > most && !(last_may && all.peek().is_none()) {
-                let able = if slot.bytes > u64::from(u32::MAX) - 3 { "CDF-5" } else { others };
+        let last_is_free = records || variables(true).next().is_none();
+        let mut all = variables(records).peekable();
+        while let Some((variable, extent)) = all.next() {
+            if extent.bytes > max && !(last_is_free && all.peek().is_none()) {
+                let able = if extent.bytes > u64::from(u32::MAX) - 3 { "CDF-5" } else { others };
                 let what = if records { "a record of a variable" } else { "a variable" };
-                let bytes = slot.bytes;
+                let bytes = extent.bytes;
                 let detail = format!(
-                    "{kind} cannot hold {what} of {bytes} bytes that is not the last, {most} are allowed; {able} can"
+                    "{kind} cannot hold {what} of {bytes} bytes that is not the last (at most {max}); {able} can"
                 );
                 return error(detail, variable);
             }
         }
     }
-    let far = |(_, slot): &(&Planned<'_>, &Slot)| slot.begin > i32::MAX.unsigned_abs().into();
-    let (variable, slot) = plan.variables.iter().zip(&layout.slots).find(far).filter(|_| kind == Kind::Classic)?;
-    let detail = format!(
-        "CDF-1 cannot hold a variable that begins at byte {}, {} is allowed; CDF-2 and CDF-5 can",
-        slot.begin,
-        i32::MAX
-    );
+    let far = |(_, extent): &(&PlannedVariable<'_>, &Extent)| extent.begin > i32::MAX.unsigned_abs().into();
+    let (variable, extent) = plan.variables.iter().zip(&layout.extents).find(far).filter(|_| kind == Kind::Classic)?;
+    let detail =
+        format!("CDF-1 cannot hold a variable at offset {} (at most {}); CDF-2 and CDF-5 can", extent.begin, i32::MAX);
     error(detail, variable)
 }
 
-/// Gives everything its place, under the plan's kind.
-fn place(plan: &Plan<'_>, layout: &mut Layout) -> Result<()> {
+/// Assigns offsets for the plan's kind.
+fn assign_offsets(plan: &Plan<'_>, layout: &mut Layout) -> Result<()> {
     let mut at = header(plan, layout)?.len() as u64;
-    for of_records in [false, true] {
-        for (variable, slot) in plan.variables.iter().zip(&mut layout.slots) {
-            if is_record(plan, variable) != of_records {
+    for records in [false, true] {
+        for (variable, extent) in plan.variables.iter().zip(&mut layout.extents) {
+            if is_record(plan, variable) != records {
                 continue;
             }
-            slot.begin = at;
-            at = at.checked_add(slot.bytes.next_multiple_of(4)).ok_or_else(too_large)?;
+            extent.begin = at;
+            at = at.checked_add(extent.bytes.next_multiple_of(4)).ok_or_else(too_large)?;
         }
     }
-    let of_records = plan.variables.iter().zip(&layout.slots).filter(|(variable, _)| is_record(plan, variable));
-    if let Some(begin) = of_records.map(|(_, slot)| slot.begin).min() {
+    let records = plan.variables.iter().zip(&layout.extents).filter(|(variable, _)| is_record(plan, variable));
+    if let Some(begin) = records.map(|(_, extent)| extent.begin).min() {
         at = layout.stride.checked_mul(layout.records).and_then(|all| all.checked_add(begin)).ok_or_else(too_large)?;
     }
     layout.end = at;
     Ok(())
 }
 
-/// Bytes of a header.
-struct Head {
+/// Writes header fields.
+struct HeaderWriter {
     kind: Kind,
     bytes: Vec<u8>,
 }
 
-impl Head {
+impl HeaderWriter {
     fn u32(&mut self, number: u32) {
         self.bytes.extend_from_slice(&number.to_be_bytes());
     }
 
-    /// A count or a length.
+    /// A count or length: 32 bits, 64 in CDF-5.
     fn size(&mut self, number: u64) -> Result<()> {
         if self.kind == Kind::Data64 {
             self.bytes.extend_from_slice(&number.to_be_bytes());
         } else {
             let kind = self.kind;
-            self.u32(
-                u32::try_from(number).map_err(|_| Error::usage(format!("{kind} cannot hold a size of {number}")))?,
-            );
+            self.u32(u32::try_from(number).map_err(|_| Error::usage(format!("{kind} cannot hold the size {number}")))?);
         }
         Ok(())
     }
@@ -203,7 +198,7 @@ impl Head {
 
     fn code(&mut self, nc_type: &NcType) -> Result<()> {
         let code = CODES.into_iter().find(|(_, known)| known == nc_type).map(|(code, _)| code);
-        self.u32(code.ok_or_else(|| Error::usage(format!("{} cannot hold elements of type {nc_type}", self.kind)))?);
+        self.u32(code.ok_or_else(|| Error::usage(format!("{} cannot hold type {nc_type}", self.kind)))?);
         Ok(())
     }
 
@@ -217,7 +212,7 @@ impl Head {
                     self.text(text)?;
                 }
                 AttributeValue::Texts(_) => {
-                    return Err(Error::usage("a list of texts is no attribute of a classic file"));
+                    return Err(Error::usage("classic files have no attributes of several strings"));
                 }
                 AttributeValue::Numbers(numbers) => {
                     self.code(&NcType::Number(numbers.data_type()))?;
@@ -237,7 +232,7 @@ fn header(plan: &Plan<'_>, layout: &Layout) -> Result<Vec<u8>> {
         Kind::Offset64 => 2,
         _ => 5,
     };
-    let mut head = Head { kind: plan.kind, bytes: vec![b'C', b'D', b'F', version] };
+    let mut head = HeaderWriter { kind: plan.kind, bytes: vec![b'C', b'D', b'F', version] };
     head.size(layout.records)?;
     head.list(DIMENSIONS, plan.dimensions.len())?;
     for dimension in &plan.dimensions {
@@ -246,7 +241,7 @@ fn header(plan: &Plan<'_>, layout: &Layout) -> Result<Vec<u8>> {
     }
     head.attributes(&plan.attributes)?;
     head.list(VARIABLES, plan.variables.len())?;
-    for (variable, slot) in plan.variables.iter().zip(&layout.slots) {
+    for (variable, extent) in plan.variables.iter().zip(&layout.extents) {
         head.text(variable.source.name())?;
         head.size(variable.dimensions.len() as u64)?;
         for dimension in &variable.dimensions {
@@ -254,24 +249,24 @@ fn header(plan: &Plan<'_>, layout: &Layout) -> Result<Vec<u8>> {
         }
         head.attributes(&variable.attributes)?;
         head.code(&variable.nc_type)?;
-        let padded = slot.bytes.next_multiple_of(4);
+        let padded = extent.bytes.next_multiple_of(4);
         match plan.kind {
             Kind::Data64 => head.size(padded)?,
-            // Readers know it from the sizes.
+            // Redundant: readers compute it.
             _ => head.u32(u32::try_from(padded).unwrap_or(u32::MAX)),
         }
         match plan.kind {
-            // Too far is found out later: a larger kind is taken then.
-            Kind::Classic => head.u32(u32::try_from(slot.begin).unwrap_or(u32::MAX)),
-            _ => head.bytes.extend_from_slice(&slot.begin.to_be_bytes()),
+            // An offset out of range selects a larger kind later.
+            Kind::Classic => head.u32(u32::try_from(extent.begin).unwrap_or(u32::MAX)),
+            _ => head.bytes.extend_from_slice(&extent.begin.to_be_bytes()),
         }
     }
     Ok(head.bytes)
 }
 
-/// Gives the bytes of some rows, some at a time.
-fn encoded(
-    variable: &Planned<'_>,
+/// Encodes an array and passes the bytes to `take` in chunks.
+fn encode(
+    variable: &PlannedVariable<'_>,
     array: crate::Array<'_>,
     bytes: &mut Vec<u8>,
     mut take: impl FnMut(&[u8]) -> Result<()>,
@@ -284,56 +279,59 @@ fn encoded(
     take(bytes)
 }
 
-/// What stands behind values up to a multiple of four bytes: fill values.
-fn padding(variable: &Planned<'_>, bytes: u64) -> Vec<u8> {
-    let wanted = usize::try_from(bytes.wrapping_neg() % 4).unwrap_or(0);
+/// Padding to a multiple of four bytes: fill values.
+fn padding(variable: &PlannedVariable<'_>, bytes: u64) -> Vec<u8> {
+    let len = usize::try_from(bytes.wrapping_neg() % 4).unwrap_or(0);
     let mut fill = Vec::new();
     put_bytes(&variable.fill, Endian::Big, &mut fill);
     fill.push(0);
     let width = (fill.len() - 1).max(1);
-    fill.into_iter().take(width).cycle().take(wanted).collect()
+    fill.into_iter().take(width).cycle().take(len).collect()
 }
 
-fn fixed(variable: &Planned<'_>, slot: Slot, out: &mut impl Write) -> Result<()> {
+fn write_fixed(variable: &PlannedVariable<'_>, extent: Extent, out: &mut impl Write) -> Result<()> {
     let failed = |cause| Error::io("cannot write", cause);
     let mut bytes = Vec::new();
     if variable.is_empty {
-        // The one value that a scalar has means "missing".
+        // A missing scalar.
         match variable.nc_type {
             NcType::Char => bytes.resize(variable.width, 0),
             _ => put_bytes(&variable.fill, Endian::Big, &mut bytes),
         }
         out.write_all(&bytes).map_err(failed)?;
     }
-    pieces(variable, |array| encoded(variable, array, &mut bytes, |bytes| out.write_all(bytes).map_err(failed)))?;
-    out.write_all(&padding(variable, slot.bytes)).map_err(failed)
+    for_each_chunk(variable, |array| {
+        encode(variable, array, &mut bytes, |bytes| out.write_all(bytes).map_err(failed))
+    })?;
+    out.write_all(&padding(variable, extent.bytes)).map_err(failed)
 }
 
-/// The records: a row of each variable in turn. So many rows are read at once that together they are a piece.
-fn records(plan: &Plan<'_>, layout: &Layout, out: &mut impl Write) -> Result<()> {
-    let of_records: Vec<(&Planned<'_>, u64)> = plan
+/// Writes the records: a row of each variable in turn. Reads about one chunk of all of them at a time.
+fn write_records(plan: &Plan<'_>, layout: &Layout, out: &mut impl Write) -> Result<()> {
+    let variables: Vec<(&PlannedVariable<'_>, u64)> = plan
         .variables
         .iter()
-        .zip(&layout.slots)
+        .zip(&layout.extents)
         .filter(|(variable, _)| is_record(plan, variable))
-        .map(|(variable, slot)| (variable, slot.bytes))
+        .map(|(variable, extent)| (variable, extent.bytes))
         .collect();
-    let share = super::PIECE / (of_records.len().max(1) as u64);
-    // Texts may make far more characters than they have bytes.
-    let rows =
-        |(variable, bytes): &(&Planned<'_>, u64)| rows_at_once(&variable.source, share).min(share / bytes.max(&1));
-    let step = of_records.iter().map(rows).min().unwrap_or(1).max(1);
-    let padded = of_records.len() > 1;
+    let share = super::CHUNK_BYTES / (variables.len().max(1) as u64);
+    // Strings may have far more characters than bytes.
+    let rows = |(variable, bytes): &(&PlannedVariable<'_>, u64)| {
+        rows_at_once(&variable.source, share).min(share / bytes.max(&1))
+    };
+    let step = variables.iter().map(rows).min().unwrap_or(1).max(1);
+    let padded = variables.len() > 1;
     let failed = |cause| Error::io("cannot write", cause);
     let mut bytes = Vec::new();
     let mut start = 0;
-    while start < layout.records && !of_records.is_empty() {
+    while start < layout.records && !variables.is_empty() {
         let end = layout.records.min(start.saturating_add(step));
         if step == 1 {
-            // A row may be long.
-            for (variable, len) in &of_records {
+            // Rows may be large: write them directly.
+            for (variable, len) in &variables {
                 let array = variable.source.read_rows(start..end)?;
-                encoded(variable, array, &mut bytes, |bytes| out.write_all(bytes).map_err(failed))?;
+                encode(variable, array, &mut bytes, |bytes| out.write_all(bytes).map_err(failed))?;
                 if padded {
                     out.write_all(&padding(variable, *len)).map_err(failed)?;
                 }
@@ -341,10 +339,10 @@ fn records(plan: &Plan<'_>, layout: &Layout, out: &mut impl Write) -> Result<()>
             start = end;
             continue;
         }
-        let mut blocks = Vec::with_capacity(of_records.len());
-        for (variable, len) in &of_records {
+        let mut blocks = Vec::with_capacity(variables.len());
+        for (variable, len) in &variables {
             let mut block = Vec::new();
-            encoded(variable, variable.source.read_rows(start..end)?, &mut bytes, |bytes| {
+            encode(variable, variable.source.read_rows(start..end)?, &mut bytes, |bytes| {
                 block.extend_from_slice(bytes);
                 Ok(())
             })?;

@@ -1,49 +1,50 @@
-//! What stands for missing elements, and must not stand for others.
+//! Chooses fill values that no present element has.
 
 use container_core::{Error, Result};
 
-use super::source_pieces;
+use super::for_each_source_chunk;
 use crate::array::Values;
-use crate::netcdf::mask::held;
+use crate::netcdf::mask::exact_numbers;
 use crate::netcdf::model::AttributeValue;
 use crate::netcdf::number::Number;
 use crate::read::Variable;
 
-/// What is written for missing elements.
+/// The fill value of a variable.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Fill {
     pub(super) value: Values<'static>,
-    /// It has to be said by an attribute `_FillValue`, in the place of the one there is.
+    /// Must be declared by `_FillValue`, replacing an existing one.
     pub(super) declared: bool,
-    /// Elements are missing.
+    /// Some elements are missing.
     pub(super) missing: bool,
-    /// Elements that are there equal the attribute `missing_value`.
-    pub(super) taken: bool,
+    /// Present elements equal the attribute `missing_value`.
+    pub(super) missing_value_occurs: bool,
 }
 
-/// What is known of one value that could be the fill.
+/// A possible fill value, and whether a present element has it.
 struct Candidate<T> {
     value: T,
     occurs: bool,
 }
 
-/// Reads the variable through, and chooses: its own `_FillValue`, its own `missing_value`, NetCDF's fill value of the type, or another;
-/// the first that is not a value of an element.
+/// Scans the variable and chooses the first value that no present element has: its `_FillValue`, its `missing_value`, NetCDF's default of the
+/// type, or another.
 pub(super) fn choose<T: Number>(
     variable: &Variable<'_>,
     fill: Option<&AttributeValue>,
     missing_value: Option<&AttributeValue>,
 ) -> Result<Fill> {
-    let first = |value: Option<&AttributeValue>| value.and_then(held::<T>).and_then(|all| all.first().copied());
+    let first =
+        |value: Option<&AttributeValue>| value.and_then(exact_numbers::<T>).and_then(|all| all.first().copied());
     let (own, other) = (first(fill), first(missing_value));
-    let greatest = T::from_f64(f64::MAX);
-    let more =
-        [own, other, Some(T::default_fill()), Some(greatest), Some(T::from_f64(f64::MIN)), Some(T::from_f64(-9999.0))];
+    let max = T::from_f64(f64::MAX);
+    let values =
+        [own, other, Some(T::default_fill()), Some(max), Some(T::from_f64(f64::MIN)), Some(T::from_f64(-9999.0))];
     let mut candidates: Vec<Option<Candidate<T>>> =
-        more.into_iter().map(|value| value.map(|value| Candidate { value, occurs: false })).collect();
-    // An empty variable is written as a scalar that is missing.
+        values.into_iter().map(|value| value.map(|value| Candidate { value, occurs: false })).collect();
+    // An empty variable is written as a missing scalar.
     let mut missing = variable.shape().is_none();
-    source_pieces(variable, |array| {
+    for_each_source_chunk(variable, |array| {
         let Some(values) = array.values().as_slice::<T>() else { return Ok(()) };
         missing |= array.missing() > 0;
         for candidate in candidates.iter_mut().flatten().filter(|candidate| !candidate.occurs) {
@@ -56,60 +57,60 @@ pub(super) fn choose<T: Number>(
         }
         Ok(())
     })?;
-    let taken = candidates.get(1).and_then(Option::as_ref).is_some_and(|candidate| candidate.occurs);
+    let missing_value_occurs = candidates.get(1).and_then(Option::as_ref).is_some_and(|candidate| candidate.occurs);
     let default_occurs = candidates.get(2).and_then(Option::as_ref).is_some_and(|candidate| candidate.occurs);
-    let done = |value: T, declared| Ok(Fill { value: T::values(vec![value]), declared, missing, taken });
-    let free = |place: usize| {
+    let fill = |value: T, declared| Ok(Fill { value: T::values(vec![value]), declared, missing, missing_value_occurs });
+    let unused_candidate = |index: usize| {
         candidates
-            .get(place)
+            .get(index)
             .and_then(Option::as_ref)
             .filter(|candidate| !candidate.occurs)
             .map(|candidate| candidate.value)
     };
-    if let Some(value) = free(0) {
-        return done(value, false);
+    if let Some(value) = unused_candidate(0) {
+        return fill(value, false);
     }
     if own.is_none() && !missing && !default_occurs {
-        return done(T::default_fill(), false);
+        return fill(T::default_fill(), false);
     }
-    if let (None, true, Some(value)) = (own, missing, free(1)) {
-        return done(value, default_occurs);
+    if let (None, true, Some(value)) = (own, missing, unused_candidate(1)) {
+        return fill(value, default_occurs);
     }
-    match (2..candidates.len()).find_map(free).or(unused::<T>(variable)?) {
-        Some(value) => done(value, true),
-        // Every byte occurs: then no value says "missing", which is right if nothing is.
-        None if !missing && own.is_none() => done(T::default_fill(), false),
-        None => Err(Error::usage("every value that could stand for missing elements is one of the others")),
+    match (2..candidates.len()).find_map(unused_candidate).or(unused_value::<T>(variable)?) {
+        Some(value) => fill(value, true),
+        // Every value of the type occurs: fine if nothing is missing.
+        None if !missing && own.is_none() => fill(T::default_fill(), false),
+        None => Err(Error::usage("no fill value left: present elements have every value of the type")),
     }
 }
 
-/// A NaN is every NaN.
+/// Equality where NaN equals NaN.
 fn same<T: Number>(a: &T, b: &T) -> bool {
-    a == b || (!T::WHOLE && a.to_f64().is_nan() && b.to_f64().is_nan())
+    a == b || (!T::IS_INTEGER && a.to_f64().is_nan() && b.to_f64().is_nan())
 }
 
-/// A value of at most 16 bits that does not occur.
-fn unused<T: Number>(variable: &Variable<'_>) -> Result<Option<T>> {
+/// A value that does not occur, for types of up to 16 bits.
+fn unused_value<T: Number>(variable: &Variable<'_>) -> Result<Option<T>> {
     if size_of::<T>() > 2 {
         return Ok(None);
     }
-    let place = |value: &T| usize::try_from(value.to_i128() + 0x8000).unwrap_or(0);
+    let index = |value: &T| usize::try_from(value.to_i128() + 0x8000).unwrap_or(0);
     let mut occurs = vec![false; 0x18000];
-    source_pieces(variable, |array| {
+    for_each_source_chunk(variable, |array| {
         let mask = array.mask();
-        for (index, value) in array.values().as_slice::<T>().unwrap_or_default().iter().enumerate() {
-            if !mask.is_some_and(|mask| mask.is_missing(index))
-                && let Some(occurs) = occurs.get_mut(place(value))
+        for (element, value) in array.values().as_slice::<T>().unwrap_or_default().iter().enumerate() {
+            if !mask.is_some_and(|mask| mask.is_missing(element))
+                && let Some(occurs) = occurs.get_mut(index(value))
             {
                 *occurs = true;
             }
         }
         Ok(())
     })?;
-    let found = occurs.iter().enumerate().filter(|(_, occurs)| !**occurs).find_map(|(place, _)| {
-        let wanted = i128::try_from(place).ok()? - 0x8000;
-        let value = T::from_i128(wanted);
-        (value.to_i128() == wanted).then_some(value)
+    let value = occurs.iter().enumerate().filter(|(_, occurs)| !**occurs).find_map(|(index, _)| {
+        let number = i128::try_from(index).ok()? - 0x8000;
+        let value = T::from_i128(number);
+        (value.to_i128() == number).then_some(value)
     });
-    Ok(found)
+    Ok(value)
 }

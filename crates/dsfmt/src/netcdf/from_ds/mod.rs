@@ -1,4 +1,4 @@
-//! A ds file as a NetCDF file.
+//! Converts ds to NetCDF.
 
 mod classic;
 mod fill;
@@ -15,22 +15,22 @@ use super::to_ds::Converted;
 use crate::array::{Array, Values, each_kind};
 use crate::read::{Reader, Variable};
 use crate::types::{Element, Endian};
-use plan::{Plan, Planned};
+use plan::{Plan, PlannedVariable};
 
-/// Bytes of values that are dealt with at once.
-const PIECE: u64 = 4 << 20;
+/// Bytes of values processed at once.
+const CHUNK_BYTES: u64 = 4 << 20;
 
-/// How a NetCDF file is written.
+/// Options for writing NetCDF.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct WriteOptions {
-    /// The kind of file. `None`: the first of CDF-1, CDF-2 and CDF-5 that holds the data.
+    /// The kind of file. `None` chooses the first of CDF-1, CDF-2 and CDF-5 that holds the data.
     pub kind: Option<Kind>,
-    /// The dimension that may grow later. In the classic kinds it is then the first of every variable that has it.
+    /// Name of the unlimited dimension. In the classic kinds it must be the first of every variable that has it.
     pub unlimited: Option<String>,
-    /// Compresses the values of a NetCDF-4 file, but for texts of any length: levels 1 to 9, after their bytes were shuffled.
+    /// Compression level 1 to 9 for the values of a NetCDF-4 file, except variable-length strings; bytes are shuffled first.
     pub deflate: Option<u8>,
-    /// What happens when the file exists, and whether the disk is waited for.
+    /// How the output is created.
     pub output: OutputOptions,
 }
 
@@ -64,15 +64,15 @@ impl WriteOptions {
     }
 }
 
-/// Writes a NetCDF file with all that NetCDF has a place for; what it has none for is named among the losses.
+/// Converts a ds file to NetCDF; what NetCDF cannot hold is reported as losses.
 ///
-/// Each variable is read through twice: once for its fill value and the length of its texts, once for its values. Memory is taken for
-/// a piece of 4 MiB, or a row, whatever the kind and the size of the file.
+/// Reads each variable twice: for its fill value and string lengths, and for its values. Holds a chunk of 4 MiB, or a row, in memory.
 ///
 /// # Errors
-/// [`Usage`](container_core::ErrorKind::Usage) for what the kind that is asked for cannot hold (64-bit integers in CDF-1, names that
-/// NetCDF does not allow, two dimensions of no size), and when a masked variable has no value left to stand for missing ones; errors of
-/// reading with the variable as column, and what [`Output`](container_core::Output) has. A variable with a problem is an error.
+/// [`Usage`](container_core::ErrorKind::Usage) for what the requested kind cannot hold (64-bit integers in CDF-1, names that NetCDF does not
+/// allow, two empty dimensions), and when a masked variable has no value left for missing elements; errors of reading with the variable as
+/// column, and of
+/// [`Output`](container_core::Output). A variable with a problem is an error.
 pub fn from_ds(reader: &Reader, path: impl AsRef<Path>, options: &WriteOptions) -> Result<Converted> {
     let write = || -> Result<Converted> {
         let plan = Plan::new(reader, options)?;
@@ -84,16 +84,16 @@ pub fn from_ds(reader: &Reader, path: impl AsRef<Path>, options: &WriteOptions) 
     write().map_err(|error| error.in_format(FORMAT_NAME))
 }
 
-/// Gives the values of a variable piece by piece along the first dimension. There are none of an empty one.
-fn pieces(variable: &Planned<'_>, take: impl FnMut(Array<'_>) -> Result<()>) -> Result<()> {
-    source_pieces(&variable.source, take)
+/// Passes the values of a variable to `take` in chunks along the first dimension. An empty variable has none.
+fn for_each_chunk(variable: &PlannedVariable<'_>, take: impl FnMut(Array<'_>) -> Result<()>) -> Result<()> {
+    for_each_source_chunk(&variable.source, take)
 }
 
-/// The same of a variable that nothing is planned of yet.
-fn source_pieces(variable: &Variable<'_>, mut take: impl FnMut(Array<'_>) -> Result<()>) -> Result<()> {
+/// [`for_each_chunk`] for a variable without a plan.
+fn for_each_source_chunk(variable: &Variable<'_>, mut take: impl FnMut(Array<'_>) -> Result<()>) -> Result<()> {
     let Some(shape) = variable.shape() else { return Ok(()) };
     let rows = shape.first().copied().unwrap_or(1);
-    let step = rows_at_once(variable, PIECE);
+    let step = rows_at_once(variable, CHUNK_BYTES);
     let mut start = 0;
     while start < rows && !variable.is_empty() {
         let end = rows.min(start + step);
@@ -103,7 +103,7 @@ fn source_pieces(variable: &Variable<'_>, mut take: impl FnMut(Array<'_>) -> Res
     Ok(())
 }
 
-/// So many rows take about this many bytes; at least one.
+/// Number of rows that take about `bytes` bytes; at least one.
 fn rows_at_once(variable: &Variable<'_>, bytes: u64) -> u64 {
     let rows = variable.shape().and_then(|shape| shape.first()).copied().unwrap_or(1).max(1);
     let width = variable.data_type().and_then(crate::DataType::width).unwrap_or(16) as u64;
@@ -111,13 +111,13 @@ fn rows_at_once(variable: &Variable<'_>, bytes: u64) -> u64 {
     (bytes / row).clamp(1, rows)
 }
 
-/// The values with the fill in the place of missing ones; truth values as bytes.
+/// Replaces missing values by the fill value; booleans become bytes.
 fn filled(array: Array<'_>, fill: &Values<'_>) -> Result<Values<'static>> {
     fn put<T: Element>(values: &[T], mask: Option<&crate::Mask<'_>>, fill: &Values<'_>) -> Result<Vec<T>> {
         let mut values = values.to_vec();
         if let Some(mask) = mask {
             let fill = fill.as_slice::<T>().and_then(|all| all.first()).copied();
-            let fill = fill.ok_or_else(|| Error::usage("there is no fill value of the type"))?;
+            let fill = fill.ok_or_else(|| Error::usage("no fill value of the type"))?;
             for (value, missing) in values.iter_mut().zip(mask.iter()) {
                 if missing {
                     *value = fill;
@@ -140,17 +140,17 @@ fn filled(array: Array<'_>, fill: &Values<'_>) -> Result<Values<'static>> {
         Values::Uint32(all) => put(all, mask, fill)?.into(),
         Values::Uint64(all) => put(all, mask, fill)?.into(),
         Values::Bool(all) => {
-            let bytes: Vec<i8> = all.iter().map(|truth| i8::from(*truth)).collect();
+            let bytes: Vec<i8> = all.iter().map(|value| i8::from(*value)).collect();
             put(&bytes, mask, fill)?.into()
         }
-        Values::Str(_) | Values::Unicode(_) => return Err(Error::usage("texts have no fill value")),
+        Values::Str(_) | Values::Unicode(_) => return Err(Error::usage("strings have no fill value")),
     })
 }
 
-/// Strings as characters, each as long as the dimension, some at a time; missing ones are empty.
+/// Encodes strings as characters of fixed width, in chunks; missing ones are empty.
 fn characters(array: &Array<'_>, width: usize, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-    /// Few long texts among many short ones make far more characters than there are bytes.
-    const AT_ONCE: usize = 64 << 10;
+    /// A few long strings among many short ones need far more characters than bytes.
+    const CHUNK: usize = 64 << 10;
     const NULS: [u8; 4096] = [0; 4096];
     let Some(strings) = array.values().as_strings() else { return Ok(()) };
     let mut out = Vec::new();
@@ -163,12 +163,12 @@ fn characters(array: &Array<'_>, width: usize, mut take: impl FnMut(&[u8]) -> Re
             let nuls = NULS.get(..left).unwrap_or(&NULS);
             out.extend_from_slice(nuls);
             left -= nuls.len();
-            if out.len() >= AT_ONCE {
+            if out.len() >= CHUNK {
                 take(&out)?;
                 out.clear();
             }
         }
-        if out.len() >= AT_ONCE {
+        if out.len() >= CHUNK {
             take(&out)?;
             out.clear();
         }
@@ -176,7 +176,7 @@ fn characters(array: &Array<'_>, width: usize, mut take: impl FnMut(&[u8]) -> Re
     take(&out)
 }
 
-/// Numbers as bytes of this order.
+/// Appends numbers in the given byte order. Generic over the element type, which the per-type functions of `byteorder` are not.
 fn put_bytes(values: &Values<'_>, order: Endian, out: &mut Vec<u8>) {
     fn put<T: Element>(values: &[T], order: Endian, out: &mut Vec<u8>) {
         if order == Endian::NATIVE {

@@ -1,10 +1,11 @@
-//! Object headers of HDF5: where each message lies, and headers with other messages.
+//! HDF5 object headers: locates messages, and edits headers.
 //!
-//! [`super::walk`] looks at every header by this before the library does. Continuations are followed in the library's order, each once.
+//! [`super::walk`] reads every header with this before the library does. Continuations are followed in the library's order, each once.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
+use byteorder::{ByteOrder, LittleEndian};
 use container_core::{Cursor, Error, Result};
 use hdf5_reader::checksum::jenkins_lookup3;
 use hdf5_reader::{Storage, StorageBuffer};
@@ -21,56 +22,56 @@ pub(super) const CONTINUATION: u16 = 0x10;
 pub(super) const SYMBOL_TABLE: u16 = 0x11;
 pub(super) const ATTRIBUTE_INFO: u16 = 0x15;
 
-/// A message's length has 16 bits.
+/// Maximum length of a message, which has 16 bits.
 pub(super) const MAX_BODY: usize = u16::MAX as usize;
 
-/// Parts of one header, and messages of no bytes in one part: the library's loops are quadratic in the latter.
+/// Maximum number of parts of a header, and of empty messages in a part: the library's loops are quadratic in the latter.
 const MAX_PARTS: usize = 1024;
 
-/// How many bytes addresses and lengths take in a file.
+/// Widths in bytes of offsets and lengths in the file.
 #[derive(Clone, Copy)]
 pub(super) struct Sizes {
     pub(super) offset: u8,
     pub(super) length: u8,
 }
 
-/// One part of a header.
+/// A contiguous part of a header.
 struct Part {
     address: u64,
-    /// With the checksum of version 2.
+    /// Including the checksum of version 2.
     bytes: StorageBuffer,
 }
 
 pub(super) struct Message {
     pub(super) kind: u16,
-    /// The body says where the message lies.
+    /// The body refers to a message elsewhere.
     pub(super) shared: bool,
     part: usize,
-    /// Where the message begins in its part, before its body.
+    /// Offset of the message in its part, before its body.
     start: usize,
     body: Range<usize>,
 }
 
 pub(super) struct Header {
     version: u8,
-    /// Messages have a number: the order in which attributes were made.
+    /// Messages have a creation index.
     numbered: bool,
     parts: Vec<Part>,
     pub(super) messages: Vec<Message>,
-    /// Bytes of all parts.
+    /// Total length of all parts.
     pub(super) len: u64,
 }
 
-/// What a message becomes.
+/// A change to a message.
 pub(super) enum Edit {
     Hide,
-    /// Messages of this kind, with these bodies.
+    /// Replaces it with messages of this kind.
     Replace(u16, Vec<Vec<u8>>),
 }
 
 impl Header {
-    /// Reads a header; `None` where the library will not read it either. `spend` is asked for each part and its length, before it is read, and
-    /// for each count of messages.
+    /// Reads a header; `None` when the library cannot read it either. Calls `spend` with the length of each part before reading it, and with
+    /// each number of messages.
     pub(super) fn read(
         storage: &dyn Storage,
         sizes: Sizes,
@@ -79,7 +80,7 @@ impl Header {
     ) -> Result<Option<Self>> {
         let Some((mut header, start, len)) = Self::head(storage, address) else { return Ok(None) };
         let mut open = vec![(address, start, len)];
-        let mut seen = HashSet::new();
+        let mut visited = HashSet::new();
         while let Some((address, start, len)) = open.pop() {
             spend(len, 0)?;
             let bytes = usize::try_from(len).ok().and_then(|len| storage.read_range(address, len).ok());
@@ -95,8 +96,8 @@ impl Header {
             for message in header.messages.get(before..).unwrap_or_default() {
                 if message.kind == CONTINUATION && !message.shared {
                     let Some(place) = header.continuation(message, sizes) else { return Ok(None) };
-                    // The library refuses a part that is met again, and more of them.
-                    if !seen.insert(place.0) || seen.len() > MAX_PARTS {
+                    // The library rejects repeated parts, and more parts.
+                    if !visited.insert(place.0) || visited.len() > MAX_PARTS {
                         return Ok(None);
                     }
                     open.push(place);
@@ -106,22 +107,21 @@ impl Header {
         Ok(Some(header))
     }
 
-    /// What stands before the first message: where messages begin in the first part, and its length.
+    /// Parses the prefix of a header: returns the offset of the first message, and the length of the first part.
     fn head(storage: &dyn Storage, address: u64) -> Option<(Self, usize, u64)> {
         let header = |version, numbered| Self { version, numbered, parts: Vec::new(), messages: Vec::new(), len: 0 };
         if &*storage.read_range(address, 4).ok()? != b"OHDR" {
             let bytes = storage.read_range(address, 16).ok()?;
-            let len: [u8; 4] = bytes.get(8..12)?.try_into().ok()?;
-            return (*bytes.first()? == 1).then(|| (header(1, false), 16, u64::from(u32::from_le_bytes(len)) + 16));
+            let len = LittleEndian::read_u32(bytes.get(8..12)?);
+            return (*bytes.first()? == 1).then(|| (header(1, false), 16, u64::from(len) + 16));
         }
         let flags = *storage.read_range(address, 6).ok()?.get(5)?;
         let (times, phases) = (if flags & 0x20 == 0 { 0 } else { 16 }, if flags & 0x10 == 0 { 0 } else { 4 });
         let width = 1usize << (flags & 0b11);
         let start = 6 + times + phases + width;
         let bytes = storage.read_range(address, start).ok()?;
-        let mut len = [0; 8];
-        len.get_mut(..width)?.copy_from_slice(bytes.get(start - width..)?);
-        let len = u64::from_le_bytes(len).checked_add(start as u64)?.checked_add(4)?;
+        let len =
+            LittleEndian::read_uint(bytes.get(start - width..)?, width).checked_add(start as u64)?.checked_add(4)?;
         (*bytes.get(4)? == 2).then(|| (header(2, flags & 0b100 != 0), start, len))
     }
 
@@ -129,7 +129,7 @@ impl Header {
         if self.version == 1 { 0 } else { 4 }
     }
 
-    /// Bytes of a message before its body.
+    /// Length of a message's prefix.
     fn envelope_len(&self) -> usize {
         match (self.version, self.numbered) {
             (1, _) => 8,
@@ -138,7 +138,7 @@ impl Header {
         }
     }
 
-    /// The messages between two places of the last part; `None` where it cannot be read.
+    /// Parses the messages in a range of the last part; `None` when it is malformed.
     fn read_part(&mut self, start: usize, end: usize) -> Result<Option<()>> {
         let part = self.parts.len().saturating_sub(1);
         let Some(bytes) = self.parts.get(part).and_then(|part| part.bytes.get(start..end)) else { return Ok(None) };
@@ -148,14 +148,14 @@ impl Header {
         while cursor.remaining() >= envelope {
             let at = bytes.len() - cursor.remaining();
             let (kind, len, flags) = if self.version == 1 {
-                (cursor.u16_le("a message")?, cursor.u16_le("a message")?, cursor.u32_le("a message")?)
+                (cursor.u16_le("message")?, cursor.u16_le("message")?, cursor.u32_le("message")?)
             } else {
-                let kind = cursor.u8("a message")?.into();
-                let (len, flags) = (cursor.u16_le("a message")?, cursor.u8("a message")?.into());
-                cursor.take(envelope - 4, "a message")?;
+                let kind = cursor.u8("message")?.into();
+                let (len, flags) = (cursor.u16_le("message")?, cursor.u8("message")?.into());
+                cursor.take(envelope - 4, "message")?;
                 (kind, len, flags)
             };
-            if cursor.take(len.into(), "a message").is_err() {
+            if cursor.take(len.into(), "message").is_err() {
                 return Ok(None);
             }
             if (self.version, kind, len) == (2, NIL, 0) {
@@ -165,7 +165,7 @@ impl Header {
                     if rest.iter().all(|byte| *byte == 0) {
                         break;
                     }
-                    return Err(Error::limit("the empty messages of an object header", empty as u64, MAX_PARTS as u64));
+                    return Err(Error::limit("empty messages of an object header", empty as u64, MAX_PARTS as u64));
                 }
             }
             let body = start + at + envelope;
@@ -176,19 +176,19 @@ impl Header {
         Ok(Some(()))
     }
 
-    /// Where the header goes on: the address, where messages begin there, and the length.
+    /// The target of a continuation: address, offset of the first message, and length.
     fn continuation(&self, message: &Message, sizes: Sizes) -> Option<(u64, usize, u64)> {
         let mut fields = hdf5_reader::io::Cursor::new(self.body(message));
-        let found = hdf5_reader::messages::continuation::parse(&mut fields, sizes.offset, sizes.length, 0).ok()?;
-        Some((found.offset, if self.version == 1 { 0 } else { 4 }, found.length))
+        let target = hdf5_reader::messages::continuation::parse(&mut fields, sizes.offset, sizes.length, 0).ok()?;
+        Some((target.offset, if self.version == 1 { 0 } else { 4 }, target.length))
     }
 
     pub(super) fn body(&self, message: &Message) -> &[u8] {
         self.parts.get(message.part).and_then(|part| part.bytes.get(message.body.clone())).unwrap_or_default()
     }
 
-    /// Changes messages, by their places among them: the blocks are what the header then is, from `base` on in the file, and `next` is where
-    /// the next block behind the end of the file begins.
+    /// Edits messages by index. Adds the changed parts to `blocks`, which are relative to `base`; new parts are placed at `next`, beyond the
+    /// end of the file.
     pub(super) fn edit(&self, edits: Vec<(usize, Edit)>, sizes: Sizes, base: u64, next: &mut u64, blocks: &mut Blocks) {
         let mut parts: Vec<Option<Vec<u8>>> = self.parts.iter().map(|_| None).collect();
         for (index, edit) in edits {
@@ -196,7 +196,7 @@ impl Header {
             let (Some(part), Some(changed)) = (self.parts.get(message.part), parts.get_mut(message.part)) else {
                 continue;
             };
-            // A part that is damaged stays so.
+            // Damaged parts stay damaged.
             if !self.is_sound(part) {
                 continue;
             }
@@ -213,8 +213,8 @@ impl Header {
             };
             let kind = kind.to_le_bytes();
             let kind = if self.version == 1 { &kind[..] } else { &kind[..1] };
-            if let Some(found) = bytes.get_mut(message.start..message.start + kind.len()) {
-                found.copy_from_slice(kind);
+            if let Some(field) = bytes.get_mut(message.start..message.start + kind.len()) {
+                field.copy_from_slice(kind);
             }
             if let (Some((address, len)), Some(body)) = (place, bytes.get_mut(message.body.clone())) {
                 let (address, len) = (address.to_le_bytes(), len.to_le_bytes());
@@ -243,7 +243,7 @@ impl Header {
         bytes
     }
 
-    /// A part of a header: messages of one kind. Those that are too long for one are left out.
+    /// A continuation part with messages of one kind. Messages that are too long are left out.
     fn block(&self, kind: u16, bodies: &[Vec<u8>]) -> Vec<u8> {
         let mut block = if self.version == 1 { Vec::new() } else { b"OCHK".to_vec() };
         for (index, body) in bodies.iter().enumerate() {

@@ -1,9 +1,10 @@
-//! Objects of a fractal heap: attributes and links where there are many.
+//! Fractal heaps, which hold attributes and links of objects with many of them.
 //!
-//! `hdf5-reader` does this, too, but loses its way in heaps of more than 512 KiB, whose table of blocks has tables in it.
+//! `hdf5-reader` supports them too, but fails for heaps of more than 512 KiB, which have nested indirect blocks.
 
 use std::collections::HashMap;
 
+use byteorder::{ByteOrder, LittleEndian};
 use hdf5_reader::btree_v2::BTreeV2Header;
 use hdf5_reader::checksum::jenkins_lookup3;
 use hdf5_reader::fractal_heap::FractalHeap;
@@ -12,43 +13,43 @@ use hdf5_reader::{Storage, StorageBuffer};
 
 use super::header::Sizes;
 
-/// Tables within tables, and rows of one.
+/// Maximum nesting of indirect blocks, and of their rows.
 const MAX_DEPTH: usize = 64;
 const MAX_ROWS: u16 = 64;
 
-/// Bytes of blocks that are kept, but for the last.
-const MAX_HELD: u64 = 16 << 20;
+/// Bytes of cached blocks, not counting the last one.
+const MAX_CACHED: u64 = 16 << 20;
 
-/// Records of huge objects that are not compressed.
+/// B-tree record type of uncompressed huge objects.
 const HUGE_RECORDS: u8 = 1;
 
 pub(super) struct Heap<'a> {
     storage: &'a dyn Storage,
     sizes: Sizes,
     heap: FractalHeap,
-    /// Blocks that were verified, and their bytes.
+    /// Verified blocks; `None` for invalid ones.
     blocks: HashMap<u64, Option<StorageBuffer>>,
-    held: u64,
+    cached: u64,
 }
 
 impl<'a> Heap<'a> {
-    /// `None` where it cannot be read.
+    /// `None` when the heap is malformed.
     pub(super) fn read(storage: &'a dyn Storage, sizes: Sizes, address: u64) -> Option<Self> {
         let heap = FractalHeap::parse_at_storage(storage, address, sizes.offset, sizes.length).ok()?;
-        Some(Self { storage, sizes, heap, blocks: HashMap::new(), held: 0 })
+        Some(Self { storage, sizes, heap, blocks: HashMap::new(), cached: 0 })
     }
 
-    /// Objects are compressed.
+    /// True when objects are compressed.
     pub(super) fn is_compressed(&self) -> bool {
         self.heap.io_filters_len > 0
     }
 
-    /// The library reads it as well.
+    /// True when the library can read it.
     pub(super) fn is_flat(&self) -> bool {
         self.heap.current_rows_in_root_indirect <= self.direct_rows()
     }
 
-    /// The object of this number; `None` where it cannot be read.
+    /// The object of an id; `None` when it cannot be read.
     pub(super) fn object(&mut self, id: &[u8]) -> Option<Vec<u8>> {
         match id.first()? >> 4 {
             0 => self.managed(id),
@@ -75,14 +76,14 @@ impl<'a> Heap<'a> {
         if len == 0 {
             return Some(Vec::new());
         }
-        let (address, block_len, inner) = self.place(offset)?;
+        let (address, block_len, inner) = self.locate(offset)?;
         let block = self.block(address, block_len)?;
         let start = usize::try_from(inner).ok()?;
         Some(block.get(start..start.checked_add(usize::try_from(len).ok()?)?)?.to_vec())
     }
 
-    /// The block in which an offset lies, its length, and the offset in it.
-    fn place(&self, offset: u64) -> Option<(u64, u64, u64)> {
+    /// Locates an offset: address and length of its block, and offset in the block.
+    fn locate(&self, offset: u64) -> Option<(u64, u64, u64)> {
         let width = u64::from(self.heap.table_width);
         let (mut address, mut rows, mut inner) =
             (self.heap.root_block_address, self.heap.current_rows_in_root_indirect, offset);
@@ -95,19 +96,19 @@ impl<'a> Heap<'a> {
             if rows > MAX_ROWS || &*self.storage.read_range(address, 4).ok()? != b"FHIB" {
                 return None;
             }
-            let mut found = None;
+            let mut position = None;
             for row in 0..rows {
                 let size = self.block_len(row)?;
                 let row_len = size.checked_mul(width)?;
                 if inner < row_len {
-                    found = Some((u64::from(row) * width + inner.checked_div(size)?, size));
+                    position = Some((u64::from(row) * width + inner.checked_div(size)?, size));
                     inner %= size;
                     break;
                 }
                 inner -= row_len;
             }
-            let (entry, size) = found?;
-            // All entries are addresses: those of blocks, then those of tables.
+            let (entry, size) = position?;
+            // Entries are addresses: direct blocks first, then indirect ones.
             let at = 5 + entry_len + self.offset_len() as u64 + entry * entry_len;
             let bytes = self.storage.read_range(address.checked_add(at)?, usize::from(self.sizes.offset)).ok()?;
             address = Cursor::new(&bytes).read_offset(self.sizes.offset).ok()?;
@@ -117,7 +118,7 @@ impl<'a> Heap<'a> {
             if entry < direct {
                 return Some((address, size, inner));
             }
-            rows = self.rows_of(size)?;
+            rows = self.row_count(size)?;
         }
         None
     }
@@ -126,20 +127,20 @@ impl<'a> Heap<'a> {
         usize::from(self.heap.max_heap_size).div_ceil(8)
     }
 
-    /// The length of the blocks of a row; `None` beyond 2^64.
+    /// Length of the blocks in a row; `None` beyond 2^64.
     fn block_len(&self, row: u16) -> Option<u64> {
         let factor = 1u64.checked_shl(u32::from(row.saturating_sub(1)))?;
         self.heap.starting_block_size.checked_mul(factor)
     }
 
-    /// Rows of a table that are blocks; the others are tables.
+    /// Number of rows of direct blocks; later rows are indirect.
     fn direct_rows(&self) -> u16 {
         let is_direct = |row: &u16| self.block_len(*row).is_some_and(|len| len <= self.heap.max_direct_block_size);
         (0..MAX_ROWS).take_while(is_direct).count().try_into().unwrap_or(MAX_ROWS)
     }
 
-    /// The number of rows of a table that spans `span` bytes.
-    fn rows_of(&self, span: u64) -> Option<u16> {
+    /// Number of rows of an indirect block that spans `span` bytes.
+    fn row_count(&self, span: u64) -> Option<u16> {
         let (mut rows, mut all) = (0, 0u64);
         while rows < MAX_ROWS {
             all = all.checked_add(self.block_len(rows)?.checked_mul(self.heap.table_width.into())?)?;
@@ -156,10 +157,10 @@ impl<'a> Heap<'a> {
             return known.clone();
         }
         let block = self.verified(address, len);
-        self.held = self.held.saturating_add(len);
-        if self.held > MAX_HELD {
+        self.cached = self.cached.saturating_add(len);
+        if self.cached > MAX_CACHED {
             self.blocks.clear();
-            self.held = len;
+            self.cached = len;
         }
         self.blocks.insert(address, block.clone());
         block
@@ -173,7 +174,7 @@ impl<'a> Heap<'a> {
             let at = 5 + usize::from(self.sizes.offset) + self.offset_len();
             let mut bytes = block.to_vec();
             let field = bytes.get_mut(at..at + 4)?;
-            let stored = u32::from_le_bytes((&*field).try_into().ok()?);
+            let stored = LittleEndian::read_u32(field);
             field.fill(0);
             (jenkins_lookup3(&bytes) == stored).then_some(())?;
         }

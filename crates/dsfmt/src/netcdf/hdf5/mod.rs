@@ -1,4 +1,4 @@
-//! NetCDF-4: an HDF5 file, read by the crates `netcdf-reader` (what dimensions and variables it holds) and `hdf5-reader` (values).
+//! Reads NetCDF-4 files with the crates `netcdf-reader` (dimensions and variables) and `hdf5-reader` (values).
 
 mod describe;
 mod header;
@@ -25,10 +25,10 @@ use super::model::{Attribute, Dimension, Variable};
 pub(crate) use describe::NOT_AN_AXIS;
 pub(crate) use values::read;
 
-/// Decoded pieces of a file that are kept, in bytes.
-const CACHE: usize = 32 << 20;
+/// Bytes of decoded chunks to cache.
+const CHUNK_CACHE_BYTES: usize = 32 << 20;
 
-/// Does a file that begins so look like HDF5? A user block may stand before it.
+/// True when the source has an HDF5 signature. It may follow a user block.
 pub(crate) fn is_hdf5(source: &Source) -> bool {
     const MAGIC: &[u8] = b"\x89HDF\r\n\x1a\n";
     let mut at = 0u64;
@@ -41,20 +41,20 @@ pub(crate) fn is_hdf5(source: &Source) -> bool {
     false
 }
 
-/// The datasets of a file, by the names of their links.
+/// The datasets of a file, by link name.
 pub(crate) struct Datasets {
     by_name: HashMap<String, Dataset>,
     file: Hdf5File,
     storage: Arc<BoundedStorage>,
 }
 
-/// A file, opened.
+/// An opened file.
 pub(crate) struct Opened {
     pub(crate) datasets: Datasets,
     pub(crate) dimensions: Vec<Dimension>,
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) variables: Vec<Variable>,
-    /// What is not read.
+    /// What cannot be read.
     pub(crate) losses: Vec<Loss>,
 }
 
@@ -62,10 +62,10 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Is this thread inside of a library whose panics become errors of this crate?
+/// True while this thread runs library code whose panics are turned into errors.
 ///
-/// A panic is told to the process's hook before anybody can catch it, and the hook that every process begins with prints it. A library has
-/// no business to put another in its place; a program that wants no such print for what it gets as an error can have a hook that asks this:
+/// The process's panic hook runs before a panic can be caught, and the default hook prints it. A library should not replace the hook; a program
+/// that does not want this output can install one that checks this function:
 ///
 /// ```
 /// let usual = std::panic::take_hook();
@@ -80,59 +80,59 @@ pub fn is_guarded() -> bool {
     GUARDED.get()
 }
 
-/// Runs the library on `what`, so that a panic in it becomes an error: it is not ours to trust on damaged files.
-fn guarded<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+/// Runs library code and turns a panic into an error: damaged files may trigger one.
+fn catch_panics<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     let before = GUARDED.replace(true);
-    // Nothing that was half changed is used again: what the library holds besides caches is read only.
-    let done = catch_unwind(AssertUnwindSafe(work));
+    // Unwind safe: apart from caches, the library's state is read-only.
+    let result = catch_unwind(AssertUnwindSafe(work));
     GUARDED.set(before);
-    done.unwrap_or_else(|panic: Box<dyn Any + Send>| {
+    result.unwrap_or_else(|panic: Box<dyn Any + Send>| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
-        Err(Error::invalid(format!("the HDF5 reader fails on {what}: {text}")))
+        Err(Error::invalid(format!("the HDF5 reader panicked on {what}: {text}")))
     })
 }
 
-fn library(error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    let place = place(&error);
-    let error = Error::invalid("the HDF5 file cannot be read").caused_by(error);
+fn library_error(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    let place = error_location(&error);
+    let error = Error::invalid("invalid HDF5").caused_by(error);
     match place {
         Some((name, address)) => error.at(address).in_column(name),
         None => error,
     }
 }
 
-/// The object that an error of the library is about, and the byte where its header begins, as far as it says so.
-fn place(error: &(dyn std::error::Error + 'static)) -> Option<(String, u64)> {
-    use hdf5_reader::error::Error as Found;
-    let found = match error.downcast_ref::<netcdf_reader::Error>() {
+/// The name and header address of the object that an error is about, if it says so.
+fn error_location(error: &(dyn std::error::Error + 'static)) -> Option<(String, u64)> {
+    use hdf5_reader::error::Error as LibraryError;
+    let inner = match error.downcast_ref::<netcdf_reader::Error>() {
         Some(netcdf_reader::Error::Hdf5(inner)) => Some(inner),
         _ => error.downcast_ref(),
     };
-    let Found::Context { path, .. } = found? else { return None };
+    let LibraryError::Context { path, .. } = inner? else { return None };
     let (name, address) = path.strip_prefix("child '")?.rsplit_once("' at 0x")?;
     let name = name.strip_prefix(NOT_AN_AXIS).unwrap_or(name);
     Some((name.to_owned(), u64::from_str_radix(address, 16).ok()?))
 }
 
-/// Bytes that one operation may read of a file of this length. The library reads some of them again and again.
+/// Bytes that one operation may read from a file of `len` bytes. The library reads some of them repeatedly.
 fn read_budget(len: u64) -> u64 {
     len.saturating_mul(32).saturating_add(1 << 30)
 }
 
-/// Runs the library within the budget for one operation.
+/// Runs library code within the read budget of one operation.
 fn within_budget<T>(storage: &BoundedStorage, work: impl FnOnce() -> Result<T>) -> Result<T> {
     storage.set_budget(read_budget(hdf5_reader::Storage::len(storage)));
-    let done = work();
-    // It leaves out some of what it cannot read, without an error.
-    storage.check_budget().and(done)
+    let result = work();
+    // The library skips some of what it cannot read, without an error.
+    storage.check_budget().and(result)
 }
 
 pub(crate) fn open(source: &Source, limits: &Limits) -> Result<Opened> {
-    guarded("the dimensions, variables and attributes", || {
+    catch_panics("the dimensions, variables and attributes", || {
         let bytes = usize::try_from(limits.block_bytes).unwrap_or(usize::MAX);
         let options = |metadata_mode| NcOpenOptions {
-            chunk_cache_bytes: CACHE,
+            chunk_cache_bytes: CHUNK_CACHE_BYTES,
             metadata_mode,
             max_chunk_bytes: bytes,
             max_read_bytes: bytes,
@@ -141,23 +141,23 @@ pub(crate) fn open(source: &Source, limits: &Limits) -> Result<Opened> {
         let as_stored = Arc::new(BoundedStorage::new(source.clone(), Blocks::new()));
         let mut findings = within_budget(&as_stored, || {
             let file = Hdf5File::from_storage_with_options(as_stored.clone(), options(NcMetadataMode::Strict).into());
-            walk::walk(&file.map_err(library)?, limits)
+            walk::walk(&file.map_err(library_error)?, limits)
         })?;
         let storage = Arc::new(BoundedStorage::new(source.clone(), std::mem::take(&mut findings.blocks)));
         within_budget(&storage, || {
             let shared: DynStorage = storage.clone();
             let file = Hdf5File::from_storage_with_options(shared.clone(), options(NcMetadataMode::Strict).into());
-            let file = file.map_err(library)?;
+            let file = file.map_err(library_error)?;
             let read = |mode| {
                 let root = NcFile::from_storage_with_options(shared.clone(), options(mode))?;
-                // Not the whole tree of groups, which the library reads without end where it goes in a circle.
+                // Only the root: the library would never finish reading a cyclic tree of groups.
                 root.variables()?;
                 Ok(root)
             };
-            // One object that is not NetCDF does not make the rest unreadable.
+            // Objects that are not NetCDF do not make the rest unreadable.
             let root: netcdf_reader::Result<NcFile> =
                 read(NcMetadataMode::Strict).or_else(|_| read(NcMetadataMode::Lossy));
-            describe::converted(&file, storage.clone(), &root.map_err(library)?, &findings, limits)
+            describe::describe(&file, storage.clone(), &root.map_err(library_error)?, &findings, limits)
         })
     })
 }
@@ -167,20 +167,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_is_an_error_that_a_hook_can_know() {
+    fn turns_panics_into_errors() {
         assert!(!is_guarded());
-        let found = guarded("a file", || guarded("rows 0 to 3", || Ok(is_guarded())));
+        let found = catch_panics("a file", || catch_panics("rows 0 to 3", || Ok(is_guarded())));
         assert!(found.unwrap());
         for reason in [None, Some("index 7")] {
-            let error = guarded("rows 0 to 3", || -> Result<()> {
-                // As panic! does, but the hook, which would print it.
+            let error = catch_panics("rows 0 to 3", || -> Result<()> {
+                // Like panic!, but without running the hook, which would print it.
                 match reason {
                     Some(reason) => std::panic::resume_unwind(Box::new(reason.to_owned())),
                     None => std::panic::resume_unwind(Box::new(7)),
                 }
             });
-            let wanted = format!("the HDF5 reader fails on rows 0 to 3: {}", reason.unwrap_or("no reason given"));
-            assert_eq!(error.unwrap_err().to_string(), wanted);
+            let expected = format!("the HDF5 reader panicked on rows 0 to 3: {}", reason.unwrap_or("no reason given"));
+            assert_eq!(error.unwrap_err().to_string(), expected);
             assert!(!is_guarded());
         }
     }

@@ -1,6 +1,6 @@
-//! What the HDF5 library reads from: the file's bytes, with replaced and added blocks, and a budget.
+//! Storage for the HDF5 library: the file with replaced and added blocks, and a read budget.
 //!
-//! [`super::walk`] makes the replacements before the library sees the file. Added blocks have addresses that no file reaches.
+//! [`super::walk`] computes the replacements before the library reads the file. Added blocks have addresses beyond any file.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use container_core::{Error, Result, Source};
 use hdf5_reader::error::Error as LibraryError;
 use hdf5_reader::{Storage, StorageBuffer};
 
-/// A read costs this many bytes at least: a loop of empty reads ends, too.
+/// Minimum cost of a read in bytes, so that loops of empty reads end.
 const MIN_COST: u64 = 64;
 
-/// Blocks that replace bytes of the file or lie behind its end, by address.
+/// Blocks that replace bytes of the file or follow its end, by address.
 pub(super) type Blocks = BTreeMap<u64, Arc<Vec<u8>>>;
 
 pub(super) struct BoundedStorage {
@@ -28,18 +28,18 @@ impl BoundedStorage {
         Self { source, blocks, budget: AtomicU64::new(u64::MAX), left: AtomicU64::new(u64::MAX) }
     }
 
-    /// From here on reads may take this many bytes in all.
+    /// Starts a new budget for all following reads.
     pub(super) fn set_budget(&self, bytes: u64) {
         self.budget.store(bytes, Ordering::Relaxed);
         self.left.store(bytes, Ordering::Relaxed);
     }
 
-    /// Fails once the budget is used up: the library leaves out what it cannot read in some places, without an error.
+    /// Fails when the budget is exhausted: in some places the library skips what it cannot read, without an error.
     pub(super) fn check_budget(&self) -> Result<()> {
         match self.left.load(Ordering::Relaxed) {
             0 => {
                 let budget = self.budget.load(Ordering::Relaxed);
-                Err(Error::limit("the bytes read for one operation", budget.saturating_add(1), budget))
+                Err(Error::limit("bytes read for one operation", budget.saturating_add(1), budget))
             }
             _ => Ok(()),
         }
@@ -51,7 +51,7 @@ impl BoundedStorage {
             self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.saturating_sub(cost)));
         match before {
             Ok(left) if left > cost => Ok(()),
-            _ => Err(LibraryError::ResourceLimit("the bytes read for one operation".to_owned())),
+            _ => Err(LibraryError::ResourceLimit("bytes read for one operation".to_owned())),
         }
     }
 }
@@ -103,7 +103,7 @@ impl Storage for BoundedStorage {
     }
 }
 
-/// The range `from..to` counted from `base`; `None` where it is empty.
+/// The range `from..to` relative to `base`; `None` when empty.
 fn usize_range(from: u64, to: u64, base: u64) -> Option<std::ops::Range<usize>> {
     let at = |position: u64| usize::try_from(position.checked_sub(base)?).ok();
     (from < to).then_some(at(from)?..at(to)?)
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_replace_bytes_and_lie_behind_the_end() {
+    fn blocks_replace_and_extend_the_file() {
         let storage = storage(&[(2, b"ab"), (6, b"c"), (1 << 40, b"added")]);
         let read = |at, len| storage.read_range(at, len).map(|bytes| String::from_utf8(bytes.to_vec()).unwrap());
         assert_eq!(read(0, 10).unwrap(), "01ab45c789");
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_end_with_the_budget() {
+    fn reads_fail_beyond_the_budget() {
         let storage = storage(&[]);
         storage.set_budget(3 * MIN_COST);
         assert!(storage.read_range(0, 10).is_ok());
@@ -140,7 +140,7 @@ mod tests {
         storage.check_budget().unwrap();
         assert!(storage.read_range(0, 10).is_err());
         let error = storage.check_budget().unwrap_err().to_string();
-        assert_eq!(error, "the bytes read for one operation 193 exceeds the limit 192");
+        assert_eq!(error, "bytes read for one operation 193 exceeds the limit 192");
         storage.set_budget(1 << 20);
         assert!(storage.read_range(0, 10).is_ok());
     }

@@ -1,17 +1,18 @@
-//! A walk over the objects of an HDF5 file before the libraries read it: what would cost them more than the file justifies is an error.
+//! Visits the objects of an HDF5 file before the libraries read it, and rejects what would cost them more than the file size justifies.
 //!
-//! The libraries bound how deep they go, but not how often they meet the same bytes: groups that many links lead to, headers that share their
-//! parts, attributes that share their values. Here every object is visited once, and what it takes is counted. What only makes the libraries
-//! fail is not an error here: they report it.
+//! The libraries limit their depth, but not how often they read the same bytes: groups with many links to them, headers that share parts,
+//! attributes that share values. Here every object is visited once, and its cost is counted. What merely makes the libraries fail is not an
+//! error here: they report it.
 //!
-//! Where an object has many attributes or links, they lie in a fractal heap. The libraries are shown messages of the header instead, see
-//! [`BoundedStorage`](super::storage::BoundedStorage). Attributes of lists of lists, which they would read in exponential time and which have
-//! no place in ds, are hidden from them.
+//! Many attributes or links of an object are stored in a fractal heap. The libraries see header messages instead, see
+//! [`BoundedStorage`](super::storage::BoundedStorage). Attributes of nested lists, which would take exponential time and which ds does not
+//! have, are hidden from them.
 
 mod attributes;
 
 use std::collections::HashMap;
 
+use byteorder::{ByteOrder, LittleEndian};
 use container_core::{Error, Limits, Result};
 use hdf5_reader::btree_v2::{BTreeV2Header, BTreeV2Record, collect_btree_v2_records_storage};
 use hdf5_reader::io::Cursor;
@@ -26,36 +27,36 @@ use super::header::{self, Edit, Header, MAX_BODY, Sizes};
 use super::heap::Heap;
 use super::storage::Blocks;
 
-/// Groups within groups: what the library follows.
+/// Maximum nesting of groups: the library's limit.
 const MAX_DEPTH: u64 = 64;
 
-/// Messages of all headers together. The library takes some 200 bytes for each.
+/// Maximum number of messages in all headers. The library takes some 200 bytes for each.
 const MAX_MESSAGES: u64 = 2 << 20;
 
-/// Parts of the paths of all soft links, and what it takes to resolve them.
+/// Maximum number of path components of all soft links, and of steps to resolve them.
 const MAX_SOFT_PARTS: u64 = 1 << 20;
 const MAX_SOFT_STEPS: u64 = 100 << 20;
 
-/// Objects of global heaps that are passed to find others.
+/// Maximum number of global heap objects that are scanned to find others.
 const MAX_HEAP_STEPS: u64 = 100 << 20;
 
-/// Bytes of metadata that a file may have, whatever its length.
-const FREE: u64 = 16 << 20;
+/// Bytes of metadata that are allowed whatever the file size.
+const FREE_METADATA: u64 = 16 << 20;
 
-/// What the walk found.
+/// Results of the visit.
 #[derive(Default)]
 pub(super) struct Findings {
-    /// What is shown instead of the file's bytes, by position in the file.
+    /// Blocks to show instead of the file's bytes, by file offset.
     pub(super) blocks: Blocks,
-    /// Attributes that are hidden, by the address of their object.
+    /// Names of hidden attributes, by object address.
     pub(super) hidden: HashMap<u64, Vec<String>>,
-    /// The number of attributes whose names cannot be read either, by the address of their object; 0 where it is not known.
+    /// Number of attributes whose names are unreadable, by object address; 0 if unknown.
     pub(super) unreadable: HashMap<u64, u64>,
-    /// Why the values of a dataset cannot be read, by its address.
+    /// Why the values of a dataset are unreadable, by its address.
     pub(super) problems: HashMap<u64, String>,
 }
 
-/// A hard link, and where it was found.
+/// A hard link, with the index of the link to its group.
 struct Link {
     parent: usize,
     name: String,
@@ -68,63 +69,62 @@ struct SoftLink {
     path: String,
 }
 
-/// Lengths of the objects of a global heap.
+/// Lengths of a global heap's objects.
 #[derive(Default)]
 struct GlobalHeap {
     lengths: HashMap<u16, u64>,
-    /// Object n is the n-th: the library finds it at once.
+    /// Object `n` is the `n`th, which the library finds at once.
     is_in_order: bool,
 }
 
 /// Objects of a fractal heap.
 struct Dense {
-    /// In the order of their index.
+    /// In index order.
     objects: Vec<Vec<u8>>,
-    /// How many more cannot be read.
+    /// Number of unreadable objects.
     lost: u64,
-    /// The library reads the heap as well.
+    /// True when the library can read the heap.
     is_flat: bool,
 }
-
 struct Walk<'a> {
     storage: &'a dyn Storage,
-    /// Where the HDF5 file begins in the source: addresses count from there.
+    /// Offset of the HDF5 file in the source, which addresses are relative to.
     base: u64,
     sizes: Sizes,
     limits: &'a Limits,
-    /// Bytes that each kind of metadata may take.
-    most: u64,
+    /// Limit in bytes for each kind of metadata.
+    max_bytes: u64,
     header_bytes: u64,
     messages: u64,
     value_bytes: u64,
     name_bytes: u64,
     heap_steps: u64,
     heaps: HashMap<u64, GlobalHeap>,
-    /// Hard links, in the order in which they are followed.
+    /// Hard links in the order to visit.
     links: Vec<Link>,
     soft_links: Vec<SoftLink>,
-    /// Links of the group that has most.
-    widest: u64,
-    /// Bytes of the metadata of each object that was visited.
+    /// Largest number of links in a group.
+    max_links: u64,
+    /// Bytes of metadata of each visited object.
     visited: HashMap<u64, u64>,
     next_block: u64,
     findings: Findings,
 }
 
-/// Walks a file.
+/// Visits all objects of a file.
 pub(super) fn walk(file: &Hdf5File, limits: &Limits) -> Result<Findings> {
     let superblock = file.superblock();
     let Ok(root) = superblock.root_object_header_address() else { return Ok(Findings::default()) };
     let len = file.storage().len();
     let sizes = Sizes { offset: superblock.offset_size, length: superblock.length_size };
-    // Three quarters of all addresses are behind any file, but for those that are not the file's own.
-    let behind = (u64::MAX >> (64 - 8 * u32::from(sizes.offset.clamp(1, 8)))) / 4 * 3;
+    // The last quarter of the address space lies beyond any file, except for maliciously placed addresses.
+    let beyond = (u64::MAX >> (64 - 8 * u32::from(sizes.offset.clamp(1, 8)))) / 4 * 3;
     let mut walk = Walk {
         storage: file.storage(),
         base: superblock.base_address,
         sizes,
         limits,
-        most: limits.metadata_bytes.min(len.saturating_mul(4).saturating_add(FREE)),
+        max_bytes: limits.metadata_bytes.min(len.saturating_mul(4).saturating_add(FREE_METADATA)),
         header_bytes: 0,
         messages: 0,
         value_bytes: 0,
@@ -133,9 +133,9 @@ pub(super) fn walk(file: &Hdf5File, limits: &Limits) -> Result<Findings> {
         heaps: HashMap::new(),
         links: vec![Link { parent: 0, name: String::new(), address: root, depth: 0 }],
         soft_links: Vec::new(),
-        widest: 0,
+        max_links: 0,
         visited: HashMap::new(),
-        next_block: behind,
+        next_block: beyond,
         findings: Findings::default(),
     };
     let mut next = 0;
@@ -147,20 +147,20 @@ pub(super) fn walk(file: &Hdf5File, limits: &Limits) -> Result<Findings> {
         next += 1;
     }
     walk.check_links()?;
-    if walk.findings.blocks.keys().any(|at| *at < len && *at >= behind) {
-        return Err(Error::unsupported("an HDF5 file that fills its address space"));
+    if walk.findings.blocks.keys().any(|at| *at < len && *at >= beyond) {
+        return Err(Error::unsupported("HDF5 file fills its address space"));
     }
     Ok(walk.findings)
 }
 
-/// Counts what takes memory or time; more than `most` is an error.
-fn spend(total: &mut u64, amount: u64, most: u64, what: &'static str) -> Result<()> {
+/// Adds to a cost; an error beyond `max`.
+fn spend(total: &mut u64, amount: u64, max: u64, what: &'static str) -> Result<()> {
     *total = total.saturating_add(amount);
-    if *total > most { Err(Error::limit(what, *total, most)) } else { Ok(()) }
+    if *total > max { Err(Error::limit(what, *total, max)) } else { Ok(()) }
 }
 
 impl Walk<'_> {
-    /// The path of an object, by the first links that lead to it.
+    /// Path of an object, by the first link to it.
     fn path(&self, link: usize) -> String {
         let mut names = Vec::new();
         let mut at = link;
@@ -179,9 +179,9 @@ impl Walk<'_> {
     fn object(&mut self, address: u64, depth: u64, link: usize) -> Result<()> {
         self.visited.insert(address, 0);
         if depth > MAX_DEPTH {
-            return Err(Error::limit("the nesting of groups", depth, MAX_DEPTH));
+            return Err(Error::limit("nesting depth of groups", depth, MAX_DEPTH));
         }
-        self.limits.check_columns("the number of objects", self.visited.len() as u64)?;
+        self.limits.check_columns("number of objects", self.visited.len() as u64)?;
         let Some(header) = self.header(address)? else { return Ok(()) };
         let before = self.value_bytes;
         let (mut edits, mut links) = (Vec::new(), Vec::new());
@@ -213,12 +213,12 @@ impl Walk<'_> {
         }
         header.edit(edits, self.sizes, self.base, &mut self.next_block, &mut self.findings.blocks);
         self.visited.insert(address, header.len + (self.value_bytes - before));
-        self.widest = self.widest.max(links.len() as u64);
+        self.max_links = self.max_links.max(links.len() as u64);
         for (name, target) in links {
             match target {
                 LinkTarget::Hard { address } => self.links.push(Link { parent: link, name, address, depth: depth + 1 }),
                 LinkTarget::Soft { path } => self.soft_links.push(SoftLink { name, path }),
-                // No other file is opened.
+                // Other files are not opened.
                 LinkTarget::External { .. } => {}
             }
         }
@@ -232,44 +232,44 @@ impl Walk<'_> {
     }
 
     fn header(&mut self, address: u64) -> Result<Option<Header>> {
-        let (bytes, messages, most) = (&mut self.header_bytes, &mut self.messages, self.most);
+        let (bytes, messages, max) = (&mut self.header_bytes, &mut self.messages, self.max_bytes);
         Header::read(self.storage, self.sizes, address, |len, count| {
-            spend(bytes, len, most, "the bytes of object headers")?;
-            spend(messages, count, MAX_MESSAGES, "the number of messages of object headers")
+            spend(bytes, len, max, "bytes of object headers")?;
+            spend(messages, count, MAX_MESSAGES, "messages of object headers")
         })
     }
 
-    /// The body of a message that lies elsewhere; empty where it cannot be read.
+    /// The body of a shared message; empty when it cannot be read.
     fn shared(&mut self, kind: u16, body: &[u8]) -> Result<Vec<u8>> {
-        let found =
+        let target =
             messages::shared::parse(&mut Cursor::new(body), kind, self.sizes.offset, self.sizes.length, body.len());
-        let address = match found {
+        let address = match target {
             Ok(SharedMessage::SharedInOhdr { address, .. }) => address,
             Ok(SharedMessage::SharedInSohm { .. }) => {
-                return Err(Error::unsupported("messages of object headers in a table for the whole file"));
+                return Err(Error::unsupported("unsupported shared message table"));
             }
             Err(_) => return Ok(Vec::new()),
         };
-        // The library reads it again for each reference, and so it counts for each. Without a message of that kind it takes any other.
+        // Counted for each reference, because the library reads it each time. Without a message of that kind the library takes any other.
         let Some(header) = self.header(address)? else { return Ok(Vec::new()) };
         let mut own = header.messages.iter().filter(|message| !message.shared);
-        let found = own.clone().find(|message| message.kind == kind);
+        let message = own.clone().find(|message| message.kind == kind);
         let links = [header::LINK, header::LINK_INFO, header::SYMBOL_TABLE, header::ATTRIBUTE_INFO];
-        if found.is_none() && own.any(|message| links.contains(&message.kind)) || links.contains(&kind) {
-            return Err(Error::invalid("an object header refers to links or attributes of another"));
+        if message.is_none() && own.any(|message| links.contains(&message.kind)) || links.contains(&kind) {
+            return Err(Error::invalid("object header shares links or attributes of another"));
         }
-        Ok(found.map(|message| header.body(message).to_vec()).unwrap_or_default())
+        Ok(message.map(|message| header.body(message).to_vec()).unwrap_or_default())
     }
 
     // Heaps
 
-    /// The objects of a heap, by the first index that can be read; `None` where none can be.
+    /// The objects of a heap, by the first readable index; `None` if there is none.
     fn dense(&mut self, heap: u64, indexes: [Option<u64>; 2], kinds: [u8; 2]) -> Result<Option<Dense>> {
-        /// A number in the heap has eight bytes at least, and a hash or a number stands with it.
+        /// A heap id has at least eight bytes, next to a hash or creation index.
         const MIN_RECORD: u16 = 11;
         let Some(mut heap) = Heap::read(self.storage, self.sizes, heap) else { return Ok(None) };
         if heap.is_compressed() {
-            return Err(Error::unsupported("a compressed fractal heap"));
+            return Err(Error::unsupported("unsupported compressed fractal heap"));
         }
         let Sizes { offset, length } = self.sizes;
         let records = indexes.into_iter().flatten().filter(|index| !self.is_undefined(*index)).find_map(|index| {
@@ -290,9 +290,9 @@ impl Walk<'_> {
             };
             match heap.object(&heap_id) {
                 Some(object) => {
-                    // They count as parts of the header that they become.
-                    spend(&mut self.header_bytes, object.len() as u64, self.most, "the bytes of object headers")?;
-                    spend(&mut self.messages, 1, MAX_MESSAGES, "the number of messages of object headers")?;
+                    // Counted as parts of the header that they become.
+                    spend(&mut self.header_bytes, object.len() as u64, self.max_bytes, "bytes of object headers")?;
+                    spend(&mut self.messages, 1, MAX_MESSAGES, "messages of object headers")?;
                     objects.push(object);
                 }
                 None => lost += 1,
@@ -306,11 +306,11 @@ impl Walk<'_> {
     fn link(&mut self, body: &[u8]) -> Result<Option<(String, LinkTarget)>> {
         let parsed = messages::link::parse(&mut Cursor::new(body), self.sizes.offset, self.sizes.length, body.len());
         let Ok(link) = parsed else { return Ok(None) };
-        spend(&mut self.name_bytes, link.name.len() as u64, self.most, "the bytes of the names of links")?;
+        spend(&mut self.name_bytes, link.name.len() as u64, self.max_bytes, "bytes of link names")?;
         Ok(Some((link.name, link.target)))
     }
 
-    /// Links in a heap.
+    /// Links in a fractal heap.
     fn link_info(&mut self, body: &[u8]) -> Result<Option<Vec<Vec<u8>>>> {
         let parsed =
             messages::link_info::parse(&mut Cursor::new(body), self.sizes.offset, self.sizes.length, body.len());
@@ -322,11 +322,11 @@ impl Walk<'_> {
             Some(Dense { objects, lost: 0, .. }) if objects.iter().all(|link| link.len() <= MAX_BODY) => {
                 Ok(Some(objects))
             }
-            _ => Err(Error::invalid("the links of a group cannot be read")),
+            _ => Err(Error::invalid("invalid links of a group")),
         }
     }
 
-    /// Links of a group of the old kind.
+    /// Links of an old-style group.
     fn symbol_table(&mut self, body: &[u8], links: &mut Vec<(String, LinkTarget)>) -> Result<()> {
         let Sizes { offset, length } = self.sizes;
         let Ok(table) = messages::symbol_table_msg::parse(&mut Cursor::new(body), offset, length, body.len()) else {
@@ -356,11 +356,11 @@ impl Walk<'_> {
             let Some(node) = self.symbol_table_node(node) else { return Ok(()) };
             for entry in &node.entries {
                 /// The entry is a soft link, whose path lies in the heap.
+                /// Cache type of a soft link, whose path is in the heap.
                 const SOFT: u32 = 2;
-                let Some(called) = name(entry.link_name_offset) else { return Ok(()) };
-                let [a, b, c, d, ..] = entry.scratch;
+                let Some(link_name) = name(entry.link_name_offset) else { return Ok(()) };
                 let target = match entry.cache_type {
-                    SOFT => match name(u32::from_le_bytes([a, b, c, d]).into()) {
+                    SOFT => match name(LittleEndian::read_u32(&entry.scratch).into()) {
                         Some(path) => LinkTarget::Soft { path: path.to_owned() },
                         None => return Ok(()),
                     },
@@ -369,11 +369,11 @@ impl Walk<'_> {
                 let path_len = if let LinkTarget::Soft { path } = &target { path.len() } else { 0 };
                 spend(
                     &mut self.name_bytes,
-                    (called.len() + path_len) as u64,
-                    self.most,
-                    "the bytes of the names of links",
+                    (link_name.len() + path_len) as u64,
+                    self.max_bytes,
+                    "bytes of link names",
                 )?;
-                links.push((called.to_owned(), target));
+                links.push((link_name.to_owned(), target));
             }
         }
         Ok(())
@@ -382,35 +382,35 @@ impl Walk<'_> {
     fn symbol_table_node(&self, address: u64) -> Option<SymbolTableNode> {
         let entry = 2 * usize::from(self.sizes.offset) + 4 + 4 + 16;
         let head = self.storage.read_range(address, 8).ok()?;
-        let count = u16::from_le_bytes([*head.get(6)?, *head.get(7)?]);
+        let count = LittleEndian::read_u16(head.get(6..8)?);
         let bytes = self.storage.read_range(address, 8 + usize::from(count) * entry).ok()?;
         SymbolTableNode::parse(&mut Cursor::new(&bytes), self.sizes.offset, self.sizes.length).ok()
     }
 
-    /// Checks what following all links costs: an object is read for each link to it, and a soft link may lead by others.
+    /// Bounds the cost of following all links: an object is read for each link to it, and soft links may lead to others.
     fn check_links(&self) -> Result<()> {
-        /// Soft links that lead to one another: what the library follows.
+        /// Maximum length of a chain of soft links: the library's limit.
         const CHAIN: usize = 16;
         let parts = |path: &str| path.split('/').filter(|part| !part.is_empty()).count() as u64;
         let (mut linked, mut all_parts, mut bytes_by_name) = (0, 0, HashMap::<&str, u64>::new());
-        let most = self.most.saturating_mul(4);
+        let max = self.max_bytes.saturating_mul(4);
         for link in &self.links {
             let bytes = self.visited.get(&link.address).copied().unwrap_or(0);
-            spend(&mut linked, bytes, most, "the bytes of all objects, for each link to them")?;
+            spend(&mut linked, bytes, max, "bytes of all objects, per link to them")?;
             let heaviest = bytes_by_name.entry(&link.name).or_default();
             *heaviest = bytes.max(*heaviest);
         }
         for link in &self.soft_links {
-            spend(&mut all_parts, parts(&link.path), MAX_SOFT_PARTS, "the parts of the paths of soft links")?;
+            spend(&mut all_parts, parts(&link.path), MAX_SOFT_PARTS, "path components of soft links")?;
         }
-        // By name, whatever the group: steps, and bytes of the object at the end.
+        // By name, whatever the group: steps, and bytes of the target object.
         let mut costs = HashMap::<&str, (u64, u64)>::new();
         for round in 0..=CHAIN {
             let mut next = HashMap::<&str, (u64, u64)>::new();
             for link in &self.soft_links {
                 let cost = next.entry(&link.name).or_default();
                 for part in link.path.split('/').filter(|part| !part.is_empty()) {
-                    let steps = costs.get(part).map_or(0, |cost| cost.0).saturating_add(self.widest);
+                    let steps = costs.get(part).map_or(0, |cost| cost.0).saturating_add(self.max_links);
                     cost.0 = cost.0.saturating_add(steps);
                 }
                 let last = link.path.rsplit('/').find(|part| !part.is_empty()).unwrap_or_default();
@@ -425,23 +425,23 @@ impl Walk<'_> {
         let mut steps = 0;
         for link in &self.soft_links {
             let (own, bytes) = costs.get(link.name.as_str()).copied().unwrap_or_default();
-            spend(&mut steps, own, MAX_SOFT_STEPS, "the steps that soft links take")?;
-            spend(&mut linked, bytes, most, "the bytes of all objects, for each link to them")?;
+            spend(&mut steps, own, MAX_SOFT_STEPS, "steps of soft links")?;
+            spend(&mut linked, bytes, max, "bytes of all objects, per link to them")?;
         }
         Ok(())
     }
 
     // Values
 
-    /// What is wrong with the filters of a dataset: what makes the library take memory that no limit bounds.
+    /// Checks the filters of a dataset for those that make the library allocate without limit.
     fn filters(&self, body: &[u8]) -> Option<String> {
-        /// As many as the C library takes.
+        /// The C library's limit.
         const MAX_FILTERS: usize = 32;
         let parsed =
             messages::filter_pipeline::parse(&mut Cursor::new(body), self.sizes.offset, self.sizes.length, body.len());
         let all = parsed.ok()?.filters;
         if all.len() > MAX_FILTERS {
-            return Some(format!("it has {} filters; at most {MAX_FILTERS} are allowed", all.len()));
+            return Some(format!("it has {} filters, more than the limit {MAX_FILTERS}", all.len()));
         }
         let is_bounded = |id: u16| {
             [
@@ -453,25 +453,25 @@ impl Walk<'_> {
             ]
             .contains(&id)
         };
-        // Each is undone within the bound that those before it state.
+        // Each filter is undone within the bound declared by those before it.
         let unbounded = all.iter().position(|filter| !is_bounded(filter.id)).unwrap_or(all.len());
         let expands = |id: u16| id != filters::FILTER_SHUFFLE && id != filters::FILTER_FLETCHER32;
         if let Some(filter) = all.iter().skip(unbounded + 1).find(|filter| expands(filter.id)) {
-            return Some(format!("its filter {} follows another whose length has no bound", filter.id));
+            return Some(format!("its filter {} follows one of unbounded length", filter.id));
         }
         let nbit = all.iter().filter(|filter| filter.id == filters::FILTER_NBIT);
         nbit.filter(|filter| !is_number(&filter.client_data))
-            .map(|_| "its n-bit filter is not for numbers".to_owned())
+            .map(|_| "its n-bit filter does not apply to numbers".to_owned())
             .next()
     }
 
-    /// What is wrong with the index of a dataset's chunks.
+    /// Checks the chunk index of a dataset.
     fn layout(&self, body: &[u8]) -> Option<String> {
         let Sizes { offset, length } = self.sizes;
         let parsed = messages::layout::parse(&mut Cursor::new(body), offset, length, body.len());
         let DataLayout::Chunked { address, chunk_indexing, .. } = parsed.ok()?.layout else { return None };
         let is_sound = match chunk_indexing? {
-            // Chunks, or compressed chunks.
+            // Record types of chunks, uncompressed or compressed.
             ChunkIndexing::BTreeV2 => match BTreeV2Header::parse_at_storage(self.storage, address, offset, length) {
                 Ok(header) => matches!(header.btree_type, 10 | 11) && header.record_size >= u16::from(offset),
                 Err(_) => true,
@@ -482,11 +482,11 @@ impl Walk<'_> {
             },
             _ => true,
         };
-        (!is_sound).then(|| "the index of its chunks has records that are too short".to_owned())
+        (!is_sound).then(|| "its chunk index has too short records".to_owned())
     }
 }
 
-/// Does it describe a number of one byte at least? For types within types the library trusts counts, and follows them at any depth.
+/// True for a number of at least one byte. For nested types the library trusts counts, and recurses to any depth.
 fn is_number(nbit_parameters: &[u32]) -> bool {
     const NUMBER: u32 = 1;
     matches!(nbit_parameters, [_, _, _, NUMBER, size, ..] if *size > 0)

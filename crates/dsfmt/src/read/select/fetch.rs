@@ -1,16 +1,16 @@
-//! Many ranges of bytes, read with as few calls as possible.
+//! Reads many byte ranges with few calls.
 
 use std::ops::Range;
 
 use container_core::{Result, Source};
 
-/// Of a medium that is not in memory, bytes between two ranges that are read along rather than asked for anew.
+/// Gap in bytes up to which two ranges are read with one call.
 const GAP: u64 = 4 << 10;
 
-/// Bytes that are read at once, unless one range is longer.
-const MOST: u64 = 4 << 20;
+/// Bytes read with one call, unless a single range is longer.
+const MAX_READ: u64 = 4 << 20;
 
-/// Gives `take` the number and the bytes of each range: in order where the source is in memory, else in the order of the file.
+/// Calls `take` with the index and bytes of each range: in order if the source is in memory, otherwise in file order.
 pub(crate) fn fetch(
     source: &Source,
     ranges: &[Range<u64>],
@@ -30,7 +30,7 @@ pub(crate) fn fetch(
     while let Some((_, first)) = left.first() {
         let (start, mut end, mut count) = (first.start, first.end, 1);
         for (_, range) in left.iter().skip(1) {
-            if range.start > end.saturating_add(GAP) || range.end.max(end) - start > MOST {
+            if range.start > end.saturating_add(GAP) || range.end.max(end) - start > MAX_READ {
                 break;
             }
             (end, count) = (end.max(range.end), count + 1);

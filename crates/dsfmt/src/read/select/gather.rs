@@ -1,4 +1,4 @@
-//! The values of many runs of elements.
+//! Gathers the values of many element runs.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use container_core::{Error, Result};
 
 use crate::array::{Mask, Strings, Values};
 use crate::kernel;
-use crate::read::fill::{room, too_many};
+use crate::read::fill::{too_many, try_zeroed};
 use crate::read::index::{MASK_BLOCK, TEXT_BLOCK, length};
 use crate::read::layout::{Layout, slice};
 use crate::read::select::fetch::fetch;
@@ -17,46 +17,46 @@ use crate::read::variable::Variable;
 use crate::types::{DataType, Element};
 use crate::wire::bit_bytes;
 
-/// Elements that are dealt with at once: few enough for the fast memory, and a multiple of 8.
+/// Elements gathered at once: fits the CPU cache, and a multiple of 8.
 const BATCH: u64 = 32 << 10;
 
-/// A part of the selection: runs of stored values, and the mask that they are behind.
+/// A part of the selection: element runs, the stored values behind them, and their mask.
 #[derive(Default)]
 struct Batch {
-    /// Elements of the variable, in the order of the selection.
+    /// Element runs, in selection order.
     runs: Vec<Run>,
-    /// Values as they are stored, in the same order.
+    /// Runs of stored values, in the same order.
     stored: Vec<Run>,
-    /// Which elements are missing, from the first bit on.
+    /// Mask bits of the batch, from the first bit on.
     mask: Vec<u8>,
-    /// Elements.
+    /// Number of elements.
     len: u64,
-    /// Ranges of the file, and what was read of it.
+    /// File ranges to read; scratch buffer.
     ranges: Vec<Range<u64>>,
     buffer: Vec<u8>,
 }
 
 impl Variable<'_> {
-    /// The values of a selection, and which of them are missing.
+    /// Reads the values and the mask of a selection.
     pub(crate) fn gather(&self, layout: &Layout, plan: &Plan) -> Result<(Values<'static>, Option<Mask<'static>>)> {
         self.check_growth(plan.total, layout)?;
         if let Some(foreign) = &self.reader.foreign {
-            foreign.check_together()?;
+            foreign.check_declared_bytes()?;
             return self.gather_foreign(layout, plan);
         }
         let mut mask = layout.mask.as_ref().map(|_| Vec::new());
         let values = by_number!(layout.data_type,
             Number => self.gather_numbers::<Number>(layout, plan, &mut mask)?.into(),
             DataType::Bool => self.gather_bools(layout, plan, &mut mask)?.into(),
-            DataType::Str => Values::Str(self.gather_texts(layout, plan, &mut mask)?),
-            DataType::Unicode => Values::Unicode(self.gather_texts(layout, plan, &mut mask)?)
+            DataType::Str => Values::Str(self.gather_strings(layout, plan, &mut mask)?),
+            DataType::Unicode => Values::Unicode(self.gather_strings(layout, plan, &mut mask)?)
         );
         let len = usize::try_from(plan.total).map_err(|_| too_many(plan.total))?;
         let mask = mask.map(|bits| Mask::from_bits(bits, len)).transpose()?;
         Ok((values, mask))
     }
 
-    /// The same of what does not lie in a ds file: run by run.
+    /// Reads a selection from a foreign source, run by run.
     fn gather_foreign(&self, layout: &Layout, plan: &Plan) -> Result<(Values<'static>, Option<Mask<'static>>)> {
         let mut all = Values::with_capacity(layout.data_type, 0);
         let mut missing: Option<Vec<bool>> = None;
@@ -71,7 +71,7 @@ impl Variable<'_> {
         Ok((all, missing.map(Mask::from_bools)))
     }
 
-    /// Cuts the plan into batches of `BATCH` elements, the last one less, and finds out what is stored of each.
+    /// Splits the plan into batches of `BATCH` elements, with a smaller last one, and locates the stored values of each.
     fn batches(
         &self,
         layout: &Layout,
@@ -81,7 +81,7 @@ impl Variable<'_> {
     ) -> Result<()> {
         let mut batch = Batch::default();
         let mut finish = |batch: &mut Batch| -> Result<()> {
-            self.find_stored(layout, batch)?;
+            self.locate_stored(layout, batch)?;
             if let Some(mask) = mask {
                 mask.extend_from_slice(&batch.mask);
             }
@@ -104,8 +104,8 @@ impl Variable<'_> {
         if batch.len > 0 { finish(&mut batch) } else { Ok(()) }
     }
 
-    /// The stored values of the batch's elements.
-    fn find_stored(&self, layout: &Layout, batch: &mut Batch) -> Result<()> {
+    /// Locates the stored values of the batch's elements.
+    fn locate_stored(&self, layout: &Layout, batch: &mut Batch) -> Result<()> {
         let Batch { runs, stored, mask, len, ranges, buffer } = batch;
         stored.clear();
         let Some(bits) = &layout.mask else {
@@ -115,33 +115,33 @@ impl Variable<'_> {
         let index = self.mask_index(layout)?;
         mask.clear();
         mask.resize(usize::try_from(bit_bytes(*len)).map_err(|_| too_many(*len))?, 0);
-        // A run's rank is the sum up to its block, and the bits in front of it in the block.
+        // Rank of a run: the sum before its block, plus the stored values before it within the block.
         const BLOCK: u64 = MASK_BLOCK as u64 * 8;
         ranges.clear();
         ranges.extend(runs.iter().map(|run| {
             let block = run.start / BLOCK * MASK_BLOCK as u64;
             bits.start + block..bits.start + bit_bytes(run.start + run.len)
         }));
-        let (places, _) = places(runs.iter().map(|run| run.len));
+        let (starts, _) = prefix_sums(runs.iter().map(|run| run.len));
         stored.resize(runs.len(), Run { start: 0, len: 0 });
-        // Where the last run ended, and its rank: the next one often follows in the same block.
+        // End of the previous run and its rank: the next run often continues in the same block.
         let mut last = (0, 0);
         fetch(&self.reader.source, ranges, buffer, |number, bytes| {
-            let (Some(run), Some(out), Some(to)) = (runs.get(number), stored.get_mut(number), places.get(number))
+            let (Some(run), Some(out), Some(to)) = (runs.get(number), stored.get_mut(number), starts.get(number))
             else {
                 return;
             };
             let block = run.start / BLOCK;
             let base = block * BLOCK;
             let known = if last.0 >= base && last.0 <= run.start { last } else { (base, index.before(block)) };
-            let between = kernel::missing_in(bytes, known.0 - base, run.start - base);
+            let between = kernel::count_ones_in(bytes, known.0 - base, run.start - base);
             let start = known.1 + (run.start - known.0) - between;
             let missing = kernel::copy_bits(bytes, run.start - base, run.len, mask, *to as u64);
             *out = Run { start, len: run.len - missing };
             last = (run.start + run.len, start + out.len);
         })?;
         stored.retain(|run| run.len > 0);
-        // Runs that the missing ones had parted touch now.
+        // Runs separated only by missing elements are adjacent now.
         stored.dedup_by(|next, run| {
             let touch = run.start + run.len == next.start;
             run.len += if touch { next.len } else { 0 };
@@ -152,9 +152,9 @@ impl Variable<'_> {
 
     fn gather_numbers<T: Element>(&self, layout: &Layout, plan: &Plan, mask: &mut Option<Vec<u8>>) -> Result<Vec<T>> {
         let width = size_of::<T>() as u64;
-        let (mut out, swap) = (room(plan.total)?, layout.swap());
+        let (mut out, swap) = (try_zeroed(plan.total)?, layout.swap());
         if let (Some(all), None) = (self.reader.source.as_slice(), &mask) {
-            // Nothing to find out and nothing to read: from place to place.
+            // Unmasked and in memory: copy run by run.
             let (mut rest, base) = (out.as_mut_slice(), layout.data.start);
             for run in plan.runs() {
                 let bytes = slice(all, &(base + run.start * width..base + (run.start + run.len) * width));
@@ -170,7 +170,7 @@ impl Variable<'_> {
             let end = done + usize::try_from(batch.len).unwrap_or(usize::MAX);
             let out = out.get_mut(done..end).unwrap_or_default();
             done = end;
-            let (places, count) = places(batch.stored.iter().map(|run| run.len));
+            let (starts, count) = prefix_sums(batch.stored.iter().map(|run| run.len));
             let target = if masked {
                 scratch.resize(scratch.len().max(out.len()), T::default());
                 scratch.get_mut(..count).unwrap_or_default()
@@ -184,7 +184,7 @@ impl Variable<'_> {
                 start..start + run.len * width
             }));
             fetch(&self.reader.source, ranges, &mut batch.buffer, |number, bytes| {
-                if let Some(out) = places.get(number).and_then(|to| target.get_mut(*to..)) {
+                if let Some(out) = starts.get(number).and_then(|to| target.get_mut(*to..)) {
                     kernel::load(bytes, out, swap);
                 }
             })?;
@@ -198,7 +198,7 @@ impl Variable<'_> {
     }
 
     fn gather_bools(&self, layout: &Layout, plan: &Plan, mask: &mut Option<Vec<u8>>) -> Result<Vec<bool>> {
-        let mut out = room(plan.total)?;
+        let mut out = try_zeroed(plan.total)?;
         let (masked, mut bits, mut scratch, mut done) = (mask.is_some(), Vec::new(), Vec::new(), 0);
         self.batches(layout, plan, mask, |batch| {
             let end = done + usize::try_from(batch.len).unwrap_or(usize::MAX);
@@ -212,12 +212,12 @@ impl Variable<'_> {
                     .iter()
                     .map(|run| layout.data.start + run.start / 8..layout.data.start + bit_bytes(run.start + run.len)),
             );
-            let (places, count) = places(batch.stored.iter().map(|run| run.len));
+            let (starts, count) = prefix_sums(batch.stored.iter().map(|run| run.len));
             bits.clear();
             bits.resize(out.len().div_ceil(8), 0);
             let stored = &batch.stored;
             fetch(&self.reader.source, ranges, &mut batch.buffer, |number, bytes| {
-                if let (Some(run), Some(to)) = (stored.get(number), places.get(number)) {
+                if let (Some(run), Some(to)) = (stored.get(number), starts.get(number)) {
                     kernel::copy_bits(bytes, run.start % 8, run.len, &mut bits, *to as u64);
                 }
             })?;
@@ -234,61 +234,61 @@ impl Variable<'_> {
         Ok(out)
     }
 
-    fn gather_texts(&self, layout: &Layout, plan: &Plan, mask: &mut Option<Vec<u8>>) -> Result<Strings<'static>> {
+    fn gather_strings(&self, layout: &Layout, plan: &Plan, mask: &mut Option<Vec<u8>>) -> Result<Strings<'static>> {
         let stored = self.stored(layout)?;
         let index = self.text_index(layout)?;
         let base = layout.data.start + stored * 8;
         let limits = self.reader.options.limits;
         let masked = mask.is_some();
-        let (mut ends, mut done) = (room::<usize>(plan.total)?, 0);
+        let (mut ends, mut done) = (try_zeroed::<usize>(plan.total)?, 0);
         let (mut all, mut lengths, mut scratch) = (Vec::new(), Vec::new(), Vec::new());
         self.batches(layout, plan, mask, |batch| {
             let Batch { stored, ranges, buffer, mask, len, .. } = batch;
-            // The lengths, from the beginning of the block on, where the sum is known.
+            // Lengths, starting at the block, where the prefix sum is known.
             ranges.clear();
             ranges.extend(stored.iter().map(|run| {
                 let block = run.start / TEXT_BLOCK as u64 * TEXT_BLOCK as u64;
                 layout.data.start + block * 8..layout.data.start + (run.start + run.len) * 8
             }));
-            let (starts, count) = places(stored.iter().map(|run| run.len));
+            let (starts, count) = prefix_sums(stored.iter().map(|run| run.len));
             lengths.clear();
             lengths.resize(count, 0u64);
-            let mut texts = vec![0..0; stored.len()];
+            let mut spans = vec![0..0; stored.len()];
             fetch(&self.reader.source, ranges, buffer, |number, bytes| {
-                let (Some(run), Some(to), Some(text)) = (stored.get(number), starts.get(number), texts.get_mut(number))
+                let (Some(run), Some(to), Some(span)) = (stored.get(number), starts.get(number), spans.get_mut(number))
                 else {
                     return;
                 };
                 let block = run.start / TEXT_BLOCK as u64;
                 let before = usize::try_from(run.start % TEXT_BLOCK as u64).unwrap_or(0);
                 let (before, here) = bytes.as_chunks().0.split_at_checked(before).unwrap_or_default();
-                let of = |raw: &[u8; 8]| length(*raw, layout.endian);
-                // All of them together were found to be within the file; one that was overwritten since must not wrap.
-                let start = before.iter().fold(index.before(block), |sum, raw| sum.saturating_add(of(raw)));
+                let decode = |raw: &[u8; 8]| length(*raw, layout.endian);
+                // The total was within the file; a length that changed since must not wrap around.
+                let start = before.iter().fold(index.before(block), |sum, raw| sum.saturating_add(decode(raw)));
                 let mut end = start;
                 for (out, raw) in lengths.iter_mut().skip(*to).zip(here) {
-                    *out = of(raw);
+                    *out = decode(raw);
                     end = end.saturating_add(*out);
                 }
-                *text = start.min(index.bytes)..end.min(index.bytes);
+                *span = start.min(index.bytes)..end.min(index.bytes);
             })?;
-            // The bytes of the texts.
-            let sum = texts.iter().fold(all.len() as u64, |sum, text| sum.saturating_add(text.end - text.start));
+            // The string bytes.
+            let sum = spans.iter().fold(all.len() as u64, |sum, span| sum.saturating_add(span.end - span.start));
             if sum > self.entry.len {
-                limits.check_block("the size of its strings in memory", sum)?;
+                limits.check_block("size of its strings in memory", sum)?;
             }
             let at = all.len();
             all.resize(usize::try_from(sum).map_err(|_| too_many(sum))?, 0u8);
-            let (places, _) = places(texts.iter().map(|text| text.end - text.start));
+            let (starts, _) = prefix_sums(spans.iter().map(|span| span.end - span.start));
             ranges.clear();
-            ranges.extend(texts.iter().map(|text| base + text.start..base + text.end));
+            ranges.extend(spans.iter().map(|span| base + span.start..base + span.end));
             fetch(&self.reader.source, ranges, buffer, |number, bytes| {
-                let place = places.get(number).and_then(|to| all.get_mut(at + to..at + to + bytes.len()));
+                let place = starts.get(number).and_then(|to| all.get_mut(at + to..at + to + bytes.len()));
                 if let Some(place) = place {
                     place.copy_from_slice(bytes);
                 }
             })?;
-            // Where each ends; the missing ones where they begin.
+            // The end of each string; missing ones are empty.
             let end = done + usize::try_from(*len).unwrap_or(usize::MAX);
             let out = ends.get_mut(done..end).unwrap_or_default();
             done = end;
@@ -310,17 +310,17 @@ impl Variable<'_> {
             if sum == all.len() { Ok(()) } else { Err(changed()) }
         })?;
         if layout.data_type == DataType::Unicode
-            && let Err(found) = check_utf8(&all, &ends)
+            && let Err(error) = check_utf8(&all, &ends)
         {
-            let element = plan.element(found.index as u64);
-            return Err(found.error(element, base + self.text_start(layout, self.rank(layout, element)?)?));
+            let element = plan.element(error.index as u64);
+            return Err(error.at(element, base + self.text_start(layout, self.rank(layout, element)?)?));
         }
         Ok(Strings::from_ends(all.into(), ends))
     }
 }
 
-/// Where each of so many values begins when they stand one behind the other, and how many there are.
-fn places(counts: impl Iterator<Item = u64>) -> (Vec<usize>, usize) {
+/// Exclusive prefix sums of `counts`, and their total.
+fn prefix_sums(counts: impl Iterator<Item = u64>) -> (Vec<usize>, usize) {
     let mut sum = 0usize;
     let starts = counts.map(|count| {
         let start = sum;
@@ -330,7 +330,7 @@ fn places(counts: impl Iterator<Item = u64>) -> (Vec<usize>, usize) {
     (starts.collect(), sum)
 }
 
-/// Lengths that no longer have the sum that was found.
+/// The lengths no longer match the index.
 #[cold]
 fn changed() -> Error {
     Error::invalid("the lengths of its strings changed while they were read")

@@ -1,4 +1,4 @@
-//! Elements found by their values.
+//! Looks up elements by value.
 
 use std::cmp::Ordering;
 
@@ -8,29 +8,29 @@ use crate::array::{Array, Values};
 use crate::read::variable::Variable;
 use crate::types::{DataType, Element};
 
-/// Rows that are read at once.
+/// Rows read at once.
 const ROWS: u64 = 256 << 10;
 
-/// Beyond this a float is farther than all integers: what it is exactly does not matter.
-const FAR: f64 = 1e30;
+/// Beyond all integers of a file: larger values are clamped to this.
+const MAX_VALUE: f64 = 1e30;
 
-/// How far a number is away: whole steps, and less than one more. Exact for integers.
+/// Distance between numbers: whole steps, and a fraction below one. Exact for integers.
 type Distance = (i128, f64);
 
 /// See [`Reader::nearest`](crate::Reader::nearest).
 pub(crate) fn nearest(variable: &Variable<'_>, value: f64) -> Result<u64> {
     if !value.is_finite() {
-        return Err(variable.place(Error::usage(format!("nothing is nearest to {value}"))));
+        return Err(variable.in_variable(Error::usage(format!("expected a finite value, found {value}"))));
     }
     let mut best: Option<(Distance, u64)> = None;
-    let integer = from_integer(value);
+    let integer = integer_distance(value);
     let float = |x: f64| (!x.is_nan()).then(|| (0, (x - value).abs()));
-    each(
+    for_each_present(
         variable,
         float,
         |x| Some(integer(x)),
         |element, distance| {
-            let nearer = |(known, _): &(Distance, u64)| compare(distance, *known) == Ordering::Less;
+            let nearer = |(nearest, _): &(Distance, u64)| compare(distance, *nearest) == Ordering::Less;
             if best.as_ref().is_none_or(nearer) {
                 best = Some((distance, element));
             }
@@ -38,7 +38,7 @@ pub(crate) fn nearest(variable: &Variable<'_>, value: f64) -> Result<u64> {
     )?;
     match best {
         Some((_, element)) => Ok(element),
-        None => Err(variable.place(Error::usage(format!("it has no value, and so none that is near to {value}")))),
+        None => Err(variable.in_variable(Error::usage(format!("no values to compare with {value}")))),
     }
 }
 
@@ -46,17 +46,17 @@ fn compare(a: Distance, b: Distance) -> Ordering {
     a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
 }
 
-/// Distances of integers from a finite value.
-fn from_integer(value: f64) -> impl Fn(i128) -> Distance {
-    let value = value.clamp(-FAR, FAR);
+/// Distance of integers from a finite value.
+fn integer_distance(value: f64) -> impl Fn(i128) -> Distance {
+    let value = value.clamp(-MAX_VALUE, MAX_VALUE);
     let floor = value.floor();
     let fraction = value - floor; // exact
-    #[expect(clippy::cast_possible_truncation, reason = "it is whole and within the range")]
+    #[expect(clippy::cast_possible_truncation, reason = "integral and in range")]
     let floor = floor as i128;
     move |x| {
         let steps = x - floor;
         match steps > 0 && fraction > 0.0 {
-            // Where it rounds, the fraction is far from a half, and the order is kept.
+            // When this rounds, the fraction is far from one half, so the order is kept.
             true => (steps - 1, 1.0 - fraction),
             false => (steps.abs(), fraction),
         }
@@ -70,38 +70,35 @@ pub(crate) fn between(variable: &Variable<'_>, from: Option<f64>, to: Option<f64
         check_type(variable)?;
         return Ok((0..size).collect());
     }
-    let mut found = Vec::new();
+    let mut matching = Vec::new();
     let float = |x: f64| (from.is_none_or(|from| x >= from) && to.is_none_or(|to| x < to)).then_some(());
-    // An integer is not less than a bound where it is not less than the next integer above it, and less where it is less than that.
-    let (low, high) = (from.map(up), to.map(up));
+    // `x >= bound` and `x < bound` hold for an integer exactly when they do for `bound.ceil()`.
+    let (low, high) = (from.map(ceil), to.map(ceil));
     let never = from.is_some_and(f64::is_nan) || to.is_some_and(f64::is_nan);
     let integer =
         |x: i128| (!never && low.is_none_or(|low| x >= low) && high.is_none_or(|high| x < high)).then_some(());
-    each(variable, float, integer, |element, ()| found.push(element))?;
-    Ok(found)
+    for_each_present(variable, float, integer, |element, ()| matching.push(element))?;
+    Ok(matching)
 }
 
-fn up(bound: f64) -> i128 {
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "what is beyond becomes the end of the range, beyond all numbers of a file"
-    )]
-    let up = bound.ceil() as i128;
-    up
+fn ceil(bound: f64) -> i128 {
+    #[expect(clippy::cast_possible_truncation, reason = "saturates beyond all numbers of a file")]
+    let ceil = bound.ceil() as i128;
+    ceil
 }
 
 fn check_type(variable: &Variable<'_>) -> Result<()> {
     match variable.data_type() {
         Some(data_type) if data_type.width().is_some() => Ok(()),
         found => {
-            let found = found.map_or("of no type", DataType::name);
-            Err(variable.place(Error::usage(format!("its values are {found}, not numbers"))))
+            let found = found.map_or("no type", DataType::name);
+            Err(variable.in_variable(Error::usage(format!("expected numbers, found {found}"))))
         }
     }
 }
 
-/// Gives `take` each element that is not missing and of whose value `float` or `integer` makes something.
-fn each<M>(
+/// Calls `take` with each present element for which `float` or `integer` returns a value.
+fn for_each_present<M>(
     variable: &Variable<'_>,
     float: impl Fn(f64) -> Option<M>,
     integer: impl Fn(i128) -> Option<M>,
@@ -114,36 +111,36 @@ fn each<M>(
         let end = size.min(start + ROWS);
         let array = variable.read_rows(start..end)?;
         match array.values() {
-            Values::Float32(all) => walk(&array, all, start, |x| float(f64::from(x)), &mut take),
-            Values::Float64(all) => walk(&array, all, start, &float, &mut take),
-            Values::Int8(all) => walk(&array, all, start, |x| integer(x.into()), &mut take),
-            Values::Int16(all) => walk(&array, all, start, |x| integer(x.into()), &mut take),
-            Values::Int32(all) => walk(&array, all, start, |x| integer(x.into()), &mut take),
-            Values::Int64(all) => walk(&array, all, start, |x| integer(x.into()), &mut take),
-            Values::Uint8(all) => walk(&array, all, start, |x| integer(x.into()), &mut take),
-            Values::Uint16(all) => walk(&array, all, start, |x| integer(x.into()), &mut take),
-            Values::Uint32(all) => walk(&array, all, start, |x| integer(x.into()), &mut take),
-            Values::Uint64(all) => walk(&array, all, start, |x| integer(x.into()), &mut take),
-            Values::Bool(_) | Values::Str(_) | Values::Unicode(_) => {} // refused before
+            Values::Float32(all) => scan(&array, all, start, |x| float(f64::from(x)), &mut take),
+            Values::Float64(all) => scan(&array, all, start, &float, &mut take),
+            Values::Int8(all) => scan(&array, all, start, |x| integer(x.into()), &mut take),
+            Values::Int16(all) => scan(&array, all, start, |x| integer(x.into()), &mut take),
+            Values::Int32(all) => scan(&array, all, start, |x| integer(x.into()), &mut take),
+            Values::Int64(all) => scan(&array, all, start, |x| integer(x.into()), &mut take),
+            Values::Uint8(all) => scan(&array, all, start, |x| integer(x.into()), &mut take),
+            Values::Uint16(all) => scan(&array, all, start, |x| integer(x.into()), &mut take),
+            Values::Uint32(all) => scan(&array, all, start, |x| integer(x.into()), &mut take),
+            Values::Uint64(all) => scan(&array, all, start, |x| integer(x.into()), &mut take),
+            Values::Bool(_) | Values::Str(_) | Values::Unicode(_) => {} // rejected by `check_type`
         }
         start = end;
     }
     Ok(())
 }
 
-fn walk<T: Element, M>(
+fn scan<T: Element, M>(
     array: &Array<'_>,
     all: &[T],
     start: u64,
-    make: impl Fn(T) -> Option<M>,
+    map: impl Fn(T) -> Option<M>,
     take: &mut impl FnMut(u64, M),
 ) {
     let mask = array.mask();
     for ((index, value), element) in all.iter().enumerate().zip(start..) {
         if mask.is_none_or(|mask| !mask.is_missing(index))
-            && let Some(made) = make(*value)
+            && let Some(mapped) = map(*value)
         {
-            take(element, made);
+            take(element, mapped);
         }
     }
 }
@@ -153,9 +150,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn integers_are_as_far_as_they_are() {
+    fn integer_distances_are_exact() {
         let nearest = |value: f64, all: &[i128]| {
-            let far = from_integer(value);
+            let far = integer_distance(value);
             let mut order: Vec<i128> = all.to_vec();
             order.sort_by(|a, b| compare(far(*a), far(*b)));
             order[0]

@@ -1,78 +1,78 @@
-//! Which runs of elements a selection is made of.
+//! Resolves a selection into runs of consecutive elements.
 
 use container_core::{Error, Result};
 
 use crate::read::select::Select;
 
-/// What is wanted along one dimension, resolved.
+/// A selection along one dimension, resolved against its size.
 #[derive(Debug)]
 pub(crate) struct Axis {
-    picks: Picks,
-    /// Elements of it that are wanted.
+    elements: Elements,
+    /// Number of selected elements.
     pub(crate) count: u64,
-    /// Elements of it that there are.
+    /// Size of the dimension.
     size: u64,
-    /// False where the dimension is dropped.
+    /// False when the dimension is dropped from the result.
     pub(crate) keep: bool,
-    /// Elements of the variable from one to the next.
+    /// Elements of the variable between neighbors along this dimension.
     stride: u64,
 }
 
 #[derive(Debug)]
-enum Picks {
+enum Elements {
     Steps { first: u64, step: i64 },
-    Each(Vec<u64>),
+    List(Vec<u64>),
 }
 
 impl Axis {
     /// # Errors
-    /// An index outside, a step of 0.
+    /// An index out of range, a step of 0.
     pub(crate) fn new(name: &str, size: u64, select: Option<&Select>) -> Result<Self> {
         let index = |index: i64| {
-            let found = if index < 0 { size.checked_sub(index.unsigned_abs()) } else { Some(index.unsigned_abs()) };
-            found
-                .filter(|found| *found < size)
-                .ok_or_else(|| Error::usage(format!("there is no element {index} along {name:?}, which has {size}")))
+            let resolved = if index < 0 { size.checked_sub(index.unsigned_abs()) } else { Some(index.unsigned_abs()) };
+            resolved.filter(|resolved| *resolved < size).ok_or_else(|| {
+                Error::usage(format!("index {index} is out of range for dimension {name:?} of size {size}"))
+            })
         };
-        let (picks, count, keep) = match select {
-            None => (Picks::Steps { first: 0, step: 1 }, size, true),
-            Some(Select::Index(one)) => (Picks::Steps { first: index(*one)?, step: 1 }, 1, false),
+        let (elements, count, keep) = match select {
+            None => (Elements::Steps { first: 0, step: 1 }, size, true),
+            Some(Select::Index(one)) => (Elements::Steps { first: index(*one)?, step: 1 }, 1, false),
             Some(Select::List(list)) => {
-                let each = list.iter().map(|one| index(*one)).collect::<Result<Vec<_>>>()?;
-                let count = each.len() as u64;
-                (Picks::Each(each), count, true)
+                let list = list.iter().map(|one| index(*one)).collect::<Result<Vec<_>>>()?;
+                let count = list.len() as u64;
+                (Elements::List(list), count, true)
             }
             Some(Select::Range { start, stop, step }) => {
                 let (first, step, count) = slice(size, *start, *stop, step.unwrap_or(1))
-                    .ok_or_else(|| Error::usage(format!("the range along {name:?} has the step 0")))?;
-                (Picks::Steps { first, step }, count, true)
+                    .ok_or_else(|| Error::usage(format!("step 0 for dimension {name:?}")))?;
+                (Elements::Steps { first, step }, count, true)
             }
         };
-        Ok(Self { picks, count, size, keep, stride: 1 })
+        Ok(Self { elements, count, size, keep, stride: 1 })
     }
 
-    /// The element that is wanted as number `n`.
+    /// The `n`th selected element.
     pub(crate) fn get(&self, n: u64) -> u64 {
-        match &self.picks {
-            Picks::Steps { first, step } => {
-                let way = step.unsigned_abs().wrapping_mul(n);
-                if *step < 0 { first.wrapping_sub(way) } else { first.wrapping_add(way) }
+        match &self.elements {
+            Elements::Steps { first, step } => {
+                let distance = step.unsigned_abs().wrapping_mul(n);
+                if *step < 0 { first.wrapping_sub(distance) } else { first.wrapping_add(distance) }
             }
-            Picks::Each(each) => usize::try_from(n).ok().and_then(|n| each.get(n)).copied().unwrap_or(0),
+            Elements::List(list) => usize::try_from(n).ok().and_then(|n| list.get(n)).copied().unwrap_or(0),
         }
     }
 
-    /// The first element, where those behind it follow one after the other.
+    /// The first element, if the selected ones are consecutive.
     fn contiguous(&self) -> Option<u64> {
-        match &self.picks {
-            Picks::Steps { first, step: 1 } => Some(*first),
+        match &self.elements {
+            Elements::Steps { first, step: 1 } => Some(*first),
             _ if self.count == 1 => Some(self.get(0)),
             _ => None,
         }
     }
 }
 
-/// First element, step and number of elements of a slice as Python has it; `None` for a step of 0.
+/// First element, step and length of a Python slice; `None` for a step of 0.
 fn slice(size: u64, start: Option<i64>, stop: Option<i64>, step: i64) -> Option<(u64, i64, u64)> {
     let size = i128::from(size);
     let back = step < 0;
@@ -83,61 +83,61 @@ fn slice(size: u64, start: Option<i64>, stop: Option<i64>, step: i64) -> Option<
     };
     let start = start.map_or(if back { high } else { low }, end);
     let stop = stop.map_or(if back { low } else { high }, end);
-    let way = if back { start - stop } else { stop - start };
+    let distance = if back { start - stop } else { stop - start };
     let step_size = i128::from(step).checked_abs().filter(|step| *step > 0)?;
-    let count = if way > 0 { (way - 1) / step_size + 1 } else { 0 };
-    // Both are within the size, except for the first of none.
+    let count = if distance > 0 { (distance - 1) / step_size + 1 } else { 0 };
+    // Both fit, except `start` of an empty slice.
     Some((u64::try_from(start).unwrap_or(0), step, u64::try_from(count).unwrap_or(0)))
 }
 
-/// Elements that follow one another in the variable.
+/// Consecutive elements of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) start: u64,
     pub(crate) len: u64,
 }
 
-/// A selection of a variable.
+/// A resolved selection of a variable.
 #[derive(Debug)]
 pub(crate) struct Plan {
     axes: Vec<Axis>,
-    /// Of the axes these have a loop; what is behind them is in every run.
+    /// Number of leading axes to loop over; the remaining ones form each run.
     outer: usize,
-    /// Where the first run begins, apart from the loops.
+    /// Start of the first run, apart from the loops.
     base: u64,
     run: u64,
-    /// Elements in all.
+    /// Number of selected elements.
     pub(crate) total: u64,
 }
 
 impl Plan {
     pub(crate) fn new(mut axes: Vec<Axis>) -> Result<Self> {
-        let none = axes.iter().any(|axis| axis.count == 0);
-        let total = if none { Some(0) } else { axes.iter().try_fold(1u64, |all, axis| all.checked_mul(axis.count)) };
-        let total = total.ok_or_else(|| Error::usage("more than 2^64 elements are selected"))?;
+        let empty = axes.iter().any(|axis| axis.count == 0);
+        let total = if empty { Some(0) } else { axes.iter().try_fold(1u64, |all, axis| all.checked_mul(axis.count)) };
+        let total = total.ok_or_else(|| Error::usage("the selection exceeds 2^64 elements"))?;
         let (mut stride, mut outer, mut base, mut run) = (1u64, axes.len(), 0, 1);
-        // While all behind is whole, a contiguous part of a dimension makes the runs longer.
+        // As long as all inner dimensions are whole, a contiguous part of a dimension extends the runs.
         let mut whole = true;
         for (place, axis) in axes.iter_mut().enumerate().rev() {
             axis.stride = stride;
-            if let Some(first) = axis.contiguous().filter(|_| whole && !none) {
+            if let Some(first) = axis.contiguous().filter(|_| whole && !empty) {
                 (outer, base, run) = (place, base + first * stride, run * axis.count);
             }
             whole = whole && outer == place && axis.count == axis.size;
-            stride = stride.wrapping_mul(axis.size); // overflows only where there are no elements
+            stride = stride.wrapping_mul(axis.size); // overflows only without elements
         }
         Ok(Self { axes, outer, base, run, total })
     }
 
-    /// All runs in the order of the selection. Those that touch are one.
+    /// All runs in selection order, with adjacent runs joined.
     pub(crate) fn runs(&self) -> impl Iterator<Item = Run> + '_ {
-        let mut each = Each::new(self);
-        let mut held = each.next();
+        let mut pieces = RowRuns::new(self);
+        let mut pending = pieces.next();
         std::iter::from_fn(move || {
-            let mut run = held.take()?;
+            let mut run = pending.take()?;
             loop {
-                held = each.next();
-                match held {
+                pending = pieces.next();
+                match pending {
                     Some(next) if next.start == run.start + run.len => run.len += next.len,
                     _ => return Some(run),
                 }
@@ -145,7 +145,7 @@ impl Plan {
         })
     }
 
-    /// The element of the variable that is number `n` of the selection.
+    /// The variable's element at position `n` of the selection.
     pub(crate) fn element(&self, mut n: u64) -> u64 {
         let mut element = 0;
         for axis in self.axes.iter().rev() {
@@ -156,35 +156,35 @@ impl Plan {
     }
 }
 
-/// Runs, one for each turn of the innermost loop.
-struct Each<'p> {
+/// Runs before joining: one per iteration of the innermost loop.
+struct RowRuns<'p> {
     plan: &'p Plan,
-    /// For each loop: its turn, and how far it moves the run.
-    turns: Vec<(u64, u64)>,
+    /// Per loop: its counter, and the offset it adds to the run.
+    counters: Vec<(u64, u64)>,
     left: u64,
 }
 
-impl<'p> Each<'p> {
+impl<'p> RowRuns<'p> {
     fn new(plan: &'p Plan) -> Self {
         let loops = plan.axes.iter().take(plan.outer);
-        let turns = loops.map(|axis| (0, if plan.total > 0 { axis.get(0) * axis.stride } else { 0 })).collect();
-        Self { plan, turns, left: plan.total.checked_div(plan.run).unwrap_or(0) }
+        let counters = loops.map(|axis| (0, if plan.total > 0 { axis.get(0) * axis.stride } else { 0 })).collect();
+        Self { plan, counters, left: plan.total.checked_div(plan.run).unwrap_or(0) }
     }
 }
 
-impl Iterator for Each<'_> {
+impl Iterator for RowRuns<'_> {
     type Item = Run;
 
     fn next(&mut self) -> Option<Run> {
         self.left = self.left.checked_sub(1)?;
-        let start = self.turns.iter().fold(self.plan.base, |start, (_, moved)| start + moved);
-        for (axis, (turn, moved)) in self.plan.axes.iter().zip(&mut self.turns).rev() {
-            *turn += 1;
-            if *turn < axis.count {
-                *moved = axis.get(*turn) * axis.stride;
+        let start = self.counters.iter().fold(self.plan.base, |start, (_, offset)| start + offset);
+        for (axis, (counter, offset)) in self.plan.axes.iter().zip(&mut self.counters).rev() {
+            *counter += 1;
+            if *counter < axis.count {
+                *offset = axis.get(*counter) * axis.stride;
                 break;
             }
-            (*turn, *moved) = (0, axis.get(0) * axis.stride);
+            (*counter, *offset) = (0, axis.get(0) * axis.stride);
         }
         Some(Run { start, len: self.plan.run })
     }
@@ -194,14 +194,14 @@ impl Iterator for Each<'_> {
 mod tests {
     use super::*;
 
-    fn picked(size: u64, select: &Select) -> Vec<u64> {
+    fn selected(size: u64, select: &Select) -> Vec<u64> {
         let axis = Axis::new("x", size, Some(select)).unwrap();
         (0..axis.count).map(|n| axis.get(n)).collect()
     }
 
     #[test]
-    fn slices_are_those_of_python() {
-        // Against a count by hand: every start, stop and step around a small size.
+    fn slices_match_python() {
+        // Compared with a direct count: every start, stop and step around a small size.
         let ends: Vec<Option<i64>> = std::iter::once(None).chain((-7..=7).map(Some)).collect();
         for size in 0..5i64 {
             for (start, stop) in ends.iter().flat_map(|start| ends.iter().map(move |stop| (*start, *stop))) {
@@ -218,29 +218,29 @@ mod tests {
                     let expected: Vec<u64> =
                         all.into_iter().step_by(step.unsigned_abs() as usize).map(|n| n as u64).collect();
                     let select = Select::Range { start, stop, step: Some(step) };
-                    assert_eq!(picked(size as u64, &select), expected, "{size} {select:?}");
+                    assert_eq!(selected(size as u64, &select), expected, "{size} {select:?}");
                 }
             }
         }
         let far = Select::Range { start: Some(i64::MIN), stop: Some(i64::MAX), step: Some(i64::MAX) };
-        assert_eq!(picked(3, &far), [0]);
+        assert_eq!(selected(3, &far), [0]);
         let back = Select::Range { start: Some(i64::MAX), stop: Some(i64::MIN), step: Some(i64::MIN) };
-        assert_eq!(picked(3, &back), [2]);
+        assert_eq!(selected(3, &back), [2]);
     }
 
     #[test]
-    fn what_is_outside_is_said() {
+    fn rejects_out_of_range() {
         let error = |size, select| Axis::new("lat", size, Some(&select)).unwrap_err().to_string();
-        assert_eq!(error(3, Select::Index(3)), "there is no element 3 along \"lat\", which has 3");
-        assert_eq!(error(3, Select::Index(-4)), "there is no element -4 along \"lat\", which has 3");
+        assert_eq!(error(3, Select::Index(3)), "index 3 is out of range for dimension \"lat\" of size 3");
+        assert_eq!(error(3, Select::Index(-4)), "index -4 is out of range for dimension \"lat\" of size 3");
         assert_eq!(
             error(3, Select::List(vec![0, i64::MIN])),
-            "there is no element -9223372036854775808 along \"lat\", which has 3"
+            "index -9223372036854775808 is out of range for dimension \"lat\" of size 3"
         );
-        assert_eq!(error(0, Select::Index(0)), "there is no element 0 along \"lat\", which has 0");
+        assert_eq!(error(0, Select::Index(0)), "index 0 is out of range for dimension \"lat\" of size 0");
         let range = Select::Range { start: None, stop: None, step: Some(0) };
-        assert_eq!(error(3, range), "the range along \"lat\" has the step 0");
-        assert_eq!(picked(3, &Select::List(vec![-1, 0, 0, -3])), [2, 0, 0, 0]);
+        assert_eq!(error(3, range), "step 0 for dimension \"lat\"");
+        assert_eq!(selected(3, &Select::List(vec![-1, 0, 0, -3])), [2, 0, 0, 0]);
     }
 
     fn runs(parts: &[(u64, Option<Select>)]) -> Vec<(u64, u64)> {
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_are_as_long_as_they_can_be() {
+    fn runs_are_maximal() {
         let range = |start, stop| Some(Select::range(start, stop));
         let list = |all: &[i64]| Some(Select::List(all.to_vec()));
         assert_eq!(runs(&[]), [(0, 1)]);
@@ -269,9 +269,9 @@ mod tests {
     }
 
     #[test]
-    fn too_many_elements_are_refused() {
+    fn rejects_too_many_elements() {
         let list = Select::List(vec![0; 1 << 16]);
         let axes = (0..4).map(|_| Axis::new("x", 1, Some(&list)).unwrap()).collect();
-        assert_eq!(Plan::new(axes).unwrap_err().to_string(), "more than 2^64 elements are selected");
+        assert_eq!(Plan::new(axes).unwrap_err().to_string(), "the selection exceeds 2^64 elements");
     }
 }

@@ -1,7 +1,7 @@
-//! Tables as record batches, and files from them.
+//! Arrow record batches in and out.
 #![allow(unreachable_pub, reason = "shared among the files of the test")]
 
 mod read;
-mod shown;
+mod rows_json;
 mod times;
 mod write;

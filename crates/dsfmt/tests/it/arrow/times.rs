@@ -1,4 +1,4 @@
-//! Times as Arrow's.
+//! Times as Arrow timestamps.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
@@ -8,7 +8,7 @@ use container_core::Container;
 use dsfmt::container::{DsContainer, TimeForm};
 use dsfmt::{Array, Builder, Field, Mask, Reader, Values};
 
-use super::shown::{batches, bytes};
+use super::rows_json::{batches, bytes};
 
 pub fn field(values: impl Into<Values<'static>>, units: &str, calendar: &str) -> Field<'static> {
     let values = values.into();
@@ -60,10 +60,10 @@ fn types(batch: &RecordBatch) -> Vec<String> {
 const HOUR: i64 = 3_600_000_000;
 
 #[test]
-fn times_are_numbers_unless_they_are_asked_for() {
+fn times_are_numbers_by_default() {
     let (batch, losses) = one(&with_times(&sample(), TimeForm::Stored), &BatchScan::default());
-    let wanted = ["Int32", "Float64", "Float32", "Int32", "Float64", "Float64", "Int64", "UInt8", "Float64"];
-    assert_eq!((types(&batch), losses.len()), (wanted.map(String::from).to_vec(), 0));
+    let expected = ["Int32", "Float64", "Float32", "Int32", "Float64", "Float64", "Int64", "UInt8", "Float64"];
+    assert_eq!((types(&batch), losses.len()), (expected.map(String::from).to_vec(), 0));
     let scan = BatchScan::default().with_mapping(Mapping::default().with_times(Times::Ticks));
     assert_eq!(one(&with_times(&sample(), TimeForm::Iso), &scan).0.columns(), batch.columns());
 }
@@ -87,10 +87,10 @@ fn exact_times_are_timestamps() {
     assert_eq!(
         losses,
         [
-            "times kept as the numbers that are stored (days of the calendar 360_day are none of Arrow's) (column \"d\")",
-            "times kept as the numbers that are stored (a number is no time that 64 bits hold) (row 1, column \"e\")",
-            "times kept as the numbers that are stored (a time is finer than a microsecond) (row 1, column \"f\")",
-            "times kept as the numbers that are stored (a number is no time that 64 bits hold) (row 1, column \"g\")",
+            "times kept as stored numbers (calendar 360_day has no real days) (column \"d\")",
+            "times kept as stored numbers (a number exceeds the range of 64-bit times) (row 1, column \"e\")",
+            "times kept as stored numbers (a time is finer than a microsecond) (row 1, column \"f\")",
+            "times kept as stored numbers (a number exceeds the range of 64-bit times) (row 1, column \"g\")",
         ]
     );
 }
@@ -105,11 +105,11 @@ fn other_mappings_of_times() {
     let (batch, losses) = of(Times::Floor, true);
     assert_eq!(micros(&batch, "f"), [Some(0), Some(0), Some(2_500_000)]);
     assert_eq!(micros(&batch, "e"), [Some(0), None, Some(1_000_000)]);
-    assert!(losses.contains(&"time cut off to microseconds (row 1, column \"f\")".to_owned()), "{losses:?}");
+    assert!(losses.contains(&"time truncated to microseconds (row 1, column \"f\")".to_owned()), "{losses:?}");
     let (batch, _) = of(Times::Nanoseconds, false);
     let nanos = batch.column_by_name("a").unwrap().as_primitive::<TimestampNanosecondType>();
     assert_eq!(nanos.value(1), 24 * HOUR * 1000);
-    // 2273 is past what nanoseconds reach.
+    // 2273 exceeds the range of nanoseconds.
     assert_eq!(batch.column_by_name("b").unwrap().data_type().to_string(), "Float64");
 }
 
@@ -121,10 +121,10 @@ fn julian_dates_are_floats() {
     assert_eq!(floats("a").value(1), 2_440_588.5);
     assert_eq!(floats("i").value(0), 2_440_587.5);
     assert!(floats("c").is_null(1) && floats("e").value(1).is_nan());
-    // 30 February is no day.
+    // 30 February does not exist.
     assert!(floats("d").is_null(0) && floats("d").is_valid(1));
-    assert_eq!(losses, ["time of a day that the Gregorian calendar has not shown as null (row 0, column \"d\")"]);
+    assert_eq!(losses, ["time without a Gregorian day shown as null (row 0, column \"d\")"]);
     let schema = batch.schema();
-    let said = &schema.field_with_name("a").unwrap().metadata()["ds"];
-    assert_eq!(said, r#"{"type": "float64", "endian": "l", "dimensions": ["t"], "time": true, "attributes": {}}"#);
+    let metadata = &schema.field_with_name("a").unwrap().metadata()["ds"];
+    assert_eq!(metadata, r#"{"type": "float64", "endian": "l", "dimensions": ["t"], "time": true, "attributes": {}}"#);
 }

@@ -1,4 +1,4 @@
-//! Files from batches.
+//! Writes files from batches.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::read::goldens;
-use super::shown::{batches, bytes, open};
+use super::rows_json::{batches, bytes, open};
 use super::times::{field, with_times};
 
 struct Folder(tempfile::TempDir);
@@ -58,8 +58,8 @@ fn attributes(variable: &Variable<'_>) -> Vec<(String, String)> {
     variable.attributes().map(|(name, value)| (name, value.as_text().to_owned())).collect()
 }
 
-/// Sizes, missing elements and the others, as text.
-fn told(array: &DsArray<'_>) -> String {
+/// Sizes, missing elements and values, as text.
+fn describe(array: &DsArray<'_>) -> String {
     let (shape, values, mask) = array.clone().into_parts();
     let missing = mask.map(|mask| mask.iter().collect::<Vec<_>>()).filter(|all| all.contains(&true));
     // NaN is what it is.
@@ -71,21 +71,21 @@ fn told(array: &DsArray<'_>) -> String {
     }
 }
 
-fn same(found: &Variable<'_>, wanted: &Variable<'_>, name: &str) {
-    let stated = |variable: &Variable<'_>| {
+fn same(found: &Variable<'_>, expected: &Variable<'_>, name: &str) {
+    let metadata = |variable: &Variable<'_>| {
         let endian = variable.data_type().is_some_and(|t| t.width() > Some(1)).then(|| variable.endian());
         let names = variable.dimensions().to_vec();
         format!("{:?} {:?} {names:?} {endian:?} {}", variable.data_type(), variable.shape(), variable.is_time())
     };
-    assert_eq!(stated(found), stated(wanted), "{name} {}", wanted.name());
-    assert_eq!(attributes(found), attributes(wanted), "{name} {}", wanted.name());
-    if wanted.shape().is_some() {
-        assert_eq!(told(&found.read().unwrap()), told(&wanted.read().unwrap()), "{name} {}", wanted.name());
+    assert_eq!(metadata(found), metadata(expected), "{name} {}", expected.name());
+    assert_eq!(attributes(found), attributes(expected), "{name} {}", expected.name());
+    if expected.shape().is_some() {
+        assert_eq!(describe(&found.read().unwrap()), describe(&expected.read().unwrap()), "{name} {}", expected.name());
     }
 }
 
 #[test]
-fn goldens_come_back() {
+fn goldens_round_trip() {
     let folder = Folder::new();
     let mut compared = 0;
     for (name, path) in goldens() {
@@ -123,7 +123,7 @@ fn container_is_whole(reader: &Reader) {
 }
 
 #[test]
-fn a_file_that_is_one_table_comes_back_byte_for_byte() {
+fn single_table_file_round_trips_byte_for_byte() {
     let mut builder = Builder::new();
     builder.attribute("title", "x").attribute("n", JsonBuf::parse("[1.50, NaN, {\"a\": \"\\ud800\"}]").unwrap());
     let mask = Mask::from_bools((0..30).map(|n| n % 4 == 1));
@@ -148,15 +148,16 @@ fn a_file_that_is_one_table_comes_back_byte_for_byte() {
 
 #[test]
 fn plain_columns_become_variables() {
-    let check = |array: ArrayRef, data_type: DataType, wanted: &str, said: &[(&str, &str)]| {
+    let check = |array: ArrayRef, data_type: DataType, expected: &str, attributes_json: &[(&str, &str)]| {
         let shown = format!("{}", array.data_type());
         let (reader, losses) = column(array, WriterOptions::default()).unwrap();
         assert!(losses.is_empty());
         let x = reader.variable("x").unwrap();
         assert_eq!((x.data_type(), x.dimensions()), (Some(data_type), &["row".to_owned()][..]), "{shown}");
-        assert_eq!(serde_json::to_string(&x.read().unwrap()).unwrap(), wanted, "{shown}");
-        let said: Vec<_> = said.iter().map(|(name, text)| ((*name).to_owned(), format!("{text:?}"))).collect();
-        assert_eq!(attributes(&x), said, "{shown}");
+        assert_eq!(serde_json::to_string(&x.read().unwrap()).unwrap(), expected, "{shown}");
+        let attributes_json: Vec<_> =
+            attributes_json.iter().map(|(name, text)| ((*name).to_owned(), format!("{text:?}"))).collect();
+        assert_eq!(attributes(&x), attributes_json, "{shown}");
     };
     let date = |units| [("units", units), ("calendar", "proleptic_gregorian")];
     check(Arc::new(UInt64Array::from(vec![u64::MAX])), DataType::Uint64, "[18446744073709551615]", &[]);
@@ -209,7 +210,7 @@ fn plain_columns_become_variables() {
     let keys = UInt16Array::from(vec![Some(1), Some(0), None, Some(1)]);
     let numbers = DictionaryArray::new(keys, Arc::new(Int64Array::from(vec![None, Some(5)])));
     check(Arc::new(numbers), DataType::Int64, "[5,null,null,5]", &[]);
-    // Times are read as what they were.
+    // Times read back as their original numbers.
     let reader = whole(TimestampMillisecondArray::from(vec![1500]));
     let x = reader.variable("x").unwrap();
     let units = dsfmt::time::of(&x).unwrap().unwrap();
@@ -217,7 +218,7 @@ fn plain_columns_become_variables() {
 }
 
 #[test]
-fn options_decide_names_and_orders() {
+fn options_set_names_and_byte_order() {
     let array: ArrayRef = Arc::new(Int16Array::from(vec![1, 2]));
     let options = WriterOptions::default().with_dimension("day").with_endian(Endian::Big);
     let (reader, _) = column(array, options).unwrap();
@@ -226,11 +227,11 @@ fn options_decide_names_and_orders() {
     assert_eq!(x.read().unwrap().values().as_slice::<i16>(), Some(&[1, 2][..]));
     let zoned = TimestampSecondArray::from(vec![1]).with_timezone("+02:00");
     let (_, losses) = column(Arc::new(zoned), WriterOptions::default()).unwrap();
-    assert_eq!(losses[0].to_string(), "time zone \"+02:00\" not kept: times are in UTC (column \"x\")");
+    assert_eq!(losses[0].to_string(), "time zone \"+02:00\" dropped: times are in UTC (column \"x\")");
 }
 
 #[test]
-fn structs_are_flattened_when_asked_for() {
+fn flattens_structs_on_request() {
     let a: ArrayRef = Arc::new(Int32Array::from(vec![Some(1), Some(2), None]));
     let inner = StructArray::from(vec![(Arc::new(ArrowField::new("b", ArrowType::Int32, true)), a.clone())]);
     let fields = vec![
@@ -251,16 +252,16 @@ fn lists(rows: &[Option<Vec<Option<i32>>>]) -> ListArray {
 }
 
 #[test]
-fn lists_of_one_length_are_a_dimension() {
+fn equal_lists_become_a_dimension() {
     let row = |n: i32| Some(vec![Some(n), None]);
     let reader = whole(lists(&[row(1), row(2), row(3)]));
     let x = reader.variable("x").unwrap();
     assert_eq!((x.shape(), x.dimensions()), (Some(&[3, 2][..]), &["row".to_owned(), "x_2".to_owned()][..]));
     assert_eq!(serde_json::to_string(&x.read().unwrap()).unwrap(), "[[1,null],[2,null],[3,null]]");
-    // A slice: what stands before and behind it is not looked at.
+    // A sliced list ignores items outside the slice.
     let reader = whole(lists(&[row(1), Some(vec![]), row(2), row(3), Some(vec![])]).slice(2, 2));
     assert_eq!(reader.variable("x").unwrap().shape(), Some(&[2, 2][..]));
-    // Nothing but nulls, and nothing at all.
+    // Only nulls, and no rows.
     let (reader, losses) = column(Arc::new(lists(&[None, None])), WriterOptions::default()).unwrap();
     assert_eq!(serde_json::to_string(&reader.variable("x").unwrap().read().unwrap()).unwrap(), "[null,null]");
     assert_eq!(losses.len(), 1);
@@ -269,7 +270,7 @@ fn lists_of_one_length_are_a_dimension() {
 }
 
 #[test]
-fn lists_of_other_lengths_are_refused_with_their_rows() {
+fn rejects_ragged_lists_by_row() {
     let folder = Folder::new();
     let batch = |rows: &[Option<Vec<Option<i32>>>]| {
         RecordBatch::try_from_iter_with_nullable([("x", Arc::new(lists(rows)) as ArrayRef, true)]).unwrap()
@@ -279,7 +280,7 @@ fn lists_of_other_lengths_are_refused_with_their_rows() {
     let error = folder.write(all[0].schema(), &all, WriterOptions::default()).unwrap_err();
     assert_eq!((error.kind(), error.position().row), (ErrorKind::Invalid, Some(5)));
     let error = error.to_string();
-    assert!(error.contains("a list of 3 items where that of row 1 has 2"), "{error}");
+    assert!(error.contains("expected a list of 2 items as in row 1, found 3"), "{error}");
     assert!(error.contains("column \"x\"") && !folder.path().exists(), "{error}");
     let (reader, losses) =
         folder.write(all[0].schema(), &all, WriterOptions::default().with_ragged(Ragged::Pad)).unwrap();
@@ -290,11 +291,11 @@ fn lists_of_other_lengths_are_refused_with_their_rows() {
     assert_eq!(
         losses,
         [
-            "null list as one of missing elements (2 times, first column \"x\")",
-            "list filled up with missing elements (4 times, first column \"x\")"
+            "null list written as missing elements (2 times, first column \"x\")",
+            "list padded with missing elements (4 times, first column \"x\")"
         ]
     );
-    // Deeper down: the row is that of the outermost list.
+    // In nested lists the row is that of the outermost list.
     let mut builder = ListBuilder::new(ListBuilder::new(Int32Builder::new()));
     for row in [vec![1, 1], vec![], vec![1, 1], vec![1, 2]] {
         for len in &row {
@@ -307,7 +308,7 @@ fn lists_of_other_lengths_are_refused_with_their_rows() {
 }
 
 #[test]
-fn a_mask_without_bounds_is_refused() {
+fn limits_mask_of_padded_lists() {
     // 2^17 rows, of which one has 2^17 items: the mask alone would take 2 GiB.
     let mut lengths = vec![0usize; 1 << 17];
     lengths[5] = 1 << 17;
@@ -332,19 +333,19 @@ fn tensors(metadata: &str, count: usize) -> Result<(Reader, Vec<Loss>)> {
 }
 
 #[test]
-fn tensors_have_their_shape_and_names() {
+fn tensors_keep_shape_and_names() {
     let (reader, _) = tensors(r#"{"shape":[2,3],"dim_names":["y","z"],"permutation":[0,1]}"#, 2).unwrap();
     let x = reader.variable("x").unwrap();
     assert_eq!((x.shape(), x.dimensions()), (Some(&[2, 2, 3][..]), &["row", "y", "z"].map(str::to_owned)[..]));
     assert_eq!(serde_json::to_string(&x.read().unwrap()).unwrap(), "[[[0,1,2],[3,4,5]],[[6,7,8],[9,10,11]]]");
     let (reader, _) = tensors(r#"{"shape":[3,2],"dim_names":null}"#, 1).unwrap();
     assert_eq!(reader.variable("x").unwrap().dimensions(), ["row", "x_2", "x_3"]);
-    // A dimension has one size in a file.
-    for (names, wanted) in [(r#"["n","n"]"#, ["row", "n", "x_3"]), (r#"["row","n"]"#, ["row", "x_2", "n"])] {
+    // A dimension has one size per file.
+    for (names, expected) in [(r#"["n","n"]"#, ["row", "n", "x_3"]), (r#"["row","n"]"#, ["row", "x_2", "n"])] {
         let (reader, losses) = tensors(&format!(r#"{{"shape":[2,3],"dim_names":{names}}}"#), 4).unwrap();
-        assert_eq!(reader.variable("x").unwrap().dimensions(), wanted);
+        assert_eq!(reader.variable("x").unwrap().dimensions(), expected);
         let losses: Vec<String> = losses.iter().map(ToString::to_string).collect();
-        assert_eq!(losses, ["name of a dimension that has another size in another place (column \"x\")"]);
+        assert_eq!(losses, ["dimension renamed: another dimension of this name has another size (column \"x\")"]);
     }
     let (reader, losses) = tensors(r#"{"shape":[2,3],"dim_names":["row","n"]}"#, 2).unwrap();
     assert_eq!((reader.variable("x").unwrap().dimensions()[1].as_str(), losses.len()), ("row", 0));
@@ -363,25 +364,25 @@ fn tensors_have_their_shape_and_names() {
 }
 
 #[test]
-fn what_cannot_be_written_is_named() {
-    let refused = |array: ArrayRef| column(array, WriterOptions::default()).unwrap_err();
-    let fine = refused(Arc::new(TimestampNanosecondArray::from(vec![Some(1000), None, Some(1001)])));
+fn rejects_unsupported_data() {
+    let write_error = |array: ArrayRef| column(array, WriterOptions::default()).unwrap_err();
+    let fine = write_error(Arc::new(TimestampNanosecondArray::from(vec![Some(1000), None, Some(1001)])));
     assert_eq!(
         (fine.kind(), fine.position().row, fine.position().column.as_deref()),
         (ErrorKind::Invalid, Some(2), Some("x"))
     );
     let decimal = Decimal128Array::from(vec![1, 12_345_678_901_234_567_891]).with_precision_and_scale(38, 3).unwrap();
-    let error = refused(Arc::new(decimal));
+    let error = write_error(Arc::new(decimal));
     assert_eq!(error.position().row, Some(1));
-    assert!(error.to_string().contains("no float leads back to the digits 12345678901234567.891"), "{error}");
-    let month = refused(Arc::new(IntervalYearMonthArray::from(vec![1])));
+    assert!(error.to_string().contains("decimal 12345678901234567.891 has no exact float64"), "{error}");
+    let month = write_error(Arc::new(IntervalYearMonthArray::from(vec![1])));
     assert_eq!((month.kind(), month.position().column.as_deref()), (ErrorKind::Unsupported, Some("x")));
-    // Names that occur twice.
+    // Duplicate names.
     let field = ArrowField::new("x", ArrowType::Int8, true);
     let schema = Arc::new(Schema::new(vec![field.clone(), field.clone()]));
     let error = ArrowWriter::new(Folder::new().path(), schema, WriterOptions::default()).unwrap_err();
-    assert!(error.to_string().contains("there are two variables \"x\""), "{error}");
-    // Metadata that is none, or would write the format's own members.
+    assert!(error.to_string().contains("duplicate variable \"x\""), "{error}");
+    // Invalid metadata, and reserved attribute names.
     for text in ["{", "[]", r#"{"attributes": {".size": 3}}"#] {
         let field = field.clone().with_metadata(
             [("ds".to_owned(), text.to_owned())].into_iter().collect::<std::collections::HashMap<_, _>>(),
@@ -390,7 +391,7 @@ fn what_cannot_be_written_is_named() {
         let error = ArrowWriter::new(Folder::new().path(), schema, WriterOptions::default()).unwrap_err();
         assert_eq!(error.position().column.as_deref(), Some("x"), "{error}");
     }
-    // Another schema, and an output that exists.
+    // Another schema, and an existing output.
     let folder = Folder::new();
     let schema = Arc::new(Schema::new(vec![field]));
     let mut writer = ArrowWriter::new(folder.path(), schema.clone(), WriterOptions::default()).unwrap();
@@ -404,7 +405,7 @@ fn what_cannot_be_written_is_named() {
 }
 
 #[test]
-fn times_become_the_numbers_that_they_were() {
+fn times_round_trip_to_numbers() {
     let mut builder = Builder::new();
     builder.field("a", field(vec![0i16, 25, -1], "hours since 1970-01-01 00:00 +01:00", "standard"));
     builder.field("b", field(vec![0.1f64, 1.5, 1e5 + 0.3], "days since 2000-01-01", "proleptic_gregorian"));
@@ -423,18 +424,18 @@ fn times_become_the_numbers_that_they_were() {
     for variable in written.variables() {
         same(&variable, &container.reader().variable(variable.name()).unwrap(), "times");
     }
-    // Another time, which the number cannot tell.
+    // A time that the original units cannot represent.
     let schema = Arc::new(Schema::new(vec![all[0].schema().field(0).clone()]));
     let batch =
         RecordBatch::try_new(schema.clone(), vec![Arc::new(TimestampMicrosecondArray::from(vec![0, 1]))]).unwrap();
     let error = Folder::new().write(schema, &[batch], WriterOptions::default()).unwrap_err();
     assert_eq!((error.kind(), error.position().row), (ErrorKind::Invalid, Some(1)));
-    assert!(error.to_string().contains("the time 1970-01-01T00:00:00.000001 is no number of hours since"), "{error}");
+    assert!(error.to_string().contains("time 1970-01-01T00:00:00.000001 has no exact"), "{error}");
 }
 
 #[test]
-fn memory_is_not_what_holds_it() {
-    // More than is held, in many batches of few columns.
+fn writes_more_than_the_buffers() {
+    // More than is buffered, in many batches of few columns.
     let folder = Folder::new();
     let make = |at: u32| -> RecordBatch {
         let numbers: ArrayRef =
@@ -466,7 +467,7 @@ fn memory_is_not_what_holds_it() {
 type Row = Option<Vec<Option<Vec<Option<i32>>>>>;
 type Deep = Vec<Row>;
 
-/// The sizes and elements of lists that are filled up.
+/// Sizes and elements of padded lists.
 fn padded(rows: &Deep) -> (Vec<u64>, Vec<Option<i32>>) {
     let lists = || rows.iter().flatten();
     let Some(outer) = lists().map(Vec::len).max() else { return (vec![rows.len() as u64], vec![None; rows.len()]) };
@@ -570,7 +571,7 @@ proptest! {
         if data_type.width() > Some(1) {
             prop_assert_eq!(found.endian(), endian);
         }
-        let wanted = container.reader().variable("v").unwrap().read_rows(start..shape[0]).unwrap();
-        prop_assert_eq!(told(&found.read().unwrap()), told(&wanted));
+        let expected = container.reader().variable("v").unwrap().read_rows(start..shape[0]).unwrap();
+        prop_assert_eq!(describe(&found.read().unwrap()), describe(&expected));
     }
 }

@@ -1,13 +1,13 @@
-//! Headers that are none, and names that are hard to read.
+//! Invalid headers, and unusual names.
 
 use container_core::{ErrorKind, Limits, OpenOptions, ReadAt, Source};
 use dsfmt::Reader;
 
 use super::{file, open};
 
-/// What is said of bytes that do not open.
+/// The error of opening the bytes.
 #[track_caller]
-fn refused(bytes: impl Into<Vec<u8>>) -> String {
+fn open_error(bytes: impl Into<Vec<u8>>) -> String {
     let bytes = bytes.into();
     let error = Reader::from_source(bytes.clone().into(), OpenOptions::default()).unwrap_err();
     assert_eq!(error.format(), Some("ds"));
@@ -16,69 +16,69 @@ fn refused(bytes: impl Into<Vec<u8>>) -> String {
 }
 
 #[test]
-fn lines_that_are_no_version() {
-    for (bytes, wanted) in [
-        (&b""[..], r#"it does not begin with "ds-" and a version (byte 0)"#),
-        (b"ds", r#"it does not begin with "ds-" and a version (byte 0)"#),
-        (b"DS-1.0\n{}\n", r#"it does not begin with "ds-" and a version (byte 0)"#),
-        (b"ds-", r#"the version is ""; 1.0 is read (byte 3)"#),
-        (b"ds-\n{}\n", r#"the version is ""; 1.0 is read (byte 3)"#),
-        (b"ds-1", r#"the version is "1"; 1.0 is read (byte 3)"#),
-        (b"ds-1.0", "the line of the version: needs 1 byte, 0 available (byte 6)"),
-        (b"ds-1.1\n{}\n", r#"the version is "1.1"; 1.0 is read (byte 3)"#),
-        (b"ds-2.0\n{}\n", r#"the version is "2.0"; 1.0 is read (byte 3)"#),
-        (b"ds-1.0\r\n{}\n", r#"the version is "1.0\r"; 1.0 is read (byte 3)"#),
-        (b"ds-1.0 \n{}\n", r#"the version is "1.0 "; 1.0 is read (byte 3)"#),
-        (b"ds-01.0\n{}\n", r#"the version is "01.0"; 1.0 is read (byte 3)"#),
-        (b"ds-\xff\n{}\n", "the version is \"\u{fffd}\"; 1.0 is read (byte 3)"),
+fn rejects_invalid_version_lines() {
+    for (bytes, expected) in [
+        (&b""[..], r#"expected "ds-" and a version at the start (byte 0)"#),
+        (b"ds", r#"expected "ds-" and a version at the start (byte 0)"#),
+        (b"DS-1.0\n{}\n", r#"expected "ds-" and a version at the start (byte 0)"#),
+        (b"ds-", r#"unsupported version "" (known: 1.0) (byte 3)"#),
+        (b"ds-\n{}\n", r#"unsupported version "" (known: 1.0) (byte 3)"#),
+        (b"ds-1", r#"unsupported version "1" (known: 1.0) (byte 3)"#),
+        (b"ds-1.0", "version line: needs 1 byte, 0 available (byte 6)"),
+        (b"ds-1.1\n{}\n", r#"unsupported version "1.1" (known: 1.0) (byte 3)"#),
+        (b"ds-2.0\n{}\n", r#"unsupported version "2.0" (known: 1.0) (byte 3)"#),
+        (b"ds-1.0\r\n{}\n", r#"unsupported version "1.0\r" (known: 1.0) (byte 3)"#),
+        (b"ds-1.0 \n{}\n", r#"unsupported version "1.0 " (known: 1.0) (byte 3)"#),
+        (b"ds-01.0\n{}\n", r#"unsupported version "01.0" (known: 1.0) (byte 3)"#),
+        (b"ds-\xff\n{}\n", "unsupported version \"\u{fffd}\" (known: 1.0) (byte 3)"),
     ] {
-        assert_eq!(refused(bytes), format!("ds: {wanted}"));
+        assert_eq!(open_error(bytes), format!("ds: {expected}"));
     }
     let long = [b"ds-", &[b'1'; 1 << 20][..]].concat();
-    assert_eq!(refused(long), format!("ds: the version is {:?}; 1.0 is read (byte 3)", "1".repeat(29)));
+    assert_eq!(open_error(long), format!("ds: unsupported version {:?} (known: 1.0) (byte 3)", "1".repeat(29)));
 }
 
 #[test]
-fn headers_that_are_none() {
-    for (header, wanted) in [
-        (&b""[..], "a value is expected, the text ends (byte 7)"),
-        (b"\n", "a value is expected, the text ends (byte 7)"),
-        (b"   \t\r", "a value is expected, the text ends (byte 12)"),
-        (b"[]\n", "the header is no object (byte 7)"),
-        (b"null\n", "the header is no object (byte 7)"),
-        (b"\"a\"\n", "the header is no object (byte 7)"),
-        (b"{} {}\n", "the value is followed by '{' (byte 10)"),
-        (b"{\"a\": {}", "',' or '}' is expected, the text ends (byte 15)"),
-        (b"{\"a\": {}\n}", "',' or '}' is expected, the text ends (byte 15)"),
-        (b"{\"a\" {}}\n", "':' is expected, '{' is found (byte 12)"),
-        (b"{\"a\": {},}\n", "a name in quotes is expected, '}' is found (byte 16)"),
-        (b"{\"a: {}}\n", "a text does not end (byte 8)"),
-        (b"{\"a\": nan}\n", "a value is expected, 'n' is found (byte 13)"),
-        (b"{\"a\": -NaN}\n", "a value is expected, '-' is found (byte 13)"),
-        (b"{\"a\": 0x10}\n", "',' or '}' is expected, 'x' is found (byte 14)"),
-        (b"{\"a\": \"\xff\"}\n", "the header is not UTF-8 there (byte 14)"),
-        (b"{\"a\": \"\xed\xa0\x80\"}\n", "the header is not UTF-8 there (byte 14)"),
-        (b"{\"a\": \"\xc3", "the header is not UTF-8 there (byte 14)"),
-        (b"\xef\xbb\xbf{}\n", "a value is expected, '\\u{feff}' is found (byte 7)"),
-        (b"{\"a\0\": {}}\n", "a text holds the control character 0x00 (byte 10)"),
+fn rejects_invalid_headers() {
+    for (header, message) in [
+        (&b""[..], "expected a value, found the end (byte 7)"),
+        (b"\n", "expected a value, found the end (byte 7)"),
+        (b"   \t\r", "expected a value, found the end (byte 12)"),
+        (b"[]\n", "the header is not a JSON object (byte 7)"),
+        (b"null\n", "the header is not a JSON object (byte 7)"),
+        (b"\"a\"\n", "the header is not a JSON object (byte 7)"),
+        (b"{} {}\n", "unexpected '{' after the value (byte 10)"),
+        (b"{\"a\": {}", "expected ',' or '}', found the end (byte 15)"),
+        (b"{\"a\": {}\n}", "expected ',' or '}', found the end (byte 15)"),
+        (b"{\"a\" {}}\n", "expected ':', found '{' (byte 12)"),
+        (b"{\"a\": {},}\n", "expected a quoted name, found '}' (byte 16)"),
+        (b"{\"a: {}}\n", "unterminated string (byte 8)"),
+        (b"{\"a\": nan}\n", "expected a value, found 'n' (byte 13)"),
+        (b"{\"a\": -NaN}\n", "expected a value, found '-' (byte 13)"),
+        (b"{\"a\": 0x10}\n", "expected ',' or '}', found 'x' (byte 14)"),
+        (b"{\"a\": \"\xff\"}\n", "the header is not valid UTF-8 (byte 14)"),
+        (b"{\"a\": \"\xed\xa0\x80\"}\n", "the header is not valid UTF-8 (byte 14)"),
+        (b"{\"a\": \"\xc3", "the header is not valid UTF-8 (byte 14)"),
+        (b"\xef\xbb\xbf{}\n", "expected a value, found '\\u{feff}' (byte 7)"),
+        (b"{\"a\0\": {}}\n", "unescaped control character 0x00 in string (byte 10)"),
     ] {
-        assert_eq!(refused([b"ds-1.0\n", header].concat()), format!("ds: {wanted}"), "{}", header.escape_ascii());
+        assert_eq!(open_error([b"ds-1.0\n", header].concat()), format!("ds: {message}"), "{}", header.escape_ascii());
     }
-    // The last line may lack its end: then there is no body.
+    // Without a line feed after the header there is no body.
     let reader =
         Reader::from_source(b"ds-1.0\n{\"x\": {\".size\": [0]}}".to_vec().into(), OpenOptions::default()).unwrap();
-    assert_eq!((reader.body(), reader.variable("x").unwrap().read().unwrap().len()), (reader.source().len(), 0));
+    assert_eq!((reader.body_offset(), reader.variable("x").unwrap().read().unwrap().len()), (reader.source().len(), 0));
 }
 
 #[test]
-fn nesting_without_end() {
+fn limits_nesting() {
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
         let deep = open.repeat(100_000) + "1" + &close.repeat(100_000);
         let header = format!("{{\"x\": {{\"deep\": {deep}}}}}");
         let byte = 22 + 126 * open.len();
-        let wanted = format!("ds: the nesting of values 129 exceeds the limit 128 (byte {byte})");
-        assert_eq!(refused(file(&header, b"")), wanted);
-        assert_eq!(refused(file(&open.repeat(100_000), b"")).split(" (").next(), wanted.split(" (").next());
+        let expected = format!("ds: JSON nesting depth 129 exceeds the limit 128 (byte {byte})");
+        assert_eq!(open_error(file(&header, b"")), expected);
+        assert_eq!(open_error(file(&open.repeat(100_000), b"")).split(" (").next(), expected.split(" (").next());
     }
     let deep = "[".repeat(126) + &"]".repeat(126);
     let reader = self::open(&format!("{{\"x\": {{\"deep\": {deep}}}}}"), &[0; 8]);
@@ -87,7 +87,7 @@ fn nesting_without_end() {
 }
 
 #[test]
-fn special_names_in_disguise() {
+fn recognizes_escaped_special_keys() {
     let reader = open(
         r#"{"x": {"\u002esize": [3], ".s\u0069ze": [2], ".type": 7, ".type": "\u0069nt16", ".endian": "\u006c", ".note": 1, ".len": 4}}"#,
         &[1, 0, 2, 0],
@@ -98,7 +98,7 @@ fn special_names_in_disguise() {
 }
 
 #[test]
-fn names_that_are_told_apart() {
+fn distinguishes_names() {
     let int = |n: u64| format!(r#"{{".type": "uint8", ".size": [], ".offset": {n}}}"#);
     let keys = [
         (r#""\\.""#, "."),
@@ -121,15 +121,15 @@ fn names_that_are_told_apart() {
         assert_eq!(reader.variable(name).unwrap().values::<u8>().unwrap()[..], [n as u8], "{name}");
     }
     assert_eq!(serde_json::to_string(&reader.attributes().next().unwrap().1).unwrap(), r#""\\udfff""#);
-    // Of the same name in two spellings the last value holds, at the first place.
+    // For equal names in different spellings, the last value wins, at the first position.
     let reader = open(&format!(r#"{{"a": {}, "b": {}, "\u0061": {}}}"#, int(0), int(1), int(2)), &[7, 8, 9]);
     assert_eq!(reader.variables().map(|variable| variable.offset()).collect::<Vec<_>>(), [2, 1]);
-    // What belongs to nobody is passed over.
+    // Unknown special members are ignored.
     let reader = open(&format!(r#"{{".x": {}, "..": 1, ".": 5, "y": {}}}"#, int(0), int(1)), &[7, 8]);
     assert_eq!((reader.len(), reader.attributes().count()), (1, 0));
 }
 
-/// Bytes that are counted, of a file that is longer than any disk.
+/// A counting source of a file longer than any disk.
 struct Long {
     head: &'static [u8],
     len: u64,
@@ -158,7 +158,7 @@ fn a_header_of_8_gb() {
         let options = OpenOptions::default().with_limits(Limits::default().with_metadata_bytes(most));
         let error = Reader::from_source(source, options).unwrap_err();
         let limit = format!("exceeds the limit {most} (byte 7)");
-        assert!(error.to_string().starts_with("ds: the length of the header "), "{error}");
+        assert!(error.to_string().starts_with("ds: header length "), "{error}");
         assert!(error.to_string().ends_with(&limit), "{error}");
         let asked = asked.swap(0, std::sync::atomic::Ordering::Relaxed);
         assert!(asked <= most + (128 << 10), "{asked} bytes were read");
@@ -166,7 +166,7 @@ fn a_header_of_8_gb() {
     let source = Source::new(Long { head: b"ds-1.", len: u64::MAX, asked: asked.clone() });
     assert_eq!(Reader::from_source(source, OpenOptions::default()).unwrap_err().kind(), ErrorKind::Unsupported);
     assert!(asked.load(std::sync::atomic::Ordering::Relaxed) <= 64);
-    // A body without end is no harm: of 2^63 bytes those are read that are asked for.
+    // Only the requested bytes of a body of 2^63 bytes are read.
     let head = b"ds-1.0\n{\"x\": {\".size\": [9223372036854775807], \".type\": \"int8\"}}\n";
     let source = Source::new(Long { head, len: u64::MAX, asked: asked.clone() });
     let reader = Reader::from_source(source, OpenOptions::default()).unwrap();

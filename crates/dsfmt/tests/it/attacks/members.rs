@@ -1,14 +1,14 @@
-//! What a header says of a variable, and is not so.
+//! Contradictory descriptions of variables.
 
 use container_core::ErrorKind;
 use dsfmt::{Builder, DataType, Field};
 
 use super::open;
 
-/// What is said when a variable `x` with these members, in front of a body of 64 zeros, is opened, read whole, and read by rows. A sound
-/// variable stands beside it, and stays one.
+/// The error of opening a variable `x` with these members before a body of 64 zeros, and of reading it whole and by rows. A valid variable next
+/// to it stays readable.
 #[track_caller]
-pub(crate) fn said(members: &str) -> String {
+pub(crate) fn variable_error(members: &str) -> String {
     let header =
         format!(r#"{{"x": {{{members}}}, "sound": {{".type": "int8", ".size": [2], ".offset": 62, ".len": 2}}}}"#);
     let mut body = vec![0; 64];
@@ -31,17 +31,17 @@ pub(crate) fn said(members: &str) -> String {
     }
     assert_eq!((error.kind(), error.format()), (ErrorKind::Invalid, Some("ds")));
     match error.position().byte {
-        Some(byte) => format!("{} @{}", error.detail(), byte - reader.body()),
+        Some(byte) => format!("{} @{}", error.detail(), byte - reader.body_offset()),
         None => error.detail().to_owned(),
     }
 }
 
 #[test]
-fn members_that_lie() {
-    for (members, wanted) in [
+fn rejects_contradictory_members() {
+    for (members, expected) in [
         (
             r#"".size": [2,3,1000000000000], ".dims": ["a","b","c"], ".len": 64"#,
-            "its .len is 64 where 6000000000000 elements of float64 take 48000000000000 bytes",
+            ".len: expected 48000000000000 bytes for 6000000000000 elements of float64, found 64",
         ),
         (r#"".size": [4294967296,4294967296]"#, "the product of the sizes [4294967296, 4294967296] exceeds 2^64"),
         (
@@ -50,152 +50,155 @@ fn members_that_lie() {
         ),
         (
             r#"".size": [18446744073709551615], ".type": "float64""#,
-            "18446744073709551615 elements of float64 have more than 2^64 bytes",
+            "18446744073709551615 elements of float64 exceed 2^64 bytes",
         ),
         (
             r#"".size": [18446744073709551615], ".type": "int8""#,
-            "it takes 18446744073709551615 bytes from 0 of the body on, which has 64",
+            "its 18446744073709551615 bytes at body offset 0 exceed the body of 64 bytes",
         ),
         (
             r#"".size": [18446744073709551615], ".type": "bool""#,
-            "it takes 2305843009213693952 bytes from 0 of the body on, which has 64",
+            "its 2305843009213693952 bytes at body offset 0 exceed the body of 64 bytes",
         ),
         (
             r#"".size": [18446744073709551615], ".type": "int8", ".missing": true, ".len": 5"#,
-            "18446744073709551615 elements of int8 have more than 2^64 bytes",
+            "18446744073709551615 elements of int8 exceed 2^64 bytes",
         ),
         (
             r#"".size": [18446744073709551615], ".type": "int8", ".missing": true, ".len": 2305843009213693952"#,
-            "18446744073709551615 elements of int8 have more than 2^64 bytes",
+            "18446744073709551615 elements of int8 exceed 2^64 bytes",
         ),
         (
             r#"".size": [2305843009213693952], ".type": "unicode", ".len": 16"#,
-            "2305843009213693952 elements of unicode have more than 2^64 bytes",
+            "2305843009213693952 elements of unicode exceed 2^64 bytes",
         ),
         (
             r#"".size": [2305843009213693951], ".type": "unicode", ".missing": true, ".len": 18446744073709551615"#,
-            "it takes 18446744073709551615 bytes from 0 of the body on, which has 64",
+            "its 18446744073709551615 bytes at body offset 0 exceed the body of 64 bytes",
         ),
         (
             r#"".size": [1], ".type": "str", ".len": 18446744073709551615"#,
-            "it takes 18446744073709551615 bytes from 0 of the body on, which has 64",
+            "its 18446744073709551615 bytes at body offset 0 exceed the body of 64 bytes",
         ),
-        (r#"".size": [18446744073709551616]"#, ".size is [18446744073709551616], no list of whole numbers from 0 on"),
-        (r#"".size": [-1]"#, ".size is [-1], no list of whole numbers from 0 on"),
-        (r#"".size": [2.0]"#, ".size is [2.0], no list of whole numbers from 0 on"),
-        (r#"".size": [1e3]"#, ".size is [1e3], no list of whole numbers from 0 on"),
-        (r#"".size": [NaN]"#, ".size is [NaN], no list of whole numbers from 0 on"),
-        (r#"".size": ["2"]"#, ".size is [\"2\"], no list of whole numbers from 0 on"),
-        (r#"".size": [[2]]"#, ".size is [[2]], no list of whole numbers from 0 on"),
-        (r#"".size": [null]"#, ".size is [null], no list of whole numbers from 0 on"),
-        (r#"".size": 2"#, ".size is 2, no list of whole numbers from 0 on"),
-        (r#"".size": "22""#, ".size is \"22\", no list of whole numbers from 0 on"),
-        (r#"".size": {"a": 2}"#, ".size is {\"a\": 2}, no list of whole numbers from 0 on"),
-        (r#"".size": true"#, ".size is true, no list of whole numbers from 0 on"),
-        (r#"".size": [2], ".dims": []"#, "there are 0 dimensions (.dims) and 1 sizes (.size)"),
-        (r#"".size": [], ".dims": ["a"]"#, "there are 1 dimensions (.dims) and 0 sizes (.size)"),
-        (r#"".size": [2], ".dims": ["a", "b"]"#, "there are 2 dimensions (.dims) and 1 sizes (.size)"),
-        (r#"".size": [2], ".dims": "a""#, ".dims is \"a\", no list of names"),
-        (r#"".size": [2], ".dims": [1]"#, ".dims is [1], no list of names"),
-        (r#"".size": [2], ".dims": [null]"#, ".dims is [null], no list of names"),
-        (r#"".size": [2], ".dims": {"a": 1}"#, ".dims is {\"a\": 1}, no list of names"),
-        (r#"".size": [2], ".dims": 1.5"#, ".dims is 1.5, no list of names"),
-        (r#"".type": "float16""#, ".type is \"float16\", which is none of the format's types"),
-        (r#"".type": "Float64""#, ".type is \"Float64\", which is none of the format's types"),
-        (r#"".type": """#, ".type is \"\", which is none of the format's types"),
-        (r#"".type": 8"#, ".type is 8, which is none of the format's types"),
-        (r#"".type": ["int8"]"#, ".type is [\"int8\"], which is none of the format's types"),
-        (r#"".type": null"#, "it has 1 elements and no type"),
-        (r#"".type": "\ud800""#, ".type is \"\\ud800\", which is none of the format's types"),
-        (r#"".endian": "x""#, ".endian is \"x\", neither \"b\" nor \"l\""),
-        (r#"".endian": "little""#, ".endian is \"little\", neither \"b\" nor \"l\""),
-        (r#"".endian": null"#, ".endian is null, neither \"b\" nor \"l\""),
-        (r#"".endian": 1"#, ".endian is 1, neither \"b\" nor \"l\""),
-        (r#"".missing": 1"#, ".missing is 1, neither true nor false"),
-        (r#"".missing": null"#, ".missing is null, neither true nor false"),
-        (r#"".missing": "true""#, ".missing is \"true\", neither true nor false"),
-        (r#"".time": 1"#, ".time is 1, neither true nor false"),
-        (r#"".offset": -8"#, ".offset is -8, no whole number from 0 on"),
-        (r#"".offset": 8.0"#, ".offset is 8.0, no whole number from 0 on"),
-        (r#"".offset": "8""#, ".offset is \"8\", no whole number from 0 on"),
-        (r#"".offset": 57"#, "it takes 8 bytes from 57 of the body on, which has 64"),
-        (r#"".offset": 65"#, "it takes 8 bytes from 65 of the body on, which has 64"),
+        (
+            r#"".size": [18446744073709551616]"#,
+            ".size: expected a list of non-negative integers, found [18446744073709551616]",
+        ),
+        (r#"".size": [-1]"#, ".size: expected a list of non-negative integers, found [-1]"),
+        (r#"".size": [2.0]"#, ".size: expected a list of non-negative integers, found [2.0]"),
+        (r#"".size": [1e3]"#, ".size: expected a list of non-negative integers, found [1e3]"),
+        (r#"".size": [NaN]"#, ".size: expected a list of non-negative integers, found [NaN]"),
+        (r#"".size": ["2"]"#, ".size: expected a list of non-negative integers, found [\"2\"]"),
+        (r#"".size": [[2]]"#, ".size: expected a list of non-negative integers, found [[2]]"),
+        (r#"".size": [null]"#, ".size: expected a list of non-negative integers, found [null]"),
+        (r#"".size": 2"#, ".size: expected a list of non-negative integers, found 2"),
+        (r#"".size": "22""#, ".size: expected a list of non-negative integers, found \"22\""),
+        (r#"".size": {"a": 2}"#, ".size: expected a list of non-negative integers, found {\"a\": 2}"),
+        (r#"".size": true"#, ".size: expected a list of non-negative integers, found true"),
+        (r#"".size": [2], ".dims": []"#, "found 0 dimensions in .dims and 1 sizes in .size"),
+        (r#"".size": [], ".dims": ["a"]"#, "found 1 dimensions in .dims and 0 sizes in .size"),
+        (r#"".size": [2], ".dims": ["a", "b"]"#, "found 2 dimensions in .dims and 1 sizes in .size"),
+        (r#"".size": [2], ".dims": "a""#, ".dims: expected a list of names, found \"a\""),
+        (r#"".size": [2], ".dims": [1]"#, ".dims: expected a list of names, found [1]"),
+        (r#"".size": [2], ".dims": [null]"#, ".dims: expected a list of names, found [null]"),
+        (r#"".size": [2], ".dims": {"a": 1}"#, ".dims: expected a list of names, found {\"a\": 1}"),
+        (r#"".size": [2], ".dims": 1.5"#, ".dims: expected a list of names, found 1.5"),
+        (r#"".type": "float16""#, ".type: unknown type \"float16\""),
+        (r#"".type": "Float64""#, ".type: unknown type \"Float64\""),
+        (r#"".type": """#, ".type: unknown type \"\""),
+        (r#"".type": 8"#, ".type: unknown type 8"),
+        (r#"".type": ["int8"]"#, ".type: unknown type [\"int8\"]"),
+        (r#"".type": null"#, "it has 1 elements but no type"),
+        (r#"".type": "\ud800""#, ".type: unknown type \"\\ud800\""),
+        (r#"".endian": "x""#, ".endian: expected \"b\" or \"l\", found \"x\""),
+        (r#"".endian": "little""#, ".endian: expected \"b\" or \"l\", found \"little\""),
+        (r#"".endian": null"#, ".endian: expected \"b\" or \"l\", found null"),
+        (r#"".endian": 1"#, ".endian: expected \"b\" or \"l\", found 1"),
+        (r#"".missing": 1"#, ".missing: expected true or false, found 1"),
+        (r#"".missing": null"#, ".missing: expected true or false, found null"),
+        (r#"".missing": "true""#, ".missing: expected true or false, found \"true\""),
+        (r#"".time": 1"#, ".time: expected true or false, found 1"),
+        (r#"".offset": -8"#, ".offset: expected a non-negative integer, found -8"),
+        (r#"".offset": 8.0"#, ".offset: expected a non-negative integer, found 8.0"),
+        (r#"".offset": "8""#, ".offset: expected a non-negative integer, found \"8\""),
+        (r#"".offset": 57"#, "its 8 bytes at body offset 57 exceed the body of 64 bytes"),
+        (r#"".offset": 65"#, "its 8 bytes at body offset 65 exceed the body of 64 bytes"),
         (
             r#"".offset": 18446744073709551615"#,
-            "it takes 8 bytes from 18446744073709551615 of the body on, which has 64",
+            "its 8 bytes at body offset 18446744073709551615 exceed the body of 64 bytes",
         ),
         (
             r#"".offset": 18446744073709551608, ".len": 8"#,
-            "it takes 8 bytes from 18446744073709551608 of the body on, which has 64",
+            "its 8 bytes at body offset 18446744073709551608 exceed the body of 64 bytes",
         ),
         (
             r#"".offset": 123456789012345678901234567890"#,
-            ".offset is 123456789012345678901234567890, no whole number from 0 on",
+            ".offset: expected a non-negative integer, found 123456789012345678901234567890",
         ),
-        (r#"".size": null, ".len": 5"#, "its .len is 5 where 0 elements of float64 take 0 bytes"),
-        (r#"".size": null, ".offset": 70, ".len": -1"#, ".len is -1, no whole number from 0 on"),
-        (r#"".len": 7"#, "its .len is 7 where 1 elements of float64 take 8 bytes"),
-        (r#"".len": 9"#, "its .len is 9 where 1 elements of float64 take 8 bytes"),
-        (r#"".len": 16"#, "its .len is 16 where 1 elements of float64 take 8 bytes"),
-        (r#"".len": 0"#, "its .len is 0 where 1 elements of float64 take 8 bytes"),
-        (r#"".len": -8"#, ".len is -8, no whole number from 0 on"),
-        (r#"".len": null"#, ".len is null, no whole number from 0 on"),
-        (r#"".size": [3], ".type": "int16", ".len": 5"#, "its .len is 5 where 3 elements of int16 take 6 bytes"),
-        (r#"".size": [3], ".type": "int16", ".len": 7"#, "its .len is 7 where 3 elements of int16 take 6 bytes"),
-        (r#"".size": [9], ".type": "bool", ".len": 1"#, "its .len is 1 where 9 elements of bool take 2 bytes"),
-        (r#"".size": [9], ".type": "bool", ".len": 3"#, "its .len is 3 where 9 elements of bool take 2 bytes"),
+        (r#"".size": null, ".len": 5"#, ".len: expected 0 bytes for 0 elements of float64, found 5"),
+        (r#"".size": null, ".offset": 70, ".len": -1"#, ".len: expected a non-negative integer, found -1"),
+        (r#"".len": 7"#, ".len: expected 8 bytes for 1 elements of float64, found 7"),
+        (r#"".len": 9"#, ".len: expected 8 bytes for 1 elements of float64, found 9"),
+        (r#"".len": 16"#, ".len: expected 8 bytes for 1 elements of float64, found 16"),
+        (r#"".len": 0"#, ".len: expected 8 bytes for 1 elements of float64, found 0"),
+        (r#"".len": -8"#, ".len: expected a non-negative integer, found -8"),
+        (r#"".len": null"#, ".len: expected a non-negative integer, found null"),
+        (r#"".size": [3], ".type": "int16", ".len": 5"#, ".len: expected 6 bytes for 3 elements of int16, found 5"),
+        (r#"".size": [3], ".type": "int16", ".len": 7"#, ".len: expected 6 bytes for 3 elements of int16, found 7"),
+        (r#"".size": [9], ".type": "bool", ".len": 1"#, ".len: expected 2 bytes for 9 elements of bool, found 1"),
+        (r#"".size": [9], ".type": "bool", ".len": 3"#, ".len: expected 2 bytes for 9 elements of bool, found 3"),
         (
             r#"".size": [9], ".type": "bool", ".missing": true, ".len": 5"#,
-            "its .len is 5 where 9 masked elements of bool take 2 to 4 bytes",
+            ".len: expected 2 to 4 bytes for 9 masked elements of bool, found 5",
         ),
         (
             r#"".size": [9], ".type": "bool", ".missing": true, ".len": 2"#,
-            "its mask leaves 9 of 9 elements, which take 2 bytes; its .len has 0 for them @2",
+            "expected 2 bytes for the 9 of 9 elements that its mask leaves, found 0 @2",
         ),
         (
             r#"".size": [9], ".type": "int32", ".missing": true, ".len": 1"#,
-            "its .len is 1 where 9 masked elements of int32 take 2 to 38 bytes in steps of 4",
+            ".len: expected 2 to 38 bytes in steps of 4 for 9 masked elements of int32, found 1",
         ),
         (
             r#"".size": [9], ".type": "int32", ".missing": true, ".len": 39"#,
-            "its .len is 39 where 9 masked elements of int32 take 2 to 38 bytes in steps of 4",
+            ".len: expected 2 to 38 bytes in steps of 4 for 9 masked elements of int32, found 39",
         ),
         (
             r#"".size": [9], ".type": "int32", ".missing": true, ".len": 5"#,
-            "its .len is 5 where 9 masked elements of int32 take 2 to 38 bytes in steps of 4",
+            ".len: expected 2 to 38 bytes in steps of 4 for 9 masked elements of int32, found 5",
         ),
         (
             r#"".size": [9], ".type": "int32", ".missing": true, ".len": 42"#,
-            "its .len is 42 where 9 masked elements of int32 take 2 to 38 bytes in steps of 4",
+            ".len: expected 2 to 38 bytes in steps of 4 for 9 masked elements of int32, found 42",
         ),
-        (r#"".size": [9], ".type": "int32", ".missing": true"#, "it has no .len"),
-        (r#"".size": [2], ".type": "unicode""#, "it has no .len"),
+        (r#"".size": [9], ".type": "int32", ".missing": true"#, ".len is missing"),
+        (r#"".size": [2], ".type": "unicode""#, ".len is missing"),
         (
             r#"".size": [2], ".type": "unicode", ".len": 15"#,
-            "its .len is 15 where 2 elements of unicode take 16 or more bytes",
+            ".len: expected 16 or more bytes for 2 elements of unicode, found 15",
         ),
         (
             r#"".size": [2], ".type": "unicode", ".len": 17"#,
-            "its 2 strings take 16 bytes with their lengths; its .len has 17 for them @0",
+            ".len: expected 16 bytes for its 2 strings and their lengths, found 17 @0",
         ),
         (
             r#"".size": [2], ".type": "str", ".len": 17"#,
-            "its 2 strings take 16 bytes with their lengths; its .len has 17 for them @0",
+            ".len: expected 16 bytes for its 2 strings and their lengths, found 17 @0",
         ),
         (
             r#"".size": [2], ".type": "unicode", ".missing": true, ".len": 0"#,
-            "its .len is 0 where 2 masked elements of unicode take 1 or more bytes",
+            ".len: expected 1 or more bytes for 2 masked elements of unicode, found 0",
         ),
         (
             r#"".size": [2], ".type": "unicode", ".missing": true, ".len": 16"#,
-            "its mask leaves 2 of 2 elements, which take 16 bytes or more; its .len has 15 for them @1",
+            "expected 16 bytes or more for the 2 of 2 elements that its mask leaves, found 15 @1",
         ),
-        (r#"".size": [0], ".type": "unicode", ".len": 1"#, "its .len is 1 where 0 elements of unicode take 0 bytes"),
+        (r#"".size": [0], ".type": "unicode", ".len": 1"#, ".len: expected 0 bytes for 0 elements of unicode, found 1"),
         (
             r#"".size": [0, 1000000000000], ".type": "int8", ".len": 1"#,
-            "its .len is 1 where 0 elements of int8 take 0 bytes",
+            ".len: expected 0 bytes for 0 elements of int8, found 1",
         ),
     ] {
-        assert_eq!(said(members), wanted, "{members}");
+        assert_eq!(variable_error(members), expected, "{members}");
     }
 }

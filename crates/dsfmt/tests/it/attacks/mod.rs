@@ -1,4 +1,4 @@
-//! Files of somebody who means harm, each with exactly what is said of it.
+//! Malicious files, with their exact errors.
 
 mod header;
 mod many;

@@ -1,4 +1,4 @@
-//! Masks and strings with more or less than they should have.
+//! Masks and strings of wrong lengths.
 
 use container_core::OpenOptions;
 use dsfmt::{Builder, DataType, Endian, Field, Reader};
@@ -6,9 +6,9 @@ use dsfmt::{Builder, DataType, Endian, Field, Reader};
 use super::open;
 use crate::common::File;
 
-/// As Python writes strings of bytes that it has read before: it counts what it prints for them.
+/// Python counts the `repr` of byte strings that it has read from a file.
 #[test]
-fn strings_that_are_counted_as_they_are_printed() {
+fn accepts_python_repr_lengths() {
     let strings: [&[u8]; 6] = [b"ab", b"", b"it's", b"a\"'\\", b"\x00\xff\n", b"\"'\""];
     let printed = [5, 3, 7, 9, 13, 7];
     // The first counts `b'ab'`, the third `b"it's"`, the fourth `b'a"\'\\'`, the fifth `b'\x00\xff\n'`, the last `b'"\'"'`.
@@ -16,7 +16,7 @@ fn strings_that_are_counted_as_they_are_printed() {
     let lengths = strings.iter().flat_map(|string| (string.len() as u64).to_le_bytes());
     let bytes: Vec<u8> = lengths.chain(strings.concat()).collect();
     let python = 48 + printed.iter().sum::<u64>();
-    for (data_type, stated, more, fits) in [
+    for (data_type, declared, more, fits) in [
         (DataType::Str, real, 0, true),
         (DataType::Str, python, 0, true),
         (DataType::Str, python, 100, true),
@@ -27,11 +27,11 @@ fn strings_that_are_counted_as_they_are_printed() {
     ] {
         let mut file = File::default();
         let all = [&bytes[..], &vec![b'?'; more]].concat();
-        file.add_bytes("x", data_type, Endian::Little, &[6], &all, false, stated);
+        file.add_bytes("x", data_type, Endian::Little, &[6], &all, false, declared);
         let reader = file.reader();
         let x = reader.variable("x").unwrap();
         let found = x.read();
-        assert_eq!(found.is_ok(), fits, "{stated} {found:?}");
+        assert_eq!(found.is_ok(), fits, "{declared} {found:?}");
         assert_eq!(x.read_rows(2..3).is_ok(), fits);
         if let Ok(array) = found {
             assert_eq!(array.values().as_strings().unwrap().iter().collect::<Vec<_>>(), strings);
@@ -45,9 +45,9 @@ fn strings_that_are_counted_as_they_are_printed() {
     }
 }
 
-/// Bits behind the last element say nothing, in a copy neither.
+/// Padding bits are ignored, also in a copy.
 #[test]
-fn masks_with_padding_bits() {
+fn ignores_mask_padding() {
     let mut body = vec![0b0101_1111];
     body.extend([1u64.to_le_bytes(), 2u64.to_le_bytes()].concat());
     body.extend(b"abc");

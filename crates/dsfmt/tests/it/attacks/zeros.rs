@@ -1,4 +1,4 @@
-//! Sizes of 0 beside huge ones: a header of some bytes states any number of rows that hold nothing.
+//! Sizes of 0 next to huge ones: a tiny header declares any number of empty rows.
 
 use container_core::{Container, ErrorKind, OutputOptions, Overwrite, Result, Scan};
 use dsfmt::container::DsContainer;
@@ -6,10 +6,10 @@ use dsfmt::{Builder, Field, MergeOptions, Reader, merge};
 
 use super::open;
 
-/// A million of millions of rows, and more.
+/// More than a million million rows.
 const MANY: u64 = 1_000_000_000_000_000;
 
-/// A variable of this type and of these sizes along `dims`, at the beginning of the body.
+/// A variable at the start of the body.
 fn member(name: &str, data_type: &str, dims: &[&str], sizes: &[u64], more: &str) -> String {
     format!(r#""{name}": {{".dims": {dims:?}, ".size": {sizes:?}, ".type": "{data_type}"{more}}}"#)
 }
@@ -18,7 +18,7 @@ fn of(members: &[String], body: &[u8]) -> Reader {
     open(&format!("{{{}}}", members.join(", ")), body)
 }
 
-/// The lines of JSON that a walk over the first table gives.
+/// The first table as JSON lines.
 fn lines(container: &DsContainer, scan: &Scan) -> Result<Vec<String>> {
     let mut rows = container.tables()[0].rows(scan)?;
     let mut all = Vec::new();
@@ -31,7 +31,7 @@ fn lines(container: &DsContainer, scan: &Scan) -> Result<Vec<String>> {
 }
 
 #[test]
-fn rows_that_hold_nothing_are_counted_before_they_are_shown() {
+fn limits_empty_rows() {
     for (data_type, more) in [
         ("float64", ""),
         ("int8", r#", ".missing": true"#),
@@ -47,12 +47,12 @@ fn rows_that_hold_nothing_are_counted_before_they_are_shown() {
         assert_eq!(
             error.to_string(),
             format!(
-                "ds: rows and lists without elements in the table \"n\" {MANY} exceeds the limit 1048576 \
+                "ds: rows and lists without elements in table \"n\" {MANY} exceeds the limit 1048576 \
                  (byte {place}, column \"x\")"
             )
         );
         assert!(matches!(error.kind(), ErrorKind::Limit { .. }));
-        // Some of them are rows like any others, wherever they are.
+        // A part of them can be read, at any position.
         for start in [0, MANY - 2] {
             let some = Scan::default().with_rows(start..start + 2);
             assert_eq!(lines(&container, &some).unwrap(), [r#"{"x":[]}"#; 2]);
@@ -65,7 +65,7 @@ fn rows_that_hold_nothing_are_counted_before_they_are_shown() {
 }
 
 #[test]
-fn lists_that_hold_nothing_count_like_rows() {
+fn limits_empty_lists() {
     let rows = |sizes: &[u64]| {
         let dims = ["a", "b", "c"];
         let container = DsContainer::new(of(&[member("x", "int8", &dims[..sizes.len()], sizes, "")], b""));
@@ -74,12 +74,12 @@ fn lists_that_hold_nothing_count_like_rows() {
     assert_eq!(rows(&[1 << 20, 0]), Ok(1 << 20));
     assert!(rows(&[(1 << 20) + 1, 0]).is_err());
     assert_eq!(rows(&[16, 1 << 16, 0]), Ok(16));
-    let what = "rows and lists without elements in the table \"a\"";
+    let what = "rows and lists without elements in table \"a\"";
     assert_eq!(rows(&[17, 1 << 16, 0]).unwrap_err(), what);
-    // More lists than are shown are one.
+    // Beyond the limit, empty lists are shown as one.
     assert_eq!(rows(&[17, MANY, 0]), Ok(17));
     assert_eq!(rows(&[1 << 60, 0, 3]).unwrap_err(), what);
-    // Beside elements there may be more of them: so many that they do not make it much longer.
+    // Next to elements more are allowed, in proportion.
     let beside = |wide: u64| {
         let sizes = [1 << 17, wide, 0];
         let all = [member("w", "bool", &["a"], &[1 << 17], ""), member("x", "int8", &["a", "b", "c"], &sizes, "")];
@@ -90,11 +90,12 @@ fn lists_that_hold_nothing_count_like_rows() {
 }
 
 #[test]
-fn datasets_that_hold_nothing_are_joined_at_once() {
+fn merges_empty_datasets_quickly() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out.ds");
     let joined = |one: &Reader, other: &Reader, dimension: &str, new: Option<&str>| -> Result<Vec<u64>> {
-        let options = MergeOptions::default().with_new(new.map(str::to_owned)).with_names(vec!["a".into(), "b".into()]);
+        let options =
+            MergeOptions::default().with_new_dimension(new.map(str::to_owned)).with_names(vec!["a".into(), "b".into()]);
         merge(&[one, other], dimension, options)?
             .write(&path, OutputOptions::default().with_overwrite(Overwrite::Replace))?;
         Ok(Reader::open(&path)?.variable("x")?.shape().unwrap_or_default().to_vec())
@@ -109,7 +110,7 @@ fn datasets_that_hold_nothing_are_joined_at_once() {
         let middle = of_sizes(&["a", "m", "n"], &[1 << 20, 0, 1 << 40]);
         assert_eq!(joined(&middle, &middle, "n", None).unwrap(), [1 << 20, 0, 1 << 41]);
         assert_eq!(joined(&middle, &middle, "a", None).unwrap(), [1 << 21, 0, 1 << 40]);
-        // A dataset without the variable has elements of it that are missing, as many as its dimensions say: that is too many here.
+        // A dataset without the variable adds missing elements, too many here.
         let axis = of(&[member("y", "int8", &["m"], &[3], "")], b"\x01\x02\x03");
         let rows = of(&[member("x", "int32", &["n"], &[2], "")], &[0; 8]);
         let huge = of(&[member("q", "int8", &["n", "m"], &[MANY, 0], "")], b"");
@@ -124,7 +125,7 @@ fn datasets_that_hold_nothing_are_joined_at_once() {
             assert_eq!(
                 error,
                 format!(
-                    "ds: {lacks}: the bits of missing elements, in bytes {bytes} exceeds the limit 1073741824 (column \"x\")"
+                    "ds: {lacks}: mask of missing elements in bytes {bytes} exceeds the limit 1073741824 (column \"x\")"
                 )
             );
         }
@@ -137,7 +138,7 @@ fn datasets_that_hold_nothing_are_joined_at_once() {
 
 #[cfg(feature = "netcdf")]
 #[test]
-fn netcdf_has_a_place_for_rows_that_hold_nothing_or_says_why_not() {
+fn converts_empty_rows_to_netcdf_or_reports() {
     use dsfmt::netcdf::{Kind, WriteOptions, from_ds};
     let folder = tempfile::tempdir().unwrap();
     let write = |reader: &Reader, kind: Kind| {
@@ -151,7 +152,7 @@ fn netcdf_has_a_place_for_rows_that_hold_nothing_or_says_why_not() {
         let first = of(&[member("x", data_type, &["m", "n"], &[0, MANY], "")], b"");
         let last = of(&[member("x", data_type, &["n", "m"], &[MANY, 0], "")], b"");
         assert_eq!(write(&first, Kind::Data64), Ok(true));
-        assert!(write(&last, Kind::Data64).unwrap_err().contains("second or later dimension, \"m\""));
+        assert!(write(&last, Kind::Data64).unwrap_err().contains("found \"m\" later"));
         for reader in [&first, &last] {
             assert_eq!(write(reader, Kind::Hdf5), Ok(true));
             let again = dsfmt::netcdf::Reader::open(folder.path().join("out.nc")).unwrap();
@@ -165,7 +166,7 @@ fn netcdf_has_a_place_for_rows_that_hold_nothing_or_says_why_not() {
     assert_eq!(from_ds(&few, &path, &options).unwrap().losses, []);
     let again = dsfmt::netcdf::Reader::open(&path).unwrap();
     assert_eq!(again.variable("x").unwrap().shape, [3, 0]);
-    // More than any file can say.
+    // Beyond any file.
     let most = of(&[member("x", "int8", &["n", "m"], &[u64::MAX, 0], "")], b"");
     assert_eq!(
         write(&most, Kind::Hdf5).unwrap_err(),

@@ -21,7 +21,7 @@ pub(crate) fn message(kind: u8, body: Vec<u8>) -> Message {
     Message { kind, shared: false, body }
 }
 
-/// What stands at one address.
+/// The bytes at one address.
 pub(crate) enum Part {
     Object(Vec<Message>),
     Raw(Vec<u8>),
@@ -50,7 +50,7 @@ fn checked(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// A file of `count` parts, the first of which is the root; their lengths must not depend on the addresses of all of them.
+/// A file of `count` parts, the first of which is the root. The parts' lengths must not depend on addresses.
 pub(crate) fn file(count: usize, part: impl Fn(usize, &[u64]) -> Part) -> Vec<u8> {
     const SUPERBLOCK: u64 = 48;
     let unknown = vec![0; count];
@@ -80,12 +80,12 @@ pub(crate) fn soft_link(name: &str, path: &str) -> Message {
     message(6, [&[1, 8, 1, len], name.as_bytes(), &path_len.to_le_bytes(), path.as_bytes()].concat())
 }
 
-/// What makes an object without links a group.
+/// The message that makes an object without links a group.
 pub(crate) fn no_links() -> Message {
     message(2, [vec![0, 0], vec![0xff; 16]].concat())
 }
 
-/// The group of a group, in it one of the same, and so on: `depth` of them, each by every one of `names`.
+/// `depth` nested groups, each linked by all of `names`.
 pub(crate) fn nested(names: &[&str], depth: usize) -> Vec<u8> {
     file(depth + 1, |index, addresses| {
         let links = addresses.get(index + 1).into_iter();
@@ -99,13 +99,13 @@ pub(crate) fn linked_to_itself() -> Vec<u8> {
     file(1, |_, addresses| Part::Object(vec![hard_link("self", addresses[0])]))
 }
 
-/// Lists of any length, of texts where `texts`, within each other as deep as `depth` says.
+/// Variable-length lists nested `depth` deep, of strings if `texts`.
 pub(crate) fn list_type(texts: bool, depth: usize) -> Vec<u8> {
     let list = [0x19, u8::from(texts), 0, 0, 16, 0, 0, 0];
     [list.repeat(depth), vec![0x10, 0, 0, 0, 1, 0, 0, 0, 0, 0, 8, 0]].concat()
 }
 
-/// An attribute of one dimension.
+/// A one-dimensional attribute.
 pub(crate) fn attribute(name: &str, datatype: &[u8], count: u64, data: &[u8]) -> Message {
     let lengths = [name.len() + 1, datatype.len(), 12].map(|len| u16::try_from(len).unwrap().to_le_bytes()).concat();
     let space = [&[2, 1, 0, 1][..], &count.to_le_bytes()].concat();

@@ -1,4 +1,4 @@
-//! Files made by hand: what a reader has to find is known without one.
+//! Files made by hand, independent of the writer.
 #![allow(dead_code, unreachable_pub, reason = "each test takes what it needs")]
 #![allow(
     clippy::unwrap_used,
@@ -12,16 +12,16 @@ pub mod hdf5_file;
 
 use dsfmt::{DataType, Element, Endian, Reader};
 
-/// A file that grows variable by variable.
+/// Builds a file variable by variable.
 #[derive(Default)]
 pub struct File {
     members: Vec<String>,
     pub body: Vec<u8>,
 }
 
-/// Values of a variable, one for each element, the missing ones too.
+/// Values of a variable, one per element, including missing ones.
 pub enum Data {
-    /// Bytes of each element, most significant first.
+    /// Big-endian bytes of each element.
     Numbers(Vec<Vec<u8>>),
     Bools(Vec<bool>),
     Texts(Vec<Vec<u8>>),
@@ -59,7 +59,7 @@ pub fn bits(all: impl IntoIterator<Item = bool>) -> Vec<u8> {
     out
 }
 
-/// The bytes of a variable as they have to stand in the body.
+/// The body of a variable.
 pub fn bytes(data: &Data, endian: Endian, missing: Option<&[bool]>) -> Vec<u8> {
     let mut out = missing.map_or_else(Vec::new, |missing| bits(missing.iter().copied()));
     let there = |n: &usize| missing.is_none_or(|missing| !missing[*n]);
@@ -96,7 +96,7 @@ impl File {
         self.add_bytes(name, data_type, endian, sizes, &bytes, missing.is_some(), bytes.len() as u64)
     }
 
-    /// Adds a variable of these bytes; its `.len` is `stated`.
+    /// Adds a variable with these bytes and a declared `.len`.
     #[allow(clippy::too_many_arguments, reason = "all that a header says")]
     pub fn add_bytes(
         &mut self,
@@ -106,11 +106,11 @@ impl File {
         sizes: &[u64],
         bytes: &[u8],
         masked: bool,
-        stated: u64,
+        declared: u64,
     ) -> &mut Self {
         let dims: Vec<String> = (0..sizes.len()).map(|n| format!("\"{}\"", char::from(b'i' + n as u8))).collect();
         self.members.push(format!(
-            "\"{name}\": {{\".dims\": [{}], \".size\": {sizes:?}, \".type\": \"{data_type}\", \".offset\": {}, \".len\": {stated}, \
+            "\"{name}\": {{\".dims\": [{}], \".size\": {sizes:?}, \".type\": \"{data_type}\", \".offset\": {}, \".len\": {declared}, \
              \".endian\": \"{}\", \".missing\": {masked}}}",
             dims.join(", "),
             self.body.len(),
@@ -120,7 +120,7 @@ impl File {
         self
     }
 
-    /// The file, with blanks before the body so that it begins at `shift` after a multiple of 8.
+    /// The file, padded with spaces so that the body starts at `shift` modulo 8.
     pub fn bytes(&self, shift: usize) -> Vec<u8> {
         let mut out = format!("ds-1.0\n{{{}}}", self.members.join(", ")).into_bytes();
         while (out.len() + 1) % 8 != shift % 8 {
@@ -136,9 +136,9 @@ impl File {
     }
 }
 
-/// Which of `count` elements are missing: none, all, or some in a way that `seed` says.
+/// Which of `count` elements are missing: none, all, or some, depending on `seed`.
 pub fn missing(count: usize, seed: u64) -> Vec<bool> {
-    // splitmix64: neighbours have nothing in common.
+    // splitmix64: neighboring inputs have unrelated outputs.
     let next = |n: u64| {
         let x = n.wrapping_add(seed << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,9 +1,9 @@
-//! Datasets as `tests/reference/python/ds_describe.py` tells them: compared with what is read, and written by what is told alone.
+//! Datasets described by `tests/reference/python/ds_describe.py`: compared with what is read, and written from the description alone.
 #![allow(dead_code, unreachable_pub, reason = "the program `ds-interop` uses it too")]
 
 use dsfmt::{Array, Builder, DataType, Endian, Field, Json, JsonBuf, JsonKind, Mask, Reader, Strings, Values};
 
-/// Whatever is wrong, in words.
+/// An error in words.
 pub type Outcome<T> = std::result::Result<T, String>;
 
 /// A dataset.
@@ -11,29 +11,29 @@ pub struct Described {
     /// Its attributes in order.
     pub attributes: Vec<(String, JsonBuf)>,
     /// In the order of their names.
-    pub variables: Vec<Told>,
+    pub variables: Vec<DescribedVariable>,
 }
 
 /// A variable.
-pub struct Told {
+pub struct DescribedVariable {
     pub name: String,
-    /// The metadata that was there before it was written.
+    /// The metadata before it was written.
     pub members: Vec<(String, JsonBuf)>,
     pub data_type: Option<DataType>,
     pub shape: Option<Vec<u64>>,
     pub endian: Option<Endian>,
-    /// What the reference makes of the file: `same`, `nothing`, `fails`, `other`.
+    /// How the reference reads the file: `same`, `nothing`, `fails`, `other`.
     pub python: String,
-    /// One for each element, `null` where it is missing.
+    /// One per element, `null` if missing.
     pub values: Vec<JsonBuf>,
 }
 
 fn member<'a>(json: Json<'a>, name: &str) -> Outcome<Json<'a>> {
     let found = json.members().find(|(found, _)| found.to_text().is_some_and(|found| found == name));
-    found.map(|(_, value)| value).ok_or_else(|| format!("{name} is not told"))
+    found.map(|(_, value)| value).ok_or_else(|| format!("{name} is missing in the description"))
 }
 
-/// The same value, made of its parts.
+/// Rebuilds the value from its parts.
 fn made(json: Json<'_>) -> JsonBuf {
     match json.kind() {
         JsonKind::Null => JsonBuf::null(),
@@ -45,7 +45,7 @@ fn made(json: Json<'_>) -> JsonBuf {
             _ => json.into(),
         },
         JsonKind::Float => json.as_f64().into(),
-        // Half a surrogate pair is no text in Rust.
+        // Lone surrogates are not valid UTF-8.
         JsonKind::String => json.as_str().map_or_else(|| json.into(), Into::into),
         JsonKind::Array => JsonBuf::list(json.items().map(made)),
         JsonKind::Object => JsonBuf::object(members(json)),
@@ -59,49 +59,49 @@ fn members(json: Json<'_>) -> Vec<(String, JsonBuf)> {
 impl Described {
     pub fn parse(text: &str) -> Outcome<Self> {
         let json = Json::parse(text).map_err(|error| error.to_string())?;
-        let variables = member(json, "variables")?.items().map(Told::parse).collect::<Outcome<_>>()?;
+        let variables = member(json, "variables")?.items().map(DescribedVariable::parse).collect::<Outcome<_>>()?;
         Ok(Self { attributes: members(member(json, "attributes")?), variables })
     }
 
-    /// Holds a file against it: names, types, sizes, dimensions, attributes, and every value. Of variables that are `skipped` only what
-    /// the header says. Returns the number of elements.
-    pub fn compare(&self, reader: &Reader, skipped: impl Fn(&Told) -> bool) -> Outcome<usize> {
+    /// Compares a file: names, types, sizes, dimensions, attributes, and every value; of `skipped` variables only the header. Returns the number of
+    /// elements.
+    pub fn compare(&self, reader: &Reader, skipped: impl Fn(&DescribedVariable) -> bool) -> Outcome<usize> {
         let names: Vec<_> = reader.variables().map(|variable| variable.name()).collect();
-        let told: Vec<_> = self.variables.iter().map(|told| told.name.as_str()).collect();
-        if names != told {
-            return Err(format!("the variables are {names:?}, not {told:?}"));
+        let described: Vec<_> = self.variables.iter().map(|described| described.name.as_str()).collect();
+        if names != described {
+            return Err(format!("the variables are {names:?}, not {described:?}"));
         }
         let attributes: Vec<_> = reader.attributes().map(|(name, value)| (name, value.as_text().to_owned())).collect();
-        let wanted: Vec<_> = self.attributes.iter().map(|(name, value)| (name.clone(), value.to_string())).collect();
-        if attributes != wanted {
-            return Err(format!("the attributes are {attributes:?}, not {wanted:?}"));
+        let expected: Vec<_> = self.attributes.iter().map(|(name, value)| (name.clone(), value.to_string())).collect();
+        if attributes != expected {
+            return Err(format!("the attributes are {attributes:?}, not {expected:?}"));
         }
         let mut elements = 0;
-        for told in &self.variables {
-            let compared = told.compare(reader, skipped(told));
-            elements += compared.map_err(|error| format!("{:?}: {error}", told.name))?;
+        for described in &self.variables {
+            let compared = described.compare(reader, skipped(described));
+            elements += compared.map_err(|error| format!("{:?}: {error}", described.name))?;
         }
         Ok(elements)
     }
 
-    /// The dataset, to be written: from what is told and nothing else.
+    /// The dataset to write, from the description alone.
     pub fn builder(&self) -> Outcome<Builder<'static>> {
         let mut builder = Builder::new();
         for (name, value) in &self.attributes {
             builder.attribute(name, value.clone());
         }
-        for told in &self.variables {
-            let field = match told.array()? {
+        for described in &self.variables {
+            let field = match described.array()? {
                 Some(array) => Field::new(array),
                 None => Field::empty(),
             };
-            builder.field(&told.name, told.dressed(field));
+            builder.field(&described.name, described.with_metadata(field));
         }
         Ok(builder)
     }
 }
 
-impl Told {
+impl DescribedVariable {
     fn parse(json: Json<'_>) -> Outcome<Self> {
         let get = |name| member(json, name);
         let text = |name| get(name)?.as_str().map(String::from).ok_or_else(|| format!("{name} is no text"));
@@ -123,7 +123,7 @@ impl Told {
     }
 
     /// A field with its dimensions, attributes, byte order.
-    pub fn dressed<'a>(&self, mut field: Field<'a>) -> Field<'a> {
+    pub fn with_metadata<'a>(&self, mut field: Field<'a>) -> Field<'a> {
         for (name, value) in &self.members {
             let json = value.as_json();
             let texts = || json.items().map(|item| item.as_str().unwrap_or_default().into_owned());
@@ -140,7 +140,7 @@ impl Told {
         }
     }
 
-    /// What its values are told to be; `None` for an empty variable.
+    /// The described values; `None` for an empty variable.
     pub fn array(&self) -> Outcome<Option<Array<'static>>> {
         let (Some(shape), Some(data_type)) = (&self.shape, self.data_type) else { return Ok(None) };
         let present = || self.values.iter().map(JsonBuf::as_json);
@@ -153,7 +153,7 @@ impl Told {
                 present().map(number).collect::<Result<Vec<$number>, _>>()?.into()
             }};
         }
-        #[allow(clippy::cast_possible_truncation, reason = "the float was one of 32 bits before it was told")]
+        #[allow(clippy::cast_possible_truncation, reason = "the float was one of 32 bits before it was described")]
         let narrow = |number: f64| number as f32;
         let float = |json: Json<'_>| json.as_f64().unwrap_or_default();
         let values: Values<'static> = match data_type {
@@ -190,13 +190,13 @@ impl Told {
 
     fn compare(&self, reader: &Reader, skip: bool) -> Outcome<usize> {
         let variable = reader.variable(&self.name).map_err(|error| error.to_string())?;
-        // What is told of metadata may have specials among it, which were replaced.
+        // Described metadata may include special keys, which were replaced.
         let specials = [".dims", ".time", ".type", ".size", ".offset", ".len", ".missing", ".endian"];
-        let wanted = self.members.iter().filter(|(name, _)| !specials.contains(&name.as_str()));
-        let wanted: Vec<_> = wanted.map(|(name, value)| (name.clone(), value.to_string())).collect();
+        let expected = self.members.iter().filter(|(name, _)| !specials.contains(&name.as_str()));
+        let expected: Vec<_> = expected.map(|(name, value)| (name.clone(), value.to_string())).collect();
         let found: Vec<_> = variable.attributes().map(|(name, value)| (name, value.as_text().to_owned())).collect();
-        if found != wanted {
-            return Err(format!("the attributes are {found:?}, not {wanted:?}"));
+        if found != expected {
+            return Err(format!("the attributes are {found:?}, not {expected:?}"));
         }
         let time = self.members.iter().any(|(name, value)| name == ".time" && value.as_json().as_bool() == Some(true));
         if skip {
@@ -205,9 +205,9 @@ impl Told {
         if let Some(problem) = variable.problem() {
             return Err(problem.to_string());
         }
-        let stated = (variable.data_type(), variable.shape(), variable.is_time());
-        if stated != (self.data_type, self.shape.as_deref(), time) {
-            return Err(format!("it is {stated:?}, not {:?}", (self.data_type, &self.shape, time)));
+        let declared = (variable.data_type(), variable.shape(), variable.is_time());
+        if declared != (self.data_type, self.shape.as_deref(), time) {
+            return Err(format!("it is {declared:?}, not {:?}", (self.data_type, &self.shape, time)));
         }
         if self.endian.is_some_and(|endian| endian != variable.endian()) {
             return Err(format!("the bytes are in the order {:?}, not {:?}", variable.endian(), self.endian));
@@ -219,8 +219,8 @@ impl Told {
         if variable.dimensions() != named {
             return Err(format!("the dimensions are {:?}, not {named:?}", variable.dimensions()));
         }
-        let Some(wanted) = self.array()? else { return Ok(0) };
-        same(&variable.read().map_err(|error| error.to_string())?, &wanted)
+        let Some(expected) = self.array()? else { return Ok(0) };
+        same(&variable.read().map_err(|error| error.to_string())?, &expected)
     }
 }
 
@@ -229,13 +229,15 @@ fn bytes_of(digits: &str) -> Outcome<Vec<u8>> {
     pairs.map(|pair| u8::from_str_radix(pair, 16).map_err(|_| format!("{pair:?} is no byte"))).collect()
 }
 
-/// Equal in type, sizes, what is missing and what is not, bit for bit; returns the number of elements.
-pub fn same(found: &Array<'_>, wanted: &Array<'_>) -> Outcome<usize> {
-    if (found.data_type(), found.shape(), found.missing()) != (wanted.data_type(), wanted.shape(), wanted.missing()) {
-        let told = |array: &Array<'_>| format!("{} {:?} {}", array.data_type(), array.shape(), array.missing());
-        return Err(format!("type, sizes and missing elements are {}, not {}", told(found), told(wanted)));
+/// Compares type, sizes, mask and values bit for bit; returns the number of elements.
+pub fn same(found: &Array<'_>, expected: &Array<'_>) -> Outcome<usize> {
+    if (found.data_type(), found.shape(), found.missing())
+        != (expected.data_type(), expected.shape(), expected.missing())
+    {
+        let described = |array: &Array<'_>| format!("{} {:?} {}", array.data_type(), array.shape(), array.missing());
+        return Err(format!("type, sizes and missing elements are {}, not {}", described(found), described(expected)));
     }
-    let (one, two) = (shown(found)?, shown(wanted)?);
+    let (one, two) = (shown(found)?, shown(expected)?);
     if one.len() != two.len() {
         return Err(format!("there are {} elements, not {}", one.len(), two.len()));
     }
@@ -247,7 +249,7 @@ pub fn same(found: &Array<'_>, wanted: &Array<'_>) -> Outcome<usize> {
     Ok(one.len())
 }
 
-/// Each element in words that are equal where the elements are.
+/// Each element as text; equal texts mean equal elements.
 fn shown(array: &Array<'_>) -> Outcome<Vec<String>> {
     let values = array.values();
     let mut all: Option<Vec<String>> = None;

@@ -155,7 +155,7 @@ fn what_idv_cannot_hold_is_refused_or_told() {
     let lists = dsfmt::JsonBuf::parse("[[1, 2], [[3], [4]]]").unwrap();
     check(vec![("x", one().with_attribute("deep", lists))], &[], 3, "no metadata of IDV: \"deep\"");
     let wide = || Field::new(Array::new([0, 1 << 31], Vec::<u8>::new()).unwrap()).with_dimensions(["t", "wide"]);
-    check(vec![("w", wide())], &[], 1, "a row has 2147483648 elements; a list of Arrow's has up to 2147483647");
+    check(vec![("w", wide())], &[], 1, "a row has 2147483648 elements, more than the limit 2147483647 of Arrow lists");
     let none = |rows: u64| {
         vec![("z", Field::new(Array::new([rows, 0], Vec::<u8>::new()).unwrap()).with_dimensions(["t", "none"]))]
     };
@@ -333,7 +333,7 @@ fn rows_columns_and_several_files() {
     let ran = run(["convert", &out, &back, "--force", "--rows", "..2"]);
     assert_eq!(ran.code(), 3);
     assert!(
-        ran.err().contains("name of a dimension that has another size in another place (column \"s\")"),
+        ran.err().contains("dimension renamed: another dimension of this name has another size (column \"s\")"),
         "{}",
         ran.err()
     );
@@ -414,7 +414,7 @@ fn vectors_of_several_lengths_are_filled_up_where_that_is_asked_for() {
     let out = path(&folder, "v.ds");
     assert_eq!(run(["convert", &file, &out]).code(), 1);
     let ran = run(["convert", &file, &out, "--ragged", "pad"]);
-    assert_eq!((ran.code(), ran.err().contains("list filled up with missing elements")), (3, true), "{}", ran.err());
+    assert_eq!((ran.code(), ran.err().contains("list padded with missing elements")), (3, true), "{}", ran.err());
     let rows = "{\"v\":[0,1]}\n{\"v\":[null,null]}\n{\"v\":[0,null]}\n";
     assert_eq!(run(["cat", &out, "--json"]).ok(), rows);
 }

@@ -62,7 +62,7 @@ pub(super) fn copied(
         }
     };
     let mut builder = Builder::new();
-    builder.attributes_of(reader);
+    builder.copy_attributes(reader);
     for variable in &chosen {
         let shape = rows.as_ref().and_then(|cut| cut.shape(variable));
         builder.field(
@@ -71,7 +71,7 @@ pub(super) fn copied(
                 // The mask is declared even if no selected element is missing, as the reference does.
                 (Some(shape), Some(data_type)) => Field::stream(data_type, shape)
                     .with_missing(variable.is_masked())
-                    .like(variable)
+                    .with_metadata_of(variable)
                     .with_dimensions(variable.dimensions()),
                 _ => Field::copy(variable),
             },

@@ -105,7 +105,7 @@ fn check(job: &Merge) -> Result<&str> {
 fn join<'r>(job: &Merge, readers: &'r [Reader], report: &mut Report) -> Result<dsfmt::Merge<'r>> {
     let ds = &job.ds;
     let options = MergeOptions::default()
-        .with_new(ds.new.clone())
+        .with_new_dimension(ds.new.clone())
         .with_variables(ds.variables.clone())
         .with_keep_times(ds.keep_times)
         .with_names(job.inputs.iter().map(Location::name).collect());

@@ -1,4 +1,4 @@
-//! Values: in one piece, or in pieces that a tree finds.
+//! Writes values: contiguous, or in chunks indexed by a B-tree.
 
 use std::io::Write;
 
@@ -11,78 +11,84 @@ use super::heap::Heap;
 use super::wire::{self, Bytes, UNDEFINED};
 use crate::netcdf::model::product;
 
-/// Children of a node of the tree: twice what the C library takes where nothing else is said.
+/// Children per B-tree node: twice the C library's default.
 const CHILDREN: usize = 64;
 
-/// Where values go.
+/// Storage of a variable's values.
 #[derive(Debug)]
 pub(super) enum Sink {
-    /// All one behind the other, from this byte on.
-    Flat { begin: u64, bytes: u64 },
-    /// Piece by piece.
-    Cut(Cutter),
+    /// Contiguous from an offset.
+    Contiguous { begin: u64, bytes: u64 },
+    /// In chunks.
+    Chunked(ChunkWriter),
 }
 
-/// What an object's header says of its values.
+/// Header messages that describe stored values.
 pub(super) struct Stored {
     pub(super) layout: Vec<u8>,
     pub(super) filters: Option<Vec<u8>>,
 }
 
-/// Cuts values into pieces. Each is whole along the last axes, as much as fits along one, and one step along those before it: so its
-/// bytes lie together in the values already.
+/// Splits values into chunks. Each spans the last axes, part of one axis, and a single step of those before it: so its bytes are contiguous in the
+/// values.
 #[derive(Debug)]
-pub(super) struct Cutter {
+pub(super) struct ChunkWriter {
     sizes: Vec<u64>,
     chunk: Vec<u64>,
     width: usize,
     deflate: Option<u8>,
-    /// One element that was not written.
+    /// The fill value of one element.
     fill: Vec<u8>,
-    /// Bytes of one step along the axis that is cut, steps of a piece, steps along the axis and those that are done.
+    /// Along the axis that is split: bytes per step, steps per chunk, number of steps, and steps done.
     unit: usize,
     steps: u64,
     axis: u64,
     done: u64,
     buffer: Vec<u8>,
-    pieces: Vec<Piece>,
-    /// The only piece is told as if it were not one.
-    flat: bool,
+    chunks: Vec<Chunk>,
+    /// Describe the only chunk as contiguous values.
+    contiguous: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Piece {
+struct Chunk {
     bytes: u32,
     address: u64,
 }
 
-/// How values are to be kept.
-pub(super) struct Manner {
-    /// They may grow: only pieces can.
+/// How values are stored.
+pub(super) struct StorageOptions {
+    /// The variable may grow, which requires chunks.
     pub(super) growing: bool,
     pub(super) deflate: Option<u8>,
-    /// Nothing may come between values, and what they refer to comes before them.
-    pub(super) apart: bool,
-    /// Bytes of a piece, about.
-    pub(super) piece: u64,
+    /// Values refer to heap objects, which are written between chunks.
+    pub(super) has_references: bool,
+    /// Approximate bytes per chunk.
+    pub(super) chunk_bytes: u64,
 }
 
 impl Sink {
-    pub(super) fn new(sizes: &[u64], width: usize, fill: Vec<u8>, manner: &Manner, out: &mut Out) -> Result<Self> {
+    pub(super) fn new(
+        sizes: &[u64],
+        width: usize,
+        fill: Vec<u8>,
+        options: &StorageOptions,
+        out: &mut Out,
+    ) -> Result<Self> {
         let bytes = product(sizes).and_then(|count| count.checked_mul(width as u64));
         let bytes = bytes.filter(|bytes| *bytes < i64::MAX.unsigned_abs());
-        let bytes = bytes.ok_or_else(|| Error::usage("its values would have more than 2^63 bytes"))?;
-        let deflate = manner.deflate.filter(|_| !sizes.is_empty() && bytes > 0);
-        let cut = manner.growing || deflate.is_some() || (manner.apart && bytes > manner.piece);
-        if !cut && !manner.apart {
+        let bytes = bytes.ok_or_else(|| Error::usage("its values exceed 2^63 bytes"))?;
+        let deflate = options.deflate.filter(|_| !sizes.is_empty() && bytes > 0);
+        let chunked = options.growing || deflate.is_some() || (options.has_references && bytes > options.chunk_bytes);
+        if !chunked && !options.has_references {
             out.align()?;
-            return Ok(Self::Flat { begin: if bytes == 0 { UNDEFINED } else { out.at }, bytes });
+            return Ok(Self::Contiguous { begin: if bytes == 0 { UNDEFINED } else { out.at }, bytes });
         }
-        let chunk = chunks(sizes, width as u64, manner.piece);
-        let axis = (0..sizes.len()).rev().find(|place| chunk.get(*place) != sizes.get(*place)).unwrap_or(0);
+        let chunk = chunk_sizes(sizes, width as u64, options.chunk_bytes);
+        let axis = (0..sizes.len()).rev().find(|axis| chunk.get(*axis) != sizes.get(*axis)).unwrap_or(0);
         let steps = chunk.get(axis).copied().unwrap_or(1);
         let unit = product(chunk.get(axis + 1..).unwrap_or_default()).unwrap_or(0).saturating_mul(width as u64);
-        Ok(Self::Cut(Cutter {
+        Ok(Self::Chunked(ChunkWriter {
             axis: sizes.get(axis).copied().unwrap_or(1),
             sizes: sizes.to_vec(),
             chunk,
@@ -93,57 +99,57 @@ impl Sink {
             steps,
             done: 0,
             buffer: Vec::new(),
-            pieces: Vec::new(),
-            flat: !cut,
+            chunks: Vec::new(),
+            contiguous: !chunked,
         }))
     }
 
     pub(super) fn push(&mut self, bytes: &[u8], heap: &mut Heap, out: &mut Out) -> Result<()> {
         match self {
-            Self::Flat { .. } => out.write(bytes),
-            Self::Cut(cutter) => cutter.push(bytes, heap, out),
+            Self::Contiguous { .. } => out.write(bytes),
+            Self::Chunked(writer) => writer.push(bytes, heap, out),
         }
     }
 
-    /// Writes what finds the values.
+    /// Writes the chunk index.
     pub(super) fn finish(self, out: &mut Out) -> Result<Stored> {
         match self {
-            Self::Flat { begin, bytes } => {
+            Self::Contiguous { begin, bytes } => {
                 if begin != UNDEFINED && out.at - begin != bytes {
-                    return Err(Error::invalid(format!("{} bytes of values were read, not {bytes}", out.at - begin)));
+                    return Err(Error::invalid(format!("expected {bytes} bytes of values, found {}", out.at - begin)));
                 }
                 Ok(Stored { layout: wire::contiguous(begin, bytes), filters: None })
             }
-            Self::Cut(cutter) => cutter.finish(out),
+            Self::Chunked(writer) => writer.finish(out),
         }
     }
 }
 
-/// The sizes of a piece: whole along the last axes, as much as fits of the one before them.
-fn chunks(sizes: &[u64], width: u64, piece: u64) -> Vec<u64> {
-    let mut room = (piece / width).max(1);
+/// Chunk sizes: whole along the last axes, as much as fits along the one before them.
+fn chunk_sizes(sizes: &[u64], width: u64, chunk_bytes: u64) -> Vec<u64> {
+    let mut elements = (chunk_bytes / width).max(1);
     let mut out: Vec<u64> = sizes
         .iter()
         .rev()
         .map(|size| {
-            let taken = room.min(*size).max(1);
-            room = if taken == *size { (room / taken).max(1) } else { 1 };
-            taken
+            let size_in_chunk = elements.min(*size).max(1);
+            elements = if size_in_chunk == *size { (elements / size_in_chunk).max(1) } else { 1 };
+            size_in_chunk
         })
         .collect();
     out.reverse();
     out
 }
 
-impl Cutter {
+impl ChunkWriter {
     fn push(&mut self, mut bytes: &[u8], heap: &mut Heap, out: &mut Out) -> Result<()> {
         while !bytes.is_empty() {
             let steps = self.steps.min(self.axis - self.done);
-            let wanted = usize::try_from(steps).unwrap_or(usize::MAX).saturating_mul(self.unit);
-            let (head, tail) = bytes.split_at(bytes.len().min(wanted.saturating_sub(self.buffer.len())));
+            let len = usize::try_from(steps).unwrap_or(usize::MAX).saturating_mul(self.unit);
+            let (head, tail) = bytes.split_at(bytes.len().min(len.saturating_sub(self.buffer.len())));
             self.buffer.extend_from_slice(head);
             bytes = tail;
-            if self.buffer.len() >= wanted {
+            if self.buffer.len() >= len {
                 self.emit(heap, out)?;
                 self.done = if self.done + steps == self.axis { 0 } else { self.done + steps };
             }
@@ -153,9 +159,9 @@ impl Cutter {
 
     fn emit(&mut self, heap: &mut Heap, out: &mut Out) -> Result<()> {
         heap.flush(out)?;
-        // A piece at the edge is as large as the others.
+        // Chunks at the edge have full size.
         let whole = usize::try_from(self.steps).unwrap_or(usize::MAX).saturating_mul(self.unit);
-        while !self.flat && self.buffer.len() < whole {
+        while !self.contiguous && self.buffer.len() < whole {
             match self.fill.as_slice() {
                 [] => self.buffer.resize(whole, 0),
                 fill => self.buffer.extend_from_slice(fill),
@@ -172,8 +178,8 @@ impl Cutter {
             None => &self.buffer,
         };
         out.write(bytes)?;
-        let bytes = u32::try_from(bytes.len()).map_err(|_| Error::usage("a piece of its values exceeds 4 GiB"))?;
-        self.pieces.push(Piece { bytes, address });
+        let bytes = u32::try_from(bytes.len()).map_err(|_| Error::usage("a chunk of its values exceeds 4 GiB"))?;
+        self.chunks.push(Chunk { bytes, address });
         self.buffer.clear();
         Ok(())
     }
@@ -181,11 +187,11 @@ impl Cutter {
     fn finish(self, out: &mut Out) -> Result<Stored> {
         let grid: Vec<u64> = self.sizes.iter().zip(&self.chunk).map(|(size, step)| size.div_ceil(*step)).collect();
         let count = product(&grid).unwrap_or(u64::MAX);
-        if !self.buffer.is_empty() || self.pieces.len() as u64 != count {
-            return Err(Error::invalid(format!("{} pieces of values were read, not {count}", self.pieces.len())));
+        if !self.buffer.is_empty() || self.chunks.len() as u64 != count {
+            return Err(Error::invalid(format!("expected {count} chunks of values, found {}", self.chunks.len())));
         }
-        if self.flat {
-            let only = self.pieces.first().map_or((UNDEFINED, 0), |piece| (piece.address, piece.bytes.into()));
+        if self.contiguous {
+            let only = self.chunks.first().map_or((UNDEFINED, 0), |chunk| (chunk.address, chunk.bytes.into()));
             return Ok(Stored { layout: wire::contiguous(only.0, only.1), filters: None });
         }
         let tree = self.tree(&grid, out)?;
@@ -197,10 +203,10 @@ impl Cutter {
         })
     }
 
-    /// Writes the tree (version 1): leaves, then what is above them, the root last. Gives the root's address.
+    /// Writes the B-tree (version 1) from the leaves up, the root last. Returns the root's address.
     fn tree(&self, grid: &[u64], out: &mut Out) -> Result<u64> {
         let mut children: Vec<(usize, u64)> =
-            self.pieces.iter().enumerate().map(|(index, piece)| (index, piece.address)).collect();
+            self.chunks.iter().enumerate().map(|(index, chunk)| (index, chunk.address)).collect();
         let mut level = 0u8;
         while children.len() > 1 || (level == 0 && !children.is_empty()) {
             out.align()?;
@@ -218,7 +224,7 @@ impl Cutter {
                     self.key(*first, grid, &mut bytes);
                     bytes.u64(*child);
                 }
-                let next = children.get((index + 1) * CHILDREN).map_or(self.pieces.len(), |(first, _)| *first);
+                let next = children.get((index + 1) * CHILDREN).map_or(self.chunks.len(), |(first, _)| *first);
                 self.key(next, grid, &mut bytes);
                 bytes.0.resize(node, 0);
                 above.push((all.first().map_or(0, |(first, _)| *first), address(index)));
@@ -230,14 +236,14 @@ impl Cutter {
         Ok(children.first().map_or(UNDEFINED, |(_, address)| *address))
     }
 
-    /// What finds a piece: its bytes, and where it begins along each axis, in elements. One past the last lies behind all.
+    /// The key of a chunk: its bytes, and its offsets along each axis in elements. The key past the last chunk lies beyond all.
     fn key(&self, index: usize, grid: &[u64], out: &mut Bytes) {
-        let bytes = self.pieces.get(index).map_or(0, |piece| piece.bytes);
+        let bytes = self.chunks.get(index).map_or(0, |chunk| chunk.bytes);
         out.u32(bytes).u32(0);
         let mut offsets = Vec::with_capacity(grid.len());
         let mut rest = index as u64;
-        for (place, (count, step)) in grid.iter().zip(&self.chunk).enumerate().rev() {
-            let at = if place == 0 { rest } else { rest % count };
+        for (axis, (count, step)) in grid.iter().zip(&self.chunk).enumerate().rev() {
+            let at = if axis == 0 { rest } else { rest % count };
             rest /= (*count).max(1);
             offsets.push(at * step);
         }
@@ -248,11 +254,11 @@ impl Cutter {
     }
 }
 
-/// The first bytes of all elements, then the second ones, and so on; deflated.
+/// Shuffles bytes (all first bytes of elements, then all second bytes, and so on), then deflates.
 fn deflated(bytes: &[u8], width: usize, level: u8) -> Result<Vec<u8>> {
     let mut shuffled = Vec::with_capacity(bytes.len());
-    for place in 0..width {
-        shuffled.extend(bytes.iter().skip(place).step_by(width));
+    for byte in 0..width {
+        shuffled.extend(bytes.iter().skip(byte).step_by(width));
     }
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::new(level.into()));
     encoder.write_all(&shuffled).and_then(|()| encoder.finish()).map_err(|cause| Error::io("cannot deflate", cause))
@@ -263,8 +269,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_lie_together() {
-        let of = |sizes: &[u64], width| chunks(sizes, width, 1 << 20);
+    fn chunks_are_contiguous() {
+        let of = |sizes: &[u64], width| chunk_sizes(sizes, width, 1 << 20);
         assert_eq!(of(&[300, 1000], 4), [262, 1000]);
         assert_eq!(of(&[7, 1 << 20, 3], 8), [1, 43690, 3]);
         assert_eq!(of(&[5, 7, 1 << 21], 1), [1, 1, 1 << 20]);

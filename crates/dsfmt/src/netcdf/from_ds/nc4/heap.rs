@@ -1,23 +1,24 @@
-//! The global heap: texts, and lists of references, which lie outside of the elements that they belong to.
+//! Global heaps: strings and lists of references, stored outside of the elements that refer to them.
 
+use byteorder::{ByteOrder, LittleEndian};
 use container_core::{Error, Result};
 
 use super::Out;
 use super::wire::Bytes;
 
-/// The least bytes of a collection.
-const LEAST: usize = 4096;
+/// Minimum size of a collection.
+const MIN_COLLECTION: usize = 4096;
 
-/// A collection is written when it has grown to this.
-const FULL: usize = 256 << 10;
+/// A collection is written when it reaches this size.
+const MAX_COLLECTION: usize = 256 << 10;
 
-/// Bytes of the beginning of a collection, and of an object.
-const HEAD: usize = 16;
+/// Length of the header of a collection, and of an object.
+const HEADER_LEN: usize = 16;
 
-/// References that fit into a collection of the least size.
-const REFERENCES: usize = (LEAST - HEAD) / (HEAD + 8);
+/// References per collection of the minimum size.
+const REFERENCES: usize = (MIN_COLLECTION - HEADER_LEN) / (HEADER_LEN + 8);
 
-/// Objects that are waiting to be written. They will lie where the file now ends: nothing else may be written in between.
+/// Objects waiting to be written at the end of the file: nothing else may be written in between.
 #[derive(Debug, Default)]
 pub(super) struct Heap {
     bytes: Bytes,
@@ -25,10 +26,9 @@ pub(super) struct Heap {
 }
 
 impl Heap {
-    /// Puts an object into the heap; gives the element that refers to it. An empty text has an object, too: an
-    /// element without one is no text at all to C.
+    /// Adds an object; returns the element that refers to it. An empty string needs an object too: to C, an element without one is a null string.
     pub(super) fn put(&mut self, object: &[u8], out: &mut Out) -> Result<[u8; 16]> {
-        if self.count == u16::MAX || (self.count > 0 && self.bytes.0.len() + object.len() > FULL) {
+        if self.count == u16::MAX || (self.count > 0 && self.bytes.0.len() + object.len() > MAX_COLLECTION) {
             self.flush(out)?;
         }
         if self.count == 0 {
@@ -37,11 +37,11 @@ impl Heap {
         self.count += 1;
         append(&mut self.bytes, self.count, object);
         let len = u32::try_from(object.len())
-            .map_err(|_| Error::usage(format!("NetCDF-4 cannot hold a text of {} bytes", object.len())))?;
+            .map_err(|_| Error::usage(format!("NetCDF-4 cannot hold a string of {} bytes", object.len())))?;
         Ok(element(len, out.at, self.count))
     }
 
-    /// Writes what is waiting.
+    /// Writes the waiting objects.
     pub(super) fn flush(&mut self, out: &mut Out) -> Result<()> {
         if self.count > 0 {
             out.write(&collection(&self.bytes.0))?;
@@ -55,11 +55,9 @@ impl Heap {
 /// The element that refers to an object.
 fn element(len: u32, collection: u64, index: u16) -> [u8; 16] {
     let mut out = [0; 16];
-    let (head, tail) = out.split_at_mut(4);
-    head.copy_from_slice(&len.to_le_bytes());
-    let (address, number) = tail.split_at_mut(8);
-    address.copy_from_slice(&collection.to_le_bytes());
-    number.copy_from_slice(&u32::from(index).to_le_bytes());
+    LittleEndian::write_u32(&mut out[..4], len);
+    LittleEndian::write_u64(&mut out[4..12], collection);
+    LittleEndian::write_u32(&mut out[12..], index.into());
     out
 }
 
@@ -68,11 +66,11 @@ fn append(bytes: &mut Bytes, index: u16, object: &[u8]) {
     bytes.0.resize(bytes.0.len().next_multiple_of(8), 0);
 }
 
-/// A collection of these objects, and an object of nothing for the rest.
+/// A collection of objects, with a free-space object for the rest.
 fn collection(objects: &[u8]) -> Vec<u8> {
-    let used = HEAD + objects.len();
-    // What is left over is nothing, or enough for the beginning of an object.
-    let size = if used == LEAST { used } else { LEAST.max(used + HEAD) };
+    let used = HEADER_LEN + objects.len();
+    // Free space is empty, or at least a header long.
+    let size = if used == MIN_COLLECTION { used } else { MIN_COLLECTION.max(used + HEADER_LEN) };
     let mut out = Bytes::default();
     out.raw(b"GCOL").raw(&[1, 0, 0, 0]).u64(size as u64).raw(objects);
     if size > used {
@@ -82,12 +80,12 @@ fn collection(objects: &[u8]) -> Vec<u8> {
     out.0
 }
 
-/// Bytes that so many references take in the heap.
+/// Bytes that `count` references take in the heap.
 pub(super) fn references_len(count: usize) -> u64 {
-    (count.div_ceil(REFERENCES) * LEAST) as u64
+    (count.div_ceil(REFERENCES) * MIN_COLLECTION) as u64
 }
 
-/// References, each an object of its own, in collections that begin at the file's end.
+/// Encodes references, one object each, in consecutive collections.
 pub(super) fn references(addresses: &[u64]) -> Vec<u8> {
     let mut out = Vec::new();
     for all in addresses.chunks(REFERENCES) {
@@ -100,10 +98,10 @@ pub(super) fn references(addresses: &[u64]) -> Vec<u8> {
     out
 }
 
-/// The element that refers to one of the references in collections from `base` on.
-pub(super) fn reference(base: u64, place: usize) -> [u8; 16] {
-    let (number, index) = (place / REFERENCES, place % REFERENCES);
-    element(1, base + (number * LEAST) as u64, u16::try_from(index + 1).unwrap_or(0))
+/// The element that refers to reference `index` in collections at `base`.
+pub(super) fn reference(base: u64, index: usize) -> [u8; 16] {
+    let (number, object) = (index / REFERENCES, index % REFERENCES);
+    element(1, base + (number * MIN_COLLECTION) as u64, u16::try_from(object + 1).unwrap_or(0))
 }
 
 #[cfg(test)]
@@ -111,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn collections_leave_room_for_an_object_or_none() {
+    fn free_space_fits_a_header_or_is_empty() {
         assert_eq!(REFERENCES, 170);
         for count in [1, 169, 170, 171, 340, 341] {
             let all = references(&vec![7; count]);
@@ -119,11 +117,11 @@ mod tests {
         }
         for len in (0..8200).step_by(8) {
             let all = collection(&vec![1; len]);
-            let left = all.len() - HEAD - len;
-            assert!(all.len() >= LEAST && (left == 0 || left >= HEAD), "{len} {left}");
+            let left = all.len() - HEADER_LEN - len;
+            assert!(all.len() >= MIN_COLLECTION && (left == 0 || left >= HEADER_LEN), "{len} {left}");
             assert_eq!(all[8..16], (all.len() as u64).to_le_bytes());
             if left > 0 {
-                assert_eq!(all[HEAD + len + 8..HEAD + len + 16], (left as u64).to_le_bytes());
+                assert_eq!(all[HEADER_LEN + len + 8..HEADER_LEN + len + 16], (left as u64).to_le_bytes());
             }
         }
         assert_eq!(reference(4096, 170)[4..12], 8192u64.to_le_bytes());

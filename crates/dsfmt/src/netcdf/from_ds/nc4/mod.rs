@@ -1,7 +1,7 @@
-//! NetCDF-4: an HDF5 file that is written from front to back, values first, then what describes them.
+//! Writes NetCDF-4: an HDF5 file, sequentially, values before the headers that describe them.
 //!
-//! The superblock comes last, into the place that was left for it. Each object keeps its members and attributes in its header, in order, which
-//! the C library takes at any number; nothing here needs heaps or indexes of names.
+//! The superblock is written last, into the space reserved for it. Objects have all members and attributes in their headers, in creation order,
+//! which the C library accepts in any number; so no heaps or name indexes are needed.
 
 mod data;
 mod heap;
@@ -16,29 +16,29 @@ use std::path::Path;
 
 use container_core::{Error, Output, OutputOptions, Result};
 
-use super::plan::{Plan, Planned};
-use super::{WriteOptions, characters, filled, pieces, put_bytes};
+use super::plan::{Plan, PlannedVariable};
+use super::{WriteOptions, characters, filled, for_each_chunk, put_bytes};
 use crate::array::Array;
 use crate::netcdf::hdf5::NOT_AN_AXIS;
 use crate::netcdf::model::{AttributeValue, NcType};
 use crate::netcdf::to_ds::Converted;
 use crate::types::Endian;
 use crate::write::Written;
-use data::{Manner, Sink, Stored};
+use data::{Sink, StorageOptions, Stored};
 use heap::Heap;
 use object::Object;
 use wire::Space;
 
-/// Bytes that go to the file at once.
+/// Size of the write buffer.
 const BUFFER: usize = 1 << 20;
 
-/// Bytes of a piece, where values lie in pieces.
-const PIECE: u64 = 1 << 20;
+/// Bytes per chunk of chunked values.
+const CHUNK_BYTES: u64 = 1 << 20;
 
-/// A file that grows at its end.
+/// An append-only output.
 struct Out {
     inner: BufWriter<Output>,
-    /// Its bytes so far.
+    /// Current length.
     at: u64,
 }
 
@@ -54,13 +54,13 @@ impl Out {
         Ok(())
     }
 
-    /// Up to the next multiple of eight bytes.
+    /// Pads to a multiple of eight bytes.
     fn align(&mut self) -> Result<()> {
-        let wanted = usize::try_from(self.at.wrapping_neg() % 8).unwrap_or(0);
-        self.write([0; 8].get(..wanted).unwrap_or_default())
+        let len = usize::try_from(self.at.wrapping_neg() % 8).unwrap_or(0);
+        self.write([0; 8].get(..len).unwrap_or_default())
     }
 
-    /// Writes the beginning, and gives the file its name.
+    /// Writes the superblock, and moves the file to its path.
     fn finish(self, head: &[u8]) -> Result<()> {
         let failed = |cause| Error::io("cannot write", cause);
         let mut output = self.inner.into_inner().map_err(|error| failed(error.into_error()))?;
@@ -71,27 +71,27 @@ impl Out {
 }
 
 pub(super) fn write(plan: Plan<'_>, path: &Path, options: &WriteOptions) -> Result<Converted> {
-    write_in(PIECE, plan, path, options)
+    write_chunked(CHUNK_BYTES, plan, path, options)
 }
 
-/// The same in pieces of about so many bytes.
-fn write_in(piece: u64, plan: Plan<'_>, path: &Path, options: &WriteOptions) -> Result<Converted> {
+/// [`write`] with another chunk size, for tests.
+fn write_chunked(chunk_bytes: u64, plan: Plan<'_>, path: &Path, options: &WriteOptions) -> Result<Converted> {
     if let Some(level) = options.deflate.filter(|level| !(1..=9).contains(level)) {
-        return Err(Error::usage(format!("levels of compression are 1 to 9, not {level}")));
+        return Err(Error::usage(format!("compression level: expected 1 to 9, found {level}")));
     }
     let links = links(&plan)?;
     let mut out = Out::create(path, options.output)?;
     out.write(&[0; wire::SUPERBLOCK])?;
     let mut heap = Heap::default();
     let mut objects = Vec::with_capacity(links.names.len());
-    for (place, dimension) in plan.dimensions.iter().enumerate() {
-        if links.axes.get(place).copied().flatten().is_none() {
+    for (index, dimension) in plan.dimensions.iter().enumerate() {
+        if links.axes.get(index).copied().flatten().is_none() {
             objects.push(Object::dimension(dimension)?);
         }
     }
     for variable in &plan.variables {
         let name = variable.source.name();
-        let object = object(variable, &plan, (options.deflate, piece), &mut heap, &mut out);
+        let object = object(variable, &plan, (options.deflate, chunk_bytes), &mut heap, &mut out);
         objects.push(object.map_err(|error| error.in_column(name.to_owned()))?);
     }
     let root = object::attributes(&plan.attributes, &mut heap, &mut out)?;
@@ -102,24 +102,24 @@ fn write_in(piece: u64, plan: Plan<'_>, path: &Path, options: &WriteOptions) -> 
     Ok(Converted { written, losses: plan.losses })
 }
 
-/// The members of the root, and which of them are whose scales.
+/// Members of the root group, and dimension scales.
 struct Links {
-    /// Names in the order of the objects.
+    /// Names in object order.
     names: Vec<String>,
-    /// For each dimension, the variable that is its axis.
+    /// For each dimension, the index of its coordinate variable.
     axes: Vec<Option<usize>>,
-    /// For each dimension, the object that is its scale.
+    /// For each dimension, the index of the object that is its scale.
     scales: Vec<usize>,
 }
 
 fn links(plan: &Plan<'_>) -> Result<Links> {
     let known: HashMap<&str, usize> =
-        plan.dimensions.iter().enumerate().map(|(place, dimension)| (dimension.name.as_str(), place)).collect();
+        plan.dimensions.iter().enumerate().map(|(index, dimension)| (dimension.name.as_str(), index)).collect();
     let mut axes = vec![None; plan.dimensions.len()];
     for (index, variable) in plan.variables.iter().enumerate() {
-        if let Some(place) = known.get(variable.source.name())
-            && variable.dimensions.first() == Some(place)
-            && let Some(axis) = axes.get_mut(*place)
+        if let Some(dimension) = known.get(variable.source.name())
+            && variable.dimensions.first() == Some(dimension)
+            && let Some(axis) = axes.get_mut(*dimension)
         {
             *axis = Some(index);
         }
@@ -134,30 +134,30 @@ fn links(plan: &Plan<'_>) -> Result<Links> {
     }
     for (index, variable) in plan.variables.iter().enumerate() {
         let name = variable.source.name();
-        let foreign = known.get(name).is_some_and(|place| axes.get(*place).copied().flatten() != Some(index));
+        let foreign = known.get(name).is_some_and(|dimension| axes.get(*dimension).copied().flatten() != Some(index));
         names.push(if foreign { format!("{NOT_AN_AXIS}{name}") } else { name.to_owned() });
     }
     let mut sorted: Vec<&String> = names.iter().collect();
     sorted.sort_unstable();
-    if let Some((twice, _)) = sorted.iter().zip(sorted.iter().skip(1)).find(|(a, b)| a == b) {
-        return Err(Error::usage(format!("two members of the file would be called {twice:?}")));
+    if let Some((duplicate, _)) = sorted.iter().zip(sorted.iter().skip(1)).find(|(a, b)| a == b) {
+        return Err(Error::usage(format!("duplicate name {duplicate:?} in the file")));
     }
     Ok(Links { names, axes, scales })
 }
 
-/// Writes a variable's values; gives what describes it, but for what ties it to its dimensions.
+/// Writes a variable's values; returns its description, without links to dimensions.
 fn object(
-    variable: &Planned<'_>,
+    variable: &PlannedVariable<'_>,
     plan: &Plan<'_>,
-    (deflate, piece): (Option<u8>, u64),
+    (deflate, chunk_bytes): (Option<u8>, u64),
     heap: &mut Heap,
     out: &mut Out,
 ) -> Result<Object> {
-    let dimensions = || variable.dimensions.iter().filter_map(|place| plan.dimensions.get(*place));
+    let dimensions = || variable.dimensions.iter().filter_map(|index| plan.dimensions.get(*index));
     let sizes: Vec<u64> = dimensions().map(|dimension| dimension.size).collect();
     let (data_type, width) = match &variable.nc_type {
         NcType::Char => (wire::text(1, false), 1),
-        NcType::String => (wire::any_text(), 16),
+        NcType::String => (wire::variable_text(), 16),
         _ => (wire::number(variable.fill.data_type()), variable.fill.data_type().width().unwrap_or(1)),
     };
     let mut fill = Vec::new();
@@ -169,15 +169,15 @@ fn object(
         NcType::String => {}
         _ => put_bytes(&variable.fill, Endian::Little, &mut fill),
     }
-    let manner = Manner {
+    let options = StorageOptions {
         growing: dimensions().any(|dimension| dimension.unlimited),
         deflate: deflate.filter(|_| variable.nc_type != NcType::String),
-        apart: variable.nc_type == NcType::String,
-        piece,
+        has_references: variable.nc_type == NcType::String,
+        chunk_bytes,
     };
-    let mut sink = Sink::new(&sizes, width, fill.clone(), &manner, out)?;
+    let mut sink = Sink::new(&sizes, width, fill.clone(), &options, out)?;
     if variable.is_empty {
-        // The one value that a scalar has means "missing".
+        // A missing scalar.
         let value = match &variable.nc_type {
             NcType::Char => vec![0; variable.width],
             NcType::String => heap.put(&[], out)?.to_vec(),
@@ -186,9 +186,9 @@ fn object(
         sink.push(&value, heap, out)?;
     }
     let mut bytes = Vec::new();
-    pieces(variable, |array| match &variable.nc_type {
+    for_each_chunk(variable, |array| match &variable.nc_type {
         NcType::Char => characters(&array, variable.width, |bytes| sink.push(bytes, heap, out)),
-        NcType::String => texts(&array, |text| {
+        NcType::String => for_each_string(&array, |text| {
             let element = heap.put(text, out)?;
             sink.push(&element, heap, out)
         }),
@@ -215,8 +215,8 @@ fn object(
     Ok(Object { messages, attributes: object::attributes(&variable.attributes, heap, out)? })
 }
 
-/// Each text, where it is missing an empty one.
-fn texts(array: &Array<'_>, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+/// Passes each string to `take`, an empty one if missing.
+fn for_each_string(array: &Array<'_>, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let missing = |index| array.mask().is_some_and(|mask| mask.is_missing(index));
     let texts = array.values().as_strings().into_iter().flat_map(|strings| strings.iter());
     texts.enumerate().try_for_each(|(index, text)| take(if missing(index) { &[] } else { text }))

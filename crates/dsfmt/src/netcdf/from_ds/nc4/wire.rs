@@ -1,24 +1,23 @@
-//! The structures of HDF5 as they lie in a file, as far as NetCDF-4 needs them: superblock version 2, object headers version 2, messages.
-//! Everything is little-endian, addresses and lengths have eight bytes.
+//! HDF5 structures that NetCDF-4 needs: superblock version 2, object headers version 2, messages. Little-endian, with 8-byte addresses and lengths.
 
 use container_core::{Error, Result};
 use hdf5_reader::checksum::jenkins_lookup3;
 
 use crate::types::DataType;
 
-/// The address of what is not there.
+/// The undefined address.
 pub(super) const UNDEFINED: u64 = u64::MAX;
 
-/// Bytes of the superblock, which begins the file.
+/// Length of the superblock at the start of the file.
 pub(super) const SUPERBLOCK: usize = 48;
 
-/// The greatest body of a message.
-pub(super) const MESSAGE: usize = u16::MAX as usize;
+/// Maximum length of a message body.
+pub(super) const MAX_MESSAGE: usize = u16::MAX as usize;
 
-/// Bytes of an object header that the C library still keeps in memory whole.
-const HEADER: usize = 16 << 20;
+/// Maximum length of an object header that the C library keeps in memory.
+const MAX_HEADER: usize = 16 << 20;
 
-/// Types of messages.
+/// Message types.
 pub(super) const DATASPACE: u8 = 0x01;
 pub(super) const LINK_INFO: u8 = 0x02;
 pub(super) const DATATYPE: u8 = 0x03;
@@ -30,10 +29,10 @@ pub(super) const FILTERS: u8 = 0x0b;
 pub(super) const ATTRIBUTE: u8 = 0x0c;
 pub(super) const ATTRIBUTE_INFO: u8 = 0x15;
 
-/// The order of creation is kept, and there is a place for an index of it.
+/// Flags: creation order is tracked and indexed.
 const ORDERED: u8 = 0b11;
 
-/// Bytes that are put together.
+/// Builds bytes.
 #[derive(Debug, Default)]
 pub(super) struct Bytes(pub(super) Vec<u8>);
 
@@ -59,25 +58,25 @@ impl Bytes {
         self.raw(&number.to_le_bytes())
     }
 
-    /// The checksum of all before it.
+    /// Appends the checksum of everything before it.
     pub(super) fn checksum(&mut self) -> &mut Self {
         self.u32(jenkins_lookup3(&self.0))
     }
 }
 
-/// The extent of a dataset or an attribute.
+/// The dataspace of a dataset or attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Space {
-    /// Nothing.
+    /// No elements.
     Null,
     /// One element.
     Scalar,
-    /// Sizes; those that are true may grow.
+    /// Sizes, and whether each may grow.
     Simple(Vec<(u64, bool)>),
 }
 
 impl Space {
-    /// Elements along one dimension.
+    /// One dimension of `count` elements.
     pub(super) fn list(count: usize) -> Self {
         if count == 0 { Self::Null } else { Self::Simple(vec![(count as u64, false)]) }
     }
@@ -91,7 +90,7 @@ impl Space {
         };
         let rank = u8::try_from(sizes.len()).ok().filter(|rank| *rank <= 32);
         let rank = rank.ok_or_else(|| {
-            Error::usage(format!("NetCDF-4 cannot hold {} dimensions of one variable, 32 are allowed", sizes.len()))
+            Error::usage(format!("NetCDF-4 cannot hold {} dimensions of a variable (at most 32)", sizes.len()))
         })?;
         let growing = sizes.iter().any(|(_, growing)| *growing);
         out.u8(2).u8(rank).u8(u8::from(growing)).u8(code);
@@ -105,7 +104,7 @@ impl Space {
     }
 }
 
-/// The type of numbers, the least significant byte first.
+/// Datatype of little-endian numbers.
 pub(super) fn number(number: DataType) -> Vec<u8> {
     let mut out = Bytes::default();
     let width = u16::try_from(number.width().unwrap_or(1)).unwrap_or(1);
@@ -125,64 +124,64 @@ pub(super) fn number(number: DataType) -> Vec<u8> {
     out.0
 }
 
-/// The type of characters: texts of so many bytes.
+/// Datatype of strings of `len` bytes.
 pub(super) fn text(len: u32, utf8: bool) -> Vec<u8> {
     let mut out = Bytes::default();
     out.raw(&[0x13, if utf8 { 0x10 } else { 0 }, 0, 0]).u32(len);
     out.0
 }
 
-/// The type of texts of any length.
-pub(super) fn any_text() -> Vec<u8> {
+/// Datatype of variable-length strings.
+pub(super) fn variable_text() -> Vec<u8> {
     let mut out = Bytes::default();
     out.raw(&[0x19, 1, 1, 0]).u32(16).raw(&number(DataType::Uint8));
     out.0
 }
 
-/// The type of references to objects.
+/// Datatype of object references.
 fn reference() -> Vec<u8> {
     let mut out = Bytes::default();
     out.raw(&[0x17, 0, 0, 0]).u32(8);
     out.0
 }
 
-/// The type of lists of references: what the attribute `DIMENSION_LIST` has.
+/// Datatype of lists of references, for the attribute `DIMENSION_LIST`.
 pub(super) fn references() -> Vec<u8> {
     let mut out = Bytes::default();
     out.raw(&[0x19, 0, 0, 0]).u32(16).raw(&reference());
     out.0
 }
 
-/// The type of a reference and the number of an axis: what the attribute `REFERENCE_LIST` has.
+/// Datatype of a reference with an axis number, for the attribute `REFERENCE_LIST`.
 pub(super) fn users() -> Vec<u8> {
     let mut out = Bytes::default();
     out.raw(&[0x16, 2, 0, 0]).u32(16);
     for (name, at, of) in
         [(b"dataset\0\0\0\0\0\0\0\0\0", 0, reference()), (b"dimension\0\0\0\0\0\0\0", 8, number(DataType::Int32))]
     {
-        // Version 1: no array, so no sizes.
+        // Version 1, without array dimensions.
         out.raw(name.split_at(if at == 0 { 8 } else { 16 }).0).u32(at).raw(&[0; 28]).raw(&of);
     }
     out.0
 }
 
-/// What unwritten elements are; `None`: zeros.
+/// Fill value message; `None` means zeros.
 pub(super) fn fill(value: Option<&[u8]>, chunked: bool) -> Vec<u8> {
     let mut out = Bytes::default();
     let value = value.unwrap_or_default();
-    // Space is taken when it is written; the value goes where it is set.
+    // Allocated when written; the fill value is written if set.
     out.raw(&[2, if chunked { 3 } else { 2 }, 2, 1]).u32(u32::try_from(value.len()).unwrap_or(0)).raw(value);
     out.0
 }
 
-/// Values in one piece.
+/// Layout of contiguous values.
 pub(super) fn contiguous(address: u64, bytes: u64) -> Vec<u8> {
     let mut out = Bytes::default();
     out.raw(&[3, 1]).u64(address).u64(bytes);
     out.0
 }
 
-/// Values in pieces of these sizes, whose tree begins there.
+/// Layout of chunked values, indexed by the B-tree at `tree`.
 pub(super) fn chunked(tree: u64, sizes: &[u32], width: u32) -> Vec<u8> {
     let mut out = Bytes::default();
     out.raw(&[3, 2, u8::try_from(sizes.len() + 1).unwrap_or(u8::MAX)]).u64(tree);
@@ -193,7 +192,7 @@ pub(super) fn chunked(tree: u64, sizes: &[u32], width: u32) -> Vec<u8> {
     out.0
 }
 
-/// Bytes are shuffled, then deflated.
+/// Filters: shuffle, then deflate.
 pub(super) fn filters(width: u32, level: u8) -> Vec<u8> {
     let mut out = Bytes::default();
     out.raw(&[2, 2]);
@@ -203,23 +202,23 @@ pub(super) fn filters(width: u32, level: u8) -> Vec<u8> {
     out.0
 }
 
-/// That a group keeps its links in its header, in the order they were made.
+/// Link info: links are in the group's header, in creation order.
 pub(super) fn link_info(count: usize) -> Vec<u8> {
     let mut out = Bytes::default();
     out.raw(&[0, ORDERED]).u64(count as u64).u64(UNDEFINED).u64(UNDEFINED).u64(UNDEFINED);
     out.0
 }
 
-/// The `order`-th member of a group.
+/// The link to the `order`th member of a group.
 pub(super) fn link(name: &str, order: usize, address: u64) -> Result<Vec<u8>> {
     let mut out = Bytes::default();
-    // With order and encoding; two bytes for the length of the name.
+    // With creation order and character set; the name's length has two bytes.
     out.raw(&[1, 0b1_1101, 0]).u64(order as u64).u8(u8::from(!name.is_ascii()));
     out.u16(len16(name.len())?).raw(name.as_bytes()).u64(address);
     Ok(out.0)
 }
 
-/// That an object keeps its attributes in its header, in the order they were made.
+/// Attribute info: attributes are in the object's header, in creation order.
 pub(super) fn attribute_info(count: usize) -> Result<Vec<u8>> {
     let mut out = Bytes::default();
     out.raw(&[0, ORDERED]).u16(len16(count)?).u64(UNDEFINED).u64(UNDEFINED).u64(UNDEFINED);
@@ -236,11 +235,10 @@ pub(super) fn attribute(name: &str, data_type: &[u8], space: &Space, data: &[u8]
 }
 
 fn len16(len: usize) -> Result<u16> {
-    u16::try_from(len)
-        .map_err(|_| Error::usage(format!("NetCDF-4 cannot hold {len} of these, {} are allowed", u16::MAX)))
+    u16::try_from(len).map_err(|_| Error::usage(format!("NetCDF-4 cannot hold {len} of these (at most {})", u16::MAX)))
 }
 
-/// An object header of these messages. Attributes are numbered in their order.
+/// An object header. Attributes get ascending creation indexes.
 pub(super) fn header(messages: &[(u8, Vec<u8>)]) -> Result<Vec<u8>> {
     let mut body = Bytes::default();
     let mut order = 0u16;
@@ -248,19 +246,19 @@ pub(super) fn header(messages: &[(u8, Vec<u8>)]) -> Result<Vec<u8>> {
         body.u8(*kind).u16(len16(message.len())?).u8(0);
         body.u16(if *kind == ATTRIBUTE { order } else { 0 }).raw(message);
         order = order.saturating_add(u16::from(*kind == ATTRIBUTE));
-        if body.0.len() > HEADER {
+        if body.0.len() > MAX_HEADER {
             return Err(Error::usage(format!(
-                "NetCDF-4 cannot hold more than {HEADER} bytes of attributes or names in one place; CDF-5 can"
+                "NetCDF-4 cannot hold more than {MAX_HEADER} bytes of attributes or names in one header; CDF-5 can"
             )));
         }
     }
     let mut out = Bytes::default();
-    // Attributes are kept in order, and there is a place for an index; four bytes for the length.
+    // Attribute creation order is tracked and indexed; the length has four bytes.
     out.raw(b"OHDR").raw(&[2, 0b0_1110]).u32(u32::try_from(body.0.len()).unwrap_or(u32::MAX)).raw(&body.0).checksum();
     Ok(out.0)
 }
 
-/// The beginning of a file that ends there and whose root has this header.
+/// The superblock of a file of `end` bytes with this root header.
 pub(super) fn superblock(end: u64, root: u64) -> Vec<u8> {
     let mut out = Bytes::default();
     out.raw(b"\x89HDF\r\n\x1a\n").raw(&[2, 8, 8, 0]).u64(0).u64(UNDEFINED).u64(end).u64(root).checksum();

@@ -1,4 +1,4 @@
-//! Attributes: which are hidden, and what their values count for.
+//! Visits attributes: hides unsupported ones, and counts their values.
 
 use container_core::Result;
 use hdf5_reader::io::Cursor;
@@ -10,11 +10,11 @@ use super::super::describe::INTERNAL;
 use super::{Dense, Edit, GlobalHeap, MAX_BODY, MAX_HEAP_STEPS, Walk, header, spend};
 
 impl Walk<'_> {
-    /// Counts an attribute; false where it must be hidden.
+    /// Counts an attribute; false when it must be hidden.
     pub(super) fn attribute(&mut self, address: u64, body: &[u8]) -> Result<bool> {
         let parsed =
             messages::attribute::parse(&mut Cursor::new(body), self.sizes.offset, self.sizes.length, body.len());
-        // The library fails on it as well.
+        // The library fails on it too.
         let Ok(attribute) = parsed else { return Ok(true) };
         let is_text = is_text(&attribute.datatype);
         if has_lists(&attribute.datatype) && !is_text && !INTERNAL.contains(&attribute.name.as_str()) {
@@ -22,14 +22,14 @@ impl Walk<'_> {
             return Ok(false);
         }
         if has_lists(&attribute.datatype) || is_text {
-            self.lists(&attribute)?;
+            self.count_references(&attribute)?;
         }
-        spend(&mut self.value_bytes, body.len() as u64, self.most, "the bytes of attributes")?;
+        spend(&mut self.value_bytes, body.len() as u64, self.max_bytes, "bytes of attributes")?;
         Ok(true)
     }
 
-    /// Counts the texts or lists that the values of an attribute refer to.
-    fn lists(&mut self, attribute: &AttributeMessage) -> Result<()> {
+    /// Counts the strings or lists that an attribute refers to.
+    fn count_references(&mut self, attribute: &AttributeMessage) -> Result<()> {
         let offset_len = usize::from(self.sizes.offset);
         for reference in attribute.raw_data.chunks_exact(4 + offset_len + 4) {
             let mut fields = Cursor::new(reference);
@@ -38,7 +38,7 @@ impl Walk<'_> {
             else {
                 break;
             };
-            // The library takes the lower half, too.
+            // The library takes the lower half too.
             let [low, high, ..] = index.to_le_bytes();
             let index = u16::from_le_bytes([low, high]);
             if self.is_undefined(address) || index == 0 {
@@ -50,9 +50,9 @@ impl Walk<'_> {
             }
             let Some(heap) = self.heaps.get(&address) else { continue };
             let steps = if heap.is_in_order { 1 } else { heap.lengths.len() as u64 };
-            spend(&mut self.heap_steps, steps, MAX_HEAP_STEPS, "the objects of global heaps that are searched")?;
+            spend(&mut self.heap_steps, steps, MAX_HEAP_STEPS, "scanned objects of global heaps")?;
             let len = heap.lengths.get(&index).copied().unwrap_or(0);
-            spend(&mut self.value_bytes, len, self.most, "the bytes of attributes")?;
+            spend(&mut self.value_bytes, len, self.max_bytes, "bytes of attributes")?;
         }
         Ok(())
     }
@@ -76,14 +76,14 @@ impl Walk<'_> {
             fields.skip(usize::try_from(len.min(fields.remaining())).ok()?).ok()?;
             fields.skip(usize::try_from((len.wrapping_neg() % 8).min(fields.remaining())).ok()?).ok()?;
             heap.is_in_order &= usize::from(index) == heap.lengths.len() + 1;
-            // Of objects with the same number one may be longer.
+            // Objects with equal indexes may have different lengths.
             let longest = heap.lengths.entry(index).or_default();
             *longest = len.max(*longest);
         }
         Some(heap)
     }
 
-    /// Attributes in a heap: messages for them.
+    /// Attributes in a fractal heap, as messages.
     pub(super) fn attribute_info(&mut self, address: u64, body: &[u8]) -> Result<Option<Edit>> {
         let parsed =
             messages::attribute_info::parse(&mut Cursor::new(body), self.sizes.offset, self.sizes.length, body.len());
@@ -107,7 +107,7 @@ impl Walk<'_> {
             }
         }
         let has_long = bodies.iter().any(|body| body.len() > MAX_BODY);
-        // Long ones have a place in a heap only; the library reads this one.
+        // Long attributes only fit in a heap; the library can read this one.
         if has_long && is_flat && lost == 0 && !hides {
             return Ok(None);
         }
@@ -119,7 +119,7 @@ impl Walk<'_> {
     }
 }
 
-/// Texts of any length.
+/// True for variable-length strings.
 fn is_text(datatype: &Datatype) -> bool {
     match datatype {
         Datatype::String { size: StringSize::Variable, .. } => true,

@@ -21,7 +21,7 @@ const MAX_DEPTH: usize = 8;
 /// # Errors
 /// [`Unsupported`](container_core::ErrorKind::Unsupported) for rows with more elements than a vector can have.
 pub(in super::super) fn column(field: &Field) -> Result<Option<Translation>> {
-    let variable = FieldMetadata::of(field.metadata())?;
+    let variable = FieldMetadata::from_metadata(field.metadata())?;
     if variable.empty {
         return Ok(None);
     }
@@ -79,7 +79,7 @@ pub(in super::super) fn column(field: &Field) -> Result<Option<Translation>> {
 /// # Errors
 /// [`Invalid`](container_core::ErrorKind::Invalid) for invalid JSON in the metadata.
 pub(in super::super) fn dataset_attributes(metadata: &HashMap<String, String>) -> Result<Vec<String>> {
-    Ok(FieldMetadata::of(metadata)?.attributes().map(|(name, _)| name).collect())
+    Ok(FieldMetadata::from_metadata(metadata)?.attributes().map(|(name, _)| name).collect())
 }
 
 /// The IDV item type, the conversion, and the Arrow type of items.

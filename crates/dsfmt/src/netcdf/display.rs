@@ -1,13 +1,12 @@
-//! Values of attributes, for programs and for people.
+//! Attribute values as JSON and as text.
 
 use serde_json::{Map, Value};
 
 use super::model::{Attribute, AttributeValue};
 use crate::array::{Strings, Values};
 
-/// Attributes for programs: one number as a number, any other count as a list, as in the ds file that a conversion would make; but a
-/// float of 32 bits has its own digits.
-pub(super) fn members(attributes: &[Attribute]) -> Map<String, Value> {
+/// Attributes as JSON: a single number as a number, any other count as a list, as in the equivalent ds file; but an `f32` has its own digits.
+pub(super) fn attributes(attributes: &[Attribute]) -> Map<String, Value> {
     attributes.iter().map(|attribute| (attribute.name.clone(), value(&attribute.value))).collect()
 }
 
@@ -23,23 +22,23 @@ fn value(value: &AttributeValue) -> Value {
 }
 
 impl AttributeValue {
-    /// The beginning of the value for people, as it stands in a ds file's header, texts without their escapes: `most` numbers, texts or
-    /// characters, and one more where there are more. Costs what is shown.
+    /// The beginning of the value as text in ds's notation, strings without escapes: up to `max` numbers or strings, or `max` characters and
+    /// one more if the string is longer. Costs only what is shown.
     #[must_use]
-    pub fn shown(&self, most: usize) -> String {
+    pub fn preview(&self, max: usize) -> String {
         let quoted = |text: &str| {
-            // One character more than is shown says that there is more.
-            let begin = text.char_indices().nth(most + 1).map_or(text, |(end, _)| text.get(..end).unwrap_or(text));
+            // One more character than `max` shows that the string is longer.
+            let begin = text.char_indices().nth(max + 1).map_or(text, |(end, _)| text.get(..end).unwrap_or(text));
             format!("\"{}\"", begin.replace('"', "\\\""))
         };
-        // Not finite numbers are texts to programs.
+        // Non-finite numbers are strings in JSON.
         let plain = |number: &Value| number.as_str().map_or_else(|| number.to_string(), str::to_owned);
         match self {
             AttributeValue::Text(text) => quoted(text),
             AttributeValue::Texts(texts) => {
-                format!("[{}]", texts.iter().take(most).map(|text| quoted(text)).collect::<Vec<_>>().join(", "))
+                format!("[{}]", texts.iter().take(max).map(|text| quoted(text)).collect::<Vec<_>>().join(", "))
             }
-            AttributeValue::Numbers(numbers) => match list(numbers, most).as_slice() {
+            AttributeValue::Numbers(numbers) => match list(numbers, max).as_slice() {
                 [one] => plain(one),
                 all => format!("[{}]", all.iter().map(plain).collect::<Vec<_>>().join(", ")),
             },
@@ -47,31 +46,31 @@ impl AttributeValue {
     }
 }
 
-/// The first numbers of an attribute, `most` of them.
-fn list(numbers: &Values<'_>, most: usize) -> Vec<Value> {
-    fn each<T: Copy>(all: &[T], most: usize, value: impl Fn(T) -> Value) -> Vec<Value> {
-        all.iter().take(most).map(|number| value(*number)).collect()
+/// The first `max` numbers as JSON.
+fn list(numbers: &Values<'_>, max: usize) -> Vec<Value> {
+    fn each<T: Copy>(all: &[T], max: usize, value: impl Fn(T) -> Value) -> Vec<Value> {
+        all.iter().take(max).map(|number| value(*number)).collect()
     }
-    // The digits that a float of 32 bits needs, and not those of the same number in 64.
+    // The shortest digits of the `f32`, not those of the equal `f64`.
     let single = |number: f32| double(number.to_string().parse().unwrap_or_else(|_| f64::from(number)));
-    let texts = |all: &Strings<'_>| all.iter().take(most).map(String::from_utf8_lossy).map(Value::from).collect();
+    let texts = |all: &Strings<'_>| all.iter().take(max).map(String::from_utf8_lossy).map(Value::from).collect();
     match numbers {
-        Values::Float32(all) => each(all, most, single),
-        Values::Float64(all) => each(all, most, double),
-        Values::Int8(all) => each(all, most, Value::from),
-        Values::Int16(all) => each(all, most, Value::from),
-        Values::Int32(all) => each(all, most, Value::from),
-        Values::Int64(all) => each(all, most, Value::from),
-        Values::Uint8(all) => each(all, most, Value::from),
-        Values::Uint16(all) => each(all, most, Value::from),
-        Values::Uint32(all) => each(all, most, Value::from),
-        Values::Uint64(all) => each(all, most, Value::from),
-        Values::Bool(all) => each(all, most, Value::from),
+        Values::Float32(all) => each(all, max, single),
+        Values::Float64(all) => each(all, max, double),
+        Values::Int8(all) => each(all, max, Value::from),
+        Values::Int16(all) => each(all, max, Value::from),
+        Values::Int32(all) => each(all, max, Value::from),
+        Values::Int64(all) => each(all, max, Value::from),
+        Values::Uint8(all) => each(all, max, Value::from),
+        Values::Uint16(all) => each(all, max, Value::from),
+        Values::Uint32(all) => each(all, max, Value::from),
+        Values::Uint64(all) => each(all, max, Value::from),
+        Values::Bool(all) => each(all, max, Value::from),
         Values::Str(all) | Values::Unicode(all) => texts(all),
     }
 }
 
-/// A float; one that is not finite as its name.
+/// A float; a string when not finite.
 fn double(number: f64) -> Value {
     match number {
         _ if number.is_nan() => "NaN".into(),
@@ -90,8 +89,8 @@ mod tests {
     }
 
     #[test]
-    fn digits_are_those_of_the_type() {
-        for (given, program, people) in [
+    fn keeps_digits_of_the_type() {
+        for (value, json, text) in [
             (numbers(vec![0.1f32]), "0.1", "0.1"),
             (numbers(vec![1e20f32, f32::MIN_POSITIVE]), "[1e+20,1.1754944e-38]", "[1e+20, 1.1754944e-38]"),
             (numbers(vec![f64::from(0.1f32)]), "0.10000000149011612", "0.10000000149011612"),
@@ -103,13 +102,13 @@ mod tests {
             (AttributeValue::Text("a \"b\"".into()), r#""a \"b\"""#, r#""a \"b\"""#),
             (AttributeValue::Texts(vec!["a".into(), "b".into()]), r#"["a","b"]"#, r#"["a", "b"]"#),
         ] {
-            assert_eq!((&*value(&given).to_string(), &*given.shown(20)), (program, people));
+            assert_eq!((&*super::value(&value).to_string(), &*value.preview(20)), (json, text));
         }
     }
 
     #[test]
-    fn long_values_cost_what_is_shown() {
-        assert_eq!(numbers(vec![1i32; 1_000_000]).shown(3), "[1, 1, 1]");
-        assert_eq!(AttributeValue::Text("\u{fc}".repeat(1_000_000)).shown(3), "\"\u{fc}\u{fc}\u{fc}\u{fc}\"");
+    fn preview_is_bounded() {
+        assert_eq!(numbers(vec![1i32; 1_000_000]).preview(3), "[1, 1, 1]");
+        assert_eq!(AttributeValue::Text("\u{fc}".repeat(1_000_000)).preview(3), "\"\u{fc}\u{fc}\u{fc}\u{fc}\"");
     }
 }

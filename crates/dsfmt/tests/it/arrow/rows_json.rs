@@ -1,4 +1,4 @@
-//! Values of batches as rows show them.
+//! Batches as JSON rows.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
@@ -20,7 +20,7 @@ pub fn open(source: impl Into<Source>) -> DsContainer {
     DsContainer::new(Reader::from_source(source.into(), OpenOptions::default()).unwrap())
 }
 
-/// All batches of a scan, after looking at what holds for each.
+/// All batches of a scan, with general invariants checked.
 pub fn batches(table: &dyn Table, scan: &BatchScan) -> Result<Vec<RecordBatch>> {
     let arrow = table.arrow().unwrap();
     let schema = arrow.schema(scan)?;
@@ -43,7 +43,7 @@ fn next(reader: &mut dyn BatchReader) -> Result<Option<RecordBatch>> {
     batch
 }
 
-/// The rows of batches as lines of JSON.
+/// The rows of batches as JSON lines.
 pub fn rows(batches: &[RecordBatch]) -> Vec<Value> {
     let mut rows = Vec::new();
     for batch in batches {
@@ -57,8 +57,8 @@ pub fn rows(batches: &[RecordBatch]) -> Vec<Value> {
     rows
 }
 
-/// The rows that a table shows.
-pub fn shown(table: &dyn Table, scan: &container_core::Scan) -> Vec<Value> {
+/// The rows of a table as JSON lines.
+pub fn json_rows(table: &dyn Table, scan: &container_core::Scan) -> Vec<Value> {
     let mut rows = table.rows(scan).unwrap();
     let mut all = Vec::new();
     while rows.advance().unwrap() {
