@@ -162,8 +162,8 @@ impl Table for IdvContainer {
                     object.insert("$unreadable".to_owned(), unreadable.to_string().into());
                     all.values.insert(metadata.kind().to_owned(), Value::Object(object));
                 }
-                Ok(value_type) => match self.reader.long_value(index, &metadata)? {
-                    Some(long) => all.push_beginning(metadata.kind(), value_type, &long)?,
+                Ok(value_type) => match self.reader.metadata_preview(index, &metadata)? {
+                    Some(long) => all.push_preview(metadata.kind(), value_type, &long)?,
                     None => {
                         let values = self.reader.metadata_value(index, &metadata)?;
                         all.push(metadata.kind(), value_type, &values)?;

@@ -150,7 +150,7 @@ mod container;
 #[cfg(test)]
 mod goldens;
 mod inflate;
-mod job;
+mod lookahead;
 #[cfg(feature = "model")]
 mod model;
 mod read;
@@ -181,9 +181,9 @@ pub use value::{Labels, Value, Vector};
 #[doc(inline)]
 pub use wire::{Compression, Header, ItemType, KeyType, KeyWidth, Type, Version};
 pub use write::{Cell, KeyLabels};
-pub use write::{Copied, Writer, WriterOptions, merge};
+pub use write::{CopyStats, Writer, WriterOptions, merge};
 
-pub(crate) use read::shown_metadata;
+pub(crate) use read::metadata_as_value;
 
 /// The name of the format in errors and everywhere else.
 const FORMAT_NAME: &str = "idv";

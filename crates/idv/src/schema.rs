@@ -148,7 +148,7 @@ impl ColumnSchema {
                 let (found, n) = (metadata.value.variant(), metadata.value.len());
                 return Err(about(format!("{n} values ({found}) where one {} is wanted", metadata.value_type)));
             }
-            if !metadata.value.is_whole() {
+            if !metadata.value.is_consistent() {
                 return Err(about("a value whose parts have different lengths".to_owned()));
             }
             if let (Values::Vector(vectors), size @ 1..) = (&metadata.value, metadata.value_type.size()) {
@@ -159,7 +159,7 @@ impl ColumnSchema {
             }
             // ML.NET refuses a file for such a time; keys it passes on as they are.
             if !matches!(metadata.value_type.item(), ItemType::Key(_)) {
-                check::writable(&metadata.value_type, &metadata.value, 0..1).map_err(|wrong| about(wrong.detail))?;
+                check::validate_for_writing(&metadata.value_type, &metadata.value, 0..1).map_err(|wrong| about(wrong.detail))?;
             }
         }
         Ok(())

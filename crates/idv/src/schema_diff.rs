@@ -128,7 +128,7 @@ fn differing_values(expected: &Values, found: &Values, metadata: &MetadataSchema
     }
     let differs = |&place: &usize| {
         let run = |vector: &VectorRef<'_>| vector.range.start + place..vector.range.start + place + 1;
-        !mine.values.runs_equal(run(&mine), theirs.values, run(&theirs))
+        !mine.values.ranges_equal(run(&mine), theirs.values, run(&theirs))
     };
     match (0..mine.range.len()).find(differs) {
         Some(place) => {
@@ -142,7 +142,7 @@ fn differing_values(expected: &Values, found: &Values, metadata: &MetadataSchema
 
 /// An item as JSON.
 fn shown(metadata: &MetadataSchema, values: &Values, place: usize) -> Option<String> {
-    let value = crate::value::Shown::plain(metadata.value_type.item()).value(values, place);
+    let value = crate::value::ValueFormat::plain(metadata.value_type.item()).value(values, place);
     serde_json::to_string(&value).ok()
 }
 

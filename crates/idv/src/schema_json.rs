@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::FORMAT_NAME;
 use crate::codec::Values;
-use crate::read::Beginning;
+use crate::read::Preview;
 use crate::schema::{ColumnSchema, MetadataSchema, Schema};
 use crate::wire::{Compression, ItemType, KeyType, Type, Version};
 
@@ -361,14 +361,14 @@ pub(crate) struct MetadataJson {
 impl MetadataJson {
     /// Adds a value that holds exactly one of its type.
     pub(crate) fn push(&mut self, kind: &str, value_type: &Type, values: &Values) -> Result<()> {
-        self.values.insert(kind.to_owned(), as_value(&crate::shown_metadata(value_type, values))?);
+        self.values.insert(kind.to_owned(), as_value(&crate::metadata_as_value(value_type, values))?);
         self.types.insert(kind.to_owned(), value_type.exact_text().into());
         Ok(())
     }
 
     /// Adds the beginning of a value: `{"$beginning": {"count", "value"}}`, where the count is of items, or of a text bytes.
-    pub(crate) fn push_beginning(&mut self, kind: &str, value_type: &Type, long: &Beginning) -> Result<()> {
-        let value = as_value(&crate::shown_metadata(value_type, &long.values))?;
+    pub(crate) fn push_preview(&mut self, kind: &str, value_type: &Type, long: &Preview) -> Result<()> {
+        let value = as_value(&crate::metadata_as_value(value_type, &long.values))?;
         let beginning = serde_json::json!({"$beginning": {"count": long.count, "value": value}});
         self.values.insert(kind.to_owned(), beginning);
         self.types.insert(kind.to_owned(), value_type.exact_text().into());
@@ -416,7 +416,7 @@ impl Serialize for ColumnJson<'_> {
 
 impl MetadataSchema {
     fn shown(&self) -> crate::Value<'_> {
-        crate::shown_metadata(&self.value_type, &self.value)
+        crate::metadata_as_value(&self.value_type, &self.value)
     }
 
     fn type_text(&self) -> String {

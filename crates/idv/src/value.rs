@@ -57,7 +57,7 @@ pub enum Value<'a> {
 
 /// How values of a column are shown.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Shown<'a> {
+pub(crate) struct ValueFormat<'a> {
     pub(crate) item: ItemType,
     pub(crate) labels: Option<&'a Labels>,
     /// Integers' minimum values stand for missing.
@@ -68,7 +68,7 @@ pub(crate) struct Shown<'a> {
     pub(crate) missing_spans: bool,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> ValueFormat<'a> {
     pub(crate) const fn plain(item: ItemType) -> Self {
         Self { item, labels: None, missing_integers: false, missing_floats: false, missing_spans: false }
     }
@@ -160,7 +160,7 @@ impl Labels {
     #[must_use]
     pub fn get(&self, key: u64) -> Option<Value<'_>> {
         let vector = self.vector()?;
-        let shown = Shown::plain(self.item);
+        let shown = ValueFormat::plain(self.item);
         let slot = u32::try_from(key).ok().filter(|&slot| slot < vector.length)?;
         let place = match vector.indices {
             None => usize::try_from(slot).ok(),
@@ -168,13 +168,13 @@ impl Labels {
         };
         Some(match place {
             Some(place) => shown.value(vector.values, vector.range.start + place),
-            None => default_of(self.item),
+            None => default_value(self.item),
         })
     }
 }
 
 /// The value of a slot that a sparse vector does not store.
-pub(crate) fn default_of(item: ItemType) -> Value<'static> {
+pub(crate) fn default_value(item: ItemType) -> Value<'static> {
     match item {
         ItemType::SByte => Value::SByte(0),
         ItemType::Byte => Value::Byte(0),
@@ -200,7 +200,7 @@ pub(crate) fn default_of(item: ItemType) -> Value<'static> {
 #[derive(Debug, Clone)]
 pub struct Vector<'a> {
     vector: VectorRef<'a>,
-    shown: Shown<'a>,
+    shown: ValueFormat<'a>,
 }
 
 impl PartialEq for Vector<'_> {
@@ -235,7 +235,7 @@ impl<'a> Vector<'a> {
         let item = self.shown.item;
         (0..self.vector.length).map(move |slot| {
             let is_stored = indices.as_mut().is_none_or(|indices| indices.next_if_eq(&slot).is_some());
-            if is_stored { stored.next().unwrap_or(Value::Missing) } else { default_of(item) }
+            if is_stored { stored.next().unwrap_or(Value::Missing) } else { default_value(item) }
         })
     }
 

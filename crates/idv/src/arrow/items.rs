@@ -47,7 +47,7 @@ impl ItemPlan {
     /// # Errors
     /// [`Invalid`](container_core::ErrorKind::Invalid) with the row for a time that cannot be mapped, [`Limit`](container_core::ErrorKind::Limit)
     /// for texts of 2 GiB.
-    pub(super) fn make(
+    pub(super) fn build(
         &self,
         items: SharedItems,
         range: Range<usize>,
@@ -84,7 +84,7 @@ impl ItemPlan {
             }
             _ => SharedItems::Fixed(ZEROS),
         };
-        self.make(items, 0..1, &Rows(&|_| row), &mut Tally::default())
+        self.build(items, 0..1, &Rows(&|_| row), &mut Tally::default())
     }
 
     fn fixed(&self, bytes: &Bytes, range: Range<usize>, rows: &Rows<'_>, tally: &mut Tally) -> Result<ArrayRef> {

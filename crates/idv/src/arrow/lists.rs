@@ -33,7 +33,7 @@ pub(super) struct ListPlan {
 
 /// Some rows of a column.
 #[derive(Debug)]
-pub(super) enum Made {
+pub(super) enum BlockArray {
     Array(ArrayRef),
     /// Sparse vectors, to be filled up some rows at a time: all of a block at once could take any memory.
     Sparse(Box<SparseRows>),
@@ -43,8 +43,8 @@ pub(super) enum Made {
 #[derive(Debug)]
 pub(super) struct SparseRows {
     plan: ListPlan,
-    places: Box<Vectors>,
-    /// The first row, among those that the places are of.
+    vectors: Box<Vectors>,
+    /// The first row, among those that the vectors are of.
     first: usize,
     /// Where the items of each row end when all slots are filled up.
     ends: Vec<u64>,
@@ -54,13 +54,13 @@ pub(super) struct SparseRows {
     base: usize,
 }
 
-impl Default for Made {
+impl Default for BlockArray {
     fn default() -> Self {
         Self::Array(arrow_array::new_empty_array(&DataType::Null))
     }
 }
 
-impl Made {
+impl BlockArray {
     /// The bytes of some rows, about.
     pub(super) fn bytes(&self, rows: Range<usize>) -> u64 {
         match self {
@@ -108,18 +108,18 @@ impl ListPlan {
     }
 
     /// Rows of a block, whose items are these; `default` makes the one for slots that store none.
-    pub(super) fn make(
+    pub(super) fn build(
         &self,
-        places: Box<Vectors>,
+        vectors: Box<Vectors>,
         rows: Range<usize>,
         items: ArrayRef,
         default: impl FnOnce() -> Result<ArrayRef>,
-    ) -> Result<Made> {
+    ) -> Result<BlockArray> {
         if self.structs {
-            return self.structs(&places, rows, items).map(Made::Array);
+            return self.structs(&vectors, rows, items).map(BlockArray::Array);
         }
-        if places.has_sparse(rows.clone()) {
-            return self.sparse(places, rows, &items, &default()?);
+        if vectors.has_sparse(rows.clone()) {
+            return self.sparse(vectors, rows, &items, &default()?);
         }
         let array: ArrayRef = match self.size {
             Some(size) => {
@@ -127,20 +127,20 @@ impl ListPlan {
                     FixedSizeListArray::try_new_with_length(Arc::clone(&self.item), size, items, None, rows.len());
                 Arc::new(list.map_err(from_arrow)?)
             }
-            None => Arc::new(self.list(item_offsets(&places, rows)?, items)?),
+            None => Arc::new(self.list(item_offsets(&vectors, rows)?, items)?),
         };
-        Ok(Made::Array(array))
+        Ok(BlockArray::Array(array))
     }
 
     fn list(&self, offsets: OffsetBuffer<i32>, items: ArrayRef) -> Result<ListArray> {
         ListArray::try_new(Arc::clone(&self.item), offsets, items, None).map_err(from_arrow)
     }
 
-    fn structs(&self, places: &Vectors, rows: Range<usize>, items: ArrayRef) -> Result<ArrayRef> {
+    fn structs(&self, vectors: &Vectors, rows: Range<usize>, items: ArrayRef) -> Result<ArrayRef> {
         let (mut lengths, mut ends) = (Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len() + 1));
         let (mut indices, mut sparse) = (Vec::new(), Vec::with_capacity(rows.len()));
         ends.push(0);
-        for vector in rows.clone().filter_map(|row| places.get(row)) {
+        for vector in rows.clone().filter_map(|row| vectors.get(row)) {
             lengths.push(i32::try_from(vector.length).unwrap_or(i32::MAX)); // it came from an i32
             // An index lies below a length.
             let all = vector.indices.unwrap_or_default();
@@ -151,30 +151,30 @@ impl ListPlan {
         let nulls = Some(NullBuffer::from(sparse)).filter(|nulls| nulls.null_count() > 0);
         let indices = Arc::new(Int32Array::from(indices));
         let indices = ListArray::try_new(index_field(), OffsetBuffer::new(ends.into()), indices, nulls);
-        let values = self.list(item_offsets(places, rows)?, items)?;
+        let values = self.list(item_offsets(vectors, rows)?, items)?;
         let parts: Vec<ArrayRef> =
             vec![Arc::new(Int32Array::from(lengths)), Arc::new(indices.map_err(from_arrow)?), Arc::new(values)];
         Ok(Arc::new(StructArray::try_new(sparse_fields(&self.item), parts, None).map_err(from_arrow)?))
     }
 
-    fn sparse(&self, places: Box<Vectors>, rows: Range<usize>, items: &ArrayRef, default: &ArrayRef) -> Result<Made> {
+    fn sparse(&self, vectors: Box<Vectors>, rows: Range<usize>, items: &ArrayRef, default: &ArrayRef) -> Result<BlockArray> {
         let mut end = 0;
-        let lengths = rows.clone().map(|row| places.get(row).map_or(0, |vector| u64::from(vector.length)));
+        let lengths = rows.clone().map(|row| vectors.get(row).map_or(0, |vector| u64::from(vector.length)));
         let ends = lengths.map(|length| {
             end += length;
             end
         });
         let ends = ends.collect();
         let items = concat(&[items.as_ref(), default.as_ref()]).map_err(from_arrow)?;
-        let base = places.item_start(rows.start);
-        Ok(Made::Sparse(Box::new(SparseRows { plan: self.clone(), places, first: rows.start, ends, items, base })))
+        let base = vectors.item_start(rows.start);
+        Ok(BlockArray::Sparse(Box::new(SparseRows { plan: self.clone(), vectors, first: rows.start, ends, items, base })))
     }
 }
 
 /// Where the items of each of some rows end, and where the first begin: at 0.
-fn item_offsets(places: &Vectors, rows: Range<usize>) -> Result<OffsetBuffer<i32>> {
-    let base = places.item_start(rows.start);
-    let offsets = (rows.start..=rows.end).map(|row| offset(places.item_start(row) - base));
+fn item_offsets(vectors: &Vectors, rows: Range<usize>) -> Result<OffsetBuffer<i32>> {
+    let base = vectors.item_start(rows.start);
+    let offsets = (rows.start..=rows.end).map(|row| offset(vectors.item_start(row) - base));
     Ok(OffsetBuffer::new(offsets.collect::<Result<Vec<_>>>()?.into()))
 }
 
@@ -204,7 +204,7 @@ impl SparseRows {
 
     /// The stored items of some rows.
     fn stored(&self, rows: &Range<usize>) -> Range<usize> {
-        let start = |row: usize| self.places.item_start(self.first + row) - self.base;
+        let start = |row: usize| self.vectors.item_start(self.first + row) - self.base;
         start(rows.start)..start(rows.end)
     }
 
@@ -247,7 +247,7 @@ impl SparseRows {
     fn runs(&self, rows: Range<usize>, mut put: impl FnMut(usize, usize)) {
         let first = self.end(rows.start);
         for row in rows {
-            let Some(vector) = self.places.get(self.first + row) else { continue };
+            let Some(vector) = self.vectors.get(self.first + row) else { continue };
             let start = usize::try_from(self.end(row) - first).unwrap_or(usize::MAX);
             let stored = vector.range.start - self.base..vector.range.end - self.base;
             match vector.indices {
@@ -264,13 +264,13 @@ impl SparseRows {
     /// Items of any type.
     fn taken(&self, rows: Range<usize>, total: usize) -> Result<ArrayRef> {
         let default = self.items.len().saturating_sub(1) as u64;
-        let mut places = vec![default; total];
+        let mut vectors = vec![default; total];
         self.runs(rows, |slot, item| {
-            if let Some(place) = places.get_mut(slot) {
+            if let Some(place) = vectors.get_mut(slot) {
                 *place = item as u64;
             }
         });
-        take(self.items.as_ref(), &UInt64Array::from(places), None).map_err(from_arrow)
+        take(self.items.as_ref(), &UInt64Array::from(vectors), None).map_err(from_arrow)
     }
 
     /// Numbers, which need no detour.

@@ -45,7 +45,7 @@ pub(super) struct Plan {
 }
 
 /// The part of an operation's memory for blocks and labels: batches that were given out hold as much.
-const WALK_PART: u64 = 2;
+const SCAN_PART: u64 = 2;
 
 /// The part of it that metadata of all columns may take, which the schema has as JSON: up to eight times that.
 const METADATA_PART: u64 = 16;
@@ -58,11 +58,11 @@ impl Plan {
         }
         let (indices, left_out) = reader.chosen(scan.scan.columns.as_deref());
         let memory = reader.limits().memory_bytes;
-        let mut maker = Maker {
+        let mut planner = Planner {
             reader,
             scan,
             labels: HashMap::new(),
-            budget: Budget::new(memory / WALK_PART),
+            budget: Budget::new(memory / SCAN_PART),
             room: Some(Budget::new(memory / METADATA_PART)),
             left_out,
         };
@@ -71,16 +71,16 @@ impl Plan {
             let column = reader.column_at(index)?;
             let named = |error: Error| error.in_column(column.unique_name().to_owned()).in_format(FORMAT_NAME);
             let kind = column.kind().map_err(|unreadable| named(unreadable.to_error()))?;
-            let plan = maker.column(column, kind)?;
-            fields.push(maker.field(column, kind, &plan).map_err(named)?);
+            let plan = planner.column(column, kind)?;
+            fields.push(planner.field(column, kind, &plan).map_err(named)?);
             columns.push(plan);
         }
-        let Maker { left_out, budget, .. } = maker;
+        let Planner { left_out, budget, .. } = planner;
         Ok(Self { indices, columns, schema: Arc::new(Schema::new(fields)), left_out, budget })
     }
 }
 
-struct Maker<'a> {
+struct Planner<'a> {
     reader: &'a Reader,
     scan: &'a BatchScan,
     /// The labels of each table of metadata that was looked at: columns may share one.
@@ -91,7 +91,7 @@ struct Maker<'a> {
     left_out: Vec<Loss>,
 }
 
-impl Maker<'_> {
+impl Planner<'_> {
     fn column(&mut self, column: &Column, kind: &Type) -> Result<ColumnPlan> {
         let labels = match kind.item() {
             ItemType::Key(key) => self.labels_of(column, key)?,

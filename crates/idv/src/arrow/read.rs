@@ -9,16 +9,16 @@ use arrow_select::concat::concat_batches;
 use container_arrow::{ArrowTable, BatchReader, BatchScan, from_arrow, to_arrow};
 use container_core::{Error, Loss, Position, Result};
 
-use super::lists::Made;
+use super::lists::BlockArray;
 use super::plan::{ColumnPlan, Plan};
 use super::tally::{Rows, Tally};
 use crate::FORMAT_NAME;
 use crate::codec::shared::SharedBlock;
 use crate::container::IdvContainer;
-use crate::read::block::Scratches;
+use crate::read::block::ScratchPool;
 use crate::read::budget::Cost;
-use crate::read::walk::{BlockMaker, Slot, Walk};
-use crate::read::{Place, Reader};
+use crate::read::block_scan::{BlockDecoder, Slot, BlockScan};
+use crate::read::{BlockRequest, Reader};
 
 /// Batches of fewer rows than this part of what is asked for are joined, and so are bytes.
 const JOINED: usize = 8;
@@ -27,7 +27,7 @@ const JOINED: usize = 8;
 ///
 /// It holds its own share of the file and may outlive the [`Reader`]. It ends behind an error.
 pub struct RecordBatches {
-    walk: Walk<ArrowMaker>,
+    scan: BlockScan<ArrowDecoder>,
     schema: SchemaRef,
     left_out: Vec<Loss>,
     tallies: Vec<Tally>,
@@ -44,58 +44,58 @@ pub struct RecordBatches {
 }
 
 /// Blocks as arrays.
-struct ArrowMaker {
+struct ArrowDecoder {
     columns: Vec<ColumnPlan>,
-    scratches: Scratches,
+    scratch_pool: ScratchPool,
 }
 
 /// Rows of a block as an array, and what was lost.
 #[derive(Default)]
 struct Block {
-    made: Made,
-    /// The first row that was made.
+    array: BlockArray,
+    /// The first row that was array.
     first: u64,
     tally: Tally,
 }
 
-impl BlockMaker for ArrowMaker {
+impl BlockDecoder for ArrowDecoder {
     type Block = Block;
     const REUSED: bool = false;
 
     fn cost(values: Cost) -> Cost {
-        // Arrays of types that Arrow has otherwise are made beside the values.
-        Cost { held: values.held, working: values.working.saturating_add(values.held) }
+        // Arrays of types that Arrow has otherwise are array beside the values.
+        Cost { decoded: values.decoded, peak:  values.peak.saturating_add(values.decoded) }
     }
 
-    fn make(&self, reader: &Reader, place: Place, _: Block) -> Result<Block> {
-        let shared = self.scratches.with(reader, |scratch| reader.shared_block(&place, scratch))?;
+    fn make(&self, reader: &Reader, place: BlockRequest, _: Block) -> Result<Block> {
+        let shared = self.scratch_pool.with(reader, |scratch| reader.shared_block(&place, scratch))?;
         let all = reader.block_rows(place.column, place.block)?;
         let Some(plan) = self.columns.get(place.slot) else { return Ok(Block::default()) };
-        plan.make(shared, &place.rows, all.start)
+        plan.build(shared, &place.rows, all.start)
             .map_err(|error| error.in_column(plan.name.to_string()).in_block(place.block).in_format(FORMAT_NAME))
     }
 }
 
 impl ColumnPlan {
     /// The wanted rows of a block that begins with row `start`.
-    fn make(&self, shared: SharedBlock, wanted: &Range<u64>, start: u64) -> Result<Block> {
+    fn build(&self, shared: SharedBlock, wanted: &Range<u64>, start: u64) -> Result<Block> {
         // All rows of a block are counted by a usize.
         let place = |row: u64| usize::try_from(row - start).unwrap_or(usize::MAX);
         let rows = place(wanted.start)..place(wanted.end);
         let mut tally = Tally::default();
-        let made = match (&self.list, shared.vectors) {
+        let array = match (&self.list, shared.vectors) {
             (Some(list), Some(places)) => {
                 let items = places.item_start(rows.start)..places.item_start(rows.end);
                 let row_of = |item: usize| start + row_of(&places, &rows, items.start + item) as u64;
-                let made = self.item.make(shared.items, items.clone(), &Rows(&row_of), &mut tally)?;
-                list.make(places, rows, made, || self.item.default_item(wanted.start))?
+                let array = self.item.build(shared.items, items.clone(), &Rows(&row_of), &mut tally)?;
+                list.build(places, rows, array, || self.item.default_item(wanted.start))?
             }
             _ => {
                 let row_of = |item: usize| wanted.start + item as u64;
-                Made::Array(self.item.make(shared.items, rows, &Rows(&row_of), &mut tally)?)
+                BlockArray::Array(self.item.build(shared.items, rows, &Rows(&row_of), &mut tally)?)
             }
         };
-        Ok(Block { made, first: wanted.start, tally })
+        Ok(Block { array, first: wanted.start, tally })
     }
 }
 
@@ -144,15 +144,15 @@ impl Reader {
     pub fn record_batches(&self, scan: &BatchScan) -> Result<RecordBatches> {
         let Plan { indices, columns, schema, left_out, budget } = Plan::new(self, scan)?;
         let tallies = vec![Tally::default(); columns.len()];
-        let maker = ArrowMaker { columns, scratches: Scratches::default() };
-        let walk = Walk::new(self, indices, &scan.scan, maker, budget)?;
-        let at = walk.rows().start;
+        let decoder = ArrowDecoder { columns, scratch_pool: ScratchPool::default() };
+        let blocks = BlockScan::new(self, indices, &scan.scan, decoder, budget)?;
+        let at = blocks.rows().start;
         // Offsets of texts and lists are 32 bits wide.
         let most_bytes = (scan.batch_bytes as u64).min(self.row_bytes()).min(0x7FFF_FFFF);
         let most_rows = scan.batch_rows.max(1);
         let row_bytes = self.row_bytes();
         let (failed, ended) = (None, false);
-        Ok(RecordBatches { walk, schema, left_out, tallies, at, most_rows, most_bytes, row_bytes, failed, ended })
+        Ok(RecordBatches { scan: blocks, schema, left_out, tallies, at, most_rows, most_bytes, row_bytes, failed, ended })
     }
 
     /// The schema of [`record_batches`](Self::record_batches) of the same scan. Costs the metadata.
@@ -167,13 +167,13 @@ impl Reader {
 impl RecordBatches {
     /// Goes on, until there are rows that were not given yet; false at the end.
     fn advance(&mut self) -> Result<bool> {
-        if self.at < self.walk.rows().end {
+        if self.at < self.scan.rows().end {
             return Ok(true);
         }
-        if !self.walk.advance()? {
+        if !self.scan.advance()? {
             return Ok(false);
         }
-        for (slot, tally) in self.walk.slots.iter_mut().zip(&mut self.tallies) {
+        for (slot, tally) in self.scan.slots.iter_mut().zip(&mut self.tallies) {
             tally.merge(&std::mem::take(&mut slot.block.tally));
         }
         Ok(true)
@@ -181,11 +181,11 @@ impl RecordBatches {
 
     /// The bytes of some rows from the next one on.
     fn bytes(&self, rows: usize) -> u64 {
-        let of = |slot: &Slot<Block>| slot.block.made.bytes(self.places(&slot.block, rows));
-        self.walk.slots.iter().map(of).fold(0, u64::saturating_add)
+        let of = |slot: &Slot<Block>| slot.block.array.bytes(self.places(&slot.block, rows));
+        self.scan.slots.iter().map(of).fold(0, u64::saturating_add)
     }
 
-    /// Where the next rows lie among those that were made of a block.
+    /// Where the next rows lie among those that were array of a block.
     fn places(&self, block: &Block, rows: usize) -> Range<usize> {
         let start = usize::try_from(self.at - block.first).unwrap_or(usize::MAX);
         start..start + rows
@@ -193,7 +193,7 @@ impl RecordBatches {
 
     /// How many of the next rows have at most so many rows and bytes, and how many bytes.
     fn fitting(&self, rows: usize, bytes: u64) -> (usize, u64) {
-        let left = usize::try_from(self.walk.rows().end - self.at).unwrap_or(usize::MAX).min(rows);
+        let left = usize::try_from(self.scan.rows().end - self.at).unwrap_or(usize::MAX).min(rows);
         let all = self.bytes(left);
         if all <= bytes {
             return (left, all);
@@ -216,10 +216,10 @@ impl RecordBatches {
         if bytes <= most {
             return Ok(());
         }
-        let columns = self.walk.slots.iter().zip(&self.walk.decoder.maker.columns);
-        let largest = columns.max_by_key(|(slot, _)| slot.block.made.bytes(self.places(&slot.block, 1)));
+        let columns = self.scan.slots.iter().zip(&self.scan.context.decoder.columns);
+        let largest = columns.max_by_key(|(slot, _)| slot.block.array.bytes(self.places(&slot.block, 1)));
         let what = match largest {
-            Some((slot, _)) if slot.block.made.is_filled() => {
+            Some((slot, _)) if slot.block.array.is_filled() => {
                 "bytes of a row, all slots of its sparse vectors among them"
             }
             _ => "bytes of a row",
@@ -233,9 +233,9 @@ impl RecordBatches {
 
     /// The next rows as a batch.
     fn take(&mut self, rows: usize) -> Result<RecordBatch> {
-        let slots = self.walk.slots.iter().zip(&self.walk.decoder.maker.columns);
+        let slots = self.scan.slots.iter().zip(&self.scan.context.decoder.columns);
         let arrays = slots.map(|(slot, plan)| {
-            let array = slot.block.made.rows(self.places(&slot.block, rows));
+            let array = slot.block.array.rows(self.places(&slot.block, rows));
             array.map_err(|error| error.in_row(self.at).in_column(plan.name.to_string()).in_format(FORMAT_NAME))
         });
         let arrays = arrays.collect::<Result<Vec<ArrayRef>>>()?;
@@ -309,7 +309,7 @@ impl RecordBatchReader for RecordBatches {
 impl BatchReader for RecordBatches {
     fn losses(&self) -> Vec<Loss> {
         let mut losses = self.left_out.clone();
-        for (tally, plan) in self.tallies.iter().zip(&self.walk.decoder.maker.columns) {
+        for (tally, plan) in self.tallies.iter().zip(&self.scan.context.decoder.columns) {
             for (what, count) in
                 [("key above its count shown as null", tally.bad_keys), ("time cut off at the microsecond", tally.cut)]
             {

@@ -42,9 +42,9 @@ impl Meaning {
 }
 
 /// Ticks as rows show them.
-struct Shown(Meaning, i64);
+struct TicksDisplay(Meaning, i64);
 
-impl fmt::Display for Shown {
+impl fmt::Display for TicksDisplay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self(Meaning::Time, ticks) => DateTime(*ticks).fmt(f),
@@ -117,7 +117,7 @@ fn microseconds<T: ArrowPrimitiveType<Native = i64>>(
                 continue;
             }
             if times == Times::Exact {
-                let shown = Shown(meaning, ticks);
+                let shown = TicksDisplay(meaning, ticks);
                 let error = Error::invalid(format!("{shown} is finer than a microsecond")).in_row(rows.row(place));
                 return Err(error.advising("{times} floor, nanoseconds or ticks takes it"));
             }
@@ -140,7 +140,7 @@ fn nanoseconds<T: ArrowPrimitiveType<Native = i64>>(
             Some(value) => value,
             None if is_null(nulls.as_ref(), place) => 0,
             None => {
-                let shown = Shown(meaning, ticks);
+                let shown = TicksDisplay(meaning, ticks);
                 let range = match meaning {
                     Meaning::Time => "1677-09-21 to 2262-04-11",
                     Meaning::Span => "292 years either way",

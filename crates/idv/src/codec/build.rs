@@ -149,7 +149,7 @@ impl Values {
     }
 
     /// Whether a run of these values equals a run of others. Floats are equal when their bits are.
-    pub(crate) fn runs_equal(&self, range: Range<usize>, other: &Self, others: Range<usize>) -> bool {
+    pub(crate) fn ranges_equal(&self, range: Range<usize>, other: &Self, others: Range<usize>) -> bool {
         match (self, other) {
             (Self::Single(a), Self::Single(b)) => bits_equal(a.get(range), b.get(others), |x| x.to_bits()),
             (Self::Double(a), Self::Double(b)) => bits_equal(a.get(range), b.get(others), |x| x.to_bits()),
@@ -203,10 +203,10 @@ impl Values {
     }
 
     /// Whether their parts belong together: what can be changed from outside may have been changed by half.
-    pub(crate) fn is_whole(&self) -> bool {
+    pub(crate) fn is_consistent(&self) -> bool {
         match self {
             Self::DateTimeOffset(both) => both.ticks.len() == both.minutes.len(),
-            Self::Vector(vectors) => vectors.values().is_whole() && vectors.values().len() >= vectors.closed_items(),
+            Self::Vector(vectors) => vectors.values().is_consistent() && vectors.values().len() >= vectors.closed_items(),
             _ => true,
         }
     }

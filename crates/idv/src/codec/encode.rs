@@ -46,7 +46,7 @@ fn items_len(item: ItemType, values: &Values, range: Range<usize>) -> u64 {
             4 + 4 * range.len() as u64 + Encode::encoded_len(&length) as u64 + u64::from(bytes)
         }
         // Of items without texts, the least length is the length.
-        _ => super::least_len(item, range.len() as u64).unwrap_or(u64::MAX),
+        _ => super::min_len(item, range.len() as u64).unwrap_or(u64::MAX),
     }
 }
 

@@ -37,7 +37,7 @@ fn items_len(item: ItemType, values: &Values, range: Range<usize>, units: Units)
     match (item, values) {
         (_, Values::Text(texts)) => 4 * (1 + rows) + text_units(texts, range, units),
         (ItemType::Boolean | ItemType::DvBool, _) => 4 * rows.div_ceil(16),
-        _ => super::least_len(item, rows).unwrap_or(u64::MAX),
+        _ => super::min_len(item, rows).unwrap_or(u64::MAX),
     }
 }
 

@@ -80,7 +80,7 @@ pub struct DateTimeOffsets {
 
 impl PartialEq for Values {
     fn eq(&self, other: &Self) -> bool {
-        self.len() == other.len() && self.runs_equal(0..self.len(), other, 0..other.len())
+        self.len() == other.len() && self.ranges_equal(0..self.len(), other, 0..other.len())
     }
 }
 
@@ -245,7 +245,7 @@ pub(crate) fn decode_items(item: ItemType, n: usize, cursor: &mut Cursor<'_>, va
 }
 
 /// The fewest bytes that `n` items take in a block, for checks before anything is read; `None` when that overflows.
-pub(crate) fn least_len(item: ItemType, n: u64) -> Option<u64> {
+pub(crate) fn min_len(item: ItemType, n: u64) -> Option<u64> {
     let width = match item {
         ItemType::Boolean => return Some(n.div_ceil(8)),
         ItemType::DvBool => return n.div_ceil(16).checked_mul(4),
@@ -272,12 +272,12 @@ pub(crate) fn prefix_len(item: ItemType, n: u64) -> Option<u64> {
     match item {
         // Boundaries of all texts, and offsets of all times, stand before the rest.
         ItemType::Text | ItemType::DateTimeOffset | ItemType::DvDateTimeZone => None,
-        item => least_len(item, n),
+        item => min_len(item, n),
     }
 }
 
 /// The memory that `n` values take once they are decoded from `raw` bytes, at most.
-pub(crate) fn memory(kind: &Type, n: u64, raw: u64) -> u64 {
+pub(crate) fn memory_bytes(kind: &Type, n: u64, raw: u64) -> u64 {
     match kind {
         Type::Item(item) => items_memory(*item, n, raw),
         // The items are not known to be fewer than the bytes allow. Each vector has a length, a count, two places and, in Arrow, an end.

@@ -3,7 +3,7 @@
 use container_core::{Bytes, Cursor, Result};
 
 use super::vector::{self, Vectors};
-use super::{Texts, Values, least_len};
+use super::{Texts, Values, min_len};
 use crate::wire::{ItemType, Type};
 
 /// The values of a block.
@@ -59,7 +59,7 @@ pub(crate) fn decode_shared(kind: &Type, n: usize, bytes: &Bytes, mut cursor: Cu
         Type::Item(_) => (None, n),
         Type::Vector { .. } => {
             let mut vectors = Box::<Vectors>::default();
-            let total = vector::decode_places(item, kind.size(), n, &mut cursor, &mut vectors)?;
+            let total = vector::decode_layout(item, kind.size(), n, &mut cursor, &mut vectors)?;
             (Some(vectors), total)
         }
     };
@@ -70,12 +70,12 @@ pub(crate) fn decode_shared(kind: &Type, n: usize, bytes: &Bytes, mut cursor: Cu
     };
     let count = total as u64;
     let items = match item {
-        ItemType::Boolean => SharedItems::Bits(take(least_len(item, count), "bits")?),
+        ItemType::Boolean => SharedItems::Bits(take(min_len(item, count), "bits")?),
         ItemType::DateTimeOffset | ItemType::DvDateTimeZone => {
             let minutes = take(count.checked_mul(2), "values")?;
             SharedItems::Zoned { minutes, ticks: take(count.checked_mul(8), "values")? }
         }
-        item => SharedItems::Fixed(take(least_len(item, count), "values")?),
+        item => SharedItems::Fixed(take(min_len(item, count), "values")?),
     };
     cursor.finish("the block")?;
     Ok(SharedBlock { vectors, items })

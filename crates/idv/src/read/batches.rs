@@ -3,10 +3,10 @@ use std::ops::Range;
 use container_core::{Result, Scan};
 
 use super::Reader;
-use super::block::Scratches;
+use super::block::ScratchPool;
 use super::budget::{Budget, Cost};
-use super::place::Place;
-use super::walk::{BlockMaker, Slot, Walk};
+use super::block_request::BlockRequest;
+use super::block_scan::{BlockDecoder, Slot, BlockScan};
 use crate::codec::Values;
 
 /// Columns over a range of rows, some rows at a time, in order: the fastest way through a file.
@@ -15,16 +15,16 @@ use crate::codec::Values;
 /// (all files of ML.NET). With feature `parallel` blocks are decoded ahead by the threads of rayon's pool; memory is a few
 /// blocks a thread, whatever the file's size, and never more than [`Limits::memory_bytes`](container_core::Limits::memory_bytes).
 pub struct Batches {
-    walk: Walk<Decoder>,
+    scan: BlockScan<ValuesDecoder>,
 }
 
 /// Blocks as values.
 #[derive(Default)]
-struct Decoder {
-    scratches: Scratches,
+struct ValuesDecoder {
+    scratch_pool: ScratchPool,
 }
 
-impl BlockMaker for Decoder {
+impl BlockDecoder for ValuesDecoder {
     type Block = Values;
     const REUSED: bool = true;
 
@@ -32,13 +32,13 @@ impl BlockMaker for Decoder {
         values
     }
 
-    fn make(&self, reader: &Reader, place: Place, mut values: Values) -> Result<Values> {
-        self.scratches.with(reader, |scratch| reader.read_part(&place, &mut values, scratch))?;
+    fn make(&self, reader: &Reader, place: BlockRequest, mut values: Values) -> Result<Values> {
+        self.scratch_pool.with(reader, |scratch| reader.read_rows(&place, &mut values, scratch))?;
         Ok(values)
     }
 }
 
-/// Some rows of the columns of a walk.
+/// Some rows of the columns of a scan.
 #[derive(Clone)]
 pub struct Batch<'a> {
     slots: &'a [Slot<Values>],
@@ -88,7 +88,7 @@ impl<'a> Batch<'a> {
         self.slots.len()
     }
 
-    /// A column, counted in the order of the walk.
+    /// A column, counted in the order of the scan.
     #[must_use]
     pub fn column(&self, index: usize) -> Option<ColumnSlice<'a>> {
         self.slots.get(index).map(|slot| {
@@ -128,7 +128,7 @@ impl Reader {
             Some(columns) => columns.clone(),
             None => self.readable(),
         };
-        Ok(Batches { walk: Walk::new(self, columns, scan, Decoder::default(), self.memory_budget())? })
+        Ok(Batches { scan: BlockScan::new(self, columns, scan, ValuesDecoder::default(), self.memory_budget())? })
     }
 }
 
@@ -143,22 +143,22 @@ impl Batches {
 
     /// Goes to the next batch; false at the end, and after an error from then on.
     pub(super) fn advance(&mut self) -> Result<bool> {
-        self.walk.advance()
+        self.scan.advance()
     }
 
-    /// What is charged for all that the walk holds.
+    /// What is charged for all that the scan holds.
     pub(super) fn budget(&mut self) -> &mut Budget {
-        self.walk.budget()
+        self.scan.budget()
     }
 
     /// What the decoded blocks of the current batch take.
-    pub(super) fn held(&self) -> u64 {
-        self.walk.held()
+    pub(super) fn decoded_bytes(&self) -> u64 {
+        self.scan.decoded_bytes()
     }
 
     /// The batch that [`advance`](Self::advance) went to.
     pub(super) fn current(&self) -> Option<Batch<'_>> {
-        let rows = self.walk.rows();
-        (!rows.is_empty()).then(|| Batch { slots: &self.walk.slots, rows })
+        let rows = self.scan.rows();
+        (!rows.is_empty()).then(|| Batch { slots: &self.scan.slots, rows })
     }
 }

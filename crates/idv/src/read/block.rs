@@ -5,9 +5,9 @@ use std::sync::{Mutex, PoisonError};
 use container_core::{Bytes, Cursor, Error, Result, parallel};
 
 use super::Reader;
-use super::budget::Part;
+use super::budget::BlockPrefix;
 use super::open::Column;
-use super::place::Place;
+use super::block_request::BlockRequest;
 use crate::FORMAT_NAME;
 use crate::codec::{self, Values};
 use crate::inflate::Inflater;
@@ -26,11 +26,11 @@ pub struct Scratch {
 
 /// Working memory that is not in use. It is charged to no budget, so its size is limited.
 #[derive(Default)]
-pub(crate) struct Scratches {
+pub(crate) struct ScratchPool {
     idle: Mutex<Vec<Scratch>>,
 }
 
-impl Scratches {
+impl ScratchPool {
     /// Does something with working memory.
     pub(crate) fn with<T>(&self, reader: &Reader, work: impl FnOnce(&mut Scratch) -> T) -> T {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -52,7 +52,7 @@ impl Scratch {
     }
 }
 
-/// Which part of the memory of an operation may be kept for blocks to come.
+/// Which prefix of the memory of an operation may be kept for blocks to come.
 const IDLE_PART: u64 = 8;
 
 impl Reader {
@@ -98,7 +98,7 @@ impl Reader {
     }
 
     /// Reads a block as far as its rows are wanted: maybe only the rows up to the last of them.
-    pub(super) fn read_part(&self, place: &Place, values: &mut Values, scratch: &mut Scratch) -> Result<()> {
+    pub(super) fn read_rows(&self, place: &BlockRequest, values: &mut Values, scratch: &mut Scratch) -> Result<()> {
         let column = self.column_at(place.column)?;
         let named = |error: Error| {
             error.in_column(column.unique_name().to_owned()).in_block(place.block).in_format(FORMAT_NAME)
@@ -126,9 +126,9 @@ impl Reader {
                 return self.source().read(entry.offset..entry.offset + u64::from(entry.len));
             }
             self.check_packed(&entry)?;
-            let part = Part { values: 0, bytes: entry.raw_len.into(), whole: true };
-            self.0.options.limits.check_memory(BLOCK_MEMORY, part.bytes).map_err(|error| error.at(entry.offset))?;
-            self.raw_block(column, &entry, &part, &mut scratch)?;
+            let prefix = BlockPrefix { values: 0, bytes: entry.raw_len.into(), whole: true };
+            self.0.options.limits.check_memory(BLOCK_MEMORY, prefix.bytes).map_err(|error| error.at(entry.offset))?;
+            self.raw_block(column, &entry, &prefix, &mut scratch)?;
             Ok(Bytes::from(std::mem::take(&mut scratch.raw)))
         });
         bytes.map_err(place)
@@ -198,16 +198,16 @@ impl Reader {
         scratch: &mut Scratch,
     ) -> Result<()> {
         let entry = self.lookup(column, block, &mut scratch.packed)?;
-        let part = self.part(column, kind, rows, end, &entry)?;
-        let cost = self.part_cost(column, kind, &part, &entry);
+        let prefix = self.prefix(column, kind, rows, end, &entry)?;
+        let cost = self.prefix_cost(column, kind, &prefix, &entry);
         let limits = &self.0.options.limits;
-        limits.check_memory(BLOCK_MEMORY, cost.working).map_err(|error| error.at(entry.offset))?;
-        let n = usize::try_from(part.values).map_err(|_| too_many(rows).at(entry.offset))?;
+        limits.check_memory(BLOCK_MEMORY, cost.peak).map_err(|error| error.at(entry.offset))?;
+        let n = usize::try_from(prefix.values).map_err(|_| too_many(rows).at(entry.offset))?;
         if column.compression() == Some(Compression::None) {
-            let bytes = self.source().view(entry.offset..entry.offset + part.bytes, &mut scratch.packed)?;
+            let bytes = self.source().view(entry.offset..entry.offset + prefix.bytes, &mut scratch.packed)?;
             return codec::decode(kind, n, Cursor::at(bytes, entry.offset), limits.block_bytes, values);
         }
-        let raw = self.raw_block(column, &entry, &part, scratch)?;
+        let raw = self.raw_block(column, &entry, &prefix, scratch)?;
         codec::decode(kind, n, Cursor::new(raw), limits.block_bytes, values)
             .map_err(|error| inside(&error, entry.offset))
     }
@@ -224,15 +224,15 @@ impl Reader {
         Ok(())
     }
 
-    /// The part of a block that is decoded for its rows up to `end`; checks what can be before any of it is read.
-    pub(super) fn part(
+    /// The prefix of a block that is decoded for its rows up to `end`; checks what can be before any of it is read.
+    pub(super) fn prefix(
         &self,
         column: &Column,
         kind: &Type,
         rows: &Range<u64>,
         end: u64,
         entry: &LookupEntry,
-    ) -> Result<Part> {
+    ) -> Result<BlockPrefix> {
         let count = rows.end - rows.start;
         // More rows than an i32 counts cannot be in a block of at most 2^31 - 1 bytes, except of one-bit items.
         let _: usize = usize::try_from(count).map_err(|_| too_many(rows).at(entry.offset))?;
@@ -242,21 +242,21 @@ impl Reader {
             check_least(kind, rows, entry)?;
             self.check_packed(entry)?;
         }
-        Ok(Part::of(kind, count, end.min(rows.end).saturating_sub(rows.start), entry))
+        Ok(BlockPrefix::of(kind, count, end.min(rows.end).saturating_sub(rows.start), entry))
     }
 
-    /// Inflates a part of a block into the first bytes of `scratch.raw`, and gives them.
+    /// Inflates a prefix of a block into the first bytes of `scratch.raw`, and gives them.
     fn raw_block<'s>(
         &self,
         column: &Column,
         entry: &LookupEntry,
-        part: &Part,
+        prefix: &BlockPrefix,
         scratch: &'s mut Scratch,
     ) -> Result<&'s [u8]> {
         let compression = column.compression().unwrap_or(Compression::None);
         let range = entry.offset..entry.offset + u64::from(entry.len);
         let packed = self.source().view(range, &mut scratch.packed)?;
-        let len = usize::try_from(part.bytes).unwrap_or(usize::MAX);
+        let len = usize::try_from(prefix.bytes).unwrap_or(usize::MAX);
         // Old content is overwritten; only growth is zeroed, in memory that has nothing old to be copied to it.
         if scratch.raw.capacity() < len {
             scratch.raw = vec![0; len];
@@ -264,7 +264,7 @@ impl Reader {
             scratch.raw.resize(len, 0);
         }
         let out = scratch.raw.get_mut(..len).unwrap_or_default();
-        let inflated = if part.whole {
+        let inflated = if prefix.whole {
             scratch.inflater.inflate(compression, packed, out)
         } else {
             scratch.inflater.inflate_beginning(compression, packed, out)
@@ -314,7 +314,7 @@ fn check_least(kind: &Type, rows: &Range<u64>, entry: &LookupEntry) -> Result<()
 
 fn kind_least_len(kind: &Type, rows: u64) -> Option<u64> {
     match kind {
-        Type::Item(item) => codec::least_len(*item, rows),
+        Type::Item(item) => codec::min_len(*item, rows),
         // A count for each vector, the number of vectors, their length, the number of indices.
         Type::Vector { .. } => rows.checked_mul(4)?.checked_add(12),
     }
@@ -341,7 +341,7 @@ pub(crate) fn each_block<T: Send>(
     work: impl Fn(&mut (Values, Scratch), u64) -> T + Sync + Send,
 ) -> Vec<T> {
     if threads != 1 {
-        let cost = |block| reader.block_cost(&Place::whole(column, block)).working;
+        let cost = |block| reader.block_cost(&BlockRequest::whole(column, block)).peak;
         let most = blocks.clone().map(cost).max().unwrap_or(0);
         let all = most.saturating_mul(parallel::threads() as u64);
         if all <= reader.0.options.limits.memory_bytes {

@@ -7,7 +7,7 @@ use container_core::{Error, Result};
 
 use super::Reader;
 use super::open::Column;
-use super::place::Place;
+use super::block_request::BlockRequest;
 use crate::codec;
 use crate::wire::{Compression, LookupEntry, Type};
 
@@ -15,17 +15,17 @@ use crate::wire::{Compression, LookupEntry, Type};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Budget {
     used: u64,
-    most: u64,
+    limit: u64,
 }
 
 impl Budget {
-    pub(crate) const fn new(most: u64) -> Self {
-        Self { used: 0, most }
+    pub(crate) const fn new(limit: u64) -> Self {
+        Self { used: 0, limit }
     }
 
     /// The bytes that are not charged yet.
     pub(crate) const fn left(&self) -> u64 {
-        self.most.saturating_sub(self.used)
+        self.limit.saturating_sub(self.used)
     }
 
     /// Charges bytes if they fit.
@@ -45,7 +45,7 @@ impl Budget {
         if self.try_take(bytes) {
             return Ok(());
         }
-        Err(Error::limit(what, self.used.saturating_add(bytes), self.most))
+        Err(Error::limit(what, self.used.saturating_add(bytes), self.limit))
     }
 
     /// Gives charged bytes back.
@@ -58,22 +58,22 @@ impl Budget {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Cost {
     /// Its values.
-    pub(crate) held: u64,
-    /// The most while it is decoded: its values and the bytes they are decoded from.
-    pub(crate) working: u64,
+    pub(crate) decoded: u64,
+    /// The limit while it is decoded: its values and the bytes they are decoded from.
+    pub(crate) peak: u64,
 }
 
 impl Cost {
     /// The same in a buffer that has `bytes` already, which it keeps.
     pub(crate) fn in_buffer(self, bytes: u64) -> Self {
-        let grown = bytes.saturating_sub(self.held);
-        Self { held: self.held + grown, working: self.working.saturating_add(grown) }
+        let grown = bytes.saturating_sub(self.decoded);
+        Self { decoded: self.decoded + grown, peak: self.peak.saturating_add(grown) }
     }
 }
 
-/// The part of a block that is decoded.
+/// The prefix of a block that is decoded.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Part {
+pub(super) struct BlockPrefix {
     /// Values, from the first on.
     pub(super) values: u64,
     /// Decompressed bytes, from the first on.
@@ -82,17 +82,17 @@ pub(super) struct Part {
     pub(super) whole: bool,
 }
 
-impl Part {
-    /// What of a block of `count` values is decoded for the first `wanted` ones: these alone where values have a fixed width and the rest
-    /// is worth leaving out.
-    pub(super) fn of(kind: &Type, count: u64, wanted: u64, entry: &LookupEntry) -> Self {
+impl BlockPrefix {
+    /// The prefix to decode for the first `requested` of `count` values: only these when values have a fixed width and the rest is at
+    /// least half of the block.
+    pub(super) fn of(kind: &Type, count: u64, requested: u64, entry: &LookupEntry) -> Self {
         let raw = u64::from(entry.raw_len);
         let whole = Self { values: count, bytes: raw, whole: true };
         let Type::Item(item) = kind else { return whole };
-        match codec::prefix_len(*item, wanted) {
-            // What does not have the size of its values is read whole, to find out what is wrong.
-            Some(bytes) if bytes <= raw / 2 && codec::least_len(*item, count) == Some(raw) => {
-                Self { values: wanted, bytes, whole: false }
+        match codec::prefix_len(*item, requested) {
+            // A block whose length does not match its values is read whole, so that decoding reports why.
+            Some(bytes) if bytes <= raw / 2 && codec::min_len(*item, count) == Some(raw) => {
+                Self { values: requested, bytes, whole: false }
             }
             _ => whole,
         }
@@ -100,30 +100,30 @@ impl Part {
 }
 
 impl Reader {
-    /// What the wanted rows of a block take as [`Values`](crate::Values); nothing where its entry is damaged, which is found when it
+    /// What the count rows of a block take as [`Values`](crate::Values); nothing where its entry is damaged, which is found when it
     /// is read.
-    pub(crate) fn block_cost(&self, place: &Place) -> Cost {
+    pub(crate) fn block_cost(&self, place: &BlockRequest) -> Cost {
         let Some(column) = self.columns().get(place.column) else { return Cost::default() };
         let (Ok(kind), Ok(rows)) = (column.kind(), self.block_rows(place.column, place.block)) else {
             return Cost::default();
         };
         let Ok(entry) = self.lookup(column, place.block, &mut Vec::new()) else { return Cost::default() };
-        match self.part(column, kind, &rows, place.rows.end, &entry) {
-            Ok(part) => self.part_cost(column, kind, &part, &entry),
+        match self.prefix(column, kind, &rows, place.rows.end, &entry) {
+            Ok(prefix) => self.prefix_cost(column, kind, &prefix, &entry),
             Err(_) => Cost::default(),
         }
     }
 
-    /// What a part of a block takes.
-    pub(super) fn part_cost(&self, column: &Column, kind: &Type, part: &Part, entry: &LookupEntry) -> Cost {
-        let held = codec::memory(kind, part.values, part.bytes);
+    /// What a prefix of a block takes.
+    pub(super) fn prefix_cost(&self, column: &Column, kind: &Type, prefix: &BlockPrefix, entry: &LookupEntry) -> Cost {
+        let decoded = codec::memory_bytes(kind, prefix.values, prefix.bytes);
         let plain = column.compression() == Some(Compression::None);
-        let raw = if plain { 0 } else { part.bytes };
+        let raw = if plain { 0 } else { prefix.bytes };
         let stored = match self.source().as_slice() {
             Some(_) => 0,
-            None if plain => part.bytes,
+            None if plain => prefix.bytes,
             None => entry.len.into(),
         };
-        Cost { held, working: held.saturating_add(raw).saturating_add(stored) }
+        Cost { decoded, peak: decoded.saturating_add(raw).saturating_add(stored) }
     }
 }

@@ -2,14 +2,14 @@ use container_core::{Cursor, Error, Result};
 use flate2::bufread::{DeflateDecoder, ZlibDecoder};
 
 use super::Reader;
-use super::beginning::{Beginning, Long};
+use super::preview::{Preview, Long};
 use super::budget::Budget;
 use super::open::{Column, parse_growing};
 use crate::FORMAT_NAME;
 use crate::codec::{self, Texts, Values, Vectors};
 use crate::inflate::Inflater;
 use crate::wire::{
-    self, Compression, HEADER_LEN, ItemType, MetadataEntry, SlotNamesPlace, Type, parse_metadata_toc, parse_slot_names,
+    self, Compression, HEADER_LEN, ItemType, MetadataEntry, SlotNamesLocation, Type, parse_metadata_toc, parse_slot_names,
 };
 
 /// One item of metadata of a column: its kind, its type and where its value lies.
@@ -17,14 +17,14 @@ use crate::wire::{
 pub struct Metadata {
     kind: String,
     value_type: Result<Type, super::Unreadable>,
-    place: Place,
+    location: ValueLocation,
 }
 
 #[derive(Debug, Clone)]
-enum Place {
+enum ValueLocation {
     Block(MetadataEntry),
     /// Slot names as version 1.1.1.3 has them.
-    SlotNames(SlotNamesPlace),
+    SlotNames(SlotNamesLocation),
 }
 
 impl Metadata {
@@ -44,10 +44,10 @@ impl Metadata {
 
     /// Where its value lies: byte and length.
     #[must_use]
-    pub(crate) fn place(&self) -> (u64, u64) {
-        match &self.place {
-            Place::Block(entry) => (entry.block_offset, entry.block_len),
-            Place::SlotNames(place) => (place.offset, place.len),
+    pub(crate) fn location(&self) -> (u64, u64) {
+        match &self.location {
+            ValueLocation::Block(entry) => (entry.block_offset, entry.block_len),
+            ValueLocation::SlotNames(location) => (location.offset, location.len),
         }
     }
 }
@@ -67,10 +67,10 @@ impl Reader {
 
     /// The metadata and where their table lies.
     pub(super) fn metadata_of(&self, column: &Column) -> Result<(Vec<Metadata>, Option<std::ops::Range<u64>>)> {
-        if let Some(place) = column.entry.slot_names.as_deref().copied() {
+        if let Some(location) = column.entry.slot_names.as_deref().copied() {
             let value_type = Type::Vector { item: ItemType::Text, dimensions: vec![slots(column)] };
             let metadata =
-                Metadata { kind: "SlotNames".to_owned(), value_type: Ok(value_type), place: Place::SlotNames(place) };
+                Metadata { kind: "SlotNames".to_owned(), value_type: Ok(value_type), location: ValueLocation::SlotNames(location) };
             return Ok((vec![metadata], None));
         }
         let Some(offset) = column.entry.metadata_offset else { return Ok((Vec::new(), None)) };
@@ -100,7 +100,7 @@ impl Reader {
             Metadata {
                 kind: entry.kind.clone(),
                 value_type: value_type.map_err(|error| super::Unreadable::from_error(&error)),
-                place: Place::Block(entry),
+                location: ValueLocation::Block(entry),
             }
         });
         Ok((metadata.collect(), Some(offset..stop)))
@@ -133,18 +133,18 @@ impl Reader {
         let mut scratch = Vec::new();
         let (offset, bytes) = self.stored_value(column, metadata, &mut scratch)?;
         let mut charge = |raw: u64, inflated: u64| -> Result<()> {
-            let held = codec::memory(value_type, 1, raw);
+            let held = codec::memory_bytes(value_type, 1, raw);
             budget.take("memory for metadata", held.saturating_add(inflated)).map_err(|error| error.at(offset))?;
             budget.release(inflated);
             Ok(())
         };
-        let compression = match &metadata.place {
-            Place::SlotNames(place) => {
+        let compression = match &metadata.location {
+            ValueLocation::SlotNames(location) => {
                 // Each name stands by itself while it is read.
-                charge(bytes.len() as u64, u64::from(place.count).saturating_mul(32).min(8 * bytes.len() as u64))?;
-                return slot_names(column, *place, Cursor::at(bytes, offset));
+                charge(bytes.len() as u64, u64::from(location.count).saturating_mul(32).min(8 * bytes.len() as u64))?;
+                return slot_names(column, *location, Cursor::at(bytes, offset));
             }
-            Place::Block(entry) => Compression::from_byte(entry.compression).unwrap_or(Compression::None),
+            ValueLocation::Block(entry) => Compression::from_byte(entry.compression).unwrap_or(Compression::None),
         };
         let mut values = Values::default();
         if compression == Compression::None {
@@ -170,15 +170,15 @@ impl Reader {
         metadata: &Metadata,
         scratch: &'a mut Vec<u8>,
     ) -> Result<(u64, &'a [u8])> {
-        let (offset, len) = metadata.place();
+        let (offset, len) = metadata.location();
         let end = self.header().tail_offset;
         if offset < HEADER_LEN || offset.checked_add(len).is_none_or(|stop| stop > end) {
             let detail = format!(
                 "{len} bytes at byte {offset} are not between the header's end, {HEADER_LEN}, and the tail, {end}"
             );
-            let at = match &metadata.place {
-                Place::Block(entry) => entry.offset,
-                Place::SlotNames(_) => column.entry.offset,
+            let at = match &metadata.location {
+                ValueLocation::Block(entry) => entry.offset,
+                ValueLocation::SlotNames(_) => column.entry.offset,
             };
             return Err(Error::invalid(detail).at(at));
         }
@@ -190,13 +190,13 @@ impl Reader {
     ///
     /// # Errors
     /// As [`metadata_value`](Self::metadata_value), but for what lies behind the beginning.
-    pub(crate) fn long_value(&self, column: usize, metadata: &Metadata) -> Result<Option<Beginning>> {
+    pub(crate) fn metadata_preview(&self, column: usize, metadata: &Metadata) -> Result<Option<Preview>> {
         let column = self.column_at(column)?;
         self.beginning_of(column, metadata).map_err(|error| located(column, metadata, &error))
     }
 
-    fn beginning_of(&self, column: &Column, metadata: &Metadata) -> Result<Option<Beginning>> {
-        let (Ok(value_type), Place::Block(entry)) = (metadata.value_type(), &metadata.place) else { return Ok(None) };
+    fn beginning_of(&self, column: &Column, metadata: &Metadata) -> Result<Option<Preview>> {
+        let (Ok(value_type), ValueLocation::Block(entry)) = (metadata.value_type(), &metadata.location) else { return Ok(None) };
         let mut scratch = Vec::new();
         let (offset, bytes) = self.stored_value(column, metadata, &mut scratch)?;
         let long = Long::new(&self.0.options.limits);
@@ -231,9 +231,9 @@ fn slots(column: &Column) -> u32 {
     }
 }
 
-fn slot_names(column: &Column, place: SlotNamesPlace, mut cursor: Cursor<'_>) -> Result<Values> {
+fn slot_names(column: &Column, location: SlotNamesLocation, mut cursor: Cursor<'_>) -> Result<Values> {
     let known = slots(column);
-    let names = parse_slot_names(&mut cursor, place, known.into())?;
+    let names = parse_slot_names(&mut cursor, location, known.into())?;
     cursor.finish("the slot names")?;
     let length = match known {
         0 => names.last().map_or(0, |(slot, _)| slot.saturating_add(1)),

@@ -8,7 +8,7 @@ use super::budget::Budget;
 use super::{Batches, Reader};
 use crate::FORMAT_NAME;
 use crate::codec::Values;
-use crate::value::{Labels, Shown, Value};
+use crate::value::{Labels, ValueFormat, Value};
 use crate::wire::{ItemType, Type, Version};
 
 /// Rows one after another, over [`Batches`]: what `serde` can write.
@@ -232,7 +232,7 @@ impl Rows {
             }
         }
         let rows = batch.rows();
-        self.row_bytes = Some(self.row_limit).filter(|&most| self.batches.held() > most);
+        self.row_bytes = Some(self.row_limit).filter(|&most| self.batches.decoded_bytes() > most);
         (self.batch_start, self.batch_end, self.index, self.started) = (rows.start, rows.end, rows.start, true);
         Ok(true)
     }
@@ -265,8 +265,8 @@ impl Rows {
 }
 
 impl RowColumn {
-    fn shown(&self) -> Shown<'_> {
-        Shown {
+    fn shown(&self) -> ValueFormat<'_> {
+        ValueFormat {
             item: self.item,
             labels: self.labels.as_deref(),
             missing_integers: self.missing_integers,
@@ -402,6 +402,6 @@ fn value_bytes(values: &Values, place: usize) -> u64 {
 }
 
 /// A value of metadata by itself, in the form rows have.
-pub(crate) fn shown_metadata<'a>(value_type: &Type, values: &'a Values) -> Value<'a> {
-    Shown::plain(value_type.item()).value(values, 0)
+pub(crate) fn metadata_as_value<'a>(value_type: &Type, values: &'a Values) -> Value<'a> {
+    ValueFormat::plain(value_type.item()).value(values, 0)
 }

@@ -11,25 +11,25 @@ use crate::wire::{self, HEADER_LEN, Header, LOOKUP_ENTRY_LEN, SIGNATURE, TAIL_LE
 
 impl Reader {
     /// Opens what is left of a file: the header's fields are believed where they can be, of the table of contents as many
-    /// columns as can be parsed, of lookup tables what lies in the file. Also says what is wrong, as errors with their places.
+    /// columns as can be parsed, of lookup tables what lies in the file. Also says what is problems, as errors with their places.
     ///
     /// # Errors
     /// [`Io`](container_core::ErrorKind::Io), and why nothing can be had: no header, or the table of contents is lost, and with it the names,
     /// types and places of everything.
     pub(crate) fn salvage(source: Source, options: OpenOptions) -> Result<(Self, Vec<Error>)> {
-        let mut wrong = Vec::new();
-        let inner = salvage(source, options, &mut wrong).map_err(|error| error.in_format(FORMAT_NAME))?;
-        let wrong = wrong.into_iter().map(|error| error.in_format(FORMAT_NAME)).collect();
-        Ok((Self(Arc::new(inner)), wrong))
+        let mut problems = Vec::new();
+        let inner = salvage(source, options, &mut problems).map_err(|error| error.in_format(FORMAT_NAME))?;
+        let problems = problems.into_iter().map(|error| error.in_format(FORMAT_NAME)).collect();
+        Ok((Self(Arc::new(inner)), problems))
     }
 }
 
-fn salvage(source: Source, options: OpenOptions, wrong: &mut Vec<Error>) -> Result<Inner> {
+fn salvage(source: Source, options: OpenOptions, problems: &mut Vec<Error>) -> Result<Inner> {
     let len = source.len();
     if len < HEADER_LEN {
         return Err(Error::truncated("the header", HEADER_LEN, len).at(0));
     }
-    let header = salvage_header(&source, wrong)?;
+    let header = salvage_header(&source, problems)?;
     options.limits.check_columns("column count", header.columns.into()).map_err(|error| error.at(48))?;
     let end = header.tail_offset.min(header.toc_offset.saturating_add(options.limits.metadata_bytes));
     let bytes = source.read(header.toc_offset..end)?;
@@ -44,7 +44,7 @@ fn salvage(source: Source, options: OpenOptions, wrong: &mut Vec<Error>) -> Resu
                 let detail =
                     format!("the table of contents is damaged: the last {lost} column{s} of {}", header.columns);
                 let at = error.position().byte.unwrap_or(header.toc_offset);
-                wrong.push(Error::invalid(detail).at(at).caused_by(error));
+                problems.push(Error::invalid(detail).at(at).caused_by(error));
                 break;
             }
         }
@@ -65,7 +65,7 @@ fn salvage(source: Source, options: OpenOptions, wrong: &mut Vec<Error>) -> Resu
 }
 
 /// The header with what cannot be believed replaced by what can.
-fn salvage_header(source: &Source, wrong: &mut Vec<Error>) -> Result<Header> {
+fn salvage_header(source: &Source, problems: &mut Vec<Error>) -> Result<Header> {
     let len = source.len();
     let head = source.read(0..HEADER_LEN)?;
     let mut cursor = Cursor::new(&head);
@@ -83,12 +83,12 @@ fn salvage_header(source: &Source, wrong: &mut Vec<Error>) -> Result<Header> {
         if !known(version) && !known(compatible) {
             return Err(error);
         }
-        wrong.push(error);
+        problems.push(error);
     }
     let version = match (known(version), known(compatible)) {
         (true, _) => version,
         (false, true) => {
-            wrong.push(Error::invalid(format!("version {version} is unknown; read as {compatible}")).at(8));
+            problems.push(Error::invalid(format!("version {version} is unknown; read as {compatible}")).at(8));
             compatible
         }
         (false, false) => {
@@ -113,22 +113,22 @@ fn salvage_header(source: &Source, wrong: &mut Vec<Error>) -> Result<Header> {
         );
         return Err(Error::invalid(detail).at(24));
     };
-    let tail_offset = salvage_tail(source, tail, wrong)?;
+    let tail_offset = salvage_tail(source, tail, problems)?;
     let tail_offset = if tail_offset >= toc_offset { tail_offset } else { len };
     Ok(Header { version, compatible, toc_offset, tail_offset, rows, columns })
 }
 
 /// Where what belongs to the file ends.
-fn salvage_tail(source: &Source, tail: i64, wrong: &mut Vec<Error>) -> Result<u64> {
+fn salvage_tail(source: &Source, tail: i64, problems: &mut Vec<Error>) -> Result<u64> {
     let len = source.len();
     let offset = u64::try_from(tail).ok().filter(|&tail| tail.checked_add(TAIL_LEN).is_some_and(|end| end <= len));
     let Some(offset) = offset else {
-        wrong.push(Error::invalid(format!("the file is cut off: its tail lies at byte {tail} of {len}")).at(32));
+        problems.push(Error::invalid(format!("the file is cut off: its tail lies at byte {tail} of {len}")).at(32));
         return Ok(len);
     };
     let header = Header { tail_offset: offset, ..Header::empty() };
     if let Err(error) = header.check_tail(&source.read(offset..offset + TAIL_LEN)?) {
-        wrong.push(error);
+        problems.push(error);
     }
     Ok(offset)
 }

@@ -4,7 +4,7 @@ mod ranges;
 mod repair;
 mod rows;
 mod sequence;
-mod survey;
+mod scan;
 
 use std::collections::{HashMap, HashSet};
 use std::io::{Seek, Write};
@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 use container_core::{Error, ErrorKind, Loss, OpenOptions, Position, Progress, Result, Source, Unit};
 
-use self::ranges::{Gathered, total};
-use self::repair::Repaired;
-use self::survey::{Surveyed, survey};
+use self::ranges::{RangeSet, total};
+use self::repair::RepairedValues;
+use self::scan::{ColumnDamage, scan};
 use crate::FORMAT_NAME;
 use crate::check;
 use crate::codec::Values;
@@ -47,12 +47,12 @@ pub struct Recovery {
     /// Rows that the file says it has.
     declared: u64,
     /// What its columns were said to be, when it does not say it any more.
-    given: Option<Schema>,
+    declared_schema: Option<Schema>,
     /// What is wrong with the header, the tail, the table of contents.
     findings: Vec<Error>,
-    columns: Vec<Surveyed>,
+    columns: Vec<ColumnDamage>,
     /// Those that will be written.
-    chosen: Vec<usize>,
+    selected: Vec<usize>,
     /// The rows that are whole in all of them.
     rows: Vec<Range<u64>>,
 }
@@ -115,7 +115,7 @@ impl Recovery {
     /// [`Io`](ErrorKind::Io); why nothing can be had: no header, a lost table of contents, no whole block; [`Usage`](ErrorKind::Usage)
     /// for a column that is not there.
     pub fn survey(source: Source, options: &RecoverOptions) -> Result<Self> {
-        let (reader, findings, declared, given) = match (Reader::salvage(source.clone(), options.open), &options.schema)
+        let (reader, findings, declared, declared_schema) = match (Reader::salvage(source.clone(), options.open), &options.schema)
         {
             (Err(lost), Some(schema)) if lost.kind() != ErrorKind::Io => {
                 let salvaged = sequence::salvage(&source, schema, options, lost);
@@ -132,8 +132,8 @@ impl Recovery {
             let readable = reader.readable().len() as u64;
             progress.begin(Unit::Rows, Some(reader.row_count().saturating_mul(readable)));
         }
-        let columns = survey(&reader, options)?;
-        let mut recovery = Self { reader, declared, given, findings, columns, chosen: Vec::new(), rows: Vec::new() };
+        let columns = scan(&reader, options)?;
+        let mut recovery = Self { reader, declared, declared_schema, findings, columns, selected: Vec::new(), rows: Vec::new() };
         recovery.choose(options.columns.as_deref())?;
         Ok(recovery)
     }
@@ -153,7 +153,7 @@ impl Recovery {
     /// The columns that will be written.
     #[must_use]
     pub fn column_names(&self) -> Vec<&str> {
-        self.chosen.iter().filter_map(|&index| self.columns.get(index)).map(|column| column.name.as_str()).collect()
+        self.selected.iter().filter_map(|&index| self.columns.get(index)).map(|column| column.name.as_str()).collect()
     }
 
     /// How many rows will be written.
@@ -177,7 +177,7 @@ impl Recovery {
     /// Chooses columns, and with them rows.
     fn choose(&mut self, asked: Option<&[String]>) -> Result<()> {
         let rows = self.reader.row_count();
-        self.chosen = match asked {
+        self.selected = match asked {
             Some(names) => {
                 let all = self.columns.iter().enumerate().map(|(index, column)| (column.name.as_str(), index));
                 let by_name: HashMap<&str, usize> = all.collect();
@@ -187,20 +187,20 @@ impl Recovery {
                 };
                 let mut seen = HashSet::new();
                 if let Some(twice) = names.iter().find(|name| !seen.insert(name.as_str())) {
-                    return Err(Error::usage(format!("the column {twice:?} is chosen twice")).in_format(FORMAT_NAME));
+                    return Err(Error::usage(format!("the column {twice:?} is selected twice")).in_format(FORMAT_NAME));
                 }
                 names.iter().map(find).collect::<Result<_>>()?
             }
             None => self.best(rows),
         };
-        let unreadable = self.chosen.iter().filter_map(|&index| self.columns.get(index));
+        let unreadable = self.selected.iter().filter_map(|&index| self.columns.get(index));
         if let Some((name, why)) =
             unreadable.filter_map(|column| Some((&column.name, column.unreadable.as_ref()?))).next()
         {
             return Err(Error::invalid(why.clone()).in_column(name.clone()).in_format(FORMAT_NAME));
         }
-        let mut damaged = Gathered::default();
-        for column in self.chosen.iter().filter_map(|&index| self.columns.get(index)) {
+        let mut damaged = RangeSet::default();
+        for column in self.selected.iter().filter_map(|&index| self.columns.get(index)) {
             column.damaged.iter().for_each(|range| damaged.add(range));
         }
         self.rows = damaged.complement(rows);
@@ -214,7 +214,7 @@ impl Recovery {
                 None => error,
             });
         }
-        if self.rows.is_empty() && rows > 0 || self.chosen.is_empty() && declared > 0 {
+        if self.rows.is_empty() && rows > 0 || self.selected.is_empty() && declared > 0 {
             let first = self.columns.iter().find_map(|column| column.first.as_ref());
             let mut error = Error::invalid("no row is whole in the columns that can be read").in_format(FORMAT_NAME);
             if let Some(cause) = first {
@@ -236,7 +236,7 @@ impl Recovery {
         // The soundest first: then the best are some of the first.
         readable.sort_by_key(|&index| self.column(index).map_or(0, |column| total(&column.damaged)));
         let (mut best, mut most) = (0, 0);
-        let mut damaged = Gathered::default();
+        let mut damaged = RangeSet::default();
         for (place, &index) in readable.iter().enumerate() {
             if let Some(column) = self.column(index) {
                 column.damaged.iter().for_each(|range| damaged.add(range));
@@ -251,7 +251,7 @@ impl Recovery {
         readable
     }
 
-    fn column(&self, index: usize) -> Option<&Surveyed> {
+    fn column(&self, index: usize) -> Option<&ColumnDamage> {
         self.columns.get(index)
     }
 
@@ -263,7 +263,7 @@ impl Recovery {
         let mut losses = self.lost();
         let schema = self.schema(&mut losses)?;
         let kinds: Vec<Type> = schema.columns.iter().map(|column| column.kind.clone()).collect();
-        let mut repaired: Vec<Repaired> = kinds.iter().map(|_| Repaired::default()).collect();
+        let mut repaired: Vec<RepairedValues> = kinds.iter().map(|_| RepairedValues::default()).collect();
         let threads = options.threads;
         let mut writer = Writer::new(sink, schema, options)?;
         rows::copy(self, &mut writer, &kinds, &mut repaired, threads)?;
@@ -277,14 +277,14 @@ impl Recovery {
     fn lost(&self) -> Vec<Loss> {
         let mut losses = Vec::new();
         let rows = self.reader.row_count();
-        let chosen: HashSet<usize> = self.chosen.iter().copied().collect();
+        let selected: HashSet<usize> = self.selected.iter().copied().collect();
         for (index, column) in self.columns.iter().enumerate() {
             let mut first = Position::default();
             first.column = Some(column.name.clone().into());
             let lost = total(&column.damaged);
             if let Some(why) = &column.unreadable {
                 losses.push(Loss::new(format!("column lost ({why})"), 1, first));
-            } else if !chosen.contains(&index) {
+            } else if !selected.contains(&index) {
                 let what = match lost {
                     0 => "column left out as asked".to_owned(),
                     lost => format!("column left out: {lost} of its {rows} rows are damaged ({})", column.why()),
@@ -307,14 +307,14 @@ impl Recovery {
         losses
     }
 
-    /// The schema of the chosen columns, with all metadata that can be read.
+    /// The schema of the selected columns, with all metadata that can be read.
     fn schema(&self, losses: &mut Vec<Loss>) -> Result<Schema> {
         let mut schema = Schema::default();
         let mut budget = self.reader.memory_budget();
-        for &index in &self.chosen {
+        for &index in &self.selected {
             let mut column = self.reader.column_schema(index, None)?;
-            if let Some(given) = self.given.as_ref().and_then(|given| given.columns.get(index)) {
-                column.metadata.clone_from(&given.metadata);
+            if let Some(declared_schema) = self.declared_schema.as_ref().and_then(|declared_schema| declared_schema.columns.get(index)) {
+                column.metadata.clone_from(&declared_schema.metadata);
             }
             let name = self.column(index).map(|column| column.name.clone()).unwrap_or_default();
             let mut lose = |what: String| {
@@ -361,5 +361,5 @@ impl Recovery {
 
 /// Whether a value of metadata can be written.
 fn is_sound(value_type: &Type, value: &Values) -> bool {
-    matches!(value_type.item(), ItemType::Key(_)) || check::writable(value_type, value, 0..value.len()).is_ok()
+    matches!(value_type.item(), ItemType::Key(_)) || check::validate_for_writing(value_type, value, 0..value.len()).is_ok()
 }

@@ -10,13 +10,13 @@ pub(super) fn total(ranges: &[Range<u64>]) -> u64 {
 
 /// Ranges put together one by one, in any order: each costs little however many there are.
 #[derive(Default)]
-pub(super) struct Gathered {
+pub(super) struct RangeSet {
     /// Their ends by their starts; they lie apart from each other.
     ranges: BTreeMap<u64, u64>,
     total: u64,
 }
 
-impl Gathered {
+impl RangeSet {
     pub(super) fn add(&mut self, range: &Range<u64>) {
         let (mut start, mut end) = (range.start, range.end);
         if start >= end {
@@ -62,21 +62,21 @@ impl Gathered {
 mod tests {
     use super::*;
 
-    fn gathered(ranges: &[Range<u64>]) -> Gathered {
-        let mut all = Gathered::default();
+    fn range_set(ranges: &[Range<u64>]) -> RangeSet {
+        let mut all = RangeSet::default();
         ranges.iter().for_each(|range| all.add(range));
         all
     }
 
     #[test]
     fn ranges_join_and_leave_the_rest() {
-        let all = gathered(&[0..2, 5..7, 1..3, 7..9, 4..4]);
+        let all = range_set(&[0..2, 5..7, 1..3, 7..9, 4..4]);
         assert_eq!((all.total(), all.complement(12)), (7, vec![3..5, 9..12]));
-        let all = gathered(&[1..2, 4..5, 8..9, 0..7]);
+        let all = range_set(&[1..2, 4..5, 8..9, 0..7]);
         assert_eq!((all.total(), all.complement(10)), (8, vec![7..8, 9..10]));
-        assert_eq!(gathered(&[2..4, 0..1, 6..8, 3..7]).complement(9), [1..2, 8..9]);
-        assert_eq!(gathered(&[]).complement(0), []);
-        assert_eq!(gathered(&[0..4]).complement(4), []);
+        assert_eq!(range_set(&[2..4, 0..1, 6..8, 3..7]).complement(9), [1..2, 8..9]);
+        assert_eq!(range_set(&[]).complement(0), []);
+        assert_eq!(range_set(&[0..4]).complement(4), []);
         assert_eq!(total(&[0..3, 5..9]), 7);
     }
 }

@@ -2,33 +2,33 @@
 
 use container_core::{Loss, Position, Result};
 
-use crate::check::{self, bad_value};
+use crate::check::{self, describe_invalid};
 use crate::codec::Values;
 use crate::read::ColumnSlice;
 use crate::wire::Type;
 
 /// Values of a column that mean nothing, written as missing.
 #[derive(Default)]
-pub(super) struct Repaired {
+pub(super) struct RepairedValues {
     count: u64,
     first: Option<(u64, String)>,
 }
 
-impl Repaired {
-    /// The values of a slice with missing ones in place of those that mean nothing, if there are any.
+impl RepairedValues {
+    /// The values of a slice with missing ones in index of those that mean nothing, if there are any.
     pub(super) fn repair(&mut self, kind: &Type, slice: &ColumnSlice<'_>, first_row: u64) -> Result<Option<Values>> {
-        let Err(wrong) = check::values(kind, slice.values, slice.range.clone()) else { return Ok(None) };
-        let row = first_row + (wrong.place - slice.range.start) as u64;
-        self.first.get_or_insert((row, wrong.detail));
+        let Err(invalid) = check::validate(kind, slice.values, slice.range.clone()) else { return Ok(None) };
+        let row = first_row + (invalid.index - slice.range.start) as u64;
+        self.first.get_or_insert((row, invalid.detail));
         let mut own = Values::of(kind);
         own.extend_from(slice.values, slice.range.clone())?;
         let items = match &mut own {
             Values::Vector(vectors) => vectors.items_mut(),
             values => values,
         };
-        for place in 0..items.len() {
-            if bad_value(kind.item(), items, place).is_some() {
-                items.set_missing(place);
+        for index in 0..items.len() {
+            if describe_invalid(kind.item(), items, index).is_some() {
+                items.set_missing(index);
                 self.count += 1;
             }
         }

@@ -32,9 +32,9 @@ pub(super) fn salvage(
         let detail = format!("the header says {} columns, the schema has {}", header.columns, schema.columns.len());
         return Err(Error::usage(detail).at(48));
     }
-    let mut walk =
-        Walk { source, limits: options.open.limits, at: HEADER_LEN, raw: Vec::new(), window: Bytes::new(), start: 0 };
-    let found = find(&mut walk, schema, header.rows)?;
+    let mut blocks =
+        BlockCursor { source, limits: options.open.limits, at: HEADER_LEN, raw: Vec::new(), window: Bytes::new(), start: 0 };
+    let found = find(&mut blocks, schema, header.rows)?;
     let rows = header.rows.min(found.groups.saturating_mul(found.per_block));
     let s = if found.groups == 1 { "" } else { "s" };
     let findings = vec![
@@ -45,8 +45,8 @@ pub(super) fn salvage(
         ))
         .at(24),
     ];
-    let mended = mend(source, schema, rows, &found)?;
-    let reader = Reader::from_source(mended, options.open)?;
+    let rebuilt = rebuild(source, schema, rows, &found)?;
+    let reader = Reader::from_source(rebuilt, options.open)?;
     Ok((reader, findings, header.rows))
 }
 
@@ -65,7 +65,7 @@ fn declared(head: &Bytes, lost: Error) -> Result<Header> {
 }
 
 /// The blocks that were found.
-struct Found {
+struct FoundBlocks {
     per_block: u64,
     /// How many blocks each column has.
     groups: u64,
@@ -74,10 +74,10 @@ struct Found {
     end: u64,
 }
 
-fn find(walk: &mut Walk<'_>, schema: &Schema, rows: u64) -> Result<Found> {
-    let per_block = rows_per_block(walk, schema, rows)?;
-    let mut found = Found { per_block, groups: 0, lookups: vec![Vec::new(); schema.columns.len()], end: HEADER_LEN };
-    walk.at = HEADER_LEN;
+fn find(blocks: &mut BlockCursor<'_>, schema: &Schema, rows: u64) -> Result<FoundBlocks> {
+    let per_block = rows_per_block(blocks, schema, rows)?;
+    let mut found = FoundBlocks { per_block, groups: 0, lookups: vec![Vec::new(); schema.columns.len()], end: HEADER_LEN };
+    blocks.at = HEADER_LEN;
     let mut values = Values::default();
     while found.groups < rows.div_ceil(per_block) {
         let first = found.groups * per_block;
@@ -85,7 +85,7 @@ fn find(walk: &mut Walk<'_>, schema: &Schema, rows: u64) -> Result<Found> {
         let mut group = Vec::with_capacity(schema.columns.len());
         for column in &schema.columns {
             let compression = column.compression.unwrap_or(Compression::Deflate);
-            match walk.block(&column.kind, compression, n, &mut values) {
+            match blocks.block(&column.kind, compression, n, &mut values) {
                 Ok(entry) => group.push(entry),
                 Err(error) if matches!(error.kind(), ErrorKind::Truncated { .. }) => return ended(found),
                 Err(error) if error.kind() == ErrorKind::Io => return Err(error),
@@ -94,7 +94,7 @@ fn find(walk: &mut Walk<'_>, schema: &Schema, rows: u64) -> Result<Found> {
                         "the block of {n} rows from row {first} on is not the column's: blocks do not lie in the order of \
                          rows and columns, so what they are cannot be known"
                     );
-                    let at = error.position().byte.unwrap_or(walk.at);
+                    let at = error.position().byte.unwrap_or(blocks.at);
                     return Err(Error::invalid(detail).at(at).in_column(column.name.clone()).caused_by(error));
                 }
             }
@@ -103,12 +103,12 @@ fn find(walk: &mut Walk<'_>, schema: &Schema, rows: u64) -> Result<Found> {
             lookup.push(entry);
         }
         found.groups += 1;
-        found.end = walk.at;
+        found.end = blocks.at;
     }
     ended(found)
 }
 
-fn ended(found: Found) -> Result<Found> {
+fn ended(found: FoundBlocks) -> Result<FoundBlocks> {
     if found.groups == 0 {
         return Err(Error::invalid("the file ends before each column has a block").at(HEADER_LEN));
     }
@@ -116,7 +116,7 @@ fn ended(found: Found) -> Result<Found> {
 }
 
 /// How many rows a block has: what the first blocks say of themselves.
-fn rows_per_block(walk: &mut Walk<'_>, schema: &Schema, rows: u64) -> Result<u64> {
+fn rows_per_block(blocks: &mut BlockCursor<'_>, schema: &Schema, rows: u64) -> Result<u64> {
     let unknown = || {
         let detail = "how many rows a block has cannot be told from the blocks: without compression it takes a column of text \
                       or vectors before any other";
@@ -125,15 +125,15 @@ fn rows_per_block(walk: &mut Walk<'_>, schema: &Schema, rows: u64) -> Result<u64
     for column in &schema.columns {
         let compression = column.compression.unwrap_or(Compression::Deflate);
         let known = match compression {
-            Compression::None => match (&column.kind, walk.view(walk.at, 4)?.first_chunk::<4>()) {
+            Compression::None => match (&column.kind, blocks.view(blocks.at, 4)?.first_chunk::<4>()) {
                 (Type::Vector { .. } | Type::Item(ItemType::Text), Some(count)) => {
                     u64::try_from(i32::from_le_bytes(*count)).ok()
                 }
                 _ => None,
             },
             compression => {
-                walk.inflate(compression)?;
-                count_of(&column.kind, &walk.raw)
+                blocks.inflate(compression)?;
+                count_of(&column.kind, &blocks.raw)
             }
         };
         match known {
@@ -156,13 +156,13 @@ fn count_of(kind: &Type, raw: &[u8]) -> Option<u64> {
         Type::Item(ItemType::Boolean | ItemType::DvBool) => return None,
         Type::Item(item) => *item,
     };
-    let width = codec::least_len(item, 1)?;
+    let width = codec::min_len(item, 1)?;
     let len = raw.len() as u64;
     len.is_multiple_of(width).then(|| len / width)
 }
 
 /// One block after another.
-struct Walk<'a> {
+struct BlockCursor<'a> {
     source: &'a Source,
     limits: Limits,
     at: u64,
@@ -172,7 +172,7 @@ struct Walk<'a> {
     start: u64,
 }
 
-impl Walk<'_> {
+impl BlockCursor<'_> {
     /// Up to so many bytes from a place on.
     fn view(&self, at: u64, len: u64) -> Result<Bytes> {
         let end = at.saturating_add(len).min(self.source.len());
@@ -207,7 +207,7 @@ impl Walk<'_> {
             decoded?;
             len
         };
-        check::values(kind, values, 0..values.len()).map_err(|wrong| Error::invalid(wrong.detail).at(offset))?;
+        check::validate(kind, values, 0..values.len()).map_err(|wrong| Error::invalid(wrong.detail).at(offset))?;
         let stored =
             |len: u64| u32::try_from(len).map_err(|_| Error::limit("bytes of a block", len, 0x7FFF_FFFF).at(offset));
         Ok(LookupEntry { offset, len: stored(self.at - offset)?, raw_len: stored(raw_len)? })
@@ -276,7 +276,7 @@ impl Walk<'_> {
 }
 
 /// The file's bytes up to the last block that was found, and tables that describe them.
-fn mend(source: &Source, schema: &Schema, rows: u64, found: &Found) -> Result<Source> {
+fn rebuild(source: &Source, schema: &Schema, rows: u64, found: &FoundBlocks) -> Result<Source> {
     let mut rest = Vec::new();
     let mut places = Vec::new();
     for lookup in &found.lookups {
@@ -296,11 +296,11 @@ fn mend(source: &Source, schema: &Schema, rows: u64, found: &Found) -> Result<So
     rest.extend_from_slice(&Header::tail());
     let columns = u32::try_from(schema.columns.len()).map_err(|_| Error::usage("too many columns"))?;
     let header = Header { version: Version::V6, compatible: Version::V6, toc_offset, tail_offset, rows, columns };
-    Ok(Source::new(Mended { head: header.emit()?, source: source.clone(), end: found.end, rest }))
+    Ok(Source::new(RebuiltFile { head: header.emit()?, source: source.clone(), end: found.end, rest }))
 }
 
 /// A header, blocks of a file, and tables.
-struct Mended {
+struct RebuiltFile {
     head: Vec<u8>,
     source: Source,
     /// Where the blocks end.
@@ -308,7 +308,7 @@ struct Mended {
     rest: Vec<u8>,
 }
 
-impl ReadAt for Mended {
+impl ReadAt for RebuiltFile {
     fn len(&self) -> u64 {
         self.end + self.rest.len() as u64
     }

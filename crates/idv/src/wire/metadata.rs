@@ -1,7 +1,7 @@
 use container_core::{Cursor, Error, Limits, Result};
 
-use super::toc::{CodecDefinition, ROOM, position};
-use super::{SlotNamesPlace, leb, string};
+use super::toc::{CodecDefinition, PREALLOCATED_ENTRIES, position};
+use super::{SlotNamesLocation, leb, string};
 
 /// One item of metadata of a column. Offsets are not yet checked against the file, but for their sign.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub fn parse_metadata_toc(cursor: &mut Cursor<'_>, limits: &Limits) -> Result<Ve
         return Err(Error::invalid("a metadata table of 0 entries").at(at));
     }
     limits.check_columns("metadata count", count).map_err(|error| error.at(at))?;
-    let mut entries = Vec::with_capacity(usize::try_from(count).unwrap_or(ROOM).min(ROOM));
+    let mut entries = Vec::with_capacity(usize::try_from(count).unwrap_or(PREALLOCATED_ENTRIES).min(PREALLOCATED_ENTRIES));
     for _ in 0..count {
         let offset = cursor.offset();
         let kind = string(cursor, "metadata kind")?.into_owned();
@@ -51,8 +51,8 @@ pub fn parse_metadata_toc(cursor: &mut Cursor<'_>, limits: &Limits) -> Result<Ve
 ///
 /// # Errors
 /// [`Truncated`](container_core::ErrorKind::Truncated), [`Invalid`](container_core::ErrorKind::Invalid) for slots in another order.
-pub fn parse_slot_names(cursor: &mut Cursor<'_>, place: SlotNamesPlace, slots: u64) -> Result<Vec<(u32, String)>> {
-    let mut names = Vec::with_capacity(usize::try_from(place.count).unwrap_or(ROOM).min(ROOM));
+pub fn parse_slot_names(cursor: &mut Cursor<'_>, place: SlotNamesLocation, slots: u64) -> Result<Vec<(u32, String)>> {
+    let mut names = Vec::with_capacity(usize::try_from(place.count).unwrap_or(PREALLOCATED_ENTRIES).min(PREALLOCATED_ENTRIES));
     let mut next = 0;
     for _ in 0..place.count {
         let at = cursor.offset();

@@ -6,7 +6,7 @@ use container_core::{Cursor, Error, Result};
 use super::{Header, Version, leb, string};
 
 /// So many entries are made room for at once, whatever a count declares.
-pub(crate) const ROOM: usize = 4096;
+pub(crate) const PREALLOCATED_ENTRIES: usize = 4096;
 
 /// How the blocks of a column are compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -83,7 +83,7 @@ impl CodecDefinition {
 /// Where slot names of version 1.1.1.3 lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct SlotNamesPlace {
+pub struct SlotNamesLocation {
     /// Their first byte in the file.
     pub offset: u64,
     /// Their bytes.
@@ -109,7 +109,7 @@ pub struct TocEntry {
     /// Where its [lookup table](LookupEntry) begins in the file.
     pub lookup_offset: u64,
     /// Its slot names, in version 1.1.1.3.
-    pub slot_names: Option<Box<SlotNamesPlace>>,
+    pub slot_names: Option<Box<SlotNamesLocation>>,
     /// Where its table of metadata begins in the file, if it has one: since version 1.1.1.4.
     pub metadata_offset: Option<u64>,
 }
@@ -120,7 +120,7 @@ pub struct TocEntry {
 /// [`Truncated`](container_core::ErrorKind::Truncated), [`Invalid`](container_core::ErrorKind::Invalid) for offsets that are negative and
 /// lengths that are no numbers; with the column.
 pub fn parse_toc(cursor: &mut Cursor<'_>, header: &Header) -> Result<Vec<TocEntry>> {
-    let mut entries = Vec::with_capacity(usize::try_from(header.columns).unwrap_or(ROOM).min(ROOM));
+    let mut entries = Vec::with_capacity(usize::try_from(header.columns).unwrap_or(PREALLOCATED_ENTRIES).min(PREALLOCATED_ENTRIES));
     for index in 0..header.columns {
         let mut name = None;
         let entry = parse_entry(cursor, header.version, &mut name);
@@ -165,7 +165,7 @@ fn parse_entry(cursor: &mut Cursor<'_>, version: Version, known_name: &mut Optio
             let count = cursor.i32_le("slot names count")?;
             let count = u32::try_from(count)
                 .map_err(|_| Error::invalid(format!("slot names count {count} is negative")).at(at))?;
-            slot_names = Some(Box::new(SlotNamesPlace { offset, len, count }));
+            slot_names = Some(Box::new(SlotNamesLocation { offset, len, count }));
         }
     }
     Ok(TocEntry { offset, name, codec, compression, rows_per_block, lookup_offset, slot_names, metadata_offset })

@@ -13,7 +13,7 @@ pub(super) use json::close_sparse;
 pub use labels::KeyLabels;
 pub(super) use shape::{Shape, check_length};
 
-use self::numbers::{double, single, whole, whole_word};
+use self::numbers::{double, single, integer, parse_integer};
 use crate::codec::{DateTimeOffsets, Values};
 use crate::time::{DateTime, DateTimeOffset, LAST_TICK, TimeSpan};
 use crate::wire::{ItemType, KeyType, Type};
@@ -26,7 +26,7 @@ pub enum Cell<'a> {
     Missing,
     /// True or false.
     Bool(bool),
-    /// A whole number: of a number, a duration or time in ticks of 100 ns, the value of a key from 0.
+    /// A integer number: of a number, a duration or time in ticks of 100 ns, the value of a key from 0.
     Int(i128),
     /// A number of 128 bits; of those that fit, [`Int`](Self::Int) means the same.
     RowId(u128),
@@ -39,7 +39,7 @@ pub enum Cell<'a> {
     /// A text from where texts are not numbers, as in JSON.
     Text(&'a str),
     /// A text from where all is text, as in CSV: the column's type tells what it means.
-    Word(&'a str),
+    Untyped(&'a str),
 }
 
 impl Values {
@@ -47,7 +47,7 @@ impl Values {
     ///
     /// | type | what is taken |
     /// |---|---|
-    /// | whole numbers | `Int` in their range; a float without fraction; a `Word` that is one of these |
+    /// | integer numbers | `Int` in their range; a float without fraction; a `Word` that is one of these |
     /// | `Single`, `Double` | floats (a `Double` is rounded to a `Single`), an `Int` that is one exactly; the texts `NaN`, `Infinity`, `-Infinity`; a `Word` as Rust reads floats, rounded once |
     /// | times | what [`TimeSpan`], [`DateTime`] and [`DateTimeOffset`] read; `Int` ticks; `Time` |
     /// | `RowId` | a number of 128 bits; 32 hex digits |
@@ -56,7 +56,7 @@ impl Values {
     /// | keys | a label; an `Int` or a `Word` that is no label is the value from 0. Of labels that are no texts, any cell of their type is taken for a label |
     /// | vectors | a `Text` or `Word` in the form of [`push_json`](Self::push_json) |
     ///
-    /// `Missing` is NaN in floats, with the bits of .NET's; whole numbers, `TimeSpan`, `RowId`, `Boolean` and vectors cannot be missing. ML.NET reads a missing text as
+    /// `Missing` is NaN in floats, with the bits of .NET's; integer numbers, `TimeSpan`, `RowId`, `Boolean` and vectors cannot be missing. ML.NET reads a missing text as
     /// an empty one.
     ///
     /// ```
@@ -65,7 +65,7 @@ impl Values {
     /// let kind: Type = "Byte".parse()?;
     /// let mut values = Values::of(&kind);
     /// values.push_cell(&kind, None, Cell::Int(255))?;
-    /// values.push_cell(&kind, None, Cell::Word("3.0"))?;
+    /// values.push_cell(&kind, None, Cell::Untyped("3.0"))?;
     /// let error = values.push_cell(&kind, None, Cell::Int(300)).unwrap_err();
     /// assert_eq!(error.to_string(), "300 does not fit Byte (0 to 255)");
     /// assert_eq!(values, Values::Byte(vec![255, 3]));
@@ -80,7 +80,7 @@ impl Values {
         match kind {
             Type::Item(item) => push_item(self, *item, labels, cell),
             Type::Vector { .. } => match cell {
-                Cell::Text(json) | Cell::Word(json) => self.push_json(kind, labels, json),
+                Cell::Text(json) | Cell::Untyped(json) => self.push_json(kind, labels, json),
                 Cell::Missing => Err(cannot_be_missing(kind)),
                 other => Err(mismatch(&other, kind)),
             },
@@ -134,7 +134,7 @@ fn mismatch(cell: &Cell<'_>, kind: &Type) -> Error {
     if *cell == Cell::Missing {
         return cannot_be_missing(kind);
     }
-    Error::invalid(format!("{} where {} is wanted", described(cell), wanted(kind)))
+    Error::invalid(format!("{} where {} is expected", describe(cell), expected(kind)))
 }
 
 #[cold]
@@ -142,7 +142,7 @@ fn item_mismatch(cell: &Cell<'_>, item: ItemType) -> Error {
     mismatch(cell, &Type::Item(item))
 }
 
-fn described(cell: &Cell<'_>) -> String {
+fn describe(cell: &Cell<'_>) -> String {
     match cell {
         Cell::Missing => "a missing value".to_owned(),
         Cell::Bool(x) => x.to_string(),
@@ -152,7 +152,7 @@ fn described(cell: &Cell<'_>) -> String {
         Cell::Double(x) => x.to_string(),
         Cell::Time(x) => format!("time {x}"),
         Cell::Text(x) => format!("text {}", shown(x)),
-        Cell::Word(x) => shown(x),
+        Cell::Untyped(x) => shown(x),
     }
 }
 
@@ -166,7 +166,7 @@ pub(super) fn shown(text: &str) -> String {
 }
 
 /// A type and what its values look like.
-fn wanted(kind: &Type) -> String {
+fn expected(kind: &Type) -> String {
     let Type::Item(item) = kind else { return format!("{kind}, an array,") };
     match item {
         ItemType::Single | ItemType::Double => format!("{kind} (a number, NaN, Infinity or -Infinity)"),
@@ -183,7 +183,7 @@ fn wanted(kind: &Type) -> String {
         ItemType::Key(_) => format!("{kind} (a label, or the value from 0)"),
         _ => {
             let (first, last) = range(*item);
-            format!("{kind} (a whole number from {first} to {last})")
+            format!("{kind} (a integer number from {first} to {last})")
         }
     }
 }
@@ -213,10 +213,10 @@ fn does_not_fit(found: &str, item: ItemType) -> Error {
 
 /// Appends one item.
 pub(super) fn push_item(values: &mut Values, item: ItemType, labels: Option<&KeyLabels>, cell: Cell<'_>) -> Result<()> {
-    /// A whole number of the vector's type.
-    macro_rules! whole {
+    /// A integer number of the vector's type.
+    macro_rules! integer {
         ($v:expr) => {{
-            let number = whole(&cell, item)?;
+            let number = integer(&cell, item)?;
             $v.push(number.try_into().map_err(|_| does_not_fit(&number.to_string(), item))?);
         }};
     }
@@ -227,32 +227,32 @@ pub(super) fn push_item(values: &mut Values, item: ItemType, labels: Option<&Key
         (Values::Single(v), ItemType::Single) => v.push(single(&cell)?),
         (Values::Double(v), ItemType::Double) => v.push(double(&cell)?),
         (Values::Text(v), ItemType::Text) => match cell {
-            Cell::Text(text) | Cell::Word(text) => v.push(text)?,
+            Cell::Text(text) | Cell::Untyped(text) => v.push(text)?,
             Cell::Missing => v.push_missing(),
             other => return Err(item_mismatch(&other, item)),
         },
-        (Values::SByte(v), ItemType::SByte) => whole!(v),
-        (Values::Byte(v), ItemType::Byte) => whole!(v),
-        (Values::Int16(v), ItemType::Int16) => whole!(v),
-        (Values::UInt16(v), ItemType::UInt16) => whole!(v),
-        (Values::Int32(v), ItemType::Int32) => whole!(v),
-        (Values::UInt32(v), ItemType::UInt32) => whole!(v),
-        (Values::Int64(v), ItemType::Int64) => whole!(v),
-        (Values::UInt64(v), ItemType::UInt64) => whole!(v),
+        (Values::SByte(v), ItemType::SByte) => integer!(v),
+        (Values::Byte(v), ItemType::Byte) => integer!(v),
+        (Values::Int16(v), ItemType::Int16) => integer!(v),
+        (Values::UInt16(v), ItemType::UInt16) => integer!(v),
+        (Values::Int32(v), ItemType::Int32) => integer!(v),
+        (Values::UInt32(v), ItemType::UInt32) => integer!(v),
+        (Values::Int64(v), ItemType::Int64) => integer!(v),
+        (Values::UInt64(v), ItemType::UInt64) => integer!(v),
         (Values::Boolean(v), ItemType::Boolean) => v.push(boolean(&cell, item)?),
         (Values::DvBool(v), ItemType::DvBool) => v.push(match cell {
             Cell::Missing => None,
             other => Some(boolean(&other, item)?),
         }),
         (Values::TimeSpan(v), ItemType::TimeSpan | ItemType::DvTimeSpan) => v.push(match cell {
-            Cell::Text(text) | Cell::Word(text) => {
+            Cell::Text(text) | Cell::Untyped(text) => {
                 let TimeSpan(ticks) = text.parse()?;
                 ticks_in_range(ticks.into(), item, || text.to_owned())?
             }
             other => ticks(&other, item)?,
         }),
         (Values::DateTime(v), ItemType::DateTime | ItemType::DvDateTime) => v.push(match cell {
-            Cell::Text(text) | Cell::Word(text) => {
+            Cell::Text(text) | Cell::Untyped(text) => {
                 let DateTime(ticks) = text.parse()?;
                 ticks_in_range(ticks.into(), item, || text.to_owned())?
             }
@@ -273,7 +273,7 @@ fn other_variant(values: &Values, item: ItemType) -> Error {
 }
 
 fn boolean(cell: &Cell<'_>, item: ItemType) -> Result<bool> {
-    let of_word = |word: &str| match word {
+    let parse_bool = |word: &str| match word {
         "1" => Some(true),
         "0" => Some(false),
         _ if word.eq_ignore_ascii_case("true") => Some(true),
@@ -282,7 +282,7 @@ fn boolean(cell: &Cell<'_>, item: ItemType) -> Result<bool> {
     };
     match cell {
         Cell::Bool(x) => Some(*x),
-        Cell::Word(word) => of_word(word.trim()),
+        Cell::Untyped(word) => parse_bool(word.trim()),
         _ => None,
     }
     .ok_or_else(|| item_mismatch(cell, item))
@@ -314,7 +314,7 @@ fn push_zoned(both: &mut DateTimeOffsets, cell: &Cell<'_>, item: ItemType) -> Re
     const MINUTE: i64 = 60 * 10_000_000;
     let time = match *cell {
         Cell::Time(time) => time,
-        Cell::Text(text) | Cell::Word(text) => text.parse()?,
+        Cell::Text(text) | Cell::Untyped(text) => text.parse()?,
         Cell::Missing => DateTimeOffset::new(i64::MIN, i16::MIN),
         _ => return Err(item_mismatch(cell, item)),
     };
@@ -342,7 +342,7 @@ fn row_id(cell: &Cell<'_>) -> Result<u128> {
         Cell::RowId(x) => Some(*x),
         Cell::Int(x) => u128::try_from(*x).ok(),
         Cell::Text(text) => hex(text),
-        Cell::Word(word) => hex(word.trim()),
+        Cell::Untyped(word) => hex(word.trim()),
         _ => None,
     }
     .ok_or_else(|| item_mismatch(cell, ItemType::RowId))
@@ -354,15 +354,15 @@ fn push_key(values: &mut Values, key: KeyType, labels: Option<&KeyLabels>, cell:
         (_, Cell::Missing) => None,
         (Some(labels), cell) => Some(labels.value(&cell, key)?),
         (None, Cell::Int(value)) => Some(checked_key(value, key)?),
-        (None, Cell::Word(word)) => {
-            let value = whole_word(word).ok_or_else(|| item_mismatch(&cell, item))?;
+        (None, Cell::Untyped(word)) => {
+            let value = parse_integer(word).ok_or_else(|| item_mismatch(&cell, item))?;
             Some(checked_key(value, key)?)
         }
         (None, Cell::Text(text)) => {
             let detail = format!("label {} of {item}, which has no labels (KeyValues)", shown(text));
             return Err(Error::invalid(detail));
         }
-        (None, Cell::Single(_) | Cell::Double(_)) => Some(checked_key(whole(&cell, item)?, key)?),
+        (None, Cell::Single(_) | Cell::Double(_)) => Some(checked_key(integer(&cell, item)?, key)?),
         (None, other) => return Err(item_mismatch(&other, item)),
     };
     let stored = value.map_or(0, |value| value + 1);
@@ -388,7 +388,7 @@ fn checked_key(value: i128, key: KeyType) -> Result<u64> {
 }
 
 /// A value's text as rows show it, without quotes; `None` for a missing one.
-pub(crate) fn text_of<'a>(value: &crate::Value<'a>) -> Option<Cow<'a, str>> {
+pub(crate) fn display_text<'a>(value: &crate::Value<'a>) -> Option<Cow<'a, str>> {
     match value {
         crate::Value::Missing => None,
         crate::Value::Text(text) => Some(Cow::Borrowed(text)),

@@ -5,7 +5,7 @@ use std::io::{Seek, Write};
 
 use container_core::{Error, Loss, Result, Scan};
 
-use super::pipeline::Carried;
+use super::pipeline::CopiedBlock;
 use super::writer::Writer;
 use crate::FORMAT_NAME;
 use crate::codec::Values;
@@ -13,13 +13,13 @@ use crate::read::{ColumnSlice, Reader, Scratch};
 use crate::wire::{LOOKUP_ENTRY_LEN, LookupEntry};
 
 /// Blocks that lie one behind the other are carried in pieces of about so many bytes.
-const PIECE: u64 = 512 << 10;
+const COPY_CHUNK: u64 = 512 << 10;
 
 /// Rows of a block, at most, that ML.NET reads.
-pub(super) const MOST_ROWS: u64 = 0x7FFF_FFFF;
+pub(super) const MAX_ROWS_PER_BLOCK: u64 = 0x7FFF_FFFF;
 
 /// Entries of lookup tables that are read together.
-const WINDOW: u64 = 256;
+const LOOKUP_BATCH: u64 = 256;
 
 impl<W: Write + Seek> Writer<W> {
     /// Appends rows of another file: the columns of the scan are those of the schema, in its order. All blocks are decoded, so what is
@@ -31,7 +31,7 @@ impl<W: Write + Seek> Writer<W> {
     /// [`append_columns`](Self::append_columns).
     pub fn append_reader(&mut self, reader: &Reader, scan: &Scan) -> Result<u64> {
         self.flush_rows()?;
-        self.check_alive()?;
+        self.check_not_failed()?;
         let columns = self.check_columns(reader, scan.columns.as_deref())?;
         let mut batches = reader.batches(&scan.clone().with_columns(columns))?;
         let mut rows = 0;
@@ -39,12 +39,12 @@ impl<W: Write + Seek> Writer<W> {
             rows += batch.row_count() as u64;
             let slices: Vec<_> = (0..batch.column_count()).filter_map(|index| batch.column(index)).collect();
             for (column, slice) in self.columns.iter_mut().zip(&slices) {
-                column.bad.add(&column.kind, slice, batch.rows().start);
+                column.invalid.add(&column.kind, slice, batch.rows().start);
             }
             if slices.is_empty() {
-                self.append_bare_rows(batch.row_count() as u64);
+                self.append_columnless_rows(batch.row_count() as u64);
             } else {
-                self.take_columns(&slices, batch.row_count())?;
+                self.append_checked(&slices, batch.row_count())?;
             }
         }
         Ok(rows)
@@ -55,7 +55,7 @@ impl<W: Write + Seek> Writer<W> {
     /// without being decoded.
     pub fn take_losses(&mut self) -> Vec<Loss> {
         let names = self.schema.columns.iter().map(|column| &column.name);
-        let bad = self.columns.iter_mut().map(|column| std::mem::take(&mut column.bad));
+        let bad = self.columns.iter_mut().map(|column| std::mem::take(&mut column.invalid));
         names.zip(bad).filter_map(|(name, bad)| bad.loss(name)).collect()
     }
 
@@ -69,20 +69,20 @@ impl<W: Write + Seek> Writer<W> {
     ///
     /// # Errors
     /// As [`append_reader`](Self::append_reader).
-    pub fn append_blocks(&mut self, reader: &Reader, columns: Option<&[usize]>) -> Result<Copied> {
+    pub fn append_blocks(&mut self, reader: &Reader, columns: Option<&[usize]>) -> Result<CopyStats> {
         self.flush_rows()?;
-        self.check_alive()?;
+        self.check_not_failed()?;
         let columns = self.check_columns(reader, columns)?;
         let same: Vec<bool> =
             columns.iter().enumerate().map(|(index, &theirs)| self.is_same(index, reader, theirs)).collect();
-        let mut copied = Copied::default();
+        let mut copied = CopyStats::default();
         let mut rows = 0;
         if let Some(per_block) = rows_per_block(reader, &columns).filter(|_| same.contains(&true)) {
-            let undecided = self.rows_per_block.is_none() && self.row_count() == 0;
-            if undecided && self.options.bytes_per_block.is_none() {
+            let unset = self.rows_per_block.is_none() && self.row_count() == 0;
+            if unset && self.options.bytes_per_block.is_none() {
                 // What was asked for, or else what the first file has: of one block, as many rows as are in it.
                 let rows = self.options.rows_per_block.unwrap_or_else(|| per_block.min(reader.row_count()).max(1));
-                self.rows_per_block = Some(rows).filter(|&rows| rows <= reader.row_count().min(MOST_ROWS));
+                self.rows_per_block = Some(rows).filter(|&rows| rows <= reader.row_count().min(MAX_ROWS_PER_BLOCK));
             }
             let aligned = self.columns.iter().all(|column| column.values.is_empty());
             let mine = self.rows_per_block.filter(|&mine| {
@@ -92,8 +92,8 @@ impl<W: Write + Seek> Writer<W> {
             });
             if let Some(mine) = mine {
                 let blocks = reader.row_count() / mine;
-                let outcome = self.carry_blocks(reader, &columns, &same, blocks, &mut copied);
-                self.settle(outcome)?;
+                let outcome = self.copy_whole_blocks(reader, &columns, &same, blocks, &mut copied);
+                self.poison_on_error(outcome)?;
                 rows = blocks * mine;
             }
         }
@@ -102,7 +102,7 @@ impl<W: Write + Seek> Writer<W> {
                 let column = reader.columns().get(index);
                 column.map_or(0, |c| c.block_count() - rows.checked_div(c.rows_per_block()).unwrap_or(0))
             };
-            copied.encoded += columns.iter().map(left).sum::<u64>();
+            copied.reencoded += columns.iter().map(left).sum::<u64>();
             let scan = Scan::default().with_rows(rows..reader.row_count()).with_threads(self.options.threads);
             self.append_reader(reader, &scan.with_columns(columns))?;
         }
@@ -110,15 +110,15 @@ impl<W: Write + Seek> Writer<W> {
     }
 
     /// Carries blocks of as many rows as blocks of this file have, in row order. Those of other columns are decoded.
-    fn carry_blocks(
+    fn copy_whole_blocks(
         &mut self,
         reader: &Reader,
         columns: &[usize],
         same: &[bool],
         blocks: u64,
-        copied: &mut Copied,
+        copied: &mut CopyStats,
     ) -> Result<()> {
-        let mut run = Run::default();
+        let mut run = BlockRun::default();
         let (mut values, mut scratch) = (Values::default(), Scratch::default());
         let rows = self.rows_per_block.unwrap_or(0);
         let mut entries: Vec<VecDeque<LookupEntry>> = vec![VecDeque::new(); columns.len()];
@@ -127,14 +127,14 @@ impl<W: Write + Seek> Writer<W> {
         for block in 0..blocks {
             for (((index, &theirs), &same), ahead) in columns.iter().enumerate().zip(same).zip(&mut entries) {
                 if !same {
-                    self.carry_run(&mut run, reader)?;
+                    self.flush_run(&mut run, reader)?;
                     reader.read_block(theirs, block, &mut values, &mut scratch)?;
-                    self.take_column(index, &ColumnSlice::from(&values))?;
-                    copied.encoded += 1;
+                    self.append_checked_column(index, &ColumnSlice::from(&values))?;
+                    copied.reencoded += 1;
                     continue;
                 }
                 if ahead.is_empty() {
-                    reader.lookup_entries(theirs, block..blocks.min(block + WINDOW), ahead)?;
+                    reader.lookup_entries(theirs, block..blocks.min(block + LOOKUP_BATCH), ahead)?;
                 }
                 let Some(entry) = ahead.pop_front() else { continue };
                 left = left.checked_sub(LOOKUP_ENTRY_LEN + u64::from(entry.len)).ok_or_else(|| {
@@ -142,40 +142,40 @@ impl<W: Write + Seek> Writer<W> {
                     let error = Error::invalid(detail);
                     error.at(entry.offset).in_block(block).in_column(self.name(index)).in_format(FORMAT_NAME)
                 })?;
-                if run.end != entry.offset || run.end - run.start >= PIECE {
-                    self.carry_run(&mut run, reader)?;
+                if run.end != entry.offset || run.end - run.start >= COPY_CHUNK {
+                    self.flush_run(&mut run, reader)?;
                     (run.start, run.end) = (entry.offset, entry.offset);
                 }
                 run.end += u64::from(entry.len);
-                run.blocks.push(Carried { column: index, len: entry.len, raw_len: entry.raw_len });
+                run.blocks.push(CopiedBlock { column: index, len: entry.len, raw_len: entry.raw_len });
                 if let Some(column) = self.columns.get_mut(index) {
                     column.rows += rows;
                 }
-                copied.carried += 1;
+                copied.copied += 1;
             }
             if let Some(progress) = &self.options.progress {
                 progress.advance(rows);
             }
         }
-        self.carry_run(&mut run, reader)
+        self.flush_run(&mut run, reader)
     }
 
     /// Writes the run of blocks that has been gathered.
-    fn carry_run(&mut self, run: &mut Run, reader: &Reader) -> Result<()> {
-        let Run { start, end, blocks } = std::mem::take(run);
+    fn flush_run(&mut self, run: &mut BlockRun, reader: &Reader) -> Result<()> {
+        let BlockRun { start, end, blocks } = std::mem::take(run);
         if blocks.is_empty() {
             return Ok(());
         }
         if !self.pipeline.is_idle() {
-            return self.pipeline.carry(reader.source().read(start..end)?, blocks);
+            return self.pipeline.push_copied(reader.source().read(start..end)?, blocks);
         }
         // Nothing is before them: through a buffer that is used again and again.
-        self.pipeline.note_carried(&blocks);
+        self.pipeline.record_copied(&blocks);
         let mut at = start;
         while at < end {
-            let piece = at..end.min(at + PIECE);
-            at = piece.end;
-            self.pipeline.write(reader.source().view(piece, &mut self.buffer)?)?;
+            let chunk_rows = at..end.min(at + COPY_CHUNK);
+            at = chunk_rows.end;
+            self.pipeline.write(reader.source().view(chunk_rows, &mut self.buffer)?)?;
         }
         Ok(())
     }
@@ -211,19 +211,19 @@ impl<W: Write + Seek> Writer<W> {
 /// What [`Writer::append_blocks`] did, in blocks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Copied {
-    /// Carried over as they are.
-    pub carried: u64,
+pub struct CopyStats {
+    /// CopiedBlock over as they are.
+    pub copied: u64,
     /// Decoded and encoded again.
-    pub encoded: u64,
+    pub reencoded: u64,
 }
 
 /// Blocks that lie one behind the other in the other file.
 #[derive(Default)]
-struct Run {
+struct BlockRun {
     start: u64,
     end: u64,
-    blocks: Vec<Carried>,
+    blocks: Vec<CopiedBlock>,
 }
 
 /// Rows per block, where all columns have the same.

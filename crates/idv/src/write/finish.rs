@@ -4,7 +4,7 @@ use std::io::{Seek, Write};
 
 use container_core::{Error, Result};
 
-use super::writer::{Pending, Writer};
+use super::writer::{PendingColumn, Writer};
 use crate::FORMAT_NAME;
 use crate::codec;
 use crate::schema::MetadataSchema;
@@ -20,18 +20,18 @@ impl<W: Write + Seek> Writer<W> {
     /// [`append_columns`](Self::append_columns).
     pub fn finish(mut self) -> Result<W> {
         self.flush_rows()?;
-        self.check_alive()?;
+        self.check_not_failed()?;
         self.finish_all().map_err(|error| error.in_format(FORMAT_NAME))
     }
 
     fn finish_all(mut self) -> Result<W> {
-        let rows = self.columns.first().map_or(self.bare_rows, Pending::row_count);
+        let rows = self.columns.first().map_or(self.columnless_rows, PendingColumn::row_count);
         if let Some(index) = self.columns.iter().position(|column| column.row_count() != rows) {
-            let found = self.columns.get(index).map_or(0, Pending::row_count);
+            let found = self.columns.get(index).map_or(0, PendingColumn::row_count);
             let detail = format!("{found} rows where column {:?} has {rows}", self.name(0));
             return Err(Error::usage(detail).in_column(self.name(index)));
         }
-        self.decide(true)?;
+        self.choose_rows_per_block(true)?;
         (0..self.columns.len()).try_for_each(|index| self.push_block(index))?;
         self.pipeline.drain(0)?;
         let lookups = self.write_lookups()?;

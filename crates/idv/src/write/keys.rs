@@ -21,6 +21,6 @@ impl<W: Write + Seek> Writer<W> {
 impl KeyLabels {
     /// The first of the values that a label stands for, and whether it stands for others, too.
     pub(crate) fn first(&self, label: &str) -> Option<(u64, bool)> {
-        self.places.get(label).map(|place| (place.first, place.second.is_some()))
+        self.by_label.get(label).map(|place| (place.first, place.second.is_some()))
     }
 }

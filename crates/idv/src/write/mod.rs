@@ -4,7 +4,7 @@ mod block_rows;
 pub(crate) mod cell;
 mod copy;
 mod finish;
-mod fits;
+mod validate;
 #[cfg(feature = "arrow")]
 mod keys;
 mod layout;
@@ -15,7 +15,7 @@ mod row;
 mod writer;
 
 pub use cell::{Cell, KeyLabels};
-pub use copy::Copied;
+pub use copy::CopyStats;
 pub use merge::merge;
 pub use options::WriterOptions;
 pub use writer::Writer;

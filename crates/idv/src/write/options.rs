@@ -7,10 +7,10 @@ use crate::FORMAT_NAME;
 use crate::wire::Compression;
 
 /// Rows of a block at most, unless more are asked for.
-pub(super) const ROWS_PER_BLOCK: u64 = 8192;
+pub(super) const DEFAULT_ROWS_PER_BLOCK: u64 = 8192;
 
 /// Bytes that the blocks of the same rows take over all columns at most, unless more are asked for.
-pub(super) const BYTES_PER_BLOCK: u64 = 80 << 20;
+pub(super) const DEFAULT_GROUP_BYTES: u64 = 80 << 20;
 
 /// How a file is written. The defaults are what ML.NET does: DEFLATE, 8192 rows per block or as many as 80 MiB hold.
 #[derive(Clone)]
@@ -114,28 +114,28 @@ impl WriterOptions {
     }
 
     /// Bytes of a block at most, whatever is asked for: what its lookup entry can say and its readers take.
-    pub(super) fn most_bytes(&self) -> u64 {
+    pub(super) fn max_block_bytes(&self) -> u64 {
         self.limits.block_bytes.min(0x7FFF_FFFF)
     }
 
     /// The most rows a block may have.
-    pub(super) fn most_rows(&self) -> u64 {
+    pub(super) fn max_rows(&self) -> u64 {
         match (self.rows_per_block, self.bytes_per_block) {
             (Some(rows), _) => rows,
             (None, Some(_)) => 0x7FFF_FFFF,
-            (None, None) => ROWS_PER_BLOCK,
+            (None, None) => DEFAULT_ROWS_PER_BLOCK,
         }
     }
 
     /// The most bytes that the blocks for the same rows may take over all columns.
-    pub(super) fn most_bytes_of_all(&self) -> u64 {
+    pub(super) fn max_group_bytes(&self) -> u64 {
         /// The part of a reader's memory: it holds values and what they are decoded from, of some types as a multiple.
         const READER_PART: u64 = 4;
         let most = self.limits.memory_bytes / READER_PART;
         match (self.bytes_per_block, self.rows_per_block) {
             (Some(bytes), _) => bytes.min(most),
             (None, Some(_)) => most,
-            (None, None) => BYTES_PER_BLOCK.min(most),
+            (None, None) => DEFAULT_GROUP_BYTES.min(most),
         }
     }
 }

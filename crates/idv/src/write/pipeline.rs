@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use container_core::{Bytes, Error, Result, parallel};
 
 use crate::codec::{self, Values};
-use crate::job::{Job, Worker};
+use crate::lookahead::{Job, Worker};
 use crate::wire::ItemType;
 use crate::wire::{Compression, LookupEntry, Type};
 use deflate_lanes::{Deflater, Format};
@@ -16,16 +16,16 @@ use deflate_lanes::{Deflater, Format};
 const AHEAD_BYTES: u64 = 64 << 20;
 
 /// Uncompressed blocks below so many bytes are encoded at once, which is a mere copy: that takes less time than handing them over.
-const SMALL: u64 = 1 << 20;
+const INLINE_BYTES: u64 = 1 << 20;
 
 /// Those of texts, whose units are counted.
-const SMALL_TEXTS: u64 = 16 << 10;
+const INLINE_TEXT_BYTES: u64 = 16 << 10;
 
 /// What every thread needs to know of the columns.
 pub(super) struct Encoder {
     columns: Vec<(Type, Compression)>,
     level: u8,
-    scratches: Mutex<Vec<Scratch>>,
+    scratch_pool: Mutex<Vec<Scratch>>,
     /// Buffers of blocks that have been written.
     spare: Mutex<Vec<Vec<u8>>>,
 }
@@ -52,7 +52,7 @@ pub(super) struct Packed {
 
 impl Encoder {
     pub(super) fn new(columns: Vec<(Type, Compression)>, level: u8) -> Self {
-        Self { columns, level, scratches: Mutex::default(), spare: Mutex::default() }
+        Self { columns, level, scratch_pool: Mutex::default(), spare: Mutex::default() }
     }
 
     fn encode(&self, task: Task) -> Result<Packed> {
@@ -68,14 +68,14 @@ impl Encoder {
             Compression::Zlib => Some(Format::Zlib),
         };
         let raw_len = if let Some(format) = format {
-            let mut scratch = locked(&self.scratches).pop().unwrap_or_default();
+            let mut scratch = locked(&self.scratch_pool).pop().unwrap_or_default();
             scratch.raw.clear();
             let encoded = codec::encode(kind, &values, 0..values.len(), &mut scratch.raw);
             if encoded.is_ok() {
                 scratch.deflater.deflate(format, self.level, &scratch.raw, &mut bytes);
             }
             let raw_len = scratch.raw.len();
-            locked(&self.scratches).push(scratch);
+            locked(&self.scratch_pool).push(scratch);
             encoded?;
             raw_len
         } else {
@@ -110,7 +110,7 @@ pub(super) struct Pipeline<W> {
     queue: Queue,
     /// Bytes before compression in the queue.
     bytes: u64,
-    most: usize,
+    max_queued: usize,
     threads: usize,
     /// For each column, memory to use again.
     free: Vec<Vec<Values>>,
@@ -118,9 +118,9 @@ pub(super) struct Pipeline<W> {
 
 /// What is under way, in the order in which it is written.
 #[derive(Default)]
-struct Queue(VecDeque<Next>);
+struct Queue(VecDeque<QueuedBlock>);
 
-struct Next {
+struct QueuedBlock {
     work: Work,
     bytes: u64,
 }
@@ -130,12 +130,12 @@ enum Work {
     /// Done already.
     Encoded(Packed),
     /// Blocks of another file as they are there, one behind the other.
-    Carried(Bytes, Vec<Carried>),
+    CopiedBlock(Bytes, Vec<CopiedBlock>),
 }
 
 /// A block that is carried over.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Carried {
+pub(super) struct CopiedBlock {
     pub(super) column: usize,
     pub(super) len: u32,
     pub(super) raw_len: u32,
@@ -152,7 +152,7 @@ impl<W: Write + Seek> Pipeline<W> {
             encoder: Arc::new(encoder),
             queue: Queue::default(),
             bytes: 0,
-            most: if threads <= 1 { 0 } else { threads * 8 },
+            max_queued: if threads <= 1 { 0 } else { threads * 8 },
             threads,
             free: vec![Vec::new(); columns],
         }
@@ -177,12 +177,12 @@ impl<W: Write + Seek> Pipeline<W> {
     pub(super) fn push(&mut self, column: usize, values: Values, bytes: u64) -> Result<()> {
         let task = Task { column, values };
         if self.threads > 1 {
-            let at_once = match self.encoder.columns.get(column) {
-                Some((kind, Compression::None)) if kind.item() == ItemType::Text => SMALL_TEXTS,
-                Some((_, Compression::None)) => SMALL,
+            let inline_limit = match self.encoder.columns.get(column) {
+                Some((kind, Compression::None)) if kind.item() == ItemType::Text => INLINE_TEXT_BYTES,
+                Some((_, Compression::None)) => INLINE_BYTES,
                 _ => 0,
             };
-            if bytes >= at_once {
+            if bytes >= inline_limit {
                 let work = Work::Job(Job::spawn(&self.encoder, task));
                 return self.enqueue(work, bytes);
             }
@@ -197,15 +197,15 @@ impl<W: Write + Seek> Pipeline<W> {
     }
 
     /// Takes blocks of another file, which lie one behind the other in `bytes`.
-    pub(super) fn carry(&mut self, bytes: Bytes, blocks: Vec<Carried>) -> Result<()> {
+    pub(super) fn push_copied(&mut self, bytes: Bytes, blocks: Vec<CopiedBlock>) -> Result<()> {
         let len = bytes.len() as u64;
-        self.enqueue(Work::Carried(bytes, blocks), len)
+        self.enqueue(Work::CopiedBlock(bytes, blocks), len)
     }
 
     fn enqueue(&mut self, work: Work, bytes: u64) -> Result<()> {
         self.bytes = self.bytes.saturating_add(bytes);
-        self.queue.0.push_back(Next { work, bytes });
-        while self.queue.0.len() > self.most || (self.bytes > AHEAD_BYTES && self.queue.0.len() > self.threads) {
+        self.queue.0.push_back(QueuedBlock { work, bytes });
+        while self.queue.0.len() > self.max_queued || (self.bytes > AHEAD_BYTES && self.queue.0.len() > self.threads) {
             self.write_next()?;
         }
         Ok(())
@@ -220,7 +220,7 @@ impl<W: Write + Seek> Pipeline<W> {
     }
 
     fn write_next(&mut self) -> Result<()> {
-        let Some(Next { work, bytes }) = self.queue.0.pop_front() else { return Ok(()) };
+        let Some(QueuedBlock { work, bytes }) = self.queue.0.pop_front() else { return Ok(()) };
         self.bytes -= bytes;
         match work {
             Work::Job(job) => {
@@ -228,8 +228,8 @@ impl<W: Write + Seek> Pipeline<W> {
                 self.write_block(packed)
             }
             Work::Encoded(packed) => self.write_block(packed),
-            Work::Carried(bytes, blocks) => {
-                self.note_carried(&blocks);
+            Work::CopiedBlock(bytes, blocks) => {
+                self.record_copied(&blocks);
                 self.write(&bytes)
             }
         }
@@ -239,7 +239,7 @@ impl<W: Write + Seek> Pipeline<W> {
         let Packed { column, mut values, bytes, raw_len } = packed;
         let len = u32::try_from(bytes.len()).ok().filter(|&len| i32::try_from(len).is_ok());
         let len = len.ok_or_else(|| too_large(bytes.len()))?;
-        self.note(column, len, raw_len, self.position);
+        self.record(column, len, raw_len, self.position);
         self.write(&bytes)?;
         locked(&self.encoder.spare).push(bytes);
         values.clear();
@@ -250,15 +250,15 @@ impl<W: Write + Seek> Pipeline<W> {
     }
 
     /// Notes blocks that are written next, one behind the other.
-    pub(super) fn note_carried(&mut self, blocks: &[Carried]) {
+    pub(super) fn record_copied(&mut self, blocks: &[CopiedBlock]) {
         let mut offset = self.position;
         for block in blocks {
-            self.note(block.column, block.len, block.raw_len, offset);
+            self.record(block.column, block.len, block.raw_len, offset);
             offset += u64::from(block.len);
         }
     }
 
-    fn note(&mut self, column: usize, len: u32, raw_len: u32, offset: u64) {
+    fn record(&mut self, column: usize, len: u32, raw_len: u32, offset: u64) {
         if let Some(lookup) = self.lookups.get_mut(column) {
             lookup.push(LookupEntry { offset, len, raw_len });
         }

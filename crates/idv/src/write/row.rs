@@ -74,7 +74,7 @@ impl RowBuffer {
     /// serialized. [`Limit`](container_core::ErrorKind::Limit) for 2^31 bytes of text and more.
     pub(crate) fn push<T: Serialize + ?Sized>(&mut self, row: &T) -> Result<()> {
         self.round += 1;
-        let mut fill = Fill {
+        let mut builder = RowBuilder {
             columns: &self.columns,
             by_name: &self.by_name,
             values: &mut self.values,
@@ -83,11 +83,11 @@ impl RowBuffer {
             next: 0,
             current: None,
         };
-        let Err(Fault(error)) = row.serialize(RowSerializer(&mut fill)) else {
+        let Err(RowError(error)) = row.serialize(RowSerializer(&mut builder)) else {
             self.rows += 1;
             return Ok(());
         };
-        let current = fill.current;
+        let current = builder.current;
         for values in &mut self.values {
             values.truncate(self.rows);
         }
@@ -122,7 +122,7 @@ impl RowBuffer {
 }
 
 /// A row while it is taken apart.
-struct Fill<'b> {
+struct RowBuilder<'b> {
     columns: &'b [Column],
     by_name: &'b HashMap<String, usize>,
     values: &'b mut [Values],
@@ -134,31 +134,31 @@ struct Fill<'b> {
     current: Option<usize>,
 }
 
-impl Fill<'_> {
+impl RowBuilder<'_> {
     /// The column of a member.
-    fn column(&self, name: &str) -> Result<usize, Fault> {
+    fn column(&self, name: &str) -> Result<usize, RowError> {
         let index = match self.columns.get(self.next) {
             Some(column) if column.name == name => self.next,
             _ => *self.by_name.get(name).ok_or_else(|| self.unknown(name))?,
         };
         if self.filled.get(index) == Some(&self.round) {
-            return Err(Fault(Error::invalid(format!("member {} is there twice", shown(name)))));
+            return Err(RowError(Error::invalid(format!("member {} is there twice", shown(name)))));
         }
         Ok(index)
     }
 
     #[cold]
-    fn unknown(&self, name: &str) -> Fault {
+    fn unknown(&self, name: &str) -> RowError {
         const MOST: usize = 8;
         let mut names: Vec<String> = self.columns.iter().take(MOST).map(|column| shown(&column.name)).collect();
         if self.columns.len() > MOST {
             names.push(format!("{} more", self.columns.len() - MOST));
         }
-        Fault(Error::invalid(format!("member {} is none of the columns ({})", shown(name), names.join(", "))))
+        RowError(Error::invalid(format!("member {} is none of the columns ({})", shown(name), names.join(", "))))
     }
 
     /// Puts a value into a column.
-    fn put<T: Serialize + ?Sized>(&mut self, index: usize, value: &T) -> Result<(), Fault> {
+    fn put<T: Serialize + ?Sized>(&mut self, index: usize, value: &T) -> Result<(), RowError> {
         self.current = Some(index);
         if let (Some(column), Some(values), Some(filled)) =
             (self.columns.get(index), self.values.get_mut(index), self.filled.get_mut(index))
@@ -172,7 +172,7 @@ impl Fill<'_> {
     }
 
     /// Columns that the row had no member for are missing.
-    fn finish(&mut self) -> Result<(), Fault> {
+    fn finish(&mut self) -> Result<(), RowError> {
         for (index, (column, filled)) in self.columns.iter().zip(self.filled.iter()).enumerate() {
             if *filled == self.round {
                 continue;
@@ -180,7 +180,7 @@ impl Fill<'_> {
             self.current = Some(index);
             if !can_be_missing(&column.kind) {
                 let why = cannot_be_missing(&column.kind);
-                return Err(Fault(Error::invalid(format!("the row has no such member, and {}", why.detail()))));
+                return Err(RowError(Error::invalid(format!("the row has no such member, and {}", why.detail()))));
             }
             if let Some(values) = self.values.get_mut(index) {
                 values.push_cell(&column.kind, None, Cell::Missing)?;
@@ -192,29 +192,29 @@ impl Fill<'_> {
 }
 
 /// An error while serde drives.
-struct Fault(Error);
+struct RowError(Error);
 
-impl From<Error> for Fault {
+impl From<Error> for RowError {
     fn from(error: Error) -> Self {
         Self(error)
     }
 }
 
-impl serde::ser::Error for Fault {
+impl serde::ser::Error for RowError {
     fn custom<T: fmt::Display>(message: T) -> Self {
         Self(Error::invalid(message.to_string()))
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for RowError {}
 
-impl fmt::Display for Fault {
+impl fmt::Display for RowError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl fmt::Debug for Fault {
+impl fmt::Debug for RowError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.0, f)
     }

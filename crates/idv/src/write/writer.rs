@@ -9,26 +9,26 @@ use super::options::WriterOptions;
 use super::pipeline::{Encoder, Pipeline};
 use super::row::RowBuffer;
 use crate::FORMAT_NAME;
-use crate::check::BadValues;
+use crate::check::InvalidValues;
 use crate::codec::{self, Values};
 use crate::read::{Batch, ColumnSlice};
 use crate::schema::Schema;
 use crate::wire::{HEADER_LEN, Type};
 
 /// Rows that came one by one are moved to the columns when there are so many,
-const ROWS: usize = 1024;
+const MAX_BUFFERED_ROWS: usize = 1024;
 
 /// or about so many bytes of them.
-const ROW_BYTES: usize = 4 << 20;
+const MAX_BUFFERED_BYTES: usize = 4 << 20;
 
 /// Bytes that are looked at together before it is known how many rows a block has.
-const PIECE: u64 = 32 << 20;
+const MAX_CHUNK_BYTES: u64 = 32 << 20;
 
 /// Writes a file of version 1.1.1.6, which ML.NET reads.
 ///
 /// Values come by rows ([`append_row`](Self::append_row)), by runs of all columns ([`append_columns`](Self::append_columns)) or a column
 /// at a time ([`append_column`](Self::append_column)). Blocks are encoded and compressed by all cores (feature `parallel`) and
-/// written in the order in which they fill; the file's bytes do not depend on the number of threads nor on how rows are cut
+/// written in the order in which they fill; the file's bytes do not depend on the number of threads nor on how rows are split_into_blocks
 /// into calls. Memory is a few blocks a thread. The header is written last: a file without [`finish`](Self::finish) is none.
 ///
 /// After an error of the sink every further call fails; after an error about values nothing of them has been taken, and
@@ -37,17 +37,17 @@ pub struct Writer<W: Write + Seek> {
     pub(super) schema: Schema,
     pub(super) options: WriterOptions,
     pub(super) pipeline: Pipeline<W>,
-    pub(super) columns: Vec<Pending>,
+    pub(super) columns: Vec<PendingColumn>,
     /// Rows of each block; `None` until enough rows are there to say it.
     pub(super) rows_per_block: Option<u64>,
     /// With so many bytes it is worth looking again whether enough rows are there.
-    pub(super) look_again_at: u64,
+    pub(super) next_check_bytes: u64,
     /// Until it is decided: how large ML.NET takes the blocks of all columns to be, at most,
     pub(super) estimate: u64,
     /// and whether that of one column is larger than a block may be.
     pub(super) oversized: bool,
     /// Rows of a table without columns.
-    pub(super) bare_rows: u64,
+    pub(super) columnless_rows: u64,
     /// Rows that came one by one and are not yet among the columns' values.
     rows: RowBuffer,
     /// For bytes that are copied.
@@ -57,7 +57,7 @@ pub struct Writer<W: Write + Seek> {
 }
 
 /// What a column has so far.
-pub(super) struct Pending {
+pub(super) struct PendingColumn {
     pub(super) kind: Type,
     /// Rows of blocks that are full.
     pub(super) rows: u64,
@@ -66,7 +66,7 @@ pub(super) struct Pending {
     /// How large ML.NET takes that block to be, at most; kept until it is decided how many rows a block has.
     pub(super) estimate: u64,
     /// Values out of other files that mean nothing.
-    pub(super) bad: BadValues,
+    pub(super) invalid: InvalidValues,
 }
 
 impl Writer<Output> {
@@ -134,7 +134,7 @@ impl<W: Write + Seek> Writer<W> {
             .iter()
             .map(|column| (column.kind.clone(), column.compression.unwrap_or(options.compression)))
             .collect();
-        let columns: Vec<_> = schema.columns.iter().map(|column| Pending::new(column.kind.clone())).collect();
+        let columns: Vec<_> = schema.columns.iter().map(|column| PendingColumn::new(column.kind.clone())).collect();
         let estimate = columns.iter().map(|column| column.estimate).fold(0, u64::saturating_add);
         let rows = RowBuffer::new(&schema);
         let mut pipeline = Pipeline::new(sink, Encoder::new(compressions, options.level), options.threads);
@@ -148,10 +148,10 @@ impl<W: Write + Seek> Writer<W> {
             pipeline,
             columns,
             rows_per_block: None,
-            look_again_at: 0,
+            next_check_bytes: 0,
             estimate,
             oversized: false,
-            bare_rows: 0,
+            columnless_rows: 0,
             rows,
             buffer: Vec::new(),
             failed: false,
@@ -167,7 +167,7 @@ impl<W: Write + Seek> Writer<W> {
     /// How many rows were appended: of the column that has the fewest.
     #[must_use]
     pub fn row_count(&self) -> u64 {
-        self.columns.iter().map(Pending::row_count).min().unwrap_or(self.bare_rows) + self.rows.len() as u64
+        self.columns.iter().map(PendingColumn::row_count).min().unwrap_or(self.columnless_rows) + self.rows.len() as u64
     }
 
     /// Appends a row: anything that serde can serialize to a struct or a map whose members are named like the columns, in any order
@@ -183,12 +183,12 @@ impl<W: Write + Seek> Writer<W> {
     /// [`Invalid`](container_core::ErrorKind::Invalid) with row and column when a value does not fit, and the row is not taken then; as
     /// [`append_columns`](Self::append_columns) for those before it.
     pub fn append_row<T: Serialize + ?Sized>(&mut self, row: &T) -> Result<()> {
-        self.check_alive()?;
+        self.check_not_failed()?;
         if self.rows.len() == 0 {
             self.rows.begin(self.row_count());
         }
         self.rows.push(row)?;
-        if self.rows.len() >= ROWS || self.rows.values().iter().map(weight).sum::<usize>() >= ROW_BYTES {
+        if self.rows.len() >= MAX_BUFFERED_ROWS || self.rows.values().iter().map(weight).sum::<usize>() >= MAX_BUFFERED_BYTES {
             self.flush_rows()?;
         }
         Ok(())
@@ -200,14 +200,14 @@ impl<W: Write + Seek> Writer<W> {
         if count == 0 {
             return Ok(());
         }
-        self.check_alive()?;
+        self.check_not_failed()?;
         let mut rows = std::mem::take(&mut self.rows);
         let outcome = if self.columns.is_empty() {
-            self.append_bare_rows(count as u64);
+            self.append_columnless_rows(count as u64);
             Ok(())
         } else {
             let slices: Vec<_> = rows.values().iter().map(ColumnSlice::from).collect();
-            self.take_columns(&slices, count)
+            self.append_checked(&slices, count)
         };
         rows.clear();
         self.rows = rows;
@@ -225,18 +225,18 @@ impl<W: Write + Seek> Writer<W> {
     /// answer; [`Io`](container_core::ErrorKind::Io) of the sink. After both of these every call fails.
     pub fn append_columns(&mut self, columns: &[ColumnSlice<'_>]) -> Result<()> {
         self.flush_rows()?;
-        self.check_alive()?;
+        self.check_not_failed()?;
         let rows = self.check_slices(columns).map_err(|error| error.in_format(FORMAT_NAME))?;
         self.check_values(columns, rows).map_err(|error| error.in_format(FORMAT_NAME))?;
-        self.take_columns(columns, rows)
+        self.append_checked(columns, rows)
     }
 
     /// Appends values that are known to be of their columns, whatever they mean.
-    pub(crate) fn append_as_they_are(&mut self, columns: &[ColumnSlice<'_>]) -> Result<()> {
+    pub(crate) fn append_unchecked(&mut self, columns: &[ColumnSlice<'_>]) -> Result<()> {
         self.flush_rows()?;
-        self.check_alive()?;
+        self.check_not_failed()?;
         let rows = self.check_slices(columns).map_err(|error| error.in_format(FORMAT_NAME))?;
-        self.take_columns(columns, rows)
+        self.append_checked(columns, rows)
     }
 
     /// Appends the rows of a batch, whose columns are those of the schema, in its order.
@@ -246,7 +246,7 @@ impl<W: Write + Seek> Writer<W> {
     pub fn append_batch(&mut self, batch: &Batch<'_>) -> Result<()> {
         let columns: Vec<_> = (0..batch.column_count()).filter_map(|index| batch.column(index)).collect();
         if columns.is_empty() && self.columns.is_empty() {
-            self.append_bare_rows(batch.row_count() as u64);
+            self.append_columnless_rows(batch.row_count() as u64);
             return Ok(());
         }
         self.append_columns(&columns)
@@ -261,21 +261,21 @@ impl<W: Write + Seek> Writer<W> {
     /// As [`append_columns`](Self::append_columns).
     pub fn append_column(&mut self, index: usize, slice: &ColumnSlice<'_>) -> Result<()> {
         self.flush_rows()?;
-        self.check_alive()?;
+        self.check_not_failed()?;
         let named = |error: Error| error.in_format(FORMAT_NAME);
         self.check_slice(index, slice).map_err(named)?;
-        self.check_column(index, slice, self.columns.get(index).map_or(0, Pending::row_count)).map_err(named)?;
-        let outcome = self.take_column(index, slice);
-        self.settle(outcome)
+        self.check_column(index, slice, self.columns.get(index).map_or(0, PendingColumn::row_count)).map_err(named)?;
+        let outcome = self.append_checked_column(index, slice);
+        self.poison_on_error(outcome)
     }
 
     /// Appends rows of a table that has no columns.
-    pub(crate) fn append_bare_rows(&mut self, rows: u64) {
-        self.bare_rows = self.bare_rows.saturating_add(rows);
+    pub(crate) fn append_columnless_rows(&mut self, rows: u64) {
+        self.columnless_rows = self.columnless_rows.saturating_add(rows);
     }
 
     /// Fails when the sink has.
-    pub(super) fn check_alive(&self) -> Result<()> {
+    pub(super) fn check_not_failed(&self) -> Result<()> {
         if self.failed {
             return Err(Error::usage("the file is not whole: writing failed before").in_format(FORMAT_NAME));
         }
@@ -283,7 +283,7 @@ impl<W: Write + Seek> Writer<W> {
     }
 
     /// After a failure there is no going on.
-    pub(super) fn settle<T>(&mut self, outcome: Result<T>) -> Result<T> {
+    pub(super) fn poison_on_error<T>(&mut self, outcome: Result<T>) -> Result<T> {
         self.failed |= outcome.is_err();
         outcome.map_err(|error| error.in_format(FORMAT_NAME))
     }
@@ -292,76 +292,76 @@ impl<W: Write + Seek> Writer<W> {
         self.schema.columns.get(index).map(|column| column.name.clone()).unwrap_or_default()
     }
 
-    /// Takes rows that were checked: piece by piece, so that blocks come in row order however many rows come at once.
-    pub(super) fn take_columns(&mut self, columns: &[ColumnSlice<'_>], rows: usize) -> Result<()> {
+    /// Takes rows that were checked: chunk_rows by chunk_rows, so that blocks come in row order however many rows come at once.
+    pub(super) fn append_checked(&mut self, columns: &[ColumnSlice<'_>], rows: usize) -> Result<()> {
         let mut outcome = Ok(());
         let mut done = 0;
-        let mut counts = self.columns.iter().map(Pending::row_count);
+        let mut counts = self.columns.iter().map(PendingColumn::row_count);
         let first = counts.next();
         if !counts.all(|count| Some(count) == first) {
             // Columns that came one at a time and have not come as far as each other fill their blocks at different times.
-            outcome = columns.iter().enumerate().try_for_each(|(index, slice)| self.take_column(index, slice));
+            outcome = columns.iter().enumerate().try_for_each(|(index, slice)| self.append_checked_column(index, slice));
             done = rows;
         }
         while done < rows && outcome.is_ok() {
-            let piece = self.piece(columns, done..rows);
-            outcome = self.take_piece(columns, done..done + piece);
-            done += piece;
+            let chunk_rows = self.chunk_rows(columns, done..rows);
+            outcome = self.append_chunk(columns, done..done + chunk_rows);
+            done += chunk_rows;
         }
         if let Some(progress) = &self.options.progress {
             progress.advance(rows as u64);
         }
-        self.settle(outcome)
+        self.poison_on_error(outcome)
     }
 
     /// How many of these rows go into the block that is not full, or are looked at before that is known.
-    fn piece(&self, columns: &[ColumnSlice<'_>], rest: Range<usize>) -> usize {
+    fn chunk_rows(&self, columns: &[ColumnSlice<'_>], rest: Range<usize>) -> usize {
         let pending = self.columns.first().map_or(0, |column| column.values.len() as u64);
-        let most = self.rows_per_block.unwrap_or_else(|| self.options.most_rows());
+        let most = self.rows_per_block.unwrap_or_else(|| self.options.max_rows());
         let room = usize::try_from(most.saturating_sub(pending)).unwrap_or(usize::MAX).max(1);
-        let mut piece = rest.len().min(room);
+        let mut chunk_rows = rest.len().min(room);
         if self.rows_per_block.is_none() {
             // Not much more than can go into the first block.
-            let most = self.options.most_bytes_of_all().min(self.options.most_bytes()).min(PIECE);
+            let most = self.options.max_group_bytes().min(self.options.max_block_bytes()).min(MAX_CHUNK_BYTES);
             let bytes = |rows: usize| {
-                let of = |(column, slice): (&Pending, &ColumnSlice<'_>)| {
+                let of = |(column, slice): (&PendingColumn, &ColumnSlice<'_>)| {
                     let start = slice.range.start + rest.start;
                     codec::encoded_len(&column.kind, slice.values, start..start + rows)
                 };
                 self.columns.iter().zip(columns).map(of).sum::<u64>()
             };
-            while piece > 1 && bytes(piece) > most {
-                piece = piece.div_ceil(2);
+            while chunk_rows > 1 && bytes(chunk_rows) > most {
+                chunk_rows = chunk_rows.div_ceil(2);
             }
         }
-        piece
+        chunk_rows
     }
 
-    fn take_piece(&mut self, columns: &[ColumnSlice<'_>], rows: Range<usize>) -> Result<()> {
+    fn append_chunk(&mut self, columns: &[ColumnSlice<'_>], rows: Range<usize>) -> Result<()> {
         for (index, slice) in columns.iter().enumerate() {
             let range = slice.range.start + rows.start..slice.range.start + rows.end;
-            let row = self.columns.get(index).map_or(0, Pending::row_count);
-            self.grow(index, slice.values, range).map_err(|error| error.in_row(row).in_column(self.name(index)))?;
+            let row = self.columns.get(index).map_or(0, PendingColumn::row_count);
+            self.extend_column(index, slice.values, range).map_err(|error| error.in_row(row).in_column(self.name(index)))?;
         }
-        self.decide(false)?;
+        self.choose_rows_per_block(false)?;
         let full = self
             .rows_per_block
             .is_some_and(|rows| self.columns.first().is_some_and(|column| column.values.len() as u64 >= rows));
         if full { (0..self.columns.len()).try_for_each(|index| self.push_block(index)) } else { Ok(()) }
     }
 
-    pub(super) fn take_column(&mut self, index: usize, slice: &ColumnSlice<'_>) -> Result<()> {
+    pub(super) fn append_checked_column(&mut self, index: usize, slice: &ColumnSlice<'_>) -> Result<()> {
         let mut range = slice.range.clone();
         while !range.is_empty() {
             let Some(column) = self.columns.get(index) else { return Ok(()) };
-            let most = self.rows_per_block.unwrap_or_else(|| self.options.most_rows());
+            let most = self.rows_per_block.unwrap_or_else(|| self.options.max_rows());
             let room = most.saturating_sub(column.values.len() as u64);
-            let piece = range.len().min(usize::try_from(room).unwrap_or(usize::MAX).max(1));
-            let now = column.values.len() as u64 + piece as u64 >= most;
-            self.grow(index, slice.values, range.start..range.start + piece)?;
-            range.start += piece;
-            self.decide(now)?;
-            // What was there may have been cut into blocks just now.
+            let chunk_rows = range.len().min(usize::try_from(room).unwrap_or(usize::MAX).max(1));
+            let now = column.values.len() as u64 + chunk_rows as u64 >= most;
+            self.extend_column(index, slice.values, range.start..range.start + chunk_rows)?;
+            range.start += chunk_rows;
+            self.choose_rows_per_block(now)?;
+            // What was there may have been split_into_blocks into blocks just now.
             let left = self.columns.get(index).map_or(0, |column| column.values.len() as u64);
             if self.rows_per_block.is_some_and(|rows| left >= rows) {
                 self.push_block(index)?;
@@ -378,7 +378,7 @@ impl<W: Write + Seek> Writer<W> {
             return Ok(());
         }
         let bytes = codec::encoded_len(&column.kind, &column.values, 0..rows);
-        let most = self.options.most_bytes();
+        let most = self.options.max_block_bytes();
         if bytes > most {
             let fits = super::block_rows::rows_within(&(&column.kind, &column.values), rows, most).max(1);
             let what = format!(
@@ -402,9 +402,9 @@ fn weight(values: &Values) -> usize {
     }
 }
 
-impl Pending {
+impl PendingColumn {
     fn new(kind: Type) -> Self {
-        let mut pending = Self { values: Values::of(&kind), kind, rows: 0, estimate: 0, bad: BadValues::default() };
+        let mut pending = Self { values: Values::of(&kind), kind, rows: 0, estimate: 0, invalid: InvalidValues::default() };
         pending.estimate = pending.estimate();
         pending
     }

@@ -1,4 +1,4 @@
-//! Files joined into one: which blocks are carried over, and that nothing changes by it.
+//! Files joined into one: which blocks are copied over, and that nothing changes by it.
 
 use std::io::Cursor;
 
@@ -52,7 +52,7 @@ fn numbers(reader: &Reader) -> Vec<i64> {
     all
 }
 
-/// Merges, sees that the result is sound and complete, and says how many blocks were carried and encoded.
+/// Merges, sees that the result is sound and complete, and says how many blocks were copied and re-encoded.
 #[track_caller]
 fn merged(files: &[Reader], options: WriterOptions) -> (Reader, u64, u64) {
     let (out, copied) = merge(files, Cursor::new(Vec::new()), options).unwrap();
@@ -67,14 +67,14 @@ fn merged(files: &[Reader], options: WriterOptions) -> (Reader, u64, u64) {
     assert_eq!(errors, Vec::<String>::new());
     let expected: Vec<i64> = files.iter().flat_map(numbers).collect();
     assert_eq!(numbers(&reader), expected);
-    (reader, copied.carried, copied.encoded)
+    (reader, copied.copied, copied.reencoded)
 }
 
 #[test]
-fn full_blocks_are_carried() {
+fn full_blocks_are_copied() {
     let files = [file(0, 300, 100), file(300, 200, 100), file(500, 250, 100)];
-    let (reader, carried, encoded) = merged(&files, WriterOptions::default());
-    assert_eq!((carried, encoded), (3 * (3 + 2 + 2), 3));
+    let (reader, copied_blocks, reencoded) = merged(&files, WriterOptions::default());
+    assert_eq!((copied_blocks, reencoded), (3 * (3 + 2 + 2), 3));
     assert_eq!(reader.columns()[0].rows_per_block(), 100);
     assert_eq!(reader.columns()[2].kind(), files[0].columns()[2].kind());
     assert!(reader.schema(None).unwrap() == files[0].schema(None).unwrap());
@@ -83,26 +83,26 @@ fn full_blocks_are_carried() {
 #[test]
 fn from_an_uneven_file_on_rows_are_encoded_again() {
     let files = [file(0, 200, 100), file(200, 150, 100), file(350, 300, 100)];
-    let (_, carried, encoded) = merged(&files, WriterOptions::default());
-    assert_eq!((carried, encoded), (3 * (2 + 1), 3 * (1 + 3)));
-    // Aligned again by chance: carried again.
+    let (_, copied_blocks, reencoded) = merged(&files, WriterOptions::default());
+    assert_eq!((copied_blocks, reencoded), (3 * (2 + 1), 3 * (1 + 3)));
+    // Aligned again by chance: copied again.
     let files = [file(0, 150, 100), file(150, 150, 100), file(300, 100, 100)];
-    let (_, carried, encoded) = merged(&files, WriterOptions::default());
-    assert_eq!((carried, encoded), (3 * (1 + 1), 3 * (1 + 2)));
+    let (_, copied_blocks, reencoded) = merged(&files, WriterOptions::default());
+    assert_eq!((copied_blocks, reencoded), (3 * (1 + 1), 3 * (1 + 2)));
 }
 
 #[test]
 fn single_blocks_of_equal_length_stay_blocks() {
     let files: Vec<_> = (0..4).map(|n| file(n * 600, 600, 8192)).collect();
-    let (reader, carried, encoded) = merged(&files, WriterOptions::default());
-    assert_eq!((carried, encoded, reader.columns()[0].rows_per_block()), (12, 0, 600));
+    let (reader, copied_blocks, reencoded) = merged(&files, WriterOptions::default());
+    assert_eq!((copied_blocks, reencoded, reader.columns()[0].rows_per_block()), (12, 0, 600));
     // Short ones would make bad blocks.
     let files: Vec<_> = (0..4).map(|n| file(n * 60, 60, 8192)).collect();
     let (reader, _, _) = merged(&files, WriterOptions::default());
     assert_eq!(reader.columns()[0].block_count(), 4);
     let options = WriterOptions::default().with_rows_per_block(8192);
-    let (reader, carried, encoded) = merged(&files, options);
-    assert_eq!((carried, encoded, reader.columns()[0].block_count()), (0, 12, 1));
+    let (reader, copied_blocks, reencoded) = merged(&files, options);
+    assert_eq!((copied_blocks, reencoded, reader.columns()[0].block_count()), (0, 12, 1));
 }
 
 #[test]
@@ -111,24 +111,24 @@ fn other_compression_or_rows_per_block_is_encoded_again() {
     stored.columns[1].compression = Some(Compression::None);
     let options = WriterOptions::default().with_rows_per_block(100);
     let files = [file(0, 200, 100), file_with(stored, 200, 200, options)];
-    let (reader, carried, encoded) = merged(&files, WriterOptions::default());
-    assert_eq!((carried, encoded), (3 * 2 + 2 * 2, 2));
+    let (reader, copied_blocks, reencoded) = merged(&files, WriterOptions::default());
+    assert_eq!((copied_blocks, reencoded), (3 * 2 + 2 * 2, 2));
     assert_eq!(reader.columns()[1].compression(), Some(Compression::Deflate));
     let files = [file(0, 200, 100), file(200, 200, 50)];
-    let (_, carried, encoded) = merged(&files, WriterOptions::default());
-    assert_eq!((carried, encoded), (6, 12));
+    let (_, copied_blocks, reencoded) = merged(&files, WriterOptions::default());
+    assert_eq!((copied_blocks, reencoded), (6, 12));
 }
 
 #[test]
 fn empty_files_and_one_file() {
     let files = [file(0, 0, 100), file(0, 200, 100), file(200, 0, 100), file(200, 100, 100)];
-    let (_, carried, encoded) = merged(&files, WriterOptions::default());
-    assert_eq!((carried, encoded), (9, 0));
+    let (_, copied_blocks, reencoded) = merged(&files, WriterOptions::default());
+    assert_eq!((copied_blocks, reencoded), (9, 0));
     let (reader, _, _) = merged(&files[..1], WriterOptions::default());
     assert_eq!(reader.row_count(), 0);
     let one = [file(0, 250, 100)];
-    let (reader, carried, encoded) = merged(&one, WriterOptions::default());
-    assert_eq!((carried, encoded), (6, 3));
+    let (reader, copied_blocks, reencoded) = merged(&one, WriterOptions::default());
+    assert_eq!((copied_blocks, reencoded), (6, 3));
     assert_eq!(reader.source().as_slice(), one[0].source().as_slice(), "a file alone is the same file");
     let error = merge(&[], Cursor::new(Vec::new()), WriterOptions::default()).err().unwrap();
     assert_eq!(error.to_string(), "idv: no files to merge");
@@ -184,8 +184,8 @@ fn schemas_that_differ_are_refused_with_the_difference() {
 #[test]
 fn fewer_rows_than_asked_for_decide_by_themselves() {
     let files = [file(0, 60, 100), file(60, 30, 100)];
-    let (reader, carried, _) = merged(&files, WriterOptions::default().with_rows_per_block(8192));
-    assert_eq!((carried, reader.columns()[0].rows_per_block()), (0, 90));
+    let (reader, copied_blocks, _) = merged(&files, WriterOptions::default().with_rows_per_block(8192));
+    assert_eq!((copied_blocks, reader.columns()[0].rows_per_block()), (0, 90));
 }
 
 #[test]
@@ -271,8 +271,8 @@ fn rows_per_block_stay_within_what_mlnet_reads() {
     bytes[32..40].copy_from_slice(&tail.to_le_bytes());
     let one = || opened(bytes.clone());
     assert_eq!(one().columns()[0].rows_per_block(), 0x7_FFFF_FFFF);
-    let (reader, carried, _) = merged(&[one()], WriterOptions::default());
-    assert_eq!((reader.columns()[0].rows_per_block(), carried), (3, 3));
+    let (reader, copied_blocks, _) = merged(&[one()], WriterOptions::default());
+    assert_eq!((reader.columns()[0].rows_per_block(), copied_blocks), (3, 3));
     let (reader, ..) = merged(&[one(), one()], WriterOptions::default());
     assert!(reader.columns()[0].rows_per_block() <= 0x7FFF_FFFF);
     let mut writer = Writer::new(Cursor::new(Vec::new()), schema(), WriterOptions::default()).unwrap();
@@ -284,20 +284,20 @@ fn rows_per_block_stay_within_what_mlnet_reads() {
 #[test]
 fn files_of_one_block_each_at_the_bounds() {
     // 512 rows are enough for blocks of their own, and the last may have as many.
-    let (_, carried, encoded) = merged(&[file(0, 512, 1000), file(512, 512, 1000)], WriterOptions::default());
-    assert_eq!((carried, encoded), (6, 0));
+    let (_, copied_blocks, reencoded) = merged(&[file(0, 512, 1000), file(512, 512, 1000)], WriterOptions::default());
+    assert_eq!((copied_blocks, reencoded), (6, 0));
     // Equally many rows in more than one block each: only the first file's full ones.
-    let (reader, carried, _) = merged(&[file(0, 700, 500), file(700, 700, 500)], WriterOptions::default());
-    assert_eq!((reader.columns()[0].rows_per_block(), carried), (500, 3));
+    let (reader, copied_blocks, _) = merged(&[file(0, 700, 500), file(700, 700, 500)], WriterOptions::default());
+    assert_eq!((reader.columns()[0].rows_per_block(), copied_blocks), (500, 3));
 }
 
 #[test]
-fn blocks_are_not_carried_against_what_was_asked() {
+fn blocks_are_not_copied_against_what_was_asked() {
     let options = WriterOptions::default().with_rows_per_block(500);
-    let (reader, carried, encoded) = merged(&[file(0, 500, 100)], options);
-    assert_eq!((reader.columns()[0].rows_per_block(), carried, encoded), (500, 0, 15));
+    let (reader, copied_blocks, reencoded) = merged(&[file(0, 500, 100)], options);
+    assert_eq!((reader.columns()[0].rows_per_block(), copied_blocks, reencoded), (500, 0, 15));
     let options = WriterOptions::default().with_bytes_per_block(200);
-    let (reader, carried, _) = merged(&[file(0, 500, 100)], options);
+    let (reader, copied_blocks, _) = merged(&[file(0, 500, 100)], options);
     assert!(reader.columns()[0].rows_per_block() < 20, "{:?}", reader.columns()[0].rows_per_block());
-    assert_eq!(carried, 0);
+    assert_eq!(copied_blocks, 0);
 }

@@ -16,7 +16,7 @@ use crate::schema::ColumnSchema;
 use crate::value::Value;
 use crate::wire::{ItemType, Type};
 use crate::write::KeyLabels;
-use crate::write::cell::text_of;
+use crate::write::cell::display_text;
 
 /// What the keys of a column are found by.
 pub(super) enum Keys {
@@ -33,11 +33,11 @@ pub(super) struct Mapped {
     values: ArrayRef,
     /// The number that each is stored as; `None` for one that is no label.
     stored: Arc<[Option<u64>]>,
-    /// Those that stand for several keys, of which the first was taken.
-    several: Arc<[bool]>,
+    /// Those that stand for ambiguous keys, of which the first was taken.
+    ambiguous: Arc<[bool]>,
 }
 
-/// What the values of a dictionary stand for, in their order: the number each is stored as, and whether it is one of several.
+/// What the values of a dictionary stand for, in their order: the number each is stored as, and whether it is one of ambiguous.
 pub(super) type Stored = (Arc<[Option<u64>]>, Arc<[bool]>);
 
 impl Keys {
@@ -50,7 +50,7 @@ impl Keys {
     }
 
     /// What each of some labels is stored as. Those of a dictionary again cost nothing.
-    pub(super) fn map(&mut self, values: &ArrayRef, dictionary: bool, most_bytes: u64) -> Result<Stored> {
+    pub(super) fn map(&mut self, values: &ArrayRef, dictionary: bool, max_label_bytes: u64) -> Result<Stored> {
         let last = match self {
             Self::None => return Err(Error::usage("labels where keys have none")),
             Self::Known { last, .. } | Self::Collected { last, .. } => last,
@@ -58,10 +58,10 @@ impl Keys {
         if let Some(last) = last
             && last.values.to_data().ptr_eq(&values.to_data())
         {
-            return Ok((Arc::clone(&last.stored), Arc::clone(&last.several)));
+            return Ok((Arc::clone(&last.stored), Arc::clone(&last.ambiguous)));
         }
         let mut stored = Vec::with_capacity(values.len());
-        let mut several = vec![false; values.len()];
+        let mut ambiguous = vec![false; values.len()];
         for place in 0..values.len() {
             let text = text_at(values, place);
             stored.push(match (&mut *self, text) {
@@ -73,8 +73,8 @@ impl Keys {
                         match text {
                             None => Some(0),
                             Some(text) => labels.first(&text).map(|(key, others)| {
-                                if let Some(several) = several.get_mut(place) {
-                                    *several = others;
+                                if let Some(ambiguous) = ambiguous.get_mut(place) {
+                                    *ambiguous = others;
                                 }
                                 key + 1
                             }),
@@ -83,13 +83,13 @@ impl Keys {
                 }
                 (Self::Collected { .. } | Self::None, None) => Some(0),
                 (Self::Collected { places, bytes, .. }, Some(text)) => {
-                    Some(u64::from(collect(places, bytes, &text, most_bytes)?) + 1)
+                    Some(u64::from(collect(places, bytes, &text, max_label_bytes)?) + 1)
                 }
                 (Self::None, Some(_)) => None,
             });
         }
-        let mapped = Mapped { values: Arc::clone(values), stored: stored.into(), several: several.into() };
-        let result = (Arc::clone(&mapped.stored), Arc::clone(&mapped.several));
+        let mapped = Mapped { values: Arc::clone(values), stored: stored.into(), ambiguous: ambiguous.into() };
+        let result = (Arc::clone(&mapped.stored), Arc::clone(&mapped.ambiguous));
         match self {
             Self::Known { .. } | Self::Collected { .. } if !dictionary => {}
             Self::None => {}
@@ -154,7 +154,7 @@ fn text_at(values: &ArrayRef, place: usize) -> Option<Cow<'_, str>> {
         DataType::Float64 => Value::Double(values.as_primitive::<Float64Type>().value(place)),
         _ => return None,
     };
-    text_of(&number).map(|text| Cow::Owned(text.into_owned()))
+    display_text(&number).map(|text| Cow::Owned(text.into_owned()))
 }
 
 /// Says how many values the keys of a type have.

@@ -1,12 +1,12 @@
 //! Record batches into a file.
 
-mod fill;
+mod column_builder;
 mod keys;
-mod misfit;
+mod mismatch;
 mod plan;
 mod ticks;
 mod values;
-mod words;
+mod value_parser;
 
 use std::io::{Seek, Write};
 use std::path::Path;
@@ -16,7 +16,7 @@ use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 use container_arrow::{BatchWriter, Times};
 use container_core::{Error, ErrorKind, Loss, Output, OutputOptions, Result};
 
-use self::plan::Intake;
+use self::plan::ColumnBuilder;
 use crate::FORMAT_NAME;
 use crate::codec::Values;
 use crate::read::ColumnSlice;
@@ -55,17 +55,17 @@ const ROWS: usize = 1 << 14;
 pub struct ArrowWriter<W: Write + Seek = Output> {
     writer: Writer<W>,
     schema: SchemaRef,
-    columns: Vec<Intake>,
+    columns: Vec<ColumnBuilder>,
     /// Memory for the values of some rows.
     values: Vec<Values>,
     losses: Vec<Loss>,
 }
 
-/// How batches are written.
+/// How batches are file_schema.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ArrowOptions {
-    /// How the file is written.
+    /// How the file is file_schema.
     pub writer: WriterOptions,
     /// What becomes of nulls among integers.
     pub null_integers: NullIntegers,
@@ -147,18 +147,18 @@ impl ArrowWriter<Output> {
         options: impl Into<ArrowOptions>,
     ) -> Result<Self> {
         let options = options.into();
-        let (columns, losses) = planned(schema, &options)?;
-        let writer = Writer::create(path, output, written(&columns), options.writer)?;
+        let (columns, losses) = plan_columns(schema, &options)?;
+        let writer = Writer::create(path, output, file_schema(&columns), options.writer)?;
         Ok(Self::of(writer, schema, columns, losses))
     }
 }
 
 /// The columns that batches of this schema become, and what of it is not kept.
-fn planned(schema: &ArrowSchema, options: &ArrowOptions) -> Result<(Vec<Intake>, Vec<Loss>)> {
+fn plan_columns(schema: &ArrowSchema, options: &ArrowOptions) -> Result<(Vec<ColumnBuilder>, Vec<Loss>)> {
     plan::plan(schema, options).map_err(|error| error.in_format(FORMAT_NAME))
 }
 
-fn written(columns: &[Intake]) -> Schema {
+fn file_schema(columns: &[ColumnBuilder]) -> Schema {
     Schema::new(columns.iter().map(|column| column.schema.clone()))
 }
 
@@ -169,12 +169,12 @@ impl<W: Write + Seek> ArrowWriter<W> {
     /// As [`Writer::new`], and [`Unsupported`](container_core::ErrorKind::Unsupported) for a column whose type the format does not have.
     pub fn new(sink: W, schema: &ArrowSchema, options: impl Into<ArrowOptions>) -> Result<Self> {
         let options = options.into();
-        let (columns, losses) = planned(schema, &options)?;
-        let writer = Writer::new(sink, written(&columns), options.writer)?;
+        let (columns, losses) = plan_columns(schema, &options)?;
+        let writer = Writer::new(sink, file_schema(&columns), options.writer)?;
         Ok(Self::of(writer, schema, columns, losses))
     }
 
-    fn of(writer: Writer<W>, schema: &ArrowSchema, columns: Vec<Intake>, losses: Vec<Loss>) -> Self {
+    fn of(writer: Writer<W>, schema: &ArrowSchema, columns: Vec<ColumnBuilder>, losses: Vec<Loss>) -> Self {
         let values = columns.iter().map(|column| Values::of(&column.schema.kind)).collect();
         Self { writer, schema: SchemaRef::new(schema.clone()), columns, values, losses }
     }
@@ -192,7 +192,7 @@ impl<W: Write + Seek> ArrowWriter<W> {
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.check_schema(batch).map_err(|error| error.in_format(FORMAT_NAME))?;
         if self.columns.is_empty() {
-            self.writer.append_bare_rows(batch.num_rows() as u64);
+            self.writer.append_columnless_rows(batch.num_rows() as u64);
             return Ok(());
         }
         let mut start = 0;
@@ -208,12 +208,12 @@ impl<W: Write + Seek> ArrowWriter<W> {
         let (found, wanted) = (batch.schema(), &self.schema);
         if found.fields().len() != wanted.fields().len() {
             let detail = format!("a batch of {} columns where {}", found.fields().len(), wanted.fields().len());
-            return Err(Error::usage(format!("{detail} are written")));
+            return Err(Error::usage(format!("{detail} are file_schema")));
         }
         for (found, wanted) in found.fields().iter().zip(wanted.fields()) {
             if found.name() != wanted.name() || !found.data_type().equals_datatype(wanted.data_type()) {
                 let detail = format!("column {:?} of {} where {}", found.name(), found.data_type(), wanted.data_type());
-                return Err(Error::usage(format!("{detail} is written")).in_column(wanted.name().clone()));
+                return Err(Error::usage(format!("{detail} is file_schema")).in_column(wanted.name().clone()));
             }
         }
         Ok(())

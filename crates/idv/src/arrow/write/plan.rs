@@ -6,8 +6,8 @@ use container_core::{Error, Loss, Position, Result};
 use serde_json::Value as Json;
 
 use super::keys::Keys;
-use super::misfit::Lost;
-use super::words::Words;
+use super::mismatch::LossCounts;
+use super::value_parser::ValueParser;
 use super::{ArrowOptions, NullIntegers};
 use crate::FORMAT_NAME;
 use crate::arrow::plan::{label_array, place_type};
@@ -17,14 +17,14 @@ use crate::wire::{ItemType, KeyType, KeyWidth, Type};
 use crate::write::KeyLabels;
 
 /// How the arrays of a column become values.
-pub(super) struct Intake {
+pub(super) struct ColumnBuilder {
     /// The field's name.
     pub(super) name: String,
     pub(super) schema: ColumnSchema,
     pub(super) item: ItemType,
     pub(super) keys: Keys,
     /// How texts, or values of another type, are read.
-    pub(super) words: Option<Words>,
+    pub(super) parser: Option<ValueParser>,
     /// Times that are too fine are cut off.
     pub(super) cut: bool,
     /// As [`ArrowOptions::untyped`].
@@ -32,34 +32,34 @@ pub(super) struct Intake {
     /// Minutes that a zone of a fixed offset is ahead of UTC.
     pub(super) zone: i16,
     /// Bytes that the labels may take.
-    pub(super) most_bytes: u64,
-    pub(super) lost: Lost,
+    pub(super) max_label_bytes: u64,
+    pub(super) lost: LossCounts,
 }
 
 /// The columns for a schema, and what of it is not kept.
-pub(super) fn plan(schema: &ArrowSchema, options: &ArrowOptions) -> Result<(Vec<Intake>, Vec<Loss>)> {
+pub(super) fn plan(schema: &ArrowSchema, options: &ArrowOptions) -> Result<(Vec<ColumnBuilder>, Vec<Loss>)> {
     let mut losses = Vec::new();
-    let columns = schema.fields().iter().map(|field| intake(field, options, &mut losses));
+    let columns = schema.fields().iter().map(|field| column_builder(field, options, &mut losses));
     Ok((columns.collect::<Result<_>>()?, losses))
 }
 
-fn intake(field: &Field, options: &ArrowOptions, losses: &mut Vec<Loss>) -> Result<Intake> {
+fn column_builder(field: &Field, options: &ArrowOptions, losses: &mut Vec<Loss>) -> Result<ColumnBuilder> {
     let mut lose = |what: &str| {
         let mut first = Position::default();
         first.column = Some(field.name().clone().into());
         losses.push(Loss::new(what, 1, first));
     };
-    let (mut column, mut words) = (None, None);
+    let (mut column, mut parser) = (None, None);
     if let Some(json) = field.metadata().get(FORMAT_NAME) {
-        match said(field, json, options) {
-            Some((found, read)) => (column, words) = (Some(found), read),
+        match column_from_metadata(field, json, options) {
+            Some((found, read)) => (column, parser) = (Some(found), read),
             None => lose("metadata \"idv\" left out: they are not of a column of this type"),
         }
     }
     let column = match column {
         Some(column) => column,
         None => {
-            let kind = plain(field, options.null_integers).ok_or_else(|| {
+            let kind = default_type(field, options.null_integers).ok_or_else(|| {
                 let detail = format!("the format has no type for {}", field.data_type());
                 Error::unsupported(detail).in_column(field.name().clone())
             })?;
@@ -78,19 +78,19 @@ fn intake(field: &Field, options: &ArrowOptions, losses: &mut Vec<Loss>) -> Resu
         ItemType::Key(_) => keys_of(&column, innermost(field.data_type()), options.writer.limits.metadata_bytes),
         _ => Keys::None,
     };
-    let most_bytes = options.writer.limits.metadata_bytes;
+    let max_label_bytes = options.writer.limits.metadata_bytes;
     let cut = options.times == container_arrow::Times::Floor;
-    let (name, lost) = (field.name().clone(), Lost::default());
-    Ok(Intake { name, schema: column, item, keys, words, cut, untyped: options.untyped, zone, most_bytes, lost })
+    let (name, lost) = (field.name().clone(), LossCounts::default());
+    Ok(ColumnBuilder { name, schema: column, item, keys, parser, cut, untyped: options.untyped, zone, max_label_bytes, lost })
 }
 
 /// The labels of a key column: those that are known, or those of the dictionaries to come.
-fn keys_of(column: &ColumnSchema, data_type: &DataType, most_bytes: u64) -> Keys {
+fn keys_of(column: &ColumnSchema, data_type: &DataType, max_label_bytes: u64) -> Keys {
     let known = column.metadata.iter().find(|metadata| metadata.kind == "KeyValues").and_then(|metadata| {
         let ItemType::Key(key) = column.kind.item() else { return None };
         let labels = Labels::new(metadata.value.clone(), &metadata.value_type)?;
         // As where columns are read: else keys are numbers.
-        if key.count == 0 || labels.count() < key.count || labels.count() > most_bytes / 8 {
+        if key.count == 0 || labels.count() < key.count || labels.count() > max_label_bytes / 8 {
             return None;
         }
         let array: ArrayRef = label_array(&labels).ok()??;
@@ -113,7 +113,7 @@ fn same_labels(one: &DataType, other: &DataType) -> bool {
 }
 
 /// The column that the field's metadata tell of, if it is one of the field's type, and how texts are read for it.
-fn said(field: &Field, json: &str, options: &ArrowOptions) -> Option<(ColumnSchema, Option<Words>)> {
+fn column_from_metadata(field: &Field, json: &str, options: &ArrowOptions) -> Option<(ColumnSchema, Option<ValueParser>)> {
     let json: Json = serde_json::from_str(json).ok()?;
     let (schema, _) = Schema::from_json(&Json::Array(vec![json])).ok()?;
     let mut column = schema.columns.into_iter().next()?;
@@ -127,16 +127,16 @@ fn said(field: &Field, json: &str, options: &ArrowOptions) -> Option<(ColumnSche
         column.name.clone_from(field.name());
     }
     if options.untyped
-        && let Some(words) = Words::of(field, &column)
+        && let Some(parser) = ValueParser::of(field, &column)
     {
-        return Some((column, Some(words)));
+        return Some((column, Some(parser)));
     }
     // Who asks for another type where integers are missing gets it.
     let nullable = options.null_integers == NullIntegers::Double && items_of(field).is_nullable();
-    let most_bytes = options.writer.limits.metadata_bytes;
-    if nullable && is_integer(column.kind.item()) || !fits(&column, field.data_type(), most_bytes) {
-        let words = if options.convert { Words::of_values(field, &column) } else { None };
-        return words.map(|words| (column, Some(words)));
+    let max_label_bytes = options.writer.limits.metadata_bytes;
+    if nullable && is_integer(column.kind.item()) || !is_compatible(&column, field.data_type(), max_label_bytes) {
+        let parser = if options.convert { ValueParser::of_values(field, &column) } else { None };
+        return parser.map(|parser| (column, Some(parser)));
     }
     Some((column, None))
 }
@@ -156,28 +156,28 @@ fn is_integer(item: ItemType) -> bool {
 }
 
 /// Whether values of a column can come in arrays of a type.
-fn fits(column: &ColumnSchema, data_type: &DataType, most_bytes: u64) -> bool {
-    let item_fits = |data_type: &DataType| item_fits(column, data_type, most_bytes);
+fn is_compatible(column: &ColumnSchema, data_type: &DataType, max_label_bytes: u64) -> bool {
+    let is_item_compatible = |data_type: &DataType| is_item_compatible(column, data_type, max_label_bytes);
     match (&column.kind, data_type) {
         (Type::Vector { .. }, DataType::FixedSizeList(item, size)) => {
             let known = column.kind.size();
-            (known == 0 || u32::try_from(*size) == Ok(known)) && item_fits(item.data_type())
+            (known == 0 || u32::try_from(*size) == Ok(known)) && is_item_compatible(item.data_type())
         }
-        (Type::Vector { .. }, DataType::List(item) | DataType::LargeList(item)) => item_fits(item.data_type()),
+        (Type::Vector { .. }, DataType::List(item) | DataType::LargeList(item)) => is_item_compatible(item.data_type()),
         (Type::Vector { .. }, DataType::Struct(_)) => {
-            sparse_item(data_type).is_some_and(|item| item_fits(item.data_type()))
+            sparse_item(data_type).is_some_and(|item| is_item_compatible(item.data_type()))
         }
         (Type::Vector { .. }, _) => false,
-        (Type::Item(_), data_type) => item_fits(data_type),
+        (Type::Item(_), data_type) => is_item_compatible(data_type),
     }
 }
 
-fn item_fits(column: &ColumnSchema, data_type: &DataType, most_bytes: u64) -> bool {
+fn is_item_compatible(column: &ColumnSchema, data_type: &DataType, max_label_bytes: u64) -> bool {
     let item = column.kind.item();
     match (item, data_type) {
         (ItemType::Key(key), other) => {
             // Labels must be known to be found again; without them keys are numbers.
-            let known = matches!(keys_of(column, other, most_bytes), Keys::Known { .. });
+            let known = matches!(keys_of(column, other, max_label_bytes), Keys::Known { .. });
             known || *other == place_type(key.width.max())
         }
         (ItemType::Single, DataType::Float16) => true,
@@ -185,19 +185,19 @@ fn item_fits(column: &ColumnSchema, data_type: &DataType, most_bytes: u64) -> bo
         (ItemType::TimeSpan | ItemType::DvTimeSpan | ItemType::DateTime | ItemType::DvDateTime, DataType::Int64) => {
             true
         }
-        (ItemType::DvTimeSpan, other) => plain_item(other, false, NullIntegers::Error) == Some(ItemType::TimeSpan),
-        (ItemType::DvDateTime, other) => plain_item(other, false, NullIntegers::Error) == Some(ItemType::DateTime),
+        (ItemType::DvTimeSpan, other) => default_item_type(other, false, NullIntegers::Error) == Some(ItemType::TimeSpan),
+        (ItemType::DvDateTime, other) => default_item_type(other, false, NullIntegers::Error) == Some(ItemType::DateTime),
         (ItemType::DvDateTimeZone, other) => {
-            plain_item(other, false, NullIntegers::Error) == Some(ItemType::DateTimeOffset)
+            default_item_type(other, false, NullIntegers::Error) == Some(ItemType::DateTimeOffset)
         }
         (ItemType::Text, DataType::Dictionary(_, labels)) => labels.is_string(),
-        (item, other) => plain_item(other, false, NullIntegers::Error) == Some(item),
+        (item, other) => default_item_type(other, false, NullIntegers::Error) == Some(item),
     }
 }
 
 /// The type for a field that says nothing of one.
-fn plain(field: &Field, null_integers: NullIntegers) -> Option<Type> {
-    let item_of = |item: &Field| plain_item(item.data_type(), item.is_nullable(), null_integers);
+fn default_type(field: &Field, null_integers: NullIntegers) -> Option<Type> {
+    let item_of = |item: &Field| default_item_type(item.data_type(), item.is_nullable(), null_integers);
     let varying = |item: &Field| Some(Type::Vector { item: item_of(item)?, dimensions: vec![0] });
     match field.data_type() {
         DataType::FixedSizeList(item, size) => {
@@ -211,7 +211,7 @@ fn plain(field: &Field, null_integers: NullIntegers) -> Option<Type> {
     }
 }
 
-fn plain_item(data_type: &DataType, nullable: bool, null_integers: NullIntegers) -> Option<ItemType> {
+fn default_item_type(data_type: &DataType, nullable: bool, null_integers: NullIntegers) -> Option<ItemType> {
     let integer = |item| {
         if nullable && null_integers == NullIntegers::Double { ItemType::Double } else { item }
     };
@@ -246,7 +246,7 @@ fn plain_item(data_type: &DataType, nullable: bool, null_integers: NullIntegers)
             old: false,
         }),
         DataType::Dictionary(_, values) if !matches!(**values, DataType::Dictionary(..)) => {
-            return plain_item(values, nullable, null_integers);
+            return default_item_type(values, nullable, null_integers);
         }
         _ => return None,
     })
@@ -257,8 +257,8 @@ fn shape_of(field: &Field, size: u32) -> Option<Vec<u32>> {
     if field.metadata().get("ARROW:extension:name")? != "arrow.fixed_shape_tensor" {
         return None;
     }
-    let said: Json = serde_json::from_str(field.metadata().get("ARROW:extension:metadata")?).ok()?;
-    let dimensions = said.get("shape")?.as_array()?;
+    let column_from_metadata: Json = serde_json::from_str(field.metadata().get("ARROW:extension:metadata")?).ok()?;
+    let dimensions = column_from_metadata.get("shape")?.as_array()?;
     let dimensions: Option<Vec<u32>> = dimensions.iter().map(|d| u32::try_from(d.as_u64()?).ok()).collect();
     let dimensions = dimensions.filter(|dimensions| !dimensions.is_empty())?;
     let product = dimensions.iter().try_fold(1u32, |product, &d| product.checked_mul(d));
@@ -333,7 +333,7 @@ fn offset_of(zone: &str) -> Option<i16> {
         None if digits.len() == 4 => digits.split_at_checked(2)?,
         None => (digits, "0"),
     };
-    let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse::<i16>().ok()).flatten();
-    let (hours, minutes) = (plain(hours)?, plain(minutes)?);
+    let default_type = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse::<i16>().ok()).flatten();
+    let (hours, minutes) = (default_type(hours)?, default_type(minutes)?);
     (hours <= 14 && minutes < 60).then_some(sign * (hours * 60 + minutes))
 }

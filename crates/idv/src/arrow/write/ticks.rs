@@ -6,13 +6,13 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, TimeUnit};
 use container_core::{Error, Result};
 
-use super::misfit::{Lost, RowOf, mismatch, missing};
+use super::mismatch::{LossCounts, RowOf, mismatch, missing};
 use crate::arrow::times::EPOCH;
 use crate::time::LAST_TICK;
 
 /// What ticks are made of.
 #[derive(Clone, Copy)]
-pub(super) struct Intent {
+pub(super) struct TickTarget {
     /// They count from the beginning of year 1.
     pub(super) time: bool,
     /// The least number stands for a null; else there must be none.
@@ -27,11 +27,11 @@ pub(super) struct Intent {
 pub(super) fn fill(
     out: &mut Vec<i64>,
     array: &ArrayRef,
-    intent: Intent,
-    lost: &mut Lost,
+    target: TickTarget,
+    lost: &mut LossCounts,
     row_of: RowOf<'_>,
 ) -> Result<()> {
-    let origin = if intent.time { EPOCH } else { 0 };
+    let origin = if target.time { EPOCH } else { 0 };
     macro_rules! numbers {
         ($type:ty) => {
             array.as_primitive::<$type>().values()
@@ -45,7 +45,7 @@ pub(super) fn fill(
                 array,
                 $ticks,
                 origin,
-                intent,
+                target,
                 lost,
                 row_of,
             )
@@ -56,7 +56,7 @@ pub(super) fn fill(
     const MICRO: Unit = Unit::Ticks(10);
     match array.data_type() {
         DataType::Int64 => {
-            convert(out, numbers!(Int64Type).iter().copied(), array, Unit::Ticks(1), 0, intent, lost, row_of)
+            convert(out, numbers!(Int64Type).iter().copied(), array, Unit::Ticks(1), 0, target, lost, row_of)
         }
         DataType::Timestamp(TimeUnit::Second, _) => of!(TimestampSecondType, SECOND),
         DataType::Timestamp(TimeUnit::Millisecond, _) => of!(TimestampMillisecondType, MILLI),
@@ -92,14 +92,14 @@ fn convert(
     array: &ArrayRef,
     unit: Unit,
     origin: i64,
-    intent: Intent,
-    lost: &mut Lost,
+    target: TickTarget,
+    lost: &mut LossCounts,
     row_of: RowOf<'_>,
 ) -> Result<()> {
     out.reserve(array.len());
     for (place, value) in values.enumerate() {
         if array.is_null(place) {
-            if !intent.missing {
+            if !target.missing {
                 return Err(missing("duration", row_of(place)));
             }
             out.push(i64::MIN);
@@ -109,7 +109,7 @@ fn convert(
             Unit::Ticks(each) => value.checked_mul(each),
             Unit::Nanoseconds => {
                 if value % 100 != 0 {
-                    if !intent.cut {
+                    if !target.cut {
                         let detail = format!(
                             "{value} ns is finer than a tick of 100 ns (Times::Floor takes the tick before it)"
                         );
@@ -121,9 +121,9 @@ fn convert(
             }
         };
         let ticks = ticks.and_then(|ticks| ticks.checked_add(origin));
-        let inside = |ticks: &i64| !intent.time || intent.moment || (0..=LAST_TICK).contains(ticks);
+        let inside = |ticks: &i64| !target.time || target.moment || (0..=LAST_TICK).contains(ticks);
         let Some(ticks) = ticks.filter(inside) else {
-            let range = if intent.time { "of the years 1 to 9999" } else { "that 64 bits hold in ticks of 100 ns" };
+            let range = if target.time { "of the years 1 to 9999" } else { "that 64 bits hold in ticks of 100 ns" };
             let detail = format!("{value} as {} is none {range}", array.data_type());
             return Err(Error::invalid(detail).in_row(row_of(place)));
         };

@@ -6,11 +6,11 @@ use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, GenericStringArray, Offse
 use arrow_schema::DataType;
 use container_core::{Error, Result};
 
-use super::misfit::{RowOf, mismatch, missing};
+use super::mismatch::{RowOf, mismatch, missing};
 use crate::codec::{Texts, Values};
 
 /// Fails at the first null.
-pub(super) fn first_null(array: &ArrayRef, what: &str, row_of: RowOf<'_>) -> Result<()> {
+pub(super) fn reject_nulls(array: &ArrayRef, what: &str, row_of: RowOf<'_>) -> Result<()> {
     if array.null_count() == 0 {
         return Ok(());
     }
@@ -24,14 +24,14 @@ pub(super) fn integers<T: ArrowPrimitiveType>(
     row_of: RowOf<'_>,
 ) -> Result<()> {
     let numbers = array.as_primitive_opt::<T>().ok_or_else(|| mismatch(array.data_type()))?;
-    first_null(array, &format!("number of type {}", T::DATA_TYPE), row_of)
+    reject_nulls(array, &format!("number of type {}", T::DATA_TYPE), row_of)
         .map_err(|error| error.advising("{null_integers} double makes floats of the column"))?;
     out.extend_from_slice(numbers.values());
     Ok(())
 }
 
 /// Integers, where a `Double` has them exactly.
-pub(super) fn wholes(
+pub(super) fn exact_integers(
     out: &mut Vec<f64>,
     array: &ArrayRef,
     values: impl Iterator<Item = i128>,
@@ -78,7 +78,7 @@ pub(super) fn decimals(
 
 pub(super) fn row_ids(out: &mut Vec<u128>, array: &ArrayRef, row_of: RowOf<'_>) -> Result<()> {
     let ids = array.as_fixed_size_binary_opt().ok_or_else(|| mismatch(array.data_type()))?;
-    first_null(array, "row id", row_of)?;
+    reject_nulls(array, "row id", row_of)?;
     let id = |place| <[u8; 16]>::try_from(ids.value(place)).map(u128::from_le_bytes);
     for place in 0..ids.len() {
         out.push(id(place).map_err(|_| mismatch(array.data_type()))?);
@@ -117,7 +117,7 @@ fn joined<O: OffsetSizeTrait>(out: &mut Texts, array: &GenericStringArray<O>) ->
     match std::str::from_utf8(bytes) {
         // Where a text is missing there may be bytes all the same.
         Ok(all) if array.null_count() == 0 && u32::try_from(all.len()).is_ok() => {
-            // None is past the last, which fits.
+            // None is past the last, which is_compatible.
             let ends = offsets.iter().skip(1).map(|end| u32::try_from(end.as_usize() - start).unwrap_or(u32::MAX));
             out.extend_joined(all, ends)
         }

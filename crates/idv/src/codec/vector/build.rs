@@ -35,7 +35,7 @@ impl Vectors {
         if self.counts.is_empty() && self.lengths.is_empty() && self.length.is_none_or(|all| all == length) {
             self.length = Some(length);
         } else {
-            self.spell_out();
+            self.expand();
             self.put(length, -1, open, &[]);
         }
         self.rows += 1;
@@ -62,7 +62,7 @@ impl Vectors {
             self.drop_open(open);
             return Err(too_long(length.try_into().unwrap_or(usize::MAX)));
         }
-        self.spell_out();
+        self.expand();
         self.put(length, count, open, indices);
         self.rows += 1;
         Ok(())
@@ -131,7 +131,7 @@ impl Vectors {
     }
 
     /// Goes over to the form that has everything for each vector.
-    fn spell_out(&mut self) {
+    fn expand(&mut self) {
         if let Some(length) = self.length.take() {
             // Lengths come from an i32 or were found to fit one.
             self.lengths.clear();
@@ -188,7 +188,7 @@ impl Vectors {
                 }
             }
             _ => {
-                self.spell_out();
+                self.expand();
                 let (first_item, first_index) = (items.start, other.index_start(range.start));
                 let index_base = self.indices.len();
                 let slots = first_index..other.index_start(range.end);

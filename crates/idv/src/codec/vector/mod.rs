@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use container_core::{Cursor, Error, Result};
 
-use super::{Values, check_bools, check_count, count, decode_items, least_len, numbers};
+use super::{Values, check_bools, check_count, count, decode_items, min_len, numbers};
 use crate::wire::ItemType;
 
 /// Vectors of one block, dense and sparse, of equal or of differing lengths.
@@ -141,7 +141,7 @@ impl PartialEq for VectorRef<'_> {
         self.length == other.length
             && self.indices == other.indices
             && (self.range.is_empty() && other.range.is_empty()
-                || self.values.runs_equal(self.range.clone(), other.values, other.range.clone()))
+                || self.values.ranges_equal(self.range.clone(), other.values, other.range.clone()))
     }
 }
 
@@ -154,14 +154,14 @@ pub(crate) fn decode(
     limit: u64,
     out: &mut Vectors,
 ) -> Result<()> {
-    let total_values = decode_places(item, size, n, cursor, out)?;
+    let total_values = decode_layout(item, size, n, cursor, out)?;
     check_bools(item, total_values, limit, cursor)?;
     decode_items(item, total_values, cursor, &mut out.values)
 }
 
 /// Decodes what stands before the values: where those of each vector lie. Gives how many values follow, for which there are bytes
 /// enough.
-pub(super) fn decode_places(
+pub(super) fn decode_layout(
     item: ItemType,
     size: u32,
     n: usize,
@@ -200,7 +200,7 @@ pub(super) fn decode_places(
     check_indices(out, at)?;
 
     // Before anything is set aside for the values, their bytes must be there.
-    let least = least_len(item, total_values as u64).unwrap_or(u64::MAX);
+    let least = min_len(item, total_values as u64).unwrap_or(u64::MAX);
     if least > cursor.remaining() as u64 {
         return Err(Error::truncated("values", least, cursor.remaining() as u64).at(cursor.offset()));
     }
@@ -271,7 +271,7 @@ fn check_indices(out: &Vectors, at: u64) -> Result<()> {
         let mut least = 0;
         for (place, &index) in indices.iter().enumerate() {
             if index < least || index >= length {
-                // Shown as the signed number it is in the file.
+                // ValueFormat as the signed number it is in the file.
                 let shown = i32::from_ne_bytes(index.to_ne_bytes());
                 let detail = format!("index {shown} of item {row} is not between {least} and {length} (not included)");
                 return Err(Error::invalid(detail).at(at + 4 * (start + place) as u64));

@@ -84,7 +84,7 @@ fn push(values: &mut Values, kind: &Type, labels: Option<&KeyLabels>, json: &mut
 fn push_scalar(values: &mut Values, item: ItemType, labels: Option<&KeyLabels>, json: &mut Json<'_>) -> Result<()> {
     if let Some(bracket @ (b'[' | b'{')) = json.peek() {
         let what = if bracket == b'[' { "an array" } else { "an object" };
-        return Err(no_item(what, item).at(json.at as u64));
+        return Err(item_mismatch_for(what, item).at(json.at as u64));
     }
     let at = json.at;
     let scalar = json.scalar()?;
@@ -107,12 +107,12 @@ fn push_scalar(values: &mut Values, item: ItemType, labels: Option<&KeyLabels>, 
     let pushed = match (&scalar, item) {
         // A float from its digits, rounded once.
         (Scalar::Number(digits), ItemType::Single | ItemType::Double) => {
-            push_item(values, item, labels, Cell::Word(digits))
+            push_item(values, item, labels, Cell::Untyped(digits))
         }
-        (Scalar::Number(digits), ItemType::Text | ItemType::Boolean | ItemType::DvBool) => Err(no_item(digits, item)),
+        (Scalar::Number(digits), ItemType::Text | ItemType::Boolean | ItemType::DvBool) => Err(item_mismatch_for(digits, item)),
         (Scalar::Number(_), _) => match scalar.as_cell() {
             // The float may be another number than the digits are.
-            Cell::Double(x) if x.abs() >= EXACT => Err(no_item(&x.to_string(), item)),
+            Cell::Double(x) if x.abs() >= EXACT => Err(item_mismatch_for(&x.to_string(), item)),
             cell => push_item(values, item, labels, cell),
         },
         (scalar, _) => push_item(values, item, labels, scalar.as_cell()),
@@ -121,11 +121,11 @@ fn push_scalar(values: &mut Values, item: ItemType, labels: Option<&KeyLabels>, 
 }
 
 #[cold]
-fn no_item(found: &str, item: ItemType) -> Error {
-    Error::invalid(format!("{found} where {} is wanted", super::wanted(&Type::Item(item))))
+fn item_mismatch_for(found: &str, item: ItemType) -> Error {
+    Error::invalid(format!("{found} where {} is expected", super::expected(&Type::Item(item))))
 }
 
-/// Floats hold all whole numbers below it.
+/// Floats hold all integer numbers below it.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// Arrays in each other, from the outermost one's bracket on, and how many items there are in all. No deeper than the type's dimensions.
@@ -167,7 +167,7 @@ fn push_arrays(
                 shape.items(count).map_err(|error| error.at(at))?;
                 fresh = false;
             }
-            _ => return Err(json.wanted("\",\" or \"]\"")),
+            _ => return Err(json.expected("\",\" or \"]\"")),
         }
     }
 }
@@ -205,7 +205,7 @@ fn push_sparse(vectors: &mut Vectors, kind: &Type, labels: Option<&KeyLabels>, j
     let (mut length, mut indices, mut values) = (None, None, None);
     loop {
         if json.peek() != Some(b'"') {
-            return Err(json.wanted("\"length\", \"indices\" or \"values\""));
+            return Err(json.expected("\"length\", \"indices\" or \"values\""));
         }
         let at = json.at as u64;
         let member = json.string()?;

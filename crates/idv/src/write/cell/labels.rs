@@ -3,10 +3,10 @@ use std::collections::hash_map::Entry;
 
 use container_core::{Error, Result};
 
-use super::{Cell, checked_key, item_mismatch, push_item, shown, text_of, whole, whole_word};
+use super::{Cell, checked_key, item_mismatch, push_item, shown, display_text, integer, parse_integer};
 use crate::codec::{Values, VectorRef};
 use crate::schema::ColumnSchema;
-use crate::value::{Shown, default_of};
+use crate::value::{ValueFormat, default_value};
 use crate::wire::{ItemType, KeyType, Type};
 
 /// The labels of a key column, to be looked up: its metadata `KeyValues`.
@@ -17,12 +17,12 @@ pub struct KeyLabels {
     item: ItemType,
     /// How many keys have one.
     count: u64,
-    pub(in crate::write) places: HashMap<Box<str>, Place>,
+    pub(in crate::write) by_label: HashMap<Box<str>, LabelKeys>,
 }
 
 /// Which keys a label stands for.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::write) struct Place {
+pub(in crate::write) struct LabelKeys {
     pub(in crate::write) first: u64,
     /// Another one, with the same label.
     pub(in crate::write) second: Option<u64>,
@@ -45,15 +45,15 @@ impl KeyLabels {
         let Values::Vector(vectors) = value else { return None };
         let vector = vectors.get(0)?;
         let item = value_type.item();
-        let mut labels = Self { item, count: vector.length.into(), places: HashMap::new() };
-        labels.places.reserve(vector.range.len());
+        let mut labels = Self { item, count: vector.length.into(), by_label: HashMap::new() };
+        labels.by_label.reserve(vector.range.len());
         for (place, slot) in vector.range.clone().zip(slots(&vector)) {
-            if let Some(text) = text_of(&Shown::plain(item).value(vector.values, place)) {
+            if let Some(text) = display_text(&ValueFormat::plain(item).value(vector.values, place)) {
                 labels.insert(&text, slot.into());
             }
         }
         let absent = absent(&vector);
-        if let Some(text) = absent.iter().flatten().next().and_then(|_| text_of(&default_of(item))) {
+        if let Some(text) = absent.iter().flatten().next().and_then(|_| display_text(&default_value(item))) {
             absent.iter().flatten().for_each(|&slot| labels.insert(&text, slot.into()));
         }
         Some(labels)
@@ -66,8 +66,8 @@ impl KeyLabels {
     }
 
     fn insert(&mut self, text: &str, key: u64) {
-        match self.places.entry(text.into()) {
-            Entry::Vacant(vacant) => drop(vacant.insert(Place { first: key, second: None })),
+        match self.by_label.entry(text.into()) {
+            Entry::Vacant(vacant) => drop(vacant.insert(LabelKeys { first: key, second: None })),
             Entry::Occupied(mut occupied) => {
                 let place = occupied.get_mut();
                 place.second.get_or_insert(key);
@@ -80,10 +80,10 @@ impl KeyLabels {
     /// # Errors
     /// [`Invalid`](container_core::ErrorKind::Invalid) when it stands for more than one.
     pub fn find(&self, label: &str) -> Result<Option<u64>> {
-        match self.places.get(label) {
+        match self.by_label.get(label) {
             None => Ok(None),
-            Some(Place { first, second: None }) => Ok(Some(*first)),
-            Some(Place { first, second: Some(second) }) => {
+            Some(LabelKeys { first, second: None }) => Ok(Some(*first)),
+            Some(LabelKeys { first, second: Some(second) }) => {
                 let detail = format!("label {} stands for the keys {first} and {second}", shown(label));
                 Err(Error::invalid(format!("{detail}: give the key's value from 0")))
             }
@@ -95,31 +95,31 @@ impl KeyLabels {
         if self.item == ItemType::Text {
             return match cell {
                 Cell::Text(label) => self.find(label)?.ok_or_else(|| self.unknown(label)),
-                Cell::Word(label) => match (self.find(label)?, whole_word(label)) {
+                Cell::Untyped(label) => match (self.find(label)?, parse_integer(label)) {
                     (Some(value), _) => Ok(value),
                     (None, Some(value)) => checked_key(value, key),
                     (None, None) => Err(self.unknown(label)),
                 },
-                number => checked_key(whole(number, ItemType::Key(key))?, key),
+                number => checked_key(integer(number, ItemType::Key(key))?, key),
             };
         }
         // The labels are numbers or times: the cell must be one, and is compared in the form that all of them have.
         let mut one = Values::of_item(self.item);
         let label = push_item(&mut one, self.item, None, *cell).ok();
-        let label = label.and_then(|()| text_of(&Shown::plain(self.item).value(&one, 0)));
+        let label = label.and_then(|()| display_text(&ValueFormat::plain(self.item).value(&one, 0)));
         if let Some(value) = label.as_ref().map(|label| self.find(label)).transpose()?.flatten() {
             return Ok(value);
         }
         // Values without label are shown as numbers. Others as numbers could be taken for labels.
         let number = match cell {
             Cell::Text(_) => None,
-            cell => whole(cell, ItemType::Key(key)).ok(),
+            cell => integer(cell, ItemType::Key(key)).ok(),
         };
         match number {
             Some(number) if number >= i128::from(self.count) => checked_key(number, key),
             _ => match (label, cell) {
                 (Some(label), _) => Err(self.unknown(&label)),
-                (None, Cell::Text(label) | Cell::Word(label)) => Err(self.unknown(label)),
+                (None, Cell::Text(label) | Cell::Untyped(label)) => Err(self.unknown(label)),
                 (None, cell) => Err(item_mismatch(cell, ItemType::Key(key))),
             },
         }
@@ -130,8 +130,8 @@ impl KeyLabels {
         /// All labels are said when there are no more.
         const ALL: usize = 8;
         const NEAR: usize = 3;
-        let said = |places: Vec<(&str, u64)>| places.iter().map(|(text, _)| shown(text)).collect::<Vec<_>>().join(", ");
-        let mut all: Vec<_> = self.places.iter().map(|(text, place)| (&**text, place.first)).collect();
+        let said = |by_label: Vec<(&str, u64)>| by_label.iter().map(|(text, _)| shown(text)).collect::<Vec<_>>().join(", ");
+        let mut all: Vec<_> = self.by_label.iter().map(|(text, place)| (&**text, place.first)).collect();
         all.sort_unstable_by_key(|&(_, key)| key);
         let (found, count) = (shown(label), self.count);
         if all.len() <= ALL {

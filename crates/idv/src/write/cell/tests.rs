@@ -33,13 +33,13 @@ fn no(kind: &str, cell: Cell<'_>, why: &str) {
 #[test]
 fn whole_numbers_keep_to_their_range() {
     assert_eq!(push("SByte", Cell::Int(-128)), Ok(Values::SByte(vec![-128])));
-    assert_eq!(push("Byte", Cell::Word(" 255 ")), Ok(Values::Byte(vec![255])));
+    assert_eq!(push("Byte", Cell::Untyped(" 255 ")), Ok(Values::Byte(vec![255])));
     assert_eq!(push("Int16", Cell::Double(-3.0)), Ok(Values::Int16(vec![-3])));
     assert_eq!(push("UInt16", Cell::Single(3.0)), Ok(Values::UInt16(vec![3])));
-    assert_eq!(push("Int32", Cell::Word("-3.0")), Ok(Values::Int32(vec![-3])));
-    assert_eq!(push("UInt32", Cell::Word("1e3")), Ok(Values::UInt32(vec![1000])));
+    assert_eq!(push("Int32", Cell::Untyped("-3.0")), Ok(Values::Int32(vec![-3])));
+    assert_eq!(push("UInt32", Cell::Untyped("1e3")), Ok(Values::UInt32(vec![1000])));
     assert_eq!(push("Int64", Cell::Int(i64::MIN.into())), Ok(Values::Int64(vec![i64::MIN])));
-    assert_eq!(push("UInt64", Cell::Word("18446744073709551615")), Ok(Values::UInt64(vec![u64::MAX])));
+    assert_eq!(push("UInt64", Cell::Untyped("18446744073709551615")), Ok(Values::UInt64(vec![u64::MAX])));
     assert_eq!(push("UInt64", Cell::RowId(7)), Ok(Values::UInt64(vec![7])));
     no("Byte", Cell::Int(300), "300 does not fit Byte (0 to 255)");
     no("Byte", Cell::Double(300.0), "300 does not fit Byte (0 to 255)");
@@ -48,13 +48,13 @@ fn whole_numbers_keep_to_their_range() {
     no("Int32", Cell::Double(0.5), "0.5 where Int32 (a whole number from -2147483648 to 2147483647) is wanted");
     no(
         "Int64",
-        Cell::Word("9007199254740993.0"),
+        Cell::Untyped("9007199254740993.0"),
         "\"9007199254740993.0\" where Int64 (a whole number from -9223372036854775808 to 9223372036854775807) is wanted",
     );
     no("Byte", Cell::Text("3"), "text \"3\" where Byte (a whole number from 0 to 255) is wanted");
     no("Byte", Cell::Bool(true), "true where Byte (a whole number from 0 to 255) is wanted");
     no("Byte", Cell::Missing, "Byte cannot be missing");
-    no("Byte", Cell::Word("NaN"), "\"NaN\" where Byte (a whole number from 0 to 255) is wanted");
+    no("Byte", Cell::Untyped("NaN"), "\"NaN\" where Byte (a whole number from 0 to 255) is wanted");
 }
 
 #[test]
@@ -69,19 +69,19 @@ fn floats_are_rounded_once_and_whole_numbers_not_at_all() {
     assert_eq!(push("Double", Cell::Single(0.5)), Ok(Values::Double(vec![0.5])));
     assert_eq!(push("Double", Cell::Int(1 << 100)), Ok(Values::Double(vec![2f64.powi(100)])));
     assert_eq!(push("Single", Cell::Text("-Infinity")), Ok(Values::Single(vec![f32::NEG_INFINITY])));
-    assert_eq!(push("Double", Cell::Word("inf")), Ok(Values::Double(vec![f64::INFINITY])));
+    assert_eq!(push("Double", Cell::Untyped("inf")), Ok(Values::Double(vec![f64::INFINITY])));
     assert_eq!(push("Single", Cell::Double(f64::INFINITY)), Ok(Values::Single(vec![f32::INFINITY])));
     let nan = |values: Values| match values {
         Values::Single(v) => v[0].is_nan(),
         Values::Double(v) => v[0].is_nan(),
         _ => false,
     };
-    for cell in [Cell::Missing, Cell::Text("NaN"), Cell::Word("NaN"), Cell::Double(f64::NAN), Cell::Single(f32::NAN)] {
+    for cell in [Cell::Missing, Cell::Text("NaN"), Cell::Untyped("NaN"), Cell::Double(f64::NAN), Cell::Single(f32::NAN)] {
         assert!(nan(push("Single", cell).unwrap()) && nan(push("Double", cell).unwrap()));
     }
     // Halfway between two floats but for the last digit: over an f64, it would be rounded the other way.
     let word = "1.00000005960464477539062500000000000000001";
-    assert_eq!(push("Single", Cell::Word(word)), Ok(Values::Single(vec![1.000_000_1])));
+    assert_eq!(push("Single", Cell::Untyped(word)), Ok(Values::Single(vec![1.000_000_1])));
     assert_eq!(push("Single", Cell::Double(word.parse().unwrap())), Ok(Values::Single(vec![1.0])));
     no(
         "Single",
@@ -98,28 +98,28 @@ fn floats_are_rounded_once_and_whole_numbers_not_at_all() {
         Cell::Double(-1e39),
         "-1000000000000000000000000000000000000000 does not fit Single (up to 3.4028234663852886e38)",
     );
-    no("Single", Cell::Word("1e39"), "1e39 does not fit Single (up to 3.4028234663852886e38)");
-    no("Double", Cell::Word("1e309"), "1e309 does not fit Double (up to 1.7976931348623157e308)");
+    no("Single", Cell::Untyped("1e39"), "1e39 does not fit Single (up to 3.4028234663852886e38)");
+    no("Double", Cell::Untyped("1e309"), "1e309 does not fit Double (up to 1.7976931348623157e308)");
     no("Single", Cell::Text("1"), "text \"1\" where Single (a number, NaN, Infinity or -Infinity) is wanted");
-    no("Single", Cell::Word("x"), "\"x\" where Single (a number, NaN, Infinity or -Infinity) is wanted");
+    no("Single", Cell::Untyped("x"), "\"x\" where Single (a number, NaN, Infinity or -Infinity) is wanted");
     no("Single", Cell::Bool(false), "false where Single (a number, NaN, Infinity or -Infinity) is wanted");
 }
 
 #[test]
 fn bools_texts_and_row_ids() {
     for (word, bool) in [("true", true), ("FALSE", false), ("1", true), ("0", false), (" True", true)] {
-        assert_eq!(push("Boolean", Cell::Word(word)), Ok(Values::Boolean(vec![bool])));
-        assert_eq!(push("DvBool", Cell::Word(word)), Ok(Values::DvBool(vec![Some(bool)])));
+        assert_eq!(push("Boolean", Cell::Untyped(word)), Ok(Values::Boolean(vec![bool])));
+        assert_eq!(push("DvBool", Cell::Untyped(word)), Ok(Values::DvBool(vec![Some(bool)])));
     }
     assert_eq!(push("Boolean", Cell::Bool(true)), Ok(Values::Boolean(vec![true])));
     assert_eq!(push("DvBool", Cell::Missing), Ok(Values::DvBool(vec![None])));
     no("Boolean", Cell::Missing, "Boolean cannot be missing, DvBool can");
-    no("Boolean", Cell::Word("yes"), "\"yes\" where Boolean (true or false) is wanted");
+    no("Boolean", Cell::Untyped("yes"), "\"yes\" where Boolean (true or false) is wanted");
     no("Boolean", Cell::Int(1), "1 where Boolean (true or false) is wanted");
     no("Boolean", Cell::Text("true"), "text \"true\" where Boolean (true or false) is wanted");
 
     let mut texts = Values::of(&kind("Text"));
-    for cell in [Cell::Text(" a"), Cell::Missing, Cell::Word("NaN")] {
+    for cell in [Cell::Text(" a"), Cell::Missing, Cell::Untyped("NaN")] {
         texts.push_cell(&kind("Text"), None, cell).unwrap();
     }
     let Values::Text(texts) = texts else { panic!("no texts") };
@@ -129,7 +129,7 @@ fn bools_texts_and_row_ids() {
 
     let id = "000000000000000100000000000000ff";
     assert_eq!(push("RowId", Cell::Text(id)), Ok(Values::RowId(vec![1 << 64 | 255])));
-    assert_eq!(push("RowId", Cell::Word(&id.to_uppercase())), Ok(Values::RowId(vec![1 << 64 | 255])));
+    assert_eq!(push("RowId", Cell::Untyped(&id.to_uppercase())), Ok(Values::RowId(vec![1 << 64 | 255])));
     assert_eq!(push("RowId", Cell::RowId(u128::MAX)), Ok(Values::RowId(vec![u128::MAX])));
     assert_eq!(push("RowId", Cell::Int(5)), Ok(Values::RowId(vec![5])));
     for (cell, found) in [
@@ -154,9 +154,9 @@ fn times_are_texts_or_ticks_that_net_has() {
         "-9223372036854775808 does not fit TimeSpan (-9223372036854775807 to 9223372036854775807)",
     );
     no("TimeSpan", Cell::Double(1.0), "1 where TimeSpan (such as PT12.5S, or ticks of 100 ns) is wanted");
-    assert!(push("TimeSpan", Cell::Word("soon")).unwrap_err().starts_with("\"soon\" is no duration: "));
+    assert!(push("TimeSpan", Cell::Untyped("soon")).unwrap_err().starts_with("\"soon\" is no duration: "));
     for name in ["DateTime", "DvDateTime"] {
-        assert_eq!(push(name, Cell::Word("0001-01-02")), Ok(Values::DateTime(vec![864_000_000_000])));
+        assert_eq!(push(name, Cell::Untyped("0001-01-02")), Ok(Values::DateTime(vec![864_000_000_000])));
         assert_eq!(push(name, Cell::Int(LAST_TICK.into())), Ok(Values::DateTime(vec![LAST_TICK])));
         assert_eq!(push(name, Cell::Missing), Ok(Values::DateTime(vec![i64::MIN])));
         let range = "does not fit DateTime (0001-01-01T00:00:00 to 9999-12-31T23:59:59.9999999)";
@@ -176,9 +176,9 @@ fn times_are_texts_or_ticks_that_net_has() {
         assert_eq!(zoned(push(name, Cell::Text("0001-01-02T00:00:00-01:30")).unwrap()), (time.ticks, -90));
         assert_eq!(zoned(push(name, Cell::Missing).unwrap()), (i64::MIN, i16::MIN));
         let range = "does not fit DateTimeOffset (0001-01-01T00:00:00 to 9999-12-31T23:59:59.9999999, here and in UTC; offsets to 14:00)";
-        no(name, Cell::Word("0001-01-01T00:00:00+00:01"), &format!("0001-01-01T00:00:00+00:01 {range}"));
-        no(name, Cell::Word("2000-01-01T00:00:00+14:01"), &format!("2000-01-01T00:00:00+14:01 {range}"));
-        no(name, Cell::Word("9999-12-31T23:59:59-00:01"), &format!("9999-12-31T23:59:59-00:01 {range}"));
+        no(name, Cell::Untyped("0001-01-01T00:00:00+00:01"), &format!("0001-01-01T00:00:00+00:01 {range}"));
+        no(name, Cell::Untyped("2000-01-01T00:00:00+14:01"), &format!("2000-01-01T00:00:00+14:01 {range}"));
+        no(name, Cell::Untyped("9999-12-31T23:59:59-00:01"), &format!("9999-12-31T23:59:59-00:01 {range}"));
         no(name, Cell::Int(5), "5 where DateTimeOffset (such as 2020-12-31T23:59:59.5+01:00) is wanted");
     }
 }
@@ -193,13 +193,13 @@ fn keys_without_labels_are_numbers_from_zero() {
     ] {
         let kind = format!("Key<{width}, 3>");
         assert_eq!(push(&kind, Cell::Int(2)), Ok(stored.clone()));
-        assert_eq!(push(&kind, Cell::Word("2")), Ok(stored.clone()));
+        assert_eq!(push(&kind, Cell::Untyped("2")), Ok(stored.clone()));
         assert_eq!(push(&kind, Cell::Double(2.0)), Ok(stored));
         assert_eq!(push(&kind, Cell::Missing).unwrap().stored_key(0), Some(0));
         no(&kind, Cell::Int(3), &format!("key value 3 is not one of {kind} (0 to 2)"));
         no(&kind, Cell::Int(-1), &format!("key value -1 is not one of {kind} (0 to 2)"));
         no(&kind, Cell::Text("2"), &format!("label \"2\" of {kind}, which has no labels (KeyValues)"));
-        no(&kind, Cell::Word("x"), &format!("\"x\" where {kind} (a label, or the value from 0) is wanted"));
+        no(&kind, Cell::Untyped("x"), &format!("\"x\" where {kind} (a label, or the value from 0) is wanted"));
         no(&kind, Cell::Bool(true), &format!("true where {kind} (a label, or the value from 0) is wanted"));
     }
     let widest = format!("Key<UInt64, {}>", u64::MAX);
@@ -225,20 +225,20 @@ fn labels_stand_for_keys() {
     let push = |cell| push_labelled("Key<Byte, 200>", Some(&labels), cell).map(|values| values.stored_key(0).unwrap());
     assert_eq!(labels.count(), 5);
     assert_eq!(push(Cell::Text("red")), Ok(1));
-    assert_eq!(push(Cell::Word("green")), Ok(2));
+    assert_eq!(push(Cell::Untyped("green")), Ok(2));
     // A label first, then a number.
-    assert_eq!(push(Cell::Word("5")), Ok(3));
+    assert_eq!(push(Cell::Untyped("5")), Ok(3));
     assert_eq!(push(Cell::Text("5")), Ok(3));
     assert_eq!(push(Cell::Int(5)), Ok(6));
-    assert_eq!(push(Cell::Word("6")), Ok(7));
+    assert_eq!(push(Cell::Untyped("6")), Ok(7));
     assert_eq!(push(Cell::Missing), Ok(0));
-    assert_eq!(push(Cell::Word("200")).unwrap_err(), "key value 200 is not one of Key<Byte, 200> (0 to 199)");
+    assert_eq!(push(Cell::Untyped("200")).unwrap_err(), "key value 200 is not one of Key<Byte, 200> (0 to 199)");
     assert_eq!(
         push(Cell::Text("blue")).unwrap_err(),
         "\"blue\" is none of the 5 labels (\"red\", \"green\", \"5\", \"twin\")"
     );
     assert_eq!(
-        push(Cell::Word("twin")).unwrap_err(),
+        push(Cell::Untyped("twin")).unwrap_err(),
         "label \"twin\" stands for the keys 3 and 4: give the key's value from 0"
     );
     assert!(KeyLabels::of(&ColumnSchema::new("k", kind("Key<Byte, 200>"))).is_none());
@@ -264,10 +264,10 @@ fn labels_may_be_numbers() {
     };
     let singles = column("Vector<Single>", "[0.1, 7, \"NaN\"]");
     let push = |cell| push_labelled("Key<Byte, 5>", Some(&singles), cell).map(|values| values.stored_key(0).unwrap());
-    for cell in [Cell::Single(0.1), Cell::Double(0.1), Cell::Word("0.1"), Cell::Word("0.10")] {
+    for cell in [Cell::Single(0.1), Cell::Double(0.1), Cell::Untyped("0.1"), Cell::Untyped("0.10")] {
         assert_eq!(push(cell), Ok(1), "{cell:?}");
     }
-    for cell in [Cell::Int(7), Cell::Word("7"), Cell::Double(7.0)] {
+    for cell in [Cell::Int(7), Cell::Untyped("7"), Cell::Double(7.0)] {
         assert_eq!(push(cell), Ok(2), "{cell:?}");
     }
     assert_eq!(push(Cell::Text("NaN")), Ok(3));
@@ -383,7 +383,7 @@ fn vectors_come_from_arrays_and_sparse_objects() {
     let text = r#"{"$sparse":{"length":9,"indices":[],"values":[]}}"#;
     assert_eq!(vectors("Vector<Single>", text), (9, Some(vec![]), vec![]));
     // As a cell of CSV.
-    let Ok(Values::Vector(one)) = push("Vector<Single, 2>", Cell::Word("[1, 2]")) else { panic!("no vector") };
+    let Ok(Values::Vector(one)) = push("Vector<Single, 2>", Cell::Untyped("[1, 2]")) else { panic!("no vector") };
     assert_eq!(one.dense_length(), Some(2));
     no("Vector<Single, 2>", Cell::Int(1), "1 where Vector<Single, 2>, an array, is wanted");
     no("Vector<Single, 2>", Cell::Missing, "Vector<Single, 2> cannot be missing");

@@ -55,7 +55,7 @@ fn structs_maps_and_tuples_are_rows() {
     buffer.push(&json!([36.0, "Ada", 1.65, ["math"], 5])).unwrap();
     for values in buffer.values() {
         for row in 1..5 {
-            assert!(values.runs_equal(0..1, values, row..row + 1), "row {row}: {values:?}");
+            assert!(values.ranges_equal(0..1, values, row..row + 1), "row {row}: {values:?}");
         }
     }
     assert_eq!(buffer.values()[0], Values::Byte(vec![36; 5]));
@@ -291,7 +291,7 @@ fn rows_of_files_come_back() {
                 for (index, found) in buffer.values().iter().enumerate() {
                     let slice = batch.column(index).unwrap();
                     let at = slice.range.start + place;
-                    if found.runs_equal(last..last + 1, slice.values, at..at + 1) {
+                    if found.ranges_equal(last..last + 1, slice.values, at..at + 1) {
                         same += 1;
                     } else {
                         let value = row.get(index).unwrap();
@@ -428,11 +428,11 @@ proptest! {
                     let pushed = values.push_json(kind, None, json);
                     prop_assert!(pushed.is_ok(), "{} as {}: {:?}", json, kind, pushed);
                 }
-                let shown = expected.each_ref().map(|values| crate::value::Shown::plain(item).value(values, row));
+                let shown = expected.each_ref().map(|values| crate::value::ValueFormat::plain(item).value(values, row));
                 buffer.push(&shown).unwrap();
             }
             for (found, expected) in buffer.values().iter().zip(&expected) {
-                prop_assert!(found.runs_equal(0..texts.len(), expected, 0..texts.len()), "{found:?} {expected:?}");
+                prop_assert!(found.ranges_equal(0..texts.len(), expected, 0..texts.len()), "{found:?} {expected:?}");
             }
         }
     }

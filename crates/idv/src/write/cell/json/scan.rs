@@ -73,7 +73,7 @@ impl<'a> Json<'a> {
         if self.skip(byte) {
             return Ok(());
         }
-        Err(self.wanted(&format!("{:?}", char::from(byte).to_string())))
+        Err(self.expected(&format!("{:?}", char::from(byte).to_string())))
     }
 
     fn rest(&self) -> &'a str {
@@ -81,16 +81,16 @@ impl<'a> Json<'a> {
     }
 
     #[cold]
-    pub(super) fn wanted(&self, what: &str) -> Error {
+    pub(super) fn expected(&self, what: &str) -> Error {
         let rest = self.rest();
         let found = if rest.is_empty() { "the end".to_owned() } else { shown(rest) };
-        Error::invalid(format!("no JSON: {what} is wanted, found {found}")).at(self.at as u64)
+        Error::invalid(format!("no JSON: {what} is expected, found {found}")).at(self.at as u64)
     }
 
     pub(super) fn end(&mut self) -> Result<()> {
         match self.peek() {
             None => Ok(()),
-            Some(_) => Err(self.wanted("the end")),
+            Some(_) => Err(self.expected("the end")),
         }
     }
 
@@ -109,7 +109,7 @@ impl<'a> Json<'a> {
             Some(b'n') if self.word("null") => Ok(Scalar::Null),
             Some(b't') if self.word("true") => Ok(Scalar::Bool(true)),
             Some(b'f') if self.word("false") => Ok(Scalar::Bool(false)),
-            _ => Err(self.wanted("a value")),
+            _ => Err(self.expected("a value")),
         }
     }
 
@@ -117,7 +117,7 @@ impl<'a> Json<'a> {
     fn number(&mut self) -> Result<&'a str> {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         let Some(len) = number_len(rest) else {
-            return Err(self.wanted("a number"));
+            return Err(self.expected("a number"));
         };
         let number = self.text.get(self.at..self.at + len).unwrap_or_default();
         self.at += len;
@@ -132,7 +132,7 @@ impl<'a> Json<'a> {
         let mut plain = true;
         loop {
             match bytes.get(end) {
-                None => return Err(self.wanted("a string that ends")),
+                None => return Err(self.expected("a string that ends")),
                 Some(b'"') => break,
                 Some(b'\\') => {
                     plain = false;
@@ -160,7 +160,7 @@ impl<'a> Json<'a> {
         let digits = if matches!(self.byte(), Some(b'0'..=b'9' | b'-')) { self.number()? } else { "" };
         let slot = digits.parse().ok().filter(|&slot| i32::try_from(slot).is_ok());
         slot.ok_or_else(|| match digits {
-            "" => self.wanted(&format!("{what} (a whole number)")),
+            "" => self.expected(&format!("{what} (a whole number)")),
             digits => Error::invalid(format!("{what} {digits} is not from 0 to 2147483647")).at(self.at as u64),
         })
     }

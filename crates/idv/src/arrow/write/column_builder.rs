@@ -10,28 +10,28 @@ use arrow_select::take::take;
 use container_arrow::from_arrow;
 use container_core::{Error, Loss, Position, Result};
 
-use super::misfit::{Lost, RowOf, mismatch, missing};
-use super::plan::{Intake, sparse_item, zoned_time};
-use super::ticks::{self, Intent};
-use super::values::{decimals, extend_stored, first_null, integers, numbers_as_keys, row_ids, texts, wholes};
+use super::mismatch::{LossCounts, RowOf, mismatch, missing};
+use super::plan::{ColumnBuilder, sparse_item, zoned_time};
+use super::ticks::{self, TickTarget};
+use super::values::{decimals, extend_stored, reject_nulls, integers, numbers_as_keys, row_ids, texts, exact_integers};
 use crate::arrow::times::MINUTE;
 use crate::codec::{DateTimeOffsets, Values, Vectors};
 use crate::schema::ColumnSchema;
 use crate::wire::{ItemType, Type};
 use crate::write::cell::numbers::NAN;
 
-impl Intake {
+impl ColumnBuilder {
     /// The column as it is in the end, where its labels come with the batches.
     pub(super) fn labelled(&self) -> Result<Option<ColumnSchema>> {
         self.keys.labelled(&self.schema)
     }
 
     pub(super) fn losses(&self) -> Vec<Loss> {
-        let Lost { nulls, null_vectors, several, cut } = &self.lost;
+        let LossCounts { nulls, null_vectors, ambiguous, cut } = &self.lost;
         let all = [
-            ("null written as NaN", nulls),
-            ("null written as an empty vector", null_vectors),
-            ("label of several keys written as the first of them", several),
+            ("null file_schema as NaN", nulls),
+            ("null file_schema as an empty vector", null_vectors),
+            ("label of ambiguous keys file_schema as the first of them", ambiguous),
             ("time cut off at 100 ns", cut),
         ];
         let told = all.into_iter().filter(|(_, count)| count.times > 0).map(|(what, count)| {
@@ -45,8 +45,8 @@ impl Intake {
 
     /// Appends the rows of an array, of which the first is row `first` of the file.
     pub(super) fn fill(&mut self, values: &mut Values, array: &ArrayRef, first: u64) -> Result<()> {
-        if let Some(words) = self.words.as_ref().filter(|words| words.are_rows()) {
-            return words.fill(values, &self.schema.kind, array, &mut self.lost, first);
+        if let Some(parser) = self.parser.as_ref().filter(|parser| parser.are_rows()) {
+            return parser.fill(values, &self.schema.kind, array, &mut self.lost, first);
         }
         match (&self.schema.kind, values) {
             (Type::Vector { .. }, Values::Vector(vectors)) => self.vectors(vectors, array, first),
@@ -142,8 +142,8 @@ impl Intake {
 
     /// Appends an array of items.
     fn items(&mut self, out: &mut Values, array: &ArrayRef, row_of: RowOf<'_>) -> Result<()> {
-        if let Some(words) = &self.words {
-            return words.items(out, self.item, array, row_of);
+        if let Some(parser) = &self.parser {
+            return parser.items(out, self.item, array, row_of);
         }
         if let (Values::Byte(_) | Values::UInt16(_) | Values::UInt32(_) | Values::UInt64(_), ItemType::Key(_)) =
             (&*out, self.item)
@@ -154,7 +154,7 @@ impl Intake {
             let decoded = take(dictionary.values(), dictionary.keys(), None).map_err(from_arrow)?;
             return self.items(out, &decoded, row_of);
         }
-        let intent = |time, missing| Intent { time, missing, cut: self.cut, moment: false };
+        let target = |time, missing| TickTarget { time, missing, cut: self.cut, moment: false };
         match (self.item, out) {
             (ItemType::SByte, Values::SByte(out)) => integers::<Int8Type>(out, array, row_of),
             (ItemType::Byte, Values::Byte(out)) => integers::<UInt8Type>(out, array, row_of),
@@ -167,17 +167,17 @@ impl Intake {
             (ItemType::Single, Values::Single(out)) => self.singles(out, array, row_of),
             (ItemType::Double, Values::Double(out)) => self.doubles(out, array, row_of),
             (ItemType::TimeSpan, Values::TimeSpan(out)) => {
-                ticks::fill(out, array, intent(false, false), &mut self.lost, row_of)
+                ticks::fill(out, array, target(false, false), &mut self.lost, row_of)
             }
             (ItemType::DvTimeSpan, Values::TimeSpan(out)) => {
-                ticks::fill(out, array, intent(false, true), &mut self.lost, row_of)
+                ticks::fill(out, array, target(false, true), &mut self.lost, row_of)
             }
-            (_, Values::DateTime(out)) => ticks::fill(out, array, intent(true, true), &mut self.lost, row_of),
+            (_, Values::DateTime(out)) => ticks::fill(out, array, target(true, true), &mut self.lost, row_of),
             (_, Values::DateTimeOffset(out)) => self.zoned(out, array, row_of),
             (_, Values::RowId(out)) => row_ids(out, array, row_of),
             (_, Values::Boolean(out)) => {
                 let bools = array.as_boolean_opt().ok_or_else(|| mismatch(array.data_type()))?;
-                first_null(array, "bool", row_of)?;
+                reject_nulls(array, "bool", row_of)?;
                 out.extend(bools.values());
                 Ok(())
             }
@@ -207,7 +207,7 @@ impl Intake {
         let start = out.len();
         macro_rules! whole {
             ($type:ty) => {
-                wholes(out, array, array.as_primitive::<$type>().values().iter().map(|&x| i128::from(x)), row_of)
+                exact_integers(out, array, array.as_primitive::<$type>().values().iter().map(|&x| i128::from(x)), row_of)
             };
         }
         macro_rules! decimal {
@@ -260,13 +260,13 @@ impl Intake {
     /// Moments with an offset, or of a zone.
     fn zoned(&mut self, out: &mut DateTimeOffsets, array: &ArrayRef, row_of: RowOf<'_>) -> Result<()> {
         let start = out.ticks.len();
-        let intent = Intent { time: true, missing: true, cut: self.cut, moment: true };
+        let target = TickTarget { time: true, missing: true, cut: self.cut, moment: true };
         let minutes = if zoned_time(array.data_type()).is_some() {
             let [time, offset] = array.as_struct().columns() else { return Err(mismatch(array.data_type())) };
-            ticks::fill(&mut out.ticks, time, intent, &mut self.lost, row_of)?;
+            ticks::fill(&mut out.ticks, time, target, &mut self.lost, row_of)?;
             Some(offset.as_primitive::<Int16Type>())
         } else {
-            ticks::fill(&mut out.ticks, array, intent, &mut self.lost, row_of)?;
+            ticks::fill(&mut out.ticks, array, target, &mut self.lost, row_of)?;
             None
         };
         for (place, ticks) in out.ticks.get_mut(start..).unwrap_or_default().iter_mut().enumerate() {
@@ -301,15 +301,15 @@ impl Intake {
         if matches!(self.keys, super::keys::Keys::None) {
             return numbers_as_keys(out, array, row_of);
         }
-        let (stored, several) = self.keys.map(values, places.is_some(), self.most_bytes)?;
+        let (stored, ambiguous) = self.keys.map(values, places.is_some(), self.max_label_bytes)?;
         let (keys, lost) = (&self.keys, &mut self.lost);
         let all = (0..array.len()).map(|row| {
             if array.is_null(row) {
                 return Ok(0);
             }
             let place = places.as_ref().map_or(row, |places| places.get(row).copied().unwrap_or(usize::MAX));
-            if several.get(place).copied().unwrap_or(false) {
-                lost.several.add(1, row_of(row));
+            if ambiguous.get(place).copied().unwrap_or(false) {
+                lost.ambiguous.add(1, row_of(row));
             }
             match stored.get(place) {
                 Some(Some(stored)) => Ok(*stored),

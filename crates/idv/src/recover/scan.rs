@@ -12,10 +12,10 @@ const WINDOW: u64 = 256;
 
 /// How often a file's bytes may be taken before the rest is not tried, as [`Reader::verify`] has it: parts that overlap could make a
 /// small file take for ever.
-const MOST_CLAIMS: u64 = 2;
+const MAX_CLAIMS: u64 = 2;
 
 /// A column after all of its blocks were tried.
-pub(super) struct Surveyed {
+pub(super) struct ColumnDamage {
     pub(super) name: String,
     /// Why there is nothing of it.
     pub(super) unreadable: Option<String>,
@@ -26,9 +26,9 @@ pub(super) struct Surveyed {
     pub(super) first: Option<Error>,
 }
 
-impl Surveyed {
+impl ColumnDamage {
     /// Notes rows behind all that were noted.
-    fn lose(&mut self, rows: Range<u64>) {
+    fn add(&mut self, rows: Range<u64>) {
         match self.damaged.last_mut() {
             Some(last) if last.end == rows.start => last.end = rows.end,
             _ => self.damaged.push(rows),
@@ -45,19 +45,19 @@ impl Surveyed {
 }
 
 /// Tries all blocks of all columns.
-pub(super) fn survey(reader: &Reader, options: &RecoverOptions) -> Result<Vec<Surveyed>> {
-    let mut left = reader.source().len().saturating_mul(MOST_CLAIMS);
-    (0..reader.columns().len()).map(|index| survey_column(reader, index, options, &mut left)).collect()
+pub(super) fn scan(reader: &Reader, options: &RecoverOptions) -> Result<Vec<ColumnDamage>> {
+    let mut left = reader.source().len().saturating_mul(MAX_CLAIMS);
+    (0..reader.columns().len()).map(|index| scan_column(reader, index, options, &mut left)).collect()
 }
 
 /// Tries all blocks of a column, as long as bytes are left that blocks may take.
-fn survey_column(reader: &Reader, index: usize, options: &RecoverOptions, left: &mut u64) -> Result<Surveyed> {
-    let mut surveyed = Surveyed { name: String::new(), unreadable: None, damaged: Vec::new(), blocks: 0, first: None };
-    let Some(column) = reader.columns().get(index) else { return Ok(surveyed) };
-    column.unique_name().clone_into(&mut surveyed.name);
+fn scan_column(reader: &Reader, index: usize, options: &RecoverOptions, left: &mut u64) -> Result<ColumnDamage> {
+    let mut damage = ColumnDamage { name: String::new(), unreadable: None, damaged: Vec::new(), blocks: 0, first: None };
+    let Some(column) = reader.columns().get(index) else { return Ok(damage) };
+    column.unique_name().clone_into(&mut damage.name);
     if let Err(why) = column.kind() {
-        surveyed.unreadable = Some(why.to_string());
-        return Ok(surveyed);
+        damage.unreadable = Some(why.to_string());
+        return Ok(damage);
     }
     let (blocks, per_block, rows) = (column.block_count(), column.rows_per_block(), reader.row_count());
     let mut start = 0;
@@ -67,8 +67,8 @@ fn survey_column(reader: &Reader, index: usize, options: &RecoverOptions, left: 
         *left = left.saturating_sub(taken);
         if *left == 0 {
             let why = "its blocks lie upon others: up to here they take more bytes than the file has";
-            surveyed.unreadable = Some(why.to_owned());
-            return Ok(surveyed);
+            damage.unreadable = Some(why.to_owned());
+            return Ok(damage);
         }
         for (block, outcome) in (start..end).zip(try_blocks(reader, index, start..end, options.threads)) {
             let range = reader.block_rows(index, block)?;
@@ -80,9 +80,9 @@ fn survey_column(reader: &Reader, index: usize, options: &RecoverOptions, left: 
                 // A source that fails says nothing about the file.
                 Some(error) if error.kind() == ErrorKind::Io => return Err(error),
                 Some(error) => {
-                    surveyed.blocks += 1;
-                    surveyed.lose(range);
-                    surveyed.first.get_or_insert(error);
+                    damage.blocks += 1;
+                    damage.add(range);
+                    damage.first.get_or_insert(error);
                 }
             }
         }
@@ -91,13 +91,13 @@ fn survey_column(reader: &Reader, index: usize, options: &RecoverOptions, left: 
     // Rows whose entries in the lookup table are not in the file.
     let reached = blocks.saturating_mul(per_block).min(rows);
     if reached < rows {
-        surveyed.blocks += (rows - reached).div_ceil(per_block.max(1));
-        surveyed.lose(reached..rows);
-        surveyed.first.get_or_insert_with(|| {
+        damage.blocks += (rows - reached).div_ceil(per_block.max(1));
+        damage.add(reached..rows);
+        damage.first.get_or_insert_with(|| {
             Error::invalid("the lookup table ends before").at(column.entry.lookup_offset).in_block(blocks)
         });
     }
-    Ok(surveyed)
+    Ok(damage)
 }
 
 /// What is wrong with each of some blocks.

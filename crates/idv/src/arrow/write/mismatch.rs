@@ -10,10 +10,10 @@ pub(super) type RowOf<'a> = &'a dyn Fn(usize) -> u64;
 
 /// What could not be kept of a column so far.
 #[derive(Debug, Default)]
-pub(super) struct Lost {
+pub(super) struct LossCounts {
     pub(super) nulls: Count,
     pub(super) null_vectors: Count,
-    pub(super) several: Count,
+    pub(super) ambiguous: Count,
     pub(super) cut: Count,
 }
 

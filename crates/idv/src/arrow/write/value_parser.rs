@@ -6,29 +6,29 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field};
 use container_core::{Error, Result};
 
-use super::misfit::{Lost, RowOf, mismatch};
+use super::mismatch::{LossCounts, RowOf, mismatch};
 use crate::codec::Values;
 use crate::schema::ColumnSchema;
 use crate::wire::{ItemType, Type};
 use crate::write::{Cell, KeyLabels};
 
 /// How texts are read.
-pub(super) struct Words {
-    form: Form,
+pub(super) struct ValueParser {
+    form: SourceForm,
     labels: Option<KeyLabels>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum SourceForm {
     /// Each text is the JSON of a value.
     Json,
     /// A word, as cells of CSV are.
-    Word,
+    Untyped,
     /// Each item is a value of another type.
     Value,
 }
 
-impl Words {
+impl ValueParser {
     /// How items of another type are read as those of this column; `None` for items that have no like, and for vectors of another size.
     pub(super) fn of_values(field: &Field, column: &ColumnSchema) -> Option<Self> {
         let items = match (field.data_type(), &column.kind) {
@@ -44,12 +44,12 @@ impl Words {
                 items,
                 DataType::Float32 | DataType::Float64 | DataType::Boolean | DataType::Utf8 | DataType::LargeUtf8
             );
-        is_value.then(|| Self { form: Form::Value, labels: KeyLabels::of(column) })
+        is_value.then(|| Self { form: SourceForm::Value, labels: KeyLabels::of(column) })
     }
 
     /// Whether a row is one text, whatever its type.
     pub(super) fn are_rows(&self) -> bool {
-        self.form != Form::Value
+        self.form != SourceForm::Value
     }
 
     /// Appends items of another type.
@@ -94,7 +94,7 @@ impl Words {
     pub(super) fn of(field: &Field, column: &ColumnSchema) -> Option<Self> {
         let is_text = matches!(field.data_type(), DataType::Utf8 | DataType::LargeUtf8);
         let is_json = field.metadata().get("ARROW:extension:name").is_some_and(|name| name == "arrow.json");
-        let form = if is_json { Form::Json } else { Form::Word };
+        let form = if is_json { SourceForm::Json } else { SourceForm::Untyped };
         is_text.then(|| Self { form, labels: KeyLabels::of(column) })
     }
 
@@ -104,7 +104,7 @@ impl Words {
         values: &mut Values,
         kind: &Type,
         array: &ArrayRef,
-        lost: &mut Lost,
+        lost: &mut LossCounts,
         first: u64,
     ) -> Result<()> {
         match array.data_type() {
@@ -119,7 +119,7 @@ impl Words {
         values: &mut Values,
         kind: &Type,
         texts: impl Iterator<Item = Option<&'a str>>,
-        lost: &mut Lost,
+        lost: &mut LossCounts,
         first: u64,
     ) -> Result<()> {
         for (row, text) in (first..).zip(texts) {
@@ -139,7 +139,7 @@ impl Words {
     fn push(&self, values: &mut Values, kind: &Type, text: &str) -> Result<()> {
         let labels = self.labels.as_ref();
         match values {
-            _ if self.form == Form::Word => values.push_cell(kind, labels, Cell::Word(text)),
+            _ if self.form == SourceForm::Untyped => values.push_cell(kind, labels, Cell::Untyped(text)),
             // Whoever wants texts gets those of numbers, lists and objects, too.
             Values::Text(_) if !text.starts_with('"') => values.push_cell(kind, labels, Cell::Text(text)),
             Values::Text(_) => {
@@ -153,7 +153,7 @@ impl Words {
 
     /// An empty word is a text where texts are wanted, and a label that is one.
     fn is_missing(&self, kind: &Type, text: &str) -> bool {
-        if self.form == Form::Json {
+        if self.form == SourceForm::Json {
             return text == "null";
         }
         let is_label = || self.labels.as_ref().is_some_and(|labels| !matches!(labels.find(""), Ok(None)));

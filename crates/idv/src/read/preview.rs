@@ -20,7 +20,7 @@ pub(super) struct Long {
 }
 
 /// The beginning of a long value.
-pub(crate) struct Beginning {
+pub(crate) struct Preview {
     /// One value of the same type with the first items, or the first characters of a text.
     pub(crate) values: Values,
     /// How many items it has in all, or a text bytes.
@@ -34,20 +34,20 @@ impl Long {
     }
 
     /// The beginning of a value, if it is long.
-    pub(super) fn beginning(&self, value_type: &Type, source: impl Read) -> Result<Option<Beginning>> {
+    pub(super) fn beginning(&self, value_type: &Type, source: impl Read) -> Result<Option<Preview>> {
         let mut stream = Stream(source);
         match value_type {
             Type::Vector { item, .. } => self.vector(*item, &mut stream),
             Type::Item(ItemType::Text) => {
                 let Some((texts, bytes)) = stream.texts(1)? else { return Ok(None) };
                 let long = bytes > self.bytes;
-                Ok(long.then_some(Beginning { values: Values::Text(texts), count: bytes }))
+                Ok(long.then_some(Preview { values: Values::Text(texts), count: bytes }))
             }
             Type::Item(_) => Ok(None),
         }
     }
 
-    fn vector(&self, item: ItemType, stream: &mut Stream<impl Read>) -> Result<Option<Beginning>> {
+    fn vector(&self, item: ItemType, stream: &mut Stream<impl Read>) -> Result<Option<Preview>> {
         stream.count()?; // of vectors, which is checked where the whole value is decoded
         let length = match stream.count()? {
             0 => stream.count()?,
@@ -86,7 +86,7 @@ impl Long {
                 vectors.close_sparse(length, indices.get(..shown).unwrap_or_default())?;
             }
         }
-        Ok(Some(Beginning { values: Values::Vector(Box::new(vectors)), count }))
+        Ok(Some(Preview { values: Values::Vector(Box::new(vectors)), count }))
     }
 }
 
@@ -129,7 +129,7 @@ impl<R: Read> Stream<R> {
             self.skip(2 * (count - shown))?;
             bytes.extend(self.bytes(8 * shown)?);
         } else {
-            bytes.extend(self.bytes(codec::least_len(item, shown).unwrap_or(0))?);
+            bytes.extend(self.bytes(codec::min_len(item, shown).unwrap_or(0))?);
         }
         let mut values = Values::of_item(item);
         codec::decode_items(item, usize::try_from(shown).unwrap_or(0), &mut Cursor::new(&bytes), &mut values)?;

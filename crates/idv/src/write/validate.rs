@@ -34,7 +34,7 @@ impl<W: Write + Seek> Writer<W> {
             let detail = format!("{} values where {} values are wanted", slice.values.variant(), column.kind);
             return Err(named(Error::usage(detail)));
         }
-        if !slice.values.is_whole() {
+        if !slice.values.is_consistent() {
             return Err(named(Error::usage("values whose parts have different lengths")));
         }
         let (range, len) = (&slice.range, slice.values.len());
@@ -54,9 +54,9 @@ impl<W: Write + Seek> Writer<W> {
 
     pub(super) fn check_column(&self, index: usize, slice: &ColumnSlice<'_>, first_row: u64) -> Result<()> {
         let Some(column) = self.columns.get(index) else { return Ok(()) };
-        check::writable(&column.kind, slice.values, slice.range.clone()).map_err(|wrong| {
-            let row = first_row + (wrong.place - slice.range.start) as u64;
-            Error::usage(wrong.detail).in_row(row).in_column(self.name(index))
+        check::validate_for_writing(&column.kind, slice.values, slice.range.clone()).map_err(|invalid| {
+            let row = first_row + (invalid.index - slice.range.start) as u64;
+            Error::usage(invalid.detail).in_row(row).in_column(self.name(index))
         })
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// Which block to make.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct BlockRequest {
     /// Which of the columns walked over, in their order.
     #[cfg_attr(
         not(feature = "arrow"),
@@ -17,7 +17,7 @@ pub(crate) struct Place {
     pub(crate) rows: Range<u64>,
 }
 
-impl Place {
+impl BlockRequest {
     /// All rows of a block.
     pub(crate) const fn whole(column: usize, block: u64) -> Self {
         Self { slot: 0, column, block, rows: 0..u64::MAX }
