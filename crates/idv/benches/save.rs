@@ -116,8 +116,8 @@ impl Task {
         let (mut carried, mut encoded) = (0, 0);
         for file in files {
             let copied = writer.append_blocks(&open(file), None).unwrap();
-            carried += copied.carried;
-            encoded += copied.encoded;
+            carried += copied.copied;
+            encoded += copied.reencoded;
         }
         let rows = writer.row_count();
         writer.finish().unwrap().finish().unwrap();

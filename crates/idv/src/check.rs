@@ -1,5 +1,5 @@
-//! Values that can be stored and mean nothing: keys above their count, times that .NET does not have, vectors of another length than
-//! their type.
+//! Validation of stored values: keys above their key count, times outside the .NET range, vectors whose length differs from their type.
+//! Such values can be encoded but are not valid. Readers pass them through; `verify` reports them; writers reject them.
 
 use std::ops::Range;
 
@@ -10,15 +10,15 @@ use crate::read::ColumnSlice;
 use crate::time::LAST_TICK;
 use crate::wire::{ItemType, KeyType, Type};
 
-/// A value that cannot be written as it is.
+/// The first invalid value of a range.
 pub(crate) struct InvalidValue {
-    /// Its index among the values.
+    /// Row within the values, from 0.
     pub(crate) index: usize,
-    /// What was detail and what is allowed.
+    /// Found and allowed value.
     pub(crate) detail: String,
 }
 
-/// Values of a column that can be stored and mean nothing, and were taken as they are.
+/// Counts invalid values of a column that were copied unchanged.
 #[derive(Default)]
 pub(crate) struct InvalidValues {
     count: u64,
@@ -26,7 +26,7 @@ pub(crate) struct InvalidValues {
 }
 
 impl InvalidValues {
-    /// Counts those of a slice that begins with row `first_row`. Where there are none that is a look at keys and times.
+    /// Counts the invalid values of a slice that begins with row `first_row`.
     pub(crate) fn add(&mut self, kind: &Type, slice: &ColumnSlice<'_>, first_row: u64) {
         if !can_be_invalid(kind.item()) {
             return;
@@ -34,15 +34,15 @@ impl InvalidValues {
         let Err(invalid) = validate(kind, slice.values, slice.range.clone()) else { return };
         let row = first_row + (invalid.index - slice.range.start) as u64;
         self.first.get_or_insert((row, invalid.detail));
-        let bad = |items: &Values, range: Range<usize>| {
+        let count_invalid = |items: &Values, range: Range<usize>| {
             range.filter(|&index| describe_invalid(kind.item(), items, index).is_some()).count() as u64
         };
         self.count += match slice.values {
             Values::Vector(vectors) => {
                 let rows = (invalid.index..slice.range.end).filter_map(|row| vectors.get(row));
-                rows.map(|vector| bad(vector.values, vector.range)).sum()
+                rows.map(|vector| count_invalid(vector.values, vector.range)).sum()
             }
-            items => bad(items, invalid.index..slice.range.end),
+            items => count_invalid(items, invalid.index..slice.range.end),
         };
     }
 
@@ -52,11 +52,11 @@ impl InvalidValues {
         let mut first = Position::default();
         first.row = Some(row);
         first.column = Some(name.to_owned().into());
-        Some(Loss::new(format!("value kept that verification rejects ({detail})"), self.count, first))
+        Some(Loss::new(format!("invalid value kept ({detail})"), self.count, first))
     }
 }
 
-/// Checks a run of values of a type that they are known to be of.
+/// Validates a range of values, which must match the type's variant.
 pub(crate) fn validate(kind: &Type, values: &Values, range: Range<usize>) -> Result<(), InvalidValue> {
     match (kind, values) {
         (Type::Vector { item, .. }, Values::Vector(vectors)) => check_vectors(*item, kind.size(), vectors, range),
@@ -64,7 +64,7 @@ pub(crate) fn validate(kind: &Type, values: &Values, range: Range<usize>) -> Res
     }
 }
 
-/// Checks a run of values also for what ML.NET could not read back: times with offset that are out of its range in UTC.
+/// Like [`validate`], and also rejects what ML.NET cannot read back: times with offset whose UTC instant is out of range.
 pub(crate) fn validate_for_writing(kind: &Type, run: &Values, range: Range<usize>) -> Result<(), InvalidValue> {
     validate(kind, run, range.clone())?;
     let (items, indices_of): (&Values, &dyn Fn(usize) -> Range<usize>) = match run {
@@ -81,12 +81,12 @@ pub(crate) fn validate_for_writing(kind: &Type, run: &Values, range: Range<usize
     Ok(())
 }
 
-/// A time with offset whose moment is out of .NET's range. Both are known to be in theirs.
+/// Describes a time with offset whose UTC instant is outside .NET's range. Ticks and offset themselves must be valid.
 fn describe_invalid_utc(ticks: i64, minutes: i16) -> Option<String> {
     if ticks == i64::MIN || minutes == i16::MIN {
         return None;
     }
-    let utc = ticks.checked_sub(i64::from(minutes) * TICKS_OF_MINUTE)?;
+    let utc = ticks.checked_sub(i64::from(minutes) * TICKS_PER_MINUTE)?;
     (!is_time(utc)).then(|| {
         format!("time of {ticks} ticks and {minutes} minutes is {utc} ticks in UTC, not between 0 and {LAST_TICK}")
     })
@@ -95,7 +95,7 @@ fn describe_invalid_utc(ticks: i64, minutes: i16) -> Option<String> {
 fn check_items(item: ItemType, values: &Values, range: Range<usize>) -> Result<(), InvalidValue> {
     let first = range.start;
     let index = match (item, values) {
-        (ItemType::Key(key), values) => position_above(values, range, most_stored(key)),
+        (ItemType::Key(key), values) => position_above(values, range, max_stored(key)),
         (ItemType::DateTime | ItemType::DvDateTime, Values::DateTime(ticks)) => {
             ticks.get(range).unwrap_or_default().iter().position(|&ticks| !is_time(ticks))
         }
@@ -108,12 +108,12 @@ fn check_items(item: ItemType, values: &Values, range: Range<usize>) -> Result<(
     Err(InvalidValue { index, detail: describe_invalid(item, values, index).unwrap_or_default() })
 }
 
-/// What is invalid with a value that can be stored and means nothing.
+/// Describes an invalid value; `None` for a valid one.
 pub(crate) fn describe_invalid(item: ItemType, values: &Values, index: usize) -> Option<String> {
     match (item, values) {
         (ItemType::Key(key), values) => {
             let stored = key.value(values.stored_key(index)?).err()?;
-            Some(format!("key {stored} is above its count {}", key.count))
+            Some(format!("key {stored} is above its key count {}", key.count))
         }
         (_, Values::DateTime(ticks)) => describe_invalid_ticks(*ticks.get(index)?),
         (_, Values::DateTimeOffset(both)) => {
@@ -127,7 +127,7 @@ pub(crate) fn describe_invalid(item: ItemType, values: &Values, index: usize) ->
     }
 }
 
-/// Whether values of a type can be stored and mean nothing.
+/// True for types whose encoding has invalid values.
 pub(crate) fn can_be_invalid(item: ItemType) -> bool {
     matches!(
         item,
@@ -139,36 +139,36 @@ pub(crate) fn can_be_invalid(item: ItemType) -> bool {
     )
 }
 
-/// Ticks of 100 ns.
-const TICKS_OF_MINUTE: i64 = 600_000_000;
+/// Ticks of 100 ns per minute.
+const TICKS_PER_MINUTE: i64 = 600_000_000;
 
-/// .NET's offsets reach 14 hours either way.
+/// .NET's range of UTC offsets in minutes: 14 hours in either direction.
 const OFFSETS: std::ops::RangeInclusive<i16> = -840..=840;
 
 fn describe_invalid_ticks(ticks: i64) -> Option<String> {
     (!is_time(ticks)).then(|| format!("time of {ticks} ticks is not between 0 and {LAST_TICK}"))
 }
 
-/// The greatest number that a key may be stored as.
-fn most_stored(key: KeyType) -> u64 {
+/// Maximum stored number of a key.
+fn max_stored(key: KeyType) -> u64 {
     if key.count == 0 { key.width.max() } else { key.count }
 }
 
-/// Where a stored key above `most` is first.
-fn position_above(values: &Values, range: Range<usize>, most: u64) -> Option<usize> {
-    fn find<T: Copy + Into<u64>>(run: Option<&[T]>, most: u64) -> Option<usize> {
-        run.unwrap_or_default().iter().position(|&stored| stored.into() > most)
+/// Index of the first stored key above `max`, relative to the range.
+fn position_above(values: &Values, range: Range<usize>, max: u64) -> Option<usize> {
+    fn find<T: Copy + Into<u64>>(run: Option<&[T]>, max: u64) -> Option<usize> {
+        run.unwrap_or_default().iter().position(|&stored| stored.into() > max)
     }
     match values {
-        Values::Byte(v) => find(v.get(range), most),
-        Values::UInt16(v) => find(v.get(range), most),
-        Values::UInt32(v) => find(v.get(range), most),
-        Values::UInt64(v) => find(v.get(range), most),
+        Values::Byte(v) => find(v.get(range), max),
+        Values::UInt16(v) => find(v.get(range), max),
+        Values::UInt32(v) => find(v.get(range), max),
+        Values::UInt64(v) => find(v.get(range), max),
         _ => None,
     }
 }
 
-/// A time that .NET has, or the least number, which stands for a missing one.
+/// True for a time in .NET's range and for `i64::MIN`, a missing time.
 fn is_time(ticks: i64) -> bool {
     (0..=LAST_TICK).contains(&ticks) || ticks == i64::MIN
 }
@@ -178,7 +178,7 @@ fn check_vectors(item: ItemType, size: u32, vectors: &Vectors, range: Range<usiz
         for index in range.clone() {
             let length = vectors.get(index).map_or(0, |vector| vector.length);
             if length != size {
-                return Err(InvalidValue { index, detail: format!("a vector of {length} items where the type has {size}") });
+                return Err(InvalidValue { index, detail: format!("expected a vector of {size} items, found {length}") });
             }
         }
     }
@@ -188,9 +188,9 @@ fn check_vectors(item: ItemType, size: u32, vectors: &Vectors, range: Range<usiz
     for index in range {
         let Some(vector) = vectors.get(index) else { continue };
         check_items(item, vector.values, vector.range.clone()).map_err(|invalid| {
-            let stored = invalid.index - vector.range.start;
+            let offset = invalid.index - vector.range.start;
             let slot =
-                vector.indices.and_then(|indices| indices.get(stored)).map_or(stored as u64, |&slot| slot.into());
+                vector.indices.and_then(|indices| indices.get(offset)).map_or(offset as u64, |&slot| slot.into());
             InvalidValue { index, detail: format!("slot {slot}: {}", invalid.detail) }
         })?;
     }

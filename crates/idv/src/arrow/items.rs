@@ -245,7 +245,9 @@ fn little_endian<T: Number + ArrowNativeType>(bytes: &Bytes, range: Range<usize>
     if cfg!(target_endian = "little") {
         return found;
     }
-    found.iter().map(|number| number.in_machine_order()).collect()
+    let mut converted = found.to_vec();
+    T::convert_little_endian(&mut converted);
+    converted.into()
 }
 
 fn integers<T: ArrowPrimitiveType>(bytes: &Bytes, range: Range<usize>, missing: Option<T::Native>) -> Result<ArrayRef>

@@ -71,18 +71,18 @@ fn the_beginning_alone() {
     let mut inflater = Inflater::default();
     for len in [0, 1, 3, 32_768, 32_769, 70_000, raw.len() - 1, raw.len()] {
         let mut out = vec![1; len];
-        inflater.inflate_beginning(Compression::Deflate, &packed, &mut out).unwrap();
+        inflater.inflate_prefix(Compression::Deflate, &packed, &mut out).unwrap();
         assert!(out == raw[..len], "{len} bytes");
     }
     // What is needed of the stream has to be there, what follows has not.
     let half = &packed[..packed.len() / 2];
-    inflater.inflate_beginning(Compression::Deflate, half, &mut [0; 1000]).unwrap();
-    let error = inflater.inflate_beginning(Compression::Deflate, half, &mut vec![0; raw.len() - 1]).unwrap_err();
+    inflater.inflate_prefix(Compression::Deflate, half, &mut [0; 1000]).unwrap();
+    let error = inflater.inflate_prefix(Compression::Deflate, half, &mut vec![0; raw.len() - 1]).unwrap_err();
     assert!(error.to_string().starts_with("the compressed data end after"), "{error}");
-    let error = inflater.inflate_beginning(Compression::Deflate, &packed, &mut vec![0; raw.len() + 1]).unwrap_err();
+    let error = inflater.inflate_prefix(Compression::Deflate, &packed, &mut vec![0; raw.len() + 1]).unwrap_err();
     assert!(error.to_string().starts_with("the compressed data end after 400000 bytes"), "{error}");
     let bad = before_the_first_byte();
-    let error = inflater.inflate_beginning(Compression::Deflate, &bad, &mut [0; 3]).unwrap_err();
+    let error = inflater.inflate_prefix(Compression::Deflate, &bad, &mut [0; 3]).unwrap_err();
     assert!(error.to_string().starts_with("the compressed data are damaged"), "{error}");
 }
 

@@ -267,7 +267,7 @@ impl Reader {
         let inflated = if prefix.whole {
             scratch.inflater.inflate(compression, packed, out)
         } else {
-            scratch.inflater.inflate_beginning(compression, packed, out)
+            scratch.inflater.inflate_prefix(compression, packed, out)
         };
         inflated.map_err(|error| error.at(entry.offset))?;
         Ok(out)
