@@ -86,7 +86,7 @@ impl ColumnSchema {
         Self { name: name.into(), kind, metadata: Vec::new(), compression: None }
     }
 
-    /// Adds metadata; `value` holds exactly one value of the type.
+    /// Adds metadata; `value` matches_type exactly one value of the type.
     #[must_use]
     pub fn with_metadata(mut self, kind: impl Into<String>, value_type: Type, value: Values) -> Self {
         self.metadata.push(MetadataSchema { kind: kind.into(), value_type, value });
@@ -144,7 +144,7 @@ impl ColumnSchema {
                 return Err(invalid("duplicate kind".to_owned()));
             }
             metadata.value_type.check().map_err(|error| invalid(error.detail().to_owned()))?;
-            if metadata.value.len() != 1 || !metadata.value.holds(&metadata.value_type) {
+            if metadata.value.len() != 1 || !metadata.value.matches_type(&metadata.value_type) {
                 let (variant, count) = (metadata.value.variant(), metadata.value.len());
                 return Err(invalid(format!("expected one {}, found {count} values ({variant})", metadata.value_type)));
             }

@@ -56,7 +56,7 @@ impl Plan {
             let detail = "the columns of an IDV file have their types: a schema cannot be declared";
             return Err(Error::usage(detail).in_format(FORMAT_NAME));
         }
-        let (indices, left_out) = reader.chosen(scan.scan.columns.as_deref());
+        let (indices, left_out) = reader.projection(scan.scan.columns.as_deref());
         let memory = reader.limits().memory_bytes;
         let mut planner = Planner {
             reader,

@@ -67,12 +67,12 @@ impl BlockDecoder for ArrowDecoder {
         Cost { decoded: values.decoded, peak:  values.peak.saturating_add(values.decoded) }
     }
 
-    fn make(&self, reader: &Reader, place: BlockRequest, _: Block) -> Result<Block> {
-        let shared = self.scratch_pool.with(reader, |scratch| reader.shared_block(&place, scratch))?;
-        let all = reader.block_rows(place.column, place.block)?;
-        let Some(plan) = self.columns.get(place.slot) else { return Ok(Block::default()) };
-        plan.build(shared, &place.rows, all.start)
-            .map_err(|error| error.in_column(plan.name.to_string()).in_block(place.block).in_format(FORMAT_NAME))
+    fn decode(&self, reader: &Reader, request: BlockRequest, _: Block) -> Result<Block> {
+        let shared = self.scratch_pool.with(reader, |scratch| reader.shared_block(&request, scratch))?;
+        let all = reader.block_rows(request.column, request.block)?;
+        let Some(plan) = self.columns.get(request.slot) else { return Ok(Block::default()) };
+        plan.build(shared, &request.rows, all.start)
+            .map_err(|error| error.in_column(plan.name.to_string()).in_block(request.block).in_format(FORMAT_NAME))
     }
 }
 

@@ -1,19 +1,19 @@
-//! Which block of a file.
+//! A request for a block.
 
 use std::ops::Range;
 
-/// Which block to make.
+/// A block to decode.
 #[derive(Debug, Clone)]
 pub(crate) struct BlockRequest {
-    /// Which of the columns walked over, in their order.
+    /// Index of the column in the scan's projection.
     #[cfg_attr(
         not(feature = "arrow"),
-        expect(dead_code, reason = "for makers that know more of a column than its number")
+        expect(dead_code, reason = "used by decoders with a plan per column")
     )]
     pub(crate) slot: usize,
     pub(crate) column: usize,
     pub(crate) block: u64,
-    /// The block's rows that are wanted.
+    /// Requested rows of the block, by row number in the file.
     pub(crate) rows: Range<u64>,
 }
 

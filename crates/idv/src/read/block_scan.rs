@@ -1,4 +1,4 @@
-//! The order in which the blocks of some columns are row_range, and the blocks themselves, made ahead by other threads.
+//! Scans the blocks of several columns in row order, decoding ahead on other threads. Used by `Batches` and `RecordBatches`.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,40 +15,40 @@ use crate::FORMAT_NAME;
 use crate::lookahead::{Job, Worker};
 use crate::wire::{Compression, ItemType, Type};
 
-/// Decoded bytes that may lie ahead of the reader, beyond one block for each thread.
+/// Maximum bytes decoded ahead, beyond one block per thread.
 const AHEAD_BYTES: u64 = 64 << 20;
 
-/// Rows that are walked over when there is nothing to read in them: a header alone can declare any number.
-const MOST_ROWS_WITHOUT_COLUMNS: u64 = 1 << 16;
+/// Maximum rows of a scan without columns, as a header can declare any number.
+const MAX_ROWS_WITHOUT_COLUMNS: u64 = 1 << 16;
 
-/// What is charged for the blocks that are held together.
+/// What the memory of simultaneously decoded blocks is called in errors.
 pub(crate) const SAME_ROWS: &str = "memory for the decoded blocks of the same rows";
 
-/// Rows of a step when no column says how long it is.
+/// Rows per step of a scan without columns.
 const ROWS_WITHOUT_COLUMNS: u64 = 8192;
 
-/// What blocks are made into.
+/// Decodes blocks into a representation.
 pub(crate) trait BlockDecoder: Send + Sync + 'static {
-    /// A block as the walk has it.
+    /// A decoded block.
     type Block: Send + Default + 'static;
-    /// Whether the memory of a block that was passed serves another one.
+    /// Whether the memory of a finished block is reused.
     const REUSED: bool;
 
-    /// What a block takes that takes so much as [`Values`](crate::Values).
+    /// Memory of a block, given its memory as [`Values`](crate::Values).
     fn cost(values: Cost) -> Cost;
 
-    /// Makes a block of a column, at least its row_range rows; `old` is one whose memory may be used again.
-    fn make(&self, reader: &Reader, place: BlockRequest, old: Self::Block) -> Result<Self::Block>;
+    /// Decodes a block, at least its requested rows; the memory of `old` may be reused.
+    fn decode(&self, reader: &Reader, request: BlockRequest, old: Self::Block) -> Result<Self::Block>;
 }
 
-/// A walk over blocks of columns: each step reaches to the end of the nearest block of any column.
+/// A scan over the blocks of several columns. Each step ends at the nearest block end of any column.
 pub(crate) struct BlockScan<M: BlockDecoder> {
     pub(crate) context: Arc<ScanContext<M>>,
-    /// What has come of the columns: their blocks that the current step lies in.
+    /// Per column, the block that contains the current step.
     pub(crate) slots: Vec<Slot<M::Block>>,
-    /// What is to be made next: first row row_range, slot, block.
+    /// Blocks to decode, in order: first row, slot, block.
     plan: BinaryHeap<Reverse<(u64, usize, u64)>>,
-    /// What all blocks take that are held, being made or kept for their memory.
+    /// Memory of all blocks that are current, being decoded, or kept for reuse.
     budget: Budget,
     ahead: Ahead<M>,
     /// Rows of the current step.
@@ -57,29 +57,29 @@ pub(crate) struct BlockScan<M: BlockDecoder> {
     failed: bool,
 }
 
-/// What a thread needs to make blocks for a walk.
+/// What threads need to decode blocks.
 pub(crate) struct ScanContext<M> {
     reader: Reader,
-    /// Columns of the slots.
+    /// Column of each slot.
     columns: Vec<usize>,
     pub(crate) decoder: M,
 }
 
-/// One of the columns walked over.
+/// One column of the scan.
 pub(crate) struct Slot<B> {
     pub(crate) block: B,
-    /// The rows of the block.
+    /// Rows of the block.
     pub(crate) rows: Range<u64>,
-    /// What the block takes.
-    held: u64,
-    /// Memory to use again, and how much it is.
+    /// Memory of the block in bytes.
+    bytes: u64,
+    /// Blocks kept for reuse, and their memory in bytes.
     free: Vec<(B, u64)>,
 }
 
-/// A block that is to be made.
+/// The next block to decode.
 struct PlannedBlock {
     slot: usize,
-    place: BlockRequest,
+    request: BlockRequest,
     /// All rows of the block.
     rows: Range<u64>,
     cost: Cost,
@@ -92,17 +92,17 @@ impl<M: BlockDecoder> ScanContext<M> {
 }
 
 impl<M: BlockDecoder> Worker for ScanContext<M> {
-    /// The block, and memory to use again.
+    /// The request, and a block whose memory is reused.
     type Task = (BlockRequest, M::Block);
     type Outcome = Result<M::Block>;
 
-    fn work(&self, (place, old): Self::Task) -> Self::Outcome {
-        self.decoder.make(&self.reader, place, old)
+    fn work(&self, (request, old): Self::Task) -> Self::Outcome {
+        self.decoder.decode(&self.reader, request, old)
     }
 }
 
 impl<M: BlockDecoder> BlockScan<M> {
-    /// A walk over these columns and the scan's rows, by as many threads as it says, within a budget.
+    /// Scans these columns over the scan's rows, with its number of threads, within a memory budget.
     ///
     /// # Errors
     /// As [`Reader::batches`].
@@ -110,15 +110,15 @@ impl<M: BlockDecoder> BlockScan<M> {
         let total = reader.row_count();
         let (start, end) = (scan.rows.start, scan.rows.end.min(total));
         if start > total || scan.rows.end < start {
-            let detail = format!("rows {start} to {} of {total} rows", scan.rows.end);
+            let detail = format!("row range {start}..{} is out of bounds for {total} rows", scan.rows.end);
             return Err(Error::usage(detail).in_format(FORMAT_NAME));
         }
         if columns.is_empty() && start < end {
-            // Columns may be left out, but not all because none of them can be read.
+            // An empty projection is allowed, but not because every column is unreadable.
             reader.readable_columns()?;
         }
-        if columns.is_empty() && end - start > MOST_ROWS_WITHOUT_COLUMNS {
-            return Err(Error::limit("rows without a column to read", end - start, MOST_ROWS_WITHOUT_COLUMNS)
+        if columns.is_empty() && end - start > MAX_ROWS_WITHOUT_COLUMNS {
+            return Err(Error::limit("rows without a column to read", end - start, MAX_ROWS_WITHOUT_COLUMNS)
                 .at(40)
                 .in_format(FORMAT_NAME));
         }
@@ -133,7 +133,7 @@ impl<M: BlockDecoder> BlockScan<M> {
                 plan.push(Reverse((start, slot, reader.block_of_row(index, start)?)));
             }
         }
-        let slot = || Slot { block: M::Block::default(), rows: 0..0, held: 0, free: Vec::new() };
+        let slot = || Slot { block: M::Block::default(), rows: 0..0, bytes: 0, free: Vec::new() };
         let slots = std::iter::repeat_with(slot).take(columns.len()).collect();
         let context = ScanContext { reader: reader.clone(), columns, decoder };
         Ok(Self {
@@ -148,40 +148,40 @@ impl<M: BlockDecoder> BlockScan<M> {
         })
     }
 
-    /// What all blocks take.
+    /// The memory budget.
     pub(crate) fn budget(&mut self) -> &mut Budget {
         &mut self.budget
     }
 
-    /// What the blocks of the current step take.
+    /// Memory of the blocks of the current step, in bytes.
     pub(crate) fn decoded_bytes(&self) -> u64 {
-        self.slots.iter().map(|slot| slot.held).fold(0, u64::saturating_add)
+        self.slots.iter().map(|slot| slot.bytes).fold(0, u64::saturating_add)
     }
 
-    /// The rows of the step that [`advance`](Self::advance) went to; none where it did not.
+    /// Rows of the current step; empty before the first, at the end and after an error.
     pub(crate) fn rows(&self) -> Range<u64> {
         if self.failed { self.current.end..self.current.end } else { self.current.clone() }
     }
 
-    /// Goes to the next step; false at the end, and after an error from then on.
+    /// Moves to the next step; false at the end and after an error.
     pub(crate) fn advance(&mut self) -> Result<bool> {
         let start = self.current.end;
         if self.failed || start >= self.row_range.end {
             self.current = self.row_range.end..self.row_range.end;
             return Ok(false);
         }
-        // Until all of it is there, there is none.
+        // Cleared once all blocks are decoded.
         self.failed = true;
         let mut end = self.row_range.end;
         if self.slots.is_empty() {
             end = end.min(start + ROWS_WITHOUT_COLUMNS);
         }
         for slot in self.slots.iter_mut().filter(|slot| slot.rows.end <= start) {
-            let (used, held) = (std::mem::take(&mut slot.block), std::mem::take(&mut slot.held));
+            let (used, bytes) = (std::mem::take(&mut slot.block), std::mem::take(&mut slot.bytes));
             if M::REUSED {
-                slot.free.push((used, held));
+                slot.free.push((used, bytes));
             } else {
-                self.budget.release(held);
+                self.budget.release(bytes);
             }
         }
         for slot in 0..self.slots.len() {
@@ -196,91 +196,91 @@ impl<M: BlockDecoder> BlockScan<M> {
         Ok(true)
     }
 
-    /// Brings the next block of a slot. Blocks come in the order of the plan, so it is the next one there.
+    /// Loads the next block of a slot, which is the next one in the plan.
     fn next_block(&mut self, slot: usize) -> Result<()> {
-        self.look_ahead();
-        let (made, rows, cost) = match self.ahead.queue.pop_front() {
+        self.fill_queue();
+        let (block, rows, cost) = match self.ahead.queue.pop_front() {
             Some(QueuedBlock { work, rows, cost, bytes }) => {
                 self.ahead.bytes -= bytes;
                 match work {
                     Pending::Job(job) => (job.take(&self.context)?, rows, cost),
-                    Pending::Inline(place) => {
+                    Pending::Inline(request) => {
                         let (old, cost) = self.buffer(slot, cost);
-                        (self.context.decoder.make(&self.context.reader, place, old)?, rows, cost)
+                        (self.context.decoder.decode(&self.context.reader, request, old)?, rows, cost)
                     }
                 }
             }
-            None => self.make_here()?,
+            None => self.decode_inline()?,
         };
         self.budget.release(cost.peak - cost.decoded);
         if let Some(slot) = self.slots.get_mut(slot) {
-            slot.block = made;
+            slot.block = block;
             slot.rows = rows;
-            slot.held = cost.decoded;
+            slot.bytes = cost.decoded;
         }
         Ok(())
     }
 
-    /// Makes the next block of the plan on this thread.
-    fn make_here(&mut self) -> Result<(M::Block, Range<u64>, Cost)> {
+    /// Decodes the next block of the plan on this thread.
+    fn decode_inline(&mut self) -> Result<(M::Block, Range<u64>, Cost)> {
         let planned = self.planned()?;
         if !self.reserve(planned.cost) {
-            let name = self.context.reader.column_at(planned.place.column)?.unique_name().to_owned();
+            let name = self.context.reader.column_at(planned.request.column)?.unique_name().to_owned();
             let refused = self.budget.take(SAME_ROWS, planned.cost.peak);
-            let located = |error: Error| error.in_column(name).in_block(planned.place.block).in_format(FORMAT_NAME);
-            return refused.map_err(located).and_then(|()| Err(Error::usage("a block that fits was refused")));
+            let located = |error: Error| error.in_column(name).in_block(planned.request.block).in_format(FORMAT_NAME);
+            return refused.map_err(located).and_then(|()| Err(Error::usage("a block within the budget was rejected")));
         }
         self.take_planned(&planned);
         let (old, cost) = self.buffer(planned.slot, planned.cost);
-        Ok((self.context.decoder.make(&self.context.reader, planned.place, old)?, planned.rows, cost))
+        Ok((self.context.decoder.decode(&self.context.reader, planned.request, old)?, planned.rows, cost))
     }
 
-    /// Charges a block, if need be at the expense of memory that was kept. False when the budget does not allow it.
+    /// Charges a block, releasing reusable memory if needed. False when it exceeds the budget.
     fn reserve(&mut self, cost: Cost) -> bool {
         if self.budget.try_take(cost.peak) {
             return true;
         }
         for slot in &mut self.slots {
-            for (_, held) in slot.free.drain(..) {
-                self.budget.release(held);
+            for (_, bytes) in slot.free.drain(..) {
+                self.budget.release(bytes);
             }
         }
         self.budget.try_take(cost.peak)
     }
 
-    /// Memory to make a block in that is charged already, and what it takes there: both were charged, the greater stays.
+    /// A reusable block and the cost of decoding into it. Both are charged already; only the larger stays charged.
     fn buffer(&mut self, slot: usize, cost: Cost) -> (M::Block, Cost) {
-        let (block, had) = self.slots.get_mut(slot).and_then(|slot| slot.free.pop()).unwrap_or_default();
-        self.budget.release(had.min(cost.decoded));
-        (block, cost.in_buffer(had))
+        let (block, kept) = self.slots.get_mut(slot).and_then(|slot| slot.free.pop()).unwrap_or_default();
+        self.budget.release(kept.min(cost.decoded));
+        (block, cost.in_buffer(kept))
     }
 
     /// The next block of the plan.
     fn planned(&self) -> Result<PlannedBlock> {
         let Some(&Reverse((_, slot, block))) = self.plan.peek() else {
-            return Err(Error::usage("a walk past its end").in_format(FORMAT_NAME));
+            return Err(Error::usage("scan past its end").in_format(FORMAT_NAME));
         };
         let column = self.context.column(slot);
         let rows = self.context.reader.block_rows(column, block)?;
         let row_range = rows.start.max(self.row_range.start)..rows.end.min(self.row_range.end);
-        let place = BlockRequest { slot, column, block, rows: row_range };
-        let cost = M::cost(self.context.reader.block_cost(&place));
-        Ok(PlannedBlock { slot, place, rows, cost })
+        let request = BlockRequest { slot, column, block, rows: row_range };
+        let cost = M::cost(self.context.reader.block_cost(&request));
+        Ok(PlannedBlock { slot, request, rows, cost })
     }
 
-    /// Takes the next block off the plan and puts the one after it on.
+    /// Replaces the next block of the plan by its successor.
     fn take_planned(&mut self, planned: &PlannedBlock) {
         self.plan.pop();
         if planned.rows.end < self.row_range.end {
-            self.plan.push(Reverse((planned.rows.end, planned.slot, planned.place.block + 1)));
+            self.plan.push(Reverse((planned.rows.end, planned.slot, planned.request.block + 1)));
         }
     }
 }
 
-/// Blocks being made ahead.
+/// Blocks being decoded ahead.
 struct Ahead<M: BlockDecoder> {
     queue: VecDeque<QueuedBlock<M>>,
-    /// Decompressed bytes in the queue.
+    /// Memory of the queued blocks in bytes.
     bytes: u64,
     threads: usize,
     max_len: usize,
@@ -290,20 +290,20 @@ struct QueuedBlock<M: BlockDecoder> {
     work: Pending<M>,
     rows: Range<u64>,
     cost: Cost,
-    /// What it adds to the decoded bytes in the queue.
+    /// Its share of the queue's memory.
     bytes: u64,
 }
 
 enum Pending<M: BlockDecoder> {
-    /// Under way, or soon.
+    /// Submitted to the thread pool.
     Job(Arc<Job<ScanContext<M>>>),
-    /// A block that is merely copied: to be read when it is row_range, which costs less than handing it over.
+    /// A plain copy, done on demand because handing it to a thread costs more.
     Inline(BlockRequest),
 }
 
 impl<M: BlockDecoder> Ahead<M> {
     fn new(threads: usize) -> Self {
-        // So many blocks lie in the queue at max_len; with a number of threads given, no more than that are at work.
+        // An explicit number of threads bounds the queue, and so the threads at work.
         let (threads, max_len) = match threads {
             1 => (1, 0),
             0 => (parallel::threads(), parallel::threads() * 8),
@@ -314,37 +314,37 @@ impl<M: BlockDecoder> Ahead<M> {
 }
 
 impl<M: BlockDecoder> BlockScan<M> {
-    /// Puts blocks before the pool until enough are under way. With one thread nothing is: the walk decodes itself.
-    fn look_ahead(&mut self) {
+    /// Submits blocks to the pool until enough are queued. With one thread, nothing is decoded ahead.
+    fn fill_queue(&mut self) {
         if self.ahead.threads <= 1 {
             return;
         }
         while self.ahead.queue.len() < self.ahead.max_len {
-            let few = self.ahead.queue.len() < self.ahead.threads;
-            if self.plan.is_empty() || (!few && self.ahead.bytes >= AHEAD_BYTES) {
+            let below_threads = self.ahead.queue.len() < self.ahead.threads;
+            if self.plan.is_empty() || (!below_threads && self.ahead.bytes >= AHEAD_BYTES) {
                 return;
             }
             let Ok(planned) = self.planned() else { return };
-            // What is not needed yet waits until there is room for it.
+            // Not needed yet: wait for memory.
             if !self.reserve(planned.cost) {
                 return;
             }
             self.take_planned(&planned);
-            let PlannedBlock { slot, place, rows, cost } = planned;
+            let PlannedBlock { slot, request, rows, cost } = planned;
             if self.context.is_copy(slot) {
-                self.ahead.queue.push_back(QueuedBlock { work: Pending::Inline(place), rows, cost, bytes: 0 });
+                self.ahead.queue.push_back(QueuedBlock { work: Pending::Inline(request), rows, cost, bytes: 0 });
                 continue;
             }
             let (old, cost) = self.buffer(slot, cost);
             self.ahead.bytes += cost.decoded;
-            let work = Pending::Job(Job::spawn(&self.context, (place, old)));
+            let work = Pending::Job(Job::spawn(&self.context, (request, old)));
             self.ahead.queue.push_back(QueuedBlock { work, rows, cost, bytes: cost.decoded });
         }
     }
 }
 
 impl<M: BlockDecoder> ScanContext<M> {
-    /// Whether the blocks of a slot are copied as they are: uncompressed, of items of a fixed width.
+    /// Whether blocks of a slot are plain copies: uncompressed and of fixed width.
     fn is_copy(&self, slot: usize) -> bool {
         let column = self.reader.columns().get(self.column(slot));
         column.is_some_and(|column| {

@@ -1,7 +1,7 @@
-//! What an operation holds decoded at a time, and what a block adds to it.
+//! Memory budget of an operation, and the memory cost of blocks.
 //!
-//! Everything that is decoded and kept while an operation goes on is charged to its [`Budget`] before memory is set aside: the current
-//! blocks of a walk, those decoded ahead, the buffers kept for the next ones, labels of keys.
+//! Everything decoded and kept during an operation is charged to its [`Budget`] before it is allocated: the current blocks of a scan,
+//! blocks decoded ahead, buffers kept for reuse, key labels.
 
 use container_core::{Error, Result};
 
@@ -11,7 +11,7 @@ use super::block_request::BlockRequest;
 use crate::codec;
 use crate::wire::{Compression, LookupEntry, Type};
 
-/// Decoded bytes of an operation.
+/// Memory budget of an operation, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Budget {
     used: u64,
@@ -23,12 +23,12 @@ impl Budget {
         Self { used: 0, limit }
     }
 
-    /// The bytes that are not charged yet.
+    /// Bytes not charged yet.
     pub(crate) const fn left(&self) -> u64 {
         self.limit.saturating_sub(self.used)
     }
 
-    /// Charges bytes if they fit.
+    /// Charges bytes if they are within the budget; false otherwise.
     pub(crate) const fn try_take(&mut self, bytes: u64) -> bool {
         let fits = bytes <= self.left();
         if fits {
@@ -40,7 +40,7 @@ impl Budget {
     /// Charges bytes.
     ///
     /// # Errors
-    /// [`Limit`](container_core::ErrorKind::Limit) when they do not fit; nothing is charged then.
+    /// [`Limit`](container_core::ErrorKind::Limit) when they exceed the budget; nothing is charged then.
     pub(crate) fn take(&mut self, what: &'static str, bytes: u64) -> Result<()> {
         if self.try_take(bytes) {
             return Ok(());
@@ -48,37 +48,37 @@ impl Budget {
         Err(Error::limit(what, self.used.saturating_add(bytes), self.limit))
     }
 
-    /// Gives charged bytes back.
+    /// Returns charged bytes.
     pub(crate) const fn release(&mut self, bytes: u64) {
         self.used = self.used.saturating_sub(bytes);
     }
 }
 
-/// What a block takes in memory.
+/// Memory cost of a block in bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Cost {
-    /// Its values.
+    /// Once decoded.
     pub(crate) decoded: u64,
-    /// The limit while it is decoded: its values and the bytes they are decoded from.
+    /// Peak while decoding: the values and the bytes they are decoded from.
     pub(crate) peak: u64,
 }
 
 impl Cost {
-    /// The same in a buffer that has `bytes` already, which it keeps.
+    /// The cost in a reused buffer of `bytes`, which does not shrink.
     pub(crate) fn in_buffer(self, bytes: u64) -> Self {
         let grown = bytes.saturating_sub(self.decoded);
         Self { decoded: self.decoded + grown, peak: self.peak.saturating_add(grown) }
     }
 }
 
-/// The prefix of a block that is decoded.
+/// The prefix of a block to decode.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BlockPrefix {
-    /// Values, from the first on.
+    /// Number of values.
     pub(super) values: u64,
-    /// Decompressed bytes, from the first on.
+    /// Number of decompressed bytes.
     pub(super) bytes: u64,
-    /// Whether that is the whole block.
+    /// Whether it is the whole block.
     pub(super) whole: bool,
 }
 
@@ -100,28 +100,27 @@ impl BlockPrefix {
 }
 
 impl Reader {
-    /// What the count rows of a block take as [`Values`](crate::Values); nothing where its entry is damaged, which is found when it
-    /// is read.
-    pub(crate) fn block_cost(&self, place: &BlockRequest) -> Cost {
-        let Some(column) = self.columns().get(place.column) else { return Cost::default() };
-        let (Ok(kind), Ok(rows)) = (column.kind(), self.block_rows(place.column, place.block)) else {
+    /// Cost of the requested rows of a block as [`Values`](crate::Values); zero if its lookup entry is damaged, which reading reports.
+    pub(crate) fn block_cost(&self, request: &BlockRequest) -> Cost {
+        let Some(column) = self.columns().get(request.column) else { return Cost::default() };
+        let (Ok(kind), Ok(rows)) = (column.kind(), self.block_rows(request.column, request.block)) else {
             return Cost::default();
         };
-        let Ok(entry) = self.lookup(column, place.block, &mut Vec::new()) else { return Cost::default() };
-        match self.prefix(column, kind, &rows, place.rows.end, &entry) {
+        let Ok(entry) = self.lookup(column, request.block, &mut Vec::new()) else { return Cost::default() };
+        match self.prefix(column, kind, &rows, request.rows.end, &entry) {
             Ok(prefix) => self.prefix_cost(column, kind, &prefix, &entry),
             Err(_) => Cost::default(),
         }
     }
 
-    /// What a prefix of a block takes.
+    /// Cost of a block prefix.
     pub(super) fn prefix_cost(&self, column: &Column, kind: &Type, prefix: &BlockPrefix, entry: &LookupEntry) -> Cost {
         let decoded = codec::memory_bytes(kind, prefix.values, prefix.bytes);
-        let plain = column.compression() == Some(Compression::None);
-        let raw = if plain { 0 } else { prefix.bytes };
+        let uncompressed = column.compression() == Some(Compression::None);
+        let raw = if uncompressed { 0 } else { prefix.bytes };
         let stored = match self.source().as_slice() {
             Some(_) => 0,
-            None if plain => prefix.bytes,
+            None if uncompressed => prefix.bytes,
             None => entry.len.into(),
         };
         Cost { decoded, peak: decoded.saturating_add(raw).saturating_add(stored) }

@@ -1,4 +1,4 @@
-//! Opening a file, and everything that is read from it later.
+//! Opening and reading files.
 
 mod batches;
 mod preview;
@@ -27,5 +27,5 @@ pub use rows::{Row, Rows};
 pub(crate) use block_scan::SAME_ROWS;
 
 #[cfg(all(test, feature = "parallel"))]
-#[allow(clippy::unwrap_used, reason = "tests, and what they share")]
+#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests;

@@ -1,4 +1,4 @@
-//! Opening a file that is cut off or damaged, as far as it can be.
+//! Opening a truncated or damaged file, for recovery.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ fn salvage(source: Source, options: OpenOptions, problems: &mut Vec<Error>) -> R
     let toc = header.toc_offset..cursor.offset();
     let names = unique_names(entries.iter().map(|entry| entry.name.as_str()));
     let columns = entries.into_iter().zip(names).enumerate().map(|(index, (entry, unique_name))| {
-        // Entries beyond the end of the file are no reason to give up those before.
+        // Keep the lookup entries inside the file.
         let room = header.tail_offset.saturating_sub(entry.lookup_offset) / LOOKUP_ENTRY_LEN;
         let room = if entry.lookup_offset < HEADER_LEN { 0 } else { room };
         let blocks = header.block_count(entry.rows_per_block).unwrap_or(0);
@@ -64,7 +64,7 @@ fn salvage(source: Source, options: OpenOptions, problems: &mut Vec<Error>) -> R
     Ok(Inner { source, options, header, columns, toc })
 }
 
-/// The header with what cannot be believed replaced by what can.
+/// Parses the header, replacing implausible fields.
 fn salvage_header(source: &Source, problems: &mut Vec<Error>) -> Result<Header> {
     let len = source.len();
     let head = source.read(0..HEADER_LEN)?;
@@ -79,7 +79,7 @@ fn salvage_header(source: &Source, problems: &mut Vec<Error>) -> Result<Header> 
     if signature != SIGNATURE {
         let found = String::from_utf8_lossy(head.get(..8).unwrap_or_default()).into_owned();
         let error = Error::invalid(format!("the signature is {found:?}, not \"CML\\0DVB\\0\"")).at(0);
-        // A file of zeros, or of another format, has no version either.
+        // A zeroed file or another format has no known version either.
         if !known(version) && !known(compatible) {
             return Err(error);
         }
@@ -100,16 +100,15 @@ fn salvage_header(source: &Source, problems: &mut Vec<Error>) -> Result<Header> 
         }
     };
     let columns = u32::try_from(columns).map_err(|_| {
-        Error::invalid(format!("column count {columns} is negative: nothing is known of columns")).at(48)
+        Error::invalid(format!("column count {columns} is negative: the columns are unknown")).at(48)
     })?;
     let rows = u64::try_from(rows).map_err(|_| {
-        Error::invalid(format!("row count {rows} is negative: where the last block ends is not known")).at(40)
+        Error::invalid(format!("row count {rows} is negative: the end of the last block is unknown")).at(40)
     })?;
     let toc_offset = u64::try_from(toc).ok().filter(|&toc| toc >= HEADER_LEN && toc < len);
     let Some(toc_offset) = toc_offset else {
         let detail = format!(
-            "the table of contents is lost: it lies at byte {toc} of {len}, and with it names and types of columns and the \
-             places of their blocks"
+            "the table of contents is lost (at byte {toc} of {len}), and with it column names, types and block locations"
         );
         return Err(Error::invalid(detail).at(24));
     };
@@ -118,12 +117,12 @@ fn salvage_header(source: &Source, problems: &mut Vec<Error>) -> Result<Header> 
     Ok(Header { version, compatible, toc_offset, tail_offset, rows, columns })
 }
 
-/// Where what belongs to the file ends.
+/// The end of the file's data: the tail, or the end of the file.
 fn salvage_tail(source: &Source, tail: i64, problems: &mut Vec<Error>) -> Result<u64> {
     let len = source.len();
     let offset = u64::try_from(tail).ok().filter(|&tail| tail.checked_add(TAIL_LEN).is_some_and(|end| end <= len));
     let Some(offset) = offset else {
-        problems.push(Error::invalid(format!("the file is cut off: its tail lies at byte {tail} of {len}")).at(32));
+        problems.push(Error::invalid(format!("the file is truncated: its tail should be at byte {tail}, the file has {len} bytes")).at(32));
         return Ok(len);
     };
     let header = Header { tail_offset: offset, ..Header::empty() };

@@ -10,20 +10,19 @@ use crate::check::{describe_invalid, can_be_invalid};
 use crate::codec::Values;
 use crate::wire::{HEADER_LEN, ItemType, LOOKUP_ENTRY_LEN, LookupEntry, TAIL_LEN, Type};
 
-/// Blocks that are checked together: the findings of so many are held before they are reported.
+/// Blocks checked together; their findings are buffered.
 const WINDOW: u64 = 64;
 
-/// How often a file's bytes may be claimed before the rest is not looked at: parts that overlap could make a small file take for
-/// ever.
+/// Maximum bytes claimed by parts, as a multiple of the file length. Overlapping parts could otherwise make a small file take forever.
 const MAX_CLAIMS: u64 = 2;
 
-/// A part of the file that something claims.
+/// A byte range claimed by a part of the file.
 struct Extent {
     range: Range<u64>,
     part: FilePart,
 }
 
-/// What it is; columns by their index.
+/// A part of the file; columns by index.
 enum FilePart {
     Header,
     TableOfContents,
@@ -34,7 +33,7 @@ enum FilePart {
     Metadata(usize, Box<str>),
 }
 
-/// One walk over everything.
+/// The state of one verification.
 struct Verifier<'a> {
     reader: &'a Reader,
     options: &'a VerifyOptions,
@@ -45,11 +44,11 @@ struct Verifier<'a> {
 }
 
 impl Reader {
-    /// Checks everything that can be: each block of each column and all metadata are decoded, keys held against their counts, times
-    /// against the calendar, metadata against the columns, and the parts of the file against each other (overlaps, gaps).
+    /// Verifies the whole file: decodes all blocks and metadata, and checks keys against their counts, times against .NET's range, metadata
+    /// against their columns, and the file layout for overlaps and gaps.
     ///
     /// # Errors
-    /// [`Io`](ErrorKind::Io) when the source fails; everything that is wrong with the file goes to `report`.
+    /// [`Io`](ErrorKind::Io) when the source fails. Problems of the file are reported as findings.
     pub fn verify(&self, options: &VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<()> {
         let claim_budget = self.source().len().saturating_mul(MAX_CLAIMS);
         Verifier { reader: self, options, report, extents: Vec::new(), claim_budget }.run()
@@ -77,7 +76,7 @@ impl Verifier<'_> {
             && let Some(other) = readable.find(|column| column.rows_per_block() != first.rows_per_block())
         {
             let detail = format!(
-                "{} rows per block where column {:?} has {}: allowed, but ML.NET refuses such files",
+                "{} rows per block, but column {:?} has {}: valid, but ML.NET rejects such files",
                 other.rows_per_block(),
                 first.unique_name(),
                 first.rows_per_block()
@@ -87,7 +86,7 @@ impl Verifier<'_> {
         for column in reader.columns() {
             self.column(column)?;
             if self.claim_budget == 0 {
-                let detail = "the parts up to here take more bytes than the file has: what follows is not checked";
+                let detail = "the parts so far take more bytes than the file has: the rest is not checked";
                 self.error(Error::invalid(detail).at(column.entry.offset).in_column(column.unique_name().to_owned()))?;
                 break;
             }
@@ -97,7 +96,7 @@ impl Verifier<'_> {
     }
 
     fn finding(&mut self, severity: Severity, error: Error) -> Result<()> {
-        // A source that fails says nothing about the file.
+        // An I/O error is not a finding about the file.
         if error.kind() == ErrorKind::Io {
             return Err(error.in_format(FORMAT_NAME));
         }
@@ -129,7 +128,7 @@ impl Verifier<'_> {
         self.metadata(column)?;
         let (kind, known) = match column.kind() {
             Ok(kind) => (Some(kind), true),
-            // What an unknown codec wrote may be sound; it just cannot be checked.
+            // An unknown codec may be valid; it just cannot be checked.
             Err(unreadable) => {
                 let unknown = unreadable.kind == ErrorKind::Unsupported;
                 let severity = if unknown { Severity::Warning } else { Severity::Error };
@@ -148,7 +147,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// Claims the blocks of a column and, where its type is known, decodes them.
+    /// Claims the blocks of a column and decodes them if the type is known.
     fn blocks(&mut self, column: &Column, kind: Option<&Type>) -> Result<()> {
         let mut start = 0;
         let mut buffer = Vec::new();
@@ -164,7 +163,7 @@ impl Verifier<'_> {
                         let range = offset..offset + u64::from(len);
                         self.claim(range, FilePart::Block(column.index(), block));
                     }
-                    // Reported where the block is decoded.
+                    // Reported when the block is decoded.
                     Err(error) if error.kind() == ErrorKind::Io => return Err(error.in_format(FORMAT_NAME)),
                     Err(_) => {}
                 }
@@ -190,7 +189,7 @@ impl Verifier<'_> {
         let (metadata, place) = match self.reader.metadata_of(column) {
             Ok(found) => found,
             Err(error) => {
-                // A table that is broken at its end took as long to read as a sound one.
+                // Charge what was read: a table broken at its end costs as much as an intact one.
                 let start = column.entry.metadata_offset.unwrap_or(0);
                 let read = error.position().byte.unwrap_or(0).saturating_sub(start);
                 self.claim_budget = self.claim_budget.saturating_sub(read);
@@ -230,7 +229,7 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// A part in words.
+    /// Describes a part.
     fn describe(&self, part: &FilePart) -> String {
         let name = |column: &usize| self.reader.columns().get(*column).map_or("", Column::unique_name);
         match part {
@@ -244,7 +243,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// Nothing lies upon something else, and nothing lies between.
+    /// Reports overlaps and gaps between the claimed ranges.
     fn check_layout(&mut self) {
         let mut extents = std::mem::take(&mut self.extents);
         extents.sort_by_key(|extent| (extent.range.start, extent.range.end));
@@ -254,12 +253,12 @@ impl Verifier<'_> {
                 if extent.range.start < before.range.end {
                     let (part, other) = (self.describe(&extent.part), self.describe(&before.part));
                     let Range { start, end } = before.range;
-                    let detail = format!("{part} overlaps {other}, which takes the bytes {start} to {end}");
+                    let detail = format!("{part} overlaps {other} (bytes {start} to {end})");
                     (self.report)(Finding::error(Error::invalid(detail).at(extent.range.start).in_format(FORMAT_NAME)));
                 } else if extent.range.start > before.range.end {
                     let gap = extent.range.start - before.range.end;
                     let s = if gap == 1 { "" } else { "s" };
-                    let detail = format!("{gap} byte{s} before {} belong to nothing", self.describe(&extent.part));
+                    let detail = format!("{gap} unused byte{s} before {}", self.describe(&extent.part));
                     self.warn(Error::invalid(detail).at(before.range.end));
                 }
             }
@@ -270,7 +269,7 @@ impl Verifier<'_> {
     }
 }
 
-/// All that is wrong with each of some blocks, in order.
+/// The problems of each block, in order.
 fn check_blocks(reader: &Reader, column: &Column, kind: &Type, blocks: Range<u64>, threads: usize) -> Vec<Vec<Error>> {
     each_block(reader, column.index(), blocks, threads, |(values, scratch), block| {
         match reader.read_block(column.index(), block, values, scratch) {
@@ -283,7 +282,7 @@ fn check_blocks(reader: &Reader, column: &Column, kind: &Type, blocks: Range<u64
     })
 }
 
-/// Values that the format allows to be stored and that mean nothing: the first of each kind, with how many there are.
+/// The first invalid value of a block, with the number of others.
 fn check_values(kind: &Type, values: &Values, first_row: u64) -> Option<Error> {
     let item = kind.item();
     if !can_be_invalid(item) {
@@ -316,7 +315,7 @@ fn check_values(kind: &Type, values: &Values, first_row: u64) -> Option<Error> {
     Some(Error::invalid(detail + &others).in_row(first_row + row as u64))
 }
 
-/// What metadata of a known kind says that does not fit its column.
+/// Describes metadata of a known kind that does not match its column.
 fn metadata_mismatch(kind: &str, value: &Values, column: &Column) -> Option<String> {
     let Values::Vector(vectors) = value else { return None };
     let length = vectors.get(0)?.length;

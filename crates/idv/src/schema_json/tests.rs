@@ -170,7 +170,7 @@ fn what_a_file_keeps_unreadable_is_left_out_and_said() {
 
 #[test]
 fn errors_name_the_column_and_the_member() {
-    let all = READ.join(", ");
+    let all = SCHEMA_MEMBERS.join(", ");
     let with = |change: Value| {
         let mut column = json!({"name": "x", "type": "Vector<Key<Byte, 3>, 2>"});
         column.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());

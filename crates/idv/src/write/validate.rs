@@ -30,7 +30,7 @@ impl<W: Write + Seek> Writer<W> {
             return Err(Error::usage(format!("column {index} of {} columns (counted from 0)", self.columns.len())));
         };
         let named = |error: Error| error.in_column(self.name(index));
-        if !slice.values.holds(&column.kind) {
+        if !slice.values.matches_type(&column.kind) {
             let detail = format!("{} values where {} values are wanted", slice.values.variant(), column.kind);
             return Err(named(Error::usage(detail)));
         }
