@@ -58,10 +58,10 @@ impl PreviewThreshold {
         let indices = match u64::try_from(stored) {
             Err(_) => None,
             Ok(stored) => {
-                let count_shown = stored.min(PREVIEW_ITEMS);
+                let preview_len = stored.min(PREVIEW_ITEMS);
                 let indices =
-                    (0..count_shown).map(|_| Ok(u32::from_le_bytes(stream.array()?))).collect::<Result<Vec<_>>>()?;
-                stream.skip(4 * (stored - count_shown))?;
+                    (0..preview_len).map(|_| Ok(u32::from_le_bytes(stream.array()?))).collect::<Result<Vec<_>>>()?;
+                stream.skip(4 * (stored - preview_len))?;
                 Some(indices)
             }
         };
@@ -77,13 +77,13 @@ impl PreviewThreshold {
             return Ok(None);
         }
         let mut vectors = Vectors::of(item);
-        let count_shown = values.len();
+        let preview_len = values.len();
         *vectors.items_mut() = values;
         match indices {
             None => vectors.close_dense()?,
             Some(indices) => {
                 let length = u32::try_from(length).unwrap_or(u32::MAX);
-                vectors.close_sparse(length, indices.get(..count_shown).unwrap_or_default())?;
+                vectors.close_sparse(length, indices.get(..preview_len).unwrap_or_default())?;
             }
         }
         Ok(Some(Preview { values: Values::Vector(Box::new(vectors)), count }))
@@ -121,18 +121,18 @@ impl<R: Read> Stream<R> {
 
     /// Reads the first of `count` fixed-width items.
     fn items(&mut self, item: ItemType, count: u64) -> Result<Values> {
-        let count_shown = count.min(PREVIEW_ITEMS);
+        let preview_len = count.min(PREVIEW_ITEMS);
         let mut bytes = Vec::new();
         if matches!(item, ItemType::DateTimeOffset | ItemType::DvDateTimeZone) {
             // All offsets precede the times.
-            bytes = self.bytes(2 * count_shown)?;
-            self.skip(2 * (count - count_shown))?;
-            bytes.extend(self.bytes(8 * count_shown)?);
+            bytes = self.bytes(2 * preview_len)?;
+            self.skip(2 * (count - preview_len))?;
+            bytes.extend(self.bytes(8 * preview_len)?);
         } else {
-            bytes.extend(self.bytes(codec::min_len(item, count_shown).unwrap_or(0))?);
+            bytes.extend(self.bytes(codec::min_len(item, preview_len).unwrap_or(0))?);
         }
         let mut values = Values::of_item(item);
-        codec::decode_items(item, usize::try_from(count_shown).unwrap_or(0), &mut Cursor::new(&bytes), &mut values)?;
+        codec::decode_items(item, usize::try_from(preview_len).unwrap_or(0), &mut Cursor::new(&bytes), &mut values)?;
         Ok(values)
     }
 
@@ -142,9 +142,9 @@ impl<R: Read> Stream<R> {
         if self.count()? != count {
             return Ok(None);
         }
-        let count_shown = count.min(PREVIEW_ITEMS);
-        let ends = (0..count_shown).map(|_| Ok(u32::from_le_bytes(self.array()?))).collect::<Result<Vec<_>>>()?;
-        self.skip(4 * (count - count_shown))?;
+        let preview_len = count.min(PREVIEW_ITEMS);
+        let ends = (0..preview_len).map(|_| Ok(u32::from_le_bytes(self.array()?))).collect::<Result<Vec<_>>>()?;
+        self.skip(4 * (count - preview_len))?;
         let len = self.leb()?;
         let bytes = self.bytes(len.min(PREVIEW_BYTES))?;
         let whole = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
@@ -158,7 +158,7 @@ impl<R: Read> Stream<R> {
             }
             match codec::len_of_units(rest, units) {
                 Some(len) => texts.push(rest.get(..len).unwrap_or_default())?,
-                // Of one is_long text, what there is.
+                // A single long text is truncated.
                 None if count == 1 => texts.push(rest)?,
                 None => break,
             }

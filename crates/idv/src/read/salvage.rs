@@ -10,12 +10,11 @@ use crate::FORMAT_NAME;
 use crate::wire::{self, HEADER_LEN, Header, LOOKUP_ENTRY_LEN, SIGNATURE, TAIL_LEN, Version};
 
 impl Reader {
-    /// Opens what is left of a file: the header's fields are believed where they can be, of the table of contents as many
-    /// columns as can be parsed, of lookup tables what lies in the file. Also says what is problems, as errors with their places.
+    /// Opens what is left of a file: plausible header fields, the columns of the table of contents that parse, and the part of lookup
+    /// tables inside the file. Also returns the problems found.
     ///
     /// # Errors
-    /// [`Io`](container_core::ErrorKind::Io), and why nothing can be had: no header, or the table of contents is lost, and with it the names,
-    /// types and places of everything.
+    /// [`Io`](container_core::ErrorKind::Io); a missing header; a lost table of contents.
     pub(crate) fn salvage(source: Source, options: OpenOptions) -> Result<(Self, Vec<Error>)> {
         let mut problems = Vec::new();
         let inner = salvage(source, options, &mut problems).map_err(|error| error.in_format(FORMAT_NAME))?;

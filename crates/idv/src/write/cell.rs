@@ -1,4 +1,4 @@
-//! Single values from outside, checked and put into columns.
+//! Converting single values, as from CSV or serde, to the type of a column.
 
 mod json;
 mod labels;
@@ -18,17 +18,17 @@ use crate::codec::{DateTimeOffsets, Values};
 use crate::time::{DateTime, DateTimeOffset, LAST_TICK, TimeSpan};
 use crate::wire::{ItemType, KeyType, Type};
 
-/// One value as it comes from outside, for [`Values::push_cell`].
+/// One external value, for [`Values::push_cell`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Cell<'a> {
-    /// No value.
+    /// A missing value.
     Missing,
-    /// True or false.
+    /// A Boolean.
     Bool(bool),
-    /// A integer number: of a number, a duration or time in ticks of 100 ns, the value of a key from 0.
+    /// An integer: a number, the ticks of a duration or time (100 ns), or a key value from 0.
     Int(i128),
-    /// A number of 128 bits; of those that fit, [`Int`](Self::Int) means the same.
+    /// A 128-bit number; equivalent to [`Int`](Self::Int) where that can hold it.
     RowId(u128),
     /// A float.
     Single(f32),
@@ -36,28 +36,28 @@ pub enum Cell<'a> {
     Double(f64),
     /// A local time with its offset.
     Time(DateTimeOffset),
-    /// A text from where texts are not numbers, as in JSON.
+    /// Text from a typed source such as JSON: never a number.
     Text(&'a str),
-    /// A text from where all is text, as in CSV: the column's type tells what it means.
+    /// Text from an untyped source such as CSV: parsed as the column's type.
     Untyped(&'a str),
 }
 
 impl Values {
-    /// Appends one value of a type, converted where nothing is lost by it. On an error nothing is appended.
+    /// Appends one value, converted to the type if that is lossless. On an error nothing is appended.
     ///
-    /// | type | what is taken |
+    /// | type | accepted |
     /// |---|---|
-    /// | integer numbers | `Int` in their range; a float without fraction; a `Word` that is one of these |
-    /// | `Single`, `Double` | floats (a `Double` is rounded to a `Single`), an `Int` that is one exactly; the texts `NaN`, `Infinity`, `-Infinity`; a `Word` as Rust reads floats, rounded once |
-    /// | times | what [`TimeSpan`], [`DateTime`] and [`DateTimeOffset`] read; `Int` ticks; `Time` |
-    /// | `RowId` | a number of 128 bits; 32 hex digits |
-    /// | bools | `Bool`; the `Word`s `true`, `false` (in any case), `1`, `0` |
-    /// | `Text` | `Text` and `Word`, as they are |
-    /// | keys | a label; an `Int` or a `Word` that is no label is the value from 0. Of labels that are no texts, any cell of their type is taken for a label |
-    /// | vectors | a `Text` or `Word` in the form of [`push_json`](Self::push_json) |
+    /// | integers | `Int` in range; a float without fraction; an `Untyped` of either form |
+    /// | `Single`, `Double` | floats (a `Double` is rounded to `Single`); an exactly representable `Int`; `NaN`, `Infinity`, `-Infinity`; an `Untyped` as Rust parses floats, rounded once |
+    /// | times | text that [`TimeSpan`], [`DateTime`] and [`DateTimeOffset`] parse; `Int` ticks; `Time` |
+    /// | `RowId` | a 128-bit number; 32 hex digits |
+    /// | Booleans | `Bool`; `Untyped` `true`, `false` (in any case), `1`, `0` |
+    /// | `Text` | `Text` and `Untyped`, unchanged |
+    /// | keys | a label; otherwise an `Int` or `Untyped` is the key value from 0. For labels other than text, any cell of their type is a label |
+    /// | vectors | `Text` or `Untyped` with the JSON of [`push_json`](Self::push_json) |
     ///
-    /// `Missing` is NaN in floats, with the bits of .NET's; integer numbers, `TimeSpan`, `RowId`, `Boolean` and vectors cannot be missing. ML.NET reads a missing text as
-    /// an empty one.
+    /// `Missing` becomes NaN in floats, with .NET's bits. Integers, `TimeSpan`, `RowId`, `Boolean` and vectors cannot be missing. ML.NET reads
+    /// missing text as empty.
     ///
     /// ```
     /// use idv::{Cell, Type, Values};
@@ -74,8 +74,8 @@ impl Values {
     /// ```
     ///
     /// # Errors
-    /// [`Invalid`](container_core::ErrorKind::Invalid) for a value that the type does not have, [`Usage`](container_core::ErrorKind::Usage) when
-    /// these values are of another type, [`Limit`](container_core::ErrorKind::Limit) for 2^31 bytes of text and more.
+    /// [`Invalid`](container_core::ErrorKind::Invalid) for a value outside the type, [`Usage`](container_core::ErrorKind::Usage) when
+    /// `self` does not match the type, [`Limit`](container_core::ErrorKind::Limit) for 2^31 bytes of text or more.
     pub fn push_cell(&mut self, kind: &Type, labels: Option<&KeyLabels>, cell: Cell<'_>) -> Result<()> {
         match kind {
             Type::Item(item) => push_item(self, *item, labels, cell),
@@ -88,7 +88,7 @@ impl Values {
     }
 }
 
-/// Whether a type has a value for "missing".
+/// Whether values of a type can be missing.
 pub(super) fn can_be_missing(kind: &Type) -> bool {
     match kind {
         Type::Vector { .. } => false,
@@ -121,20 +121,20 @@ pub(super) fn can_be_missing(kind: &Type) -> bool {
 #[cold]
 pub(super) fn cannot_be_missing(kind: &Type) -> Error {
     let hint = match kind {
-        Type::Item(ItemType::Boolean) => ", DvBool can",
-        Type::Item(ItemType::TimeSpan) => ", DvTimeSpan can",
+        Type::Item(ItemType::Boolean) => " (DvBool can)",
+        Type::Item(ItemType::TimeSpan) => " (DvTimeSpan can)",
         _ => "",
     };
     Error::invalid(format!("{kind} cannot be missing{hint}"))
 }
 
-/// A cell that the type cannot be made of.
+/// The error for a cell that does not convert to the type.
 #[cold]
 fn mismatch(cell: &Cell<'_>, kind: &Type) -> Error {
     if *cell == Cell::Missing {
         return cannot_be_missing(kind);
     }
-    Error::invalid(format!("{} where {} is expected", describe(cell), expected(kind)))
+    Error::invalid(format!("expected {}, found {}", expected(kind), describe(cell)))
 }
 
 #[cold]
@@ -151,23 +151,23 @@ fn describe(cell: &Cell<'_>) -> String {
         Cell::Single(x) => x.to_string(),
         Cell::Double(x) => x.to_string(),
         Cell::Time(x) => format!("time {x}"),
-        Cell::Text(x) => format!("text {}", shown(x)),
-        Cell::Untyped(x) => shown(x),
+        Cell::Text(x) => format!("text {}", quoted(x)),
+        Cell::Untyped(x) => quoted(x),
     }
 }
 
-/// The text in quotes, its beginning if it is long.
-pub(super) fn shown(text: &str) -> String {
-    const MOST: usize = 60;
-    match text.char_indices().nth(MOST) {
+/// Quotes the text, truncated if long.
+pub(super) fn quoted(text: &str) -> String {
+    const MAX: usize = 60;
+    match text.char_indices().nth(MAX) {
         Some((end, _)) => format!("{:?}...", text.get(..end).unwrap_or_default()),
         None => format!("{text:?}"),
     }
 }
 
-/// A type and what its values look like.
+/// A type with examples of its values.
 fn expected(kind: &Type) -> String {
-    let Type::Item(item) = kind else { return format!("{kind}, an array,") };
+    let Type::Item(item) = kind else { return format!("{kind} (an array)") };
     match item {
         ItemType::Single | ItemType::Double => format!("{kind} (a number, NaN, Infinity or -Infinity)"),
         ItemType::TimeSpan | ItemType::DvTimeSpan => format!("{kind} (such as PT12.5S, or ticks of 100 ns)"),
@@ -177,18 +177,18 @@ fn expected(kind: &Type) -> String {
         ItemType::DateTimeOffset | ItemType::DvDateTimeZone => {
             format!("{kind} (such as 2020-12-31T23:59:59.5+01:00)")
         }
-        ItemType::RowId => format!("{kind} (32 hex digits, or a number of 128 bits)"),
+        ItemType::RowId => format!("{kind} (32 hex digits, or a 128-bit number)"),
         ItemType::Boolean | ItemType::DvBool => format!("{kind} (true or false)"),
         ItemType::Text => format!("{kind}"),
-        ItemType::Key(_) => format!("{kind} (a label, or the value from 0)"),
+        ItemType::Key(_) => format!("{kind} (a label, or a key value from 0)"),
         _ => {
             let (first, last) = range(*item);
-            format!("{kind} (a integer number from {first} to {last})")
+            format!("{kind} (an integer from {first} to {last})")
         }
     }
 }
 
-/// The least and greatest number of a type that is held as one.
+/// Minimum and maximum of a type stored as an integer.
 fn range(item: ItemType) -> (i128, i128) {
     match item {
         ItemType::SByte => (i8::MIN.into(), i8::MAX.into()),
@@ -198,7 +198,7 @@ fn range(item: ItemType) -> (i128, i128) {
         ItemType::Int32 => (i32::MIN.into(), i32::MAX.into()),
         ItemType::UInt32 => (0, u32::MAX.into()),
         ItemType::UInt64 => (0, u64::MAX.into()),
-        // Its least number stands for a missing one.
+        // The minimum is missing.
         ItemType::DvTimeSpan => (i128::from(i64::MIN) + 1, i64::MAX.into()),
         ItemType::DateTime | ItemType::DvDateTime => (0, LAST_TICK.into()),
         _ => (i64::MIN.into(), i64::MAX.into()),
@@ -213,7 +213,7 @@ fn does_not_fit(found: &str, item: ItemType) -> Error {
 
 /// Appends one item.
 pub(super) fn push_item(values: &mut Values, item: ItemType, labels: Option<&KeyLabels>, cell: Cell<'_>) -> Result<()> {
-    /// A integer number of the vector's type.
+    /// Pushes an integer, range-checked.
     macro_rules! integer {
         ($v:expr) => {{
             let number = integer(&cell, item)?;
@@ -269,7 +269,7 @@ pub(super) fn push_item(values: &mut Values, item: ItemType, labels: Option<&Key
 
 #[cold]
 fn other_variant(values: &Values, item: ItemType) -> Error {
-    Error::usage(format!("a value of type {item} where {} values are held", values.variant()))
+    Error::usage(format!("expected {} values, found a value of type {item}", values.variant()))
 }
 
 fn boolean(cell: &Cell<'_>, item: ItemType) -> Result<bool> {
@@ -288,7 +288,7 @@ fn boolean(cell: &Cell<'_>, item: ItemType) -> Result<bool> {
     .ok_or_else(|| item_mismatch(cell, item))
 }
 
-/// Ticks of a duration or time that are given as a number, or not at all.
+/// Ticks of a duration or time from a number or a missing value.
 fn ticks(cell: &Cell<'_>, item: ItemType) -> Result<i64> {
     match *cell {
         Cell::Int(x) => ticks_in_range(x, item, || x.to_string()),
@@ -309,8 +309,8 @@ fn ticks_in_range(ticks: i128, item: ItemType, found: impl FnOnce() -> String) -
 }
 
 fn push_zoned(both: &mut DateTimeOffsets, cell: &Cell<'_>, item: ItemType) -> Result<()> {
-    /// The greatest offset that .NET has: 14 hours.
-    const MOST: i16 = 14 * 60;
+    /// .NET's maximum offset in minutes: 14 hours.
+    const MAX: i16 = 14 * 60;
     const MINUTE: i64 = 60 * 10_000_000;
     let time = match *cell {
         Cell::Time(time) => time,
@@ -322,9 +322,9 @@ fn push_zoned(both: &mut DateTimeOffsets, cell: &Cell<'_>, item: ItemType) -> Re
         let utc = i128::from(time.ticks) - i128::from(time.minutes) * i128::from(MINUTE);
         let times = 0..=LAST_TICK;
         let utc_fits = (0..=i128::from(LAST_TICK)).contains(&utc);
-        if !(-MOST..=MOST).contains(&time.minutes) || !times.contains(&time.ticks) || !utc_fits {
+        if !(-MAX..=MAX).contains(&time.minutes) || !times.contains(&time.ticks) || !utc_fits {
             let (first, last) = (DateTime(0), DateTime(LAST_TICK));
-            let detail = format!("{time} does not fit {item} ({first} to {last}, here and in UTC; offsets to 14:00)");
+            let detail = format!("{time} does not fit {item} ({first} to {last}, local and in UTC; offsets up to 14:00)");
             return Err(Error::invalid(detail));
         }
     }
@@ -359,14 +359,14 @@ fn push_key(values: &mut Values, key: KeyType, labels: Option<&KeyLabels>, cell:
             Some(checked_key(value, key)?)
         }
         (None, Cell::Text(text)) => {
-            let detail = format!("label {} of {item}, which has no labels (KeyValues)", shown(text));
+            let detail = format!("label {} for {item}, which has no labels (KeyValues)", quoted(text));
             return Err(Error::invalid(detail));
         }
         (None, Cell::Single(_) | Cell::Double(_)) => Some(checked_key(integer(&cell, item)?, key)?),
         (None, other) => return Err(item_mismatch(&other, item)),
     };
     let stored = value.map_or(0, |value| value + 1);
-    // A value below the count, or below what the width holds, fits it.
+    // Values below the key count fit the width.
     let too_wide = |_| Error::invalid(format!("key value {} does not fit {}", stored - 1, key.width));
     match values {
         Values::Byte(v) => v.push(stored.try_into().map_err(too_wide)?),
@@ -378,23 +378,23 @@ fn push_key(values: &mut Values, key: KeyType, labels: Option<&KeyLabels>, cell:
     Ok(())
 }
 
-/// A key's value from 0 that is below the count.
+/// Checks a key value, from 0, against the key count.
 fn checked_key(value: i128, key: KeyType) -> Result<u64> {
     let count = if key.count == 0 { key.width.max() } else { key.count };
     u64::try_from(value).ok().filter(|&value| value < count).ok_or_else(|| {
-        let most = count - 1;
-        Error::invalid(format!("key value {value} is not one of {} (0 to {most})", ItemType::Key(key)))
+        let max = count - 1;
+        Error::invalid(format!("key value {value} is out of range for {} (0 to {max})", ItemType::Key(key)))
     })
 }
 
-/// A value's text as rows show it, without quotes; `None` for a missing one.
+/// A value's JSON without quotes; `None` if missing.
 pub(crate) fn display_text<'a>(value: &crate::Value<'a>) -> Option<Cow<'a, str>> {
     match value {
         crate::Value::Missing => None,
         crate::Value::Text(text) => Some(Cow::Borrowed(text)),
         other => {
             let json = serde_json::to_string(other).ok()?;
-            // Texts of times, row ids and floats have nothing that is escaped.
+            // Times, row ids and floats need no escapes.
             let bare = json.strip_prefix('"').and_then(|json| json.strip_suffix('"'));
             Some(Cow::Owned(bare.map_or_else(|| json.clone(), str::to_owned)))
         }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use container_core::Result;
 
-use super::block_rows::{most_within, rows_within};
+use super::block_rows::{max_rows_within, rows_within};
 use super::writer::{PendingColumn, Writer};
 use crate::codec::{self, Units, Values};
 use crate::wire::Type;
@@ -30,7 +30,7 @@ impl<W: Write + Seek> Writer<W> {
             };
             all.iter().map(of).fold(0, u64::saturating_add)
         };
-        let mut rows = most_within(asked, self.options.max_group_bytes(), estimate);
+        let mut rows = max_rows_within(asked, self.options.max_group_bytes(), estimate);
         // What a lookup entry can say holds for each block by itself.
         for one in &all {
             rows = rows.min(rows_within(one, rows, self.options.max_block_bytes()));

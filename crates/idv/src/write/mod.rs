@@ -1,4 +1,4 @@
-//! Writing a file: values are gathered into blocks, blocks encoded and compressed by all threads, tables written last.
+//! Writing files: values are collected into blocks, which all threads encode and compress; the tables are written last.
 
 mod block_rows;
 pub(crate) mod cell;

@@ -1,4 +1,4 @@
-//! The outermost serializer: a row and its members.
+//! The serializers of a row and its member names.
 
 use container_core::Error;
 use serde::ser::{
@@ -8,7 +8,7 @@ use serde::ser::{
 
 use super::{RowError, RowBuilder};
 
-/// Methods that refuse what they are given, in these words.
+/// Serializer methods that reject their value, described by a literal.
 macro_rules! refuse {
     ($what:ident: $($method:ident($($type:ty),*) $found:literal)*) => {$(
         fn $method(self, $(_: $type),*) -> Result<Self::Ok, RowError> {
@@ -17,7 +17,7 @@ macro_rules! refuse {
     )*};
 }
 
-/// The same for what has a value inside.
+/// The same for enum variants with data.
 macro_rules! refuse_variants {
     ($what:ident) => {
         fn serialize_newtype_variant<T: Serialize + ?Sized>(
@@ -55,12 +55,12 @@ pub(super) use refuse_variants;
 
 #[cold]
 fn not_a_row(found: &str) -> RowError {
-    RowError(Error::invalid(format!("{found} where a row is wanted: a struct, a map, or an item for each column")))
+    RowError(Error::invalid(format!("expected a row (a struct, a map, or one item per column), found {found}")))
 }
 
 #[cold]
 fn not_a_name(found: &str) -> RowError {
-    RowError(Error::invalid(format!("{found} where a member's name is wanted")))
+    RowError(Error::invalid(format!("expected a member name, found {found}")))
 }
 
 pub(super) struct RowSerializer<'a, 'b>(pub(super) &'a mut RowBuilder<'b>);
@@ -109,17 +109,17 @@ impl<'a, 'b> Serializer for RowSerializer<'a, 'b> {
     }
 
     refuse! { not_a_row:
-        serialize_bool(bool) "a bool" serialize_char(char) "a character" serialize_str(&str) "a text" serialize_bytes(&[u8]) "bytes"
+        serialize_bool(bool) "a Boolean" serialize_char(char) "a character" serialize_str(&str) "a string" serialize_bytes(&[u8]) "bytes"
         serialize_i8(i8) "a number" serialize_i16(i16) "a number" serialize_i32(i32) "a number" serialize_i64(i64) "a number"
         serialize_i128(i128) "a number" serialize_u8(u8) "a number" serialize_u16(u16) "a number" serialize_u32(u32) "a number"
         serialize_u64(u64) "a number" serialize_u128(u128) "a number" serialize_f32(f32) "a number" serialize_f64(f64) "a number"
-        serialize_none() "nothing" serialize_unit() "nothing" serialize_unit_struct(&'static str) "a unit struct"
+        serialize_none() "a unit value" serialize_unit() "a unit value" serialize_unit_struct(&'static str) "a unit struct"
         serialize_unit_variant(&'static str, u32, &'static str) "a variant"
     }
     refuse_variants!(not_a_row);
 }
 
-/// A row of items in the order of the columns.
+/// A row as a sequence in column order.
 pub(super) struct Items<'a, 'b> {
     builder: &'a mut RowBuilder<'b>,
     count: usize,
@@ -140,7 +140,7 @@ impl SerializeSeq for Items<'_, '_> {
         if self.count == columns {
             return Ok(());
         }
-        Err(RowError(Error::invalid(format!("{} items for {columns} columns", self.count))))
+        Err(RowError(Error::invalid(format!("expected {columns} items, one per column, found {}", self.count))))
     }
 }
 
@@ -170,10 +170,10 @@ impl SerializeTupleStruct for Items<'_, '_> {
     }
 }
 
-/// A row of named members.
+/// A row as named members.
 pub(super) struct Members<'a, 'b> {
     builder: &'a mut RowBuilder<'b>,
-    /// The column of the key that came last.
+    /// The column of the last key.
     key: Option<usize>,
 }
 
@@ -213,7 +213,7 @@ impl SerializeMap for Members<'_, '_> {
     }
 }
 
-/// Gives the text of a member's name to a function.
+/// Passes a member name to a function.
 pub(super) struct Name<F>(pub(super) F);
 
 impl<R, F: FnOnce(&str) -> Result<R, RowError>> Serializer for Name<F> {
@@ -268,11 +268,11 @@ impl<R, F: FnOnce(&str) -> Result<R, RowError>> Serializer for Name<F> {
     }
 
     refuse! { not_a_name:
-        serialize_bool(bool) "a bool" serialize_bytes(&[u8]) "bytes"
+        serialize_bool(bool) "a Boolean" serialize_bytes(&[u8]) "bytes"
         serialize_i8(i8) "a number" serialize_i16(i16) "a number" serialize_i32(i32) "a number" serialize_i64(i64) "a number"
         serialize_i128(i128) "a number" serialize_u8(u8) "a number" serialize_u16(u16) "a number" serialize_u32(u32) "a number"
         serialize_u64(u64) "a number" serialize_u128(u128) "a number" serialize_f32(f32) "a number" serialize_f64(f64) "a number"
-        serialize_none() "nothing" serialize_unit() "nothing" serialize_unit_struct(&'static str) "a unit struct"
+        serialize_none() "a unit value" serialize_unit() "a unit value" serialize_unit_struct(&'static str) "a unit struct"
     }
     refuse_variants!(not_a_name);
 }

@@ -1,4 +1,4 @@
-//! An item of a column, from any value that serde knows.
+//! The serializer of one item.
 
 use container_core::Error;
 use serde::ser::{Impossible, Serialize, SerializeSeq, SerializeTuple, SerializeTupleStruct, Serializer};
@@ -9,7 +9,7 @@ use super::fields::refuse_variants;
 use crate::codec::Values;
 use crate::time::DateTimeOffset;
 use crate::wire::ItemType;
-/// Everything that is a cell, for a serializer with a method `cell`, and bytes as it likes.
+/// Serializer methods for scalar values, forwarding to a method `cell`.
 macro_rules! cells {
     ($($method:ident($type:ty) $cell:ident)*) => {
         $(
@@ -65,16 +65,16 @@ macro_rules! all_cells {
 pub(super) use {all_cells, cells};
 
 #[cold]
-pub(super) fn type_mismatch(found: &str, wanted: &dyn std::fmt::Display) -> RowError {
-    RowError(Error::invalid(format!("{found} where {wanted} is wanted")))
+pub(super) fn type_mismatch(found: &str, expected: &dyn std::fmt::Display) -> RowError {
+    RowError(Error::invalid(format!("expected {expected}, found {found}")))
 }
 
 #[cold]
 pub(super) fn unsupported_variant(found: &str) -> RowError {
-    RowError(Error::invalid(format!("{found}, which no column holds")))
+    RowError(Error::invalid(format!("unsupported value: {found}")))
 }
 
-/// An item: of a column, or of a vector where arrays may be in each other.
+/// An item of a column or, with a shape, of a vector.
 pub(super) struct Item<'x, 's> {
     pub(super) values: &'x mut Values,
     pub(super) item: ItemType,
@@ -95,7 +95,7 @@ impl<'x, 's> Item<'x, 's> {
         type_mismatch(found, &self.item)
     }
 
-    /// A time with offset that comes as its ticks and minutes.
+    /// Starts a time with offset given as ticks and minutes.
     pub(super) fn pair(self, found: &str) -> Result<Pair<'x>, RowError> {
         if !matches!(self.item, ItemType::DateTimeOffset | ItemType::DvDateTimeZone) {
             return Err(self.refuse(found));
@@ -140,7 +140,7 @@ impl<'x, 's> Serializer for Item<'x, 's> {
     }
 
     fn serialize_tuple(self, len: usize) -> Result<Self::SerializeTuple, RowError> {
-        // Two numbers are a time with offset, not an array of two.
+        // A pair is a time with offset, not an array of two.
         let zoned = matches!(self.item, ItemType::DateTimeOffset | ItemType::DvDateTimeZone);
         if zoned && len == 2 { Ok(Nested::Pair(self.pair("a tuple")?)) } else { self.array() }
     }
@@ -207,14 +207,14 @@ impl Pair<'_> {
             _ => None,
         };
         let Some(time) = time else {
-            let detail = format!("{numbers:?} where the ticks and minutes of a {} are wanted", self.item);
+            let detail = format!("expected ticks and minutes of a {}, found {numbers:?}", self.item);
             return Err(RowError(Error::invalid(detail)));
         };
         Ok(push_item(self.values, self.item, None, Cell::Time(time))?)
     }
 }
 
-/// Tuples are sequences.
+/// Implements tuples as sequences.
 macro_rules! tuples {
     ($($type:ty),*) => {$(
         impl SerializeTuple for $type {

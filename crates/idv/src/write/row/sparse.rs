@@ -1,4 +1,4 @@
-//! Serializers of a sparse vector: `{"$sparse": {"length", "indices", "values"}}`.
+//! The serializer of a sparse vector: `{"$sparse": {"length", "indices", "values"}}`.
 
 use container_core::Error;
 use serde::ser::{
@@ -6,7 +6,7 @@ use serde::ser::{
     Serializer,
 };
 
-use super::super::cell::{Cell, KeyLabels, close_sparse, shown};
+use super::super::cell::{Cell, KeyLabels, close_sparse, quoted};
 use super::RowError;
 use super::fields::{Name, refuse_variants};
 use super::item::{Item, all_cells, cells, unsupported_variant, type_mismatch, tuples};
@@ -18,7 +18,7 @@ pub(super) struct Sparse<'b> {
     vectors: &'b mut Vectors,
     kind: &'b Type,
     labels: Option<&'b KeyLabels>,
-    /// The name has come, and then its value.
+    /// The `$sparse` name has been serialized; `done`: its value, too.
     named: bool,
     done: bool,
 }
@@ -30,7 +30,7 @@ impl<'b> Sparse<'b> {
 
     fn name(&mut self, name: &str) -> Result<(), RowError> {
         if name != "$sparse" || self.named {
-            return Err(not_sparse(&format!("member {}", shown(name))));
+            return Err(not_sparse(&format!("member {}", quoted(name))));
         }
         self.named = true;
         Ok(())
@@ -43,16 +43,16 @@ impl<'b> Sparse<'b> {
     }
 
     fn finish(self) -> Result<(), RowError> {
-        if self.done { Ok(()) } else { Err(not_sparse("a map without members")) }
+        if self.done { Ok(()) } else { Err(not_sparse("an empty map")) }
     }
 }
 
 #[cold]
 fn not_sparse(found: &str) -> RowError {
-    RowError(Error::invalid(format!("{found} where {{\"$sparse\": {{\"length\", \"indices\", \"values\"}}}} is wanted")))
+    RowError(Error::invalid(format!("expected {{\"$sparse\": {{\"length\", \"indices\", \"values\"}}}}, found {found}")))
 }
 
-/// What stands behind `$sparse`.
+/// The value of `$sparse`.
 struct Body<'x> {
     vectors: &'x mut Vectors,
     kind: &'x Type,
@@ -65,7 +65,7 @@ impl Body<'_> {
     }
 
     #[cold]
-    #[expect(clippy::unused_self, reason = "as of all serializers here")]
+    #[expect(clippy::unused_self, reason = "signature expected by the macros")]
     fn refuse(&self, found: &str) -> RowError {
         not_sparse(found)
     }
@@ -113,9 +113,9 @@ impl<'x> Serializer for Body<'x> {
 /// The parts of a sparse vector, in any order.
 pub(super) struct Parts<'x> {
     body: Body<'x>,
-    /// The part whose name came last.
+    /// The part of the last name.
     part: Option<usize>,
-    /// The length, alone, and the slots.
+    /// The length, as the only value, and the slots.
     parts: [Values; 2],
     found: [bool; 3],
 }
@@ -125,10 +125,10 @@ const PARTS: [&str; 3] = ["length", "indices", "values"];
 impl Parts<'_> {
     fn name(&mut self, name: &str) -> Result<usize, RowError> {
         let part = PARTS.iter().position(|part| *part == name);
-        let part = part.ok_or_else(|| not_sparse(&format!("member {}", shown(name))))?;
+        let part = part.ok_or_else(|| not_sparse(&format!("member {}", quoted(name))))?;
         match self.found.get_mut(part) {
             Some(found) if !*found => *found = true,
-            _ => return Err(not_sparse(&format!("member {} twice", shown(name)))),
+            _ => return Err(not_sparse(&format!("duplicate member {}", quoted(name)))),
         }
         Ok(part)
     }
@@ -145,7 +145,7 @@ impl Parts<'_> {
 
     fn finish(self) -> Result<(), RowError> {
         if let Some((_, missing)) = self.found.iter().zip(PARTS).find(|(found, _)| !**found) {
-            return Err(RowError(Error::invalid(format!("$sparse has no member {missing:?}"))));
+            return Err(RowError(Error::invalid(format!("missing member {missing:?} of $sparse"))));
         }
         let [length, slots] = &self.parts;
         let length = length.as_slice::<u32>().and_then(<[u32]>::first).copied().unwrap_or(0);
@@ -271,7 +271,7 @@ impl SerializeMap for Parts<'_> {
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), RowError> {
         match self.part.take() {
             Some(part) => self.put(part, value),
-            None => Err(not_sparse("a value without name")),
+            None => Err(not_sparse("a value without a name")),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Serializers of one value: a column's, or an item's of a vector.
+//! The serializer of one column value.
 
 use serde::ser::{Impossible, Serialize, SerializeSeq, SerializeTuple, SerializeTupleStruct, Serializer};
 
@@ -26,7 +26,7 @@ impl<'b> Column<'b> {
         type_mismatch(found, self.kind)
     }
 
-    /// The vectors, where the column holds some.
+    /// The vectors of a vector column.
     fn vectors(self, found: &str) -> Result<&'b mut Vectors, RowError> {
         match self.values {
             Values::Vector(vectors) if self.kind.is_vector() => Ok(vectors),
