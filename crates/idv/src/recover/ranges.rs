@@ -1,17 +1,17 @@
-//! Ranges of rows that rise and lie apart from each other.
+//! Sets of disjoint row ranges.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// How many rows there are in all.
+/// Total number of rows.
 pub(super) fn total(ranges: &[Range<u64>]) -> u64 {
     ranges.iter().map(|range| range.end - range.start).sum()
 }
 
-/// Ranges put together one by one, in any order: each costs little however many there are.
+/// A union of ranges added in any order; O(log n) amortized per range.
 #[derive(Default)]
 pub(super) struct RangeSet {
-    /// Their ends by their starts; they lie apart from each other.
+    /// Ends by starts; disjoint and not adjacent.
     ranges: BTreeMap<u64, u64>,
     total: u64,
 }
@@ -22,7 +22,7 @@ impl RangeSet {
         if start >= end {
             return;
         }
-        // All that it touches become one with it, the last first.
+        // Merge all touching ranges, from the last.
         while let Some((&from, &to)) = self.ranges.range(..=end).next_back() {
             if to < start {
                 break;
@@ -35,12 +35,12 @@ impl RangeSet {
         self.total += end - start;
     }
 
-    /// How many rows there are in all.
+    /// Total number of rows.
     pub(super) const fn total(&self) -> u64 {
         self.total
     }
 
-    /// The rows up to `rows` that are in none of the ranges.
+    /// The rows below `rows` in none of the ranges.
     pub(super) fn complement(&self, rows: u64) -> Vec<Range<u64>> {
         let mut left = Vec::with_capacity(self.ranges.len() + 1);
         let mut start = 0;
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_join_and_leave_the_rest() {
+    fn ranges_merge_and_complement() {
         let all = range_set(&[0..2, 5..7, 1..3, 7..9, 4..4]);
         assert_eq!((all.total(), all.complement(12)), (7, vec![3..5, 9..12]));
         let all = range_set(&[1..2, 4..5, 8..9, 0..7]);

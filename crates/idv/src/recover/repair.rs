@@ -1,4 +1,4 @@
-//! Values that can be stored and mean nothing, written as missing.
+//! Replacing invalid values by missing ones.
 
 use container_core::{Loss, Position, Result};
 
@@ -7,7 +7,7 @@ use crate::codec::Values;
 use crate::read::ColumnSlice;
 use crate::wire::Type;
 
-/// Values of a column that mean nothing, written as missing.
+/// Counts invalid values of a column written as missing.
 #[derive(Default)]
 pub(super) struct RepairedValues {
     count: u64,
@@ -15,14 +15,14 @@ pub(super) struct RepairedValues {
 }
 
 impl RepairedValues {
-    /// The values of a slice with missing ones in index of those that mean nothing, if there are any.
+    /// A copy of the slice with invalid values set to missing; `None` if there are none.
     pub(super) fn repair(&mut self, kind: &Type, slice: &ColumnSlice<'_>, first_row: u64) -> Result<Option<Values>> {
         let Err(invalid) = check::validate(kind, slice.values, slice.range.clone()) else { return Ok(None) };
         let row = first_row + (invalid.index - slice.range.start) as u64;
         self.first.get_or_insert((row, invalid.detail));
-        let mut own = Values::of(kind);
-        own.extend_from(slice.values, slice.range.clone())?;
-        let items = match &mut own {
+        let mut repaired = Values::of(kind);
+        repaired.extend_from(slice.values, slice.range.clone())?;
+        let items = match &mut repaired {
             Values::Vector(vectors) => vectors.items_mut(),
             values => values,
         };
@@ -32,7 +32,7 @@ impl RepairedValues {
                 self.count += 1;
             }
         }
-        Ok(Some(own))
+        Ok(Some(repaired))
     }
 
     pub(super) fn loss(self, name: &str) -> Option<Loss> {
@@ -40,6 +40,6 @@ impl RepairedValues {
         let mut first = Position::default();
         first.row = Some(row);
         first.column = Some(name.to_owned().into());
-        Some(Loss::new(format!("value that means nothing written as missing ({detail})"), self.count, first))
+        Some(Loss::new(format!("invalid value written as missing ({detail})"), self.count, first))
     }
 }

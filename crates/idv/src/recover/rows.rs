@@ -1,4 +1,4 @@
-//! The rows that are whole, into the new file.
+//! Copying the intact rows into the new file.
 
 use std::io::{Seek, Write};
 use std::ops::Range;
@@ -13,7 +13,7 @@ use crate::read::{ColumnSlice, BlockRequest, SAME_ROWS, Scratch};
 use crate::wire::Type;
 use crate::write::Writer;
 
-/// Appends all rows that are kept.
+/// Appends buffers recoverable rows.
 pub(super) fn copy<W: Write + Seek>(
     recovery: &Recovery,
     writer: &mut Writer<W>,
@@ -24,7 +24,7 @@ pub(super) fn copy<W: Write + Seek>(
     let mut per_block = recovery.selected.iter().filter_map(|&index| recovery.reader.columns().get(index));
     let first = per_block.next().map(crate::Column::rows_per_block);
     if recovery.rows.len() > 1 && per_block.any(|column| Some(column.rows_per_block()) != first) {
-        // A range may begin in the middle of a block, as may the one behind it: each block is decoded once.
+        // Ranges may share blocks: decode each block once.
         return copy_in_turn(recovery, writer, kinds, repaired);
     }
     for rows in &recovery.rows {
@@ -38,12 +38,12 @@ pub(super) fn copy<W: Write + Seek>(
     Ok(())
 }
 
-/// A column's block that is decoded.
+/// The decoded block of a column.
 struct ColumnBuffer {
     column: usize,
     values: Values,
     rows: Range<u64>,
-    /// What it takes.
+    /// Memory in bytes.
     bytes: u64,
 }
 
@@ -54,15 +54,15 @@ fn copy_in_turn<W: Write + Seek>(
     repaired: &mut [RepairedValues],
 ) -> Result<()> {
     let reader = &recovery.reader;
-    let nothing = |&column: &usize| ColumnBuffer { column, values: Values::default(), rows: 0..0, bytes: 0 };
-    let mut all: Vec<ColumnBuffer> = recovery.selected.iter().map(nothing).collect();
+    let empty_buffer = |&column: &usize| ColumnBuffer { column, values: Values::default(), rows: 0..0, bytes: 0 };
+    let mut buffers: Vec<ColumnBuffer> = recovery.selected.iter().map(empty_buffer).collect();
     let mut scratch = Scratch::default();
     let mut budget = reader.memory_budget();
     for rows in &recovery.rows {
         let mut start = rows.start;
         while start < rows.end {
             let mut end = rows.end;
-            for buffer in &mut all {
+            for buffer in &mut buffers {
                 if buffer.rows.end <= start {
                     let block = reader.block_of_row(buffer.column, start)?;
                     let bytes = reader.block_cost(&BlockRequest::whole(buffer.column, block)).decoded;
@@ -79,11 +79,11 @@ fn copy_in_turn<W: Write + Seek>(
                 end = end.min(buffer.rows.end);
             }
             let slice = |buffer: &'_ ColumnBuffer| {
-                // Both ends lie in the block, whose length is a usize.
-                let place = |row: u64| usize::try_from(row - buffer.rows.start).unwrap_or(usize::MAX);
-                place(start)..place(end)
+                // Both ends are in the block, whose length is a usize.
+                let offset = |row: u64| usize::try_from(row - buffer.rows.start).unwrap_or(usize::MAX);
+                offset(start)..offset(end)
             };
-            let slices: Vec<_> = all.iter().map(|buffer| ColumnSlice::new(&buffer.values, slice(buffer))).collect();
+            let slices: Vec<_> = buffers.iter().map(|buffer| ColumnSlice::new(&buffer.values, slice(buffer))).collect();
             append(writer, kinds, repaired, &slices, &(start..end))?;
             start = end;
         }
@@ -91,7 +91,7 @@ fn copy_in_turn<W: Write + Seek>(
     Ok(())
 }
 
-/// Appends some rows, with missing values in place of those that mean nothing.
+/// Appends rows, with invalid values replaced by missing ones.
 fn append<W: Write + Seek>(
     writer: &mut Writer<W>,
     kinds: &[Type],
@@ -103,11 +103,11 @@ fn append<W: Write + Seek>(
         writer.append_columnless_rows(rows.end - rows.start);
         return Ok(());
     }
-    let mut own: Vec<Option<Values>> = Vec::with_capacity(slices.len());
+    let mut replaced: Vec<Option<Values>> = Vec::with_capacity(slices.len());
     for ((slice, kind), repaired) in slices.iter().zip(kinds).zip(repaired) {
-        own.push(repaired.repair(kind, slice, rows.start)?);
+        replaced.push(repaired.repair(kind, slice, rows.start)?);
     }
     let slices =
-        own.iter().zip(slices).map(|(own, slice)| own.as_ref().map_or_else(|| slice.clone(), ColumnSlice::from));
+        replaced.iter().zip(slices).map(|(replaced, slice)| replaced.as_ref().map_or_else(|| slice.clone(), ColumnSlice::from));
     writer.append_unchecked(&slices.collect::<Vec<_>>())
 }

@@ -1,4 +1,4 @@
-//! Trying every block of a file.
+//! Decoding every block of a file to find the damaged ones.
 
 use std::ops::Range;
 
@@ -7,27 +7,27 @@ use container_core::{Error, ErrorKind, Result};
 use super::RecoverOptions;
 use crate::read::{Reader, each_block};
 
-/// Blocks that are tried together.
+/// Blocks decoded together.
 const WINDOW: u64 = 256;
 
-/// How often a file's bytes may be taken before the rest is not tried, as [`Reader::verify`] has it: parts that overlap could make a
-/// small file take for ever.
+/// Maximum bytes of blocks, as a multiple of the file length, as in [`Reader::verify`]. Overlapping blocks could otherwise make a small
+/// file take forever.
 const MAX_CLAIMS: u64 = 2;
 
-/// A column after all of its blocks were tried.
+/// The damage of a column.
 pub(super) struct ColumnDamage {
     pub(super) name: String,
-    /// Why there is nothing of it.
+    /// Why the whole column is unreadable.
     pub(super) unreadable: Option<String>,
-    /// Rows of blocks that are not whole; rising, apart from each other.
+    /// Rows of damaged blocks: increasing, disjoint ranges.
     pub(super) damaged: Vec<Range<u64>>,
-    /// How many blocks are not, and what is wrong with the first.
+    /// Number of damaged blocks, and the error of the first.
     pub(super) blocks: u64,
     pub(super) first: Option<Error>,
 }
 
 impl ColumnDamage {
-    /// Notes rows behind all that were noted.
+    /// Adds rows after all previous ones.
     fn add(&mut self, rows: Range<u64>) {
         match self.damaged.last_mut() {
             Some(last) if last.end == rows.start => last.end = rows.end,
@@ -35,22 +35,22 @@ impl ColumnDamage {
         }
     }
 
-    /// What is wrong with the first damaged block.
+    /// Describes the error of the first damaged block.
     pub(super) fn why(&self) -> String {
         let Some(error) = &self.first else { return String::new() };
-        let mut place = error.position().clone();
-        place.column = None;
-        format!("{place}: {}", error.detail())
+        let mut position = error.position().clone();
+        position.column = None;
+        format!("{position}: {}", error.detail())
     }
 }
 
-/// Tries all blocks of all columns.
+/// Decodes all blocks of all columns.
 pub(super) fn scan(reader: &Reader, options: &RecoverOptions) -> Result<Vec<ColumnDamage>> {
     let mut left = reader.source().len().saturating_mul(MAX_CLAIMS);
     (0..reader.columns().len()).map(|index| scan_column(reader, index, options, &mut left)).collect()
 }
 
-/// Tries all blocks of a column, as long as bytes are left that blocks may take.
+/// Decodes all blocks of a column; `left` is the budget of block bytes.
 fn scan_column(reader: &Reader, index: usize, options: &RecoverOptions, left: &mut u64) -> Result<ColumnDamage> {
     let mut damage = ColumnDamage { name: String::new(), unreadable: None, damaged: Vec::new(), blocks: 0, first: None };
     let Some(column) = reader.columns().get(index) else { return Ok(damage) };
@@ -66,7 +66,7 @@ fn scan_column(reader: &Reader, index: usize, options: &RecoverOptions, left: &m
         let taken = (start..end).map(|block| reader.stored_len(column, block)).fold(0, u64::saturating_add);
         *left = left.saturating_sub(taken);
         if *left == 0 {
-            let why = "its blocks lie upon others: up to here they take more bytes than the file has";
+            let why = "its blocks overlap others: the blocks so far take more bytes than the file has";
             damage.unreadable = Some(why.to_owned());
             return Ok(damage);
         }
@@ -77,7 +77,7 @@ fn scan_column(reader: &Reader, index: usize, options: &RecoverOptions, left: &m
             }
             match outcome {
                 None => {}
-                // A source that fails says nothing about the file.
+                // An I/O error is not damage.
                 Some(error) if error.kind() == ErrorKind::Io => return Err(error),
                 Some(error) => {
                     damage.blocks += 1;
@@ -88,19 +88,19 @@ fn scan_column(reader: &Reader, index: usize, options: &RecoverOptions, left: &m
         }
         start = end;
     }
-    // Rows whose entries in the lookup table are not in the file.
+    // Rows whose lookup entries are outside the file.
     let reached = blocks.saturating_mul(per_block).min(rows);
     if reached < rows {
         damage.blocks += (rows - reached).div_ceil(per_block.max(1));
         damage.add(reached..rows);
         damage.first.get_or_insert_with(|| {
-            Error::invalid("the lookup table ends before").at(column.entry.lookup_offset).in_block(blocks)
+            Error::invalid("the lookup table ends before this block").at(column.entry.lookup_offset).in_block(blocks)
         });
     }
     Ok(damage)
 }
 
-/// What is wrong with each of some blocks.
+/// The error of each block, if any.
 fn try_blocks(reader: &Reader, column: usize, blocks: Range<u64>, threads: usize) -> Vec<Option<Error>> {
     each_block(reader, column, blocks, threads, |(values, scratch), block| {
         reader.read_block(column, block, values, scratch).err()

@@ -1,4 +1,4 @@
-//! How many rows a block has: decided by the first rows, as ML.NET does.
+//! Choosing the rows per block from the size of the first rows, as ML.NET does.
 
 use std::io::{Seek, Write};
 use std::ops::Range;
@@ -11,27 +11,26 @@ use crate::codec::{self, Units, Values};
 use crate::wire::Type;
 
 impl<W: Write + Seek> Writer<W> {
-    /// Decides how many rows a block has, when enough rows are there to say it or no more will come; then all blocks that
-    /// are full by that go on.
+    /// Chooses the rows per block once enough rows are buffered, or `now`; then passes on all full blocks.
     pub(super) fn choose_rows_per_block(&mut self, now: bool) -> Result<()> {
         if self.rows_per_block.is_some() {
             return Ok(());
         }
-        let most = self.options.max_rows();
-        if !now && !self.has_enough_rows(most) {
+        let limit = self.options.max_rows();
+        if !now && !self.has_enough_rows(limit) {
             return Ok(());
         }
         let all: Vec<_> = self.columns.iter().map(|column| (&column.kind, &column.values)).collect();
         let longest = self.columns.iter().map(|column| column.values.len()).max().unwrap_or(0);
-        let asked = usize::try_from(most).unwrap_or(usize::MAX).min(longest);
+        let row_limit = usize::try_from(limit).unwrap_or(usize::MAX).min(longest);
         let estimate = |rows: usize| {
             let of = |(kind, values): &(&Type, &Values)| {
                 codec::estimated_len(kind, values, 0..rows.min(values.len()), Units::Counted)
             };
             all.iter().map(of).fold(0, u64::saturating_add)
         };
-        let mut rows = max_rows_within(asked, self.options.max_group_bytes(), estimate);
-        // What a lookup entry can say holds for each block by itself.
+        let mut rows = max_rows_within(row_limit, self.options.max_group_bytes(), estimate);
+        // Each block must fit its lookup entry.
         for one in &all {
             rows = rows.min(rows_within(one, rows, self.options.max_block_bytes()));
         }
@@ -40,8 +39,7 @@ impl<W: Write + Seek> Writer<W> {
         self.split_into_blocks(rows)
     }
 
-    /// Appends rows to the values of a column, and keeps count of what decides how many rows a block has: so that not all columns are
-    /// looked at whenever one of them grows.
+    /// Appends values to a column, updating the size estimate incrementally.
     pub(super) fn extend_column(&mut self, index: usize, values: &Values, range: Range<usize>) -> Result<()> {
         let Some(column) = self.columns.get_mut(index) else { return Ok(()) };
         column.values.extend_from(values, range)?;
@@ -51,31 +49,31 @@ impl<W: Write + Seek> Writer<W> {
         let bytes = column.estimate();
         self.estimate = self.estimate.saturating_sub(column.estimate).saturating_add(bytes);
         column.estimate = bytes;
-        let most = self.options.max_block_bytes();
-        // No block is larger than the estimate, but for the few bytes of a text's length.
-        self.oversized |= bytes.saturating_add(16) > most
-            && codec::encoded_len(&column.kind, &column.values, 0..column.values.len()) > most;
+        let limit = self.options.max_block_bytes();
+        // The estimate is an upper bound, except for a few bytes of a text length.
+        self.oversized |= bytes.saturating_add(16) > limit
+            && codec::encoded_len(&column.kind, &column.values, 0..column.values.len()) > limit;
         Ok(())
     }
 
-    /// Whether no more rows are needed to say it. That texts may have fewer units than bytes is looked at only now and then.
-    fn has_enough_rows(&mut self, most: u64) -> bool {
-        // Columns that come one at a time say it themselves when they are full.
-        let there = self.columns.first().map_or(0, |column| column.values.len());
-        if there as u64 >= most || self.oversized {
+    /// Whether enough rows are buffered. Counts UTF-16 units exactly only now and then.
+    fn has_enough_rows(&mut self, limit: u64) -> bool {
+        // Columns appended one at a time pass `now` when full.
+        let buffered = self.columns.first().map_or(0, |column| column.values.len());
+        if buffered as u64 >= limit || self.oversized {
             return true;
         }
-        let (most, bytes) = (self.options.max_group_bytes(), self.estimate);
-        if bytes <= most || bytes < self.next_check_bytes {
+        let (limit, bytes) = (self.options.max_group_bytes(), self.estimate);
+        if bytes <= limit || bytes < self.next_check_bytes {
             return false;
         }
-        // An eighth more each time: the work stays in proportion to the bytes.
+        // Geometric growth keeps the total work linear.
         self.next_check_bytes = bytes.saturating_add(bytes / 8);
         let counted = |c: &PendingColumn| codec::estimated_len(&c.kind, &c.values, 0..c.values.len(), Units::Counted);
-        self.columns.iter().map(counted).fold(0, u64::saturating_add) > most
+        self.columns.iter().map(counted).fold(0, u64::saturating_add) > limit
     }
 
-    /// Cuts what has come so far into blocks of so many rows.
+    /// Splits the buffered values into blocks.
     fn split_into_blocks(&mut self, rows: usize) -> Result<()> {
         let longest = self.columns.iter().map(|column| column.values.len()).max().unwrap_or(0);
         if longest <= rows {
@@ -83,8 +81,8 @@ impl<W: Write + Seek> Writer<W> {
         }
         let mut whole = Vec::with_capacity(self.columns.len());
         for column in &mut self.columns {
-            let fresh = Values::of(&column.kind);
-            whole.push(std::mem::replace(&mut column.values, fresh));
+            let empty = Values::of(&column.kind);
+            whole.push(std::mem::replace(&mut column.values, empty));
         }
         let mut start = 0;
         while start < longest {
@@ -106,7 +104,7 @@ impl<W: Write + Seek> Writer<W> {
 }
 
 impl PendingColumn {
-    /// How large ML.NET takes the values' block to be, at most.
+    /// Upper bound of ML.NET's size estimate for the buffered values.
     pub(super) fn estimate(&self) -> u64 {
         codec::estimated_len(&self.kind, &self.values, 0..self.values.len(), Units::Bytes)
     }

@@ -1,4 +1,4 @@
-//! One file of many with equal schemas.
+//! Merging files with equal schemas.
 
 use std::io::{Seek, Write};
 
@@ -11,15 +11,13 @@ use crate::FORMAT_NAME;
 use crate::read::Reader;
 use crate::schema_diff::check_equal;
 
-/// Files of one block each make blocks of their own in the merged file when they have so many rows at least.
+/// Minimum rows for single-block files to keep their blocks in the merged file.
 const MIN_SINGLE_BLOCK_ROWS: u64 = 512;
 
-/// Writes the rows of several files, in their order, into one. The first file's columns, metadata and compression are kept; the other
-/// files' schemas have to be equal.
+/// Concatenates the rows of several files. Columns, metadata and compression are the first file's; all schemas must be equal.
 ///
-/// Blocks are carried over as they are where that gives equal blocks ([`WriterOptions::with_block_size_of`] says when): that
-/// costs what copying their bytes costs. From the first file on that ends within a block, rows are decoded and encoded
-/// again. What is carried over is not looked at; [`Reader::verify`] does that.
+/// Blocks are copied byte for byte, without checks, where block boundaries match (see [`WriterOptions::with_block_size_of`]). After a file
+/// that ends within a block, rows are re-encoded.
 ///
 /// ```
 /// # fn main() -> container_core::Result<()> {
@@ -37,8 +35,8 @@ const MIN_SINGLE_BLOCK_ROWS: u64 = 512;
 /// ```
 ///
 /// # Errors
-/// [`Usage`](container_core::ErrorKind::Usage) without files, and with the first difference of a file's schema; all that is wrong with
-/// blocks that have to be decoded; as [`Writer::new`]. Errors of a file have its place among the files, from 0, as file name.
+/// [`Usage`](container_core::ErrorKind::Usage) without files, and for the first difference between schemas; any defect of re-encoded
+/// blocks; as [`Writer::new`]. Errors of a file have its index, from 0, as file name.
 pub fn merge<W: Write + Seek>(files: &[Reader], sink: W, options: WriterOptions) -> Result<(W, CopyStats)> {
     let Some(first) = files.first() else {
         return Err(Error::usage("no files to merge").in_format(FORMAT_NAME));
@@ -59,12 +57,11 @@ pub fn merge<W: Write + Seek>(files: &[Reader], sink: W, options: WriterOptions)
 }
 
 impl WriterOptions {
-    /// Asks for as many rows per block as lets the most blocks of these files be carried over by
-    /// [`append_blocks`](Writer::append_blocks), unless a number has been asked for already.
+    /// Sets the rows per block so that [`append_blocks`](Writer::append_blocks) can copy the most blocks of these files, unless a block size
+    /// is already set.
     ///
-    /// That is the first file's rows per block, if every file but the last ends with a full block of so many; else, where all
-    /// files but the last are single blocks of equally many rows (512 at least) and the last is no longer, that number; else the
-    /// first file's, and only the files before the first uneven one are carried.
+    /// That is the common row count if all files are single blocks of equally many rows (at least 512; the last may be shorter), otherwise
+    /// the first file's rows per block. In the latter case only blocks up to the first file that ends within a block are copied.
     #[must_use]
     pub fn with_block_size_of(self, files: &[Reader]) -> Self {
         if self.rows_per_block.is_some() || self.bytes_per_block.is_some() {
@@ -74,7 +71,7 @@ impl WriterOptions {
         let Some((last, others)) = files.split_last() else { return self };
         let Some(first) = others.first() else {
             return match per_block(last) {
-                // More than a file may say: the one block that these rows are.
+                // More than a file may declare: the actual rows of the single block.
                 Some(rows) if rows > MAX_ROWS_PER_BLOCK => self.with_rows_per_block(last.row_count().min(MAX_ROWS_PER_BLOCK)),
                 Some(rows) => self.with_rows_per_block(rows),
                 None => self,
@@ -91,7 +88,7 @@ impl WriterOptions {
     }
 }
 
-/// Rows of the first block of a file, where all columns have the same.
+/// The common rows per block of a file's columns, if any.
 fn per_block(file: &Reader) -> Option<u64> {
     let mut all = file.columns().iter().filter(|column| column.kind().is_ok()).map(crate::Column::rows_per_block);
     let first = all.next()?;
