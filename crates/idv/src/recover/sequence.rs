@@ -178,7 +178,7 @@ impl BlockCursor<'_> {
         self.source.read(at.min(end)..end)
     }
 
-    /// Bytes at an offset, empty at the end: the tables of the window, or a newly read one.
+    /// Bytes at an offset, empty at the end: the rest of the window, or a newly read one.
     fn window_at(&mut self, at: u64) -> Result<Bytes> {
         let offset = at.checked_sub(self.start).and_then(|offset| usize::try_from(offset).ok());
         if let Some(offset) = offset.filter(|&offset| offset < self.window.len()) {

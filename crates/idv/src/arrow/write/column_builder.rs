@@ -1,4 +1,4 @@
-//! Arrays as the values of a column: whole runs at a time where both hold them alike.
+//! Building columns from arrays, in bulk where the representations agree.
 
 use std::ops::Range;
 
@@ -21,9 +21,9 @@ use crate::wire::{ItemType, Type};
 use crate::write::cell::numbers::NAN;
 
 impl ColumnBuilder {
-    /// The column as it is in the end, where its labels come with the batches.
-    pub(super) fn labelled(&self) -> Result<Option<ColumnSchema>> {
-        self.keys.labelled(&self.schema)
+    /// The final column, if its labels were collected from the batches.
+    pub(super) fn labeled(&self) -> Result<Option<ColumnSchema>> {
+        self.keys.labeled(&self.schema)
     }
 
     pub(super) fn losses(&self) -> Vec<Loss> {
@@ -32,25 +32,25 @@ impl ColumnBuilder {
             ("null file_schema as NaN", nulls),
             ("null file_schema as an empty vector", null_vectors),
             ("label of ambiguous keys file_schema as the first of them", ambiguous),
-            ("time cut off at 100 ns", cut),
+            ("time truncated to 100 ns", cut),
         ];
-        let told = all.into_iter().filter(|(_, count)| count.times > 0).map(|(what, count)| {
+        let losses = all.into_iter().filter(|(_, count)| count.times > 0).map(|(what, count)| {
             let mut first = Position::default();
             first.row = Some(count.first);
             first.column = Some(self.name.clone().into());
             Loss::new(what, count.times, first)
         });
-        told.collect()
+        losses.collect()
     }
 
-    /// Appends the rows of an array, of which the first is row `first` of the file.
+    /// Appends the rows of an array, starting with row `first` of the file.
     pub(super) fn fill(&mut self, values: &mut Values, array: &ArrayRef, first: u64) -> Result<()> {
-        if let Some(parser) = self.parser.as_ref().filter(|parser| parser.are_rows()) {
+        if let Some(parser) = self.parser.as_ref().filter(|parser| parser.parses_rows()) {
             return parser.fill(values, &self.schema.kind, array, &mut self.lost, first);
         }
         match (&self.schema.kind, values) {
             (Type::Vector { .. }, Values::Vector(vectors)) => self.vectors(vectors, array, first),
-            (_, values) => self.items(values, array, &|place| first + place as u64),
+            (_, values) => self.items(values, array, &|index| first + index as u64),
         }
     }
 
@@ -81,7 +81,7 @@ impl ColumnBuilder {
         }
         if array.null_count() == 0 {
             let all = ranges.first().map_or(0, |range| range.start)..ranges.last().map_or(0, |range| range.end);
-            // The last of the rows that begin at it or before.
+            // The last row that starts at the item or before.
             let row_of = |item: usize| {
                 let row = ranges.partition_point(|range| range.start <= all.start + item).saturating_sub(1);
                 first + row as u64
@@ -120,22 +120,22 @@ impl ColumnBuilder {
             }
             let items = values.value(row);
             self.items(vectors.items_mut(), &items, &|_| at)?;
-            let wrong = |error: Error| Error::invalid(error.detail().to_owned()).in_row(at);
+            let invalid = |error: Error| Error::invalid(error.detail().to_owned()).in_row(at);
             let length = u32::try_from(lengths.value(row))
                 .map_err(|_| Error::invalid(format!("vector length {} is negative", lengths.value(row))).in_row(at))?;
             if indices.is_null(row) {
                 if items.len() as u64 != u64::from(length) {
-                    let detail = format!("{} items in a dense vector of {length}", items.len());
+                    let detail = format!("expected {length} items in a dense vector, found {}", items.len());
                     return Err(Error::invalid(detail).in_row(at));
                 }
-                vectors.close_dense().map_err(wrong)?;
+                vectors.close_dense().map_err(invalid)?;
                 continue;
             }
             let slots = indices.value(row);
             let slots = slots.as_primitive::<Int32Type>();
-            // A negative one is above every length.
+            // Negative slots become out of range.
             let slots: Vec<u32> = slots.values().iter().map(|&slot| u32::try_from(slot).unwrap_or(u32::MAX)).collect();
-            vectors.close_sparse(length, &slots).map_err(wrong)?;
+            vectors.close_sparse(length, &slots).map_err(invalid)?;
         }
         Ok(())
     }
@@ -186,7 +186,7 @@ impl ColumnBuilder {
                 Ok(())
             }
             (_, Values::Text(out)) => texts(out, array),
-            (_, out) => Err(Error::usage(format!("{} values where {} values are held", self.item, out.variant()))),
+            (_, out) => Err(Error::usage(format!("expected {} values, found {}", out.variant(), self.item))),
         }
     }
 
@@ -240,24 +240,24 @@ impl ColumnBuilder {
         Ok(())
     }
 
-    /// Floats that are missing, and where types are not told all that are no numbers, are NaN as .NET has it.
+    /// Sets nulls, and if untyped every NaN, to .NET's NaN.
     fn fill_nulls<T: Copy + PartialEq>(&mut self, out: &mut [T], nan: T, array: &ArrayRef, row_of: RowOf<'_>) {
         if self.untyped {
-            #[expect(clippy::eq_op, reason = "so NaN is told for both types")]
+            #[expect(clippy::eq_op, reason = "tests for NaN generically")]
             out.iter_mut().filter(|value| **value != **value).for_each(|value| *value = nan);
         }
         if array.null_count() == 0 {
             return;
         }
-        for (place, value) in out.iter_mut().enumerate().filter(|(place, _)| array.is_null(*place)) {
+        for (index, value) in out.iter_mut().enumerate().filter(|(index, _)| array.is_null(*index)) {
             *value = nan;
             if !self.untyped {
-                self.lost.nulls.add(1, row_of(place));
+                self.lost.nulls.add(1, row_of(index));
             }
         }
     }
 
-    /// Moments with an offset, or of a zone.
+    /// Appends instants with an offset, or with the time zone's.
     fn zoned(&mut self, out: &mut DateTimeOffsets, array: &ArrayRef, row_of: RowOf<'_>) -> Result<()> {
         let start = out.ticks.len();
         let target = TickTarget { time: true, missing: true, cut: self.cut, moment: true };
@@ -269,20 +269,20 @@ impl ColumnBuilder {
             ticks::fill(&mut out.ticks, array, target, &mut self.lost, row_of)?;
             None
         };
-        for (place, ticks) in out.ticks.get_mut(start..).unwrap_or_default().iter_mut().enumerate() {
-            let offset_missing = minutes.is_some_and(|minutes| minutes.is_null(place));
-            if *ticks == i64::MIN || array.is_null(place) || offset_missing {
+        for (index, ticks) in out.ticks.get_mut(start..).unwrap_or_default().iter_mut().enumerate() {
+            let offset_missing = minutes.is_some_and(|minutes| minutes.is_null(index));
+            if *ticks == i64::MIN || array.is_null(index) || offset_missing {
                 *ticks = i64::MIN;
                 out.minutes.push(i16::MIN);
                 continue;
             }
-            let ahead = minutes.map_or(self.zone, |minutes| minutes.value(place));
+            let ahead = minutes.map_or(self.zone, |minutes| minutes.value(index));
             let moment = *ticks;
             *ticks = moment.checked_add(i64::from(ahead) * MINUTE).ok_or_else(|| {
                 let detail = format!(
-                    "moment of {moment} ticks with an offset of {ahead} minutes is none of the years 1 to 9999"
+                    "instant of {moment} ticks with an offset of {ahead} minutes is outside the years 1 to 9999"
                 );
-                Error::invalid(detail).in_row(row_of(place))
+                Error::invalid(detail).in_row(row_of(index))
             })?;
             out.minutes.push(ahead);
         }
@@ -290,9 +290,9 @@ impl ColumnBuilder {
     }
 
     fn keys(&mut self, out: &mut Values, array: &ArrayRef, row_of: RowOf<'_>) -> Result<()> {
-        let (values, places): (&ArrayRef, Option<Vec<usize>>) = match array.as_any_dictionary_opt() {
+        let (values, indices): (&ArrayRef, Option<Vec<usize>>) = match array.as_any_dictionary_opt() {
             Some(dictionary) if dictionary.values().is_empty() => {
-                // Nothing but nulls: there is no place that one could have.
+                // Only nulls.
                 return extend_stored(out, (0..array.len()).map(|_| Ok(0)));
             }
             Some(dictionary) => (dictionary.values(), Some(dictionary.normalized_keys())),
@@ -301,19 +301,19 @@ impl ColumnBuilder {
         if matches!(self.keys, super::keys::Keys::None) {
             return numbers_as_keys(out, array, row_of);
         }
-        let (stored, ambiguous) = self.keys.map(values, places.is_some(), self.max_label_bytes)?;
+        let (stored, ambiguous) = self.keys.map(values, indices.is_some(), self.max_label_bytes)?;
         let (keys, lost) = (&self.keys, &mut self.lost);
         let all = (0..array.len()).map(|row| {
             if array.is_null(row) {
                 return Ok(0);
             }
-            let place = places.as_ref().map_or(row, |places| places.get(row).copied().unwrap_or(usize::MAX));
-            if ambiguous.get(place).copied().unwrap_or(false) {
+            let index = indices.as_ref().map_or(row, |indices| indices.get(row).copied().unwrap_or(usize::MAX));
+            if ambiguous.get(index).copied().unwrap_or(false) {
                 lost.ambiguous.add(1, row_of(row));
             }
-            match stored.get(place) {
+            match stored.get(index) {
                 Some(Some(stored)) => Ok(*stored),
-                _ => Err(keys.unknown(values, place).in_row(row_of(row))),
+                _ => Err(keys.unknown(values, index).in_row(row_of(row))),
             }
         });
         extend_stored(out, all)

@@ -1,14 +1,14 @@
-//! What does not fit into a column, and where.
+//! Errors and loss counts of a column builder.
 
 use arrow_schema::DataType;
 use container_core::Error;
 
 use crate::arrow::tally::Count;
 
-/// The row that an item is of, counted from the first one of an array.
+/// Maps an array index to a row.
 pub(super) type RowOf<'a> = &'a dyn Fn(usize) -> u64;
 
-/// What could not be kept of a column so far.
+/// Losses of a column so far.
 #[derive(Debug, Default)]
 pub(super) struct LossCounts {
     pub(super) nulls: Count,
@@ -17,14 +17,14 @@ pub(super) struct LossCounts {
     pub(super) cut: Count,
 }
 
-/// The error for a null where none can be.
+/// The error for a null in a type that cannot be missing.
 #[cold]
 pub(super) fn missing(what: &str, row: u64) -> Error {
-    Error::invalid(format!("null where a {what} is wanted, which cannot be missing")).in_row(row)
+    Error::invalid(format!("unexpected null: a {what} cannot be missing")).in_row(row)
 }
 
-/// The error for an array of a type that the column was not made for.
+/// The error for an array of an unplanned type.
 #[cold]
 pub(super) fn mismatch(found: &DataType) -> Error {
-    Error::usage(format!("values of {found}, for which the column was not made"))
+    Error::usage(format!("unexpected array type {found}"))
 }

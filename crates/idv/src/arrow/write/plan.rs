@@ -1,4 +1,4 @@
-//! What the columns of batches become.
+//! Planning the columns for an Arrow schema.
 
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, TimeUnit};
@@ -10,33 +10,33 @@ use super::mismatch::LossCounts;
 use super::value_parser::ValueParser;
 use super::{ArrowOptions, NullIntegers};
 use crate::FORMAT_NAME;
-use crate::arrow::plan::{label_array, place_type};
+use crate::arrow::plan::{label_array, index_type};
 use crate::schema::{ColumnSchema, Schema};
 use crate::value::Labels;
 use crate::wire::{ItemType, KeyType, KeyWidth, Type};
 use crate::write::KeyLabels;
 
-/// How the arrays of a column become values.
+/// Builds the values of a column from arrays.
 pub(super) struct ColumnBuilder {
-    /// The field's name.
+    /// Field name.
     pub(super) name: String,
     pub(super) schema: ColumnSchema,
     pub(super) item: ItemType,
     pub(super) keys: Keys,
-    /// How texts, or values of another type, are read.
+    /// Parser for text or values of another type.
     pub(super) parser: Option<ValueParser>,
-    /// Times that are too fine are cut off.
+    /// Round too precise times down.
     pub(super) cut: bool,
     /// As [`ArrowOptions::untyped`].
     pub(super) untyped: bool,
-    /// Minutes that a zone of a fixed offset is ahead of UTC.
+    /// UTC offset in minutes of a fixed-offset time zone.
     pub(super) zone: i16,
-    /// Bytes that the labels may take.
+    /// Maximum bytes of labels.
     pub(super) max_label_bytes: u64,
     pub(super) lost: LossCounts,
 }
 
-/// The columns for a schema, and what of it is not kept.
+/// Plans the columns for a schema, with losses.
 pub(super) fn plan(schema: &ArrowSchema, options: &ArrowOptions) -> Result<(Vec<ColumnBuilder>, Vec<Loss>)> {
     let mut losses = Vec::new();
     let columns = schema.fields().iter().map(|field| column_builder(field, options, &mut losses));
@@ -53,14 +53,14 @@ fn column_builder(field: &Field, options: &ArrowOptions, losses: &mut Vec<Loss>)
     if let Some(json) = field.metadata().get(FORMAT_NAME) {
         match column_from_metadata(field, json, options) {
             Some((found, read)) => (column, parser) = (Some(found), read),
-            None => lose("metadata \"idv\" left out: they are not of a column of this type"),
+            None => lose("metadata \"idv\" left out: they describe a column of another type"),
         }
     }
     let column = match column {
         Some(column) => column,
         None => {
             let kind = default_type(field, options.null_integers).ok_or_else(|| {
-                let detail = format!("the format has no type for {}", field.data_type());
+                let detail = format!("no IDV type for {}", field.data_type());
                 Error::unsupported(detail).in_column(field.name().clone())
             })?;
             ColumnSchema::new(field.name(), kind)
@@ -68,7 +68,7 @@ fn column_builder(field: &Field, options: &ArrowOptions, losses: &mut Vec<Loss>)
     };
     let zone = match zone_of(field.data_type()) {
         Some(zone) => offset_of(zone).unwrap_or_else(|| {
-            lose(&format!("time zone {zone:?} left out: the moments are kept in UTC"));
+            lose(&format!("time zone {zone:?} left out: instants are kept in UTC"));
             0
         }),
         None => 0,
@@ -84,12 +84,12 @@ fn column_builder(field: &Field, options: &ArrowOptions, losses: &mut Vec<Loss>)
     Ok(ColumnBuilder { name, schema: column, item, keys, parser, cut, untyped: options.untyped, zone, max_label_bytes, lost })
 }
 
-/// The labels of a key column: those that are known, or those of the dictionaries to come.
+/// The key mapping of a column: by given labels, or by those of dictionaries to come.
 fn keys_of(column: &ColumnSchema, data_type: &DataType, max_label_bytes: u64) -> Keys {
     let known = column.metadata.iter().find(|metadata| metadata.kind == "KeyValues").and_then(|metadata| {
         let ItemType::Key(key) = column.kind.item() else { return None };
         let labels = Labels::new(metadata.value.clone(), &metadata.value_type)?;
-        // As where columns are read: else keys are numbers.
+        // As when reading: otherwise keys are numbers.
         if key.count == 0 || labels.count() < key.count || labels.count() > max_label_bytes / 8 {
             return None;
         }
@@ -102,7 +102,7 @@ fn keys_of(column: &ColumnSchema, data_type: &DataType, max_label_bytes: u64) ->
     };
     match known {
         Some((labels, array)) if same_labels(array.data_type(), values) => Keys::known(labels, array),
-        // They have labels of their own.
+        // Dictionaries bring their labels.
         None if column.metadata.is_empty() && matches!(data_type, DataType::Dictionary(..)) => Keys::collected(),
         _ => Keys::None,
     }
@@ -112,7 +112,7 @@ fn same_labels(one: &DataType, other: &DataType) -> bool {
     one == other || one.is_string() && other.is_string()
 }
 
-/// The column that the field's metadata tell of, if it is one of the field's type, and how texts are read for it.
+/// The column described by the field's metadata, if compatible with the field's type, and the parser for it.
 fn column_from_metadata(field: &Field, json: &str, options: &ArrowOptions) -> Option<(ColumnSchema, Option<ValueParser>)> {
     let json: Json = serde_json::from_str(json).ok()?;
     let (schema, _) = Schema::from_json(&Json::Array(vec![json])).ok()?;
@@ -131,7 +131,7 @@ fn column_from_metadata(field: &Field, json: &str, options: &ArrowOptions) -> Op
     {
         return Some((column, Some(parser)));
     }
-    // Who asks for another type where integers are missing gets it.
+    // `NullIntegers::Double` overrides the declared integer type.
     let nullable = options.null_integers == NullIntegers::Double && items_of(field).is_nullable();
     let max_label_bytes = options.writer.limits.metadata_bytes;
     if nullable && is_integer(column.kind.item()) || !is_compatible(&column, field.data_type(), max_label_bytes) {
@@ -155,7 +155,7 @@ fn is_integer(item: ItemType) -> bool {
     )
 }
 
-/// Whether values of a column can come in arrays of a type.
+/// Whether arrays of a type can hold values of a column.
 fn is_compatible(column: &ColumnSchema, data_type: &DataType, max_label_bytes: u64) -> bool {
     let is_item_compatible = |data_type: &DataType| is_item_compatible(column, data_type, max_label_bytes);
     match (&column.kind, data_type) {
@@ -176,9 +176,9 @@ fn is_item_compatible(column: &ColumnSchema, data_type: &DataType, max_label_byt
     let item = column.kind.item();
     match (item, data_type) {
         (ItemType::Key(key), other) => {
-            // Labels must be known to be found again; without them keys are numbers.
+            // By labels only if they are known.
             let known = matches!(keys_of(column, other, max_label_bytes), Keys::Known { .. });
-            known || *other == place_type(key.width.max())
+            known || *other == index_type(key.width.max())
         }
         (ItemType::Single, DataType::Float16) => true,
         (ItemType::Boolean | ItemType::DvBool, DataType::Boolean) => true,
@@ -195,7 +195,7 @@ fn is_item_compatible(column: &ColumnSchema, data_type: &DataType, max_label_byt
     }
 }
 
-/// The type for a field that says nothing of one.
+/// The type of a field without metadata.
 fn default_type(field: &Field, null_integers: NullIntegers) -> Option<Type> {
     let item_of = |item: &Field| default_item_type(item.data_type(), item.is_nullable(), null_integers);
     let varying = |item: &Field| Some(Type::Vector { item: item_of(item)?, dimensions: vec![0] });
@@ -239,7 +239,7 @@ fn default_item_type(data_type: &DataType, nullable: bool, null_integers: NullIn
         DataType::Struct(_) if zoned_time(data_type).is_some() => ItemType::DateTimeOffset,
         DataType::Dictionary(_, labels) if labels.is_string() => ItemType::Key(KeyType {
             width: KeyWidth::UInt32,
-            // Until all labels are known.
+            // Until all labels are collected.
             count: u32::MAX.into(),
             min: 0,
             contiguous: true,
@@ -252,7 +252,7 @@ fn default_item_type(data_type: &DataType, nullable: bool, null_integers: NullIn
     })
 }
 
-/// The dimensions of a tensor, if the field says them and they agree with its size.
+/// The dimensions of a tensor field, if they match its size.
 fn shape_of(field: &Field, size: u32) -> Option<Vec<u32>> {
     if field.metadata().get("ARROW:extension:name")? != "arrow.fixed_shape_tensor" {
         return None;
@@ -265,7 +265,7 @@ fn shape_of(field: &Field, size: u32) -> Option<Vec<u32>> {
     (product == Some(size)).then_some(dimensions)
 }
 
-/// The field of the items of a sparse vector.
+/// The item field of a sparse vector's struct.
 pub(super) fn sparse_item(data_type: &DataType) -> Option<&Field> {
     let DataType::Struct(fields) = data_type else { return None };
     let [length, indices, values] = &**fields else { return None };
@@ -280,7 +280,7 @@ pub(super) fn sparse_item(data_type: &DataType) -> Option<&Field> {
     }
 }
 
-/// The type of the moments of a struct of a time and its offset.
+/// The timestamp type of a struct of time and offset.
 pub(super) fn zoned_time(data_type: &DataType) -> Option<&DataType> {
     let DataType::Struct(fields) = data_type else { return None };
     let [time, offset] = &**fields else { return None };
@@ -293,7 +293,7 @@ pub(super) fn zoned_time(data_type: &DataType) -> Option<&DataType> {
     (named && moments).then_some(time.data_type())
 }
 
-/// The field of the items, or the field itself.
+/// The item field of a list, or the field itself.
 fn items_of(field: &Field) -> &Field {
     match field.data_type() {
         DataType::FixedSizeList(item, _) | DataType::List(item) | DataType::LargeList(item) => item,
@@ -308,7 +308,7 @@ fn innermost(data_type: &DataType) -> &DataType {
     }
 }
 
-/// The name of the zone of times that have one.
+/// The time zone of a timestamp type.
 fn zone_of(data_type: &DataType) -> Option<&str> {
     match innermost(data_type) {
         DataType::Timestamp(
@@ -319,7 +319,7 @@ fn zone_of(data_type: &DataType) -> Option<&str> {
     }
 }
 
-/// The minutes that a zone is ahead of UTC, if its name says it.
+/// The offset in minutes of a fixed-offset time zone.
 fn offset_of(zone: &str) -> Option<i16> {
     if ["UTC", "Z", "utc", "Etc/UTC"].contains(&zone) {
         return Some(0);
