@@ -1,6 +1,6 @@
-//! What a file can make a reader allocate: an allocator that counts stands under all of it.
+//! Allocations that a file can cause, measured by a counting allocator.
 //!
-//! A program of its own: its allocator counts for the whole process.
+//! A separate test binary, as its allocator counts for the whole process.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "test code fails by panicking")]
 #![allow(
@@ -33,9 +33,9 @@ fn with_ballast(last: u64) -> Forge {
     forge
 }
 
-/// One test, so that no other thread allocates meanwhile.
+/// A single test, so that no other thread allocates concurrently.
 #[test]
-fn nothing_is_allocated_that_was_only_declared() {
+fn declared_sizes_are_not_allocated_unchecked() {
     counts();
     declared_lengths();
     bombs();
@@ -215,12 +215,12 @@ fn walks() {
     bounded("verify", 512 * KIB, || assert!(support::findings(&reader, 1).is_empty()));
 }
 
-/// A memory of 4 MiB for an operation.
+/// Limits with 4 MiB of memory per operation.
 fn small() -> Limits {
     Limits::default().with_memory_bytes(4 * MIB as u64)
 }
 
-/// A file of columns that all have the one block of the first.
+/// A file of columns that share the block of the first.
 fn sharing(columns: usize, codec: &Codec, rows: i64, raw: &[u8]) -> Vec<u8> {
     let packed = compress(DEFLATE, raw);
     let mut forge = Forge::new(6, rows);
@@ -286,7 +286,7 @@ fn shared_blocks() {
             assert_eq!(batches.try_next().unwrap().unwrap().row_count(), rows);
         });
     }
-    // What is wanted of texts and vectors cannot be told from their beginning.
+    // Text and vectors cannot be decoded from a prefix.
     let n = MIB / 16;
     let ends = vec![0; n];
     for (codec, raw) in [
@@ -315,7 +315,7 @@ fn shared_blocks() {
     assert_eq!(reader.block_bytes(7, 0).unwrap().len(), MIB);
 }
 
-/// One vector of so many bytes, all zero.
+/// One vector of zero bytes.
 fn bytes_vector(len: usize) -> Vec<u8> {
     vector_block(1, len as i32, &[], &[-1], 0, &[], &vec![0; len])
 }
@@ -372,7 +372,7 @@ fn long_metadata() {
     }
 }
 
-/// Keys of many columns, whose labels lie in one block that each has a table of its own for.
+/// Key columns with separate metadata tables that share one block of labels.
 fn labels() {
     let value = compress(DEFLATE, &bytes_vector(MIB));
     let labels = |i: usize| {
@@ -401,7 +401,7 @@ fn labels() {
     });
 }
 
-/// A row is written as a multiple of what it takes.
+/// The output of a row is a multiple of its size.
 fn wide_rows() {
     let len = MIB;
     let raw = vector_block(2, 0, &[1, len as i32], &[-1, -1], 0, &[], &vec![0; len + 1]);

@@ -1,4 +1,4 @@
-//! What is told of data that cannot be inflated.
+//! Errors of data that cannot be inflated.
 
 use std::io::Write;
 
@@ -25,7 +25,7 @@ fn inflate(packed: &[u8], declared: usize) -> Result<Vec<u8>, String> {
 }
 
 #[test]
-fn exactly_what_was_declared() {
+fn rejects_other_than_the_declared_length() {
     for len in [0, 1, 100, 70_000] {
         let bytes: Vec<u8> = (0..len).map(|i: u32| (i.wrapping_mul(i) >> 3) as u8).collect();
         let packed = deflate(&bytes, 9);
@@ -42,7 +42,7 @@ fn exactly_what_was_declared() {
 }
 
 #[test]
-fn the_state_survives_damage() {
+fn decoder_is_reusable_after_damage() {
     let packed = deflate(b"hello hello hello", 9);
     let mut inflater = Inflater::default();
     let mut out = [0; 17];
@@ -53,7 +53,7 @@ fn the_state_survives_damage() {
 }
 
 #[test]
-fn without_a_declared_size_the_limit_holds() {
+fn measure_obeys_the_limit() {
     let packed = deflate(&[7; 100_000], 9);
     let mut inflater = Inflater::default();
     assert_eq!(inflater.measure(Compression::Deflate, &packed, 100_000).unwrap(), 100_000);
@@ -65,7 +65,7 @@ fn without_a_declared_size_the_limit_holds() {
 }
 
 #[test]
-fn the_beginning_alone() {
+fn inflates_a_prefix() {
     let raw: Vec<u8> = (0..100_000u32).flat_map(|i| (i / 3).to_le_bytes()).collect();
     let packed = deflate(&raw, 6);
     let mut inflater = Inflater::default();
@@ -83,11 +83,11 @@ fn the_beginning_alone() {
     assert!(error.to_string().starts_with("the compressed data end after 400000 bytes"), "{error}");
     let bad = before_the_first_byte();
     let error = inflater.inflate_prefix(Compression::Deflate, &bad, &mut [0; 3]).unwrap_err();
-    assert!(error.to_string().starts_with("the compressed data are damaged"), "{error}");
+    assert!(error.to_string().starts_with("corrupt compressed data"), "{error}");
 }
 
 #[test]
-fn distances_to_before_the_first_byte() {
+fn rejects_distances_before_the_first_byte() {
     let error = inflate(&before_the_first_byte(), 4).unwrap_err();
-    assert!(error.starts_with("the compressed data are damaged"), "{error}");
+    assert!(error.starts_with("corrupt compressed data"), "{error}");
 }

@@ -13,7 +13,7 @@ use crate::read::{ColumnSlice, BlockRequest, SAME_ROWS, Scratch};
 use crate::wire::Type;
 use crate::write::Writer;
 
-/// Appends buffers recoverable rows.
+/// Appends all recoverable rows.
 pub(super) fn copy<W: Write + Seek>(
     recovery: &Recovery,
     writer: &mut Writer<W>,

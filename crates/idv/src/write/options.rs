@@ -104,7 +104,7 @@ impl WriterOptions {
             Self { rows_per_block: Some(0), .. } => "rows per block: expected at least 1, found 0".to_owned(),
             Self { bytes_per_block: Some(0), .. } => "bytes per block: expected at least 1, found 0".to_owned(),
             Self { rows_per_block: Some(rows), .. } if i32::try_from(*rows).is_err() => {
-                format!("rows per block: expected at limit 2147483647 (the limit of ML.NET), found {rows}")
+                format!("rows per block: expected at most 2147483647 (the limit of ML.NET), found {rows}")
             }
             _ => return Ok(()),
         };

@@ -1,4 +1,4 @@
-//! Every version of the format and every old codec, byte by byte: no writer of them is left, so the files are forged.
+//! Every format version and legacy codec, in forged files, as no writer of them is left.
 
 use container_core::Scan;
 use idv::{ItemType, KeyWidth, Reader, Type, Value, Version};
@@ -34,7 +34,7 @@ fn ticks(ticks: &[i64]) -> Vec<u8> {
 
 /// The same two columns in every version: entries of the table of contents differ in length, nothing else does.
 #[test]
-fn every_version_reads() {
+fn reads_every_version() {
     let mut lengths = Vec::new();
     for last in 1..=6 {
         let forge = Forge::new(last, 3)
@@ -54,7 +54,7 @@ fn every_version_reads() {
         assert_eq!(
             verify(file.bytes),
             [format!(
-                "warning: idv: 3 rows per block where column \"bytes\" has 2: allowed, but ML.NET refuses such files \
+                "warning: idv: 3 rows per block where column \"bytes\" has 2: allowed, but ML.NET rejects such files \
                  (byte {}, column \"text\")",
                 file.columns[1].entry
             )]
@@ -65,7 +65,7 @@ fn every_version_reads() {
 }
 
 #[test]
-fn a_later_version_that_older_readers_can_read() {
+fn reads_later_compatible_version() {
     for newer in [version(7), version(600), 0x0001_0001_0002_0000, u64::MAX] {
         let mut forge = one(6, 2, Codec::plain("Byte"), vec![1, 2]);
         forge.version = newer;
@@ -142,7 +142,7 @@ fn missing_text() {
 }
 
 #[test]
-fn two_bit_bools() {
+fn two_bit_booleans() {
     // false, true, missing, true; then 12 times false; then missing.
     let raw = vec![0b01_10_01_00, 0, 0, 0, 0b10, 0, 0, 0];
     let found = json(one(5, 17, Codec::plain("DvBool"), raw).bytes());
@@ -152,7 +152,7 @@ fn two_bit_bools() {
 }
 
 #[test]
-fn old_times() {
+fn legacy_times() {
     let seconds = |n: i64| n * 10_000_000;
     let raw = ticks(&[seconds(90) + 5, -seconds(1), i64::MIN, i64::MAX]);
     let old = [r#"{"x":"PT90.0000005S"}"#, r#"{"x":"-PT1S"}"#, r#"{"x":null}"#, r#"{"x":"PT922337203685.4775807S"}"#];
@@ -186,7 +186,7 @@ fn old_times() {
 }
 
 #[test]
-fn old_keys() {
+fn legacy_keys() {
     let key = |forge: Forge| {
         let reader = open(forge.bytes()).unwrap();
         match reader.columns()[0].kind().unwrap().item() {
@@ -274,7 +274,7 @@ fn vectors_without_dimensions() {
 }
 
 #[test]
-fn dimensions_that_are_not_all_known() {
+fn partially_known_dimensions() {
     for (dimensions, size, name) in [
         (vec![2, 3], 6, "Vector<Byte, 2, 3>"),
         (vec![0, 3], 0, "Vector<Byte, *, 3>"),
@@ -290,7 +290,7 @@ fn dimensions_that_are_not_all_known() {
 
 /// The integers' least number meant missing; it is the plain number unless one asks, and never in newer files.
 #[test]
-fn least_integers_mean_missing_only_in_old_files_and_on_request() {
+fn minimum_integers_are_missing_only_in_old_files_on_request() {
     let least = |codec: &str| -> Vec<u8> {
         match codec {
             "SByte" => i8::MIN.to_le_bytes().to_vec(),
@@ -319,7 +319,7 @@ fn least_integers_mean_missing_only_in_old_files_and_on_request() {
 
 /// Blocks out of order, apart from each other, behind their tables, of differing sizes; names twice.
 #[test]
-fn parts_may_lie_anywhere() {
+fn parts_can_be_anywhere() {
     let numbers = |per_block: usize, name: &str, compression: u8| {
         let mut column = Column::new(name, Codec::plain("Byte"), compression, per_block as u64);
         let all: Vec<u8> = (0..23).collect();
@@ -350,7 +350,7 @@ fn parts_may_lie_anywhere() {
 }
 
 #[test]
-fn an_unknown_codec_hides_no_other_column() {
+fn unknown_codec_does_not_affect_other_columns() {
     let forge = Forge::new(6, 2)
         .column(Column::new("odd", Codec::new("Odd", vec![0xFF; 300]), 77, 1).block(vec![1]).block(vec![2]))
         .column(Column::new("even", Codec::plain("Byte"), NONE, 1).block(vec![2]).block(vec![4]));
@@ -364,7 +364,7 @@ fn an_unknown_codec_hides_no_other_column() {
 
 /// What is not UTF-8 in a name reads as .NET reads it.
 #[test]
-fn names_that_are_not_utf8() {
+fn names_with_invalid_utf8() {
     let mut forge = one(6, 1, Codec::plain("Byte"), vec![1]);
     forge.columns[0].name = b"a\xFF\xED\xA0\x80".to_vec();
     let reader = open(forge.bytes()).unwrap();

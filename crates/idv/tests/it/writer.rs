@@ -44,7 +44,7 @@ fn singles(lengths: &[usize]) -> Values {
 }
 
 #[test]
-fn a_block_has_8192_rows_or_all_there_are() {
+fn block_has_at_most_8192_rows() {
     for (rows, expected) in [(0, 1), (1, 1), (100, 100), (8192, 8192), (8193, 8192), (30_000, 8192)] {
         let mut writer = writer([item("n", ItemType::Int32)], WriterOptions::default());
         writer.append_columns(&[(&Values::Int32((0..rows).collect())).into()]).unwrap();
@@ -55,7 +55,7 @@ fn a_block_has_8192_rows_or_all_there_are() {
 }
 
 #[test]
-fn large_rows_make_short_blocks() {
+fn large_rows_reduce_rows_per_block() {
     // 10,000 floats a row, 40,004 bytes: 80 MiB hold 2096 of them, less the block's 16 bytes.
     let mut writer = writer(
         [vector("v", ItemType::Single, &[10_000]), item("n", ItemType::Byte)],
@@ -72,7 +72,7 @@ fn large_rows_make_short_blocks() {
 }
 
 #[test]
-fn how_rows_are_cut_into_calls_changes_nothing() {
+fn division_into_calls_does_not_change_bytes() {
     let columns = || [item("n", ItemType::Int64), item("t", ItemType::Text), vector("v", ItemType::Single, &[0])];
     let count = 3000;
     let numbers = Values::Int64((0..count).collect());
@@ -101,7 +101,7 @@ fn how_rows_are_cut_into_calls_changes_nothing() {
 }
 
 #[test]
-fn columns_may_come_one_after_the_other() {
+fn columns_can_be_appended_one_after_the_other() {
     let mut writer = writer([item("a", ItemType::Int32), item("b", ItemType::Double)], WriterOptions::default());
     writer.append_column(0, &(&Values::Int32((0..20_000).collect())).into()).unwrap();
     writer.append_column(1, &(&Values::Double((0..12_000).map(f64::from).collect())).into()).unwrap();
@@ -115,15 +115,15 @@ fn columns_may_come_one_after_the_other() {
 }
 
 #[test]
-fn columns_of_different_length_are_no_file() {
+fn rejects_columns_of_different_length() {
     let mut writer = writer([item("a", ItemType::Byte), item("b", ItemType::Byte)], WriterOptions::default());
     writer.append_column(0, &(&Values::Byte(vec![1, 2, 3])).into()).unwrap();
     let error = writer.finish().err().unwrap();
-    assert_eq!(error.to_string(), "idv: 0 rows where column \"a\" has 3 (column \"b\")");
+    assert_eq!(error.to_string(), "idv: expected 3 rows as in column \"a\", found 0 (column \"b\")");
 }
 
 #[test]
-fn nothing_is_written_of_rows_that_cannot_be() {
+fn invalid_rows_are_not_written() {
     let key = ItemType::Key(KeyType::new(KeyWidth::UInt16, 3).unwrap());
     let columns = [
         item("n", ItemType::Byte),
@@ -162,27 +162,27 @@ fn nothing_is_written_of_rows_that_cannot_be() {
     };
     append(0, None).unwrap();
     for (place, values, expected) in [
-        (1, Values::UInt16(vec![3, 4]), "idv: key 4 is above its count 3 (row 3, column \"k\")"),
-        (2, singles(&[2, 3]), "idv: a vector of 3 items where the type has 2 (row 3, column \"v\")"),
+        (1, Values::UInt16(vec![3, 4]), "idv: key 4 is above its key count 3 (row 3, column \"k\")"),
+        (2, singles(&[2, 3]), "idv: expected a vector of 2 items, found 3 (row 3, column \"v\")"),
         (
             3,
             Values::DateTime(vec![-1, 0]),
             "idv: time of -1 ticks is not between 0 and 3155378975999999999 (row 2, column \"d\")",
         ),
-        (4, kv(&[1, 9]), "idv: slot 4: key 9 is above its count 3 (row 3, column \"kv\")"),
-        (0, Values::SByte(vec![1, 2]), "idv: SByte values where Byte values are wanted (column \"n\")"),
-        (0, Values::Byte(vec![1]), "idv: 2 rows where the first column has 1 (column \"k\")"),
+        (4, kv(&[1, 9]), "idv: slot 4: key 9 is above its key count 3 (row 3, column \"kv\")"),
+        (0, Values::SByte(vec![1, 2]), "idv: expected Byte values, found SByte (column \"n\")"),
+        (0, Values::Byte(vec![1]), "idv: expected 1 rows as in the first column, found 2 (column \"k\")"),
     ] {
         assert_eq!(append(place, Some(values)), Err(expected.to_owned()));
     }
     append(0, None).unwrap();
-    assert_eq!(writer.append_columns(&[]).unwrap_err().to_string(), "idv: 0 columns where the schema has 5");
+    assert_eq!(writer.append_columns(&[]).unwrap_err().to_string(), "idv: expected 5 columns, found 0");
     let reader = finished(writer);
     assert_eq!(reader.row_count(), 4);
 }
 
 #[test]
-fn times_with_offset_are_in_range_in_utc_too() {
+fn checks_range_of_times_with_offset_in_utc() {
     let mut writer = writer([item("t", ItemType::DateTimeOffset)], WriterOptions::default());
     let time = |ticks: i64, minutes: i16| {
         let mut values = Values::of(&Type::Item(ItemType::DateTimeOffset));
@@ -206,7 +206,7 @@ fn times_with_offset_are_in_range_in_utc_too() {
 }
 
 #[test]
-fn blocks_stay_within_the_limits() {
+fn blocks_obey_the_limits() {
     let limits = Limits::default().with_block_bytes(1000);
     let options = WriterOptions::default().with_limits(limits).with_rows_per_block(1_000_000);
     // The first rows decide: 125 of eight bytes.
@@ -232,7 +232,7 @@ fn blocks_stay_within_the_limits() {
 }
 
 #[test]
-fn options_and_schemas_that_cannot_be() {
+fn rejects_invalid_options_and_schemas() {
     let refused = |columns: Vec<ColumnSchema>, options: WriterOptions| {
         Writer::new(Cursor::new(Vec::new()), Schema::new(columns), options).err().unwrap().to_string()
     };
@@ -266,7 +266,7 @@ fn options_and_schemas_that_cannot_be() {
     let with = |kind: &str, value: Values| byte().with_metadata(kind, boolean.clone(), value);
     assert_eq!(
         refused(vec![with("M", Values::Boolean(vec![]))], default()),
-        "idv: metadata \"M\": 0 values (Boolean) where one Boolean is wanted (column \"n\")"
+        "idv: metadata \"M\": expected one Boolean, found 0 values (Boolean) (column \"n\")"
     );
     assert_eq!(
         refused(vec![with("", Values::Boolean(vec![true]))], default()),
@@ -297,7 +297,7 @@ fn options_and_schemas_that_cannot_be() {
 }
 
 #[test]
-fn a_failed_sink_is_not_written_to_again() {
+fn failed_sink_is_not_written_again() {
     struct Full(u64);
     impl std::io::Write for Full {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -324,7 +324,7 @@ fn a_failed_sink_is_not_written_to_again() {
 }
 
 #[test]
-fn vectors_are_closed_in_order() {
+fn rejects_invalid_sparse_slots() {
     let mut vectors = Vectors::of(ItemType::Byte);
     let push = |vectors: &mut Vectors, items: &[u8]| {
         let Values::Byte(all) = vectors.items_mut() else { unreachable!("it was made of bytes") };

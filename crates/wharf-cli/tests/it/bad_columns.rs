@@ -143,7 +143,7 @@ fn nulls_at_every_depth() {
     let ids = folder.rows("back.zds");
     assert_eq!((ids.len(), &ids[0]["a"], &ids[1]["a"]), (5, &expected[0]["a"], &Value::Null));
     // A struct is no column of IDV, and no variable of ds but by its members.
-    folder.fails(&["@x.parquet", "@x.idv"], 1, "the format has no type for Struct");
+    folder.fails(&["@x.parquet", "@x.idv"], 1, "no IDV type for Struct");
     let said = "a struct is no variable; --structs flatten makes variables of its members (column \"a\")";
     folder.fails(&["@x.parquet", "@x.ds"], 1, said);
     let ran = folder.convert(&["@x.parquet", "@x.ds", "--structs", "flatten", "--ragged", "pad"]);

@@ -29,9 +29,9 @@ impl ColumnBuilder {
     pub(super) fn losses(&self) -> Vec<Loss> {
         let LossCounts { nulls, null_vectors, ambiguous, cut } = &self.lost;
         let all = [
-            ("null file_schema as NaN", nulls),
-            ("null file_schema as an empty vector", null_vectors),
-            ("label of ambiguous keys file_schema as the first of them", ambiguous),
+            ("null written as NaN", nulls),
+            ("null written as an empty vector", null_vectors),
+            ("ambiguous label written as its first key", ambiguous),
             ("time truncated to 100 ns", cut),
         ];
         let losses = all.into_iter().filter(|(_, count)| count.times > 0).map(|(what, count)| {

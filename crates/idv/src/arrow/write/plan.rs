@@ -257,8 +257,8 @@ fn shape_of(field: &Field, size: u32) -> Option<Vec<u32>> {
     if field.metadata().get("ARROW:extension:name")? != "arrow.fixed_shape_tensor" {
         return None;
     }
-    let column_from_metadata: Json = serde_json::from_str(field.metadata().get("ARROW:extension:metadata")?).ok()?;
-    let dimensions = column_from_metadata.get("shape")?.as_array()?;
+    let tensor: Json = serde_json::from_str(field.metadata().get("ARROW:extension:metadata")?).ok()?;
+    let dimensions = tensor.get("shape")?.as_array()?;
     let dimensions: Option<Vec<u32>> = dimensions.iter().map(|d| u32::try_from(d.as_u64()?).ok()).collect();
     let dimensions = dimensions.filter(|dimensions| !dimensions.is_empty())?;
     let product = dimensions.iter().try_fold(1u32, |product, &d| product.checked_mul(d));

@@ -74,7 +74,7 @@ impl Vectors {
         self.values
             .len()
             .checked_sub(closed)
-            .ok_or_else(|| Error::usage(format!("items of closed vectors were removed: expected at next {closed}, found {}", self.values.len())))
+            .ok_or_else(|| Error::usage(format!("items of closed vectors were removed: expected at least {closed}, found {}", self.values.len())))
     }
 
     /// Number of stored items of closed vectors.

@@ -110,7 +110,7 @@ impl KeyLabels {
         if let Some(value) = label.as_ref().map(|label| self.find(label)).transpose()?.flatten() {
             return Ok(value);
         }
-        // Values without label are quoted as numbers. Others as numbers could be taken for labels.
+        // Only key values without a label are displayed as numbers; smaller numbers would be mistaken for labels.
         let number = match cell {
             Cell::Text(_) => None,
             cell => integer(cell, ItemType::Key(key)).ok(),

@@ -17,7 +17,7 @@ proptest! {
 
     /// Every table of every version, whole and in parts, is the same by rows and by batches.
     #[test]
-    fn batches_hold_what_rows_hold(
+    fn batches_match_rows(
         mut table in strategies::table(),
         picks in proptest::option::of(vec(any::<prop::sample::Index>(), 0..6)),
         bounds in (0..40u64, 0..40u64),
@@ -46,7 +46,7 @@ proptest! {
 
     /// Every table that can be written is the same again by way of batches, in columns and values.
     #[test]
-    fn batches_are_written_as_they_were(
+    fn batches_round_trip(
         mut table in strategies::table(),
         (batch_rows, structs) in (1..20usize, any::<bool>()),
     ) {

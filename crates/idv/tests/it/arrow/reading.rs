@@ -24,7 +24,7 @@ pub(crate) fn ticks(sparse: Sparse) -> BatchScan {
 }
 
 #[test]
-fn every_golden_file_is_the_same_by_rows_and_by_batches() {
+fn golden_rows_and_batches_agree() {
     for path in golden() {
         let reader = Reader::open(&path).unwrap();
         for (sparse, filled) in [(Sparse::Lists, true), (Sparse::Structs, false)] {
@@ -61,7 +61,7 @@ fn tensors(rows: usize) -> Values {
 }
 
 #[test]
-fn numbers_of_a_mapped_file_are_not_copied() {
+fn numbers_of_a_mapped_file_are_zero_copy() {
     let rows = 20_000;
     let numbers = || {
         vec![
@@ -94,7 +94,7 @@ fn numbers_of_a_mapped_file_are_not_copied() {
 }
 
 #[test]
-fn tensors_of_several_dimensions_are_called_so() {
+fn multidimensional_tensors_have_the_extension_type() {
     let file =
         file(vec![(Type::Vector { item: ItemType::Single, dimensions: vec![2, 2] }, tensors(3))], Compression::None, 8);
     let reader = Reader::open(file.path()).unwrap();
@@ -104,7 +104,7 @@ fn tensors_of_several_dimensions_are_called_so() {
 }
 
 #[test]
-fn batches_keep_to_rows_and_bytes() {
+fn batches_obey_row_and_byte_limits() {
     let columns = || vec![(Type::Vector { item: ItemType::Single, dimensions: vec![4] }, tensors(5000))];
     // Large blocks are cut, small ones joined.
     let lengths = |per_block, scan: &BatchScan| {
@@ -124,7 +124,7 @@ fn batches_keep_to_rows_and_bytes() {
 }
 
 #[test]
-fn threads_change_nothing() {
+fn number_of_threads_does_not_change_output() {
     for path in golden() {
         let reader = Reader::open(&path).unwrap();
         let read = |threads| {
@@ -154,7 +154,7 @@ fn error_of(reader: &Reader, scan: &BatchScan) -> String {
 }
 
 #[test]
-fn times_that_are_too_fine_are_an_error_or_told() {
+fn too_precise_times_are_errors_or_losses() {
     let day = 864_000_000_000;
     let mut zoned = DateTimeOffsets::default();
     zoned.ticks = vec![621_355_968_000_000_000 + 36_000_000_000, i64::MIN, 637_000_000_000_000_007];
@@ -225,7 +225,7 @@ fn keys_above_their_count_are_counted() {
 }
 
 #[test]
-fn unreadable_columns_are_left_out_unless_asked_for() {
+fn unreadable_columns_are_left_out_unless_selected() {
     let mut forge = three_numbers();
     forge.columns.push(Column::new("odd", Codec::plain("Novel"), NONE, 3).block(vec![1, 2, 3]));
     let reader = open(forge.bytes()).unwrap();
@@ -244,7 +244,7 @@ fn unreadable_columns_are_left_out_unless_asked_for() {
 }
 
 #[test]
-fn a_damaged_block_ends_the_walk_behind_what_is_sound() {
+fn damaged_block_ends_the_scan_after_intact_rows() {
     let mut column = Column::new("numbers", Codec::plain("Int32"), DEFLATE, 3);
     for block in 0..5i32 {
         let bytes: Vec<u8> = (0..3).flat_map(|row| (block * 3 + row).to_le_bytes()).collect();
@@ -273,7 +273,7 @@ fn a_damaged_block_ends_the_walk_behind_what_is_sound() {
 }
 
 #[test]
-fn a_sparse_vector_of_any_length_takes_no_memory() {
+fn long_sparse_vectors_take_bounded_memory() {
     let mut vectors = Vectors::of(ItemType::Single);
     for _ in 0..3 {
         if let Values::Single(items) = vectors.items_mut() {
@@ -294,7 +294,7 @@ fn a_sparse_vector_of_any_length_takes_no_memory() {
 }
 
 #[test]
-fn a_container_has_batches_that_may_go_to_another_thread() {
+fn container_batches_can_move_between_threads() {
     fn is_sent<T: Send + 'static>(value: T) -> T {
         value
     }

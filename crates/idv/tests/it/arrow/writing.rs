@@ -62,7 +62,7 @@ pub(crate) fn equal(found: &Reader, expected: &Reader, filled: bool) {
 }
 
 #[test]
-fn every_golden_file_is_written_again() {
+fn rewrites_every_golden_file() {
     for path in golden() {
         let reader = Reader::open(&path).unwrap();
         if path.file_stem().unwrap() == "key-above-count" {
@@ -115,7 +115,7 @@ fn refused(array: impl Array + 'static, options: ArrowOptions, kind: &str, text:
 }
 
 #[test]
-fn plain_types_become_what_holds_them() {
+fn maps_types_without_metadata() {
     becomes(Int8Array::from(vec![-128, 1]), false, "SByte SByte", "[-128,1]");
     becomes(UInt64Array::from(vec![u64::MAX]), true, "UInt64 UInt64", "[18446744073709551615]");
     becomes(Float32Array::from(vec![0.1]), true, "Single Single", "[0.1]");
@@ -168,7 +168,7 @@ fn half(bits: u16) -> <arrow_array::types::Float16Type as ArrowPrimitiveType>::N
 }
 
 #[test]
-fn lists_become_vectors() {
+fn maps_lists_to_vectors() {
     let lists = |rows: Vec<Option<Vec<i32>>>| {
         let rows = rows.into_iter().map(|row| row.map(|row| row.into_iter().map(Some).collect::<Vec<_>>()));
         ListArray::from_iter_primitive::<Int32Type, _, _>(rows)
@@ -196,7 +196,7 @@ fn lists_become_vectors() {
         fixed(vec![Some(vec![Some(1.0), None]), None]),
         ArrowOptions::default(),
         "invalid",
-        "idv: null where a vector of 2 items is wanted, which cannot be missing (row 1, column \"c\")",
+        "idv: unexpected null: a vector of 2 items cannot be missing (row 1, column \"c\")",
     );
     let item =
         Arc::new(Field::new_list_field(DataType::List(Arc::new(Field::new_list_field(DataType::Int8, false))), false));
@@ -206,17 +206,17 @@ fn lists_become_vectors() {
 }
 
 #[test]
-fn what_cannot_be_held_is_refused_or_told() {
+fn unrepresentable_values_are_errors_or_losses() {
     let double = || ArrowOptions::default().with_null_integers(NullIntegers::Double);
     let plain = ArrowOptions::default;
     let text = "idv: the format has no type for Binary (column \"c\")";
     refused(BinaryArray::from(vec![b"x".as_slice()]), plain(), "unsupported", text);
-    let text = "idv: null where a number of type Int64 is wanted, which cannot be missing; null_integers \
+    let text = "idv: unexpected null: a number of type Int64 cannot be missing; null_integers \
                 double makes floats of the column (row 1, column \"c\")";
     refused(Int64Array::from(vec![Some(1), None]), plain(), "invalid", text);
     let told = "null written as NaN (row 1, column \"c\")";
     loses(Int64Array::from(vec![Some(1), None]), double(), "Double Double", r#"[1.0,"NaN"]"#, told);
-    let text = "idv: the integer 9007199254740993 is no Double exactly (row 0, column \"c\")";
+    let text = "idv: integer 9007199254740993 is not exactly representable as Double (row 0, column \"c\")";
     refused(Int64Array::from(vec![9_007_199_254_740_993]), double(), "invalid", text);
     let told = "null written as NaN (2 times, first row 0, column \"c\")";
     loses(Float32Array::from(vec![None, None]), plain(), "Single Single", r#"["NaN","NaN"]"#, told);
@@ -235,7 +235,7 @@ fn what_cannot_be_held_is_refused_or_told() {
         r#"["1969-12-31T23:59:59.9999999"]"#,
         told,
     );
-    let text = "idv: 253402300800 as Timestamp(s) is none of the years 1 to 9999 (row 0, column \"c\")";
+    let text = "idv: 253402300800 as Timestamp(s) is outside the years 1 to 9999 (row 0, column \"c\")";
     refused(TimestampSecondArray::from(vec![253_402_300_800]), plain(), "invalid", text);
     let text =
         "idv: 9223372036854775807 as Duration(ms) is none that 64 bits hold in ticks of 100 ns (row 0, column \"c\")";
@@ -246,7 +246,7 @@ fn what_cannot_be_held_is_refused_or_told() {
 }
 
 #[test]
-fn rows_are_counted_over_all_batches() {
+fn error_rows_count_across_batches() {
     let part = |numbers: Vec<Option<i32>>| batch(vec![("c", Arc::new(Int32Array::from(numbers)), true)]);
     let batches = [part(vec![Some(1); 20_000]), part(vec![Some(2), None])];
     let error = written(&batches[0].schema(), &batches, ArrowOptions::default()).map(|_| ()).unwrap_err();
@@ -257,7 +257,7 @@ fn rows_are_counted_over_all_batches() {
 }
 
 #[test]
-fn dictionaries_of_all_batches_become_one() {
+fn merges_dictionaries_of_all_batches() {
     let part = |words: &[&str]| {
         let words: DictionaryArray<UInt8Type> = words.iter().copied().collect();
         batch(vec![("c", Arc::new(words), true)])
@@ -293,7 +293,7 @@ fn changed(batch: &RecordBatch, change: impl Fn(&Field, &ArrayRef) -> (Field, Ar
 }
 
 #[test]
-fn labels_that_came_as_plain_values_are_keys_again() {
+fn maps_plain_labels_to_keys() {
     for name in ["key-values-text", "key-values-int64", "key-values-single", "key-values-sparse", "real-adult"] {
         let (reader, batch) = golden_batches(name);
         let plain = changed(&batch, |field, array| match array.as_any_dictionary_opt() {
@@ -315,7 +315,7 @@ fn labels_that_came_as_plain_values_are_keys_again() {
 }
 
 #[test]
-fn renamed_columns_keep_what_they_are_and_others_do_not() {
+fn renamed_columns_keep_their_type() {
     let (_, batch) = golden_batches("key-values-text");
     let renamed =
         changed(&batch, |field, array| (field.clone().with_name(format!("new {}", field.name())), Arc::clone(array)));
@@ -333,7 +333,7 @@ fn renamed_columns_keep_what_they_are_and_others_do_not() {
 }
 
 #[test]
-fn repeated_names_come_again() {
+fn repeated_names_round_trip() {
     let (reader, batch) = golden_batches("name-repeated");
     assert!(batch.schema().fields().iter().any(|field| field.name().ends_with("#2")));
     let (again, _) = written(&batch.schema(), &[batch], ArrowOptions::default()).unwrap();
@@ -342,7 +342,7 @@ fn repeated_names_come_again() {
 }
 
 #[test]
-fn a_file_appears_when_it_is_whole() {
+fn file_appears_when_finished() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("new.idv");
     let part = batch(vec![("c", Arc::new(Int32Array::from(vec![1, 2])), false)]);

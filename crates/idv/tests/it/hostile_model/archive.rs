@@ -1,4 +1,4 @@
-//! Archives whose frame is damaged.
+//! Damaged ZIP structures.
 
 use std::io;
 use std::path::Path;
@@ -15,7 +15,7 @@ fn golden() -> Vec<u8> {
     std::fs::read(path).unwrap()
 }
 
-/// Reads all there is and fails at the first thing that is wrong.
+/// Reads everything; fails at the first problem.
 fn read_all(source: Source) -> container_core::Result<Vec<String>> {
     let model = Model::from_source(source, OpenOptions::default())?;
     let mut wrong = None;
@@ -29,21 +29,21 @@ fn read_all(source: Source) -> container_core::Result<Vec<String>> {
 }
 
 #[test]
-fn every_prefix_is_refused() {
+fn rejects_every_prefix() {
     every_prefix_fails(&golden(), |bytes| read_all(Source::from(bytes.to_vec())).map(drop));
     let bytes = golden();
     refused(
         open_bytes(bytes[..bytes.len() - 22].to_vec()),
         "invalid",
         &format!(
-            "mlnet-model: it is no ZIP archive, or its end is missing: there is no end record (byte {})",
+            "mlnet-model: no end record: not a ZIP archive, or truncated (byte {})",
             bytes.len() - 22
         ),
     );
 }
 
 #[test]
-fn every_flipped_bit_is_borne_and_none_in_a_schema_goes_unseen() {
+fn flipped_bits_do_not_panic_and_are_detected_in_schemas() {
     let readable = every_flip_is_borne(&golden(), |bytes| read_all(Source::from(bytes.to_vec())).map(drop));
     // Content of the other entries, times, attributes.
     assert_eq!(readable, 8539);
@@ -60,12 +60,12 @@ fn every_flipped_bit_is_borne_and_none_in_a_schema_goes_unseen() {
 }
 
 #[test]
-fn all_sources_give_the_same() {
+fn all_sources_agree() {
     every_source_agrees(&golden(), read_all);
 }
 
 #[test]
-fn the_end_record_does_not_lie() {
+fn rejects_wrong_end_record() {
     let zip = zip(&[version(), Entry::stored("Schema", &schema())]);
     let (end, len) = (zip.end, zip.bytes.len());
     let with = |at: usize, bytes: &[u8]| {
@@ -100,7 +100,7 @@ fn the_end_record_does_not_lie() {
 }
 
 #[test]
-fn a_directory_that_is_damaged_is_refused_with_its_place() {
+fn rejects_damaged_directory_with_offset() {
     let zip = zip(&[version(), Entry::stored("Schema", &schema())]);
     let second = zip.central[1] as usize;
     let mut lie = zip.bytes.clone();
@@ -129,7 +129,7 @@ fn a_directory_that_is_damaged_is_refused_with_its_place() {
 }
 
 #[test]
-fn bytes_before_and_behind_the_archive_are_stepped_over() {
+fn skips_bytes_around_the_archive() {
     let bytes = zip(&[version(), Entry::deflated("Schema", &schema())]).bytes;
     for framed in [[b"#!/bin/sh\n", &bytes[..]].concat(), [&bytes[..], b"behind"].concat()] {
         assert_eq!(open_bytes(framed).unwrap().schemas().len(), 1);
@@ -137,7 +137,7 @@ fn bytes_before_and_behind_the_archive_are_stepped_over() {
 }
 
 #[test]
-fn other_archives_are_named_for_what_they_are() {
+fn rejects_other_archives_with_reason() {
     let text = |entries: u64| {
         format!(
             "mlnet-model: the ZIP archive is no model of ML.NET: among its entries ({entries}) are neither \
@@ -154,16 +154,16 @@ fn other_archives_are_named_for_what_they_are() {
     refused(
         open_bytes(b"plain text".to_vec()),
         "invalid",
-        "mlnet-model: it is no ZIP archive, or its end is missing: there is no end record (byte 10)",
+        "mlnet-model: no end record: not a ZIP archive, or truncated (byte 10)",
     );
     refused(
         open_bytes(Vec::new()),
         "invalid",
-        "mlnet-model: it is no ZIP archive, or its end is missing: there is no end record (byte 0)",
+        "mlnet-model: no end record: not a ZIP archive, or truncated (byte 0)",
     );
 }
 
-/// Bytes of which those from `broken` on cannot be read.
+/// A source that fails from offset `broken` on.
 struct Broken(Vec<u8>, u64, u64);
 
 impl ReadAt for Broken {
@@ -182,7 +182,7 @@ impl ReadAt for Broken {
 }
 
 #[test]
-fn a_failing_source_is_no_damaged_entry() {
+fn io_errors_are_not_damage() {
     // Large enough that the directory is read without the entries.
     let padding = Entry::stored("padding", &vec![0; 300_000]);
     let zip = zip(&[version(), Entry::stored("Schema", &schema()), padding]);

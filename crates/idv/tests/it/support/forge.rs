@@ -1,8 +1,7 @@
-//! Writes IDV files of every version, sound or with any field false: an encoder of its own, which shares nothing with the
-//! reader it tests.
+//! Encodes IDV files of every version, valid or with any field falsified, independently of the tested code.
 //!
-//! What has a length of its own in the file (names, LEB numbers, blocks) is set before [`Forge::build`]; what has a fixed width is
-//! overwritten in the finished file, at the [places](Forged) that the build tells.
+//! Set variable-length fields (names, LEB128 numbers, blocks) before [`Forge::build`]; overwrite fixed-width fields in the result, at its
+//! [offsets](Forged).
 
 use std::io::Write;
 use std::ops::Range;

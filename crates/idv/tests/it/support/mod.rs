@@ -101,7 +101,7 @@ pub fn unreadable(bytes: Vec<u8>, index: usize, kind: &str, text: &str) {
         says(
             &reader.rows(&Scan::default()).map(drop).unwrap_err(),
             kind,
-            &format!("idv: of 1 column none can be read: {why}{place}"),
+            &format!("idv: none of 1 column can be read: {why}{place}"),
         );
         return;
     }

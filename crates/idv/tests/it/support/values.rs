@@ -1,4 +1,4 @@
-//! The types and values that a writer is given, of what a test states.
+//! Converts a test's types and values to those of the writer.
 
 use idv::{ItemType, KeyType, KeyWidth, Type, Values, Vectors};
 
