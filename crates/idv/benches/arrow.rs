@@ -8,7 +8,7 @@
 //! prints a line of JSON with the seconds of both; the first is a warm-up. Without arguments, generates files of 1,000,000 rows and 31
 //! values (three columns and a vector of 28) in a temporary directory, compressed and uncompressed.
 
-// Measurements may panic: whoever runs them reads the message.
+// A benchmark may panic.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a benchmark that fails is to stop")]
 
 use std::hint::black_box;

@@ -8,7 +8,7 @@
 //! Inflates every compressed block, compresses all blocks at each level, and inflates zlib-rs's level 6 output with each library; reports
 //! medians. Checks that everything round-trips. Without a file, runs once on a small test file.
 
-// Measurements may panic: whoever runs them reads the message.
+// A benchmark may panic.
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a benchmark that fails is to stop")]
 
 use std::time::Instant;

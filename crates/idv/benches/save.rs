@@ -15,7 +15,7 @@
 //! Every repetition prints a line of JSON. Without arguments, saves a small test file once. 0 threads uses all. Syncs to disk only with
 //! `--sync`.
 
-// Measurements may panic: whoever runs them reads the message.
+// A benchmark may panic.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark that fails is to stop")]
 
 use std::fs;

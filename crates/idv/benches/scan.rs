@@ -13,7 +13,7 @@
 //! Every repetition prints a line of JSON; the first is a warm-up. Without arguments, runs each work once on a small test file. 0 threads
 //! uses all.
 
-// Measurements may panic: whoever runs them reads the message.
+// A benchmark may panic.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a benchmark that fails is to stop")]
 
 #[path = "scan/fold.rs"]

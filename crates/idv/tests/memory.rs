@@ -23,7 +23,7 @@ use support::cells::{text_block, vector_block};
 use support::forge::{Block, COLUMNS, Codec, Column, DEFLATE, Forge, Meta, NONE, ZLIB, compress, leb};
 use support::{block, open, open_with};
 
-/// Three numbers, and eight megabytes behind the tables that lies could point into.
+/// Three numbers, and eight megabytes after the tables as a target for false offsets.
 fn with_ballast(last: u64) -> Forge {
     let mut forge = support::three_numbers();
     forge.version = support::forge::version(last);
@@ -170,7 +170,7 @@ fn bombs() {
 }
 
 fn values() {
-    // Sparse vectors of the greatest length, of which nothing is stored.
+    // Sparse vectors of maximum length without stored items.
     let rows = 10_000;
     let raw = vector_block(rows, i32::MAX, &[], &vec![0; rows as usize], 0, &[], &[]);
     let codec = Codec::vector(&Codec::plain("TextSpan"), &[i32::MAX]);
@@ -350,7 +350,7 @@ fn long_metadata() {
             let shown = &details["metadata"]["M"]["$beginning"];
             assert_eq!(shown["count"], count);
             assert!(shown["value"].to_string().starts_with(beginning), "{shown}");
-            // A schema out of that says what it lacks.
+            // The schema reports what it lacks.
             let column = serde_json::json!([{"name": "n", "type": "Int32", "metadata": details["metadata"]}]);
             let (schema, left_out) = idv::Schema::from_json(&column).unwrap();
             assert!(schema.columns[0].metadata.is_empty());
@@ -450,7 +450,7 @@ mod arrow {
                 assert!(error.to_string().contains("exceeds the limit 2097152"), "{error}");
             });
         }
-        // Sparse vectors of which nothing is stored: many short rows are cut into batches, a long one is refused.
+        // Sparse vectors without stored items: many short rows are divided into batches, a long one is rejected.
         for (length, count) in [(10_000, 100), (100_000_000, 1)] {
             let raw = vector_block(count, length, &[], &vec![0; count as usize], 0, &[], &[]);
             for (item, empty) in

@@ -181,10 +181,10 @@ impl ItemPlan {
         rows: &Rows<'_>,
         tally: &mut Tally,
     ) -> Result<ArrayRef> {
-        let most = if key.count == 0 { u64::MAX } else { key.count };
-        if stored.iter().any(|&stored| stored.into() > most) {
-            for (place, _) in stored.iter().enumerate().filter(|(_, stored)| (**stored).into() > most) {
-                tally.bad_keys.add(1, rows.row(place));
+        let max_stored = if key.count == 0 { u64::MAX } else { key.count };
+        if stored.iter().any(|&stored| stored.into() > max_stored) {
+            for (index, _) in stored.iter().enumerate().filter(|(_, stored)| (**stored).into() > max_stored) {
+                tally.bad_keys.add(1, rows.row(index));
             }
         }
         let kind = match &self.data_type {
@@ -192,24 +192,24 @@ impl ItemPlan {
             plain => plain,
         };
         match kind {
-            DataType::UInt8 => self.key_array::<S, UInt8Type>(stored, most),
-            DataType::UInt16 => self.key_array::<S, UInt16Type>(stored, most),
-            DataType::UInt32 => self.key_array::<S, UInt32Type>(stored, most),
-            _ => self.key_array::<S, UInt64Type>(stored, most),
+            DataType::UInt8 => self.key_array::<S, UInt8Type>(stored, max_stored),
+            DataType::UInt16 => self.key_array::<S, UInt16Type>(stored, max_stored),
+            DataType::UInt32 => self.key_array::<S, UInt32Type>(stored, max_stored),
+            _ => self.key_array::<S, UInt64Type>(stored, max_stored),
         }
     }
 
-    fn key_array<S: Copy + Into<u64>, T>(&self, stored: &[S], most: u64) -> Result<ArrayRef>
+    fn key_array<S: Copy + Into<u64>, T>(&self, stored: &[S], max_stored: u64) -> Result<ArrayRef>
     where
         T: ArrowDictionaryKeyType,
         T::Native: TryFrom<u64> + Default,
     {
-        let place = |stored: &S| match (*stored).into() {
-            stored if stored <= most => T::Native::try_from(stored.wrapping_sub(1)).unwrap_or_default(),
+        let index = |stored: &S| match (*stored).into() {
+            stored if stored <= max_stored => T::Native::try_from(stored.wrapping_sub(1)).unwrap_or_default(),
             _ => T::Native::default(),
         };
-        let places: Vec<T::Native> = stored.iter().map(place).collect();
-        let nulls = nulls_where(stored, |&stored| !(1..=most).contains(&stored.into()));
+        let places: Vec<T::Native> = stored.iter().map(index).collect();
+        let nulls = nulls_where(stored, |&stored| !(1..=max_stored).contains(&stored.into()));
         let places = checked(PrimitiveArray::<T>::try_new(places.into(), nulls))?;
         Ok(match &self.labels {
             Some(labels) => Arc::new(DictionaryArray::try_new(places, Arc::clone(labels)).map_err(from_arrow)?),
@@ -223,8 +223,8 @@ fn nulls_where<T>(values: &[T], is_null: impl Fn(&T) -> bool) -> Option<NullBuff
     if !values.iter().any(&is_null) {
         return None;
     }
-    null_buffer(BooleanBuffer::collect_bool(values.len(), |place| {
-        values.get(place).is_some_and(|value| !is_null(value))
+    null_buffer(BooleanBuffer::collect_bool(values.len(), |index| {
+        values.get(index).is_some_and(|value| !is_null(value))
     }))
 }
 
@@ -276,9 +276,9 @@ where
 /// Text: the joined text is moved, not copied.
 fn texts(all: Texts, range: Range<usize>) -> Result<ArrayRef> {
     let (joined, ends, missing) = all.into_parts();
-    let most = 0x7FFF_FFFF;
-    if joined.len() > most {
-        return Err(Error::limit("bytes of texts in a block", joined.len() as u64, most as u64));
+    let max_len = 0x7FFF_FFFF;
+    if joined.len() > max_len {
+        return Err(Error::limit("bytes of texts in a block", joined.len() as u64, max_len as u64));
     }
     let offset = |&end: &u32| i32::try_from(end).unwrap_or(i32::MAX);
     let mut offsets = Vec::with_capacity(range.len() + 1);

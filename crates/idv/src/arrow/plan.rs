@@ -156,10 +156,10 @@ impl Planner<'_> {
                 labels
             }
         };
-        let most = self.reader.limits().metadata_bytes.min(self.budget.left());
+        let max_bytes = self.reader.limits().metadata_bytes.min(self.budget.left());
         match labels {
             // Bounded: a sparse vector can declare any number of labels.
-            Some(labels) if key.count > 0 && labels.count() >= key.count && labels.count() <= most / 8 => {
+            Some(labels) if key.count > 0 && labels.count() >= key.count && labels.count() <= max_bytes / 8 => {
                 let array = label_array(&labels)?;
                 let bytes = array.as_ref().map_or(0, |array| array.get_array_memory_size() as u64);
                 self.budget.take("memory for labels of keys", bytes)?;

@@ -227,9 +227,9 @@ pub(crate) fn decode_items(item: ItemType, n: usize, cursor: &mut Cursor<'_>, va
         ItemType::TimeSpan | ItemType::DvTimeSpan => numbers::decode(cursor, n, reuse!(values, TimeSpan)),
         ItemType::DateTime | ItemType::DvDateTime => numbers::decode(cursor, n, reuse!(values, DateTime)),
         ItemType::DateTimeOffset | ItemType::DvDateTimeZone => {
-            let both = reuse!(values, DateTimeOffset);
-            numbers::decode(cursor, n, &mut both.minutes)?;
-            numbers::decode(cursor, n, &mut both.ticks)
+            let zoned = reuse!(values, DateTimeOffset);
+            numbers::decode(cursor, n, &mut zoned.minutes)?;
+            numbers::decode(cursor, n, &mut zoned.ticks)
         }
         ItemType::RowId => numbers::decode(cursor, n, reuse!(values, RowId)),
         ItemType::Boolean => bits::decode_bools(cursor, n, reuse!(values, Boolean)),

@@ -235,15 +235,15 @@ impl Recovery {
         }
         // Sorted by damage, the best selection is a prefix.
         readable.sort_by_key(|&index| self.column(index).map_or(0, |column| total(&column.damaged)));
-        let (mut best, mut most) = (0, 0);
+        let (mut best, mut most_values) = (0, 0);
         let mut damaged = RangeSet::default();
         for (count, &index) in readable.iter().enumerate() {
             if let Some(column) = self.column(index) {
                 column.damaged.iter().for_each(|range| damaged.add(range));
             }
             let values = u128::from(rows - damaged.total()) * (count as u128 + 1);
-            if values > 0 && values >= most {
-                (best, most) = (count + 1, values);
+            if values > 0 && values >= most_values {
+                (best, most_values) = (count + 1, values);
             }
         }
         readable.truncate(best);

@@ -314,12 +314,12 @@ impl<W: Write + Seek> Writer<W> {
     /// Number of rows to append next: at most the rest of the current block.
     fn chunk_rows(&self, columns: &[ColumnSlice<'_>], rest: Range<usize>) -> usize {
         let pending = self.columns.first().map_or(0, |column| column.values.len() as u64);
-        let most = self.rows_per_block.unwrap_or_else(|| self.options.max_rows());
-        let free_rows = usize::try_from(most.saturating_sub(pending)).unwrap_or(usize::MAX).max(1);
+        let limit = self.rows_per_block.unwrap_or_else(|| self.options.max_rows());
+        let free_rows = usize::try_from(limit.saturating_sub(pending)).unwrap_or(usize::MAX).max(1);
         let mut chunk_rows = rest.len().min(free_rows);
         if self.rows_per_block.is_none() {
             // Not much more than the first block can hold.
-            let most = self.options.max_group_bytes().min(self.options.max_block_bytes()).min(MAX_CHUNK_BYTES);
+            let limit = self.options.max_group_bytes().min(self.options.max_block_bytes()).min(MAX_CHUNK_BYTES);
             let bytes = |rows: usize| {
                 let of = |(column, slice): (&PendingColumn, &ColumnSlice<'_>)| {
                     let start = slice.range.start + rest.start;
@@ -327,7 +327,7 @@ impl<W: Write + Seek> Writer<W> {
                 };
                 self.columns.iter().zip(columns).map(of).sum::<u64>()
             };
-            while chunk_rows > 1 && bytes(chunk_rows) > most {
+            while chunk_rows > 1 && bytes(chunk_rows) > limit {
                 chunk_rows = chunk_rows.div_ceil(2);
             }
         }
@@ -351,10 +351,10 @@ impl<W: Write + Seek> Writer<W> {
         let mut range = slice.range.clone();
         while !range.is_empty() {
             let Some(column) = self.columns.get(index) else { return Ok(()) };
-            let most = self.rows_per_block.unwrap_or_else(|| self.options.max_rows());
-            let free_rows = most.saturating_sub(column.values.len() as u64);
+            let limit = self.rows_per_block.unwrap_or_else(|| self.options.max_rows());
+            let free_rows = limit.saturating_sub(column.values.len() as u64);
             let chunk_rows = range.len().min(usize::try_from(free_rows).unwrap_or(usize::MAX).max(1));
-            let is_full = column.values.len() as u64 + chunk_rows as u64 >= most;
+            let is_full = column.values.len() as u64 + chunk_rows as u64 >= limit;
             self.extend_column(index, slice.values, range.start..range.start + chunk_rows)?;
             range.start += chunk_rows;
             self.choose_rows_per_block(is_full)?;
@@ -375,13 +375,13 @@ impl<W: Write + Seek> Writer<W> {
             return Ok(());
         }
         let bytes = codec::encoded_len(&column.kind, &column.values, 0..rows);
-        let most = self.options.max_block_bytes();
-        if bytes > most {
-            let max_rows = super::block_rows::rows_within(&(&column.kind, &column.values), rows, most).max(1);
+        let limit = self.options.max_block_bytes();
+        if bytes > limit {
+            let max_rows = super::block_rows::rows_within(&(&column.kind, &column.values), rows, limit).max(1);
             let what = format!(
                 "{rows} rows per block are too many, about {max_rows} fit (the number applies to the whole file): bytes of the block"
             );
-            return Err(Error::limit(what, bytes, most).in_row(column.rows).in_column(self.name(index)));
+            return Err(Error::limit(what, bytes, limit).in_row(column.rows).in_column(self.name(index)));
         }
         let empty = self.pipeline.buffer(index).unwrap_or_else(|| Values::of(&column.kind));
         let values = std::mem::replace(&mut column.values, empty);

@@ -81,7 +81,7 @@ fn is_out_of_range(values: &Values, kind: &Type) -> bool {
     }
 }
 
-/// Whether .NET has no such time, which is said then.
+/// Whether the time is outside .NET's range, which is then an error.
 fn is_no_time(error: &Error) -> bool {
     ["does not fit DateTime", "does not fit DateTimeOffset"].iter().any(|why| error.detail().contains(why))
 }

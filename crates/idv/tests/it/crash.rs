@@ -74,7 +74,7 @@ fn after_a_failure_every_call_fails() {
         writer.append_row(&(1, "x", "red")).unwrap_err(),
         writer.finish().map(drop).unwrap_err(),
     ] {
-        support::says(&error, "usage", "idv: the file is not whole: writing failed before");
+        support::says(&error, "usage", "idv: the file is incomplete: an earlier write failed");
     }
 }
 

@@ -24,7 +24,7 @@ mod written;
 
 use std::path::Path;
 
-// The modules above find these beside them, as they do in the fuzz crate.
+// The modules above expect these as siblings, as in the fuzz crate.
 use crate::support::{cells, forge, table, values};
 
 const TARGETS: [replay::Target; 7] = [

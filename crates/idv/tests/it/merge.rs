@@ -143,7 +143,7 @@ fn rejects_different_schemas_with_difference() {
         assert_eq!(difference.as_deref(), Some(expected));
     };
     check(&|s| s.columns[0].kind = Type::Item(ItemType::Int32), "column \"n\": expected type Int64, found Int32");
-    check(&|s| s.columns[1].name = "x".into(), "column \"t\" is missing, column \"x\" is not expected");
+    check(&|s| s.columns[1].name = "x".into(), "column \"t\" is missing, column \"x\" is unexpected");
     check(&|s| drop(s.columns.pop()), "column \"k\" is missing");
     check(
         &|s| s.columns.swap(0, 1),
@@ -163,11 +163,11 @@ fn rejects_different_schemas_with_difference() {
             s.columns[0] =
                 column.with_metadata("IsNormalized", Type::Item(ItemType::Boolean), Values::Boolean(vec![true]));
         },
-        "column \"n\": metadata \"IsNormalized\": it is not expected",
+        "column \"n\": metadata \"IsNormalized\": unexpected",
     );
     check(
         &|s| s.columns.iter_mut().for_each(|column| column.name = "x".into()),
-        "columns \"n\", \"t\", \"k\" are missing, columns \"x\", \"x\", \"x\" are not expected",
+        "columns \"n\", \"t\", \"k\" are missing, columns \"x\", \"x\", \"x\" are unexpected",
     );
     assert_eq!(schema().difference(&schema()), None);
 
@@ -263,7 +263,7 @@ fn rows_per_block_obey_the_mlnet_limit() {
     let mut bytes = sound.source().as_slice().unwrap().to_vec();
     let mut at = usize::try_from(sound.header().toc_offset).unwrap();
     for _ in 0..3 {
-        // Compression, rows per block, and the place of a table, which lies below 65,536.
+        // Compression, rows per block, and a table offset below 65,536.
         at += (at..).find(|&at| bytes[at..at + 2] == [1, 3] && bytes[at + 4..at + 10] == [0; 6]).unwrap() - at + 1;
         bytes.splice(at..=at, [0xFF, 0xFF, 0xFF, 0xFF, 0x7F]);
     }

@@ -102,7 +102,7 @@ fn unselected_rows_and_columns_are_not_read() {
                 let (found, expected) = (sorted(log.take()), sorted(expected));
                 let starts = |ranges: &[Range<u64>]| ranges.iter().map(|range| range.start).collect::<Vec<_>>();
                 assert_eq!(starts(&found), starts(&expected), "{columns:?} {rows:?} {threads} threads");
-                // Of the last block of an uncompressed column, what is behind the requested rows may be left out.
+                // The last block of an uncompressed column may be read only up to the requested rows.
                 let shorter = found.iter().zip(&expected).filter(|(found, expected)| found.end < expected.end).count();
                 assert!(shorter <= usize::from(columns.contains(&1)), "{found:?}, {expected:?}");
                 assert!(found.iter().zip(&expected).all(|(found, expected)| found.end <= expected.end));

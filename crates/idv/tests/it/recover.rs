@@ -54,10 +54,10 @@ fn lines(reader: &Reader, names: &[&str], rows: &[Range<u64>]) -> Vec<String> {
     lines
 }
 
-/// The byte of a column's block in a file of ML.NET's, where blocks of a row come one after another.
+/// The offset of a column's block in an ML.NET file, which has the blocks of the same rows consecutively.
 fn block_of(bytes: &[u8], column: usize, block: u64) -> Range<usize> {
     let number = |at: usize| i64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
-    // The lookup tables stand one behind the other, in the columns' order, behind the last block.
+    // The lookup tables follow the last block, in column order.
     let reader = opened(bytes);
     let blocks = reader.columns()[column].block_count();
     let ends: Vec<_> = (0..reader.columns().len()).map(|index| reader.columns()[index].block_count() * 16).collect();
@@ -70,7 +70,7 @@ fn block_of(bytes: &[u8], column: usize, block: u64) -> Range<usize> {
     start..start + usize::try_from(len).unwrap()
 }
 
-/// Where the lookup tables begin: the first entry is that of the first block, which lies behind the header.
+/// Offset of the lookup tables: the first entry is that of the first block, right after the header.
 fn lookup_start(bytes: &[u8]) -> usize {
     (256..bytes.len() - 16).find(|&at| bytes[at..at + 8] == 256_i64.to_le_bytes()).unwrap()
 }
@@ -138,7 +138,7 @@ fn drops_column_when_that_loses_least_unless_selected() {
     assert_eq!(error.to_string(), "idv: unknown column \"x\"");
     let options = RecoverOptions::default().with_columns(["Label", "Label"]);
     let error = Recovery::survey(Source::from(golden("real-adult")), &options).err().unwrap();
-    assert_eq!(error.to_string(), "idv: the column \"Label\" is chosen twice");
+    assert_eq!(error.to_string(), "idv: column \"Label\" is selected twice");
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn recovers_file_truncated_after_the_table_of_contents() {
         let (reader, losses) = written(&recovery);
         assert_eq!((reader.row_count(), losses.len()), (500, 0));
         let finding = recovery.findings()[0].to_string();
-        assert_eq!(finding, format!("idv: the file is cut off: its tail lies at byte {tail} of {len} (byte 32)"));
+        assert_eq!(finding, format!("idv: the file is truncated: its tail should be at byte {tail}, the file has {len} bytes (byte 32)"));
     }
     assert_eq!(whole.row_count(), 500);
 }
@@ -259,7 +259,7 @@ fn rejects_blocks_not_matching_the_schema() {
     schema.columns.pop();
     let options = RecoverOptions::default().with_schema(schema);
     let error = Recovery::survey(Source::from(bytes[..12_000].to_vec()), &options).err().unwrap();
-    assert_eq!(error.to_string(), "idv: the header says 14 columns, the schema has 13 (byte 48)");
+    assert_eq!(error.to_string(), "idv: the schema has 13 columns, the header 14 (byte 48)");
     let numbers = golden("scalar-integers-none");
     let schema = opened(&numbers).schema(None).unwrap();
     let options = RecoverOptions::default().with_schema(schema);
@@ -271,7 +271,7 @@ fn rejects_blocks_not_matching_the_schema() {
 fn rejects_schema_without_enough_information() {
     let bytes = golden("real-adult");
     let mut schema = opened(&bytes).schema(None).unwrap();
-    // A header that was never written says of no rows: there is nothing to look for.
+    // An unwritten header declares no rows: nothing to recover.
     let mut unfinished = bytes[..12_000].to_vec();
     unfinished[40..48].fill(0);
     let options = RecoverOptions::default().with_schema(schema.clone());

@@ -69,7 +69,7 @@ fn reports_all_findings_in_order() {
         format!("error: idv: metadata \"Bad\": values: needs 4 bytes, 3 available (byte {}, column \"keys\")", meta(1)),
         "error: idv: key 9 is above its key count 3 (block 0, row 1, column \"keys\")".to_owned(),
         "error: idv: key 9 is above its key count 3 (block 1, row 2, column \"keys\")".to_owned(),
-        format!("error: idv: boundary 1 of text 1 falls below 2 (byte {}, block 0, column \"text\")", place(2, 0) + 8),
+        format!("error: idv: boundary 1 of text 1 is below the previous one, 2 (byte {}, block 0, column \"text\")", place(2, 0) + 8),
         format!(
             "error: idv: the joined text is not UTF-8: {not_utf8} (byte {}, block 1, column \"text\")",
             place(2, 1) + 14
@@ -84,21 +84,20 @@ fn reports_all_findings_in_order() {
             place(5, 0)
         ),
         format!(
-            "error: idv: a metadata table of 0 entries (byte {}, column \"nothing\")",
+            "error: idv: the metadata table has 0 entries (byte {}, column \"nothing\")",
             file.columns[6].metadata_toc
         ),
         format!(
-            "error: idv: block 1 of column \"nothing\" overlaps block 0 of column \"good\", which takes the bytes 256 to \
-             258 (byte {first})"
+            "error: idv: block 1 of column \"nothing\" overlaps block 0 of column \"good\" (bytes 256 to 258) (byte {first})"
         ),
         format!(
-            "warning: idv: {} bytes before the lookup table of column \"good\" belong to nothing (byte {})",
+            "warning: idv: {} unused bytes before the lookup table of column \"good\" (byte {})",
             lost.len(),
             lost.start
         ),
         // The metadata of a table that says it has none.
         format!(
-            "warning: idv: {} bytes before the table of contents belong to nothing (byte {})",
+            "warning: idv: {} unused bytes before the table of contents (byte {})",
             file.toc - file.columns[6].lookup_entry(2),
             file.columns[6].lookup_entry(2)
         ),
@@ -165,7 +164,7 @@ fn overlapping_parts_take_bounded_time() {
         let found = findings(&reader, 1);
         let took = begin.elapsed();
         assert!(took < Duration::from_secs(5), "{what}: {took:?}");
-        let end = "the parts up to here take more bytes than the file has: what follows is not checked";
+        let end = "the parts so far take more bytes than the file has: the rest is not checked";
         assert_eq!(
             found.iter().filter(|text| text.contains(end)).count(),
             1,

@@ -222,7 +222,7 @@ fn blocks_obey_the_limits() {
         late.append_columns(&[(&texts(&[&long, &long, &long])).into()]).and_then(|()| late.finish()).err().unwrap();
     assert_eq!(
         error.to_string(),
-        "idv: 19 rows per block are too many here, about 17 would do (one number holds for the whole file): bytes of the \
+        "idv: 19 rows per block are too many, about 17 fit (the number applies to the whole file): bytes of the \
          block 1630 exceeds the limit 1000 (row 284, column \"t\")"
     );
     // One row alone is too much.
@@ -243,20 +243,20 @@ fn rejects_invalid_options_and_schemas() {
     );
     assert_eq!(
         refused(vec![byte()], WriterOptions::default().with_rows_per_block(0)),
-        "idv: rows per block are 0; the least is 1"
+        "idv: rows per block: expected at least 1, found 0"
     );
     assert_eq!(
         refused(vec![byte()], WriterOptions::default().with_rows_per_block(1 << 31)),
-        "idv: 2147483648 rows per block exceed 2147483647, the most ML.NET reads"
+        "idv: rows per block: expected at most 2147483647 (the limit of ML.NET), found 2147483648"
     );
     let default = WriterOptions::default;
     assert_eq!(
         refused(vec![byte(), item("", ItemType::Byte)], default()),
-        "idv: column 1 (counted from 0) has an empty name, which ML.NET refuses"
+        "idv: column 1 (counted from 0) has an empty name, which ML.NET rejects"
     );
     assert_eq!(
         refused(vec![vector("v", ItemType::Byte, &[])], default()),
-        "idv: a vector type without dimensions; one that is unknown is written as 0 (column \"v\")"
+        "idv: a vector type has no dimensions; use 0 for an unknown one (column \"v\")"
     );
     assert_eq!(
         refused(vec![vector("v", ItemType::Byte, &[65_536, 65_536])], default()),
@@ -270,10 +270,10 @@ fn rejects_invalid_options_and_schemas() {
     );
     assert_eq!(
         refused(vec![with("", Values::Boolean(vec![true]))], default()),
-        "idv: metadata of an empty kind, which ML.NET refuses (column \"n\")"
+        "idv: metadata with an empty kind, which ML.NET rejects (column \"n\")"
     );
     let twice = with("M", Values::Boolean(vec![true])).with_metadata("M", boolean.clone(), Values::Boolean(vec![true]));
-    assert_eq!(refused(vec![twice], default()), "idv: metadata \"M\": it is there twice (column \"n\")");
+    assert_eq!(refused(vec![twice], default()), "idv: metadata \"M\": duplicate kind (column \"n\")");
     let names = vector("v", ItemType::Byte, &[2]).with_metadata(
         "SlotNames",
         Type::Vector { item: ItemType::Single, dimensions: vec![3] },
@@ -281,7 +281,7 @@ fn rejects_invalid_options_and_schemas() {
     );
     assert_eq!(
         refused(vec![names], default()),
-        "idv: metadata \"SlotNames\": a vector of 2 items where Vector<Single, 3> is said (column \"v\")"
+        "idv: metadata \"SlotNames\": expected Vector<Single, 3>, found a vector of 2 items (column \"v\")"
     );
     let time = byte().with_metadata("T", Type::Item(ItemType::DateTime), Values::DateTime(vec![-1]));
     assert_eq!(
@@ -319,7 +319,7 @@ fn failed_sink_is_not_written_again() {
     let error = writer.append_columns(&[(&values).into()]).unwrap_err();
     assert!(error.to_string().starts_with("idv: cannot write"), "{error}");
     let error = writer.append_columns(&[(&values).into()]).unwrap_err();
-    assert_eq!(error.to_string(), "idv: the file is not whole: writing failed before");
+    assert_eq!(error.to_string(), "idv: the file is incomplete: an earlier write failed");
     assert!(writer.finish().is_err());
 }
 
@@ -333,7 +333,7 @@ fn rejects_invalid_sparse_slots() {
     push(&mut vectors, &[1, 2]);
     vectors.close_dense().unwrap();
     push(&mut vectors, &[3]);
-    assert_eq!(vectors.close_sparse(5, &[]).unwrap_err().to_string(), "a sparse vector with 1 items for 0 slots");
+    assert_eq!(vectors.close_sparse(5, &[]).unwrap_err().to_string(), "a sparse vector has 1 items for 0 slots");
     for (length, slots, expected) in [
         (5, vec![5], "slot 5 is not between 0 and 5 (not included)"),
         (5, vec![2, 2], "slot 2 is not between 3 and 5 (not included)"),

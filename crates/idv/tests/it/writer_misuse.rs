@@ -43,7 +43,7 @@ fn vectors(change: impl Fn(&mut Values)) -> Values {
 fn rejects_inconsistent_values() {
     let vector = || Type::Vector { item: ItemType::Int32, dimensions: vec![0] };
     let time = || Type::Item(ItemType::DateTimeOffset);
-    let whole = "idv: values whose parts have different lengths (column \"c1\")";
+    let whole = "idv: arrays of the values have different lengths (column \"c1\")";
     let other = "idv: expected Vector<Int32> values, found Vector (column \"c1\")";
     let cases: [(Type, Values, &str); 6] = [
         (time(), times(2, 1), whole),
@@ -67,7 +67,7 @@ fn rejects_inconsistent_values() {
     }
     let metadata = ColumnSchema::new("n", NUMBER).with_metadata("m", time(), times(1, 0));
     let error = Schema::new([metadata]).check().unwrap_err();
-    assert!(error.to_string().contains("metadata \"m\": a value whose parts have different lengths"), "{error}");
+    assert!(error.to_string().contains("metadata \"m\": arrays of the value have different lengths"), "{error}");
 }
 
 /// Slices may start anywhere; errors have the row in the file.

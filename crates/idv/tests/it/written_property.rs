@@ -46,7 +46,7 @@ fn given(rows: usize, columns: Vec<(TableColumn, Vec<Said>, u8)>) -> Given {
         let kind = written_kind(&column.kind);
         let mut cells: Vec<Cell> = column.cells.iter().map(|cell| written_cell(kind.item(), cell)).collect();
         if kind == Kind::Item(Item::Text) {
-            // In this version texts are missing only where somebody says so.
+            // In this version text is missing only if explicitly written so.
             cells.iter_mut().skip(missing.into()).step_by(3).for_each(|cell| *cell = Cell::Missing);
         }
         let name = format!("c{}", column.name);
@@ -100,7 +100,7 @@ impl Given {
         table.check(&reader);
         assert!(reader.schema(None).unwrap() == self.schema);
         let found = support::findings(&reader, 1);
-        // What is said of a missing text in a version that has none is a warning.
+        // Missing text in a version without it is a warning.
         assert!(found.iter().all(|finding| finding.starts_with("warning: ")), "{found:?}");
         reader
     }
@@ -126,7 +126,7 @@ proptest! {
         let bytes = given.written(&options);
         let reader = given.check(&bytes);
         prop_assert!(rewritten(&reader, &options) == bytes);
-        // The number that was found says the same as the limits that led to it.
+        // The chosen number is equivalent to the limits that led to it.
         let rows = reader.columns()[0].rows_per_block();
         let plain = WriterOptions::default().with_level(options.level).with_rows_per_block(rows);
         prop_assert!(rewritten(&reader, &plain) == bytes);
@@ -187,7 +187,7 @@ proptest! {
         for (pick, rows) in steps {
             most = most.max(append(&mut writer, pick.index(given.values.len()), rows));
         }
-        // Then some rows of all of them, which have not come equally far.
+        // Then some rows of all columns, which have different lengths so far.
         let rows = together.min(given.table.rows - most);
         let starts: Vec<_> = (0..given.values.len()).map(|column| append(&mut writer, column, 0)).collect();
         let slices: Vec<_> =

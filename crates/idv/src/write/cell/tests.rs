@@ -253,7 +253,7 @@ fn labels_map_to_keys() {
     assert_eq!(push("entirely different"), "unknown label \"entirely different\" (100 labels)");
 }
 
-/// Labels of other types are found in whatever form the cell has.
+/// Labels of other types match in any form of the cell.
 #[test]
 fn labels_can_be_numbers() {
     let column = |value_type: &str, json: &str| {
@@ -271,7 +271,7 @@ fn labels_can_be_numbers() {
         assert_eq!(push(cell), Ok(2), "{cell:?}");
     }
     assert_eq!(push(Cell::Text("NaN")), Ok(3));
-    // Without a label there are the values 3 and 4; 2 could be a label, and is none.
+    // Key values 3 and 4 have no label; 2 could be a label, but is not.
     assert_eq!(push(Cell::Int(4)), Ok(5));
     assert_eq!(push(Cell::Int(2)).unwrap_err(), "unknown label \"2.0\" (3 labels: \"0.1\", \"7.0\", \"NaN\")");
     assert_eq!(push(Cell::Text("x")).unwrap_err(), "unknown label \"x\" (3 labels: \"0.1\", \"7.0\", \"NaN\")");
@@ -283,7 +283,7 @@ fn labels_can_be_numbers() {
     assert_eq!((push(Cell::Int(5)), push(Cell::Int(0)), push(Cell::Int(6))), (Ok(1), Ok(2), Ok(3)));
     let sparser = column("Vector<Text>", "{\"$sparse\":{\"length\":2147483647,\"indices\":[1],\"values\":[\"a\"]}}");
     assert_eq!(sparser.find("a").unwrap(), Some(1));
-    assert!(sparser.find("").unwrap_err().to_string().starts_with("label \"\" stands for the keys 0 and 2"));
+    assert!(sparser.find("").unwrap_err().to_string().starts_with("ambiguous label \"\" of keys 0 and 2"));
 }
 
 #[test]
@@ -356,7 +356,7 @@ fn parses_scalars_from_json() {
     assert!(json("Text", "\"\n\"").unwrap_err().starts_with("invalid JSON string "));
 }
 
-/// The vectors behind the first, which is empty where the type allows it.
+/// The vectors after the first, which is empty if the type allows it.
 fn vectors(kind: &str, text: &str) -> (u32, Option<Vec<u32>>, Vec<f32>) {
     let Values::Vector(vectors) = json(kind, text).unwrap() else { panic!("no vectors") };
     let vector = vectors.get(vectors.len() - 1).unwrap();
@@ -461,7 +461,7 @@ fn rejects_invalid_vectors() {
         (
             "Vector<Byte>",
             &sparse("{\"length\":2,\"indices\":[0],\"values\":[]}"),
-            "a sparse vector with 0 items for 1 slots",
+            "a sparse vector has 0 items for 1 slots",
         ),
         (
             "Vector<Byte>",
@@ -481,14 +481,14 @@ fn rejects_invalid_vectors() {
     ] {
         assert_eq!(json(kind, text).unwrap_err(), why, "{text}");
     }
-    // Depth is that of the type, whatever comes.
+    // Nesting is bounded by the type.
     assert!(json("Vector<Single, *, *>", &"[".repeat(100_000)).unwrap_err().starts_with("arrays 3 deep"));
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// What the JSON library takes for an array of numbers is one, with the same floats; anything else is none.
+    /// Accepts exactly the arrays of numbers that serde_json accepts, with the same floats.
     #[test]
     fn accepts_the_same_json_as_serde_json(text in "(\\[|\\]|,| |-|[0-9]{1,3}|\\.|e|\"a\\\\n\"|null|true){1,12}") {
         let ours = json("Vector<Double>", &text);

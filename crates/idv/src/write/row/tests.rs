@@ -282,7 +282,7 @@ fn rows_of_files_round_trip() {
             for place in 0..batch.row_count() {
                 let row = rows.try_next().unwrap().unwrap();
                 if let Err(error) = buffer.push(&row) {
-                    let known = ["stands for the keys", "does not fit DateTimeOffset"];
+                    let known = ["ambiguous label", "does not fit DateTimeOffset"];
                     assert!(known.iter().any(|why| error.detail().contains(why)), "{}: {error}", path.display());
                     refused += 1;
                     continue;

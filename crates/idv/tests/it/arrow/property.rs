@@ -26,7 +26,7 @@ proptest! {
     ) {
         for column in &mut table.columns {
             let item = column.kind.item();
-            // Of others nobody can say which moment they are.
+            // Others have no defined instant.
             if matches!(item, Item::DateTimeOffset | Item::DvDateTimeZone) {
                 column.cells.iter_mut().for_each(|cell| *cell = written_cell(item, cell));
             }
@@ -51,7 +51,7 @@ proptest! {
         (batch_rows, structs) in (1..20usize, any::<bool>()),
     ) {
         for (index, column) in table.columns.iter_mut().enumerate() {
-            // An empty name is refused.
+            // Empty names are rejected.
             column.name = format!("c{}{}", column.name, index % 2);
             column.kind = written_kind(&column.kind);
             let item = column.kind.item();

@@ -171,22 +171,22 @@ fn too_precise_times_are_errors_or_losses() {
     let scan = |column: usize, times| {
         BatchScan::from(Scan::default().with_columns([column])).with_mapping(Mapping::default().with_times(times))
     };
-    let options = "times floor, nanoseconds or ticks takes it";
+    let options = "times floor, nanoseconds or ticks accepts it";
     let texts = ["2019-07-29T12:26:40.0000001", "-PT0.0000011S", "2019-07-29T13:56:40.0000007"];
     for (column, text) in texts.into_iter().enumerate() {
         let expected = format!(
-            "Invalid idv: {text} is finer than a microsecond; {options} (block 0, row 2, column \"c{column}\")"
+            "Invalid idv: {text} is more precise than a microsecond; {options} (block 0, row 2, column \"c{column}\")"
         );
         assert_eq!(error_of(&reader, &scan(column, Times::Exact)), expected);
-        // Rows that nobody asked for are not looked at.
+        // Unselected rows are not converted.
         let mut fewer = scan(column, Times::Exact);
         fewer.scan = fewer.scan.with_rows(0..2);
         assert_eq!(batches(&reader, &fewer).0[0].num_rows(), 2);
-        // Cut off towards the past, and told.
+        // Rounded down and reported.
         let mut walk = reader.record_batches(&scan(column, Times::Floor)).unwrap();
         walk.try_next().unwrap().unwrap();
-        let told = format!("time cut off at the microsecond (row 2, column \"c{column}\")");
-        assert_eq!(walk.losses().iter().map(ToString::to_string).collect::<Vec<_>>(), [told]);
+        let reported = format!("time truncated to the microsecond (row 2, column \"c{column}\")");
+        assert_eq!(walk.losses().iter().map(ToString::to_string).collect::<Vec<_>>(), [reported]);
     }
     let truncated = |column| {
         let batch = reader.record_batches(&scan(column, Times::Floor)).unwrap().try_next().unwrap().unwrap();
@@ -204,7 +204,7 @@ fn too_precise_times_are_errors_or_losses() {
     assert_eq!(
         error_of(&reader, &scan(0, Times::Nanoseconds)),
         "Invalid idv: 0001-01-01T00:00:00 is out of the range of nanoseconds, 1677-09-21 to 2262-04-11; \
-         times floor or ticks takes it (block 0, row 0, column \"c0\")"
+         times floor or ticks accepts it (block 0, row 0, column \"c0\")"
     );
     same(&reader, &scan(1, Times::Nanoseconds), true);
     same(&reader, &scan(2, Times::Nanoseconds), true);
@@ -218,9 +218,9 @@ fn keys_above_their_count_are_counted() {
     while rows.advance().unwrap() {}
     let mut walk = reader.record_batches(&BatchScan::default()).unwrap();
     while walk.try_next().unwrap().is_some() {}
-    let told = |losses: Vec<Loss>| losses.iter().map(|loss| (loss.count, loss.first.clone())).collect::<Vec<_>>();
+    let reported = |losses: Vec<Loss>| losses.iter().map(|loss| (loss.count, loss.first.clone())).collect::<Vec<_>>();
     assert!(!rows.losses().is_empty());
-    assert_eq!(told(walk.losses()), told(rows.losses()));
+    assert_eq!(reported(walk.losses()), reported(rows.losses()));
     assert!(walk.losses()[0].to_string().starts_with("key above its count shown as null ("));
 }
 
@@ -240,7 +240,7 @@ fn unreadable_columns_are_left_out_unless_selected() {
     assert_eq!(error.kind(), ErrorKind::Usage);
     let schema = reader.arrow_schema(&BatchScan::default()).unwrap();
     let error = reader.arrow_schema(&BatchScan::default().with_schema(schema)).unwrap_err();
-    says(&error, "usage", "idv: the columns of an IDV file have their types: a schema cannot be declared");
+    says(&error, "usage", "idv: IDV columns have fixed types: a schema cannot be declared");
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn long_sparse_vectors_take_bounded_memory() {
     let reader = Reader::open(file.path()).unwrap();
     assert_eq!(
         error_of(&reader, &BatchScan::default()),
-        "Limit { asked: 8589934592, limit: 40265318 } idv: bytes of a row, all slots of its sparse vectors among them \
+        "Limit { asked: 8589934592, limit: 40265318 } idv: bytes of a row with its sparse vectors made dense \
          8589934592 exceeds the limit 40265318 (row 0, column \"c0\")"
     );
     same(&reader, &ticks(Sparse::Structs), false);

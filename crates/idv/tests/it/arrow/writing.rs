@@ -45,7 +45,7 @@ pub(crate) fn again(reader: &Reader, scan: &BatchScan) -> Reader {
     again
 }
 
-/// As JSON: what NaN carries beside being one is not kept, nor the order of metadata.
+/// As JSON, which preserves neither NaN payloads nor the order of metadata.
 fn schema_of(reader: &Reader) -> Vec<Json> {
     let mut schema = reader.schema(None).unwrap();
     schema.columns.iter_mut().for_each(|column| column.compression = None);
@@ -104,9 +104,9 @@ fn becomes(array: impl Array + 'static, nullable: bool, kind: &str, values: &str
 }
 
 #[track_caller]
-fn loses(array: impl Array + 'static, options: ArrowOptions, kind: &str, values: &str, told: &str) {
+fn loses(array: impl Array + 'static, options: ArrowOptions, kind: &str, values: &str, reported: &str) {
     let (found, json, losses) = one(Arc::new(array), true, options).unwrap();
-    assert_eq!((found.as_str(), json.as_str(), losses.as_slice()), (kind, values, [told.to_owned()].as_slice()));
+    assert_eq!((found.as_str(), json.as_str(), losses.as_slice()), (kind, values, [reported.to_owned()].as_slice()));
 }
 
 #[track_caller]
@@ -148,8 +148,8 @@ fn maps_types_without_metadata() {
     let kind = "DateTimeOffset DateTimeOffset";
     becomes(zoned("UTC"), true, kind, r#"["1970-01-01T00:00:00+00:00",null]"#);
     becomes(zoned("+05:30"), true, kind, r#"["1970-01-01T05:30:00+05:30",null]"#);
-    let told = "time zone \"Europe/Berlin\" left out: the moments are kept in UTC (column \"c\")";
-    loses(zoned("Europe/Berlin"), ArrowOptions::default(), kind, r#"["1970-01-01T00:00:00+00:00",null]"#, told);
+    let reported = "time zone \"Europe/Berlin\" left out: instants are kept in UTC (column \"c\")";
+    loses(zoned("Europe/Berlin"), ArrowOptions::default(), kind, r#"["1970-01-01T00:00:00+00:00",null]"#, reported);
     let id = FixedSizeBinaryArray::try_from_iter([1u128.to_le_bytes()].into_iter()).unwrap();
     becomes(id, false, "DataViewRowId RowId", r#"["00000000000000000000000000000001"]"#);
     let decimals = Decimal128Array::from(vec![12_345, -5]).with_precision_and_scale(38, 2).unwrap();
@@ -201,7 +201,7 @@ fn maps_lists_to_vectors() {
     let item =
         Arc::new(Field::new_list_field(DataType::List(Arc::new(Field::new_list_field(DataType::Int8, false))), false));
     let nested = new_empty_array(&DataType::List(item));
-    let text = "idv: the format has no type for List(non-null List(non-null Int8)) (column \"c\")";
+    let text = "idv: no IDV type for List(non-null List(non-null Int8)) (column \"c\")";
     says(&one(nested, true, ArrowOptions::default()).unwrap_err(), "unsupported", text);
 }
 
@@ -209,36 +209,36 @@ fn maps_lists_to_vectors() {
 fn unrepresentable_values_are_errors_or_losses() {
     let double = || ArrowOptions::default().with_null_integers(NullIntegers::Double);
     let plain = ArrowOptions::default;
-    let text = "idv: the format has no type for Binary (column \"c\")";
+    let text = "idv: no IDV type for Binary (column \"c\")";
     refused(BinaryArray::from(vec![b"x".as_slice()]), plain(), "unsupported", text);
     let text = "idv: unexpected null: a number of type Int64 cannot be missing; null_integers \
-                double makes floats of the column (row 1, column \"c\")";
+                double makes the column floats (row 1, column \"c\")";
     refused(Int64Array::from(vec![Some(1), None]), plain(), "invalid", text);
-    let told = "null written as NaN (row 1, column \"c\")";
-    loses(Int64Array::from(vec![Some(1), None]), double(), "Double Double", r#"[1.0,"NaN"]"#, told);
+    let reported = "null written as NaN (row 1, column \"c\")";
+    loses(Int64Array::from(vec![Some(1), None]), double(), "Double Double", r#"[1.0,"NaN"]"#, reported);
     let text = "idv: integer 9007199254740993 is not exactly representable as Double (row 0, column \"c\")";
     refused(Int64Array::from(vec![9_007_199_254_740_993]), double(), "invalid", text);
-    let told = "null written as NaN (2 times, first row 0, column \"c\")";
-    loses(Float32Array::from(vec![None, None]), plain(), "Single Single", r#"["NaN","NaN"]"#, told);
+    let reported = "null written as NaN (2 times, first row 0, column \"c\")";
+    loses(Float32Array::from(vec![None, None]), plain(), "Single Single", r#"["NaN","NaN"]"#, reported);
     let text =
-        "idv: the decimal 1234567890123456e-3 has more than the 15 digits that a Double keeps (row 0, column \"c\")";
+        "idv: decimal 1234567890123456e-3 has more than the 15 digits of a Double (row 0, column \"c\")";
     let decimal = Decimal128Array::from(vec![1_234_567_890_123_456]).with_precision_and_scale(38, 3).unwrap();
     refused(decimal, plain(), "invalid", text);
-    let text = "idv: 1 ns is finer than a tick of 100 ns (Times::Floor takes the tick before it) (row 0, column \"c\")";
+    let text = "idv: 1 ns is more precise than a tick of 100 ns (Times::Floor rounds down) (row 0, column \"c\")";
     refused(TimestampNanosecondArray::from(vec![1]), plain(), "invalid", text);
     let cut = ArrowOptions::default().with_times(Times::Floor);
-    let told = "time cut off at 100 ns (row 0, column \"c\")";
+    let reported = "time truncated to 100 ns (row 0, column \"c\")";
     loses(
         TimestampNanosecondArray::from(vec![-1]),
         cut,
         "DateTime DateTime",
         r#"["1969-12-31T23:59:59.9999999"]"#,
-        told,
+        reported,
     );
     let text = "idv: 253402300800 as Timestamp(s) is outside the years 1 to 9999 (row 0, column \"c\")";
     refused(TimestampSecondArray::from(vec![253_402_300_800]), plain(), "invalid", text);
     let text =
-        "idv: 9223372036854775807 as Duration(ms) is none that 64 bits hold in ticks of 100 ns (row 0, column \"c\")";
+        "idv: 9223372036854775807 as Duration(ms) is outside 64 bits of 100 ns ticks (row 0, column \"c\")";
     refused(DurationMillisecondArray::from(vec![i64::MAX]), plain(), "invalid", text);
     let late = TimestampSecondArray::from(vec![0, 253_402_300_799]).with_timezone("+01:00");
     let error = one(Arc::new(late), true, plain()).unwrap_err();

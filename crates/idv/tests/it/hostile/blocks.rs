@@ -53,7 +53,7 @@ fn rejects_uncompressed_block_with_two_lengths() {
     block_fails(
         file.with(entry + 12, &13i32.to_le_bytes()),
         "invalid",
-        "idv: an uncompressed block has 12 bytes in the file and 13 without compression \
+        "idv: an uncompressed block declares 12 bytes in the file and 13 decompressed \
          (byte 256, block 0, column \"numbers\")",
     );
 }
@@ -152,7 +152,7 @@ fn rejects_booleans_above_the_limit() {
             says(
                 &block_of(&open_with(bytes, limits(999)).unwrap()),
                 "limit",
-                &format!("idv: bytes of decoded bools{inside} 1000 exceeds the limit 999 {PLACE}"),
+                &format!("idv: bytes of decoded Booleans{inside} 1000 exceeds the limit 999 {PLACE}"),
             );
         }
     }
@@ -227,7 +227,7 @@ fn damage_does_not_affect_other_blocks() {
     let hurt = file.columns[0].blocks[1].clone();
     bytes[hurt.clone()].fill(0xFF);
     let reader = open(bytes).unwrap();
-    // One set of buffers for all: an error leaves nothing behind in them.
+    // Shared buffers: an error leaves no state in them.
     let (mut values, mut scratch) = (Values::default(), Scratch::default());
     for (column, block) in (0..2).flat_map(|column| (0..3).map(move |block| (column, block))) {
         let outcome = reader.read_block(column, block, &mut values, &mut scratch);
@@ -278,8 +278,7 @@ fn verify_finds_overlapping_blocks() {
     assert_eq!(
         verify(bytes),
         [
-            "error: idv: block 0 of column \"numbers#2\" overlaps block 0 of column \"numbers\", which takes the bytes \
-             256 to 268 (byte 260)",
+            "error: idv: block 0 of column \"numbers#2\" overlaps block 0 of column \"numbers\" (bytes 256 to 268) (byte 260)",
             "warning: idv: 8 unused bytes before the lookup table of column \"numbers\" (byte 272)",
         ]
     );
@@ -287,8 +286,7 @@ fn verify_finds_overlapping_blocks() {
     let found = verify(file.with(entry, &267i64.to_le_bytes()));
     assert_eq!(
         found[0],
-        "error: idv: block 0 of column \"numbers#2\" overlaps block 0 of column \"numbers\", which takes the bytes 256 to 268 \
-         (byte 267)"
+        "error: idv: block 0 of column \"numbers#2\" overlaps block 0 of column \"numbers\" (bytes 256 to 268) (byte 267)"
     );
     // A block that is the lookup table itself.
     let lookup = file.columns[0].lookup;

@@ -131,7 +131,7 @@ fn rejects_wrong_tail_signature() {
         "invalid",
         &format!("idv: tail signature 0x00425644004c4d43 is not 0x434d4c0044564200 (byte {tail})"),
     );
-    // The tail one byte earlier: what stands there is another.
+    // The tail one byte earlier: another signature.
     let earlier = (tail as i64 - 1).to_le_bytes();
     let mut bytes = file.with(TAIL_OFFSET, &earlier);
     bytes.pop();

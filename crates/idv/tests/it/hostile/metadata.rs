@@ -76,7 +76,7 @@ fn rejects_empty_metadata_table() {
     forge.columns[0].metadata_count = Some(leb(0));
     let file = forge.build();
     let at = file.columns[0].metadata_toc;
-    table_fails(file.bytes, "invalid", &format!("idv: a metadata table of 0 entries (byte {at}, column \"numbers\")"));
+    table_fails(file.bytes, "invalid", &format!("idv: the metadata table has 0 entries (byte {at}, column \"numbers\")"));
 }
 
 /// More entries than there are: the bytes after them are read as entries until they cannot be.
@@ -193,7 +193,7 @@ fn rejects_distance_before_the_data() {
     assert!(text.starts_with("idv: metadata \"M\": corrupt compressed data"), "{text}");
 }
 
-/// A text of a megabyte in a thousand bytes, where nothing says how long it will be.
+/// A text of a megabyte in a thousand bytes, without a declared length.
 #[test]
 fn bomb_stops_at_the_limit() {
     let raw = text_block(1, &[1 << 20], &vec![b'a'; 1 << 20]);

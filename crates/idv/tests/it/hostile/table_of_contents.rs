@@ -213,7 +213,7 @@ fn rejects_invalid_vector_parameters() {
         (
             Codec::vector(&Codec::vector(&single, &[2]), &[2]),
             0,
-            "a vector holds vectors, which the format does not have",
+            "vectors of vectors are not supported",
         ),
         (Codec::vector(&single, &[2, -2]), inner + 8, "dimension -2 is negative"),
         (rank(-1, &[]), inner, "-1 dimensions in 0 bytes"),
@@ -254,7 +254,7 @@ fn rejects_invalid_vector_parameters() {
     }
 }
 
-/// A definition within a definition within a definition: refused at the first, whatever follows.
+/// Nested definitions are rejected at the first level.
 #[test]
 fn deep_definitions_do_not_recurse() {
     let mut codec = Codec::plain("Single");
@@ -264,7 +264,7 @@ fn deep_definitions_do_not_recurse() {
     codec_fails(
         codec,
         "invalid",
-        r#"a vector holds vectors, which the format does not have (byte {at}, column "bad")"#,
+        r#"vectors of vectors are not supported (byte {at}, column "bad")"#,
     );
 }
 
@@ -274,7 +274,7 @@ fn rejects_zero_rows_per_block() {
     forge.columns.push(Column::new("bad", Codec::plain("Byte"), NONE, 0));
     let file = forge.build();
     let at = file.columns[1].entry;
-    let text = format!("rows per block is 0 where there are 3 rows (byte {at}, column \"bad\")");
+    let text = format!("rows per block is 0 in a file of 3 rows (byte {at}, column \"bad\")");
     unreadable(file.bytes.clone(), 1, "invalid", &text);
     // Without rows it is what an empty file has.
     let none = open(Forge::new(6, 0).column(Column::new("x", Codec::plain("Byte"), NONE, 0)).bytes()).unwrap();
@@ -313,7 +313,7 @@ fn rejects_more_rows_than_lookup_entries() {
     }
 }
 
-/// 2^63 - 1 rows, and a column that says they are one block.
+/// 2^63 - 1 rows declared as one block.
 #[test]
 fn rejects_huge_row_count_in_one_block() {
     let rows = i64::MAX as u64;
@@ -364,7 +364,7 @@ fn rejects_rows_without_a_readable_column() {
     }
     says(&reader.schema(None).unwrap_err(), "unsupported", text);
     says(&reader.readable_columns().unwrap_err(), "unsupported", text);
-    // Without rows nothing is missing, and what is not asked for may be left out.
+    // Fine without rows, and for unselected columns.
     let empty = open(Forge::new(6, 0).column(unknown()).bytes()).unwrap();
     assert!(empty.rows(&Scan::default()).unwrap().try_next().unwrap().is_none());
     let mut some = three_numbers();

@@ -35,20 +35,20 @@ fn rejects_count_different_from_rows() {
 
 #[test]
 fn rejects_decreasing_boundaries() {
-    fails(text_block(2, &[2, 1], b"ab"), "invalid", "boundary 1 of text 1 falls below 2", 8);
-    fails(text_block(2, &[2, 1 | MISSING], b"ab"), "invalid", "boundary 1 of text 1 falls below 2", 8);
+    fails(text_block(2, &[2, 1], b"ab"), "invalid", "boundary 1 of text 1 is below the previous one, 2", 8);
+    fails(text_block(2, &[2, 1 | MISSING], b"ab"), "invalid", "boundary 1 of text 1 is below the previous one, 2", 8);
 }
 
 #[test]
 fn rejects_missing_text_with_characters() {
-    fails(text_block(2, &[1, 2 | MISSING], b"ab"), "invalid", "text 1 is missing and has 1 units", 8);
-    fails(text_block(2, &[2 | MISSING, 2], b"ab"), "invalid", "text 0 is missing and has 2 units", 4);
+    fails(text_block(2, &[1, 2 | MISSING], b"ab"), "invalid", "missing text 1 has 1 units", 8);
+    fails(text_block(2, &[2 | MISSING, 2], b"ab"), "invalid", "missing text 0 has 2 units", 4);
 }
 
 #[test]
 fn rejects_last_boundary_before_the_end() {
     let wrong =
-        |units: u32, found: &str| format!("the last boundary is {units}, the joined text has {found} UTF-16 units");
+        |units: u32, found: &str| format!("the last boundary is {units} but the joined text has {found} UTF-16 units");
     fails(text_block(2, &[1, 1], b"ab"), "invalid", &wrong(1, "2"), 13);
     fails(text_block(2, &[1, 3], b"ab"), "invalid", &wrong(3, "2"), 13);
     fails(text_block(2, &[0, 0x7FFF_FFFF], b"ab"), "invalid", &wrong(0x7FFF_FFFF, "2"), 13);

@@ -38,7 +38,7 @@ fn rejects_count_different_from_rows() {
 fn rejects_length_different_from_type() {
     for length in [2, 4, i32::MAX] {
         let raw = vector_block(2, length, &[], &[-1, -1], 0, &[], &[1; 6]);
-        fails(KNOWN, raw, "invalid", &format!("vector length {length} where the type has 3"), 4);
+        fails(KNOWN, raw, "invalid", &format!("vector length: expected 3 by type, found {length}"), 4);
     }
     // 0 announces lengths, which vectors of a known size do not have.
     let raw = vector_block(2, 0, &[3, 3], &[-1, -1], 0, &[], &[1; 6]);
@@ -56,7 +56,7 @@ fn rejects_invalid_lengths() {
 #[test]
 fn rejects_invalid_counts() {
     let wrong = |count: i32, item: u32| {
-        format!("count {count} of item {item} is neither -1 (dense) nor from 0 to below the length 3")
+        format!("count {count} of item {item} is neither -1 (dense) nor below the length 3")
     };
     for count in [3, 4, i32::MAX, -2, i32::MIN] {
         let raw = vector_block(2, 3, &[], &[-1, count], 0, &[], &[1; 6]);
@@ -66,7 +66,7 @@ fn rejects_invalid_counts() {
     }
     // Of nothing, nothing can be stored.
     let raw = vector_block(2, 0, &[0, 0], &[0, 1], 1, &[0], &[1]);
-    let text = "count 1 of item 1 is neither -1 (dense) nor from 0 to below the length 0";
+    let text = "count 1 of item 1 is neither -1 (dense) nor below the length 0";
     fails(UNKNOWN, raw, "invalid", text, 20);
 }
 
@@ -74,7 +74,7 @@ fn rejects_invalid_counts() {
 fn rejects_wrong_totals() {
     for total in [0, 1, 3, i32::MAX] {
         let raw = vector_block(2, 3, &[], &[2, -1], total, &[0, 1], &[1; 5]);
-        fails(KNOWN, raw, "invalid", &format!("number of indices is {total} where the vectors have 2"), 16);
+        fails(KNOWN, raw, "invalid", &format!("number of indices: expected 2 by the counts, found {total}"), 16);
     }
     let raw = vector_block(2, 3, &[], &[2, -1], -1, &[0, 1], &[1; 5]);
     fails(KNOWN, raw, "invalid", "number of indices -1 is negative", 16);

@@ -55,7 +55,7 @@ fn flipped_bits_do_not_panic_and_are_detected_in_schemas() {
         let mut bytes = zip.bytes.clone();
         bytes[at] ^= 1 << (at % 8);
         let error = read_all(Source::from(bytes)).unwrap_err().to_string();
-        assert!(error.contains("the content's CRC-32 is "), "{at}: {error}");
+        assert!(error.contains("CRC-32 mismatch: "), "{at}: {error}");
     }
 }
 
@@ -77,25 +77,25 @@ fn rejects_wrong_end_record() {
         refused(
             open_bytes(with(8, &[count.to_le_bytes(), count.to_le_bytes()].concat())),
             "invalid",
-            &format!("mlnet-model: the directory has 2 entries, the end record declares {count} (byte {end})"),
+            &format!("mlnet-model: the end record declares {count} entries, the directory has 2 (byte {end})"),
         );
     }
-    // The directory is looked for in front of the end record then, and is there.
+    // The directory is then found before the end record.
     assert_eq!(open_bytes(with(16, &7_u32.to_le_bytes())).unwrap().entries(), 2);
     refused(
         open_bytes(with(16, &u32::MAX.to_le_bytes())),
         "invalid",
-        &format!("mlnet-model: the archive's end record puts the directory's beginning behind its end (byte {end})"),
+        &format!("mlnet-model: the archive's end record has a directory start after its end (byte {end})"),
     );
     refused(
         open_bytes(with(20, &9_u16.to_le_bytes())),
         "invalid",
-        &format!("mlnet-model: the archive's end record leaves the file (byte {end})"),
+        &format!("mlnet-model: the archive's end record extends past the end of the file (byte {end})"),
     );
     refused(
         open_bytes(zip.bytes[..len - 1].to_vec()),
         "invalid",
-        &format!("mlnet-model: the archive's end record leaves the file (byte {end})"),
+        &format!("mlnet-model: the archive's end record extends past the end of the file (byte {end})"),
     );
 }
 
@@ -111,7 +111,7 @@ fn rejects_damaged_directory_with_offset() {
         (
             "invalid",
             format!(
-                "mlnet-model: entry 1 of the archive's directory begins with 02014b58, 02014b50 was expected (byte {})",
+                "mlnet-model: entry 1 of the archive's directory: expected signature 02014b50, found 02014b58 (byte {})",
                 zip.central[0]
             )
         )
@@ -123,7 +123,7 @@ fn rejects_damaged_directory_with_offset() {
         words(&error),
         (
             "invalid",
-            format!("mlnet-model: entry 1 of the archive's directory leaves the file (byte {})", zip.central[0])
+            format!("mlnet-model: entry 1 of the archive's directory extends past the end of the file (byte {})", zip.central[0])
         )
     );
 }

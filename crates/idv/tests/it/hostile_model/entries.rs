@@ -7,7 +7,7 @@ use super::{findings, open, open_bytes, open_with, refused, schema, set_aside, v
 
 use crate::support;
 
-/// Where the directory describes the second entry, behind `version()`; where its header is; where its data begin.
+/// Offsets of the second entry, after `version()`: its directory record, local header, and data.
 fn places(entry: &Entry) -> (u64, u64, u64) {
     let zip = zip(&[version(), entry.clone()]);
     (zip.central[1], zip.local[1], zip.local[1] + 30 + entry.name.len() as u64)
@@ -69,14 +69,14 @@ fn rejects_entry_of_wrong_size() {
     );
     set_aside(entry.clone().with(|entry| entry.size -= 1), "invalid", &text);
     let text = format!(
-        "mlnet-model: the block inflates to {len} bytes, {} are declared (byte {data}, key \"Schema\")",
+        "mlnet-model: the block inflates to {len} bytes, declared are {} (byte {data}, key \"Schema\")",
         len + 1
     );
     set_aside(entry.with(|entry| entry.size += 1), "invalid", &text);
 
     let entry = Entry::stored("Schema", &schema()).with(|entry| entry.size += 1);
     let (at, ..) = places(&entry);
-    let text = format!("mlnet-model: {len} stored bytes are declared to be {} (byte {at}, key \"Schema\")", len + 1);
+    let text = format!("mlnet-model: the entry declares {} bytes but stores {len} (byte {at}, key \"Schema\")", len + 1);
     set_aside(entry, "invalid", &text);
 }
 
@@ -110,7 +110,7 @@ fn rejects_entries_outside_the_file() {
     set_aside(
         entry,
         "invalid",
-        &format!("mlnet-model: the entry's own header leaves the file (byte {at}, key \"Schema\")"),
+        &format!("mlnet-model: the entry's local header extends past the end of the file (byte {at}, key \"Schema\")"),
     );
 
     // Behind the header there is less than declared.
@@ -135,14 +135,14 @@ fn rejects_entries_outside_the_file() {
     set_aside(
         entry,
         "invalid",
-        &format!("mlnet-model: the entry's own header leaves the file (byte {at}, key \"Schema\")"),
+        &format!("mlnet-model: the entry's local header extends past the end of the file (byte {at}, key \"Schema\")"),
     );
 
     // Somewhere else than at a header: one byte further on.
     let entry = Entry::stored("Schema", &schema()).with(|entry| entry.offset = Some(1));
     let (at, ..) = places(&entry);
     let text = format!(
-        "mlnet-model: the entry's own header begins with 2d04034b, 04034b50 was expected (byte {at}, key \"Schema\")"
+        "mlnet-model: the entry's local header: expected signature 04034b50, found 2d04034b (byte {at}, key \"Schema\")"
     );
     set_aside(entry, "invalid", &text);
 }
@@ -155,7 +155,7 @@ fn reports_unsupported_entries() {
     for (method, name) in [(12, "BZIP2"), (9, "DEFLATE64"), (99, "AES"), (77, "UNKNOWN")] {
         let entry = Entry::stored("Schema", &schema()).with(|entry| entry.method = method);
         let text = format!(
-            "mlnet-model: the entry's compression is {method} ({name}); 0 (STORE) and 8 (DEFLATE) can be read (byte {at}, key \"Schema\")"
+            "mlnet-model: unsupported entry compression {method} ({name}) (supported: 0 STORE, 8 DEFLATE) (byte {at}, key \"Schema\")"
         );
         set_aside(entry, "unsupported", &text);
     }
@@ -167,7 +167,7 @@ fn detects_checksum_mismatch() {
     let entry = Entry::deflated("Schema", &schema()).with(|entry| entry.crc ^= 1);
     let (.., data) = places(&entry);
     let text = format!(
-        "mlnet-model: the content's CRC-32 is {crc:08x}, the directory says {:08x} (byte {data}, key \"Schema\")",
+        "mlnet-model: CRC-32 mismatch: expected {:08x}, found {crc:08x} (byte {data}, key \"Schema\")",
         crc ^ 1
     );
     set_aside(entry, "invalid", &text);
@@ -240,7 +240,7 @@ fn numbers_repeated_names_and_verify_warns() {
     let warning = |first: usize, second: usize, name: &str| {
         let (first, second) = (zip.central[first], zip.central[second]);
         format!(
-            "warning: mlnet-model: the entry is in the directory already, at byte {first} (byte {second}, key {name:?})"
+            "warning: mlnet-model: duplicate entry, first at byte {first} (byte {second}, key {name:?})"
         )
     };
     assert_eq!(findings(&model), [warning(0, 3, "TrainingInfo/Version.txt"), warning(1, 2, "Schema")]);
