@@ -73,7 +73,8 @@ pub(crate) fn validate_for_writing(kind: &Type, run: &Values, range: Range<usize
     };
     let Values::DateTimeOffset(both) = items else { return Ok(()) };
     for index in range {
-        let detail = indices_of(index).find_map(|item| describe_invalid_utc(*both.ticks.get(item)?, *both.minutes.get(item)?));
+        let detail =
+            indices_of(index).find_map(|item| describe_invalid_utc(*both.ticks.get(item)?, *both.minutes.get(item)?));
         if let Some(detail) = detail {
             return Err(InvalidValue { index, detail });
         }
@@ -178,7 +179,10 @@ fn check_vectors(item: ItemType, size: u32, vectors: &Vectors, range: Range<usiz
         for index in range.clone() {
             let length = vectors.get(index).map_or(0, |vector| vector.length);
             if length != size {
-                return Err(InvalidValue { index, detail: format!("expected a vector of {size} items, found {length}") });
+                return Err(InvalidValue {
+                    index,
+                    detail: format!("expected a vector of {size} items, found {length}"),
+                });
             }
         }
     }

@@ -72,7 +72,10 @@ impl Inflater {
         loop {
             let (read, produced) = (state.total_in(), state.total_out());
             let rest = packed.get(usize::try_from(read).unwrap_or(usize::MAX)..).unwrap_or_default();
-            let room = usize::try_from(produced).ok().and_then(|produced| out.get_mut(produced..)).filter(|room| !room.is_empty());
+            let room = usize::try_from(produced)
+                .ok()
+                .and_then(|produced| out.get_mut(produced..))
+                .filter(|room| !room.is_empty());
             // Once `out` is full, a spare byte shows whether the data end here.
             let status = state.decompress(rest, room.unwrap_or(&mut spare), FlushDecompress::None);
             if state.total_out() > declared {
@@ -84,12 +87,16 @@ impl Inflater {
                 Status::StreamEnd if state.total_out() == declared => return Ok(()),
                 Status::StreamEnd => {
                     let produced = state.total_out();
-                    return Err(Error::invalid(format!("the block inflates to {produced} bytes, declared are {declared}")));
+                    return Err(Error::invalid(format!(
+                        "the block inflates to {produced} bytes, declared are {declared}"
+                    )));
                 }
                 Status::Ok | Status::BufError if progressed => {}
                 Status::Ok | Status::BufError => {
                     let produced = state.total_out();
-                    return Err(Error::invalid(format!("the compressed data end after {produced} of {declared} bytes")));
+                    return Err(Error::invalid(format!(
+                        "the compressed data end after {produced} of {declared} bytes"
+                    )));
                 }
             }
         }

@@ -159,7 +159,8 @@ impl ColumnSchema {
             }
             // ML.NET rejects a file with an invalid time; invalid keys it passes through.
             if !matches!(metadata.value_type.item(), ItemType::Key(_)) {
-                check::validate_for_writing(&metadata.value_type, &metadata.value, 0..1).map_err(|value| invalid(value.detail))?;
+                check::validate_for_writing(&metadata.value_type, &metadata.value, 0..1)
+                    .map_err(|value| invalid(value.detail))?;
             }
         }
         Ok(())

@@ -115,7 +115,8 @@ fn differing_metadata(expected: &[MetadataSchema], found: &[MetadataSchema]) -> 
 
 /// Describes the first difference between two metadata values.
 fn differing_values(expected: &Values, found: &Values, metadata: &MetadataSchema) -> String {
-    let to_json = |values: &Values, index: usize| to_json(metadata, values, index).unwrap_or_else(|| "nothing".to_owned());
+    let to_json =
+        |values: &Values, index: usize| to_json(metadata, values, index).unwrap_or_else(|| "nothing".to_owned());
     let (Values::Vector(mine), Values::Vector(theirs)) = (expected, found) else {
         return format!("expected {}, found {}", to_json(expected, 0), to_json(found, 0));
     };

@@ -208,7 +208,9 @@ fn exact_type(parsed: Type, members: &Map<String, Value>) -> Result<Type> {
         Type::Item(item) => Type::Item(exact_item(item, "codec", codec, members)?),
         Type::Vector { item, dimensions } => {
             if let Some(codec) = codec.filter(|&codec| codec != "VBuffer") {
-                return Err(Error::usage(format!("member \"codec\": expected \"VBuffer\" for a vector, found {codec:?}")));
+                return Err(Error::usage(format!(
+                    "member \"codec\": expected \"VBuffer\" for a vector, found {codec:?}"
+                )));
             }
             Type::Vector { item: exact_item(item, "item_codec", item_codec, members)?, dimensions }
         }
@@ -243,7 +245,10 @@ fn exact_item(item: ItemType, member: &str, codec: Option<&str>, members: &Map<S
         }
         (item, codec) if item.codec_name() == codec => item,
         (item, codec) => {
-            return Err(Error::usage(format!("member {member:?}: expected {:?} for {item}, found {codec:?}", item.codec_name())));
+            return Err(Error::usage(format!(
+                "member {member:?}: expected {:?} for {item}, found {codec:?}",
+                item.codec_name()
+            )));
         }
     })
 }
@@ -256,9 +261,8 @@ fn compression(name: &str) -> Result<Compression> {
 
 /// Type of a metadata value: declared, or the default for its kind and JSON type.
 fn metadata_type(kind: &str, value: &Value, types: &Map<String, Value>) -> Result<Type> {
-    let missing_type = |example: &str| {
-        Error::usage(format!("missing type, as in \"metadata_types\": {{{kind:?}: \"{example}\"}}"))
-    };
+    let missing_type =
+        |example: &str| Error::usage(format!("missing type, as in \"metadata_types\": {{{kind:?}: \"{example}\"}}"));
     match (types.get(kind), value) {
         (Some(Value::String(text)), _) => Type::from_display(text),
         (Some(other), _) => Err(Error::usage(format!("type: expected a string, found {}", kind_of(other)))),

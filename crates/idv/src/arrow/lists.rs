@@ -157,7 +157,13 @@ impl ListPlan {
         Ok(Arc::new(StructArray::try_new(sparse_fields(&self.item), parts, None).map_err(from_arrow)?))
     }
 
-    fn sparse(&self, vectors: Box<Vectors>, rows: Range<usize>, items: &ArrayRef, default: &ArrayRef) -> Result<BlockArray> {
+    fn sparse(
+        &self,
+        vectors: Box<Vectors>,
+        rows: Range<usize>,
+        items: &ArrayRef,
+        default: &ArrayRef,
+    ) -> Result<BlockArray> {
         let mut end = 0;
         let lengths = rows.clone().map(|row| vectors.get(row).map_or(0, |vector| u64::from(vector.length)));
         let ends = lengths.map(|length| {
@@ -167,7 +173,14 @@ impl ListPlan {
         let ends = ends.collect();
         let items = concat(&[items.as_ref(), default.as_ref()]).map_err(from_arrow)?;
         let base = vectors.item_start(rows.start);
-        Ok(BlockArray::Sparse(Box::new(SparseRows { plan: self.clone(), vectors, first: rows.start, ends, items, base })))
+        Ok(BlockArray::Sparse(Box::new(SparseRows {
+            plan: self.clone(),
+            vectors,
+            first: rows.start,
+            ends,
+            items,
+            base,
+        })))
     }
 }
 

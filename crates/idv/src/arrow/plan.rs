@@ -218,9 +218,7 @@ impl Planner<'_> {
             match self.reader.metadata_value_within(column.index(), &item, room) {
                 Err(error) => {
                     let ErrorKind::Limit { asked, limit } = error.kind() else { return Err(error) };
-                    let why = format!(
-                        "metadata {kind:?} left out (all metadata take {asked} bytes, limit {limit})"
-                    );
+                    let why = format!("metadata {kind:?} left out (all metadata take {asked} bytes, limit {limit})");
                     self.left_out.push(lost(why));
                     self.room = None;
                     break;

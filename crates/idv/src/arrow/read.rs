@@ -16,8 +16,8 @@ use crate::FORMAT_NAME;
 use crate::codec::shared::SharedBlock;
 use crate::container::IdvContainer;
 use crate::read::block::ScratchPool;
+use crate::read::block_scan::{BlockDecoder, BlockScan, Slot};
 use crate::read::budget::Cost;
-use crate::read::block_scan::{BlockDecoder, Slot, BlockScan};
 use crate::read::{BlockRequest, Reader};
 
 /// Batches smaller than this fraction of the requested rows and bytes are concatenated.
@@ -64,7 +64,7 @@ impl BlockDecoder for ArrowDecoder {
 
     fn cost(values: Cost) -> Cost {
         // Converted arrays exist next to the values.
-        Cost { decoded: values.decoded, peak:  values.peak.saturating_add(values.decoded) }
+        Cost { decoded: values.decoded, peak: values.peak.saturating_add(values.decoded) }
     }
 
     fn decode(&self, reader: &Reader, request: BlockRequest, _: Block) -> Result<Block> {
@@ -148,7 +148,18 @@ impl Reader {
         let most_rows = scan.batch_rows.max(1);
         let row_bytes = self.row_bytes();
         let (failed, ended) = (None, false);
-        Ok(RecordBatches { scan: blocks, schema, left_out, tallies, at, most_rows, most_bytes, row_bytes, failed, ended })
+        Ok(RecordBatches {
+            scan: blocks,
+            schema,
+            left_out,
+            tallies,
+            at,
+            most_rows,
+            most_bytes,
+            row_bytes,
+            failed,
+            ended,
+        })
     }
 
     /// The schema of [`record_batches`](Self::record_batches) for the same scan. Reads the metadata.
@@ -215,9 +226,7 @@ impl RecordBatches {
         let columns = self.scan.slots.iter().zip(&self.scan.context.decoder.columns);
         let largest = columns.max_by_key(|(slot, _)| slot.block.array.bytes(self.range_in(&slot.block, 1)));
         let what = match largest {
-            Some((slot, _)) if slot.block.array.is_sparse() => {
-                "bytes of a row with its sparse vectors made dense"
-            }
+            Some((slot, _)) if slot.block.array.is_sparse() => "bytes of a row with its sparse vectors made dense",
             _ => "bytes of a row",
         };
         let error = Error::limit(what, bytes, limit).in_row(self.at).in_format(FORMAT_NAME);
@@ -306,9 +315,10 @@ impl BatchReader for RecordBatches {
     fn losses(&self) -> Vec<Loss> {
         let mut losses = self.left_out.clone();
         for (tally, plan) in self.tallies.iter().zip(&self.scan.context.decoder.columns) {
-            for (what, count) in
-                [("key above its count shown as null", tally.bad_keys), ("time truncated to the microsecond", tally.cut)]
-            {
+            for (what, count) in [
+                ("key above its count shown as null", tally.bad_keys),
+                ("time truncated to the microsecond", tally.cut),
+            ] {
                 if count.times > 0 {
                     let mut first = Position::default();
                     first.row = Some(count.first);

@@ -118,7 +118,8 @@ fn microseconds<T: ArrowPrimitiveType<Native = i64>>(
             }
             if times == Times::Exact {
                 let displayed = TicksDisplay(meaning, ticks);
-                let error = Error::invalid(format!("{displayed} is more precise than a microsecond")).in_row(rows.row(index));
+                let error =
+                    Error::invalid(format!("{displayed} is more precise than a microsecond")).in_row(rows.row(index));
                 return Err(error.advising("{times} floor, nanoseconds or ticks accepts it"));
             }
             tally.cut.add(1, rows.row(index));

@@ -27,7 +27,8 @@ pub(crate) fn decode_dv_bools(cursor: &mut Cursor<'_>, n: usize, out: &mut Vec<O
             1 => Some(true),
             2 => None,
             _ => {
-                let detail = format!("two-bit value of item {index}: expected 0 (false), 1 (true) or 2 (missing), found 3");
+                let detail =
+                    format!("two-bit value of item {index}: expected 0 (false), 1 (true) or 2 (missing), found 3");
                 return Err(Error::invalid(detail).at(at + index as u64 / 4));
             }
         });

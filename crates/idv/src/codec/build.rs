@@ -109,7 +109,8 @@ impl Values {
     /// [`Usage`](container_core::ErrorKind::Usage) when the variants differ or the range is out of bounds,
     /// [`Limit`](container_core::ErrorKind::Limit) for 2^32 bytes of text or more. Nothing is appended then.
     pub fn extend_from(&mut self, other: &Self, range: Range<usize>) -> Result<()> {
-        let out_of_bounds = || Error::usage(format!("values {}..{} are out of bounds for {}", range.start, range.end, other.len()));
+        let out_of_bounds =
+            || Error::usage(format!("values {}..{} are out of bounds for {}", range.start, range.end, other.len()));
         let (mine, theirs) = (self.variant(), other.variant());
         let appended = both!(self, other, a, b =>
             b.get(range.clone()).map(|run| a.extend_from_slice(run)).ok_or_else(out_of_bounds),
@@ -206,7 +207,9 @@ impl Values {
     pub(crate) fn is_consistent(&self) -> bool {
         match self {
             Self::DateTimeOffset(both) => both.ticks.len() == both.minutes.len(),
-            Self::Vector(vectors) => vectors.values().is_consistent() && vectors.values().len() >= vectors.closed_items(),
+            Self::Vector(vectors) => {
+                vectors.values().is_consistent() && vectors.values().len() >= vectors.closed_items()
+            }
             _ => true,
         }
     }

@@ -54,7 +54,8 @@ fn encode_items(item: ItemType, values: &Values, range: Range<usize>, out: &mut 
     if !values.same_variant(&Values::of_item(item)) {
         return Err(mismatch(&item.to_string(), values));
     }
-    let out_of_bounds = || Error::usage(format!("values {}..{} are out of bounds for {}", range.start, range.end, values.len()));
+    let out_of_bounds =
+        || Error::usage(format!("values {}..{} are out of bounds for {}", range.start, range.end, values.len()));
     match values {
         Values::SByte(v) => encode_numbers(v.get(range.clone()), out),
         Values::Byte(v) => encode_numbers(v.get(range.clone()), out),
@@ -99,7 +100,8 @@ fn encode_numbers<T: Number>(values: Option<&[T]>, out: &mut Vec<u8>) -> Option<
 }
 
 fn encode_texts(texts: &Texts, range: Range<usize>, out: &mut Vec<u8>) -> Result<()> {
-    let out_of_bounds = || Error::usage(format!("texts {}..{} are out of bounds for {}", range.start, range.end, texts.len()));
+    let out_of_bounds =
+        || Error::usage(format!("texts {}..{} are out of bounds for {}", range.start, range.end, texts.len()));
     let (joined, ends) = texts.parts();
     let ends = ends.get(range.clone()).ok_or_else(out_of_bounds)?;
     let start = texts.start_of(range.start);

@@ -101,7 +101,8 @@ impl Texts {
 
     /// Appends a range of texts.
     pub(super) fn extend_from(&mut self, other: &Self, range: Range<usize>) -> Result<()> {
-        let out_of_bounds = || Error::usage(format!("texts {}..{} are out of bounds for {}", range.start, range.end, other.len()));
+        let out_of_bounds =
+            || Error::usage(format!("texts {}..{} are out of bounds for {}", range.start, range.end, other.len()));
         let ends = other.ends.get(range.clone()).ok_or_else(out_of_bounds)?;
         let start = other.start_of(range.start);
         let end = ends.last().copied().unwrap_or(start);
@@ -209,7 +210,9 @@ fn check_boundaries(out: &mut Texts, ends_at: u64) -> Result<()> {
         *end &= !MISSING;
         let at = ends_at + 4 * index as u64;
         if *end < before {
-            return Err(Error::invalid(format!("boundary {end} of text {index} is below the previous one, {before}")).at(at));
+            return Err(
+                Error::invalid(format!("boundary {end} of text {index} is below the previous one, {before}")).at(at)
+            );
         }
         if missing && *end != before {
             return Err(Error::invalid(format!("missing text {index} has {} units", *end - before)).at(at));

@@ -102,7 +102,8 @@ impl Archive {
         let (mut count, mut last) = (0, self.zip.directory_offset());
         loop {
             let next = entries.next_entry();
-            let next = next.map_err(|error| convert_error(error, format!("entry {count} of the archive's directory")).at(last));
+            let next = next
+                .map_err(|error| convert_error(error, format!("entry {count} of the archive's directory")).at(last));
             let Some(record) = next? else { break };
             last = record.central_directory_offset();
             count += 1;
@@ -166,7 +167,9 @@ impl Archive {
     /// Whether the entry's content starts with these eight bytes. Does not check its CRC.
     pub(super) fn starts_with(&self, entry: &Entry, prefix: [u8; 8]) -> bool {
         let Ok(start) = self.start(entry) else { return false };
-        let Ok(packed) = self.source.read(start..start.saturating_add(entry.packed.min(PEEK_BYTES))) else { return false };
+        let Ok(packed) = self.source.read(start..start.saturating_add(entry.packed.min(PEEK_BYTES))) else {
+            return false;
+        };
         if entry.method == CompressionMethod::STORE {
             return packed.starts_with(&prefix);
         }
@@ -214,9 +217,7 @@ fn convert_error(error: rawzip::Error, what: impl Into<std::borrow::Cow<'static,
             Err(cause) => Error::io(format!("cannot read {what}"), cause),
         },
         ErrorKind::Eof => Error::invalid(format!("{what} extends past the end of the file")),
-        ErrorKind::MissingEndOfCentralDirectory => {
-            Error::invalid("no end record: not a ZIP archive, or truncated")
-        }
+        ErrorKind::MissingEndOfCentralDirectory => Error::invalid("no end record: not a ZIP archive, or truncated"),
         ErrorKind::InvalidEndOfCentralDirectory => {
             Error::invalid(format!("{what} has a directory start after its end"))
         }

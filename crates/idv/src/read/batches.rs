@@ -4,9 +4,9 @@ use container_core::{Result, Scan};
 
 use super::Reader;
 use super::block::ScratchPool;
-use super::budget::{Budget, Cost};
 use super::block_request::BlockRequest;
-use super::block_scan::{BlockDecoder, Slot, BlockScan};
+use super::block_scan::{BlockDecoder, BlockScan, Slot};
+use super::budget::{Budget, Cost};
 use crate::codec::Values;
 
 /// Batches of rows over selected columns, in order: the fastest way to read a file.

@@ -5,9 +5,9 @@ use std::sync::{Mutex, PoisonError};
 use container_core::{Bytes, Cursor, Error, Result, parallel};
 
 use super::Reader;
+use super::block_request::BlockRequest;
 use super::budget::BlockPrefix;
 use super::open::Column;
-use super::block_request::BlockRequest;
 use crate::FORMAT_NAME;
 use crate::codec::{self, Values};
 use crate::inflate::Inflater;
@@ -71,7 +71,9 @@ impl Reader {
     pub fn block_of_row(&self, column: usize, row: u64) -> Result<u64> {
         let column = self.column_at(column)?;
         let block = row.checked_div(column.rows_per_block()).filter(|_| row < self.row_count());
-        block.ok_or_else(|| Error::usage(format!("row {row} is out of bounds for {} rows", self.row_count())).in_format(FORMAT_NAME))
+        block.ok_or_else(|| {
+            Error::usage(format!("row {row} is out of bounds for {} rows", self.row_count())).in_format(FORMAT_NAME)
+        })
     }
 
     /// Reads one block of a column into `values`, whose memory is reused, and returns its rows.

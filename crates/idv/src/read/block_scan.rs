@@ -9,8 +9,8 @@ use std::sync::Arc;
 use container_core::{Error, Result, Scan, parallel};
 
 use super::Reader;
-use super::budget::{Budget, Cost};
 use super::block_request::BlockRequest;
+use super::budget::{Budget, Cost};
 use crate::FORMAT_NAME;
 use crate::lookahead::{Job, Worker};
 use crate::wire::{Compression, ItemType, Type};

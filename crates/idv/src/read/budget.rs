@@ -6,8 +6,8 @@
 use container_core::{Error, Result};
 
 use super::Reader;
-use super::open::Column;
 use super::block_request::BlockRequest;
+use super::open::Column;
 use crate::codec;
 use crate::wire::{Compression, LookupEntry, Type};
 

@@ -2,14 +2,15 @@ use container_core::{Cursor, Error, Result};
 use flate2::bufread::{DeflateDecoder, ZlibDecoder};
 
 use super::Reader;
-use super::preview::{Preview, PreviewThreshold};
 use super::budget::Budget;
 use super::open::{Column, parse_growing};
+use super::preview::{Preview, PreviewThreshold};
 use crate::FORMAT_NAME;
 use crate::codec::{self, Texts, Values, Vectors};
 use crate::inflate::Inflater;
 use crate::wire::{
-    self, Compression, HEADER_LEN, ItemType, MetadataEntry, SlotNamesLocation, Type, parse_metadata_toc, parse_slot_names,
+    self, Compression, HEADER_LEN, ItemType, MetadataEntry, SlotNamesLocation, Type, parse_metadata_toc,
+    parse_slot_names,
 };
 
 /// A metadata item of a column: kind, type and location of its value.
@@ -69,8 +70,11 @@ impl Reader {
     pub(super) fn metadata_of(&self, column: &Column) -> Result<(Vec<Metadata>, Option<std::ops::Range<u64>>)> {
         if let Some(location) = column.entry.slot_names.as_deref().copied() {
             let value_type = Type::Vector { item: ItemType::Text, dimensions: vec![slots(column)] };
-            let metadata =
-                Metadata { kind: "SlotNames".to_owned(), value_type: Ok(value_type), location: ValueLocation::SlotNames(location) };
+            let metadata = Metadata {
+                kind: "SlotNames".to_owned(),
+                value_type: Ok(value_type),
+                location: ValueLocation::SlotNames(location),
+            };
             return Ok((vec![metadata], None));
         }
         let Some(offset) = column.entry.metadata_offset else { return Ok((Vec::new(), None)) };
@@ -196,7 +200,9 @@ impl Reader {
     }
 
     fn preview_of(&self, column: &Column, metadata: &Metadata) -> Result<Option<Preview>> {
-        let (Ok(value_type), ValueLocation::Block(entry)) = (metadata.value_type(), &metadata.location) else { return Ok(None) };
+        let (Ok(value_type), ValueLocation::Block(entry)) = (metadata.value_type(), &metadata.location) else {
+            return Ok(None);
+        };
         let mut scratch = Vec::new();
         let (offset, bytes) = self.stored_value(column, metadata, &mut scratch)?;
         let threshold = PreviewThreshold::new(&self.0.options.limits);

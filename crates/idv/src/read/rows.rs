@@ -8,7 +8,7 @@ use super::budget::Budget;
 use super::{Batches, Reader};
 use crate::FORMAT_NAME;
 use crate::codec::Values;
-use crate::value::{Labels, ValueFormat, Value};
+use crate::value::{Labels, Value, ValueFormat};
 use crate::wire::{ItemType, Type, Version};
 
 /// A row iterator over [`Batches`], for `serde`.

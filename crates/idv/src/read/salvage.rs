@@ -98,9 +98,8 @@ fn salvage_header(source: &Source, problems: &mut Vec<Error>) -> Result<Header> 
             .at(16));
         }
     };
-    let columns = u32::try_from(columns).map_err(|_| {
-        Error::invalid(format!("column count {columns} is negative: the columns are unknown")).at(48)
-    })?;
+    let columns = u32::try_from(columns)
+        .map_err(|_| Error::invalid(format!("column count {columns} is negative: the columns are unknown")).at(48))?;
     let rows = u64::try_from(rows).map_err(|_| {
         Error::invalid(format!("row count {rows} is negative: the end of the last block is unknown")).at(40)
     })?;
@@ -121,7 +120,12 @@ fn salvage_tail(source: &Source, tail: i64, problems: &mut Vec<Error>) -> Result
     let len = source.len();
     let offset = u64::try_from(tail).ok().filter(|&tail| tail.checked_add(TAIL_LEN).is_some_and(|end| end <= len));
     let Some(offset) = offset else {
-        problems.push(Error::invalid(format!("the file is truncated: its tail should be at byte {tail}, the file has {len} bytes")).at(32));
+        problems.push(
+            Error::invalid(format!(
+                "the file is truncated: its tail should be at byte {tail}, the file has {len} bytes"
+            ))
+            .at(32),
+        );
         return Ok(len);
     };
     let header = Header { tail_offset: offset, ..Header::empty() };

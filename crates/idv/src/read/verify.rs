@@ -6,7 +6,7 @@ use super::Reader;
 use super::block::each_block;
 use super::open::Column;
 use crate::FORMAT_NAME;
-use crate::check::{describe_invalid, can_be_invalid};
+use crate::check::{can_be_invalid, describe_invalid};
 use crate::codec::Values;
 use crate::wire::{HEADER_LEN, ItemType, LOOKUP_ENTRY_LEN, LookupEntry, TAIL_LEN, Type};
 

@@ -3,8 +3,8 @@
 mod ranges;
 mod repair;
 mod rows;
-mod sequence;
 mod scan;
+mod sequence;
 
 use std::collections::{HashMap, HashSet};
 use std::io::{Seek, Write};
@@ -115,25 +115,26 @@ impl Recovery {
     /// [`Io`](ErrorKind::Io); why nothing is recoverable: no header, a lost table of contents, no intact block; [`Usage`](ErrorKind::Usage)
     /// for an unknown column.
     pub fn survey(source: Source, options: &RecoverOptions) -> Result<Self> {
-        let (reader, findings, declared, declared_schema) = match (Reader::salvage(source.clone(), options.open), &options.schema)
-        {
-            (Err(lost), Some(schema)) if lost.kind() != ErrorKind::Io => {
-                let salvaged = sequence::salvage(&source, schema, options, lost);
-                let (reader, findings, rows) = salvaged.map_err(|error| error.in_format(FORMAT_NAME))?;
-                (reader, findings, rows, Some(schema.clone()))
-            }
-            (salvaged, _) => {
-                let (reader, findings) = salvaged?;
-                let rows = reader.row_count();
-                (reader, findings, rows, None)
-            }
-        };
+        let (reader, findings, declared, declared_schema) =
+            match (Reader::salvage(source.clone(), options.open), &options.schema) {
+                (Err(lost), Some(schema)) if lost.kind() != ErrorKind::Io => {
+                    let salvaged = sequence::salvage(&source, schema, options, lost);
+                    let (reader, findings, rows) = salvaged.map_err(|error| error.in_format(FORMAT_NAME))?;
+                    (reader, findings, rows, Some(schema.clone()))
+                }
+                (salvaged, _) => {
+                    let (reader, findings) = salvaged?;
+                    let rows = reader.row_count();
+                    (reader, findings, rows, None)
+                }
+            };
         if let Some(progress) = &options.progress {
             let readable = reader.readable().len() as u64;
             progress.begin(Unit::Rows, Some(reader.row_count().saturating_mul(readable)));
         }
         let columns = scan(&reader, options)?;
-        let mut recovery = Self { reader, declared, declared_schema, findings, columns, selected: Vec::new(), rows: Vec::new() };
+        let mut recovery =
+            Self { reader, declared, declared_schema, findings, columns, selected: Vec::new(), rows: Vec::new() };
         recovery.select(options.columns.as_deref())?;
         Ok(recovery)
     }
@@ -313,7 +314,9 @@ impl Recovery {
         let mut budget = self.reader.memory_budget();
         for &index in &self.selected {
             let mut column = self.reader.column_schema(index, None)?;
-            if let Some(declared_schema) = self.declared_schema.as_ref().and_then(|declared_schema| declared_schema.columns.get(index)) {
+            if let Some(declared_schema) =
+                self.declared_schema.as_ref().and_then(|declared_schema| declared_schema.columns.get(index))
+            {
                 column.metadata.clone_from(&declared_schema.metadata);
             }
             let name = self.column(index).map(|column| column.name.clone()).unwrap_or_default();
@@ -344,9 +347,7 @@ impl Recovery {
                                 kinds.insert(kind.clone());
                                 column.metadata.push(MetadataSchema { kind, value_type, value });
                             }
-                            (Ok(_), _) => {
-                                lose(format!("metadata {:?} lost: duplicate or empty kind", item.kind()))
-                            }
+                            (Ok(_), _) => lose(format!("metadata {:?} lost: duplicate or empty kind", item.kind())),
                             (Err(error), _) if error.kind() == ErrorKind::Io => return Err(error),
                             (Err(error), _) => lose(format!("metadata lost ({})", error.detail())),
                         }
@@ -361,5 +362,6 @@ impl Recovery {
 
 /// Whether a metadata value can be written.
 fn is_writable(value_type: &Type, value: &Values) -> bool {
-    matches!(value_type.item(), ItemType::Key(_)) || check::validate_for_writing(value_type, value, 0..value.len()).is_ok()
+    matches!(value_type.item(), ItemType::Key(_))
+        || check::validate_for_writing(value_type, value, 0..value.len()).is_ok()
 }

@@ -9,7 +9,7 @@ use super::Recovery;
 use super::repair::RepairedValues;
 use crate::FORMAT_NAME;
 use crate::codec::Values;
-use crate::read::{ColumnSlice, BlockRequest, SAME_ROWS, Scratch};
+use crate::read::{BlockRequest, ColumnSlice, SAME_ROWS, Scratch};
 use crate::wire::Type;
 use crate::write::Writer;
 
@@ -28,7 +28,8 @@ pub(super) fn copy<W: Write + Seek>(
         return copy_in_turn(recovery, writer, kinds, repaired);
     }
     for rows in &recovery.rows {
-        let scan = Scan::default().with_columns(recovery.selected.clone()).with_rows(rows.clone()).with_threads(threads);
+        let scan =
+            Scan::default().with_columns(recovery.selected.clone()).with_rows(rows.clone()).with_threads(threads);
         let mut batches = recovery.reader.batches(&scan)?;
         while let Some(batch) = batches.try_next()? {
             let slices: Vec<_> = (0..batch.column_count()).filter_map(|index| batch.column(index)).collect();
@@ -107,7 +108,9 @@ fn append<W: Write + Seek>(
     for ((slice, kind), repaired) in slices.iter().zip(kinds).zip(repaired) {
         replaced.push(repaired.repair(kind, slice, rows.start)?);
     }
-    let slices =
-        replaced.iter().zip(slices).map(|(replaced, slice)| replaced.as_ref().map_or_else(|| slice.clone(), ColumnSlice::from));
+    let slices = replaced
+        .iter()
+        .zip(slices)
+        .map(|(replaced, slice)| replaced.as_ref().map_or_else(|| slice.clone(), ColumnSlice::from));
     writer.append_unchecked(&slices.collect::<Vec<_>>())
 }

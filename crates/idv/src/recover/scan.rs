@@ -52,7 +52,8 @@ pub(super) fn scan(reader: &Reader, options: &RecoverOptions) -> Result<Vec<Colu
 
 /// Decodes all blocks of a column; `left` is the budget of block bytes.
 fn scan_column(reader: &Reader, index: usize, options: &RecoverOptions, left: &mut u64) -> Result<ColumnDamage> {
-    let mut damage = ColumnDamage { name: String::new(), unreadable: None, damaged: Vec::new(), blocks: 0, first: None };
+    let mut damage =
+        ColumnDamage { name: String::new(), unreadable: None, damaged: Vec::new(), blocks: 0, first: None };
     let Some(column) = reader.columns().get(index) else { return Ok(damage) };
     column.unique_name().clone_into(&mut damage.name);
     if let Err(why) = column.kind() {

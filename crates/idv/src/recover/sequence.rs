@@ -32,8 +32,14 @@ pub(super) fn salvage(
         let detail = format!("the schema has {} columns, the header {}", schema.columns.len(), header.columns);
         return Err(Error::usage(detail).at(48));
     }
-    let mut blocks =
-        BlockCursor { source, limits: options.open.limits, at: HEADER_LEN, raw: Vec::new(), window: Bytes::new(), start: 0 };
+    let mut blocks = BlockCursor {
+        source,
+        limits: options.open.limits,
+        at: HEADER_LEN,
+        raw: Vec::new(),
+        window: Bytes::new(),
+        start: 0,
+    };
     let found = find(&mut blocks, schema, header.rows)?;
     let rows = header.rows.min(found.groups.saturating_mul(found.per_block));
     let s = if found.groups == 1 { "" } else { "s" };
@@ -76,7 +82,8 @@ struct FoundBlocks {
 
 fn find(blocks: &mut BlockCursor<'_>, schema: &Schema, rows: u64) -> Result<FoundBlocks> {
     let per_block = rows_per_block(blocks, schema, rows)?;
-    let mut found = FoundBlocks { per_block, groups: 0, lookups: vec![Vec::new(); schema.columns.len()], end: HEADER_LEN };
+    let mut found =
+        FoundBlocks { per_block, groups: 0, lookups: vec![Vec::new(); schema.columns.len()], end: HEADER_LEN };
     blocks.at = HEADER_LEN;
     let mut values = Values::default();
     while found.groups < rows.div_ceil(per_block) {
@@ -118,7 +125,8 @@ fn ended(found: FoundBlocks) -> Result<FoundBlocks> {
 /// Determines the rows per block from the first blocks.
 fn rows_per_block(blocks: &mut BlockCursor<'_>, schema: &Schema, rows: u64) -> Result<u64> {
     let unknown = || {
-        let detail = "the rows per block cannot be determined: uncompressed blocks need text or vectors in the first column";
+        let detail =
+            "the rows per block cannot be determined: uncompressed blocks need text or vectors in the first column";
         Error::invalid(detail).at(HEADER_LEN)
     };
     for column in &schema.columns {

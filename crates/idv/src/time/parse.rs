@@ -44,9 +44,7 @@ impl FromStr for DateTime {
         let parsed = date_time(&mut rest).and_then(|ticks| match rest.0 {
             "" => ticks_to_i64(ticks).map(Self),
             "Z" | "z" => Err("unexpected offset for this type".to_owned()),
-            more if more.starts_with(['+', '-']) => {
-                Err("unexpected offset for this type".to_owned())
-            }
+            more if more.starts_with(['+', '-']) => Err("unexpected offset for this type".to_owned()),
             more => Err(format!("unexpected {} at the end", quoted(more))),
         });
         parsed.map_err(|why| invalid("time", text, &why, "2020-12-31T23:59:59.1234567"))
@@ -147,7 +145,10 @@ impl<'a> Rest<'a> {
             return Err(format!("expected digits after the point, found {}", self.found()));
         }
         if more.bytes().any(|digit| digit != b'0') {
-            return Err(format!("fraction {} has more than {FRACTION_DIGITS} digits (a tick is 100 ns)", quoted(digits)));
+            return Err(format!(
+                "fraction {} has more than {FRACTION_DIGITS} digits (a tick is 100 ns)",
+                quoted(digits)
+            ));
         }
         let scale = (kept.len()..FRACTION_DIGITS).fold(1, |scale, _| scale * 10);
         kept.parse::<i64>().map(|ticks| ticks * scale).map_err(|_| format!("invalid fraction {kept:?}"))

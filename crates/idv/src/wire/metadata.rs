@@ -33,7 +33,8 @@ pub fn parse_metadata_toc(cursor: &mut Cursor<'_>, limits: &Limits) -> Result<Ve
         return Err(Error::invalid("the metadata table has 0 entries").at(at));
     }
     limits.check_columns("metadata count", count).map_err(|error| error.at(at))?;
-    let mut entries = Vec::with_capacity(usize::try_from(count).unwrap_or(PREALLOCATED_ENTRIES).min(PREALLOCATED_ENTRIES));
+    let mut entries =
+        Vec::with_capacity(usize::try_from(count).unwrap_or(PREALLOCATED_ENTRIES).min(PREALLOCATED_ENTRIES));
     for _ in 0..count {
         let offset = cursor.offset();
         let kind = string(cursor, "metadata kind")?.into_owned();
@@ -51,8 +52,13 @@ pub fn parse_metadata_toc(cursor: &mut Cursor<'_>, limits: &Limits) -> Result<Ve
 ///
 /// # Errors
 /// [`Truncated`](container_core::ErrorKind::Truncated), [`Invalid`](container_core::ErrorKind::Invalid) for slots out of order or range.
-pub fn parse_slot_names(cursor: &mut Cursor<'_>, location: SlotNamesLocation, slots: u64) -> Result<Vec<(u32, String)>> {
-    let mut names = Vec::with_capacity(usize::try_from(location.count).unwrap_or(PREALLOCATED_ENTRIES).min(PREALLOCATED_ENTRIES));
+pub fn parse_slot_names(
+    cursor: &mut Cursor<'_>,
+    location: SlotNamesLocation,
+    slots: u64,
+) -> Result<Vec<(u32, String)>> {
+    let mut names =
+        Vec::with_capacity(usize::try_from(location.count).unwrap_or(PREALLOCATED_ENTRIES).min(PREALLOCATED_ENTRIES));
     let mut next = 0;
     for _ in 0..location.count {
         let at = cursor.offset();

@@ -20,7 +20,8 @@ pub(crate) use header::{HEADER_LEN, SIGNATURE, TAIL_LEN};
 pub use header::{Header, Version};
 pub use metadata::{MetadataEntry, parse_metadata_toc, parse_slot_names};
 pub use toc::{
-    CodecDefinition, Compression, LOOKUP_ENTRY_LEN, LookupEntry, SlotNamesLocation, TocEntry, parse_toc, parse_toc_entry,
+    CodecDefinition, Compression, LOOKUP_ENTRY_LEN, LookupEntry, SlotNamesLocation, TocEntry, parse_toc,
+    parse_toc_entry,
 };
 
 use std::borrow::Cow;

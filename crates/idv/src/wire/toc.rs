@@ -120,7 +120,8 @@ pub struct TocEntry {
 /// [`Truncated`](container_core::ErrorKind::Truncated), [`Invalid`](container_core::ErrorKind::Invalid) for negative offsets and malformed
 /// lengths; with the column.
 pub fn parse_toc(cursor: &mut Cursor<'_>, header: &Header) -> Result<Vec<TocEntry>> {
-    let mut entries = Vec::with_capacity(usize::try_from(header.columns).unwrap_or(PREALLOCATED_ENTRIES).min(PREALLOCATED_ENTRIES));
+    let mut entries =
+        Vec::with_capacity(usize::try_from(header.columns).unwrap_or(PREALLOCATED_ENTRIES).min(PREALLOCATED_ENTRIES));
     for index in 0..header.columns {
         let mut name = None;
         let entry = parse_entry(cursor, header.version, &mut name);

@@ -291,15 +291,11 @@ mod tests {
             ("Single x", "expected the end, found \"x\"".to_owned()),
             (
                 "Vector",
-                "expected an item type, as in Vector<Single> or Vector<Single, 28>, found \"Vector\""
-                    .to_owned(),
+                "expected an item type, as in Vector<Single> or Vector<Single, 28>, found \"Vector\"".to_owned(),
             ),
             ("Vector<Single", "expected \",\" or \">\", found the end".to_owned()),
             ("Vector<Vector<Single>>", "vectors of vectors are not supported".to_owned()),
-            (
-                "Vector<Single, 0>",
-                "expected a dimension (1 to 2147483647, or * if unknown), found \"0>\"".to_owned(),
-            ),
+            ("Vector<Single, 0>", "expected a dimension (1 to 2147483647, or * if unknown), found \"0>\"".to_owned()),
             ("Vector<Single, 2147483648>", "dimension 2147483648 exceeds 2147483647".to_owned()),
             (
                 "Vector<Single, 65536, 65536>",
@@ -307,10 +303,7 @@ mod tests {
             ),
             ("Key", form.to_owned()),
             ("Key<5>", form.to_owned()),
-            (
-                "Key<UInt32>",
-                "missing key count: write Key<UInt32, 5> for 5 values".to_owned(),
-            ),
+            ("Key<UInt32>", "missing key count: write Key<UInt32, 5> for 5 values".to_owned()),
             ("Key<Byte, 0>", "key count 0 is not between 1 and 255, the maximum of Byte".to_owned()),
             ("Key<Byte, 256>", "key count 256 is not between 1 and 255, the maximum of Byte".to_owned()),
             ("Key<Byte, x>", "expected a key count (1 to 255), found \"x>\"".to_owned()),

@@ -13,7 +13,7 @@ pub(super) use json::close_sparse;
 pub use labels::KeyLabels;
 pub(super) use shape::{Shape, check_length};
 
-use self::numbers::{double, single, integer, parse_integer};
+use self::numbers::{double, integer, parse_integer, single};
 use crate::codec::{DateTimeOffsets, Values};
 use crate::time::{DateTime, DateTimeOffset, LAST_TICK, TimeSpan};
 use crate::wire::{ItemType, KeyType, Type};
@@ -324,7 +324,8 @@ fn push_zoned(both: &mut DateTimeOffsets, cell: &Cell<'_>, item: ItemType) -> Re
         let utc_fits = (0..=i128::from(LAST_TICK)).contains(&utc);
         if !(-MAX..=MAX).contains(&time.minutes) || !times.contains(&time.ticks) || !utc_fits {
             let (first, last) = (DateTime(0), DateTime(LAST_TICK));
-            let detail = format!("{time} does not fit {item} ({first} to {last}, local and in UTC; offsets up to 14:00)");
+            let detail =
+                format!("{time} does not fit {item} ({first} to {last}, local and in UTC; offsets up to 14:00)");
             return Err(Error::invalid(detail));
         }
     }

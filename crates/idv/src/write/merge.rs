@@ -72,7 +72,9 @@ impl WriterOptions {
         let Some(first) = others.first() else {
             return match per_block(last) {
                 // More than a file may declare: the actual rows of the single block.
-                Some(rows) if rows > MAX_ROWS_PER_BLOCK => self.with_rows_per_block(last.row_count().min(MAX_ROWS_PER_BLOCK)),
+                Some(rows) if rows > MAX_ROWS_PER_BLOCK => {
+                    self.with_rows_per_block(last.row_count().min(MAX_ROWS_PER_BLOCK))
+                }
                 Some(rows) => self.with_rows_per_block(rows),
                 None => self,
             };

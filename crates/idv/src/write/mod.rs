@@ -4,7 +4,6 @@ mod block_rows;
 pub(crate) mod cell;
 mod copy;
 mod finish;
-mod validate;
 #[cfg(feature = "arrow")]
 mod keys;
 mod layout;
@@ -12,6 +11,7 @@ mod merge;
 mod options;
 mod pipeline;
 mod row;
+mod validate;
 mod writer;
 
 pub use cell::{Cell, KeyLabels};

@@ -39,7 +39,10 @@ impl<W: Write + Seek> Writer<W> {
         }
         let (range, len) = (&slice.range, slice.values.len());
         if range.start > range.end || range.end > len {
-            return Err(named(Error::usage(format!("values {}..{} are out of bounds for {len}", range.start, range.end))));
+            return Err(named(Error::usage(format!(
+                "values {}..{} are out of bounds for {len}",
+                range.start, range.end
+            ))));
         }
         Ok(())
     }

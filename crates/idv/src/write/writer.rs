@@ -185,7 +185,9 @@ impl<W: Write + Seek> Writer<W> {
             self.rows.begin(self.row_count());
         }
         self.rows.push(row)?;
-        if self.rows.len() >= MAX_BUFFERED_ROWS || self.rows.values().iter().map(weight).sum::<usize>() >= MAX_BUFFERED_BYTES {
+        if self.rows.len() >= MAX_BUFFERED_ROWS
+            || self.rows.values().iter().map(weight).sum::<usize>() >= MAX_BUFFERED_BYTES
+        {
             self.flush_rows()?;
         }
         Ok(())
@@ -297,7 +299,8 @@ impl<W: Write + Seek> Writer<W> {
         let first = counts.next();
         if !counts.all(|count| Some(count) == first) {
             // After `append_column`, columns of different lengths fill their blocks at different times.
-            outcome = columns.iter().enumerate().try_for_each(|(index, slice)| self.append_checked_column(index, slice));
+            outcome =
+                columns.iter().enumerate().try_for_each(|(index, slice)| self.append_checked_column(index, slice));
             appended = rows;
         }
         while appended < rows && outcome.is_ok() {
@@ -338,7 +341,8 @@ impl<W: Write + Seek> Writer<W> {
         for (index, slice) in columns.iter().enumerate() {
             let range = slice.range.start + rows.start..slice.range.start + rows.end;
             let row = self.columns.get(index).map_or(0, PendingColumn::row_count);
-            self.extend_column(index, slice.values, range).map_err(|error| error.in_row(row).in_column(self.name(index)))?;
+            self.extend_column(index, slice.values, range)
+                .map_err(|error| error.in_row(row).in_column(self.name(index)))?;
         }
         self.choose_rows_per_block(false)?;
         let full = self
@@ -401,7 +405,8 @@ fn weight(values: &Values) -> usize {
 
 impl PendingColumn {
     fn new(kind: Type) -> Self {
-        let mut pending = Self { values: Values::of(&kind), kind, rows: 0, estimate: 0, invalid: InvalidValues::default() };
+        let mut pending =
+            Self { values: Values::of(&kind), kind, rows: 0, estimate: 0, invalid: InvalidValues::default() };
         pending.estimate = pending.estimate();
         pending
     }

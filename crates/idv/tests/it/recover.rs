@@ -151,7 +151,12 @@ fn recovers_file_truncated_after_the_table_of_contents() {
         let (reader, losses) = written(&recovery);
         assert_eq!((reader.row_count(), losses.len()), (500, 0));
         let finding = recovery.findings()[0].to_string();
-        assert_eq!(finding, format!("idv: the file is truncated: its tail should be at byte {tail}, the file has {len} bytes (byte 32)"));
+        assert_eq!(
+            finding,
+            format!(
+                "idv: the file is truncated: its tail should be at byte {tail}, the file has {len} bytes (byte 32)"
+            )
+        );
     }
     assert_eq!(whole.row_count(), 500);
 }

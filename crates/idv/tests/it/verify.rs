@@ -69,7 +69,10 @@ fn reports_all_findings_in_order() {
         format!("error: idv: metadata \"Bad\": values: needs 4 bytes, 3 available (byte {}, column \"keys\")", meta(1)),
         "error: idv: key 9 is above its key count 3 (block 0, row 1, column \"keys\")".to_owned(),
         "error: idv: key 9 is above its key count 3 (block 1, row 2, column \"keys\")".to_owned(),
-        format!("error: idv: boundary 1 of text 1 is below the previous one, 2 (byte {}, block 0, column \"text\")", place(2, 0) + 8),
+        format!(
+            "error: idv: boundary 1 of text 1 is below the previous one, 2 (byte {}, block 0, column \"text\")",
+            place(2, 0) + 8
+        ),
         format!(
             "error: idv: the joined text is not UTF-8: {not_utf8} (byte {}, block 1, column \"text\")",
             place(2, 1) + 14

@@ -13,7 +13,7 @@ use container_core::{Error, Loss, Position, Result};
 use super::mismatch::{LossCounts, RowOf, mismatch, missing};
 use super::plan::{ColumnBuilder, sparse_item, zoned_time};
 use super::ticks::{self, TickTarget};
-use super::values::{decimals, extend_stored, reject_nulls, integers, numbers_as_keys, row_ids, texts, exact_integers};
+use super::values::{decimals, exact_integers, extend_stored, integers, numbers_as_keys, reject_nulls, row_ids, texts};
 use crate::arrow::times::MINUTE;
 use crate::codec::{DateTimeOffsets, Values, Vectors};
 use crate::schema::ColumnSchema;
@@ -207,7 +207,12 @@ impl ColumnBuilder {
         let start = out.len();
         macro_rules! whole {
             ($type:ty) => {
-                exact_integers(out, array, array.as_primitive::<$type>().values().iter().map(|&x| i128::from(x)), row_of)
+                exact_integers(
+                    out,
+                    array,
+                    array.as_primitive::<$type>().values().iter().map(|&x| i128::from(x)),
+                    row_of,
+                )
             };
         }
         macro_rules! decimal {

@@ -5,8 +5,8 @@ mod keys;
 mod mismatch;
 mod plan;
 mod ticks;
-mod values;
 mod value_parser;
+mod values;
 
 use std::io::{Seek, Write};
 use std::path::Path;
@@ -207,14 +207,16 @@ impl<W: Write + Seek> ArrowWriter<W> {
     fn check_schema(&self, batch: &RecordBatch) -> Result<()> {
         let (found, expected) = (batch.schema(), &self.schema);
         if found.fields().len() != expected.fields().len() {
-            let detail = format!("expected a batch of {} columns, found {}", expected.fields().len(), found.fields().len());
+            let detail =
+                format!("expected a batch of {} columns, found {}", expected.fields().len(), found.fields().len());
             return Err(Error::usage(detail));
         }
         for (found, expected) in found.fields().iter().zip(expected.fields()) {
             if found.name() != expected.name() || !found.data_type().equals_datatype(expected.data_type()) {
-                let detail =
-                    format!("expected {}, found {} in column {:?}", expected.data_type(), found.data_type(), found.name());
-                return Err(Error::usage(detail).in_column(expected.name().clone()));
+                let ((name, data_type), (found, found_type)) =
+                    ((expected.name(), expected.data_type()), (found.name(), found.data_type()));
+                let detail = format!("expected column {name:?} of {data_type}, found {found:?} of {found_type}");
+                return Err(Error::usage(detail).in_column(name.clone()));
             }
         }
         Ok(())

@@ -10,7 +10,7 @@ use super::mismatch::LossCounts;
 use super::value_parser::ValueParser;
 use super::{ArrowOptions, NullIntegers};
 use crate::FORMAT_NAME;
-use crate::arrow::plan::{label_array, index_type};
+use crate::arrow::plan::{index_type, label_array};
 use crate::schema::{ColumnSchema, Schema};
 use crate::value::Labels;
 use crate::wire::{ItemType, KeyType, KeyWidth, Type};
@@ -81,7 +81,18 @@ fn column_builder(field: &Field, options: &ArrowOptions, losses: &mut Vec<Loss>)
     let max_label_bytes = options.writer.limits.metadata_bytes;
     let cut = options.times == container_arrow::Times::Floor;
     let (name, lost) = (field.name().clone(), LossCounts::default());
-    Ok(ColumnBuilder { name, schema: column, item, keys, parser, cut, untyped: options.untyped, zone, max_label_bytes, lost })
+    Ok(ColumnBuilder {
+        name,
+        schema: column,
+        item,
+        keys,
+        parser,
+        cut,
+        untyped: options.untyped,
+        zone,
+        max_label_bytes,
+        lost,
+    })
 }
 
 /// The key mapping of a column: by given labels, or by those of dictionaries to come.
@@ -113,7 +124,11 @@ fn same_labels(one: &DataType, other: &DataType) -> bool {
 }
 
 /// The column described by the field's metadata, if compatible with the field's type, and the parser for it.
-fn column_from_metadata(field: &Field, json: &str, options: &ArrowOptions) -> Option<(ColumnSchema, Option<ValueParser>)> {
+fn column_from_metadata(
+    field: &Field,
+    json: &str,
+    options: &ArrowOptions,
+) -> Option<(ColumnSchema, Option<ValueParser>)> {
     let json: Json = serde_json::from_str(json).ok()?;
     let (schema, _) = Schema::from_json(&Json::Array(vec![json])).ok()?;
     let mut column = schema.columns.into_iter().next()?;
@@ -185,8 +200,12 @@ fn is_item_compatible(column: &ColumnSchema, data_type: &DataType, max_label_byt
         (ItemType::TimeSpan | ItemType::DvTimeSpan | ItemType::DateTime | ItemType::DvDateTime, DataType::Int64) => {
             true
         }
-        (ItemType::DvTimeSpan, other) => default_item_type(other, false, NullIntegers::Error) == Some(ItemType::TimeSpan),
-        (ItemType::DvDateTime, other) => default_item_type(other, false, NullIntegers::Error) == Some(ItemType::DateTime),
+        (ItemType::DvTimeSpan, other) => {
+            default_item_type(other, false, NullIntegers::Error) == Some(ItemType::TimeSpan)
+        }
+        (ItemType::DvDateTime, other) => {
+            default_item_type(other, false, NullIntegers::Error) == Some(ItemType::DateTime)
+        }
         (ItemType::DvDateTimeZone, other) => {
             default_item_type(other, false, NullIntegers::Error) == Some(ItemType::DateTimeOffset)
         }
@@ -333,7 +352,8 @@ fn offset_of(zone: &str) -> Option<i16> {
         None if digits.len() == 4 => digits.split_at_checked(2)?,
         None => (digits, "0"),
     };
-    let default_type = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse::<i16>().ok()).flatten();
+    let default_type =
+        |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse::<i16>().ok()).flatten();
     let (hours, minutes) = (default_type(hours)?, default_type(minutes)?);
     (hours <= 14 && minutes < 60).then_some(sign * (hours * 60 + minutes))
 }

@@ -143,8 +143,8 @@ impl ValueParser {
             // JSON other than a string becomes text unchanged.
             Values::Text(_) if !text.starts_with('"') => values.push_cell(kind, labels, Cell::Text(text)),
             Values::Text(_) => {
-                let text: String = serde_json::from_str(text)
-                    .map_err(|cause| Error::invalid("invalid JSON").caused_by(cause))?;
+                let text: String =
+                    serde_json::from_str(text).map_err(|cause| Error::invalid("invalid JSON").caused_by(cause))?;
                 values.push_cell(kind, labels, Cell::Text(&text))
             }
             _ => values.push_json(kind, labels, text),

@@ -38,14 +38,12 @@ pub(super) fn exact_integers(
     row_of: RowOf<'_>,
 ) -> Result<()> {
     for (index, value) in values.enumerate() {
-        #[expect(
-            clippy::cast_precision_loss,
-            clippy::cast_possible_truncation,
-            reason = "the round trip is checked"
-        )]
+        #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "the round trip is checked")]
         let (double, back) = (value as f64, value as f64 as i128);
         if back != value && array.is_valid(index) {
-            return Err(Error::invalid(format!("integer {value} is not exactly representable as Double")).in_row(row_of(index)));
+            return Err(
+                Error::invalid(format!("integer {value} is not exactly representable as Double")).in_row(row_of(index))
+            );
         }
         out.push(double);
     }

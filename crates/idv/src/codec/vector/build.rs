@@ -71,10 +71,12 @@ impl Vectors {
     /// Number of items appended since the last vector.
     fn open_items(&self) -> Result<usize> {
         let closed = self.closed_items();
-        self.values
-            .len()
-            .checked_sub(closed)
-            .ok_or_else(|| Error::usage(format!("items of closed vectors were removed: expected at least {closed}, found {}", self.values.len())))
+        self.values.len().checked_sub(closed).ok_or_else(|| {
+            Error::usage(format!(
+                "items of closed vectors were removed: expected at least {closed}, found {}",
+                self.values.len()
+            ))
+        })
     }
 
     /// Number of stored items of closed vectors.
@@ -172,7 +174,10 @@ impl Vectors {
     /// Appends a range of vectors. Items of an open vector are dropped.
     pub(in crate::codec) fn extend_from(&mut self, other: &Self, range: Range<usize>) -> Result<()> {
         if range.start > range.end || range.end > other.rows {
-            return Err(Error::usage(format!("vectors {}..{} are out of bounds for {}", range.start, range.end, other.rows)));
+            return Err(Error::usage(format!(
+                "vectors {}..{} are out of bounds for {}",
+                range.start, range.end, other.rows
+            )));
         }
         let items = other.item_start(range.start)..other.item_start(range.end);
         let closed = self.closed_items();

@@ -190,9 +190,10 @@ pub(super) fn decode_layout(
     let at = cursor.offset();
     let stated = count(cursor, "number of indices")?;
     if stated != total_indices {
-        return Err(
-            Error::invalid(format!("number of indices: expected {total_indices} by the counts, found {stated}")).at(at)
-        );
+        return Err(Error::invalid(format!(
+            "number of indices: expected {total_indices} by the counts, found {stated}"
+        ))
+        .at(at));
     }
     let at = cursor.offset();
     numbers::decode(cursor, total_indices, &mut out.indices)?;
@@ -247,9 +248,7 @@ fn locate_rows(out: &mut Vectors, counts_at: u64) -> Result<(usize, usize)> {
             }
             Err(_) if count == -1 => length,
             _ => {
-                let detail = format!(
-                    "count {count} of item {row} is neither -1 (dense) nor below the length {length}"
-                );
+                let detail = format!("count {count} of item {row} is neither -1 (dense) nor below the length {length}");
                 return Err(Error::invalid(detail).at(counts_at + 4 * row as u64));
             }
         };

@@ -27,7 +27,8 @@ impl Reader {
         let rows = rows_of(column, request.block, self.row_count())?;
         if !is_shared(kind.item()) {
             let mut values = Values::default();
-            self.decode_block(column, kind, request.block, &rows, request.rows.end, &mut values, scratch).map_err(located)?;
+            self.decode_block(column, kind, request.block, &rows, request.rows.end, &mut values, scratch)
+                .map_err(located)?;
             return Ok(values.into());
         }
         self.read_shared(column, kind, request, &rows, scratch).map_err(located)

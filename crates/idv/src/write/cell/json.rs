@@ -109,7 +109,9 @@ fn push_scalar(values: &mut Values, item: ItemType, labels: Option<&KeyLabels>, 
         (Scalar::Number(digits), ItemType::Single | ItemType::Double) => {
             push_item(values, item, labels, Cell::Untyped(digits))
         }
-        (Scalar::Number(digits), ItemType::Text | ItemType::Boolean | ItemType::DvBool) => Err(item_mismatch_for(digits, item)),
+        (Scalar::Number(digits), ItemType::Text | ItemType::Boolean | ItemType::DvBool) => {
+            Err(item_mismatch_for(digits, item))
+        }
         (Scalar::Number(_), _) => match scalar.as_cell() {
             // The float may differ from the digits.
             Cell::Double(x) if x.abs() >= EXACT => Err(item_mismatch_for(&x.to_string(), item)),
@@ -193,7 +195,8 @@ fn push_items(values: &mut Values, item: ItemType, labels: Option<&KeyLabels>, j
 fn push_sparse(vectors: &mut Vectors, kind: &Type, labels: Option<&KeyLabels>, json: &mut Json<'_>) -> Result<()> {
     let at = json.peeked() as u64;
     json.expect(b'{')?;
-    let not_sparse = || Error::invalid("expected {\"$sparse\": {\"length\", \"indices\", \"values\"}}, found another object").at(at);
+    let not_sparse =
+        || Error::invalid("expected {\"$sparse\": {\"length\", \"indices\", \"values\"}}, found another object").at(at);
     if json.peek() != Some(b'"') || json.string()? != "$sparse" {
         return Err(not_sparse());
     }

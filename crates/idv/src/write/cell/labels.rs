@@ -3,7 +3,7 @@ use std::collections::hash_map::Entry;
 
 use container_core::{Error, Result};
 
-use super::{Cell, checked_key, item_mismatch, push_item, quoted, display_text, integer, parse_integer};
+use super::{Cell, checked_key, display_text, integer, item_mismatch, parse_integer, push_item, quoted};
 use crate::codec::{Values, VectorRef};
 use crate::schema::ColumnSchema;
 use crate::value::{ValueFormat, default_value};
@@ -130,7 +130,8 @@ impl KeyLabels {
         /// Up to this many labels are all listed.
         const MAX_LISTED: usize = 8;
         const MAX_SIMILAR: usize = 3;
-        let list = |by_label: Vec<(&str, u64)>| by_label.iter().map(|(text, _)| quoted(text)).collect::<Vec<_>>().join(", ");
+        let list =
+            |by_label: Vec<(&str, u64)>| by_label.iter().map(|(text, _)| quoted(text)).collect::<Vec<_>>().join(", ");
         let mut all: Vec<_> = self.by_label.iter().map(|(text, place)| (&**text, place.first)).collect();
         all.sort_unstable_by_key(|&(_, key)| key);
         let (found, count) = (quoted(label), self.count);
@@ -138,7 +139,8 @@ impl KeyLabels {
             let all = list(all);
             return Error::invalid(format!("unknown label {found} ({count} labels: {all})"));
         }
-        let mut near: Vec<_> = all.into_iter().filter_map(|place| Some((edit_distance(place.0, label)?, place))).collect();
+        let mut near: Vec<_> =
+            all.into_iter().filter_map(|place| Some((edit_distance(place.0, label)?, place))).collect();
         near.sort_by_key(|&(edit_distance, _)| edit_distance);
         let all: Vec<_> = near.into_iter().take(MAX_SIMILAR).map(|(_, place)| place).collect();
         let near = if all.is_empty() { String::new() } else { format!("; similar: {}", list(all)) };

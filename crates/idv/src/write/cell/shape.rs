@@ -120,18 +120,17 @@ impl<'a> Shape<'a> {
         let depth = self.open_arrays() + 1;
         match self.depth {
             Some(known) => Error::invalid(format!("inconsistent nesting: an array next to items at depth {known}")),
-            None => {
-                Error::invalid(format!("expected {}, found arrays nested {depth} deep", dimensions(self.dimensions.len())))
-            }
+            None => Error::invalid(format!(
+                "expected {}, found arrays nested {depth} deep",
+                dimensions(self.dimensions.len())
+            )),
         }
     }
 
     #[cold]
     fn too_flat(&self, depth: usize) -> Error {
         let expected = dimensions(self.dimensions.len());
-        Error::invalid(format!(
-            "expected {expected} or a flat array, found arrays nested {depth} deep"
-        ))
+        Error::invalid(format!("expected {expected} or a flat array, found arrays nested {depth} deep"))
     }
 }
 

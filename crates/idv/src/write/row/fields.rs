@@ -6,7 +6,7 @@ use serde::ser::{
     Serializer,
 };
 
-use super::{RowError, RowBuilder};
+use super::{RowBuilder, RowError};
 
 /// Serializer methods that reject their value, described by a literal.
 macro_rules! refuse {

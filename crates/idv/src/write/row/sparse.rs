@@ -9,7 +9,7 @@ use serde::ser::{
 use super::super::cell::{Cell, KeyLabels, close_sparse, quoted};
 use super::RowError;
 use super::fields::{Name, refuse_variants};
-use super::item::{Item, all_cells, cells, unsupported_variant, type_mismatch, tuples};
+use super::item::{Item, all_cells, cells, tuples, type_mismatch, unsupported_variant};
 use crate::codec::{Values, Vectors};
 use crate::wire::{ItemType, Type};
 
@@ -49,7 +49,9 @@ impl<'b> Sparse<'b> {
 
 #[cold]
 fn not_sparse(found: &str) -> RowError {
-    RowError(Error::invalid(format!("expected {{\"$sparse\": {{\"length\", \"indices\", \"values\"}}}}, found {found}")))
+    RowError(Error::invalid(format!(
+        "expected {{\"$sparse\": {{\"length\", \"indices\", \"values\"}}}}, found {found}"
+    )))
 }
 
 /// The value of `$sparse`.

@@ -5,7 +5,7 @@ use serde::ser::{Impossible, Serialize, SerializeSeq, SerializeTuple, SerializeT
 use super::super::cell::{Cell, KeyLabels, Shape, check_length};
 use super::RowError;
 use super::fields::refuse_variants;
-use super::item::{Item, Pair, all_cells, cells, unsupported_variant, type_mismatch, tuples};
+use super::item::{Item, Pair, all_cells, cells, tuples, type_mismatch, unsupported_variant};
 use super::sparse::Sparse;
 use crate::codec::{Values, Vectors};
 use crate::wire::{ItemType, Type};

@@ -233,7 +233,7 @@ fn unreadable_columns_are_left_out_unless_selected() {
     assert_eq!(walk.try_next().unwrap().unwrap().num_columns(), 1);
     let losses = walk.losses();
     assert_eq!(losses.len(), 1);
-    assert!(losses[0].what.starts_with("column left out (codec \"Novel\" is unknown"), "{}", losses[0]);
+    assert!(losses[0].what.starts_with("column left out (unknown codec \"Novel\""), "{}", losses[0]);
     let error = reader.record_batches(&BatchScan::from(Scan::default().with_columns([1]))).map(|_| ()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     let error = reader.record_batches(&BatchScan::from(Scan::default().with_columns([2]))).map(|_| ()).unwrap_err();

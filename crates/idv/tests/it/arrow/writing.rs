@@ -220,8 +220,7 @@ fn unrepresentable_values_are_errors_or_losses() {
     refused(Int64Array::from(vec![9_007_199_254_740_993]), double(), "invalid", text);
     let reported = "null written as NaN (2 times, first row 0, column \"c\")";
     loses(Float32Array::from(vec![None, None]), plain(), "Single Single", r#"["NaN","NaN"]"#, reported);
-    let text =
-        "idv: decimal 1234567890123456e-3 has more than the 15 digits of a Double (row 0, column \"c\")";
+    let text = "idv: decimal 1234567890123456e-3 has more than the 15 digits of a Double (row 0, column \"c\")";
     let decimal = Decimal128Array::from(vec![1_234_567_890_123_456]).with_precision_and_scale(38, 3).unwrap();
     refused(decimal, plain(), "invalid", text);
     let text = "idv: 1 ns is more precise than a tick of 100 ns (Times::Floor rounds down) (row 0, column \"c\")";
@@ -237,8 +236,7 @@ fn unrepresentable_values_are_errors_or_losses() {
     );
     let text = "idv: 253402300800 as Timestamp(s) is outside the years 1 to 9999 (row 0, column \"c\")";
     refused(TimestampSecondArray::from(vec![253_402_300_800]), plain(), "invalid", text);
-    let text =
-        "idv: 9223372036854775807 as Duration(ms) is outside 64 bits of 100 ns ticks (row 0, column \"c\")";
+    let text = "idv: 9223372036854775807 as Duration(ms) is outside 64 bits of 100 ns ticks (row 0, column \"c\")";
     refused(DurationMillisecondArray::from(vec![i64::MAX]), plain(), "invalid", text);
     let late = TimestampSecondArray::from(vec![0, 253_402_300_799]).with_timezone("+01:00");
     let error = one(Arc::new(late), true, plain()).unwrap_err();
@@ -253,7 +251,7 @@ fn error_rows_count_across_batches() {
     assert_eq!(error.position().row, Some(20_001));
     let other = batch(vec![("d", Arc::new(Int32Array::from(vec![1])), true)]);
     let error = written(&batches[0].schema(), &[other], ArrowOptions::default()).map(|_| ()).unwrap_err();
-    says(&error, "usage", "idv: column \"d\" of Int32 where Int32 is written (column \"c\")");
+    says(&error, "usage", "idv: expected column \"c\" of Int32, found \"d\" of Int32 (column \"c\")");
 }
 
 #[test]

@@ -297,7 +297,11 @@ fn verify_finds_overlapping_blocks() {
 #[test]
 fn rejects_nonexistent_blocks_and_columns() {
     let reader = open(three_numbers().bytes()).unwrap();
-    says(&block(&reader, 0, 1).unwrap_err(), "usage", "idv: block 1 is out of bounds for 1 blocks (column \"numbers\")");
+    says(
+        &block(&reader, 0, 1).unwrap_err(),
+        "usage",
+        "idv: block 1 is out of bounds for 1 blocks (column \"numbers\")",
+    );
     says(&block(&reader, 1, 0).unwrap_err(), "usage", "idv: column 1 is out of bounds for 1 columns");
     says(&reader.block_of_row(0, 3).unwrap_err(), "usage", "idv: row 3 is out of bounds for 3 rows");
     let scan = Scan::default().with_rows(4..5);

@@ -76,7 +76,11 @@ fn rejects_empty_metadata_table() {
     forge.columns[0].metadata_count = Some(leb(0));
     let file = forge.build();
     let at = file.columns[0].metadata_toc;
-    table_fails(file.bytes, "invalid", &format!("idv: the metadata table has 0 entries (byte {at}, column \"numbers\")"));
+    table_fails(
+        file.bytes,
+        "invalid",
+        &format!("idv: the metadata table has 0 entries (byte {at}, column \"numbers\")"),
+    );
 }
 
 /// More entries than there are: the bytes after them are read as entries until they cannot be.

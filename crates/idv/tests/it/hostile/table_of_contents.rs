@@ -210,11 +210,7 @@ fn rejects_invalid_vector_parameters() {
     let mut lying = single.clone();
     lying.length = Some(leb(1 << 40));
     let cases = [
-        (
-            Codec::vector(&Codec::vector(&single, &[2]), &[2]),
-            0,
-            "vectors of vectors are not supported",
-        ),
+        (Codec::vector(&Codec::vector(&single, &[2]), &[2]), 0, "vectors of vectors are not supported"),
         (Codec::vector(&single, &[2, -2]), inner + 8, "dimension -2 is negative"),
         (rank(-1, &[]), inner, "-1 dimensions in 0 bytes"),
         (rank(i32::MAX, &[0; 8]), inner, "2147483647 dimensions in 8 bytes"),
@@ -261,11 +257,7 @@ fn deep_definitions_do_not_recurse() {
     for _ in 0..2_000 {
         codec = Codec::vector(&codec, &[1]);
     }
-    codec_fails(
-        codec,
-        "invalid",
-        r#"vectors of vectors are not supported (byte {at}, column "bad")"#,
-    );
+    codec_fails(codec, "invalid", r#"vectors of vectors are not supported (byte {at}, column "bad")"#);
 }
 
 #[test]

@@ -55,9 +55,8 @@ fn rejects_invalid_lengths() {
 
 #[test]
 fn rejects_invalid_counts() {
-    let wrong = |count: i32, item: u32| {
-        format!("count {count} of item {item} is neither -1 (dense) nor below the length 3")
-    };
+    let wrong =
+        |count: i32, item: u32| format!("count {count} of item {item} is neither -1 (dense) nor below the length 3");
     for count in [3, 4, i32::MAX, -2, i32::MIN] {
         let raw = vector_block(2, 3, &[], &[-1, count], 0, &[], &[1; 6]);
         fails(KNOWN, raw, "invalid", &wrong(count, 1), 12);

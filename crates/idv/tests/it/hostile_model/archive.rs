@@ -35,10 +35,7 @@ fn rejects_every_prefix() {
     refused(
         open_bytes(bytes[..bytes.len() - 22].to_vec()),
         "invalid",
-        &format!(
-            "mlnet-model: no end record: not a ZIP archive, or truncated (byte {})",
-            bytes.len() - 22
-        ),
+        &format!("mlnet-model: no end record: not a ZIP archive, or truncated (byte {})", bytes.len() - 22),
     );
 }
 
@@ -123,7 +120,10 @@ fn rejects_damaged_directory_with_offset() {
         words(&error),
         (
             "invalid",
-            format!("mlnet-model: entry 1 of the archive's directory extends past the end of the file (byte {})", zip.central[0])
+            format!(
+                "mlnet-model: entry 1 of the archive's directory extends past the end of the file (byte {})",
+                zip.central[0]
+            )
         )
     );
 }
@@ -156,11 +156,7 @@ fn rejects_other_archives_with_reason() {
         "invalid",
         "mlnet-model: no end record: not a ZIP archive, or truncated (byte 10)",
     );
-    refused(
-        open_bytes(Vec::new()),
-        "invalid",
-        "mlnet-model: no end record: not a ZIP archive, or truncated (byte 0)",
-    );
+    refused(open_bytes(Vec::new()), "invalid", "mlnet-model: no end record: not a ZIP archive, or truncated (byte 0)");
 }
 
 /// A source that fails from offset `broken` on.

@@ -76,7 +76,8 @@ fn rejects_entry_of_wrong_size() {
 
     let entry = Entry::stored("Schema", &schema()).with(|entry| entry.size += 1);
     let (at, ..) = places(&entry);
-    let text = format!("mlnet-model: the entry declares {} bytes but stores {len} (byte {at}, key \"Schema\")", len + 1);
+    let text =
+        format!("mlnet-model: the entry declares {} bytes but stores {len} (byte {at}, key \"Schema\")", len + 1);
     set_aside(entry, "invalid", &text);
 }
 
@@ -239,9 +240,7 @@ fn numbers_repeated_names_and_verify_warns() {
     assert_eq!(model.schemas().iter().map(idv::ModelSchema::name).collect::<Vec<_>>(), ["Schema", "Schema#2"]);
     let warning = |first: usize, second: usize, name: &str| {
         let (first, second) = (zip.central[first], zip.central[second]);
-        format!(
-            "warning: mlnet-model: duplicate entry, first at byte {first} (byte {second}, key {name:?})"
-        )
+        format!("warning: mlnet-model: duplicate entry, first at byte {first} (byte {second}, key {name:?})")
     };
     assert_eq!(findings(&model), [warning(0, 3, "TrainingInfo/Version.txt"), warning(1, 2, "Schema")]);
 }
