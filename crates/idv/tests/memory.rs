@@ -354,7 +354,7 @@ fn long_metadata() {
             let column = serde_json::json!([{"name": "n", "type": "Int32", "metadata": details["metadata"]}]);
             let (schema, left_out) = idv::Schema::from_json(&column).unwrap();
             assert!(schema.columns[0].metadata.is_empty());
-            assert!(left_out[0].to_string().contains("only its beginning is given"), "{left_out:?}");
+            assert!(left_out[0].to_string().contains("only a preview is given"), "{left_out:?}");
         }
     }
     let reader =
@@ -467,7 +467,7 @@ mod arrow {
                         assert_eq!(found.unwrap(), 100);
                     } else {
                         let text = found.unwrap_err().to_string();
-                        assert!(text.contains("all slots of its sparse vectors"), "{text}");
+                        assert!(text.contains("bytes of a row with its sparse vectors made dense"), "{text}");
                         assert!(text.contains("exceeds the limit 419430 (row 0, column \"v\")"), "{text}");
                     }
                 });

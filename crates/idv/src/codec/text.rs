@@ -252,14 +252,14 @@ fn ends_to_bytes(joined: &str, ends: &mut [u32]) -> bool {
 
 /// The bytes that the first `units` UTF-16 units of `text` take, if they end at a character's end.
 pub(crate) fn len_of_units(text: &str, units: usize) -> Option<usize> {
-    let mut seen = 0;
+    let mut counted = 0;
     for (at, character) in text.char_indices() {
-        if seen >= units {
-            return (seen == units).then_some(at);
+        if counted >= units {
+            return (counted == units).then_some(at);
         }
-        seen += character.len_utf16();
+        counted += character.len_utf16();
     }
-    (seen == units).then_some(text.len())
+    (counted == units).then_some(text.len())
 }
 
 /// Cuts the text at every boundary in UTF-16 units, with U+FFFD for each half of a pair that a boundary divides. The

@@ -95,7 +95,7 @@ fn overlapping_blocks_take_bounded_time() {
     let names = recovery.column_names().len();
     assert!((1..50).contains(&names), "{names}");
     let (_, losses) = written(&recovery);
-    assert!(losses.last().unwrap().contains("its blocks lie upon others"), "{:?}", losses.last());
+    assert!(losses.last().unwrap().contains("its blocks overlap others"), "{:?}", losses.last());
 }
 
 /// Gives every column the same lookup table.
