@@ -355,7 +355,7 @@ fn unknown_codec_does_not_affect_other_columns() {
         .column(Column::new("odd", Codec::new("Odd", vec![0xFF; 300]), 77, 1).block(vec![1]).block(vec![2]))
         .column(Column::new("even", Codec::plain("Byte"), NONE, 1).block(vec![2]).block(vec![4]));
     let reader = open(forge.bytes()).unwrap();
-    assert_eq!(reader.columns()[0].kind().unwrap_err().to_string(), "codec \"Odd\" is unknown");
+    assert_eq!(reader.columns()[0].kind().unwrap_err().to_string(), "unknown codec \"Odd\"");
     assert_eq!(reader.columns()[0].codec_name(), "Odd");
     assert_eq!(reader.columns()[0].compression(), None);
     assert_eq!(lines(&reader, &Scan::default()), [r#"{"even":2}"#, r#"{"even":4}"#]);

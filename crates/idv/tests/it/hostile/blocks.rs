@@ -305,7 +305,7 @@ fn rejects_nonexistent_blocks_and_columns() {
     says(&block(&reader, 1, 0).unwrap_err(), "usage", "idv: column 1 is out of bounds for 1 columns");
     says(&reader.block_of_row(0, 3).unwrap_err(), "usage", "idv: row 3 is out of bounds for 3 rows");
     let scan = Scan::default().with_rows(4..5);
-    says(&reader.rows(&scan).map(|_| ()).unwrap_err(), "usage", "idv: rows 4 to 5 of 3 rows");
+    says(&reader.rows(&scan).map(|_| ()).unwrap_err(), "usage", "idv: row range 4..5 is out of bounds for 3 rows");
     let scan = Scan::default().with_columns([7]);
     says(&reader.rows(&scan).map(|_| ()).unwrap_err(), "usage", "idv: column 7 is out of bounds for 1 columns");
     assert_eq!(block(&reader, 0, u64::MAX).unwrap_err().kind().name(), "usage");

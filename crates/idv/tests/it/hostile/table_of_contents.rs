@@ -126,12 +126,12 @@ fn unknown_codec_affects_only_its_column() {
     codec_fails(
         Codec::new("Half", vec![1, 2, 3]),
         "unsupported",
-        r#"codec "Half" is unknown (byte {at}, column "bad")"#,
+        r#"unknown codec "Half" (byte {at}, column "bad")"#,
     );
-    codec_fails(Codec::plain(""), "unsupported", r#"codec "" is unknown (byte {at}, column "bad")"#);
-    codec_fails(Codec::plain("single"), "unsupported", r#"codec "single" is unknown (byte {at}, column "bad")"#);
+    codec_fails(Codec::plain(""), "unsupported", r#"unknown codec "" (byte {at}, column "bad")"#);
+    codec_fails(Codec::plain("single"), "unsupported", r#"unknown codec "single" (byte {at}, column "bad")"#);
     let inner = Codec::vector(&Codec::plain("Half"), &[2]);
-    let text = r#"codec "Half" is unknown (byte {at+6}, column "bad")"#;
+    let text = r#"unknown codec "Half" (byte {at+6}, column "bad")"#;
     let file = three_numbers().column(Column::new("bad", inner, NONE, 3)).build();
     let at = (file.columns[1].parameters + 6).to_string();
     unreadable(file.bytes, 1, "unsupported", &text.replace("{at+6}", &at));
@@ -349,7 +349,7 @@ fn rejects_rows_without_a_readable_column() {
     let unknown = || Column::new("x", Codec::plain("Nothing"), NONE, 3).block(vec![0; 3]);
     let bytes = Forge::new(6, 3).column(unknown()).column(unknown()).bytes();
     let reader = open(bytes.clone()).unwrap();
-    let text = "idv: none of 2 columns can be read: codec \"Nothing\" is unknown (byte 305, column \"x\")";
+    let text = "idv: none of 2 columns can be read: unknown codec \"Nothing\" (byte 305, column \"x\")";
     for scan in [Scan::default(), Scan::default().with_columns([])] {
         says(&reader.rows(&scan).map(drop).unwrap_err(), "unsupported", text);
         says(&reader.batches(&scan).map(drop).unwrap_err(), "unsupported", text);
