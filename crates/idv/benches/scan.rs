@@ -99,7 +99,7 @@ impl Task {
     }
 
     /// The selected columns, or all.
-    fn chosen(&self, reader: &Reader) -> Vec<usize> {
+    fn projection(&self, reader: &Reader) -> Vec<usize> {
         let Some(names) = &self.columns else {
             return (0..reader.columns().len()).collect();
         };
@@ -113,7 +113,7 @@ impl Task {
     fn read(&self) {
         let start = Instant::now();
         let reader = self.open();
-        let scan = Scan::default().with_columns(self.chosen(&reader)).with_threads(self.threads);
+        let scan = Scan::default().with_columns(self.projection(&reader)).with_threads(self.threads);
         let mut batches = reader.batches(&scan).unwrap();
         let (mut rows, mut checksum) = (0, 0_u64);
         while let Some(batch) = batches.try_next().unwrap() {
@@ -166,7 +166,7 @@ impl Task {
     /// Alternates reading and copying on an open file, single-threaded by default.
     fn fixed(&self) {
         let reader = self.open();
-        let columns = self.chosen(&reader);
+        let columns = self.projection(&reader);
         let column = match columns[..] {
             [column] => column,
             _ => usage("fixed wants one column"),

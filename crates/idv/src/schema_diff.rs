@@ -98,15 +98,15 @@ fn differing_metadata(expected: &[MetadataSchema], found: &[MetadataSchema]) -> 
     };
     let (mine, others) = (by_kind(expected), by_kind(found));
     for metadata in expected {
-        let about = |detail: String| Some(format!("metadata {:?}: {detail}", metadata.kind));
+        let in_metadata = |detail: String| Some(format!("metadata {:?}: {detail}", metadata.kind));
         let Some(theirs) = others.get(&metadata.kind).and_then(|&index| found.get(index)) else {
-            return about("missing".to_owned());
+            return in_metadata("missing".to_owned());
         };
         if metadata.value_type != theirs.value_type {
-            return about(format!("expected type {}, found {}", metadata.value_type, theirs.value_type));
+            return in_metadata(format!("expected type {}, found {}", metadata.value_type, theirs.value_type));
         }
         if metadata.value != theirs.value {
-            return about(differing_values(&metadata.value, &theirs.value, metadata));
+            return in_metadata(differing_values(&metadata.value, &theirs.value, metadata));
         }
     }
     let new = found.iter().find(|metadata| !mine.contains_key(&metadata.kind))?;

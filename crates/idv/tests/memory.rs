@@ -40,7 +40,7 @@ fn declared_sizes_are_not_allocated_unchecked() {
     declared_lengths();
     bombs();
     values();
-    walks();
+    scans();
     shared_blocks();
     long_metadata();
     labels();
@@ -195,13 +195,13 @@ fn values() {
     bounded("split pairs", 3 * len, || assert!(block(&reader, 0, 0).is_ok()));
 }
 
-fn walks() {
-    // A hundred blocks of 64 KiB: a walk holds few of them, and the same ones.
+fn scans() {
+    // A hundred blocks of 64 KiB: a scan holds few of them, reused.
     let mut column = Column::new("x", Codec::plain("Int64"), DEFLATE, 8192);
     column.blocks =
         (0..100u64).map(|i| (0..8192u64).flat_map(|j| (i * j).to_le_bytes()).collect::<Vec<_>>().into()).collect();
     let reader = open(Forge::new(6, 819_200).column(column).bytes()).unwrap();
-    bounded("a walk of one thread", 512 * KIB, || {
+    bounded("a single-threaded scan", 512 * KIB, || {
         let mut batches = reader.batches(&Scan::default().with_threads(1)).unwrap();
         while batches.try_next().unwrap().is_some() {}
     });

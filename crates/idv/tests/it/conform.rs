@@ -191,12 +191,12 @@ fn scans_end_after_an_error() {
             ends_after_an_error(std::iter::from_fn(|| batches.try_next().map(|batch| batch.map(|_| ())).transpose()));
             // Everything before the damage was given.
             let mut rows = reader.rows(&scan).unwrap();
-            let mut seen = 0;
+            let mut next = 0;
             while let Ok(true) = rows.advance() {
-                assert_eq!(rows.current().unwrap().get(0), Some(idv::Value::Byte(seen)));
-                seen += 1;
+                assert_eq!(rows.current().unwrap().get(0), Some(idv::Value::Byte(next)));
+                next += 1;
             }
-            assert_eq!(usize::from(seen), hurt * 3);
+            assert_eq!(usize::from(next), hurt * 3);
         }
     }
 }

@@ -134,7 +134,7 @@ fn killed_writer_leaves_old_or_new_file() {
     let (mut before, mut replaced, mut broken_off) = (0, 0, 0);
     // Times that look random: a linear congruential generator.
     let mut state = 20_240_229_u32;
-    // On a busy machine it takes more rounds until both have been seen.
+    // A busy machine needs more rounds until both have occurred.
     for round in 0..300 {
         if round >= 30 && replaced > 0 && broken_off > 0 {
             break;

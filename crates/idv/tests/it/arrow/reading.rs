@@ -141,15 +141,15 @@ fn number_of_threads_does_not_change_output() {
 
 /// The error of reading a file, which ends it.
 fn error_of(reader: &Reader, scan: &BatchScan) -> String {
-    let mut walk = reader.record_batches(scan).unwrap();
+    let mut record_batches = reader.record_batches(scan).unwrap();
     let error = loop {
-        match walk.try_next() {
+        match record_batches.try_next() {
             Ok(Some(_)) => {}
             Ok(None) => panic!("no error"),
             Err(error) => break error,
         }
     };
-    assert!(walk.next().is_none() && walk.next().is_none());
+    assert!(record_batches.next().is_none() && record_batches.next().is_none());
     format!("{:?} {error}", error.kind())
 }
 
@@ -183,10 +183,10 @@ fn too_precise_times_are_errors_or_losses() {
         fewer.scan = fewer.scan.with_rows(0..2);
         assert_eq!(batches(&reader, &fewer).0[0].num_rows(), 2);
         // Rounded down and reported.
-        let mut walk = reader.record_batches(&scan(column, Times::Floor)).unwrap();
-        walk.try_next().unwrap().unwrap();
+        let mut record_batches = reader.record_batches(&scan(column, Times::Floor)).unwrap();
+        record_batches.try_next().unwrap().unwrap();
         let reported = format!("time truncated to the microsecond (row 2, column \"c{column}\")");
-        assert_eq!(walk.losses().iter().map(ToString::to_string).collect::<Vec<_>>(), [reported]);
+        assert_eq!(record_batches.losses().iter().map(ToString::to_string).collect::<Vec<_>>(), [reported]);
     }
     let truncated = |column| {
         let batch = reader.record_batches(&scan(column, Times::Floor)).unwrap().try_next().unwrap().unwrap();
@@ -216,12 +216,12 @@ fn keys_above_their_count_are_counted() {
     let reader = Reader::open(path).unwrap();
     let mut rows = reader.rows(&Scan::default()).unwrap();
     while rows.advance().unwrap() {}
-    let mut walk = reader.record_batches(&BatchScan::default()).unwrap();
-    while walk.try_next().unwrap().is_some() {}
+    let mut record_batches = reader.record_batches(&BatchScan::default()).unwrap();
+    while record_batches.try_next().unwrap().is_some() {}
     let reported = |losses: Vec<Loss>| losses.iter().map(|loss| (loss.count, loss.first.clone())).collect::<Vec<_>>();
     assert!(!rows.losses().is_empty());
-    assert_eq!(reported(walk.losses()), reported(rows.losses()));
-    assert!(walk.losses()[0].to_string().starts_with("key above its count shown as null ("));
+    assert_eq!(reported(record_batches.losses()), reported(rows.losses()));
+    assert!(record_batches.losses()[0].to_string().starts_with("key above its count shown as null ("));
 }
 
 #[test]
@@ -229,9 +229,9 @@ fn unreadable_columns_are_left_out_unless_selected() {
     let mut forge = three_numbers();
     forge.columns.push(Column::new("odd", Codec::plain("Novel"), NONE, 3).block(vec![1, 2, 3]));
     let reader = open(forge.bytes()).unwrap();
-    let mut walk = reader.record_batches(&BatchScan::default()).unwrap();
-    assert_eq!(walk.try_next().unwrap().unwrap().num_columns(), 1);
-    let losses = walk.losses();
+    let mut record_batches = reader.record_batches(&BatchScan::default()).unwrap();
+    assert_eq!(record_batches.try_next().unwrap().unwrap().num_columns(), 1);
+    let losses = record_batches.losses();
     assert_eq!(losses.len(), 1);
     assert!(losses[0].what.starts_with("column left out (unknown codec \"Novel\""), "{}", losses[0]);
     let error = reader.record_batches(&BatchScan::from(Scan::default().with_columns([1]))).map(|_| ()).unwrap_err();
@@ -255,19 +255,19 @@ fn damaged_block_ends_the_scan_after_intact_rows() {
         for rows in [1 << 16, 3, 2] {
             let mut scan = BatchScan::default().with_batch_rows(rows);
             scan.scan = Scan::default().with_threads(threads);
-            let mut walk = reader.record_batches(&scan).unwrap();
-            let mut seen = 0;
+            let mut record_batches = reader.record_batches(&scan).unwrap();
+            let mut row_count = 0;
             let error = loop {
-                match walk.next().unwrap() {
-                    Ok(batch) => seen += batch.num_rows(),
+                match record_batches.next().unwrap() {
+                    Ok(batch) => row_count += batch.num_rows(),
                     Err(error) => break from_arrow(error),
                 }
             };
-            assert_eq!(seen, 9, "{threads} threads");
+            assert_eq!(row_count, 9, "{threads} threads");
             let position = error.position();
             assert_eq!((position.block, position.column.as_deref()), (Some(3), Some("numbers")));
             assert!(position.byte.is_some() && matches!(error.kind(), ErrorKind::Truncated { .. }), "{error}");
-            assert!(walk.next().is_none() && walk.next().is_none());
+            assert!(record_batches.next().is_none() && record_batches.next().is_none());
         }
     }
 }
@@ -299,15 +299,15 @@ fn container_batches_can_move_between_threads() {
         value
     }
     let reader = open(three_numbers().bytes()).unwrap();
-    let walk = is_sent(reader.record_batches(&BatchScan::default()).unwrap());
+    let record_batches = is_sent(reader.record_batches(&BatchScan::default()).unwrap());
     drop(reader);
     assert_eq!(
-        std::thread::spawn(move || walk.map(|batch| batch.unwrap().num_rows()).sum::<usize>()).join().unwrap(),
+        std::thread::spawn(move || record_batches.map(|batch| batch.unwrap().num_rows()).sum::<usize>()).join().unwrap(),
         3
     );
     let container = IdvContainer::new(open(three_numbers().bytes()).unwrap());
     let table = container.arrow().unwrap();
-    let mut walk = table.batches(&BatchScan::default()).unwrap();
-    assert_eq!(walk.schema(), table.schema(&BatchScan::default()).unwrap());
-    assert_eq!(walk.try_next().unwrap().unwrap().num_rows(), 3);
+    let mut record_batches = table.batches(&BatchScan::default()).unwrap();
+    assert_eq!(record_batches.schema(), table.schema(&BatchScan::default()).unwrap());
+    assert_eq!(record_batches.try_next().unwrap().unwrap().num_rows(), 3);
 }

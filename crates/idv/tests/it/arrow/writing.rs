@@ -34,10 +34,10 @@ pub(crate) fn written(
 
 /// A file again, by way of batches.
 pub(crate) fn again(reader: &Reader, scan: &BatchScan) -> Reader {
-    let mut walk = reader.record_batches(scan).unwrap();
-    let schema = walk.schema();
+    let mut record_batches = reader.record_batches(scan).unwrap();
+    let schema = record_batches.schema();
     let mut batches = Vec::new();
-    while let Some(batch) = walk.try_next().unwrap() {
+    while let Some(batch) = record_batches.try_next().unwrap() {
         batches.push(batch);
     }
     let (again, losses) = written(&schema, &batches, ArrowOptions::default()).unwrap();

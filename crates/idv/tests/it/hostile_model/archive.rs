@@ -140,7 +140,7 @@ fn skips_bytes_around_the_archive() {
 fn rejects_other_archives_with_reason() {
     let text = |entries: u64| {
         format!(
-            "mlnet-model: the ZIP archive is no model of ML.NET: among its entries ({entries}) are neither \
+            "mlnet-model: the ZIP archive is not an ML.NET model: its {entries} entries include neither \
              TrainingInfo/Version.txt nor a readable schema"
         )
     };

@@ -60,7 +60,7 @@ pub fn block(reader: &Reader, column: usize, block: u64) -> Result<Values> {
     reader.read_block(column, block, &mut values, &mut Scratch::default()).map(|_| values)
 }
 
-/// Block 0 of column 0 must fail so, and a walk over the rows in the same way, and then be at its end.
+/// Asserts that block 0 of column 0 fails so, that row iteration fails in the same way, and then ends.
 #[track_caller]
 pub fn block_fails(bytes: Vec<u8>, kind: &str, text: &str) {
     let reader = open(bytes).unwrap();
