@@ -99,7 +99,10 @@ fn supports_rows_and_offsets_beyond_32_bits() {
 fn rejects_range_past_the_end() {
     let reader = Reader::from_source(sparse(), OpenOptions::default()).unwrap();
     let error = reader.rows(&Scan::default().with_rows(ROWS + 1..ROWS + 2)).err().unwrap();
-    assert_eq!(error.to_string(), format!("idv: row range {}..{} is out of bounds for {ROWS} rows", ROWS + 1, ROWS + 2));
+    assert_eq!(
+        error.to_string(),
+        format!("idv: row range {}..{} is out of bounds for {ROWS} rows", ROWS + 1, ROWS + 2)
+    );
     let mut rows = reader.rows(&Scan::default().with_rows(ROWS..ROWS + 2)).unwrap();
     assert!(rows.try_next().unwrap().is_none());
 }

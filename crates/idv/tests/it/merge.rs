@@ -149,7 +149,7 @@ fn rejects_different_schemas_with_difference() {
         &|s| s.columns.swap(0, 1),
         "the columns are in a different order: expected column \"n\" at index 0, found \"t\"",
     );
-    check(&|s| s.columns[2].metadata.clear(), "column \"k\": metadata \"KeyValues\": it is missing");
+    check(&|s| s.columns[2].metadata.clear(), "column \"k\": metadata \"KeyValues\": missing");
     check(
         &|s| {
             let column = ColumnSchema::new("k", s.columns[2].kind.clone());
@@ -175,10 +175,7 @@ fn rejects_different_schemas_with_difference() {
     other.columns[2].metadata.clear();
     let files = [file(0, 10, 100), file_with(other, 0, 10, WriterOptions::default())];
     let error = merge(&files, Cursor::new(Vec::new()), WriterOptions::default()).err().unwrap();
-    assert_eq!(
-        error.to_string(),
-        "idv: file 1: the schema differs: metadata \"KeyValues\": it is missing (column \"k\")"
-    );
+    assert_eq!(error.to_string(), "idv: file 1: the schema differs: metadata \"KeyValues\": missing (column \"k\")");
 }
 
 #[test]

@@ -179,8 +179,8 @@ fn lost_table_of_contents_is_fatal() {
     let error = Recovery::survey(Source::from(bytes[..12_000].to_vec()), &RecoverOptions::default()).err().unwrap();
     assert_eq!(
         error.to_string(),
-        "idv: the table of contents is lost: it lies at byte 15391 of 12000, and with it names and types of columns and the \
-         places of their blocks (byte 24)"
+        "idv: the table of contents is lost (at byte 15391 of 12000), and with it column names, types and block locations \
+         (byte 24)"
     );
     let error = Recovery::survey(Source::from(vec![0; 1000]), &RecoverOptions::default()).err().unwrap();
     assert!(error.to_string().contains("the signature is"), "{error}");

@@ -302,7 +302,9 @@ fn container_batches_can_move_between_threads() {
     let record_batches = is_sent(reader.record_batches(&BatchScan::default()).unwrap());
     drop(reader);
     assert_eq!(
-        std::thread::spawn(move || record_batches.map(|batch| batch.unwrap().num_rows()).sum::<usize>()).join().unwrap(),
+        std::thread::spawn(move || record_batches.map(|batch| batch.unwrap().num_rows()).sum::<usize>())
+            .join()
+            .unwrap(),
         3
     );
     let container = IdvContainer::new(open(three_numbers().bytes()).unwrap());

@@ -123,11 +123,7 @@ fn rejects_truncated_table_of_contents() {
 
 #[test]
 fn unknown_codec_affects_only_its_column() {
-    codec_fails(
-        Codec::new("Half", vec![1, 2, 3]),
-        "unsupported",
-        r#"unknown codec "Half" (byte {at}, column "bad")"#,
-    );
+    codec_fails(Codec::new("Half", vec![1, 2, 3]), "unsupported", r#"unknown codec "Half" (byte {at}, column "bad")"#);
     codec_fails(Codec::plain(""), "unsupported", r#"unknown codec "" (byte {at}, column "bad")"#);
     codec_fails(Codec::plain("single"), "unsupported", r#"unknown codec "single" (byte {at}, column "bad")"#);
     let inner = Codec::vector(&Codec::plain("Half"), &[2]);
