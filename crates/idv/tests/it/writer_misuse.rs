@@ -79,10 +79,10 @@ fn checks_slices_in_their_range() {
     writer.append_columns(&[ColumnSlice::new(&keys, 1..3)]).unwrap();
     let error = writer.append_columns(&[ColumnSlice::new(&keys, 1..4)]).unwrap_err();
     assert_eq!(error.to_string(), "idv: key 9 is above its key count 3 (row 4, column \"c0\")");
-    #[allow(clippy::reversed_empty_ranges, reason = "what is refused")]
-    for (range, shown) in [(2..1, "2 to 1"), (2..5, "2 to 5"), (5..5, "5 to 5")] {
+    #[allow(clippy::reversed_empty_ranges, reason = "the rejected ranges")]
+    for (range, shown) in [(2..1, "2..1"), (2..5, "2..5"), (5..5, "5..5")] {
         let error = writer.append_column(0, &ColumnSlice::new(&keys, range)).unwrap_err();
-        assert_eq!(error.to_string(), format!("idv: values {shown} of 4 (column \"c0\")"));
+        assert_eq!(error.to_string(), format!("idv: values {shown} are out of bounds for 4 (column \"c0\")"));
     }
     assert_eq!(finished(writer).row_count(), 2);
 }
