@@ -204,9 +204,7 @@ fn values_that_verification_rejects_are_told_when_they_are_copied() {
     let (code, _, said) = folder.run("convert @in.idv @out.idv");
     assert_eq!(code, 3);
     assert!(
-        said.contains(
-            "@in.idv: invalid value kept (key 7 is above its key count 3) (2 times, first row 2"
-        ),
+        said.contains("@in.idv: invalid value kept (key 7 is above its key count 3) (2 times, first row 2"),
         "{said}"
     );
     assert_eq!(folder.run("verify @out.idv").0, 1);
