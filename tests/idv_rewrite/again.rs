@@ -81,13 +81,13 @@ pub(crate) fn merge(arguments: &mut Arguments) -> Result<()> {
     let mut copied = writer.append_blocks(&first, None)?;
     while !arguments.words.is_empty() {
         let more = writer.append_blocks(&Reader::open(arguments.path("IN")?)?, None)?;
-        copied.carried += more.carried;
-        copied.encoded += more.encoded;
+        copied.copied += more.copied;
+        copied.reencoded += more.reencoded;
     }
     arguments.end()?;
     let rows = writer.row_count();
     writer.finish()?.finish()?;
-    println!("{{\"rows\":{rows},\"carried\":{},\"encoded\":{}}}", copied.carried, copied.encoded);
+    println!("{{\"rows\":{rows},\"carried\":{},\"encoded\":{}}}", copied.copied, copied.reencoded);
     Ok(())
 }
 

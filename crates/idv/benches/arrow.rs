@@ -1,14 +1,14 @@
-//! What it costs to have a file as Arrow's record batches, beside walking over the same blocks as values.
+//! Measures reading a file as record batches against reading the same blocks as values.
 //!
 //! ```text
 //! cargo bench -p idv --bench arrow --features arrow,parallel -- FILE [--threads N] [--repeat N]
 //! ```
 //!
-//! `values` walks over all columns in batches, `arrow` in record batches; both look at the first byte of each. They take turns, and every
-//! repetition is a line of JSON with the seconds of both; the first one warms up. Without arguments a file of 1,000,000 rows and 31 values
-//! (three columns, and a vector of 28) is made in a temporary directory, compressed and not.
+//! `values` reads all columns in batches, `arrow` in record batches; both touch the first byte of each. They alternate; every repetition
+//! prints a line of JSON with the seconds of both; the first is a warm-up. Without arguments, generates files of 1,000,000 rows and 31
+//! values (three columns and a vector of 28) in a temporary directory, compressed and uncompressed.
 
-// Measurements may panic: whoever runs them reads the message.
+// A benchmark may panic.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a benchmark that fails is to stop")]
 
 use std::hint::black_box;
@@ -94,7 +94,7 @@ fn arrow(reader: &Reader, scan: &Scan) -> f64 {
     start.elapsed().as_secs_f64()
 }
 
-/// A text, a key with labels, a bool that can be missing, and 28 numbers a row.
+/// Text, a key with labels, a nullable Boolean, and 28 numbers per row.
 fn make(path: &Path, compression: Compression) {
     let key = KeyType::new(KeyWidth::UInt32, 5).unwrap();
     let schema = Schema::new([
@@ -131,7 +131,7 @@ fn make(path: &Path, compression: Compression) {
     writer.finish().unwrap();
 }
 
-/// A file as the command opens it.
+/// Opens a file like the command does.
 fn mapped(path: impl AsRef<std::path::Path>) -> Reader {
     Reader::open_with(path, idv::OpenOptions::default().with_access(container_core::testkit::mapped())).unwrap()
 }

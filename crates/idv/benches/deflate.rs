@@ -1,21 +1,21 @@
-//! How well and how fast the blocks of a file are compressed and inflated by one thread: by this crate, zlib-rs, miniz_oxide, zune-inflate (all
+//! Measures ratio and single-threaded speed of compressing and inflating the blocks of a file: this crate, zlib-rs, miniz_oxide, zune-inflate (all
 //! in Rust), and libdeflate (C).
 //!
 //! ```text
 //! cargo bench -p idv --bench deflate -- [FILE] [--levels 1,6] [--column NAME] [--repeat N] [--most MIB]
 //! ```
 //!
-//! Every block is inflated, if it is compressed. Then all are compressed at each level, and what zlib-rs makes of them at level 6 is inflated by each:
-//! medians of all times. Everything has to come back as it was. Without a file a small one of the tests is used once.
+//! Inflates every compressed block, compresses all blocks at each level, and inflates zlib-rs's level 6 output with each library; reports
+//! medians. Checks that everything round-trips. Without a file, runs once on a small test file.
 
-// Measurements may panic: whoever runs them reads the message.
+// A benchmark may panic.
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a benchmark that fails is to stop")]
 
 use std::time::Instant;
 
 use deflate_lanes::{Deflater, Format, Inflater};
 
-/// Compresses a block into a vector that is empty.
+/// Compresses a block into an empty vector.
 type Compress = Box<dyn FnMut(&[u8], &mut Vec<u8>)>;
 
 /// Inflates a block into all of a slice.
@@ -157,7 +157,7 @@ fn main() {
     }
 }
 
-/// The median of the seconds that some works take.
+/// Median seconds of each closure.
 fn median(repeat: usize, mut work: impl FnMut()) -> f64 {
     let mut seconds: Vec<f64> = (0..repeat.max(1))
         .map(|_| {
@@ -170,7 +170,7 @@ fn median(repeat: usize, mut work: impl FnMut()) -> f64 {
     seconds[seconds.len() / 2]
 }
 
-/// A file as the command opens it.
+/// Opens a file like the command does.
 fn mapped(path: impl AsRef<std::path::Path>) -> idv::Reader {
     idv::Reader::open_with(path, idv::OpenOptions::default().with_access(container_core::testkit::mapped())).unwrap()
 }

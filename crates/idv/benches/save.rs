@@ -1,4 +1,4 @@
-//! How fast an IDV file is written. `cargo xtask bench idv` runs this beside ML.NET's saver and prints the table.
+//! Measures writing IDV files. `cargo xtask bench idv` runs this and ML.NET's saver and prints a table.
 //!
 //! ```text
 //! cargo bench -p idv --bench save --features parallel -- save FILE OUT [--compression none|deflate] [--level N] [--threads N] [--repeat N]
@@ -8,14 +8,14 @@
 //!
 //! | work | one repetition |
 //! |---|---|
-//! | `save` | writes the columns of a file, which were loaded into memory before, to another file |
-//! | `split` | not measured: four files of whole blocks out of one, `part-N.idv`, and their rows in one file, `whole.idv` |
-//! | `merge` | opens files and carries their blocks over into one |
+//! | `save` | writes preloaded columns of a file to another file |
+//! | `split` | not measured: splits a file into four files of complete blocks, `part-N.idv`, and their rows in one file, `whole.idv` |
+//! | `merge` | opens files and copies their blocks into one |
 //!
-//! Every repetition is a line of JSON. Without arguments a small file of the tests is saved once. 0 threads are as many as the
-//! machine has. Nothing is synced to the disk unless `--sync` says so.
+//! Every repetition prints a line of JSON. Without arguments, saves a small test file once. 0 threads uses all. Syncs to disk only with
+//! `--sync`.
 
-// Measurements may panic: whoever runs them reads the message.
+// A benchmark may panic.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark that fails is to stop")]
 
 use std::fs;
@@ -25,10 +25,10 @@ use std::time::Instant;
 use container_core::{Access, OutputOptions, Overwrite, Scan, SyncPolicy};
 use idv::{ColumnSlice, Compression, OpenOptions, Reader, Schema, Values, Writer, WriterOptions};
 
-/// Rows of a block, unless there is a reason for fewer.
+/// Default rows per block.
 const BLOCK: u64 = 8192;
 
-/// Files that a file is split into, if it has so many blocks.
+/// Number of files to split into, if there are enough blocks.
 const PARTS: u64 = 4;
 
 struct Task {
@@ -72,7 +72,7 @@ fn usage(problem: &str) -> ! {
     std::process::exit(2)
 }
 
-/// One small round, so that a plain `cargo bench` runs this too.
+/// A small run for plain `cargo bench`.
 fn demonstrate() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/idv/real-adult.idv");
     let directory = tempfile::tempdir().unwrap();
@@ -114,20 +114,20 @@ impl Task {
         let first = open(&files[0]);
         let schema = first.schema(None).unwrap();
         let mut writer = Writer::create(out, self.output(), schema, self.options.clone()).unwrap();
-        let (mut carried, mut encoded) = (0, 0);
+        let (mut copied_blocks, mut encoded) = (0, 0);
         for file in files {
             let copied = writer.append_blocks(&open(file), None).unwrap();
-            carried += copied.carried;
-            encoded += copied.encoded;
+            copied_blocks += copied.copied;
+            encoded += copied.reencoded;
         }
         let rows = writer.row_count();
         writer.finish().unwrap().finish().unwrap();
         let seconds = start.elapsed().as_secs_f64();
-        report(seconds, &[("rows", rows), ("bytes", len(out)), ("carried", carried), ("encoded", encoded)]);
+        report(seconds, &[("rows", rows), ("bytes", len(out)), ("copied_blocks", copied_blocks), ("encoded", encoded)]);
     }
 }
 
-/// All columns of a file, each in one piece, and what is to be said of them when they are written.
+/// All columns of a file, unchunked, and their schema.
 fn load(file: &Path) -> (Schema, Vec<Values>) {
     // Pages of a mapped file would count as memory.
     let reader = Reader::open_with(file, OpenOptions::default().with_access(Access::Positional)).unwrap();
@@ -168,14 +168,14 @@ fn report(seconds: f64, fields: &[(&str, u64)]) {
     println!("{{\"seconds\":{seconds:.9}{fields}}}");
 }
 
-/// The most memory this process has held so far, in KiB, as Linux counts it; 0 elsewhere.
+/// Peak resident memory of this process in KiB, on Linux; 0 elsewhere.
 fn peak_kb() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok()).unwrap_or(0)
 }
 
-/// A file as the command opens it.
+/// Opens a file like the command does.
 fn mapped(path: impl AsRef<std::path::Path>) -> Reader {
     Reader::open_with(path, idv::OpenOptions::default().with_access(container_core::testkit::mapped())).unwrap()
 }

@@ -1,4 +1,4 @@
-//! How fast an IDV file is read. `cargo xtask bench idv` makes the files, runs this beside ML.NET and prints the table.
+//! Measures reading IDV files. `cargo xtask bench idv` generates the files, runs this and ML.NET and prints a table.
 //!
 //! ```text
 //! cargo bench -p idv --bench scan --features parallel -- WORK FILE [--columns a,b] [--threads N] [--positional] [--repeat N]
@@ -6,14 +6,14 @@
 //!
 //! | work | one repetition |
 //! |---|---|
-//! | `read` | opens the file, walks over the columns in batches, and takes the checksum of every value as ML.NET's driver does |
-//! | `inflate` | opens the file and inflates every block, nothing else: no reader that inflates can be faster |
-//! | `fixed` | walks over one uncompressed column of fixed width; beside it, a plain copy of the same bytes, block by block |
+//! | `read` | opens the file, scans the columns in batches, and checksums every value as ML.NET's driver does |
+//! | `inflate` | opens the file and only inflates every block: the upper bound for any reader |
+//! | `fixed` | scans one uncompressed fixed-width column, against a plain copy of the same bytes, block by block |
 //!
-//! Every repetition is a line of JSON; the first one warms up. Without arguments a small file of the tests is read once,
-//! by each work. 0 threads are as many as the machine has.
+//! Every repetition prints a line of JSON; the first is a warm-up. Without arguments, runs each work once on a small test file. 0 threads
+//! uses all.
 
-// Measurements may panic: whoever runs them reads the message.
+// A benchmark may panic.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a benchmark that fails is to stop")]
 
 #[path = "scan/fold.rs"]
@@ -71,7 +71,7 @@ fn usage(problem: &str) -> ! {
     std::process::exit(2)
 }
 
-/// Each work once over a small file, so that a plain `cargo bench` runs this too.
+/// Each work once on a small file, for plain `cargo bench`.
 fn demonstrate() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/idv");
     for (work, file, columns) in [
@@ -98,8 +98,8 @@ impl Task {
         Reader::open_with(&self.file, OpenOptions::default().with_access(self.access)).unwrap()
     }
 
-    /// The columns asked for, or all.
-    fn chosen(&self, reader: &Reader) -> Vec<usize> {
+    /// The selected columns, or all.
+    fn projection(&self, reader: &Reader) -> Vec<usize> {
         let Some(names) = &self.columns else {
             return (0..reader.columns().len()).collect();
         };
@@ -113,7 +113,7 @@ impl Task {
     fn read(&self) {
         let start = Instant::now();
         let reader = self.open();
-        let scan = Scan::default().with_columns(self.chosen(&reader)).with_threads(self.threads);
+        let scan = Scan::default().with_columns(self.projection(&reader)).with_threads(self.threads);
         let mut batches = reader.batches(&scan).unwrap();
         let (mut rows, mut checksum) = (0, 0_u64);
         while let Some(batch) = batches.try_next().unwrap() {
@@ -163,10 +163,10 @@ impl Task {
         report(seconds, &[("bytes", raw), ("packed", packed), ("blocks", blocks.len() as u64)]);
     }
 
-    /// Reading and copying take turns. Both work on a file that is open, one thread each unless told otherwise.
+    /// Alternates reading and copying on an open file, single-threaded by default.
     fn fixed(&self) {
         let reader = self.open();
-        let columns = self.chosen(&reader);
+        let columns = self.projection(&reader);
         let column = match columns[..] {
             [column] => column,
             _ => usage("fixed wants one column"),
@@ -209,7 +209,7 @@ fn report(seconds: f64, fields: &[(&str, u64)]) {
     println!("{{\"seconds\":{seconds:.9}{fields}}}");
 }
 
-/// The most memory this process has held so far, in KiB, as Linux counts it; 0 elsewhere.
+/// Peak resident memory of this process in KiB, on Linux; 0 elsewhere.
 fn peak_kb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

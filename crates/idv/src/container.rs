@@ -1,4 +1,4 @@
-//! What `container-core` asks of a container.
+//! The `container-core` traits: `Format`, `Container`, `Table`, `Rows`.
 
 use container_core::{
     ColumnInfo, Container, Error, Finding, Format, Input, Loss, OpenOptions, Probe, Recognition, Result, Rows, Scan,
@@ -11,11 +11,11 @@ use crate::read::{self, Column, Reader};
 use crate::schema_json::{MetadataJson, type_details};
 use crate::wire::SIGNATURE;
 
-/// IDV, for tools that open anything.
+/// The IDV format, for a format registry.
 pub const FORMAT: &dyn Format = &Idv;
 
-/// Lookup tables of more bytes than this are not added up for the sizes in `info`.
-const MOST_SUMMED: u64 = 16 << 20;
+/// Largest lookup table, in bytes, that is summed for the sizes in `info`.
+const MAX_SUMMED_LOOKUP: u64 = 16 << 20;
 
 struct Idv;
 
@@ -40,7 +40,7 @@ impl Format for Idv {
 
     fn open(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {
         let Some(source) = input.source() else {
-            return Err(Error::usage("a directory is no IDV file").in_format(FORMAT_NAME));
+            return Err(Error::usage("expected an IDV file, found a directory").in_format(FORMAT_NAME));
         };
         Ok(Box::new(IdvContainer::new(Reader::from_source(source.clone(), *options)?)))
     }
@@ -52,8 +52,8 @@ impl Format for Idv {
         schema: arrow_schema::SchemaRef,
         options: container_core::OutputOptions,
     ) -> Result<Box<dyn container_arrow::BatchWriter>> {
-        let own = crate::arrow::ArrowOptions::default();
-        Ok(Box::new(crate::arrow::ArrowWriter::create(path, options, &schema, own)?))
+        let arrow_options = crate::arrow::ArrowOptions::default();
+        Ok(Box::new(crate::arrow::ArrowWriter::create(path, options, &schema, arrow_options)?))
     }
 }
 
@@ -64,21 +64,21 @@ pub struct IdvContainer {
 }
 
 impl IdvContainer {
-    /// The container of a reader.
+    /// Wraps a reader.
     #[must_use]
     pub fn new(reader: Reader) -> Self {
         let columns = reader.columns().iter().map(describe).collect();
         Self { reader, columns }
     }
 
-    /// The reader.
+    /// The wrapped reader.
     #[must_use]
     pub fn reader(&self) -> &Reader {
         &self.reader
     }
 }
 
-/// What is known of a column from the table of contents.
+/// Column information from the table of contents.
 fn describe(column: &Column) -> ColumnInfo {
     let kind = column.kind().map_or_else(|_| "unreadable".to_owned(), ToString::to_string);
     let mut info = ColumnInfo::new(column.unique_name(), kind);
@@ -98,7 +98,7 @@ fn summary(column: &Column) -> Map<String, Value> {
     details.insert("rows_per_block".to_owned(), column.rows_per_block().into());
     details.insert("blocks".to_owned(), column.block_count().into());
     if let Ok(kind) = column.kind() {
-        // The codec's name is said already, also of what is no type here.
+        // The codec name is already there, also for unreadable columns.
         let more = type_details(kind).into_iter().filter(|(member, _)| *member != "codec");
         details.extend(more.map(|(member, value)| (member.to_owned(), value)));
     }
@@ -141,7 +141,7 @@ impl Table for IdvContainer {
     }
 
     fn infer_columns(&self) -> Result<()> {
-        Ok(()) // the table of contents has them all
+        Ok(()) // the table of contents lists all columns
     }
 
     fn column_summary(&self, index: usize) -> Map<String, Value> {
@@ -150,28 +150,28 @@ impl Table for IdvContainer {
 
     fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
         let mut details = Map::new();
-        if let Some((packed, raw)) = self.reader.sizes(index, MOST_SUMMED)? {
+        if let Some((packed, raw)) = self.reader.sizes(index, MAX_SUMMED_LOOKUP)? {
             details.insert("bytes".to_owned(), packed.into());
             details.insert("decompressed_bytes".to_owned(), raw.into());
         }
-        let mut all = MetadataJson::default();
+        let mut metadata_json = MetadataJson::default();
         for metadata in self.reader.metadata(index)? {
             match metadata.value_type() {
                 Err(unreadable) => {
                     let mut object = Map::new();
                     object.insert("$unreadable".to_owned(), unreadable.to_string().into());
-                    all.values.insert(metadata.kind().to_owned(), Value::Object(object));
+                    metadata_json.values.insert(metadata.kind().to_owned(), Value::Object(object));
                 }
-                Ok(value_type) => match self.reader.long_value(index, &metadata)? {
-                    Some(long) => all.push_beginning(metadata.kind(), value_type, &long)?,
+                Ok(value_type) => match self.reader.metadata_preview(index, &metadata)? {
+                    Some(preview) => metadata_json.push_preview(metadata.kind(), value_type, &preview)?,
                     None => {
                         let values = self.reader.metadata_value(index, &metadata)?;
-                        all.push(metadata.kind(), value_type, &values)?;
+                        metadata_json.push(metadata.kind(), value_type, &values)?;
                     }
                 },
             }
         }
-        all.put(&mut details);
+        metadata_json.put(&mut details);
         Ok(details)
     }
 
@@ -184,7 +184,7 @@ impl Table for IdvContainer {
     }
 
     fn find(&self, _key: &str) -> Result<Option<u64>> {
-        Err(Error::usage("rows of an IDV file have no keys: ask for a row by its number").in_format(FORMAT_NAME))
+        Err(Error::usage("rows of an IDV file have no keys; use a row number").in_format(FORMAT_NAME))
     }
 
     #[cfg(feature = "arrow")]
@@ -209,7 +209,7 @@ impl Rows for read::Rows {
     fn json(&self, out: &mut Vec<u8>) -> Result<()> {
         match self.current() {
             Some(row) => row.json(out),
-            None => Err(Error::usage("there is no current row").in_format(FORMAT_NAME)),
+            None => Err(Error::usage("no current row").in_format(FORMAT_NAME)),
         }
     }
 

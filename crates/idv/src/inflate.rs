@@ -1,7 +1,7 @@
-//! Decompression of one block, never beyond the size that was declared for it.
+//! Decompression of one block, never beyond its declared size.
 //!
-//! A whole block with a declared size is inflated by [`deflate_lanes`]. What that does not take, and what has no
-//! declared size, goes through flate2, which also tells what is wrong.
+//! [`deflate_lanes`] inflates complete blocks of declared size. flate2 handles prefixes, data of unknown size, and whatever
+//! `deflate_lanes` rejects, to diagnose it.
 
 use container_core::{Error, Result};
 use deflate_lanes::Format;
@@ -9,7 +9,7 @@ use flate2::{Decompress, FlushDecompress, Status};
 
 use crate::wire::Compression;
 
-/// The state of an inflater, kept from block to block.
+/// Decompression state, reused from block to block.
 #[derive(Default)]
 pub(crate) struct Inflater {
     raw: Option<Decompress>,
@@ -26,7 +26,7 @@ impl Inflater {
         state
     }
 
-    /// Inflates `packed` into all of `out`. More or fewer bytes than that are an error, found without making them.
+    /// Inflates `packed` into all of `out`. More or fewer bytes are an error; excess bytes are not produced.
     pub(crate) fn inflate(&mut self, compression: Compression, packed: &[u8], out: &mut [u8]) -> Result<()> {
         let format = if compression == Compression::Zlib { Format::Zlib } else { Format::Raw };
         if self.lanes.inflate(format, packed, out).is_ok() {
@@ -35,20 +35,20 @@ impl Inflater {
         self.inflate_with_library(compression, packed, out)
     }
 
-    /// Inflates the first bytes of what `packed` holds into all of `out`. What follows is not looked at.
-    pub(crate) fn inflate_beginning(&mut self, compression: Compression, packed: &[u8], out: &mut [u8]) -> Result<()> {
+    /// Inflates the first bytes of `packed` into all of `out`. The rest is not checked.
+    pub(crate) fn inflate_prefix(&mut self, compression: Compression, packed: &[u8], out: &mut [u8]) -> Result<()> {
         let state = self.state(compression);
-        // In one go, where distances to before the first byte are found.
+        // In one call, which detects distances that reach before the first byte.
         let status = state.decompress(packed, out, FlushDecompress::Finish);
-        status.map_err(|error| Error::invalid("the compressed data are damaged").caused_by(error))?;
-        let (made, wanted) = (state.total_out(), out.len());
-        if made == wanted as u64 {
+        status.map_err(|error| Error::invalid("corrupt compressed data").caused_by(error))?;
+        let (produced, expected) = (state.total_out(), out.len());
+        if produced == expected as u64 {
             return Ok(());
         }
-        Err(Error::invalid(format!("the compressed data end after {made} bytes, {wanted} are needed")))
+        Err(Error::invalid(format!("the compressed data end after {produced} of {expected} bytes")))
     }
 
-    /// Inflates all of it with the library: in one go, where it checks best, and if that fails once more to find out why.
+    /// Inflates with flate2: in one call, which checks most; if that fails, again in steps to find the reason.
     #[cold]
     fn inflate_with_library(&mut self, compression: Compression, packed: &[u8], out: &mut [u8]) -> Result<()> {
         let state = self.state(compression);
@@ -60,59 +60,66 @@ impl Inflater {
         if out.is_empty() {
             return Ok(());
         }
-        // Step by step, distances to before the first byte can go unnoticed.
-        Err(Error::invalid("the compressed data are damaged"))
+        // Inflating in steps can miss distances that reach before the first byte.
+        Err(Error::invalid("corrupt compressed data"))
     }
 
-    /// The same step by step, so that it can be told what is wrong.
+    /// Inflates in steps to diagnose corrupt data.
     fn inflate_in_steps(&mut self, compression: Compression, packed: &[u8], out: &mut [u8]) -> Result<()> {
         let state = self.state(compression);
         let declared = out.len() as u64;
         let mut spare = [0; 1];
         loop {
-            let (read, made) = (state.total_in(), state.total_out());
+            let (read, produced) = (state.total_in(), state.total_out());
             let rest = packed.get(usize::try_from(read).unwrap_or(usize::MAX)..).unwrap_or_default();
-            let room = usize::try_from(made).ok().and_then(|made| out.get_mut(made..)).filter(|room| !room.is_empty());
-            // When the room is used up, a byte beside it shows whether the data end here too.
+            let room = usize::try_from(produced)
+                .ok()
+                .and_then(|produced| out.get_mut(produced..))
+                .filter(|room| !room.is_empty());
+            // Once `out` is full, a spare byte shows whether the data end here.
             let status = state.decompress(rest, room.unwrap_or(&mut spare), FlushDecompress::None);
             if state.total_out() > declared {
                 return Err(Error::invalid(format!("the block inflates to more than the {declared} bytes declared")));
             }
-            let status = status.map_err(|error| Error::invalid("the compressed data are damaged").caused_by(error))?;
-            let moved = state.total_in() > read || state.total_out() > made;
+            let status = status.map_err(|error| Error::invalid("corrupt compressed data").caused_by(error))?;
+            let progressed = state.total_in() > read || state.total_out() > produced;
             match status {
                 Status::StreamEnd if state.total_out() == declared => return Ok(()),
                 Status::StreamEnd => {
-                    let made = state.total_out();
-                    return Err(Error::invalid(format!("the block inflates to {made} bytes, {declared} are declared")));
+                    let produced = state.total_out();
+                    return Err(Error::invalid(format!(
+                        "the block inflates to {produced} bytes, declared are {declared}"
+                    )));
                 }
-                Status::Ok | Status::BufError if moved => {}
+                Status::Ok | Status::BufError if progressed => {}
                 Status::Ok | Status::BufError => {
-                    let made = state.total_out();
-                    return Err(Error::invalid(format!("the compressed data end after {made} of {declared} bytes")));
+                    let produced = state.total_out();
+                    return Err(Error::invalid(format!(
+                        "the compressed data end after {produced} of {declared} bytes"
+                    )));
                 }
             }
         }
     }
 
-    /// How many bytes `packed` inflates to, whose size is declared nowhere; more than `limit` are an error.
+    /// Number of bytes `packed` inflates to, when no size is declared; more than `limit` is an error.
     pub(crate) fn measure(&mut self, compression: Compression, packed: &[u8], limit: u64) -> Result<u64> {
-        /// Bytes that are made at a time, and forgotten.
+        /// Bytes inflated and discarded at a time.
         const STEP: usize = 32 << 10;
         let state = self.state(compression);
         let mut out = vec![0; STEP];
         loop {
-            let (read, made) = (state.total_in(), state.total_out());
+            let (read, produced) = (state.total_in(), state.total_out());
             let rest = packed.get(usize::try_from(read).unwrap_or(usize::MAX)..).unwrap_or_default();
             let status = state.decompress(rest, &mut out, FlushDecompress::None);
-            let status = status.map_err(|error| Error::invalid("the compressed data are damaged").caused_by(error))?;
+            let status = status.map_err(|error| Error::invalid("corrupt compressed data").caused_by(error))?;
             if state.total_out() > limit {
                 return Err(Error::limit("decompressed metadata bytes", state.total_out(), limit));
             }
-            let moved = state.total_in() > read || state.total_out() > made;
+            let progressed = state.total_in() > read || state.total_out() > produced;
             match status {
                 Status::StreamEnd => return Ok(state.total_out()),
-                Status::Ok | Status::BufError if moved => {}
+                Status::Ok | Status::BufError if progressed => {}
                 Status::Ok | Status::BufError => {
                     return Err(Error::invalid(format!("the compressed data end after {} bytes", state.total_out())));
                 }

@@ -1,18 +1,17 @@
-//! IDV, the binary data view of ML.NET (`.idv`): typed columns in compressed blocks of rows, read in every
-//! version and written in the newest.
+//! IDV, the binary data view of ML.NET (`.idv`): typed columns in compressed blocks of rows. Reads every version, writes the latest.
 //!
-//! # How a file is laid out
+//! # File layout
 //!
-//! | part | what it MUST be |
+//! | part | content |
 //! |---|---|
-//! | header, 256 bytes | signature `CML\0DVB\0`, version, compatible version (not above 1.1.1.6), offsets of the table of contents and the tail, rows, columns |
-//! | blocks | `rows per block` values of one column each, the last one the rest; each compressed by itself; anywhere in the file, in any order |
-//! | lookup table, one a column | per block: offset, length in the file, length decompressed; they tell the order of rows |
-//! | metadata, where a column has any | a table of kinds, each with one value in a block of its own |
-//! | table of contents | per column: name, codec, compression, rows per block, where lookup table and metadata lie |
-//! | tail, 8 bytes | the signature backwards |
+//! | header, 256 bytes | signature `CML\0DVB\0`, version, compatible version (at most 1.1.1.6), offsets of the table of contents and the tail, row count, column count |
+//! | blocks | `rows per block` values of one column, fewer in the last block; compressed independently; anywhere in the file, in any order |
+//! | lookup table, one per column | per block in row order: offset, length in the file, decompressed length |
+//! | metadata, optional per column | a table of kinds, each with one value in its own block |
+//! | table of contents | per column: name, codec, compression, rows per block, offsets of lookup table and metadata |
+//! | tail, 8 bytes | the signature reversed |
 //!
-//! Numbers are little-endian; strings are a LEB128 length and UTF-8. A codec or compression that is not known here makes its column
+//! Numbers are little-endian; a string is a LEB128 length followed by UTF-8. An unknown codec or compression makes its column
 //! [unreadable](Column::kind), not the file.
 //!
 //! # A first program
@@ -44,18 +43,18 @@
 //!
 //! | you want | take | cost |
 //! |---|---|---|
-//! | rows, as JSON or through serde | [`Reader::rows`] | a value at a time |
-//! | columns as typed slices, all rows or some | [`Reader::batches`] | a block at a time, decoded ahead by all cores (feature `parallel`) |
-//! | columns as Arrow's record batches | `Reader::record_batches` (feature `arrow`) | as batches; numbers are not copied |
+//! | rows, as JSON or through serde | [`Reader::rows`] | one value at a time |
+//! | columns as typed slices, all rows or a range | [`Reader::batches`] | one block at a time, decoded ahead on all cores (feature `parallel`) |
+//! | columns as Arrow record batches | `Reader::record_batches` (feature `arrow`) | as `batches`; numbers are zero-copy |
 //! | one block of one column | [`Reader::read_block`] | that block |
 //! | the bytes of a block | [`Reader::block_bytes`] | none for uncompressed blocks of a mapped file |
-//! | labels, slot names, what else is said of a column | [`Reader::metadata`] | that item |
-//! | to know whether the file is sound | [`Reader::verify`] | the whole file |
-//! | to write rows of your types, or columns | [`Writer`] | encoding and compressing, by all cores |
-//! | to write Arrow's record batches | `arrow::ArrowWriter` (feature `arrow`) | the same |
-//! | the rows of another file, some columns of them, compressed otherwise | [`Reader::schema`], [`Writer::append_reader`] | both |
-//! | many files in one | [`merge`] | copying, where blocks fit |
-//! | what is whole of a damaged file | [`Recovery`] | the whole file |
+//! | key values, slot names, other metadata | [`Reader::metadata`] | that item |
+//! | a check of the whole file | [`Reader::verify`] | the whole file |
+//! | to write rows of your types, or columns | [`Writer`] | encoding and compression, on all cores |
+//! | to write Arrow record batches | `arrow::ArrowWriter` (feature `arrow`) | the same |
+//! | to copy rows or columns of a file, with other compression | [`Reader::schema`], [`Writer::append_reader`] | both |
+//! | to merge files | [`merge`] | a copy where block boundaries match |
+//! | the intact part of a damaged file | [`Recovery`] | the whole file |
 //!
 //! ```
 //! # fn main() -> idv::Result<()> {
@@ -66,7 +65,7 @@
 //! let single = Type::Item(ItemType::Single);
 //! let column = reader.columns().iter().find(|column| column.kind() == Ok(&single)).unwrap();
 //!
-//! // One column in batches: no other column's bytes are touched.
+//! // One column in batches: other columns are not read.
 //! let mut sum = 0.0;
 //! let mut batches = reader.batches(&Scan::default().with_columns([column.index()]))?;
 //! while let Some(batch) = batches.try_next()? {
@@ -90,7 +89,7 @@
 //! #[derive(serde::Serialize)]
 //! struct Flower {
 //!     name: &'static str,
-//!     color: &'static str, // a key: written as the place of this label
+//!     color: &'static str, // a key, written as the index of this label
 //!     petals: [f32; 2],
 //! }
 //!
@@ -104,7 +103,7 @@
 //! let mut writer = Writer::create(&path, OutputOptions::default(), schema, WriterOptions::default())?;
 //! writer.append_row(&Flower { name: "poppy", color: "red", petals: [3.5, 4.0] })?;
 //! writer.append_row(&Flower { name: "flax", color: "blue", petals: [1.2, 1.1] })?;
-//! writer.finish()?.finish()?; // tables and header; then the file gets its name
+//! writer.finish()?.finish()?; // writes tables and header, then renames the file into place
 //!
 //! let mut rows = idv::Reader::open(&path)?.rows(&Default::default())?;
 //! let mut line = Vec::new();
@@ -114,21 +113,21 @@
 //! # }
 //! ```
 //!
-//! # Where ML.NET differs
+//! # Differences from ML.NET
 //!
-//! ML.NET reads the versions 1.1.1.4 to 1.1.1.6, no zlib, and only files whose columns all have the same rows per block; it reads missing
-//! texts and times as empty and tick 0. Here they are read as the format defines them.
+//! ML.NET reads versions 1.1.1.4 to 1.1.1.6, rejects zlib and files whose columns differ in rows per block, and reads missing text and
+//! times as empty and tick 0. This crate reads missing values as missing.
 //!
 //! # Features
 //!
 //! | feature | what |
 //! |---|---|
-//! | `nom` | `wire::nom`: header, tables and texts of types as parsers of nom 8 |
-//! | `zlib-rs` | behind the inflate of this crate, for metadata and to say what is wrong with a block, zlib-rs in place of miniz_oxide: Rust with unsafe code |
-//! | `zlib-ng` | zlib-ng there: C |
-//! | `parallel` | blocks decoded ahead, encoded and compressed by rayon's threads |
-//! | `arrow` | `idv::arrow`: record batches of Arrow, out (without a copy where that can be) and in; brings sub-crates of arrow |
-//! | `model` | the schemas inside ML.NET model files (`.zip`): `Model`, `MODEL_FORMAT`; brings `rawzip`, which has no dependencies |
+//! | `nom` | `wire::nom`: nom 8 parsers for the header, the tables and type names |
+//! | `zlib-rs` | fallback decoder (metadata, damaged blocks) zlib-rs instead of miniz_oxide: Rust with unsafe code |
+//! | `zlib-ng` | fallback decoder zlib-ng: C |
+//! | `parallel` | decodes, encodes and compresses blocks on rayon's threads |
+//! | `arrow` | `idv::arrow`: reads (zero-copy where possible) and writes Arrow record batches; adds arrow's sub-crates |
+//! | `model` | schemas in ML.NET model files (`.zip`): `Model`, `MODEL_FORMAT`; adds `rawzip`, which has no dependencies |
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
@@ -137,7 +136,7 @@
         clippy::cast_possible_truncation,
         clippy::cast_possible_wrap,
         clippy::cast_sign_loss,
-        reason = "tests make their data with casts"
+        reason = "tests build data with casts"
     )
 )]
 
@@ -150,7 +149,7 @@ mod container;
 #[cfg(test)]
 mod goldens;
 mod inflate;
-mod job;
+mod lookahead;
 #[cfg(feature = "model")]
 mod model;
 mod read;
@@ -181,9 +180,9 @@ pub use value::{Labels, Value, Vector};
 #[doc(inline)]
 pub use wire::{Compression, Header, ItemType, KeyType, KeyWidth, Type, Version};
 pub use write::{Cell, KeyLabels};
-pub use write::{Copied, Writer, WriterOptions, merge};
+pub use write::{CopyStats, Writer, WriterOptions, merge};
 
-pub(crate) use read::shown_metadata;
+pub(crate) use read::metadata_as_value;
 
-/// The name of the format in errors and everywhere else.
+/// Format name, as in errors.
 const FORMAT_NAME: &str = "idv";

@@ -7,7 +7,7 @@ use crate::check;
 use crate::codec::{Values, Vectors};
 use crate::wire::{Compression, ItemType, Type};
 
-/// The columns of a file to be written.
+/// The columns of a file to write.
 ///
 /// ```
 /// use idv::{ColumnSchema, ItemType, KeyType, KeyWidth, Schema, Type};
@@ -29,48 +29,48 @@ pub struct Schema {
     pub columns: Vec<ColumnSchema>,
 }
 
-/// A column of a file to be written.
+/// A column of a file to write.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ColumnSchema {
-    /// Its name, not empty (ML.NET refuses a file with an empty one). Names may repeat; ML.NET shows the last of them.
+    /// Column name, not empty (ML.NET rejects an empty one). Names may repeat; ML.NET shows the last of equal names.
     pub name: String,
-    /// The type of its values.
+    /// Value type.
     pub kind: Type,
-    /// What else is said of it.
+    /// Metadata (annotations), such as slot names and key values.
     pub metadata: Vec<MetadataSchema>,
-    /// How its blocks are compressed; `None` as [`WriterOptions::compression`](crate::WriterOptions::compression) says.
+    /// Block compression; `None` uses [`WriterOptions::compression`](crate::WriterOptions::compression).
     pub compression: Option<Compression>,
 }
 
-/// One thing said of a column, such as the labels of its keys.
+/// One metadata item of a column, such as its key values.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct MetadataSchema {
-    /// What it is, such as `KeyValues`. Not empty, and no two of a column have the same.
+    /// Metadata kind, such as `KeyValues`. Not empty, and unique within a column.
     pub kind: String,
-    /// The type of its value.
+    /// Type of the value.
     pub value_type: Type,
     /// Exactly one value.
     pub value: Values,
 }
 
 impl Schema {
-    /// A schema of these columns.
+    /// A schema with these columns.
     #[must_use]
     pub fn new(columns: impl IntoIterator<Item = ColumnSchema>) -> Self {
         Self { columns: columns.into_iter().collect() }
     }
 
-    /// Fails when a file cannot have these columns.
+    /// Checks that a file can have these columns.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage), with the column: an empty name, a type that cannot be, metadata without a kind or
-    /// of a kind that is there already, or whose value is not exactly one of its type.
+    /// [`Usage`](container_core::ErrorKind::Usage), with the column: an empty name, an invalid type, metadata with an empty or duplicate
+    /// kind, or whose value is not exactly one value of its type.
     pub fn check(&self) -> Result<()> {
         for (index, column) in self.columns.iter().enumerate() {
             if column.name.is_empty() {
-                let detail = format!("column {index} (counted from 0) has an empty name, which ML.NET refuses");
+                let detail = format!("column {index} (counted from 0) has an empty name, which ML.NET rejects");
                 return Err(Error::usage(detail).in_format(FORMAT_NAME));
             }
             column.check().map_err(|error| error.in_column(column.name.clone()).in_format(FORMAT_NAME))?;
@@ -86,25 +86,25 @@ impl ColumnSchema {
         Self { name: name.into(), kind, metadata: Vec::new(), compression: None }
     }
 
-    /// Says something more of the column: `value` holds exactly one value of the type.
+    /// Adds metadata; `value` matches_type exactly one value of the type.
     #[must_use]
     pub fn with_metadata(mut self, kind: impl Into<String>, value_type: Type, value: Values) -> Self {
         self.metadata.push(MetadataSchema { kind: kind.into(), value_type, value });
         self
     }
 
-    /// Labels of a key's values, one each: the metadata `KeyValues`.
+    /// Adds the labels of a key column, one per key value: the metadata `KeyValues`.
     ///
     /// # Errors
-    /// [`Limit`](container_core::ErrorKind::Limit) for 2^31 bytes of text and more.
+    /// [`Limit`](container_core::ErrorKind::Limit) for 2^31 bytes of text or more.
     pub fn with_key_values<S: AsRef<str>>(self, labels: impl IntoIterator<Item = S>) -> Result<Self> {
         self.with_texts("KeyValues", labels)
     }
 
-    /// Names of a vector's slots, one each: the metadata `SlotNames`.
+    /// Adds the slot names of a vector column, one per slot: the metadata `SlotNames`.
     ///
     /// # Errors
-    /// [`Limit`](container_core::ErrorKind::Limit) for 2^31 bytes of text and more.
+    /// [`Limit`](container_core::ErrorKind::Limit) for 2^31 bytes of text or more.
     pub fn with_slot_names<S: AsRef<str>>(self, names: impl IntoIterator<Item = S>) -> Result<Self> {
         self.with_texts("SlotNames", names)
     }
@@ -136,30 +136,31 @@ impl ColumnSchema {
         self.kind.check()?;
         let mut kinds = HashSet::new();
         for metadata in &self.metadata {
-            let about = |detail: String| Error::usage(format!("metadata {:?}: {detail}", metadata.kind));
+            let invalid = |detail: String| Error::usage(format!("metadata {:?}: {detail}", metadata.kind));
             if metadata.kind.is_empty() {
-                return Err(Error::usage("metadata of an empty kind, which ML.NET refuses"));
+                return Err(Error::usage("metadata with an empty kind, which ML.NET rejects"));
             }
             if !kinds.insert(metadata.kind.as_str()) {
-                return Err(about("it is there twice".to_owned()));
+                return Err(invalid("duplicate kind".to_owned()));
             }
-            metadata.value_type.check().map_err(|error| about(error.detail().to_owned()))?;
-            if metadata.value.len() != 1 || !metadata.value.holds(&metadata.value_type) {
-                let (found, n) = (metadata.value.variant(), metadata.value.len());
-                return Err(about(format!("{n} values ({found}) where one {} is wanted", metadata.value_type)));
+            metadata.value_type.check().map_err(|error| invalid(error.detail().to_owned()))?;
+            if metadata.value.len() != 1 || !metadata.value.matches_type(&metadata.value_type) {
+                let (variant, count) = (metadata.value.variant(), metadata.value.len());
+                return Err(invalid(format!("expected one {}, found {count} values ({variant})", metadata.value_type)));
             }
-            if !metadata.value.is_whole() {
-                return Err(about("a value whose parts have different lengths".to_owned()));
+            if !metadata.value.is_consistent() {
+                return Err(invalid("arrays of the value have different lengths".to_owned()));
             }
             if let (Values::Vector(vectors), size @ 1..) = (&metadata.value, metadata.value_type.size()) {
                 let length = vectors.get(0).map_or(0, |vector| vector.length);
                 if length != size {
-                    return Err(about(format!("a vector of {length} items where {} is said", metadata.value_type)));
+                    return Err(invalid(format!("expected {}, found a vector of {length} items", metadata.value_type)));
                 }
             }
-            // ML.NET refuses a file for such a time; keys it passes on as they are.
+            // ML.NET rejects a file with an invalid time; invalid keys it passes through.
             if !matches!(metadata.value_type.item(), ItemType::Key(_)) {
-                check::writable(&metadata.value_type, &metadata.value, 0..1).map_err(|wrong| about(wrong.detail))?;
+                check::validate_for_writing(&metadata.value_type, &metadata.value, 0..1)
+                    .map_err(|value| invalid(value.detail))?;
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Schemas as JSON, in the form `wharf info --json` prints.
+//! Schemas from and to JSON: the column objects of `wharf info --json`.
 
 use container_core::{Error, Loss, Position, Result};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -6,12 +6,12 @@ use serde_json::{Map, Value};
 
 use crate::FORMAT_NAME;
 use crate::codec::Values;
-use crate::read::Beginning;
+use crate::read::Preview;
 use crate::schema::{ColumnSchema, MetadataSchema, Schema};
 use crate::wire::{Compression, ItemType, KeyType, Type, Version};
 
-/// Members of a column that say what a schema is made of.
-const READ: [&str; 13] = [
+/// Members of a column object that define the schema.
+const SCHEMA_MEMBERS: [&str; 13] = [
     "name",
     "type",
     "name_in_file",
@@ -26,16 +26,16 @@ const READ: [&str; 13] = [
     "metadata_types",
     "unreadable",
 ];
-/// Members that say how a column lies in its file.
-const OF_A_FILE: [&str; 4] = ["rows_per_block", "blocks", "bytes", "decompressed_bytes"];
+/// Members that describe storage; ignored.
+const STORAGE_MEMBERS: [&str; 4] = ["rows_per_block", "blocks", "bytes", "decompressed_bytes"];
 
 impl Schema {
-    /// A schema from JSON, and what of it was left out: columns and metadata that the file it describes keeps unreadable.
+    /// A schema from JSON, and the columns and metadata left out because the described file has them unreadable.
     ///
-    /// Taken are what `wharf info --json` prints of a file with one table, an object with `columns`, the list of columns alone, and the
-    /// short form `{"age": "Single", "name": "Text"}` (columns in the order of the map). A column has a `name`, a
-    /// [`type`](Type#impl-FromStr-for-Type), and if wanted `compression` (`none`, `deflate`, `zlib`), `metadata` (an object of their values) and
-    /// `metadata_types` (of their types). Without their types, `KeyValues` and `SlotNames` are taken for texts and bools for `Boolean`.
+    /// Accepts the output of `wharf info --json` for a file with one table, an object with `columns`, the list of columns, and the short
+    /// form `{"age": "Single", "name": "Text"}` (columns in the order of the map). A column has a `name`, a
+    /// [`type`](Type#impl-FromStr-for-Type), and optionally `compression` (`none`, `deflate`, `zlib`), `metadata` (values by kind) and
+    /// `metadata_types` (types by kind). Without a type, `KeyValues` and `SlotNames` default to text and Booleans to `Boolean`.
     ///
     /// ```
     /// use idv::Schema;
@@ -49,16 +49,16 @@ impl Schema {
     /// ```
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage), with the column and the member: one that is missing, of the wrong kind, unknown, or says
-    /// something else than the type does.
+    /// [`Usage`](container_core::ErrorKind::Usage), with column and member: a member that is missing, unknown, of the wrong JSON type, or
+    /// contradicts the column type.
     pub fn from_json(json: &Value) -> Result<(Self, Vec<Loss>)> {
         from_json(json).map_err(|error| error.in_format(FORMAT_NAME))
     }
 
-    /// The list of columns in the form that [`from_json`](Self::from_json) reads.
+    /// The list of columns, as [`from_json`](Self::from_json) reads it.
     ///
     /// # Errors
-    /// [`Invalid`](container_core::ErrorKind::Invalid) for metadata that have no JSON form.
+    /// [`Invalid`](container_core::ErrorKind::Invalid) for metadata that cannot be written as JSON.
     pub fn to_json(&self) -> Result<Value> {
         let columns = self
             .columns
@@ -79,7 +79,7 @@ fn from_json(json: &Value) -> Result<(Schema, Vec<Loss>)> {
                     [table] => list(table.get("columns"), "columns of the table")?,
                     all => {
                         let n = all.len();
-                        let detail = format!("{n} tables where one is wanted; the columns of one are a schema too");
+                        let detail = format!("expected one table, found {n}; pass the columns of one of them");
                         return Err(Error::usage(detail));
                     }
                 }
@@ -88,14 +88,14 @@ fn from_json(json: &Value) -> Result<(Schema, Vec<Loss>)> {
             _ => return short_form(members),
         },
         other => {
-            let detail = format!("a schema is an object or a list of columns, found {}", kind_of(other));
+            let detail = format!("expected a schema (an object or a list of columns), found {}", kind_of(other));
             return Err(Error::usage(detail));
         }
     };
     let (mut schema, mut left_out) = (Schema::default(), Vec::new());
     for (index, column) in columns.iter().enumerate() {
         let Value::Object(members) = column else {
-            let detail = format!("column {index} (counted from 0) is {} where an object is wanted", kind_of(column));
+            let detail = format!("column {index} (counted from 0): expected an object, found {}", kind_of(column));
             return Err(Error::usage(detail));
         };
         let name = match text(members, "name_in_file").and_then(|name| match name {
@@ -104,12 +104,12 @@ fn from_json(json: &Value) -> Result<(Schema, Vec<Loss>)> {
         }) {
             Ok(Some(name)) => name,
             Ok(None) => {
-                return Err(Error::usage(format!("column {index} (counted from 0) has no member \"name\"")));
+                return Err(Error::usage(format!("column {index} (counted from 0): missing member \"name\"")));
             }
             Err(error) => return Err(error.in_column(format!("{index} (counted from 0)"))),
         };
-        let read = column_from_json(name, members, version, &mut left_out);
-        schema.columns.extend(read.map_err(|error| error.in_column(name.to_owned()))?);
+        let column = column_from_json(name, members, version, &mut left_out);
+        schema.columns.extend(column.map_err(|error| error.in_column(name.to_owned()))?);
     }
     Ok((schema, left_out))
 }
@@ -121,14 +121,14 @@ fn short_form(members: &Map<String, Value>) -> Result<(Schema, Vec<Loss>)> {
             Ok(ColumnSchema::new(name, kind.parse().map_err(|error: Error| error.in_column(name.clone()))?))
         }
         other => {
-            let detail = format!("{} where the name of a type is wanted, such as \"Single\"", kind_of(other));
+            let detail = format!("expected a type name such as \"Single\", found {}", kind_of(other));
             Err(Error::usage(detail).in_column(name.clone()))
         }
     });
     Ok((Schema::new(columns.collect::<Result<Vec<_>>>()?), Vec::new()))
 }
 
-/// A version of before 1.1.1.6, in which some types mean more.
+/// A version before 1.1.1.6, in which more types can be missing.
 fn older_version(text: &str) -> Option<Version> {
     let mut numbers = text.split('.').map(str::parse::<u16>);
     let mut next = || numbers.next()?.ok();
@@ -136,7 +136,7 @@ fn older_version(text: &str) -> Option<Version> {
     Some(version).filter(|version| *version < Version::V6)
 }
 
-/// The column; none when its file keeps it unreadable.
+/// The column; `None` when it is unreadable in its file.
 fn column_from_json(
     name: &str,
     members: &Map<String, Value>,
@@ -150,8 +150,8 @@ fn column_from_json(
     };
     if let Some(unknown) = members.keys().find(|member| !is_known(member)) {
         let detail = match unknown.as_str() {
-            "error" => "an error was found in the file that this describes".to_owned(),
-            unknown => format!("member {unknown:?} is none of {}", READ.join(", ")),
+            "error" => "the described file has an error".to_owned(),
+            unknown => format!("unknown member {unknown:?} (known: {})", SCHEMA_MEMBERS.join(", ")),
         };
         return Err(Error::usage(detail));
     }
@@ -159,12 +159,12 @@ fn column_from_json(
         left_out.push(lost(format!("column left out ({why})")));
         return Ok(None);
     }
-    let Some(shown) = text(members, "type")? else {
-        return Err(Error::usage("the column has no member \"type\""));
+    let Some(type_name) = text(members, "type")? else {
+        return Err(Error::usage("missing member \"type\""));
     };
-    // Keys of old files may have no count; a file to be written by hand should not.
+    // Keys of old files may have no key count; a handwritten schema must give one.
     let old_key = [text(members, "codec")?, text(members, "item_codec")?].contains(&Some("Key"));
-    let kind = exact_type(if old_key { Type::from_shown(shown)? } else { shown.parse()? }, members)?;
+    let kind = exact_type(if old_key { Type::from_display(type_name)? } else { type_name.parse()? }, members)?;
     let in_version = |kind: Type| version.map_or_else(|| kind.clone(), |version| kind.for_writing(version));
     let mut column = ColumnSchema::new(name, in_version(kind));
     column.compression = text(members, "compression")?.map(compression).transpose()?;
@@ -172,7 +172,7 @@ fn column_from_json(
     let types = object(members, "metadata_types")?.unwrap_or(&no_types);
     let metadata = object(members, "metadata")?.unwrap_or(&no_types);
     if let Some(other) = types.keys().find(|kind| !metadata.contains_key(*kind)) {
-        return Err(Error::usage(format!("member \"metadata_types\": there is no metadata {other:?}")));
+        return Err(Error::usage(format!("member \"metadata_types\": unknown metadata {other:?}")));
     }
     for (kind, value) in metadata {
         if let Some(why) = value.get("$unreadable") {
@@ -180,43 +180,45 @@ fn column_from_json(
             continue;
         }
         if value.get("$beginning").is_some() {
-            left_out.push(lost(format!("metadata {kind:?} left out (only its beginning is given)")));
+            left_out.push(lost(format!("metadata {kind:?} left out (only a preview is given)")));
             continue;
         }
-        let about = |error: Error| Error::usage(format!("metadata {kind:?}: {}", error.detail()));
-        let value_type = metadata_type(kind, value, types).map_err(about)?;
+        let in_metadata = |error: Error| Error::usage(format!("metadata {kind:?}: {}", error.detail()));
+        let value_type = metadata_type(kind, value, types).map_err(in_metadata)?;
         let value_of = || {
             let mut values = Values::of(&value_type);
             values.push_json(&value_type, None, &value.to_string())?;
             Ok(values)
         };
-        let value = value_of().map_err(about)?;
+        let value = value_of().map_err(in_metadata)?;
         column.metadata.push(MetadataSchema { kind: kind.clone(), value_type: in_version(value_type), value });
     }
     Ok(Some(column))
 }
 
 fn is_known(member: &str) -> bool {
-    READ.contains(&member) || OF_A_FILE.contains(&member)
+    SCHEMA_MEMBERS.contains(&member) || STORAGE_MEMBERS.contains(&member)
 }
 
-/// The type that is meant where several print alike, checked against what else is said of it.
-fn exact_type(shown: Type, members: &Map<String, Value>) -> Result<Type> {
+/// Resolves types that print alike by their codec, and checks the remaining members against the type.
+fn exact_type(parsed: Type, members: &Map<String, Value>) -> Result<Type> {
     let codec = text(members, "codec")?;
     let item_codec = text(members, "item_codec")?;
-    let kind = match shown {
+    let kind = match parsed {
         Type::Item(item) => Type::Item(exact_item(item, "codec", codec, members)?),
         Type::Vector { item, dimensions } => {
             if let Some(codec) = codec.filter(|&codec| codec != "VBuffer") {
-                return Err(Error::usage(format!("member \"codec\": {codec:?} where vectors have \"VBuffer\"")));
+                return Err(Error::usage(format!(
+                    "member \"codec\": expected \"VBuffer\" for a vector, found {codec:?}"
+                )));
             }
             Type::Vector { item: exact_item(item, "item_codec", item_codec, members)?, dimensions }
         }
     };
-    // These say again what the type does; who changes one must change the other.
+    // These members repeat the type and must agree with it.
     for (member, expected) in type_details(&kind) {
         if let Some(found) = members.get(member).filter(|&found| *found != expected && member != "codec") {
-            let detail = format!("member {member:?} is {found} where the type {kind} means {expected}");
+            let detail = format!("member {member:?}: expected {expected} for type {kind}, found {found}");
             return Err(Error::usage(detail));
         }
     }
@@ -233,17 +235,20 @@ fn exact_item(item: ItemType, member: &str, codec: Option<&str>, members: &Map<S
         (ItemType::Key(key), "Key") => {
             let min = match members.get("key_min") {
                 None => 0,
-                Some(min) => min.as_u64().ok_or_else(|| wrong("key_min", min, "a whole number"))?,
+                Some(min) => min.as_u64().ok_or_else(|| unexpected("key_min", min, "an integer"))?,
             };
             let contiguous = match members.get("key_contiguous") {
                 None => true,
-                Some(yes) => yes.as_bool().ok_or_else(|| wrong("key_contiguous", yes, "true or false"))?,
+                Some(yes) => yes.as_bool().ok_or_else(|| unexpected("key_contiguous", yes, "true or false"))?,
             };
             ItemType::Key(KeyType { min, contiguous, old: true, ..key })
         }
         (item, codec) if item.codec_name() == codec => item,
         (item, codec) => {
-            return Err(Error::usage(format!("member {member:?}: {codec:?} where {item} has {:?}", item.codec_name())));
+            return Err(Error::usage(format!(
+                "member {member:?}: expected {:?} for {item}, found {codec:?}",
+                item.codec_name()
+            )));
         }
     })
 }
@@ -251,17 +256,16 @@ fn exact_item(item: ItemType, member: &str, codec: Option<&str>, members: &Map<S
 fn compression(name: &str) -> Result<Compression> {
     let all = [Compression::None, Compression::Deflate, Compression::Zlib];
     let found = all.into_iter().find(|compression| compression.to_string() == name);
-    found.ok_or_else(|| Error::usage(format!("member \"compression\": {name:?} is none of none, deflate, zlib")))
+    found.ok_or_else(|| Error::usage(format!("member \"compression\": expected none, deflate or zlib, found {name:?}")))
 }
 
-/// The type of a value of metadata: as it is said, or what it can only be.
+/// Type of a metadata value: declared, or the default for its kind and JSON type.
 fn metadata_type(kind: &str, value: &Value, types: &Map<String, Value>) -> Result<Type> {
-    let wanted = |example: &str| {
-        Error::usage(format!("its type is wanted, as in \"metadata_types\": {{{kind:?}: \"{example}\"}}"))
-    };
+    let missing_type =
+        |example: &str| Error::usage(format!("missing type, as in \"metadata_types\": {{{kind:?}: \"{example}\"}}"));
     match (types.get(kind), value) {
-        (Some(Value::String(text)), _) => Type::from_shown(text),
-        (Some(other), _) => Err(Error::usage(format!("its type is {} where a text is wanted", kind_of(other)))),
+        (Some(Value::String(text)), _) => Type::from_display(text),
+        (Some(other), _) => Err(Error::usage(format!("type: expected a string, found {}", kind_of(other)))),
         (None, Value::Bool(_)) => Ok(Type::Item(ItemType::Boolean)),
         (None, value) if kind == "KeyValues" || kind == "SlotNames" => {
             let sparse = value.get("$sparse");
@@ -273,36 +277,36 @@ fn metadata_type(kind: &str, value: &Value, types: &Map<String, Value>) -> Resul
             };
             match length.and_then(|length| u32::try_from(length).ok()) {
                 Some(length) if texts => Ok(Type::Vector { item: ItemType::Text, dimensions: vec![length] }),
-                _ => Err(wanted("Vector<Single>")),
+                _ => Err(missing_type("Vector<Single>")),
             }
         }
-        (None, Value::Array(_) | Value::Object(_)) => Err(wanted("Vector<Single>")),
-        (None, _) => Err(wanted("Text")),
+        (None, Value::Array(_) | Value::Object(_)) => Err(missing_type("Vector<Single>")),
+        (None, _) => Err(missing_type("Text")),
     }
 }
 
 fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
-        Value::Bool(_) => "a bool",
+        Value::Bool(_) => "a Boolean",
         Value::Number(_) => "a number",
-        Value::String(_) => "a text",
+        Value::String(_) => "a string",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
     }
 }
 
 #[cold]
-fn wrong(member: &str, found: &Value, wanted: &str) -> Error {
-    Error::usage(format!("member {member:?} is {} where {wanted} is wanted", kind_of(found)))
+fn unexpected(member: &str, found: &Value, expected: &str) -> Error {
+    Error::usage(format!("member {member:?}: expected {expected}, found {}", kind_of(found)))
 }
 
-/// A member that is a text, if it is there.
+/// A string member, if present.
 fn text<'a>(members: &'a Map<String, Value>, member: &str) -> Result<Option<&'a str>> {
     match members.get(member) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(other) => Err(wrong(member, other, "a text")),
+        Some(other) => Err(unexpected(member, other, "a string")),
     }
 }
 
@@ -310,19 +314,19 @@ fn object<'a>(members: &'a Map<String, Value>, member: &str) -> Result<Option<&'
     match members.get(member) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Object(object)) => Ok(Some(object)),
-        Some(other) => Err(wrong(member, other, "an object")),
+        Some(other) => Err(unexpected(member, other, "an object")),
     }
 }
 
 fn list<'a>(value: Option<&'a Value>, what: &str) -> Result<&'a Vec<Value>> {
     match value {
         Some(Value::Array(list)) => Ok(list),
-        Some(other) => Err(Error::usage(format!("the {what} are {} where a list is wanted", kind_of(other)))),
-        None => Err(Error::usage(format!("there are no {what}"))),
+        Some(other) => Err(Error::usage(format!("{what}: expected a list, found {}", kind_of(other)))),
+        None => Err(Error::usage(format!("missing {what}"))),
     }
 }
 
-/// What `info` says of a type beside its name.
+/// Members that describe a type besides its name.
 pub(crate) fn type_details(kind: &Type) -> Vec<(&'static str, Value)> {
     let item = kind.item();
     let mut details = Vec::new();
@@ -331,10 +335,10 @@ pub(crate) fn type_details(kind: &Type) -> Vec<(&'static str, Value)> {
         Type::Vector { dimensions, .. } => {
             details.push(("codec", "VBuffer".into()));
             if item.codec_name() == "Key" || kind.exact_text() != kind.to_string() {
-                // What vectors hold is said where their type does not say it.
+                // Only where the type name is ambiguous.
                 details.push(("item_codec", item.codec_name().into()));
             }
-            // An unknown dimension is null.
+            // null: unknown dimension.
             let dimensions = dimensions.iter().map(|&d| if d == 0 { Value::Null } else { d.into() });
             details.push(("dimensions", dimensions.collect()));
         }
@@ -351,7 +355,7 @@ pub(crate) fn type_details(kind: &Type) -> Vec<(&'static str, Value)> {
     details
 }
 
-/// Metadata as `info` prints them: values and types.
+/// Metadata values and types for `info`.
 #[derive(Default)]
 pub(crate) struct MetadataJson {
     pub(crate) values: Map<String, Value>,
@@ -359,23 +363,23 @@ pub(crate) struct MetadataJson {
 }
 
 impl MetadataJson {
-    /// Adds a value that holds exactly one of its type.
+    /// Adds `values`, which hold exactly one value of the type.
     pub(crate) fn push(&mut self, kind: &str, value_type: &Type, values: &Values) -> Result<()> {
-        self.values.insert(kind.to_owned(), as_value(&crate::shown_metadata(value_type, values))?);
+        self.values.insert(kind.to_owned(), as_value(&crate::metadata_as_value(value_type, values))?);
         self.types.insert(kind.to_owned(), value_type.exact_text().into());
         Ok(())
     }
 
-    /// Adds the beginning of a value: `{"$beginning": {"count", "value"}}`, where the count is of items, or of a text bytes.
-    pub(crate) fn push_beginning(&mut self, kind: &str, value_type: &Type, long: &Beginning) -> Result<()> {
-        let value = as_value(&crate::shown_metadata(value_type, &long.values))?;
-        let beginning = serde_json::json!({"$beginning": {"count": long.count, "value": value}});
-        self.values.insert(kind.to_owned(), beginning);
+    /// Adds the preview of a long value: `{"$beginning": {"count", "value"}}`; the count is in items, for text in bytes.
+    pub(crate) fn push_preview(&mut self, kind: &str, value_type: &Type, preview: &Preview) -> Result<()> {
+        let value = as_value(&crate::metadata_as_value(value_type, &preview.values))?;
+        let json = serde_json::json!({"$beginning": {"count": preview.count, "value": value}});
+        self.values.insert(kind.to_owned(), json);
         self.types.insert(kind.to_owned(), value_type.exact_text().into());
         Ok(())
     }
 
-    /// The members of a column.
+    /// Adds the members to a column object.
     pub(crate) fn put(self, details: &mut Map<String, Value>) {
         for (member, object) in [("metadata", self.values), ("metadata_types", self.types)] {
             if !object.is_empty() {
@@ -385,13 +389,13 @@ impl MetadataJson {
     }
 }
 
-/// By way of its text: so that an f32 keeps its own shortest digits.
-pub(crate) fn as_value(shown: &impl Serialize) -> Result<Value> {
-    let parsed = serde_json::to_string(shown).and_then(|text| serde_json::from_str(&text));
+/// Converts via JSON text, so that an `f32` keeps its shortest digits.
+pub(crate) fn as_value(value: &impl Serialize) -> Result<Value> {
+    let parsed = serde_json::to_string(value).and_then(|text| serde_json::from_str(&text));
     parsed.map_err(|cause| Error::invalid("metadata has no JSON form").caused_by(cause).in_format(FORMAT_NAME))
 }
 
-/// A column in the form that [`Schema::from_json`] reads.
+/// A column, serialized as [`Schema::from_json`] reads it.
 pub(crate) struct ColumnJson<'a>(pub(crate) &'a ColumnSchema);
 
 impl Serialize for ColumnJson<'_> {
@@ -407,7 +411,7 @@ impl Serialize for ColumnJson<'_> {
             members.serialize_entry("compression", &compression.to_string())?;
         }
         if !column.metadata.is_empty() {
-            members.serialize_entry("metadata", &Members(&column.metadata, MetadataSchema::shown))?;
+            members.serialize_entry("metadata", &Members(&column.metadata, MetadataSchema::value))?;
             members.serialize_entry("metadata_types", &Members(&column.metadata, MetadataSchema::type_text))?;
         }
         members.end()
@@ -415,8 +419,8 @@ impl Serialize for ColumnJson<'_> {
 }
 
 impl MetadataSchema {
-    fn shown(&self) -> crate::Value<'_> {
-        crate::shown_metadata(&self.value_type, &self.value)
+    fn value(&self) -> crate::Value<'_> {
+        crate::metadata_as_value(&self.value_type, &self.value)
     }
 
     fn type_text(&self) -> String {
@@ -424,7 +428,7 @@ impl MetadataSchema {
     }
 }
 
-/// Something of each metadata, by kind.
+/// A map from metadata kind to a property of each item.
 struct Members<'a, F>(&'a [MetadataSchema], F);
 
 impl<'a, T: Serialize, F: Fn(&'a MetadataSchema) -> T> Serialize for Members<'a, F> {

@@ -4,16 +4,17 @@ use std::fmt;
 
 use container_core::calendar::{civil_from_days, days_from_civil};
 
-/// Ticks of 100 ns in a second.
+/// Ticks of 100 ns per second.
 const SECOND: u64 = 10_000_000;
+/// Ticks per day.
 const DAY: i64 = 86_400 * 10_000_000;
 
-/// The last tick .NET has: 9999-12-31T23:59:59.9999999.
+/// .NET's maximum tick: 9999-12-31T23:59:59.9999999.
 pub(crate) const LAST_TICK: i64 = 3_155_378_975_999_999_999;
 
-/// A duration: ticks of 100 ns. Prints as ISO 8601 in seconds, `PT12.3456789S` or `-PT1S`.
+/// A duration in ticks of 100 ns. Displayed as ISO 8601 in seconds, `PT12.3456789S` or `-PT1S`.
 ///
-/// Reads what it prints, days, hours and minutes too (`P1DT2H3M4.5S`), and what .NET prints (`-1.02:03:04.5`).
+/// Parses that form, days, hours and minutes too (`P1DT2H3M4.5S`), and .NET's form (`-1.02:03:04.5`).
 ///
 /// ```
 /// use idv::TimeSpan;
@@ -23,23 +24,22 @@ pub(crate) const LAST_TICK: i64 = 3_155_378_975_999_999_999;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TimeSpan(pub i64);
 
-/// A time without offset: ticks of 100 ns since 0001-01-01T00:00:00. Prints as ISO 8601, the fraction without trailing
-/// zeros.
+/// A time without offset: ticks of 100 ns since 0001-01-01T00:00:00. Displayed as ISO 8601 without trailing zeros in the fraction.
 ///
-/// Reads what it prints, with a blank in place of the `T`, without seconds, or the date alone.
+/// Parses that form, also with a space instead of the `T`, without seconds, or only a date.
 ///
 /// ```
 /// use idv::DateTime;
 /// assert_eq!("2020-01-01 01:00".parse::<DateTime>().unwrap().to_string(), "2020-01-01T01:00:00");
 /// let error = "2020-02-30".parse::<DateTime>().unwrap_err();
-/// assert_eq!(error.to_string(), r#""2020-02-30" is no time: the day is 30, not from 1 to 29 (allowed: 2020-12-31T23:59:59.1234567)"#);
+/// assert_eq!(error.to_string(), r#"invalid time "2020-02-30": day 30 is not between 1 and 29 (example: 2020-12-31T23:59:59.1234567)"#);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DateTime(pub i64);
 
-/// A local time with its offset from UTC in minutes. Prints as ISO 8601 with the offset, `+00:30`.
+/// A local time with its offset from UTC in minutes. Displayed as ISO 8601 with the offset, `+00:30`.
 ///
-/// Reads what it prints, as [`DateTime`] does, also with `Z` for `+00:00`.
+/// Parses the forms of [`DateTime`] followed by an offset, also `Z`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct DateTimeOffset {
@@ -50,14 +50,14 @@ pub struct DateTimeOffset {
 }
 
 impl DateTimeOffset {
-    /// A local time and its offset from UTC in minutes.
+    /// A local time in ticks and its offset from UTC in minutes.
     #[must_use]
     pub const fn new(ticks: i64, minutes: i16) -> Self {
         Self { ticks, minutes }
     }
 }
 
-/// The fraction of a second without trailing zeros, with its point; nothing when it is zero.
+/// Writes the fraction of a second with its point and without trailing zeros; nothing when it is zero.
 fn fraction(f: &mut fmt::Formatter<'_>, ticks: u64) -> fmt::Result {
     if ticks == 0 {
         return Ok(());
@@ -79,10 +79,10 @@ impl fmt::Display for TimeSpan {
 impl fmt::Display for DateTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (year, month, day) = civil(self.0.div_euclid(DAY));
-        // What is left of a day is not negative.
+        // The Euclidean remainder is not negative.
         let ticks = self.0.rem_euclid(DAY).unsigned_abs();
         let seconds = ticks / SECOND;
-        // .NET has the years 1 to 9999; others (from damaged files) are shown as ISO 8601 extends it.
+        // .NET has the years 1 to 9999; others (from damaged files) use ISO 8601's expanded form.
         match year {
             0..=9999 => write!(f, "{year:04}")?,
             10_000.. => write!(f, "+{year:05}")?,
@@ -104,12 +104,12 @@ impl fmt::Display for DateTimeOffset {
 /// Days from 0001-01-01 to 1970-01-01.
 const EPOCH: i64 = 719_162;
 
-/// Year, month and day of a number of days since 0001-01-01, in the Gregorian calendar without end.
+/// Year, month and day for days since 0001-01-01, in the proleptic Gregorian calendar.
 fn civil(days: i64) -> (i64, i64, i64) {
     civil_from_days(days - EPOCH)
 }
 
-/// The number of days since 0001-01-01 of a date, the inverse of [`civil`]. The month is 1 to 12.
+/// Days since 0001-01-01 for a date, the inverse of [`civil`]. The month is 1 to 12.
 fn days_of(year: i64, month: i64, day: i64) -> i64 {
     days_from_civil(year, month, day) + EPOCH
 }

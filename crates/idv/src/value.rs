@@ -6,14 +6,13 @@ use crate::wire::{ItemType, Type};
 
 /// One value of a row.
 ///
-/// As serde value: numbers and bools plain, missing ones as none, texts as strings. In formats that people read (JSON)
-/// times are ISO 8601, row ids 32 hex digits with the high half first, and floats that are not finite the strings `NaN`,
-/// `Infinity`, `-Infinity`; in binary formats they are ticks, numbers and floats. A sparse vector is
-/// `{"$sparse": {"length", "indices", "values"}}`.
+/// Serialization: numbers and Booleans as such, missing values as none, text as strings. In human-readable formats (JSON) times are
+/// ISO 8601, row ids 32 hex digits with the high half first, and non-finite floats the strings `NaN`, `Infinity`, `-Infinity`; in binary
+/// formats ticks, integers and floats. A sparse vector is `{"$sparse": {"length", "indices", "values"}}`.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Value<'a> {
-    /// Missing: text, bool, time or key.
+    /// A missing text, Boolean, time or key.
     Missing,
     /// `SByte`
     SByte(i8),
@@ -43,37 +42,37 @@ pub enum Value<'a> {
     DateTimeOffset(DateTimeOffset),
     /// A row id.
     RowId(u128),
-    /// True or false.
+    /// A Boolean.
     Boolean(bool),
     /// A text.
     Text(&'a str),
-    /// A key without labels: its value from 0.
+    /// A key without label: the key value, from 0.
     Key(u64),
-    /// A key with its label.
+    /// A key value, from 0, and the column's labels.
     Label(u64, &'a Labels),
     /// A vector.
     Vector(Vector<'a>),
 }
 
-/// How values of a column are shown.
+/// How the values of a column convert to [`Value`]s.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Shown<'a> {
+pub(crate) struct ValueFormat<'a> {
     pub(crate) item: ItemType,
     pub(crate) labels: Option<&'a Labels>,
-    /// Integers' minimum values stand for missing.
+    /// The minimum of a signed integer type is missing.
     pub(crate) missing_integers: bool,
-    /// NaN is shown as missing.
+    /// NaN is missing.
     pub(crate) missing_floats: bool,
-    /// The least duration is missing: in all files before version 1.1.1.6, whatever the codec's name.
+    /// The minimum duration is missing, as in all files before version 1.1.1.6.
     pub(crate) missing_spans: bool,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> ValueFormat<'a> {
     pub(crate) const fn plain(item: ItemType) -> Self {
         Self { item, labels: None, missing_integers: false, missing_floats: false, missing_spans: false }
     }
 
-    /// The value at `index`; `Missing` past the end, which the callers' ranges exclude.
+    /// The value at `index`; `Missing` past the end.
     pub(crate) fn value(self, values: &'a Values, index: usize) -> Value<'a> {
         self.get(values, index).unwrap_or(Value::Missing)
     }
@@ -82,7 +81,7 @@ impl<'a> Shown<'a> {
         if let ItemType::Key(key) = self.item
             && !matches!(values, Values::Vector(_))
         {
-            // A number above the count is no value; who walks over rows counts them.
+            // A number above the key count is format as missing; `Rows` counts these.
             let value = key.value(values.stored_key(index)?).ok().flatten()?;
             return Some(match self.labels {
                 Some(labels) if labels.has(value) => Value::Label(value, labels),
@@ -120,7 +119,7 @@ impl<'a> Shown<'a> {
             Values::Boolean(v) => v.get(index).map(|&x| Value::Boolean(x)),
             Values::DvBool(v) => v.get(index).copied().flatten().map(Value::Boolean),
             Values::Text(v) => v.get(index).map(Value::Text),
-            Values::Vector(v) => v.get(index).map(|vector| Value::Vector(Vector { vector, shown: self })),
+            Values::Vector(v) => v.get(index).map(|vector| Value::Vector(Vector { vector, format: self })),
         }
     }
 }
@@ -129,12 +128,12 @@ impl<'a> Shown<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Labels {
     values: Values,
-    /// The type of a label.
+    /// Type of a label.
     pub(crate) item: ItemType,
 }
 
 impl Labels {
-    /// From the metadata's value, if it is a vector.
+    /// Labels from a metadata value, if it is a vector.
     pub(crate) fn new(values: Values, value_type: &Type) -> Option<Self> {
         matches!(values, Values::Vector(_)).then_some(Self { values, item: value_type.item() })
     }
@@ -150,31 +149,31 @@ impl Labels {
         self.vector().is_some_and(|vector| key < u64::from(vector.length))
     }
 
-    /// How many labels there are.
+    /// Number of labels.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.vector().map_or(0, |vector| vector.length.into())
     }
 
-    /// The label of a key's value (from 0).
+    /// The label of a key value (from 0).
     #[must_use]
     pub fn get(&self, key: u64) -> Option<Value<'_>> {
         let vector = self.vector()?;
-        let shown = Shown::plain(self.item);
+        let format = ValueFormat::plain(self.item);
         let slot = u32::try_from(key).ok().filter(|&slot| slot < vector.length)?;
-        let place = match vector.indices {
+        let offset = match vector.indices {
             None => usize::try_from(slot).ok(),
             Some(indices) => indices.binary_search(&slot).ok(),
         };
-        Some(match place {
-            Some(place) => shown.value(vector.values, vector.range.start + place),
-            None => default_of(self.item),
+        Some(match offset {
+            Some(offset) => format.value(vector.values, vector.range.start + offset),
+            None => default_value(self.item),
         })
     }
 }
 
-/// The value of a slot that a sparse vector does not store.
-pub(crate) fn default_of(item: ItemType) -> Value<'static> {
+/// Value of a slot that a sparse vector does not store.
+pub(crate) fn default_value(item: ItemType) -> Value<'static> {
     match item {
         ItemType::SByte => Value::SByte(0),
         ItemType::Byte => Value::Byte(0),
@@ -196,11 +195,11 @@ pub(crate) fn default_of(item: ItemType) -> Value<'static> {
     }
 }
 
-/// A vector of a row.
+/// A vector value.
 #[derive(Debug, Clone)]
 pub struct Vector<'a> {
     vector: VectorRef<'a>,
-    shown: Shown<'a>,
+    format: ValueFormat<'a>,
 }
 
 impl PartialEq for Vector<'_> {
@@ -210,43 +209,43 @@ impl PartialEq for Vector<'_> {
 }
 
 impl<'a> Vector<'a> {
-    /// How many items it has.
+    /// Number of items, stored or not.
     #[must_use]
     pub fn length(&self) -> u32 {
         self.vector.length
     }
 
-    /// The slots of the stored items, if it is sparse.
+    /// Slots of the stored items of a sparse vector; `None` for a dense one.
     #[must_use]
     pub fn indices(&self) -> Option<&'a [u32]> {
         self.vector.indices
     }
 
-    /// The stored items: all of a dense vector, those at [`indices`](Self::indices) of a sparse one.
+    /// The stored items: all items of a dense vector, those at [`indices`](Self::indices) of a sparse one.
     pub fn stored(&self) -> impl Iterator<Item = Value<'a>> + use<'a> {
-        let (shown, values) = (self.shown, self.vector.values);
-        self.vector.range.clone().map(move |index| shown.value(values, index))
+        let (format, values) = (self.format, self.vector.values);
+        self.vector.range.clone().map(move |index| format.value(values, index))
     }
 
-    /// All items in order, the type's default where a sparse vector stores none.
+    /// All items in slot order, with the type's default where a sparse vector stores none.
     pub fn items(&self) -> impl Iterator<Item = Value<'a>> + use<'a> {
         let mut stored = self.stored();
         let mut indices = self.vector.indices.map(|indices| indices.iter().copied().peekable());
-        let item = self.shown.item;
+        let item = self.format.item;
         (0..self.vector.length).map(move |slot| {
             let is_stored = indices.as_mut().is_none_or(|indices| indices.next_if_eq(&slot).is_some());
-            if is_stored { stored.next().unwrap_or(Value::Missing) } else { default_of(item) }
+            if is_stored { stored.next().unwrap_or(Value::Missing) } else { default_value(item) }
         })
     }
 
-    /// The stored items as a slice of their Rust type, where it is that; see [`Values::as_slice`].
+    /// The stored items as a slice, if `T` is their Rust type; see [`Values::as_slice`].
     #[must_use]
     pub fn as_slice<T: crate::codec::Item>(&self) -> Option<&'a [T]> {
         self.vector.values.as_slice::<T>()?.get(self.vector.range.clone())
     }
 }
 
-/// A float as serde value: in formats that people read, what is not finite is a word.
+/// Serializes a float; non-finite values as strings in human-readable formats.
 macro_rules! float {
     ($serializer:expr, $value:expr, $method:ident) => {
         match $value {
@@ -283,7 +282,7 @@ impl Serialize for Value<'_> {
             Self::Boolean(x) => serializer.serialize_bool(*x),
             Self::Text(x) => serializer.serialize_str(x),
             Self::Label(key, labels) => match labels.get(*key) {
-                // A label is never a vector or a label itself: its type is an item's and it has no labels.
+                // No recursion: labels are items, never vectors or keys with labels.
                 Some(label) => label.serialize(serializer),
                 None => serializer.serialize_u64(*key),
             },
@@ -292,7 +291,7 @@ impl Serialize for Value<'_> {
     }
 }
 
-/// A dense vector is a sequence; a sparse one `{"$sparse": {"length", "indices", "values"}}`.
+/// Dense as a sequence, sparse as `{"$sparse": {"length", "indices", "values"}}`.
 impl Serialize for Vector<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.indices() {
@@ -318,7 +317,7 @@ impl Serialize for Sparse<'_> {
     }
 }
 
-/// The stored values as a sequence.
+/// The stored items as a sequence.
 struct Stored<'a>(&'a Vector<'a>);
 
 impl Serialize for Stored<'_> {
@@ -326,8 +325,8 @@ impl Serialize for Stored<'_> {
         let vector = self.0;
         let mut sequence = serializer.serialize_seq(Some(vector.vector.range.len()))?;
         match vector.as_slice::<f32>() {
-            // By far the most common vectors.
-            Some(floats) if !vector.shown.missing_floats => {
+            // Fast path for the most common vectors.
+            Some(floats) if !vector.format.missing_floats => {
                 for &float in floats {
                     sequence.serialize_element(&Value::Single(float))?;
                 }

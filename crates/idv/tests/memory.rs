@@ -1,6 +1,6 @@
-//! What a file can make a reader allocate: an allocator that counts stands under all of it.
+//! Allocations that a file can cause, measured by a counting allocator.
 //!
-//! A program of its own: its allocator counts for the whole process.
+//! A separate test binary, as its allocator counts for the whole process.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "test code fails by panicking")]
 #![allow(
@@ -23,7 +23,7 @@ use support::cells::{text_block, vector_block};
 use support::forge::{Block, COLUMNS, Codec, Column, DEFLATE, Forge, Meta, NONE, ZLIB, compress, leb};
 use support::{block, open, open_with};
 
-/// Three numbers, and eight megabytes behind the tables that lies could point into.
+/// Three numbers, and eight megabytes after the tables as a target for false offsets.
 fn with_ballast(last: u64) -> Forge {
     let mut forge = support::three_numbers();
     forge.version = support::forge::version(last);
@@ -33,14 +33,14 @@ fn with_ballast(last: u64) -> Forge {
     forge
 }
 
-/// One test, so that no other thread allocates meanwhile.
+/// A single test, so that no other thread allocates concurrently.
 #[test]
-fn nothing_is_allocated_that_was_only_declared() {
+fn declared_sizes_are_not_allocated_unchecked() {
     counts();
     declared_lengths();
     bombs();
     values();
-    walks();
+    scans();
     shared_blocks();
     long_metadata();
     labels();
@@ -170,7 +170,7 @@ fn bombs() {
 }
 
 fn values() {
-    // Sparse vectors of the greatest length, of which nothing is stored.
+    // Sparse vectors of maximum length without stored items.
     let rows = 10_000;
     let raw = vector_block(rows, i32::MAX, &[], &vec![0; rows as usize], 0, &[], &[]);
     let codec = Codec::vector(&Codec::plain("TextSpan"), &[i32::MAX]);
@@ -195,13 +195,13 @@ fn values() {
     bounded("split pairs", 3 * len, || assert!(block(&reader, 0, 0).is_ok()));
 }
 
-fn walks() {
-    // A hundred blocks of 64 KiB: a walk holds few of them, and the same ones.
+fn scans() {
+    // A hundred blocks of 64 KiB: a scan holds few of them, reused.
     let mut column = Column::new("x", Codec::plain("Int64"), DEFLATE, 8192);
     column.blocks =
         (0..100u64).map(|i| (0..8192u64).flat_map(|j| (i * j).to_le_bytes()).collect::<Vec<_>>().into()).collect();
     let reader = open(Forge::new(6, 819_200).column(column).bytes()).unwrap();
-    bounded("a walk of one thread", 512 * KIB, || {
+    bounded("a single-threaded scan", 512 * KIB, || {
         let mut batches = reader.batches(&Scan::default().with_threads(1)).unwrap();
         while batches.try_next().unwrap().is_some() {}
     });
@@ -215,12 +215,12 @@ fn walks() {
     bounded("verify", 512 * KIB, || assert!(support::findings(&reader, 1).is_empty()));
 }
 
-/// A memory of 4 MiB for an operation.
+/// Limits with 4 MiB of memory per operation.
 fn small() -> Limits {
     Limits::default().with_memory_bytes(4 * MIB as u64)
 }
 
-/// A file of columns that all have the one block of the first.
+/// A file of columns that share the block of the first.
 fn sharing(columns: usize, codec: &Codec, rows: i64, raw: &[u8]) -> Vec<u8> {
     let packed = compress(DEFLATE, raw);
     let mut forge = Forge::new(6, rows);
@@ -286,7 +286,7 @@ fn shared_blocks() {
             assert_eq!(batches.try_next().unwrap().unwrap().row_count(), rows);
         });
     }
-    // What is wanted of texts and vectors cannot be told from their beginning.
+    // Text and vectors cannot be decoded from a prefix.
     let n = MIB / 16;
     let ends = vec![0; n];
     for (codec, raw) in [
@@ -315,7 +315,7 @@ fn shared_blocks() {
     assert_eq!(reader.block_bytes(7, 0).unwrap().len(), MIB);
 }
 
-/// One vector of so many bytes, all zero.
+/// One vector of zero bytes.
 fn bytes_vector(len: usize) -> Vec<u8> {
     vector_block(1, len as i32, &[], &[-1], 0, &[], &vec![0; len])
 }
@@ -350,11 +350,11 @@ fn long_metadata() {
             let shown = &details["metadata"]["M"]["$beginning"];
             assert_eq!(shown["count"], count);
             assert!(shown["value"].to_string().starts_with(beginning), "{shown}");
-            // A schema out of that says what it lacks.
+            // The schema reports what it lacks.
             let column = serde_json::json!([{"name": "n", "type": "Int32", "metadata": details["metadata"]}]);
             let (schema, left_out) = idv::Schema::from_json(&column).unwrap();
             assert!(schema.columns[0].metadata.is_empty());
-            assert!(left_out[0].to_string().contains("only its beginning is given"), "{left_out:?}");
+            assert!(left_out[0].to_string().contains("only a preview is given"), "{left_out:?}");
         }
     }
     let reader =
@@ -372,7 +372,7 @@ fn long_metadata() {
     }
 }
 
-/// Keys of many columns, whose labels lie in one block that each has a table of its own for.
+/// Key columns with separate metadata tables that share one block of labels.
 fn labels() {
     let value = compress(DEFLATE, &bytes_vector(MIB));
     let labels = |i: usize| {
@@ -401,7 +401,7 @@ fn labels() {
     });
 }
 
-/// A row is written as a multiple of what it takes.
+/// The output of a row is a multiple of its size.
 fn wide_rows() {
     let len = MIB;
     let raw = vector_block(2, 0, &[1, len as i32], &[-1, -1], 0, &[], &vec![0; len + 1]);
@@ -450,7 +450,7 @@ mod arrow {
                 assert!(error.to_string().contains("exceeds the limit 2097152"), "{error}");
             });
         }
-        // Sparse vectors of which nothing is stored: many short rows are cut into batches, a long one is refused.
+        // Sparse vectors without stored items: many short rows are divided into batches, a long one is rejected.
         for (length, count) in [(10_000, 100), (100_000_000, 1)] {
             let raw = vector_block(count, length, &[], &vec![0; count as usize], 0, &[], &[]);
             for (item, empty) in
@@ -467,7 +467,7 @@ mod arrow {
                         assert_eq!(found.unwrap(), 100);
                     } else {
                         let text = found.unwrap_err().to_string();
-                        assert!(text.contains("all slots of its sparse vectors"), "{text}");
+                        assert!(text.contains("bytes of a row with its sparse vectors made dense"), "{text}");
                         assert!(text.contains("exceeds the limit 419430 (row 0, column \"v\")"), "{text}");
                     }
                 });

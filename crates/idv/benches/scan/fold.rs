@@ -1,10 +1,10 @@
-//! The checksum of ML.NET's driver: what a value counts for stands in `tests/reference/mlnet/README.md`.
+//! The checksum of ML.NET's driver, defined in `tests/reference/mlnet/README.md`.
 
 use std::ops::Range;
 
 use idv::Values;
 
-/// The sum over rows of (what the value counts for) x (2 x row number + 1), modulo 2^64; the row of the first value is `row`.
+/// The sum of weight x (2 x row + 1), modulo 2^64, starting with row `row`.
 pub(crate) fn weighted(values: &Values, range: Range<usize>, row: u64) -> u64 {
     let rows = (row..).map(|row| row.wrapping_mul(2).wrapping_add(1));
     let mut sum = 0_u64;
@@ -12,14 +12,14 @@ pub(crate) fn weighted(values: &Values, range: Range<usize>, row: u64) -> u64 {
     sum
 }
 
-/// The sum of what the values count for.
+/// The sum of the values' weights.
 fn plain(values: &Values, range: Range<usize>) -> u64 {
     let mut sum = 0_u64;
     each(values, range, std::iter::repeat(()), |(), value| sum = sum.wrapping_add(value));
     sum
 }
 
-/// Calls `add` with each value's count, and with what comes along.
+/// Calls `add` with each value's weight and the zipped element.
 #[inline]
 fn each<W>(values: &Values, range: Range<usize>, mut along: impl Iterator<Item = W>, mut add: impl FnMut(W, u64)) {
     macro_rules! numbers {
@@ -73,7 +73,7 @@ fn halves(value: u128) -> u64 {
     (value as u64).wrapping_add((value >> 64) as u64)
 }
 
-/// The number of UTF-16 units, and the units.
+/// The weight of a text: number and sum of its UTF-16 units.
 fn text(value: &str) -> u64 {
     if value.is_ascii() {
         return value.len() as u64 + value.bytes().map(u64::from).sum::<u64>();

@@ -1,4 +1,4 @@
-//! Where the blocks of a file lie: as much of the format as it takes to inflate them without the reader.
+//! A minimal parser for block locations, to inflate blocks without the reader.
 
 use std::ops::Range;
 
@@ -11,8 +11,8 @@ pub(crate) struct Block {
     pub(crate) deflated: bool,
 }
 
-/// The blocks of a sound file of version 1.1.1.6, of all columns or those named, in the order of their rows.
-pub(crate) fn blocks(source: &Source, wanted: Option<&[String]>) -> Vec<Block> {
+/// The blocks of a valid file of version 1.1.1.6, of all or the named columns, in row order.
+pub(crate) fn blocks(source: &Source, names: Option<&[String]>) -> Vec<Block> {
     let header = Fields { source, at: 0 }.take(52);
     let number = |at: usize| u64::from_le_bytes(header[at..at + 8].try_into().unwrap());
     assert_eq!(number(8), 0x0001_0001_0001_0006, "another version");
@@ -33,7 +33,7 @@ pub(crate) fn blocks(source: &Source, wanted: Option<&[String]>) -> Vec<Block> {
         let rows_per_block = toc.leb();
         let mut lookup = Fields { source, at: toc.u64() };
         toc.u64();
-        if wanted.is_some_and(|wanted| !wanted.iter().any(|wanted| wanted.as_bytes() == name)) {
+        if names.is_some_and(|names| !names.iter().any(|names| names.as_bytes() == name)) {
             continue;
         }
         for block in 0..rows.checked_div(rows_per_block).map_or(0, |_| rows.div_ceil(rows_per_block)) {
@@ -48,7 +48,7 @@ pub(crate) fn blocks(source: &Source, wanted: Option<&[String]>) -> Vec<Block> {
     blocks.into_iter().map(|(_, block)| block).collect()
 }
 
-/// Fields one after the other.
+/// A field reader.
 struct Fields<'a> {
     source: &'a Source,
     at: u64,

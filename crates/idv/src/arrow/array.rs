@@ -1,4 +1,4 @@
-//! Arrays of numbers.
+//! Constructors of primitive arrays.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ pub(super) fn array<T: ArrowPrimitiveType>(
     checked(PrimitiveArray::<T>::try_new(values, nulls)).map(|array| Arc::new(array) as ArrayRef)
 }
 
-/// An array of numbers.
+/// A primitive array.
 pub(super) fn primitive<T: ArrowPrimitiveType>(values: Vec<T::Native>, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
     array::<T>(values.into(), nulls)
 }
 
-/// An array from values that are known to fit.
+/// Converts the error of a constructor.
 pub(super) fn checked<T: ArrowPrimitiveType>(
     array: Result<PrimitiveArray<T>, arrow_schema::ArrowError>,
 ) -> Result<PrimitiveArray<T>> {

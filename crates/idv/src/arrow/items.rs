@@ -1,4 +1,4 @@
-//! Items of a block as an Arrow array: of the same memory where they lie as Arrow wants them.
+//! Converting the items of a block to an Arrow array, zero-copy where the representations agree.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,20 +24,20 @@ use crate::codec::shared::SharedItems;
 use crate::codec::{Texts, Values};
 use crate::wire::{ItemType, KeyType, KeyWidth};
 
-/// How the items of a column become Arrow's.
+/// How the items of a column convert to Arrow.
 #[derive(Debug, Clone)]
 pub(super) struct ItemPlan {
     pub(super) item: ItemType,
     pub(super) data_type: DataType,
     pub(super) nullable: bool,
-    /// The labels of keys that become dictionaries.
+    /// Dictionary values, for keys with labels.
     pub(super) labels: Option<ArrayRef>,
     pub(super) times: Times,
-    /// The least number of a signed integer is missing.
+    /// The minimum of a signed integer is missing.
     pub(super) missing_integers: bool,
     /// NaN is missing.
     pub(super) missing_floats: bool,
-    /// The least duration is missing.
+    /// The minimum duration is missing.
     pub(super) missing_spans: bool,
 }
 
@@ -45,9 +45,9 @@ impl ItemPlan {
     /// The items of a range as an array of [`data_type`](Self::data_type).
     ///
     /// # Errors
-    /// [`Invalid`](container_core::ErrorKind::Invalid) with the row for a time that cannot be mapped, [`Limit`](container_core::ErrorKind::Limit)
-    /// for texts of 2 GiB.
-    pub(super) fn make(
+    /// [`Invalid`](container_core::ErrorKind::Invalid), with the row, for a time that cannot be converted,
+    /// [`Limit`](container_core::ErrorKind::Limit) for 2 GiB of text.
+    pub(super) fn build(
         &self,
         items: SharedItems,
         range: Range<usize>,
@@ -65,12 +65,12 @@ impl ItemPlan {
             SharedItems::Values(Values::DvBool(all)) => {
                 Ok(Arc::new(BooleanArray::from_iter(all.get(range).unwrap_or_default())))
             }
-            // Of vectors that have no items the decoder does not say of which type they would be.
+            // Vectors without items do not know their item type.
             SharedItems::Values(_) => Ok(arrow_array::new_empty_array(&self.data_type)),
         }
     }
 
-    /// What slots hold that a sparse vector does not store.
+    /// The default item of sparse vectors, as an array of one.
     pub(super) fn default_item(&self, row: u64) -> Result<ArrayRef> {
         const ZEROS: Bytes = Bytes::from_static(&[0; 16]);
         let items = match self.item {
@@ -84,7 +84,7 @@ impl ItemPlan {
             }
             _ => SharedItems::Fixed(ZEROS),
         };
-        self.make(items, 0..1, &Rows(&|_| row), &mut Tally::default())
+        self.build(items, 0..1, &Rows(&|_| row), &mut Tally::default())
     }
 
     fn fixed(&self, bytes: &Bytes, range: Range<usize>, rows: &Rows<'_>, tally: &mut Tally) -> Result<ArrayRef> {
@@ -115,7 +115,7 @@ impl ItemPlan {
                 KeyWidth::UInt32 => self.keys(&little_endian::<u32>(bytes, range), key, rows, tally),
                 KeyWidth::UInt64 => self.keys(&little_endian::<u64>(bytes, range), key, rows, tally),
             },
-            // Not of one fixed width: their items come otherwise.
+            // Not of fixed width: handled by `build`.
             ItemType::DateTimeOffset | ItemType::DvDateTimeZone => Ok(arrow_array::new_empty_array(&self.data_type)),
             ItemType::Boolean | ItemType::DvBool | ItemType::Text => Ok(arrow_array::new_empty_array(&self.data_type)),
         }
@@ -147,14 +147,14 @@ impl ItemPlan {
         tally: &mut Tally,
     ) -> Result<ArrayRef> {
         let (minutes, ticks) = (little_endian::<i16>(minutes, range.clone()), little_endian::<i64>(ticks, range));
-        let there: BooleanBuffer = ticks
+        let valid: BooleanBuffer = ticks
             .iter()
             .zip(minutes.iter())
             .map(|(&ticks, &minutes)| ticks != i64::MIN && minutes != i16::MIN)
             .collect();
-        let nulls = some_nulls(there);
+        let nulls = null_buffer(valid);
         let moments = times::moments(&ticks, &minutes, nulls.as_ref(), rows)?;
-        // Only the whole is missing, not its parts: those of a missing one hold zeros.
+        // The struct is null, its fields are not: they get zeros.
         let moments: Vec<i64> = match &nulls {
             None => moments,
             Some(nulls) => {
@@ -173,7 +173,7 @@ impl ItemPlan {
         Ok(Arc::new(StructArray::try_new(fields.clone(), parts, nulls).map_err(from_arrow)?))
     }
 
-    /// Keys as places in the dictionary, or as their values.
+    /// Keys as dictionary keys, or as key values.
     fn keys<S: Copy + Into<u64> + ArrowNativeType>(
         &self,
         stored: &[S],
@@ -181,10 +181,10 @@ impl ItemPlan {
         rows: &Rows<'_>,
         tally: &mut Tally,
     ) -> Result<ArrayRef> {
-        let most = if key.count == 0 { u64::MAX } else { key.count };
-        if stored.iter().any(|&stored| stored.into() > most) {
-            for (place, _) in stored.iter().enumerate().filter(|(_, stored)| (**stored).into() > most) {
-                tally.bad_keys.add(1, rows.row(place));
+        let max_stored = if key.count == 0 { u64::MAX } else { key.count };
+        if stored.iter().any(|&stored| stored.into() > max_stored) {
+            for (index, _) in stored.iter().enumerate().filter(|(_, stored)| (**stored).into() > max_stored) {
+                tally.bad_keys.add(1, rows.row(index));
             }
         }
         let kind = match &self.data_type {
@@ -192,24 +192,24 @@ impl ItemPlan {
             plain => plain,
         };
         match kind {
-            DataType::UInt8 => self.places::<S, UInt8Type>(stored, most),
-            DataType::UInt16 => self.places::<S, UInt16Type>(stored, most),
-            DataType::UInt32 => self.places::<S, UInt32Type>(stored, most),
-            _ => self.places::<S, UInt64Type>(stored, most),
+            DataType::UInt8 => self.key_array::<S, UInt8Type>(stored, max_stored),
+            DataType::UInt16 => self.key_array::<S, UInt16Type>(stored, max_stored),
+            DataType::UInt32 => self.key_array::<S, UInt32Type>(stored, max_stored),
+            _ => self.key_array::<S, UInt64Type>(stored, max_stored),
         }
     }
 
-    fn places<S: Copy + Into<u64>, T>(&self, stored: &[S], most: u64) -> Result<ArrayRef>
+    fn key_array<S: Copy + Into<u64>, T>(&self, stored: &[S], max_stored: u64) -> Result<ArrayRef>
     where
         T: ArrowDictionaryKeyType,
         T::Native: TryFrom<u64> + Default,
     {
-        let place = |stored: &S| match (*stored).into() {
-            stored if stored <= most => T::Native::try_from(stored.wrapping_sub(1)).unwrap_or_default(),
+        let index = |stored: &S| match (*stored).into() {
+            stored if stored <= max_stored => T::Native::try_from(stored.wrapping_sub(1)).unwrap_or_default(),
             _ => T::Native::default(),
         };
-        let places: Vec<T::Native> = stored.iter().map(place).collect();
-        let nulls = nulls_where(stored, |&stored| !(1..=most).contains(&stored.into()));
+        let places: Vec<T::Native> = stored.iter().map(index).collect();
+        let nulls = nulls_where(stored, |&stored| !(1..=max_stored).contains(&stored.into()));
         let places = checked(PrimitiveArray::<T>::try_new(places.into(), nulls))?;
         Ok(match &self.labels {
             Some(labels) => Arc::new(DictionaryArray::try_new(places, Arc::clone(labels)).map_err(from_arrow)?),
@@ -218,34 +218,36 @@ impl ItemPlan {
     }
 }
 
-/// Which of the values are null, if any is.
+/// The null buffer of values, if any is null.
 fn nulls_where<T>(values: &[T], is_null: impl Fn(&T) -> bool) -> Option<NullBuffer> {
     if !values.iter().any(&is_null) {
         return None;
     }
-    some_nulls(BooleanBuffer::collect_bool(values.len(), |place| {
-        values.get(place).is_some_and(|value| !is_null(value))
+    null_buffer(BooleanBuffer::collect_bool(values.len(), |index| {
+        values.get(index).is_some_and(|value| !is_null(value))
     }))
 }
 
-fn some_nulls(there: BooleanBuffer) -> Option<NullBuffer> {
-    Some(NullBuffer::new(there)).filter(|nulls| nulls.null_count() > 0)
+fn null_buffer(valid: BooleanBuffer) -> Option<NullBuffer> {
+    Some(NullBuffer::new(valid)).filter(|nulls| nulls.null_count() > 0)
 }
 
-/// The bytes of some items of one width.
+/// The bytes of a range of fixed-width items.
 fn part(bytes: &Bytes, width: usize, range: Range<usize>) -> Bytes {
-    // The block was found to have all of them.
+    // In bounds: the decoder checked the length.
     let end = range.end.saturating_mul(width).min(bytes.len());
     bytes.slice(range.start.saturating_mul(width).min(end)..end)
 }
 
-/// Numbers of a file: the same memory where they lie aligned and the machine has the file's order of bytes.
+/// Numbers of a block: zero-copy if aligned and the machine is little-endian.
 fn little_endian<T: Number + ArrowNativeType>(bytes: &Bytes, range: Range<usize>) -> ScalarBuffer<T> {
-    let found = numbers::<T>(part(bytes, size_of::<T>(), range));
+    let shared = numbers::<T>(part(bytes, size_of::<T>(), range));
     if cfg!(target_endian = "little") {
-        return found;
+        return shared;
     }
-    found.iter().map(|number| number.in_machine_order()).collect()
+    let mut converted = shared.to_vec();
+    T::convert_little_endian(&mut converted);
+    converted.into()
 }
 
 fn integers<T: ArrowPrimitiveType>(bytes: &Bytes, range: Range<usize>, missing: Option<T::Native>) -> Result<ArrayRef>
@@ -271,25 +273,25 @@ where
     array::<T>(values, nulls)
 }
 
-/// Texts: their bytes are handed over, not copied.
+/// Text: the joined text is moved, not copied.
 fn texts(all: Texts, range: Range<usize>) -> Result<ArrayRef> {
     let (joined, ends, missing) = all.into_parts();
-    let most = 0x7FFF_FFFF;
-    if joined.len() > most {
-        return Err(Error::limit("bytes of texts in a block", joined.len() as u64, most as u64));
+    let max_len = 0x7FFF_FFFF;
+    if joined.len() > max_len {
+        return Err(Error::limit("bytes of texts in a block", joined.len() as u64, max_len as u64));
     }
     let offset = |&end: &u32| i32::try_from(end).unwrap_or(i32::MAX);
     let mut offsets = Vec::with_capacity(range.len() + 1);
     offsets.push(range.start.checked_sub(1).and_then(|before| ends.get(before)).map_or(0, offset));
     offsets.extend(ends.get(range.clone()).unwrap_or_default().iter().map(offset));
     let nulls = missing.get(range).and_then(|missing| nulls_where(missing, |&missing| missing));
-    // The boundaries of texts rise.
+    // Text boundaries do not decrease.
     let offsets = OffsetBuffer::new(offsets.into());
     let array = StringArray::try_new(offsets, Buffer::from_vec(joined.into_bytes()), nulls);
     Ok(Arc::new(array.map_err(from_arrow)?))
 }
 
-/// The parts of a time with its offset.
+/// The struct fields of a time with offset.
 pub(super) fn zoned_fields(times: Times) -> Fields {
     let time = Field::new("time", times::data_type(Meaning::Time, times, true), false);
     Fields::from(vec![time, Field::new("offset", DataType::Int16, false)])

@@ -1,4 +1,4 @@
-//! How many bytes rows of an array take, about, without looking at them one by one.
+//! Approximate sizes of array ranges, in time independent of the number of rows.
 
 use std::ops::Range;
 
@@ -6,12 +6,12 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 
-/// The bits that an item of a fixed width takes; of another, those of what says where it ends.
+/// Bits per item of fixed width; for others, of their offset.
 pub(super) fn width(data_type: &DataType) -> u64 {
     match data_type {
         DataType::Boolean => 1,
         DataType::FixedSizeBinary(width) => u64::from(width.unsigned_abs()) * 8,
-        DataType::Dictionary(places, _) => width(places),
+        DataType::Dictionary(keys, _) => width(keys),
         DataType::Struct(fields) => fields.iter().map(|field| width(field.data_type())).sum(),
         DataType::FixedSizeList(item, size) => width(item.data_type()).saturating_mul(u64::from(size.unsigned_abs())),
         // Texts and lists have an offset.
@@ -19,7 +19,7 @@ pub(super) fn width(data_type: &DataType) -> u64 {
     }
 }
 
-/// The bytes of some rows.
+/// Approximate bytes of a range of rows.
 pub(super) fn bytes(array: &ArrayRef, rows: Range<usize>) -> u64 {
     let fixed = || (rows.len() as u64).saturating_mul(width(array.data_type())).div_ceil(8);
     match array.data_type() {
@@ -47,7 +47,7 @@ fn is_fixed(data_type: &DataType) -> bool {
     !matches!(data_type, DataType::Utf8 | DataType::List(_) | DataType::Struct(_))
 }
 
-/// Where the values of some rows begin and end.
+/// Start and end of the values of a range of rows.
 fn ends(offsets: &[i32], rows: &Range<usize>) -> (usize, usize) {
     let at = |row: usize| offsets.get(row).and_then(|&offset| usize::try_from(offset).ok()).unwrap_or(0);
     (at(rows.start), at(rows.end).max(at(rows.start)))

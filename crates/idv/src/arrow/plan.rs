@@ -1,4 +1,4 @@
-//! What each column becomes: Arrow's type, and the metadata that keep the column's own.
+//! Planning a scan: the Arrow type of each column, and field metadata that preserve its IDV type and metadata.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,47 +22,47 @@ use crate::schema_json::ColumnJson;
 use crate::value::{Labels, Value};
 use crate::wire::{ItemType, KeyType, Type, Version};
 
-/// How a column becomes Arrow's.
+/// How a column converts to Arrow.
 #[derive(Debug)]
 pub(super) struct ColumnPlan {
     pub(super) name: Box<str>,
     pub(super) item: ItemPlan,
-    /// Of vectors: how the items are put together.
+    /// For vectors.
     pub(super) list: Option<ListPlan>,
 }
 
 /// The columns of a scan.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// Their places in the file.
+    /// Column indices in the file.
     pub(super) indices: Vec<usize>,
     pub(super) columns: Vec<ColumnPlan>,
     pub(super) schema: SchemaRef,
-    /// Columns and metadata that are left out.
+    /// Columns and metadata left out.
     pub(super) left_out: Vec<Loss>,
-    /// What the labels leave for blocks.
+    /// What the labels leave of the memory budget.
     pub(super) budget: Budget,
 }
 
-/// The part of an operation's memory for blocks and labels: batches that were given out hold as much.
-const WALK_PART: u64 = 2;
+/// Divisor of the memory limit for blocks and labels; returned batches hold as much.
+const SCAN_PART: u64 = 2;
 
-/// The part of it that metadata of all columns may take, which the schema has as JSON: up to eight times that.
+/// Divisor of the memory limit for the metadata of all columns, which take up to eight times as much as JSON in the schema.
 const METADATA_PART: u64 = 16;
 
 impl Plan {
     pub(super) fn new(reader: &Reader, scan: &BatchScan) -> Result<Self> {
         if scan.schema.is_some() {
-            let detail = "the columns of an IDV file have their types: a schema cannot be declared";
+            let detail = "IDV columns have fixed types: a schema cannot be declared";
             return Err(Error::usage(detail).in_format(FORMAT_NAME));
         }
-        let (indices, left_out) = reader.chosen(scan.scan.columns.as_deref());
+        let (indices, left_out) = reader.projection(scan.scan.columns.as_deref());
         let memory = reader.limits().memory_bytes;
-        let mut maker = Maker {
+        let mut planner = Planner {
             reader,
             scan,
             labels: HashMap::new(),
-            budget: Budget::new(memory / WALK_PART),
+            budget: Budget::new(memory / SCAN_PART),
             room: Some(Budget::new(memory / METADATA_PART)),
             left_out,
         };
@@ -71,27 +71,27 @@ impl Plan {
             let column = reader.column_at(index)?;
             let named = |error: Error| error.in_column(column.unique_name().to_owned()).in_format(FORMAT_NAME);
             let kind = column.kind().map_err(|unreadable| named(unreadable.to_error()))?;
-            let plan = maker.column(column, kind)?;
-            fields.push(maker.field(column, kind, &plan).map_err(named)?);
+            let plan = planner.column(column, kind)?;
+            fields.push(planner.field(column, kind, &plan).map_err(named)?);
             columns.push(plan);
         }
-        let Maker { left_out, budget, .. } = maker;
+        let Planner { left_out, budget, .. } = planner;
         Ok(Self { indices, columns, schema: Arc::new(Schema::new(fields)), left_out, budget })
     }
 }
 
-struct Maker<'a> {
+struct Planner<'a> {
     reader: &'a Reader,
     scan: &'a BatchScan,
-    /// The labels of each table of metadata that was looked at: columns may share one.
+    /// Labels by metadata table, which columns may share.
     labels: HashMap<u64, Option<Arc<Labels>>>,
     budget: Budget,
-    /// What metadata may still take; `None` once they took it all.
+    /// Remaining metadata budget; `None` once exhausted.
     room: Option<Budget>,
     left_out: Vec<Loss>,
 }
 
-impl Maker<'_> {
+impl Planner<'_> {
     fn column(&mut self, column: &Column, kind: &Type) -> Result<ColumnPlan> {
         let labels = match kind.item() {
             ItemType::Key(key) => self.labels_of(column, key)?,
@@ -135,17 +135,17 @@ impl Maker<'_> {
             ItemType::Text => (DataType::Utf8, true),
             ItemType::Key(key) => match &labels {
                 Some(labels) => {
-                    let places = place_type(labels.len() as u64);
-                    (DataType::Dictionary(Box::new(places), Box::new(labels.data_type().clone())), true)
+                    let keys = index_type(labels.len() as u64);
+                    (DataType::Dictionary(Box::new(keys), Box::new(labels.data_type().clone())), true)
                 }
-                None => (place_type(key.width.max()), true),
+                None => (index_type(key.width.max()), true),
             },
         };
         let (missing_spans, times) = (old, if times == Times::Ticks { Times::Ticks } else { times });
         ItemPlan { item, data_type, nullable, labels, times, missing_integers, missing_floats, missing_spans }
     }
 
-    /// The labels of a key column as an array, if each of its values has one.
+    /// The labels of a key column as an array, if every key value has one.
     fn labels_of(&mut self, column: &Column, key: KeyType) -> Result<Option<ArrayRef>> {
         let Some(table) = column.entry.metadata_offset else { return Ok(None) };
         let labels = match self.labels.get(&table) {
@@ -156,10 +156,10 @@ impl Maker<'_> {
                 labels
             }
         };
-        let most = self.reader.limits().metadata_bytes.min(self.budget.left());
+        let max_bytes = self.reader.limits().metadata_bytes.min(self.budget.left());
         match labels {
-            // Those of a sparse vector could be any number.
-            Some(labels) if key.count > 0 && labels.count() >= key.count && labels.count() <= most / 8 => {
+            // Bounded: a sparse vector can declare any number of labels.
+            Some(labels) if key.count > 0 && labels.count() >= key.count && labels.count() <= max_bytes / 8 => {
                 let array = label_array(&labels)?;
                 let bytes = array.as_ref().map_or(0, |array| array.get_array_memory_size() as u64);
                 self.budget.take("memory for labels of keys", bytes)?;
@@ -185,13 +185,13 @@ impl Maker<'_> {
         }
         let mut schema = self.reader.column_schema(column.index(), None)?;
         schema.metadata = self.metadata(column)?;
-        // How a file was compressed is no matter of the next one.
+        // Compression is not carried over.
         schema.compression = None;
         metadata.insert(FORMAT_NAME.to_owned(), as_json(&schema)?);
         Ok(Field::new(column.unique_name(), data_type, nullable).with_metadata(metadata))
     }
 
-    /// All that is said of a column and can be read.
+    /// The readable metadata of a column.
     fn metadata(&mut self, column: &Column) -> Result<Vec<MetadataSchema>> {
         let mut all = Vec::new();
         let lost = |what: String| {
@@ -201,7 +201,7 @@ impl Maker<'_> {
         };
         if self.room.is_none() {
             if column.entry.metadata_offset.is_some() {
-                self.left_out.push(lost("metadata left out (those of other columns took all the room)".to_owned()));
+                self.left_out.push(lost("metadata left out (other columns used up the limit)".to_owned()));
             }
             return Ok(all);
         }
@@ -218,9 +218,7 @@ impl Maker<'_> {
             match self.reader.metadata_value_within(column.index(), &item, room) {
                 Err(error) => {
                     let ErrorKind::Limit { asked, limit } = error.kind() else { return Err(error) };
-                    let why = format!(
-                        "metadata {kind:?} left out (all together take {asked} bytes, at most {limit} are kept)"
-                    );
+                    let why = format!("metadata {kind:?} left out (all metadata take {asked} bytes, limit {limit})");
                     self.left_out.push(lost(why));
                     self.room = None;
                     break;
@@ -232,14 +230,14 @@ impl Maker<'_> {
     }
 }
 
-/// The column's own type and metadata, as [`Schema::from_json`](crate::Schema::from_json) reads them.
+/// The column as JSON, as [`Schema::from_json`](crate::Schema::from_json) reads it.
 fn as_json(schema: &ColumnSchema) -> Result<String> {
     let json = serde_json::to_string(&ColumnJson(schema));
-    json.map_err(|cause| Error::invalid("metadata has no JSON form").caused_by(cause).in_format(FORMAT_NAME))
+    json.map_err(|cause| Error::invalid("metadata cannot be written as JSON").caused_by(cause).in_format(FORMAT_NAME))
 }
 
-/// The narrowest type for so many places.
-pub(super) fn place_type(count: u64) -> DataType {
+/// The narrowest unsigned type for `count` indices.
+pub(super) fn index_type(count: u64) -> DataType {
     match count {
         0..=0x100 => DataType::UInt8,
         0x101..=0x1_0000 => DataType::UInt16,
@@ -248,7 +246,7 @@ pub(super) fn place_type(count: u64) -> DataType {
     }
 }
 
-/// Labels of a type that dictionaries have.
+/// Labels as dictionary values, if their type is supported.
 pub(super) fn label_array(labels: &Labels) -> Result<Option<ArrayRef>> {
     fn numbers<T: ArrowPrimitiveType>(labels: &Labels, of: impl Fn(Value<'_>) -> Option<T::Native>) -> ArrayRef {
         let all = (0..labels.count()).map(|key| labels.get(key).and_then(&of));

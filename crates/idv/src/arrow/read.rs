@@ -1,4 +1,4 @@
-//! Blocks of a file as record batches.
+//! Reading record batches.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,117 +9,114 @@ use arrow_select::concat::concat_batches;
 use container_arrow::{ArrowTable, BatchReader, BatchScan, from_arrow, to_arrow};
 use container_core::{Error, Loss, Position, Result};
 
-use super::lists::Made;
+use super::lists::BlockArray;
 use super::plan::{ColumnPlan, Plan};
 use super::tally::{Rows, Tally};
 use crate::FORMAT_NAME;
 use crate::codec::shared::SharedBlock;
 use crate::container::IdvContainer;
-use crate::read::block::Scratches;
+use crate::read::block::ScratchPool;
+use crate::read::block_scan::{BlockDecoder, BlockScan, Slot};
 use crate::read::budget::Cost;
-use crate::read::walk::{BlockMaker, Slot, Walk};
-use crate::read::{Place, Reader};
+use crate::read::{BlockRequest, Reader};
 
-/// Batches of fewer rows than this part of what is asked for are joined, and so are bytes.
-const JOINED: usize = 8;
+/// Batches smaller than this fraction of the requested rows and bytes are concatenated.
+const MIN_BATCH_DIVISOR: usize = 8;
 
-/// Columns over a range of rows as Arrow's record batches, in order. See [`Reader::record_batches`].
+/// An iterator of record batches, from [`Reader::record_batches`].
 ///
-/// It holds its own share of the file and may outlive the [`Reader`]. It ends behind an error.
+/// Shares the file with the [`Reader`] and may outlive it. Ends after an error.
 pub struct RecordBatches {
-    walk: Walk<ArrowMaker>,
+    scan: BlockScan<ArrowDecoder>,
     schema: SchemaRef,
     left_out: Vec<Loss>,
     tallies: Vec<Tally>,
-    /// Where the next batch begins.
+    /// First row of the next batch.
     at: u64,
     most_rows: usize,
     most_bytes: u64,
-    /// What a single row may take.
+    /// Maximum bytes of a row.
     row_bytes: u64,
-    /// What comes behind the batch that was given.
+    /// An error to return after the current batch.
     failed: Option<Error>,
-    /// There is nothing more: behind an error.
+    /// Set after an error.
     ended: bool,
 }
 
-/// Blocks as arrays.
-struct ArrowMaker {
+/// Decodes blocks into arrays.
+struct ArrowDecoder {
     columns: Vec<ColumnPlan>,
-    scratches: Scratches,
+    scratch_pool: ScratchPool,
 }
 
-/// Rows of a block as an array, and what was lost.
+/// Rows of a block as an array, and their losses.
 #[derive(Default)]
 struct Block {
-    made: Made,
-    /// The first row that was made.
+    array: BlockArray,
+    /// First row of the array.
     first: u64,
     tally: Tally,
 }
 
-impl BlockMaker for ArrowMaker {
+impl BlockDecoder for ArrowDecoder {
     type Block = Block;
     const REUSED: bool = false;
 
     fn cost(values: Cost) -> Cost {
-        // Arrays of types that Arrow has otherwise are made beside the values.
-        Cost { held: values.held, working: values.working.saturating_add(values.held) }
+        // Converted arrays exist next to the values.
+        Cost { decoded: values.decoded, peak: values.peak.saturating_add(values.decoded) }
     }
 
-    fn make(&self, reader: &Reader, place: Place, _: Block) -> Result<Block> {
-        let shared = self.scratches.with(reader, |scratch| reader.shared_block(&place, scratch))?;
-        let all = reader.block_rows(place.column, place.block)?;
-        let Some(plan) = self.columns.get(place.slot) else { return Ok(Block::default()) };
-        plan.make(shared, &place.rows, all.start)
-            .map_err(|error| error.in_column(plan.name.to_string()).in_block(place.block).in_format(FORMAT_NAME))
+    fn decode(&self, reader: &Reader, request: BlockRequest, _: Block) -> Result<Block> {
+        let shared = self.scratch_pool.with(reader, |scratch| reader.shared_block(&request, scratch))?;
+        let all = reader.block_rows(request.column, request.block)?;
+        let Some(plan) = self.columns.get(request.slot) else { return Ok(Block::default()) };
+        plan.build(shared, &request.rows, all.start)
+            .map_err(|error| error.in_column(plan.name.to_string()).in_block(request.block).in_format(FORMAT_NAME))
     }
 }
 
 impl ColumnPlan {
-    /// The wanted rows of a block that begins with row `start`.
-    fn make(&self, shared: SharedBlock, wanted: &Range<u64>, start: u64) -> Result<Block> {
-        // All rows of a block are counted by a usize.
-        let place = |row: u64| usize::try_from(row - start).unwrap_or(usize::MAX);
-        let rows = place(wanted.start)..place(wanted.end);
+    /// Converts the requested rows of a block that starts with row `start`.
+    fn build(&self, shared: SharedBlock, requested: &Range<u64>, start: u64) -> Result<Block> {
+        // Rows of a block fit a usize.
+        let offset = |row: u64| usize::try_from(row - start).unwrap_or(usize::MAX);
+        let rows = offset(requested.start)..offset(requested.end);
         let mut tally = Tally::default();
-        let made = match (&self.list, shared.vectors) {
-            (Some(list), Some(places)) => {
-                let items = places.item_start(rows.start)..places.item_start(rows.end);
-                let row_of = |item: usize| start + row_of(&places, &rows, items.start + item) as u64;
-                let made = self.item.make(shared.items, items.clone(), &Rows(&row_of), &mut tally)?;
-                list.make(places, rows, made, || self.item.default_item(wanted.start))?
+        let array = match (&self.list, shared.vectors) {
+            (Some(list), Some(vectors)) => {
+                let items = vectors.item_start(rows.start)..vectors.item_start(rows.end);
+                let row_of = |item: usize| start + row_of(&vectors, &rows, items.start + item) as u64;
+                let array = self.item.build(shared.items, items.clone(), &Rows(&row_of), &mut tally)?;
+                list.build(vectors, rows, array, || self.item.default_item(requested.start))?
             }
             _ => {
-                let row_of = |item: usize| wanted.start + item as u64;
-                Made::Array(self.item.make(shared.items, rows, &Rows(&row_of), &mut tally)?)
+                let row_of = |item: usize| requested.start + item as u64;
+                BlockArray::Array(self.item.build(shared.items, rows, &Rows(&row_of), &mut tally)?)
             }
         };
-        Ok(Block { made, first: wanted.start, tally })
+        Ok(Block { array, first: requested.start, tally })
     }
 }
 
-/// The row, among some of a block, that has an item.
-fn row_of(places: &crate::Vectors, rows: &Range<usize>, item: usize) -> usize {
-    let (mut least, mut most) = (rows.start, rows.end);
-    // The last row whose items begin at it or before.
-    while most - least > 1 {
-        let middle = least + (most - least) / 2;
-        if places.item_start(middle) <= item {
-            least = middle;
+/// The row of an item, by binary search.
+fn row_of(vectors: &crate::Vectors, rows: &Range<usize>, item: usize) -> usize {
+    let (mut low, mut high) = (rows.start, rows.end);
+    // The last row that starts at the item or before.
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if vectors.item_start(middle) <= item {
+            low = middle;
         } else {
-            most = middle;
+            high = middle;
         }
     }
-    least
+    low
 }
 
 impl Reader {
-    /// Walks over columns as Arrow's record batches: those of the scan in its order, or all readable ones. What each type becomes
-    /// is listed at [`arrow`](crate::arrow).
-    ///
-    /// Numbers of uncompressed blocks are not copied where they lie aligned in a mapped file, those of compressed ones are inflated into
-    /// the memory that the batch has.
+    /// Reads the columns of the scan (default: all readable ones) as record batches. See [`arrow`](crate::arrow) for the type mapping and
+    /// what is zero-copy.
     ///
     /// ```
     /// # fn main() -> container_core::Result<()> {
@@ -139,23 +136,33 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`batches`](Self::batches), what is wrong with the metadata of a column, and [`Usage`](container_core::ErrorKind::Usage)
-    /// for a declared schema, as columns have their types.
+    /// As [`batches`](Self::batches); any defect of a column's metadata; [`Usage`](container_core::ErrorKind::Usage) for a declared schema.
     pub fn record_batches(&self, scan: &BatchScan) -> Result<RecordBatches> {
         let Plan { indices, columns, schema, left_out, budget } = Plan::new(self, scan)?;
         let tallies = vec![Tally::default(); columns.len()];
-        let maker = ArrowMaker { columns, scratches: Scratches::default() };
-        let walk = Walk::new(self, indices, &scan.scan, maker, budget)?;
-        let at = walk.rows().start;
+        let decoder = ArrowDecoder { columns, scratch_pool: ScratchPool::default() };
+        let blocks = BlockScan::new(self, indices, &scan.scan, decoder, budget)?;
+        let at = blocks.rows().start;
         // Offsets of texts and lists are 32 bits wide.
         let most_bytes = (scan.batch_bytes as u64).min(self.row_bytes()).min(0x7FFF_FFFF);
         let most_rows = scan.batch_rows.max(1);
         let row_bytes = self.row_bytes();
         let (failed, ended) = (None, false);
-        Ok(RecordBatches { walk, schema, left_out, tallies, at, most_rows, most_bytes, row_bytes, failed, ended })
+        Ok(RecordBatches {
+            scan: blocks,
+            schema,
+            left_out,
+            tallies,
+            at,
+            most_rows,
+            most_bytes,
+            row_bytes,
+            failed,
+            ended,
+        })
     }
 
-    /// The schema of [`record_batches`](Self::record_batches) of the same scan. Costs the metadata.
+    /// The schema of [`record_batches`](Self::record_batches) for the same scan. Reads the metadata.
     ///
     /// # Errors
     /// As [`record_batches`](Self::record_batches).
@@ -165,77 +172,75 @@ impl Reader {
 }
 
 impl RecordBatches {
-    /// Goes on, until there are rows that were not given yet; false at the end.
+    /// Ensures that rows remain in the current step; false at the end.
     fn advance(&mut self) -> Result<bool> {
-        if self.at < self.walk.rows().end {
+        if self.at < self.scan.rows().end {
             return Ok(true);
         }
-        if !self.walk.advance()? {
+        if !self.scan.advance()? {
             return Ok(false);
         }
-        for (slot, tally) in self.walk.slots.iter_mut().zip(&mut self.tallies) {
+        for (slot, tally) in self.scan.slots.iter_mut().zip(&mut self.tallies) {
             tally.merge(&std::mem::take(&mut slot.block.tally));
         }
         Ok(true)
     }
 
-    /// The bytes of some rows from the next one on.
+    /// Approximate bytes of the next `rows` rows.
     fn bytes(&self, rows: usize) -> u64 {
-        let of = |slot: &Slot<Block>| slot.block.made.bytes(self.places(&slot.block, rows));
-        self.walk.slots.iter().map(of).fold(0, u64::saturating_add)
+        let of = |slot: &Slot<Block>| slot.block.array.bytes(self.range_in(&slot.block, rows));
+        self.scan.slots.iter().map(of).fold(0, u64::saturating_add)
     }
 
-    /// Where the next rows lie among those that were made of a block.
-    fn places(&self, block: &Block, rows: usize) -> Range<usize> {
+    /// Range of the next `rows` rows within a block's array.
+    fn range_in(&self, block: &Block, rows: usize) -> Range<usize> {
         let start = usize::try_from(self.at - block.first).unwrap_or(usize::MAX);
         start..start + rows
     }
 
-    /// How many of the next rows have at most so many rows and bytes, and how many bytes.
+    /// Number and bytes of the next rows within the limits.
     fn fitting(&self, rows: usize, bytes: u64) -> (usize, u64) {
-        let left = usize::try_from(self.walk.rows().end - self.at).unwrap_or(usize::MAX).min(rows);
+        let left = usize::try_from(self.scan.rows().end - self.at).unwrap_or(usize::MAX).min(rows);
         let all = self.bytes(left);
         if all <= bytes {
             return (left, all);
         }
-        let (mut least, mut most) = (0, left);
-        while most - least > 1 {
-            let middle = least + (most - least) / 2;
+        let (mut low, mut high) = (0, left);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
             if self.bytes(middle) <= bytes {
-                least = middle;
+                low = middle;
             } else {
-                most = middle;
+                high = middle;
             }
         }
-        (least, self.bytes(least))
+        (low, self.bytes(low))
     }
 
-    /// Fails when the next row by itself takes more than a row may, naming the column that takes the most.
+    /// Fails when the next row exceeds the row limit, naming its largest column.
     fn check_row(&self) -> Result<()> {
-        let (bytes, most) = (self.bytes(1), self.row_bytes);
-        if bytes <= most {
+        let (bytes, limit) = (self.bytes(1), self.row_bytes);
+        if bytes <= limit {
             return Ok(());
         }
-        let columns = self.walk.slots.iter().zip(&self.walk.decoder.maker.columns);
-        let largest = columns.max_by_key(|(slot, _)| slot.block.made.bytes(self.places(&slot.block, 1)));
+        let columns = self.scan.slots.iter().zip(&self.scan.context.decoder.columns);
+        let largest = columns.max_by_key(|(slot, _)| slot.block.array.bytes(self.range_in(&slot.block, 1)));
         let what = match largest {
-            Some((slot, _)) if slot.block.made.is_filled() => {
-                "bytes of a row, all slots of its sparse vectors among them"
-            }
+            Some((slot, _)) if slot.block.array.is_sparse() => "bytes of a row with its sparse vectors made dense",
             _ => "bytes of a row",
         };
-        let error = Error::limit(what, bytes, most).in_row(self.at).in_format(FORMAT_NAME);
+        let error = Error::limit(what, bytes, limit).in_row(self.at).in_format(FORMAT_NAME);
         Err(match largest {
             Some((_, plan)) => error.in_column(plan.name.to_string()),
             None => error,
         })
     }
 
-    /// The next rows as a batch.
+    /// Returns the next rows as a batch.
     fn take(&mut self, rows: usize) -> Result<RecordBatch> {
-        let slots = self.walk.slots.iter().zip(&self.walk.decoder.maker.columns);
+        let slots = self.scan.slots.iter().zip(&self.scan.context.decoder.columns);
         let arrays = slots.map(|(slot, plan)| {
-            let array = slot.block.made.rows(self.places(&slot.block, rows));
+            let array = slot.block.array.rows(self.range_in(&slot.block, rows));
             array.map_err(|error| error.in_row(self.at).in_column(plan.name.to_string()).in_format(FORMAT_NAME))
         });
         let arrays = arrays.collect::<Result<Vec<ArrayRef>>>()?;
@@ -244,14 +249,14 @@ impl RecordBatches {
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options).map_err(from_arrow)
     }
 
-    /// The next batch, joined of several where they are small.
+    /// The next batch; concatenates small ones.
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
         let mut parts: Vec<RecordBatch> = Vec::new();
         let (mut rows, mut bytes) = (0, 0);
-        let (few_rows, few_bytes) = (self.most_rows / JOINED, self.most_bytes / JOINED as u64);
+        let (few_rows, few_bytes) = (self.most_rows / MIN_BATCH_DIVISOR, self.most_bytes / MIN_BATCH_DIVISOR as u64);
         let outcome = loop {
             match self.advance() {
                 Ok(true) => {}
@@ -261,7 +266,7 @@ impl RecordBatches {
             let (fit, more) = self.fitting(self.most_rows - rows, self.most_bytes - bytes);
             let enough = fit >= few_rows.max(1) || more >= few_bytes.max(1);
             if !parts.is_empty() && (fit == 0 || enough) {
-                // What is large enough by itself is not copied.
+                // Large batches are not copied.
                 break Ok(());
             }
             let taken = if fit == 0 { self.check_row() } else { Ok(()) };
@@ -309,10 +314,11 @@ impl RecordBatchReader for RecordBatches {
 impl BatchReader for RecordBatches {
     fn losses(&self) -> Vec<Loss> {
         let mut losses = self.left_out.clone();
-        for (tally, plan) in self.tallies.iter().zip(&self.walk.decoder.maker.columns) {
-            for (what, count) in
-                [("key above its count shown as null", tally.bad_keys), ("time cut off at the microsecond", tally.cut)]
-            {
+        for (tally, plan) in self.tallies.iter().zip(&self.scan.context.decoder.columns) {
+            for (what, count) in [
+                ("key above its count shown as null", tally.bad_keys),
+                ("time truncated to the microsecond", tally.cut),
+            ] {
                 if count.times > 0 {
                     let mut first = Position::default();
                     first.row = Some(count.first);

@@ -1,15 +1,15 @@
-//! What could not be kept, and in which rows.
+//! Counting losses while blocks are converted.
 
-/// What could not be kept of the items of a block, or of a column so far.
+/// Losses of a block or column.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Tally {
-    /// Keys above their count.
+    /// Keys above their key count.
     pub(super) bad_keys: Count,
-    /// Times cut off at the microsecond.
+    /// Times truncated to the microsecond.
     pub(super) cut: Count,
 }
 
-/// How many, and in which row first.
+/// A number of losses and the row of the first.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Count {
     pub(super) times: u64,
@@ -32,11 +32,11 @@ impl Tally {
     }
 }
 
-/// Which row an item is of.
+/// Maps items to rows.
 pub(super) struct Rows<'a>(pub(super) &'a dyn Fn(usize) -> u64);
 
 impl Rows<'_> {
-    /// The row of an item, counted from the first one that is made.
+    /// The row of an item, by its index in the converted range.
     pub(super) fn row(&self, item: usize) -> u64 {
         (self.0)(item)
     }

@@ -1,4 +1,4 @@
-//! Ticks of 100 ns as Arrow's times.
+//! Converting ticks of 100 ns to Arrow timestamps and durations.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,22 +17,22 @@ use super::array::primitive;
 use super::tally::{Rows, Tally};
 use crate::time::{DateTime, TimeSpan};
 
-/// Ticks from the beginning of year 1 to that of 1970.
+/// Ticks from 0001-01-01 to 1970-01-01.
 pub(super) const EPOCH: i64 = 621_355_968_000_000_000;
 
-/// Ticks of a minute.
+/// Ticks per minute.
 pub(super) const MINUTE: i64 = 600_000_000;
 
-/// What ticks mean.
+/// What ticks represent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// A time since the beginning of year 1.
+    /// A time since 0001-01-01.
     Time,
     Span,
 }
 
 impl Meaning {
-    /// The ticks of what Arrow's numbers count from.
+    /// Ticks of Arrow's origin.
     const fn origin(self) -> i64 {
         match self {
             Self::Time => EPOCH,
@@ -41,10 +41,10 @@ impl Meaning {
     }
 }
 
-/// Ticks as rows show them.
-struct Shown(Meaning, i64);
+/// Displays ticks as a time or duration.
+struct TicksDisplay(Meaning, i64);
 
-impl fmt::Display for Shown {
+impl fmt::Display for TicksDisplay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self(Meaning::Time, ticks) => DateTime(*ticks).fmt(f),
@@ -53,7 +53,7 @@ impl fmt::Display for Shown {
     }
 }
 
-/// Arrow's type for ticks; `zone` for times in UTC.
+/// The Arrow type of ticks; with `zone`, a timestamp in UTC.
 pub(super) fn data_type(meaning: Meaning, times: Times, zone: bool) -> DataType {
     let unit = match times {
         Times::Ticks => return DataType::Int64,
@@ -66,7 +66,7 @@ pub(super) fn data_type(meaning: Meaning, times: Times, zone: bool) -> DataType 
     }
 }
 
-/// Ticks as an array of [`data_type`]. Those that are null may hold anything.
+/// Ticks as an array of [`data_type`]. Values of nulls are unspecified.
 pub(super) fn array(
     ticks: &[i64],
     nulls: Option<NullBuffer>,
@@ -84,7 +84,7 @@ pub(super) fn array(
     }
 }
 
-/// Moments as times in UTC, none of them null.
+/// Instants as UTC timestamps without nulls.
 pub(super) fn zoned_array(moments: &[i64], times: Times, rows: &Rows<'_>, tally: &mut Tally) -> Result<ArrayRef> {
     let array = array(moments, None, Meaning::Time, times, rows, tally)?;
     if let Some(array) = array.as_primitive_opt::<TimestampMicrosecondType>() {
@@ -96,8 +96,8 @@ pub(super) fn zoned_array(moments: &[i64], times: Times, rows: &Rows<'_>, tally:
     Ok(array)
 }
 
-fn is_null(nulls: Option<&NullBuffer>, place: usize) -> bool {
-    nulls.is_some_and(|nulls| nulls.is_null(place))
+fn is_null(nulls: Option<&NullBuffer>, index: usize) -> bool {
+    nulls.is_some_and(|nulls| nulls.is_null(index))
 }
 
 fn microseconds<T: ArrowPrimitiveType<Native = i64>>(
@@ -109,19 +109,20 @@ fn microseconds<T: ArrowPrimitiveType<Native = i64>>(
     tally: &mut Tally,
 ) -> Result<ArrayRef> {
     let origin = meaning.origin();
-    // Each part is rounded towards the past by itself, which cannot overflow: the origin is a whole number of microseconds.
+    // Rounds down before subtracting the origin, a multiple of a microsecond, so that nothing overflows.
     let values: Vec<i64> = ticks.iter().map(|ticks| ticks.div_euclid(10) - origin / 10).collect();
     if ticks.iter().any(|ticks| ticks % 10 != 0) {
-        for (place, &ticks) in ticks.iter().enumerate() {
-            if ticks % 10 == 0 || is_null(nulls.as_ref(), place) {
+        for (index, &ticks) in ticks.iter().enumerate() {
+            if ticks % 10 == 0 || is_null(nulls.as_ref(), index) {
                 continue;
             }
             if times == Times::Exact {
-                let shown = Shown(meaning, ticks);
-                let error = Error::invalid(format!("{shown} is finer than a microsecond")).in_row(rows.row(place));
-                return Err(error.advising("{times} floor, nanoseconds or ticks takes it"));
+                let displayed = TicksDisplay(meaning, ticks);
+                let error =
+                    Error::invalid(format!("{displayed} is more precise than a microsecond")).in_row(rows.row(index));
+                return Err(error.advising("{times} floor, nanoseconds or ticks accepts it"));
             }
-            tally.cut.add(1, rows.row(place));
+            tally.cut.add(1, rows.row(index));
         }
     }
     primitive::<T>(values, nulls)
@@ -134,36 +135,36 @@ fn nanoseconds<T: ArrowPrimitiveType<Native = i64>>(
     rows: &Rows<'_>,
 ) -> Result<ArrayRef> {
     let mut values = Vec::with_capacity(ticks.len());
-    for (place, &ticks) in ticks.iter().enumerate() {
+    for (index, &ticks) in ticks.iter().enumerate() {
         let value = ticks.checked_sub(meaning.origin()).and_then(|ticks| ticks.checked_mul(100));
         values.push(match value {
             Some(value) => value,
-            None if is_null(nulls.as_ref(), place) => 0,
+            None if is_null(nulls.as_ref(), index) => 0,
             None => {
-                let shown = Shown(meaning, ticks);
+                let displayed = TicksDisplay(meaning, ticks);
                 let range = match meaning {
                     Meaning::Time => "1677-09-21 to 2262-04-11",
-                    Meaning::Span => "292 years either way",
+                    Meaning::Span => "292 years in either direction",
                 };
-                let detail = format!("{shown} is out of the range of nanoseconds, {range}");
-                let error = Error::invalid(detail).in_row(rows.row(place));
-                return Err(error.advising("{times} floor or ticks takes it"));
+                let detail = format!("{displayed} is out of the range of nanoseconds, {range}");
+                let error = Error::invalid(detail).in_row(rows.row(index));
+                return Err(error.advising("{times} floor or ticks accepts it"));
             }
         });
     }
     primitive::<T>(values, nulls)
 }
 
-/// Local times as moments: their ticks in UTC.
+/// Converts local times to instants in UTC ticks.
 pub(super) fn moments(ticks: &[i64], minutes: &[i16], nulls: Option<&NullBuffer>, rows: &Rows<'_>) -> Result<Vec<i64>> {
     let mut moments = Vec::with_capacity(ticks.len());
-    for (place, (&ticks, &minutes)) in ticks.iter().zip(minutes).enumerate() {
+    for (index, (&ticks, &minutes)) in ticks.iter().zip(minutes).enumerate() {
         moments.push(match ticks.checked_sub(i64::from(minutes) * MINUTE) {
             Some(moment) => moment,
-            None if is_null(nulls, place) => 0,
+            None if is_null(nulls, index) => 0,
             None => {
-                let detail = format!("time of {ticks} ticks and {minutes} minutes is beyond all that can be counted");
-                return Err(Error::invalid(detail).in_row(rows.row(place)));
+                let detail = format!("time of {ticks} ticks with an offset of {minutes} minutes overflows 64 bits");
+                return Err(Error::invalid(detail).in_row(rows.row(index)));
             }
         });
     }

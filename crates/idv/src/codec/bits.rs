@@ -1,6 +1,6 @@
 use container_core::{Cursor, Error, Result};
 
-/// `Boolean`: a bit each, least significant first.
+/// Decodes `Boolean`: one bit each, least significant first.
 pub(crate) fn decode_bools(cursor: &mut Cursor<'_>, n: usize, out: &mut Vec<bool>) -> Result<()> {
     let bytes = cursor.take(n.div_ceil(8), "bits")?;
     out.clear();
@@ -12,7 +12,7 @@ pub(crate) fn decode_bools(cursor: &mut Cursor<'_>, n: usize, out: &mut Vec<bool
     Ok(())
 }
 
-/// `DvBool`: sixteen values in a little-endian `u32`, two bits each from the least significant on.
+/// Decodes `DvBool`: two bits each, least significant first, sixteen values per little-endian `u32`.
 pub(crate) fn decode_dv_bools(cursor: &mut Cursor<'_>, n: usize, out: &mut Vec<Option<bool>>) -> Result<()> {
     let at = cursor.offset();
     let len = n.div_ceil(16).checked_mul(4);
@@ -20,14 +20,15 @@ pub(crate) fn decode_dv_bools(cursor: &mut Cursor<'_>, n: usize, out: &mut Vec<O
     out.clear();
     out.reserve_exact(n);
     for index in 0..n {
-        // Four values a byte: the order of bytes and the order of bits in them are the same.
+        // Four values per byte: little-endian words keep bytes and bits in the same order.
         let byte = bytes.get(index / 4).copied().unwrap_or(0);
         out.push(match byte >> (2 * (index % 4)) & 3 {
             0 => Some(false),
             1 => Some(true),
             2 => None,
             _ => {
-                let detail = format!("two-bit value 3 of item {index} is none of 0 (false), 1 (true), 2 (missing)");
+                let detail =
+                    format!("two-bit value of item {index}: expected 0 (false), 1 (true) or 2 (missing), found 3");
                 return Err(Error::invalid(detail).at(at + index as u64 / 4));
             }
         });

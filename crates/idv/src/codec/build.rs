@@ -1,4 +1,4 @@
-//! Values that are put together one by one or run by run, for writing.
+//! Building, slicing and comparing [`Values`].
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use container_core::{Error, Result};
 use super::{DateTimeOffsets, Texts, Values, Vectors};
 use crate::wire::{ItemType, KeyWidth, Type};
 
-/// Runs a block for the buffers of two [`Values`] of the same variant, or gives `None`.
+/// Evaluates an expression on the buffers of two [`Values`] of the same variant; `None` if the variants differ.
 macro_rules! both {
     ($one:expr, $other:expr, $a:ident, $b:ident => $numbers:expr, $offsets:expr, $texts:expr, $vectors:expr) => {
         match ($one, $other) {
@@ -35,7 +35,7 @@ macro_rules! both {
 }
 
 impl Values {
-    /// No values yet, of the variant that values of a type are held in.
+    /// Empty values of the variant for a type.
     #[must_use]
     pub fn of(kind: &Type) -> Self {
         match kind {
@@ -44,7 +44,7 @@ impl Values {
         }
     }
 
-    /// The same for an item.
+    /// Empty values of the variant for an item type.
     pub(crate) fn of_item(item: ItemType) -> Self {
         match item {
             ItemType::SByte => Self::SByte(Vec::new()),
@@ -73,12 +73,12 @@ impl Values {
         }
     }
 
-    /// Takes all values out and keeps the memory.
+    /// Removes all values and keeps the memory.
     pub fn clear(&mut self) {
         self.truncate(0);
     }
 
-    /// Keeps the first `len` values. For vectors: what was put into [`Vectors::items_mut`] since the last vector goes too.
+    /// Keeps the first `len` values. For vectors, also drops items added since the last closed vector.
     pub fn truncate(&mut self, len: usize) {
         match self {
             Self::SByte(v) => v.truncate(len),
@@ -103,53 +103,54 @@ impl Values {
         }
     }
 
-    /// Appends a run of other values of the same variant.
+    /// Appends a range of values of the same variant.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) when they are of another variant or the run leaves them,
-    /// [`Limit`](container_core::ErrorKind::Limit) for 2^32 bytes of text and more; nothing is appended then.
+    /// [`Usage`](container_core::ErrorKind::Usage) when the variants differ or the range is out of bounds,
+    /// [`Limit`](container_core::ErrorKind::Limit) for 2^32 bytes of text or more. Nothing is appended then.
     pub fn extend_from(&mut self, other: &Self, range: Range<usize>) -> Result<()> {
-        let outside = || Error::usage(format!("values {} to {} of {}", range.start, range.end, other.len()));
+        let out_of_bounds =
+            || Error::usage(format!("values {}..{} are out of bounds for {}", range.start, range.end, other.len()));
         let (mine, theirs) = (self.variant(), other.variant());
-        let done = both!(self, other, a, b =>
-            b.get(range.clone()).map(|run| a.extend_from_slice(run)).ok_or_else(outside),
+        let appended = both!(self, other, a, b =>
+            b.get(range.clone()).map(|run| a.extend_from_slice(run)).ok_or_else(out_of_bounds),
             match (b.ticks.get(range.clone()), b.minutes.get(range.clone())) {
                 (Some(ticks), Some(minutes)) => {
                     a.ticks.extend_from_slice(ticks);
                     a.minutes.extend_from_slice(minutes);
                     Ok(())
                 }
-                _ => Err(outside()),
+                _ => Err(out_of_bounds()),
             },
             a.extend_from(b, range.clone()),
             a.extend_from(b, range.clone())
         );
-        done.unwrap_or_else(|| Err(Error::usage(format!("{theirs} values where {mine} values are held"))))
+        appended.unwrap_or_else(|| Err(Error::usage(format!("expected {mine} values, found {theirs}"))))
     }
 
-    /// Makes a key or a time missing; other values stay.
-    pub(crate) fn set_missing(&mut self, place: usize) {
-        fn set<T>(values: &mut [T], place: usize, missing: T) {
-            if let Some(value) = values.get_mut(place) {
+    /// Sets a key or time to missing; does nothing for other types.
+    pub(crate) fn set_missing(&mut self, index: usize) {
+        fn set<T>(values: &mut [T], index: usize, missing: T) {
+            if let Some(value) = values.get_mut(index) {
                 *value = missing;
             }
         }
         match self {
-            Self::Byte(v) => set(v, place, 0),
-            Self::UInt16(v) => set(v, place, 0),
-            Self::UInt32(v) => set(v, place, 0),
-            Self::UInt64(v) => set(v, place, 0),
-            Self::DateTime(v) => set(v, place, i64::MIN),
+            Self::Byte(v) => set(v, index, 0),
+            Self::UInt16(v) => set(v, index, 0),
+            Self::UInt32(v) => set(v, index, 0),
+            Self::UInt64(v) => set(v, index, 0),
+            Self::DateTime(v) => set(v, index, i64::MIN),
             Self::DateTimeOffset(v) => {
-                set(&mut v.ticks, place, i64::MIN);
-                set(&mut v.minutes, place, i16::MIN);
+                set(&mut v.ticks, index, i64::MIN);
+                set(&mut v.minutes, index, i16::MIN);
             }
             _ => {}
         }
     }
 
-    /// Whether a run of these values equals a run of others. Floats are equal when their bits are.
-    pub(crate) fn runs_equal(&self, range: Range<usize>, other: &Self, others: Range<usize>) -> bool {
+    /// Whether two ranges are equal; floats compare by their bits.
+    pub(crate) fn ranges_equal(&self, range: Range<usize>, other: &Self, others: Range<usize>) -> bool {
         match (self, other) {
             (Self::Single(a), Self::Single(b)) => bits_equal(a.get(range), b.get(others), |x| x.to_bits()),
             (Self::Double(a), Self::Double(b)) => bits_equal(a.get(range), b.get(others), |x| x.to_bits()),
@@ -166,7 +167,7 @@ impl Values {
         }
     }
 
-    /// The name of the variant, for messages.
+    /// Variant name, for messages.
     pub(crate) fn variant(&self) -> &'static str {
         match self {
             Self::SByte(_) => "SByte",
@@ -190,11 +191,11 @@ impl Values {
         }
     }
 
-    /// Whether values of a type are held in this variant; of vectors, also their items.
-    pub(crate) fn holds(&self, kind: &Type) -> bool {
+    /// Whether the variant, for vectors also that of the items, is the one for a type.
+    pub(crate) fn matches_type(&self, kind: &Type) -> bool {
         match (self, kind) {
             (Self::Vector(vectors), Type::Vector { item, .. }) => {
-                // A vector that never had items has not been told of which type they are.
+                // Without any items, vectors do not know their item type.
                 vectors.values().is_empty() || vectors.values().same_variant(&Self::of_item(*item))
             }
             (Self::Vector(_), _) | (_, Type::Vector { .. }) => false,
@@ -202,11 +203,13 @@ impl Values {
         }
     }
 
-    /// Whether their parts belong together: what can be changed from outside may have been changed by half.
-    pub(crate) fn is_whole(&self) -> bool {
+    /// Whether parallel arrays agree in length; callers can modify them separately.
+    pub(crate) fn is_consistent(&self) -> bool {
         match self {
             Self::DateTimeOffset(both) => both.ticks.len() == both.minutes.len(),
-            Self::Vector(vectors) => vectors.values().is_whole() && vectors.values().len() >= vectors.closed_items(),
+            Self::Vector(vectors) => {
+                vectors.values().is_consistent() && vectors.values().len() >= vectors.closed_items()
+            }
             _ => true,
         }
     }

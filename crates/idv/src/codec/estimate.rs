@@ -1,4 +1,4 @@
-//! How large ML.NET takes blocks to be when it decides how many rows they get.
+//! ML.NET's size estimate of a block, from which it chooses the rows per block.
 
 use std::ops::Range;
 
@@ -7,17 +7,17 @@ use super::text::to_usize;
 use super::{Texts, Values};
 use crate::wire::{ItemType, Type};
 
-/// How the units of texts are counted.
+/// How UTF-16 units of text are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Units {
-    /// Each of them: all texts are walked over.
+    /// Exactly, by scanning the text.
     Counted,
-    /// As many as there are bytes, which are never fewer: costs nothing.
+    /// By the number of bytes, an upper bound, in constant time.
     Bytes,
 }
 
-/// ML.NET's estimate of a block: not what the block will have, but what its rows per block follow from. A text counts in UTF-16 units,
-/// a bool two bits in words of 32, and vectors whose type has no size count their lengths even where all have the same.
+/// ML.NET's estimate of a block's length. It differs from the encoded length: text counts in UTF-16 units, a Boolean as two bits in 32-bit
+/// words, and vectors of variable length always count their lengths.
 pub(crate) fn estimated_len(kind: &Type, values: &Values, range: Range<usize>, units: Units) -> u64 {
     match (kind, values) {
         (Type::Vector { item, .. }, Values::Vector(vectors)) => {
@@ -37,7 +37,7 @@ fn items_len(item: ItemType, values: &Values, range: Range<usize>, units: Units)
     match (item, values) {
         (_, Values::Text(texts)) => 4 * (1 + rows) + text_units(texts, range, units),
         (ItemType::Boolean | ItemType::DvBool, _) => 4 * rows.div_ceil(16),
-        _ => super::least_len(item, rows).unwrap_or(u64::MAX),
+        _ => super::min_len(item, rows).unwrap_or(u64::MAX),
     }
 }
 
@@ -46,8 +46,8 @@ fn text_units(texts: &Texts, range: Range<usize>, units: Units) -> u64 {
     match units {
         Units::Bytes => u64::from(end.saturating_sub(start)),
         Units::Counted => {
-            let run = texts.parts().0.get(to_usize(start)..to_usize(end));
-            run.map_or(0, |run| count_units(run) as u64)
+            let text = texts.parts().0.get(to_usize(start)..to_usize(end));
+            text.map_or(0, |text| count_units(text) as u64)
         }
     }
 }
@@ -63,7 +63,7 @@ mod tests {
         Values::Text(texts)
     }
 
-    /// Vectors of such texts, each dense or in slots of a longer one.
+    /// Vectors of texts, dense or (with a length) sparse.
     fn vectors(all: &[(&[&str], Option<u32>)]) -> Values {
         let mut vectors = Vectors::of(ItemType::Text);
         for (items, length) in all {
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_those_of_the_blocks() {
+    fn encoded_len_matches_encoded_block() {
         for (kind, values) in cases() {
             for range in [0..values.len(), 0..0, values.len() / 2..values.len()] {
                 let mut block = Vec::new();
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn estimates_are_those_of_mlnet() {
+    fn estimates_match_mlnet() {
         let estimate = |units| cases().iter().map(|(kind, v)| estimated_len(kind, v, 0..v.len(), units)).collect();
         let counted: Vec<u64> = estimate(Units::Counted);
         assert_eq!(counted, [12, 8, 8, 25, 16, 52, 54, 43]);

@@ -1,4 +1,4 @@
-//! Between the decompressed bytes of a block and typed values, both ways. Pure functions; buffers are reused.
+//! Decoding and encoding of decompressed blocks. Pure functions; buffers are reused.
 
 mod bits;
 mod build;
@@ -23,10 +23,10 @@ use crate::wire::{ItemType, KeyWidth, Type};
 
 /// The values of one block of a column, in row order.
 ///
-/// Which variant a column has follows from its [`Type`]; keys are the numbers they are stored as ([`KeyType::value`](crate::KeyType::value)
-/// tells what they mean). A buffer of this type can be given to the reader again and again; it keeps its memory.
+/// The column's [`Type`] determines the variant. Keys are stored numbers; [`KeyType::value`](crate::KeyType::value) converts them. The
+/// reader reuses the memory of a buffer passed to it.
 ///
-/// Two are equal when they are of one variant and hold the same values; of floats, the same bits, so that NaN equals itself.
+/// Equality compares variant and values, floats by their bits, so that NaN equals itself.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Values {
@@ -52,7 +52,7 @@ pub enum Values {
     Double(Vec<f64>),
     /// `TimeSpan`: ticks of 100 ns
     TimeSpan(Vec<i64>),
-    /// `DateTime`: ticks of 100 ns since the beginning of year 1
+    /// `DateTime`: ticks of 100 ns since 0001-01-01T00:00:00
     DateTime(Vec<i64>),
     /// `DateTimeOffset`
     DateTimeOffset(DateTimeOffsets),
@@ -68,11 +68,11 @@ pub enum Values {
     Vector(Box<Vectors>),
 }
 
-/// Local times with their offsets from UTC, in two arrays of equal length.
+/// Local times and their offsets from UTC, in two arrays of equal length.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DateTimeOffsets {
-    /// Local clock time: ticks of 100 ns since the beginning of year 1.
+    /// Local time: ticks of 100 ns since 0001-01-01T00:00:00.
     pub ticks: Vec<i64>,
     /// Offset from UTC in minutes.
     pub minutes: Vec<i16>,
@@ -80,7 +80,7 @@ pub struct DateTimeOffsets {
 
 impl PartialEq for Values {
     fn eq(&self, other: &Self) -> bool {
-        self.len() == other.len() && self.runs_equal(0..self.len(), other, 0..other.len())
+        self.len() == other.len() && self.ranges_equal(0..self.len(), other, 0..other.len())
     }
 }
 
@@ -91,7 +91,7 @@ impl Default for Values {
 }
 
 impl Values {
-    /// How many values there are.
+    /// Number of values.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -120,7 +120,7 @@ impl Values {
         self.len() == 0
     }
 
-    /// The number that a key of this row is stored as; `None` past the end and for values that are no unsigned numbers.
+    /// The stored number of the key at `index`; `None` past the end and for other than unsigned integers.
     #[must_use]
     pub fn stored_key(&self, index: usize) -> Option<u64> {
         match self {
@@ -132,16 +132,16 @@ impl Values {
         }
     }
 
-    /// The values of a block as a slice of their Rust type: `values.as_slice::<f32>()`. `None` when they are of another.
+    /// The values as a slice, as in `values.as_slice::<f32>()`; `None` if `T` is not their Rust type.
     #[must_use]
     pub fn as_slice<T: Item>(&self) -> Option<&[T]> {
         T::slice_of(self)
     }
 }
 
-/// A Rust type that items of a fixed width are held as; see [`Values::as_slice`].
+/// The Rust type of fixed-width items; see [`Values::as_slice`].
 pub trait Item: Copy + sealed::Sealed {
-    /// The slice, if the values are of this type.
+    /// The values as a slice, if they are of this type.
     fn slice_of(values: &Values) -> Option<&[Self]>;
 }
 
@@ -165,25 +165,25 @@ macro_rules! items {
 items!(i8: SByte, u8: Byte, i16: Int16, u16: UInt16, i32: Int32, u32: UInt32, i64: Int64 | TimeSpan | DateTime,
     u64: UInt64, f32: Single, f64: Double, u128: RowId, bool: Boolean, Option<bool>: DvBool);
 
-/// The buffer of a variant, taking over the one that is there if it fits.
+/// The buffer of a variant; reuses the existing one if it is of that variant.
 macro_rules! reuse {
     ($values:expr, $variant:ident) => {{
         if !matches!($values, Values::$variant(_)) {
             *$values = Values::$variant(Default::default());
         }
-        let Values::$variant(buffer) = $values else { unreachable!("the variant was set in the line above") };
+        let Values::$variant(buffer) = $values else { unreachable!("the variant was set above") };
         buffer
     }};
 }
 
-/// Decodes a whole block of `n` values; all bytes must belong to them. Values that take more memory than bytes in the
-/// block (bools) may take `limit` bytes.
+/// Decodes a block of `n` values and rejects trailing bytes. Booleans, which take more memory than bytes in the block, may take `limit`
+/// bytes.
 pub(crate) fn decode(kind: &Type, n: usize, mut cursor: Cursor<'_>, limit: u64, values: &mut Values) -> Result<()> {
     decode_prefix(kind, n, &mut cursor, limit, values)?;
     cursor.finish("the block")
 }
 
-/// The same, where bytes of others may follow.
+/// Like [`decode`], but allows trailing bytes.
 pub(crate) fn decode_prefix(
     kind: &Type,
     n: usize,
@@ -203,15 +203,15 @@ pub(crate) fn decode_prefix(
     }
 }
 
-/// Bools lie eight or four to a byte in the file and take a byte each in memory.
+/// Limits Booleans: eight or four per byte in the file, one byte each in memory.
 fn check_bools(item: ItemType, n: usize, limit: u64, cursor: &Cursor<'_>) -> Result<()> {
     if matches!(item, ItemType::Boolean | ItemType::DvBool) && n as u64 > limit {
-        return Err(Error::limit("bytes of decoded bools", n as u64, limit).at(cursor.offset()));
+        return Err(Error::limit("bytes of decoded Booleans", n as u64, limit).at(cursor.offset()));
     }
     Ok(())
 }
 
-/// Decodes `n` items, which may be followed by others' bytes.
+/// Decodes `n` items; allows trailing bytes.
 pub(crate) fn decode_items(item: ItemType, n: usize, cursor: &mut Cursor<'_>, values: &mut Values) -> Result<()> {
     match item {
         ItemType::SByte => numbers::decode(cursor, n, reuse!(values, SByte)),
@@ -227,9 +227,9 @@ pub(crate) fn decode_items(item: ItemType, n: usize, cursor: &mut Cursor<'_>, va
         ItemType::TimeSpan | ItemType::DvTimeSpan => numbers::decode(cursor, n, reuse!(values, TimeSpan)),
         ItemType::DateTime | ItemType::DvDateTime => numbers::decode(cursor, n, reuse!(values, DateTime)),
         ItemType::DateTimeOffset | ItemType::DvDateTimeZone => {
-            let both = reuse!(values, DateTimeOffset);
-            numbers::decode(cursor, n, &mut both.minutes)?;
-            numbers::decode(cursor, n, &mut both.ticks)
+            let zoned = reuse!(values, DateTimeOffset);
+            numbers::decode(cursor, n, &mut zoned.minutes)?;
+            numbers::decode(cursor, n, &mut zoned.ticks)
         }
         ItemType::RowId => numbers::decode(cursor, n, reuse!(values, RowId)),
         ItemType::Boolean => bits::decode_bools(cursor, n, reuse!(values, Boolean)),
@@ -244,8 +244,8 @@ pub(crate) fn decode_items(item: ItemType, n: usize, cursor: &mut Cursor<'_>, va
     }
 }
 
-/// The fewest bytes that `n` items take in a block, for checks before anything is read; `None` when that overflows.
-pub(crate) fn least_len(item: ItemType, n: u64) -> Option<u64> {
+/// Minimum length of `n` items in a block, to check counts before reading; `None` on overflow.
+pub(crate) fn min_len(item: ItemType, n: u64) -> Option<u64> {
     let width = match item {
         ItemType::Boolean => return Some(n.div_ceil(8)),
         ItemType::DvBool => return n.div_ceil(16).checked_mul(4),
@@ -267,20 +267,20 @@ pub(crate) fn least_len(item: ItemType, n: u64) -> Option<u64> {
     n.checked_mul(width)
 }
 
-/// The bytes in a block, from its beginning on, that the first `n` items are decoded from; `None` where they are not all that is needed.
+/// Length of the block prefix that holds the first `n` items; `None` if decoding them needs the whole block.
 pub(crate) fn prefix_len(item: ItemType, n: u64) -> Option<u64> {
     match item {
-        // Boundaries of all texts, and offsets of all times, stand before the rest.
+        // All text boundaries, and all time offsets, precede the data.
         ItemType::Text | ItemType::DateTimeOffset | ItemType::DvDateTimeZone => None,
-        item => least_len(item, n),
+        item => min_len(item, n),
     }
 }
 
-/// The memory that `n` values take once they are decoded from `raw` bytes, at most.
-pub(crate) fn memory(kind: &Type, n: u64, raw: u64) -> u64 {
+/// Upper bound in bytes of the memory of `n` values decoded from `raw` bytes.
+pub(crate) fn memory_bytes(kind: &Type, n: u64, raw: u64) -> u64 {
     match kind {
         Type::Item(item) => items_memory(*item, n, raw),
-        // The items are not known to be fewer than the bytes allow. Each vector has a length, a count, two places and, in Arrow, an end.
+        // As many items as the bytes allow. Each vector has a length, a count, two offsets and, in Arrow, an end.
         Type::Vector { item, .. } => {
             let items = match item {
                 ItemType::Boolean => raw.saturating_mul(8),
@@ -295,27 +295,27 @@ pub(crate) fn memory(kind: &Type, n: u64, raw: u64) -> u64 {
 
 fn items_memory(item: ItemType, n: u64, raw: u64) -> u64 {
     match item {
-        // A byte each, made eight at a time.
+        // One byte each, decoded eight at a time.
         ItemType::Boolean | ItemType::DvBool => n.saturating_add(7),
-        // The texts, half as much again where pairs of units are divided; boundaries twice while they are counted in bytes, and a flag.
+        // Text, half as much again for split surrogate pairs; boundaries twice while they are converted to bytes, and a flag.
         ItemType::Text => raw.saturating_add(raw / 2).saturating_add(n.saturating_mul(5)),
         _ => raw,
     }
 }
 
-/// A count or length of a block, which must not be negative.
+/// Reads a non-negative count or length.
 fn count(cursor: &mut Cursor<'_>, what: &'static str) -> Result<usize> {
     let at = cursor.offset();
     let value = cursor.i32_le(what)?;
     usize::try_from(value).map_err(|_| Error::invalid(format!("{what} {value} is negative")).at(at))
 }
 
-/// A block's own count of its items, which must be that of its rows.
+/// Reads a count that must be `n`.
 fn check_count(cursor: &mut Cursor<'_>, what: &'static str, n: usize) -> Result<()> {
     let at = cursor.offset();
     let found = count(cursor, what)?;
     if found == n {
         return Ok(());
     }
-    Err(Error::invalid(format!("{what} is {found} where {n} are expected")).at(at))
+    Err(Error::invalid(format!("{what}: expected {n}, found {found}")).at(at))
 }

@@ -1,50 +1,72 @@
+//! Fixed-width numbers: one `memcpy` between block and buffer, then `byteorder`'s in-place conversion, a no-op on little-endian machines.
+//! `read_f32_into` and its siblings would need a method per type and an initialized output of their own for the same copy.
+
 use bytemuck::{AnyBitPattern, NoUninit};
+use byteorder::{ByteOrder, LittleEndian};
 use container_core::{Cursor, Error, Result};
 
-/// A number of fixed width that lies little-endian in the file.
+/// A fixed-width number, little-endian in the file.
 pub(crate) trait Number: AnyBitPattern + NoUninit + Default {
-    /// The number in the machine's byte order, when it was read in the file's.
-    fn in_machine_order(self) -> Self;
+    /// Converts between file and machine byte order, in place.
+    fn convert_little_endian(values: &mut [Self]);
 }
 
 macro_rules! numbers {
-    ($($type:ty)*) => {$(
+    ($($type:ty: $convert:expr,)*) => {$(
         impl Number for $type {
-            #[inline]
-            fn in_machine_order(self) -> Self {
-                Self::from_le_bytes(self.to_ne_bytes())
+            fn convert_little_endian(values: &mut [Self]) {
+                $convert(values);
             }
         }
     )*};
 }
-numbers!(i8 u8 i16 u16 i32 u32 i64 u64 u128 f32 f64);
+numbers! {
+    i8: unchanged,
+    u8: unchanged,
+    i16: LittleEndian::from_slice_i16,
+    u16: LittleEndian::from_slice_u16,
+    i32: LittleEndian::from_slice_i32,
+    u32: LittleEndian::from_slice_u32,
+    i64: LittleEndian::from_slice_i64,
+    u64: LittleEndian::from_slice_u64,
+    u128: LittleEndian::from_slice_u128,
+    f32: LittleEndian::from_slice_f32,
+    f64: LittleEndian::from_slice_f64,
+}
 
-/// Reads `n` numbers into `out`, whose memory is reused: one copy.
+fn unchanged<T>(_: &mut [T]) {}
+
+/// Reads `n` numbers into `out`, reusing its memory.
 pub(crate) fn decode<T: Number>(cursor: &mut Cursor<'_>, n: usize, out: &mut Vec<T>) -> Result<()> {
     let len = n
         .checked_mul(size_of::<T>())
         .ok_or_else(|| Error::truncated("values", u64::MAX, cursor.remaining() as u64).at(cursor.offset()))?;
     let bytes = cursor.take(len, "values")?;
-    fill(bytes, n, out);
-    Ok(())
-}
-
-/// Puts the numbers of `bytes`, which hold exactly `n`, into `out`.
-fn fill<T: Number>(bytes: &[u8], n: usize, out: &mut Vec<T>) {
     if out.capacity() < n {
-        // Nothing old is worth copying to the new place.
+        // A fresh allocation: growing would copy the old content.
         *out = Vec::new();
     }
     out.resize(n, T::default());
     bytemuck::cast_slice_mut::<T, u8>(out).copy_from_slice(bytes);
-    to_machine_order(out);
+    T::convert_little_endian(out);
+    Ok(())
 }
 
-/// Does nothing on little-endian machines.
-pub(crate) fn to_machine_order<T: Number>(values: &mut [T]) {
-    if cfg!(target_endian = "big") {
-        for value in values {
-            *value = value.in_machine_order();
-        }
+/// Appends numbers as they are stored in the file.
+pub(crate) fn encode<T: Number>(values: &[T], out: &mut Vec<u8>) {
+    if cfg!(target_endian = "little") {
+        out.extend_from_slice(bytemuck::cast_slice(values));
+    } else {
+        let mut values = values.to_vec();
+        T::convert_little_endian(&mut values);
+        out.extend_from_slice(bytemuck::cast_slice(&values));
     }
+}
+
+/// Appends 32-bit numbers as they are stored in the file.
+pub(crate) fn encode_u32s(values: impl ExactSizeIterator<Item = u32>, out: &mut Vec<u8>) {
+    let start = out.len();
+    out.resize(start + 4 * values.len(), 0);
+    let slots = out.get_mut(start..).unwrap_or_default().chunks_exact_mut(4);
+    slots.zip(values).for_each(|(slot, value)| LittleEndian::write_u32(slot, value));
 }

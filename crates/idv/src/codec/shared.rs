@@ -1,39 +1,39 @@
-//! Blocks whose values stay in the bytes they came in, to be handed on without a copy.
+//! Zero-copy decoding: items stay in the block's shared buffer. Used by Arrow.
 
 use container_core::{Bytes, Cursor, Result};
 
 use super::vector::{self, Vectors};
-use super::{Texts, Values, least_len};
+use super::{Texts, Values, min_len};
 use crate::wire::{ItemType, Type};
 
-/// The values of a block.
+/// A decoded block.
 #[derive(Debug)]
 pub(crate) struct SharedBlock {
-    /// For vectors: where the items of each lie. It has no items itself.
+    /// For vectors: their layout, without the items.
     pub(crate) vectors: Option<Box<Vectors>>,
-    /// All items, of vectors one vector after the other.
+    /// All items in row order.
     pub(crate) items: SharedItems,
 }
 
 #[derive(Debug)]
 pub(crate) enum SharedItems {
-    /// Numbers of a fixed width, little-endian: as many as fit.
+    /// Fixed-width little-endian numbers.
     Fixed(Bytes),
-    /// Of times with an offset: the offsets in minutes and the ticks, both the same.
+    /// Times with offset: minutes as `i16` and ticks as `i64`, little-endian.
     Zoned { minutes: Bytes, ticks: Bytes },
-    /// A bit each, least significant first.
+    /// One bit each, least significant first.
     Bits(Bytes),
-    /// What lies otherwise in a file than anybody wants it.
+    /// Decoded values of types that cannot be shared.
     Values(Values),
 }
 
 impl Texts {
-    /// All texts joined, where each ends in bytes, and which are missing (empty: none is).
+    /// The joined text, the end of each text in bytes, and the missing flags (empty: none missing).
     pub(crate) fn into_parts(self) -> (String, Vec<u32>, Vec<bool>) {
         (self.joined, self.ends, self.missing)
     }
 
-    /// Appends texts that are joined already; each ends at a byte of `joined`, the last one at its end.
+    /// Appends joined texts; `ends` are byte offsets into `joined`, the last one its length.
     pub(crate) fn extend_joined(&mut self, joined: &str, ends: impl Iterator<Item = u32>) -> Result<()> {
         let base = self.end_with(0)?;
         self.end_with(joined.len())?;
@@ -46,20 +46,19 @@ impl Texts {
     }
 }
 
-/// Whether items of this type lie in a block as they are wanted.
+/// Whether items of this type can be shared.
 pub(crate) fn is_shared(item: ItemType) -> bool {
     !matches!(item, ItemType::Text | ItemType::DvBool)
 }
 
-/// Takes a block of `n` values apart, of items that [are shared](is_shared). `cursor` stands at the beginning of `bytes`, all of which
-/// must belong to them.
+/// Decodes a block of `n` values whose items can be [shared](is_shared). `cursor` is at the start of `bytes`; trailing bytes are rejected.
 pub(crate) fn decode_shared(kind: &Type, n: usize, bytes: &Bytes, mut cursor: Cursor<'_>) -> Result<SharedBlock> {
     let item = kind.item();
     let (vectors, total) = match kind {
         Type::Item(_) => (None, n),
         Type::Vector { .. } => {
             let mut vectors = Box::<Vectors>::default();
-            let total = vector::decode_places(item, kind.size(), n, &mut cursor, &mut vectors)?;
+            let total = vector::decode_layout(item, kind.size(), n, &mut cursor, &mut vectors)?;
             (Some(vectors), total)
         }
     };
@@ -70,12 +69,12 @@ pub(crate) fn decode_shared(kind: &Type, n: usize, bytes: &Bytes, mut cursor: Cu
     };
     let count = total as u64;
     let items = match item {
-        ItemType::Boolean => SharedItems::Bits(take(least_len(item, count), "bits")?),
+        ItemType::Boolean => SharedItems::Bits(take(min_len(item, count), "bits")?),
         ItemType::DateTimeOffset | ItemType::DvDateTimeZone => {
             let minutes = take(count.checked_mul(2), "values")?;
             SharedItems::Zoned { minutes, ticks: take(count.checked_mul(8), "values")? }
         }
-        item => SharedItems::Fixed(take(least_len(item, count), "values")?),
+        item => SharedItems::Fixed(take(min_len(item, count), "values")?),
     };
     cursor.finish("the block")?;
     Ok(SharedBlock { vectors, items })

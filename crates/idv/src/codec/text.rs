@@ -1,8 +1,7 @@
-//! `TextSpan`: boundaries count UTF-16 code units, the text lies as UTF-8.
+//! `TextSpan`: joined UTF-8 text with boundaries in UTF-16 code units.
 //!
-//! Nearly all blocks are plain ASCII, where a unit is a byte. Otherwise the units are turned into byte positions once, a
-//! text at a time, again with the short way for each text that is ASCII. The one thing that cannot be cut out of the
-//! block's text is half a surrogate pair: then the text is rebuilt with U+FFFD for each half, as .NET shows it.
+//! In ASCII blocks, nearly all, a unit is a byte. Otherwise boundaries are converted to byte offsets text by text, with a fast path for
+//! each ASCII text. A boundary inside a surrogate pair has no byte offset: the text is then rebuilt with U+FFFD for each half, as in .NET.
 
 use std::ops::Range;
 
@@ -11,20 +10,20 @@ use container_core::{Cursor, Error, Result};
 use super::check_count;
 use crate::wire::leb;
 
-/// The top bit of a boundary: the text is missing.
+/// Top bit of a boundary: the text is missing.
 pub(crate) const MISSING: u32 = 1 << 31;
 
-/// Texts of one block: one string that holds them all, and where each ends.
+/// The texts of a block: one joined string and the end of each text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Texts {
     pub(super) joined: String,
     pub(super) ends: Vec<u32>,
-    /// Which texts are missing; empty when none is.
+    /// Missing flags; empty when no text is missing.
     pub(super) missing: Vec<bool>,
 }
 
 impl Texts {
-    /// How many texts there are.
+    /// Number of texts.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -36,7 +35,7 @@ impl Texts {
         self.ends.is_empty()
     }
 
-    /// A text; `None` when it is missing, and past the end.
+    /// The text at `index`; `None` if it is missing or past the end.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<&str> {
         if self.missing.get(index).copied().unwrap_or(false) {
@@ -50,12 +49,12 @@ impl Texts {
         self.joined.get(start..end)
     }
 
-    /// All texts in order; `None` for missing ones.
+    /// All texts in order; `None` for a missing one.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Option<&str>> {
         (0..self.len()).map(|index| self.get(index))
     }
 
-    /// All texts joined, and where each ends in bytes: text `i` begins where text `i - 1` ends.
+    /// The joined texts and the byte offset where each ends; text `i` starts where text `i - 1` ends.
     #[must_use]
     pub fn parts(&self) -> (&str, &[u32]) {
         (&self.joined, &self.ends)
@@ -64,7 +63,7 @@ impl Texts {
     /// Appends a text.
     ///
     /// # Errors
-    /// [`Limit`](container_core::ErrorKind::Limit) when all texts together would have 2^32 bytes or more (a block holds less than 2^31); nothing is
+    /// [`Limit`](container_core::ErrorKind::Limit) when all texts together exceed 2^32 bytes (a block holds less than 2^31). Nothing is
     /// appended then.
     pub fn push(&mut self, text: &str) -> Result<()> {
         let end = self.end_with(text.len())?;
@@ -76,20 +75,20 @@ impl Texts {
         Ok(())
     }
 
-    /// Appends a missing text. ML.NET reads it as an empty one.
+    /// Appends a missing text, which ML.NET reads as empty.
     pub fn push_missing(&mut self) {
         self.missing.resize(self.ends.len(), false);
         self.missing.push(true);
         self.ends.push(self.ends.last().copied().unwrap_or(0));
     }
 
-    /// True when a text is missing.
+    /// True if any text is missing.
     #[must_use]
     pub fn has_missing(&self) -> bool {
         self.missing.contains(&true)
     }
 
-    /// Takes all texts out and keeps the memory.
+    /// Removes all texts and keeps the memory.
     pub fn clear(&mut self) {
         self.truncate(0);
     }
@@ -100,13 +99,14 @@ impl Texts {
         self.joined.truncate(self.ends.last().map_or(0, |&end| to_usize(end)));
     }
 
-    /// Appends a run of other texts.
+    /// Appends a range of texts.
     pub(super) fn extend_from(&mut self, other: &Self, range: Range<usize>) -> Result<()> {
-        let outside = || Error::usage(format!("texts {} to {} of {}", range.start, range.end, other.len()));
-        let ends = other.ends.get(range.clone()).ok_or_else(outside)?;
+        let out_of_bounds =
+            || Error::usage(format!("texts {}..{} are out of bounds for {}", range.start, range.end, other.len()));
+        let ends = other.ends.get(range.clone()).ok_or_else(out_of_bounds)?;
         let start = other.start_of(range.start);
         let end = ends.last().copied().unwrap_or(start);
-        let joined = other.joined.get(to_usize(start)..to_usize(end)).ok_or_else(outside)?;
+        let joined = other.joined.get(to_usize(start)..to_usize(end)).ok_or_else(out_of_bounds)?;
         let base = self.end_with(0)?;
         self.end_with(joined.len())?;
         match other.missing.get(range.clone()) {
@@ -118,37 +118,37 @@ impl Texts {
             _ => self.missing.resize(self.ends.len() + ends.len(), false),
         }
         self.joined.push_str(joined);
-        // The sum was found to fit for the last and greatest of them.
+        // `end_with` checked the last and largest of them.
         self.ends.extend(ends.iter().map(|end| end - start + base));
         Ok(())
     }
 
-    /// Takes the texts of a block, in memory of their size.
+    /// Replaces the joined text, in memory of exactly its size.
     fn set_joined(&mut self, joined: &str) {
         self.joined.clear();
         self.joined.reserve_exact(joined.len());
         self.joined.push_str(joined);
     }
 
-    /// Which texts of a run are missing; `None` when none of all is.
+    /// Missing flags of a range; `None` when no text is missing.
     pub(super) fn missing_flags(&self, range: Range<usize>) -> Option<&[bool]> {
         self.missing.get(range).filter(|_| !self.missing.is_empty())
     }
 
-    /// Where all texts end when `more` bytes are appended.
+    /// End of the joined text after appending `more` bytes.
     pub(super) fn end_with(&self, more: usize) -> Result<u32> {
         let end = u64::try_from(self.joined.len().saturating_add(more)).unwrap_or(u64::MAX);
         u32::try_from(end).map_err(|_| Error::limit("bytes of texts", end, u32::MAX.into()))
     }
 
-    /// The byte where a text begins; where all end past the end.
+    /// Byte offset where a text starts; the end of the joined text past the end.
     pub(super) fn start_of(&self, index: usize) -> u32 {
         let before = index.checked_sub(1);
         before.map_or(0, |before| self.ends.get(before).or(self.ends.last()).copied().unwrap_or(0))
     }
 }
 
-/// From a boundary that lies in a string.
+/// Converts a boundary to an index.
 pub(super) fn to_usize(end: u32) -> usize {
     usize::try_from(end).unwrap_or(usize::MAX)
 }
@@ -167,13 +167,13 @@ pub(crate) fn decode(cursor: &mut Cursor<'_>, n: usize, out: &mut Texts) -> Resu
     let joined = std::str::from_utf8(bytes).map_err(|error| {
         Error::invalid("the joined text is not UTF-8").at(text_at + error.valid_up_to() as u64).caused_by(error)
     })?;
-    let mismatch = |found: u64| {
-        Error::invalid(format!("the last boundary is {units}, the joined text has {found} UTF-16 units")).at(text_at)
+    let unit_mismatch = |found: u64| {
+        Error::invalid(format!("the last boundary is {units} but the joined text has {found} UTF-16 units")).at(text_at)
     };
-    // As long in bytes as in units: every character takes one of each.
+    // As many bytes as units: must be ASCII.
     if len == u64::from(units) {
         if !joined.is_ascii() {
-            return Err(mismatch(joined.encode_utf16().count() as u64));
+            return Err(unit_mismatch(joined.encode_utf16().count() as u64));
         }
         out.set_joined(joined);
         return Ok(());
@@ -181,7 +181,7 @@ pub(crate) fn decode(cursor: &mut Cursor<'_>, n: usize, out: &mut Texts) -> Resu
     if !ends_to_bytes(joined, &mut out.ends) {
         let found = joined.encode_utf16().count() as u64;
         if found != u64::from(units) {
-            return Err(mismatch(found));
+            return Err(unit_mismatch(found));
         }
         rebuild(joined, out);
         return Ok(());
@@ -190,7 +190,7 @@ pub(crate) fn decode(cursor: &mut Cursor<'_>, n: usize, out: &mut Texts) -> Resu
     Ok(())
 }
 
-/// Boundaries never fall and missing texts are empty; takes the top bits off.
+/// Checks that boundaries do not decrease and missing texts are empty, and strips the missing bits.
 fn check_boundaries(out: &mut Texts, ends_at: u64) -> Result<()> {
     let mut before = 0;
     let mut any = 0;
@@ -210,10 +210,12 @@ fn check_boundaries(out: &mut Texts, ends_at: u64) -> Result<()> {
         *end &= !MISSING;
         let at = ends_at + 4 * index as u64;
         if *end < before {
-            return Err(Error::invalid(format!("boundary {end} of text {index} falls below {before}")).at(at));
+            return Err(
+                Error::invalid(format!("boundary {end} of text {index} is below the previous one, {before}")).at(at)
+            );
         }
         if missing && *end != before {
-            return Err(Error::invalid(format!("text {index} is missing and has {} units", *end - before)).at(at));
+            return Err(Error::invalid(format!("missing text {index} has {} units", *end - before)).at(at));
         }
         out.missing.push(missing);
         before = *end;
@@ -221,25 +223,25 @@ fn check_boundaries(out: &mut Texts, ends_at: u64) -> Result<()> {
     Ok(())
 }
 
-/// Turns boundaries in UTF-16 units into boundaries in bytes. False (and the boundaries as they were) when one lies inside a character
-/// or the last is not the text's end.
+/// Converts boundaries from UTF-16 units to bytes. Returns false, with the boundaries unchanged, when one lies inside a character or the
+/// last is not the end of the text.
 fn ends_to_bytes(joined: &str, ends: &mut [u32]) -> bool {
     let original = ends.to_vec();
     let mut rest = joined;
     let mut start = 0;
     for (end, &units) in ends.iter_mut().zip(&original) {
-        let wanted = usize::try_from(units - start).unwrap_or(usize::MAX);
+        let unit_count = usize::try_from(units - start).unwrap_or(usize::MAX);
         start = units;
-        let len = match rest.as_bytes().get(..wanted) {
-            Some(head) if head.is_ascii() => Some(wanted),
-            _ => len_of_units(rest, wanted),
+        let len = match rest.as_bytes().get(..unit_count) {
+            Some(head) if head.is_ascii() => Some(unit_count),
+            _ => len_of_units(rest, unit_count),
         };
         let Some(tail) = len.and_then(|len| rest.get(len..)) else {
             ends.copy_from_slice(&original);
             return false;
         };
         rest = tail;
-        // The joined text is shorter than 4 GiB: it lies in a block of at most 2 GiB.
+        // A block has at most 2 GiB.
         *end = u32::try_from(joined.len() - rest.len()).unwrap_or(u32::MAX);
     }
     if !rest.is_empty() {
@@ -250,14 +252,14 @@ fn ends_to_bytes(joined: &str, ends: &mut [u32]) -> bool {
 
 /// The bytes that the first `units` UTF-16 units of `text` take, if they end at a character's end.
 pub(crate) fn len_of_units(text: &str, units: usize) -> Option<usize> {
-    let mut seen = 0;
+    let mut counted = 0;
     for (at, character) in text.char_indices() {
-        if seen >= units {
-            return (seen == units).then_some(at);
+        if counted >= units {
+            return (counted == units).then_some(at);
         }
-        seen += character.len_utf16();
+        counted += character.len_utf16();
     }
-    (seen == units).then_some(text.len())
+    (counted == units).then_some(text.len())
 }
 
 /// Cuts the text at every boundary in UTF-16 units, with U+FFFD for each half of a pair that a boundary divides. The

@@ -1,4 +1,4 @@
-//! What is told of data that cannot be inflated.
+//! Errors of data that cannot be inflated.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ fn deflate(bytes: &[u8], level: u32) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A byte with the fixed code, and three bytes that are two before the one behind it.
+/// A literal in the fixed code, then a match of length three at distance two.
 fn before_the_first_byte() -> Vec<u8> {
     // 1, 01; "x" is 10101000; length 3 is 0000001; distance 2 is 00001; the end is 0000000. Codes begin with their highest bit.
     let bits = "1 10 10101000 0000001 00001 0000000".replace(' ', "");
@@ -25,13 +25,13 @@ fn inflate(packed: &[u8], declared: usize) -> Result<Vec<u8>, String> {
 }
 
 #[test]
-fn exactly_what_was_declared() {
+fn rejects_other_than_the_declared_length() {
     for len in [0, 1, 100, 70_000] {
         let bytes: Vec<u8> = (0..len).map(|i: u32| (i.wrapping_mul(i) >> 3) as u8).collect();
         let packed = deflate(&bytes, 9);
         assert_eq!(inflate(&packed, bytes.len()).unwrap(), bytes);
         let more = inflate(&packed, bytes.len() + 1).unwrap_err();
-        assert_eq!(more, format!("the block inflates to {len} bytes, {} are declared", len + 1));
+        assert_eq!(more, format!("the block inflates to {len} bytes, declared are {}", len + 1));
         if len > 0 {
             let fewer = inflate(&packed, bytes.len() - 1).unwrap_err();
             assert_eq!(fewer, format!("the block inflates to more than the {} bytes declared", len - 1));
@@ -42,7 +42,7 @@ fn exactly_what_was_declared() {
 }
 
 #[test]
-fn the_state_survives_damage() {
+fn decoder_is_reusable_after_damage() {
     let packed = deflate(b"hello hello hello", 9);
     let mut inflater = Inflater::default();
     let mut out = [0; 17];
@@ -53,7 +53,7 @@ fn the_state_survives_damage() {
 }
 
 #[test]
-fn without_a_declared_size_the_limit_holds() {
+fn measure_obeys_the_limit() {
     let packed = deflate(&[7; 100_000], 9);
     let mut inflater = Inflater::default();
     assert_eq!(inflater.measure(Compression::Deflate, &packed, 100_000).unwrap(), 100_000);
@@ -65,29 +65,29 @@ fn without_a_declared_size_the_limit_holds() {
 }
 
 #[test]
-fn the_beginning_alone() {
+fn inflates_a_prefix() {
     let raw: Vec<u8> = (0..100_000u32).flat_map(|i| (i / 3).to_le_bytes()).collect();
     let packed = deflate(&raw, 6);
     let mut inflater = Inflater::default();
     for len in [0, 1, 3, 32_768, 32_769, 70_000, raw.len() - 1, raw.len()] {
         let mut out = vec![1; len];
-        inflater.inflate_beginning(Compression::Deflate, &packed, &mut out).unwrap();
+        inflater.inflate_prefix(Compression::Deflate, &packed, &mut out).unwrap();
         assert!(out == raw[..len], "{len} bytes");
     }
     // What is needed of the stream has to be there, what follows has not.
     let half = &packed[..packed.len() / 2];
-    inflater.inflate_beginning(Compression::Deflate, half, &mut [0; 1000]).unwrap();
-    let error = inflater.inflate_beginning(Compression::Deflate, half, &mut vec![0; raw.len() - 1]).unwrap_err();
+    inflater.inflate_prefix(Compression::Deflate, half, &mut [0; 1000]).unwrap();
+    let error = inflater.inflate_prefix(Compression::Deflate, half, &mut vec![0; raw.len() - 1]).unwrap_err();
     assert!(error.to_string().starts_with("the compressed data end after"), "{error}");
-    let error = inflater.inflate_beginning(Compression::Deflate, &packed, &mut vec![0; raw.len() + 1]).unwrap_err();
-    assert!(error.to_string().starts_with("the compressed data end after 400000 bytes"), "{error}");
+    let error = inflater.inflate_prefix(Compression::Deflate, &packed, &mut vec![0; raw.len() + 1]).unwrap_err();
+    assert!(error.to_string().starts_with("the compressed data end after 400000 of "), "{error}");
     let bad = before_the_first_byte();
-    let error = inflater.inflate_beginning(Compression::Deflate, &bad, &mut [0; 3]).unwrap_err();
-    assert!(error.to_string().starts_with("the compressed data are damaged"), "{error}");
+    let error = inflater.inflate_prefix(Compression::Deflate, &bad, &mut [0; 3]).unwrap_err();
+    assert!(error.to_string().starts_with("corrupt compressed data"), "{error}");
 }
 
 #[test]
-fn distances_to_before_the_first_byte() {
+fn rejects_distances_before_the_first_byte() {
     let error = inflate(&before_the_first_byte(), 4).unwrap_err();
-    assert!(error.starts_with("the compressed data are damaged"), "{error}");
+    assert!(error.starts_with("corrupt compressed data"), "{error}");
 }

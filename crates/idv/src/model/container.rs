@@ -1,4 +1,4 @@
-//! What `container-core` asks of a container.
+//! The `container-core` traits for model files.
 
 use container_core::{
     ColumnInfo, Container, Error, Finding, Format, Input, OpenOptions, Probe, Recognition, Result, Rows, Scan, Table,
@@ -9,11 +9,10 @@ use serde_json::{Map, Value};
 use super::archive::{LOCAL_HEADER, first_name};
 use super::{MODEL_FORMAT_NAME, Model, ModelSchema, Role, is_model, role};
 
-/// Model files of ML.NET, for tools that open anything: one table per schema.
+/// The format of ML.NET model files, for a format registry: one table per schema.
 ///
-/// A ZIP archive is one by its content when its first entry is `TrainingInfo/Version.txt`, which ML.NET writes first, or when
-/// its directory (the first 65,536 entries of it) has that entry or an entry `Schema` or `Schema.idv` that begins as an IDV
-/// file does. Any other archive is one by its extension at most, and then opening it says that it is none.
+/// Recognizes a ZIP archive by content if its first entry is `TrainingInfo/Version.txt`, or if its directory (up to 65,536 entries) has that
+/// entry or an entry `Schema` or `Schema.idv` that starts like an IDV file. Other archives match by extension only; opening them fails.
 pub const MODEL_FORMAT: &dyn Format = &ModelFormat;
 
 struct ModelFormat;
@@ -40,7 +39,7 @@ impl Format for ModelFormat {
 
     fn open(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {
         let Some(source) = input.source() else {
-            return Err(Error::usage("a directory is no model file").in_format(MODEL_FORMAT_NAME));
+            return Err(Error::usage("expected a model file, found a directory").in_format(MODEL_FORMAT_NAME));
         };
         Ok(Box::new(Model::from_source(source.clone(), *options)?))
     }
@@ -51,7 +50,7 @@ impl Container for Model {
         MODEL_FORMAT_NAME
     }
 
-    /// The version of ML.NET: model files have no other.
+    /// The version of ML.NET; model files have no version of their own.
     fn version(&self) -> String {
         self.mlnet_version().unwrap_or("of unknown version").to_owned()
     }
@@ -78,7 +77,7 @@ impl Container for Model {
     }
 }
 
-/// The table of the embedded file, under the name of the entry.
+/// The table of the embedded file, named like the entry.
 impl Table for ModelSchema {
     fn name(&self) -> &str {
         &self.name

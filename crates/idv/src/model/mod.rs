@@ -1,13 +1,13 @@
-//! Model files of ML.NET (`.zip`), as far as they hold IDV: the schema of the training data, a table without rows.
+//! The schemas in ML.NET model files (`.zip`): IDV files without rows that describe the training data.
 //!
 //! | entry | what |
 //! |---|---|
-//! | `TrainingInfo/Version.txt` | the version of ML.NET that wrote the model: its mark |
-//! | `Schema`, in whichever folder | the schema that the model was saved with |
-//! | `Schema.idv`, in whichever folder | the schema of a loader of binary files |
+//! | `TrainingInfo/Version.txt` | the version of ML.NET that wrote the model; identifies a model file |
+//! | `Schema`, in any directory | the schema that the model was saved with |
+//! | `Schema.idv`, in any directory | the schema of a binary file loader |
 //! | `Loader/`, `DataLoaderModel/` | how the training data were loaded |
 //!
-//! Everything else in the archive, the model itself, is not looked at.
+//! The rest of the archive, the model itself, is not read.
 
 mod archive;
 mod container;
@@ -24,23 +24,22 @@ use crate::wire::SIGNATURE;
 
 pub use container::MODEL_FORMAT;
 
-/// The name of the format in errors and everywhere else.
+/// Format name, as in errors.
 const MODEL_FORMAT_NAME: &str = "mlnet-model";
 
-/// Bytes of `TrainingInfo/Version.txt` at most: it is a line.
-const MOST_VERSION_BYTES: u64 = 64 << 10;
+/// Maximum bytes of `TrainingInfo/Version.txt`, a single line.
+const MAX_VERSION_BYTES: u64 = 64 << 10;
 
-/// Schemas of one model at most: there is one, or two.
-const MOST_SCHEMAS: usize = 1024;
+/// Maximum schemas of a model; usual are one or two.
+const MAX_SCHEMAS: usize = 1024;
 
-/// Entries that are looked at before an archive is taken for something else.
-const MOST_LOOKED_AT: u64 = 1 << 16;
+/// Maximum directory entries scanned to recognize a model file.
+const MAX_RECOGNIZE_ENTRIES: u64 = 1 << 16;
 
-/// A model file of ML.NET, opened: the schemas in it, and little else.
+/// An open ML.NET model file and its schemas.
 ///
-/// A schema that cannot be read (damaged, encrypted, too large) does not keep the others from it: [`unreadable`](Self::unreadable)
-/// has it. Opening reads the archive's directory, the version and the schemas; these stay in memory, and together are not
-/// larger than [`Limits::metadata_bytes`].
+/// A schema that cannot be read (damaged, encrypted, too large) does not affect the others; see [`unreadable`](Self::unreadable). Opening
+/// reads the archive's directory, the version and the schemas, which stay in memory and take at most [`Limits::metadata_bytes`] in total.
 ///
 /// ```
 /// # fn main() -> container_core::Result<()> {
@@ -66,7 +65,7 @@ pub struct Model {
     unreadable: Vec<Error>,
 }
 
-/// The schema of training data: an IDV file inside a model file.
+/// A schema: an IDV file embedded in a model file.
 pub struct ModelSchema {
     name: String,
     entry: String,
@@ -74,30 +73,29 @@ pub struct ModelSchema {
 }
 
 impl ModelSchema {
-    /// The name of the entry that holds it, such as `Schema` or `DataLoaderModel/Schema.idv`, with `#2`, `#3`... where an earlier
-    /// entry is called the same.
+    /// Name of its entry, such as `Schema` or `DataLoaderModel/Schema.idv`, with `#2`, `#3`... appended to repeated names.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The embedded file. Byte positions in its errors count from its own beginning, once decompressed.
+    /// The embedded file. Offsets in its errors count from the start of its decompressed content.
     #[must_use]
     pub fn reader(&self) -> &Reader {
         self.container.reader()
     }
 }
 
-/// Entries of interest.
+/// The relevant entries.
 #[derive(Default)]
 struct Parts {
-    /// The first of this name, which counts, and the second, if there is one.
+    /// The first entry of this name, which counts, and the second, if any.
     version: Vec<Entry>,
     schemas: Vec<Entry>,
     loader: bool,
 }
 
-/// What an entry is by its name.
+/// The role of an entry, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     Version,
@@ -105,7 +103,7 @@ enum Role {
     Loader,
 }
 
-/// Older writers on Windows part folders with `\`.
+/// Older writers on Windows separate directories with `\`.
 fn role(name: &[u8]) -> Option<Role> {
     let mut parts = name.split(|&byte| byte == b'/' || byte == b'\\');
     let (first, second, rest) = (parts.next()?, parts.next(), parts.next());
@@ -119,39 +117,39 @@ fn role(name: &[u8]) -> Option<Role> {
     }
 }
 
-/// True when the archive has ML.NET's mark or the schema of a model. What cannot be read has not.
+/// Whether the archive has ML.NET's version entry or a schema. False if it cannot be read.
 fn is_model(source: &Source) -> bool {
     let Ok(archive) = Archive::open(source) else { return false };
-    let (mut found, mut looked_at) = (false, 0);
-    // An archive that is damaged further behind may be one all the same.
+    let (mut is_model, mut scanned) = (false, 0);
+    // Errors after a match do not matter.
     let _ = archive.entries(|record| {
-        found = match role(record.file_path().as_bytes()) {
+        is_model = match role(record.file_path().as_bytes()) {
             Some(Role::Version) => true,
-            Some(Role::Schema) => archive.begins_with(&Entry::new(record), SIGNATURE.to_le_bytes()),
+            Some(Role::Schema) => archive.starts_with(&Entry::new(record), SIGNATURE.to_le_bytes()),
             _ => false,
         };
-        looked_at += 1;
-        Ok(!found && looked_at < MOST_LOOKED_AT)
+        scanned += 1;
+        Ok(!is_model && scanned < MAX_RECOGNIZE_ENTRIES)
     });
-    found
+    is_model
 }
 
 impl Model {
     /// Opens a model file.
     ///
     /// # Errors
-    /// As [`from_source`](Self::from_source); [`Io`](ErrorKind::Io) when it cannot be read. The error names the file.
+    /// As [`from_source`](Self::from_source); [`Io`](ErrorKind::Io) when the file cannot be read. Errors name the file.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let options = OpenOptions::default();
         let opened = Source::open_with(&path, options.access).and_then(|source| Self::from_source(source, options));
         opened.map_err(|error| error.in_file(path.as_ref().display().to_string()))
     }
 
-    /// Opens a model file from whatever gives its bytes.
+    /// Opens a model file from a source.
     ///
     /// # Errors
-    /// [`Invalid`](ErrorKind::Invalid) when it is no ZIP archive or its directory is damaged, [`Unsupported`](ErrorKind::Unsupported)
-    /// when the archive is no model of ML.NET, [`Limit`](ErrorKind::Limit) when it has more than 1024 schemas.
+    /// [`Invalid`](ErrorKind::Invalid) for other than a ZIP archive or a damaged directory, [`Unsupported`](ErrorKind::Unsupported) for a ZIP
+    /// archive other than an ML.NET model, [`Limit`](ErrorKind::Limit) for more than 1024 schemas.
     pub fn from_source(source: Source, options: OpenOptions) -> Result<Self> {
         Self::read(&source, options).map_err(|error| error.in_format(MODEL_FORMAT_NAME))
     }
@@ -167,9 +165,9 @@ impl Model {
                 Some(Role::Version) | None => {}
             }
             let schemas = parts.schemas.len();
-            if schemas > MOST_SCHEMAS {
+            if schemas > MAX_SCHEMAS {
                 let at = record.central_directory_offset();
-                return Err(Error::limit("the number of schemas", schemas as u64, MOST_SCHEMAS as u64).at(at));
+                return Err(Error::limit("the number of schemas", schemas as u64, MAX_SCHEMAS as u64).at(at));
             }
             Ok(true)
         })?;
@@ -190,7 +188,7 @@ impl Model {
     fn read_parts(&mut self) -> Result<()> {
         match self.version_text() {
             Ok(text) => self.version = text.as_deref().and_then(version_of),
-            Err(error) => self.put_aside(error)?,
+            Err(error) => self.collect_error(error)?,
         }
         let mut names = HashMap::new();
         let mut budget = self.options.limits;
@@ -201,14 +199,13 @@ impl Model {
                     let name = if *count == 1 { entry.name.clone() } else { format!("{}#{count}", entry.name) };
                     self.schemas.push(ModelSchema { name, entry: entry.name.clone(), container });
                 }
-                Err(error) => self.put_aside(error)?,
+                Err(error) => self.collect_error(error)?,
             }
             self.parts.schemas.push(entry);
         }
         if self.parts.version.is_empty() && self.schemas.is_empty() {
             let detail = format!(
-                "the ZIP archive is no model of ML.NET: among its entries ({}) are neither TrainingInfo/Version.txt nor a readable \
-                 schema",
+                "the ZIP archive is not an ML.NET model: its {} entries include neither TrainingInfo/Version.txt nor a readable schema",
                 self.entries
             );
             let error = Error::unsupported(detail);
@@ -220,8 +217,8 @@ impl Model {
         Ok(())
     }
 
-    /// What is wrong with one entry concerns that entry; what is wrong with the source, all.
-    fn put_aside(&mut self, error: Error) -> Result<()> {
+    /// Collects an error of an entry; passes on I/O errors.
+    fn collect_error(&mut self, error: Error) -> Result<()> {
         if error.kind() == ErrorKind::Io {
             return Err(error);
         }
@@ -232,77 +229,77 @@ impl Model {
     fn version_text(&self) -> Result<Option<Vec<u8>>> {
         let Some(entry) = self.parts.version.first() else { return Ok(None) };
         let limits = self.options.limits;
-        let limits = limits.with_metadata_bytes(limits.metadata_bytes.min(MOST_VERSION_BYTES));
+        let limits = limits.with_metadata_bytes(limits.metadata_bytes.min(MAX_VERSION_BYTES));
         self.archive.content(entry, &limits).map(Some)
     }
 
-    /// Opens a schema and takes its size off the budget: all of them stay in memory.
+    /// Opens a schema and charges its size to the budget, as all schemas stay in memory.
     fn schema(&self, entry: &Entry, budget: &mut Limits) -> Result<IdvContainer> {
         let content = self.archive.content(entry, budget)?;
         budget.metadata_bytes = budget.metadata_bytes.saturating_sub(entry.size);
-        let reader = Reader::from_source(Source::from(content), self.options).map_err(|error| entry.tell(error))?;
+        let reader = Reader::from_source(Source::from(content), self.options).map_err(|error| entry.locate(error))?;
         Ok(IdvContainer::new(reader))
     }
 
-    /// How many entries the archive has.
+    /// Number of entries in the archive.
     #[must_use]
     pub const fn entries(&self) -> u64 {
         self.entries
     }
 
-    /// The version of ML.NET that wrote the model, such as `1.5.28711.2`, where it says so.
+    /// The version of ML.NET that wrote the model, such as `1.5.28711.2`, if recorded.
     #[must_use]
     pub fn mlnet_version(&self) -> Option<&str> {
         self.version.as_deref()
     }
 
-    /// True when the model says how its training data were loaded.
+    /// Whether the model contains a loader of its training data.
     #[must_use]
     pub const fn has_loader(&self) -> bool {
         self.parts.loader
     }
 
-    /// The schemas that can be read, in the order of the archive's directory. A model can be saved without any.
+    /// The readable schemas, in directory order; possibly none.
     #[must_use]
     pub fn schemas(&self) -> &[ModelSchema] {
         &self.schemas
     }
 
-    /// Why a schema or the version cannot be read, one error for each; its [key](container_core::Position::key) is the entry.
+    /// The errors of unreadable schemas and version entries; their [key](container_core::Position::key) is the entry name.
     #[must_use]
     pub fn unreadable(&self) -> &[Error] {
         &self.unreadable
     }
 
-    /// Checks what this crate reads of the file: the directory, size and CRC-32 of the version and of each schema, and each
-    /// schema as [`Reader::verify`] does. The other entries, the model itself, are not looked at.
+    /// Verifies what this crate reads: the directory, size and CRC-32 of the version and each schema, and each schema as
+    /// [`Reader::verify`] does. The model itself is not checked.
     ///
     /// # Errors
-    /// [`Io`](ErrorKind::Io) when the source fails; everything that is wrong with the file goes to `report`.
+    /// [`Io`](ErrorKind::Io) when the source fails. Problems of the file are reported as findings.
     pub fn verify(&self, options: &VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<()> {
         for (earlier, entry) in repeated(&self.parts.version).chain(repeated(&self.parts.schemas)) {
-            let detail = format!("the entry is in the directory already, at byte {}", earlier.offset());
-            report(Finding::warning(entry.tell(Error::invalid(detail).at(entry.offset()))));
+            let detail = format!("duplicate entry, first at byte {}", earlier.offset());
+            report(Finding::warning(entry.locate(Error::invalid(detail).at(entry.offset()))));
         }
-        found(self.version_text(), report)?;
+        report_errors(self.version_text(), report)?;
         let mut budget = self.options.limits;
         for entry in &self.parts.schemas {
-            if let Some(container) = found(self.schema(entry, &mut budget), report)? {
-                let mut tell = |finding: Finding| {
+            if let Some(container) = report_errors(self.schema(entry, &mut budget), report)? {
+                let mut report_in_entry = |finding: Finding| {
                     report(match finding.severity {
-                        container_core::Severity::Error => Finding::error(entry.tell(finding.error)),
-                        container_core::Severity::Warning => Finding::warning(entry.tell(finding.error)),
+                        container_core::Severity::Error => Finding::error(entry.locate(finding.error)),
+                        container_core::Severity::Warning => Finding::warning(entry.locate(finding.error)),
                     });
                 };
-                container.reader().verify(options, &mut tell)?;
+                container.reader().verify(options, &mut report_in_entry)?;
             }
         }
         Ok(())
     }
 }
 
-/// Reports what is wrong with one entry. What merely cannot be read here may be sound.
-fn found<T>(read: Result<T>, report: &mut dyn FnMut(Finding)) -> Result<Option<T>> {
+/// Reports the error of an entry; unsupported ones as warnings, as they may be valid.
+fn report_errors<T>(read: Result<T>, report: &mut dyn FnMut(Finding)) -> Result<Option<T>> {
     match read {
         Ok(value) => Ok(Some(value)),
         Err(error) if error.kind() == ErrorKind::Io => Err(error),
@@ -317,7 +314,7 @@ fn found<T>(read: Result<T>, report: &mut dyn FnMut(Finding)) -> Result<Option<T
     }
 }
 
-/// Entries whose name stands further up already, each with the first of that name.
+/// Entries with a repeated name, each with the first entry of that name.
 fn repeated(entries: &[Entry]) -> impl Iterator<Item = (&Entry, &Entry)> {
     let mut first = HashMap::new();
     entries.iter().filter_map(move |entry| match *first.entry(entry.name.as_str()).or_insert(entry) {
@@ -326,14 +323,14 @@ fn repeated(entries: &[Entry]) -> impl Iterator<Item = (&Entry, &Entry)> {
     })
 }
 
-/// `1.5.28711.2 @BuiltBy: ...`: what stands in front of the first blank, if it looks like a version.
+/// The first word of `1.5.28711.2 @BuiltBy: ...`, if it looks like a version.
 fn version_of(text: &[u8]) -> Option<String> {
-    const LONGEST: usize = 64;
+    const MAX_LEN: usize = 64;
     let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
     let word = text.split(u8::is_ascii_whitespace).next()?;
-    let word = std::str::from_utf8(word).ok().filter(|word| word.len() <= LONGEST)?;
-    let sound = |byte: u8| byte.is_ascii_alphanumeric() || b".-+".contains(&byte);
-    (word.starts_with(|first: char| first.is_ascii_digit()) && word.bytes().all(sound)).then(|| word.to_owned())
+    let word = std::str::from_utf8(word).ok().filter(|word| word.len() <= MAX_LEN)?;
+    let is_valid = |byte: u8| byte.is_ascii_alphanumeric() || b".-+".contains(&byte);
+    (word.starts_with(|first: char| first.is_ascii_digit()) && word.bytes().all(is_valid)).then(|| word.to_owned())
 }
 
 #[cfg(test)]

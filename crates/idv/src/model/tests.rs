@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn roles_go_by_the_name() {
+fn role_depends_on_name() {
     for (name, expected) in [
         ("TrainingInfo/Version.txt", Some(Role::Version)),
         ("TrainingInfo\\Version.txt", Some(Role::Version)),
@@ -28,7 +28,7 @@ fn roles_go_by_the_name() {
 }
 
 #[test]
-fn a_version_is_the_first_word() {
+fn version_is_the_first_word() {
     for (text, expected) in [
         (&b"1.5.28711.2 @BuiltBy: someone @Branch: master"[..], Some("1.5.28711.2")),
         (b"1.0.0-preview+12\r\n", Some("1.0.0-preview+12")),

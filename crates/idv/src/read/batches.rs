@@ -3,28 +3,28 @@ use std::ops::Range;
 use container_core::{Result, Scan};
 
 use super::Reader;
-use super::block::Scratches;
+use super::block::ScratchPool;
+use super::block_request::BlockRequest;
+use super::block_scan::{BlockDecoder, BlockScan, Slot};
 use super::budget::{Budget, Cost};
-use super::place::Place;
-use super::walk::{BlockMaker, Slot, Walk};
 use crate::codec::Values;
 
-/// Columns over a range of rows, some rows at a time, in order: the fastest way through a file.
+/// Batches of rows over selected columns, in order: the fastest way to read a file.
 ///
-/// A batch reaches to the end of the nearest block of any column, so it is a block where all columns have equal blocks
-/// (all files of ML.NET). With feature `parallel` blocks are decoded ahead by the threads of rayon's pool; memory is a few
-/// blocks a thread, whatever the file's size, and never more than [`Limits::memory_bytes`](container_core::Limits::memory_bytes).
+/// A batch ends at the nearest block end of any column, so it is one block when all columns have the same rows per block (as in all files
+/// of ML.NET). With feature `parallel`, rayon's threads decode blocks ahead. Memory is a few blocks per thread, independent of file size,
+/// and at most [`Limits::memory_bytes`](container_core::Limits::memory_bytes).
 pub struct Batches {
-    walk: Walk<Decoder>,
+    scan: BlockScan<ValuesDecoder>,
 }
 
-/// Blocks as values.
+/// Decodes blocks into [`Values`].
 #[derive(Default)]
-struct Decoder {
-    scratches: Scratches,
+struct ValuesDecoder {
+    scratch_pool: ScratchPool,
 }
 
-impl BlockMaker for Decoder {
+impl BlockDecoder for ValuesDecoder {
     type Block = Values;
     const REUSED: bool = true;
 
@@ -32,31 +32,31 @@ impl BlockMaker for Decoder {
         values
     }
 
-    fn make(&self, reader: &Reader, place: Place, mut values: Values) -> Result<Values> {
-        self.scratches.with(reader, |scratch| reader.read_part(&place, &mut values, scratch))?;
+    fn decode(&self, reader: &Reader, request: BlockRequest, mut values: Values) -> Result<Values> {
+        self.scratch_pool.with(reader, |scratch| reader.read_rows(&request, &mut values, scratch))?;
         Ok(values)
     }
 }
 
-/// Some rows of the columns of a walk.
+/// A batch of rows of the selected columns.
 #[derive(Clone)]
 pub struct Batch<'a> {
     slots: &'a [Slot<Values>],
     rows: Range<u64>,
 }
 
-/// One column of a batch: a run of values of a decoded block.
+/// One column of a batch: a range of a decoded block.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ColumnSlice<'a> {
-    /// The values of the block the rows lie in, those at its end maybe left out.
+    /// The values of the block, possibly without those at its end.
     pub values: &'a Values,
-    /// Which of them are the batch's.
+    /// The batch's range of them.
     pub range: Range<usize>,
 }
 
 impl<'a> ColumnSlice<'a> {
-    /// A run of values.
+    /// A range of values.
     #[must_use]
     pub const fn new(values: &'a Values, range: Range<usize>) -> Self {
         Self { values, range }
@@ -70,37 +70,37 @@ impl<'a> From<&'a Values> for ColumnSlice<'a> {
 }
 
 impl<'a> Batch<'a> {
-    /// The rows, counted from the beginning of the file.
+    /// Row numbers, counted from the start of the file.
     #[must_use]
     pub fn rows(&self) -> Range<u64> {
         self.rows.clone()
     }
 
-    /// How many rows there are; never 0.
+    /// Number of rows, at least 1.
     #[must_use]
     pub fn row_count(&self) -> usize {
         usize::try_from(self.rows.end - self.rows.start).unwrap_or(usize::MAX)
     }
 
-    /// How many columns there are.
+    /// Number of columns.
     #[must_use]
     pub fn column_count(&self) -> usize {
         self.slots.len()
     }
 
-    /// A column, counted in the order of the walk.
+    /// A column by its index in the projection.
     #[must_use]
     pub fn column(&self, index: usize) -> Option<ColumnSlice<'a>> {
         self.slots.get(index).map(|slot| {
-            // Both ends lie in the slot's block, whose length is a usize.
-            let place = |row: u64| usize::try_from(row - slot.rows.start).unwrap_or(usize::MAX);
-            ColumnSlice { values: &slot.block, range: place(self.rows.start)..place(self.rows.end) }
+            // Both ends are in the block, whose length is a usize.
+            let offset = |row: u64| usize::try_from(row - slot.rows.start).unwrap_or(usize::MAX);
+            ColumnSlice { values: &slot.block, range: offset(self.rows.start)..offset(self.rows.end) }
         })
     }
 }
 
 impl Reader {
-    /// Walks over columns in batches of rows: those of the scan in its order, or all readable ones.
+    /// Reads the columns of the scan (default: all readable ones) in batches of rows.
     ///
     /// ```
     /// # fn main() -> container_core::Result<()> {
@@ -120,45 +120,45 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) for a column that does not exist and for rows that begin past the end; why a
-    /// column asked for, or each of all, is unreadable. [`Limit`](container_core::ErrorKind::Limit) comes with the batch whose blocks take more than
-    /// [`Limits::memory_bytes`](container_core::Limits::memory_bytes).
+    /// [`Usage`](container_core::ErrorKind::Usage) for a column that does not exist or rows that start past the end; the reason why a
+    /// selected column, or every column, is unreadable. A batch whose blocks exceed
+    /// [`Limits::memory_bytes`](container_core::Limits::memory_bytes) fails with [`Limit`](container_core::ErrorKind::Limit).
     pub fn batches(&self, scan: &Scan) -> Result<Batches> {
         let columns = match &scan.columns {
             Some(columns) => columns.clone(),
             None => self.readable(),
         };
-        Ok(Batches { walk: Walk::new(self, columns, scan, Decoder::default(), self.memory_budget())? })
+        Ok(Batches { scan: BlockScan::new(self, columns, scan, ValuesDecoder::default(), self.memory_budget())? })
     }
 }
 
 impl Batches {
-    /// The next batch; `None` at the end, and after an error from then on.
+    /// The next batch; `None` at the end and after an error.
     ///
     /// # Errors
-    /// All that is wrong with a block, as [`Reader::read_block`] says.
+    /// As [`Reader::read_block`].
     pub fn try_next(&mut self) -> Result<Option<Batch<'_>>> {
         Ok(if self.advance()? { self.current() } else { None })
     }
 
-    /// Goes to the next batch; false at the end, and after an error from then on.
+    /// Moves to the next batch; false at the end and after an error.
     pub(super) fn advance(&mut self) -> Result<bool> {
-        self.walk.advance()
+        self.scan.advance()
     }
 
-    /// What is charged for all that the walk holds.
+    /// The memory budget of the scan.
     pub(super) fn budget(&mut self) -> &mut Budget {
-        self.walk.budget()
+        self.scan.budget()
     }
 
-    /// What the decoded blocks of the current batch take.
-    pub(super) fn held(&self) -> u64 {
-        self.walk.held()
+    /// Memory of the decoded blocks of the current batch, in bytes.
+    pub(super) fn decoded_bytes(&self) -> u64 {
+        self.scan.decoded_bytes()
     }
 
-    /// The batch that [`advance`](Self::advance) went to.
+    /// The current batch.
     pub(super) fn current(&self) -> Option<Batch<'_>> {
-        let rows = self.walk.rows();
-        (!rows.is_empty()).then(|| Batch { slots: &self.walk.slots, rows })
+        let rows = self.scan.rows();
+        (!rows.is_empty()).then(|| Batch { slots: &self.scan.slots, rows })
     }
 }

@@ -2,62 +2,63 @@ use container_core::{Cursor, Error, Result};
 use flate2::bufread::{DeflateDecoder, ZlibDecoder};
 
 use super::Reader;
-use super::beginning::{Beginning, Long};
 use super::budget::Budget;
 use super::open::{Column, parse_growing};
+use super::preview::{Preview, PreviewThreshold};
 use crate::FORMAT_NAME;
 use crate::codec::{self, Texts, Values, Vectors};
 use crate::inflate::Inflater;
 use crate::wire::{
-    self, Compression, HEADER_LEN, ItemType, MetadataEntry, SlotNamesPlace, Type, parse_metadata_toc, parse_slot_names,
+    self, Compression, HEADER_LEN, ItemType, MetadataEntry, SlotNamesLocation, Type, parse_metadata_toc,
+    parse_slot_names,
 };
 
-/// One item of metadata of a column: its kind, its type and where its value lies.
+/// A metadata item of a column: kind, type and location of its value.
 #[derive(Debug, Clone)]
 pub struct Metadata {
     kind: String,
     value_type: Result<Type, super::Unreadable>,
-    place: Place,
+    location: ValueLocation,
 }
 
 #[derive(Debug, Clone)]
-enum Place {
+enum ValueLocation {
     Block(MetadataEntry),
-    /// Slot names as version 1.1.1.3 has them.
-    SlotNames(SlotNamesPlace),
+    /// Slot names of version 1.1.1.3.
+    SlotNames(SlotNamesLocation),
 }
 
 impl Metadata {
-    /// What it says of the column, such as `SlotNames`.
+    /// Metadata kind, such as `SlotNames`.
     #[must_use]
     pub fn kind(&self) -> &str {
         &self.kind
     }
 
-    /// The type of its value.
+    /// Type of the value.
     ///
     /// # Errors
-    /// Why the value cannot be read: an unknown codec or compression, parameters that cannot be.
+    /// Why the value cannot be read: an unknown codec or compression, or invalid parameters.
     pub fn value_type(&self) -> Result<&Type, &super::Unreadable> {
         self.value_type.as_ref()
     }
 
-    /// Where its value lies: byte and length.
+    /// Offset and length of the value in the file.
     #[must_use]
-    pub(crate) fn place(&self) -> (u64, u64) {
-        match &self.place {
-            Place::Block(entry) => (entry.block_offset, entry.block_len),
-            Place::SlotNames(place) => (place.offset, place.len),
+    pub(crate) fn location(&self) -> (u64, u64) {
+        match &self.location {
+            ValueLocation::Block(entry) => (entry.block_offset, entry.block_len),
+            ValueLocation::SlotNames(location) => (location.offset, location.len),
         }
     }
 }
 
 impl Reader {
-    /// The metadata of a column: kinds and types; the values are read by [`metadata_value`](Self::metadata_value).
-    /// Slot names of version 1.1.1.3 appear as `SlotNames`, as later versions have them.
+    /// The metadata of a column: kinds and types. [`metadata_value`](Self::metadata_value) reads the values. Slot names of version 1.1.1.3
+    /// appear as `SlotNames`, as in later versions.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) for a column that does not exist, and what is wrong with the table of its metadata.
+    /// [`Usage`](container_core::ErrorKind::Usage) for a column that does not exist; any defect of the metadata table.
     pub fn metadata(&self, column: usize) -> Result<Vec<Metadata>> {
         let column = self.column_at(column)?;
         self.metadata_of(column)
@@ -65,12 +66,15 @@ impl Reader {
             .map_err(|error| error.in_column(column.unique_name().to_owned()).in_format(FORMAT_NAME))
     }
 
-    /// The metadata and where their table lies.
+    /// The metadata and the byte range of their table.
     pub(super) fn metadata_of(&self, column: &Column) -> Result<(Vec<Metadata>, Option<std::ops::Range<u64>>)> {
-        if let Some(place) = column.entry.slot_names.as_deref().copied() {
+        if let Some(location) = column.entry.slot_names.as_deref().copied() {
             let value_type = Type::Vector { item: ItemType::Text, dimensions: vec![slots(column)] };
-            let metadata =
-                Metadata { kind: "SlotNames".to_owned(), value_type: Ok(value_type), place: Place::SlotNames(place) };
+            let metadata = Metadata {
+                kind: "SlotNames".to_owned(),
+                value_type: Ok(value_type),
+                location: ValueLocation::SlotNames(location),
+            };
             return Ok((vec![metadata], None));
         }
         let Some(offset) = column.entry.metadata_offset else { return Ok((Vec::new(), None)) };
@@ -91,7 +95,7 @@ impl Reader {
                     Some(_) => Ok(value_type),
                     None => {
                         let detail = format!(
-                            "compression kind {} is none of 0 (none), 1 (deflate), 2 (zlib)",
+                            "unknown compression kind {} (known: 0 none, 1 deflate, 2 zlib)",
                             entry.compression
                         );
                         Err(Error::unsupported(detail).at(entry.offset))
@@ -100,23 +104,23 @@ impl Reader {
             Metadata {
                 kind: entry.kind.clone(),
                 value_type: value_type.map_err(|error| super::Unreadable::from_error(&error)),
-                place: Place::Block(entry),
+                location: ValueLocation::Block(entry),
             }
         });
         Ok((metadata.collect(), Some(offset..stop)))
     }
 
-    /// The value of one of a column's [`metadata`](Self::metadata): [`Values`] that hold exactly one value of its type.
+    /// The value of a [`metadata`](Self::metadata) item: [`Values`] that hold exactly one value of its type.
     ///
     /// # Errors
-    /// Why the value cannot be read, what is wrong with it, [`Limit`](container_core::ErrorKind::Limit) when it inflates to more than
+    /// Why the value cannot be read; any defect of it; [`Limit`](container_core::ErrorKind::Limit) when it inflates to more than
     /// [`Limits::metadata_bytes`](container_core::Limits::metadata_bytes) or takes more memory than
     /// [`Limits::memory_bytes`](container_core::Limits::memory_bytes).
     pub fn metadata_value(&self, column: usize, metadata: &Metadata) -> Result<Values> {
         self.metadata_value_within(column, metadata, &mut self.memory_budget())
     }
 
-    /// The same, charged to a budget.
+    /// Like [`metadata_value`](Self::metadata_value), charged to a budget.
     pub(crate) fn metadata_value_within(
         &self,
         column: usize,
@@ -133,18 +137,18 @@ impl Reader {
         let mut scratch = Vec::new();
         let (offset, bytes) = self.stored_value(column, metadata, &mut scratch)?;
         let mut charge = |raw: u64, inflated: u64| -> Result<()> {
-            let held = codec::memory(value_type, 1, raw);
-            budget.take("memory for metadata", held.saturating_add(inflated)).map_err(|error| error.at(offset))?;
+            let decoded = codec::memory_bytes(value_type, 1, raw);
+            budget.take("memory for metadata", decoded.saturating_add(inflated)).map_err(|error| error.at(offset))?;
             budget.release(inflated);
             Ok(())
         };
-        let compression = match &metadata.place {
-            Place::SlotNames(place) => {
-                // Each name stands by itself while it is read.
-                charge(bytes.len() as u64, u64::from(place.count).saturating_mul(32).min(8 * bytes.len() as u64))?;
-                return slot_names(column, *place, Cursor::at(bytes, offset));
+        let compression = match &metadata.location {
+            ValueLocation::SlotNames(location) => {
+                // Names are separate strings while they are read.
+                charge(bytes.len() as u64, u64::from(location.count).saturating_mul(32).min(8 * bytes.len() as u64))?;
+                return slot_names(column, *location, Cursor::at(bytes, offset));
             }
-            Place::Block(entry) => Compression::from_byte(entry.compression).unwrap_or(Compression::None),
+            ValueLocation::Block(entry) => Compression::from_byte(entry.compression).unwrap_or(Compression::None),
         };
         let mut values = Values::default();
         if compression == Compression::None {
@@ -163,22 +167,22 @@ impl Reader {
         Ok(values)
     }
 
-    /// Where a value lies, and its bytes in the file.
+    /// Offset and bytes of a value in the file.
     fn stored_value<'a>(
         &'a self,
         column: &Column,
         metadata: &Metadata,
         scratch: &'a mut Vec<u8>,
     ) -> Result<(u64, &'a [u8])> {
-        let (offset, len) = metadata.place();
+        let (offset, len) = metadata.location();
         let end = self.header().tail_offset;
         if offset < HEADER_LEN || offset.checked_add(len).is_none_or(|stop| stop > end) {
             let detail = format!(
                 "{len} bytes at byte {offset} are not between the header's end, {HEADER_LEN}, and the tail, {end}"
             );
-            let at = match &metadata.place {
-                Place::Block(entry) => entry.offset,
-                Place::SlotNames(_) => column.entry.offset,
+            let at = match &metadata.location {
+                ValueLocation::Block(entry) => entry.offset,
+                ValueLocation::SlotNames(_) => column.entry.offset,
             };
             return Err(Error::invalid(detail).at(at));
         }
@@ -186,35 +190,37 @@ impl Reader {
         Ok((offset, self.source().view(offset..offset + len, scratch)?))
     }
 
-    /// The beginning of a value that is long; `None` for one that is not. Memory does not grow with the value.
+    /// The preview of a long value; `None` for a short one. Memory does not grow with the value.
     ///
     /// # Errors
-    /// As [`metadata_value`](Self::metadata_value), but for what lies behind the beginning.
-    pub(crate) fn long_value(&self, column: usize, metadata: &Metadata) -> Result<Option<Beginning>> {
+    /// As [`metadata_value`](Self::metadata_value), except for defects past the preview.
+    pub(crate) fn metadata_preview(&self, column: usize, metadata: &Metadata) -> Result<Option<Preview>> {
         let column = self.column_at(column)?;
-        self.beginning_of(column, metadata).map_err(|error| located(column, metadata, &error))
+        self.preview_of(column, metadata).map_err(|error| located(column, metadata, &error))
     }
 
-    fn beginning_of(&self, column: &Column, metadata: &Metadata) -> Result<Option<Beginning>> {
-        let (Ok(value_type), Place::Block(entry)) = (metadata.value_type(), &metadata.place) else { return Ok(None) };
+    fn preview_of(&self, column: &Column, metadata: &Metadata) -> Result<Option<Preview>> {
+        let (Ok(value_type), ValueLocation::Block(entry)) = (metadata.value_type(), &metadata.location) else {
+            return Ok(None);
+        };
         let mut scratch = Vec::new();
         let (offset, bytes) = self.stored_value(column, metadata, &mut scratch)?;
-        let long = Long::new(&self.0.options.limits);
-        let found = match Compression::from_byte(entry.compression) {
-            None | Some(Compression::None) => long.beginning(value_type, bytes),
-            Some(Compression::Deflate) => long.beginning(value_type, DeflateDecoder::new(bytes)),
-            Some(Compression::Zlib) => long.beginning(value_type, ZlibDecoder::new(bytes)),
+        let threshold = PreviewThreshold::new(&self.0.options.limits);
+        let preview = match Compression::from_byte(entry.compression) {
+            None | Some(Compression::None) => threshold.preview(value_type, bytes),
+            Some(Compression::Deflate) => threshold.preview(value_type, DeflateDecoder::new(bytes)),
+            Some(Compression::Zlib) => threshold.preview(value_type, ZlibDecoder::new(bytes)),
         };
-        found.map_err(|error| error.at(offset))
+        preview.map_err(|error| error.at(offset))
     }
 }
 
 fn located(column: &Column, metadata: &Metadata, error: &Error) -> Error {
-    about(error, &metadata.kind).in_column(column.unique_name().to_owned()).in_format(FORMAT_NAME)
+    in_metadata(error, &metadata.kind).in_column(column.unique_name().to_owned()).in_format(FORMAT_NAME)
 }
 
-/// The same error, saying which metadata it is about.
-fn about(error: &Error, kind: &str) -> Error {
+/// Prefixes an error with the metadata kind.
+fn in_metadata(error: &Error, kind: &str) -> Error {
     let detail = format!("metadata {kind:?}: {}", error.detail());
     let mut outer = Error::new(error.kind(), detail);
     if let Some(byte) = error.position().byte {
@@ -223,7 +229,7 @@ fn about(error: &Error, kind: &str) -> Error {
     outer
 }
 
-/// How many slots the names of version 1.1.1.3 are for; 0 where that is not known.
+/// Number of slots of a vector column; 0 if unknown.
 fn slots(column: &Column) -> u32 {
     match &column.kind {
         Ok(kind) if kind.is_vector() => kind.size(),
@@ -231,9 +237,9 @@ fn slots(column: &Column) -> u32 {
     }
 }
 
-fn slot_names(column: &Column, place: SlotNamesPlace, mut cursor: Cursor<'_>) -> Result<Values> {
+fn slot_names(column: &Column, location: SlotNamesLocation, mut cursor: Cursor<'_>) -> Result<Values> {
     let known = slots(column);
-    let names = parse_slot_names(&mut cursor, place, known.into())?;
+    let names = parse_slot_names(&mut cursor, location, known.into())?;
     cursor.finish("the slot names")?;
     let length = match known {
         0 => names.last().map_or(0, |(slot, _)| slot.saturating_add(1)),

@@ -1,31 +1,31 @@
-//! Opening a file, and everything that is read from it later.
+//! Opening and reading files.
 
 mod batches;
-mod beginning;
 pub(crate) mod block;
+mod block_request;
+pub(crate) mod block_scan;
 pub(crate) mod budget;
 mod metadata;
 mod open;
-mod place;
+mod preview;
 mod rows;
 mod salvage;
 mod schema;
 mod typed;
 mod verify;
-pub(crate) mod walk;
 
 pub use batches::{Batch, Batches, ColumnSlice};
-pub(crate) use beginning::Beginning;
 pub use block::Scratch;
 pub(crate) use block::each_block;
+pub(crate) use block_request::BlockRequest;
+pub(crate) use block_scan::SAME_ROWS;
 pub use metadata::Metadata;
 pub(crate) use open::unique_names;
 pub use open::{Column, Reader, Unreadable};
-pub(crate) use place::Place;
-pub(crate) use rows::shown_metadata;
+pub(crate) use preview::Preview;
+pub(crate) use rows::metadata_as_value;
 pub use rows::{Row, Rows};
-pub(crate) use walk::SAME_ROWS;
 
 #[cfg(all(test, feature = "parallel"))]
-#[allow(clippy::unwrap_used, reason = "tests, and what they share")]
+#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests;

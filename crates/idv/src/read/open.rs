@@ -9,10 +9,10 @@ use container_core::{Cursor, Error, ErrorKind, OpenOptions, Result, Source};
 use crate::FORMAT_NAME;
 use crate::wire::{self, Compression, HEADER_LEN, Header, LOOKUP_ENTRY_LEN, TAIL_LEN, TocEntry, Type};
 
-/// An IDV file, opened: header and table of contents are checked, everything else is read when it is asked for.
+/// An open IDV file. Opening reads and validates the header, the table of contents and the tail; blocks, lookup tables and metadata are
+/// read on demand.
 ///
-/// Cheap to clone, and all threads may read at once. Opening reads the header, the table of contents and the tail, no
-/// block and no lookup table.
+/// Cheap to clone; threads may read concurrently.
 #[derive(Clone)]
 pub struct Reader(pub(super) Arc<Inner>);
 
@@ -24,34 +24,33 @@ pub(super) struct Inner {
     pub(super) toc: Range<u64>,
 }
 
-/// A column of the file.
+/// A column of a file.
 #[derive(Debug, Clone)]
 pub struct Column {
     pub(super) index: usize,
-    /// Where it is not the name.
+    /// Set if it differs from the name.
     pub(super) unique_name: Option<Box<str>>,
     pub(super) kind: Result<Type, Unreadable>,
     pub(crate) entry: TocEntry,
     pub(super) blocks: u64,
 }
 
-/// Why a column cannot be read. The other columns can.
+/// Why a column cannot be read. Other columns are not affected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unreadable {
-    /// [`Unsupported`](ErrorKind::Unsupported) for an unknown codec or compression, [`Invalid`](ErrorKind::Invalid) for parameters that
-    /// cannot be.
+    /// [`Unsupported`](ErrorKind::Unsupported) for an unknown codec or compression, [`Invalid`](ErrorKind::Invalid) for invalid parameters.
     pub kind: ErrorKind,
-    /// What was found and what was allowed.
+    /// Found and allowed value.
     pub detail: String,
-    /// Where in the file.
+    /// Offset in the file.
     pub byte: Option<u64>,
 }
 
 impl Unreadable {
     pub(super) fn from_error(error: &Error) -> Self {
         let detail = match error.kind() {
-            // The numbers of a truncation are part of its text, not of its detail.
+            // The detail of a truncation does not contain its numbers.
             ErrorKind::Truncated { needed, available } => {
                 let s = if needed == 1 { "" } else { "s" };
                 format!("{}: needs {needed} byte{s}, {available} available", error.detail())
@@ -62,7 +61,7 @@ impl Unreadable {
         Self { kind, detail, byte: error.position().byte }
     }
 
-    /// The same as an error.
+    /// Converts to an error.
     #[must_use]
     pub fn to_error(&self) -> Error {
         let error = Error::new(self.kind, self.detail.clone());
@@ -80,25 +79,25 @@ impl fmt::Display for Unreadable {
 }
 
 impl Column {
-    /// Its place in the file, from 0.
+    /// Index in the file, from 0.
     #[must_use]
     pub fn index(&self) -> usize {
         self.index
     }
 
-    /// The name as it is in the file; names may repeat, and may be empty.
+    /// The name in the file; may be empty and may repeat.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.entry.name
     }
 
-    /// The name with `#2`, `#3`... behind a repeated one, so that no two columns have the same.
+    /// The name, with `#2`, `#3`... appended to repeated ones.
     #[must_use]
     pub fn unique_name(&self) -> &str {
         self.unique_name.as_deref().unwrap_or_else(|| self.name())
     }
 
-    /// The type of its values.
+    /// Value type.
     ///
     /// # Errors
     /// Why the column cannot be read.
@@ -106,25 +105,25 @@ impl Column {
         self.kind.as_ref()
     }
 
-    /// The codec's name as it is in the file.
+    /// The codec name in the file.
     #[must_use]
     pub fn codec_name(&self) -> &str {
         &self.entry.codec.name
     }
 
-    /// How its blocks are compressed; `None` for a kind that is unknown.
+    /// Block compression; `None` if unknown.
     #[must_use]
     pub fn compression(&self) -> Option<Compression> {
         Compression::from_byte(self.entry.compression)
     }
 
-    /// Rows in each block but the last, which has the rest. 0 only when there are no rows.
+    /// Rows in each block but the last, which has the rest. 0 only in a file without rows.
     #[must_use]
     pub fn rows_per_block(&self) -> u64 {
         self.entry.rows_per_block
     }
 
-    /// How many blocks it has.
+    /// Number of blocks.
     #[must_use]
     pub fn block_count(&self) -> u64 {
         self.blocks
@@ -135,7 +134,7 @@ impl Reader {
     /// Opens a file with the default options.
     ///
     /// # Errors
-    /// [`Io`](ErrorKind::Io), and everything that is wrong with header, table of contents or tail, with the byte.
+    /// [`Io`](ErrorKind::Io), and any defect of the header, table of contents or tail, with its offset.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, OpenOptions::default())
     }
@@ -150,7 +149,7 @@ impl Reader {
         Self::from_source(source, options).map_err(|error| error.in_file(path.display().to_string()))
     }
 
-    /// Opens what a source holds; [`OpenOptions::access`] plays no part.
+    /// Opens a source; [`OpenOptions::access`] is ignored.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -164,48 +163,48 @@ impl Reader {
         &self.0.header
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     #[must_use]
     pub fn row_count(&self) -> u64 {
         self.0.header.rows
     }
 
-    /// The columns, in the file's order, unreadable ones included.
+    /// The columns in file order, including unreadable ones.
     #[must_use]
     pub fn columns(&self) -> &[Column] {
         &self.0.columns
     }
 
-    /// The column of this [unique name](Column::unique_name).
+    /// The column with this [unique name](Column::unique_name). O(columns).
     #[must_use]
     pub fn column(&self, unique_name: &str) -> Option<&Column> {
         self.0.columns.iter().find(|column| column.unique_name() == unique_name)
     }
 
-    /// The bytes it is read from.
+    /// The source of the file's bytes.
     #[must_use]
     pub fn source(&self) -> &Source {
         &self.0.source
     }
 
-    /// What a single row may take: what it is written as can take a multiple.
+    /// Maximum size of a row in bytes. Its output form can take a multiple of that.
     pub(crate) fn row_bytes(&self) -> u64 {
-        /// The part of an operation's memory: a writer of Parquet takes eleven times the row.
+        /// Divisor of the memory limit: writing Parquet takes up to eleven times the row.
         const ROW_PART: u64 = 10;
         self.0.options.limits.memory_bytes / ROW_PART
     }
 
-    /// The columns that can be read, by their numbers.
+    /// Indices of the readable columns.
     ///
     /// # Errors
-    /// Why the first column is [unreadable](Column::kind) when all are, and there are rows: these would be rows of nothing.
+    /// Why the first column is [unreadable](Column::kind), if all are and the file has rows.
     pub fn readable_columns(&self) -> Result<Vec<usize>> {
         let readable = self.readable();
         match self.0.columns.first().map(|column| (column, &column.kind)) {
             Some((first, Err(why))) if readable.is_empty() && self.row_count() > 0 => {
                 let count = self.0.columns.len();
                 let s = if count == 1 { "" } else { "s" };
-                let detail = format!("of {count} column{s} none can be read: {}", why.detail);
+                let detail = format!("none of {count} column{s} can be read: {}", why.detail);
                 let error =
                     Error::new(why.kind, detail).in_column(first.unique_name().to_owned()).in_format(FORMAT_NAME);
                 Err(match why.byte {
@@ -223,7 +222,7 @@ impl Reader {
 
     pub(crate) fn column_at(&self, index: usize) -> Result<&Column> {
         self.0.columns.get(index).ok_or_else(|| {
-            let detail = format!("column {index} of {} columns (counted from 0)", self.0.columns.len());
+            let detail = format!("column {index} is out of bounds for {} columns", self.0.columns.len());
             Error::usage(detail).in_format(FORMAT_NAME)
         })
     }
@@ -257,16 +256,16 @@ fn open(source: Source, options: OpenOptions) -> Result<Inner> {
     Ok(Inner { source, options, header, columns, toc })
 }
 
-/// The type of a column, or what keeps it from being read.
+/// The type of a column, or why it cannot be read.
 pub(super) fn column_type(entry: &TocEntry, header: &Header) -> Result<Type, Unreadable> {
     let unreadable = |kind, detail| Unreadable { kind, detail, byte: Some(entry.offset) };
     let kind = wire::parse_type(&entry.codec).map_err(|error| Unreadable::from_error(&error))?;
     if Compression::from_byte(entry.compression).is_none() {
-        let detail = format!("compression kind {} is none of 0 (none), 1 (deflate), 2 (zlib)", entry.compression);
+        let detail = format!("unknown compression kind {} (known: 0 none, 1 deflate, 2 zlib)", entry.compression);
         return Err(unreadable(ErrorKind::Unsupported, detail));
     }
     let Some(blocks) = header.block_count(entry.rows_per_block) else {
-        let detail = format!("rows per block is 0 where there are {} rows", header.rows);
+        let detail = format!("rows per block is 0 in a file of {} rows", header.rows);
         return Err(unreadable(ErrorKind::Invalid, detail));
     };
     let end = blocks.checked_mul(LOOKUP_ENTRY_LEN).and_then(|len| entry.lookup_offset.checked_add(len));
@@ -281,7 +280,7 @@ pub(super) fn column_type(entry: &TocEntry, header: &Header) -> Result<Type, Unr
     Ok(kind)
 }
 
-/// Parses something whose end is not known: from memory at once, else from pieces that grow, up to `limit` bytes.
+/// Parses a structure of unknown length: from memory at once, else from reads of increasing length, up to `limit` bytes.
 pub(super) fn parse_growing<T>(
     source: &Source,
     range: Range<u64>,
@@ -289,8 +288,8 @@ pub(super) fn parse_growing<T>(
     parse: impl Fn(&mut Cursor<'_>) -> Result<T>,
 ) -> Result<T> {
     let whole = range.end.saturating_sub(range.start);
-    let most = whole.min(limit);
-    let mut len = if source.as_slice().is_some() { most } else { most.min(64 << 10) };
+    let max_len = whole.min(limit);
+    let mut len = if source.as_slice().is_some() { max_len } else { max_len.min(64 << 10) };
     loop {
         let bytes = source.read(range.start..range.start.saturating_add(len))?;
         match parse(&mut Cursor::at(&bytes, range.start)) {
@@ -298,14 +297,14 @@ pub(super) fn parse_growing<T>(
                 if len >= limit {
                     return Err(too_long(&error, range.start, limit));
                 }
-                len = len.saturating_mul(4).min(most);
+                len = len.saturating_mul(4).min(max_len);
             }
             outcome => return outcome,
         }
     }
 }
 
-/// What was cut off by the limit and not by the end of the file.
+/// Reports truncation by the limit rather than by the end of the file.
 #[cold]
 fn too_long(error: &Error, start: u64, limit: u64) -> Error {
     let at = error.position().byte.unwrap_or(start);
@@ -318,13 +317,13 @@ fn too_long(error: &Error, start: u64, limit: u64) -> Error {
     }
 }
 
-/// The names of columns with `#2`, `#3`... behind repeated ones, `None` for the others. A name that is in the file is never given to another column.
+/// Unique names for repeated column names, with `#2`, `#3`... appended; `None` for the others. Never equal to a name in the file.
 pub(crate) fn unique_names<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Vec<Option<Box<str>>> {
     let in_file: HashSet<&str> = names.clone().collect();
-    let mut seen: HashMap<&str, u64> = HashMap::new();
+    let mut occurrences: HashMap<&str, u64> = HashMap::new();
     names
         .map(|name| {
-            let count = seen.entry(name).and_modify(|count| *count += 1).or_insert(1);
+            let count = occurrences.entry(name).and_modify(|count| *count += 1).or_insert(1);
             if *count == 1 {
                 return None;
             }
@@ -344,7 +343,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repeated_names_become_unique() {
+    fn numbers_repeated_names() {
         let unique = |names: &[&'static str]| {
             let unique = unique_names(names.iter().copied()).into_iter().zip(names);
             unique.map(|(unique, name)| unique.unwrap_or_else(|| (*name).into())).collect::<Vec<_>>()
@@ -355,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn many_equal_names_take_linear_time() {
+    fn unique_names_are_linear() {
         let unique = unique_names(std::iter::repeat_n("x", 300_000));
         assert_eq!(unique.last().and_then(Option::as_deref), Some("x#300000"));
     }

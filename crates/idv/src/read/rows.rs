@@ -8,60 +8,59 @@ use super::budget::Budget;
 use super::{Batches, Reader};
 use crate::FORMAT_NAME;
 use crate::codec::Values;
-use crate::value::{Labels, Shown, Value};
+use crate::value::{Labels, Value, ValueFormat};
 use crate::wire::{ItemType, Type, Version};
 
-/// Rows one after another, over [`Batches`]: what `serde` can write.
+/// A row iterator over [`Batches`], for `serde`.
 ///
-/// It holds its own share of the file and may outlive the [`Reader`].
+/// Shares the file with the [`Reader`] and may outlive it.
 pub struct Rows {
     batches: Batches,
     columns: Vec<RowColumn>,
     index: u64,
-    /// Rows of the current batch.
+    /// Row range of the current batch.
     batch_end: u64,
     batch_start: u64,
     started: bool,
-    /// What a single row may take,
+    /// Maximum bytes of a row.
     row_limit: u64,
-    /// and the same where the current batch takes more, so that each row is looked at.
+    /// Same as `row_limit` if the current batch exceeds it, so that each row is checked.
     row_bytes: Option<u64>,
     failed: bool,
     left_out: Vec<Loss>,
 }
 
-/// A column of the rows.
+/// A column of the projection.
 struct RowColumn {
     name: String,
-    /// The name as a JSON member begins: `"name":`.
+    /// The JSON member prefix, `"name":`.
     member: Vec<u8>,
     item: ItemType,
     labels: Option<Arc<Labels>>,
     missing_integers: bool,
     missing_floats: bool,
     missing_spans: bool,
-    /// Keys above their count that were shown as missing.
+    /// Number of keys above the key count, shown as missing.
     bad_keys: u64,
     first_bad_key: u64,
 }
 
-/// One row: its values by column, a map from name to value for `serde`.
+/// One row. Serializes as a map from column name to value.
 #[derive(Clone, Copy)]
 pub struct Row<'a> {
     rows: &'a Rows,
 }
 
 impl Reader {
-    /// Walks over rows.
+    /// Iterates over rows.
     ///
-    /// With [`Scan::missing_as_null`], NaN and (in files up to version 1.1.1.5, where it meant that) the least number of
-    /// a signed integer type are shown as missing.
+    /// With [`Scan::missing_as_null`], NaN and, in files up to version 1.1.1.5, the minimum of a signed integer type are missing.
     ///
     /// # Errors
-    /// As [`batches`](Self::batches), and what is wrong with the labels of a key column.
+    /// As [`batches`](Self::batches), and any defect of a key column's labels.
     pub fn rows(&self, scan: &Scan) -> Result<Rows> {
         let mut batches = self.batches(scan)?;
-        let (indices, left_out) = self.chosen(scan.columns.as_deref());
+        let (indices, left_out) = self.projection(scan.columns.as_deref());
         let mut known = HashMap::new();
         let columns =
             indices.iter().map(|&index| self.row_column(index, scan.missing_as_null, &mut known, batches.budget()));
@@ -81,8 +80,8 @@ impl Reader {
         })
     }
 
-    /// The columns of a scan, and of a walk over all readable ones those that it leaves out.
-    pub(crate) fn chosen(&self, columns: Option<&[usize]>) -> (Vec<usize>, Vec<Loss>) {
+    /// The columns to read, by default all readable ones, and the unreadable columns left out by that default.
+    pub(crate) fn projection(&self, columns: Option<&[usize]>) -> (Vec<usize>, Vec<Loss>) {
         if let Some(columns) = columns {
             return (columns.to_vec(), Vec::new());
         }
@@ -101,7 +100,7 @@ impl Reader {
         (readable, left_out)
     }
 
-    /// `known` has the labels of each table of metadata that was looked at: columns may share one.
+    /// `known` caches labels by metadata table, which columns may share.
     fn row_column(
         &self,
         index: usize,
@@ -138,7 +137,7 @@ impl Reader {
         })
     }
 
-    /// The labels of a key column: its metadata `KeyValues`; `None` where it has none.
+    /// The labels of a key column, from its metadata `KeyValues`, if any.
     ///
     /// # Errors
     /// As [`metadata_value`](Self::metadata_value).
@@ -146,36 +145,36 @@ impl Reader {
         self.labels_within(column, &mut self.memory_budget())
     }
 
-    /// The same, charged to a budget.
+    /// Like [`labels`](Self::labels), charged to a budget.
     pub(crate) fn labels_within(&self, column: usize, budget: &mut Budget) -> Result<Option<Labels>> {
         let metadata = self.metadata(column)?;
-        let Some(found) = metadata.iter().find(|metadata| metadata.kind() == "KeyValues") else { return Ok(None) };
-        // What cannot be read is no label; what is damaged is an error.
-        let Ok(value_type) = found.value_type() else { return Ok(None) };
-        Ok(Labels::new(self.metadata_value_within(column, found, budget)?, value_type))
+        let Some(key_values) = metadata.iter().find(|metadata| metadata.kind() == "KeyValues") else { return Ok(None) };
+        // An unsupported type means no labels; damage is an error.
+        let Ok(value_type) = key_values.value_type() else { return Ok(None) };
+        Ok(Labels::new(self.metadata_value_within(column, key_values, budget)?, value_type))
     }
 }
 
-/// Labels by the offset of their table of metadata.
+/// Labels by the offset of their metadata table.
 type KnownLabels = HashMap<u64, Option<Arc<Labels>>>;
 
 fn json_bytes<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
-    serde_json::to_vec(value).map_err(|cause| Error::invalid("a name has no JSON form").caused_by(cause))
+    serde_json::to_vec(value).map_err(|cause| Error::invalid("a name cannot be written as JSON").caused_by(cause))
 }
 
 impl Rows {
-    /// The next row; `None` at the end, and after an error from then on.
+    /// The next row; `None` at the end and after an error.
     ///
     /// # Errors
-    /// What is wrong with the block the row is in.
+    /// Any defect of the row's block.
     pub fn try_next(&mut self) -> Result<Option<Row<'_>>> {
         Ok(self.advance()?.then_some(Row { rows: self }))
     }
 
-    /// Goes to the next row; false at the end, and after an error from then on.
+    /// Moves to the next row; false at the end and after an error.
     ///
     /// # Errors
-    /// What is wrong with the block the row is in.
+    /// Any defect of the row's block.
     pub fn advance(&mut self) -> Result<bool> {
         let next = if self.started { self.index + 1 } else { self.index };
         if next < self.batch_end {
@@ -186,29 +185,29 @@ impl Rows {
         Ok(self.next_batch()? && self.check_row()?)
     }
 
-    /// Fails, and ends the walk, when the current row takes more than a row may.
+    /// Fails, ending the iteration, when the current row exceeds the row limit.
     #[inline]
     fn check_row(&mut self) -> Result<bool> {
         match self.row_bytes {
             None => Ok(true),
-            Some(most) => self.check_row_bytes(most),
+            Some(limit) => self.check_row_bytes(limit),
         }
     }
 
     #[cold]
-    fn check_row_bytes(&mut self, most: u64) -> Result<bool> {
-        let place = usize::try_from(self.index - self.batch_start).unwrap_or(usize::MAX);
+    fn check_row_bytes(&mut self, limit: u64) -> Result<bool> {
+        let index = usize::try_from(self.index - self.batch_start).unwrap_or(usize::MAX);
         let Some(batch) = self.batches.current() else { return Ok(true) };
         let bytes = |slot: usize| {
-            batch.column(slot).map_or(0, |slice| value_bytes(slice.values, slice.range.start.saturating_add(place)))
+            batch.column(slot).map_or(0, |slice| value_bytes(slice.values, slice.range.start.saturating_add(index)))
         };
-        let all = (0..batch.column_count()).map(bytes).fold(0, u64::saturating_add);
-        if all <= most {
+        let total = (0..batch.column_count()).map(bytes).fold(0, u64::saturating_add);
+        if total <= limit {
             return Ok(true);
         }
         let largest = (0..batch.column_count()).max_by_key(|slot| bytes(*slot));
         let name = largest.and_then(|slot| self.columns.get(slot)).map(|column| column.name.clone());
-        let error = Error::limit("bytes of a row", all, most).in_row(self.index).in_format(FORMAT_NAME);
+        let error = Error::limit("bytes of a row", total, limit).in_row(self.index).in_format(FORMAT_NAME);
         self.batch_end = self.batch_start;
         self.failed = true;
         Err(match name {
@@ -232,7 +231,7 @@ impl Rows {
             }
         }
         let rows = batch.rows();
-        self.row_bytes = Some(self.row_limit).filter(|&most| self.batches.held() > most);
+        self.row_bytes = Some(self.row_limit).filter(|&limit| self.batches.decoded_bytes() > limit);
         (self.batch_start, self.batch_end, self.index, self.started) = (rows.start, rows.end, rows.start, true);
         Ok(true)
     }
@@ -243,14 +242,13 @@ impl Rows {
         (self.started && self.index < self.batch_end).then_some(Row { rows: self })
     }
 
-    /// The current row's number, from 0.
+    /// Number of the current row, from 0.
     #[must_use]
     pub fn index(&self) -> u64 {
         self.index
     }
 
-    /// What could not be shown as it is in the file, so far: columns left out because they are unreadable, keys above their count
-    /// (of whole blocks that were come to).
+    /// Losses so far: unreadable columns left out, and keys above the key count (counted for whole blocks).
     #[must_use]
     pub fn losses(&self) -> Vec<Loss> {
         let mut losses = self.left_out.clone();
@@ -265,8 +263,8 @@ impl Rows {
 }
 
 impl RowColumn {
-    fn shown(&self) -> Shown<'_> {
-        Shown {
+    fn format(&self) -> ValueFormat<'_> {
+        ValueFormat {
             item: self.item,
             labels: self.labels.as_deref(),
             missing_integers: self.missing_integers,
@@ -285,7 +283,7 @@ impl RowColumn {
                 },
                 values => (values, row..row + 1),
             };
-            let bad = places.filter(|&place| stored.stored_key(place).is_some_and(|k| key.value(k).is_err())).count();
+            let bad = places.filter(|&index| stored.stored_key(index).is_some_and(|k| key.value(k).is_err())).count();
             if bad > 0 {
                 if self.bad_keys == 0 {
                     self.first_bad_key = first_row + (row - range.start) as u64;
@@ -298,13 +296,13 @@ impl RowColumn {
 }
 
 impl<'a> Row<'a> {
-    /// The row's number in the file, from 0.
+    /// Row number in the file, from 0.
     #[must_use]
     pub fn index(&self) -> u64 {
         self.rows.index
     }
 
-    /// How many columns the row has: those of the walk.
+    /// Number of columns of the projection.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows.columns.len()
@@ -316,18 +314,18 @@ impl<'a> Row<'a> {
         self.rows.columns.is_empty()
     }
 
-    /// The unique name of a column, counted in the order of the walk.
+    /// The unique name of a column, by its index in the projection.
     #[must_use]
     pub fn name(&self, column: usize) -> Option<&'a str> {
         self.rows.columns.get(column).map(|column| column.name.as_str())
     }
 
-    /// The value of a column, counted in the order of the walk.
+    /// The value of a column, by its index in the projection.
     #[must_use]
     pub fn get(&self, column: usize) -> Option<Value<'a>> {
         let slice = self.rows.batches.current()?.column(column)?;
-        let place = slice.range.start + usize::try_from(self.rows.index - self.rows.batch_start).ok()?;
-        Some(self.rows.columns.get(column)?.shown().value(slice.values, place))
+        let index = slice.range.start + usize::try_from(self.rows.index - self.rows.batch_start).ok()?;
+        Some(self.rows.columns.get(column)?.format().value(slice.values, index))
     }
 
     /// The value of a column by its unique name.
@@ -337,10 +335,10 @@ impl<'a> Row<'a> {
         self.get(column)
     }
 
-    /// Appends the row as one JSON object, without a line feed.
+    /// Appends the row as a JSON object, without a line feed.
     ///
     /// # Errors
-    /// None for rows of this format; what the JSON library says is passed on.
+    /// Errors of the JSON serializer; none are expected.
     pub fn json(&self, out: &mut Vec<u8>) -> Result<()> {
         out.push(b'{');
         for (index, column) in self.rows.columns.iter().enumerate() {
@@ -350,7 +348,7 @@ impl<'a> Row<'a> {
             out.extend_from_slice(&column.member);
             let value = self.get(index).unwrap_or(Value::Missing);
             serde_json::to_writer(&mut *out, &value).map_err(|cause| {
-                Error::invalid("the value has no JSON form")
+                Error::invalid("the value cannot be written as JSON")
                     .caused_by(cause)
                     .in_row(self.index())
                     .in_format(FORMAT_NAME)
@@ -371,7 +369,7 @@ impl Serialize for Row<'_> {
     }
 }
 
-/// The current row, as [`Row`] is written; an empty map before the first and after the last.
+/// Serializes the current row; an empty map before the first and after the last.
 impl Serialize for Rows {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.current() {
@@ -381,14 +379,14 @@ impl Serialize for Rows {
     }
 }
 
-/// The bytes of a value, about.
-fn value_bytes(values: &Values, place: usize) -> u64 {
+/// Approximate size of a value in bytes.
+fn value_bytes(values: &Values, index: usize) -> u64 {
     let (items, range) = match values {
-        Values::Vector(vectors) => match vectors.get(place) {
+        Values::Vector(vectors) => match vectors.get(index) {
             Some(vector) => (vector.values, vector.range),
             None => return 0,
         },
-        items => (items, place..place.saturating_add(1)),
+        items => (items, index..index.saturating_add(1)),
     };
     let width = match items {
         Values::Text(texts) => return range.filter_map(|item| texts.get(item)).map(|text| text.len() as u64 + 4).sum(),
@@ -401,7 +399,7 @@ fn value_bytes(values: &Values, place: usize) -> u64 {
     range.len() as u64 * width
 }
 
-/// A value of metadata by itself, in the form rows have.
-pub(crate) fn shown_metadata<'a>(value_type: &Type, values: &'a Values) -> Value<'a> {
-    Shown::plain(value_type.item()).value(values, 0)
+/// A metadata value as a [`Value`].
+pub(crate) fn metadata_as_value<'a>(value_type: &Type, values: &'a Values) -> Value<'a> {
+    ValueFormat::plain(value_type.item()).value(values, 0)
 }

@@ -6,14 +6,14 @@ use crate::schema::{ColumnSchema, MetadataSchema, Schema};
 use crate::wire::{ItemType, KeyType, Type, Version};
 
 impl Reader {
-    /// The schema to write columns with so that nothing of them is lost: these columns in this order, or all that can be read.
+    /// A schema for writing these columns without loss, by default all readable ones: names, types, compression and all metadata.
     ///
-    /// Names, types, compression and all metadata are the file's. Types of before version 1.1.1.6 stay as they are where the newer ones
-    /// could not hold missing values; keys of the older codec become newer ones where they mean the same.
+    /// Legacy types are kept where the current ones could not represent missing values; legacy keys become current ones where they are
+    /// equivalent.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) for a column that does not exist, why a column asked for or a metadata value is
-    /// unreadable; [`Limit`](container_core::ErrorKind::Limit) for more metadata in all than
+    /// [`Usage`](container_core::ErrorKind::Usage) for a column that does not exist; why a selected column or a metadata value is
+    /// unreadable; [`Limit`](container_core::ErrorKind::Limit) for more metadata than
     /// [`Limits::memory_bytes`](container_core::Limits::memory_bytes).
     pub fn schema(&self, columns: Option<&[usize]>) -> Result<Schema> {
         let all;
@@ -29,12 +29,12 @@ impl Reader {
         Ok(Schema::new(schemas.collect::<Result<Vec<_>>>()?))
     }
 
-    /// What an operation may hold decoded at a time.
+    /// A full memory budget for one operation.
     pub(crate) fn memory_budget(&self) -> Budget {
         Budget::new(self.0.options.limits.memory_bytes)
     }
 
-    /// The schema of a column, with its metadata, which are charged to a budget, or without.
+    /// The schema of a column. Metadata are included if a budget for them is given.
     pub(crate) fn column_schema(&self, index: usize, metadata: Option<&mut Budget>) -> Result<ColumnSchema> {
         let column = self.column_at(index)?;
         let kind = column.kind().map_err(|unreadable| {
@@ -45,7 +45,7 @@ impl Reader {
         if let Some(budget) = metadata {
             for item in self.metadata(index)? {
                 let value = self.metadata_value_within(index, &item, budget)?;
-                // A value that was read has a type.
+                // Always `Ok`: the value was read.
                 let Ok(value_type) = item.value_type() else { continue };
                 let value_type = value_type.for_writing(self.header().version);
                 schema.metadata.push(MetadataSchema { kind: item.kind().to_owned(), value_type, value });
@@ -56,10 +56,10 @@ impl Reader {
 }
 
 impl Type {
-    /// The type in version 1.1.1.6 that keeps all that values of this type in that version mean.
+    /// The type of version 1.1.1.6 with the same meaning as this type in `version`.
     pub(crate) fn for_writing(&self, version: Version) -> Self {
         let item = |item: ItemType| match item {
-            // Only the older codec's least value is missing in every version.
+            // Only the legacy codec's minimum is missing in every version.
             ItemType::TimeSpan if version < Version::V6 => ItemType::DvTimeSpan,
             ItemType::Key(KeyType { width, count: count @ 1.., min: 0, contiguous: true, old: true }) => {
                 ItemType::Key(KeyType { width, count, min: 0, contiguous: true, old: false })

@@ -1,4 +1,4 @@
-//! Walks ahead of the reader, whatever the other threads do.
+//! Decoding ahead, whatever other threads do.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Barrier};
@@ -24,7 +24,7 @@ fn lines(reader: &Reader, scan: &Scan) -> Result<Vec<Vec<u8>>> {
 }
 
 #[test]
-fn threads_change_nothing() {
+fn number_of_threads_does_not_change_rows() {
     for name in ["block-rows-1.idv", "block-rows-7.idv", "real-adult.idv", "sparse-varying.idv"] {
         let reader = golden(name);
         let one = lines(&reader, &Scan::default().with_threads(1)).unwrap();
@@ -39,7 +39,7 @@ fn threads_change_nothing() {
 }
 
 #[test]
-fn a_walk_goes_on_while_every_thread_of_the_pool_is_busy() {
+fn scan_makes_progress_in_a_busy_pool() {
     let threads = parallel::threads();
     let (arrived, release) = (Arc::new(Barrier::new(threads + 1)), Arc::new(Barrier::new(threads + 1)));
     for _ in 0..threads {
@@ -57,7 +57,7 @@ fn a_walk_goes_on_while_every_thread_of_the_pool_is_busy() {
 }
 
 #[test]
-fn a_walk_within_a_pool_of_one_thread_ends() {
+fn scan_ends_in_a_pool_of_one_thread() {
     let pool = Pool::new(1).unwrap();
     let reader = golden("block-rows-7.idv");
     let found = pool.install(|| lines(&reader, &Scan::default()));
@@ -65,7 +65,7 @@ fn a_walk_within_a_pool_of_one_thread_ends() {
 }
 
 #[test]
-fn a_walk_may_be_left_at_any_row() {
+fn scan_can_be_dropped_at_any_row() {
     let reader = golden("block-rows-1.idv");
     for left_after in 0..reader.row_count().min(20) {
         let mut rows = reader.rows(&Scan::default()).unwrap();

@@ -1,4 +1,4 @@
-//! Rows into types of the caller's, by serde.
+//! Deserialization of rows into the caller's types.
 
 use container_core::{Error, Result};
 use serde::de::value::{Error as Mismatch, SeqDeserializer};
@@ -10,11 +10,11 @@ use crate::FORMAT_NAME;
 use crate::value::Value;
 
 impl Row<'_> {
-    /// The row as a type of the caller's: a struct whose fields are named like columns, or a map.
+    /// Deserializes the row into a struct with fields named like the columns, or into a map.
     ///
-    /// Numbers go into any number that holds them, text into `String`, vectors into `Vec` or arrays (sparse ones filled
-    /// up), what can be missing into `Option`. A key goes into a number as its value from 0, into anything else as its
-    /// label, where it has one. Times are their ticks, a time with offset is the pair of ticks and minutes.
+    /// Numbers convert to any number type that holds them, text to `String`, vectors to `Vec` or arrays (sparse ones as dense), missing
+    /// values to `None`. A key converts to a number as its value from 0, to other types as its label, if it has one. Times are ticks, a
+    /// time with offset is the pair of ticks and minutes.
     ///
     /// ```
     /// # fn main() -> container_core::Result<()> {
@@ -39,12 +39,12 @@ impl Row<'_> {
     /// ```
     ///
     /// # Errors
-    /// [`Invalid`](container_core::ErrorKind::Invalid) when a value does not fit its field or a field has no column, with row and column.
+    /// [`Invalid`](container_core::ErrorKind::Invalid), with row and column, when a value does not match its field or a field has no column.
     pub fn deserialize<T: DeserializeOwned>(&self) -> Result<T> {
         let mut columns = Columns { row: *self, next: 0, reading: None };
         let outcome = T::deserialize(MapOf(&mut columns));
         outcome.map_err(|mismatch| {
-            let error = Error::invalid("the row does not fit the type").caused_by(mismatch);
+            let error = Error::invalid("cannot deserialize the row").caused_by(mismatch);
             let error = error.in_row(self.index()).in_format(FORMAT_NAME);
             match columns.reading.and_then(|column| self.name(column)) {
                 Some(name) => error.in_column(name.to_owned()),
@@ -54,7 +54,7 @@ impl Row<'_> {
     }
 }
 
-/// The columns of a row, one after another, and the one that is being read.
+/// Map access over the columns of a row.
 struct Columns<'a> {
     row: Row<'a>,
     next: usize,
@@ -109,7 +109,7 @@ impl<'de> IntoDeserializer<'de, Mismatch> for Value<'de> {
     }
 }
 
-/// A number that is asked for is a key's value, not its label.
+/// Number types get a key's value, not its label.
 macro_rules! number_of_label {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {

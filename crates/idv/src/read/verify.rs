@@ -6,25 +6,24 @@ use super::Reader;
 use super::block::each_block;
 use super::open::Column;
 use crate::FORMAT_NAME;
-use crate::check::{bad_value, can_be_bad};
+use crate::check::{can_be_invalid, describe_invalid};
 use crate::codec::Values;
 use crate::wire::{HEADER_LEN, ItemType, LOOKUP_ENTRY_LEN, LookupEntry, TAIL_LEN, Type};
 
-/// Blocks that are checked together: the findings of so many are held before they are reported.
+/// Blocks checked together; their findings are buffered.
 const WINDOW: u64 = 64;
 
-/// How often a file's bytes may be claimed before the rest is not looked at: parts that overlap could make a small file take for
-/// ever.
-const MOST_CLAIMS: u64 = 2;
+/// Maximum bytes claimed by parts, as a multiple of the file length. Overlapping parts could otherwise make a small file take forever.
+const MAX_CLAIMS: u64 = 2;
 
-/// A part of the file that something claims.
+/// A byte range claimed by a part of the file.
 struct Extent {
     range: Range<u64>,
-    part: Part,
+    part: FilePart,
 }
 
-/// What it is; columns by their index.
-enum Part {
+/// A part of the file; columns by index.
+enum FilePart {
     Header,
     TableOfContents,
     Tail,
@@ -34,25 +33,25 @@ enum Part {
     Metadata(usize, Box<str>),
 }
 
-/// One walk over everything.
+/// The state of one verification.
 struct Verifier<'a> {
     reader: &'a Reader,
     options: &'a VerifyOptions,
     report: &'a mut dyn FnMut(Finding),
     extents: Vec<Extent>,
     /// Bytes that may still be claimed.
-    unclaimed: u64,
+    claim_budget: u64,
 }
 
 impl Reader {
-    /// Checks everything that can be: each block of each column and all metadata are decoded, keys held against their counts, times
-    /// against the calendar, metadata against the columns, and the parts of the file against each other (overlaps, gaps).
+    /// Verifies the whole file: decodes all blocks and metadata, and checks keys against their counts, times against .NET's range, metadata
+    /// against their columns, and the file layout for overlaps and gaps.
     ///
     /// # Errors
-    /// [`Io`](ErrorKind::Io) when the source fails; everything that is wrong with the file goes to `report`.
+    /// [`Io`](ErrorKind::Io) when the source fails. Problems of the file are reported as findings.
     pub fn verify(&self, options: &VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<()> {
-        let unclaimed = self.source().len().saturating_mul(MOST_CLAIMS);
-        Verifier { reader: self, options, report, extents: Vec::new(), unclaimed }.run()
+        let claim_budget = self.source().len().saturating_mul(MAX_CLAIMS);
+        Verifier { reader: self, options, report, extents: Vec::new(), claim_budget }.run()
     }
 }
 
@@ -63,10 +62,10 @@ impl Verifier<'_> {
         if let Some(progress) = &self.options.progress {
             progress.begin(Unit::Bytes, Some(header.tail_offset));
         }
-        self.claim(0..HEADER_LEN, Part::Header);
-        self.claim(reader.0.toc.clone(), Part::TableOfContents);
+        self.claim(0..HEADER_LEN, FilePart::Header);
+        self.claim(reader.0.toc.clone(), FilePart::TableOfContents);
         let end = header.tail_offset + TAIL_LEN;
-        self.claim(header.tail_offset..end, Part::Tail);
+        self.claim(header.tail_offset..end, FilePart::Tail);
         let len = reader.source().len();
         if len > end {
             let detail = format!("{} bytes follow the tail", len - end);
@@ -77,7 +76,7 @@ impl Verifier<'_> {
             && let Some(other) = readable.find(|column| column.rows_per_block() != first.rows_per_block())
         {
             let detail = format!(
-                "{} rows per block where column {:?} has {}: allowed, but ML.NET refuses such files",
+                "{} rows per block, but column {:?} has {}: valid, but ML.NET rejects such files",
                 other.rows_per_block(),
                 first.unique_name(),
                 first.rows_per_block()
@@ -86,18 +85,18 @@ impl Verifier<'_> {
         }
         for column in reader.columns() {
             self.column(column)?;
-            if self.unclaimed == 0 {
-                let detail = "the parts up to here take more bytes than the file has: what follows is not checked";
+            if self.claim_budget == 0 {
+                let detail = "the parts so far take more bytes than the file has: the rest is not checked";
                 self.error(Error::invalid(detail).at(column.entry.offset).in_column(column.unique_name().to_owned()))?;
                 break;
             }
         }
-        self.layout();
+        self.check_layout();
         Ok(())
     }
 
     fn finding(&mut self, severity: Severity, error: Error) -> Result<()> {
-        // A source that fails says nothing about the file.
+        // An I/O error is not a finding about the file.
         if error.kind() == ErrorKind::Io {
             return Err(error.in_format(FORMAT_NAME));
         }
@@ -117,9 +116,9 @@ impl Verifier<'_> {
         (self.report)(Finding::warning(error.in_format(FORMAT_NAME)));
     }
 
-    fn claim(&mut self, range: Range<u64>, part: Part) {
+    fn claim(&mut self, range: Range<u64>, part: FilePart) {
         if !range.is_empty() {
-            self.unclaimed = self.unclaimed.saturating_sub(range.end - range.start);
+            self.claim_budget = self.claim_budget.saturating_sub(range.end - range.start);
             self.extents.push(Extent { range, part });
         }
     }
@@ -129,7 +128,7 @@ impl Verifier<'_> {
         self.metadata(column)?;
         let (kind, known) = match column.kind() {
             Ok(kind) => (Some(kind), true),
-            // What an unknown codec wrote may be sound; it just cannot be checked.
+            // An unknown codec may be valid; it just cannot be checked.
             Err(unreadable) => {
                 let unknown = unreadable.kind == ErrorKind::Unsupported;
                 let severity = if unknown { Severity::Warning } else { Severity::Error };
@@ -141,30 +140,30 @@ impl Verifier<'_> {
         let end = column.block_count().checked_mul(LOOKUP_ENTRY_LEN).and_then(|len| start.checked_add(len));
         match end.filter(|&end| known && start >= HEADER_LEN && end <= self.reader.header().tail_offset) {
             Some(end) => {
-                self.claim(start..end, Part::Lookup(column.index()));
+                self.claim(start..end, FilePart::Lookup(column.index()));
                 self.blocks(column, kind)
             }
             None => Ok(()),
         }
     }
 
-    /// Claims the blocks of a column and, where its type is known, decodes them.
+    /// Claims the blocks of a column and decodes them if the type is known.
     fn blocks(&mut self, column: &Column, kind: Option<&Type>) -> Result<()> {
         let mut start = 0;
         let mut buffer = Vec::new();
-        while start < column.block_count() && self.unclaimed > 0 {
+        while start < column.block_count() && self.claim_budget > 0 {
             let mut end = start.saturating_add(WINDOW).min(column.block_count());
             for block in start..end {
-                if self.unclaimed == 0 {
+                if self.claim_budget == 0 {
                     end = block;
                     break;
                 }
                 match self.reader.lookup(column, block, &mut buffer) {
                     Ok(LookupEntry { offset, len, .. }) => {
                         let range = offset..offset + u64::from(len);
-                        self.claim(range, Part::Block(column.index(), block));
+                        self.claim(range, FilePart::Block(column.index(), block));
                     }
-                    // Reported where the block is decoded.
+                    // Reported when the block is decoded.
                     Err(error) if error.kind() == ErrorKind::Io => return Err(error.in_format(FORMAT_NAME)),
                     Err(_) => {}
                 }
@@ -190,24 +189,24 @@ impl Verifier<'_> {
         let (metadata, place) = match self.reader.metadata_of(column) {
             Ok(found) => found,
             Err(error) => {
-                // A table that is broken at its end took as long to read as a sound one.
+                // Charge what was read: a table broken at its end costs as much as an intact one.
                 let start = column.entry.metadata_offset.unwrap_or(0);
                 let read = error.position().byte.unwrap_or(0).saturating_sub(start);
-                self.unclaimed = self.unclaimed.saturating_sub(read);
+                self.claim_budget = self.claim_budget.saturating_sub(read);
                 return self.error(error.in_column(name()));
             }
         };
         if let Some(place) = place {
-            self.claim(place, Part::MetadataTable(column.index()));
+            self.claim(place, FilePart::MetadataTable(column.index()));
         }
         for item in &metadata {
-            if self.unclaimed == 0 {
+            if self.claim_budget == 0 {
                 break;
             }
-            let (offset, len) = item.place();
+            let (offset, len) = item.location();
             let end = offset.checked_add(len).filter(|&end| end <= self.reader.header().tail_offset);
             if let Some(end) = end.filter(|_| offset >= HEADER_LEN) {
-                self.claim(offset..end, Part::Metadata(column.index(), item.kind().into()));
+                self.claim(offset..end, FilePart::Metadata(column.index(), item.kind().into()));
             }
             let value = match item.value_type() {
                 Ok(_) => self.reader.metadata_value(column.index(), item),
@@ -221,7 +220,7 @@ impl Verifier<'_> {
             match value {
                 Err(error) => self.error(error)?,
                 Ok(value) => {
-                    if let Some(detail) = disagreement(item.kind(), &value, column) {
+                    if let Some(detail) = metadata_mismatch(item.kind(), &value, column) {
                         self.warn(Error::invalid(detail).at(offset).in_column(name()));
                     }
                 }
@@ -230,22 +229,22 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// A part in words.
-    fn describe(&self, part: &Part) -> String {
+    /// Describes a part.
+    fn describe(&self, part: &FilePart) -> String {
         let name = |column: &usize| self.reader.columns().get(*column).map_or("", Column::unique_name);
         match part {
-            Part::Header => "the header".to_owned(),
-            Part::TableOfContents => "the table of contents".to_owned(),
-            Part::Tail => "the tail".to_owned(),
-            Part::Lookup(column) => format!("the lookup table of column {:?}", name(column)),
-            Part::Block(column, block) => format!("block {block} of column {:?}", name(column)),
-            Part::MetadataTable(column) => format!("the metadata table of column {:?}", name(column)),
-            Part::Metadata(column, kind) => format!("metadata {kind:?} of column {:?}", name(column)),
+            FilePart::Header => "the header".to_owned(),
+            FilePart::TableOfContents => "the table of contents".to_owned(),
+            FilePart::Tail => "the tail".to_owned(),
+            FilePart::Lookup(column) => format!("the lookup table of column {:?}", name(column)),
+            FilePart::Block(column, block) => format!("block {block} of column {:?}", name(column)),
+            FilePart::MetadataTable(column) => format!("the metadata table of column {:?}", name(column)),
+            FilePart::Metadata(column, kind) => format!("metadata {kind:?} of column {:?}", name(column)),
         }
     }
 
-    /// Nothing lies upon something else, and nothing lies between.
-    fn layout(&mut self) {
+    /// Reports overlaps and gaps between the claimed ranges.
+    fn check_layout(&mut self) {
         let mut extents = std::mem::take(&mut self.extents);
         extents.sort_by_key(|extent| (extent.range.start, extent.range.end));
         let mut reached: Option<&Extent> = None;
@@ -254,12 +253,12 @@ impl Verifier<'_> {
                 if extent.range.start < before.range.end {
                     let (part, other) = (self.describe(&extent.part), self.describe(&before.part));
                     let Range { start, end } = before.range;
-                    let detail = format!("{part} overlaps {other}, which takes the bytes {start} to {end}");
+                    let detail = format!("{part} overlaps {other} (bytes {start} to {end})");
                     (self.report)(Finding::error(Error::invalid(detail).at(extent.range.start).in_format(FORMAT_NAME)));
                 } else if extent.range.start > before.range.end {
                     let gap = extent.range.start - before.range.end;
                     let s = if gap == 1 { "" } else { "s" };
-                    let detail = format!("{gap} byte{s} before {} belong to nothing", self.describe(&extent.part));
+                    let detail = format!("{gap} unused byte{s} before {}", self.describe(&extent.part));
                     self.warn(Error::invalid(detail).at(before.range.end));
                 }
             }
@@ -270,7 +269,7 @@ impl Verifier<'_> {
     }
 }
 
-/// All that is wrong with each of some blocks, in order.
+/// The problems of each block, in order.
 fn check_blocks(reader: &Reader, column: &Column, kind: &Type, blocks: Range<u64>, threads: usize) -> Vec<Vec<Error>> {
     each_block(reader, column.index(), blocks, threads, |(values, scratch), block| {
         match reader.read_block(column.index(), block, values, scratch) {
@@ -283,16 +282,16 @@ fn check_blocks(reader: &Reader, column: &Column, kind: &Type, blocks: Range<u64
     })
 }
 
-/// Values that the format allows to be stored and that mean nothing: the first of each kind, with how many there are.
+/// The first invalid value of a block, with the number of others.
 fn check_values(kind: &Type, values: &Values, first_row: u64) -> Option<Error> {
     let item = kind.item();
-    if !can_be_bad(item) {
+    if !can_be_invalid(item) {
         return None;
     }
     let mut first = None;
     let mut count = 0u64;
-    let mut see = |row: usize, values: &Values, range: Range<usize>| {
-        for detail in range.filter_map(|index| bad_value(item, values, index)) {
+    let mut count_invalid = |row: usize, values: &Values, range: Range<usize>| {
+        for detail in range.filter_map(|index| describe_invalid(item, values, index)) {
             count += 1;
             if first.is_none() {
                 first = Some((row, detail));
@@ -302,10 +301,10 @@ fn check_values(kind: &Type, values: &Values, first_row: u64) -> Option<Error> {
     match values {
         Values::Vector(vectors) => {
             for (row, vector) in vectors.iter().enumerate() {
-                see(row, vector.values, vector.range);
+                count_invalid(row, vector.values, vector.range);
             }
         }
-        values => (0..values.len()).for_each(|row| see(row, values, row..row + 1)),
+        values => (0..values.len()).for_each(|row| count_invalid(row, values, row..row + 1)),
     }
     let (row, detail) = first?;
     let others = match count {
@@ -316,8 +315,8 @@ fn check_values(kind: &Type, values: &Values, first_row: u64) -> Option<Error> {
     Some(Error::invalid(detail + &others).in_row(first_row + row as u64))
 }
 
-/// What metadata of a known kind says that does not fit its column.
-fn disagreement(kind: &str, value: &Values, column: &Column) -> Option<String> {
+/// Describes metadata of a known kind that does not match its column.
+fn metadata_mismatch(kind: &str, value: &Values, column: &Column) -> Option<String> {
     let Values::Vector(vectors) = value else { return None };
     let length = vectors.get(0)?.length;
     match (kind, column.kind().ok()?) {

@@ -1,10 +1,10 @@
-//! What is whole in a file that is cut off or damaged, into a new one.
+//! Recovery of the intact part of a truncated or damaged file.
 
 mod ranges;
 mod repair;
 mod rows;
+mod scan;
 mod sequence;
-mod survey;
 
 use std::collections::{HashMap, HashSet};
 use std::io::{Seek, Write};
@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 use container_core::{Error, ErrorKind, Loss, OpenOptions, Position, Progress, Result, Source, Unit};
 
-use self::ranges::{Gathered, total};
-use self::repair::Repaired;
-use self::survey::{Surveyed, survey};
+use self::ranges::{RangeSet, total};
+use self::repair::RepairedValues;
+use self::scan::{ColumnDamage, scan};
 use crate::FORMAT_NAME;
 use crate::check;
 use crate::codec::Values;
@@ -24,7 +24,7 @@ use crate::schema::{MetadataSchema, Schema};
 use crate::wire::{ItemType, Type};
 use crate::write::{Writer, WriterOptions};
 
-/// What can be had of a file that is cut off or damaged: every block has been decoded, whole ones are known.
+/// The recoverable part of a truncated or damaged file, determined by decoding every block.
 ///
 /// ```
 /// # fn main() -> container_core::Result<()> {
@@ -34,7 +34,7 @@ use crate::write::{Writer, WriterOptions};
 /// use idv::{Recovery, WriterOptions};
 ///
 /// let mut bytes = std::fs::read(path).unwrap();
-/// bytes[6000] ^= 1; // within one block of one of 14 columns, which have three
+/// bytes[6000] ^= 1; // damages one of the three blocks of one of 14 columns
 /// let recovery = Recovery::survey(Source::from(bytes), &Default::default())?;
 /// assert_eq!((recovery.column_names().len(), recovery.row_count()), (13, 500));
 /// let (out, losses) = recovery.write(Cursor::new(Vec::new()), WriterOptions::default())?;
@@ -44,34 +44,34 @@ use crate::write::{Writer, WriterOptions};
 /// ```
 pub struct Recovery {
     reader: Reader,
-    /// Rows that the file says it has.
+    /// Row count declared by the file.
     declared: u64,
-    /// What its columns were said to be, when it does not say it any more.
-    given: Option<Schema>,
-    /// What is wrong with the header, the tail, the table of contents.
+    /// The schema given for a lost table of contents.
+    declared_schema: Option<Schema>,
+    /// Problems of header, tail and table of contents.
     findings: Vec<Error>,
-    columns: Vec<Surveyed>,
-    /// Those that will be written.
-    chosen: Vec<usize>,
-    /// The rows that are whole in all of them.
+    columns: Vec<ColumnDamage>,
+    /// Indices of the columns to write.
+    selected: Vec<usize>,
+    /// Rows that are intact in all of them.
     rows: Vec<Range<u64>>,
 }
 
-/// How a file is surveyed.
+/// Options of [`Recovery::survey`].
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct RecoverOptions {
-    /// How the file is read.
+    /// Options for reading the file.
     pub open: OpenOptions,
-    /// Only these columns, by their unique names, in this order, whatever rows that costs.
+    /// Only these columns, by unique name, in this order, even if that loses rows.
     pub columns: Option<Vec<String>>,
-    /// The columns of a file whose table of contents is lost: those of another file that was written in the same way, say.
-    /// Its blocks are found one behind the other, which gives what they are only where they lie in the order of rows and columns: as
-    /// [`Writer`] writes them, and ML.NET only when it is told to.
+    /// The schema of a file whose table of contents is lost, for example from another file of the same origin. Blocks are then found by
+    /// scanning, which requires that they are in the order of rows and columns: [`Writer`] writes them so, ML.NET only with a
+    /// deterministic block order.
     pub schema: Option<Schema>,
-    /// Threads that may decode at once; 0 for as many as the machine has.
+    /// Threads for decoding; 0 uses all.
     pub threads: usize,
-    /// Who listens: rows of all columns, surveyed and then written.
+    /// Receives progress in rows: of all columns while surveying, then of the rows written.
     pub progress: Option<Arc<dyn Progress>>,
 }
 
@@ -108,105 +108,106 @@ impl RecoverOptions {
 impl Recovery {
     /// Opens what is left of a file and decodes every block.
     ///
-    /// The columns and rows that are kept are those that make the most values: a column of which less is whole than of the others may
-    /// be left out for the sake of rows. [`RecoverOptions::columns`] decides otherwise.
+    /// Keeps the columns and rows that maximize the number of values: a badly damaged column may be dropped in favor of rows.
+    /// [`RecoverOptions::columns`] overrides the choice.
     ///
     /// # Errors
-    /// [`Io`](ErrorKind::Io); why nothing can be had: no header, a lost table of contents, no whole block; [`Usage`](ErrorKind::Usage)
-    /// for a column that is not there.
+    /// [`Io`](ErrorKind::Io); why nothing is recoverable: no header, a lost table of contents, no intact block; [`Usage`](ErrorKind::Usage)
+    /// for an unknown column.
     pub fn survey(source: Source, options: &RecoverOptions) -> Result<Self> {
-        let (reader, findings, declared, given) = match (Reader::salvage(source.clone(), options.open), &options.schema)
-        {
-            (Err(lost), Some(schema)) if lost.kind() != ErrorKind::Io => {
-                let salvaged = sequence::salvage(&source, schema, options, lost);
-                let (reader, findings, rows) = salvaged.map_err(|error| error.in_format(FORMAT_NAME))?;
-                (reader, findings, rows, Some(schema.clone()))
-            }
-            (salvaged, _) => {
-                let (reader, findings) = salvaged?;
-                let rows = reader.row_count();
-                (reader, findings, rows, None)
-            }
-        };
+        let (reader, findings, declared, declared_schema) =
+            match (Reader::salvage(source.clone(), options.open), &options.schema) {
+                (Err(lost), Some(schema)) if lost.kind() != ErrorKind::Io => {
+                    let salvaged = sequence::salvage(&source, schema, options, lost);
+                    let (reader, findings, rows) = salvaged.map_err(|error| error.in_format(FORMAT_NAME))?;
+                    (reader, findings, rows, Some(schema.clone()))
+                }
+                (salvaged, _) => {
+                    let (reader, findings) = salvaged?;
+                    let rows = reader.row_count();
+                    (reader, findings, rows, None)
+                }
+            };
         if let Some(progress) = &options.progress {
             let readable = reader.readable().len() as u64;
             progress.begin(Unit::Rows, Some(reader.row_count().saturating_mul(readable)));
         }
-        let columns = survey(&reader, options)?;
-        let mut recovery = Self { reader, declared, given, findings, columns, chosen: Vec::new(), rows: Vec::new() };
-        recovery.choose(options.columns.as_deref())?;
+        let columns = scan(&reader, options)?;
+        let mut recovery =
+            Self { reader, declared, declared_schema, findings, columns, selected: Vec::new(), rows: Vec::new() };
+        recovery.select(options.columns.as_deref())?;
         Ok(recovery)
     }
 
-    /// What is wrong with the file besides its blocks: nothing of that is lost when what it says was not needed.
+    /// Problems of header, tail and table of contents. They do not imply a loss of values.
     #[must_use]
     pub fn findings(&self) -> &[Error] {
         &self.findings
     }
 
-    /// The [`findings`](Self::findings), for whoever keeps them.
+    /// Returns the [`findings`](Self::findings) by value.
     #[must_use]
     pub fn into_findings(self) -> Vec<Error> {
         self.findings
     }
 
-    /// The columns that will be written.
+    /// Names of the columns to write.
     #[must_use]
     pub fn column_names(&self) -> Vec<&str> {
-        self.chosen.iter().filter_map(|&index| self.columns.get(index)).map(|column| column.name.as_str()).collect()
+        self.selected.iter().filter_map(|&index| self.columns.get(index)).map(|column| column.name.as_str()).collect()
     }
 
-    /// How many rows will be written.
+    /// Number of rows to write.
     #[must_use]
     pub fn row_count(&self) -> u64 {
         total(&self.rows)
     }
 
-    /// The rows that will be written, by their numbers in the damaged file: ranges that rise.
+    /// The rows to write: increasing ranges of row numbers in the damaged file.
     #[must_use]
     pub fn rows(&self) -> &[Range<u64>] {
         &self.rows
     }
 
-    /// How many rows the file says it has.
+    /// Row count declared by the file.
     #[must_use]
     pub fn rows_declared(&self) -> u64 {
         self.declared
     }
 
-    /// Chooses columns, and with them rows.
-    fn choose(&mut self, asked: Option<&[String]>) -> Result<()> {
+    /// Selects the columns and, by them, the rows.
+    fn select(&mut self, requested: Option<&[String]>) -> Result<()> {
         let rows = self.reader.row_count();
-        self.chosen = match asked {
+        self.selected = match requested {
             Some(names) => {
                 let all = self.columns.iter().enumerate().map(|(index, column)| (column.name.as_str(), index));
                 let by_name: HashMap<&str, usize> = all.collect();
                 let find = |name: &String| {
                     let found = by_name.get(name.as_str()).copied();
-                    found.ok_or_else(|| Error::usage(format!("there is no column {name:?}")).in_format(FORMAT_NAME))
+                    found.ok_or_else(|| Error::usage(format!("unknown column {name:?}")).in_format(FORMAT_NAME))
                 };
-                let mut seen = HashSet::new();
-                if let Some(twice) = names.iter().find(|name| !seen.insert(name.as_str())) {
-                    return Err(Error::usage(format!("the column {twice:?} is chosen twice")).in_format(FORMAT_NAME));
+                let mut unique = HashSet::new();
+                if let Some(duplicate) = names.iter().find(|name| !unique.insert(name.as_str())) {
+                    return Err(Error::usage(format!("column {duplicate:?} is selected twice")).in_format(FORMAT_NAME));
                 }
                 names.iter().map(find).collect::<Result<_>>()?
             }
             None => self.best(rows),
         };
-        let unreadable = self.chosen.iter().filter_map(|&index| self.columns.get(index));
+        let unreadable = self.selected.iter().filter_map(|&index| self.columns.get(index));
         if let Some((name, why)) =
             unreadable.filter_map(|column| Some((&column.name, column.unreadable.as_ref()?))).next()
         {
             return Err(Error::invalid(why.clone()).in_column(name.clone()).in_format(FORMAT_NAME));
         }
-        let mut damaged = Gathered::default();
-        for column in self.chosen.iter().filter_map(|&index| self.columns.get(index)) {
+        let mut damaged = RangeSet::default();
+        for column in self.selected.iter().filter_map(|&index| self.columns.get(index)) {
             column.damaged.iter().for_each(|range| damaged.add(range));
         }
         self.rows = damaged.complement(rows);
         let declared = self.reader.header().columns;
         if declared > 0 && !self.columns.iter().any(|column| column.unreadable.is_none()) {
-            let error = Error::invalid(format!("of {declared} columns none can be read")).in_format(FORMAT_NAME);
+            let error = Error::invalid(format!("none of {declared} columns can be read")).in_format(FORMAT_NAME);
             let why = self.columns.iter().find_map(|column| column.unreadable.clone());
             let why = why.or_else(|| self.findings.last().map(ToString::to_string));
             return Err(match why {
@@ -214,9 +215,9 @@ impl Recovery {
                 None => error,
             });
         }
-        if self.rows.is_empty() && rows > 0 || self.chosen.is_empty() && declared > 0 {
+        if self.rows.is_empty() && rows > 0 || self.selected.is_empty() && declared > 0 {
             let first = self.columns.iter().find_map(|column| column.first.as_ref());
-            let mut error = Error::invalid("no row is whole in the columns that can be read").in_format(FORMAT_NAME);
+            let mut error = Error::invalid("no row is intact in all readable columns").in_format(FORMAT_NAME);
             if let Some(cause) = first {
                 error = error.caused_by(cause.to_string());
             }
@@ -225,7 +226,7 @@ impl Recovery {
         Ok(())
     }
 
-    /// The columns that make the most values together with the rows that are whole in all of them.
+    /// The columns that maximize the number of values in rows intact in all of them.
     fn best(&self, rows: u64) -> Vec<usize> {
         let mut readable: Vec<usize> = (0..self.columns.len())
             .filter(|&index| self.column(index).is_some_and(|c| c.unreadable.is_none()))
@@ -233,17 +234,17 @@ impl Recovery {
         if rows == 0 {
             return readable;
         }
-        // The soundest first: then the best are some of the first.
+        // Sorted by damage, the best selection is a prefix.
         readable.sort_by_key(|&index| self.column(index).map_or(0, |column| total(&column.damaged)));
-        let (mut best, mut most) = (0, 0);
-        let mut damaged = Gathered::default();
-        for (place, &index) in readable.iter().enumerate() {
+        let (mut best, mut most_values) = (0, 0);
+        let mut damaged = RangeSet::default();
+        for (count, &index) in readable.iter().enumerate() {
             if let Some(column) = self.column(index) {
                 column.damaged.iter().for_each(|range| damaged.add(range));
             }
-            let values = u128::from(rows - damaged.total()) * (place as u128 + 1);
-            if values > 0 && values >= most {
-                (best, most) = (place + 1, values);
+            let values = u128::from(rows - damaged.total()) * (count as u128 + 1);
+            if values > 0 && values >= most_values {
+                (best, most_values) = (count + 1, values);
             }
         }
         readable.truncate(best);
@@ -251,11 +252,11 @@ impl Recovery {
         readable
     }
 
-    fn column(&self, index: usize) -> Option<&Surveyed> {
+    fn column(&self, index: usize) -> Option<&ColumnDamage> {
         self.columns.get(index)
     }
 
-    /// Writes what is whole and says what is lost: columns, rows, metadata, values that mean nothing (written as missing).
+    /// Writes the intact part and returns the losses: columns, rows, metadata, and invalid values (written as missing).
     ///
     /// # Errors
     /// As [`Writer::append_columns`]; [`Io`](ErrorKind::Io) of the source.
@@ -263,7 +264,7 @@ impl Recovery {
         let mut losses = self.lost();
         let schema = self.schema(&mut losses)?;
         let kinds: Vec<Type> = schema.columns.iter().map(|column| column.kind.clone()).collect();
-        let mut repaired: Vec<Repaired> = kinds.iter().map(|_| Repaired::default()).collect();
+        let mut repaired: Vec<RepairedValues> = kinds.iter().map(|_| RepairedValues::default()).collect();
         let threads = options.threads;
         let mut writer = Writer::new(sink, schema, options)?;
         rows::copy(self, &mut writer, &kinds, &mut repaired, threads)?;
@@ -273,20 +274,20 @@ impl Recovery {
         Ok((writer.finish()?, losses))
     }
 
-    /// Columns and rows that are not whole.
+    /// Losses of columns and rows.
     fn lost(&self) -> Vec<Loss> {
         let mut losses = Vec::new();
         let rows = self.reader.row_count();
-        let chosen: HashSet<usize> = self.chosen.iter().copied().collect();
+        let selected: HashSet<usize> = self.selected.iter().copied().collect();
         for (index, column) in self.columns.iter().enumerate() {
             let mut first = Position::default();
             first.column = Some(column.name.clone().into());
             let lost = total(&column.damaged);
             if let Some(why) = &column.unreadable {
                 losses.push(Loss::new(format!("column lost ({why})"), 1, first));
-            } else if !chosen.contains(&index) {
+            } else if !selected.contains(&index) {
                 let what = match lost {
-                    0 => "column left out as asked".to_owned(),
+                    0 => "column left out".to_owned(),
                     lost => format!("column left out: {lost} of its {rows} rows are damaged ({})", column.why()),
                 };
                 if lost > 0 {
@@ -302,19 +303,21 @@ impl Recovery {
         if self.declared > rows {
             let mut first = Position::default();
             first.row = Some(rows);
-            losses.push(Loss::new("rows behind the last whole blocks lost", self.declared - rows, first));
+            losses.push(Loss::new("rows after the last complete blocks lost", self.declared - rows, first));
         }
         losses
     }
 
-    /// The schema of the chosen columns, with all metadata that can be read.
+    /// The schema of the selected columns, with all readable metadata.
     fn schema(&self, losses: &mut Vec<Loss>) -> Result<Schema> {
         let mut schema = Schema::default();
         let mut budget = self.reader.memory_budget();
-        for &index in &self.chosen {
+        for &index in &self.selected {
             let mut column = self.reader.column_schema(index, None)?;
-            if let Some(given) = self.given.as_ref().and_then(|given| given.columns.get(index)) {
-                column.metadata.clone_from(&given.metadata);
+            if let Some(declared_schema) =
+                self.declared_schema.as_ref().and_then(|declared_schema| declared_schema.columns.get(index))
+            {
+                column.metadata.clone_from(&declared_schema.metadata);
             }
             let name = self.column(index).map(|column| column.name.clone()).unwrap_or_default();
             let mut lose = |what: String| {
@@ -324,7 +327,7 @@ impl Recovery {
             };
             if column.name.is_empty() {
                 column.name = format!("column {index}");
-                lose(format!("empty name, which ML.NET refuses, written as {:?}", column.name));
+                lose(format!("empty name, which ML.NET rejects, written as {:?}", column.name));
             }
             match self.reader.metadata(index) {
                 Err(error) if error.kind() == ErrorKind::Io => return Err(error),
@@ -332,21 +335,19 @@ impl Recovery {
                 Ok(all) => {
                     let mut kinds: HashSet<String> = column.metadata.iter().map(|one| one.kind.clone()).collect();
                     for item in all {
-                        let twice = kinds.contains(item.kind());
+                        let duplicate = kinds.contains(item.kind());
                         let value = self.reader.metadata_value_within(index, &item, &mut budget);
                         match (value, item.value_type()) {
-                            (Ok(value), Ok(value_type)) if !is_sound(value_type, &value) => {
-                                lose(format!("metadata {:?} lost: it means nothing", item.kind()));
+                            (Ok(value), Ok(value_type)) if !is_writable(value_type, &value) => {
+                                lose(format!("metadata {:?} lost: invalid value", item.kind()));
                             }
-                            (Ok(value), Ok(value_type)) if !twice && !item.kind().is_empty() => {
+                            (Ok(value), Ok(value_type)) if !duplicate && !item.kind().is_empty() => {
                                 let value_type = value_type.for_writing(self.reader.header().version);
                                 let kind = item.kind().to_owned();
                                 kinds.insert(kind.clone());
                                 column.metadata.push(MetadataSchema { kind, value_type, value });
                             }
-                            (Ok(_), _) => {
-                                lose(format!("metadata {:?} lost: it is there twice, or has no kind", item.kind()))
-                            }
+                            (Ok(_), _) => lose(format!("metadata {:?} lost: duplicate or empty kind", item.kind())),
                             (Err(error), _) if error.kind() == ErrorKind::Io => return Err(error),
                             (Err(error), _) => lose(format!("metadata lost ({})", error.detail())),
                         }
@@ -359,7 +360,8 @@ impl Recovery {
     }
 }
 
-/// Whether a value of metadata can be written.
-fn is_sound(value_type: &Type, value: &Values) -> bool {
-    matches!(value_type.item(), ItemType::Key(_)) || check::writable(value_type, value, 0..value.len()).is_ok()
+/// Whether a metadata value can be written.
+fn is_writable(value_type: &Type, value: &Values) -> bool {
+    matches!(value_type.item(), ItemType::Key(_))
+        || check::validate_for_writing(value_type, value, 0..value.len()).is_ok()
 }

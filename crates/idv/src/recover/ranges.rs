@@ -1,28 +1,28 @@
-//! Ranges of rows that rise and lie apart from each other.
+//! Sets of disjoint row ranges.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// How many rows there are in all.
+/// Total number of rows.
 pub(super) fn total(ranges: &[Range<u64>]) -> u64 {
     ranges.iter().map(|range| range.end - range.start).sum()
 }
 
-/// Ranges put together one by one, in any order: each costs little however many there are.
+/// A union of ranges added in any order; O(log n) amortized per range.
 #[derive(Default)]
-pub(super) struct Gathered {
-    /// Their ends by their starts; they lie apart from each other.
+pub(super) struct RangeSet {
+    /// Ends by starts; disjoint and not adjacent.
     ranges: BTreeMap<u64, u64>,
     total: u64,
 }
 
-impl Gathered {
+impl RangeSet {
     pub(super) fn add(&mut self, range: &Range<u64>) {
         let (mut start, mut end) = (range.start, range.end);
         if start >= end {
             return;
         }
-        // All that it touches become one with it, the last first.
+        // Merge all touching ranges, from the last.
         while let Some((&from, &to)) = self.ranges.range(..=end).next_back() {
             if to < start {
                 break;
@@ -35,12 +35,12 @@ impl Gathered {
         self.total += end - start;
     }
 
-    /// How many rows there are in all.
+    /// Total number of rows.
     pub(super) const fn total(&self) -> u64 {
         self.total
     }
 
-    /// The rows up to `rows` that are in none of the ranges.
+    /// The rows below `rows` in none of the ranges.
     pub(super) fn complement(&self, rows: u64) -> Vec<Range<u64>> {
         let mut left = Vec::with_capacity(self.ranges.len() + 1);
         let mut start = 0;
@@ -62,21 +62,21 @@ impl Gathered {
 mod tests {
     use super::*;
 
-    fn gathered(ranges: &[Range<u64>]) -> Gathered {
-        let mut all = Gathered::default();
+    fn range_set(ranges: &[Range<u64>]) -> RangeSet {
+        let mut all = RangeSet::default();
         ranges.iter().for_each(|range| all.add(range));
         all
     }
 
     #[test]
-    fn ranges_join_and_leave_the_rest() {
-        let all = gathered(&[0..2, 5..7, 1..3, 7..9, 4..4]);
+    fn ranges_merge_and_complement() {
+        let all = range_set(&[0..2, 5..7, 1..3, 7..9, 4..4]);
         assert_eq!((all.total(), all.complement(12)), (7, vec![3..5, 9..12]));
-        let all = gathered(&[1..2, 4..5, 8..9, 0..7]);
+        let all = range_set(&[1..2, 4..5, 8..9, 0..7]);
         assert_eq!((all.total(), all.complement(10)), (8, vec![7..8, 9..10]));
-        assert_eq!(gathered(&[2..4, 0..1, 6..8, 3..7]).complement(9), [1..2, 8..9]);
-        assert_eq!(gathered(&[]).complement(0), []);
-        assert_eq!(gathered(&[0..4]).complement(4), []);
+        assert_eq!(range_set(&[2..4, 0..1, 6..8, 3..7]).complement(9), [1..2, 8..9]);
+        assert_eq!(range_set(&[]).complement(0), []);
+        assert_eq!(range_set(&[0..4]).complement(4), []);
         assert_eq!(total(&[0..3, 5..9]), 7);
     }
 }

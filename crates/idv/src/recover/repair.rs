@@ -1,38 +1,38 @@
-//! Values that can be stored and mean nothing, written as missing.
+//! Replacing invalid values by missing ones.
 
 use container_core::{Loss, Position, Result};
 
-use crate::check::{self, bad_value};
+use crate::check::{self, describe_invalid};
 use crate::codec::Values;
 use crate::read::ColumnSlice;
 use crate::wire::Type;
 
-/// Values of a column that mean nothing, written as missing.
+/// Counts invalid values of a column written as missing.
 #[derive(Default)]
-pub(super) struct Repaired {
+pub(super) struct RepairedValues {
     count: u64,
     first: Option<(u64, String)>,
 }
 
-impl Repaired {
-    /// The values of a slice with missing ones in place of those that mean nothing, if there are any.
+impl RepairedValues {
+    /// A copy of the slice with invalid values set to missing; `None` if there are none.
     pub(super) fn repair(&mut self, kind: &Type, slice: &ColumnSlice<'_>, first_row: u64) -> Result<Option<Values>> {
-        let Err(wrong) = check::values(kind, slice.values, slice.range.clone()) else { return Ok(None) };
-        let row = first_row + (wrong.place - slice.range.start) as u64;
-        self.first.get_or_insert((row, wrong.detail));
-        let mut own = Values::of(kind);
-        own.extend_from(slice.values, slice.range.clone())?;
-        let items = match &mut own {
+        let Err(invalid) = check::validate(kind, slice.values, slice.range.clone()) else { return Ok(None) };
+        let row = first_row + (invalid.index - slice.range.start) as u64;
+        self.first.get_or_insert((row, invalid.detail));
+        let mut repaired = Values::of(kind);
+        repaired.extend_from(slice.values, slice.range.clone())?;
+        let items = match &mut repaired {
             Values::Vector(vectors) => vectors.items_mut(),
             values => values,
         };
-        for place in 0..items.len() {
-            if bad_value(kind.item(), items, place).is_some() {
-                items.set_missing(place);
+        for index in 0..items.len() {
+            if describe_invalid(kind.item(), items, index).is_some() {
+                items.set_missing(index);
                 self.count += 1;
             }
         }
-        Ok(Some(own))
+        Ok(Some(repaired))
     }
 
     pub(super) fn loss(self, name: &str) -> Option<Loss> {
@@ -40,6 +40,6 @@ impl Repaired {
         let mut first = Position::default();
         first.row = Some(row);
         first.column = Some(name.to_owned().into());
-        Some(Loss::new(format!("value that means nothing written as missing ({detail})"), self.count, first))
+        Some(Loss::new(format!("invalid value written as missing ({detail})"), self.count, first))
     }
 }

@@ -1,4 +1,4 @@
-//! The rows that are whole, into the new file.
+//! Copying the intact rows into the new file.
 
 use std::io::{Seek, Write};
 use std::ops::Range;
@@ -6,29 +6,30 @@ use std::ops::Range;
 use container_core::{Result, Scan};
 
 use super::Recovery;
-use super::repair::Repaired;
+use super::repair::RepairedValues;
 use crate::FORMAT_NAME;
 use crate::codec::Values;
-use crate::read::{ColumnSlice, Place, SAME_ROWS, Scratch};
+use crate::read::{BlockRequest, ColumnSlice, SAME_ROWS, Scratch};
 use crate::wire::Type;
 use crate::write::Writer;
 
-/// Appends all rows that are kept.
+/// Appends all recoverable rows.
 pub(super) fn copy<W: Write + Seek>(
     recovery: &Recovery,
     writer: &mut Writer<W>,
     kinds: &[Type],
-    repaired: &mut [Repaired],
+    repaired: &mut [RepairedValues],
     threads: usize,
 ) -> Result<()> {
-    let mut per_block = recovery.chosen.iter().filter_map(|&index| recovery.reader.columns().get(index));
+    let mut per_block = recovery.selected.iter().filter_map(|&index| recovery.reader.columns().get(index));
     let first = per_block.next().map(crate::Column::rows_per_block);
     if recovery.rows.len() > 1 && per_block.any(|column| Some(column.rows_per_block()) != first) {
-        // A range may begin in the middle of a block, as may the one behind it: each block is decoded once.
+        // Ranges may share blocks: decode each block once.
         return copy_in_turn(recovery, writer, kinds, repaired);
     }
     for rows in &recovery.rows {
-        let scan = Scan::default().with_columns(recovery.chosen.clone()).with_rows(rows.clone()).with_threads(threads);
+        let scan =
+            Scan::default().with_columns(recovery.selected.clone()).with_rows(rows.clone()).with_threads(threads);
         let mut batches = recovery.reader.batches(&scan)?;
         while let Some(batch) = batches.try_next()? {
             let slices: Vec<_> = (0..batch.column_count()).filter_map(|index| batch.column(index)).collect();
@@ -38,12 +39,12 @@ pub(super) fn copy<W: Write + Seek>(
     Ok(())
 }
 
-/// A column's block that is decoded.
-struct Held {
+/// The decoded block of a column.
+struct ColumnBuffer {
     column: usize,
     values: Values,
     rows: Range<u64>,
-    /// What it takes.
+    /// Memory in bytes.
     bytes: u64,
 }
 
@@ -51,39 +52,39 @@ fn copy_in_turn<W: Write + Seek>(
     recovery: &Recovery,
     writer: &mut Writer<W>,
     kinds: &[Type],
-    repaired: &mut [Repaired],
+    repaired: &mut [RepairedValues],
 ) -> Result<()> {
     let reader = &recovery.reader;
-    let nothing = |&column: &usize| Held { column, values: Values::default(), rows: 0..0, bytes: 0 };
-    let mut all: Vec<Held> = recovery.chosen.iter().map(nothing).collect();
+    let empty_buffer = |&column: &usize| ColumnBuffer { column, values: Values::default(), rows: 0..0, bytes: 0 };
+    let mut buffers: Vec<ColumnBuffer> = recovery.selected.iter().map(empty_buffer).collect();
     let mut scratch = Scratch::default();
     let mut budget = reader.memory_budget();
     for rows in &recovery.rows {
         let mut start = rows.start;
         while start < rows.end {
             let mut end = rows.end;
-            for held in &mut all {
-                if held.rows.end <= start {
-                    let block = reader.block_of_row(held.column, start)?;
-                    let bytes = reader.block_cost(&Place::whole(held.column, block)).held;
-                    budget.release(held.bytes);
-                    held.bytes = bytes.max(held.bytes);
-                    if !budget.try_take(held.bytes) {
-                        (held.values, held.bytes) = (Values::default(), bytes);
-                        let name = reader.column_at(held.column)?.unique_name().to_owned();
+            for buffer in &mut buffers {
+                if buffer.rows.end <= start {
+                    let block = reader.block_of_row(buffer.column, start)?;
+                    let bytes = reader.block_cost(&BlockRequest::whole(buffer.column, block)).decoded;
+                    budget.release(buffer.bytes);
+                    buffer.bytes = bytes.max(buffer.bytes);
+                    if !budget.try_take(buffer.bytes) {
+                        (buffer.values, buffer.bytes) = (Values::default(), bytes);
+                        let name = reader.column_at(buffer.column)?.unique_name().to_owned();
                         let charged = budget.take(SAME_ROWS, bytes);
                         charged.map_err(|error| error.in_column(name).in_block(block).in_format(FORMAT_NAME))?;
                     }
-                    held.rows = reader.read_block(held.column, block, &mut held.values, &mut scratch)?;
+                    buffer.rows = reader.read_block(buffer.column, block, &mut buffer.values, &mut scratch)?;
                 }
-                end = end.min(held.rows.end);
+                end = end.min(buffer.rows.end);
             }
-            let slice = |held: &'_ Held| {
-                // Both ends lie in the block, whose length is a usize.
-                let place = |row: u64| usize::try_from(row - held.rows.start).unwrap_or(usize::MAX);
-                place(start)..place(end)
+            let slice = |buffer: &'_ ColumnBuffer| {
+                // Both ends are in the block, whose length is a usize.
+                let offset = |row: u64| usize::try_from(row - buffer.rows.start).unwrap_or(usize::MAX);
+                offset(start)..offset(end)
             };
-            let slices: Vec<_> = all.iter().map(|held| ColumnSlice::new(&held.values, slice(held))).collect();
+            let slices: Vec<_> = buffers.iter().map(|buffer| ColumnSlice::new(&buffer.values, slice(buffer))).collect();
             append(writer, kinds, repaired, &slices, &(start..end))?;
             start = end;
         }
@@ -91,23 +92,25 @@ fn copy_in_turn<W: Write + Seek>(
     Ok(())
 }
 
-/// Appends some rows, with missing values in place of those that mean nothing.
+/// Appends rows, with invalid values replaced by missing ones.
 fn append<W: Write + Seek>(
     writer: &mut Writer<W>,
     kinds: &[Type],
-    repaired: &mut [Repaired],
+    repaired: &mut [RepairedValues],
     slices: &[ColumnSlice<'_>],
     rows: &Range<u64>,
 ) -> Result<()> {
     if slices.is_empty() {
-        writer.append_bare_rows(rows.end - rows.start);
+        writer.append_columnless_rows(rows.end - rows.start);
         return Ok(());
     }
-    let mut own: Vec<Option<Values>> = Vec::with_capacity(slices.len());
+    let mut replaced: Vec<Option<Values>> = Vec::with_capacity(slices.len());
     for ((slice, kind), repaired) in slices.iter().zip(kinds).zip(repaired) {
-        own.push(repaired.repair(kind, slice, rows.start)?);
+        replaced.push(repaired.repair(kind, slice, rows.start)?);
     }
-    let slices =
-        own.iter().zip(slices).map(|(own, slice)| own.as_ref().map_or_else(|| slice.clone(), ColumnSlice::from));
-    writer.append_as_they_are(&slices.collect::<Vec<_>>())
+    let slices = replaced
+        .iter()
+        .zip(slices)
+        .map(|(replaced, slice)| replaced.as_ref().map_or_else(|| slice.clone(), ColumnSlice::from));
+    writer.append_unchecked(&slices.collect::<Vec<_>>())
 }

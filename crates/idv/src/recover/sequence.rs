@@ -1,7 +1,7 @@
-//! Blocks without a table of contents: found one behind the other from the header on, and taken for the columns' in turn.
+//! Finding blocks without a table of contents: consecutive blocks after the header are assigned to the columns in turn.
 //!
-//! A compressed block says itself where it ends; one that is not is decoded, which says it too. What is found is described
-//! by tables of our own, behind the bytes that are there, so that the file can be read like any other.
+//! A compressed block marks its own end; an uncompressed one ends where decoding ends. New tables are appended to the found blocks in
+//! memory, so that an ordinary [`Reader`] can read the result.
 
 use std::io;
 
@@ -15,10 +15,10 @@ use crate::read::Reader;
 use crate::schema::Schema;
 use crate::wire::{Compression, HEADER_LEN, Header, ItemType, LookupEntry, Type, Version, put_leb, put_string};
 
-/// Reads of a source that is not in memory are of so many bytes.
+/// Bytes per read of a source that is not in memory.
 const CHUNK: u64 = 1 << 20;
 
-/// Opens a file whose table of contents is `lost` by its blocks alone.
+/// Opens a file by its blocks alone; `lost` is the error of the lost table of contents.
 pub(super) fn salvage(
     source: &Source,
     schema: &Schema,
@@ -29,28 +29,34 @@ pub(super) fn salvage(
     let head = source.read(0..HEADER_LEN.min(source.len()))?;
     let header = declared(&head, lost)?;
     if header.columns as usize != schema.columns.len() {
-        let detail = format!("the header says {} columns, the schema has {}", header.columns, schema.columns.len());
+        let detail = format!("the schema has {} columns, the header {}", schema.columns.len(), header.columns);
         return Err(Error::usage(detail).at(48));
     }
-    let mut walk =
-        Walk { source, limits: options.open.limits, at: HEADER_LEN, raw: Vec::new(), window: Bytes::new(), start: 0 };
-    let found = find(&mut walk, schema, header.rows)?;
+    let mut blocks = BlockCursor {
+        source,
+        limits: options.open.limits,
+        at: HEADER_LEN,
+        raw: Vec::new(),
+        window: Bytes::new(),
+        start: 0,
+    };
+    let found = find(&mut blocks, schema, header.rows)?;
     let rows = header.rows.min(found.groups.saturating_mul(found.per_block));
     let s = if found.groups == 1 { "" } else { "s" };
     let findings = vec![
         Error::invalid(format!(
-            "the table of contents is lost: by the schema that was given, {} block{s} of each column were found up to byte {}; it cannot be proved that \
-             they lie in the order of rows",
+            "the table of contents is lost: with the given schema, {} block{s} per column were found up to byte {}; their row order is \
+             assumed, not proven",
             found.groups, found.end
         ))
         .at(24),
     ];
-    let mended = mend(source, schema, rows, &found)?;
-    let reader = Reader::from_source(mended, options.open)?;
+    let rebuilt = rebuild(source, schema, rows, &found)?;
+    let reader = Reader::from_source(rebuilt, options.open)?;
     Ok((reader, findings, header.rows))
 }
 
-/// Rows and columns as the header has them, which need not be true in anything else.
+/// Row and column count of a header whose other fields may be damaged.
 fn declared(head: &Bytes, lost: Error) -> Result<Header> {
     let mut cursor = Cursor::at(head.get(40..).unwrap_or_default(), 40);
     let (rows, columns) = match (cursor.i64_le("row count"), cursor.i32_le("column count")) {
@@ -59,25 +65,26 @@ fn declared(head: &Bytes, lost: Error) -> Result<Header> {
     };
     match (rows, columns) {
         (Ok(rows @ 1..), Ok(columns @ 1..)) => Ok(Header { rows, columns, ..Header::empty() }),
-        // A file that was not finished has no header at all.
+        // An unfinished file has an empty header.
         _ => Err(lost),
     }
 }
 
-/// The blocks that were found.
-struct Found {
+/// The blocks found.
+struct FoundBlocks {
     per_block: u64,
-    /// How many blocks each column has.
+    /// Number of blocks per column.
     groups: u64,
-    /// For each column.
+    /// Per column.
     lookups: Vec<Vec<LookupEntry>>,
     end: u64,
 }
 
-fn find(walk: &mut Walk<'_>, schema: &Schema, rows: u64) -> Result<Found> {
-    let per_block = rows_per_block(walk, schema, rows)?;
-    let mut found = Found { per_block, groups: 0, lookups: vec![Vec::new(); schema.columns.len()], end: HEADER_LEN };
-    walk.at = HEADER_LEN;
+fn find(blocks: &mut BlockCursor<'_>, schema: &Schema, rows: u64) -> Result<FoundBlocks> {
+    let per_block = rows_per_block(blocks, schema, rows)?;
+    let mut found =
+        FoundBlocks { per_block, groups: 0, lookups: vec![Vec::new(); schema.columns.len()], end: HEADER_LEN };
+    blocks.at = HEADER_LEN;
     let mut values = Values::default();
     while found.groups < rows.div_ceil(per_block) {
         let first = found.groups * per_block;
@@ -85,16 +92,16 @@ fn find(walk: &mut Walk<'_>, schema: &Schema, rows: u64) -> Result<Found> {
         let mut group = Vec::with_capacity(schema.columns.len());
         for column in &schema.columns {
             let compression = column.compression.unwrap_or(Compression::Deflate);
-            match walk.block(&column.kind, compression, n, &mut values) {
+            match blocks.block(&column.kind, compression, n, &mut values) {
                 Ok(entry) => group.push(entry),
                 Err(error) if matches!(error.kind(), ErrorKind::Truncated { .. }) => return ended(found),
                 Err(error) if error.kind() == ErrorKind::Io => return Err(error),
                 Err(error) => {
                     let detail = format!(
-                        "the block of {n} rows from row {first} on is not the column's: blocks do not lie in the order of \
-                         rows and columns, so what they are cannot be known"
+                        "the block of {n} rows at row {first} does not match the column: the blocks are not in the order of rows and \
+                         columns and cannot be assigned"
                     );
-                    let at = error.position().byte.unwrap_or(walk.at);
+                    let at = error.position().byte.unwrap_or(blocks.at);
                     return Err(Error::invalid(detail).at(at).in_column(column.name.clone()).caused_by(error));
                 }
             }
@@ -103,43 +110,43 @@ fn find(walk: &mut Walk<'_>, schema: &Schema, rows: u64) -> Result<Found> {
             lookup.push(entry);
         }
         found.groups += 1;
-        found.end = walk.at;
+        found.end = blocks.at;
     }
     ended(found)
 }
 
-fn ended(found: Found) -> Result<Found> {
+fn ended(found: FoundBlocks) -> Result<FoundBlocks> {
     if found.groups == 0 {
         return Err(Error::invalid("the file ends before each column has a block").at(HEADER_LEN));
     }
     Ok(found)
 }
 
-/// How many rows a block has: what the first blocks say of themselves.
-fn rows_per_block(walk: &mut Walk<'_>, schema: &Schema, rows: u64) -> Result<u64> {
+/// Determines the rows per block from the first blocks.
+fn rows_per_block(blocks: &mut BlockCursor<'_>, schema: &Schema, rows: u64) -> Result<u64> {
     let unknown = || {
-        let detail = "how many rows a block has cannot be told from the blocks: without compression it takes a column of text \
-                      or vectors before any other";
+        let detail =
+            "the rows per block cannot be determined: uncompressed blocks need text or vectors in the first column";
         Error::invalid(detail).at(HEADER_LEN)
     };
     for column in &schema.columns {
         let compression = column.compression.unwrap_or(Compression::Deflate);
         let known = match compression {
-            Compression::None => match (&column.kind, walk.view(walk.at, 4)?.first_chunk::<4>()) {
+            Compression::None => match (&column.kind, blocks.view(blocks.at, 4)?.first_chunk::<4>()) {
                 (Type::Vector { .. } | Type::Item(ItemType::Text), Some(count)) => {
                     u64::try_from(i32::from_le_bytes(*count)).ok()
                 }
                 _ => None,
             },
             compression => {
-                walk.inflate(compression)?;
-                count_of(&column.kind, &walk.raw)
+                blocks.inflate(compression)?;
+                count_of(&column.kind, &blocks.raw)
             }
         };
         match known {
             Some(n @ 1..) => return Ok(n.min(rows)),
             Some(0) => return Err(unknown()),
-            // Bools may fill their last byte or not: the next column says it.
+            // Booleans leave the exact number open: try the next column.
             None if compression != Compression::None => {}
             None => return Err(unknown()),
         }
@@ -147,7 +154,7 @@ fn rows_per_block(walk: &mut Walk<'_>, schema: &Schema, rows: u64) -> Result<u64
     Err(unknown())
 }
 
-/// How many items a decompressed block has, where its bytes say it.
+/// Number of rows of a decompressed block, if its bytes determine it.
 fn count_of(kind: &Type, raw: &[u8]) -> Option<u64> {
     let item = match kind {
         Type::Vector { .. } | Type::Item(ItemType::Text) => {
@@ -156,50 +163,50 @@ fn count_of(kind: &Type, raw: &[u8]) -> Option<u64> {
         Type::Item(ItemType::Boolean | ItemType::DvBool) => return None,
         Type::Item(item) => *item,
     };
-    let width = codec::least_len(item, 1)?;
+    let width = codec::min_len(item, 1)?;
     let len = raw.len() as u64;
     len.is_multiple_of(width).then(|| len / width)
 }
 
-/// One block after another.
-struct Walk<'a> {
+/// A cursor over consecutive blocks.
+struct BlockCursor<'a> {
     source: &'a Source,
     limits: Limits,
     at: u64,
     raw: Vec<u8>,
-    /// What was read last, and from where on: many blocks may lie in it.
+    /// The last read bytes and their offset; may contain many blocks.
     window: Bytes,
     start: u64,
 }
 
-impl Walk<'_> {
-    /// Up to so many bytes from a place on.
+impl BlockCursor<'_> {
+    /// Up to `len` bytes at an offset.
     fn view(&self, at: u64, len: u64) -> Result<Bytes> {
         let end = at.saturating_add(len).min(self.source.len());
         self.source.read(at.min(end)..end)
     }
 
-    /// Some bytes from a place on, none at the end: what is left of those read last, or else as many as are read at once.
-    fn some(&mut self, at: u64) -> Result<Bytes> {
-        let place = at.checked_sub(self.start).and_then(|place| usize::try_from(place).ok());
-        if let Some(place) = place.filter(|&place| place < self.window.len()) {
-            return Ok(self.window.slice(place..));
+    /// Bytes at an offset, empty at the end: the rest of the window, or a newly read one.
+    fn window_at(&mut self, at: u64) -> Result<Bytes> {
+        let offset = at.checked_sub(self.start).and_then(|offset| usize::try_from(offset).ok());
+        if let Some(offset) = offset.filter(|&offset| offset < self.window.len()) {
+            return Ok(self.window.slice(offset..));
         }
         (self.window, self.start) = (self.view(at, CHUNK)?, at);
         Ok(self.window.clone())
     }
 
-    /// The next block, decoded; [`Truncated`](ErrorKind::Truncated) when the file ends within it.
+    /// Decodes the next block; [`Truncated`](ErrorKind::Truncated) when the file ends within it.
     fn block(&mut self, kind: &Type, compression: Compression, n: u64, values: &mut Values) -> Result<LookupEntry> {
         let offset = self.at;
         let rows = usize::try_from(n).map_err(|_| Error::limit("rows of a block", n, usize::MAX as u64))?;
         let limit = self.limits.block_bytes;
         let raw_len = if compression == Compression::None {
-            self.plain(kind, rows, values)?
+            self.decode_uncompressed(kind, rows, values)?
         } else {
             self.inflate(compression)?;
             let raw = std::mem::take(&mut self.raw);
-            // What a block lacks is not what the file lacks.
+            // A truncated block is invalid, not a truncated file.
             let decoded = codec::decode(kind, rows, Cursor::new(&raw), limit, values)
                 .map_err(|error| Error::invalid(error.to_string()).at(offset));
             let len = raw.len() as u64;
@@ -207,17 +214,17 @@ impl Walk<'_> {
             decoded?;
             len
         };
-        check::values(kind, values, 0..values.len()).map_err(|wrong| Error::invalid(wrong.detail).at(offset))?;
+        check::validate(kind, values, 0..values.len()).map_err(|invalid| Error::invalid(invalid.detail).at(offset))?;
         let stored =
             |len: u64| u32::try_from(len).map_err(|_| Error::limit("bytes of a block", len, 0x7FFF_FFFF).at(offset));
         Ok(LookupEntry { offset, len: stored(self.at - offset)?, raw_len: stored(raw_len)? })
     }
 
-    /// Decodes a block that is not compressed and goes behind it.
-    fn plain(&mut self, kind: &Type, rows: usize, values: &mut Values) -> Result<u64> {
+    /// Decodes an uncompressed block and moves past it.
+    fn decode_uncompressed(&mut self, kind: &Type, rows: usize, values: &mut Values) -> Result<u64> {
         let limit = self.limits.block_bytes.min(0x7FFF_FFFF);
         let mut room = if self.source.as_slice().is_some() { limit } else { 0 };
-        let mut bytes = if room == 0 { self.some(self.at)? } else { self.view(self.at, room)? };
+        let mut bytes = if room == 0 { self.window_at(self.at)? } else { self.view(self.at, room)? };
         loop {
             let mut cursor = Cursor::at(&bytes, self.at);
             let whole = bytes.len() as u64 == self.source.len() - self.at || room >= limit;
@@ -236,17 +243,17 @@ impl Walk<'_> {
         }
     }
 
-    /// Inflates a block into `raw` and goes behind it.
+    /// Inflates a block into `raw` and moves past it.
     fn inflate(&mut self, compression: Compression) -> Result<()> {
         let mut state = Decompress::new(compression == Compression::Zlib);
         let offset = self.at;
         let limit = self.limits.block_bytes;
         self.raw.clear();
-        let (mut chunk, mut start) = (self.some(offset)?, offset);
+        let (mut chunk, mut start) = (self.window_at(offset)?, offset);
         loop {
             let read = offset + state.total_in();
             if read >= start + chunk.len() as u64 {
-                (chunk, start) = (self.some(read)?, read);
+                (chunk, start) = (self.window_at(read)?, read);
             }
             let rest = chunk.get(usize::try_from(read - start).unwrap_or(usize::MAX)..).unwrap_or_default();
             if self.raw.len() == self.raw.capacity() {
@@ -255,7 +262,7 @@ impl Walk<'_> {
             let (taken, made) = (state.total_in(), self.raw.len());
             let status = state
                 .decompress_vec(rest, &mut self.raw, FlushDecompress::None)
-                .map_err(|error| Error::invalid("the compressed data are damaged").at(offset).caused_by(error))?;
+                .map_err(|error| Error::invalid("corrupt compressed data").at(offset).caused_by(error))?;
             if self.raw.len() as u64 > limit {
                 return Err(Error::limit("decompressed block length", self.raw.len() as u64, limit).at(offset));
             }
@@ -275,42 +282,42 @@ impl Walk<'_> {
     }
 }
 
-/// The file's bytes up to the last block that was found, and tables that describe them.
-fn mend(source: &Source, schema: &Schema, rows: u64, found: &Found) -> Result<Source> {
-    let mut rest = Vec::new();
-    let mut places = Vec::new();
+/// A file of the found blocks with new tables.
+fn rebuild(source: &Source, schema: &Schema, rows: u64, found: &FoundBlocks) -> Result<Source> {
+    let mut tables = Vec::new();
+    let mut lookup_offsets = Vec::new();
     for lookup in &found.lookups {
-        places.push(found.end + rest.len() as u64);
-        lookup.iter().try_for_each(|entry| entry.emit(&mut rest))?;
+        lookup_offsets.push(found.end + tables.len() as u64);
+        lookup.iter().try_for_each(|entry| entry.emit(&mut tables))?;
     }
-    let toc_offset = found.end + rest.len() as u64;
-    for (column, place) in schema.columns.iter().zip(places) {
-        put_string(&column.name, &mut rest)?;
-        column.kind.emit(&mut rest)?;
-        rest.push(column.compression.unwrap_or(Compression::Deflate).to_byte());
-        put_leb(found.per_block, &mut rest)?;
-        rest.extend_from_slice(&place.to_le_bytes());
-        rest.extend_from_slice(&0_i64.to_le_bytes());
+    let toc_offset = found.end + tables.len() as u64;
+    for (column, offset) in schema.columns.iter().zip(lookup_offsets) {
+        put_string(&column.name, &mut tables)?;
+        column.kind.emit(&mut tables)?;
+        tables.push(column.compression.unwrap_or(Compression::Deflate).to_byte());
+        put_leb(found.per_block, &mut tables)?;
+        tables.extend_from_slice(&offset.to_le_bytes());
+        tables.extend_from_slice(&0_i64.to_le_bytes());
     }
-    let tail_offset = found.end + rest.len() as u64;
-    rest.extend_from_slice(&Header::tail());
+    let tail_offset = found.end + tables.len() as u64;
+    tables.extend_from_slice(&Header::tail());
     let columns = u32::try_from(schema.columns.len()).map_err(|_| Error::usage("too many columns"))?;
     let header = Header { version: Version::V6, compatible: Version::V6, toc_offset, tail_offset, rows, columns };
-    Ok(Source::new(Mended { head: header.emit()?, source: source.clone(), end: found.end, rest }))
+    Ok(Source::new(RebuiltFile { head: header.emit()?, source: source.clone(), end: found.end, tables }))
 }
 
-/// A header, blocks of a file, and tables.
-struct Mended {
+/// A source of a new header, the found blocks, and new tables.
+struct RebuiltFile {
     head: Vec<u8>,
     source: Source,
-    /// Where the blocks end.
+    /// End of the blocks.
     end: u64,
-    rest: Vec<u8>,
+    tables: Vec<u8>,
 }
 
-impl ReadAt for Mended {
+impl ReadAt for RebuiltFile {
     fn len(&self) -> u64 {
-        self.end + self.rest.len() as u64
+        self.end + self.tables.len() as u64
     }
 
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
@@ -331,7 +338,7 @@ impl ReadAt for Mended {
             let bytes = match part {
                 0 => within(&self.head),
                 1 => Some(self.source.read(from..to).map_err(io::Error::other)?.to_vec()),
-                _ => within(&self.rest),
+                _ => within(&self.tables),
             };
             into.copy_from_slice(&bytes.ok_or(io::ErrorKind::UnexpectedEof)?);
             done += len;

@@ -54,7 +54,7 @@ fn same(mut found: Schema, expected: &Schema, path: &Path) {
 }
 
 #[test]
-fn the_info_of_a_file_is_its_schema() {
+fn info_json_is_a_schema() {
     let (mut columns, mut metadata) = (0, 0);
     let Some(files) = crate::goldens::all() else { return };
     for path in files {
@@ -75,7 +75,7 @@ fn the_info_of_a_file_is_its_schema() {
 }
 
 #[test]
-fn all_types_are_told_apart() {
+fn json_distinguishes_all_types() {
     let key = |old| ItemType::Key(KeyType { old, ..KeyType::new(crate::KeyWidth::Byte, 3).unwrap() });
     let odd = KeyType { width: crate::KeyWidth::UInt16, count: 0, min: 7, contiguous: false, old: true };
     let items = [
@@ -108,7 +108,7 @@ fn all_types_are_told_apart() {
 }
 
 #[test]
-fn older_files_mean_more_by_some_types() {
+fn older_versions_map_to_legacy_types() {
     let column = json!({"name": "x", "type": "TimeSpan", "codec": "TimeSpan", "metadata": {"a": "PT1S"},
         "metadata_types": {"a": "TimeSpan"}});
     let of = |version: &str| {
@@ -121,7 +121,7 @@ fn older_files_mean_more_by_some_types() {
 }
 
 #[test]
-fn people_write_less() {
+fn accepts_short_forms() {
     let (schema, left_out) = Schema::from_json(&json!({"age": "f32", "columns": "Text", "tables": "DvBool"})).unwrap();
     let kinds: Vec<String> =
         schema.columns.iter().map(|column| format!("{} {}", column.name, column.kind.exact_text())).collect();
@@ -148,7 +148,7 @@ fn people_write_less() {
 }
 
 #[test]
-fn what_a_file_keeps_unreadable_is_left_out_and_said() {
+fn unreadable_parts_are_left_out_and_reported() {
     let json = json!([
         {"name": "x", "type": "unreadable", "compression": 9, "unreadable": "codec \"New\" is unknown"},
         {"name": "y", "type": "Byte", "metadata": {"Odd": {"$unreadable": "codec \"New\" is unknown"}}},
@@ -169,42 +169,42 @@ fn what_a_file_keeps_unreadable_is_left_out_and_said() {
 }
 
 #[test]
-fn errors_name_the_column_and_the_member() {
-    let all = READ.join(", ");
+fn errors_name_column_and_member() {
+    let all = SCHEMA_MEMBERS.join(", ");
     let with = |change: Value| {
         let mut column = json!({"name": "x", "type": "Vector<Key<Byte, 3>, 2>"});
         column.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
         json!([column])
     };
     for (json, why) in [
-        (json!(5), "a schema is an object or a list of columns, found a number".to_owned()),
-        (json!({"tables": []}), "0 tables where one is wanted; the columns of one are a schema too".to_owned()),
-        (json!({"tables": [{}]}), "there are no columns of the table".to_owned()),
-        (json!({"tables": [{"columns": 5}]}), "the columns of the table are a number where a list is wanted".to_owned()),
-        (json!([5]), "column 0 (counted from 0) is a number where an object is wanted".to_owned()),
-        (json!([{"type": "Byte"}]), "column 0 (counted from 0) has no member \"name\"".to_owned()),
-        (json!([{"name": 5}]), "member \"name\" is a number where a text is wanted (column \"0 (counted from 0)\")".to_owned()),
-        (json!({"x": 5}), "a number where the name of a type is wanted, such as \"Single\" (column \"x\")".to_owned()),
-        (json!([{"name": "x"}]), "the column has no member \"type\" (column \"x\")".to_owned()),
-        (with(json!({"typ": "Byte"})), format!("member \"typ\" is none of {all} (column \"x\")")),
-        (with(json!({"error": {}})), "an error was found in the file that this describes (column \"x\")".to_owned()),
-        (with(json!({"compression": "lzma"})), "member \"compression\": \"lzma\" is none of none, deflate, zlib (column \"x\")".to_owned()),
-        (with(json!({"codec": "Byte"})), "member \"codec\": \"Byte\" where vectors have \"VBuffer\" (column \"x\")".to_owned()),
-        (with(json!({"item_codec": "Byte"})), "member \"item_codec\": \"Byte\" where Key<Byte, 3> has \"Key2\" (column \"x\")".to_owned()),
-        (json!([{"name": "x", "type": "Boolean", "codec": "Byte"}]), "member \"codec\": \"Byte\" where Boolean has \"Boolean\" (column \"x\")".to_owned()),
-        (with(json!({"dimensions": [3]})), "member \"dimensions\" is [3] where the type Vector<Key<Byte, 3>, 2> means [2] (column \"x\")".to_owned()),
-        (with(json!({"key_count": 4})), "member \"key_count\" is 4 where the type Vector<Key<Byte, 3>, 2> means 3 (column \"x\")".to_owned()),
-        (with(json!({"metadata": [1]})), "member \"metadata\" is a list where an object is wanted (column \"x\")".to_owned()),
-        (with(json!({"metadata_types": {"a": "Text"}})), "member \"metadata_types\": there is no metadata \"a\" (column \"x\")".to_owned()),
-        (with(json!({"metadata": {"a": 5}})), "metadata \"a\": its type is wanted, as in \"metadata_types\": {\"a\": \"Text\"} (column \"x\")".to_owned()),
-        (with(json!({"metadata": {"KeyValues": [1, 2]}})), "metadata \"KeyValues\": its type is wanted, as in \"metadata_types\": {\"KeyValues\": \"Vector<Single>\"} (column \"x\")".to_owned()),
+        (json!(5), "expected a schema (an object or a list of columns), found a number".to_owned()),
+        (json!({"tables": []}), "expected one table, found 0; pass the columns of one of them".to_owned()),
+        (json!({"tables": [{}]}), "missing columns of the table".to_owned()),
+        (json!({"tables": [{"columns": 5}]}), "columns of the table: expected a list, found a number".to_owned()),
+        (json!([5]), "column 0 (counted from 0): expected an object, found a number".to_owned()),
+        (json!([{"type": "Byte"}]), "column 0 (counted from 0): missing member \"name\"".to_owned()),
+        (json!([{"name": 5}]), "member \"name\": expected a string, found a number (column \"0 (counted from 0)\")".to_owned()),
+        (json!({"x": 5}), "expected a type name such as \"Single\", found a number (column \"x\")".to_owned()),
+        (json!([{"name": "x"}]), "missing member \"type\" (column \"x\")".to_owned()),
+        (with(json!({"typ": "Byte"})), format!("unknown member \"typ\" (known: {all}) (column \"x\")")),
+        (with(json!({"error": {}})), "the described file has an error (column \"x\")".to_owned()),
+        (with(json!({"compression": "lzma"})), "member \"compression\": expected none, deflate or zlib, found \"lzma\" (column \"x\")".to_owned()),
+        (with(json!({"codec": "Byte"})), "member \"codec\": expected \"VBuffer\" for a vector, found \"Byte\" (column \"x\")".to_owned()),
+        (with(json!({"item_codec": "Byte"})), "member \"item_codec\": expected \"Key2\" for Key<Byte, 3>, found \"Byte\" (column \"x\")".to_owned()),
+        (json!([{"name": "x", "type": "Boolean", "codec": "Byte"}]), "member \"codec\": expected \"Boolean\" for Boolean, found \"Byte\" (column \"x\")".to_owned()),
+        (with(json!({"dimensions": [3]})), "member \"dimensions\": expected [2] for type Vector<Key<Byte, 3>, 2>, found [3] (column \"x\")".to_owned()),
+        (with(json!({"key_count": 4})), "member \"key_count\": expected 3 for type Vector<Key<Byte, 3>, 2>, found 4 (column \"x\")".to_owned()),
+        (with(json!({"metadata": [1]})), "member \"metadata\": expected an object, found a list (column \"x\")".to_owned()),
+        (with(json!({"metadata_types": {"a": "Text"}})), "member \"metadata_types\": unknown metadata \"a\" (column \"x\")".to_owned()),
+        (with(json!({"metadata": {"a": 5}})), "metadata \"a\": missing type, as in \"metadata_types\": {\"a\": \"Text\"} (column \"x\")".to_owned()),
+        (with(json!({"metadata": {"KeyValues": [1, 2]}})), "metadata \"KeyValues\": missing type, as in \"metadata_types\": {\"KeyValues\": \"Vector<Single>\"} (column \"x\")".to_owned()),
         (with(json!({"metadata": {"a": 300}, "metadata_types": {"a": "Byte"}})), "metadata \"a\": 300 does not fit Byte (0 to 255) (column \"x\")".to_owned()),
-        (with(json!({"metadata": {"a": 300}, "metadata_types": {"a": 5}})), "metadata \"a\": its type is a number where a text is wanted (column \"x\")".to_owned()),
-        (json!([{"name": "x", "type": "Key<Byte>"}]), "\"Key<Byte>\" is no type: it has no count, as only keys of old files do: write Key<Byte, 5> for 5 values (column \"x\")".to_owned()),
+        (with(json!({"metadata": {"a": 300}, "metadata_types": {"a": 5}})), "metadata \"a\": type: expected a string, found a number (column \"x\")".to_owned()),
+        (json!([{"name": "x", "type": "Key<Byte>"}]), "invalid type \"Key<Byte>\": missing key count: write Key<Byte, 5> for 5 values (column \"x\")".to_owned()),
     ] {
         let error = Schema::from_json(&json).unwrap_err();
         assert_eq!((error.kind().name(), error.to_string()), ("usage", format!("idv: {why}")), "{json}");
     }
     let error = Schema::from_json(&json!({"x": "Decimal"})).unwrap_err().to_string();
-    assert!(error.starts_with("idv: \"Decimal\" is no type: ") && error.ends_with("(column \"x\")"), "{error}");
+    assert!(error.starts_with("idv: invalid type \"Decimal\": ") && error.ends_with("(column \"x\")"), "{error}");
 }

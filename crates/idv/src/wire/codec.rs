@@ -5,22 +5,22 @@ use container_core::{Cursor, Error, Result};
 use super::toc::CodecDefinition;
 use super::{leb, string};
 
-/// The type of a column: an item in every row, or a vector of items.
+/// The type of a column: one item or one vector of items per row.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Type {
-    /// One item a row.
+    /// One item per row.
     Item(ItemType),
-    /// A vector a row.
+    /// One vector per row.
     Vector {
-        /// What the vectors hold.
+        /// Item type.
         item: ItemType,
-        /// The dimensions; 0 is unknown. Never empty.
+        /// Dimensions, never empty; 0 is an unknown dimension.
         dimensions: Vec<u32>,
     },
 }
 
-/// The type of an item, in the format's words.
+/// Item type, named as in ML.NET.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ItemType {
@@ -46,61 +46,61 @@ pub enum ItemType {
     Double,
     /// A duration in ticks of 100 ns; `i64::MIN` is missing in files before version 1.1.1.6.
     TimeSpan,
-    /// The older duration, which can be missing (`i64::MIN`).
+    /// The legacy duration, which can be missing (`i64::MIN`).
     DvTimeSpan,
     /// Ticks of 100 ns since 0001-01-01T00:00:00; `i64::MIN` is missing.
     DateTime,
-    /// The older form of the same.
+    /// The legacy codec of the same.
     DvDateTime,
     /// Ticks of local time and the offset from UTC in minutes; `i64::MIN` or `i16::MIN` are missing.
     DateTimeOffset,
-    /// The older form of the same.
+    /// The legacy codec of the same.
     DvDateTimeZone,
     /// A 128-bit row id.
     RowId,
-    /// True or false.
+    /// A Boolean.
     Boolean,
-    /// True, false or missing.
+    /// The legacy Boolean, which can be missing.
     DvBool,
-    /// Text or, up to version 1.1.1.5, missing.
+    /// Text; can be missing up to version 1.1.1.5.
     Text,
-    /// A key: a number that stands for one of `count` values.
+    /// A key: a number for one of `count` values.
     Key(KeyType),
 }
 
-/// What a key is made of.
+/// Parameters of a key type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct KeyType {
-    /// The numbers it is stored as.
+    /// Storage width.
     pub width: KeyWidth,
-    /// How many values there are; 0 in old files: any number.
+    /// Key count; 0, in old files, means unbounded.
     pub count: u64,
-    /// What value 0 means; above 0 in old files only.
+    /// Meaning of key value 0; nonzero only in old files.
     pub min: u64,
-    /// Whether all values up to the count are in use; false in old files only.
+    /// Whether all values below the count are used; false only in old files.
     pub contiguous: bool,
-    /// Whether the file uses the older `Key` codec.
+    /// Whether the file uses the legacy `Key` codec.
     pub old: bool,
 }
 
 impl KeyType {
-    /// A key with `count` values, 0 to `count - 1`, stored as numbers of this width.
+    /// A key type with values 0 to `count - 1`.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) when the count is 0 or above what the width holds.
+    /// [`Usage`](container_core::ErrorKind::Usage) when the count is 0 or exceeds the width.
     pub fn new(width: KeyWidth, count: u64) -> Result<Self> {
         if count == 0 || count > width.max() {
             let max = width.max();
-            return Err(Error::usage(format!("key count {count} is not between 1 and {max}, the most {width} holds")));
+            return Err(Error::usage(format!("key count {count} is not between 1 and {max}, the maximum of {width}")));
         }
         Ok(Self { width, count, min: 0, contiguous: true, old: false })
     }
 
-    /// The key's value, from 0, of a stored number: `None` for 0, which is missing.
+    /// The key value, from 0, of a stored number; `None` for 0, a missing key.
     ///
     /// # Errors
-    /// The stored number itself when it is above the count.
+    /// The stored number when it is above the key count.
     pub fn value(self, stored: u64) -> Result<Option<u64>, u64> {
         match stored.checked_sub(1) {
             None => Ok(None),
@@ -110,7 +110,7 @@ impl KeyType {
     }
 }
 
-/// The number a key is stored as.
+/// Storage width of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum KeyWidth {
     /// `u8`
@@ -124,7 +124,7 @@ pub enum KeyWidth {
 }
 
 impl KeyWidth {
-    /// The greatest number that can be stored.
+    /// Maximum stored number.
     #[must_use]
     pub const fn max(self) -> u64 {
         match self {
@@ -162,18 +162,18 @@ impl Type {
         matches!(self, Self::Vector { .. })
     }
 
-    /// How many items every row has: 1 for an item; for vectors the product of the dimensions, 0 where it varies.
+    /// Items per row: 1 for an item type; for vectors the product of the dimensions, 0 for variable length.
     #[must_use]
     pub fn size(&self) -> u32 {
         match self {
             Self::Item(_) => 1,
-            // Parsing refuses products above i32::MAX.
+            // Parsing rejects products above i32::MAX.
             Self::Vector { dimensions, .. } => dimensions.iter().fold(1, |product: u32, &d| product.saturating_mul(d)),
         }
     }
 }
 
-/// `Single`, `Key<UInt32, 5>`, `Vector<Single, 28>`, `Vector<Text>` where the length varies.
+/// `Single`, `Key<UInt32, 5>`, `Vector<Single, 28>`; `Vector<Text>` for variable length.
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -204,17 +204,17 @@ impl fmt::Display for ItemType {
             Self::Text => f.write_str("Text"),
             Self::Key(key) if key.count == 0 => write!(f, "Key<{}>", key.width),
             Self::Key(key) => write!(f, "Key<{}, {}>", key.width, key.count),
-            // The others are called as their codecs are.
+            // Others display as their codec name.
             plain => f.write_str(plain.codec_name()),
         }
     }
 }
 
-/// Understands a codec definition. An unknown codec name is [`Unsupported`](container_core::ErrorKind::Unsupported), parameters
-/// that cannot be are [`Invalid`](container_core::ErrorKind::Invalid).
+/// Interprets a codec definition.
 ///
 /// # Errors
-/// These.
+/// [`Unsupported`](container_core::ErrorKind::Unsupported) for an unknown codec name, [`Invalid`](container_core::ErrorKind::Invalid) for
+/// invalid parameters.
 pub fn parse_type(codec: &CodecDefinition) -> Result<Type> {
     let mut cursor = Cursor::at(&codec.parameters, codec.offset);
     let parsed = if &*codec.name == "VBuffer" {
@@ -226,7 +226,7 @@ pub fn parse_type(codec: &CodecDefinition) -> Result<Type> {
     Ok(parsed)
 }
 
-/// The items whose codec has no parameters.
+/// Item types whose codec has no parameters.
 const PLAIN: [ItemType; 20] = [
     ItemType::SByte,
     ItemType::Byte,
@@ -253,11 +253,11 @@ const PLAIN: [ItemType; 20] = [
 fn parse_item(name: &str, cursor: &mut Cursor<'_>) -> Result<ItemType> {
     match name {
         "Key2" => parse_key(cursor).map(ItemType::Key),
-        "Key" => parse_old_key(cursor).map(ItemType::Key),
+        "Key" => parse_legacy_key(cursor).map(ItemType::Key),
         _ => PLAIN
             .into_iter()
             .find(|item| item.codec_name() == name)
-            .ok_or_else(|| Error::unsupported(format!("codec {name:?} is unknown")).at(cursor.offset())),
+            .ok_or_else(|| Error::unsupported(format!("unknown codec {name:?}")).at(cursor.offset())),
     }
 }
 
@@ -270,11 +270,11 @@ fn parse_key_width(cursor: &mut Cursor<'_>) -> Result<KeyWidth> {
         "UInt32" => KeyWidth::UInt32,
         "UInt64" => KeyWidth::UInt64,
         _ => {
-            let detail = format!("a key is stored as {name:?}, which is none of Byte, UInt16, UInt32, UInt64");
+            let detail = format!("unknown key width {name:?} (known: Byte, UInt16, UInt32, UInt64)");
             return Err(Error::invalid(detail).at(at));
         }
     };
-    parameters.finish("the key's number codec")?;
+    parameters.finish("the key width's codec")?;
     Ok(width)
 }
 
@@ -284,7 +284,7 @@ fn parse_key(cursor: &mut Cursor<'_>) -> Result<KeyType> {
     let count = cursor.u64_le("key count")?;
     if count == 0 || count > width.max() {
         return Err(Error::invalid(format!(
-            "key count {count} is not between 1 and {}, the most {width} holds",
+            "key count {count} is not between 1 and {}, the maximum of {width}",
             width.max()
         ))
         .at(at));
@@ -292,7 +292,7 @@ fn parse_key(cursor: &mut Cursor<'_>) -> Result<KeyType> {
     Ok(KeyType { width, count, min: 0, contiguous: true, old: false })
 }
 
-fn parse_old_key(cursor: &mut Cursor<'_>) -> Result<KeyType> {
+fn parse_legacy_key(cursor: &mut Cursor<'_>) -> Result<KeyType> {
     let width = parse_key_width(cursor)?;
     let at = cursor.offset();
     let contiguous = match cursor.u8("key contiguity")? {
@@ -300,11 +300,11 @@ fn parse_old_key(cursor: &mut Cursor<'_>) -> Result<KeyType> {
         1 => true,
         other => return Err(Error::invalid(format!("key contiguity {other} is neither 0 nor 1")).at(at)),
     };
-    let min = cursor.u64_le("least key")?;
+    let min = cursor.u64_le("minimum key")?;
     let at = cursor.offset();
     let count = cursor.i32_le("key count")?;
     let count = u64::try_from(count).ok().filter(|&count| count <= width.max()).ok_or_else(|| {
-        Error::invalid(format!("key count {count} is not between 0 and {}, the most {width} holds", width.max())).at(at)
+        Error::invalid(format!("key count {count} is not between 0 and {}, the maximum of {width}", width.max())).at(at)
     })?;
     Ok(KeyType { width, count, min, contiguous, old: true })
 }
@@ -313,13 +313,13 @@ fn parse_vector(cursor: &mut Cursor<'_>) -> Result<Type> {
     let at = cursor.offset();
     let (name, mut parameters) = inner_codec(cursor)?;
     if name == "VBuffer" {
-        return Err(Error::invalid("a vector holds vectors, which the format does not have").at(at));
+        return Err(Error::invalid("vectors of vectors are not supported").at(at));
     }
     let item = parse_item(&name, &mut parameters)?;
     parameters.finish("the item codec's definition")?;
     let at = cursor.offset();
     let rank = cursor.i32_le("number of dimensions")?;
-    // Every dimension takes four bytes of the parameters, so the count is believed no further than they reach.
+    // A dimension takes four bytes, so the remaining parameters bound the count.
     let rank = usize::try_from(rank)
         .ok()
         .filter(|&rank| rank <= cursor.remaining() / 4)
@@ -333,7 +333,7 @@ fn parse_vector(cursor: &mut Cursor<'_>) -> Result<Type> {
                 .map_err(|_| Error::invalid(format!("dimension {dimension} is negative")).at(at))?,
         );
     }
-    // Older files write no dimension for a single unknown one.
+    // Older files omit a single unknown dimension.
     if dimensions.is_empty() {
         dimensions.push(0);
     }
@@ -344,7 +344,7 @@ fn parse_vector(cursor: &mut Cursor<'_>) -> Result<Type> {
     Ok(Type::Vector { item, dimensions })
 }
 
-/// The definition of a codec within another one's parameters.
+/// Reads a codec definition nested in another codec's parameters.
 fn inner_codec<'a>(cursor: &mut Cursor<'a>) -> Result<(String, Cursor<'a>)> {
     let name = string(cursor, "inner codec name")?.into_owned();
     let len = leb(cursor, "length of the inner codec's parameters")?;

@@ -1,4 +1,4 @@
-//! The structures of version 1.1.1.6 as they are written.
+//! Encoding of the wire structures, version 1.1.1.6.
 
 use container_core::{Encode, Error, Put, Result};
 use leb128_codec::Leb128;
@@ -26,20 +26,20 @@ impl Header {
         Ok(out)
     }
 
-    /// The header of a file of nothing.
+    /// The header of an empty file.
     pub(crate) const fn empty() -> Self {
         let version = super::Version::V6;
         Self { version, compatible: version, toc_offset: HEADER_LEN, tail_offset: HEADER_LEN, rows: 0, columns: 0 }
     }
 
-    /// The eight bytes at the end.
+    /// The eight bytes of the tail.
     pub(crate) const fn tail() -> [u8; 8] {
         TAIL_SIGNATURE.to_le_bytes()
     }
 }
 
 impl LookupEntry {
-    /// The 16 bytes of an entry; the lengths are known to be below 2^31.
+    /// Appends the 16 bytes of an entry. The lengths must be below 2^31.
     pub(crate) fn emit(&self, out: &mut Vec<u8>) -> Result<()> {
         out.put(&self.offset.to_le_bytes())?;
         out.put(&self.len.to_le_bytes())?;
@@ -48,7 +48,7 @@ impl LookupEntry {
 }
 
 impl Type {
-    /// The definition of the codec of this type: load name, length of the parameters, parameters.
+    /// Appends the codec definition: load name, parameter length, parameters.
     pub(crate) fn emit(&self, out: &mut Vec<u8>) -> Result<()> {
         match self {
             Self::Item(item) => item.emit(out),
@@ -66,14 +66,14 @@ impl Type {
         }
     }
 
-    /// Fails when no codec has this type.
+    /// Fails when the type cannot be encoded.
     pub(crate) fn check(&self) -> Result<()> {
         if let ItemType::Key(key) = self.item() {
             key.check()?;
         }
         let Self::Vector { dimensions, .. } = self else { return Ok(()) };
         if dimensions.is_empty() {
-            return Err(Error::usage("a vector type without dimensions; one that is unknown is written as 0"));
+            return Err(Error::usage("a vector type has no dimensions; use 0 for an unknown one"));
         }
         if let Some(dimension) = dimensions.iter().find(|&&dimension| i32::try_from(dimension).is_err()) {
             return Err(Error::usage(format!("dimension {dimension} exceeds 2147483647")));
@@ -89,11 +89,11 @@ impl Type {
 impl KeyType {
     fn check(self) -> Result<()> {
         let max = self.width.max();
-        let least = u64::from(!self.old);
-        if self.count < least || self.count > max || (self.old && i32::try_from(self.count).is_err()) {
-            let most = if self.old { max.min(0x7FFF_FFFF) } else { max };
+        let min = u64::from(!self.old);
+        if self.count < min || self.count > max || (self.old && i32::try_from(self.count).is_err()) {
+            let max_count = if self.old { max.min(0x7FFF_FFFF) } else { max };
             let detail =
-                format!("key count {} is not between {least} and {most}, the most {} holds", self.count, self.width);
+                format!("key count {} is not between {min} and {max_count}, the maximum of {}", self.count, self.width);
             return Err(Error::usage(detail));
         }
         Ok(())
@@ -152,13 +152,13 @@ fn put_definition(name: &str, parameters: &[u8], out: &mut Vec<u8>) -> Result<()
     out.put(parameters)
 }
 
-/// A string: byte length, then UTF-8.
+/// Appends a string: byte length, then UTF-8.
 pub(crate) fn put_string(text: &str, out: &mut Vec<u8>) -> Result<()> {
     put_leb(text.len() as u64, out)?;
     out.put(text.as_bytes())
 }
 
-/// An unsigned LEB128 number.
+/// Appends an unsigned LEB128 number.
 pub(crate) fn put_leb(number: u64, out: &mut Vec<u8>) -> Result<()> {
     Leb128(number).encode(out)
 }

@@ -11,7 +11,7 @@ pub(crate) const TAIL_LEN: u64 = 8;
 /// The first eight bytes: `CML\0DVB\0`.
 pub(crate) const SIGNATURE: u64 = 0x0042_5644_004C_4D43;
 
-/// The last eight bytes: the signature backwards.
+/// The last eight bytes: the signature reversed.
 pub(crate) const TAIL_SIGNATURE: u64 = 0x434D_4C00_4456_4200;
 
 /// A version of the format: four numbers, the most significant first.
@@ -21,15 +21,15 @@ pub struct Version(u64);
 impl Version {
     /// 1.1.1.1, the first one.
     pub const V1: Self = Self::new(1, 1, 1, 1);
-    /// 1.1.1.2: codec changes; there is room for slot names.
+    /// 1.1.1.2: codec changes; reserves an offset for slot names.
     pub const V2: Self = Self::new(1, 1, 1, 2);
     /// 1.1.1.3: slot names.
     pub const V3: Self = Self::new(1, 1, 1, 3);
-    /// 1.1.1.4: metadata of columns takes the place of slot names.
+    /// 1.1.1.4: column metadata replaces slot names.
     pub const V4: Self = Self::new(1, 1, 1, 4);
-    /// 1.1.1.5: missing values in text.
+    /// 1.1.1.5: missing text.
     pub const V5: Self = Self::new(1, 1, 1, 5);
-    /// 1.1.1.6: .NET's own types; what ML.NET writes today.
+    /// 1.1.1.6: .NET's own types; the current version.
     pub const V6: Self = Self::new(1, 1, 1, 6);
 
     /// The version `a.b.c.d`.
@@ -65,29 +65,29 @@ impl fmt::Display for Version {
     }
 }
 
-/// The fixed header, checked in itself and against the length of the file.
+/// The fixed header, validated in itself and against the file length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Header {
-    /// The version the file is written in.
+    /// The file's version.
     pub version: Version,
-    /// The oldest version whose readers can read the file.
+    /// The oldest reader version that can read the file.
     pub compatible: Version,
-    /// Where the table of contents begins.
+    /// Offset of the table of contents.
     pub toc_offset: u64,
-    /// Where the tail signature stands.
+    /// Offset of the tail signature.
     pub tail_offset: u64,
-    /// Rows of the table.
+    /// Row count.
     pub rows: u64,
-    /// Columns of the table.
+    /// Column count.
     pub columns: u32,
 }
 
 impl Header {
-    /// Parses the header of a file of `file_len` bytes. `bytes` are the file's first 256, or fewer of a shorter file.
+    /// Parses the header of a file of `file_len` bytes from its first 256 bytes (fewer if the file is shorter).
     ///
     /// # Errors
-    /// For every field that cannot be, with its byte position.
+    /// For any invalid field, with its offset.
     pub fn parse(bytes: &[u8], file_len: u64) -> Result<Self> {
         if file_len < HEADER_LEN || bytes.len() < 60 {
             return Err(Error::truncated("the header", HEADER_LEN, file_len).at(0));
@@ -129,7 +129,7 @@ impl Header {
         let allowed = HEADER_LEN..=tail_offset;
         let toc_offset = match u64::try_from(toc) {
             Ok(toc) if allowed.contains(&toc) => toc,
-            // Without columns there is nothing to point at.
+            // Without columns the offset is meaningless.
             _ if columns == 0 => HEADER_LEN,
             _ => {
                 let detail =
@@ -152,7 +152,7 @@ impl Header {
         Err(Error::invalid(format!("tail signature {found:#018x} is not {TAIL_SIGNATURE:#018x}")).at(self.tail_offset))
     }
 
-    /// How many blocks a column with so many rows per block has; `None` when rows per block is 0 though there are rows.
+    /// Number of blocks of a column; `None` when `rows_per_block` is 0 but the file has rows.
     pub(crate) fn block_count(&self, rows_per_block: u64) -> Option<u64> {
         match (self.rows, rows_per_block) {
             (0, _) => Some(0),
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn the_signatures_are_each_other_backwards() {
+    fn tail_signature_is_the_signature_reversed() {
         assert_eq!(SIGNATURE.to_le_bytes(), *b"CML\0DVB\0");
         assert_eq!(TAIL_SIGNATURE, SIGNATURE.swap_bytes());
     }

@@ -1,5 +1,4 @@
-//! The structures of the format as parsers of [nom](https://docs.rs/nom) 8 (feature `nom`), over [`Cursor`]s, whose errors say where in the file
-//! something is wrong.
+//! [nom](https://docs.rs/nom) 8 parsers for the wire structures (feature `nom`). Their input is a [`Cursor`], so errors carry file offsets.
 //!
 //! ```
 //! use idv::wire::{nom::{header, lookup_entry, toc, type_text}, parse_type};
@@ -17,7 +16,7 @@
 //!     println!("{}: {}, {} blocks", column.name, parse_type(&column.codec)?, blocks.len());
 //! }
 //!
-//! // Texts of types, too, wherever they stand.
+//! // Type names are parsed from `&str`.
 //! let (rest, types) = separated_list1(tag("; "), type_text).parse("Single; Vector<Key<Byte, 3>, 2>; ?").unwrap();
 //! assert_eq!((types.len(), rest), (2, "; ?"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -28,13 +27,13 @@ use container_core::nom::parser;
 use container_core::{Cursor, Error, Limits};
 
 use super::header::HEADER_LEN;
-use super::type_text::type_of_text;
+use super::type_text::parse_prefix;
 use super::{
     CodecDefinition, Header, LookupEntry, MetadataEntry, TocEntry, Type, Version, parse_metadata_toc, parse_toc,
     parse_toc_entry,
 };
 
-/// The header of a file of `file_len` bytes: takes 256 bytes.
+/// Parses the header, 256 bytes, of a file of `file_len` bytes.
 pub fn header<'a>(file_len: u64) -> impl FnMut(Cursor<'a>) -> IResult<Cursor<'a>, Header, Error> {
     parser(move |cursor| {
         let start = cursor.offset();
@@ -43,18 +42,18 @@ pub fn header<'a>(file_len: u64) -> impl FnMut(Cursor<'a>) -> IResult<Cursor<'a>
     })
 }
 
-/// The table of contents: an entry for each column that the header declares.
+/// Parses the table of contents: one entry per column of the header.
 pub fn toc<'a>(header: &Header) -> impl FnMut(Cursor<'a>) -> IResult<Cursor<'a>, Vec<TocEntry>, Error> {
     let header = *header;
     parser(move |cursor| parse_toc(cursor, &header))
 }
 
-/// One entry of the table of contents.
+/// Parses one entry of the table of contents.
 pub fn toc_entry<'a>(version: Version) -> impl FnMut(Cursor<'a>) -> IResult<Cursor<'a>, TocEntry, Error> {
     parser(move |cursor| parse_toc_entry(cursor, version))
 }
 
-/// A codec: its name, the length of its parameters, these.
+/// Parses a codec definition: name, parameter length, parameters.
 ///
 /// # Errors
 /// As [`CodecDefinition::parse`].
@@ -62,20 +61,20 @@ pub fn codec(input: Cursor<'_>) -> IResult<Cursor<'_>, CodecDefinition, Error> {
     parser(CodecDefinition::parse)(input)
 }
 
-/// An entry of a column's lookup table; `end` is where the tail of the file begins.
+/// Parses a lookup table entry; `end` is the offset of the tail.
 pub fn lookup_entry<'a>(end: u64) -> impl FnMut(Cursor<'a>) -> IResult<Cursor<'a>, LookupEntry, Error> {
     parser(move |cursor| LookupEntry::parse(cursor, end))
 }
 
-/// The table of a column's metadata.
+/// Parses the metadata table of a column.
 pub fn metadata<'a>(limits: Limits) -> impl FnMut(Cursor<'a>) -> IResult<Cursor<'a>, Vec<MetadataEntry>, Error> {
     parser(move |cursor| parse_metadata_toc(cursor, &limits))
 }
 
-/// The text of a type, as [`Type`] prints it and people write it: `Single`, `Vector<Key<Byte, 3>, 2>`. Takes what belongs to it and no more.
+/// Parses a type name, such as `Single` or `Vector<Key<Byte, 3>, 2>`, and leaves the rest.
 ///
 /// # Errors
-/// As `Type`'s [`FromStr`](std::str::FromStr) says.
+/// As [`FromStr`](std::str::FromStr) of `Type`.
 pub fn type_text(input: &str) -> IResult<&str, Type, Error> {
-    type_of_text(input).map_err(Err::Error)
+    parse_prefix(input).map_err(Err::Error)
 }

@@ -5,14 +5,14 @@ use container_core::{Cursor, Error, Result};
 
 use super::{Header, Version, leb, string};
 
-/// So many entries are made room for at once, whatever a count declares.
-pub(crate) const ROOM: usize = 4096;
+/// Maximum entries allocated up front, whatever the declared count.
+pub(crate) const PREALLOCATED_ENTRIES: usize = 4096;
 
-/// How the blocks of a column are compressed.
+/// Block compression of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Compression {
-    /// Not at all.
+    /// Uncompressed.
     None,
     /// Raw DEFLATE (RFC 1951).
     Deflate,
@@ -21,7 +21,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// The kind of a byte in the file, if it is one.
+    /// The compression of a file byte; `None` if unknown.
     #[must_use]
     pub const fn from_byte(byte: u8) -> Option<Self> {
         match byte {
@@ -34,7 +34,7 @@ impl Compression {
 }
 
 impl Compression {
-    /// The byte of a kind in the file.
+    /// The file byte.
     pub(crate) const fn to_byte(self) -> u8 {
         match self {
             Self::None => 0,
@@ -54,23 +54,23 @@ impl fmt::Display for Compression {
     }
 }
 
-/// A codec as the file defines it: name and parameters, not yet understood.
+/// A codec as defined in the file: name and uninterpreted parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CodecDefinition {
-    /// `Single`, `VBuffer`, `Key2`, or anything else.
+    /// Load name: `Single`, `VBuffer`, `Key2`, or any other.
     pub name: Arc<str>,
-    /// The bytes that follow it; what they mean, the codec says.
+    /// Codec-specific parameter bytes.
     pub parameters: Box<[u8]>,
-    /// Where the parameters begin in the file.
+    /// Offset of the parameters in the file.
     pub offset: u64,
 }
 
 impl CodecDefinition {
-    /// Reads a definition.
+    /// Parses a definition.
     ///
     /// # Errors
-    /// [`Truncated`](container_core::ErrorKind::Truncated), [`Invalid`](container_core::ErrorKind::Invalid) for lengths that are no numbers.
+    /// [`Truncated`](container_core::ErrorKind::Truncated), [`Invalid`](container_core::ErrorKind::Invalid) for malformed lengths.
     pub fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
         let name = string(cursor, "codec name")?.as_ref().into();
         let len = leb(cursor, "length of the codec parameters")?;
@@ -80,47 +80,48 @@ impl CodecDefinition {
     }
 }
 
-/// Where slot names of version 1.1.1.3 lie.
+/// Location of the slot names of version 1.1.1.3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct SlotNamesPlace {
-    /// Their first byte in the file.
+pub struct SlotNamesLocation {
+    /// Offset in the file.
     pub offset: u64,
-    /// Their bytes.
+    /// Length in bytes.
     pub len: u64,
-    /// How many there are.
+    /// Number of names.
     pub count: u32,
 }
 
-/// One column in the table of contents. Offsets are not yet checked against the file, but for their sign.
+/// One column in the table of contents. Offsets are checked for sign but not against the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TocEntry {
-    /// Where the entry begins in the file.
+    /// Offset of the entry in the file.
     pub offset: u64,
-    /// The column's name; several columns may have the same.
+    /// Column name; names may repeat.
     pub name: String,
-    /// The type of its values.
+    /// Codec of the values.
     pub codec: CodecDefinition,
-    /// How its blocks are compressed: the byte of a [`Compression`], or another one.
+    /// Compression kind: a [`Compression`] byte, or an unknown one.
     pub compression: u8,
-    /// Rows of every block but the last.
+    /// Rows in each block but the last.
     pub rows_per_block: u64,
-    /// Where its [lookup table](LookupEntry) begins in the file.
+    /// Offset of the [lookup table](LookupEntry) in the file.
     pub lookup_offset: u64,
-    /// Its slot names, in version 1.1.1.3.
-    pub slot_names: Option<Box<SlotNamesPlace>>,
-    /// Where its table of metadata begins in the file, if it has one: since version 1.1.1.4.
+    /// Slot names (version 1.1.1.3).
+    pub slot_names: Option<Box<SlotNamesLocation>>,
+    /// Offset of the metadata table, if any (since version 1.1.1.4).
     pub metadata_offset: Option<u64>,
 }
 
-/// Parses the table of contents; the cursor stands at its beginning and may reach beyond its end.
+/// Parses the table of contents from its start; the cursor may extend past its end.
 ///
 /// # Errors
-/// [`Truncated`](container_core::ErrorKind::Truncated), [`Invalid`](container_core::ErrorKind::Invalid) for offsets that are negative and
-/// lengths that are no numbers; with the column.
+/// [`Truncated`](container_core::ErrorKind::Truncated), [`Invalid`](container_core::ErrorKind::Invalid) for negative offsets and malformed
+/// lengths; with the column.
 pub fn parse_toc(cursor: &mut Cursor<'_>, header: &Header) -> Result<Vec<TocEntry>> {
-    let mut entries = Vec::with_capacity(usize::try_from(header.columns).unwrap_or(ROOM).min(ROOM));
+    let mut entries =
+        Vec::with_capacity(usize::try_from(header.columns).unwrap_or(PREALLOCATED_ENTRIES).min(PREALLOCATED_ENTRIES));
     for index in 0..header.columns {
         let mut name = None;
         let entry = parse_entry(cursor, header.version, &mut name);
@@ -128,7 +129,7 @@ pub fn parse_toc(cursor: &mut Cursor<'_>, header: &Header) -> Result<Vec<TocEntr
             Some(name) => error.in_column(name),
             None => error.in_column(format!("#{index}")),
         })?;
-        // Columns mostly have the codec of the one before.
+        // Share the name: adjacent columns mostly have the same codec.
         if let Some(last) = entries.last().filter(|last: &&TocEntry| last.codec.name == entry.codec.name) {
             entry.codec.name = Arc::clone(&last.codec.name);
         }
@@ -152,55 +153,55 @@ fn parse_entry(cursor: &mut Cursor<'_>, version: Version, known_name: &mut Optio
     let codec = CodecDefinition::parse(cursor)?;
     let compression = cursor.u8("compression kind")?;
     let rows_per_block = leb(cursor, "rows per block")?;
-    let lookup_offset = position(cursor, "lookup table offset")?;
+    let lookup_offset = read_offset(cursor, "lookup table offset")?;
     let (mut slot_names, mut metadata_offset) = (None, None);
     if version >= Version::V4 {
-        let offset = position(cursor, "metadata offset")?;
+        let offset = read_offset(cursor, "metadata offset")?;
         metadata_offset = Some(offset).filter(|&offset| offset > 0);
     } else if version >= Version::V2 {
-        let offset = position(cursor, "slot names offset")?;
+        let offset = read_offset(cursor, "slot names offset")?;
         if version == Version::V3 && offset > 0 {
-            let len = position(cursor, "slot names size")?;
+            let len = read_offset(cursor, "slot names size")?;
             let at = cursor.offset();
             let count = cursor.i32_le("slot names count")?;
             let count = u32::try_from(count)
                 .map_err(|_| Error::invalid(format!("slot names count {count} is negative")).at(at))?;
-            slot_names = Some(Box::new(SlotNamesPlace { offset, len, count }));
+            slot_names = Some(Box::new(SlotNamesLocation { offset, len, count }));
         }
     }
     Ok(TocEntry { offset, name, codec, compression, rows_per_block, lookup_offset, slot_names, metadata_offset })
 }
 
-/// A 64-bit offset or size, which must not be negative.
-pub(crate) fn position(cursor: &mut Cursor<'_>, what: &'static str) -> Result<u64> {
+/// Reads a non-negative 64-bit offset or size.
+pub(crate) fn read_offset(cursor: &mut Cursor<'_>, what: &'static str) -> Result<u64> {
     let at = cursor.offset();
     let value = cursor.i64_le(what)?;
     u64::try_from(value).map_err(|_| Error::invalid(format!("{what} {value} is negative")).at(at))
 }
 
-/// Bytes of one entry of a lookup table.
+/// Length of a lookup table entry in bytes.
 pub const LOOKUP_ENTRY_LEN: u64 = 16;
 
-/// Where a block lies and how large it is, before and after decompression.
+/// Location and size of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LookupEntry {
-    /// The block's first byte in the file.
+    /// Offset of the block in the file.
     pub offset: u64,
-    /// Its bytes in the file.
+    /// Length in the file, in bytes.
     pub len: u32,
-    /// Its bytes once they are decompressed.
+    /// Decompressed length in bytes.
     pub raw_len: u32,
 }
 
 impl LookupEntry {
-    /// Parses an entry and checks that the block lies between the header and `end`, the tail.
+    /// Parses an entry and checks that the block lies between the header and `end`, the offset of the tail.
     ///
     /// # Errors
-    /// [`Truncated`](container_core::ErrorKind::Truncated), [`Invalid`](container_core::ErrorKind::Invalid) for a block that lies elsewhere.
+    /// [`Truncated`](container_core::ErrorKind::Truncated), [`Invalid`](container_core::ErrorKind::Invalid) for a block outside that range.
     pub fn parse(cursor: &mut Cursor<'_>, end: u64) -> Result<Self> {
         let at = cursor.offset();
-        let offset = position(cursor, "block offset")?;
+        let offset = read_offset(cursor, "block offset")?;
         let len = length(cursor, "block length")?;
         let raw_len = length(cursor, "decompressed block length")?;
         if offset < super::HEADER_LEN || offset.checked_add(len.into()).is_none_or(|stop| stop > end) {

@@ -1,4 +1,4 @@
-//! Types from text: what they print, and names people use besides.
+//! Parsing of type names: their displayed form and common aliases.
 
 use std::str::FromStr;
 
@@ -6,19 +6,19 @@ use container_core::{Error, Result};
 
 use super::{ItemType, KeyType, KeyWidth, Type};
 
-/// What may stand for a type, for messages.
+/// Type names, for messages.
 const KNOWN: &str = "SByte, Byte, Int16, UInt16, Int32, UInt32, Int64, UInt64, Single, Double, TimeSpan, DateTime, DateTimeOffset, RowId, \
     Boolean, Text, Key<UInt32, 5>, Vector<Single, 28>, and the older DvBool, DvTimeSpan, DvDateTime, DvDateTimeZone";
 
 impl FromStr for Type {
     type Err = Error;
 
-    /// Reads what [`Display`](std::fmt::Display) prints: `Single`, `Key<UInt32, 5>`, `Vector<Single, 28>`, `Vector<Text>` where the
-    /// length varies, `Vector<Key<Byte, 3>, 2, *>` with a dimension that is unknown.
+    /// Parses the [`Display`](std::fmt::Display) form: `Single`, `Key<UInt32, 5>`, `Vector<Single, 28>`, `Vector<Text>` for variable
+    /// length, `Vector<Key<Byte, 3>, 2, *>` with an unknown dimension.
     ///
-    /// Case and blanks do not matter. Other names are understood too: `f32`, `float`, `f64`, `i8` to `i64`, `u8` to `u64`, `int`, `bool`,
-    /// `str`, `string` and the format's own, such as `TextSpan`. Some types print alike; the older ones have names of their own here:
-    /// `DvBool` (a bool that can be missing), `DvTimeSpan`, `DvDateTime`, `DvDateTimeZone`.
+    /// Case and spaces are ignored. Aliases: `f32`, `float`, `f64`, `i8` to `i64`, `u8` to `u64`, `int`, `bool`, `str`, `string` and codec
+    /// names such as `TextSpan`. Legacy types, which are displayed like current ones, have their own names: `DvBool` (a Boolean that can
+    /// be missing), `DvTimeSpan`, `DvDateTime`, `DvDateTimeZone`.
     ///
     /// ```
     /// use idv::{ItemType, Type};
@@ -29,68 +29,68 @@ impl FromStr for Type {
     /// ```
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage): a name that is none (with those that are), a part that is missing or too much, a
-    /// [key count](KeyType::new) or dimensions that cannot be.
+    /// [`Usage`](container_core::ErrorKind::Usage): an unknown name (with the known ones), a syntax error, an invalid
+    /// [key count](KeyType::new) or invalid dimensions.
     fn from_str(text: &str) -> Result<Self> {
-        parse_whole(Words { text, rest: text, uncounted: false })
+        parse_whole(Tokens { text, rest: text, allow_no_count: false })
     }
 }
 
 impl Type {
-    /// The same, where what is printed for keys of old files that have no count is read too.
-    pub(crate) fn from_shown(text: &str) -> Result<Self> {
-        parse_whole(Words { text, rest: text, uncounted: true })
+    /// Like [`FromStr`], and also parses legacy keys without a key count.
+    pub(crate) fn from_display(text: &str) -> Result<Self> {
+        parse_whole(Tokens { text, rest: text, allow_no_count: true })
     }
 
-    /// The text that this type alone is read from: what it prints, but for the older types that print like others.
+    /// The unambiguous name: the displayed form, but with the codec name for legacy types that display like current ones.
     pub(crate) fn exact_text(&self) -> String {
-        let (shown, item) = (self.to_string(), self.item());
+        let (displayed, item) = (self.to_string(), self.item());
         match item {
             ItemType::DvTimeSpan | ItemType::DvDateTime | ItemType::DvDateTimeZone | ItemType::DvBool => {
-                shown.replacen(&item.to_string(), item.codec_name(), 1)
+                displayed.replacen(&item.to_string(), item.codec_name(), 1)
             }
-            _ => shown,
+            _ => displayed,
         }
     }
 }
 
-fn parse_whole(mut words: Words<'_>) -> Result<Type> {
-    let kind = parse(&mut words)?;
-    if !words.rest.trim_start().is_empty() {
-        return Err(words.wanted("nothing more"));
+fn parse_whole(mut tokens: Tokens<'_>) -> Result<Type> {
+    let kind = parse(&mut tokens)?;
+    if !tokens.rest.trim_start().is_empty() {
+        return Err(tokens.expected("the end"));
     }
-    kind.check().map_err(|error| words.no(error.detail()))?;
+    kind.check().map_err(|error| tokens.invalid(error.detail()))?;
     Ok(kind)
 }
 
-/// The type with which the text begins, and what follows it.
+/// Parses a type at the start of the text and returns the rest.
 #[cfg(feature = "nom")]
-pub(super) fn type_of_text(text: &str) -> Result<(&str, Type)> {
-    let mut words = Words { text, rest: text, uncounted: false };
-    let kind = parse(&mut words)?;
-    kind.check().map_err(|error| words.no(error.detail()))?;
-    Ok((words.rest, kind))
+pub(super) fn parse_prefix(text: &str) -> Result<(&str, Type)> {
+    let mut tokens = Tokens { text, rest: text, allow_no_count: false };
+    let kind = parse(&mut tokens)?;
+    kind.check().map_err(|error| tokens.invalid(error.detail()))?;
+    Ok((tokens.rest, kind))
 }
 
-/// What is left of a type's text.
-struct Words<'a> {
+/// A tokenizer over a type name.
+struct Tokens<'a> {
     text: &'a str,
     rest: &'a str,
-    /// Keys without a count are keys of old files.
-    uncounted: bool,
+    /// Accept legacy keys without a key count.
+    allow_no_count: bool,
 }
 
-impl<'a> Words<'a> {
+impl<'a> Tokens<'a> {
     #[cold]
-    fn no(&self, why: &str) -> Error {
-        Error::usage(format!("{:?} is no type: {why}", self.text))
+    fn invalid(&self, why: &str) -> Error {
+        Error::usage(format!("invalid type {:?}: {why}", self.text))
     }
 
     #[cold]
-    fn wanted(&self, what: &str) -> Error {
+    fn expected(&self, what: &str) -> Error {
         let found = self.rest.trim_start();
         let found = if found.is_empty() { "the end".to_owned() } else { format!("{found:?}") };
-        self.no(&format!("{what} is wanted, found {found}"))
+        self.invalid(&format!("expected {what}, found {found}"))
     }
 
     fn skip(&mut self, mark: char) -> bool {
@@ -99,7 +99,7 @@ impl<'a> Words<'a> {
         rest.is_some()
     }
 
-    /// Letters and digits; nothing where there are none.
+    /// Takes letters and digits, possibly none.
     fn word(&mut self) -> &'a str {
         let rest = self.rest.trim_start();
         let end = rest.find(|character: char| !character.is_alphanumeric()).unwrap_or(rest.len());
@@ -109,36 +109,36 @@ impl<'a> Words<'a> {
     }
 }
 
-fn parse(words: &mut Words<'_>) -> Result<Type> {
-    let before = words.rest;
-    let name = words.word();
+fn parse(tokens: &mut Tokens<'_>) -> Result<Type> {
+    let before = tokens.rest;
+    let name = tokens.word();
     if !name.eq_ignore_ascii_case("vector") {
-        return parse_item(name, words).map(Type::Item);
+        return parse_item(name, tokens).map(Type::Item);
     }
-    if !words.skip('<') {
-        words.rest = before;
-        return Err(words.wanted("what the vectors hold, as in Vector<Single> or Vector<Single, 28>,"));
+    if !tokens.skip('<') {
+        tokens.rest = before;
+        return Err(tokens.expected("an item type, as in Vector<Single> or Vector<Single, 28>"));
     }
-    let name = words.word();
+    let name = tokens.word();
     if name.eq_ignore_ascii_case("vector") {
-        return Err(words.no("a vector holds vectors, which the format does not have"));
+        return Err(tokens.invalid("vectors of vectors are not supported"));
     }
-    let item = parse_item(name, words)?;
+    let item = parse_item(name, tokens)?;
     let mut dimensions = Vec::new();
-    while words.skip(',') {
-        if words.skip('*') {
+    while tokens.skip(',') {
+        if tokens.skip('*') {
             dimensions.push(0);
             continue;
         }
-        let before = words.rest;
-        let dimension = words.word().parse().ok().filter(|&dimension: &u32| dimension > 0);
+        let before = tokens.rest;
+        let dimension = tokens.word().parse().ok().filter(|&dimension: &u32| dimension > 0);
         dimensions.push(dimension.ok_or_else(|| {
-            words.rest = before;
-            words.wanted("a dimension (1 to 2147483647, * where it is not known)")
+            tokens.rest = before;
+            tokens.expected("a dimension (1 to 2147483647, or * if unknown)")
         })?);
     }
-    if !words.skip('>') {
-        return Err(words.wanted("\",\" or \">\""));
+    if !tokens.skip('>') {
+        return Err(tokens.expected("\",\" or \">\""));
     }
     if dimensions.is_empty() {
         dimensions.push(0);
@@ -146,9 +146,9 @@ fn parse(words: &mut Words<'_>) -> Result<Type> {
     Ok(Type::Vector { item, dimensions })
 }
 
-fn parse_item(name: &str, words: &mut Words<'_>) -> Result<ItemType> {
+fn parse_item(name: &str, tokens: &mut Tokens<'_>) -> Result<ItemType> {
     if name.eq_ignore_ascii_case("key") {
-        return parse_key(words).map(ItemType::Key);
+        return parse_key(tokens).map(ItemType::Key);
     }
     Ok(match name.to_ascii_lowercase().as_str() {
         "sbyte" | "i8" | "int8" => ItemType::SByte,
@@ -171,43 +171,42 @@ fn parse_item(name: &str, words: &mut Words<'_>) -> Result<ItemType> {
         "boolean" | "bool" => ItemType::Boolean,
         "dvbool" => ItemType::DvBool,
         "text" | "textspan" | "string" | "str" => ItemType::Text,
-        "" => return Err(words.wanted(&format!("the name of a type ({KNOWN})"))),
-        _ => return Err(words.no(&format!("{name:?} is none of {KNOWN}"))),
+        "" => return Err(tokens.expected(&format!("a type name ({KNOWN})"))),
+        _ => return Err(tokens.invalid(&format!("unknown type {name:?} (known: {KNOWN})"))),
     })
 }
 
-fn parse_key(words: &mut Words<'_>) -> Result<KeyType> {
-    const FORM: &str = "a key is written Key<UInt32, 5>: the number it is stored as (Byte, UInt16, UInt32, UInt64) and how many values \
-        there are";
-    if !words.skip('<') {
-        return Err(words.no(FORM));
+fn parse_key(tokens: &mut Tokens<'_>) -> Result<KeyType> {
+    const FORM: &str = "expected Key<UInt32, 5>: storage type (Byte, UInt16, UInt32, UInt64) and key count";
+    if !tokens.skip('<') {
+        return Err(tokens.invalid(FORM));
     }
-    let width = match words.word().to_ascii_lowercase().as_str() {
+    let width = match tokens.word().to_ascii_lowercase().as_str() {
         "byte" | "u8" | "uint8" => KeyWidth::Byte,
         "uint16" | "u16" => KeyWidth::UInt16,
         "uint32" | "u32" => KeyWidth::UInt32,
         "uint64" | "u64" => KeyWidth::UInt64,
-        _ => return Err(words.no(FORM)),
+        _ => return Err(tokens.invalid(FORM)),
     };
-    if words.skip('>') {
-        if words.uncounted {
+    if tokens.skip('>') {
+        if tokens.allow_no_count {
             return Ok(KeyType { width, count: 0, min: 0, contiguous: true, old: true });
         }
-        let why = format!("it has no count, as only keys of old files do: write Key<{width}, 5> for 5 values");
-        return Err(words.no(&why));
+        let why = format!("missing key count: write Key<{width}, 5> for 5 values");
+        return Err(tokens.invalid(&why));
     }
-    if !words.skip(',') {
-        return Err(words.no(FORM));
+    if !tokens.skip(',') {
+        return Err(tokens.invalid(FORM));
     }
-    let before = words.rest;
-    let Ok(count) = words.word().parse() else {
-        words.rest = before;
-        return Err(words.wanted(&format!("a key count (1 to {})", width.max())));
+    let before = tokens.rest;
+    let Ok(count) = tokens.word().parse() else {
+        tokens.rest = before;
+        return Err(tokens.expected(&format!("a key count (1 to {})", width.max())));
     };
-    if !words.skip('>') {
-        return Err(words.wanted("\">\""));
+    if !tokens.skip('>') {
+        return Err(tokens.expected("\">\""));
     }
-    KeyType::new(width, count).map_err(|error| words.no(error.detail()))
+    KeyType::new(width, count).map_err(|error| tokens.invalid(error.detail()))
 }
 
 #[cfg(test)]
@@ -217,7 +216,7 @@ mod tests {
 
     use super::*;
 
-    /// Every item that prints by itself, and the older ones by their name.
+    /// Every item type with all of its names.
     const ITEMS: [(ItemType, &str); 20] = [
         (ItemType::SByte, "SByte i8 INT8"),
         (ItemType::Byte, "Byte u8 uint8"),
@@ -242,35 +241,35 @@ mod tests {
     ];
 
     fn item() -> impl Strategy<Value = ItemType> {
-        let printed: Vec<ItemType> =
+        let displayed: Vec<ItemType> =
             ITEMS.iter().filter(|(_, names)| !names.starts_with("Dv")).map(|(item, _)| *item).collect();
-        assert_eq!(printed.len(), 16);
+        assert_eq!(displayed.len(), 16);
         let width =
             prop_oneof![Just(KeyWidth::Byte), Just(KeyWidth::UInt16), Just(KeyWidth::UInt32), Just(KeyWidth::UInt64)];
         let key = (width, 1..=u64::MAX).prop_map(|(width, count)| KeyType::new(width, count.min(width.max())).unwrap());
-        prop_oneof![proptest::sample::select(printed), key.prop_map(ItemType::Key)]
+        prop_oneof![proptest::sample::select(displayed), key.prop_map(ItemType::Key)]
     }
 
     proptest! {
         #[test]
-        fn what_is_printed_reads_back(item in item(), dimensions in vec(0..=1290u32, 0..4), blanks in 0usize..3) {
+        fn displayed_form_parses_back(item in item(), dimensions in vec(0..=1290u32, 0..4), spaces in 0usize..3) {
             let kind = if dimensions.is_empty() { Type::Item(item) } else { Type::Vector { item, dimensions } };
             let text = kind.to_string();
             prop_assert_eq!(&text.parse::<Type>().unwrap(), &kind);
             prop_assert_eq!(&kind.exact_text().parse::<Type>().unwrap(), &kind);
-            let spaced = text.replace(' ', &" ".repeat(blanks)).replace('<', " < ").replace('>', " > ");
+            let spaced = text.replace(' ', &" ".repeat(spaces)).replace('<', " < ").replace('>', " > ");
             prop_assert_eq!(&spaced.parse::<Type>().unwrap(), &kind, "{}", spaced);
             prop_assert_eq!(&text.to_uppercase().parse::<Type>().unwrap(), &kind);
         }
 
         #[test]
-        fn no_text_is_too_strange(text in "(Vector|Key|UInt32|Single|[<>,* 0-9é]){0,12}") {
+        fn arbitrary_text_does_not_panic(text in "(Vector|Key|UInt32|Single|[<>,* 0-9é]){0,12}") {
             let _ = text.parse::<Type>();
         }
     }
 
     #[test]
-    fn every_name_is_understood() {
+    fn accepts_every_alias() {
         for (item, names) in ITEMS {
             for name in names.split(' ') {
                 assert_eq!(name.parse::<Type>().unwrap(), Type::Item(item));
@@ -284,23 +283,19 @@ mod tests {
     }
 
     #[test]
-    fn the_error_says_what_was_found_and_is_allowed() {
-        let form = "a key is written Key<UInt32, 5>: the number it is stored as (Byte, UInt16, UInt32, UInt64) and how many values there are";
+    fn errors_give_reason_and_known_names() {
+        let form = "expected Key<UInt32, 5>: storage type (Byte, UInt16, UInt32, UInt64) and key count";
         for (text, why) in [
-            ("Decimal", format!("\"Decimal\" is none of {KNOWN}")),
-            ("", format!("the name of a type ({KNOWN}) is wanted, found the end")),
-            ("Single x", "nothing more is wanted, found \"x\"".to_owned()),
+            ("Decimal", format!("unknown type \"Decimal\" (known: {KNOWN})")),
+            ("", format!("expected a type name ({KNOWN}), found the end")),
+            ("Single x", "expected the end, found \"x\"".to_owned()),
             (
                 "Vector",
-                "what the vectors hold, as in Vector<Single> or Vector<Single, 28>, is wanted, found \"Vector\""
-                    .to_owned(),
+                "expected an item type, as in Vector<Single> or Vector<Single, 28>, found \"Vector\"".to_owned(),
             ),
-            ("Vector<Single", "\",\" or \">\" is wanted, found the end".to_owned()),
-            ("Vector<Vector<Single>>", "a vector holds vectors, which the format does not have".to_owned()),
-            (
-                "Vector<Single, 0>",
-                "a dimension (1 to 2147483647, * where it is not known) is wanted, found \"0>\"".to_owned(),
-            ),
+            ("Vector<Single", "expected \",\" or \">\", found the end".to_owned()),
+            ("Vector<Vector<Single>>", "vectors of vectors are not supported".to_owned()),
+            ("Vector<Single, 0>", "expected a dimension (1 to 2147483647, or * if unknown), found \"0>\"".to_owned()),
             ("Vector<Single, 2147483648>", "dimension 2147483648 exceeds 2147483647".to_owned()),
             (
                 "Vector<Single, 65536, 65536>",
@@ -308,17 +303,14 @@ mod tests {
             ),
             ("Key", form.to_owned()),
             ("Key<5>", form.to_owned()),
-            (
-                "Key<UInt32>",
-                "it has no count, as only keys of old files do: write Key<UInt32, 5> for 5 values".to_owned(),
-            ),
-            ("Key<Byte, 0>", "key count 0 is not between 1 and 255, the most Byte holds".to_owned()),
-            ("Key<Byte, 256>", "key count 256 is not between 1 and 255, the most Byte holds".to_owned()),
-            ("Key<Byte, x>", "a key count (1 to 255) is wanted, found \"x>\"".to_owned()),
-            ("Key<Byte, 5", "\">\" is wanted, found the end".to_owned()),
+            ("Key<UInt32>", "missing key count: write Key<UInt32, 5> for 5 values".to_owned()),
+            ("Key<Byte, 0>", "key count 0 is not between 1 and 255, the maximum of Byte".to_owned()),
+            ("Key<Byte, 256>", "key count 256 is not between 1 and 255, the maximum of Byte".to_owned()),
+            ("Key<Byte, x>", "expected a key count (1 to 255), found \"x>\"".to_owned()),
+            ("Key<Byte, 5", "expected \">\", found the end".to_owned()),
         ] {
             let error = text.parse::<Type>().unwrap_err();
-            assert_eq!((error.kind().name(), error.to_string()), ("usage", format!("{text:?} is no type: {why}")));
+            assert_eq!((error.kind().name(), error.to_string()), ("usage", format!("invalid type {text:?}: {why}")));
         }
     }
 }

@@ -1,26 +1,26 @@
-//! How many rows fit into a block.
+//! Finding the maximum rows of a block for a byte limit.
 
 use crate::codec::{self, Values};
 use crate::wire::Type;
 
-/// How many of the first `rows` rows of a column have a block of at most `bytes`; 0 when one row is too large.
+/// Maximum number of the first `rows` rows whose block has at most `bytes`; 0 if a single row is too large.
 pub(super) fn rows_within((kind, values): &(&Type, &Values), rows: usize, bytes: u64) -> usize {
-    most_within(rows, bytes, |rows| codec::encoded_len(kind, values, 0..rows.min(values.len())))
+    max_rows_within(rows, bytes, |rows| codec::encoded_len(kind, values, 0..rows.min(values.len())))
 }
 
-/// The most rows, up to `rows`, whose measure, which never falls, is at most `bytes`.
-pub(super) fn most_within(rows: usize, bytes: u64, measure: impl Fn(usize) -> u64) -> usize {
+/// Maximum number of rows, up to `rows`, for which `measure` (monotonic) is at most `bytes`. Binary search.
+pub(super) fn max_rows_within(rows: usize, bytes: u64, measure: impl Fn(usize) -> u64) -> usize {
     if measure(rows) <= bytes {
         return rows;
     }
-    let (mut least, mut most) = (0, rows.saturating_sub(1));
-    while least < most {
-        let middle = most - (most - least) / 2;
+    let (mut low, mut high) = (0, rows.saturating_sub(1));
+    while low < high {
+        let middle = high - (high - low) / 2;
         if measure(middle) <= bytes {
-            least = middle;
+            low = middle;
         } else {
-            most = middle - 1;
+            high = middle - 1;
         }
     }
-    least
+    low
 }

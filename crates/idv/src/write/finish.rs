@@ -1,10 +1,10 @@
-//! The end of a file: the last blocks, lookup tables, metadata, table of contents, tail, and then the header.
+//! Finishing a file: last blocks, lookup tables, metadata, table of contents, tail, and finally the header.
 
 use std::io::{Seek, Write};
 
 use container_core::{Error, Result};
 
-use super::writer::{Pending, Writer};
+use super::writer::{PendingColumn, Writer};
 use crate::FORMAT_NAME;
 use crate::codec;
 use crate::schema::MetadataSchema;
@@ -12,26 +12,25 @@ use crate::wire::{Compression, Header, Version, put_leb, put_string};
 use deflate_lanes::{Deflater, Format};
 
 impl<W: Write + Seek> Writer<W> {
-    /// Writes what is held back and the tables, then the header, and gives the sink back. It is flushed and stands behind the
-    /// last byte.
+    /// Writes the buffered rows, the tables and the header, and returns the sink, flushed and positioned at the end.
     ///
     /// # Errors
     /// [`Usage`](container_core::ErrorKind::Usage) when columns have different numbers of rows, and all errors of
     /// [`append_columns`](Self::append_columns).
     pub fn finish(mut self) -> Result<W> {
         self.flush_rows()?;
-        self.check_alive()?;
+        self.check_not_failed()?;
         self.finish_all().map_err(|error| error.in_format(FORMAT_NAME))
     }
 
     fn finish_all(mut self) -> Result<W> {
-        let rows = self.columns.first().map_or(self.bare_rows, Pending::row_count);
+        let rows = self.columns.first().map_or(self.columnless_rows, PendingColumn::row_count);
         if let Some(index) = self.columns.iter().position(|column| column.row_count() != rows) {
-            let found = self.columns.get(index).map_or(0, Pending::row_count);
-            let detail = format!("{found} rows where column {:?} has {rows}", self.name(0));
+            let found = self.columns.get(index).map_or(0, PendingColumn::row_count);
+            let detail = format!("expected {rows} rows as in column {:?}, found {found}", self.name(0));
             return Err(Error::usage(detail).in_column(self.name(index)));
         }
-        self.decide(true)?;
+        self.choose_rows_per_block(true)?;
         (0..self.columns.len()).try_for_each(|index| self.push_block(index))?;
         self.pipeline.drain(0)?;
         let lookups = self.write_lookups()?;
@@ -48,7 +47,7 @@ impl<W: Write + Seek> Writer<W> {
         self.pipeline.finish(&header.emit()?)
     }
 
-    /// Writes the lookup tables and says where each lies.
+    /// Writes the lookup tables and returns their offsets.
     fn write_lookups(&mut self) -> Result<Vec<u64>> {
         let mut offsets = Vec::with_capacity(self.columns.len());
         let mut bytes = Vec::new();
@@ -61,7 +60,7 @@ impl<W: Write + Seek> Writer<W> {
         Ok(offsets)
     }
 
-    /// Writes the metadata of all columns and says where each table of it lies; 0 where there is none.
+    /// Writes the metadata of all columns and returns the offsets of their tables, 0 for none.
     fn write_all_metadata(&mut self) -> Result<Vec<u64>> {
         let columns = std::mem::take(&mut self.schema.columns);
         let mut offsets = Vec::with_capacity(columns.len());
@@ -75,7 +74,7 @@ impl<W: Write + Seek> Writer<W> {
         Ok(offsets)
     }
 
-    /// Each value is stored compressed or not, whichever is smaller; never compressed where blocks are not, as ML.NET does.
+    /// Stores each value compressed if that is smaller and the column's blocks are compressed, as ML.NET does.
     fn write_metadata(&mut self, all: &[MetadataSchema], mut deflater: Option<&mut Deflater>) -> Result<u64> {
         if all.is_empty() {
             return Ok(0);
@@ -110,8 +109,8 @@ impl<W: Write + Seek> Writer<W> {
 
     fn toc(&self, lookups: &[u64], metadata: &[u64]) -> Result<Vec<u8>> {
         let mut toc = Vec::new();
-        let places = lookups.iter().zip(metadata);
-        for (column, (&lookup, &metadata)) in self.schema.columns.iter().zip(places) {
+        let offsets = lookups.iter().zip(metadata);
+        for (column, (&lookup, &metadata)) in self.schema.columns.iter().zip(offsets) {
             put_string(&column.name, &mut toc)?;
             column.kind.emit(&mut toc)?;
             toc.push(column.compression.unwrap_or(self.options.compression).to_byte());
@@ -123,7 +122,7 @@ impl<W: Write + Seek> Writer<W> {
     }
 }
 
-/// An offset as the file has it.
+/// An offset as the `i64` of the file.
 fn signed(offset: u64) -> Result<i64> {
     i64::try_from(offset).map_err(|_| Error::limit("bytes of the file", offset, i64::MAX.unsigned_abs()))
 }

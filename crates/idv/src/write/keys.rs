@@ -1,4 +1,4 @@
-//! Keys as record batches need them: known after the rows.
+//! Keys for `ArrowWriter`, whose labels are known only after the rows.
 
 use std::io::{Seek, Write};
 
@@ -7,7 +7,7 @@ use container_core::Result;
 use crate::{ColumnSchema, KeyLabels, Schema, Writer};
 
 impl<W: Write + Seek> Writer<W> {
-    /// Says what the keys of a column are, once all are known: how many values they have, and the labels.
+    /// Sets the key count and labels of a key column.
     pub(crate) fn set_keys(&mut self, index: usize, column: ColumnSchema) -> Result<()> {
         Schema::new([column.clone()]).check()?;
         if let (Some(schema), Some(pending)) = (self.schema.columns.get_mut(index), self.columns.get_mut(index)) {
@@ -19,8 +19,8 @@ impl<W: Write + Seek> Writer<W> {
 }
 
 impl KeyLabels {
-    /// The first of the values that a label stands for, and whether it stands for others, too.
+    /// The first key value of a label, and whether it has others.
     pub(crate) fn first(&self, label: &str) -> Option<(u64, bool)> {
-        self.places.get(label).map(|place| (place.first, place.second.is_some()))
+        self.by_label.get(label).map(|keys| (keys.first, keys.second.is_some()))
     }
 }

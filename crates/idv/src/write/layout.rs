@@ -1,48 +1,46 @@
-//! How many rows a block has: decided by the first rows, as ML.NET does.
+//! Choosing the rows per block from the size of the first rows, as ML.NET does.
 
 use std::io::{Seek, Write};
 use std::ops::Range;
 
 use container_core::Result;
 
-use super::block_rows::{most_within, rows_within};
-use super::writer::{Pending, Writer};
+use super::block_rows::{max_rows_within, rows_within};
+use super::writer::{PendingColumn, Writer};
 use crate::codec::{self, Units, Values};
 use crate::wire::Type;
 
 impl<W: Write + Seek> Writer<W> {
-    /// Decides how many rows a block has, when enough rows are there to say it or no more will come; then all blocks that
-    /// are full by that go on.
-    pub(super) fn decide(&mut self, now: bool) -> Result<()> {
+    /// Chooses the rows per block once enough rows are buffered, or `now`; then passes on all full blocks.
+    pub(super) fn choose_rows_per_block(&mut self, now: bool) -> Result<()> {
         if self.rows_per_block.is_some() {
             return Ok(());
         }
-        let most = self.options.most_rows();
-        if !now && !self.is_enough(most) {
+        let limit = self.options.max_rows();
+        if !now && !self.has_enough_rows(limit) {
             return Ok(());
         }
         let all: Vec<_> = self.columns.iter().map(|column| (&column.kind, &column.values)).collect();
         let longest = self.columns.iter().map(|column| column.values.len()).max().unwrap_or(0);
-        let asked = usize::try_from(most).unwrap_or(usize::MAX).min(longest);
+        let row_limit = usize::try_from(limit).unwrap_or(usize::MAX).min(longest);
         let estimate = |rows: usize| {
             let of = |(kind, values): &(&Type, &Values)| {
                 codec::estimated_len(kind, values, 0..rows.min(values.len()), Units::Counted)
             };
             all.iter().map(of).fold(0, u64::saturating_add)
         };
-        let mut rows = most_within(asked, self.options.most_bytes_of_all(), estimate);
-        // What a lookup entry can say holds for each block by itself.
+        let mut rows = max_rows_within(row_limit, self.options.max_group_bytes(), estimate);
+        // Each block must fit its lookup entry.
         for one in &all {
-            rows = rows.min(rows_within(one, rows, self.options.most_bytes()));
+            rows = rows.min(rows_within(one, rows, self.options.max_block_bytes()));
         }
         let rows = rows.max(1);
         self.rows_per_block = Some(rows as u64);
-        self.cut(rows)
+        self.split_into_blocks(rows)
     }
 
-    /// Appends rows to the values of a column, and keeps count of what decides how many rows a block has: so that not all columns are
-    /// looked at whenever one of them grows.
-    pub(super) fn grow(&mut self, index: usize, values: &Values, range: Range<usize>) -> Result<()> {
+    /// Appends values to a column, updating the size estimate incrementally.
+    pub(super) fn extend_column(&mut self, index: usize, values: &Values, range: Range<usize>) -> Result<()> {
         let Some(column) = self.columns.get_mut(index) else { return Ok(()) };
         column.values.extend_from(values, range)?;
         if self.rows_per_block.is_some() {
@@ -51,40 +49,40 @@ impl<W: Write + Seek> Writer<W> {
         let bytes = column.estimate();
         self.estimate = self.estimate.saturating_sub(column.estimate).saturating_add(bytes);
         column.estimate = bytes;
-        let most = self.options.most_bytes();
-        // No block is larger than the estimate, but for the few bytes of a text's length.
-        self.oversized |= bytes.saturating_add(16) > most
-            && codec::encoded_len(&column.kind, &column.values, 0..column.values.len()) > most;
+        let limit = self.options.max_block_bytes();
+        // The estimate is an upper bound, except for a few bytes of a text length.
+        self.oversized |= bytes.saturating_add(16) > limit
+            && codec::encoded_len(&column.kind, &column.values, 0..column.values.len()) > limit;
         Ok(())
     }
 
-    /// Whether no more rows are needed to say it. That texts may have fewer units than bytes is looked at only now and then.
-    fn is_enough(&mut self, most: u64) -> bool {
-        // Columns that come one at a time say it themselves when they are full.
-        let there = self.columns.first().map_or(0, |column| column.values.len());
-        if there as u64 >= most || self.oversized {
+    /// Whether enough rows are buffered. Counts UTF-16 units exactly only now and then.
+    fn has_enough_rows(&mut self, limit: u64) -> bool {
+        // Columns appended one at a time pass `now` when full.
+        let buffered = self.columns.first().map_or(0, |column| column.values.len());
+        if buffered as u64 >= limit || self.oversized {
             return true;
         }
-        let (most, bytes) = (self.options.most_bytes_of_all(), self.estimate);
-        if bytes <= most || bytes < self.look_again_at {
+        let (limit, bytes) = (self.options.max_group_bytes(), self.estimate);
+        if bytes <= limit || bytes < self.next_check_bytes {
             return false;
         }
-        // An eighth more each time: the work stays in proportion to the bytes.
-        self.look_again_at = bytes.saturating_add(bytes / 8);
-        let counted = |c: &Pending| codec::estimated_len(&c.kind, &c.values, 0..c.values.len(), Units::Counted);
-        self.columns.iter().map(counted).fold(0, u64::saturating_add) > most
+        // Geometric growth keeps the total work linear.
+        self.next_check_bytes = bytes.saturating_add(bytes / 8);
+        let counted = |c: &PendingColumn| codec::estimated_len(&c.kind, &c.values, 0..c.values.len(), Units::Counted);
+        self.columns.iter().map(counted).fold(0, u64::saturating_add) > limit
     }
 
-    /// Cuts what has come so far into blocks of so many rows.
-    fn cut(&mut self, rows: usize) -> Result<()> {
+    /// Splits the buffered values into blocks.
+    fn split_into_blocks(&mut self, rows: usize) -> Result<()> {
         let longest = self.columns.iter().map(|column| column.values.len()).max().unwrap_or(0);
         if longest <= rows {
             return Ok(());
         }
         let mut whole = Vec::with_capacity(self.columns.len());
         for column in &mut self.columns {
-            let fresh = Values::of(&column.kind);
-            whole.push(std::mem::replace(&mut column.values, fresh));
+            let empty = Values::of(&column.kind);
+            whole.push(std::mem::replace(&mut column.values, empty));
         }
         let mut start = 0;
         while start < longest {
@@ -105,8 +103,8 @@ impl<W: Write + Seek> Writer<W> {
     }
 }
 
-impl Pending {
-    /// How large ML.NET takes the values' block to be, at most.
+impl PendingColumn {
+    /// Upper bound of ML.NET's size estimate for the buffered values.
     pub(super) fn estimate(&self) -> u64 {
         codec::estimated_len(&self.kind, &self.values, 0..self.values.len(), Units::Bytes)
     }

@@ -1,10 +1,9 @@
-//! Writing a file: values are gathered into blocks, blocks encoded and compressed by all threads, tables written last.
+//! Writing files: values are collected into blocks, which all threads encode and compress; the tables are written last.
 
 mod block_rows;
 pub(crate) mod cell;
 mod copy;
 mod finish;
-mod fits;
 #[cfg(feature = "arrow")]
 mod keys;
 mod layout;
@@ -12,10 +11,11 @@ mod merge;
 mod options;
 mod pipeline;
 mod row;
+mod validate;
 mod writer;
 
 pub use cell::{Cell, KeyLabels};
-pub use copy::Copied;
+pub use copy::CopyStats;
 pub use merge::merge;
 pub use options::WriterOptions;
 pub use writer::Writer;

@@ -6,32 +6,30 @@ use container_core::{Error, Limits, Progress, Result};
 use crate::FORMAT_NAME;
 use crate::wire::Compression;
 
-/// Rows of a block at most, unless more are asked for.
-pub(super) const ROWS_PER_BLOCK: u64 = 8192;
+/// Default maximum rows per block.
+pub(super) const DEFAULT_ROWS_PER_BLOCK: u64 = 8192;
 
-/// Bytes that the blocks of the same rows take over all columns at most, unless more are asked for.
-pub(super) const BYTES_PER_BLOCK: u64 = 80 << 20;
+/// Default maximum bytes of the blocks of all columns for the same rows.
+pub(super) const DEFAULT_GROUP_BYTES: u64 = 80 << 20;
 
-/// How a file is written. The defaults are what ML.NET does: DEFLATE, 8192 rows per block or as many as 80 MiB hold.
+/// Options of a [`Writer`](crate::Writer). The defaults are ML.NET's: DEFLATE, 8192 rows per block, fewer if they exceed 80 MiB.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct WriterOptions {
-    /// How blocks are compressed, of columns that do not say it themselves. Default DEFLATE. ML.NET does not read zlib.
+    /// Block compression for columns without their own. Default: DEFLATE. ML.NET does not read zlib.
     pub compression: Compression,
-    /// How much work goes into compression: 0 (none: stored) to 9 (smallest). Default 6.
+    /// Compression level: 0 (stored) to 9 (smallest). Default: 6.
     pub level: u8,
-    /// Rows of a block at most, for all columns. `None`: 8192, or with [`bytes_per_block`](Self::bytes_per_block) as
-    /// many as that allows.
+    /// Maximum rows per block, for all columns. `None`: 8192, or unlimited if [`bytes_per_block`](Self::bytes_per_block) is set.
     pub rows_per_block: Option<u64>,
-    /// Bytes before compression, of the blocks of all columns for the same rows, at most; the first rows decide it. `None`: 80 MiB,
-    /// or with [`rows_per_block`](Self::rows_per_block) what the limits allow: a quarter of [`Limits::memory_bytes`].
+    /// Maximum uncompressed bytes of the blocks of all columns for the same rows, judged by the first rows. `None`: 80 MiB, or if
+    /// [`rows_per_block`](Self::rows_per_block) is set, a quarter of [`Limits::memory_bytes`].
     pub bytes_per_block: Option<u64>,
-    /// Threads that may encode and compress at once (feature `parallel`); 0 for as many as the machine has. The file is
-    /// the same for any number.
+    /// Threads for encoding and compression (feature `parallel`); 0 uses all. The output does not depend on it.
     pub threads: usize,
-    /// What the blocks of a file may take: the writer refuses what a reader with these limits would.
+    /// The writer rejects files that a reader with these limits would reject.
     pub limits: Limits,
-    /// Who listens: rows appended.
+    /// Receives progress in rows appended.
     pub progress: Option<Arc<dyn Progress>>,
 }
 
@@ -99,43 +97,43 @@ impl WriterOptions {
         self
     }
 
-    /// Fails for values that no file can be written with.
+    /// Fails for invalid options.
     pub(super) fn check(&self) -> Result<()> {
         let detail = match self {
             Self { level: 10.., .. } => format!("compression level {} is not between 0 and 9", self.level),
-            Self { rows_per_block: Some(0), .. } => "rows per block are 0; the least is 1".to_owned(),
-            Self { bytes_per_block: Some(0), .. } => "bytes per block are 0; the least is 1".to_owned(),
+            Self { rows_per_block: Some(0), .. } => "rows per block: expected at least 1, found 0".to_owned(),
+            Self { bytes_per_block: Some(0), .. } => "bytes per block: expected at least 1, found 0".to_owned(),
             Self { rows_per_block: Some(rows), .. } if i32::try_from(*rows).is_err() => {
-                format!("{rows} rows per block exceed 2147483647, the most ML.NET reads")
+                format!("rows per block: expected at most 2147483647 (the limit of ML.NET), found {rows}")
             }
             _ => return Ok(()),
         };
         Err(Error::usage(detail).in_format(FORMAT_NAME))
     }
 
-    /// Bytes of a block at most, whatever is asked for: what its lookup entry can say and its readers take.
-    pub(super) fn most_bytes(&self) -> u64 {
+    /// Hard maximum of a block in bytes, by the lookup entry and the limits.
+    pub(super) fn max_block_bytes(&self) -> u64 {
         self.limits.block_bytes.min(0x7FFF_FFFF)
     }
 
-    /// The most rows a block may have.
-    pub(super) fn most_rows(&self) -> u64 {
+    /// Maximum rows per block.
+    pub(super) fn max_rows(&self) -> u64 {
         match (self.rows_per_block, self.bytes_per_block) {
             (Some(rows), _) => rows,
             (None, Some(_)) => 0x7FFF_FFFF,
-            (None, None) => ROWS_PER_BLOCK,
+            (None, None) => DEFAULT_ROWS_PER_BLOCK,
         }
     }
 
-    /// The most bytes that the blocks for the same rows may take over all columns.
-    pub(super) fn most_bytes_of_all(&self) -> u64 {
-        /// The part of a reader's memory: it holds values and what they are decoded from, of some types as a multiple.
+    /// Maximum bytes of the blocks of all columns for the same rows.
+    pub(super) fn max_group_bytes(&self) -> u64 {
+        /// Divisor of a reader's memory, which holds values, their encoded bytes and, for some types, multiples of them.
         const READER_PART: u64 = 4;
-        let most = self.limits.memory_bytes / READER_PART;
+        let limit = self.limits.memory_bytes / READER_PART;
         match (self.bytes_per_block, self.rows_per_block) {
-            (Some(bytes), _) => bytes.min(most),
-            (None, Some(_)) => most,
-            (None, None) => BYTES_PER_BLOCK.min(most),
+            (Some(bytes), _) => bytes.min(limit),
+            (None, Some(_)) => limit,
+            (None, None) => DEFAULT_GROUP_BYTES.min(limit),
         }
     }
 }

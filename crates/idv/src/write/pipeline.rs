@@ -1,4 +1,4 @@
-//! Blocks on their way into the file: encoded and compressed by all threads, written in the order in which they came.
+//! The block pipeline: blocks are encoded and compressed on all threads and written in order.
 
 use std::collections::VecDeque;
 use std::io::{Seek, Write};
@@ -7,26 +7,26 @@ use std::sync::{Arc, Mutex, PoisonError};
 use container_core::{Bytes, Error, Result, parallel};
 
 use crate::codec::{self, Values};
-use crate::job::{Job, Worker};
+use crate::lookahead::{Job, Worker};
 use crate::wire::ItemType;
 use crate::wire::{Compression, LookupEntry, Type};
 use deflate_lanes::{Deflater, Format};
 
-/// Bytes before compression that may be under way, beyond one block for each thread.
+/// Maximum uncompressed bytes in flight, beyond one block per thread.
 const AHEAD_BYTES: u64 = 64 << 20;
 
-/// Uncompressed blocks below so many bytes are encoded at once, which is a mere copy: that takes less time than handing them over.
-const SMALL: u64 = 1 << 20;
+/// Uncompressed blocks smaller than this, in bytes, are encoded inline: a copy is cheaper than a thread handoff.
+const INLINE_BYTES: u64 = 1 << 20;
 
-/// Those of texts, whose units are counted.
-const SMALL_TEXTS: u64 = 16 << 10;
+/// The same for text, whose UTF-16 units must be counted.
+const INLINE_TEXT_BYTES: u64 = 16 << 10;
 
-/// What every thread needs to know of the columns.
+/// Encodes blocks; shared by all threads.
 pub(super) struct Encoder {
     columns: Vec<(Type, Compression)>,
     level: u8,
-    scratches: Mutex<Vec<Scratch>>,
-    /// Buffers of blocks that have been written.
+    scratch_pool: Mutex<Vec<Scratch>>,
+    /// Buffers of written blocks, for reuse.
     spare: Mutex<Vec<Vec<u8>>>,
 }
 
@@ -36,13 +36,13 @@ struct Scratch {
     deflater: Deflater,
 }
 
-/// The values of a block; all of them.
+/// The values of one block.
 pub(super) struct Task {
     column: usize,
     values: Values,
 }
 
-/// A block as it goes into the file, and the values' memory to be used again.
+/// An encoded block, and its values for reuse.
 pub(super) struct Packed {
     column: usize,
     values: Values,
@@ -52,13 +52,13 @@ pub(super) struct Packed {
 
 impl Encoder {
     pub(super) fn new(columns: Vec<(Type, Compression)>, level: u8) -> Self {
-        Self { columns, level, scratches: Mutex::default(), spare: Mutex::default() }
+        Self { columns, level, scratch_pool: Mutex::default(), spare: Mutex::default() }
     }
 
     fn encode(&self, task: Task) -> Result<Packed> {
         let Task { column, values } = task;
         let Some((kind, compression)) = self.columns.get(column) else {
-            return Err(Error::usage(format!("column {column} of {}", self.columns.len())));
+            return Err(Error::usage(format!("column {column} is out of bounds for {} columns", self.columns.len())));
         };
         let mut bytes = locked(&self.spare).pop().unwrap_or_default();
         bytes.clear();
@@ -68,14 +68,14 @@ impl Encoder {
             Compression::Zlib => Some(Format::Zlib),
         };
         let raw_len = if let Some(format) = format {
-            let mut scratch = locked(&self.scratches).pop().unwrap_or_default();
+            let mut scratch = locked(&self.scratch_pool).pop().unwrap_or_default();
             scratch.raw.clear();
             let encoded = codec::encode(kind, &values, 0..values.len(), &mut scratch.raw);
             if encoded.is_ok() {
                 scratch.deflater.deflate(format, self.level, &scratch.raw, &mut bytes);
             }
             let raw_len = scratch.raw.len();
-            locked(&self.scratches).push(scratch);
+            locked(&self.scratch_pool).push(scratch);
             encoded?;
             raw_len
         } else {
@@ -100,42 +100,42 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The bytes that are written, and the tables of where they lie.
+/// The sink, the lookup tables, and the blocks in flight.
 pub(super) struct Pipeline<W> {
     sink: W,
     position: u64,
-    /// For each column, its blocks in row order.
+    /// Per column, the lookup entries in row order.
     pub(super) lookups: Vec<Vec<LookupEntry>>,
     encoder: Arc<Encoder>,
     queue: Queue,
-    /// Bytes before compression in the queue.
+    /// Uncompressed bytes in the queue.
     bytes: u64,
-    most: usize,
+    max_queued: usize,
     threads: usize,
-    /// For each column, memory to use again.
+    /// Per column, values for reuse.
     free: Vec<Vec<Values>>,
 }
 
-/// What is under way, in the order in which it is written.
+/// Blocks in flight, in write order.
 #[derive(Default)]
-struct Queue(VecDeque<Next>);
+struct Queue(VecDeque<QueuedBlock>);
 
-struct Next {
+struct QueuedBlock {
     work: Work,
     bytes: u64,
 }
 
 enum Work {
     Job(Arc<Job<Encoder>>),
-    /// Done already.
+    /// Already encoded.
     Encoded(Packed),
-    /// Blocks of another file as they are there, one behind the other.
-    Carried(Bytes, Vec<Carried>),
+    /// Contiguous blocks of another file.
+    CopiedBlock(Bytes, Vec<CopiedBlock>),
 }
 
-/// A block that is carried over.
+/// A block copied from another file.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Carried {
+pub(super) struct CopiedBlock {
     pub(super) column: usize,
     pub(super) len: u32,
     pub(super) raw_len: u32,
@@ -152,37 +152,37 @@ impl<W: Write + Seek> Pipeline<W> {
             encoder: Arc::new(encoder),
             queue: Queue::default(),
             bytes: 0,
-            most: if threads <= 1 { 0 } else { threads * 8 },
+            max_queued: if threads <= 1 { 0 } else { threads * 8 },
             threads,
             free: vec![Vec::new(); columns],
         }
     }
 
-    /// Whether all that came has been written.
+    /// Whether everything has been written.
     pub(super) fn is_idle(&self) -> bool {
         self.queue.0.is_empty()
     }
 
-    /// Where the next byte goes.
+    /// Offset of the next byte.
     pub(super) fn position(&self) -> u64 {
         self.position
     }
 
-    /// Memory for the values of a column.
+    /// Empty values for reuse, if available.
     pub(super) fn buffer(&mut self, column: usize) -> Option<Values> {
         self.free.get_mut(column).and_then(Vec::pop)
     }
 
-    /// Takes the values of the next block of a column. `bytes` is how many its block has before compression.
+    /// Queues the next block of a column; `bytes` is its uncompressed length.
     pub(super) fn push(&mut self, column: usize, values: Values, bytes: u64) -> Result<()> {
         let task = Task { column, values };
         if self.threads > 1 {
-            let at_once = match self.encoder.columns.get(column) {
-                Some((kind, Compression::None)) if kind.item() == ItemType::Text => SMALL_TEXTS,
-                Some((_, Compression::None)) => SMALL,
+            let inline_limit = match self.encoder.columns.get(column) {
+                Some((kind, Compression::None)) if kind.item() == ItemType::Text => INLINE_TEXT_BYTES,
+                Some((_, Compression::None)) => INLINE_BYTES,
                 _ => 0,
             };
-            if bytes >= at_once {
+            if bytes >= inline_limit {
                 let work = Work::Job(Job::spawn(&self.encoder, task));
                 return self.enqueue(work, bytes);
             }
@@ -191,27 +191,27 @@ impl<W: Write + Seek> Pipeline<W> {
                 return self.enqueue(Work::Encoded(packed), bytes);
             }
         }
-        // Nothing is before it: with one thread all is written at once.
+        // Nothing is queued before it: write it now.
         let packed = self.encoder.encode(task)?;
         self.write_block(packed)
     }
 
-    /// Takes blocks of another file, which lie one behind the other in `bytes`.
-    pub(super) fn carry(&mut self, bytes: Bytes, blocks: Vec<Carried>) -> Result<()> {
+    /// Queues contiguous blocks of another file.
+    pub(super) fn push_copied(&mut self, bytes: Bytes, blocks: Vec<CopiedBlock>) -> Result<()> {
         let len = bytes.len() as u64;
-        self.enqueue(Work::Carried(bytes, blocks), len)
+        self.enqueue(Work::CopiedBlock(bytes, blocks), len)
     }
 
     fn enqueue(&mut self, work: Work, bytes: u64) -> Result<()> {
         self.bytes = self.bytes.saturating_add(bytes);
-        self.queue.0.push_back(Next { work, bytes });
-        while self.queue.0.len() > self.most || (self.bytes > AHEAD_BYTES && self.queue.0.len() > self.threads) {
+        self.queue.0.push_back(QueuedBlock { work, bytes });
+        while self.queue.0.len() > self.max_queued || (self.bytes > AHEAD_BYTES && self.queue.0.len() > self.threads) {
             self.write_next()?;
         }
         Ok(())
     }
 
-    /// Writes all but the last so many.
+    /// Writes all but the last `keep` entries.
     pub(super) fn drain(&mut self, keep: usize) -> Result<()> {
         while self.queue.0.len() > keep {
             self.write_next()?;
@@ -220,7 +220,7 @@ impl<W: Write + Seek> Pipeline<W> {
     }
 
     fn write_next(&mut self) -> Result<()> {
-        let Some(Next { work, bytes }) = self.queue.0.pop_front() else { return Ok(()) };
+        let Some(QueuedBlock { work, bytes }) = self.queue.0.pop_front() else { return Ok(()) };
         self.bytes -= bytes;
         match work {
             Work::Job(job) => {
@@ -228,8 +228,8 @@ impl<W: Write + Seek> Pipeline<W> {
                 self.write_block(packed)
             }
             Work::Encoded(packed) => self.write_block(packed),
-            Work::Carried(bytes, blocks) => {
-                self.note_carried(&blocks);
+            Work::CopiedBlock(bytes, blocks) => {
+                self.record_copied(&blocks);
                 self.write(&bytes)
             }
         }
@@ -239,7 +239,7 @@ impl<W: Write + Seek> Pipeline<W> {
         let Packed { column, mut values, bytes, raw_len } = packed;
         let len = u32::try_from(bytes.len()).ok().filter(|&len| i32::try_from(len).is_ok());
         let len = len.ok_or_else(|| too_large(bytes.len()))?;
-        self.note(column, len, raw_len, self.position);
+        self.record(column, len, raw_len, self.position);
         self.write(&bytes)?;
         locked(&self.encoder.spare).push(bytes);
         values.clear();
@@ -249,31 +249,31 @@ impl<W: Write + Seek> Pipeline<W> {
         Ok(())
     }
 
-    /// Notes blocks that are written next, one behind the other.
-    pub(super) fn note_carried(&mut self, blocks: &[Carried]) {
+    /// Records the lookup entries of contiguous blocks to be written next.
+    pub(super) fn record_copied(&mut self, blocks: &[CopiedBlock]) {
         let mut offset = self.position;
         for block in blocks {
-            self.note(block.column, block.len, block.raw_len, offset);
+            self.record(block.column, block.len, block.raw_len, offset);
             offset += u64::from(block.len);
         }
     }
 
-    fn note(&mut self, column: usize, len: u32, raw_len: u32, offset: u64) {
+    fn record(&mut self, column: usize, len: u32, raw_len: u32, offset: u64) {
         if let Some(lookup) = self.lookups.get_mut(column) {
             lookup.push(LookupEntry { offset, len, raw_len });
         }
     }
 
-    /// Writes bytes behind those that are there.
+    /// Appends bytes to the sink.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.sink.write_all(bytes).map_err(failed)?;
         self.position += bytes.len() as u64;
         Ok(())
     }
 
-    /// Writes over the first bytes, and gives the sink back, which stands at the end.
+    /// Overwrites the first bytes and returns the sink, positioned at the end.
     pub(super) fn finish(mut self, first: &[u8]) -> Result<W> {
-        // Relative, so that a file may begin in the middle of a stream.
+        // Relative seeks: the file may start in the middle of a stream.
         let back = i64::try_from(self.position).map_err(|_| Error::limit("bytes", self.position, 1 << 63))?;
         self.sink.seek_relative(-back).map_err(failed)?;
         self.sink.write_all(first).map_err(failed)?;
@@ -283,7 +283,7 @@ impl<W: Write + Seek> Pipeline<W> {
     }
 }
 
-/// Blocks that nobody waits for any more are not begun.
+/// Cancels jobs that have not started.
 impl Drop for Queue {
     fn drop(&mut self) {
         for next in &self.0 {

@@ -1,4 +1,4 @@
-//! Rows of any type that serde can serialize, into columns.
+//! Converting serializable rows to columns.
 
 mod fields;
 mod item;
@@ -12,35 +12,34 @@ use container_core::{Error, Result};
 use serde::ser::Serialize;
 
 use self::fields::RowSerializer;
-use super::cell::{Cell, KeyLabels, can_be_missing, cannot_be_missing, shown};
+use super::cell::{Cell, KeyLabels, can_be_missing, cannot_be_missing, quoted};
 use crate::FORMAT_NAME;
 use crate::codec::Values;
 use crate::read::unique_names;
 use crate::schema::Schema;
 use crate::wire::Type;
 
-/// Rows put into columns one after another.
+/// A buffer of rows, stored as columns.
 ///
-/// A row is a struct or a map whose members are named like the columns (repeated names of columns get `#2`, `#3`..., as the reader shows
-/// them), in any order, or a tuple or sequence with an item for each column. A member may be absent, or null, where the column's
-/// type can be missing. Values are taken as [`Values::push_cell`] takes them: numbers as [`Cell::Int`] or floats, strings as [`Cell::Text`]. A
-/// time with offset may be the pair of its ticks and minutes, a vector is a sequence, sequences in each other for several dimensions, a map
-/// `{"$sparse": {"length", "indices", "values"}}`, or bytes.
+/// A row is a struct or map with members named like the columns (their unique names, `#2`, `#3`... for repeated ones) in any order, or a
+/// tuple or sequence with one item per column. A member may be absent or null if the column can be missing. Values convert as in
+/// [`Values::push_cell`]: numbers as [`Cell::Int`] or floats, strings as [`Cell::Text`]. A time with offset may be the pair of ticks and
+/// minutes; a vector is a sequence (nested for several dimensions), bytes, or a map `{"$sparse": {"length", "indices", "values"}}`.
 #[derive(Default)]
 pub(crate) struct RowBuffer {
     columns: Vec<Column>,
     by_name: HashMap<String, usize>,
     values: Vec<Values>,
     rows: usize,
-    /// Rows that were taken out.
+    /// Rows before the first one in the buffer.
     before: u64,
-    /// For each column, the number of the row (from 1) that it has a value of.
+    /// Per column, the last `round` in which it got a value.
     filled: Vec<u64>,
-    /// The number of rows tried.
+    /// Number of rows attempted.
     round: u64,
 }
 
-/// A column as rows see it.
+/// A column to fill.
 struct Column {
     name: String,
     kind: Type,
@@ -48,7 +47,7 @@ struct Column {
 }
 
 impl RowBuffer {
-    /// No rows yet, for these columns.
+    /// An empty buffer for these columns.
     pub(crate) fn new(schema: &Schema) -> Self {
         let names = || schema.columns.iter().map(|column| column.name.as_str());
         let unique = unique_names(names()).into_iter().zip(names());
@@ -66,15 +65,15 @@ impl RowBuffer {
         Self { columns, by_name, values, rows: 0, before: 0, filled, round: 0 }
     }
 
-    /// Appends a row, or nothing of it.
+    /// Appends a row, all or nothing.
     ///
     /// # Errors
-    /// [`Invalid`](container_core::ErrorKind::Invalid), with the row (from 0, of all that were pushed) and the column: a value that does
-    /// not fit, a member that is no column, is there twice, or is not there and cannot be missing; what the row's type says while it is
-    /// serialized. [`Limit`](container_core::ErrorKind::Limit) for 2^31 bytes of text and more.
+    /// [`Invalid`](container_core::ErrorKind::Invalid), with row (from 0) and column: a value of the wrong type or out of range, an unknown,
+    /// duplicate or missing member; errors of the row's `Serialize`. [`Limit`](container_core::ErrorKind::Limit) for 2^31 bytes of text or
+    /// more.
     pub(crate) fn push<T: Serialize + ?Sized>(&mut self, row: &T) -> Result<()> {
         self.round += 1;
-        let mut fill = Fill {
+        let mut builder = RowBuilder {
             columns: &self.columns,
             by_name: &self.by_name,
             values: &mut self.values,
@@ -83,11 +82,11 @@ impl RowBuffer {
             next: 0,
             current: None,
         };
-        let Err(Fault(error)) = row.serialize(RowSerializer(&mut fill)) else {
+        let Err(RowError(error)) = row.serialize(RowSerializer(&mut builder)) else {
             self.rows += 1;
             return Ok(());
         };
-        let current = fill.current;
+        let current = builder.current;
         for values in &mut self.values {
             values.truncate(self.rows);
         }
@@ -98,22 +97,22 @@ impl RowBuffer {
         Err(error.in_row(self.before + self.rows as u64).in_format(FORMAT_NAME))
     }
 
-    /// The columns' values, each as many as there are [rows](Self::len).
+    /// The values per column, [`len`](Self::len) each.
     pub(crate) fn values(&self) -> &[Values] {
         &self.values
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub(crate) const fn len(&self) -> usize {
         self.rows
     }
 
-    /// Says that the first of these rows has the number `before`.
+    /// Sets the number of the first row.
     pub(crate) const fn begin(&mut self, before: u64) {
         self.before = before;
     }
 
-    /// Takes all rows out and keeps the memory.
+    /// Removes all rows and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.values.iter_mut().for_each(Values::clear);
         self.before += self.rows as u64;
@@ -121,8 +120,8 @@ impl RowBuffer {
     }
 }
 
-/// A row while it is taken apart.
-struct Fill<'b> {
+/// State while one row is serialized.
+struct RowBuilder<'b> {
     columns: &'b [Column],
     by_name: &'b HashMap<String, usize>,
     values: &'b mut [Values],
@@ -134,31 +133,31 @@ struct Fill<'b> {
     current: Option<usize>,
 }
 
-impl Fill<'_> {
-    /// The column of a member.
-    fn column(&self, name: &str) -> Result<usize, Fault> {
+impl RowBuilder<'_> {
+    /// The column index of a member.
+    fn column(&self, name: &str) -> Result<usize, RowError> {
         let index = match self.columns.get(self.next) {
             Some(column) if column.name == name => self.next,
             _ => *self.by_name.get(name).ok_or_else(|| self.unknown(name))?,
         };
         if self.filled.get(index) == Some(&self.round) {
-            return Err(Fault(Error::invalid(format!("member {} is there twice", shown(name)))));
+            return Err(RowError(Error::invalid(format!("duplicate member {}", quoted(name)))));
         }
         Ok(index)
     }
 
     #[cold]
-    fn unknown(&self, name: &str) -> Fault {
-        const MOST: usize = 8;
-        let mut names: Vec<String> = self.columns.iter().take(MOST).map(|column| shown(&column.name)).collect();
-        if self.columns.len() > MOST {
-            names.push(format!("{} more", self.columns.len() - MOST));
+    fn unknown(&self, name: &str) -> RowError {
+        const MAX_LISTED: usize = 8;
+        let mut names: Vec<String> = self.columns.iter().take(MAX_LISTED).map(|column| quoted(&column.name)).collect();
+        if self.columns.len() > MAX_LISTED {
+            names.push(format!("{} more", self.columns.len() - MAX_LISTED));
         }
-        Fault(Error::invalid(format!("member {} is none of the columns ({})", shown(name), names.join(", "))))
+        RowError(Error::invalid(format!("unknown member {} (columns: {})", quoted(name), names.join(", "))))
     }
 
-    /// Puts a value into a column.
-    fn put<T: Serialize + ?Sized>(&mut self, index: usize, value: &T) -> Result<(), Fault> {
+    /// Appends a value to a column.
+    fn put<T: Serialize + ?Sized>(&mut self, index: usize, value: &T) -> Result<(), RowError> {
         self.current = Some(index);
         if let (Some(column), Some(values), Some(filled)) =
             (self.columns.get(index), self.values.get_mut(index), self.filled.get_mut(index))
@@ -171,8 +170,8 @@ impl Fill<'_> {
         Ok(())
     }
 
-    /// Columns that the row had no member for are missing.
-    fn finish(&mut self) -> Result<(), Fault> {
+    /// Sets columns without a member to missing.
+    fn finish(&mut self) -> Result<(), RowError> {
         for (index, (column, filled)) in self.columns.iter().zip(self.filled.iter()).enumerate() {
             if *filled == self.round {
                 continue;
@@ -180,7 +179,7 @@ impl Fill<'_> {
             self.current = Some(index);
             if !can_be_missing(&column.kind) {
                 let why = cannot_be_missing(&column.kind);
-                return Err(Fault(Error::invalid(format!("the row has no such member, and {}", why.detail()))));
+                return Err(RowError(Error::invalid(format!("missing member: {}", why.detail()))));
             }
             if let Some(values) = self.values.get_mut(index) {
                 values.push_cell(&column.kind, None, Cell::Missing)?;
@@ -191,30 +190,30 @@ impl Fill<'_> {
     }
 }
 
-/// An error while serde drives.
-struct Fault(Error);
+/// The serializers' error type.
+struct RowError(Error);
 
-impl From<Error> for Fault {
+impl From<Error> for RowError {
     fn from(error: Error) -> Self {
         Self(error)
     }
 }
 
-impl serde::ser::Error for Fault {
+impl serde::ser::Error for RowError {
     fn custom<T: fmt::Display>(message: T) -> Self {
         Self(Error::invalid(message.to_string()))
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for RowError {}
 
-impl fmt::Display for Fault {
+impl fmt::Display for RowError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl fmt::Debug for Fault {
+impl fmt::Debug for RowError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.0, f)
     }

@@ -1,4 +1,4 @@
-//! Values from text: what is read from a file and printed becomes the same values again.
+//! Values of files round-trip through text.
 
 use container_core::{Error, Scan};
 use idv::{ItemType, KeyLabels, KeyType, Reader, Type, Value, Values};
@@ -62,7 +62,7 @@ fn through_json(reader: &Reader) -> (u64, u64) {
     (same, lossy)
 }
 
-/// Whether a key is above its count, which is shown as missing, or a time is missing by one of its halves only.
+/// Whether a key is above its key count, which is shown as missing, or a time is missing by one of its halves only.
 fn is_out_of_range(values: &Values, kind: &Type) -> bool {
     let (stored, places) = match values {
         Values::Vector(vectors) => {
@@ -81,13 +81,13 @@ fn is_out_of_range(values: &Values, kind: &Type) -> bool {
     }
 }
 
-/// Whether .NET has no such time, which is said then.
+/// Whether the time is outside .NET's range, which is then an error.
 fn is_no_time(error: &Error) -> bool {
     ["does not fit DateTime", "does not fit DateTimeOffset"].iter().any(|why| error.detail().contains(why))
 }
 
 #[test]
-fn golden_values_come_back_from_their_text() {
+fn golden_values_round_trip_through_text() {
     let (mut same, mut lossy) = (0, 0);
     for path in golden() {
         let (file_same, file_lossy) = through_json(&Reader::open(&path).unwrap());
@@ -102,7 +102,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn values_of_every_type_come_back_from_their_text(table in table()) {
+    fn values_of_every_type_round_trip_through_text(table in table()) {
         through_json(&table.reader());
     }
 }

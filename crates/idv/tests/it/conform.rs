@@ -59,7 +59,7 @@ fn forged() -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn everything_reads_in_every_version() {
+fn reads_every_type_in_every_version() {
     for (name, bytes) in forged() {
         let lines = read_all(Source::from(bytes)).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(lines.len() >= 10, "{name}: {lines:?}");
@@ -85,7 +85,7 @@ fn dump(source: Source) -> String {
 /// Files of the versions that nothing writes any more, as committed, and what is read in them. With `FORGE_OLDER` set they
 /// are written anew.
 #[test]
-fn older_files_are_read_as_committed() {
+fn older_files_match_recorded_values() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/idv-older");
     let kinds = [(1, ZLIB, "zlib"), (2, NONE, "none"), (3, DEFLATE, "deflate"), (4, NONE, "none"), (5, ZLIB, "zlib")];
     for (last, compression, name) in kinds {
@@ -108,24 +108,24 @@ fn older_files_are_read_as_committed() {
 }
 
 #[test]
-fn every_prefix_of_a_forged_file_fails() {
+fn rejects_every_prefix_of_a_forged_file() {
     for (_, bytes) in forged() {
         every_prefix_fails(&bytes, |bytes| ignore(read_all(Source::from(bytes.to_vec()))));
     }
 }
 
 #[test]
-fn every_prefix_of_a_golden_file_fails() {
+fn rejects_every_prefix_of_a_golden_file() {
     for path in golden() {
         let bytes = fs::read(&path).unwrap();
         every_prefix_fails(&bytes, |bytes| open(bytes).map(|_| ()));
     }
 }
 
-/// What a flipped bit may do: nothing (padding, a value, a name), or be found. The numbers are pinned so that a check that
+/// A flipped bit has no effect (padding, a value, a name) or is detected. The numbers are pinned so that a check that
 /// is lost shows.
 #[test]
-fn every_flip_in_a_forged_file_is_borne() {
+fn flipped_bits_in_a_forged_file_do_not_panic() {
     let mut found = Vec::new();
     for (name, bytes) in forged() {
         let readable = every_bit_flip_is_handled(&bytes, |bytes| ignore(read_all(Source::from(bytes.to_vec()))));
@@ -140,7 +140,7 @@ fn every_flip_in_a_forged_file_is_borne() {
 }
 
 #[test]
-fn every_flip_in_a_golden_file_is_borne() {
+fn flipped_bits_in_a_golden_file_do_not_panic() {
     for path in golden() {
         let bytes = fs::read(&path).unwrap();
         // The larger ones have no more kinds of parts than the smaller ones.
@@ -151,7 +151,7 @@ fn every_flip_in_a_golden_file_is_borne() {
 }
 
 #[test]
-fn every_source_gives_the_same() {
+fn all_sources_agree() {
     for path in golden() {
         every_source_agrees(&fs::read(&path).unwrap(), read_all);
     }
@@ -178,7 +178,7 @@ fn damaged(hurt: usize) -> Reader {
 }
 
 #[test]
-fn walks_end_after_an_error() {
+fn scans_end_after_an_error() {
     for threads in [1, 0, 2] {
         for hurt in [0, 4, 9] {
             let reader = damaged(hurt);
@@ -191,12 +191,12 @@ fn walks_end_after_an_error() {
             ends_after_error(std::iter::from_fn(|| batches.try_next().map(|batch| batch.map(|_| ())).transpose()));
             // Everything before the damage was given.
             let mut rows = reader.rows(&scan).unwrap();
-            let mut seen = 0;
+            let mut next = 0;
             while let Ok(true) = rows.advance() {
-                assert_eq!(rows.current().unwrap().get(0), Some(idv::Value::Byte(seen)));
-                seen += 1;
+                assert_eq!(rows.current().unwrap().get(0), Some(idv::Value::Byte(next)));
+                next += 1;
             }
-            assert_eq!(usize::from(seen), hurt * 3);
+            assert_eq!(usize::from(next), hurt * 3);
         }
     }
 }
@@ -223,7 +223,7 @@ fn items_outlive_the_handle() {
 
 /// An uncompressed block of a source in memory is that memory.
 #[test]
-fn uncompressed_bytes_are_not_copied() {
+fn uncompressed_bytes_are_zero_copy() {
     let source = Source::from(everything(6, NONE).bytes());
     let all = source.read(0..source.len()).unwrap();
     let reader = Reader::from_source(source, OpenOptions::default()).unwrap();
@@ -233,7 +233,7 @@ fn uncompressed_bytes_are_not_copied() {
 
 /// Many threads, one reader.
 #[test]
-fn all_threads_may_read_at_once() {
+fn threads_can_read_concurrently() {
     let reader = open(everything(6, DEFLATE).bytes()).unwrap();
     let one = read_all(reader.source().clone()).unwrap();
     std::thread::scope(|scope| {
@@ -251,7 +251,7 @@ fn all_threads_may_read_at_once() {
 
 /// A vector block that is all of one length and of unknown size is written without lengths: both ways read alike.
 #[test]
-fn equal_lengths_are_written_in_two_ways() {
+fn equal_lengths_have_two_encodings() {
     let codec = Codec::vector(&Codec::plain("Byte"), &[0]);
     let read = |raw: Vec<u8>| {
         let column = support::forge::Column::new("v", codec.clone(), NONE, 2).block(raw);

@@ -1,7 +1,6 @@
-//! The writer broken off at every call, and killed: the old file or the new one, never a mixture that opens.
+//! The writer interrupted at every call, or killed, leaves the old file or the new one, never a mixture.
 //!
-//! A process that is killed leaves the temporary file, `.wharf-*.tmp`, beside the one it was to become. Nobody opens it by its name;
-//! it can be deleted.
+//! A killed process leaves its temporary file, `.wharf-*.tmp`, which can be deleted.
 
 use std::fs::{self, File};
 use std::io::{self, Cursor, Seek, SeekFrom, Write};
@@ -44,7 +43,7 @@ fn write_to<W: Write + Seek>(sink: W, threads: usize) -> Result<W> {
 }
 
 #[test]
-fn every_write_and_seek_may_fail() {
+fn every_failing_write_or_seek_is_reported() {
     for threads in [1, 0] {
         let calls = every_write_may_fail(|out| write_to(out, threads).map(drop));
         // The header's place, 15 blocks, 3 lookup tables, a value of metadata and its table, table of contents, tail, back, header, end.
@@ -53,7 +52,7 @@ fn every_write_and_seek_may_fail() {
 }
 
 #[test]
-fn a_sink_that_takes_few_bytes_gets_all() {
+fn short_writes_are_completed() {
     let whole = write_to(Cursor::new(Vec::new()), 1).unwrap().into_inner();
     let pieces = write_to(FailingSink::new(Cursor::new(Vec::new()), usize::MAX, 7), 0).unwrap();
     assert_eq!(pieces.into_inner().into_inner(), whole);
@@ -75,11 +74,11 @@ fn after_a_failure_every_call_fails() {
         writer.append_row(&(1, "x", "red")).unwrap_err(),
         writer.finish().map(drop).unwrap_err(),
     ] {
-        support::says(&error, "usage", "idv: the file is not whole: writing failed before");
+        support::says(&error, "usage", "idv: the file is incomplete: an earlier write failed");
     }
 }
 
-/// What the file of a generation holds, in so many rows: the number itself.
+/// The rows of a generation's file: the generation number, repeated.
 fn rows_of(generation: i64) -> usize {
     400_000 + usize::try_from(generation % 1000).unwrap()
 }
@@ -94,7 +93,7 @@ fn write_generation(path: &Path, generation: i64) {
     writer.finish().unwrap().finish().unwrap();
 }
 
-/// The generation of a file, which must be whole, of one generation and nothing else.
+/// The generation of a file, which must be complete and of a single generation.
 fn generation_of(path: &Path) -> Result<i64> {
     let reader = Reader::open(path)?;
     assert_eq!(support::findings(&reader, 0), Vec::<String>::new(), "{}", path.display());
@@ -115,9 +114,9 @@ fn generation_of(path: &Path) -> Result<i64> {
 
 const CHILD: &str = "IDV_CRASH_CHILD";
 
-/// Not a test by itself: what the process does that is to be killed.
+/// Not a test by itself: the body of the process to kill.
 #[test]
-fn the_child_writes_until_it_is_killed() {
+fn child_writes_until_killed() {
     let Some(path) = std::env::var_os(CHILD).map(PathBuf::from) else { return };
     let first = generation_of(&path).unwrap() + 1;
     for generation in first.. {
@@ -127,7 +126,7 @@ fn the_child_writes_until_it_is_killed() {
 
 #[cfg(unix)]
 #[test]
-fn killed_at_any_moment_it_leaves_the_old_file_or_the_new_one() {
+fn killed_writer_leaves_old_or_new_file() {
     use std::os::unix::process::ExitStatusExt;
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("table.idv");
@@ -135,13 +134,13 @@ fn killed_at_any_moment_it_leaves_the_old_file_or_the_new_one() {
     let (mut before, mut replaced, mut broken_off) = (0, 0, 0);
     // Times that look random: a linear congruential generator.
     let mut state = 20_240_229_u32;
-    // On a busy machine it takes more rounds until both have been seen.
+    // A busy machine needs more rounds until both have occurred.
     for round in 0..300 {
         if round >= 30 && replaced > 0 && broken_off > 0 {
             break;
         }
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "crash::the_child_writes_until_it_is_killed"])
+            .args(["--exact", "crash::child_writes_until_killed"])
             .env(CHILD, &path)
             .stdout(Stdio::null())
             .spawn()
@@ -162,7 +161,7 @@ fn killed_at_any_moment_it_leaves_the_old_file_or_the_new_one() {
                 continue;
             }
             assert!(name.starts_with(".wharf-") && name.ends_with(".tmp"), "{name} is left");
-            // Killed just before it got its name it is whole. Otherwise it is no file.
+            // Complete if killed just before the rename, otherwise invalid.
             match generation_of(&other) {
                 Ok(whole) => assert_eq!(whole, generation + 1),
                 Err(error) => {
@@ -176,7 +175,7 @@ fn killed_at_any_moment_it_leaves_the_old_file_or_the_new_one() {
     assert!(replaced > 0 && broken_off > 0, "{replaced} times there was a new file, {broken_off} times half of one");
 }
 
-/// A file in which zeros take no space.
+/// A sparse file.
 struct Sparse(File);
 
 impl Write for Sparse {
@@ -206,7 +205,7 @@ fn is_zero(page: &[u8]) -> bool {
     page.chunks_exact(16).all(|chunk| u128::from_ne_bytes(chunk.try_into().unwrap()) == 0)
 }
 
-/// More than 4 GiB: no offset is cut.
+/// Offsets beyond 4 GiB are not truncated.
 #[test]
 fn offsets_above_4_gib() {
     const ROWS: usize = 4 << 20;

@@ -1,4 +1,4 @@
-//! Every seed of the fuzz targets, and every input that once failed, in the bodies of the targets: no fuzzer needed.
+//! Replays all seeds and regressions of the fuzz targets without a fuzzer.
 #![allow(dead_code, reason = "shared with other tests and with the fuzz targets")]
 #![allow(unexpected_cfgs, reason = "the fuzzer's builds have a cfg of their own")]
 #![allow(unreachable_pub, reason = "shared with other tests and with the fuzz targets")]
@@ -24,7 +24,7 @@ mod written;
 
 use std::path::Path;
 
-// The modules above find these beside them, as they do in the fuzz crate.
+// The modules above expect these as siblings, as in the fuzz crate.
 use crate::support::{cells, forge, table, values};
 
 const TARGETS: [replay::Target; 7] = [

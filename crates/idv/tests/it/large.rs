@@ -1,11 +1,11 @@
-//! Offsets and counts beyond 32 bits, in files that exist only as far as they are read.
+//! Offsets and counts beyond 32 bits, in virtual files.
 
 use std::io;
 
 use container_core::{ReadAt, Scan, Source};
 use idv::{OpenOptions, Reader, Values};
 
-/// A file of zeros but for some parts.
+/// A file of zeros except for some parts.
 struct Sparse {
     len: u64,
     parts: Vec<(u64, Vec<u8>)>,
@@ -37,7 +37,7 @@ const ROWS_PER_BLOCK: u64 = 8192;
 /// More rows than 32 bits count.
 const ROWS: u64 = (1 << 33) + 5;
 
-/// One column of bytes, uncompressed. Every block but two lies at the same place; the lookup table has 16 MiB.
+/// One uncompressed column of bytes. All blocks but two share an offset; the lookup table has 16 MiB.
 fn sparse() -> Source {
     let blocks = ROWS.div_ceil(ROWS_PER_BLOCK);
     let (shared, last, special) = (BASE, BASE + 10_000, BASE + 20_000);
@@ -75,7 +75,7 @@ fn sparse() -> Source {
 }
 
 #[test]
-fn rows_and_offsets_beyond_32_bits() {
+fn supports_rows_and_offsets_beyond_32_bits() {
     let reader = Reader::from_source(sparse(), OpenOptions::default()).unwrap();
     assert_eq!(reader.row_count(), ROWS);
     assert_eq!(reader.columns()[0].block_count(), (1 << 20) + 1);
@@ -96,10 +96,13 @@ fn rows_and_offsets_beyond_32_bits() {
 }
 
 #[test]
-fn a_range_past_the_end_is_refused() {
+fn rejects_range_past_the_end() {
     let reader = Reader::from_source(sparse(), OpenOptions::default()).unwrap();
     let error = reader.rows(&Scan::default().with_rows(ROWS + 1..ROWS + 2)).err().unwrap();
-    assert_eq!(error.to_string(), format!("idv: rows {} to {} of {ROWS} rows", ROWS + 1, ROWS + 2));
+    assert_eq!(
+        error.to_string(),
+        format!("idv: row range {}..{} is out of bounds for {ROWS} rows", ROWS + 1, ROWS + 2)
+    );
     let mut rows = reader.rows(&Scan::default().with_rows(ROWS..ROWS + 2)).unwrap();
     assert!(rows.try_next().unwrap().is_none());
 }

@@ -1,4 +1,4 @@
-//! The integration tests of this crate, a module for each part of it: one program to build and to link.
+//! Integration tests of this crate, in one binary with a module per area.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,

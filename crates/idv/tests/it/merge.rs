@@ -1,4 +1,4 @@
-//! Files joined into one: which blocks are carried over, and that nothing changes by it.
+//! Merging: which blocks are copied, and that values do not change.
 
 use std::io::Cursor;
 
@@ -52,7 +52,7 @@ fn numbers(reader: &Reader) -> Vec<i64> {
     all
 }
 
-/// Merges, sees that the result is sound and complete, and says how many blocks were carried and encoded.
+/// Merges, checks the result, and returns the numbers of copied and re-encoded blocks.
 #[track_caller]
 fn merged(files: &[Reader], options: WriterOptions) -> (Reader, u64, u64) {
     let (out, copied) = merge(files, Cursor::new(Vec::new()), options).unwrap();
@@ -67,95 +67,95 @@ fn merged(files: &[Reader], options: WriterOptions) -> (Reader, u64, u64) {
     assert_eq!(errors, Vec::<String>::new());
     let expected: Vec<i64> = files.iter().flat_map(numbers).collect();
     assert_eq!(numbers(&reader), expected);
-    (reader, copied.carried, copied.encoded)
+    (reader, copied.copied, copied.reencoded)
 }
 
 #[test]
-fn full_blocks_are_carried() {
+fn full_blocks_are_copied() {
     let files = [file(0, 300, 100), file(300, 200, 100), file(500, 250, 100)];
-    let (reader, carried, encoded) = merged(&files, WriterOptions::default());
-    assert_eq!((carried, encoded), (3 * (3 + 2 + 2), 3));
+    let (reader, copied_blocks, reencoded) = merged(&files, WriterOptions::default());
+    assert_eq!((copied_blocks, reencoded), (3 * (3 + 2 + 2), 3));
     assert_eq!(reader.columns()[0].rows_per_block(), 100);
     assert_eq!(reader.columns()[2].kind(), files[0].columns()[2].kind());
     assert!(reader.schema(None).unwrap() == files[0].schema(None).unwrap());
 }
 
 #[test]
-fn from_an_uneven_file_on_rows_are_encoded_again() {
+fn reencodes_after_a_partial_block() {
     let files = [file(0, 200, 100), file(200, 150, 100), file(350, 300, 100)];
-    let (_, carried, encoded) = merged(&files, WriterOptions::default());
-    assert_eq!((carried, encoded), (3 * (2 + 1), 3 * (1 + 3)));
-    // Aligned again by chance: carried again.
+    let (_, copied_blocks, reencoded) = merged(&files, WriterOptions::default());
+    assert_eq!((copied_blocks, reencoded), (3 * (2 + 1), 3 * (1 + 3)));
+    // Aligned again by chance: copied again.
     let files = [file(0, 150, 100), file(150, 150, 100), file(300, 100, 100)];
-    let (_, carried, encoded) = merged(&files, WriterOptions::default());
-    assert_eq!((carried, encoded), (3 * (1 + 1), 3 * (1 + 2)));
+    let (_, copied_blocks, reencoded) = merged(&files, WriterOptions::default());
+    assert_eq!((copied_blocks, reencoded), (3 * (1 + 1), 3 * (1 + 2)));
 }
 
 #[test]
-fn single_blocks_of_equal_length_stay_blocks() {
+fn keeps_single_blocks_of_equal_length() {
     let files: Vec<_> = (0..4).map(|n| file(n * 600, 600, 8192)).collect();
-    let (reader, carried, encoded) = merged(&files, WriterOptions::default());
-    assert_eq!((carried, encoded, reader.columns()[0].rows_per_block()), (12, 0, 600));
+    let (reader, copied_blocks, reencoded) = merged(&files, WriterOptions::default());
+    assert_eq!((copied_blocks, reencoded, reader.columns()[0].rows_per_block()), (12, 0, 600));
     // Short ones would make bad blocks.
     let files: Vec<_> = (0..4).map(|n| file(n * 60, 60, 8192)).collect();
     let (reader, _, _) = merged(&files, WriterOptions::default());
     assert_eq!(reader.columns()[0].block_count(), 4);
     let options = WriterOptions::default().with_rows_per_block(8192);
-    let (reader, carried, encoded) = merged(&files, options);
-    assert_eq!((carried, encoded, reader.columns()[0].block_count()), (0, 12, 1));
+    let (reader, copied_blocks, reencoded) = merged(&files, options);
+    assert_eq!((copied_blocks, reencoded, reader.columns()[0].block_count()), (0, 12, 1));
 }
 
 #[test]
-fn other_compression_or_rows_per_block_is_encoded_again() {
+fn reencodes_other_compression_or_block_size() {
     let mut stored = schema();
     stored.columns[1].compression = Some(Compression::None);
     let options = WriterOptions::default().with_rows_per_block(100);
     let files = [file(0, 200, 100), file_with(stored, 200, 200, options)];
-    let (reader, carried, encoded) = merged(&files, WriterOptions::default());
-    assert_eq!((carried, encoded), (3 * 2 + 2 * 2, 2));
+    let (reader, copied_blocks, reencoded) = merged(&files, WriterOptions::default());
+    assert_eq!((copied_blocks, reencoded), (3 * 2 + 2 * 2, 2));
     assert_eq!(reader.columns()[1].compression(), Some(Compression::Deflate));
     let files = [file(0, 200, 100), file(200, 200, 50)];
-    let (_, carried, encoded) = merged(&files, WriterOptions::default());
-    assert_eq!((carried, encoded), (6, 12));
+    let (_, copied_blocks, reencoded) = merged(&files, WriterOptions::default());
+    assert_eq!((copied_blocks, reencoded), (6, 12));
 }
 
 #[test]
-fn empty_files_and_one_file() {
+fn merges_empty_files_and_a_single_file() {
     let files = [file(0, 0, 100), file(0, 200, 100), file(200, 0, 100), file(200, 100, 100)];
-    let (_, carried, encoded) = merged(&files, WriterOptions::default());
-    assert_eq!((carried, encoded), (9, 0));
+    let (_, copied_blocks, reencoded) = merged(&files, WriterOptions::default());
+    assert_eq!((copied_blocks, reencoded), (9, 0));
     let (reader, _, _) = merged(&files[..1], WriterOptions::default());
     assert_eq!(reader.row_count(), 0);
     let one = [file(0, 250, 100)];
-    let (reader, carried, encoded) = merged(&one, WriterOptions::default());
-    assert_eq!((carried, encoded), (6, 3));
+    let (reader, copied_blocks, reencoded) = merged(&one, WriterOptions::default());
+    assert_eq!((copied_blocks, reencoded), (6, 3));
     assert_eq!(reader.source().as_slice(), one[0].source().as_slice(), "a file alone is the same file");
     let error = merge(&[], Cursor::new(Vec::new()), WriterOptions::default()).err().unwrap();
     assert_eq!(error.to_string(), "idv: no files to merge");
 }
 
 #[test]
-fn schemas_that_differ_are_refused_with_the_difference() {
+fn rejects_different_schemas_with_difference() {
     let check = |change: &dyn Fn(&mut Schema), expected: &str| {
         let mut other = schema();
         change(&mut other);
         let difference = schema().difference(&other).map(|difference| difference.to_string());
         assert_eq!(difference.as_deref(), Some(expected));
     };
-    check(&|s| s.columns[0].kind = Type::Item(ItemType::Int32), "column \"n\": type Int32 where Int64 is expected");
-    check(&|s| s.columns[1].name = "x".into(), "column \"t\" is missing, column \"x\" is not expected");
+    check(&|s| s.columns[0].kind = Type::Item(ItemType::Int32), "column \"n\": expected type Int64, found Int32");
+    check(&|s| s.columns[1].name = "x".into(), "column \"t\" is missing, column \"x\" is unexpected");
     check(&|s| drop(s.columns.pop()), "column \"k\" is missing");
     check(
         &|s| s.columns.swap(0, 1),
-        "the columns are in another order: column 0 (counted from 0) is \"t\" where \"n\" is expected",
+        "the columns are in a different order: expected column \"n\" at index 0, found \"t\"",
     );
-    check(&|s| s.columns[2].metadata.clear(), "column \"k\": metadata \"KeyValues\": it is missing");
+    check(&|s| s.columns[2].metadata.clear(), "column \"k\": metadata \"KeyValues\": missing");
     check(
         &|s| {
             let column = ColumnSchema::new("k", s.columns[2].kind.clone());
             s.columns[2] = column.with_key_values(["a", "B", "c"]).unwrap();
         },
-        "column \"k\": metadata \"KeyValues\": item 1 is \"B\" where \"b\" is expected",
+        "column \"k\": metadata \"KeyValues\": item 1: expected \"b\", found \"B\"",
     );
     check(
         &|s| {
@@ -163,11 +163,11 @@ fn schemas_that_differ_are_refused_with_the_difference() {
             s.columns[0] =
                 column.with_metadata("IsNormalized", Type::Item(ItemType::Boolean), Values::Boolean(vec![true]));
         },
-        "column \"n\": metadata \"IsNormalized\": it is not expected",
+        "column \"n\": metadata \"IsNormalized\": unexpected",
     );
     check(
         &|s| s.columns.iter_mut().for_each(|column| column.name = "x".into()),
-        "columns \"n\", \"t\", \"k\" are missing, columns \"x\", \"x\", \"x\" are not expected",
+        "columns \"n\", \"t\", \"k\" are missing, columns \"x\", \"x\", \"x\" are unexpected",
     );
     assert_eq!(schema().difference(&schema()), None);
 
@@ -175,21 +175,18 @@ fn schemas_that_differ_are_refused_with_the_difference() {
     other.columns[2].metadata.clear();
     let files = [file(0, 10, 100), file_with(other, 0, 10, WriterOptions::default())];
     let error = merge(&files, Cursor::new(Vec::new()), WriterOptions::default()).err().unwrap();
-    assert_eq!(
-        error.to_string(),
-        "idv: file 1: the schema differs: metadata \"KeyValues\": it is missing (column \"k\")"
-    );
+    assert_eq!(error.to_string(), "idv: file 1: the schema differs: metadata \"KeyValues\": missing (column \"k\")");
 }
 
 #[test]
-fn fewer_rows_than_asked_for_decide_by_themselves() {
+fn chooses_block_size_for_few_rows() {
     let files = [file(0, 60, 100), file(60, 30, 100)];
-    let (reader, carried, _) = merged(&files, WriterOptions::default().with_rows_per_block(8192));
-    assert_eq!((carried, reader.columns()[0].rows_per_block()), (0, 90));
+    let (reader, copied_blocks, _) = merged(&files, WriterOptions::default().with_rows_per_block(8192));
+    assert_eq!((copied_blocks, reader.columns()[0].rows_per_block()), (0, 90));
 }
 
 #[test]
-fn threads_change_nothing() {
+fn number_of_threads_does_not_change_output() {
     let files = [file(0, 5000, 64), file(5000, 777, 64), file(5777, 3000, 64)];
     let with = |threads| {
         let options = WriterOptions::default().with_threads(threads);
@@ -199,7 +196,7 @@ fn threads_change_nothing() {
 }
 
 #[test]
-fn blocks_that_lie_upon_each_other_are_not_multiplied() {
+fn rejects_overlapping_blocks() {
     let one = file(0, 500, 100);
     let mut bytes = one.source().as_slice().unwrap().to_vec();
     let toc = usize::try_from(one.header().toc_offset).unwrap();
@@ -213,18 +210,18 @@ fn blocks_that_lie_upon_each_other_are_not_multiplied() {
         bytes[at + 8..at + 12].copy_from_slice(&len.to_le_bytes());
     }
     let error = merge(&[opened(bytes)], Cursor::new(Vec::new()), WriterOptions::default()).err().unwrap();
-    assert!(error.to_string().contains("lie upon each other"), "{error}");
+    assert!(error.to_string().contains("blocks or lookup tables overlap"), "{error}");
 }
 
-/// Tables that lie upon each other count like blocks: else blocks of nothing could be listed without end.
+/// Overlapping lookup tables count like blocks: otherwise empty blocks could be listed without end.
 #[test]
-fn tables_that_lie_upon_each_other_are_not_multiplied() {
+fn rejects_overlapping_lookup_tables() {
     let one = Reader::from_source(Source::from(shared_tables(2000, 2000)), OpenOptions::default()).unwrap();
     let error = merge(&[one], Cursor::new(Vec::new()), WriterOptions::default()).err().unwrap();
-    assert!(error.to_string().contains("lie upon each other"), "{error}");
+    assert!(error.to_string().contains("blocks or lookup tables overlap"), "{error}");
 }
 
-/// A file of so many columns, which all have the same table of so many blocks of no bytes.
+/// A file of columns sharing a lookup table of empty blocks.
 fn shared_tables(columns: usize, blocks: usize) -> Vec<u8> {
     let options = WriterOptions::default().with_compression(Compression::None).with_rows_per_block(1);
     let columns = (0..columns).map(|n| ColumnSchema::new(n.to_string(), Type::Item(ItemType::Byte)));
@@ -256,14 +253,14 @@ fn shared_tables(columns: usize, blocks: usize) -> Vec<u8> {
     out
 }
 
-/// One block may be said to have any number of rows; no file of ours says more than ML.NET reads.
+/// A single block may declare any number of rows; written files declare at most what ML.NET reads.
 #[test]
-fn rows_per_block_stay_within_what_mlnet_reads() {
+fn rows_per_block_obey_the_mlnet_limit() {
     let sound = file(0, 3, 0x7FFF_FFFF);
     let mut bytes = sound.source().as_slice().unwrap().to_vec();
     let mut at = usize::try_from(sound.header().toc_offset).unwrap();
     for _ in 0..3 {
-        // Compression, rows per block, and the place of a table, which lies below 65,536.
+        // Compression, rows per block, and a table offset below 65,536.
         at += (at..).find(|&at| bytes[at..at + 2] == [1, 3] && bytes[at + 4..at + 10] == [0; 6]).unwrap() - at + 1;
         bytes.splice(at..=at, [0xFF, 0xFF, 0xFF, 0xFF, 0x7F]);
     }
@@ -271,8 +268,8 @@ fn rows_per_block_stay_within_what_mlnet_reads() {
     bytes[32..40].copy_from_slice(&tail.to_le_bytes());
     let one = || opened(bytes.clone());
     assert_eq!(one().columns()[0].rows_per_block(), 0x7_FFFF_FFFF);
-    let (reader, carried, _) = merged(&[one()], WriterOptions::default());
-    assert_eq!((reader.columns()[0].rows_per_block(), carried), (3, 3));
+    let (reader, copied_blocks, _) = merged(&[one()], WriterOptions::default());
+    assert_eq!((reader.columns()[0].rows_per_block(), copied_blocks), (3, 3));
     let (reader, ..) = merged(&[one(), one()], WriterOptions::default());
     assert!(reader.columns()[0].rows_per_block() <= 0x7FFF_FFFF);
     let mut writer = Writer::new(Cursor::new(Vec::new()), schema(), WriterOptions::default()).unwrap();
@@ -282,22 +279,22 @@ fn rows_per_block_stay_within_what_mlnet_reads() {
 }
 
 #[test]
-fn files_of_one_block_each_at_the_bounds() {
+fn single_block_files_at_the_size_limit() {
     // 512 rows are enough for blocks of their own, and the last may have as many.
-    let (_, carried, encoded) = merged(&[file(0, 512, 1000), file(512, 512, 1000)], WriterOptions::default());
-    assert_eq!((carried, encoded), (6, 0));
+    let (_, copied_blocks, reencoded) = merged(&[file(0, 512, 1000), file(512, 512, 1000)], WriterOptions::default());
+    assert_eq!((copied_blocks, reencoded), (6, 0));
     // Equally many rows in more than one block each: only the first file's full ones.
-    let (reader, carried, _) = merged(&[file(0, 700, 500), file(700, 700, 500)], WriterOptions::default());
-    assert_eq!((reader.columns()[0].rows_per_block(), carried), (500, 3));
+    let (reader, copied_blocks, _) = merged(&[file(0, 700, 500), file(700, 700, 500)], WriterOptions::default());
+    assert_eq!((reader.columns()[0].rows_per_block(), copied_blocks), (500, 3));
 }
 
 #[test]
-fn blocks_are_not_carried_against_what_was_asked() {
+fn requested_block_size_overrides_copying() {
     let options = WriterOptions::default().with_rows_per_block(500);
-    let (reader, carried, encoded) = merged(&[file(0, 500, 100)], options);
-    assert_eq!((reader.columns()[0].rows_per_block(), carried, encoded), (500, 0, 15));
+    let (reader, copied_blocks, reencoded) = merged(&[file(0, 500, 100)], options);
+    assert_eq!((reader.columns()[0].rows_per_block(), copied_blocks, reencoded), (500, 0, 15));
     let options = WriterOptions::default().with_bytes_per_block(200);
-    let (reader, carried, _) = merged(&[file(0, 500, 100)], options);
+    let (reader, copied_blocks, _) = merged(&[file(0, 500, 100)], options);
     assert!(reader.columns()[0].rows_per_block() < 20, "{:?}", reader.columns()[0].rows_per_block());
-    assert_eq!(carried, 0);
+    assert_eq!(copied_blocks, 0);
 }

@@ -1,4 +1,4 @@
-//! Every version of the format and every old codec, byte by byte: no writer of them is left, so the files are forged.
+//! Every format version and legacy codec, in forged files, as no writer of them is left.
 
 use container_core::Scan;
 use idv::{ItemType, KeyWidth, Reader, Type, Value, Version};
@@ -34,7 +34,7 @@ fn ticks(ticks: &[i64]) -> Vec<u8> {
 
 /// The same two columns in every version: entries of the table of contents differ in length, nothing else does.
 #[test]
-fn every_version_reads() {
+fn reads_every_version() {
     let mut lengths = Vec::new();
     for last in 1..=6 {
         let forge = Forge::new(last, 3)
@@ -50,11 +50,11 @@ fn every_version_reads() {
             [r#"{"bytes":1,"text":"a"}"#, r#"{"bytes":2,"text":""}"#, r#"{"bytes":3,"text":"bc"}"#]
         );
         assert_eq!(reader.metadata(0).unwrap().len(), 0);
-        // Differing rows per block: read, and said.
+        // Different rows per block: read, with a warning.
         assert_eq!(
             verify(file.bytes),
             [format!(
-                "warning: idv: 3 rows per block where column \"bytes\" has 2: allowed, but ML.NET refuses such files \
+                "warning: idv: 3 rows per block, but column \"bytes\" has 2: valid, but ML.NET rejects such files \
                  (byte {}, column \"text\")",
                 file.columns[1].entry
             )]
@@ -65,7 +65,7 @@ fn every_version_reads() {
 }
 
 #[test]
-fn a_later_version_that_older_readers_can_read() {
+fn reads_later_compatible_version() {
     for newer in [version(7), version(600), 0x0001_0001_0002_0000, u64::MAX] {
         let mut forge = one(6, 2, Codec::plain("Byte"), vec![1, 2]);
         forge.version = newer;
@@ -117,11 +117,11 @@ fn slot_names_of_version_3() {
     assert_eq!(names(vector(&[3], &all)), (3, 3, None, owned(&["a", "é😀", ""])));
     assert_eq!(names(vector(&[3], &[(1, "b")])), (3, 3, Some(vec![1]), owned(&["b"])));
     assert_eq!(names(vector(&[3, 1], &[(0, "b"), (2, "c")])), (3, 3, Some(vec![0, 2]), owned(&["b", "c"])));
-    // Of vectors whose length is not known, the last name tells how many there are; the type does not say.
+    // For vectors of unknown length, the last name determines the number of names.
     assert_eq!(names(vector(&[0], &[(0, "a"), (4, "e")])), (5, 0, Some(vec![0, 4]), owned(&["a", "e"])));
 }
 
-/// Missing texts, with and without characters beside them, up to 1.1.1.5; the bit is understood in all versions.
+/// Missing text next to other text, up to 1.1.1.5; the bit is accepted in all versions.
 #[test]
 fn missing_text() {
     const MISSING: u32 = 1 << 31;
@@ -142,7 +142,7 @@ fn missing_text() {
 }
 
 #[test]
-fn two_bit_bools() {
+fn two_bit_booleans() {
     // false, true, missing, true; then 12 times false; then missing.
     let raw = vec![0b01_10_01_00, 0, 0, 0, 0b10, 0, 0, 0];
     let found = json(one(5, 17, Codec::plain("DvBool"), raw).bytes());
@@ -152,7 +152,7 @@ fn two_bit_bools() {
 }
 
 #[test]
-fn old_times() {
+fn legacy_times() {
     let seconds = |n: i64| n * 10_000_000;
     let raw = ticks(&[seconds(90) + 5, -seconds(1), i64::MIN, i64::MAX]);
     let old = [r#"{"x":"PT90.0000005S"}"#, r#"{"x":"-PT1S"}"#, r#"{"x":null}"#, r#"{"x":"PT922337203685.4775807S"}"#];
@@ -186,7 +186,7 @@ fn old_times() {
 }
 
 #[test]
-fn old_keys() {
+fn legacy_keys() {
     let key = |forge: Forge| {
         let reader = open(forge.bytes()).unwrap();
         match reader.columns()[0].kind().unwrap().item() {
@@ -274,7 +274,7 @@ fn vectors_without_dimensions() {
 }
 
 #[test]
-fn dimensions_that_are_not_all_known() {
+fn partially_known_dimensions() {
     for (dimensions, size, name) in [
         (vec![2, 3], 6, "Vector<Byte, 2, 3>"),
         (vec![0, 3], 0, "Vector<Byte, *, 3>"),
@@ -290,7 +290,7 @@ fn dimensions_that_are_not_all_known() {
 
 /// The integers' least number meant missing; it is the plain number unless one asks, and never in newer files.
 #[test]
-fn least_integers_mean_missing_only_in_old_files_and_on_request() {
+fn minimum_integers_are_missing_only_in_old_files_on_request() {
     let least = |codec: &str| -> Vec<u8> {
         match codec {
             "SByte" => i8::MIN.to_le_bytes().to_vec(),
@@ -317,9 +317,9 @@ fn least_integers_mean_missing_only_in_old_files_and_on_request() {
     assert_eq!(asked, [r#"{"x":null}"#, r#"{"x":"Infinity"}"#]);
 }
 
-/// Blocks out of order, apart from each other, behind their tables, of differing sizes; names twice.
+/// Blocks out of order, with gaps, after their tables, of different sizes; repeated names.
 #[test]
-fn parts_may_lie_anywhere() {
+fn parts_can_be_anywhere() {
     let numbers = |per_block: usize, name: &str, compression: u8| {
         let mut column = Column::new(name, Codec::plain("Byte"), compression, per_block as u64);
         let all: Vec<u8> = (0..23).collect();
@@ -340,7 +340,7 @@ fn parts_may_lie_anywhere() {
                 assert_eq!(lines(&open(bytes.clone()).unwrap(), &Scan::default().with_threads(threads)), expected);
             }
             let found = verify(bytes);
-            let gaps = found.iter().filter(|text| text.contains("belong to nothing")).count();
+            let gaps = found.iter().filter(|text| text.contains(" unused byte")).count();
             assert!(found.iter().all(|text| text.starts_with("warning")), "{found:?}");
             let blocks = forge.columns.iter().map(|column| column.blocks.len()).sum::<usize>();
             assert_eq!(gaps, if gap > 0 { blocks } else { 0 }, "{found:?}");
@@ -350,12 +350,12 @@ fn parts_may_lie_anywhere() {
 }
 
 #[test]
-fn an_unknown_codec_hides_no_other_column() {
+fn unknown_codec_does_not_affect_other_columns() {
     let forge = Forge::new(6, 2)
         .column(Column::new("odd", Codec::new("Odd", vec![0xFF; 300]), 77, 1).block(vec![1]).block(vec![2]))
         .column(Column::new("even", Codec::plain("Byte"), NONE, 1).block(vec![2]).block(vec![4]));
     let reader = open(forge.bytes()).unwrap();
-    assert_eq!(reader.columns()[0].kind().unwrap_err().to_string(), "codec \"Odd\" is unknown");
+    assert_eq!(reader.columns()[0].kind().unwrap_err().to_string(), "unknown codec \"Odd\"");
     assert_eq!(reader.columns()[0].codec_name(), "Odd");
     assert_eq!(reader.columns()[0].compression(), None);
     assert_eq!(lines(&reader, &Scan::default()), [r#"{"even":2}"#, r#"{"even":4}"#]);
@@ -364,7 +364,7 @@ fn an_unknown_codec_hides_no_other_column() {
 
 /// What is not UTF-8 in a name reads as .NET reads it.
 #[test]
-fn names_that_are_not_utf8() {
+fn names_with_invalid_utf8() {
     let mut forge = one(6, 1, Codec::plain("Byte"), vec![1]);
     forge.columns[0].name = b"a\xFF\xED\xA0\x80".to_vec();
     let reader = open(forge.bytes()).unwrap();

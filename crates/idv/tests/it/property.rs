@@ -1,4 +1,4 @@
-//! Random tables, forged in every version and read in every way.
+//! Random tables, encoded in every version and read in every way.
 
 use container_core::{Scan, Source};
 use idv::{OpenOptions, Reader};
@@ -24,15 +24,15 @@ fn order() -> impl Strategy<Value = Order> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
-    /// What is written is what every way to read gives, wherever the parts lie in the file.
+    /// All ways of reading return the written values, wherever the parts are in the file.
     #[test]
-    fn every_table_is_read_back(table in strategies::table(), order in order(), gap in 0..3usize, first: bool) {
+    fn every_table_round_trips(table in strategies::table(), order in order(), gap in 0..3usize, first: bool) {
         table.check(&reader(&table, order, gap, first));
     }
 
-    /// A range of rows and a choice of columns, in any order, repeated too, is that part of the whole.
+    /// Row ranges and projections, in any order and repeated, match the full scan.
     #[test]
-    fn a_part_is_a_part_of_the_whole(
+    fn projections_and_ranges_match_the_full_scan(
         table in strategies::table(),
         picks in vec(any::<prop::sample::Index>(), 0..6),
         bounds in (0..40usize, 0..40usize),
@@ -45,12 +45,12 @@ proptest! {
         table.check_rows(&reader(&table, Order::Mixed, 0, false), &scan, &columns, start..end.min(table.rows).max(start));
     }
 
-    /// A sound file has nothing for verify to find but what its writer meant to do.
+    /// A valid file has no findings except deliberate ones.
     #[test]
-    fn a_sound_file_verifies(table in strategies::table(), order in order(), first: bool) {
+    fn verifies_valid_file(table in strategies::table(), order in order(), first: bool) {
         let reader = reader(&table, order, 0, first);
         for finding in support::findings(&reader, 0) {
-            let allowed = ["is above its count", "is not between 0 and", "is not between -840", "rows per block where"];
+            let allowed = ["is above its key count", "is not between 0 and", "is not between -840", "rows per block, but"];
             prop_assert!(allowed.iter().any(|text| finding.contains(text)), "{}", finding);
         }
     }
@@ -76,7 +76,7 @@ proptest! {
         prop_assert_eq!(next, table.rows as u64);
     }
 
-    /// JSON has digits enough to bring back every float.
+    /// Every float round-trips through JSON.
     #[test]
     fn floats_are_written_exactly(singles in vec(any::<f32>(), 1..9), doubles in vec(any::<f64>(), 1..9)) {
         let single = singles.iter().map(|x| Cell::Single(x.to_bits())).collect();

@@ -1,4 +1,4 @@
-//! What is asked of the source: what a question needs and nothing else.
+//! Which byte ranges are read from the source: only those needed.
 
 use std::ops::Range;
 
@@ -69,7 +69,7 @@ fn opening_reads_header_tail_and_table_of_contents() {
 }
 
 #[test]
-fn one_block_is_read_alone() {
+fn reads_only_the_requested_block() {
     let (_, file) = file();
     let (reader, log) = opened(&file);
     log.take();
@@ -87,7 +87,7 @@ fn one_block_is_read_alone() {
 /// A projection over a range of rows touches the blocks of those rows and columns: with any number of threads, which must
 /// not read ahead beyond the range either.
 #[test]
-fn rows_and_columns_that_are_not_asked_for_cost_nothing() {
+fn unselected_rows_and_columns_are_not_read() {
     let (table, file) = file();
     let per_block = [10, 7, 100];
     for threads in [1, 0, 2, 16] {
@@ -102,7 +102,7 @@ fn rows_and_columns_that_are_not_asked_for_cost_nothing() {
                 let (found, expected) = (sorted(log.take()), sorted(expected));
                 let starts = |ranges: &[Range<u64>]| ranges.iter().map(|range| range.start).collect::<Vec<_>>();
                 assert_eq!(starts(&found), starts(&expected), "{columns:?} {rows:?} {threads} threads");
-                // Of the last block of an uncompressed column, what is behind the wanted rows may be left out.
+                // The last block of an uncompressed column may be read only up to the requested rows.
                 let shorter = found.iter().zip(&expected).filter(|(found, expected)| found.end < expected.end).count();
                 assert!(shorter <= usize::from(columns.contains(&1)), "{found:?}, {expected:?}");
                 assert!(found.iter().zip(&expected).all(|(found, expected)| found.end <= expected.end));
@@ -112,7 +112,7 @@ fn rows_and_columns_that_are_not_asked_for_cost_nothing() {
 }
 
 #[test]
-fn metadata_are_read_when_asked_for() {
+fn metadata_are_read_on_demand() {
     let (_, file) = file();
     let (reader, log) = opened(&file);
     log.take();
@@ -131,7 +131,7 @@ fn metadata_are_read_when_asked_for() {
 
 /// A table of contents in front of a terabyte: what it needs is read, not the terabyte.
 #[test]
-fn a_table_of_contents_far_from_the_tail() {
+fn table_of_contents_far_from_the_tail() {
     let len = 1u64 << 40;
     let file = support::three_numbers().build();
     let tail = (len - 8) as i64;
@@ -162,7 +162,7 @@ fn a_table_of_contents_far_from_the_tail() {
 
 /// The same for the table of a column's metadata.
 #[test]
-fn a_metadata_table_far_from_the_tail() {
+fn metadata_table_far_from_the_tail() {
     let len = 1u64 << 40;
     let mut forge = support::three_numbers();
     forge.columns[0].metadata = vec![Meta::new("M", Codec::plain("Byte"), NONE, vec![1])];
@@ -179,7 +179,7 @@ fn a_metadata_table_far_from_the_tail() {
 }
 
 #[test]
-fn a_broken_source_is_the_sources_fault() {
+fn io_errors_are_passed_on() {
     let (_, file) = file();
     let broken = |range: Range<usize>| {
         let source = Source::new(Broken { bytes: file.bytes.clone(), broken: bytes(&range) });

@@ -1,4 +1,4 @@
-//! Files that are cut off or damaged, and what is had of them.
+//! Recovery of truncated and damaged files.
 
 #![allow(clippy::single_range_in_vec_init, reason = "lists of ranges")]
 
@@ -21,7 +21,7 @@ fn survey(bytes: &[u8]) -> Recovery {
     Recovery::survey(Source::from(bytes.to_vec()), &RecoverOptions::default()).unwrap()
 }
 
-/// Writes what is whole, and sees that the new file is sound.
+/// Writes the intact part and verifies the new file.
 #[track_caller]
 fn written(recovery: &Recovery) -> (Reader, Vec<String>) {
     let (out, losses) = recovery.write(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
@@ -54,10 +54,10 @@ fn lines(reader: &Reader, names: &[&str], rows: &[Range<u64>]) -> Vec<String> {
     lines
 }
 
-/// The byte of a column's block in a file of ML.NET's, where blocks of a row come one after another.
+/// The offset of a column's block in an ML.NET file, which has the blocks of the same rows consecutively.
 fn block_of(bytes: &[u8], column: usize, block: u64) -> Range<usize> {
     let number = |at: usize| i64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
-    // The lookup tables stand one behind the other, in the columns' order, behind the last block.
+    // The lookup tables follow the last block, in column order.
     let reader = opened(bytes);
     let blocks = reader.columns()[column].block_count();
     let ends: Vec<_> = (0..reader.columns().len()).map(|index| reader.columns()[index].block_count() * 16).collect();
@@ -70,13 +70,13 @@ fn block_of(bytes: &[u8], column: usize, block: u64) -> Range<usize> {
     start..start + usize::try_from(len).unwrap()
 }
 
-/// Where the lookup tables begin: the first entry is that of the first block, which lies behind the header.
+/// Offset of the lookup tables: the first entry is that of the first block, right after the header.
 fn lookup_start(bytes: &[u8]) -> usize {
     (256..bytes.len() - 16).find(|&at| bytes[at..at + 8] == 256_i64.to_le_bytes()).unwrap()
 }
 
 #[test]
-fn a_sound_file_is_had_whole() {
+fn recovers_intact_file_completely() {
     for name in
         ["real-adult", "scalar-mixed-none", "block-rows-7", "empty-rows", "annotation-vectors", "key-above-count"]
     {
@@ -86,7 +86,7 @@ fn a_sound_file_is_had_whole() {
         let source = opened(&bytes);
         assert!(recovery.findings().is_empty(), "{name}");
         if name == "key-above-count" {
-            assert!(losses.iter().all(|loss| loss.contains("means nothing written as missing (")), "{losses:?}");
+            assert!(losses.iter().all(|loss| loss.contains("invalid value written as missing (")), "{losses:?}");
             assert!(!losses.is_empty());
             continue;
         }
@@ -98,7 +98,7 @@ fn a_sound_file_is_had_whole() {
 }
 
 #[test]
-fn rows_of_a_damaged_block_go_when_that_costs_least() {
+fn drops_rows_when_that_loses_least() {
     // 14 columns with blocks of 200, 200 and 100 rows: three damaged columns of the last block.
     let mut bytes = golden("real-adult");
     let source = opened(&bytes);
@@ -118,7 +118,7 @@ fn rows_of_a_damaged_block_go_when_that_costs_least() {
 }
 
 #[test]
-fn a_column_goes_when_that_costs_least_unless_it_is_asked_for() {
+fn drops_column_when_that_loses_least_unless_selected() {
     let mut bytes = golden("real-adult");
     let source = opened(&bytes);
     let at = block_of(&bytes, 13, 0).start;
@@ -135,14 +135,14 @@ fn a_column_goes_when_that_costs_least_unless_it_is_asked_for() {
     let names = ["Features", "Label"];
     assert_eq!(lines(&reader, &names, &[0..300]), lines(&source, &names, &[200..500]));
     let error = Recovery::survey(Source::from(bytes), &RecoverOptions::default().with_columns(["x"])).err().unwrap();
-    assert_eq!(error.to_string(), "idv: there is no column \"x\"");
+    assert_eq!(error.to_string(), "idv: unknown column \"x\"");
     let options = RecoverOptions::default().with_columns(["Label", "Label"]);
     let error = Recovery::survey(Source::from(golden("real-adult")), &options).err().unwrap();
-    assert_eq!(error.to_string(), "idv: the column \"Label\" is chosen twice");
+    assert_eq!(error.to_string(), "idv: column \"Label\" is selected twice");
 }
 
 #[test]
-fn a_file_cut_off_behind_its_table_of_contents_is_had_whole() {
+fn recovers_file_truncated_after_the_table_of_contents() {
     let bytes = golden("real-adult");
     let whole = opened(&bytes);
     let tail = bytes.len() - 8;
@@ -151,13 +151,18 @@ fn a_file_cut_off_behind_its_table_of_contents_is_had_whole() {
         let (reader, losses) = written(&recovery);
         assert_eq!((reader.row_count(), losses.len()), (500, 0));
         let finding = recovery.findings()[0].to_string();
-        assert_eq!(finding, format!("idv: the file is cut off: its tail lies at byte {tail} of {len} (byte 32)"));
+        assert_eq!(
+            finding,
+            format!(
+                "idv: the file is truncated: its tail should be at byte {tail}, the file has {len} bytes (byte 32)"
+            )
+        );
     }
     assert_eq!(whole.row_count(), 500);
 }
 
 #[test]
-fn columns_go_with_the_end_of_the_table_of_contents() {
+fn truncated_table_of_contents_loses_columns() {
     let bytes = golden("real-adult");
     let recovery = survey(&bytes[..bytes.len() - 100]);
     let (reader, losses) = written(&recovery);
@@ -169,13 +174,13 @@ fn columns_go_with_the_end_of_the_table_of_contents() {
 }
 
 #[test]
-fn without_the_table_of_contents_there_is_nothing() {
+fn lost_table_of_contents_is_fatal() {
     let bytes = golden("real-adult");
     let error = Recovery::survey(Source::from(bytes[..12_000].to_vec()), &RecoverOptions::default()).err().unwrap();
     assert_eq!(
         error.to_string(),
-        "idv: the table of contents is lost: it lies at byte 15391 of 12000, and with it names and types of columns and the \
-         places of their blocks (byte 24)"
+        "idv: the table of contents is lost (at byte 15391 of 12000), and with it column names, types and block locations \
+         (byte 24)"
     );
     let error = Recovery::survey(Source::from(vec![0; 1000]), &RecoverOptions::default()).err().unwrap();
     assert!(error.to_string().contains("the signature is"), "{error}");
@@ -184,7 +189,7 @@ fn without_the_table_of_contents_there_is_nothing() {
 }
 
 #[test]
-fn damaged_metadata_are_told_and_the_rest_is_kept() {
+fn reports_damaged_metadata_and_keeps_the_rest() {
     let mut bytes = golden("real-adult");
     // The block of KeyValues of the third column.
     bytes[13_393..13_400].fill(0xFF);
@@ -198,7 +203,7 @@ fn damaged_metadata_are_told_and_the_rest_is_kept() {
 }
 
 #[test]
-fn whatever_is_cut_or_changed_what_is_written_is_sound() {
+fn recovered_files_are_valid_after_any_damage() {
     for name in ["block-rows-7", "scalar-mixed-none", "vector-varying-blocks", "annotation-some"] {
         let bytes = golden(name);
         for len in (0..bytes.len()).step_by(7) {
@@ -223,7 +228,7 @@ fn whatever_is_cut_or_changed_what_is_written_is_sound() {
 }
 
 #[test]
-fn with_a_schema_blocks_are_found_without_the_table_of_contents() {
+fn schema_replaces_lost_table_of_contents() {
     for name in ["real-adult", "vector-varying-blocks", "text-unicode", "block-rows-7"] {
         let bytes = golden(name);
         let source = opened(&bytes);
@@ -249,29 +254,29 @@ fn with_a_schema_blocks_are_found_without_the_table_of_contents() {
 }
 
 #[test]
-fn blocks_that_do_not_fit_the_schema_are_refused() {
+fn rejects_blocks_not_matching_the_schema() {
     let bytes = golden("real-adult");
     let mut schema = opened(&bytes).schema(None).unwrap();
     schema.columns.swap(1, 2);
     let options = RecoverOptions::default().with_schema(schema.clone());
     let error = Recovery::survey(Source::from(bytes[..12_000].to_vec()), &options).err().unwrap();
-    assert!(error.to_string().contains("blocks do not lie in the order of rows and columns"), "{error}");
+    assert!(error.to_string().contains("the blocks are not in the order of rows and columns"), "{error}");
     schema.columns.pop();
     let options = RecoverOptions::default().with_schema(schema);
     let error = Recovery::survey(Source::from(bytes[..12_000].to_vec()), &options).err().unwrap();
-    assert_eq!(error.to_string(), "idv: the header says 14 columns, the schema has 13 (byte 48)");
+    assert_eq!(error.to_string(), "idv: the schema has 13 columns, the header 14 (byte 48)");
     let numbers = golden("scalar-integers-none");
     let schema = opened(&numbers).schema(None).unwrap();
     let options = RecoverOptions::default().with_schema(schema);
     let error = Recovery::survey(Source::from(numbers[..500].to_vec()), &options).err().unwrap();
-    assert!(error.to_string().contains("how many rows a block has cannot be told"), "{error}");
+    assert!(error.to_string().contains("the rows per block cannot be determined"), "{error}");
 }
 
 #[test]
-fn what_a_schema_cannot_give_is_refused() {
+fn rejects_schema_without_enough_information() {
     let bytes = golden("real-adult");
     let mut schema = opened(&bytes).schema(None).unwrap();
-    // A header that was never written says of no rows: there is nothing to look for.
+    // An unwritten header declares no rows: nothing to recover.
     let mut unfinished = bytes[..12_000].to_vec();
     unfinished[40..48].fill(0);
     let options = RecoverOptions::default().with_schema(schema.clone());
@@ -282,11 +287,11 @@ fn what_a_schema_cannot_give_is_refused() {
     occupation.kind = Type::Item(ItemType::Key(KeyType::new(KeyWidth::UInt32, 2).unwrap()));
     let options = RecoverOptions::default().with_schema(schema);
     let error = Recovery::survey(Source::from(bytes[..12_000].to_vec()), &options).err().unwrap();
-    assert!(error.to_string().contains("is above its count 2"), "{error}");
+    assert!(error.to_string().contains("is above its key count 2"), "{error}");
 }
 
 #[test]
-fn rows_behind_the_lookup_tables_are_lost() {
+fn rows_past_the_lookup_tables_are_lost() {
     let bytes = golden("block-rows-7");
     let source = opened(&bytes);
     let (rows, toc) = (source.row_count(), usize::try_from(source.header().toc_offset).unwrap());

@@ -1,4 +1,4 @@
-//! Damaged files that could make much work of little, and what is chosen where it is a near thing.
+//! Recovery of files crafted to be expensive, and close choices between rows and columns.
 
 #![allow(clippy::single_range_in_vec_init, reason = "lists of ranges")]
 
@@ -31,7 +31,7 @@ fn bytes_of(reader: &Reader, column: usize) -> Vec<u8> {
     all
 }
 
-/// A column of bytes 0, 1, 2... in such blocks, those in `damaged` not whole.
+/// A column of bytes 0, 1, 2... with some damaged blocks.
 fn column(name: &str, rows: usize, per_block: usize, damaged: impl Fn(usize) -> bool) -> Column {
     let all: Vec<u8> = (0..rows).map(|n| (n % 251) as u8).collect();
     let column = Column::new(name, Codec::plain("Byte"), DEFLATE, per_block as u64);
@@ -41,9 +41,9 @@ fn column(name: &str, rows: usize, per_block: usize, damaged: impl Fn(usize) -> 
     })
 }
 
-/// Every other row is damaged in a column of blocks of one row; another column is one large block, decoded once.
+/// Every other one-row block of one column is damaged; the single large block of another column is decoded once.
 #[test]
-fn blocks_of_other_lengths_are_decoded_once() {
+fn blocks_of_different_lengths_are_decoded_once() {
     let rows = 20_000;
     let mut forge = Forge::new(6, rows as i64).column(column("one", rows, 1, |block| block % 2 == 1));
     forge = forge.column(column("all", rows, rows, |_| false));
@@ -60,7 +60,7 @@ fn blocks_of_other_lengths_are_decoded_once() {
     assert!(bytes_of(&reader, 0) == expected && bytes_of(&reader, 1) == expected);
 }
 
-/// Blocks of 2 and of 3 rows: pieces reach to the end of the nearer one, ranges begin within blocks.
+/// Blocks of 2 and 3 rows: ranges start within blocks.
 #[test]
 fn ranges_may_begin_within_blocks() {
     let forge =
@@ -76,9 +76,9 @@ fn ranges_may_begin_within_blocks() {
     assert!(losses[0].contains("2 times, first row 4"), "{losses:?}");
 }
 
-/// Columns that share one table of blocks are tried until they have taken more bytes than the file has.
+/// Columns sharing a lookup table are decoded until they exceed the file length.
 #[test]
-fn shared_blocks_are_not_tried_for_ever() {
+fn overlapping_blocks_take_bounded_time() {
     let rows = 4000;
     let mut forge = Forge::new(6, rows as i64).column(column("0", rows, 1, |_| false));
     for n in 1..2000 {
@@ -95,7 +95,7 @@ fn shared_blocks_are_not_tried_for_ever() {
     let names = recovery.column_names().len();
     assert!((1..50).contains(&names), "{names}");
     let (_, losses) = written(&recovery);
-    assert!(losses.last().unwrap().contains("its blocks lie upon others"), "{:?}", losses.last());
+    assert!(losses.last().unwrap().contains("its blocks overlap others"), "{:?}", losses.last());
 }
 
 /// Gives every column the same lookup table.
@@ -112,9 +112,9 @@ fn share(bytes: &mut [u8], table: i64) {
     }
 }
 
-/// Where leaving a column out makes as many values as leaving rows out, the column stays; columns keep the file's order.
+/// On a tie between a column and rows, the column is kept; columns stay in file order.
 #[test]
-fn near_choices() {
+fn chooses_between_close_selections() {
     // 10 rows of two columns, half of the second damaged: 10 values either way.
     let forge =
         Forge::new(6, 10).column(column("half", 10, 5, |block| block == 0)).column(column("whole", 10, 5, |_| false));
@@ -126,18 +126,18 @@ fn near_choices() {
 }
 
 #[test]
-fn metadata_that_are_there_twice_are_lost_once() {
+fn duplicate_metadata_are_lost_once() {
     let meta = |value: u8| Meta::new("m", Codec::plain("Byte"), NONE, vec![value]);
     let forge = Forge::new(6, 3).column(column("n", 3, 3, |_| false).meta(meta(1)).meta(meta(2)));
     let (reader, losses) = written(&survey(forge.bytes()));
     assert_eq!(reader.metadata(0).unwrap().len(), 1);
     assert_eq!(losses.len(), 1);
-    assert!(losses[0].contains("metadata \"m\" lost: it is there twice"), "{losses:?}");
+    assert!(losses[0].contains("metadata \"m\" lost: duplicate or empty kind"), "{losses:?}");
 }
 
-/// A schema holds all metadata: items that share one block could make much of little.
+/// Metadata items sharing one block could exhaust memory.
 #[test]
-fn metadata_are_bounded_together() {
+fn total_metadata_are_bounded() {
     let text = Codec::plain("TextSpan");
     let raw = support::cells::text_block(1, &[10_000], &[b'a'; 10_000]);
     let all = (0..10).fold(column("n", 3, 3, |_| false), |column, kind| {
@@ -160,9 +160,9 @@ fn metadata_are_bounded_together() {
     assert!(losses[0].contains("metadata lost (metadata \"4\": memory for metadata"), "{losses:?}");
 }
 
-/// Without a table of contents the file is still read about once, however small its blocks are.
+/// Without a table of contents the file is read about once, however small its blocks.
 #[test]
-fn small_blocks_do_not_read_the_file_again_and_again() {
+fn small_blocks_read_the_file_once() {
     for (compression, codec) in [(DEFLATE, "Byte"), (NONE, "TextSpan")] {
         let rows = 3000;
         let mut whole = Column::new("n", Codec::plain(codec), compression, 1);

@@ -1,4 +1,4 @@
-//! Files that ML.NET wrote, read and written again.
+//! Rewriting files of ML.NET.
 
 use std::fs;
 use std::io::Cursor;
@@ -10,7 +10,7 @@ use idv::{Compression, OpenOptions, Reader, Writer, WriterOptions};
 use crate::support::cells::vector_block;
 use crate::support::forge::{Codec, Column, DEFLATE, Forge, NONE};
 
-/// The one file whose bytes cannot come again: its texts end within a character, of which each half reads as U+FFFD.
+/// The one file that does not round-trip: its texts split surrogate pairs, whose halves read as U+FFFD.
 const HALF_PAIRS: &str = "text-split-pair";
 
 fn goldens() -> Vec<PathBuf> {
@@ -26,7 +26,7 @@ fn opened(bytes: &[u8]) -> Reader {
     Reader::from_source(Source::from(bytes.to_vec()), OpenOptions::default()).unwrap()
 }
 
-/// The options that the file seems to have been written with.
+/// The options the file was probably written with.
 fn options(reader: &Reader) -> WriterOptions {
     let rows = reader.columns().first().map_or(1, |column| column.rows_per_block());
     WriterOptions::default().with_rows_per_block(rows.max(1))
@@ -50,7 +50,7 @@ fn lines(reader: &Reader) -> Vec<String> {
     lines
 }
 
-/// What is found in a file, without the places.
+/// The content of a file, without offsets.
 fn findings(reader: &Reader) -> Vec<String> {
     let mut findings = Vec::new();
     reader.verify(&VerifyOptions::default(), &mut |finding| findings.push(finding.error.detail().to_owned())).unwrap();
@@ -58,7 +58,7 @@ fn findings(reader: &Reader) -> Vec<String> {
 }
 
 #[test]
-fn every_golden_file_is_written_again() {
+fn rewrites_every_golden_file() {
     let mut same_bytes = 0;
     for path in goldens() {
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
@@ -81,7 +81,7 @@ fn every_golden_file_is_written_again() {
 }
 
 #[test]
-fn compression_and_blocks_change_nothing_but_bytes() {
+fn compression_and_block_size_do_not_change_values() {
     for path in goldens() {
         let reader = opened(&fs::read(&path).unwrap());
         let expected = lines(&reader);
@@ -100,9 +100,9 @@ fn compression_and_blocks_change_nothing_but_bytes() {
     }
 }
 
-/// What is copied although verification rejects it is told: how often, and where first.
+/// Invalid values that are copied are reported with count and first position.
 #[test]
-fn values_that_mean_nothing_are_told() {
+fn reports_invalid_values() {
     let keys = Codec::key("Byte", 3);
     let vectors = vector_block(5, 2, &[], &[-1; 5], 0, &[], &[1, 2, 3, 4, 5, 6, 0, 0, 0, 0]);
     let times: Vec<u8> = [0i64, i64::MIN, 7, -1, 1].iter().flat_map(|ticks| ticks.to_le_bytes()).collect();
@@ -122,10 +122,10 @@ fn values_that_mean_nothing_are_told() {
         assert_eq!(
             losses,
             [
-                "value kept that verification rejects (key 7 is above its count 3) (2 times, first row 2, column \"key\")",
-                "value kept that verification rejects (slot 1: key 4 is above its count 3) (3 times, first row 1, column \
+                "invalid value kept (key 7 is above its key count 3) (2 times, first row 2, column \"key\")",
+                "invalid value kept (slot 1: key 4 is above its key count 3) (3 times, first row 1, column \
                  \"keys\")",
-                "value kept that verification rejects (time of -1 ticks is not between 0 and 3155378975999999999) (row 3, \
+                "invalid value kept (time of -1 ticks is not between 0 and 3155378975999999999) (row 3, \
                  column \"time\")",
             ]
         );

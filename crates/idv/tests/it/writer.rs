@@ -44,7 +44,7 @@ fn singles(lengths: &[usize]) -> Values {
 }
 
 #[test]
-fn a_block_has_8192_rows_or_all_there_are() {
+fn block_has_at_most_8192_rows() {
     for (rows, expected) in [(0, 1), (1, 1), (100, 100), (8192, 8192), (8193, 8192), (30_000, 8192)] {
         let mut writer = writer([item("n", ItemType::Int32)], WriterOptions::default());
         writer.append_columns(&[(&Values::Int32((0..rows).collect())).into()]).unwrap();
@@ -55,7 +55,7 @@ fn a_block_has_8192_rows_or_all_there_are() {
 }
 
 #[test]
-fn large_rows_make_short_blocks() {
+fn large_rows_reduce_rows_per_block() {
     // 10,000 floats a row, 40,004 bytes: 80 MiB hold 2096 of them, less the block's 16 bytes.
     let mut writer = writer(
         [vector("v", ItemType::Single, &[10_000]), item("n", ItemType::Byte)],
@@ -72,7 +72,7 @@ fn large_rows_make_short_blocks() {
 }
 
 #[test]
-fn how_rows_are_cut_into_calls_changes_nothing() {
+fn division_into_calls_does_not_change_bytes() {
     let columns = || [item("n", ItemType::Int64), item("t", ItemType::Text), vector("v", ItemType::Single, &[0])];
     let count = 3000;
     let numbers = Values::Int64((0..count).collect());
@@ -101,7 +101,7 @@ fn how_rows_are_cut_into_calls_changes_nothing() {
 }
 
 #[test]
-fn columns_may_come_one_after_the_other() {
+fn columns_can_be_appended_one_after_the_other() {
     let mut writer = writer([item("a", ItemType::Int32), item("b", ItemType::Double)], WriterOptions::default());
     writer.append_column(0, &(&Values::Int32((0..20_000).collect())).into()).unwrap();
     writer.append_column(1, &(&Values::Double((0..12_000).map(f64::from).collect())).into()).unwrap();
@@ -115,15 +115,15 @@ fn columns_may_come_one_after_the_other() {
 }
 
 #[test]
-fn columns_of_different_length_are_no_file() {
+fn rejects_columns_of_different_length() {
     let mut writer = writer([item("a", ItemType::Byte), item("b", ItemType::Byte)], WriterOptions::default());
     writer.append_column(0, &(&Values::Byte(vec![1, 2, 3])).into()).unwrap();
     let error = writer.finish().err().unwrap();
-    assert_eq!(error.to_string(), "idv: 0 rows where column \"a\" has 3 (column \"b\")");
+    assert_eq!(error.to_string(), "idv: expected 3 rows as in column \"a\", found 0 (column \"b\")");
 }
 
 #[test]
-fn nothing_is_written_of_rows_that_cannot_be() {
+fn invalid_rows_are_not_written() {
     let key = ItemType::Key(KeyType::new(KeyWidth::UInt16, 3).unwrap());
     let columns = [
         item("n", ItemType::Byte),
@@ -162,27 +162,27 @@ fn nothing_is_written_of_rows_that_cannot_be() {
     };
     append(0, None).unwrap();
     for (place, values, expected) in [
-        (1, Values::UInt16(vec![3, 4]), "idv: key 4 is above its count 3 (row 3, column \"k\")"),
-        (2, singles(&[2, 3]), "idv: a vector of 3 items where the type has 2 (row 3, column \"v\")"),
+        (1, Values::UInt16(vec![3, 4]), "idv: key 4 is above its key count 3 (row 3, column \"k\")"),
+        (2, singles(&[2, 3]), "idv: expected a vector of 2 items, found 3 (row 3, column \"v\")"),
         (
             3,
             Values::DateTime(vec![-1, 0]),
             "idv: time of -1 ticks is not between 0 and 3155378975999999999 (row 2, column \"d\")",
         ),
-        (4, kv(&[1, 9]), "idv: slot 4: key 9 is above its count 3 (row 3, column \"kv\")"),
-        (0, Values::SByte(vec![1, 2]), "idv: SByte values where Byte values are wanted (column \"n\")"),
-        (0, Values::Byte(vec![1]), "idv: 2 rows where the first column has 1 (column \"k\")"),
+        (4, kv(&[1, 9]), "idv: slot 4: key 9 is above its key count 3 (row 3, column \"kv\")"),
+        (0, Values::SByte(vec![1, 2]), "idv: expected Byte values, found SByte (column \"n\")"),
+        (0, Values::Byte(vec![1]), "idv: expected 1 rows as in the first column, found 2 (column \"k\")"),
     ] {
         assert_eq!(append(place, Some(values)), Err(expected.to_owned()));
     }
     append(0, None).unwrap();
-    assert_eq!(writer.append_columns(&[]).unwrap_err().to_string(), "idv: 0 columns where the schema has 5");
+    assert_eq!(writer.append_columns(&[]).unwrap_err().to_string(), "idv: expected 5 columns, found 0");
     let reader = finished(writer);
     assert_eq!(reader.row_count(), 4);
 }
 
 #[test]
-fn times_with_offset_are_in_range_in_utc_too() {
+fn checks_range_of_times_with_offset_in_utc() {
     let mut writer = writer([item("t", ItemType::DateTimeOffset)], WriterOptions::default());
     let time = |ticks: i64, minutes: i16| {
         let mut values = Values::of(&Type::Item(ItemType::DateTimeOffset));
@@ -206,7 +206,7 @@ fn times_with_offset_are_in_range_in_utc_too() {
 }
 
 #[test]
-fn blocks_stay_within_the_limits() {
+fn blocks_obey_the_limits() {
     let limits = Limits::default().with_block_bytes(1000);
     let options = WriterOptions::default().with_limits(limits).with_rows_per_block(1_000_000);
     // The first rows decide: 125 of eight bytes.
@@ -222,7 +222,7 @@ fn blocks_stay_within_the_limits() {
         late.append_columns(&[(&texts(&[&long, &long, &long])).into()]).and_then(|()| late.finish()).err().unwrap();
     assert_eq!(
         error.to_string(),
-        "idv: 19 rows per block are too many here, about 17 would do (one number holds for the whole file): bytes of the \
+        "idv: 19 rows per block are too many, about 17 fit (the number applies to the whole file): bytes of the \
          block 1630 exceeds the limit 1000 (row 284, column \"t\")"
     );
     // One row alone is too much.
@@ -232,7 +232,7 @@ fn blocks_stay_within_the_limits() {
 }
 
 #[test]
-fn options_and_schemas_that_cannot_be() {
+fn rejects_invalid_options_and_schemas() {
     let refused = |columns: Vec<ColumnSchema>, options: WriterOptions| {
         Writer::new(Cursor::new(Vec::new()), Schema::new(columns), options).err().unwrap().to_string()
     };
@@ -243,20 +243,20 @@ fn options_and_schemas_that_cannot_be() {
     );
     assert_eq!(
         refused(vec![byte()], WriterOptions::default().with_rows_per_block(0)),
-        "idv: rows per block are 0; the least is 1"
+        "idv: rows per block: expected at least 1, found 0"
     );
     assert_eq!(
         refused(vec![byte()], WriterOptions::default().with_rows_per_block(1 << 31)),
-        "idv: 2147483648 rows per block exceed 2147483647, the most ML.NET reads"
+        "idv: rows per block: expected at most 2147483647 (the limit of ML.NET), found 2147483648"
     );
     let default = WriterOptions::default;
     assert_eq!(
         refused(vec![byte(), item("", ItemType::Byte)], default()),
-        "idv: column 1 (counted from 0) has an empty name, which ML.NET refuses"
+        "idv: column 1 (counted from 0) has an empty name, which ML.NET rejects"
     );
     assert_eq!(
         refused(vec![vector("v", ItemType::Byte, &[])], default()),
-        "idv: a vector type without dimensions; one that is unknown is written as 0 (column \"v\")"
+        "idv: a vector type has no dimensions; use 0 for an unknown one (column \"v\")"
     );
     assert_eq!(
         refused(vec![vector("v", ItemType::Byte, &[65_536, 65_536])], default()),
@@ -266,14 +266,14 @@ fn options_and_schemas_that_cannot_be() {
     let with = |kind: &str, value: Values| byte().with_metadata(kind, boolean.clone(), value);
     assert_eq!(
         refused(vec![with("M", Values::Boolean(vec![]))], default()),
-        "idv: metadata \"M\": 0 values (Boolean) where one Boolean is wanted (column \"n\")"
+        "idv: metadata \"M\": expected one Boolean, found 0 values (Boolean) (column \"n\")"
     );
     assert_eq!(
         refused(vec![with("", Values::Boolean(vec![true]))], default()),
-        "idv: metadata of an empty kind, which ML.NET refuses (column \"n\")"
+        "idv: metadata with an empty kind, which ML.NET rejects (column \"n\")"
     );
     let twice = with("M", Values::Boolean(vec![true])).with_metadata("M", boolean.clone(), Values::Boolean(vec![true]));
-    assert_eq!(refused(vec![twice], default()), "idv: metadata \"M\": it is there twice (column \"n\")");
+    assert_eq!(refused(vec![twice], default()), "idv: metadata \"M\": duplicate kind (column \"n\")");
     let names = vector("v", ItemType::Byte, &[2]).with_metadata(
         "SlotNames",
         Type::Vector { item: ItemType::Single, dimensions: vec![3] },
@@ -281,7 +281,7 @@ fn options_and_schemas_that_cannot_be() {
     );
     assert_eq!(
         refused(vec![names], default()),
-        "idv: metadata \"SlotNames\": a vector of 2 items where Vector<Single, 3> is said (column \"v\")"
+        "idv: metadata \"SlotNames\": expected Vector<Single, 3>, found a vector of 2 items (column \"v\")"
     );
     let time = byte().with_metadata("T", Type::Item(ItemType::DateTime), Values::DateTime(vec![-1]));
     assert_eq!(
@@ -297,7 +297,7 @@ fn options_and_schemas_that_cannot_be() {
 }
 
 #[test]
-fn a_failed_sink_is_not_written_to_again() {
+fn failed_sink_is_not_written_again() {
     struct Full(u64);
     impl std::io::Write for Full {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -319,12 +319,12 @@ fn a_failed_sink_is_not_written_to_again() {
     let error = writer.append_columns(&[(&values).into()]).unwrap_err();
     assert!(error.to_string().starts_with("idv: cannot write"), "{error}");
     let error = writer.append_columns(&[(&values).into()]).unwrap_err();
-    assert_eq!(error.to_string(), "idv: the file is not whole: writing failed before");
+    assert_eq!(error.to_string(), "idv: the file is incomplete: an earlier write failed");
     assert!(writer.finish().is_err());
 }
 
 #[test]
-fn vectors_are_closed_in_order() {
+fn rejects_invalid_sparse_slots() {
     let mut vectors = Vectors::of(ItemType::Byte);
     let push = |vectors: &mut Vectors, items: &[u8]| {
         let Values::Byte(all) = vectors.items_mut() else { unreachable!("it was made of bytes") };
@@ -333,7 +333,7 @@ fn vectors_are_closed_in_order() {
     push(&mut vectors, &[1, 2]);
     vectors.close_dense().unwrap();
     push(&mut vectors, &[3]);
-    assert_eq!(vectors.close_sparse(5, &[]).unwrap_err().to_string(), "a sparse vector with 1 items for 0 slots");
+    assert_eq!(vectors.close_sparse(5, &[]).unwrap_err().to_string(), "a sparse vector has 1 items for 0 slots");
     for (length, slots, expected) in [
         (5, vec![5], "slot 5 is not between 0 and 5 (not included)"),
         (5, vec![2, 2], "slot 2 is not between 3 and 5 (not included)"),

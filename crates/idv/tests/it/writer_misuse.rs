@@ -1,4 +1,4 @@
-//! What a writer makes of values that were changed by half, of calls in any order, and of very many columns.
+//! Writers with inconsistent values, calls in any order, and very many columns.
 
 use std::io::Cursor;
 use std::time::{Duration, Instant};
@@ -38,13 +38,13 @@ fn vectors(change: impl Fn(&mut Values)) -> Values {
     Values::Vector(Box::new(vectors))
 }
 
-/// Nothing is taken of values whose parts do not belong together, and the writer goes on.
+/// Inconsistent values are rejected and the writer stays usable.
 #[test]
-fn values_changed_by_half_are_refused_whole() {
+fn rejects_inconsistent_values() {
     let vector = || Type::Vector { item: ItemType::Int32, dimensions: vec![0] };
     let time = || Type::Item(ItemType::DateTimeOffset);
-    let whole = "idv: values whose parts have different lengths (column \"c1\")";
-    let other = "idv: Vector values where Vector<Int32> values are wanted (column \"c1\")";
+    let whole = "idv: arrays of the values have different lengths (column \"c1\")";
+    let other = "idv: expected Vector<Int32> values, found Vector (column \"c1\")";
     let cases: [(Type, Values, &str); 6] = [
         (time(), times(2, 1), whole),
         (time(), times(2, 3), whole),
@@ -67,29 +67,29 @@ fn values_changed_by_half_are_refused_whole() {
     }
     let metadata = ColumnSchema::new("n", NUMBER).with_metadata("m", time(), times(1, 0));
     let error = Schema::new([metadata]).check().unwrap_err();
-    assert!(error.to_string().contains("metadata \"m\": a value whose parts have different lengths"), "{error}");
+    assert!(error.to_string().contains("metadata \"m\": arrays of the value have different lengths"), "{error}");
 }
 
-/// Slices may begin anywhere; what is wrong with them has the row that it would be.
+/// Slices may start anywhere; errors have the row in the file.
 #[test]
-fn slices_are_looked_at_where_they_lie() {
+fn checks_slices_in_their_range() {
     let key = Type::Item(ItemType::Key(KeyType::new(KeyWidth::Byte, 3).unwrap()));
     let mut writer = writer([key], WriterOptions::default());
     let keys = Values::Byte(vec![9, 1, 2, 9]);
     writer.append_columns(&[ColumnSlice::new(&keys, 1..3)]).unwrap();
     let error = writer.append_columns(&[ColumnSlice::new(&keys, 1..4)]).unwrap_err();
-    assert_eq!(error.to_string(), "idv: key 9 is above its count 3 (row 4, column \"c0\")");
-    #[allow(clippy::reversed_empty_ranges, reason = "what is refused")]
-    for (range, shown) in [(2..1, "2 to 1"), (2..5, "2 to 5"), (5..5, "5 to 5")] {
+    assert_eq!(error.to_string(), "idv: key 9 is above its key count 3 (row 4, column \"c0\")");
+    #[allow(clippy::reversed_empty_ranges, reason = "the rejected ranges")]
+    for (range, shown) in [(2..1, "2..1"), (2..5, "2..5"), (5..5, "5..5")] {
         let error = writer.append_column(0, &ColumnSlice::new(&keys, range)).unwrap_err();
-        assert_eq!(error.to_string(), format!("idv: values {shown} of 4 (column \"c0\")"));
+        assert_eq!(error.to_string(), format!("idv: values {shown} are out of bounds for 4 (column \"c0\")"));
     }
     assert_eq!(finished(writer).row_count(), 2);
 }
 
-/// A reader with the same limits takes what was written: else it is not.
+/// Nothing is written that a reader with the same limits would reject.
 #[test]
-fn tables_stay_within_the_limits() {
+fn tables_obey_the_limits() {
     let wide = |name: usize, metadata: usize| {
         let limits = Limits::default().with_metadata_bytes(200);
         let mut column = ColumnSchema::new("n".repeat(name), NUMBER);
@@ -112,16 +112,16 @@ fn tables_stay_within_the_limits() {
 
 /// Also of vectors that all have one length.
 #[test]
-fn vectors_have_the_length_of_their_type() {
+fn rejects_vectors_of_wrong_length() {
     let kind = Type::Vector { item: ItemType::Int32, dimensions: vec![3] };
     let mut writer = writer([kind], WriterOptions::default());
     let error = writer.append_columns(&[(&vectors(|_| {})).into()]).unwrap_err();
-    assert_eq!(error.to_string(), "idv: a vector of 2 items where the type has 3 (row 0, column \"c0\")");
+    assert_eq!(error.to_string(), "idv: expected a vector of 3 items, found 2 (row 0, column \"c0\")");
 }
 
-/// What has been put in behind the last vector is none of its values.
+/// Items after the last closed vector are not written.
 #[test]
-fn an_open_vector_is_not_written() {
+fn open_vector_is_not_written() {
     let kind = Type::Vector { item: ItemType::Int32, dimensions: vec![0] };
     let mut writer = writer([kind], WriterOptions::default());
     let open = vectors(|items| items.extend_from(&Values::Int32(vec![9]), 0..1).unwrap());
@@ -134,9 +134,9 @@ fn an_open_vector_is_not_written() {
     assert_eq!(*both.values(), Values::Int32(vec![1, 1, 2, 2, 1, 1, 2, 2]));
 }
 
-/// Work on each call does not grow with the number of columns.
+/// The work per call does not grow with the number of columns.
 #[test]
-fn very_many_columns_may_come_one_at_a_time() {
+fn many_columns_appended_one_at_a_time() {
     let (start, count) = (Instant::now(), 100_000);
     let options = WriterOptions::default().with_compression(Compression::None);
     let mut writer = writer((0..count).map(|_| NUMBER), options);
@@ -150,9 +150,9 @@ fn very_many_columns_may_come_one_at_a_time() {
     assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
 }
 
-/// Rows are counted on whichever way they came.
+/// Row numbers count all kinds of appends.
 #[test]
-fn errors_count_rows_that_came_in_any_way() {
+fn error_rows_count_all_kinds_of_appends() {
     let mut writer = writer([NUMBER], WriterOptions::default().with_rows_per_block(2));
     let numbers = Values::Int32(vec![1, 2, 3]);
     let row = |error: container_core::Error| error.position().row;
@@ -167,9 +167,9 @@ fn errors_count_rows_that_came_in_any_way() {
     assert_eq!(finished(writer).row_count(), 7);
 }
 
-/// Small uncompressed blocks take another way than those that others compress, and keep their places.
+/// Small uncompressed blocks are encoded inline and keep their order.
 #[test]
-fn small_blocks_lie_in_order_among_large_ones() {
+fn small_blocks_stay_in_order_among_large_ones() {
     let columns = [Compression::None, Compression::Deflate, Compression::None]
         .map(|compression| ColumnSchema::new("n", NUMBER).with_compression(compression));
     let written = |threads| {

@@ -16,13 +16,13 @@ use crate::support::values::{type_of, values_of, written_cell, written_kind};
 /// What is to be written.
 #[derive(Debug, Clone)]
 struct Given {
-    /// As the reader is to find it, but for the rows per block.
+    /// As the reader should return it, except for rows per block.
     table: Table,
     schema: Schema,
     values: Vec<Values>,
 }
 
-/// One thing said of a column: what it is, its type and its value.
+/// A metadata item: kind, type and value.
 type Said = (String, Kind, Cell);
 
 fn metadata() -> impl Strategy<Value = Said> {
@@ -46,7 +46,7 @@ fn given(rows: usize, columns: Vec<(TableColumn, Vec<Said>, u8)>) -> Given {
         let kind = written_kind(&column.kind);
         let mut cells: Vec<Cell> = column.cells.iter().map(|cell| written_cell(kind.item(), cell)).collect();
         if kind == Kind::Item(Item::Text) {
-            // In this version texts are missing only where somebody says so.
+            // In this version text is missing only if explicitly written so.
             cells.iter_mut().skip(missing.into()).step_by(3).for_each(|cell| *cell = Cell::Missing);
         }
         let name = format!("c{}", column.name);
@@ -91,7 +91,7 @@ impl Given {
         writer.finish().unwrap().into_inner()
     }
 
-    /// The file is sound and holds exactly what was given.
+    /// The file is valid and has exactly the written content.
     fn check(&self, bytes: &[u8]) -> Reader {
         let reader = opened(bytes);
         let mut table = self.table.clone();
@@ -100,7 +100,7 @@ impl Given {
         table.check(&reader);
         assert!(reader.schema(None).unwrap() == self.schema);
         let found = support::findings(&reader, 1);
-        // What is said of a missing text in a version that has none is a warning.
+        // Missing text in a version without it is a warning.
         assert!(found.iter().all(|finding| finding.starts_with("warning: ")), "{found:?}");
         reader
     }
@@ -120,21 +120,21 @@ fn rewritten(reader: &Reader, options: &WriterOptions) -> Vec<u8> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
-    /// What is written is what every way to read gives; read and written again it has the same bytes.
+    /// All ways of reading return the written values; rewriting produces the same bytes.
     #[test]
-    fn every_table_is_read_back(given in given_rows(0..30usize), options in options()) {
+    fn every_table_round_trips(given in given_rows(0..30usize), options in options()) {
         let bytes = given.written(&options);
         let reader = given.check(&bytes);
         prop_assert!(rewritten(&reader, &options) == bytes);
-        // The number that was found says the same as the limits that led to it.
+        // The chosen number is equivalent to the limits that led to it.
         let rows = reader.columns()[0].rows_per_block();
         let plain = WriterOptions::default().with_level(options.level).with_rows_per_block(rows);
         prop_assert!(rewritten(&reader, &plain) == bytes);
     }
 
-    /// However rows are cut into calls, and whatever the number of threads.
+    /// For any division into calls and any number of threads.
     #[test]
-    fn pieces_and_threads_change_nothing(
+    fn chunks_and_threads_do_not_change_bytes(
         given in given_rows(0..60usize),
         options in options(),
         cuts in vec(0..60usize, 0..6),
@@ -154,9 +154,9 @@ proptest! {
         }
     }
 
-    /// Rows through serde, as a reader gives them, are the same rows.
+    /// Rows round-trip through serde.
     #[test]
-    fn rows_one_by_one_change_nothing(given in given_rows(0..40usize), options in options()) {
+    fn appending_single_rows_does_not_change_bytes(given in given_rows(0..40usize), options in options()) {
         let bytes = given.written(&options);
         let reader = opened(&bytes);
         let mut writer = given.writer(&options);
@@ -167,9 +167,9 @@ proptest! {
         prop_assert!(writer.finish().unwrap().into_inner() == bytes);
     }
 
-    /// Columns one at a time, whole or in pieces: blocks lie elsewhere, values are the same.
+    /// Columns appended one at a time, whole or in chunks: different block offsets, same values.
     #[test]
-    fn columns_may_come_one_by_one(
+    fn columns_can_be_appended_one_at_a_time(
         given in given_rows(0..60usize),
         options in options(),
         steps in vec((any::<prop::sample::Index>(), 1..30usize), 0..12),
@@ -187,7 +187,7 @@ proptest! {
         for (pick, rows) in steps {
             most = most.max(append(&mut writer, pick.index(given.values.len()), rows));
         }
-        // Then some rows of all of them, which have not come equally far.
+        // Then some rows of all columns, which have different lengths so far.
         let rows = together.min(given.table.rows - most);
         let starts: Vec<_> = (0..given.values.len()).map(|column| append(&mut writer, column, 0)).collect();
         let slices: Vec<_> =
@@ -200,9 +200,9 @@ proptest! {
         given.check(&writer.finish().unwrap().into_inner());
     }
 
-    /// A file cut in two and joined again, whether blocks can be carried over or not.
+    /// A file split in two and merged again, with or without copying blocks.
     #[test]
-    fn files_are_joined(given in given_rows(1..60usize), cut in 0..60usize, first in 1..9u64, second in 1..9u64) {
+    fn merges_files(given in given_rows(1..60usize), cut in 0..60usize, first in 1..9u64, second in 1..9u64) {
         let cut = cut.min(given.table.rows);
         let part = |start, end, rows| {
             let mut writer = given.writer(&WriterOptions::default().with_rows_per_block(rows));

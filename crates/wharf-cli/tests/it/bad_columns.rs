@@ -143,7 +143,7 @@ fn nulls_at_every_depth() {
     let ids = folder.rows("back.zds");
     assert_eq!((ids.len(), &ids[0]["a"], &ids[1]["a"]), (5, &expected[0]["a"], &Value::Null));
     // A struct is no column of IDV, and no variable of ds but by its members.
-    folder.fails(&["@x.parquet", "@x.idv"], 1, "the format has no type for Struct");
+    folder.fails(&["@x.parquet", "@x.idv"], 1, "no IDV type for Struct");
     let said = "unsupported type: struct; --structs flatten makes variables of its members (column \"a\")";
     folder.fails(&["@x.parquet", "@x.ds"], 1, said);
     let ran = folder.convert(&["@x.parquet", "@x.ds", "--structs", "flatten", "--ragged", "pad"]);
@@ -161,7 +161,8 @@ fn lists_of_different_lengths() {
         assert_eq!(folder.rows(out).iter().map(|row| row["x"].clone()).collect::<Vec<_>>(), expected, "{out}");
     }
     // A variable of ds has one size.
-    let said = "expected a list of 1 items as in row 0, found 3: a variable has one size; --ragged pad adds missing elements";
+    let said =
+        "expected a list of 1 items as in row 0, found 3: a variable has one size; --ragged pad adds missing elements";
     folder.fails(&["@a.parquet", "@x.ds"], 1, said);
     let ran = folder.convert(&["@a.parquet", "@x.ds", "--ragged", "pad"]);
     assert!(ran.code() == 3 && ran.err().contains("list padded with missing elements"), "{}", ran.err());

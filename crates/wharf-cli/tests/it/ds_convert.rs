@@ -245,7 +245,8 @@ fn texts_that_are_not_utf_8_are_told_when_they_are_copied() {
     fs::write(&bad, bytes).unwrap();
     let ran = run(["convert", &bad, &copy]);
     assert_eq!(ran.code(), 3);
-    let text = "copied although verification rejects it: element 0 is not valid UTF-8 at byte 0 (2 times, first byte 109";
+    let text =
+        "copied although verification rejects it: element 0 is not valid UTF-8 at byte 0 (2 times, first byte 109";
     assert!(ran.err().contains(text), "{}", ran.err());
     assert_eq!(run(["verify", &copy]).code(), 1);
 }

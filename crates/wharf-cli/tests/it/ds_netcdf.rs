@@ -261,9 +261,8 @@ fn damage_is_told_with_file_variable_and_byte() {
     let file = put(&folder, "type.nc", &classic);
     for arguments in [&["info", &file][..], &["convert", &file, &out]] {
         let ran = run(arguments);
-        let wanted = format!(
-            "error: netcdf: {file}: variable type: expected 1 to 6, found 9 (byte {at}, column \"only\")\n"
-        );
+        let wanted =
+            format!("error: netcdf: {file}: variable type: expected 1 to 6, found 9 (byte {at}, column \"only\")\n");
         assert_eq!((ran.code(), ran.out(), ran.err()), (1, "", &*wanted));
     }
     // Values of a classic file that are not there: the others can be read.
@@ -312,16 +311,8 @@ fn damage_is_told_with_file_variable_and_byte() {
 fn groups_in_circles_end() {
     let folder = TempDir::new().unwrap();
     for (name, bytes, group) in [
-        (
-            "self.nc",
-            hdf5_file::linked_to_itself(),
-            "group \"self\" left out: it is group \"/\" by another name",
-        ),
-        (
-            "two.nc",
-            hdf5_file::nested(&["a", "b"], 24),
-            "group \"b\" left out: it is group \"a\" by another name",
-        ),
+        ("self.nc", hdf5_file::linked_to_itself(), "group \"self\" left out: it is group \"/\" by another name"),
+        ("two.nc", hdf5_file::nested(&["a", "b"], 24), "group \"b\" left out: it is group \"a\" by another name"),
     ] {
         let path = put(&folder, name, &bytes);
         assert!(run(["info", &path]).ok().ends_with(&format!("    {group}\n")), "{name}");

@@ -201,8 +201,7 @@ fn texts_that_are_not_utf_8_are_reported_when_they_are_carried_on() {
     let (bad, out) = (path(&folder, "bad.ds"), path(&folder, "out.ds"));
     let bytes = [b"ds-1.0\n", header.as_bytes(), b"\n", &body].concat();
     fs::write(&bad, &bytes).unwrap();
-    let text =
-        "bad.ds: copied although verification rejects it: element 0 is not valid UTF-8 at byte 0 (2 times";
+    let text = "bad.ds: copied although verification rejects it: element 0 is not valid UTF-8 at byte 0 (2 times";
     for arguments in [
         vec!["set", &bad, "@t=2", "-o", &out],
         vec!["set", &bad, "@t=2", "--in-place"],

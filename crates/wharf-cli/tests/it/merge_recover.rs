@@ -141,7 +141,7 @@ fn a_file_that_is_cut_off_is_recovered_by_the_schema_of_another() {
     }
     let ran = run(["recover", &damaged, &out, "--schema", &schema, "--force"]);
     assert_eq!((ran.code(), ran.out()), (3, &*format!("{out}: 400 rows of 500, 14 columns, verified\n")), "{ran:?}");
-    assert!(ran.err().contains("rows behind the last whole blocks lost (100 times, first row 400)"), "{ran:?}");
+    assert!(ran.err().contains("rows after the last complete blocks lost (100 times, first row 400)"), "{ran:?}");
     assert!(ran.err().contains("the table of contents is lost: by the schema that was given, 2 blocks"), "{ran:?}");
     assert_eq!(run(["cat", &out, "--json"]).ok(), run(["cat", &adult, "--json", "--rows", "..400"]).ok());
 }

@@ -239,8 +239,8 @@ fn integers_that_are_missing_go_into_idv_when_that_is_said() {
     run(["convert", &store, &out]).ok();
     let idv = folder.path("out.idv");
     let error = run(["convert", &out, &idv]);
-    let wanted = "null where a number of type Int64 is wanted, which cannot be missing; --null-integers \
-                  double makes floats of the column (row 1, column \"n\")";
+    let wanted = "unexpected null: a number of type Int64 cannot be missing; --null-integers \
+                  double makes the column floats (row 1, column \"n\")";
     assert!(error.json_error_or_text(1).contains(wanted), "{}", error.json_error_or_text(1));
     assert!(!fs::exists(&idv).unwrap());
     let warning = run(["convert", &out, &idv, "--null-integers", "double"]);

@@ -126,8 +126,8 @@ fn types_of_json() {
             &["9007199254740993", "1", "null"],
             "the column has an integer that Float64 cannot hold exactly, and missing values",
         ),
-        (&["{\"a\":1}"], "the format has no type for Struct"),
-        (&["[[1],[2,3]]"], "the format has no type for FixedSizeList"),
+        (&["{\"a\":1}"], "no IDV type for Struct"),
+        (&["[[1],[2,3]]"], "no IDV type for FixedSizeList"),
     ] {
         let told = kind(values);
         assert!(told.contains(expected) && told.contains("column \"x"), "{values:?}: {told}");
@@ -233,10 +233,10 @@ fn values_are_read_as_what_a_schema_says() {
     for (value, kind, expected) in [
         ("300", "Byte", "300 does not fit Byte (0 to 255)"),
         ("null", "Int64", "Int64 cannot be missing"),
-        ("3", "Key<Byte, 3>", "key value 3 is not one of Key<Byte, 3> (0 to 2)"),
+        ("3", "Key<Byte, 3>", "key value 3 is out of range for Key<Byte, 3> (0 to 2)"),
         ("\"x\"", "Single", "text \"x\" where Single"),
         ("[1,256]", "Vector<Byte>", "256 does not fit Byte (0 to 255)"),
-        ("[1]", "Vector<Byte, 2>", "a vector of 1 items where Vector<Byte, 2> has 2"),
+        ("[1]", "Vector<Byte, 2>", "expected 2 items for Vector<Byte, 2>, found 1"),
         ("null", "Vector<Byte, 2>", "Vector<Byte, 2> cannot be missing"),
     ] {
         let told = lines(&format!("{{}}\n{{\"x\":{value}}}")).typed(&format!("{{\"x\":\"{kind}\"}}"));
@@ -270,7 +270,7 @@ fn labels_are_keys() {
     let given = lines("{\"c\":\"green\"}\n{\"c\":0}\n{}").typed(&colors).given().unwrap();
     assert_eq!(given.rows, ["{\"c\":\"green\"}", "{\"c\":\"red\"}", "{\"c\":null}"]);
     let told = lines("{\"c\":\"blue\"}").typed(&colors).given().unwrap_err();
-    assert!(told.contains("\"blue\" is none of the 2 labels"), "{told}");
+    assert!(told.contains("unknown label \"blue\" (2 labels"), "{told}");
     let given = csv("c,x\ngreen,\n0,\n,\n\"\",\n").typed(&colors).given().unwrap();
     assert_eq!(given.rows, ["{\"c\":\"green\"}", "{\"c\":\"red\"}", "{\"c\":null}", "{\"c\":null}"]);
     // In quotes it is the empty label, where there is one.

@@ -429,8 +429,9 @@ fn tolerates_damage() {
         Ok(all)
     };
     container_core::testkit::every_source_agrees(&full, everything);
-    let flips =
-        container_core::testkit::every_bit_flip_is_handled(&full, |bytes| everything(Source::from(bytes.to_vec())).map(drop));
+    let flips = container_core::testkit::every_bit_flip_is_handled(&full, |bytes| {
+        everything(Source::from(bytes.to_vec())).map(drop)
+    });
     assert!(flips > 0);
     for end in 0..full.len() {
         let _ = everything(Source::from(full[..end].to_vec()));

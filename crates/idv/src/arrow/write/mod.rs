@@ -1,12 +1,12 @@
-//! Record batches into a file.
+//! Writing record batches.
 
-mod fill;
+mod column_builder;
 mod keys;
-mod misfit;
+mod mismatch;
 mod plan;
 mod ticks;
+mod value_parser;
 mod values;
-mod words;
 
 use std::io::{Seek, Write};
 use std::path::Path;
@@ -16,19 +16,19 @@ use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 use container_arrow::{BatchWriter, Times};
 use container_core::{Error, ErrorKind, Loss, Output, OutputOptions, Result};
 
-use self::plan::Intake;
+use self::plan::ColumnBuilder;
 use crate::FORMAT_NAME;
 use crate::codec::Values;
 use crate::read::ColumnSlice;
 use crate::schema::Schema;
 use crate::write::{Writer, WriterOptions};
 
-/// Rows of a batch that are taken at once.
+/// Rows of a batch appended at a time.
 const ROWS: usize = 1 << 14;
 
-/// Writes a file from record batches. See [`arrow`](crate::arrow) for what becomes of each type.
+/// Writes record batches to a file. See [`arrow`](crate::arrow) for the type mapping.
 ///
-/// Memory is that of [`Writer`], some rows of the batch, and the labels of all dictionaries.
+/// Memory is that of [`Writer`], some rows of a batch, and the labels of all dictionaries.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -55,40 +55,40 @@ const ROWS: usize = 1 << 14;
 pub struct ArrowWriter<W: Write + Seek = Output> {
     writer: Writer<W>,
     schema: SchemaRef,
-    columns: Vec<Intake>,
-    /// Memory for the values of some rows.
+    columns: Vec<ColumnBuilder>,
+    /// Buffers for some rows.
     values: Vec<Values>,
     losses: Vec<Loss>,
 }
 
-/// How batches are written.
+/// Options of an [`ArrowWriter`].
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ArrowOptions {
-    /// How the file is written.
+    /// Options of the file.
     pub writer: WriterOptions,
-    /// What becomes of nulls among integers.
+    /// Conversion of nulls in integer columns.
     pub null_integers: NullIntegers,
-    /// What becomes of times that are finer than 100 ns: by [`Times::Floor`] they become the tick before, counted as a
-    /// loss, else one is an error.
+    /// Conversion of times more precise than 100 ns: rounded down with [`Times::Floor`] and counted as a loss, otherwise an error.
     pub times: Times,
-    /// The rows are of a format without types. Texts in columns whose metadata say another type than `Text` are read as values of that type, as
-    /// [`Values::push_cell`] reads a word, and those of `arrow.json` columns as [`Values::push_json`] does; one that is no such value is an
-    /// error. A null among floats is a missing one, and no loss.
+    /// The source has no types. Text in columns whose metadata declare another type is parsed as that type, like [`Cell::Untyped`] or, in
+    /// `arrow.json` columns, by [`Values::push_json`]; errors are not ignored. A null in a float column is missing, not a loss.
+    ///
+    /// [`Cell::Untyped`]: crate::Cell::Untyped
     pub untyped: bool,
-    /// Values in columns whose metadata say another type become values of that type, where [`Values::push_cell`] takes them; one that it does
-    /// not take is an error. Else such metadata are left out.
+    /// Convert values in columns whose metadata declare another type by [`Values::push_cell`]; values that do not convert are errors.
+    /// Otherwise such metadata are ignored.
     pub convert: bool,
 }
 
-/// What becomes of nulls among integers, which cannot be missing in a file.
+/// Conversion of nulls in integer columns, as integers cannot be missing in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 #[non_exhaustive]
 pub enum NullIntegers {
-    /// One is an error that names column and row.
+    /// A null is an error, with column and row.
     #[default]
     Error,
-    /// Columns of integers that can be null become `Double`, where null is NaN; an integer that no `Double` has is an error.
+    /// Nullable integer columns become `Double`, with NaN for null; an integer not representable as `Double` is an error.
     Double,
 }
 
@@ -136,10 +136,10 @@ impl ArrowOptions {
 }
 
 impl ArrowWriter<Output> {
-    /// Begins a file at a path, where it appears when it is whole, for batches of this schema.
+    /// Creates a file that replaces `path` atomically when finished, for batches of this schema.
     ///
     /// # Errors
-    /// As [`Writer::create`], and [`Unsupported`](container_core::ErrorKind::Unsupported) for a column whose type the format does not have.
+    /// As [`Writer::create`], and [`Unsupported`](container_core::ErrorKind::Unsupported) for a column type without IDV equivalent.
     pub fn create(
         path: impl AsRef<Path>,
         output: OutputOptions,
@@ -147,39 +147,39 @@ impl ArrowWriter<Output> {
         options: impl Into<ArrowOptions>,
     ) -> Result<Self> {
         let options = options.into();
-        let (columns, losses) = planned(schema, &options)?;
-        let writer = Writer::create(path, output, written(&columns), options.writer)?;
+        let (columns, losses) = plan_columns(schema, &options)?;
+        let writer = Writer::create(path, output, file_schema(&columns), options.writer)?;
         Ok(Self::of(writer, schema, columns, losses))
     }
 }
 
-/// The columns that batches of this schema become, and what of it is not kept.
-fn planned(schema: &ArrowSchema, options: &ArrowOptions) -> Result<(Vec<Intake>, Vec<Loss>)> {
+/// Plans the columns for a schema, with losses.
+fn plan_columns(schema: &ArrowSchema, options: &ArrowOptions) -> Result<(Vec<ColumnBuilder>, Vec<Loss>)> {
     plan::plan(schema, options).map_err(|error| error.in_format(FORMAT_NAME))
 }
 
-fn written(columns: &[Intake]) -> Schema {
+fn file_schema(columns: &[ColumnBuilder]) -> Schema {
     Schema::new(columns.iter().map(|column| column.schema.clone()))
 }
 
 impl<W: Write + Seek> ArrowWriter<W> {
-    /// Begins a file where `sink` stands.
+    /// Starts a file at the current position of `sink`.
     ///
     /// # Errors
-    /// As [`Writer::new`], and [`Unsupported`](container_core::ErrorKind::Unsupported) for a column whose type the format does not have.
+    /// As [`Writer::new`], and [`Unsupported`](container_core::ErrorKind::Unsupported) for a column type without IDV equivalent.
     pub fn new(sink: W, schema: &ArrowSchema, options: impl Into<ArrowOptions>) -> Result<Self> {
         let options = options.into();
-        let (columns, losses) = planned(schema, &options)?;
-        let writer = Writer::new(sink, written(&columns), options.writer)?;
+        let (columns, losses) = plan_columns(schema, &options)?;
+        let writer = Writer::new(sink, file_schema(&columns), options.writer)?;
         Ok(Self::of(writer, schema, columns, losses))
     }
 
-    fn of(writer: Writer<W>, schema: &ArrowSchema, columns: Vec<Intake>, losses: Vec<Loss>) -> Self {
+    fn of(writer: Writer<W>, schema: &ArrowSchema, columns: Vec<ColumnBuilder>, losses: Vec<Loss>) -> Self {
         let values = columns.iter().map(|column| Values::of(&column.schema.kind)).collect();
         Self { writer, schema: SchemaRef::new(schema.clone()), columns, values, losses }
     }
 
-    /// The columns of the file. Those whose labels come with the batches do not have them yet.
+    /// The file's schema, without labels still being collected from dictionaries.
     #[must_use]
     pub fn schema(&self) -> &Schema {
         self.writer.schema()
@@ -192,7 +192,7 @@ impl<W: Write + Seek> ArrowWriter<W> {
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.check_schema(batch).map_err(|error| error.in_format(FORMAT_NAME))?;
         if self.columns.is_empty() {
-            self.writer.append_bare_rows(batch.num_rows() as u64);
+            self.writer.append_columnless_rows(batch.num_rows() as u64);
             return Ok(());
         }
         let mut start = 0;
@@ -205,15 +205,18 @@ impl<W: Write + Seek> ArrowWriter<W> {
     }
 
     fn check_schema(&self, batch: &RecordBatch) -> Result<()> {
-        let (found, wanted) = (batch.schema(), &self.schema);
-        if found.fields().len() != wanted.fields().len() {
-            let detail = format!("a batch of {} columns where {}", found.fields().len(), wanted.fields().len());
-            return Err(Error::usage(format!("{detail} are written")));
+        let (found, expected) = (batch.schema(), &self.schema);
+        if found.fields().len() != expected.fields().len() {
+            let detail =
+                format!("expected a batch of {} columns, found {}", expected.fields().len(), found.fields().len());
+            return Err(Error::usage(detail));
         }
-        for (found, wanted) in found.fields().iter().zip(wanted.fields()) {
-            if found.name() != wanted.name() || !found.data_type().equals_datatype(wanted.data_type()) {
-                let detail = format!("column {:?} of {} where {}", found.name(), found.data_type(), wanted.data_type());
-                return Err(Error::usage(format!("{detail} is written")).in_column(wanted.name().clone()));
+        for (found, expected) in found.fields().iter().zip(expected.fields()) {
+            if found.name() != expected.name() || !found.data_type().equals_datatype(expected.data_type()) {
+                let ((name, data_type), (found, found_type)) =
+                    ((expected.name(), expected.data_type()), (found.name(), found.data_type()));
+                let detail = format!("expected column {name:?} of {data_type}, found {found:?} of {found_type}");
+                return Err(Error::usage(detail).in_column(name.clone()));
             }
         }
         Ok(())
@@ -229,14 +232,14 @@ impl<W: Write + Seek> ArrowWriter<W> {
         }
         let slices: Vec<_> = self.values.iter().map(ColumnSlice::from).collect();
         self.writer.append_columns(&slices).map_err(|error| match error.kind() {
-            // It is the batch's value that is wrong, not how this was called.
+            // The batch's value is at fault, not the call.
             ErrorKind::Usage => {
-                let place = error.position().clone();
+                let position = error.position().clone();
                 let mut invalid = Error::invalid(error.detail().to_owned());
-                if let Some(row) = place.row {
+                if let Some(row) = position.row {
                     invalid = invalid.in_row(row);
                 }
-                match place.column {
+                match position.column {
                     Some(column) => invalid.in_column(column),
                     None => invalid,
                 }
@@ -245,14 +248,14 @@ impl<W: Write + Seek> ArrowWriter<W> {
         })
     }
 
-    /// Ends the file and gives the sink back, and what could not be kept.
+    /// Finishes the file and returns the sink and the losses.
     ///
     /// # Errors
     /// As [`Writer::finish`].
     pub fn finish_sink(mut self) -> Result<(W, Vec<Loss>)> {
         let mut losses = self.losses;
         for (index, column) in self.columns.iter().enumerate() {
-            if let Some(schema) = column.labelled()? {
+            if let Some(schema) = column.labeled()? {
                 self.writer.set_keys(index, schema)?;
             }
             losses.extend(column.losses());

@@ -1,4 +1,4 @@
-//! What the columns of batches become.
+//! Planning the columns for an Arrow schema.
 
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, TimeUnit};
@@ -6,61 +6,61 @@ use container_core::{Error, Loss, Position, Result};
 use serde_json::Value as Json;
 
 use super::keys::Keys;
-use super::misfit::Lost;
-use super::words::Words;
+use super::mismatch::LossCounts;
+use super::value_parser::ValueParser;
 use super::{ArrowOptions, NullIntegers};
 use crate::FORMAT_NAME;
-use crate::arrow::plan::{label_array, place_type};
+use crate::arrow::plan::{index_type, label_array};
 use crate::schema::{ColumnSchema, Schema};
 use crate::value::Labels;
 use crate::wire::{ItemType, KeyType, KeyWidth, Type};
 use crate::write::KeyLabels;
 
-/// How the arrays of a column become values.
-pub(super) struct Intake {
-    /// The field's name.
+/// Builds the values of a column from arrays.
+pub(super) struct ColumnBuilder {
+    /// Field name.
     pub(super) name: String,
     pub(super) schema: ColumnSchema,
     pub(super) item: ItemType,
     pub(super) keys: Keys,
-    /// How texts, or values of another type, are read.
-    pub(super) words: Option<Words>,
-    /// Times that are too fine are cut off.
+    /// Parser for text or values of another type.
+    pub(super) parser: Option<ValueParser>,
+    /// Round too precise times down.
     pub(super) cut: bool,
     /// As [`ArrowOptions::untyped`].
     pub(super) untyped: bool,
-    /// Minutes that a zone of a fixed offset is ahead of UTC.
+    /// UTC offset in minutes of a fixed-offset time zone.
     pub(super) zone: i16,
-    /// Bytes that the labels may take.
-    pub(super) most_bytes: u64,
-    pub(super) lost: Lost,
+    /// Maximum bytes of labels.
+    pub(super) max_label_bytes: u64,
+    pub(super) lost: LossCounts,
 }
 
-/// The columns for a schema, and what of it is not kept.
-pub(super) fn plan(schema: &ArrowSchema, options: &ArrowOptions) -> Result<(Vec<Intake>, Vec<Loss>)> {
+/// Plans the columns for a schema, with losses.
+pub(super) fn plan(schema: &ArrowSchema, options: &ArrowOptions) -> Result<(Vec<ColumnBuilder>, Vec<Loss>)> {
     let mut losses = Vec::new();
-    let columns = schema.fields().iter().map(|field| intake(field, options, &mut losses));
+    let columns = schema.fields().iter().map(|field| column_builder(field, options, &mut losses));
     Ok((columns.collect::<Result<_>>()?, losses))
 }
 
-fn intake(field: &Field, options: &ArrowOptions, losses: &mut Vec<Loss>) -> Result<Intake> {
+fn column_builder(field: &Field, options: &ArrowOptions, losses: &mut Vec<Loss>) -> Result<ColumnBuilder> {
     let mut lose = |what: &str| {
         let mut first = Position::default();
         first.column = Some(field.name().clone().into());
         losses.push(Loss::new(what, 1, first));
     };
-    let (mut column, mut words) = (None, None);
+    let (mut column, mut parser) = (None, None);
     if let Some(json) = field.metadata().get(FORMAT_NAME) {
-        match said(field, json, options) {
-            Some((found, read)) => (column, words) = (Some(found), read),
-            None => lose("metadata \"idv\" left out: they are not of a column of this type"),
+        match column_from_metadata(field, json, options) {
+            Some((found, read)) => (column, parser) = (Some(found), read),
+            None => lose("metadata \"idv\" left out: they describe a column of another type"),
         }
     }
     let column = match column {
         Some(column) => column,
         None => {
-            let kind = plain(field, options.null_integers).ok_or_else(|| {
-                let detail = format!("the format has no type for {}", field.data_type());
+            let kind = default_type(field, options.null_integers).ok_or_else(|| {
+                let detail = format!("no IDV type for {}", field.data_type());
                 Error::unsupported(detail).in_column(field.name().clone())
             })?;
             ColumnSchema::new(field.name(), kind)
@@ -68,7 +68,7 @@ fn intake(field: &Field, options: &ArrowOptions, losses: &mut Vec<Loss>) -> Resu
     };
     let zone = match zone_of(field.data_type()) {
         Some(zone) => offset_of(zone).unwrap_or_else(|| {
-            lose(&format!("time zone {zone:?} left out: the moments are kept in UTC"));
+            lose(&format!("time zone {zone:?} left out: instants are kept in UTC"));
             0
         }),
         None => 0,
@@ -78,19 +78,30 @@ fn intake(field: &Field, options: &ArrowOptions, losses: &mut Vec<Loss>) -> Resu
         ItemType::Key(_) => keys_of(&column, innermost(field.data_type()), options.writer.limits.metadata_bytes),
         _ => Keys::None,
     };
-    let most_bytes = options.writer.limits.metadata_bytes;
+    let max_label_bytes = options.writer.limits.metadata_bytes;
     let cut = options.times == container_arrow::Times::Floor;
-    let (name, lost) = (field.name().clone(), Lost::default());
-    Ok(Intake { name, schema: column, item, keys, words, cut, untyped: options.untyped, zone, most_bytes, lost })
+    let (name, lost) = (field.name().clone(), LossCounts::default());
+    Ok(ColumnBuilder {
+        name,
+        schema: column,
+        item,
+        keys,
+        parser,
+        cut,
+        untyped: options.untyped,
+        zone,
+        max_label_bytes,
+        lost,
+    })
 }
 
-/// The labels of a key column: those that are known, or those of the dictionaries to come.
-fn keys_of(column: &ColumnSchema, data_type: &DataType, most_bytes: u64) -> Keys {
+/// The key mapping of a column: by given labels, or by those of dictionaries to come.
+fn keys_of(column: &ColumnSchema, data_type: &DataType, max_label_bytes: u64) -> Keys {
     let known = column.metadata.iter().find(|metadata| metadata.kind == "KeyValues").and_then(|metadata| {
         let ItemType::Key(key) = column.kind.item() else { return None };
         let labels = Labels::new(metadata.value.clone(), &metadata.value_type)?;
-        // As where columns are read: else keys are numbers.
-        if key.count == 0 || labels.count() < key.count || labels.count() > most_bytes / 8 {
+        // As when reading: otherwise keys are numbers.
+        if key.count == 0 || labels.count() < key.count || labels.count() > max_label_bytes / 8 {
             return None;
         }
         let array: ArrayRef = label_array(&labels).ok()??;
@@ -102,7 +113,7 @@ fn keys_of(column: &ColumnSchema, data_type: &DataType, most_bytes: u64) -> Keys
     };
     match known {
         Some((labels, array)) if same_labels(array.data_type(), values) => Keys::known(labels, array),
-        // They have labels of their own.
+        // Dictionaries bring their labels.
         None if column.metadata.is_empty() && matches!(data_type, DataType::Dictionary(..)) => Keys::collected(),
         _ => Keys::None,
     }
@@ -112,8 +123,12 @@ fn same_labels(one: &DataType, other: &DataType) -> bool {
     one == other || one.is_string() && other.is_string()
 }
 
-/// The column that the field's metadata tell of, if it is one of the field's type, and how texts are read for it.
-fn said(field: &Field, json: &str, options: &ArrowOptions) -> Option<(ColumnSchema, Option<Words>)> {
+/// The column described by the field's metadata, if compatible with the field's type, and the parser for it.
+fn column_from_metadata(
+    field: &Field,
+    json: &str,
+    options: &ArrowOptions,
+) -> Option<(ColumnSchema, Option<ValueParser>)> {
     let json: Json = serde_json::from_str(json).ok()?;
     let (schema, _) = Schema::from_json(&Json::Array(vec![json])).ok()?;
     let mut column = schema.columns.into_iter().next()?;
@@ -127,16 +142,16 @@ fn said(field: &Field, json: &str, options: &ArrowOptions) -> Option<(ColumnSche
         column.name.clone_from(field.name());
     }
     if options.untyped
-        && let Some(words) = Words::of(field, &column)
+        && let Some(parser) = ValueParser::of(field, &column)
     {
-        return Some((column, Some(words)));
+        return Some((column, Some(parser)));
     }
-    // Who asks for another type where integers are missing gets it.
+    // `NullIntegers::Double` overrides the declared integer type.
     let nullable = options.null_integers == NullIntegers::Double && items_of(field).is_nullable();
-    let most_bytes = options.writer.limits.metadata_bytes;
-    if nullable && is_integer(column.kind.item()) || !fits(&column, field.data_type(), most_bytes) {
-        let words = if options.convert { Words::of_values(field, &column) } else { None };
-        return words.map(|words| (column, Some(words)));
+    let max_label_bytes = options.writer.limits.metadata_bytes;
+    if nullable && is_integer(column.kind.item()) || !is_compatible(&column, field.data_type(), max_label_bytes) {
+        let parser = if options.convert { ValueParser::of_values(field, &column) } else { None };
+        return parser.map(|parser| (column, Some(parser)));
     }
     Some((column, None))
 }
@@ -155,49 +170,53 @@ fn is_integer(item: ItemType) -> bool {
     )
 }
 
-/// Whether values of a column can come in arrays of a type.
-fn fits(column: &ColumnSchema, data_type: &DataType, most_bytes: u64) -> bool {
-    let item_fits = |data_type: &DataType| item_fits(column, data_type, most_bytes);
+/// Whether arrays of a type can hold values of a column.
+fn is_compatible(column: &ColumnSchema, data_type: &DataType, max_label_bytes: u64) -> bool {
+    let is_item_compatible = |data_type: &DataType| is_item_compatible(column, data_type, max_label_bytes);
     match (&column.kind, data_type) {
         (Type::Vector { .. }, DataType::FixedSizeList(item, size)) => {
             let known = column.kind.size();
-            (known == 0 || u32::try_from(*size) == Ok(known)) && item_fits(item.data_type())
+            (known == 0 || u32::try_from(*size) == Ok(known)) && is_item_compatible(item.data_type())
         }
-        (Type::Vector { .. }, DataType::List(item) | DataType::LargeList(item)) => item_fits(item.data_type()),
+        (Type::Vector { .. }, DataType::List(item) | DataType::LargeList(item)) => is_item_compatible(item.data_type()),
         (Type::Vector { .. }, DataType::Struct(_)) => {
-            sparse_item(data_type).is_some_and(|item| item_fits(item.data_type()))
+            sparse_item(data_type).is_some_and(|item| is_item_compatible(item.data_type()))
         }
         (Type::Vector { .. }, _) => false,
-        (Type::Item(_), data_type) => item_fits(data_type),
+        (Type::Item(_), data_type) => is_item_compatible(data_type),
     }
 }
 
-fn item_fits(column: &ColumnSchema, data_type: &DataType, most_bytes: u64) -> bool {
+fn is_item_compatible(column: &ColumnSchema, data_type: &DataType, max_label_bytes: u64) -> bool {
     let item = column.kind.item();
     match (item, data_type) {
         (ItemType::Key(key), other) => {
-            // Labels must be known to be found again; without them keys are numbers.
-            let known = matches!(keys_of(column, other, most_bytes), Keys::Known { .. });
-            known || *other == place_type(key.width.max())
+            // By labels only if they are known.
+            let known = matches!(keys_of(column, other, max_label_bytes), Keys::Known { .. });
+            known || *other == index_type(key.width.max())
         }
         (ItemType::Single, DataType::Float16) => true,
         (ItemType::Boolean | ItemType::DvBool, DataType::Boolean) => true,
         (ItemType::TimeSpan | ItemType::DvTimeSpan | ItemType::DateTime | ItemType::DvDateTime, DataType::Int64) => {
             true
         }
-        (ItemType::DvTimeSpan, other) => plain_item(other, false, NullIntegers::Error) == Some(ItemType::TimeSpan),
-        (ItemType::DvDateTime, other) => plain_item(other, false, NullIntegers::Error) == Some(ItemType::DateTime),
+        (ItemType::DvTimeSpan, other) => {
+            default_item_type(other, false, NullIntegers::Error) == Some(ItemType::TimeSpan)
+        }
+        (ItemType::DvDateTime, other) => {
+            default_item_type(other, false, NullIntegers::Error) == Some(ItemType::DateTime)
+        }
         (ItemType::DvDateTimeZone, other) => {
-            plain_item(other, false, NullIntegers::Error) == Some(ItemType::DateTimeOffset)
+            default_item_type(other, false, NullIntegers::Error) == Some(ItemType::DateTimeOffset)
         }
         (ItemType::Text, DataType::Dictionary(_, labels)) => labels.is_string(),
-        (item, other) => plain_item(other, false, NullIntegers::Error) == Some(item),
+        (item, other) => default_item_type(other, false, NullIntegers::Error) == Some(item),
     }
 }
 
-/// The type for a field that says nothing of one.
-fn plain(field: &Field, null_integers: NullIntegers) -> Option<Type> {
-    let item_of = |item: &Field| plain_item(item.data_type(), item.is_nullable(), null_integers);
+/// The type of a field without metadata.
+fn default_type(field: &Field, null_integers: NullIntegers) -> Option<Type> {
+    let item_of = |item: &Field| default_item_type(item.data_type(), item.is_nullable(), null_integers);
     let varying = |item: &Field| Some(Type::Vector { item: item_of(item)?, dimensions: vec![0] });
     match field.data_type() {
         DataType::FixedSizeList(item, size) => {
@@ -211,7 +230,7 @@ fn plain(field: &Field, null_integers: NullIntegers) -> Option<Type> {
     }
 }
 
-fn plain_item(data_type: &DataType, nullable: bool, null_integers: NullIntegers) -> Option<ItemType> {
+fn default_item_type(data_type: &DataType, nullable: bool, null_integers: NullIntegers) -> Option<ItemType> {
     let integer = |item| {
         if nullable && null_integers == NullIntegers::Double { ItemType::Double } else { item }
     };
@@ -239,33 +258,33 @@ fn plain_item(data_type: &DataType, nullable: bool, null_integers: NullIntegers)
         DataType::Struct(_) if zoned_time(data_type).is_some() => ItemType::DateTimeOffset,
         DataType::Dictionary(_, labels) if labels.is_string() => ItemType::Key(KeyType {
             width: KeyWidth::UInt32,
-            // Until all labels are known.
+            // Until all labels are collected.
             count: u32::MAX.into(),
             min: 0,
             contiguous: true,
             old: false,
         }),
         DataType::Dictionary(_, values) if !matches!(**values, DataType::Dictionary(..)) => {
-            return plain_item(values, nullable, null_integers);
+            return default_item_type(values, nullable, null_integers);
         }
         _ => return None,
     })
 }
 
-/// The dimensions of a tensor, if the field says them and they agree with its size.
+/// The dimensions of a tensor field, if they match its size.
 fn shape_of(field: &Field, size: u32) -> Option<Vec<u32>> {
     if field.metadata().get("ARROW:extension:name")? != "arrow.fixed_shape_tensor" {
         return None;
     }
-    let said: Json = serde_json::from_str(field.metadata().get("ARROW:extension:metadata")?).ok()?;
-    let dimensions = said.get("shape")?.as_array()?;
+    let tensor: Json = serde_json::from_str(field.metadata().get("ARROW:extension:metadata")?).ok()?;
+    let dimensions = tensor.get("shape")?.as_array()?;
     let dimensions: Option<Vec<u32>> = dimensions.iter().map(|d| u32::try_from(d.as_u64()?).ok()).collect();
     let dimensions = dimensions.filter(|dimensions| !dimensions.is_empty())?;
     let product = dimensions.iter().try_fold(1u32, |product, &d| product.checked_mul(d));
     (product == Some(size)).then_some(dimensions)
 }
 
-/// The field of the items of a sparse vector.
+/// The item field of a sparse vector's struct.
 pub(super) fn sparse_item(data_type: &DataType) -> Option<&Field> {
     let DataType::Struct(fields) = data_type else { return None };
     let [length, indices, values] = &**fields else { return None };
@@ -280,7 +299,7 @@ pub(super) fn sparse_item(data_type: &DataType) -> Option<&Field> {
     }
 }
 
-/// The type of the moments of a struct of a time and its offset.
+/// The timestamp type of a struct of time and offset.
 pub(super) fn zoned_time(data_type: &DataType) -> Option<&DataType> {
     let DataType::Struct(fields) = data_type else { return None };
     let [time, offset] = &**fields else { return None };
@@ -293,7 +312,7 @@ pub(super) fn zoned_time(data_type: &DataType) -> Option<&DataType> {
     (named && moments).then_some(time.data_type())
 }
 
-/// The field of the items, or the field itself.
+/// The item field of a list, or the field itself.
 fn items_of(field: &Field) -> &Field {
     match field.data_type() {
         DataType::FixedSizeList(item, _) | DataType::List(item) | DataType::LargeList(item) => item,
@@ -308,7 +327,7 @@ fn innermost(data_type: &DataType) -> &DataType {
     }
 }
 
-/// The name of the zone of times that have one.
+/// The time zone of a timestamp type.
 fn zone_of(data_type: &DataType) -> Option<&str> {
     match innermost(data_type) {
         DataType::Timestamp(
@@ -319,7 +338,7 @@ fn zone_of(data_type: &DataType) -> Option<&str> {
     }
 }
 
-/// The minutes that a zone is ahead of UTC, if its name says it.
+/// The offset in minutes of a fixed-offset time zone.
 fn offset_of(zone: &str) -> Option<i16> {
     if ["UTC", "Z", "utc", "Etc/UTC"].contains(&zone) {
         return Some(0);
@@ -333,7 +352,8 @@ fn offset_of(zone: &str) -> Option<i16> {
         None if digits.len() == 4 => digits.split_at_checked(2)?,
         None => (digits, "0"),
     };
-    let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse::<i16>().ok()).flatten();
-    let (hours, minutes) = (plain(hours)?, plain(minutes)?);
+    let default_type =
+        |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse::<i16>().ok()).flatten();
+    let (hours, minutes) = (default_type(hours)?, default_type(minutes)?);
     (hours <= 14 && minutes < 60).then_some(sign * (hours * 60 + minutes))
 }

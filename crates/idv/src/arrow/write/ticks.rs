@@ -1,4 +1,4 @@
-//! Times of Arrow as ticks of 100 ns.
+//! Converting Arrow times to ticks of 100 ns.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
@@ -6,32 +6,32 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, TimeUnit};
 use container_core::{Error, Result};
 
-use super::misfit::{Lost, RowOf, mismatch, missing};
+use super::mismatch::{LossCounts, RowOf, mismatch, missing};
 use crate::arrow::times::EPOCH;
 use crate::time::LAST_TICK;
 
-/// What ticks are made of.
+/// Requirements of the resulting ticks.
 #[derive(Clone, Copy)]
-pub(super) struct Intent {
-    /// They count from the beginning of year 1.
+pub(super) struct TickTarget {
+    /// They count from 0001-01-01.
     pub(super) time: bool,
-    /// The least number stands for a null; else there must be none.
+    /// Nulls become the minimum; otherwise they are errors.
     pub(super) missing: bool,
-    /// What is finer is cut off.
+    /// Round too precise times down.
     pub(super) cut: bool,
-    /// They are of UTC, and a local clock's may be out of range.
+    /// They are UTC instants, whose local time is range-checked later.
     pub(super) moment: bool,
 }
 
-/// Appends an array of times or durations of any unit, or of ticks.
+/// Appends an array of times, durations or ticks.
 pub(super) fn fill(
     out: &mut Vec<i64>,
     array: &ArrayRef,
-    intent: Intent,
-    lost: &mut Lost,
+    target: TickTarget,
+    lost: &mut LossCounts,
     row_of: RowOf<'_>,
 ) -> Result<()> {
-    let origin = if intent.time { EPOCH } else { 0 };
+    let origin = if target.time { EPOCH } else { 0 };
     macro_rules! numbers {
         ($type:ty) => {
             array.as_primitive::<$type>().values()
@@ -45,7 +45,7 @@ pub(super) fn fill(
                 array,
                 $ticks,
                 origin,
-                intent,
+                target,
                 lost,
                 row_of,
             )
@@ -56,7 +56,7 @@ pub(super) fn fill(
     const MICRO: Unit = Unit::Ticks(10);
     match array.data_type() {
         DataType::Int64 => {
-            convert(out, numbers!(Int64Type).iter().copied(), array, Unit::Ticks(1), 0, intent, lost, row_of)
+            convert(out, numbers!(Int64Type).iter().copied(), array, Unit::Ticks(1), 0, target, lost, row_of)
         }
         DataType::Timestamp(TimeUnit::Second, _) => of!(TimestampSecondType, SECOND),
         DataType::Timestamp(TimeUnit::Millisecond, _) => of!(TimestampMillisecondType, MILLI),
@@ -76,31 +76,31 @@ pub(super) fn fill(
     }
 }
 
-/// What a number counts.
+/// Unit of the numbers.
 #[derive(Clone, Copy)]
 enum Unit {
-    /// So many ticks each.
+    /// A multiple of a tick.
     Ticks(i64),
     /// A hundredth of a tick.
     Nanoseconds,
 }
 
-#[expect(clippy::too_many_arguments, reason = "one loop for fifteen types, called from one place")]
+#[expect(clippy::too_many_arguments, reason = "one loop for fifteen types, with one caller")]
 fn convert(
     out: &mut Vec<i64>,
     values: impl Iterator<Item = i64>,
     array: &ArrayRef,
     unit: Unit,
     origin: i64,
-    intent: Intent,
-    lost: &mut Lost,
+    target: TickTarget,
+    lost: &mut LossCounts,
     row_of: RowOf<'_>,
 ) -> Result<()> {
     out.reserve(array.len());
-    for (place, value) in values.enumerate() {
-        if array.is_null(place) {
-            if !intent.missing {
-                return Err(missing("duration", row_of(place)));
+    for (index, value) in values.enumerate() {
+        if array.is_null(index) {
+            if !target.missing {
+                return Err(missing("duration", row_of(index)));
             }
             out.push(i64::MIN);
             continue;
@@ -109,23 +109,22 @@ fn convert(
             Unit::Ticks(each) => value.checked_mul(each),
             Unit::Nanoseconds => {
                 if value % 100 != 0 {
-                    if !intent.cut {
-                        let detail = format!(
-                            "{value} ns is finer than a tick of 100 ns (Times::Floor takes the tick before it)"
-                        );
-                        return Err(Error::invalid(detail).in_row(row_of(place)));
+                    if !target.cut {
+                        let detail =
+                            format!("{value} ns is more precise than a tick of 100 ns (Times::Floor rounds down)");
+                        return Err(Error::invalid(detail).in_row(row_of(index)));
                     }
-                    lost.cut.add(1, row_of(place));
+                    lost.cut.add(1, row_of(index));
                 }
                 Some(value.div_euclid(100))
             }
         };
         let ticks = ticks.and_then(|ticks| ticks.checked_add(origin));
-        let inside = |ticks: &i64| !intent.time || intent.moment || (0..=LAST_TICK).contains(ticks);
+        let inside = |ticks: &i64| !target.time || target.moment || (0..=LAST_TICK).contains(ticks);
         let Some(ticks) = ticks.filter(inside) else {
-            let range = if intent.time { "of the years 1 to 9999" } else { "that 64 bits hold in ticks of 100 ns" };
-            let detail = format!("{value} as {} is none {range}", array.data_type());
-            return Err(Error::invalid(detail).in_row(row_of(place)));
+            let range = if target.time { "the years 1 to 9999" } else { "64 bits of 100 ns ticks" };
+            let detail = format!("{value} as {} is outside {range}", array.data_type());
+            return Err(Error::invalid(detail).in_row(row_of(index)));
         };
         out.push(ticks);
     }

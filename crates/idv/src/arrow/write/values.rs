@@ -1,4 +1,4 @@
-//! Whole arrays as values of one type.
+//! Converting whole arrays to values.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
@@ -6,16 +6,16 @@ use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, GenericStringArray, Offse
 use arrow_schema::DataType;
 use container_core::{Error, Result};
 
-use super::misfit::{RowOf, mismatch, missing};
+use super::mismatch::{RowOf, mismatch, missing};
 use crate::codec::{Texts, Values};
 
 /// Fails at the first null.
-pub(super) fn first_null(array: &ArrayRef, what: &str, row_of: RowOf<'_>) -> Result<()> {
+pub(super) fn reject_nulls(array: &ArrayRef, what: &str, row_of: RowOf<'_>) -> Result<()> {
     if array.null_count() == 0 {
         return Ok(());
     }
-    let place = (0..array.len()).find(|&place| array.is_null(place));
-    place.map_or(Ok(()), |place| Err(missing(what, row_of(place))))
+    let index = (0..array.len()).find(|&index| array.is_null(index));
+    index.map_or(Ok(()), |index| Err(missing(what, row_of(index))))
 }
 
 pub(super) fn integers<T: ArrowPrimitiveType>(
@@ -24,35 +24,33 @@ pub(super) fn integers<T: ArrowPrimitiveType>(
     row_of: RowOf<'_>,
 ) -> Result<()> {
     let numbers = array.as_primitive_opt::<T>().ok_or_else(|| mismatch(array.data_type()))?;
-    first_null(array, &format!("number of type {}", T::DATA_TYPE), row_of)
-        .map_err(|error| error.advising("{null_integers} double makes floats of the column"))?;
+    reject_nulls(array, &format!("number of type {}", T::DATA_TYPE), row_of)
+        .map_err(|error| error.advising("{null_integers} double makes the column floats"))?;
     out.extend_from_slice(numbers.values());
     Ok(())
 }
 
-/// Integers, where a `Double` has them exactly.
-pub(super) fn wholes(
+/// Integers as `Double`, if exact.
+pub(super) fn exact_integers(
     out: &mut Vec<f64>,
     array: &ArrayRef,
     values: impl Iterator<Item = i128>,
     row_of: RowOf<'_>,
 ) -> Result<()> {
-    for (place, value) in values.enumerate() {
-        #[expect(
-            clippy::cast_precision_loss,
-            clippy::cast_possible_truncation,
-            reason = "it is looked at whether it lost"
-        )]
+    for (index, value) in values.enumerate() {
+        #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "the round trip is checked")]
         let (double, back) = (value as f64, value as f64 as i128);
-        if back != value && array.is_valid(place) {
-            return Err(Error::invalid(format!("the integer {value} is no Double exactly")).in_row(row_of(place)));
+        if back != value && array.is_valid(index) {
+            return Err(
+                Error::invalid(format!("integer {value} is not exactly representable as Double")).in_row(row_of(index))
+            );
         }
         out.push(double);
     }
     Ok(())
 }
 
-/// Decimals whose digits a `Double` gives back: of 15 at most.
+/// Decimals as `Double`, with at most 15 digits, which round-trip.
 pub(super) fn decimals(
     out: &mut Vec<f64>,
     array: &ArrayRef,
@@ -61,27 +59,27 @@ pub(super) fn decimals(
     row_of: RowOf<'_>,
 ) -> Result<()> {
     const DIGITS: u128 = 1_000_000_000_000_000;
-    for (place, value) in values.enumerate() {
+    for (index, value) in values.enumerate() {
         let mut digits = value.unsigned_abs();
         while digits >= DIGITS && digits % 10 == 0 {
             digits /= 10;
         }
         let text = format!("{value}e{}", -i32::from(scale));
-        if digits >= DIGITS && array.is_valid(place) {
-            let detail = format!("the decimal {text} has more than the 15 digits that a Double keeps");
-            return Err(Error::invalid(detail).in_row(row_of(place)));
+        if digits >= DIGITS && array.is_valid(index) {
+            let detail = format!("decimal {text} has more than the 15 digits of a Double");
+            return Err(Error::invalid(detail).in_row(row_of(index)));
         }
-        out.push(text.parse().unwrap_or(f64::NAN)); // it is a number
+        out.push(text.parse().unwrap_or(f64::NAN)); // always a number
     }
     Ok(())
 }
 
 pub(super) fn row_ids(out: &mut Vec<u128>, array: &ArrayRef, row_of: RowOf<'_>) -> Result<()> {
     let ids = array.as_fixed_size_binary_opt().ok_or_else(|| mismatch(array.data_type()))?;
-    first_null(array, "row id", row_of)?;
-    let id = |place| <[u8; 16]>::try_from(ids.value(place)).map(u128::from_le_bytes);
-    for place in 0..ids.len() {
-        out.push(id(place).map_err(|_| mismatch(array.data_type()))?);
+    reject_nulls(array, "row id", row_of)?;
+    let id = |index| <[u8; 16]>::try_from(ids.value(index)).map(u128::from_le_bytes);
+    for index in 0..ids.len() {
+        out.push(id(index).map_err(|_| mismatch(array.data_type()))?);
     }
     Ok(())
 }
@@ -115,9 +113,9 @@ fn joined<O: OffsetSizeTrait>(out: &mut Texts, array: &GenericStringArray<O>) ->
     let end = offsets.last().map_or(0, |offset| offset.as_usize());
     let bytes = array.value_data().get(start..end).unwrap_or_default();
     match std::str::from_utf8(bytes) {
-        // Where a text is missing there may be bytes all the same.
+        // Nulls may have bytes.
         Ok(all) if array.null_count() == 0 && u32::try_from(all.len()).is_ok() => {
-            // None is past the last, which fits.
+            // At most the last, which fits.
             let ends = offsets.iter().skip(1).map(|end| u32::try_from(end.as_usize() - start).unwrap_or(u32::MAX));
             out.extend_joined(all, ends)
         }
@@ -125,7 +123,7 @@ fn joined<O: OffsetSizeTrait>(out: &mut Texts, array: &GenericStringArray<O>) ->
     }
 }
 
-/// Keys without labels: their values from 0.
+/// Keys without labels, as key values from 0.
 pub(super) fn numbers_as_keys(out: &mut Values, array: &ArrayRef, row_of: RowOf<'_>) -> Result<()> {
     let value: Box<dyn Fn(usize) -> u64> = match array.data_type() {
         DataType::UInt8 => Box::new(|row| array.as_primitive::<UInt8Type>().value(row).into()),
@@ -143,10 +141,10 @@ pub(super) fn numbers_as_keys(out: &mut Values, array: &ArrayRef, row_of: RowOf<
 
 #[cold]
 fn above(key: u64) -> Error {
-    Error::invalid(format!("key {key} (counted from 0) is above all that the column's numbers hold"))
+    Error::invalid(format!("key value {key} exceeds the column's key width"))
 }
 
-/// Appends keys as the numbers that they are stored as. That they are not above their count is looked at by the writer.
+/// Appends stored keys. The writer checks them against the key count.
 pub(super) fn extend_stored(out: &mut Values, stored: impl Iterator<Item = Result<u64>>) -> Result<()> {
     macro_rules! narrow {
         ($out:expr, $type:ty) => {
@@ -165,7 +163,7 @@ pub(super) fn extend_stored(out: &mut Values, stored: impl Iterator<Item = Resul
                 out.push(stored?);
             }
         }
-        other => return Err(Error::usage(format!("keys where {} values are held", other.variant()))),
+        other => return Err(Error::usage(format!("expected {} values, found keys", other.variant()))),
     }
     Ok(())
 }

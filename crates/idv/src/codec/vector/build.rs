@@ -1,7 +1,7 @@
-//! Vectors put together for writing.
+//! Building vectors for writing.
 //!
-//! There are two forms. While all vectors are dense and of one length, nothing but that length is kept. Otherwise
-//! each has its length, its count and its places.
+//! Two representations: compact, with only the common length, while all vectors are dense and equally long; otherwise length, count and
+//! offsets per vector.
 
 use std::ops::Range;
 
@@ -12,42 +12,42 @@ use super::Vectors;
 use crate::wire::ItemType;
 
 impl Vectors {
-    /// No vectors yet, of such items.
+    /// Empty vectors of an item type.
     #[must_use]
     pub fn of(item: ItemType) -> Self {
         Self { values: Values::of_item(item), ..Self::default() }
     }
 
-    /// The stored items of all vectors, and behind them those of the vector that is being made: append to them.
+    /// The stored items of all vectors, followed by those of the open vector: append to them.
     ///
-    /// Taking items away that are part of a vector makes the vectors wrong; the next to be closed is refused then.
+    /// Do not remove items of closed vectors; closing the next vector fails then.
     pub fn items_mut(&mut self) -> &mut Values {
         &mut self.values
     }
 
-    /// Makes a dense vector of the items that were appended since the last one. Nothing appended makes an empty vector.
+    /// Closes a dense vector of the items appended since the last one, possibly none.
     ///
     /// # Errors
-    /// [`Limit`](container_core::ErrorKind::Limit) for more than 2^31 - 1 items; they are taken out again.
+    /// [`Limit`](container_core::ErrorKind::Limit) for more than 2^31 - 1 items, which are removed again.
     pub fn close_dense(&mut self) -> Result<()> {
         let open = self.open_items()?;
         let length = self.checked_length(open)?;
         if self.counts.is_empty() && self.lengths.is_empty() && self.length.is_none_or(|all| all == length) {
             self.length = Some(length);
         } else {
-            self.spell_out();
+            self.expand();
             self.put(length, -1, open, &[]);
         }
         self.rows += 1;
         Ok(())
     }
 
-    /// Makes a sparse vector of `length` items: those appended since the last one stand in the slots `indices`, which
-    /// count from 0 and rise; all others are the type's default. One that stores every item becomes dense.
+    /// Closes a sparse vector of `length` items. The items appended since the last one are in the slots `indices`, increasing from 0; all
+    /// other slots have the type's default. A vector that stores every item becomes dense.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) when there are not as many items as slots, slots do not rise or are not below
-    /// the length; [`Limit`](container_core::ErrorKind::Limit) for a length above 2^31 - 1. The items are taken out again.
+    /// [`Usage`](container_core::ErrorKind::Usage) when the numbers of items and slots differ, slots do not increase or are not below the
+    /// length; [`Limit`](container_core::ErrorKind::Limit) for a length above 2^31 - 1. The items are removed again.
     pub fn close_sparse(&mut self, length: u32, indices: &[u32]) -> Result<()> {
         let open = self.open_items()?;
         if let Err(error) = check_slots(length, indices, open) {
@@ -62,30 +62,32 @@ impl Vectors {
             self.drop_open(open);
             return Err(too_long(length.try_into().unwrap_or(usize::MAX)));
         }
-        self.spell_out();
+        self.expand();
         self.put(length, count, open, indices);
         self.rows += 1;
         Ok(())
     }
 
-    /// How many items were appended since the last vector.
+    /// Number of items appended since the last vector.
     fn open_items(&self) -> Result<usize> {
         let closed = self.closed_items();
-        self.values
-            .len()
-            .checked_sub(closed)
-            .ok_or_else(|| Error::usage(format!("{} items are left of vectors that have {closed}", self.values.len())))
+        self.values.len().checked_sub(closed).ok_or_else(|| {
+            Error::usage(format!(
+                "items of closed vectors were removed: expected at least {closed}, found {}",
+                self.values.len()
+            ))
+        })
     }
 
-    /// Stored items of all vectors.
+    /// Number of stored items of closed vectors.
     pub(in crate::codec) fn closed_items(&self) -> usize {
         self.item_start(self.rows)
     }
 
-    /// Where the stored items of a vector begin; where all end past the end.
+    /// Start of a vector's stored items; the end of all items past the end.
     pub(crate) fn item_start(&self, row: usize) -> usize {
         match self.length {
-            Some(length) if self.counts.is_empty() => row.min(self.rows).saturating_mul(usize_of(length)),
+            Some(length) if self.counts.is_empty() => row.min(self.rows).saturating_mul(to_usize(length)),
             _ => match (self.value_starts.get(row), self.rows.checked_sub(1).and_then(|last| self.get(last))) {
                 (Some(&start), _) => start,
                 (None, Some(last)) => last.range.end,
@@ -94,12 +96,12 @@ impl Vectors {
         }
     }
 
-    /// Where the indices of a vector begin; where all end past the end.
+    /// Start of a vector's indices; the end of all indices past the end.
     pub(in crate::codec) fn index_start(&self, row: usize) -> usize {
         self.index_starts.get(row).copied().unwrap_or(self.indices.len())
     }
 
-    /// The length that all vectors of a run have; `None` when it differs, or there are none.
+    /// The common length of a range; `None` if lengths differ or the range is empty.
     pub(in crate::codec) fn same_length(&self, range: Range<usize>) -> Option<u32> {
         if self.length.is_some() {
             return self.length.filter(|_| !range.is_empty());
@@ -109,7 +111,7 @@ impl Vectors {
         u32::try_from(first).ok().filter(|_| lengths.iter().all(|&length| length == first))
     }
 
-    /// The indices of all vectors of a run.
+    /// The indices of a range.
     pub(in crate::codec) fn indices_of(&self, range: Range<usize>) -> &[u32] {
         let all = self.index_start(range.start)..self.index_start(range.end);
         self.indices.get(all).unwrap_or_default()
@@ -130,14 +132,14 @@ impl Vectors {
         self.values.truncate(keep);
     }
 
-    /// Goes over to the form that has everything for each vector.
-    fn spell_out(&mut self) {
+    /// Switches from the compact representation to one entry per vector.
+    fn expand(&mut self) {
         if let Some(length) = self.length.take() {
-            // Lengths come from an i32 or were found to fit one.
+            // Lengths fit an i32.
             self.lengths.clear();
             self.lengths.resize(self.rows, i32::try_from(length).unwrap_or(i32::MAX));
             if self.counts.is_empty() {
-                let width = usize_of(length);
+                let width = to_usize(length);
                 self.counts.resize(self.rows, -1);
                 self.value_starts.extend((0..self.rows).map(|row| row * width));
                 self.index_starts.resize(self.rows, 0);
@@ -145,7 +147,7 @@ impl Vectors {
         }
     }
 
-    /// Notes a vector whose items are the last `stored` ones.
+    /// Records a vector whose items are the last `stored` ones.
     fn put(&mut self, length: u32, count: i32, stored: usize, indices: &[u32]) {
         self.lengths.push(i32::try_from(length).unwrap_or(i32::MAX));
         self.counts.push(count);
@@ -169,10 +171,13 @@ impl Vectors {
         }
     }
 
-    /// Appends a run of other vectors. Items not yet made a vector go.
+    /// Appends a range of vectors. Items of an open vector are dropped.
     pub(in crate::codec) fn extend_from(&mut self, other: &Self, range: Range<usize>) -> Result<()> {
         if range.start > range.end || range.end > other.rows {
-            return Err(Error::usage(format!("vectors {} to {} of {}", range.start, range.end, other.rows)));
+            return Err(Error::usage(format!(
+                "vectors {}..{} are out of bounds for {}",
+                range.start, range.end, other.rows
+            )));
         }
         let items = other.item_start(range.start)..other.item_start(range.end);
         let closed = self.closed_items();
@@ -188,7 +193,7 @@ impl Vectors {
                 }
             }
             _ => {
-                self.spell_out();
+                self.expand();
                 let (first_item, first_index) = (items.start, other.index_start(range.start));
                 let index_base = self.indices.len();
                 let slots = first_index..other.index_start(range.end);
@@ -209,14 +214,14 @@ impl Vectors {
 
 fn check_slots(length: u32, indices: &[u32], items: usize) -> Result<()> {
     if indices.len() != items {
-        return Err(Error::usage(format!("a sparse vector with {items} items for {} slots", indices.len())));
+        return Err(Error::usage(format!("a sparse vector has {items} items for {} slots", indices.len())));
     }
-    let mut least = 0;
+    let mut next = 0;
     for &index in indices {
-        if index < least || index >= length {
-            return Err(Error::usage(format!("slot {index} is not between {least} and {length} (not included)")));
+        if index < next || index >= length {
+            return Err(Error::usage(format!("slot {index} is not between {next} and {length} (not included)")));
         }
-        least = index + 1;
+        next = index + 1;
     }
     Ok(())
 }
@@ -226,6 +231,6 @@ fn too_long(items: usize) -> Error {
     Error::limit("items of a vector", items as u64, 0x7FFF_FFFF)
 }
 
-fn usize_of(length: u32) -> usize {
+fn to_usize(length: u32) -> usize {
     usize::try_from(length).unwrap_or(usize::MAX)
 }

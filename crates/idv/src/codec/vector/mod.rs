@@ -6,13 +6,13 @@ use std::ops::Range;
 
 use container_core::{Cursor, Error, Result};
 
-use super::{Values, check_bools, check_count, count, decode_items, least_len, numbers};
+use super::{Values, check_bools, check_count, count, decode_items, min_len, numbers};
 use crate::wire::ItemType;
 
-/// Vectors of one block, dense and sparse, of equal or of differing lengths.
+/// The vectors of a block, dense or sparse, of equal or different lengths.
 ///
-/// To make some: put the items of a vector into [`items_mut`](Self::items_mut), then say with
-/// [`close_dense`](Self::close_dense) or [`close_sparse`](Self::close_sparse) what they are.
+/// To build them, append the items of a vector to [`items_mut`](Self::items_mut), then call [`close_dense`](Self::close_dense) or
+/// [`close_sparse`](Self::close_sparse).
 ///
 /// ```
 /// use idv::{ItemType, Values, Vectors};
@@ -31,34 +31,34 @@ use crate::wire::ItemType;
 #[derive(Debug, Clone, Default)]
 pub struct Vectors {
     rows: usize,
-    /// The length of all vectors, or `None` when `lengths` tells.
+    /// The common length; `None` when `lengths` has them.
     length: Option<u32>,
     lengths: Vec<i32>,
-    /// -1 for a dense vector, else the number of stored values; empty when all are dense and of equal length.
+    /// Number of stored values, -1 for a dense vector; empty when all are dense and of equal length.
     counts: Vec<i32>,
-    /// Where the values, and the indices, of each row begin; empty together with `counts`.
+    /// Start of each row's values and indices; empty when `counts` is.
     value_starts: Vec<usize>,
     index_starts: Vec<usize>,
     indices: Vec<u32>,
     values: Values,
 }
 
-/// One vector of a block. Two are equal when they have the same length, slots and stored values; of floats, the same bits.
+/// One vector of a block. Equality compares length, indices and stored values, floats by their bits.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct VectorRef<'a> {
-    /// How many items the vector has.
+    /// Number of items, stored or not.
     pub length: u32,
-    /// The slots of the stored values, rising, when the vector is sparse: all others are the type's default.
+    /// Increasing slots of the stored values of a sparse vector; all other slots have the type's default.
     pub indices: Option<&'a [u32]>,
-    /// The stored values of the whole block.
+    /// Stored values of the whole block.
     pub values: &'a Values,
-    /// Which of them are this vector's.
+    /// This vector's range of them.
     pub range: Range<usize>,
 }
 
 impl Vectors {
-    /// How many vectors there are.
+    /// Number of vectors.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows
@@ -70,7 +70,7 @@ impl Vectors {
         self.rows == 0
     }
 
-    /// A vector; `None` past the end.
+    /// The vector at `index`; `None` past the end.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<VectorRef<'_>> {
         if index >= self.rows {
@@ -103,24 +103,24 @@ impl Vectors {
         (0..self.rows).filter_map(|index| self.get(index))
     }
 
-    /// All stored values of the block, row after row.
+    /// All stored values in row order.
     #[must_use]
     pub fn values(&self) -> &Values {
         &self.values
     }
 
-    /// The length of every vector, when all are dense and equally long: then row `i` is the `i`-th run of so many values.
+    /// The common length when all vectors are dense and equally long: row `i` is then the `i`-th chunk of that length.
     #[must_use]
     pub fn dense_length(&self) -> Option<u32> {
         self.length.filter(|_| self.counts.is_empty())
     }
 
-    /// One vector of texts, sparse: how version 1.1.1.3 keeps slot names. Slots rise and lie below the length.
+    /// One sparse vector of texts, for slot names of version 1.1.1.3. Slots increase and are below the length.
     pub(crate) fn of_texts(length: u32, slots: Vec<u32>, texts: super::Texts) -> Self {
         let dense = slots.len() == usize::try_from(length).unwrap_or(usize::MAX);
         let mut vectors = Self { rows: 1, length: Some(length), values: Values::Text(texts), ..Self::default() };
         if !dense {
-            // A file has fewer than 2^31 slots: their count comes from an i32.
+            // The count comes from an i32.
             vectors.counts.push(i32::try_from(slots.len()).unwrap_or(i32::MAX));
             vectors.value_starts.push(0);
             vectors.index_starts.push(0);
@@ -141,11 +141,11 @@ impl PartialEq for VectorRef<'_> {
         self.length == other.length
             && self.indices == other.indices
             && (self.range.is_empty() && other.range.is_empty()
-                || self.values.runs_equal(self.range.clone(), other.values, other.range.clone()))
+                || self.values.ranges_equal(self.range.clone(), other.values, other.range.clone()))
     }
 }
 
-/// Decodes a block of `n` vectors; `size` is the length that the type states, 0 where it varies.
+/// Decodes a block of `n` vectors; `size` is the length by type, 0 if variable.
 pub(crate) fn decode(
     item: ItemType,
     size: u32,
@@ -154,14 +154,13 @@ pub(crate) fn decode(
     limit: u64,
     out: &mut Vectors,
 ) -> Result<()> {
-    let total_values = decode_places(item, size, n, cursor, out)?;
+    let total_values = decode_layout(item, size, n, cursor, out)?;
     check_bools(item, total_values, limit, cursor)?;
     decode_items(item, total_values, cursor, &mut out.values)
 }
 
-/// Decodes what stands before the values: where those of each vector lie. Gives how many values follow, for which there are bytes
-/// enough.
-pub(super) fn decode_places(
+/// Decodes the vector layout, which precedes the values. Returns the number of values, for which enough bytes remain.
+pub(super) fn decode_layout(
     item: ItemType,
     size: u32,
     n: usize,
@@ -175,7 +174,7 @@ pub(super) fn decode_places(
     let stated = count(cursor, "vector length")?;
     let length = u32::try_from(stated).unwrap_or(u32::MAX);
     if size != 0 && length != size {
-        return Err(Error::invalid(format!("vector length {length} where the type has {size}")).at(at));
+        return Err(Error::invalid(format!("vector length: expected {size} by type, found {length}")).at(at));
     }
     out.length = Some(length);
     if length == 0 {
@@ -186,23 +185,24 @@ pub(super) fn decode_places(
     }
     let counts_at = cursor.offset();
     numbers::decode(cursor, n, &mut out.counts)?;
-    let (total_values, total_indices) = layout(out, counts_at)?;
+    let (total_values, total_indices) = locate_rows(out, counts_at)?;
 
     let at = cursor.offset();
     let stated = count(cursor, "number of indices")?;
     if stated != total_indices {
-        return Err(
-            Error::invalid(format!("number of indices is {stated} where the vectors have {total_indices}")).at(at)
-        );
+        return Err(Error::invalid(format!(
+            "number of indices: expected {total_indices} by the counts, found {stated}"
+        ))
+        .at(at));
     }
     let at = cursor.offset();
     numbers::decode(cursor, total_indices, &mut out.indices)?;
     check_indices(out, at)?;
 
-    // Before anything is set aside for the values, their bytes must be there.
-    let least = least_len(item, total_values as u64).unwrap_or(u64::MAX);
-    if least > cursor.remaining() as u64 {
-        return Err(Error::truncated("values", least, cursor.remaining() as u64).at(cursor.offset()));
+    // Checked before memory for the values is allocated.
+    let next = min_len(item, total_values as u64).unwrap_or(u64::MAX);
+    if next > cursor.remaining() as u64 {
+        return Err(Error::truncated("values", next, cursor.remaining() as u64).at(cursor.offset()));
     }
     Ok(total_values)
 }
@@ -217,11 +217,11 @@ fn check_lengths(lengths: &[i32], at: u64) -> Result<()> {
     }
 }
 
-/// Checks the counts and finds where each vector's values and indices begin. Returns how many there are in all.
-fn layout(out: &mut Vectors, counts_at: u64) -> Result<(usize, usize)> {
+/// Checks the counts and computes where each vector's values and indices start. Returns their totals.
+fn locate_rows(out: &mut Vectors, counts_at: u64) -> Result<(usize, usize)> {
     out.value_starts.clear();
     out.index_starts.clear();
-    let overflow = || Error::invalid("the vectors' lengths add up to more than fits").at(counts_at);
+    let overflow = || Error::invalid("the sum of the vector lengths overflows").at(counts_at);
     if let Some(length) = out.length
         && out.counts.iter().all(|&count| count == -1)
     {
@@ -241,16 +241,14 @@ fn layout(out: &mut Vectors, counts_at: u64) -> Result<(usize, usize)> {
         out.index_starts.push(indices);
         let stored = match u32::try_from(count) {
             Ok(count) if count < length || (count == 0 && length == 0) => {
-                // A count is an i32, of which there are at most 2^31 in a block.
+                // At most 2^31 counts below 2^31.
                 indices =
                     usize::try_from(count).ok().and_then(|count| indices.checked_add(count)).ok_or_else(overflow)?;
                 count
             }
             Err(_) if count == -1 => length,
             _ => {
-                let detail = format!(
-                    "count {count} of item {row} is neither -1 (dense) nor from 0 to below the length {length}"
-                );
+                let detail = format!("count {count} of item {row} is neither -1 (dense) nor below the length {length}");
                 return Err(Error::invalid(detail).at(counts_at + 4 * row as u64));
             }
         };
@@ -259,7 +257,7 @@ fn layout(out: &mut Vectors, counts_at: u64) -> Result<(usize, usize)> {
     Ok((values, indices))
 }
 
-/// The indices of each sparse vector rise and stay below its length.
+/// Checks that the indices of each sparse vector increase and are below its length.
 fn check_indices(out: &Vectors, at: u64) -> Result<()> {
     for (row, (&start, &count)) in out.index_starts.iter().zip(&out.counts).enumerate() {
         let Ok(count) = usize::try_from(count) else { continue };
@@ -268,15 +266,15 @@ fn check_indices(out: &Vectors, at: u64) -> Result<()> {
             None => out.lengths.get(row).and_then(|&length| u32::try_from(length).ok()).unwrap_or(0),
         };
         let indices = out.indices.get(start..start + count).unwrap_or_default();
-        let mut least = 0;
-        for (place, &index) in indices.iter().enumerate() {
-            if index < least || index >= length {
-                // Shown as the signed number it is in the file.
+        let mut next = 0;
+        for (offset, &index) in indices.iter().enumerate() {
+            if index < next || index >= length {
+                // As the signed number in the file.
                 let shown = i32::from_ne_bytes(index.to_ne_bytes());
-                let detail = format!("index {shown} of item {row} is not between {least} and {length} (not included)");
-                return Err(Error::invalid(detail).at(at + 4 * (start + place) as u64));
+                let detail = format!("index {shown} of item {row} is not between {next} and {length} (not included)");
+                return Err(Error::invalid(detail).at(at + 4 * (start + offset) as u64));
             }
-            least = index + 1;
+            next = index + 1;
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Vectors as record batches need them.
+//! Operations on vectors for record batches.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use super::Vectors;
 use crate::codec::Values;
 
 impl Vectors {
-    /// Dense vectors of these lengths, one after the other in the items.
+    /// Dense vectors of these lengths, consecutive in `items`.
     pub(crate) fn dense(lengths: Vec<i32>, items: Values) -> Self {
         let first = lengths.first().and_then(|&length| u32::try_from(length).ok());
         let rows = lengths.len();
@@ -24,7 +24,7 @@ impl Vectors {
         Self { rows, lengths, counts, value_starts, index_starts, values: items, ..Self::default() }
     }
 
-    /// Whether a vector of a run is sparse.
+    /// Whether any vector of a range is sparse.
     pub(crate) fn has_sparse(&self, range: Range<usize>) -> bool {
         self.counts.get(range).is_some_and(|counts| counts.iter().any(|&count| count >= 0))
     }

@@ -1,10 +1,10 @@
-//! Blocks as record batches need them: in the bytes they lie in.
+//! Zero-copy reading of blocks, for record batches.
 
 use std::ops::Range;
 
 use container_core::{Bytes, Cursor, Error, Limits, Result};
 
-use super::{Place, Scratch, inside, rows_of, too_many};
+use super::{BlockRequest, Scratch, inside, rows_of, too_many};
 use crate::FORMAT_NAME;
 use crate::codec::Values;
 use crate::codec::shared::{SharedBlock, decode_shared, is_shared};
@@ -12,46 +12,46 @@ use crate::read::{Column, Reader};
 use crate::wire::{Compression, Type};
 
 impl Reader {
-    /// What may be spent on the file.
+    /// The reader's limits.
     pub(crate) fn limits(&self) -> Limits {
         self.0.options.limits
     }
 
-    /// The values of a block as far as its rows are wanted, in the bytes they lie in: those of an uncompressed block share the source's
-    /// memory.
-    pub(crate) fn shared_block(&self, place: &Place, scratch: &mut Scratch) -> Result<SharedBlock> {
-        let column = self.column_at(place.column)?;
-        let named = |error: Error| {
-            error.in_column(column.unique_name().to_owned()).in_block(place.block).in_format(FORMAT_NAME)
+    /// Reads the requested rows of a block without copying: items of an uncompressed block share the source's memory.
+    pub(crate) fn shared_block(&self, request: &BlockRequest, scratch: &mut Scratch) -> Result<SharedBlock> {
+        let column = self.column_at(request.column)?;
+        let located = |error: Error| {
+            error.in_column(column.unique_name().to_owned()).in_block(request.block).in_format(FORMAT_NAME)
         };
-        let kind = column.kind().map_err(|unreadable| named(unreadable.to_error()))?;
-        let rows = rows_of(column, place.block, self.row_count())?;
+        let kind = column.kind().map_err(|unreadable| located(unreadable.to_error()))?;
+        let rows = rows_of(column, request.block, self.row_count())?;
         if !is_shared(kind.item()) {
             let mut values = Values::default();
-            self.decode_block(column, kind, place.block, &rows, place.rows.end, &mut values, scratch).map_err(named)?;
+            self.decode_block(column, kind, request.block, &rows, request.rows.end, &mut values, scratch)
+                .map_err(located)?;
             return Ok(values.into());
         }
-        self.take_block(column, kind, place, &rows, scratch).map_err(named)
+        self.read_shared(column, kind, request, &rows, scratch).map_err(located)
     }
 
-    fn take_block(
+    fn read_shared(
         &self,
         column: &Column,
         kind: &Type,
-        place: &Place,
+        request: &BlockRequest,
         rows: &Range<u64>,
         scratch: &mut Scratch,
     ) -> Result<SharedBlock> {
-        let entry = self.lookup(column, place.block, &mut scratch.packed)?;
-        let part = self.part(column, kind, rows, place.rows.end, &entry)?;
-        let n = usize::try_from(part.values).map_err(|_| too_many(rows).at(entry.offset))?;
+        let entry = self.lookup(column, request.block, &mut scratch.packed)?;
+        let prefix = self.prefix(column, kind, rows, request.rows.end, &entry)?;
+        let n = usize::try_from(prefix.values).map_err(|_| too_many(rows).at(entry.offset))?;
         if column.compression() == Some(Compression::None) {
-            let bytes = self.source().read(entry.offset..entry.offset + part.bytes)?;
+            let bytes = self.source().read(entry.offset..entry.offset + prefix.bytes)?;
             return decode_shared(kind, n, &bytes, Cursor::at(&bytes, entry.offset));
         }
-        // The memory goes to whoever gets the values.
+        // The buffer's memory becomes part of the result.
         scratch.raw = Vec::new();
-        self.raw_block(column, &entry, &part, scratch)?;
+        self.raw_block(column, &entry, &prefix, scratch)?;
         let bytes = Bytes::from(std::mem::take(&mut scratch.raw));
         decode_shared(kind, n, &bytes, Cursor::new(&bytes)).map_err(|error| inside(&error, entry.offset))
     }

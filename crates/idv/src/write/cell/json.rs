@@ -1,4 +1,4 @@
-//! Values of columns from JSON text, numbers from their own digits.
+//! Parsing values of a column from JSON, numbers directly from their digits.
 
 mod scan;
 
@@ -6,15 +6,15 @@ use container_core::{Error, Result};
 
 use self::scan::{Json, Scalar};
 use super::shape::{Shape, check_length};
-use super::{Cell, KeyLabels, cannot_be_missing, mismatch, push_item, shown};
+use super::{Cell, KeyLabels, cannot_be_missing, mismatch, push_item, quoted};
 use crate::codec::{Values, Vectors};
 use crate::wire::{ItemType, Type};
 
 impl Values {
-    /// Appends one value of a type from its JSON text, in the form that rows are printed in. On an error nothing is appended.
+    /// Appends one value of a type from its JSON, in the form of [`Row::json`](crate::Row::json). On an error nothing is appended.
     ///
-    /// Numbers are read from their digits: an `f32` is rounded once, 64 and 128 bits are exact. Texts are [`Cell::Text`], numbers
-    /// [`Cell::Int`] or floats, `null` is [`Cell::Missing`]; see [`push_cell`](Self::push_cell). A vector is an array, or arrays in each other
+    /// Numbers are parsed from their digits: an `f32` is rounded once, 64-bit and 128-bit integers are exact. Strings are [`Cell::Text`],
+    /// numbers [`Cell::Int`] or floats, `null` is [`Cell::Missing`]; see [`push_cell`](Self::push_cell). A vector is an array, nested arrays
     /// for several dimensions, or `{"$sparse":{"length":22,"indices":[5,12],"values":[1.0,1.0]}}`.
     ///
     /// ```
@@ -25,29 +25,29 @@ impl Values {
     /// values.push_json(&kind, None, r#"[[0.1, 2], ["NaN", null]]"#)?;
     /// values.push_json(&kind, None, r#"{"$sparse": {"length": 4, "indices": [3], "values": [0.5]}}"#)?;
     /// let error = values.push_json(&kind, None, "[1, 2, 3]").unwrap_err();
-    /// assert_eq!(error.to_string(), "a vector of 3 items where Vector<Single, 2, 2> has 4");
+    /// assert_eq!(error.to_string(), "expected 4 items for Vector<Single, 2, 2>, found 3");
     /// assert_eq!(values.len(), 2);
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
-    /// As [`push_cell`](Self::push_cell); [`Invalid`](container_core::ErrorKind::Invalid) for what is not JSON, or an array that the type does
-    /// not have. The message says the byte of this text, not of the file that it may be from.
+    /// As [`push_cell`](Self::push_cell); [`Invalid`](container_core::ErrorKind::Invalid) for invalid JSON or an array of the wrong shape. The
+    /// message has the byte within `raw`.
     pub fn push_json(&mut self, kind: &Type, labels: Option<&KeyLabels>, raw: &str) -> Result<()> {
         let len = self.len();
         let mut json = Json::new(raw);
         let pushed = push(self, kind, labels, &mut json).and_then(|()| json.end());
         pushed.map_err(|error| {
             self.truncate(len);
-            placed(error)
+            with_json_byte(error)
         })
     }
 }
 
-/// The place in the value's text is said in words: the position is for places in a file.
+/// Moves the byte within the JSON into the message, as the position is for offsets in a file.
 #[cold]
-fn placed(error: Error) -> Error {
+fn with_json_byte(error: Error) -> Error {
     let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
     match error.position().byte {
         None => error,
@@ -62,7 +62,7 @@ fn push(values: &mut Values, kind: &Type, labels: Option<&KeyLabels>, json: &mut
         Type::Vector { item, dimensions } => (*item, dimensions.as_slice()),
     };
     let Values::Vector(vectors) = values else {
-        return Err(Error::usage(format!("a value of type {kind} where {} values are held", values.variant())));
+        return Err(Error::usage(format!("expected {} values, found a value of type {kind}", values.variant())));
     };
     match json.peek() {
         Some(b'[') => {
@@ -80,15 +80,15 @@ fn push(values: &mut Values, kind: &Type, labels: Option<&KeyLabels>, json: &mut
     }
 }
 
-/// Appends an item. Numbers go the short way where they can.
+/// Appends an item.
 fn push_scalar(values: &mut Values, item: ItemType, labels: Option<&KeyLabels>, json: &mut Json<'_>) -> Result<()> {
     if let Some(bracket @ (b'[' | b'{')) = json.peek() {
         let what = if bracket == b'[' { "an array" } else { "an object" };
-        return Err(no_item(what, item).at(json.at as u64));
+        return Err(item_mismatch_for(what, item).at(json.at as u64));
     }
     let at = json.at;
     let scalar = json.scalar()?;
-    // By far the most common items, the short way.
+    // Fast path for the most common items.
     match (&scalar, item, &mut *values) {
         (Scalar::Number(digits), ItemType::Single, Values::Single(floats)) => {
             if let Some(float) = digits.parse().ok().filter(|float: &f32| float.is_finite()) {
@@ -105,14 +105,16 @@ fn push_scalar(values: &mut Values, item: ItemType, labels: Option<&KeyLabels>, 
         _ => {}
     }
     let pushed = match (&scalar, item) {
-        // A float from its digits, rounded once.
+        // Parsed from the digits, rounded once.
         (Scalar::Number(digits), ItemType::Single | ItemType::Double) => {
-            push_item(values, item, labels, Cell::Word(digits))
+            push_item(values, item, labels, Cell::Untyped(digits))
         }
-        (Scalar::Number(digits), ItemType::Text | ItemType::Boolean | ItemType::DvBool) => Err(no_item(digits, item)),
+        (Scalar::Number(digits), ItemType::Text | ItemType::Boolean | ItemType::DvBool) => {
+            Err(item_mismatch_for(digits, item))
+        }
         (Scalar::Number(_), _) => match scalar.as_cell() {
-            // The float may be another number than the digits are.
-            Cell::Double(x) if x.abs() >= EXACT => Err(no_item(&x.to_string(), item)),
+            // The float may differ from the digits.
+            Cell::Double(x) if x.abs() >= EXACT => Err(item_mismatch_for(&x.to_string(), item)),
             cell => push_item(values, item, labels, cell),
         },
         (scalar, _) => push_item(values, item, labels, scalar.as_cell()),
@@ -121,14 +123,14 @@ fn push_scalar(values: &mut Values, item: ItemType, labels: Option<&KeyLabels>, 
 }
 
 #[cold]
-fn no_item(found: &str, item: ItemType) -> Error {
-    Error::invalid(format!("{found} where {} is wanted", super::wanted(&Type::Item(item))))
+fn item_mismatch_for(found: &str, item: ItemType) -> Error {
+    Error::invalid(format!("expected {}, found {found}", super::expected(&Type::Item(item))))
 }
 
-/// Floats hold all whole numbers below it.
+/// Floats represent all integers below it.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// Arrays in each other, from the outermost one's bracket on, and how many items there are in all. No deeper than the type's dimensions.
+/// Appends nested arrays, no deeper than the type's dimensions. Returns the total number of items.
 fn push_arrays(
     vectors: &mut Vectors,
     item: ItemType,
@@ -137,7 +139,7 @@ fn push_arrays(
     json: &mut Json<'_>,
 ) -> Result<u64> {
     let mut shape = Shape::new(dimensions);
-    // True where an item or array may stand, false behind one.
+    // True where an item or array may start.
     let mut fresh = true;
     loop {
         let at = json.peeked() as u64;
@@ -163,17 +165,17 @@ fn push_arrays(
                 fresh = true;
             }
             Some(_) if fresh => {
-                let count = push_run(vectors.items_mut(), item, labels, json)?;
+                let count = push_items(vectors.items_mut(), item, labels, json)?;
                 shape.items(count).map_err(|error| error.at(at))?;
                 fresh = false;
             }
-            _ => return Err(json.wanted("\",\" or \"]\"")),
+            _ => return Err(json.expected("\",\" or \"]\"")),
         }
     }
 }
 
-/// Appends items as long as there are some with commas between, and says how many.
-fn push_run(values: &mut Values, item: ItemType, labels: Option<&KeyLabels>, json: &mut Json<'_>) -> Result<u32> {
+/// Appends comma-separated items and returns their number.
+fn push_items(values: &mut Values, item: ItemType, labels: Option<&KeyLabels>, json: &mut Json<'_>) -> Result<u32> {
     let mut count: u32 = 0;
     loop {
         push_scalar(values, item, labels, json)?;
@@ -193,24 +195,25 @@ fn push_run(values: &mut Values, item: ItemType, labels: Option<&KeyLabels>, jso
 fn push_sparse(vectors: &mut Vectors, kind: &Type, labels: Option<&KeyLabels>, json: &mut Json<'_>) -> Result<()> {
     let at = json.peeked() as u64;
     json.expect(b'{')?;
-    let form = || Error::invalid("an object that is no {\"$sparse\": {\"length\", \"indices\", \"values\"}}").at(at);
+    let not_sparse =
+        || Error::invalid("expected {\"$sparse\": {\"length\", \"indices\", \"values\"}}, found another object").at(at);
     if json.peek() != Some(b'"') || json.string()? != "$sparse" {
-        return Err(form());
+        return Err(not_sparse());
     }
     json.expect(b':')?;
     if json.peek() != Some(b'{') {
-        return Err(form());
+        return Err(not_sparse());
     }
     json.expect(b'{')?;
     let (mut length, mut indices, mut values) = (None, None, None);
     loop {
         if json.peek() != Some(b'"') {
-            return Err(json.wanted("\"length\", \"indices\" or \"values\""));
+            return Err(json.expected("\"length\", \"indices\" or \"values\""));
         }
         let at = json.at as u64;
         let member = json.string()?;
         json.expect(b':')?;
-        let twice = match &*member {
+        let duplicate = match &*member {
             "length" => length.replace(json.slot("length")?).is_some(),
             "indices" => indices.replace(json.slots()?).is_some(),
             "values" if values.is_some() => true,
@@ -218,18 +221,18 @@ fn push_sparse(vectors: &mut Vectors, kind: &Type, labels: Option<&KeyLabels>, j
                 json.expect(b'[')?;
                 let mut count = 0;
                 if !json.skip(b']') {
-                    count = push_run(vectors.items_mut(), kind.item(), labels, json)?;
+                    count = push_items(vectors.items_mut(), kind.item(), labels, json)?;
                     json.expect(b']')?;
                 }
                 values.replace(count).is_some()
             }
             other => {
-                let detail = format!("member {} of $sparse is none of length, indices, values", shown(other));
+                let detail = format!("unknown member {} of $sparse (known: length, indices, values)", quoted(other));
                 return Err(Error::invalid(detail).at(at));
             }
         };
-        if twice {
-            return Err(Error::invalid(format!("member {member:?} of $sparse is there twice")).at(at));
+        if duplicate {
+            return Err(Error::invalid(format!("duplicate member {member:?} of $sparse")).at(at));
         }
         if !json.skip(b',') {
             break;
@@ -237,17 +240,17 @@ fn push_sparse(vectors: &mut Vectors, kind: &Type, labels: Option<&KeyLabels>, j
     }
     json.expect(b'}')?;
     json.expect(b'}')?;
-    let missing = |what: &str| Error::invalid(format!("$sparse has no member {what:?}")).at(at);
+    let missing = |what: &str| Error::invalid(format!("missing member {what:?} of $sparse")).at(at);
     let length = length.ok_or_else(|| missing("length"))?;
     let indices = indices.ok_or_else(|| missing("indices"))?;
     values.ok_or_else(|| missing("values"))?;
     close_sparse(vectors, kind, length, &indices).map_err(|error| error.at(at))
 }
 
-/// Makes a sparse vector of the items that were appended, if it is as long as the type says.
+/// Closes a sparse vector if its length matches the type.
 pub(in crate::write) fn close_sparse(vectors: &mut Vectors, kind: &Type, length: u32, indices: &[u32]) -> Result<()> {
     check_length(kind, length.into())?;
-    // What is wrong came with the value.
+    // The caller's value is at fault, not the call.
     vectors
         .close_sparse(length, indices)
         .map_err(|error| Error::new(as_invalid(error.kind()), error.detail().to_owned()))

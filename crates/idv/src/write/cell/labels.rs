@@ -3,33 +3,33 @@ use std::collections::hash_map::Entry;
 
 use container_core::{Error, Result};
 
-use super::{Cell, checked_key, item_mismatch, push_item, shown, text_of, whole, whole_word};
+use super::{Cell, checked_key, display_text, integer, item_mismatch, parse_integer, push_item, quoted};
 use crate::codec::{Values, VectorRef};
 use crate::schema::ColumnSchema;
-use crate::value::{Shown, default_of};
+use crate::value::{ValueFormat, default_value};
 use crate::wire::{ItemType, KeyType, Type};
 
-/// The labels of a key column, to be looked up: its metadata `KeyValues`.
+/// An index of the labels of a key column, its metadata `KeyValues`.
 ///
-/// Labels of any type are found by their text as rows show it. Takes memory like the labels themselves.
+/// Labels of any type are looked up by their displayed text. Takes about as much memory as the labels.
 #[derive(Debug, Clone)]
 pub struct KeyLabels {
     item: ItemType,
-    /// How many keys have one.
+    /// Number of labels.
     count: u64,
-    pub(in crate::write) places: HashMap<Box<str>, Place>,
+    pub(in crate::write) by_label: HashMap<Box<str>, LabelKeys>,
 }
 
-/// Which keys a label stands for.
+/// The key values of a label.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::write) struct Place {
+pub(in crate::write) struct LabelKeys {
     pub(in crate::write) first: u64,
-    /// Another one, with the same label.
+    /// Another key with the same label.
     pub(in crate::write) second: Option<u64>,
 }
 
 impl KeyLabels {
-    /// The labels of a column; `None` when it is no key or has none.
+    /// The labels of a column; `None` if it is not a key column or has no labels.
     #[must_use]
     pub fn of(column: &ColumnSchema) -> Option<Self> {
         if !matches!(column.kind.item(), ItemType::Key(_)) {
@@ -39,87 +39,87 @@ impl KeyLabels {
         Self::new(&metadata.value_type, &metadata.value)
     }
 
-    /// Labels from the value of the metadata `KeyValues`, one vector with a label for each key value; `None` when it is something else.
+    /// Labels from the value of the metadata `KeyValues`, a vector with one label per key value; `None` for anything else.
     #[must_use]
     pub fn new(value_type: &Type, value: &Values) -> Option<Self> {
         let Values::Vector(vectors) = value else { return None };
         let vector = vectors.get(0)?;
         let item = value_type.item();
-        let mut labels = Self { item, count: vector.length.into(), places: HashMap::new() };
-        labels.places.reserve(vector.range.len());
+        let mut labels = Self { item, count: vector.length.into(), by_label: HashMap::new() };
+        labels.by_label.reserve(vector.range.len());
         for (place, slot) in vector.range.clone().zip(slots(&vector)) {
-            if let Some(text) = text_of(&Shown::plain(item).value(vector.values, place)) {
+            if let Some(text) = display_text(&ValueFormat::plain(item).value(vector.values, place)) {
                 labels.insert(&text, slot.into());
             }
         }
         let absent = absent(&vector);
-        if let Some(text) = absent.iter().flatten().next().and_then(|_| text_of(&default_of(item))) {
+        if let Some(text) = absent.iter().flatten().next().and_then(|_| display_text(&default_value(item))) {
             absent.iter().flatten().for_each(|&slot| labels.insert(&text, slot.into()));
         }
         Some(labels)
     }
 
-    /// How many key values have a label.
+    /// Number of key values with a label.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
     fn insert(&mut self, text: &str, key: u64) {
-        match self.places.entry(text.into()) {
-            Entry::Vacant(vacant) => drop(vacant.insert(Place { first: key, second: None })),
+        match self.by_label.entry(text.into()) {
+            Entry::Vacant(vacant) => drop(vacant.insert(LabelKeys { first: key, second: None })),
             Entry::Occupied(mut occupied) => {
-                let place = occupied.get_mut();
-                place.second.get_or_insert(key);
+                let keys = occupied.get_mut();
+                keys.second.get_or_insert(key);
             }
         }
     }
 
-    /// The key's value that a label stands for; `None` when it is none.
+    /// The key value of a label; `None` if the label is unknown.
     ///
     /// # Errors
-    /// [`Invalid`](container_core::ErrorKind::Invalid) when it stands for more than one.
+    /// [`Invalid`](container_core::ErrorKind::Invalid) when several keys have the label.
     pub fn find(&self, label: &str) -> Result<Option<u64>> {
-        match self.places.get(label) {
+        match self.by_label.get(label) {
             None => Ok(None),
-            Some(Place { first, second: None }) => Ok(Some(*first)),
-            Some(Place { first, second: Some(second) }) => {
-                let detail = format!("label {} stands for the keys {first} and {second}", shown(label));
-                Err(Error::invalid(format!("{detail}: give the key's value from 0")))
+            Some(LabelKeys { first, second: None }) => Ok(Some(*first)),
+            Some(LabelKeys { first, second: Some(second) }) => {
+                let detail = format!("ambiguous label {} of keys {first} and {second}", quoted(label));
+                Err(Error::invalid(format!("{detail}: use the key value from 0")))
             }
         }
     }
 
-    /// The key's value that a cell means: a label, or else the value from 0.
+    /// The key value of a cell: by its label, otherwise as a number from 0.
     pub(super) fn value(&self, cell: &Cell<'_>, key: KeyType) -> Result<u64> {
         if self.item == ItemType::Text {
             return match cell {
                 Cell::Text(label) => self.find(label)?.ok_or_else(|| self.unknown(label)),
-                Cell::Word(label) => match (self.find(label)?, whole_word(label)) {
+                Cell::Untyped(label) => match (self.find(label)?, parse_integer(label)) {
                     (Some(value), _) => Ok(value),
                     (None, Some(value)) => checked_key(value, key),
                     (None, None) => Err(self.unknown(label)),
                 },
-                number => checked_key(whole(number, ItemType::Key(key))?, key),
+                number => checked_key(integer(number, ItemType::Key(key))?, key),
             };
         }
-        // The labels are numbers or times: the cell must be one, and is compared in the form that all of them have.
+        // The labels are numbers or times: convert the cell to their type and compare the displayed text.
         let mut one = Values::of_item(self.item);
         let label = push_item(&mut one, self.item, None, *cell).ok();
-        let label = label.and_then(|()| text_of(&Shown::plain(self.item).value(&one, 0)));
+        let label = label.and_then(|()| display_text(&ValueFormat::plain(self.item).value(&one, 0)));
         if let Some(value) = label.as_ref().map(|label| self.find(label)).transpose()?.flatten() {
             return Ok(value);
         }
-        // Values without label are shown as numbers. Others as numbers could be taken for labels.
+        // Only key values without a label are displayed as numbers; smaller numbers would be mistaken for labels.
         let number = match cell {
             Cell::Text(_) => None,
-            cell => whole(cell, ItemType::Key(key)).ok(),
+            cell => integer(cell, ItemType::Key(key)).ok(),
         };
         match number {
             Some(number) if number >= i128::from(self.count) => checked_key(number, key),
             _ => match (label, cell) {
                 (Some(label), _) => Err(self.unknown(&label)),
-                (None, Cell::Text(label) | Cell::Word(label)) => Err(self.unknown(label)),
+                (None, Cell::Text(label) | Cell::Untyped(label)) => Err(self.unknown(label)),
                 (None, cell) => Err(item_mismatch(cell, ItemType::Key(key))),
             },
         }
@@ -127,26 +127,28 @@ impl KeyLabels {
 
     #[cold]
     pub(crate) fn unknown(&self, label: &str) -> Error {
-        /// All labels are said when there are no more.
-        const ALL: usize = 8;
-        const NEAR: usize = 3;
-        let said = |places: Vec<(&str, u64)>| places.iter().map(|(text, _)| shown(text)).collect::<Vec<_>>().join(", ");
-        let mut all: Vec<_> = self.places.iter().map(|(text, place)| (&**text, place.first)).collect();
+        /// Up to this many labels are all listed.
+        const MAX_LISTED: usize = 8;
+        const MAX_SIMILAR: usize = 3;
+        let list =
+            |by_label: Vec<(&str, u64)>| by_label.iter().map(|(text, _)| quoted(text)).collect::<Vec<_>>().join(", ");
+        let mut all: Vec<_> = self.by_label.iter().map(|(text, place)| (&**text, place.first)).collect();
         all.sort_unstable_by_key(|&(_, key)| key);
-        let (found, count) = (shown(label), self.count);
-        if all.len() <= ALL {
-            let all = said(all);
-            return Error::invalid(format!("{found} is none of the {count} labels ({all})"));
+        let (found, count) = (quoted(label), self.count);
+        if all.len() <= MAX_LISTED {
+            let all = list(all);
+            return Error::invalid(format!("unknown label {found} ({count} labels: {all})"));
         }
-        let mut near: Vec<_> = all.into_iter().filter_map(|place| Some((changes(place.0, label)?, place))).collect();
-        near.sort_by_key(|&(changes, _)| changes);
-        let all: Vec<_> = near.into_iter().take(NEAR).map(|(_, place)| place).collect();
-        let near = if all.is_empty() { String::new() } else { format!("; near it are {}", said(all)) };
-        Error::invalid(format!("{found} is none of the {count} labels{near}"))
+        let mut near: Vec<_> =
+            all.into_iter().filter_map(|place| Some((edit_distance(place.0, label)?, place))).collect();
+        near.sort_by_key(|&(edit_distance, _)| edit_distance);
+        let all: Vec<_> = near.into_iter().take(MAX_SIMILAR).map(|(_, place)| place).collect();
+        let near = if all.is_empty() { String::new() } else { format!("; similar: {}", list(all)) };
+        Error::invalid(format!("unknown label {found} ({count} labels{near})"))
     }
 }
 
-/// The slots of the stored values.
+/// Slots of the stored values.
 fn slots<'a>(vector: &VectorRef<'a>) -> Box<dyn Iterator<Item = u32> + 'a> {
     match vector.indices {
         None => Box::new(0..vector.length),
@@ -162,8 +164,8 @@ fn absent(vector: &VectorRef<'_>) -> [Option<u32>; 2] {
     [absent.next(), absent.next()]
 }
 
-/// How many letters must change to make one label of the other, case and blanks around it not counted, if it is one or two.
-fn changes(known: &str, found: &str) -> Option<usize> {
+/// Edit distance of two labels, ignoring case and surrounding whitespace, if it is at most one or two.
+fn edit_distance(known: &str, found: &str) -> Option<usize> {
     const LONGEST: usize = 64;
     let (known, found) = (known.trim().to_lowercase(), found.trim().to_lowercase());
     let (known, found): (Vec<char>, Vec<char>) = (known.chars().collect(), found.chars().collect());
@@ -174,7 +176,7 @@ fn changes(known: &str, found: &str) -> Option<usize> {
     if known.len().abs_diff(found.len()) > allowed || known.len().max(found.len()) > LONGEST {
         return None;
     }
-    // A row of the table of changes between the beginnings of both at a time.
+    // One row of the Levenshtein table at a time.
     let mut row: Vec<usize> = (0..=found.len()).collect();
     for (done, letter) in known.iter().enumerate() {
         let (mut diagonal, mut left) = (done, done + 1);
@@ -184,5 +186,5 @@ fn changes(known: &str, found: &str) -> Option<usize> {
             (diagonal, left) = (above, *cell);
         }
     }
-    row.last().copied().filter(|&changes| changes <= allowed)
+    row.last().copied().filter(|&edit_distance| edit_distance <= allowed)
 }

@@ -1,43 +1,43 @@
-//! Numbers from cells: whole ones and floats, and when one is the other.
+//! Converting cells to integers and floats.
 
 use container_core::{Error, Result};
 
 use super::{Cell, does_not_fit, item_mismatch};
 use crate::wire::ItemType;
 
-/// A cell as a whole number.
-pub(super) fn whole(cell: &Cell<'_>, item: ItemType) -> Result<i128> {
+/// Converts a cell to an integer.
+pub(super) fn integer(cell: &Cell<'_>, item: ItemType) -> Result<i128> {
     match *cell {
         Cell::Int(x) => Ok(x),
         Cell::RowId(x) => i128::try_from(x).map_err(|_| does_not_fit(&x.to_string(), item)),
-        Cell::Single(x) => whole_float(x.into()).ok_or_else(|| item_mismatch(cell, item)),
-        Cell::Double(x) => whole_float(x).ok_or_else(|| item_mismatch(cell, item)),
-        Cell::Word(word) => whole_word(word).ok_or_else(|| item_mismatch(cell, item)),
+        Cell::Single(x) => float_as_integer(x.into()).ok_or_else(|| item_mismatch(cell, item)),
+        Cell::Double(x) => float_as_integer(x).ok_or_else(|| item_mismatch(cell, item)),
+        Cell::Untyped(word) => parse_integer(word).ok_or_else(|| item_mismatch(cell, item)),
         _ => Err(item_mismatch(cell, item)),
     }
 }
 
-/// A float that is a whole number which the format has room for.
-fn whole_float(x: f64) -> Option<i128> {
+/// Converts a float that is an integer below 2^64 in magnitude.
+fn float_as_integer(x: f64) -> Option<i128> {
     const END: f64 = 18_446_744_073_709_551_616.0;
     if x.fract() != 0.0 || x.abs() >= END {
         return None;
     }
-    #[expect(clippy::cast_possible_truncation, reason = "it has no fraction and is below 2^64")]
+    #[expect(clippy::cast_possible_truncation, reason = "an integer below 2^64")]
     Some(x as i128)
 }
 
-/// The number that digits mean; one with a point or exponent only where a float holds it for certain.
-pub(super) fn whole_word(word: &str) -> Option<i128> {
+/// Parses an integer; with a point or exponent only where a float is exact.
+pub(super) fn parse_integer(word: &str) -> Option<i128> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let word = word.trim();
     match word.parse::<i128>() {
         Ok(number) => Some(number),
-        Err(_) => whole_float(word.parse::<f64>().ok().filter(|x| x.abs() < EXACT)?),
+        Err(_) => float_as_integer(word.parse::<f64>().ok().filter(|x| x.abs() < EXACT)?),
     }
 }
 
-/// NaN as .NET has it, with the sign: so that files of ML.NET come back from their text bit for bit.
+/// .NET's NaN, with the sign bit set, so that ML.NET files round-trip through text bit for bit.
 pub(crate) const NAN: f32 = f32::from_bits(0xFFC0_0000);
 
 pub(super) fn single(cell: &Cell<'_>) -> Result<f32> {
@@ -45,7 +45,7 @@ pub(super) fn single(cell: &Cell<'_>) -> Result<f32> {
     Ok(match *cell {
         Cell::Single(x) => x,
         Cell::Double(x) => {
-            #[expect(clippy::cast_possible_truncation, reason = "rounded to the nearest, which a Single is")]
+            #[expect(clippy::cast_possible_truncation, reason = "rounding to Single is intended")]
             let rounded = x as f32;
             if rounded.is_infinite() && x.is_finite() {
                 return Err(too_large(&x.to_string(), ITEM));
@@ -60,7 +60,7 @@ pub(super) fn single(cell: &Cell<'_>) -> Result<f32> {
             rounded
         }
         Cell::Missing => NAN,
-        Cell::Word(word) => {
+        Cell::Untyped(word) => {
             let word = word.trim();
             let parsed: f32 = word.parse().map_err(|_| item_mismatch(cell, ITEM))?;
             if parsed.is_infinite() && has_digits(word) {
@@ -68,7 +68,7 @@ pub(super) fn single(cell: &Cell<'_>) -> Result<f32> {
             }
             if parsed.is_nan() { NAN } else { parsed }
         }
-        Cell::Text(text) => word_float(text).ok_or_else(|| item_mismatch(cell, ITEM))?,
+        Cell::Text(text) => named_float(text).ok_or_else(|| item_mismatch(cell, ITEM))?,
         _ => return Err(item_mismatch(cell, ITEM)),
     })
 }
@@ -86,7 +86,7 @@ pub(super) fn double(cell: &Cell<'_>) -> Result<f64> {
             rounded
         }
         Cell::Missing => NAN.into(),
-        Cell::Word(word) => {
+        Cell::Untyped(word) => {
             let word = word.trim();
             let parsed: f64 = word.parse().map_err(|_| item_mismatch(cell, ITEM))?;
             if parsed.is_infinite() && has_digits(word) {
@@ -94,13 +94,13 @@ pub(super) fn double(cell: &Cell<'_>) -> Result<f64> {
             }
             if parsed.is_nan() { NAN.into() } else { parsed }
         }
-        Cell::Text(text) => word_float(text).ok_or_else(|| item_mismatch(cell, ITEM))?.into(),
+        Cell::Text(text) => named_float(text).ok_or_else(|| item_mismatch(cell, ITEM))?.into(),
         _ => return Err(item_mismatch(cell, ITEM)),
     })
 }
 
-/// What is not finite, as JSON has it: a word.
-fn word_float(text: &str) -> Option<f32> {
+/// Non-finite floats by name, as in JSON.
+fn named_float(text: &str) -> Option<f32> {
     match text {
         "NaN" => Some(NAN),
         "Infinity" => Some(f32::INFINITY),
@@ -109,28 +109,28 @@ fn word_float(text: &str) -> Option<f32> {
     }
 }
 
-/// Infinity that was written as a number, and is none.
+/// Distinguishes overflow from a spelled-out infinity.
 fn has_digits(word: &str) -> bool {
     word.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-/// Whether a float is this number, of which it was made.
+/// Whether a float represents the integer exactly.
 fn is_exactly(rounded: f64, number: i128) -> bool {
-    // 2^127: from there on the cast back would stop at the greatest number.
+    // 2^127: above it the cast saturates.
     const END: f64 = 170_141_183_460_469_231_731_687_303_715_884_105_728.0;
-    #[expect(clippy::cast_possible_truncation, reason = "a whole number below 2^127")]
+    #[expect(clippy::cast_possible_truncation, reason = "an integer below 2^127")]
     let same = rounded.abs() < END && rounded as i128 == number;
     same
 }
 
 #[cold]
 fn too_large(found: &str, item: ItemType) -> Error {
-    let most = if item == ItemType::Single { f64::from(f32::MAX) } else { f64::MAX };
-    Error::invalid(format!("{found} does not fit {item} (up to {most:e})"))
+    let max = if item == ItemType::Single { f64::from(f32::MAX) } else { f64::MAX };
+    Error::invalid(format!("{found} does not fit {item} (up to {max:e})"))
 }
 
 #[cold]
 fn not_exact(found: i128, item: ItemType) -> Error {
     let bits = if item == ItemType::Single { 24 } else { 53 };
-    Error::invalid(format!("{found} is no {item}, which holds whole numbers of {bits} bits and even multiples of them"))
+    Error::invalid(format!("{found} is not exactly representable as {item} ({bits}-bit significand)"))
 }

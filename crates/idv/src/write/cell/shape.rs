@@ -2,21 +2,21 @@ use container_core::{Error, Result};
 
 use crate::wire::Type;
 
-/// How deep the arrays of one vector are, and how long: those of one depth must agree with each other and with the type's dimensions.
+/// Checks the shape of nested arrays for one vector: arrays of equal depth must have equal length, matching the type's dimensions.
 ///
-/// All items in one array are a vector of any dimensions; otherwise there must be as many arrays in each other as there are dimensions.
+/// A flat array is accepted for any dimensions; otherwise the nesting must equal the number of dimensions.
 #[derive(Debug)]
 pub(in crate::write) struct Shape<'a> {
     dimensions: &'a [u32],
-    /// What the outermost array has so far. Vectors of one dimension need nothing more.
+    /// Length of the outermost array so far; all that one-dimensional vectors need.
     outer: Option<u32>,
-    /// What the open arrays in it have so far.
+    /// Lengths so far of the open inner arrays.
     inner: Vec<u32>,
-    /// The length of closed arrays in it, by depth.
+    /// Length of closed inner arrays, by depth.
     lengths: Vec<Option<u32>>,
-    /// How many arrays are around each item.
+    /// Nesting depth of the items.
     depth: Option<usize>,
-    /// How many items there are in all.
+    /// Total number of items.
     total: u64,
 }
 
@@ -25,12 +25,12 @@ impl<'a> Shape<'a> {
         Self { dimensions, outer: None, inner: Vec::new(), lengths: Vec::new(), depth: None, total: 0 }
     }
 
-    /// How many arrays are open.
+    /// Number of open arrays.
     fn open_arrays(&self) -> usize {
         usize::from(self.outer.is_some()) + self.inner.len()
     }
 
-    /// An array begins. No more of them than dimensions can be open.
+    /// Opens an array, at most as deep as the dimensions.
     pub(in crate::write) fn open(&mut self) -> Result<()> {
         let open = self.open_arrays();
         if open >= self.dimensions.len() || self.depth.is_some_and(|depth| open >= depth) {
@@ -45,7 +45,7 @@ impl<'a> Shape<'a> {
         Ok(())
     }
 
-    /// So many items in the innermost array.
+    /// Adds items to the innermost array.
     pub(in crate::write) fn items(&mut self, more: u32) -> Result<()> {
         if more == 0 {
             return Ok(());
@@ -59,23 +59,23 @@ impl<'a> Shape<'a> {
                 self.depth = Some(depth);
             }
             Some(known) if known != depth => {
-                return Err(Error::invalid(format!("an item in {depth} arrays beside items in {known}")));
+                return Err(Error::invalid(format!("inconsistent nesting: items at depth {depth} and {known}")));
             }
             Some(_) => {}
         }
         if depth == 1 && !self.lengths.is_empty() {
-            return Err(Error::invalid("an item beside an array"));
+            return Err(Error::invalid("inconsistent nesting: an item next to an array"));
         }
         self.total += u64::from(more);
         self.count(more)
     }
 
-    /// How many items there were in all.
+    /// Total number of items.
     pub(in crate::write) const fn total(&self) -> u64 {
         self.total
     }
 
-    /// The innermost array ends. True when it was the outermost too.
+    /// Closes the innermost array. True if it was the outermost.
     pub(in crate::write) fn close(&mut self) -> Result<bool> {
         let Some(length) = self.inner.pop() else {
             return self.close_outer().map(|()| true);
@@ -86,15 +86,15 @@ impl<'a> Shape<'a> {
         }
         let before = self.lengths.get_mut(depth).map(|before| *before.get_or_insert(length));
         let dimension = self.dimensions.get(depth + 1).copied().filter(|&known| known > 0);
-        if let Some(wanted) = dimension.or(before).filter(|&wanted| wanted != length) {
-            return Err(other_length(length, wanted, dimension.is_some(), depth + 2));
+        if let Some(expected) = dimension.or(before).filter(|&expected| expected != length) {
+            return Err(length_mismatch(length, expected, dimension.is_some(), depth + 2));
         }
         Ok(false)
     }
 
     fn close_outer(&mut self) -> Result<()> {
         let length = self.outer.take().unwrap_or(0);
-        // All items in one array: who counts them checks their number against the product of the dimensions.
+        // Flat: the caller checks the total against the product of the dimensions.
         if self.lengths.is_empty() {
             return Ok(());
         }
@@ -103,7 +103,7 @@ impl<'a> Shape<'a> {
             return Err(self.too_flat(depth));
         }
         match self.dimensions.first() {
-            Some(&wanted) if wanted > 0 && wanted != length => Err(other_length(length, wanted, true, 1)),
+            Some(&expected) if expected > 0 && expected != length => Err(length_mismatch(length, expected, true, 1)),
             _ => Ok(()),
         }
     }
@@ -119,26 +119,25 @@ impl<'a> Shape<'a> {
     fn too_deep(&self) -> Error {
         let depth = self.open_arrays() + 1;
         match self.depth {
-            Some(known) => Error::invalid(format!("an array beside items, {known} deep")),
-            None => {
-                Error::invalid(format!("arrays {depth} deep where the type has {}", dimensions(self.dimensions.len())))
-            }
+            Some(known) => Error::invalid(format!("inconsistent nesting: an array next to items at depth {known}")),
+            None => Error::invalid(format!(
+                "expected {}, found arrays nested {depth} deep",
+                dimensions(self.dimensions.len())
+            )),
         }
     }
 
     #[cold]
     fn too_flat(&self, depth: usize) -> Error {
-        let wanted = dimensions(self.dimensions.len());
-        Error::invalid(format!(
-            "arrays {depth} deep where the type has {wanted} (all items in one array are taken too)"
-        ))
+        let expected = dimensions(self.dimensions.len());
+        Error::invalid(format!("expected {expected} or a flat array, found arrays nested {depth} deep"))
     }
 }
 
 #[cold]
-fn other_length(found: u32, wanted: u32, by_type: bool, depth: usize) -> Error {
-    let of = if by_type { "where the dimension is" } else { "beside one of" };
-    Error::invalid(format!("an array of {found} {of} {wanted} (array {depth} deep)"))
+fn length_mismatch(found: u32, expected: u32, by_type: bool, depth: usize) -> Error {
+    let reason = if by_type { "by the dimension" } else { "as in its siblings" };
+    Error::invalid(format!("expected {expected} items {reason}, found {found} (array at depth {depth})"))
 }
 
 fn dimensions(n: usize) -> String {
@@ -150,11 +149,11 @@ fn too_many() -> Error {
     Error::limit("items of a vector", u64::from(u32::MAX) + 1, 0x7FFF_FFFF)
 }
 
-/// Fails when a vector does not have as many items as the type says.
+/// Checks the length of a vector against its type.
 pub(in crate::write) fn check_length(kind: &Type, length: u64) -> Result<()> {
     let size = u64::from(kind.size());
     if size == 0 || size == length {
         return Ok(());
     }
-    Err(Error::invalid(format!("a vector of {length} items where {kind} has {size}")))
+    Err(Error::invalid(format!("expected {size} items for {kind}, found {length}")))
 }

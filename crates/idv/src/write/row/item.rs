@@ -1,19 +1,19 @@
-//! An item of a column, from any value that serde knows.
+//! The serializer of one item.
 
 use container_core::Error;
 use serde::ser::{Impossible, Serialize, SerializeSeq, SerializeTuple, SerializeTupleStruct, Serializer};
 
 use super::super::cell::{Cell, KeyLabels, Shape, push_item};
-use super::Fault;
+use super::RowError;
 use super::fields::refuse_variants;
 use crate::codec::Values;
 use crate::time::DateTimeOffset;
 use crate::wire::ItemType;
-/// Everything that is a cell, for a serializer with a method `cell`, and bytes as it likes.
+/// Serializer methods for scalar values, forwarding to a method `cell`.
 macro_rules! cells {
     ($($method:ident($type:ty) $cell:ident)*) => {
         $(
-            fn $method(self, value: $type) -> Result<(), Fault> {
+            fn $method(self, value: $type) -> Result<(), RowError> {
                 self.cell(Cell::$cell(value.into()))
             }
         )*
@@ -22,31 +22,31 @@ macro_rules! cells {
             false
         }
 
-        fn serialize_char(self, value: char) -> Result<(), Fault> {
+        fn serialize_char(self, value: char) -> Result<(), RowError> {
             self.cell(Cell::Text(value.encode_utf8(&mut [0; 4])))
         }
 
-        fn serialize_none(self) -> Result<(), Fault> {
+        fn serialize_none(self) -> Result<(), RowError> {
             self.cell(Cell::Missing)
         }
 
-        fn serialize_unit(self) -> Result<(), Fault> {
+        fn serialize_unit(self) -> Result<(), RowError> {
             self.cell(Cell::Missing)
         }
 
-        fn serialize_unit_struct(self, _: &'static str) -> Result<(), Fault> {
+        fn serialize_unit_struct(self, _: &'static str) -> Result<(), RowError> {
             Err(self.refuse("a unit struct"))
         }
 
-        fn serialize_unit_variant(self, _: &'static str, _: u32, name: &'static str) -> Result<(), Fault> {
+        fn serialize_unit_variant(self, _: &'static str, _: u32, name: &'static str) -> Result<(), RowError> {
             self.cell(Cell::Text(name))
         }
 
-        fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Fault> {
+        fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), RowError> {
             value.serialize(self)
         }
 
-        fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result<(), Fault> {
+        fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result<(), RowError> {
             value.serialize(self)
         }
     };
@@ -65,16 +65,16 @@ macro_rules! all_cells {
 pub(super) use {all_cells, cells};
 
 #[cold]
-pub(super) fn not_wanted(found: &str, wanted: &dyn std::fmt::Display) -> Fault {
-    Fault(Error::invalid(format!("{found} where {wanted} is wanted")))
+pub(super) fn type_mismatch(found: &str, expected: &dyn std::fmt::Display) -> RowError {
+    RowError(Error::invalid(format!("expected {expected}, found {found}")))
 }
 
 #[cold]
-pub(super) fn no_variant(found: &str) -> Fault {
-    Fault(Error::invalid(format!("{found}, which no column holds")))
+pub(super) fn unsupported_variant(found: &str) -> RowError {
+    RowError(Error::invalid(format!("unsupported value: {found}")))
 }
 
-/// An item: of a column, or of a vector where arrays may be in each other.
+/// An item of a column or, with a shape, of a vector.
 pub(super) struct Item<'x, 's> {
     pub(super) values: &'x mut Values,
     pub(super) item: ItemType,
@@ -83,7 +83,7 @@ pub(super) struct Item<'x, 's> {
 }
 
 impl<'x, 's> Item<'x, 's> {
-    fn cell(self, cell: Cell<'_>) -> Result<(), Fault> {
+    fn cell(self, cell: Cell<'_>) -> Result<(), RowError> {
         if let Some(shape) = self.shape {
             shape.items(1)?;
         }
@@ -91,12 +91,12 @@ impl<'x, 's> Item<'x, 's> {
     }
 
     #[cold]
-    fn refuse(&self, found: &str) -> Fault {
-        not_wanted(found, &self.item)
+    fn refuse(&self, found: &str) -> RowError {
+        type_mismatch(found, &self.item)
     }
 
-    /// A time with offset that comes as its ticks and minutes.
-    pub(super) fn pair(self, found: &str) -> Result<Pair<'x>, Fault> {
+    /// Starts a time with offset given as ticks and minutes.
+    pub(super) fn pair(self, found: &str) -> Result<Pair<'x>, RowError> {
         if !matches!(self.item, ItemType::DateTimeOffset | ItemType::DvDateTimeZone) {
             return Err(self.refuse(found));
         }
@@ -106,54 +106,54 @@ impl<'x, 's> Item<'x, 's> {
         Ok(Pair { values: self.values, item: self.item, numbers: Values::Int64(Vec::with_capacity(2)) })
     }
 
-    fn array(self) -> Result<Nested<'x, 's>, Fault> {
+    fn array(self) -> Result<Nested<'x, 's>, RowError> {
         match self.shape {
             Some(shape) => {
                 shape.open()?;
                 Ok(Nested::Array { values: self.values, item: self.item, labels: self.labels, shape })
             }
-            None => Err(not_wanted("a sequence", &self.item)),
+            None => Err(type_mismatch("a sequence", &self.item)),
         }
     }
 }
 
 impl<'x, 's> Serializer for Item<'x, 's> {
     type Ok = ();
-    type Error = Fault;
+    type Error = RowError;
     type SerializeSeq = Nested<'x, 's>;
     type SerializeTuple = Nested<'x, 's>;
     type SerializeTupleStruct = Nested<'x, 's>;
-    type SerializeTupleVariant = Impossible<(), Fault>;
-    type SerializeMap = Impossible<(), Fault>;
-    type SerializeStruct = Impossible<(), Fault>;
-    type SerializeStructVariant = Impossible<(), Fault>;
+    type SerializeTupleVariant = Impossible<(), RowError>;
+    type SerializeMap = Impossible<(), RowError>;
+    type SerializeStruct = Impossible<(), RowError>;
+    type SerializeStructVariant = Impossible<(), RowError>;
 
     all_cells!();
-    refuse_variants!(no_variant);
+    refuse_variants!(unsupported_variant);
 
-    fn serialize_bytes(self, _: &[u8]) -> Result<(), Fault> {
+    fn serialize_bytes(self, _: &[u8]) -> Result<(), RowError> {
         Err(self.refuse("bytes"))
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, Fault> {
+    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, RowError> {
         self.array()
     }
 
-    fn serialize_tuple(self, len: usize) -> Result<Self::SerializeTuple, Fault> {
-        // Two numbers are a time with offset, not an array of two.
+    fn serialize_tuple(self, len: usize) -> Result<Self::SerializeTuple, RowError> {
+        // A pair is a time with offset, not an array of two.
         let zoned = matches!(self.item, ItemType::DateTimeOffset | ItemType::DvDateTimeZone);
         if zoned && len == 2 { Ok(Nested::Pair(self.pair("a tuple")?)) } else { self.array() }
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, len: usize) -> Result<Self::SerializeTupleStruct, Fault> {
+    fn serialize_tuple_struct(self, _: &'static str, len: usize) -> Result<Self::SerializeTupleStruct, RowError> {
         self.serialize_tuple(len)
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, Fault> {
+    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, RowError> {
         Err(self.refuse("a map"))
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeStruct, Fault> {
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeStruct, RowError> {
         Err(self.refuse("a struct"))
     }
 }
@@ -166,9 +166,9 @@ pub(super) enum Nested<'x, 's> {
 
 impl SerializeSeq for Nested<'_, '_> {
     type Ok = ();
-    type Error = Fault;
+    type Error = RowError;
 
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), RowError> {
         match self {
             Self::Array { values, item, labels, shape } => {
                 value.serialize(Item { values, item: *item, labels: *labels, shape: Some(shape) })
@@ -177,7 +177,7 @@ impl SerializeSeq for Nested<'_, '_> {
         }
     }
 
-    fn end(self) -> Result<(), Fault> {
+    fn end(self) -> Result<(), RowError> {
         match self {
             Self::Array { shape, .. } => {
                 shape.close()?;
@@ -196,49 +196,49 @@ pub(super) struct Pair<'x> {
 }
 
 impl Pair<'_> {
-    pub(super) fn put<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
+    pub(super) fn put<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), RowError> {
         value.serialize(Item { values: &mut self.numbers, item: ItemType::Int64, labels: None, shape: None })
     }
 
-    pub(super) fn end(self) -> Result<(), Fault> {
+    pub(super) fn end(self) -> Result<(), RowError> {
         let numbers = self.numbers.as_slice::<i64>().unwrap_or_default();
         let time = match numbers {
             &[ticks, minutes] => i16::try_from(minutes).ok().map(|minutes| DateTimeOffset::new(ticks, minutes)),
             _ => None,
         };
         let Some(time) = time else {
-            let detail = format!("{numbers:?} where the ticks and minutes of a {} are wanted", self.item);
-            return Err(Fault(Error::invalid(detail)));
+            let detail = format!("expected ticks and minutes of a {}, found {numbers:?}", self.item);
+            return Err(RowError(Error::invalid(detail)));
         };
         Ok(push_item(self.values, self.item, None, Cell::Time(time))?)
     }
 }
 
-/// Tuples are sequences.
+/// Implements tuples as sequences.
 macro_rules! tuples {
     ($($type:ty),*) => {$(
         impl SerializeTuple for $type {
             type Ok = ();
-            type Error = Fault;
+            type Error = RowError;
 
-            fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
+            fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), RowError> {
                 SerializeSeq::serialize_element(self, value)
             }
 
-            fn end(self) -> Result<(), Fault> {
+            fn end(self) -> Result<(), RowError> {
                 SerializeSeq::end(self)
             }
         }
 
         impl SerializeTupleStruct for $type {
             type Ok = ();
-            type Error = Fault;
+            type Error = RowError;
 
-            fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
+            fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), RowError> {
                 SerializeSeq::serialize_element(self, value)
             }
 
-            fn end(self) -> Result<(), Fault> {
+            fn end(self) -> Result<(), RowError> {
                 SerializeSeq::end(self)
             }
         }

@@ -1,4 +1,4 @@
-//! Serializers of a sparse vector: `{"$sparse": {"length", "indices", "values"}}`.
+//! The serializer of a sparse vector: `{"$sparse": {"length", "indices", "values"}}`.
 
 use container_core::Error;
 use serde::ser::{
@@ -6,10 +6,10 @@ use serde::ser::{
     Serializer,
 };
 
-use super::super::cell::{Cell, KeyLabels, close_sparse, shown};
-use super::Fault;
+use super::super::cell::{Cell, KeyLabels, close_sparse, quoted};
+use super::RowError;
 use super::fields::{Name, refuse_variants};
-use super::item::{Item, all_cells, cells, no_variant, not_wanted, tuples};
+use super::item::{Item, all_cells, cells, tuples, type_mismatch, unsupported_variant};
 use crate::codec::{Values, Vectors};
 use crate::wire::{ItemType, Type};
 
@@ -18,7 +18,7 @@ pub(super) struct Sparse<'b> {
     vectors: &'b mut Vectors,
     kind: &'b Type,
     labels: Option<&'b KeyLabels>,
-    /// The name has come, and then its value.
+    /// The `$sparse` name has been serialized; `done`: its value, too.
     named: bool,
     done: bool,
 }
@@ -28,31 +28,33 @@ impl<'b> Sparse<'b> {
         Self { vectors, kind, labels, named: false, done: false }
     }
 
-    fn name(&mut self, name: &str) -> Result<(), Fault> {
+    fn name(&mut self, name: &str) -> Result<(), RowError> {
         if name != "$sparse" || self.named {
-            return Err(no_sparse(&format!("member {}", shown(name))));
+            return Err(not_sparse(&format!("member {}", quoted(name))));
         }
         self.named = true;
         Ok(())
     }
 
-    fn body<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
+    fn body<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), RowError> {
         value.serialize(Body { vectors: self.vectors, kind: self.kind, labels: self.labels })?;
         self.done = true;
         Ok(())
     }
 
-    fn finish(self) -> Result<(), Fault> {
-        if self.done { Ok(()) } else { Err(no_sparse("a map without members")) }
+    fn finish(self) -> Result<(), RowError> {
+        if self.done { Ok(()) } else { Err(not_sparse("an empty map")) }
     }
 }
 
 #[cold]
-fn no_sparse(found: &str) -> Fault {
-    Fault(Error::invalid(format!("{found} where {{\"$sparse\": {{\"length\", \"indices\", \"values\"}}}} is wanted")))
+fn not_sparse(found: &str) -> RowError {
+    RowError(Error::invalid(format!(
+        "expected {{\"$sparse\": {{\"length\", \"indices\", \"values\"}}}}, found {found}"
+    )))
 }
 
-/// What stands behind `$sparse`.
+/// The value of `$sparse`.
 struct Body<'x> {
     vectors: &'x mut Vectors,
     kind: &'x Type,
@@ -60,52 +62,52 @@ struct Body<'x> {
 }
 
 impl Body<'_> {
-    fn cell(self, _: Cell<'_>) -> Result<(), Fault> {
-        Err(no_sparse("a single value"))
+    fn cell(self, _: Cell<'_>) -> Result<(), RowError> {
+        Err(not_sparse("a single value"))
     }
 
     #[cold]
-    #[expect(clippy::unused_self, reason = "as of all serializers here")]
-    fn refuse(&self, found: &str) -> Fault {
-        no_sparse(found)
+    #[expect(clippy::unused_self, reason = "signature expected by the macros")]
+    fn refuse(&self, found: &str) -> RowError {
+        not_sparse(found)
     }
 }
 
 impl<'x> Serializer for Body<'x> {
     type Ok = ();
-    type Error = Fault;
-    type SerializeSeq = Impossible<(), Fault>;
-    type SerializeTuple = Impossible<(), Fault>;
-    type SerializeTupleStruct = Impossible<(), Fault>;
-    type SerializeTupleVariant = Impossible<(), Fault>;
+    type Error = RowError;
+    type SerializeSeq = Impossible<(), RowError>;
+    type SerializeTuple = Impossible<(), RowError>;
+    type SerializeTupleStruct = Impossible<(), RowError>;
+    type SerializeTupleVariant = Impossible<(), RowError>;
     type SerializeMap = Parts<'x>;
     type SerializeStruct = Parts<'x>;
-    type SerializeStructVariant = Impossible<(), Fault>;
+    type SerializeStructVariant = Impossible<(), RowError>;
 
     all_cells!();
-    refuse_variants!(no_sparse);
+    refuse_variants!(not_sparse);
 
-    fn serialize_bytes(self, _: &[u8]) -> Result<(), Fault> {
-        Err(no_sparse("bytes"))
+    fn serialize_bytes(self, _: &[u8]) -> Result<(), RowError> {
+        Err(not_sparse("bytes"))
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, Fault> {
-        Err(no_sparse("a sequence"))
+    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, RowError> {
+        Err(not_sparse("a sequence"))
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, Fault> {
-        Err(no_sparse("a sequence"))
+    fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, RowError> {
+        Err(not_sparse("a sequence"))
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeTupleStruct, Fault> {
-        Err(no_sparse("a sequence"))
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeTupleStruct, RowError> {
+        Err(not_sparse("a sequence"))
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, Fault> {
+    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, RowError> {
         Ok(Parts { body: self, part: None, parts: [const { Values::UInt32(Vec::new()) }; 2], found: [false; 3] })
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeStruct, Fault> {
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeStruct, RowError> {
         self.serialize_map(None)
     }
 }
@@ -113,9 +115,9 @@ impl<'x> Serializer for Body<'x> {
 /// The parts of a sparse vector, in any order.
 pub(super) struct Parts<'x> {
     body: Body<'x>,
-    /// The part whose name came last.
+    /// The part of the last name.
     part: Option<usize>,
-    /// The length, alone, and the slots.
+    /// The length, as the only value, and the slots.
     parts: [Values; 2],
     found: [bool; 3],
 }
@@ -123,17 +125,17 @@ pub(super) struct Parts<'x> {
 const PARTS: [&str; 3] = ["length", "indices", "values"];
 
 impl Parts<'_> {
-    fn name(&mut self, name: &str) -> Result<usize, Fault> {
+    fn name(&mut self, name: &str) -> Result<usize, RowError> {
         let part = PARTS.iter().position(|part| *part == name);
-        let part = part.ok_or_else(|| no_sparse(&format!("member {}", shown(name))))?;
+        let part = part.ok_or_else(|| not_sparse(&format!("member {}", quoted(name))))?;
         match self.found.get_mut(part) {
             Some(found) if !*found => *found = true,
-            _ => return Err(no_sparse(&format!("member {} twice", shown(name)))),
+            _ => return Err(not_sparse(&format!("duplicate member {}", quoted(name)))),
         }
         Ok(part)
     }
 
-    fn put<T: Serialize + ?Sized>(&mut self, part: usize, value: &T) -> Result<(), Fault> {
+    fn put<T: Serialize + ?Sized>(&mut self, part: usize, value: &T) -> Result<(), RowError> {
         let Self { body, parts: [length, slots], .. } = self;
         let (values, item, labels) = match part {
             0 => return value.serialize(Item { values: length, item: ItemType::UInt32, labels: None, shape: None }),
@@ -143,9 +145,9 @@ impl Parts<'_> {
         value.serialize(List(Item { values, item, labels, shape: None }))
     }
 
-    fn finish(self) -> Result<(), Fault> {
+    fn finish(self) -> Result<(), RowError> {
         if let Some((_, missing)) = self.found.iter().zip(PARTS).find(|(found, _)| !**found) {
-            return Err(Fault(Error::invalid(format!("$sparse has no member {missing:?}"))));
+            return Err(RowError(Error::invalid(format!("missing member {missing:?} of $sparse"))));
         }
         let [length, slots] = &self.parts;
         let length = length.as_slice::<u32>().and_then(<[u32]>::first).copied().unwrap_or(0);
@@ -157,31 +159,31 @@ impl Parts<'_> {
 struct List<'x>(Item<'x, 'static>);
 
 impl List<'_> {
-    fn cell(self, _: Cell<'_>) -> Result<(), Fault> {
+    fn cell(self, _: Cell<'_>) -> Result<(), RowError> {
         Err(self.refuse("a single value"))
     }
 
     #[cold]
-    fn refuse(&self, found: &str) -> Fault {
-        not_wanted(found, &format_args!("a sequence of {}", self.0.item))
+    fn refuse(&self, found: &str) -> RowError {
+        type_mismatch(found, &format_args!("a sequence of {}", self.0.item))
     }
 }
 
 impl<'x> Serializer for List<'x> {
     type Ok = ();
-    type Error = Fault;
+    type Error = RowError;
     type SerializeSeq = Self;
     type SerializeTuple = Self;
     type SerializeTupleStruct = Self;
-    type SerializeTupleVariant = Impossible<(), Fault>;
-    type SerializeMap = Impossible<(), Fault>;
-    type SerializeStruct = Impossible<(), Fault>;
-    type SerializeStructVariant = Impossible<(), Fault>;
+    type SerializeTupleVariant = Impossible<(), RowError>;
+    type SerializeMap = Impossible<(), RowError>;
+    type SerializeStruct = Impossible<(), RowError>;
+    type SerializeStructVariant = Impossible<(), RowError>;
 
     all_cells!();
-    refuse_variants!(no_variant);
+    refuse_variants!(unsupported_variant);
 
-    fn serialize_bytes(self, bytes: &[u8]) -> Result<(), Fault> {
+    fn serialize_bytes(self, bytes: &[u8]) -> Result<(), RowError> {
         match self.0 {
             Item { values: Values::Byte(items), item: ItemType::Byte, .. } => {
                 items.extend_from_slice(bytes);
@@ -191,37 +193,37 @@ impl<'x> Serializer for List<'x> {
         }
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<Self, Fault> {
+    fn serialize_seq(self, _: Option<usize>) -> Result<Self, RowError> {
         Ok(self)
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<Self, Fault> {
+    fn serialize_tuple(self, _: usize) -> Result<Self, RowError> {
         Ok(self)
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self, Fault> {
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self, RowError> {
         Ok(self)
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, Fault> {
+    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, RowError> {
         Err(self.refuse("a map"))
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeStruct, Fault> {
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeStruct, RowError> {
         Err(self.refuse("a struct"))
     }
 }
 
 impl SerializeSeq for List<'_> {
     type Ok = ();
-    type Error = Fault;
+    type Error = RowError;
 
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), RowError> {
         let Item { values, item, labels, .. } = &mut self.0;
         value.serialize(Item { values, item: *item, labels: *labels, shape: None })
     }
 
-    fn end(self) -> Result<(), Fault> {
+    fn end(self) -> Result<(), RowError> {
         Ok(())
     }
 }
@@ -230,66 +232,66 @@ tuples!(List<'_>);
 
 impl SerializeMap for Sparse<'_> {
     type Ok = ();
-    type Error = Fault;
+    type Error = RowError;
 
-    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Fault> {
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), RowError> {
         key.serialize(Name(|name: &str| self.name(name)))
     }
 
-    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), RowError> {
         self.body(value)
     }
 
-    fn end(self) -> Result<(), Fault> {
+    fn end(self) -> Result<(), RowError> {
         self.finish()
     }
 }
 
 impl SerializeStruct for Sparse<'_> {
     type Ok = ();
-    type Error = Fault;
+    type Error = RowError;
 
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Fault> {
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), RowError> {
         self.name(name)?;
         self.body(value)
     }
 
-    fn end(self) -> Result<(), Fault> {
+    fn end(self) -> Result<(), RowError> {
         self.finish()
     }
 }
 
 impl SerializeMap for Parts<'_> {
     type Ok = ();
-    type Error = Fault;
+    type Error = RowError;
 
-    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Fault> {
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), RowError> {
         self.part = Some(key.serialize(Name(|name: &str| self.name(name)))?);
         Ok(())
     }
 
-    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), RowError> {
         match self.part.take() {
             Some(part) => self.put(part, value),
-            None => Err(no_sparse("a value without name")),
+            None => Err(not_sparse("a value without a name")),
         }
     }
 
-    fn end(self) -> Result<(), Fault> {
+    fn end(self) -> Result<(), RowError> {
         self.finish()
     }
 }
 
 impl SerializeStruct for Parts<'_> {
     type Ok = ();
-    type Error = Fault;
+    type Error = RowError;
 
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Fault> {
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), RowError> {
         let part = self.name(name)?;
         self.put(part, value)
     }
 
-    fn end(self) -> Result<(), Fault> {
+    fn end(self) -> Result<(), RowError> {
         self.finish()
     }
 }

@@ -16,7 +16,7 @@ fn schema(columns: &[(&str, &str)]) -> Schema {
     Schema::new(columns.iter().map(|(name, kind)| ColumnSchema::new(*name, kind.parse().unwrap())))
 }
 
-/// The error of a row, which must leave nothing behind.
+/// The error of a row, which must not append anything.
 fn refused<T: Serialize>(buffer: &mut RowBuffer, row: &T) -> String {
     let (rows, before) = (buffer.len(), buffer.values().to_vec());
     let error = buffer.push(row).unwrap_err();
@@ -44,7 +44,7 @@ fn ada() -> Person<'static> {
 }
 
 #[test]
-fn structs_maps_and_tuples_are_rows() {
+fn accepts_structs_maps_and_tuples() {
     let tags: &[&str] = &["math"];
     let mut buffer = RowBuffer::new(&schema(&PERSON));
     buffer.push(&ada()).unwrap();
@@ -55,7 +55,7 @@ fn structs_maps_and_tuples_are_rows() {
     buffer.push(&json!([36.0, "Ada", 1.65, ["math"], 5])).unwrap();
     for values in buffer.values() {
         for row in 1..5 {
-            assert!(values.runs_equal(0..1, values, row..row + 1), "row {row}: {values:?}");
+            assert!(values.ranges_equal(0..1, values, row..row + 1), "row {row}: {values:?}");
         }
     }
     assert_eq!(buffer.values()[0], Values::Byte(vec![36; 5]));
@@ -73,7 +73,7 @@ fn structs_maps_and_tuples_are_rows() {
 }
 
 #[test]
-fn errors_name_the_row_and_the_column_and_leave_nothing() {
+fn errors_name_row_and_column_and_append_nothing() {
     let mut buffer = RowBuffer::new(&schema(&PERSON));
     buffer.push(&ada()).unwrap();
     let person = |change: serde_json::Value| {
@@ -84,25 +84,25 @@ fn errors_name_the_row_and_the_column_and_leave_nothing() {
     for (row, why) in [
         (person(json!({"age": 300})), "300 does not fit Byte (0 to 255) (row 1, column \"age\")"),
         (person(json!({"age": null})), "Byte cannot be missing (row 1, column \"age\")"),
-        (person(json!({"tags": "x"})), "no JSON: a value is wanted, found \"x\" (row 1, column \"tags\")"),
-        (person(json!({"tags": 1})), "1 where Vector<Text>, an array, is wanted (row 1, column \"tags\")"),
-        (person(json!({"tags": [1]})), "1 where Text is wanted (row 1, column \"tags\")"),
+        (person(json!({"tags": "x"})), "invalid JSON: expected a value, found \"x\" (row 1, column \"tags\")"),
+        (person(json!({"tags": 1})), "expected Vector<Text> (an array), found 1 (row 1, column \"tags\")"),
+        (person(json!({"tags": [1]})), "expected Text, found 1 (row 1, column \"tags\")"),
         (
             person(json!({"tags": {"a": 1}})),
-            "member \"a\" where {\"$sparse\": {\"length\", \"indices\", \"values\"}} is wanted (row 1, column \"tags\")",
+            "expected {\"$sparse\": {\"length\", \"indices\", \"values\"}}, found member \"a\" (row 1, column \"tags\")",
         ),
-        (person(json!({"name": ["x"]})), "a sequence where Text is wanted (row 1, column \"name\")"),
-        (person(json!({"name": {}})), "a map where Text is wanted (row 1, column \"name\")"),
+        (person(json!({"name": ["x"]})), "expected Text, found a sequence (row 1, column \"name\")"),
+        (person(json!({"name": {}})), "expected Text, found a map (row 1, column \"name\")"),
         (
             person(json!({"nickname": "x"})),
-            "member \"nickname\" is none of the columns (\"age\", \"name\", \"height\", \"tags\", \"left\") (row 1)",
+            "unknown member \"nickname\" (columns: \"age\", \"name\", \"height\", \"tags\", \"left\") (row 1)",
         ),
-        (json!({"age": 1}), "the row has no such member, and Vector<Text> cannot be missing (row 1, column \"tags\")"),
-        (json!({"tags": []}), "the row has no such member, and Byte cannot be missing (row 1, column \"age\")"),
-        (json!([1, "x"]), "2 items for 5 columns (row 1)"),
-        (json!([1, "x", 1.0, [], 5, 6]), "6 items for 5 columns (row 1)"),
-        (json!("x"), "a text where a row is wanted: a struct, a map, or an item for each column (row 1)"),
-        (json!(null), "nothing where a row is wanted: a struct, a map, or an item for each column (row 1)"),
+        (json!({"age": 1}), "missing member: Vector<Text> cannot be missing (row 1, column \"tags\")"),
+        (json!({"tags": []}), "missing member: Byte cannot be missing (row 1, column \"age\")"),
+        (json!([1, "x"]), "expected 5 items, one per column, found 2 (row 1)"),
+        (json!([1, "x", 1.0, [], 5, 6]), "expected 5 items, one per column, found 6 (row 1)"),
+        (json!("x"), "expected a row (a struct, a map, or one item per column), found a string (row 1)"),
+        (json!(null), "expected a row (a struct, a map, or one item per column), found a unit value (row 1)"),
     ] {
         assert_eq!(refused(&mut buffer, &row), format!("idv: {why}"), "{row}");
     }
@@ -120,7 +120,7 @@ fn errors_name_the_row_and_the_column_and_leave_nothing() {
             serializer.collect_map([("age", 1), ("age", 2)])
         }
     }
-    assert_eq!(refused(&mut buffer, &Twice), "idv: member \"age\" is there twice (row 3)");
+    assert_eq!(refused(&mut buffer, &Twice), "idv: duplicate member \"age\" (row 3)");
     struct Fails;
     impl Serialize for Fails {
         fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
@@ -130,11 +130,11 @@ fn errors_name_the_row_and_the_column_and_leave_nothing() {
     assert_eq!(refused(&mut buffer, &Fails), "idv: the locket is shut (row 3)");
     assert_eq!(refused(&mut buffer, &(1, "x", 1, [""; 0], Fails)), "idv: the locket is shut (row 3, column \"left\")");
     let numbered = BTreeMap::from([(1, 1)]);
-    assert_eq!(refused(&mut buffer, &numbered), "idv: a number where a member's name is wanted (row 3)");
+    assert_eq!(refused(&mut buffer, &numbered), "idv: expected a member name, found a number (row 3)");
 }
 
 #[test]
-fn repeated_names_are_those_the_reader_shows() {
+fn repeated_names_match_the_reader() {
     let mut buffer = RowBuffer::new(&schema(&[("a", "Byte"), ("a", "Byte"), ("b", "Byte")]));
     buffer.push(&json!({"a": 1, "a#2": 2, "b": 3})).unwrap();
     assert_eq!(buffer.values(), [Values::Byte(vec![1]), Values::Byte(vec![2]), Values::Byte(vec![3])]);
@@ -160,7 +160,7 @@ impl Serialize for Bytes {
 }
 
 #[test]
-fn every_kind_of_value_has_a_place() {
+fn converts_every_kind_of_value() {
     let one = |kind: &str| {
         let column = ColumnSchema::new("x", kind.parse().unwrap());
         let keyed = matches!(column.kind.item(), ItemType::Key(_));
@@ -187,8 +187,8 @@ fn every_kind_of_value_has_a_place() {
     gives!("Key<Byte, 2>", Color::Red => Values::Byte(vec![2]));
     gives!("Key<Byte, 2>", 1u64 => Values::Byte(vec![2]));
     gives!("Key<Byte, 2>", None::<u8> => Values::Byte(vec![0]));
-    gives!("Key<Byte, 2>", "pink" => no "\"pink\" is none of the 2 labels (\"blue\", \"red\")");
-    gives!("Key<Byte, 2>", Color::Odd(1) => no "a variant with a value, which no column holds");
+    gives!("Key<Byte, 2>", "pink" => no "unknown label \"pink\" (2 labels: \"blue\", \"red\")");
+    gives!("Key<Byte, 2>", Color::Odd(1) => no "unsupported value: a variant with a value");
     gives!("Double", Meters(1.5) => Values::Double(vec![1.5]));
     gives!("RowId", u128::MAX => Values::RowId(vec![u128::MAX]));
     gives!("RowId", i128::MAX => Values::RowId(vec![i128::MAX.unsigned_abs()]));
@@ -202,14 +202,14 @@ fn every_kind_of_value_has_a_place() {
     gives!("Vector<Byte, 2>", [1u8, 2] => bytes(&[1, 2]));
     gives!("Vector<Byte, 2, 2>", [[1u8, 2], [3, 4]] => bytes(&[1, 2, 3, 4]));
     gives!("Vector<Byte, 2, 2>", [1u8, 2, 3, 4] => bytes(&[1, 2, 3, 4]));
-    gives!("Vector<Byte, 2, 2>", vec![vec![1u8, 2], vec![3]] => no "an array of 1 where the dimension is 2 (array 2 deep)");
-    gives!("Vector<Byte, 2>", [1u8] => no "a vector of 1 items where Vector<Byte, 2> has 2");
-    gives!("Vector<Byte, 2>", Bytes(&[1]) => no "a vector of 1 items where Vector<Byte, 2> has 2");
-    gives!("Vector<Byte>", [[1u8]] => no "arrays 2 deep where the type has 1 dimension");
-    gives!("Text", Bytes(&[1]) => no "bytes where Text is wanted");
-    gives!("Vector<Text>", Bytes(&[1]) => no "bytes where Vector<Text> is wanted");
-    gives!("DateTimeOffset", (1i64, 2i64, 3i64) => no "[1, 2, 3] where the ticks and minutes of a DateTimeOffset are wanted");
-    gives!("DateTimeOffset", (1i64, 40_000) => no "[1, 40000] where the ticks and minutes of a DateTimeOffset are wanted");
+    gives!("Vector<Byte, 2, 2>", vec![vec![1u8, 2], vec![3]] => no "expected 2 items by the dimension, found 1 (array at depth 2)");
+    gives!("Vector<Byte, 2>", [1u8] => no "expected 2 items for Vector<Byte, 2>, found 1");
+    gives!("Vector<Byte, 2>", Bytes(&[1]) => no "expected 2 items for Vector<Byte, 2>, found 1");
+    gives!("Vector<Byte>", [[1u8]] => no "expected 1 dimension, found arrays nested 2 deep");
+    gives!("Text", Bytes(&[1]) => no "expected Text, found bytes");
+    gives!("Vector<Text>", Bytes(&[1]) => no "expected Vector<Text>, found bytes");
+    gives!("DateTimeOffset", (1i64, 2i64, 3i64) => no "expected ticks and minutes of a DateTimeOffset, found [1, 2, 3]");
+    gives!("DateTimeOffset", (1i64, 40_000) => no "expected ticks and minutes of a DateTimeOffset, found [1, 40000]");
     let day = 864_000_000_000i64;
     let mut buffer = one("Vector<DateTimeOffset, *, *>");
     buffer.push(&json!([[["0001-01-02T00:00:00+00:30"]]])).unwrap();
@@ -232,11 +232,11 @@ fn every_kind_of_value_has_a_place() {
         sparse: T,
     }
     let sparse = |value: serde_json::Value| Outer { sparse: value };
-    gives!("Vector<Byte>", sparse(json!({"length": 2, "indices": [1]})) => no "$sparse has no member \"values\"");
-    gives!("Vector<Byte>", sparse(json!({"size": 2})) => no "member \"size\" where {\"$sparse\": {\"length\", \"indices\", \"values\"}} is wanted");
-    gives!("Vector<Byte>", sparse(json!([1])) => no "a sequence where {\"$sparse\": {\"length\", \"indices\", \"values\"}} is wanted");
+    gives!("Vector<Byte>", sparse(json!({"length": 2, "indices": [1]})) => no "missing member \"values\" of $sparse");
+    gives!("Vector<Byte>", sparse(json!({"size": 2})) => no "expected {\"$sparse\": {\"length\", \"indices\", \"values\"}}, found member \"size\"");
+    gives!("Vector<Byte>", sparse(json!([1])) => no "expected {\"$sparse\": {\"length\", \"indices\", \"values\"}}, found a sequence");
     gives!("Vector<Byte>", sparse(json!({"length": -1})) => no "-1 does not fit UInt32 (0 to 4294967295)");
-    gives!("Vector<Byte, 3>", sparse(json!({"length": 4, "indices": [1], "values": [1]})) => no "a vector of 4 items where Vector<Byte, 3> has 3");
+    gives!("Vector<Byte, 3>", sparse(json!({"length": 4, "indices": [1], "values": [1]})) => no "expected 3 items for Vector<Byte, 3>, found 4");
     gives!("Vector<Byte>", sparse(json!({"length": 4, "indices": [4], "values": [1]})) => no "slot 4 is not between 0 and 4 (not included)");
     let mut buffer = one("Vector<Byte>");
     buffer.push(&(sparse(json!({"values": [7], "indices": [2], "length": 4})),)).unwrap();
@@ -269,7 +269,7 @@ fn says_less(value: &Value<'_>, stored: &Values) -> bool {
 
 /// Every row of every file, pushed through serde, is the values it was read from.
 #[test]
-fn rows_of_files_come_back() {
+fn rows_of_files_round_trip() {
     let (mut same, mut less, mut refused) = (0, 0, 0);
     let Some(files) = crate::goldens::all() else { return };
     for path in files {
@@ -282,7 +282,7 @@ fn rows_of_files_come_back() {
             for place in 0..batch.row_count() {
                 let row = rows.try_next().unwrap().unwrap();
                 if let Err(error) = buffer.push(&row) {
-                    let known = ["stands for the keys", "does not fit DateTimeOffset"];
+                    let known = ["ambiguous label", "does not fit DateTimeOffset"];
                     assert!(known.iter().any(|why| error.detail().contains(why)), "{}: {error}", path.display());
                     refused += 1;
                     continue;
@@ -291,7 +291,7 @@ fn rows_of_files_come_back() {
                 for (index, found) in buffer.values().iter().enumerate() {
                     let slice = batch.column(index).unwrap();
                     let at = slice.range.start + place;
-                    if found.runs_equal(last..last + 1, slice.values, at..at + 1) {
+                    if found.ranges_equal(last..last + 1, slice.values, at..at + 1) {
                         same += 1;
                     } else {
                         let value = row.get(index).unwrap();
@@ -314,7 +314,7 @@ fn rows_of_files_come_back() {
 proptest! {
     /// Members in any order, and some rows that fail in between: the columns are those of the rows that did not.
     #[test]
-    fn any_order_is_the_same_row(
+    fn member_order_does_not_matter(
         rows in proptest::collection::vec(
             (any::<i16>(), any::<f32>(), ".{0,5}", proptest::collection::vec(any::<u8>(), 0..4), any::<bool>()), 0..20),
         turn in 0usize..4,
@@ -414,7 +414,7 @@ proptest! {
 
     /// Values of every type, shown as the reader shows them and pushed as rows, are the same values.
     #[test]
-    fn what_the_reader_shows_comes_back(
+    fn reader_rows_round_trip(
         texts in items().into_iter().map(|item| (Just(item), proptest::collection::vec((item_json(item), vector_json(item)), 1..6)))
             .collect::<Vec<_>>(),
     ) {
@@ -428,11 +428,11 @@ proptest! {
                     let pushed = values.push_json(kind, None, json);
                     prop_assert!(pushed.is_ok(), "{} as {}: {:?}", json, kind, pushed);
                 }
-                let shown = expected.each_ref().map(|values| crate::value::Shown::plain(item).value(values, row));
+                let shown = expected.each_ref().map(|values| crate::value::ValueFormat::plain(item).value(values, row));
                 buffer.push(&shown).unwrap();
             }
             for (found, expected) in buffer.values().iter().zip(&expected) {
-                prop_assert!(found.runs_equal(0..texts.len(), expected, 0..texts.len()), "{found:?} {expected:?}");
+                prop_assert!(found.ranges_equal(0..texts.len(), expected, 0..texts.len()), "{found:?} {expected:?}");
             }
         }
     }

@@ -1,11 +1,11 @@
-//! Serializers of one value: a column's, or an item's of a vector.
+//! The serializer of one column value.
 
 use serde::ser::{Impossible, Serialize, SerializeSeq, SerializeTuple, SerializeTupleStruct, Serializer};
 
 use super::super::cell::{Cell, KeyLabels, Shape, check_length};
-use super::Fault;
+use super::RowError;
 use super::fields::refuse_variants;
-use super::item::{Item, Pair, all_cells, cells, no_variant, not_wanted, tuples};
+use super::item::{Item, Pair, all_cells, cells, tuples, type_mismatch, unsupported_variant};
 use super::sparse::Sparse;
 use crate::codec::{Values, Vectors};
 use crate::wire::{ItemType, Type};
@@ -17,39 +17,39 @@ pub(super) struct Column<'b> {
 }
 
 impl<'b> Column<'b> {
-    fn cell(self, cell: Cell<'_>) -> Result<(), Fault> {
+    fn cell(self, cell: Cell<'_>) -> Result<(), RowError> {
         Ok(self.values.push_cell(self.kind, self.labels, cell)?)
     }
 
     #[cold]
-    fn refuse(&self, found: &str) -> Fault {
-        not_wanted(found, self.kind)
+    fn refuse(&self, found: &str) -> RowError {
+        type_mismatch(found, self.kind)
     }
 
-    /// The vectors, where the column holds some.
-    fn vectors(self, found: &str) -> Result<&'b mut Vectors, Fault> {
+    /// The vectors of a vector column.
+    fn vectors(self, found: &str) -> Result<&'b mut Vectors, RowError> {
         match self.values {
             Values::Vector(vectors) if self.kind.is_vector() => Ok(vectors),
-            _ => Err(not_wanted(found, self.kind)),
+            _ => Err(type_mismatch(found, self.kind)),
         }
     }
 }
 
 impl<'b> Serializer for Column<'b> {
     type Ok = ();
-    type Error = Fault;
+    type Error = RowError;
     type SerializeSeq = Sequence<'b>;
     type SerializeTuple = Sequence<'b>;
     type SerializeTupleStruct = Sequence<'b>;
-    type SerializeTupleVariant = Impossible<(), Fault>;
+    type SerializeTupleVariant = Impossible<(), RowError>;
     type SerializeMap = Sparse<'b>;
     type SerializeStruct = Sparse<'b>;
-    type SerializeStructVariant = Impossible<(), Fault>;
+    type SerializeStructVariant = Impossible<(), RowError>;
 
     all_cells!();
-    refuse_variants!(no_variant);
+    refuse_variants!(unsupported_variant);
 
-    fn serialize_bytes(self, bytes: &[u8]) -> Result<(), Fault> {
+    fn serialize_bytes(self, bytes: &[u8]) -> Result<(), RowError> {
         let kind = self.kind;
         if kind.item() != ItemType::Byte {
             return Err(self.refuse("bytes"));
@@ -62,7 +62,7 @@ impl<'b> Serializer for Column<'b> {
         Ok(vectors.close_dense()?)
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, Fault> {
+    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, RowError> {
         let (kind, labels) = (self.kind, self.labels);
         match kind {
             Type::Vector { dimensions, .. } => {
@@ -78,20 +78,20 @@ impl<'b> Serializer for Column<'b> {
         }
     }
 
-    fn serialize_tuple(self, len: usize) -> Result<Self::SerializeTuple, Fault> {
+    fn serialize_tuple(self, len: usize) -> Result<Self::SerializeTuple, RowError> {
         self.serialize_seq(Some(len))
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, len: usize) -> Result<Self::SerializeTupleStruct, Fault> {
+    fn serialize_tuple_struct(self, _: &'static str, len: usize) -> Result<Self::SerializeTupleStruct, RowError> {
         self.serialize_seq(Some(len))
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, Fault> {
+    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, RowError> {
         let (kind, labels) = (self.kind, self.labels);
         Ok(Sparse::new(self.vectors("a map")?, kind, labels))
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeStruct, Fault> {
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeStruct, RowError> {
         self.serialize_map(None)
     }
 }
@@ -104,9 +104,9 @@ pub(super) enum Sequence<'b> {
 
 impl SerializeSeq for Sequence<'_> {
     type Ok = ();
-    type Error = Fault;
+    type Error = RowError;
 
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), RowError> {
         match self {
             Self::Vector { vectors, kind, labels, shape } => {
                 let (values, item) = (vectors.items_mut(), kind.item());
@@ -116,7 +116,7 @@ impl SerializeSeq for Sequence<'_> {
         }
     }
 
-    fn end(self) -> Result<(), Fault> {
+    fn end(self) -> Result<(), RowError> {
         match self {
             Self::Vector { vectors, kind, mut shape, .. } => {
                 let length = shape.total();

@@ -17,7 +17,7 @@ proptest! {
 
     /// Every table of every version, whole and in parts, is the same by rows and by batches.
     #[test]
-    fn batches_hold_what_rows_hold(
+    fn batches_match_rows(
         mut table in strategies::table(),
         picks in proptest::option::of(vec(any::<prop::sample::Index>(), 0..6)),
         bounds in (0..40u64, 0..40u64),
@@ -26,7 +26,7 @@ proptest! {
     ) {
         for column in &mut table.columns {
             let item = column.kind.item();
-            // Of others nobody can say which moment they are.
+            // Others have no defined instant.
             if matches!(item, Item::DateTimeOffset | Item::DvDateTimeZone) {
                 column.cells.iter_mut().for_each(|cell| *cell = written_cell(item, cell));
             }
@@ -46,12 +46,12 @@ proptest! {
 
     /// Every table that can be written is the same again by way of batches, in columns and values.
     #[test]
-    fn batches_are_written_as_they_were(
+    fn batches_round_trip(
         mut table in strategies::table(),
         (batch_rows, structs) in (1..20usize, any::<bool>()),
     ) {
         for (index, column) in table.columns.iter_mut().enumerate() {
-            // An empty name is refused.
+            // Empty names are rejected.
             column.name = format!("c{}{}", column.name, index % 2);
             column.kind = written_kind(&column.kind);
             let item = column.kind.item();

@@ -24,7 +24,7 @@ pub(crate) fn ticks(sparse: Sparse) -> BatchScan {
 }
 
 #[test]
-fn every_golden_file_is_the_same_by_rows_and_by_batches() {
+fn golden_rows_and_batches_agree() {
     for path in golden() {
         let reader = Reader::open(&path).unwrap();
         for (sparse, filled) in [(Sparse::Lists, true), (Sparse::Structs, false)] {
@@ -61,7 +61,7 @@ fn tensors(rows: usize) -> Values {
 }
 
 #[test]
-fn numbers_of_a_mapped_file_are_not_copied() {
+fn numbers_of_a_mapped_file_are_zero_copy() {
     let rows = 20_000;
     let numbers = || {
         vec![
@@ -94,7 +94,7 @@ fn numbers_of_a_mapped_file_are_not_copied() {
 }
 
 #[test]
-fn tensors_of_several_dimensions_are_called_so() {
+fn multidimensional_tensors_have_the_extension_type() {
     let file =
         file(vec![(Type::Vector { item: ItemType::Single, dimensions: vec![2, 2] }, tensors(3))], Compression::None, 8);
     let reader = Reader::open(file.path()).unwrap();
@@ -104,7 +104,7 @@ fn tensors_of_several_dimensions_are_called_so() {
 }
 
 #[test]
-fn batches_keep_to_rows_and_bytes() {
+fn batches_obey_row_and_byte_limits() {
     let columns = || vec![(Type::Vector { item: ItemType::Single, dimensions: vec![4] }, tensors(5000))];
     // Large blocks are cut, small ones joined.
     let lengths = |per_block, scan: &BatchScan| {
@@ -124,7 +124,7 @@ fn batches_keep_to_rows_and_bytes() {
 }
 
 #[test]
-fn threads_change_nothing() {
+fn number_of_threads_does_not_change_output() {
     for path in golden() {
         let reader = Reader::open(&path).unwrap();
         let read = |threads| {
@@ -141,20 +141,20 @@ fn threads_change_nothing() {
 
 /// The error of reading a file, which ends it.
 fn error_of(reader: &Reader, scan: &BatchScan) -> String {
-    let mut walk = reader.record_batches(scan).unwrap();
+    let mut record_batches = reader.record_batches(scan).unwrap();
     let error = loop {
-        match walk.try_next() {
+        match record_batches.try_next() {
             Ok(Some(_)) => {}
             Ok(None) => panic!("no error"),
             Err(error) => break error,
         }
     };
-    assert!(walk.next().is_none() && walk.next().is_none());
+    assert!(record_batches.next().is_none() && record_batches.next().is_none());
     format!("{:?} {error}", error.kind())
 }
 
 #[test]
-fn times_that_are_too_fine_are_an_error_or_told() {
+fn too_precise_times_are_errors_or_losses() {
     let day = 864_000_000_000;
     let mut zoned = DateTimeOffsets::default();
     zoned.ticks = vec![621_355_968_000_000_000 + 36_000_000_000, i64::MIN, 637_000_000_000_000_007];
@@ -171,22 +171,22 @@ fn times_that_are_too_fine_are_an_error_or_told() {
     let scan = |column: usize, times| {
         BatchScan::from(Scan::default().with_columns([column])).with_mapping(Mapping::default().with_times(times))
     };
-    let options = "times floor, nanoseconds or ticks takes it";
+    let options = "times floor, nanoseconds or ticks accepts it";
     let texts = ["2019-07-29T12:26:40.0000001", "-PT0.0000011S", "2019-07-29T13:56:40.0000007"];
     for (column, text) in texts.into_iter().enumerate() {
         let expected = format!(
-            "Invalid idv: {text} is finer than a microsecond; {options} (block 0, row 2, column \"c{column}\")"
+            "Invalid idv: {text} is more precise than a microsecond; {options} (block 0, row 2, column \"c{column}\")"
         );
         assert_eq!(error_of(&reader, &scan(column, Times::Exact)), expected);
-        // Rows that nobody asked for are not looked at.
+        // Unselected rows are not converted.
         let mut fewer = scan(column, Times::Exact);
         fewer.scan = fewer.scan.with_rows(0..2);
         assert_eq!(batches(&reader, &fewer).0[0].num_rows(), 2);
-        // Cut off towards the past, and told.
-        let mut walk = reader.record_batches(&scan(column, Times::Floor)).unwrap();
-        walk.try_next().unwrap().unwrap();
-        let told = format!("time cut off at the microsecond (row 2, column \"c{column}\")");
-        assert_eq!(walk.losses().iter().map(ToString::to_string).collect::<Vec<_>>(), [told]);
+        // Rounded down and reported.
+        let mut record_batches = reader.record_batches(&scan(column, Times::Floor)).unwrap();
+        record_batches.try_next().unwrap().unwrap();
+        let reported = format!("time truncated to the microsecond (row 2, column \"c{column}\")");
+        assert_eq!(record_batches.losses().iter().map(ToString::to_string).collect::<Vec<_>>(), [reported]);
     }
     let truncated = |column| {
         let batch = reader.record_batches(&scan(column, Times::Floor)).unwrap().try_next().unwrap().unwrap();
@@ -204,7 +204,7 @@ fn times_that_are_too_fine_are_an_error_or_told() {
     assert_eq!(
         error_of(&reader, &scan(0, Times::Nanoseconds)),
         "Invalid idv: 0001-01-01T00:00:00 is out of the range of nanoseconds, 1677-09-21 to 2262-04-11; \
-         times floor or ticks takes it (block 0, row 0, column \"c0\")"
+         times floor or ticks accepts it (block 0, row 0, column \"c0\")"
     );
     same(&reader, &scan(1, Times::Nanoseconds), true);
     same(&reader, &scan(2, Times::Nanoseconds), true);
@@ -216,35 +216,35 @@ fn keys_above_their_count_are_counted() {
     let reader = Reader::open(path).unwrap();
     let mut rows = reader.rows(&Scan::default()).unwrap();
     while rows.advance().unwrap() {}
-    let mut walk = reader.record_batches(&BatchScan::default()).unwrap();
-    while walk.try_next().unwrap().is_some() {}
-    let told = |losses: Vec<Loss>| losses.iter().map(|loss| (loss.count, loss.first.clone())).collect::<Vec<_>>();
+    let mut record_batches = reader.record_batches(&BatchScan::default()).unwrap();
+    while record_batches.try_next().unwrap().is_some() {}
+    let reported = |losses: Vec<Loss>| losses.iter().map(|loss| (loss.count, loss.first.clone())).collect::<Vec<_>>();
     assert!(!rows.losses().is_empty());
-    assert_eq!(told(walk.losses()), told(rows.losses()));
-    assert!(walk.losses()[0].to_string().starts_with("key above its count shown as null ("));
+    assert_eq!(reported(record_batches.losses()), reported(rows.losses()));
+    assert!(record_batches.losses()[0].to_string().starts_with("key above its count shown as null ("));
 }
 
 #[test]
-fn unreadable_columns_are_left_out_unless_asked_for() {
+fn unreadable_columns_are_left_out_unless_selected() {
     let mut forge = three_numbers();
     forge.columns.push(Column::new("odd", Codec::plain("Novel"), NONE, 3).block(vec![1, 2, 3]));
     let reader = open(forge.bytes()).unwrap();
-    let mut walk = reader.record_batches(&BatchScan::default()).unwrap();
-    assert_eq!(walk.try_next().unwrap().unwrap().num_columns(), 1);
-    let losses = walk.losses();
+    let mut record_batches = reader.record_batches(&BatchScan::default()).unwrap();
+    assert_eq!(record_batches.try_next().unwrap().unwrap().num_columns(), 1);
+    let losses = record_batches.losses();
     assert_eq!(losses.len(), 1);
-    assert!(losses[0].what.starts_with("column left out (codec \"Novel\" is unknown"), "{}", losses[0]);
+    assert!(losses[0].what.starts_with("column left out (unknown codec \"Novel\""), "{}", losses[0]);
     let error = reader.record_batches(&BatchScan::from(Scan::default().with_columns([1]))).map(|_| ()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     let error = reader.record_batches(&BatchScan::from(Scan::default().with_columns([2]))).map(|_| ()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Usage);
     let schema = reader.arrow_schema(&BatchScan::default()).unwrap();
     let error = reader.arrow_schema(&BatchScan::default().with_schema(schema)).unwrap_err();
-    says(&error, "usage", "idv: the columns of an IDV file have their types: a schema cannot be declared");
+    says(&error, "usage", "idv: IDV columns have fixed types: a schema cannot be declared");
 }
 
 #[test]
-fn a_damaged_block_ends_the_walk_behind_what_is_sound() {
+fn damaged_block_ends_the_scan_after_intact_rows() {
     let mut column = Column::new("numbers", Codec::plain("Int32"), DEFLATE, 3);
     for block in 0..5i32 {
         let bytes: Vec<u8> = (0..3).flat_map(|row| (block * 3 + row).to_le_bytes()).collect();
@@ -255,25 +255,25 @@ fn a_damaged_block_ends_the_walk_behind_what_is_sound() {
         for rows in [1 << 16, 3, 2] {
             let mut scan = BatchScan::default().with_batch_rows(rows);
             scan.scan = Scan::default().with_threads(threads);
-            let mut walk = reader.record_batches(&scan).unwrap();
-            let mut seen = 0;
+            let mut record_batches = reader.record_batches(&scan).unwrap();
+            let mut row_count = 0;
             let error = loop {
-                match walk.next().unwrap() {
-                    Ok(batch) => seen += batch.num_rows(),
+                match record_batches.next().unwrap() {
+                    Ok(batch) => row_count += batch.num_rows(),
                     Err(error) => break from_arrow(error),
                 }
             };
-            assert_eq!(seen, 9, "{threads} threads");
+            assert_eq!(row_count, 9, "{threads} threads");
             let position = error.position();
             assert_eq!((position.block, position.column.as_deref()), (Some(3), Some("numbers")));
             assert!(position.byte.is_some() && matches!(error.kind(), ErrorKind::Truncated { .. }), "{error}");
-            assert!(walk.next().is_none() && walk.next().is_none());
+            assert!(record_batches.next().is_none() && record_batches.next().is_none());
         }
     }
 }
 
 #[test]
-fn a_sparse_vector_of_any_length_takes_no_memory() {
+fn long_sparse_vectors_take_bounded_memory() {
     let mut vectors = Vectors::of(ItemType::Single);
     for _ in 0..3 {
         if let Values::Single(items) = vectors.items_mut() {
@@ -287,27 +287,29 @@ fn a_sparse_vector_of_any_length_takes_no_memory() {
     let reader = Reader::open(file.path()).unwrap();
     assert_eq!(
         error_of(&reader, &BatchScan::default()),
-        "Limit { asked: 8589934592, limit: 40265318 } idv: bytes of a row, all slots of its sparse vectors among them \
+        "Limit { asked: 8589934592, limit: 40265318 } idv: bytes of a row with its sparse vectors made dense \
          8589934592 exceeds the limit 40265318 (row 0, column \"c0\")"
     );
     same(&reader, &ticks(Sparse::Structs), false);
 }
 
 #[test]
-fn a_container_has_batches_that_may_go_to_another_thread() {
+fn container_batches_can_move_between_threads() {
     fn is_sent<T: Send + 'static>(value: T) -> T {
         value
     }
     let reader = open(three_numbers().bytes()).unwrap();
-    let walk = is_sent(reader.record_batches(&BatchScan::default()).unwrap());
+    let record_batches = is_sent(reader.record_batches(&BatchScan::default()).unwrap());
     drop(reader);
     assert_eq!(
-        std::thread::spawn(move || walk.map(|batch| batch.unwrap().num_rows()).sum::<usize>()).join().unwrap(),
+        std::thread::spawn(move || record_batches.map(|batch| batch.unwrap().num_rows()).sum::<usize>())
+            .join()
+            .unwrap(),
         3
     );
     let container = IdvContainer::new(open(three_numbers().bytes()).unwrap());
     let table = container.arrow().unwrap();
-    let mut walk = table.batches(&BatchScan::default()).unwrap();
-    assert_eq!(walk.schema(), table.schema(&BatchScan::default()).unwrap());
-    assert_eq!(walk.try_next().unwrap().unwrap().num_rows(), 3);
+    let mut record_batches = table.batches(&BatchScan::default()).unwrap();
+    assert_eq!(record_batches.schema(), table.schema(&BatchScan::default()).unwrap());
+    assert_eq!(record_batches.try_next().unwrap().unwrap().num_rows(), 3);
 }

@@ -120,11 +120,11 @@ fn shown(value: &Value<'_>, filled: bool) -> Json {
 
 /// The rows of batches by column and row: as they are, and as JSON.
 pub(crate) fn batches(reader: &Reader, scan: &BatchScan) -> (Vec<RecordBatch>, Vec<Vec<Json>>) {
-    let mut walk = reader.record_batches(scan).unwrap();
-    let items: Vec<ItemType> = chosen(reader, &scan.scan).iter().map(|&c| item(reader, c)).collect();
+    let mut record_batches = reader.record_batches(scan).unwrap();
+    let items: Vec<ItemType> = projection(reader, &scan.scan).iter().map(|&c| item(reader, c)).collect();
     let mut columns = vec![Vec::new(); items.len()];
     let mut all = Vec::new();
-    while let Some(batch) = walk.try_next().unwrap() {
+    while let Some(batch) = record_batches.try_next().unwrap() {
         assert!(batch.num_rows() > 0 && batch.num_rows() <= scan.batch_rows);
         assert_eq!(batch.schema(), reader.arrow_schema(scan).unwrap());
         for (index, column) in batch.columns().iter().enumerate() {
@@ -134,7 +134,7 @@ pub(crate) fn batches(reader: &Reader, scan: &BatchScan) -> (Vec<RecordBatch>, V
         }
         all.push(batch);
     }
-    assert!(walk.next().is_none());
+    assert!(record_batches.next().is_none());
     (all, columns)
 }
 
@@ -142,16 +142,16 @@ fn item(reader: &Reader, column: usize) -> ItemType {
     reader.columns()[column].kind().unwrap().item()
 }
 
-pub(crate) fn chosen(reader: &Reader, scan: &Scan) -> Vec<usize> {
+pub(crate) fn projection(reader: &Reader, scan: &Scan) -> Vec<usize> {
     let readable = || reader.columns().iter().filter(|column| column.kind().is_ok()).map(idv::Column::index).collect();
     scan.columns.clone().unwrap_or_else(readable)
 }
 
 /// The same by rows.
 pub(crate) fn rows(reader: &Reader, scan: &Scan, filled: bool) -> Vec<Vec<Json>> {
-    let mut walk = reader.rows(scan).unwrap();
-    let mut columns = vec![Vec::new(); chosen(reader, scan).len()];
-    while let Some(row) = walk.try_next().unwrap() {
+    let mut rows_iter = reader.rows(scan).unwrap();
+    let mut columns = vec![Vec::new(); projection(reader, scan).len()];
+    while let Some(row) = rows_iter.try_next().unwrap() {
         for (index, column) in columns.iter_mut().enumerate() {
             column.push(shown(&row.get(index).unwrap(), filled));
         }

@@ -34,10 +34,10 @@ pub(crate) fn written(
 
 /// A file again, by way of batches.
 pub(crate) fn again(reader: &Reader, scan: &BatchScan) -> Reader {
-    let mut walk = reader.record_batches(scan).unwrap();
-    let schema = walk.schema();
+    let mut record_batches = reader.record_batches(scan).unwrap();
+    let schema = record_batches.schema();
     let mut batches = Vec::new();
-    while let Some(batch) = walk.try_next().unwrap() {
+    while let Some(batch) = record_batches.try_next().unwrap() {
         batches.push(batch);
     }
     let (again, losses) = written(&schema, &batches, ArrowOptions::default()).unwrap();
@@ -45,7 +45,7 @@ pub(crate) fn again(reader: &Reader, scan: &BatchScan) -> Reader {
     again
 }
 
-/// As JSON: what NaN carries beside being one is not kept, nor the order of metadata.
+/// As JSON, which preserves neither NaN payloads nor the order of metadata.
 fn schema_of(reader: &Reader) -> Vec<Json> {
     let mut schema = reader.schema(None).unwrap();
     schema.columns.iter_mut().for_each(|column| column.compression = None);
@@ -62,7 +62,7 @@ pub(crate) fn equal(found: &Reader, expected: &Reader, filled: bool) {
 }
 
 #[test]
-fn every_golden_file_is_written_again() {
+fn rewrites_every_golden_file() {
     for path in golden() {
         let reader = Reader::open(&path).unwrap();
         if path.file_stem().unwrap() == "key-above-count" {
@@ -104,9 +104,9 @@ fn becomes(array: impl Array + 'static, nullable: bool, kind: &str, values: &str
 }
 
 #[track_caller]
-fn loses(array: impl Array + 'static, options: ArrowOptions, kind: &str, values: &str, told: &str) {
+fn loses(array: impl Array + 'static, options: ArrowOptions, kind: &str, values: &str, reported: &str) {
     let (found, json, losses) = one(Arc::new(array), true, options).unwrap();
-    assert_eq!((found.as_str(), json.as_str(), losses.as_slice()), (kind, values, [told.to_owned()].as_slice()));
+    assert_eq!((found.as_str(), json.as_str(), losses.as_slice()), (kind, values, [reported.to_owned()].as_slice()));
 }
 
 #[track_caller]
@@ -115,7 +115,7 @@ fn refused(array: impl Array + 'static, options: ArrowOptions, kind: &str, text:
 }
 
 #[test]
-fn plain_types_become_what_holds_them() {
+fn maps_types_without_metadata() {
     becomes(Int8Array::from(vec![-128, 1]), false, "SByte SByte", "[-128,1]");
     becomes(UInt64Array::from(vec![u64::MAX]), true, "UInt64 UInt64", "[18446744073709551615]");
     becomes(Float32Array::from(vec![0.1]), true, "Single Single", "[0.1]");
@@ -148,8 +148,8 @@ fn plain_types_become_what_holds_them() {
     let kind = "DateTimeOffset DateTimeOffset";
     becomes(zoned("UTC"), true, kind, r#"["1970-01-01T00:00:00+00:00",null]"#);
     becomes(zoned("+05:30"), true, kind, r#"["1970-01-01T05:30:00+05:30",null]"#);
-    let told = "time zone \"Europe/Berlin\" left out: the moments are kept in UTC (column \"c\")";
-    loses(zoned("Europe/Berlin"), ArrowOptions::default(), kind, r#"["1970-01-01T00:00:00+00:00",null]"#, told);
+    let reported = "time zone \"Europe/Berlin\" left out: instants are kept in UTC (column \"c\")";
+    loses(zoned("Europe/Berlin"), ArrowOptions::default(), kind, r#"["1970-01-01T00:00:00+00:00",null]"#, reported);
     let id = FixedSizeBinaryArray::try_from_iter([1u128.to_le_bytes()].into_iter()).unwrap();
     becomes(id, false, "DataViewRowId RowId", r#"["00000000000000000000000000000001"]"#);
     let decimals = Decimal128Array::from(vec![12_345, -5]).with_precision_and_scale(38, 2).unwrap();
@@ -168,7 +168,7 @@ fn half(bits: u16) -> <arrow_array::types::Float16Type as ArrowPrimitiveType>::N
 }
 
 #[test]
-fn lists_become_vectors() {
+fn maps_lists_to_vectors() {
     let lists = |rows: Vec<Option<Vec<i32>>>| {
         let rows = rows.into_iter().map(|row| row.map(|row| row.into_iter().map(Some).collect::<Vec<_>>()));
         ListArray::from_iter_primitive::<Int32Type, _, _>(rows)
@@ -196,49 +196,47 @@ fn lists_become_vectors() {
         fixed(vec![Some(vec![Some(1.0), None]), None]),
         ArrowOptions::default(),
         "invalid",
-        "idv: null where a vector of 2 items is wanted, which cannot be missing (row 1, column \"c\")",
+        "idv: unexpected null: a vector of 2 items cannot be missing (row 1, column \"c\")",
     );
     let item =
         Arc::new(Field::new_list_field(DataType::List(Arc::new(Field::new_list_field(DataType::Int8, false))), false));
     let nested = new_empty_array(&DataType::List(item));
-    let text = "idv: the format has no type for List(non-null List(non-null Int8)) (column \"c\")";
+    let text = "idv: no IDV type for List(non-null List(non-null Int8)) (column \"c\")";
     says(&one(nested, true, ArrowOptions::default()).unwrap_err(), "unsupported", text);
 }
 
 #[test]
-fn what_cannot_be_held_is_refused_or_told() {
+fn unrepresentable_values_are_errors_or_losses() {
     let double = || ArrowOptions::default().with_null_integers(NullIntegers::Double);
     let plain = ArrowOptions::default;
-    let text = "idv: the format has no type for Binary (column \"c\")";
+    let text = "idv: no IDV type for Binary (column \"c\")";
     refused(BinaryArray::from(vec![b"x".as_slice()]), plain(), "unsupported", text);
-    let text = "idv: null where a number of type Int64 is wanted, which cannot be missing; null_integers \
-                double makes floats of the column (row 1, column \"c\")";
+    let text = "idv: unexpected null: a number of type Int64 cannot be missing; null_integers \
+                double makes the column floats (row 1, column \"c\")";
     refused(Int64Array::from(vec![Some(1), None]), plain(), "invalid", text);
-    let told = "null written as NaN (row 1, column \"c\")";
-    loses(Int64Array::from(vec![Some(1), None]), double(), "Double Double", r#"[1.0,"NaN"]"#, told);
-    let text = "idv: the integer 9007199254740993 is no Double exactly (row 0, column \"c\")";
+    let reported = "null written as NaN (row 1, column \"c\")";
+    loses(Int64Array::from(vec![Some(1), None]), double(), "Double Double", r#"[1.0,"NaN"]"#, reported);
+    let text = "idv: integer 9007199254740993 is not exactly representable as Double (row 0, column \"c\")";
     refused(Int64Array::from(vec![9_007_199_254_740_993]), double(), "invalid", text);
-    let told = "null written as NaN (2 times, first row 0, column \"c\")";
-    loses(Float32Array::from(vec![None, None]), plain(), "Single Single", r#"["NaN","NaN"]"#, told);
-    let text =
-        "idv: the decimal 1234567890123456e-3 has more than the 15 digits that a Double keeps (row 0, column \"c\")";
+    let reported = "null written as NaN (2 times, first row 0, column \"c\")";
+    loses(Float32Array::from(vec![None, None]), plain(), "Single Single", r#"["NaN","NaN"]"#, reported);
+    let text = "idv: decimal 1234567890123456e-3 has more than the 15 digits of a Double (row 0, column \"c\")";
     let decimal = Decimal128Array::from(vec![1_234_567_890_123_456]).with_precision_and_scale(38, 3).unwrap();
     refused(decimal, plain(), "invalid", text);
-    let text = "idv: 1 ns is finer than a tick of 100 ns (Times::Floor takes the tick before it) (row 0, column \"c\")";
+    let text = "idv: 1 ns is more precise than a tick of 100 ns (Times::Floor rounds down) (row 0, column \"c\")";
     refused(TimestampNanosecondArray::from(vec![1]), plain(), "invalid", text);
     let cut = ArrowOptions::default().with_times(Times::Floor);
-    let told = "time cut off at 100 ns (row 0, column \"c\")";
+    let reported = "time truncated to 100 ns (row 0, column \"c\")";
     loses(
         TimestampNanosecondArray::from(vec![-1]),
         cut,
         "DateTime DateTime",
         r#"["1969-12-31T23:59:59.9999999"]"#,
-        told,
+        reported,
     );
-    let text = "idv: 253402300800 as Timestamp(s) is none of the years 1 to 9999 (row 0, column \"c\")";
+    let text = "idv: 253402300800 as Timestamp(s) is outside the years 1 to 9999 (row 0, column \"c\")";
     refused(TimestampSecondArray::from(vec![253_402_300_800]), plain(), "invalid", text);
-    let text =
-        "idv: 9223372036854775807 as Duration(ms) is none that 64 bits hold in ticks of 100 ns (row 0, column \"c\")";
+    let text = "idv: 9223372036854775807 as Duration(ms) is outside 64 bits of 100 ns ticks (row 0, column \"c\")";
     refused(DurationMillisecondArray::from(vec![i64::MAX]), plain(), "invalid", text);
     let late = TimestampSecondArray::from(vec![0, 253_402_300_799]).with_timezone("+01:00");
     let error = one(Arc::new(late), true, plain()).unwrap_err();
@@ -246,18 +244,18 @@ fn what_cannot_be_held_is_refused_or_told() {
 }
 
 #[test]
-fn rows_are_counted_over_all_batches() {
+fn error_rows_count_across_batches() {
     let part = |numbers: Vec<Option<i32>>| batch(vec![("c", Arc::new(Int32Array::from(numbers)), true)]);
     let batches = [part(vec![Some(1); 20_000]), part(vec![Some(2), None])];
     let error = written(&batches[0].schema(), &batches, ArrowOptions::default()).map(|_| ()).unwrap_err();
     assert_eq!(error.position().row, Some(20_001));
     let other = batch(vec![("d", Arc::new(Int32Array::from(vec![1])), true)]);
     let error = written(&batches[0].schema(), &[other], ArrowOptions::default()).map(|_| ()).unwrap_err();
-    says(&error, "usage", "idv: column \"d\" of Int32 where Int32 is written (column \"c\")");
+    says(&error, "usage", "idv: expected column \"c\" of Int32, found \"d\" of Int32 (column \"c\")");
 }
 
 #[test]
-fn dictionaries_of_all_batches_become_one() {
+fn merges_dictionaries_of_all_batches() {
     let part = |words: &[&str]| {
         let words: DictionaryArray<UInt8Type> = words.iter().copied().collect();
         batch(vec![("c", Arc::new(words), true)])
@@ -293,7 +291,7 @@ fn changed(batch: &RecordBatch, change: impl Fn(&Field, &ArrayRef) -> (Field, Ar
 }
 
 #[test]
-fn labels_that_came_as_plain_values_are_keys_again() {
+fn maps_plain_labels_to_keys() {
     for name in ["key-values-text", "key-values-int64", "key-values-single", "key-values-sparse", "real-adult"] {
         let (reader, batch) = golden_batches(name);
         let plain = changed(&batch, |field, array| match array.as_any_dictionary_opt() {
@@ -315,7 +313,7 @@ fn labels_that_came_as_plain_values_are_keys_again() {
 }
 
 #[test]
-fn renamed_columns_keep_what_they_are_and_others_do_not() {
+fn renamed_columns_keep_their_type() {
     let (_, batch) = golden_batches("key-values-text");
     let renamed =
         changed(&batch, |field, array| (field.clone().with_name(format!("new {}", field.name())), Arc::clone(array)));
@@ -333,7 +331,7 @@ fn renamed_columns_keep_what_they_are_and_others_do_not() {
 }
 
 #[test]
-fn repeated_names_come_again() {
+fn repeated_names_round_trip() {
     let (reader, batch) = golden_batches("name-repeated");
     assert!(batch.schema().fields().iter().any(|field| field.name().ends_with("#2")));
     let (again, _) = written(&batch.schema(), &[batch], ArrowOptions::default()).unwrap();
@@ -342,7 +340,7 @@ fn repeated_names_come_again() {
 }
 
 #[test]
-fn a_file_appears_when_it_is_whole() {
+fn file_appears_when_finished() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("new.idv");
     let part = batch(vec![("c", Arc::new(Int32Array::from(vec![1, 2])), false)]);

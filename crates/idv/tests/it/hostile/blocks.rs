@@ -14,7 +14,7 @@ fn zeros(compression: u8, block: Block) -> Forge {
 const PLACE: &str = "(byte 256, block 0, column \"zeros\")";
 
 #[test]
-fn a_lookup_entry_outside_the_file() {
+fn rejects_lookup_entry_outside_the_file() {
     let file = three_numbers().build();
     let (entry, tail) = (file.columns[0].lookup_entry(0), file.tail);
     let place = format!("(byte {entry}, block 0, column \"numbers\")");
@@ -47,19 +47,19 @@ fn a_lookup_entry_outside_the_file() {
 }
 
 #[test]
-fn an_uncompressed_block_with_two_lengths() {
+fn rejects_uncompressed_block_with_two_lengths() {
     let file = three_numbers().build();
     let entry = file.columns[0].lookup_entry(0);
     block_fails(
         file.with(entry + 12, &13i32.to_le_bytes()),
         "invalid",
-        "idv: an uncompressed block has 12 bytes in the file and 13 without compression \
+        "idv: an uncompressed block declares 12 bytes in the file and 13 decompressed \
          (byte 256, block 0, column \"numbers\")",
     );
 }
 
 #[test]
-fn a_block_with_too_few_or_too_many_bytes() {
+fn rejects_block_of_wrong_length() {
     for (len, kind, text) in [
         (11usize, "truncated", "idv: values: needs 12 bytes, 11 available (byte 256, block 0, column \"numbers\")"),
         (0, "truncated", "idv: values: needs 12 bytes, 0 available (byte 256, block 0, column \"numbers\")"),
@@ -72,7 +72,7 @@ fn a_block_with_too_few_or_too_many_bytes() {
 }
 
 #[test]
-fn a_compressed_block_with_too_few_or_too_many_bytes() {
+fn rejects_compressed_block_of_wrong_length() {
     for compression in [DEFLATE, ZLIB] {
         let fails = |len: usize, kind: &str, text: &str| {
             block_fails(zeros(compression, vec![0; len].into()).bytes(), kind, &format!("idv: {text} {PLACE}"));
@@ -83,22 +83,22 @@ fn a_compressed_block_with_too_few_or_too_many_bytes() {
 }
 
 #[test]
-fn a_block_that_inflates_to_something_else() {
+fn rejects_block_inflating_to_another_length() {
     for compression in [DEFLATE, ZLIB] {
         let fails = |len: usize, declared: i32, text: &str| {
             let block = Block { declared: Some(declared), ..vec![0; len].into() };
             block_fails(zeros(compression, block).bytes(), "invalid", &format!("idv: {text} {PLACE}"));
         };
         fails(1001, 1000, "the block inflates to more than the 1000 bytes declared");
-        fails(999, 1000, "the block inflates to 999 bytes, 1000 are declared");
-        fails(0, 1000, "the block inflates to 0 bytes, 1000 are declared");
+        fails(999, 1000, "the block inflates to 999 bytes, declared are 1000");
+        fails(0, 1000, "the block inflates to 0 bytes, declared are 1000");
         // A bomb: a megabyte in a thousand bytes, of which a thousand are declared.
         fails(1 << 20, 1000, "the block inflates to more than the 1000 bytes declared");
     }
 }
 
 #[test]
-fn a_block_that_cannot_inflate_to_so_much() {
+fn rejects_impossible_declared_length() {
     for compression in [DEFLATE, ZLIB] {
         let packed = compress(compression, &[0; 1000]);
         let len = packed.len();
@@ -120,7 +120,7 @@ fn block_of(reader: &idv::Reader) -> container_core::Error {
 }
 
 #[test]
-fn a_block_above_the_limit() {
+fn rejects_block_above_the_limit() {
     let bytes = zeros(DEFLATE, vec![0; 1000].into()).bytes();
     let limits = |bytes| Limits::default().with_block_bytes(bytes);
     assert!(block(&open_with(bytes.clone(), limits(1000)).unwrap(), 0, 0).is_ok());
@@ -133,7 +133,7 @@ fn a_block_above_the_limit() {
 
 /// Bits become bytes in memory: the limit holds for those.
 #[test]
-fn bools_above_the_limit() {
+fn rejects_booleans_above_the_limit() {
     for (codec, len) in [("Boolean", 125), ("DvBool", 252)] {
         for compression in [NONE, DEFLATE] {
             let column = Column::new("zeros", Codec::plain(codec), compression, 1000).block(vec![0; len]);
@@ -144,14 +144,14 @@ fn bools_above_the_limit() {
             says(
                 &block_of(&open_with(bytes, limits(999)).unwrap()),
                 "limit",
-                &format!("idv: bytes of decoded bools{inside} 1000 exceeds the limit 999 {PLACE}"),
+                &format!("idv: bytes of decoded Booleans{inside} 1000 exceeds the limit 999 {PLACE}"),
             );
         }
     }
 }
 
 #[test]
-fn compressed_data_that_end_early() {
+fn rejects_truncated_compressed_data() {
     let numbers: Vec<u8> = (0..1000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     for compression in [DEFLATE, ZLIB] {
         let packed = compress(compression, &numbers);
@@ -168,7 +168,7 @@ fn compressed_data_that_end_early() {
 }
 
 #[test]
-fn compressed_data_that_are_damaged() {
+fn rejects_corrupt_compressed_data() {
     let (mut deflate, mut zlib) = (compress(DEFLATE, &[7; 1000]), compress(ZLIB, &[7; 1000]));
     // Block type 3 there is not; the checksum is the last thing of zlib.
     deflate[0] = 0x07;
@@ -178,7 +178,7 @@ fn compressed_data_that_are_damaged() {
         let error = block_of(&open(zeros(compression, block).bytes()).unwrap());
         let text = error.to_string();
         assert_eq!(error.kind().name(), "invalid", "{text}");
-        assert!(text.starts_with("idv: the compressed data are damaged") && text.ends_with(PLACE), "{text}");
+        assert!(text.starts_with("idv: corrupt compressed data") && text.ends_with(PLACE), "{text}");
     }
     // DEFLATE where zlib is declared, and the other way round.
     for (declared, written) in [(DEFLATE, ZLIB), (ZLIB, DEFLATE)] {
@@ -189,7 +189,7 @@ fn compressed_data_that_are_damaged() {
 
 /// A match that begins before the first byte: some decoders make zeros of it.
 #[test]
-fn a_distance_to_before_the_data() {
+fn rejects_distance_before_the_data() {
     // Fixed codes: a literal `h`, then six bytes from 33 back, and the end.
     let mut bits: Vec<u8> = vec![1, 1, 0];
     let mut code = |value: u32, width: u32| bits.extend((0..width).rev().map(|bit| (value >> bit & 1) as u8));
@@ -202,14 +202,14 @@ fn a_distance_to_before_the_data() {
         bits.chunks(8).map(|bits| bits.iter().enumerate().fold(0, |byte, (at, bit)| byte | bit << at)).collect();
     let forged = Block { packed: Some(packed), ..vec![0; 7].into() };
     let column = Column::new("x", Codec::plain("Byte"), DEFLATE, 7).block(forged);
-    let text = "idv: the compressed data are damaged";
+    let text = "idv: corrupt compressed data";
     let error = block_of(&open(Forge::new(6, 7).column(column).bytes()).unwrap()).to_string();
     assert!(error.starts_with(text), "{error}");
 }
 
 /// One damaged block, one damaged column: everything else reads.
 #[test]
-fn damage_stays_where_it_is() {
+fn damage_does_not_affect_other_blocks() {
     let column = |name: &str| {
         let block = |i: u8| -> Block { vec![i; 2].into() };
         Column::new(name, Codec::plain("Byte"), DEFLATE, 2).block(block(1)).block(block(2)).block(block(3))
@@ -219,7 +219,7 @@ fn damage_stays_where_it_is() {
     let hurt = file.columns[0].blocks[1].clone();
     bytes[hurt.clone()].fill(0xFF);
     let reader = open(bytes).unwrap();
-    // One set of buffers for all: an error leaves nothing behind in them.
+    // Shared buffers: an error leaves no state in them.
     let (mut values, mut scratch) = (Values::default(), Scratch::default());
     for (column, block) in (0..2).flat_map(|column| (0..3).map(move |block| (column, block))) {
         let outcome = reader.read_block(column, block, &mut values, &mut scratch);
@@ -260,7 +260,7 @@ fn damage_stays_where_it_is() {
 }
 
 #[test]
-fn overlapping_blocks_are_found() {
+fn verify_finds_overlapping_blocks() {
     let mut forge = three_numbers();
     forge.columns.push(forge.columns[0].clone());
     let file = forge.build();
@@ -270,17 +270,15 @@ fn overlapping_blocks_are_found() {
     assert_eq!(
         verify(bytes),
         [
-            "error: idv: block 0 of column \"numbers#2\" overlaps block 0 of column \"numbers\", which takes the bytes \
-             256 to 268 (byte 260)",
-            "warning: idv: 8 bytes before the lookup table of column \"numbers\" belong to nothing (byte 272)",
+            "error: idv: block 0 of column \"numbers#2\" overlaps block 0 of column \"numbers\" (bytes 256 to 268) (byte 260)",
+            "warning: idv: 8 unused bytes before the lookup table of column \"numbers\" (byte 272)",
         ]
     );
     // By a single byte: the last of the first column's.
     let found = verify(file.with(entry, &267i64.to_le_bytes()));
     assert_eq!(
         found[0],
-        "error: idv: block 0 of column \"numbers#2\" overlaps block 0 of column \"numbers\", which takes the bytes 256 to 268 \
-         (byte 267)"
+        "error: idv: block 0 of column \"numbers#2\" overlaps block 0 of column \"numbers\" (bytes 256 to 268) (byte 267)"
     );
     // A block that is the lookup table itself.
     let lookup = file.columns[0].lookup;
@@ -289,14 +287,18 @@ fn overlapping_blocks_are_found() {
 }
 
 #[test]
-fn blocks_and_columns_that_do_not_exist() {
+fn rejects_nonexistent_blocks_and_columns() {
     let reader = open(three_numbers().bytes()).unwrap();
-    says(&block(&reader, 0, 1).unwrap_err(), "usage", "idv: block 1 of 1 blocks (counted from 0) (column \"numbers\")");
-    says(&block(&reader, 1, 0).unwrap_err(), "usage", "idv: column 1 of 1 columns (counted from 0)");
-    says(&reader.block_of_row(0, 3).unwrap_err(), "usage", "idv: row 3 of 3 rows");
+    says(
+        &block(&reader, 0, 1).unwrap_err(),
+        "usage",
+        "idv: block 1 is out of bounds for 1 blocks (column \"numbers\")",
+    );
+    says(&block(&reader, 1, 0).unwrap_err(), "usage", "idv: column 1 is out of bounds for 1 columns");
+    says(&reader.block_of_row(0, 3).unwrap_err(), "usage", "idv: row 3 is out of bounds for 3 rows");
     let scan = Scan::default().with_rows(4..5);
-    says(&reader.rows(&scan).map(|_| ()).unwrap_err(), "usage", "idv: rows 4 to 5 of 3 rows");
+    says(&reader.rows(&scan).map(|_| ()).unwrap_err(), "usage", "idv: row range 4..5 is out of bounds for 3 rows");
     let scan = Scan::default().with_columns([7]);
-    says(&reader.rows(&scan).map(|_| ()).unwrap_err(), "usage", "idv: column 7 of 1 columns (counted from 0)");
+    says(&reader.rows(&scan).map(|_| ()).unwrap_err(), "usage", "idv: column 7 is out of bounds for 1 columns");
     assert_eq!(block(&reader, 0, u64::MAX).unwrap_err().kind().name(), "usage");
 }

@@ -4,12 +4,12 @@ use crate::support::forge::{COLUMNS, COMPATIBLE, ROWS, TAIL_OFFSET, TOC_OFFSET, 
 use crate::support::{open, refused, three_numbers};
 
 #[test]
-fn an_empty_file() {
+fn rejects_empty_file() {
     refused(Vec::new(), "truncated", "idv: the header: needs 256 bytes, 0 available (byte 0)");
 }
 
 #[test]
-fn too_short_for_a_header() {
+fn rejects_truncated_header() {
     for len in [1, 8, 59, 60, 255] {
         let bytes = three_numbers().build().bytes[..len].to_vec();
         refused(bytes, "truncated", &format!("idv: the header: needs 256 bytes, {len} available (byte 0)"));
@@ -17,14 +17,14 @@ fn too_short_for_a_header() {
 }
 
 #[test]
-fn a_header_alone() {
+fn rejects_header_without_the_rest() {
     let file = three_numbers().build();
     let text = format!("idv: the file: needs {} bytes, 256 available (byte 32)", file.tail + 8);
     refused(file.bytes[..256].to_vec(), "truncated", &text);
 }
 
 #[test]
-fn a_wrong_signature() {
+fn rejects_wrong_signature() {
     let file = three_numbers().build();
     refused(
         file.with(0, b"PAR1\0\0\0\x01"),
@@ -42,7 +42,7 @@ fn a_wrong_signature() {
 const SIGNATURE: &str = r#""CML\0DVB\0""#;
 
 #[test]
-fn a_newer_compatible_version() {
+fn rejects_newer_compatible_version() {
     let mut forge = three_numbers();
     (forge.version, forge.compatible) = (version(7), version(7));
     refused(
@@ -59,7 +59,7 @@ fn a_newer_compatible_version() {
 }
 
 #[test]
-fn a_version_before_the_first() {
+fn rejects_version_before_the_first() {
     let file = three_numbers().build();
     let mut bytes = file.with(VERSION, &version(0).to_le_bytes());
     bytes[COMPATIBLE..COMPATIBLE + 8].copy_from_slice(&version(0).to_le_bytes());
@@ -72,7 +72,7 @@ fn a_version_before_the_first() {
 }
 
 #[test]
-fn a_compatible_version_above_the_version() {
+fn rejects_compatible_version_above_the_version() {
     let file = three_numbers().build();
     refused(
         file.with(VERSION, &version(4).to_le_bytes()),
@@ -82,7 +82,7 @@ fn a_compatible_version_above_the_version() {
 }
 
 #[test]
-fn a_table_of_contents_elsewhere() {
+fn rejects_table_of_contents_out_of_range() {
     let file = three_numbers().build();
     let tail = file.tail as i64;
     for offset in [i64::MIN, -1, 0, 255, tail + 1, i64::MAX] {
@@ -98,7 +98,7 @@ fn a_table_of_contents_elsewhere() {
 }
 
 #[test]
-fn without_columns_the_table_of_contents_is_nowhere() {
+fn ignores_table_of_contents_offset_without_columns() {
     let mut forge = three_numbers();
     forge.columns.clear();
     let file = forge.build();
@@ -108,7 +108,7 @@ fn without_columns_the_table_of_contents_is_nowhere() {
 }
 
 #[test]
-fn a_tail_elsewhere() {
+fn rejects_tail_out_of_range() {
     let file = three_numbers().build();
     let len = file.bytes.len();
     for offset in [i64::MIN, -8, 0, 255] {
@@ -123,7 +123,7 @@ fn a_tail_elsewhere() {
 }
 
 #[test]
-fn a_wrong_tail_signature() {
+fn rejects_wrong_tail_signature() {
     let file = three_numbers().build();
     let tail = file.tail;
     refused(
@@ -131,7 +131,7 @@ fn a_wrong_tail_signature() {
         "invalid",
         &format!("idv: tail signature 0x00425644004c4d43 is not 0x434d4c0044564200 (byte {tail})"),
     );
-    // The tail one byte earlier: what stands there is another.
+    // The tail one byte earlier: another signature.
     let earlier = (tail as i64 - 1).to_le_bytes();
     let mut bytes = file.with(TAIL_OFFSET, &earlier);
     bytes.pop();
@@ -144,7 +144,7 @@ fn a_wrong_tail_signature() {
 }
 
 #[test]
-fn a_negative_row_count() {
+fn rejects_negative_row_count() {
     let file = three_numbers().build();
     for rows in [-1, i64::MIN] {
         refused(
@@ -156,7 +156,7 @@ fn a_negative_row_count() {
 }
 
 #[test]
-fn a_column_count_that_cannot_be() {
+fn rejects_invalid_column_count() {
     let file = three_numbers().build();
     for columns in [-1, i32::MIN] {
         refused(
@@ -178,7 +178,7 @@ fn a_column_count_that_cannot_be() {
 }
 
 #[test]
-fn what_is_undefined_in_the_header_is_ignored() {
+fn ignores_undefined_header_bytes() {
     let file = three_numbers().build();
     let reader = open(file.with(52, &[0xAA; 204])).unwrap();
     assert_eq!((reader.row_count(), reader.columns().len()), (3, 1));

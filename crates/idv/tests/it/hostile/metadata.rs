@@ -19,7 +19,7 @@ fn value(reader: &Reader, index: usize) -> Result<idv::Values, Error> {
     reader.metadata_value(0, &metadata[index])
 }
 
-/// The value must fail so; the column and the rest of the metadata stay readable, and verify says the same.
+/// Asserts that the value fails so, that the column and other metadata stay readable, and that verify agrees.
 #[track_caller]
 fn value_fails(bytes: Vec<u8>, kind: &str, text: &str) {
     let reader = open(bytes).unwrap();
@@ -29,7 +29,7 @@ fn value_fails(bytes: Vec<u8>, kind: &str, text: &str) {
     assert!(found.iter().any(|found| found.ends_with(text)), "{found:?}");
 }
 
-/// The table of metadata must fail so; the column stays readable.
+/// Asserts that the metadata table fails so and the column stays readable.
 #[track_caller]
 fn table_fails(bytes: Vec<u8>, kind: &str, text: &str) {
     let reader = open(bytes).unwrap();
@@ -47,7 +47,7 @@ fn readable(reader: &Reader) {
 }
 
 #[test]
-fn sound_metadata_read() {
+fn reads_valid_metadata() {
     for compression in [NONE, DEFLATE, ZLIB] {
         let mut forge = sound();
         forge.columns[0].metadata[0].compression = compression;
@@ -58,7 +58,7 @@ fn sound_metadata_read() {
 }
 
 #[test]
-fn a_table_outside_the_file() {
+fn rejects_metadata_table_outside_the_file() {
     let file = sound().build();
     let (field, entry, tail) = (file.columns[0].metadata_field, file.columns[0].entry, file.tail);
     for offset in [1, 255, tail as i64, i64::MAX] {
@@ -71,17 +71,21 @@ fn a_table_outside_the_file() {
 }
 
 #[test]
-fn a_table_of_nothing() {
+fn rejects_empty_metadata_table() {
     let mut forge = sound();
     forge.columns[0].metadata_count = Some(leb(0));
     let file = forge.build();
     let at = file.columns[0].metadata_toc;
-    table_fails(file.bytes, "invalid", &format!("idv: a metadata table of 0 entries (byte {at}, column \"numbers\")"));
+    table_fails(
+        file.bytes,
+        "invalid",
+        &format!("idv: the metadata table has 0 entries (byte {at}, column \"numbers\")"),
+    );
 }
 
 /// More entries than there are: the bytes after them are read as entries until they cannot be.
 #[test]
-fn a_count_of_entries_that_lies() {
+fn rejects_wrong_entry_count() {
     for count in [1000, 1 << 40, u64::MAX] {
         let mut forge = sound();
         forge.columns[0].metadata_count = Some(leb(count));
@@ -103,7 +107,7 @@ fn a_count_of_entries_that_lies() {
 }
 
 #[test]
-fn a_block_outside_the_file() {
+fn rejects_metadata_block_outside_the_file() {
     let file = sound().build();
     let (meta, tail) = (file.columns[0].metadata[0].clone(), file.tail);
     let entry = meta.entry;
@@ -122,7 +126,7 @@ fn a_block_outside_the_file() {
 }
 
 #[test]
-fn a_block_of_2_to_the_63_bytes() {
+fn rejects_metadata_block_of_2_to_the_63_bytes() {
     for len in [1u64 << 63, u64::MAX, i64::MAX as u64] {
         let mut forge = sound();
         forge.columns[0].metadata[0].length = Some(leb(len));
@@ -138,7 +142,7 @@ fn a_block_of_2_to_the_63_bytes() {
 }
 
 #[test]
-fn a_value_of_too_few_or_too_many_bytes() {
+fn rejects_value_of_wrong_length() {
     let with = |raw: &[u8], compression: u8| -> Forged {
         let mut forge = sound();
         forge.columns[0].metadata[0].raw = raw.to_vec();
@@ -168,7 +172,7 @@ fn a_value_of_too_few_or_too_many_bytes() {
 }
 
 #[test]
-fn a_compressed_value_that_is_damaged() {
+fn rejects_corrupt_compressed_value() {
     let packed = |packed: &[u8]| -> Error {
         let mut forge = sound();
         forge.columns[0].metadata[0].compression = DEFLATE;
@@ -179,23 +183,23 @@ fn a_compressed_value_that_is_damaged() {
     let text = packed(&whole[..whole.len() - 2]).to_string();
     assert!(text.starts_with("idv: metadata \"M\": the compressed data end after "), "{text}");
     let text = packed(&[0x07, 0, 0]).to_string();
-    assert!(text.starts_with("idv: metadata \"M\": the compressed data are damaged"), "{text}");
+    assert!(text.starts_with("idv: metadata \"M\": corrupt compressed data"), "{text}");
 }
 
 /// A match that begins before the first byte (`h`, then seven bytes from 33 back): some decoders make zeros of it.
 #[test]
-fn a_distance_to_before_the_data() {
+fn rejects_distance_before_the_data() {
     let mut forge = sound();
     forge.columns[0].metadata[0] = Meta::new("M", Codec::plain("UInt64"), DEFLATE, Vec::new());
     // Final block of fixed codes: 10011000, 0000101, 01010 with 0000 behind it, 0000000.
     forge.columns[0].metadata[0].packed = Some(vec![0xCB, 0x80, 0x2A, 0x00, 0x00]);
     let text = value(&open(forge.bytes()).unwrap(), 0).unwrap_err().to_string();
-    assert!(text.starts_with("idv: metadata \"M\": the compressed data are damaged"), "{text}");
+    assert!(text.starts_with("idv: metadata \"M\": corrupt compressed data"), "{text}");
 }
 
-/// A text of a megabyte in a thousand bytes, where nothing says how long it will be.
+/// A text of a megabyte in a thousand bytes, without a declared length.
 #[test]
-fn a_bomb_stops_at_the_limit() {
+fn bomb_stops_at_the_limit() {
     let raw = text_block(1, &[1 << 20], &vec![b'a'; 1 << 20]);
     for compression in [DEFLATE, ZLIB] {
         let mut forge = three_numbers();
@@ -222,7 +226,7 @@ fn a_bomb_stops_at_the_limit() {
 
 /// What is in the file as it is has the same limit.
 #[test]
-fn metadata_above_the_limit() {
+fn rejects_metadata_above_the_limit() {
     let raw = text_block(1, &[100], &[b'a'; 100]);
     let mut forge = three_numbers();
     forge.columns[0].metadata = vec![Meta::new("M", Codec::plain("TextSpan"), NONE, raw.clone())];
@@ -238,7 +242,7 @@ fn metadata_above_the_limit() {
 }
 
 #[test]
-fn an_unknown_codec_or_compression_is_only_its_matter() {
+fn unknown_codec_or_compression_affects_only_its_item() {
     let mut forge = sound();
     let mut unknown = forge.columns[0].metadata[0].clone();
     unknown.codec = Codec::new("Half", vec![1, 2]);
@@ -254,14 +258,14 @@ fn an_unknown_codec_or_compression_is_only_its_matter() {
         .collect();
     assert_eq!(
         why,
-        ["Int32", "codec \"Half\" is unknown", "compression kind 9 is none of 0 (none), 1 (deflate), 2 (zlib)"]
+        ["Int32", "unknown codec \"Half\"", "unknown compression kind 9 (known: 0 none, 1 deflate, 2 zlib)"]
     );
     assert_eq!(value(&reader, 1).unwrap_err().kind().name(), "unsupported");
 }
 
 /// Slot names and labels of another number than the column has.
 #[test]
-fn metadata_that_do_not_fit_their_column() {
+fn warns_of_metadata_not_matching_the_column() {
     let names = |n: i32| {
         let ends: Vec<u32> = (1..=n as u32).collect();
         vector_block(1, n, &[], &[-1], 0, &[], &text_block(n, &ends, &vec![b'x'; n as usize]))
@@ -288,7 +292,7 @@ fn metadata_that_do_not_fit_their_column() {
 
 /// Version 1.1.1.3.
 #[test]
-fn slot_names_that_cannot_be() {
+fn rejects_invalid_slot_names() {
     let build = |names: &[(i32, &[u8])]| {
         let codec = Codec::vector(&Codec::plain("Byte"), &[3]);
         let raw = vector_block(1, 3, &[], &[-1], 0, &[], &[1, 2, 3]);

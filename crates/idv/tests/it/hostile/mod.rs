@@ -1,4 +1,4 @@
-//! Files that lie, each with the exact words in which it is refused.
+//! Inconsistent files, with the exact error messages.
 
 mod blocks;
 mod header;

@@ -1,4 +1,4 @@
-//! Values that mean nothing: some cannot be read, some are data, and are reported.
+//! Invalid values: some cannot be decoded, others are passed through and reported.
 
 use container_core::Scan;
 
@@ -8,11 +8,11 @@ use crate::support::table::{Table, TableColumn};
 use crate::support::{block, block_fails, findings, open, says, verify};
 
 #[test]
-fn a_two_bit_value_that_there_is_not() {
+fn rejects_undefined_two_bit_value() {
     for (place, byte) in [(0usize, 0usize), (3, 0), (4, 1), (15, 3), (16, 4), (19, 4)] {
         let mut raw = vec![0; 8];
         raw[place / 4] |= 3 << (2 * (place % 4));
-        let detail = format!("two-bit value 3 of item {place} is none of 0 (false), 1 (true), 2 (missing)");
+        let detail = format!("two-bit value of item {place}: expected 0 (false), 1 (true) or 2 (missing), found 3");
         let column = Column::new("b", Codec::plain("DvBool"), NONE, 20).block(raw.clone());
         block_fails(
             Forge::new(5, 20).column(column).bytes(),
@@ -29,7 +29,7 @@ fn a_two_bit_value_that_there_is_not() {
 }
 
 #[test]
-fn too_few_bits() {
+fn rejects_too_few_bits() {
     for (codec, what, rows, len) in [("Boolean", "bits", 17, 3), ("DvBool", "two-bit values", 17, 8)] {
         let file = |len| {
             let column = Column::new("b", Codec::plain(codec), NONE, 100).block(vec![0; len]);
@@ -49,9 +49,9 @@ fn too_few_bits() {
     }
 }
 
-/// A key above its count is data that mean nothing: the row reads, the key as missing, and it is counted.
+/// A key above its key count reads as missing and is counted.
 #[test]
-fn a_key_above_its_count() {
+fn reports_key_above_its_count() {
     let cells = [1, 5, 6, 0, 255, 200].map(Cell::Key).to_vec();
     let table = Table::new(6, vec![TableColumn::new("k", Kind::Item(Item::Key2(1, 5)), NONE, 4, cells.clone())]);
     let reader = table.reader();
@@ -68,8 +68,8 @@ fn a_key_above_its_count() {
     assert_eq!(
         findings(&reader, 1),
         [
-            "error: idv: key 6 is above its count 5 (block 0, row 2, column \"k\")",
-            "error: idv: key 255 is above its count 5 (and 1 more in this block) (block 1, row 4, column \"k\")",
+            "error: idv: key 6 is above its key count 5 (block 0, row 2, column \"k\")",
+            "error: idv: key 255 is above its key count 5 (and 1 more in this block) (block 1, row 4, column \"k\")",
         ]
     );
     // In vectors too.
@@ -78,7 +78,7 @@ fn a_key_above_its_count() {
     let reader = Table::new(6, vec![column]).reader();
     assert_eq!(
         findings(&reader, 1),
-        ["error: idv: key 6 is above its count 5 (and 2 more in this block) (block 0, row 1, column \"k\")"]
+        ["error: idv: key 6 is above its key count 5 (and 2 more in this block) (block 0, row 1, column \"k\")"]
     );
     let mut rows = reader.rows(&Scan::default().with_rows(2..3)).unwrap();
     let mut line = Vec::new();
@@ -88,9 +88,9 @@ fn a_key_above_its_count() {
     assert_eq!(losses, ["key above its count shown as missing (2 times, first row 2, column \"k\")"]);
 }
 
-/// Times that .NET has not: they are read as they are, and verify says so.
+/// Times outside .NET's range are read unchanged and reported by verify.
 #[test]
-fn times_beyond_the_calendar() {
+fn reports_times_out_of_range() {
     let last = 3_155_378_975_999_999_999;
     let ticks = [last, 0, -1, i64::MIN].map(Cell::Ticks).to_vec();
     let zoned = [(last, 840), (0, 841), (last + 1, 0), (5, -840)].map(|(t, m)| Cell::Zoned(t, m)).to_vec();
@@ -115,7 +115,7 @@ fn times_beyond_the_calendar() {
 
 /// Row ids, offsets and all others of a fixed width: a byte too few.
 #[test]
-fn a_byte_too_few_of_every_width() {
+fn rejects_truncated_values_of_every_width() {
     for (codec, width) in [
         ("SByte", 1),
         ("Byte", 1),

@@ -1,4 +1,4 @@
-//! Columns as the table of contents declares them: some lies end the file, most only the column.
+//! Inconsistent tables of contents: some are fatal, most affect only a column.
 
 use container_core::{Limits, Scan};
 
@@ -14,7 +14,7 @@ fn codec_fails(codec: Codec, kind: &str, text: &str) {
 }
 
 #[test]
-fn a_name_that_leaves_the_table() {
+fn rejects_name_outside_the_table() {
     let file = three_numbers().build();
     let (entry, tail) = (file.toc, file.tail);
     let left = tail - entry - 1;
@@ -37,7 +37,7 @@ fn a_name_that_leaves_the_table() {
 }
 
 #[test]
-fn a_number_of_more_than_64_bits() {
+fn rejects_number_of_more_than_64_bits() {
     let file = three_numbers().build();
     for last in [2, 0x80] {
         let huge = [&[0xFF; 9][..], &[last]].concat();
@@ -53,7 +53,7 @@ fn a_number_of_more_than_64_bits() {
 }
 
 #[test]
-fn codec_parameters_that_leave_the_table() {
+fn rejects_codec_parameters_outside_the_table() {
     let mut forge = three_numbers();
     forge.columns[0].codec.length = Some(leb(1000));
     let file = forge.build();
@@ -69,7 +69,7 @@ fn codec_parameters_that_leave_the_table() {
 }
 
 #[test]
-fn a_codec_name_that_leaves_the_table() {
+fn rejects_codec_name_outside_the_table() {
     let file = three_numbers().build();
     let at = file.columns[0].codec;
     refused(
@@ -84,7 +84,7 @@ fn a_codec_name_that_leaves_the_table() {
 }
 
 #[test]
-fn negative_offsets() {
+fn rejects_negative_offsets() {
     let mut forge = three_numbers();
     let fields = |forge: &Forge| {
         let file = forge.build();
@@ -105,7 +105,7 @@ fn negative_offsets() {
 }
 
 #[test]
-fn a_table_of_contents_that_ends_in_an_entry() {
+fn rejects_truncated_table_of_contents() {
     let file = three_numbers().build();
     let metadata = file.columns[0].metadata_field;
     // The entry moved up so that its last field meets the tail.
@@ -122,28 +122,24 @@ fn a_table_of_contents_that_ends_in_an_entry() {
 }
 
 #[test]
-fn an_unknown_codec_is_only_its_columns_matter() {
-    codec_fails(
-        Codec::new("Half", vec![1, 2, 3]),
-        "unsupported",
-        r#"codec "Half" is unknown (byte {at}, column "bad")"#,
-    );
-    codec_fails(Codec::plain(""), "unsupported", r#"codec "" is unknown (byte {at}, column "bad")"#);
-    codec_fails(Codec::plain("single"), "unsupported", r#"codec "single" is unknown (byte {at}, column "bad")"#);
+fn unknown_codec_affects_only_its_column() {
+    codec_fails(Codec::new("Half", vec![1, 2, 3]), "unsupported", r#"unknown codec "Half" (byte {at}, column "bad")"#);
+    codec_fails(Codec::plain(""), "unsupported", r#"unknown codec "" (byte {at}, column "bad")"#);
+    codec_fails(Codec::plain("single"), "unsupported", r#"unknown codec "single" (byte {at}, column "bad")"#);
     let inner = Codec::vector(&Codec::plain("Half"), &[2]);
-    let text = r#"codec "Half" is unknown (byte {at+6}, column "bad")"#;
+    let text = r#"unknown codec "Half" (byte {at+6}, column "bad")"#;
     let file = three_numbers().column(Column::new("bad", inner, NONE, 3)).build();
     let at = (file.columns[1].parameters + 6).to_string();
     unreadable(file.bytes, 1, "unsupported", &text.replace("{at+6}", &at));
 }
 
 #[test]
-fn an_unknown_compression_is_only_its_columns_matter() {
+fn unknown_compression_affects_only_its_column() {
     for kind in [3, 4, 255] {
         let column = Column::new("bad", Codec::plain("Byte"), kind, 3).block(vec![1, 2, 3]);
         let file = three_numbers().column(column).build();
         let text = format!(
-            "compression kind {kind} is none of 0 (none), 1 (deflate), 2 (zlib) (byte {}, column \"bad\")",
+            "unknown compression kind {kind} (known: 0 none, 1 deflate, 2 zlib) (byte {}, column \"bad\")",
             file.columns[1].entry
         );
         unreadable(file.bytes, 1, "unsupported", &text);
@@ -151,7 +147,7 @@ fn an_unknown_compression_is_only_its_columns_matter() {
 }
 
 #[test]
-fn codec_parameters_that_cannot_be() {
+fn rejects_invalid_codec_parameters() {
     let invalid = |codec: Codec, text: &str| codec_fails(codec, "invalid", text);
     invalid(
         Codec::new("Single", vec![7]),
@@ -160,7 +156,7 @@ fn codec_parameters_that_cannot_be() {
     invalid(Codec::plain("Key2"), r#"inner codec name: needs 1 byte, 0 available (byte {at}, column "bad")"#);
     invalid(
         Codec::key("Int32", 5),
-        r#"a key is stored as "Int32", which is none of Byte, UInt16, UInt32, UInt64 (byte {at}, column "bad")"#,
+        r#"unknown key width "Int32" (known: Byte, UInt16, UInt32, UInt64) (byte {at}, column "bad")"#,
     );
     for (number, count, most) in [("Byte", 256, "255"), ("UInt16", 65_536, "65535"), ("UInt32", 1 << 32, "4294967295")]
     {
@@ -168,25 +164,25 @@ fn codec_parameters_that_cannot_be() {
         let at = codec.parameters.len() - 8;
         let file = three_numbers().column(Column::new("bad", codec, NONE, 3)).build();
         let text = format!(
-            "key count {count} is not between 1 and {most}, the most {number} holds (byte {}, column \"bad\")",
+            "key count {count} is not between 1 and {most}, the maximum of {number} (byte {}, column \"bad\")",
             file.columns[1].parameters + at
         );
         unreadable(file.bytes, 1, "invalid", &text);
     }
     let file = three_numbers().column(Column::new("bad", Codec::key("UInt64", 0), NONE, 3)).build();
     let text = format!(
-        "key count 0 is not between 1 and 18446744073709551615, the most UInt64 holds (byte {}, column \"bad\")",
+        "key count 0 is not between 1 and 18446744073709551615, the maximum of UInt64 (byte {}, column \"bad\")",
         file.columns[1].parameters + 8
     );
     unreadable(file.bytes, 1, "invalid", &text);
 }
 
 #[test]
-fn old_key_parameters_that_cannot_be() {
+fn rejects_invalid_legacy_key_parameters() {
     let cases = [
         (Codec::old_key("Byte", 2, 0, 5), 6, "key contiguity 2 is neither 0 nor 1"),
-        (Codec::old_key("Byte", 1, 0, -1), 15, "key count -1 is not between 0 and 255, the most Byte holds"),
-        (Codec::old_key("Byte", 1, 0, 256), 15, "key count 256 is not between 0 and 255, the most Byte holds"),
+        (Codec::old_key("Byte", 1, 0, -1), 15, "key count -1 is not between 0 and 255, the maximum of Byte"),
+        (Codec::old_key("Byte", 1, 0, 256), 15, "key count 256 is not between 0 and 255, the maximum of Byte"),
     ];
     for (codec, at, text) in cases {
         let file = three_numbers().column(Column::new("bad", codec, NONE, 3)).build();
@@ -202,7 +198,7 @@ fn old_key_parameters_that_cannot_be() {
 }
 
 #[test]
-fn vector_parameters_that_cannot_be() {
+fn rejects_invalid_vector_parameters() {
     let single = Codec::plain("Single");
     let inner = single.bytes().len();
     let rank =
@@ -210,11 +206,7 @@ fn vector_parameters_that_cannot_be() {
     let mut lying = single.clone();
     lying.length = Some(leb(1 << 40));
     let cases = [
-        (
-            Codec::vector(&Codec::vector(&single, &[2]), &[2]),
-            0,
-            "a vector holds vectors, which the format does not have",
-        ),
+        (Codec::vector(&Codec::vector(&single, &[2]), &[2]), 0, "vectors of vectors are not supported"),
         (Codec::vector(&single, &[2, -2]), inner + 8, "dimension -2 is negative"),
         (rank(-1, &[]), inner, "-1 dimensions in 0 bytes"),
         (rank(i32::MAX, &[0; 8]), inner, "2147483647 dimensions in 8 bytes"),
@@ -254,27 +246,23 @@ fn vector_parameters_that_cannot_be() {
     }
 }
 
-/// A definition within a definition within a definition: refused at the first, whatever follows.
+/// Nested definitions are rejected at the first level.
 #[test]
 fn deep_definitions_do_not_recurse() {
     let mut codec = Codec::plain("Single");
     for _ in 0..2_000 {
         codec = Codec::vector(&codec, &[1]);
     }
-    codec_fails(
-        codec,
-        "invalid",
-        r#"a vector holds vectors, which the format does not have (byte {at}, column "bad")"#,
-    );
+    codec_fails(codec, "invalid", r#"vectors of vectors are not supported (byte {at}, column "bad")"#);
 }
 
 #[test]
-fn no_rows_per_block_where_there_are_rows() {
+fn rejects_zero_rows_per_block() {
     let mut forge = three_numbers();
     forge.columns.push(Column::new("bad", Codec::plain("Byte"), NONE, 0));
     let file = forge.build();
     let at = file.columns[1].entry;
-    let text = format!("rows per block is 0 where there are 3 rows (byte {at}, column \"bad\")");
+    let text = format!("rows per block is 0 in a file of 3 rows (byte {at}, column \"bad\")");
     unreadable(file.bytes.clone(), 1, "invalid", &text);
     // Without rows it is what an empty file has.
     let none = open(Forge::new(6, 0).column(Column::new("x", Codec::plain("Byte"), NONE, 0)).bytes()).unwrap();
@@ -283,7 +271,7 @@ fn no_rows_per_block_where_there_are_rows() {
 }
 
 #[test]
-fn a_lookup_table_outside_the_file() {
+fn rejects_lookup_table_outside_the_file() {
     let file = three_numbers().build();
     let (field, entry, tail) = (file.columns[0].lookup_field, file.columns[0].entry, file.tail);
     for offset in [0, 255, tail as i64 - 15, i64::MAX] {
@@ -300,7 +288,7 @@ fn a_lookup_table_outside_the_file() {
 }
 
 #[test]
-fn more_rows_than_the_lookup_table_has_blocks_for() {
+fn rejects_more_rows_than_lookup_entries() {
     let file = three_numbers().build();
     let (entry, lookup, tail) = (file.columns[0].entry, file.columns[0].lookup, file.tail);
     for rows in [i64::MAX, 1 << 40] {
@@ -313,9 +301,9 @@ fn more_rows_than_the_lookup_table_has_blocks_for() {
     }
 }
 
-/// 2^63 - 1 rows, and a column that says they are one block.
+/// 2^63 - 1 rows declared as one block.
 #[test]
-fn a_huge_row_count_in_one_block() {
+fn rejects_huge_row_count_in_one_block() {
     let rows = i64::MAX as u64;
     for (codec, needed) in [("Byte", rows), ("Boolean", rows.div_ceil(8)), ("DvBool", rows.div_ceil(16) * 4)] {
         let mut forge = Forge::new(6, i64::MAX);
@@ -339,7 +327,7 @@ fn a_huge_row_count_in_one_block() {
 
 /// A header alone can declare any number of rows: nothing may take time in proportion to it.
 #[test]
-fn a_huge_row_count_without_columns() {
+fn limits_rows_without_columns() {
     let reader = open(Forge::new(6, i64::MAX).bytes()).unwrap();
     let error = reader.rows(&Scan::default()).map(|_| ()).unwrap_err();
     says(&error, "limit", "idv: rows without a column to read 9223372036854775807 exceeds the limit 65536 (byte 40)");
@@ -351,20 +339,20 @@ fn a_huge_row_count_without_columns() {
     assert!(rows.try_next().unwrap().is_none());
 }
 
-/// Rows of which nothing can be read are none to go through: a damaged row count could make millions of them.
+/// Rows without readable columns are rejected: a damaged row count could make millions of them.
 #[test]
-fn rows_without_a_readable_column() {
+fn rejects_rows_without_a_readable_column() {
     let unknown = || Column::new("x", Codec::plain("Nothing"), NONE, 3).block(vec![0; 3]);
     let bytes = Forge::new(6, 3).column(unknown()).column(unknown()).bytes();
     let reader = open(bytes.clone()).unwrap();
-    let text = "idv: of 2 columns none can be read: codec \"Nothing\" is unknown (byte 305, column \"x\")";
+    let text = "idv: none of 2 columns can be read: unknown codec \"Nothing\" (byte 305, column \"x\")";
     for scan in [Scan::default(), Scan::default().with_columns([])] {
         says(&reader.rows(&scan).map(drop).unwrap_err(), "unsupported", text);
         says(&reader.batches(&scan).map(drop).unwrap_err(), "unsupported", text);
     }
     says(&reader.schema(None).unwrap_err(), "unsupported", text);
     says(&reader.readable_columns().unwrap_err(), "unsupported", text);
-    // Without rows nothing is missing, and what is not asked for may be left out.
+    // Fine without rows, and for unselected columns.
     let empty = open(Forge::new(6, 0).column(unknown()).bytes()).unwrap();
     assert!(empty.rows(&Scan::default()).unwrap().try_next().unwrap().is_none());
     let mut some = three_numbers();
@@ -375,7 +363,7 @@ fn rows_without_a_readable_column() {
 }
 
 #[test]
-fn as_many_columns_as_the_limit_allows() {
+fn column_limit_is_inclusive() {
     let mut forge = three_numbers();
     forge.columns = vec![forge.columns[0].clone(); 5];
     let bytes = forge.bytes();

@@ -27,28 +27,28 @@ fn fails(raw: Vec<u8>, kind: &str, text: &str, at: usize) {
 }
 
 #[test]
-fn a_count_that_is_not_the_rows() {
-    fails(text_block(3, &[1, 2], b"ab"), "invalid", "number of texts is 3 where 2 are expected", 0);
+fn rejects_count_different_from_rows() {
+    fails(text_block(3, &[1, 2], b"ab"), "invalid", "number of texts: expected 2, found 3", 0);
     fails(text_block(-1, &[1, 2], b"ab"), "invalid", "number of texts -1 is negative", 0);
-    fails(text_block(i32::MAX, &[1, 2], b"ab"), "invalid", "number of texts is 2147483647 where 2 are expected", 0);
+    fails(text_block(i32::MAX, &[1, 2], b"ab"), "invalid", "number of texts: expected 2, found 2147483647", 0);
 }
 
 #[test]
-fn falling_boundaries() {
-    fails(text_block(2, &[2, 1], b"ab"), "invalid", "boundary 1 of text 1 falls below 2", 8);
-    fails(text_block(2, &[2, 1 | MISSING], b"ab"), "invalid", "boundary 1 of text 1 falls below 2", 8);
+fn rejects_decreasing_boundaries() {
+    fails(text_block(2, &[2, 1], b"ab"), "invalid", "boundary 1 of text 1 is below the previous one, 2", 8);
+    fails(text_block(2, &[2, 1 | MISSING], b"ab"), "invalid", "boundary 1 of text 1 is below the previous one, 2", 8);
 }
 
 #[test]
-fn a_missing_text_with_characters() {
-    fails(text_block(2, &[1, 2 | MISSING], b"ab"), "invalid", "text 1 is missing and has 1 units", 8);
-    fails(text_block(2, &[2 | MISSING, 2], b"ab"), "invalid", "text 0 is missing and has 2 units", 4);
+fn rejects_missing_text_with_characters() {
+    fails(text_block(2, &[1, 2 | MISSING], b"ab"), "invalid", "missing text 1 has 1 units", 8);
+    fails(text_block(2, &[2 | MISSING, 2], b"ab"), "invalid", "missing text 0 has 2 units", 4);
 }
 
 #[test]
-fn a_last_boundary_that_is_not_the_texts_end() {
+fn rejects_last_boundary_before_the_end() {
     let wrong =
-        |units: u32, found: &str| format!("the last boundary is {units}, the joined text has {found} UTF-16 units");
+        |units: u32, found: &str| format!("the last boundary is {units} but the joined text has {found} UTF-16 units");
     fails(text_block(2, &[1, 1], b"ab"), "invalid", &wrong(1, "2"), 13);
     fails(text_block(2, &[1, 3], b"ab"), "invalid", &wrong(3, "2"), 13);
     fails(text_block(2, &[0, 0x7FFF_FFFF], b"ab"), "invalid", &wrong(0x7FFF_FFFF, "2"), 13);
@@ -58,7 +58,7 @@ fn a_last_boundary_that_is_not_the_texts_end() {
 }
 
 #[test]
-fn what_is_not_utf8() {
+fn rejects_invalid_utf8() {
     for (bytes, at) in
         [(&b"a\xFFb"[..], 1), (b"\xC3", 0), (b"ab\xED\xA0\x80", 2), (b"\xF5\x80\x80\x80", 0), (b"\xC0\x80", 0)]
     {
@@ -78,7 +78,7 @@ fn what_is_not_utf8() {
 }
 
 #[test]
-fn a_joined_text_that_leaves_the_block() {
+fn rejects_joined_text_outside_the_block() {
     let mut raw = text_block(2, &[1, 2], b"ab");
     raw.pop();
     fails(raw, "truncated", "the joined text: needs 2 bytes, 1 available", 13);
@@ -94,14 +94,14 @@ fn a_joined_text_that_leaves_the_block() {
 }
 
 #[test]
-fn bytes_after_the_joined_text() {
+fn rejects_bytes_after_the_joined_text() {
     let raw = [text_block(2, &[1, 2], b"ab"), vec![0; 5]].concat();
     fails(raw, "invalid", "the block: 5 unexpected trailing bytes", 15);
 }
 
 /// Boundaries between the halves of a pair: .NET strings that ended and began in halves.
 #[test]
-fn split_pairs_read_as_replacements() {
+fn split_surrogate_pairs_become_replacement_characters() {
     let read = |ends: &[u32], joined: &str| -> Vec<Option<String>> {
         let reader = open(file(ends.len() as i64, text_block(ends.len() as i32, ends, joined.as_bytes()))).unwrap();
         match block(&reader, 0, 0).unwrap() {

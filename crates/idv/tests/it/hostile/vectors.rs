@@ -27,37 +27,36 @@ const KNOWN: &[i32] = &[3];
 const UNKNOWN: &[i32] = &[0];
 
 #[test]
-fn a_count_that_is_not_the_rows() {
+fn rejects_count_different_from_rows() {
     let raw = |n| vector_block(n, 3, &[], &[-1, -1], 0, &[], &[1; 6]);
     assert!(block(&open(file(KNOWN, NONE, raw(2))).unwrap(), 0, 0).is_ok());
-    fails(KNOWN, raw(3), "invalid", "number of vectors is 3 where 2 are expected", 0);
+    fails(KNOWN, raw(3), "invalid", "number of vectors: expected 2, found 3", 0);
     fails(KNOWN, raw(-2), "invalid", "number of vectors -2 is negative", 0);
 }
 
 #[test]
-fn a_length_that_is_not_the_types() {
+fn rejects_length_different_from_type() {
     for length in [2, 4, i32::MAX] {
         let raw = vector_block(2, length, &[], &[-1, -1], 0, &[], &[1; 6]);
-        fails(KNOWN, raw, "invalid", &format!("vector length {length} where the type has 3"), 4);
+        fails(KNOWN, raw, "invalid", &format!("vector length: expected 3 by type, found {length}"), 4);
     }
     // 0 announces lengths, which vectors of a known size do not have.
     let raw = vector_block(2, 0, &[3, 3], &[-1, -1], 0, &[], &[1; 6]);
-    fails(KNOWN, raw, "invalid", "vector length 0 where the type has 3", 4);
+    fails(KNOWN, raw, "invalid", "vector length: expected 3 by type, found 0", 4);
     let raw = vector_block(2, -3, &[], &[-1, -1], 0, &[], &[1; 6]);
     fails(KNOWN, raw, "invalid", "vector length -3 is negative", 4);
 }
 
 #[test]
-fn lengths_that_cannot_be() {
+fn rejects_invalid_lengths() {
     let raw = vector_block(2, 0, &[1, -5], &[-1, -1], 0, &[], &[1; 6]);
     fails(UNKNOWN, raw, "invalid", "vector length -5 of item 1 is negative", 12);
 }
 
 #[test]
-fn counts_that_cannot_be() {
-    let wrong = |count: i32, item: u32| {
-        format!("count {count} of item {item} is neither -1 (dense) nor from 0 to below the length 3")
-    };
+fn rejects_invalid_counts() {
+    let wrong =
+        |count: i32, item: u32| format!("count {count} of item {item} is neither -1 (dense) nor below the length 3");
     for count in [3, 4, i32::MAX, -2, i32::MIN] {
         let raw = vector_block(2, 3, &[], &[-1, count], 0, &[], &[1; 6]);
         fails(KNOWN, raw, "invalid", &wrong(count, 1), 12);
@@ -66,25 +65,25 @@ fn counts_that_cannot_be() {
     }
     // Of nothing, nothing can be stored.
     let raw = vector_block(2, 0, &[0, 0], &[0, 1], 1, &[0], &[1]);
-    let text = "count 1 of item 1 is neither -1 (dense) nor from 0 to below the length 0";
+    let text = "count 1 of item 1 is neither -1 (dense) nor below the length 0";
     fails(UNKNOWN, raw, "invalid", text, 20);
 }
 
 #[test]
-fn totals_that_are_not_the_sum() {
+fn rejects_wrong_totals() {
     for total in [0, 1, 3, i32::MAX] {
         let raw = vector_block(2, 3, &[], &[2, -1], total, &[0, 1], &[1; 5]);
-        fails(KNOWN, raw, "invalid", &format!("number of indices is {total} where the vectors have 2"), 16);
+        fails(KNOWN, raw, "invalid", &format!("number of indices: expected 2 by the counts, found {total}"), 16);
     }
     let raw = vector_block(2, 3, &[], &[2, -1], -1, &[0, 1], &[1; 5]);
     fails(KNOWN, raw, "invalid", "number of indices -1 is negative", 16);
     // All dense: no indices.
     let raw = vector_block(2, 3, &[], &[-1, -1], 1, &[0], &[1; 6]);
-    fails(KNOWN, raw, "invalid", "number of indices is 1 where the vectors have 0", 16);
+    fails(KNOWN, raw, "invalid", "number of indices: expected 0 by the counts, found 1", 16);
 }
 
 #[test]
-fn indices_out_of_order_or_range() {
+fn rejects_indices_out_of_order_or_range() {
     let raw = |slots: &[i32]| vector_block(2, 3, &[], &[2, 2], 4, slots, &[1; 4]);
     let wrong = |slot: i32, item: u32, least: u32| {
         format!("index {slot} of item {item} is not between {least} and 3 (not included)")
@@ -101,14 +100,14 @@ fn indices_out_of_order_or_range() {
 }
 
 #[test]
-fn values_too_few_or_too_many() {
+fn rejects_wrong_number_of_values() {
     let raw = |values: &[u8]| vector_block(2, 3, &[], &[-1, 1], 1, &[2], values);
     fails(KNOWN, raw(&[1; 3]), "truncated", "values: needs 4 bytes, 3 available", 24);
     fails(KNOWN, raw(&[1; 5]), "invalid", "the block: 1 unexpected trailing byte", 28);
 }
 
 #[test]
-fn a_block_that_ends_in_its_arrays() {
+fn rejects_block_truncated_in_its_arrays() {
     let whole = vector_block(2, 0, &[3, 2], &[2, -1], 2, &[0, 1], &[1; 4]);
     assert!(block(&open(file(UNKNOWN, NONE, whole.clone())).unwrap(), 0, 0).is_ok());
     let cases = [
@@ -126,7 +125,7 @@ fn a_block_that_ends_in_its_arrays() {
 
 /// Lengths of 2^31 - 1 and no values for them.
 #[test]
-fn huge_lengths_of_nothing() {
+fn accepts_huge_lengths_without_values() {
     let raw = vector_block(2, 0, &[i32::MAX, i32::MAX], &[-1, -1], 0, &[], &[1; 6]);
     fails(UNKNOWN, raw, "truncated", "values: needs 4294967294 bytes, 6 available", 28);
     let raw = vector_block(2, i32::MAX, &[], &[-1, -1], 0, &[], &[1; 6]);
@@ -147,7 +146,7 @@ fn huge_lengths_of_nothing() {
 
 /// Texts in vectors have their own count, that of all values.
 #[test]
-fn texts_of_vectors_count_all_values() {
+fn text_count_covers_all_vectors() {
     let texts = crate::support::cells::text_block(3, &[1, 2, 3], b"abc");
     let codec = Codec::vector(&Codec::plain("TextSpan"), &[2]);
     let raw = vector_block(2, 2, &[], &[-1, -1], 0, &[], &texts);
@@ -163,6 +162,6 @@ fn texts_of_vectors_count_all_values() {
     block_fails(
         Forge::new(6, 2).column(column).bytes(),
         "invalid",
-        "idv: number of texts is 3 where 4 are expected (byte 276, block 0, column \"v\")",
+        "idv: number of texts: expected 4, found 3 (byte 276, block 0, column \"v\")",
     );
 }

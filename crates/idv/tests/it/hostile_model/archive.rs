@@ -1,4 +1,4 @@
-//! Archives whose frame is damaged.
+//! Damaged ZIP structures.
 
 use std::io;
 use std::path::Path;
@@ -15,7 +15,7 @@ fn golden() -> Vec<u8> {
     std::fs::read(path).unwrap()
 }
 
-/// Reads all there is and fails at the first thing that is wrong.
+/// Reads everything; fails at the first problem.
 fn read_all(source: Source) -> container_core::Result<Vec<String>> {
     let model = Model::from_source(source, OpenOptions::default())?;
     let mut wrong = None;
@@ -29,21 +29,18 @@ fn read_all(source: Source) -> container_core::Result<Vec<String>> {
 }
 
 #[test]
-fn every_prefix_is_refused() {
+fn rejects_every_prefix() {
     every_prefix_fails(&golden(), |bytes| read_all(Source::from(bytes.to_vec())).map(drop));
     let bytes = golden();
     refused(
         open_bytes(bytes[..bytes.len() - 22].to_vec()),
         "invalid",
-        &format!(
-            "mlnet-model: it is no ZIP archive, or its end is missing: there is no end record (byte {})",
-            bytes.len() - 22
-        ),
+        &format!("mlnet-model: no end record: not a ZIP archive, or truncated (byte {})", bytes.len() - 22),
     );
 }
 
 #[test]
-fn every_flipped_bit_is_borne_and_none_in_a_schema_goes_unseen() {
+fn flipped_bits_do_not_panic_and_are_detected_in_schemas() {
     let readable = every_bit_flip_is_handled(&golden(), |bytes| read_all(Source::from(bytes.to_vec())).map(drop));
     // Content of the other entries, times, attributes.
     assert_eq!(readable, 8539);
@@ -55,17 +52,17 @@ fn every_flipped_bit_is_borne_and_none_in_a_schema_goes_unseen() {
         let mut bytes = zip.bytes.clone();
         bytes[at] ^= 1 << (at % 8);
         let error = read_all(Source::from(bytes)).unwrap_err().to_string();
-        assert!(error.contains("the content's CRC-32 is "), "{at}: {error}");
+        assert!(error.contains("CRC-32 mismatch: "), "{at}: {error}");
     }
 }
 
 #[test]
-fn all_sources_give_the_same() {
+fn all_sources_agree() {
     every_source_agrees(&golden(), read_all);
 }
 
 #[test]
-fn the_end_record_does_not_lie() {
+fn rejects_wrong_end_record() {
     let zip = zip(&[version(), Entry::stored("Schema", &schema())]);
     let (end, len) = (zip.end, zip.bytes.len());
     let with = |at: usize, bytes: &[u8]| {
@@ -77,30 +74,30 @@ fn the_end_record_does_not_lie() {
         refused(
             open_bytes(with(8, &[count.to_le_bytes(), count.to_le_bytes()].concat())),
             "invalid",
-            &format!("mlnet-model: the directory has 2 entries, the end record declares {count} (byte {end})"),
+            &format!("mlnet-model: the end record declares {count} entries, the directory has 2 (byte {end})"),
         );
     }
-    // The directory is looked for in front of the end record then, and is there.
+    // The directory is then found before the end record.
     assert_eq!(open_bytes(with(16, &7_u32.to_le_bytes())).unwrap().entries(), 2);
     refused(
         open_bytes(with(16, &u32::MAX.to_le_bytes())),
         "invalid",
-        &format!("mlnet-model: the archive's end record puts the directory's beginning behind its end (byte {end})"),
+        &format!("mlnet-model: the archive's end record has a directory start after its end (byte {end})"),
     );
     refused(
         open_bytes(with(20, &9_u16.to_le_bytes())),
         "invalid",
-        &format!("mlnet-model: the archive's end record leaves the file (byte {end})"),
+        &format!("mlnet-model: the archive's end record extends past the end of the file (byte {end})"),
     );
     refused(
         open_bytes(zip.bytes[..len - 1].to_vec()),
         "invalid",
-        &format!("mlnet-model: the archive's end record leaves the file (byte {end})"),
+        &format!("mlnet-model: the archive's end record extends past the end of the file (byte {end})"),
     );
 }
 
 #[test]
-fn a_directory_that_is_damaged_is_refused_with_its_place() {
+fn rejects_damaged_directory_with_offset() {
     let zip = zip(&[version(), Entry::stored("Schema", &schema())]);
     let second = zip.central[1] as usize;
     let mut lie = zip.bytes.clone();
@@ -111,7 +108,7 @@ fn a_directory_that_is_damaged_is_refused_with_its_place() {
         (
             "invalid",
             format!(
-                "mlnet-model: entry 1 of the archive's directory begins with 02014b58, 02014b50 was expected (byte {})",
+                "mlnet-model: entry 1 of the archive's directory: expected signature 02014b50, found 02014b58 (byte {})",
                 zip.central[0]
             )
         )
@@ -123,13 +120,16 @@ fn a_directory_that_is_damaged_is_refused_with_its_place() {
         words(&error),
         (
             "invalid",
-            format!("mlnet-model: entry 1 of the archive's directory leaves the file (byte {})", zip.central[0])
+            format!(
+                "mlnet-model: entry 1 of the archive's directory extends past the end of the file (byte {})",
+                zip.central[0]
+            )
         )
     );
 }
 
 #[test]
-fn bytes_before_and_behind_the_archive_are_stepped_over() {
+fn skips_bytes_around_the_archive() {
     let bytes = zip(&[version(), Entry::deflated("Schema", &schema())]).bytes;
     for framed in [[b"#!/bin/sh\n", &bytes[..]].concat(), [&bytes[..], b"behind"].concat()] {
         assert_eq!(open_bytes(framed).unwrap().schemas().len(), 1);
@@ -137,10 +137,10 @@ fn bytes_before_and_behind_the_archive_are_stepped_over() {
 }
 
 #[test]
-fn other_archives_are_named_for_what_they_are() {
+fn rejects_other_archives_with_reason() {
     let text = |entries: u64| {
         format!(
-            "mlnet-model: the ZIP archive is no model of ML.NET: among its entries ({entries}) are neither \
+            "mlnet-model: the ZIP archive is not an ML.NET model: its {entries} entries include neither \
              TrainingInfo/Version.txt nor a readable schema"
         )
     };
@@ -154,16 +154,12 @@ fn other_archives_are_named_for_what_they_are() {
     refused(
         open_bytes(b"plain text".to_vec()),
         "invalid",
-        "mlnet-model: it is no ZIP archive, or its end is missing: there is no end record (byte 10)",
+        "mlnet-model: no end record: not a ZIP archive, or truncated (byte 10)",
     );
-    refused(
-        open_bytes(Vec::new()),
-        "invalid",
-        "mlnet-model: it is no ZIP archive, or its end is missing: there is no end record (byte 0)",
-    );
+    refused(open_bytes(Vec::new()), "invalid", "mlnet-model: no end record: not a ZIP archive, or truncated (byte 0)");
 }
 
-/// Bytes of which those from `broken` on cannot be read.
+/// A source that fails from offset `broken` on.
 struct Broken(Vec<u8>, u64, u64);
 
 impl ReadAt for Broken {
@@ -182,7 +178,7 @@ impl ReadAt for Broken {
 }
 
 #[test]
-fn a_failing_source_is_no_damaged_entry() {
+fn io_errors_are_not_damage() {
     // Large enough that the directory is read without the entries.
     let padding = Entry::stored("padding", &vec![0; 300_000]);
     let zip = zip(&[version(), Entry::stored("Schema", &schema()), padding]);

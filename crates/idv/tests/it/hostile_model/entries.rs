@@ -1,4 +1,4 @@
-//! Entries that are not what the directory says.
+//! Entries that contradict the directory.
 
 use container_core::Limits;
 
@@ -7,14 +7,14 @@ use super::{findings, open, open_bytes, open_with, refused, schema, set_aside, v
 
 use crate::support;
 
-/// Where the directory describes the second entry, behind `version()`; where its header is; where its data begin.
+/// Offsets of the second entry, after `version()`: its directory record, local header, and data.
 fn places(entry: &Entry) -> (u64, u64, u64) {
     let zip = zip(&[version(), entry.clone()]);
     (zip.central[1], zip.local[1], zip.local[1] + 30 + entry.name.len() as u64)
 }
 
 #[test]
-fn sound_entries_are_read_stored_and_deflated() {
+fn reads_stored_and_deflated_entries() {
     for entry in [Entry::stored("Schema", &schema()), Entry::deflated("Schema", &schema())] {
         for zip64 in [false, true] {
             let model = open(&[version(), entry.clone().with(|entry| entry.zip64 = zip64)]).unwrap();
@@ -26,7 +26,7 @@ fn sound_entries_are_read_stored_and_deflated() {
 }
 
 #[test]
-fn a_bomb_is_refused_by_what_it_declares() {
+fn rejects_bomb_by_declared_size() {
     let entry = Entry::deflated("Schema", &schema()).with(|entry| {
         entry.zip64 = true;
         entry.size = 1 << 40;
@@ -38,7 +38,7 @@ fn a_bomb_is_refused_by_what_it_declares() {
 }
 
 #[test]
-fn more_compressed_bytes_than_are_held_in_memory_are_not_read() {
+fn rejects_compressed_size_above_limit() {
     let entry = Entry::deflated("Schema", &schema()).with(|entry| entry.packed_size = 300 << 20);
     let (at, ..) = places(&entry);
     let text = format!(
@@ -48,7 +48,7 @@ fn more_compressed_bytes_than_are_held_in_memory_are_not_read() {
 }
 
 #[test]
-fn a_size_that_so_few_bytes_cannot_hold_is_refused_before_it_is_allocated() {
+fn rejects_impossible_size_before_allocating() {
     let entry = Entry::deflated("Schema", &schema()).with(|entry| entry.size = 200 << 20);
     let (at, ..) = places(&entry);
     let text = format!(
@@ -59,7 +59,7 @@ fn a_size_that_so_few_bytes_cannot_hold_is_refused_before_it_is_allocated() {
 }
 
 #[test]
-fn an_entry_is_as_long_as_declared() {
+fn rejects_entry_of_wrong_size() {
     let len = schema().len() as u64;
     let entry = Entry::deflated("Schema", &schema());
     let (.., data) = places(&entry);
@@ -69,26 +69,27 @@ fn an_entry_is_as_long_as_declared() {
     );
     set_aside(entry.clone().with(|entry| entry.size -= 1), "invalid", &text);
     let text = format!(
-        "mlnet-model: the block inflates to {len} bytes, {} are declared (byte {data}, key \"Schema\")",
+        "mlnet-model: the block inflates to {len} bytes, declared are {} (byte {data}, key \"Schema\")",
         len + 1
     );
     set_aside(entry.with(|entry| entry.size += 1), "invalid", &text);
 
     let entry = Entry::stored("Schema", &schema()).with(|entry| entry.size += 1);
     let (at, ..) = places(&entry);
-    let text = format!("mlnet-model: {len} stored bytes are declared to be {} (byte {at}, key \"Schema\")", len + 1);
+    let text =
+        format!("mlnet-model: the entry declares {} bytes but stores {len} (byte {at}, key \"Schema\")", len + 1);
     set_aside(entry, "invalid", &text);
 }
 
 #[test]
-fn compressed_data_that_end_early_or_are_nonsense_are_said() {
+fn reports_truncated_or_corrupt_compressed_data() {
     let entry = Entry::deflated("Schema", &schema());
     let (.., data) = places(&entry);
     let broken = entry.clone().with(|entry| entry.packed.fill(0xFF));
     let model = open(&[version(), broken.clone()]).unwrap();
     let found = model.unreadable()[0].to_string();
     // What follows is the library's own word.
-    assert!(found.starts_with("mlnet-model: the compressed data are damaged"), "{found}");
+    assert!(found.starts_with("mlnet-model: corrupt compressed data"), "{found}");
     assert!(found.ends_with(&format!("(byte {data}, key \"Schema\")")), "{found}");
 
     // The data end in the middle, but the entries that follow do not become part of them.
@@ -100,7 +101,7 @@ fn compressed_data_that_end_early_or_are_nonsense_are_said() {
 }
 
 #[test]
-fn data_and_headers_stay_inside_the_file() {
+fn rejects_entries_outside_the_file() {
     let far = 1 << 40;
     let entry = Entry::stored("Schema", &schema()).with(|entry| {
         entry.zip64 = true;
@@ -110,7 +111,7 @@ fn data_and_headers_stay_inside_the_file() {
     set_aside(
         entry,
         "invalid",
-        &format!("mlnet-model: the entry's own header leaves the file (byte {at}, key \"Schema\")"),
+        &format!("mlnet-model: the entry's local header extends past the end of the file (byte {at}, key \"Schema\")"),
     );
 
     // Behind the header there is less than declared.
@@ -135,46 +136,46 @@ fn data_and_headers_stay_inside_the_file() {
     set_aside(
         entry,
         "invalid",
-        &format!("mlnet-model: the entry's own header leaves the file (byte {at}, key \"Schema\")"),
+        &format!("mlnet-model: the entry's local header extends past the end of the file (byte {at}, key \"Schema\")"),
     );
 
     // Somewhere else than at a header: one byte further on.
     let entry = Entry::stored("Schema", &schema()).with(|entry| entry.offset = Some(1));
     let (at, ..) = places(&entry);
     let text = format!(
-        "mlnet-model: the entry's own header begins with 2d04034b, 04034b50 was expected (byte {at}, key \"Schema\")"
+        "mlnet-model: the entry's local header: expected signature 04034b50, found 2d04034b (byte {at}, key \"Schema\")"
     );
     set_aside(entry, "invalid", &text);
 }
 
 #[test]
-fn what_cannot_be_read_here_is_named() {
+fn reports_unsupported_entries() {
     let entry = Entry::stored("Schema", &schema()).with(|entry| entry.flags = 1);
     let (at, ..) = places(&entry);
     set_aside(entry, "unsupported", &format!("mlnet-model: the entry is encrypted (byte {at}, key \"Schema\")"));
     for (method, name) in [(12, "BZIP2"), (9, "DEFLATE64"), (99, "AES"), (77, "UNKNOWN")] {
         let entry = Entry::stored("Schema", &schema()).with(|entry| entry.method = method);
         let text = format!(
-            "mlnet-model: the entry's compression is {method} ({name}); 0 (STORE) and 8 (DEFLATE) can be read (byte {at}, key \"Schema\")"
+            "mlnet-model: unsupported entry compression {method} ({name}) (supported: 0 STORE, 8 DEFLATE) (byte {at}, key \"Schema\")"
         );
         set_aside(entry, "unsupported", &text);
     }
 }
 
 #[test]
-fn a_checksum_that_does_not_fit_is_found() {
+fn detects_checksum_mismatch() {
     let crc = rawzip::crc32(&schema());
     let entry = Entry::deflated("Schema", &schema()).with(|entry| entry.crc ^= 1);
     let (.., data) = places(&entry);
     let text = format!(
-        "mlnet-model: the content's CRC-32 is {crc:08x}, the directory says {:08x} (byte {data}, key \"Schema\")",
+        "mlnet-model: CRC-32 mismatch: expected {:08x}, found {crc:08x} (byte {data}, key \"Schema\")",
         crc ^ 1
     );
     set_aside(entry, "invalid", &text);
 }
 
 #[test]
-fn an_embedded_file_that_is_damaged_is_set_aside_alone() {
+fn damaged_schema_does_not_affect_others() {
     set_aside(
         Entry::deflated("a/Schema", &schema()[..100]),
         "truncated",
@@ -186,7 +187,7 @@ fn an_embedded_file_that_is_damaged_is_set_aside_alone() {
 }
 
 #[test]
-fn what_only_verify_sees_names_the_entry() {
+fn verify_findings_name_the_entry() {
     // A block that ends early: opening does not look at it.
     let mut forged = support::three_numbers().build();
     let entry = forged.columns[0].lookup_entry(0);
@@ -201,7 +202,7 @@ fn what_only_verify_sees_names_the_entry() {
 }
 
 #[test]
-fn all_schemas_together_stay_within_the_limit() {
+fn limits_total_size_of_schemas() {
     let len = schema().len() as u64;
     let entries = [version(), Entry::stored("a/Schema", &schema()), Entry::stored("b/Schema", &schema())];
     let model = open_with(&entries, Limits::default().with_metadata_bytes(2 * len - 1)).unwrap();
@@ -218,7 +219,7 @@ fn all_schemas_together_stay_within_the_limit() {
 }
 
 #[test]
-fn more_schemas_than_any_model_has_are_refused() {
+fn rejects_too_many_schemas() {
     let entries = vec![Entry::stored("Schema", b""); 1025];
     let at = zip(&entries).central[1024];
     refused(
@@ -232,22 +233,20 @@ fn more_schemas_than_any_model_has_are_refused() {
 }
 
 #[test]
-fn repeated_names_are_told_apart_and_verify_warns() {
+fn numbers_repeated_names_and_verify_warns() {
     let entries = [version(), Entry::stored("Schema", &schema()), Entry::deflated("Schema", &schema()), version()];
     let zip = zip(&entries);
     let model = open_bytes(zip.bytes).unwrap();
     assert_eq!(model.schemas().iter().map(idv::ModelSchema::name).collect::<Vec<_>>(), ["Schema", "Schema#2"]);
     let warning = |first: usize, second: usize, name: &str| {
         let (first, second) = (zip.central[first], zip.central[second]);
-        format!(
-            "warning: mlnet-model: the entry is in the directory already, at byte {first} (byte {second}, key {name:?})"
-        )
+        format!("warning: mlnet-model: duplicate entry, first at byte {first} (byte {second}, key {name:?})")
     };
     assert_eq!(findings(&model), [warning(0, 3, "TrainingInfo/Version.txt"), warning(1, 2, "Schema")]);
 }
 
 #[test]
-fn entries_that_share_their_bytes_are_read_one_by_one() {
+fn reads_entries_sharing_bytes() {
     let one = Entry::stored("Schema", &schema());
     let at = zip(&[version(), one.clone()]).local[1];
     let shadow = one.clone().with(|entry| {
@@ -259,7 +258,7 @@ fn entries_that_share_their_bytes_are_read_one_by_one() {
 }
 
 #[test]
-fn names_are_bytes() {
+fn accepts_non_utf8_names() {
     // Code page 437, as old archivers write it; then what no encoding allows; then UTF-8 with its flag.
     let names: [&[u8]; 4] = [b"mod\x8Ale/Schema", b"\xFF\xFE\x00/Schema", "модель/Schema".as_bytes(), b"..\\../Schema"];
     let entries: Vec<_> = names.iter().map(|name| Entry::stored(name, &schema())).collect();
@@ -272,7 +271,7 @@ fn names_are_bytes() {
 }
 
 #[test]
-fn a_version_that_is_none_is_left_out() {
+fn ignores_malformed_version() {
     for (text, unreadable) in [(&b"\x1B[31mred"[..], 0), (b"", 0), (&[b'1'; 70_000], 1)] {
         let model = open(&[Entry::stored("TrainingInfo/Version.txt", text)]).unwrap();
         assert_eq!((model.mlnet_version(), model.unreadable().len()), (None, unreadable));

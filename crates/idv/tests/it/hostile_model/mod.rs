@@ -1,4 +1,4 @@
-//! Model files that lie, each with the exact words in which it is refused or set aside.
+//! Inconsistent model files, with the exact error messages.
 
 mod archive;
 mod entries;
@@ -16,7 +16,7 @@ fn version() -> Entry {
     Entry::deflated("TrainingInfo/Version.txt", b"1.5.0 @BuiltBy: nobody")
 }
 
-/// A sound IDV file: one column, three rows.
+/// A valid IDV file: one column, three rows.
 fn schema() -> Vec<u8> {
     three_numbers().bytes()
 }
@@ -37,7 +37,7 @@ fn words(error: &Error) -> (&'static str, String) {
     (error.kind().name(), error.to_string())
 }
 
-/// The file must be refused with an error of this kind and text.
+/// Asserts that opening fails with this kind and message.
 #[track_caller]
 fn refused(opened: Result<Model>, kind: &str, text: &str) {
     match opened {
@@ -50,7 +50,7 @@ fn kind_of(kind: &str) -> &'static str {
     ["io", "truncated", "invalid", "unsupported", "limit", "usage"].into_iter().find(|known| *known == kind).unwrap()
 }
 
-/// The model opens; its one schema is set aside for this reason; `verify` says the same.
+/// Asserts that the model opens, its schema is unreadable for this reason, and `verify` agrees.
 #[track_caller]
 fn set_aside(entry: Entry, kind: &str, text: &str) {
     let model = open(&[version(), entry]).unwrap();

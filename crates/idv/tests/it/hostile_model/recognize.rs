@@ -1,4 +1,4 @@
-//! Which archives are taken for models.
+//! Recognition of model files.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::zip::{Entry, zip};
 use super::{schema, version};
 use crate::support::source::Watched;
 
-/// How sure the format is of these bytes, under a name that says nothing.
+/// Recognition of these bytes under a neutral name.
 fn content(bytes: &[u8]) -> Recognition {
     let source = Source::from(bytes.to_vec());
     let head = &bytes[..bytes.len().min(4096)];
@@ -21,12 +21,12 @@ fn entry(name: &str) -> Entry {
 }
 
 #[test]
-fn marks_are_found_wherever_they_are() {
+fn recognizes_model_entries_anywhere_in_the_directory() {
     let last = |mark: Entry| zip(&[entry("a"), entry("Model.key"), mark]).bytes;
     assert_eq!(content(&last(version())), Recognition::Content);
     assert_eq!(content(&last(Entry::stored("Schema", &schema()))), Recognition::Content);
     assert_eq!(content(&last(Entry::deflated("Loader/Schema.idv", &schema()))), Recognition::Content);
-    // A loader's folder or a name alone is no mark.
+    // A loader directory or a name alone does not identify a model.
     assert_eq!(content(&last(entry("Loader/Model.key"))), Recognition::No);
     assert_eq!(content(&last(entry("Schema"))), Recognition::No);
     assert_eq!(content(&last(entry("x/TrainingInfo/Version.txt"))), Recognition::No);
@@ -37,7 +37,7 @@ fn marks_are_found_wherever_they_are() {
 }
 
 #[test]
-fn so_many_entries_are_looked_at_and_no_more() {
+fn recognition_scans_a_bounded_number_of_entries() {
     let mut entries = vec![Entry::stored("a", b""); 65_535];
     entries.push(version());
     assert_eq!(content(&zip(&entries).bytes), Recognition::Content);
@@ -46,7 +46,7 @@ fn so_many_entries_are_looked_at_and_no_more() {
 }
 
 #[test]
-fn the_head_alone_is_enough_where_the_mark_is_first() {
+fn recognizes_by_head_when_version_entry_is_first() {
     let bytes = zip(&[version(), entry("Schema")]).bytes;
     let probe = |head| MODEL_FORMAT.recognize(&Probe::new(None, head));
     assert_eq!(probe(&bytes), Recognition::Content);
@@ -58,7 +58,7 @@ fn the_head_alone_is_enough_where_the_mark_is_first() {
 }
 
 #[test]
-fn other_files_are_one_by_name_at_most() {
+fn recognizes_other_files_by_extension_only() {
     let other = zip(&[entry("a"), entry("b")]).bytes;
     assert_eq!(content(&other), Recognition::No);
     assert_eq!(content(b"PK\x05\x06"), Recognition::No);
@@ -71,7 +71,7 @@ fn other_files_are_one_by_name_at_most() {
 }
 
 #[test]
-fn an_idv_file_called_zip_and_a_model_called_idv_are_what_they_hold() {
+fn content_overrides_extension() {
     let formats: [&dyn Format; 2] = [FORMAT, MODEL_FORMAT];
     let found = |path: &str, bytes: Vec<u8>| {
         let (source, _) = Watched::over(bytes);
@@ -85,7 +85,7 @@ fn an_idv_file_called_zip_and_a_model_called_idv_are_what_they_hold() {
 }
 
 #[test]
-fn no_archive_is_read_for_other_files_and_little_of_an_archive() {
+fn recognition_reads_little() {
     let bytes = zip(&[entry("a"), Entry::stored("b", &vec![7; 1 << 20]), version()]).bytes;
     let (source, log) = Watched::over(bytes.clone());
     let head = &bytes[..4096];

@@ -1,8 +1,8 @@
-//! ZIP archives, put together field by field so that each field can lie.
+//! A ZIP builder in which every field can be falsified.
 
 use crate::support::forge;
 
-/// An entry: what its content is, and what the headers say of it.
+/// An entry: its content, and its headers.
 #[derive(Clone)]
 pub(crate) struct Entry {
     pub(crate) name: Vec<u8>,
@@ -12,9 +12,9 @@ pub(crate) struct Entry {
     pub(crate) size: u64,
     pub(crate) packed_size: u64,
     pub(crate) packed: Vec<u8>,
-    /// Sizes and offset stand in an extra field of 64-bit numbers.
+    /// Use a ZIP64 extra field for sizes and offset.
     pub(crate) zip64: bool,
-    /// Where the directory says the entry is, if it does not say the truth.
+    /// A false offset for the directory.
     pub(crate) offset: Option<u64>,
 }
 
@@ -90,10 +90,10 @@ impl Entry {
     }
 }
 
-/// An archive of these entries, and where its parts are.
+/// An archive and the offsets of its parts.
 pub(crate) struct Zip {
     pub(crate) bytes: Vec<u8>,
-    /// Of each entry: its own header, and the directory's.
+    /// Per entry, the local header and the directory record.
     pub(crate) local: Vec<u64>,
     pub(crate) central: Vec<u64>,
     /// The end record.

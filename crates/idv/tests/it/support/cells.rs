@@ -223,7 +223,7 @@ pub fn text_block(n: i32, ends: &[u32], joined: &[u8]) -> Vec<u8> {
     [n.to_le_bytes().to_vec(), ends, string(joined)].concat()
 }
 
-/// A block of vectors from its parts; `lengths` stand in it only when `length` is 0.
+/// A block of vectors from its parts; `lengths` are encoded only when `length` is 0.
 pub fn vector_block(
     n: i32,
     length: i32,
@@ -378,7 +378,7 @@ pub fn is_json(found: &Json, cell: &Cell, item: Item) -> bool {
             x => *found == words(&x.to_string()),
         },
         Cell::Double(bits) => match f64::from_bits(*bits) {
-            // serde_json may read a float some steps beside; `floats_are_written_exactly` reads the text itself.
+            // serde_json may parse a float inexactly; `floats_are_written_exactly` parses the text itself.
             x if x.is_finite() => found.as_f64().is_some_and(|found| found.to_bits().abs_diff(*bits) <= 16),
             x => *found == words(&x.to_string()),
         },

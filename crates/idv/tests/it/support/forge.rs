@@ -1,8 +1,7 @@
-//! Writes IDV files of every version, sound or with any field false: an encoder of its own, which shares nothing with the
-//! reader it tests.
+//! Encodes IDV files of every version, valid or with any field falsified, independently of the tested code.
 //!
-//! What has a length of its own in the file (names, LEB numbers, blocks) is set before [`Forge::build`]; what has a fixed width is
-//! overwritten in the finished file, at the [places](Forged) that the build tells.
+//! Set variable-length fields (names, LEB128 numbers, blocks) before [`Forge::build`]; overwrite fixed-width fields in the result, at its
+//! [offsets](Forged).
 
 use std::io::Write;
 use std::ops::Range;
@@ -132,7 +131,7 @@ impl Codec {
     }
 }
 
-/// A block: what it holds, and what the file says of it.
+/// A block: its content, and what the file declares.
 #[derive(Debug, Clone, Default)]
 pub struct Block {
     /// Decompressed.
@@ -201,7 +200,7 @@ impl Column {
     }
 }
 
-/// The order in which blocks lie in the file.
+/// The order of blocks in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
     /// Column after column.
@@ -254,7 +253,7 @@ impl Forge {
         let placed = |column: &Column| Placed { blocks: vec![0..0; column.blocks.len()], ..Placed::default() };
         out.columns = self.columns.iter().map(placed).collect();
         if self.tables_first {
-            // Where the blocks will lie is known once the tables' sizes are: lay them out twice.
+            // Block offsets depend on the tables' sizes: lay the file out twice.
             let mut trial = out.clone();
             self.tables(&mut trial);
             let shift = trial.bytes.len();
@@ -391,7 +390,7 @@ impl Forge {
     }
 }
 
-/// A finished file, and where everything lies in it.
+/// A finished file and its offsets.
 #[derive(Debug, Clone)]
 pub struct Forged {
     pub bytes: Vec<u8>,
@@ -400,7 +399,7 @@ pub struct Forged {
     pub tail: usize,
 }
 
-/// Where the parts of a column lie.
+/// Offsets of the parts of a column.
 #[derive(Debug, Clone, Default)]
 pub struct Placed {
     /// Its entry in the table of contents, and the fields there.
@@ -432,7 +431,7 @@ pub struct PlacedMeta {
 }
 
 impl Placed {
-    /// Where the lookup entry of a block lies: offset, at 8 the length, at 12 the declared length.
+    /// Offset of a block's lookup entry: block offset, at 8 the length, at 12 the declared length.
     pub fn lookup_entry(&self, block: usize) -> usize {
         self.lookup + 16 * block
     }

@@ -45,7 +45,7 @@ pub fn says(error: &Error, kind: &str, text: &str) {
     assert_eq!(error.format(), Some("idv"));
 }
 
-/// The file must be refused with an error of this kind and text.
+/// Asserts that opening fails with this kind and message.
 #[track_caller]
 pub fn refused(bytes: Vec<u8>, kind: &str, text: &str) {
     match open(bytes) {
@@ -60,7 +60,7 @@ pub fn block(reader: &Reader, column: usize, block: u64) -> Result<Values> {
     reader.read_block(column, block, &mut values, &mut Scratch::default()).map(|_| values)
 }
 
-/// Block 0 of column 0 must fail so, and a walk over the rows in the same way, and then be at its end.
+/// Asserts that block 0 of column 0 fails so, that row iteration fails in the same way, and then ends.
 #[track_caller]
 pub fn block_fails(bytes: Vec<u8>, kind: &str, text: &str) {
     let reader = open(bytes).unwrap();
@@ -93,7 +93,7 @@ pub fn unreadable(bytes: Vec<u8>, index: usize, kind: &str, text: &str) {
     says(&reader.rows(&Scan::default().with_columns([index])).map(|_| ()).unwrap_err(), kind, &named);
     let error = block(&reader, index, 0).unwrap_err();
     assert_eq!((error.kind().name(), error.detail()), (kind, why.detail.as_str()));
-    // Verify says it too: as a warning where the column may be sound.
+    // Verify agrees: a warning if the column may be valid.
     let severity = if kind == "unsupported" { "warning" } else { "error" };
     let found = findings(&reader, 1);
     assert!(found.contains(&format!("{severity}: {named}")), "{found:?}");
@@ -101,11 +101,11 @@ pub fn unreadable(bytes: Vec<u8>, index: usize, kind: &str, text: &str) {
         says(
             &reader.rows(&Scan::default()).map(drop).unwrap_err(),
             kind,
-            &format!("idv: of 1 column none can be read: {why}{place}"),
+            &format!("idv: none of 1 column can be read: {why}{place}"),
         );
         return;
     }
-    // The others read, and the row walk says what it leaves out.
+    // The other columns are readable, and row iteration reports the column left out.
     let mut rows = reader.rows(&Scan::default()).unwrap();
     let mut count = 0;
     while rows.try_next().unwrap().is_some() && count < 100 {

@@ -1,4 +1,4 @@
-//! Sources that know what was asked of them.
+//! Sources that record reads, or fail.
 
 use std::io;
 use std::ops::Range;
@@ -65,7 +65,7 @@ impl Watched {
     }
 }
 
-/// A source that breaks when certain bytes are asked for.
+/// A source that fails when certain bytes are read.
 pub struct Broken {
     pub bytes: Vec<u8>,
     pub broken: Range<u64>,

@@ -76,7 +76,7 @@ impl Table {
         }
     }
 
-    /// A walk over some rows and columns gives these values.
+    /// Scanning a row range and projection returns these values.
     pub fn check_rows(&self, reader: &Reader, scan: &Scan, columns: &[usize], range: std::ops::Range<usize>) {
         let mut rows = reader.rows(scan).unwrap();
         let mut line = Vec::new();

@@ -1,4 +1,4 @@
-//! The types and values that a writer is given, of what a test states.
+//! Converts a test's types and values to those of the writer.
 
 use idv::{ItemType, KeyType, KeyWidth, Type, Values, Vectors};
 
@@ -20,7 +20,7 @@ pub fn written_kind(kind: &Kind) -> Kind {
     }
 }
 
-/// A cell near to one that a writer would refuse: keys up to their count, times that .NET has.
+/// The nearest cell that a writer accepts: keys within their count, times within .NET's range.
 pub fn written_cell(item: Item, cell: &Cell) -> Cell {
     match (item, cell) {
         (Item::Key2(_, count), Cell::Key(stored)) if *stored > count => Cell::Key(stored % (count + 1)),

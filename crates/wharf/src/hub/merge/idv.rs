@@ -75,13 +75,13 @@ fn write(job: &Merge, files: &[File], schema: idv::Schema, output: Output, repor
     let options = job.idv.writer_options(job.threads, Arc::clone(bar));
     let name = output.path().display().to_string();
     let named = |error: Error| error.in_file(name.clone());
-    let mut writer = idv::Writer::new(output, schema, options.with_blocks_of(&readers)).map_err(named)?;
+    let mut writer = idv::Writer::new(output, schema, options.with_block_size_of(&readers)).map_err(named)?;
     for (number, file) in files.iter().enumerate() {
         bar.name(&format!("{} ({} of {})", file.location.name(), number + 1, files.len()));
         let more = writer.append_blocks(&file.reader, Some(&file.columns));
         let more = more.map_err(|error| error.in_file(file.location.name()))?;
-        report.blocks_carried += more.carried;
-        report.blocks_encoded += more.encoded;
+        report.blocks_carried += more.copied;
+        report.blocks_encoded += more.reencoded;
         report.losses.extend(Lost::all(writer.take_losses(), Some(&file.location.name())));
         report.rows = writer.row_count();
     }

@@ -1,12 +1,12 @@
-//! JSON text cut into its parts. No deeper than one value: arrays are the caller's.
+//! A JSON tokenizer. The caller handles arrays and objects.
 
 use std::borrow::Cow;
 
 use container_core::{Error, Result};
 
-use super::super::{Cell, shown};
+use super::super::{Cell, quoted};
 
-/// A value that is no array and no object.
+/// A JSON value other than an array or object.
 pub(super) enum Scalar<'a> {
     Null,
     Bool(bool),
@@ -15,7 +15,7 @@ pub(super) enum Scalar<'a> {
 }
 
 impl Scalar<'_> {
-    /// The cell that it is by itself.
+    /// The equivalent cell.
     pub(super) fn as_cell(&self) -> Cell<'_> {
         match self {
             Self::Null => Cell::Missing,
@@ -24,17 +24,17 @@ impl Scalar<'_> {
             Self::Number(digits) => match (digits.parse(), digits.parse()) {
                 (Ok(x), _) => Cell::Int(x),
                 (_, Ok(x)) => Cell::RowId(x),
-                // What JSON takes for a number, Rust does too.
+                // Every JSON number parses as f64.
                 _ => digits.parse().map_or(Cell::Missing, Cell::Double),
             },
         }
     }
 }
 
-/// JSON text, read from front to back.
+/// A cursor over JSON text.
 pub(super) struct Json<'a> {
     text: &'a str,
-    /// The next byte.
+    /// Offset of the next byte.
     pub(super) at: usize,
 }
 
@@ -47,7 +47,7 @@ impl<'a> Json<'a> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// The next byte behind blanks, to which it goes.
+    /// Skips whitespace and returns the next byte.
     pub(super) fn peek(&mut self) -> Option<u8> {
         loop {
             match self.byte() {
@@ -57,7 +57,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Where the next byte behind blanks is.
+    /// Skips whitespace and returns the offset of the next byte.
     pub(super) fn peeked(&mut self) -> usize {
         self.peek();
         self.at
@@ -73,7 +73,7 @@ impl<'a> Json<'a> {
         if self.skip(byte) {
             return Ok(());
         }
-        Err(self.wanted(&format!("{:?}", char::from(byte).to_string())))
+        Err(self.expected(&format!("{:?}", char::from(byte).to_string())))
     }
 
     fn rest(&self) -> &'a str {
@@ -81,16 +81,16 @@ impl<'a> Json<'a> {
     }
 
     #[cold]
-    pub(super) fn wanted(&self, what: &str) -> Error {
+    pub(super) fn expected(&self, what: &str) -> Error {
         let rest = self.rest();
-        let found = if rest.is_empty() { "the end".to_owned() } else { shown(rest) };
-        Error::invalid(format!("no JSON: {what} is wanted, found {found}")).at(self.at as u64)
+        let found = if rest.is_empty() { "the end".to_owned() } else { quoted(rest) };
+        Error::invalid(format!("invalid JSON: expected {what}, found {found}")).at(self.at as u64)
     }
 
     pub(super) fn end(&mut self) -> Result<()> {
         match self.peek() {
             None => Ok(()),
-            Some(_) => Err(self.wanted("the end")),
+            Some(_) => Err(self.expected("the end")),
         }
     }
 
@@ -109,22 +109,22 @@ impl<'a> Json<'a> {
             Some(b'n') if self.word("null") => Ok(Scalar::Null),
             Some(b't') if self.word("true") => Ok(Scalar::Bool(true)),
             Some(b'f') if self.word("false") => Ok(Scalar::Bool(false)),
-            _ => Err(self.wanted("a value")),
+            _ => Err(self.expected("a value")),
         }
     }
 
-    /// A number as JSON has them: no sign `+`, no zeros before it, digits on both sides of the point.
+    /// Takes a number in JSON syntax.
     fn number(&mut self) -> Result<&'a str> {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         let Some(len) = number_len(rest) else {
-            return Err(self.wanted("a number"));
+            return Err(self.expected("a number"));
         };
         let number = self.text.get(self.at..self.at + len).unwrap_or_default();
         self.at += len;
         Ok(number)
     }
 
-    /// A string, from its quote on; borrowed where nothing in it is escaped.
+    /// Takes a string, starting at its quote; borrowed if it has no escapes.
     pub(super) fn string(&mut self) -> Result<Cow<'a, str>> {
         let start = self.at;
         let bytes = self.text.as_bytes();
@@ -132,7 +132,7 @@ impl<'a> Json<'a> {
         let mut plain = true;
         loop {
             match bytes.get(end) {
-                None => return Err(self.wanted("a string that ends")),
+                None => return Err(self.expected("a closing quote")),
                 Some(b'"') => break,
                 Some(b'\\') => {
                     plain = false;
@@ -150,18 +150,18 @@ impl<'a> Json<'a> {
         }
         let token = self.text.get(start..=end).unwrap_or_default();
         serde_json::from_str(token).map(Cow::Owned).map_err(|error| {
-            Error::invalid(format!("no JSON: the string {} is none", shown(token))).caused_by(error).at(start as u64)
+            Error::invalid(format!("invalid JSON string {}", quoted(token))).caused_by(error).at(start as u64)
         })
     }
 
-    /// A length or slot.
+    /// Takes a length or slot.
     pub(super) fn slot(&mut self, what: &str) -> Result<u32> {
         self.peek();
         let digits = if matches!(self.byte(), Some(b'0'..=b'9' | b'-')) { self.number()? } else { "" };
         let slot = digits.parse().ok().filter(|&slot| i32::try_from(slot).is_ok());
         slot.ok_or_else(|| match digits {
-            "" => self.wanted(&format!("{what} (a whole number)")),
-            digits => Error::invalid(format!("{what} {digits} is not from 0 to 2147483647")).at(self.at as u64),
+            "" => self.expected(&format!("{what} (an integer)")),
+            digits => Error::invalid(format!("{what} {digits} is not between 0 and 2147483647")).at(self.at as u64),
         })
     }
 
@@ -181,9 +181,9 @@ impl<'a> Json<'a> {
     }
 }
 
-/// How long the number is that a text begins with; `None` where it is none.
+/// Length of the number at the start of the text; `None` if there is none.
 fn number_len(text: &[u8]) -> Option<usize> {
-    /// Behind one digit or more.
+    /// Skips one or more digits.
     fn digits(text: &[u8]) -> Option<&[u8]> {
         let end = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
         if end == 0 { None } else { text.get(end..) }

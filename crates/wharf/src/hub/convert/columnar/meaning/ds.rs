@@ -130,7 +130,8 @@ pub(in super::super) fn variable(field: &Field, profile: &Profile) -> Result<Tra
 /// scalars.
 pub(in super::super) fn name_rows(fields: &mut [Field], given: Option<&str>, rows: u64) -> Result<()> {
     const ROW: &str = "row";
-    let mut all = fields.iter().map(|field| FieldMetadata::from_metadata(field.metadata())).collect::<Result<Vec<_>>>()?;
+    let mut all =
+        fields.iter().map(|field| FieldMetadata::from_metadata(field.metadata())).collect::<Result<Vec<_>>>()?;
     let found = all.iter().find_map(|header| header.dimensions.as_ref()?.first().cloned());
     let along = given.map(str::to_owned).or(found).unwrap_or_else(|| ROW.to_owned());
     for (header, field) in all.iter_mut().zip(fields) {

@@ -1,4 +1,4 @@
-//! The first items of long metadata: enough to show what it is, without the memory that all of it would take.
+//! Previews of is_long metadata values: the first items, in constant memory.
 
 use std::io::{self, Read};
 
@@ -7,48 +7,48 @@ use container_core::{Cursor, Error, Limits, Result};
 use crate::codec::{self, Texts, Values, Vectors};
 use crate::wire::{ItemType, Type};
 
-/// Items that are shown of a long value.
-const SHOWN: u64 = 16;
+/// Items of a preview.
+const PREVIEW_ITEMS: u64 = 16;
 
-/// Bytes of text that are shown of a long value.
-const SHOWN_BYTES: u64 = 4096;
+/// Bytes of text of a preview.
+const PREVIEW_BYTES: u64 = 4096;
 
-/// What makes a value long.
-pub(super) struct Long {
+/// Limits above which a value is is_long.
+pub(super) struct PreviewThreshold {
     items: u64,
     bytes: u64,
 }
 
-/// The beginning of a long value.
-pub(crate) struct Beginning {
-    /// One value of the same type with the first items, or the first characters of a text.
+/// The preview of a is_long value.
+pub(crate) struct Preview {
+    /// One value of the same type with the first items, or the start of a text.
     pub(crate) values: Values,
-    /// How many items it has in all, or a text bytes.
+    /// Number of items of the full value; for a text, of bytes.
     pub(crate) count: u64,
 }
 
-impl Long {
+impl PreviewThreshold {
     /// With the default limits: 1,048,576 items or 16 MiB.
     pub(super) const fn new(limits: &Limits) -> Self {
         Self { items: limits.memory_bytes / 384, bytes: limits.memory_bytes / 24 }
     }
 
-    /// The beginning of a value, if it is long.
-    pub(super) fn beginning(&self, value_type: &Type, source: impl Read) -> Result<Option<Beginning>> {
+    /// The preview of a value, if it is is_long.
+    pub(super) fn preview(&self, value_type: &Type, source: impl Read) -> Result<Option<Preview>> {
         let mut stream = Stream(source);
         match value_type {
             Type::Vector { item, .. } => self.vector(*item, &mut stream),
             Type::Item(ItemType::Text) => {
                 let Some((texts, bytes)) = stream.texts(1)? else { return Ok(None) };
-                let long = bytes > self.bytes;
-                Ok(long.then_some(Beginning { values: Values::Text(texts), count: bytes }))
+                let is_long = bytes > self.bytes;
+                Ok(is_long.then_some(Preview { values: Values::Text(texts), count: bytes }))
             }
             Type::Item(_) => Ok(None),
         }
     }
 
-    fn vector(&self, item: ItemType, stream: &mut Stream<impl Read>) -> Result<Option<Beginning>> {
-        stream.count()?; // of vectors, which is checked where the whole value is decoded
+    fn vector(&self, item: ItemType, stream: &mut Stream<impl Read>) -> Result<Option<Preview>> {
+        stream.count()?; // number of vectors, checked when the full value is decoded
         let length = match stream.count()? {
             0 => stream.count()?,
             length => length,
@@ -58,10 +58,10 @@ impl Long {
         let indices = match u64::try_from(stored) {
             Err(_) => None,
             Ok(stored) => {
-                let shown = stored.min(SHOWN);
+                let preview_len = stored.min(PREVIEW_ITEMS);
                 let indices =
-                    (0..shown).map(|_| Ok(u32::from_le_bytes(stream.array()?))).collect::<Result<Vec<_>>>()?;
-                stream.skip(4 * (stored - shown))?;
+                    (0..preview_len).map(|_| Ok(u32::from_le_bytes(stream.array()?))).collect::<Result<Vec<_>>>()?;
+                stream.skip(4 * (stored - preview_len))?;
                 Some(indices)
             }
         };
@@ -77,20 +77,20 @@ impl Long {
             return Ok(None);
         }
         let mut vectors = Vectors::of(item);
-        let shown = values.len();
+        let preview_len = values.len();
         *vectors.items_mut() = values;
         match indices {
             None => vectors.close_dense()?,
             Some(indices) => {
                 let length = u32::try_from(length).unwrap_or(u32::MAX);
-                vectors.close_sparse(length, indices.get(..shown).unwrap_or_default())?;
+                vectors.close_sparse(length, indices.get(..preview_len).unwrap_or_default())?;
             }
         }
-        Ok(Some(Beginning { values: Values::Vector(Box::new(vectors)), count }))
+        Ok(Some(Preview { values: Values::Vector(Box::new(vectors)), count }))
     }
 }
 
-/// The decompressed bytes of a value, one after the other.
+/// A stream of the decompressed bytes of a value.
 struct Stream<R>(R);
 
 impl<R: Read> Stream<R> {
@@ -100,10 +100,10 @@ impl<R: Read> Stream<R> {
         Ok(bytes)
     }
 
-    /// A count or length that must not be negative.
+    /// Reads a non-negative count or length.
     fn count(&mut self) -> Result<u64> {
         let count = i32::from_le_bytes(self.array()?);
-        u64::try_from(count).map_err(|_| Error::invalid(format!("a count of {count} is negative")))
+        u64::try_from(count).map_err(|_| Error::invalid(format!("count {count} is negative")))
     }
 
     fn skip(&mut self, len: u64) -> Result<()> {
@@ -111,7 +111,7 @@ impl<R: Read> Stream<R> {
         if skipped == len { Ok(()) } else { Err(Error::truncated("the value", len, skipped)) }
     }
 
-    /// The next bytes, which are few.
+    /// Reads the next `len` bytes, which must be few.
     fn bytes(&mut self, len: u64) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.0.by_ref().take(len).read_to_end(&mut bytes).map_err(damaged)?;
@@ -119,34 +119,34 @@ impl<R: Read> Stream<R> {
         if found == len { Ok(bytes) } else { Err(Error::truncated("the value", len, found)) }
     }
 
-    /// The first of `count` items of a fixed width.
+    /// Reads the first of `count` fixed-width items.
     fn items(&mut self, item: ItemType, count: u64) -> Result<Values> {
-        let shown = count.min(SHOWN);
+        let preview_len = count.min(PREVIEW_ITEMS);
         let mut bytes = Vec::new();
         if matches!(item, ItemType::DateTimeOffset | ItemType::DvDateTimeZone) {
-            // All offsets stand before the times.
-            bytes = self.bytes(2 * shown)?;
-            self.skip(2 * (count - shown))?;
-            bytes.extend(self.bytes(8 * shown)?);
+            // All offsets precede the times.
+            bytes = self.bytes(2 * preview_len)?;
+            self.skip(2 * (count - preview_len))?;
+            bytes.extend(self.bytes(8 * preview_len)?);
         } else {
-            bytes.extend(self.bytes(codec::least_len(item, shown).unwrap_or(0))?);
+            bytes.extend(self.bytes(codec::min_len(item, preview_len).unwrap_or(0))?);
         }
         let mut values = Values::of_item(item);
-        codec::decode_items(item, usize::try_from(shown).unwrap_or(0), &mut Cursor::new(&bytes), &mut values)?;
+        codec::decode_items(item, usize::try_from(preview_len).unwrap_or(0), &mut Cursor::new(&bytes), &mut values)?;
         Ok(values)
     }
 
-    /// The first of `count` texts, as far as they are short, and the bytes of all; `None` where the value is damaged, which is found when it
-    /// is decoded.
+    /// Reads the first of `count` texts, up to the byte limit, and the length of all in bytes. `None` if the value is damaged, which decoding
+    /// reports.
     fn texts(&mut self, count: u64) -> Result<Option<(Texts, u64)>> {
         if self.count()? != count {
             return Ok(None);
         }
-        let shown = count.min(SHOWN);
-        let ends = (0..shown).map(|_| Ok(u32::from_le_bytes(self.array()?))).collect::<Result<Vec<_>>>()?;
-        self.skip(4 * (count - shown))?;
+        let preview_len = count.min(PREVIEW_ITEMS);
+        let ends = (0..preview_len).map(|_| Ok(u32::from_le_bytes(self.array()?))).collect::<Result<Vec<_>>>()?;
+        self.skip(4 * (count - preview_len))?;
         let len = self.leb()?;
-        let bytes = self.bytes(len.min(SHOWN_BYTES))?;
+        let bytes = self.bytes(len.min(PREVIEW_BYTES))?;
         let whole = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
         let (mut texts, mut rest, mut start) = (Texts::default(), whole, 0);
         for end in ends {
@@ -158,11 +158,11 @@ impl<R: Read> Stream<R> {
             }
             match codec::len_of_units(rest, units) {
                 Some(len) => texts.push(rest.get(..len).unwrap_or_default())?,
-                // Of one long text, what there is.
+                // A single long text is truncated.
                 None if count == 1 => texts.push(rest)?,
                 None => break,
             }
-            // What was taken is what was joined.
+            // Exactly the joined text has been consumed.
             rest = whole.get(texts.parts().0.len()..).unwrap_or_default();
         }
         Ok(Some((texts, len)))
@@ -182,5 +182,5 @@ impl<R: Read> Stream<R> {
 }
 
 fn damaged(cause: io::Error) -> Error {
-    Error::invalid("the metadata end too early, or their compressed data are damaged").caused_by(cause)
+    Error::invalid("metadata are truncated or their compressed data are corrupt").caused_by(cause)
 }

@@ -1,4 +1,4 @@
-//! Texts, and values of other types, as values of the type that the column's metadata say.
+//! Converting text and values of other types to the type declared by the column's metadata.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
@@ -6,30 +6,30 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field};
 use container_core::{Error, Result};
 
-use super::misfit::{Lost, RowOf, mismatch};
+use super::mismatch::{LossCounts, RowOf, mismatch};
 use crate::codec::Values;
 use crate::schema::ColumnSchema;
 use crate::wire::{ItemType, Type};
 use crate::write::{Cell, KeyLabels};
 
-/// How texts are read.
-pub(super) struct Words {
-    form: Form,
+/// Converts text or values of another type.
+pub(super) struct ValueParser {
+    form: SourceForm,
     labels: Option<KeyLabels>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum SourceForm {
     /// Each text is the JSON of a value.
     Json,
-    /// A word, as cells of CSV are.
-    Word,
+    /// Untyped text, as in CSV.
+    Untyped,
     /// Each item is a value of another type.
     Value,
 }
 
-impl Words {
-    /// How items of another type are read as those of this column; `None` for items that have no like, and for vectors of another size.
+impl ValueParser {
+    /// A parser for items of another type; `None` for unsupported types and vectors of another size.
     pub(super) fn of_values(field: &Field, column: &ColumnSchema) -> Option<Self> {
         let items = match (field.data_type(), &column.kind) {
             (DataType::FixedSizeList(items, size), Type::Vector { .. }) => {
@@ -44,27 +44,27 @@ impl Words {
                 items,
                 DataType::Float32 | DataType::Float64 | DataType::Boolean | DataType::Utf8 | DataType::LargeUtf8
             );
-        is_value.then(|| Self { form: Form::Value, labels: KeyLabels::of(column) })
+        is_value.then(|| Self { form: SourceForm::Value, labels: KeyLabels::of(column) })
     }
 
-    /// Whether a row is one text, whatever its type.
-    pub(super) fn are_rows(&self) -> bool {
-        self.form != Form::Value
+    /// Whether each row is one text.
+    pub(super) fn parses_rows(&self) -> bool {
+        self.form != SourceForm::Value
     }
 
     /// Appends items of another type.
     pub(super) fn items(&self, values: &mut Values, item: ItemType, array: &ArrayRef, row_of: RowOf<'_>) -> Result<()> {
         let kind = Type::Item(item);
-        let mut push = |place: usize, cell: Option<Cell<'_>>| {
+        let mut push = |index: usize, cell: Option<Cell<'_>>| {
             let pushed = values.push_cell(&kind, self.labels.as_ref(), cell.unwrap_or(Cell::Missing));
             pushed.map_err(|error| {
-                let detail = format!("{} (its metadata say the type {kind})", error.detail());
-                Error::invalid(detail).in_row(row_of(place))
+                let detail = format!("{} (the metadata declare type {kind})", error.detail());
+                Error::invalid(detail).in_row(row_of(index))
             })
         };
         macro_rules! all {
             ($array:expr, $cell:expr) => {
-                $array.iter().enumerate().try_for_each(|(place, value)| push(place, value.map($cell)))
+                $array.iter().enumerate().try_for_each(|(index, value)| push(index, value.map($cell)))
             };
         }
         macro_rules! whole {
@@ -90,21 +90,21 @@ impl Words {
         }
     }
 
-    /// How the texts of a field are read as values of this column; `None` where the field has no texts.
+    /// A parser for a text field; `None` for other fields.
     pub(super) fn of(field: &Field, column: &ColumnSchema) -> Option<Self> {
         let is_text = matches!(field.data_type(), DataType::Utf8 | DataType::LargeUtf8);
         let is_json = field.metadata().get("ARROW:extension:name").is_some_and(|name| name == "arrow.json");
-        let form = if is_json { Form::Json } else { Form::Word };
+        let form = if is_json { SourceForm::Json } else { SourceForm::Untyped };
         is_text.then(|| Self { form, labels: KeyLabels::of(column) })
     }
 
-    /// Appends the values of an array, of which the first is row `first` of the file.
+    /// Appends the values of an array, starting with row `first` of the file.
     pub(super) fn fill(
         &self,
         values: &mut Values,
         kind: &Type,
         array: &ArrayRef,
-        lost: &mut Lost,
+        lost: &mut LossCounts,
         first: u64,
     ) -> Result<()> {
         match array.data_type() {
@@ -119,7 +119,7 @@ impl Words {
         values: &mut Values,
         kind: &Type,
         texts: impl Iterator<Item = Option<&'a str>>,
-        lost: &mut Lost,
+        lost: &mut LossCounts,
         first: u64,
     ) -> Result<()> {
         for (row, text) in (first..).zip(texts) {
@@ -139,21 +139,21 @@ impl Words {
     fn push(&self, values: &mut Values, kind: &Type, text: &str) -> Result<()> {
         let labels = self.labels.as_ref();
         match values {
-            _ if self.form == Form::Word => values.push_cell(kind, labels, Cell::Word(text)),
-            // Whoever wants texts gets those of numbers, lists and objects, too.
+            _ if self.form == SourceForm::Untyped => values.push_cell(kind, labels, Cell::Untyped(text)),
+            // JSON other than a string becomes text unchanged.
             Values::Text(_) if !text.starts_with('"') => values.push_cell(kind, labels, Cell::Text(text)),
             Values::Text(_) => {
-                let text: String = serde_json::from_str(text)
-                    .map_err(|cause| Error::invalid("the text is no JSON").caused_by(cause))?;
+                let text: String =
+                    serde_json::from_str(text).map_err(|cause| Error::invalid("invalid JSON").caused_by(cause))?;
                 values.push_cell(kind, labels, Cell::Text(&text))
             }
             _ => values.push_json(kind, labels, text),
         }
     }
 
-    /// An empty word is a text where texts are wanted, and a label that is one.
+    /// Whether a text means missing: JSON null, or an empty untyped text that is neither text nor a label.
     fn is_missing(&self, kind: &Type, text: &str) -> bool {
-        if self.form == Form::Json {
+        if self.form == SourceForm::Json {
             return text == "null";
         }
         let is_label = || self.labels.as_ref().is_some_and(|labels| !matches!(labels.find(""), Ok(None)));

@@ -1,4 +1,4 @@
-//! Arrays as the values of a column: whole runs at a time where both hold them alike.
+//! Building columns from arrays, in bulk where the representations agree.
 
 use std::ops::Range;
 
@@ -10,47 +10,47 @@ use arrow_select::take::take;
 use container_arrow::from_arrow;
 use container_core::{Error, Loss, Position, Result};
 
-use super::misfit::{Lost, RowOf, mismatch, missing};
-use super::plan::{Intake, sparse_item, zoned_time};
-use super::ticks::{self, Intent};
-use super::values::{decimals, extend_stored, first_null, integers, numbers_as_keys, row_ids, texts, wholes};
+use super::mismatch::{LossCounts, RowOf, mismatch, missing};
+use super::plan::{ColumnBuilder, sparse_item, zoned_time};
+use super::ticks::{self, TickTarget};
+use super::values::{decimals, exact_integers, extend_stored, integers, numbers_as_keys, reject_nulls, row_ids, texts};
 use crate::arrow::times::MINUTE;
 use crate::codec::{DateTimeOffsets, Values, Vectors};
 use crate::schema::ColumnSchema;
 use crate::wire::{ItemType, Type};
 use crate::write::cell::numbers::NAN;
 
-impl Intake {
-    /// The column as it is in the end, where its labels come with the batches.
-    pub(super) fn labelled(&self) -> Result<Option<ColumnSchema>> {
-        self.keys.labelled(&self.schema)
+impl ColumnBuilder {
+    /// The final column, if its labels were collected from the batches.
+    pub(super) fn labeled(&self) -> Result<Option<ColumnSchema>> {
+        self.keys.labeled(&self.schema)
     }
 
     pub(super) fn losses(&self) -> Vec<Loss> {
-        let Lost { nulls, null_vectors, several, cut } = &self.lost;
+        let LossCounts { nulls, null_vectors, ambiguous, cut } = &self.lost;
         let all = [
             ("null written as NaN", nulls),
             ("null written as an empty vector", null_vectors),
-            ("label of several keys written as the first of them", several),
-            ("time cut off at 100 ns", cut),
+            ("ambiguous label written as its first key", ambiguous),
+            ("time truncated to 100 ns", cut),
         ];
-        let told = all.into_iter().filter(|(_, count)| count.times > 0).map(|(what, count)| {
+        let losses = all.into_iter().filter(|(_, count)| count.times > 0).map(|(what, count)| {
             let mut first = Position::default();
             first.row = Some(count.first);
             first.column = Some(self.name.clone().into());
             Loss::new(what, count.times, first)
         });
-        told.collect()
+        losses.collect()
     }
 
-    /// Appends the rows of an array, of which the first is row `first` of the file.
+    /// Appends the rows of an array, starting with row `first` of the file.
     pub(super) fn fill(&mut self, values: &mut Values, array: &ArrayRef, first: u64) -> Result<()> {
-        if let Some(words) = self.words.as_ref().filter(|words| words.are_rows()) {
-            return words.fill(values, &self.schema.kind, array, &mut self.lost, first);
+        if let Some(parser) = self.parser.as_ref().filter(|parser| parser.parses_rows()) {
+            return parser.fill(values, &self.schema.kind, array, &mut self.lost, first);
         }
         match (&self.schema.kind, values) {
             (Type::Vector { .. }, Values::Vector(vectors)) => self.vectors(vectors, array, first),
-            (_, values) => self.items(values, array, &|place| first + place as u64),
+            (_, values) => self.items(values, array, &|index| first + index as u64),
         }
     }
 
@@ -81,7 +81,7 @@ impl Intake {
         }
         if array.null_count() == 0 {
             let all = ranges.first().map_or(0, |range| range.start)..ranges.last().map_or(0, |range| range.end);
-            // The last of the rows that begin at it or before.
+            // The last row that starts at the item or before.
             let row_of = |item: usize| {
                 let row = ranges.partition_point(|range| range.start <= all.start + item).saturating_sub(1);
                 first + row as u64
@@ -120,30 +120,30 @@ impl Intake {
             }
             let items = values.value(row);
             self.items(vectors.items_mut(), &items, &|_| at)?;
-            let wrong = |error: Error| Error::invalid(error.detail().to_owned()).in_row(at);
+            let invalid = |error: Error| Error::invalid(error.detail().to_owned()).in_row(at);
             let length = u32::try_from(lengths.value(row))
                 .map_err(|_| Error::invalid(format!("vector length {} is negative", lengths.value(row))).in_row(at))?;
             if indices.is_null(row) {
                 if items.len() as u64 != u64::from(length) {
-                    let detail = format!("{} items in a dense vector of {length}", items.len());
+                    let detail = format!("expected {length} items in a dense vector, found {}", items.len());
                     return Err(Error::invalid(detail).in_row(at));
                 }
-                vectors.close_dense().map_err(wrong)?;
+                vectors.close_dense().map_err(invalid)?;
                 continue;
             }
             let slots = indices.value(row);
             let slots = slots.as_primitive::<Int32Type>();
-            // A negative one is above every length.
+            // Negative slots become out of range.
             let slots: Vec<u32> = slots.values().iter().map(|&slot| u32::try_from(slot).unwrap_or(u32::MAX)).collect();
-            vectors.close_sparse(length, &slots).map_err(wrong)?;
+            vectors.close_sparse(length, &slots).map_err(invalid)?;
         }
         Ok(())
     }
 
     /// Appends an array of items.
     fn items(&mut self, out: &mut Values, array: &ArrayRef, row_of: RowOf<'_>) -> Result<()> {
-        if let Some(words) = &self.words {
-            return words.items(out, self.item, array, row_of);
+        if let Some(parser) = &self.parser {
+            return parser.items(out, self.item, array, row_of);
         }
         if let (Values::Byte(_) | Values::UInt16(_) | Values::UInt32(_) | Values::UInt64(_), ItemType::Key(_)) =
             (&*out, self.item)
@@ -154,7 +154,7 @@ impl Intake {
             let decoded = take(dictionary.values(), dictionary.keys(), None).map_err(from_arrow)?;
             return self.items(out, &decoded, row_of);
         }
-        let intent = |time, missing| Intent { time, missing, cut: self.cut, moment: false };
+        let target = |time, missing| TickTarget { time, missing, cut: self.cut, moment: false };
         match (self.item, out) {
             (ItemType::SByte, Values::SByte(out)) => integers::<Int8Type>(out, array, row_of),
             (ItemType::Byte, Values::Byte(out)) => integers::<UInt8Type>(out, array, row_of),
@@ -167,17 +167,17 @@ impl Intake {
             (ItemType::Single, Values::Single(out)) => self.singles(out, array, row_of),
             (ItemType::Double, Values::Double(out)) => self.doubles(out, array, row_of),
             (ItemType::TimeSpan, Values::TimeSpan(out)) => {
-                ticks::fill(out, array, intent(false, false), &mut self.lost, row_of)
+                ticks::fill(out, array, target(false, false), &mut self.lost, row_of)
             }
             (ItemType::DvTimeSpan, Values::TimeSpan(out)) => {
-                ticks::fill(out, array, intent(false, true), &mut self.lost, row_of)
+                ticks::fill(out, array, target(false, true), &mut self.lost, row_of)
             }
-            (_, Values::DateTime(out)) => ticks::fill(out, array, intent(true, true), &mut self.lost, row_of),
+            (_, Values::DateTime(out)) => ticks::fill(out, array, target(true, true), &mut self.lost, row_of),
             (_, Values::DateTimeOffset(out)) => self.zoned(out, array, row_of),
             (_, Values::RowId(out)) => row_ids(out, array, row_of),
             (_, Values::Boolean(out)) => {
                 let bools = array.as_boolean_opt().ok_or_else(|| mismatch(array.data_type()))?;
-                first_null(array, "bool", row_of)?;
+                reject_nulls(array, "bool", row_of)?;
                 out.extend(bools.values());
                 Ok(())
             }
@@ -186,7 +186,7 @@ impl Intake {
                 Ok(())
             }
             (_, Values::Text(out)) => texts(out, array),
-            (_, out) => Err(Error::usage(format!("{} values where {} values are held", self.item, out.variant()))),
+            (_, out) => Err(Error::usage(format!("expected {} values, found {}", out.variant(), self.item))),
         }
     }
 
@@ -207,7 +207,12 @@ impl Intake {
         let start = out.len();
         macro_rules! whole {
             ($type:ty) => {
-                wholes(out, array, array.as_primitive::<$type>().values().iter().map(|&x| i128::from(x)), row_of)
+                exact_integers(
+                    out,
+                    array,
+                    array.as_primitive::<$type>().values().iter().map(|&x| i128::from(x)),
+                    row_of,
+                )
             };
         }
         macro_rules! decimal {
@@ -240,49 +245,49 @@ impl Intake {
         Ok(())
     }
 
-    /// Floats that are missing, and where types are not told all that are no numbers, are NaN as .NET has it.
+    /// Sets nulls, and if untyped every NaN, to .NET's NaN.
     fn fill_nulls<T: Copy + PartialEq>(&mut self, out: &mut [T], nan: T, array: &ArrayRef, row_of: RowOf<'_>) {
         if self.untyped {
-            #[expect(clippy::eq_op, reason = "so NaN is told for both types")]
+            #[expect(clippy::eq_op, reason = "tests for NaN generically")]
             out.iter_mut().filter(|value| **value != **value).for_each(|value| *value = nan);
         }
         if array.null_count() == 0 {
             return;
         }
-        for (place, value) in out.iter_mut().enumerate().filter(|(place, _)| array.is_null(*place)) {
+        for (index, value) in out.iter_mut().enumerate().filter(|(index, _)| array.is_null(*index)) {
             *value = nan;
             if !self.untyped {
-                self.lost.nulls.add(1, row_of(place));
+                self.lost.nulls.add(1, row_of(index));
             }
         }
     }
 
-    /// Moments with an offset, or of a zone.
+    /// Appends instants with an offset, or with the time zone's.
     fn zoned(&mut self, out: &mut DateTimeOffsets, array: &ArrayRef, row_of: RowOf<'_>) -> Result<()> {
         let start = out.ticks.len();
-        let intent = Intent { time: true, missing: true, cut: self.cut, moment: true };
+        let target = TickTarget { time: true, missing: true, cut: self.cut, moment: true };
         let minutes = if zoned_time(array.data_type()).is_some() {
             let [time, offset] = array.as_struct().columns() else { return Err(mismatch(array.data_type())) };
-            ticks::fill(&mut out.ticks, time, intent, &mut self.lost, row_of)?;
+            ticks::fill(&mut out.ticks, time, target, &mut self.lost, row_of)?;
             Some(offset.as_primitive::<Int16Type>())
         } else {
-            ticks::fill(&mut out.ticks, array, intent, &mut self.lost, row_of)?;
+            ticks::fill(&mut out.ticks, array, target, &mut self.lost, row_of)?;
             None
         };
-        for (place, ticks) in out.ticks.get_mut(start..).unwrap_or_default().iter_mut().enumerate() {
-            let offset_missing = minutes.is_some_and(|minutes| minutes.is_null(place));
-            if *ticks == i64::MIN || array.is_null(place) || offset_missing {
+        for (index, ticks) in out.ticks.get_mut(start..).unwrap_or_default().iter_mut().enumerate() {
+            let offset_missing = minutes.is_some_and(|minutes| minutes.is_null(index));
+            if *ticks == i64::MIN || array.is_null(index) || offset_missing {
                 *ticks = i64::MIN;
                 out.minutes.push(i16::MIN);
                 continue;
             }
-            let ahead = minutes.map_or(self.zone, |minutes| minutes.value(place));
+            let ahead = minutes.map_or(self.zone, |minutes| minutes.value(index));
             let moment = *ticks;
             *ticks = moment.checked_add(i64::from(ahead) * MINUTE).ok_or_else(|| {
                 let detail = format!(
-                    "moment of {moment} ticks with an offset of {ahead} minutes is none of the years 1 to 9999"
+                    "instant of {moment} ticks with an offset of {ahead} minutes is outside the years 1 to 9999"
                 );
-                Error::invalid(detail).in_row(row_of(place))
+                Error::invalid(detail).in_row(row_of(index))
             })?;
             out.minutes.push(ahead);
         }
@@ -290,9 +295,9 @@ impl Intake {
     }
 
     fn keys(&mut self, out: &mut Values, array: &ArrayRef, row_of: RowOf<'_>) -> Result<()> {
-        let (values, places): (&ArrayRef, Option<Vec<usize>>) = match array.as_any_dictionary_opt() {
+        let (values, indices): (&ArrayRef, Option<Vec<usize>>) = match array.as_any_dictionary_opt() {
             Some(dictionary) if dictionary.values().is_empty() => {
-                // Nothing but nulls: there is no place that one could have.
+                // Only nulls.
                 return extend_stored(out, (0..array.len()).map(|_| Ok(0)));
             }
             Some(dictionary) => (dictionary.values(), Some(dictionary.normalized_keys())),
@@ -301,19 +306,19 @@ impl Intake {
         if matches!(self.keys, super::keys::Keys::None) {
             return numbers_as_keys(out, array, row_of);
         }
-        let (stored, several) = self.keys.map(values, places.is_some(), self.most_bytes)?;
+        let (stored, ambiguous) = self.keys.map(values, indices.is_some(), self.max_label_bytes)?;
         let (keys, lost) = (&self.keys, &mut self.lost);
         let all = (0..array.len()).map(|row| {
             if array.is_null(row) {
                 return Ok(0);
             }
-            let place = places.as_ref().map_or(row, |places| places.get(row).copied().unwrap_or(usize::MAX));
-            if several.get(place).copied().unwrap_or(false) {
-                lost.several.add(1, row_of(row));
+            let index = indices.as_ref().map_or(row, |indices| indices.get(row).copied().unwrap_or(usize::MAX));
+            if ambiguous.get(index).copied().unwrap_or(false) {
+                lost.ambiguous.add(1, row_of(row));
             }
-            match stored.get(place) {
+            match stored.get(index) {
                 Some(Some(stored)) => Ok(*stored),
-                _ => Err(keys.unknown(values, place).in_row(row_of(row))),
+                _ => Err(keys.unknown(values, index).in_row(row_of(row))),
             }
         });
         extend_stored(out, all)

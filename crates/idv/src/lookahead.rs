@@ -1,14 +1,13 @@
-//! Work on blocks, done ahead by other threads or by the one that needs the result.
+//! Block jobs for the thread pool, used by scans and by the writer's pipeline.
 //!
-//! A job is claimed by whoever comes first. The thread that wants a result which nobody has begun does the work itself, so
-//! waiting only ever means waiting for a thread that is at work: a scan inside a busy pool, or in a forked child without
-//! one, goes on.
+//! The first thread to claim a job runs it. A consumer whose job is unclaimed runs it itself, so it only ever waits for a thread that is
+//! already working. A scan therefore makes progress in a busy pool, and in a forked child without one.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use container_core::parallel;
 
-/// What a job's work is done by, on whichever thread.
+/// Runs tasks, on any thread.
 pub(crate) trait Worker: Send + Sync + 'static {
     type Task: Send + 'static;
     type Outcome: Send + 'static;
@@ -22,24 +21,24 @@ pub(crate) struct Job<W: Worker> {
 }
 
 enum State<T, O> {
-    /// Nobody has begun.
+    /// Not claimed yet.
     Waiting(T),
     Running,
     Done(O),
-    /// The result was taken, or nobody wants it any more.
+    /// Result taken, or job canceled.
     Gone,
 }
 
 impl<W: Worker> Job<W> {
-    /// Puts a task before the pool of threads.
+    /// Submits a task to the thread pool.
     pub(crate) fn spawn(worker: &Arc<W>, task: W::Task) -> Arc<Self> {
         let job = Arc::new(Self { state: Mutex::new(State::Waiting(task)), done: Condvar::new() });
-        let (theirs, worker) = (Arc::clone(&job), Arc::clone(worker));
-        parallel::spawn(move || theirs.run(&worker));
+        let (pool_job, worker) = (Arc::clone(&job), Arc::clone(worker));
+        parallel::spawn(move || pool_job.run(&worker));
         job
     }
 
-    /// Does the work, unless somebody else has begun.
+    /// Runs the task unless another thread has claimed it.
     fn run(&self, worker: &W) {
         if let Some(task) = self.claim() {
             let outcome = worker.work(task);
@@ -63,7 +62,7 @@ impl<W: Worker> Job<W> {
         }
     }
 
-    /// The result: does the work here if nobody has begun, else waits.
+    /// Returns the result: runs an unclaimed task on this thread, otherwise waits.
     pub(crate) fn take(&self, worker: &W) -> W::Outcome {
         if let Some(task) = self.claim() {
             let outcome = worker.work(task);
@@ -80,7 +79,7 @@ impl<W: Worker> Job<W> {
         }
     }
 
-    /// Nobody wants the result any more.
+    /// Drops the task or its result.
     pub(crate) fn cancel(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         *state = State::Gone;
