@@ -104,7 +104,7 @@ fn long_codes() {
             pack.literals(&codes, &[literal]);
             expected.push(literal);
             if n >> 32 & 1 == 1 {
-                let length = [3, 4, 10, 11, 12, 227, 242, 258][n as usize >> 40 & 7];
+                let length = [3, 4, 10, 11, 12, 227, 242, 258][(n >> 40 & 7) as usize];
                 let distance = [1, 2, 3, 4, 5, 8, 17, 24, 33, 49, 128, 16_385, 24_576, 24_577, 32_768][m as usize % 15];
                 pack.match_of(&codes, length, distance);
                 (0..length).for_each(|_| expected.push(expected[expected.len() - distance]));
