@@ -1,11 +1,11 @@
-//! Writes `seeds/`, from the golden files and from a few decisions: `cargo run --no-default-features --example seeds`.
+//! Writes `seeds/` from golden files and handmade inputs: `cargo run --no-default-features --example seeds`.
 #![allow(clippy::unwrap_used, reason = "a chore that fails by panicking")]
 
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Golden files above this size have nothing that smaller ones have not.
+/// Maximum size of golden files: larger ones add nothing new.
 const MOST: usize = 1000;
 
 fn main() {
@@ -26,7 +26,7 @@ fn main() {
         put("idv_arrow", name, &bytes);
         put("idv_recover", name, &[&[0], &bytes[..]].concat());
         put("idv_recover", &format!("{name}-cut"), &[&[0], &bytes[..bytes.len() - 9]].concat());
-        // The table of contents by itself; with metadata, what lies before it as a table of them.
+        // The table of contents; with metadata, also the bytes before it as a metadata table.
         let reader = idv::Reader::open(&path).unwrap();
         let header = *reader.header();
         let columns = u8::try_from(reader.columns().len()).unwrap();
@@ -60,7 +60,7 @@ fn main() {
             put("inflate_lanes", &format!("{index}-{change}"), &[&[30, 0, how][..], &pack(text, false, 6)].concat());
         }
     }
-    // Recipes of texts long enough for every way to inflate: noise of 4, 64 and 256 letters, runs, copies.
+    // Recipes of data long enough for every way to inflate: noise of 4, 64 and 256 letters, runs, copies.
     let recipes: [&[u8]; 4] = [
         &[100, 255, 5, b'a', 100, 255, 5, b'A', 40, 200, 5, 7, 9],
         &[180, 255, 5, 0, 180, 255, 5, 0, 180, 255, 5, 9],
@@ -118,7 +118,7 @@ fn main() {
     }
 }
 
-/// Filters of several shapes, empty, with keys, cut, and with a length that is wrong.
+/// Filters of several shapes: empty, with keys, truncated, and with an invalid length.
 fn filters(put: impl Fn(&str, &str, &[u8])) {
     for (elements, p) in [(2, 0.5), (5, 0.2), (50, 0.001), (20, 0.999), (9, 1e-300), (300, 0.01)] {
         let mut filter = simplebloom::BloomFilter::with_probability(elements, p).unwrap();
@@ -133,7 +133,7 @@ fn filters(put: impl Fn(&str, &str, &[u8])) {
     }
 }
 
-/// Whole sets as targets take them, and data alone, some of them damaged.
+/// Whole sets in the form of the targets, and data files, some of them damaged.
 fn datasets(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
     let folders = ["datadings", "datadings-files"].map(|name| root.join("../tests/golden").join(name));
     let files =
@@ -166,7 +166,7 @@ fn datasets(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
     }
 }
 
-/// What follows the line of the version, of files that Python wrote and of some that nobody would.
+/// The bytes after the version line, of files written by Python and of unusual ones.
 fn headers(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
     let Ok(entries) = fs::read_dir(root.join("../tests/golden/ds")) else { return };
     for path in entries.map(|entry| entry.unwrap().path()) {
@@ -191,7 +191,7 @@ fn headers(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
     }
 }
 
-/// Collections of ZDS: as parts that are put together, their indexes alone, and their lines.
+/// ZDS collections: their parts, indexes, and lines.
 fn stores(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
     let mut found = Vec::new();
     let folders = fs::read_dir(root.join("../tests/golden/zds")).into_iter().flatten();
@@ -238,7 +238,7 @@ fn stores(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
     }
     let data = b"{\"_id\":\"a\",\"n\":1}\n{\"_id\":\"b\",\"n\":2}\n{\"n\":3,\"_id\":\"c\"}\n{\"_id\":\"a\"}\n{\"_id\":";
     let deletions = b"\0\x24{\"delete\":\"a\",\"data_bytes\":54}\n{\"delete\":\"c\",\"data_bytes\":99}\n";
-    // Its name, how the files are made, and what stands in them.
+    // Name, how the files are made, and content.
     type Made = (&'static str, u8, [Option<&'static [u8]>; 3]);
     let made: [Made; 14] = [
         ("made", 1, [None; 3]),
@@ -292,7 +292,7 @@ fn stores(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
     put("zdx_index", "text-wrong", b"a\t0\t12\nbb\t12\n");
 }
 
-/// Parts as the target `zdx_collection` takes them.
+/// Parts in the form of the target `zdx_collection`.
 fn parts(how: u8, meta: [Option<&[u8]>; 3], docs: &[(&str, &[u8])], data: &[u8]) -> Vec<u8> {
     let mut out = vec![how];
     for part in meta {
@@ -311,7 +311,7 @@ fn parts(how: u8, meta: [Option<&[u8]>; 3], docs: &[(&str, &[u8])], data: &[u8])
     out
 }
 
-/// Documents as nobody writes them but somebody may.
+/// Unusual but valid documents.
 fn documents(put: &dyn Fn(&str, &str, &[u8])) {
     let deep = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
     let made: [(&str, &str); 18] = [
@@ -338,7 +338,7 @@ fn documents(put: &dyn Fn(&str, &str, &[u8])) {
     [126, 127, 128].iter().for_each(|depth| put("zdx_id", &format!("deep-{depth}"), deep(*depth).as_bytes()));
 }
 
-/// Archives that the reference and `zip` wrote, and of this crate, whole and damaged.
+/// Archives of the reference, of `zip` and of this crate, valid and damaged.
 fn archives(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
     use zdx::archive::{Compression, PackOptions, pack};
     let folder = tempfile::tempdir().unwrap();
@@ -365,8 +365,7 @@ fn archives(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
     }
 }
 
-/// The same tables in files of all formats, by `../tests/golden/cross`, and lines of JSON.
-/// Files of other formats as record batches, and what stands beside their values.
+/// The tables of `../tests/golden/cross` in all formats, and lines of JSON.
 fn columns(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
     let golden = |name: &str| fs::read(root.join("../tests/golden").join(name)).unwrap();
     for name in ["values-scalars", "values-structured", "values-objects"] {
@@ -443,7 +442,7 @@ fn batches(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
     [1, 126, 127, 128].iter().for_each(|depth| put("arrow_json", &format!("deep-{depth}"), deep(*depth).as_bytes()));
 }
 
-/// CSV and JSON lines for readers of text, with the decisions in front that the targets take.
+/// CSV and JSON lines, after the choices that the targets expect.
 fn texts(put: &dyn Fn(&str, &str, &[u8])) {
     let cells = [
         ("quotes", 0, "a,\"b\"\"\n\"\r\n1,\"x,\"\"\r\ny\"\r\n\r\n2,z\"\r3,\n"),
@@ -473,7 +472,7 @@ fn texts(put: &dyn Fn(&str, &str, &[u8])) {
         put("wharf_json_lines", name, text.as_bytes());
         put("wharf_import", &format!("json-{name}"), &[&[0, 0], text.as_bytes()].concat());
     }
-    // Several inputs, divided by a byte that no UTF-8 has.
+    // Several inputs, separated by a byte that is not in UTF-8.
     put("wharf_import", "json-several", b"\x00\x00{\"a\":1}\xff{\"a\":2,\"b\":\"x\"}\n\xff[{\"b\":null}]");
     put("wharf_import", "csv-several", b"\x01\x00a,b\n1,x\n\xffa,b\n2,y\xffa,b\n3.5,");
 }

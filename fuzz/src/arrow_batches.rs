@@ -1,18 +1,18 @@
-//! Walks over record batches, for the targets of all formats.
+//! Reading record batches, for the targets of all formats.
 
 use arrow_array::RecordBatch;
 use arrow_schema::DataType;
 use container_arrow::{ArrowTable, BatchScan, JsonRows};
 use container_core::{Error, ErrorKind, Table};
 
-/// Batches of one walk that are looked at.
+/// Maximum batches of a scan.
 const BATCHES: usize = 400;
 
-/// What a walk gave, up to its end or an error.
+/// The result of a scan, up to its end or an error.
 pub struct Walked {
     pub batches: Vec<RecordBatch>,
     pub error: Option<Error>,
-    /// Nothing was lost, as far as the walk went.
+    /// Whether nothing was lost so far.
     pub is_exact: bool,
 }
 
@@ -31,7 +31,7 @@ impl Walked {
     }
 }
 
-/// All batches of a scan, each whole and no larger than asked; behind an error there is none.
+/// The batches of a scan. Checks that each is valid and within the requested size, and that none follows an error.
 pub fn walk(table: &dyn ArrowTable, scan: &BatchScan) -> Result<Walked, Error> {
     let mut reader = table.batches(scan)?;
     let schema = reader.schema();
@@ -55,7 +55,7 @@ pub fn walk(table: &dyn ArrowTable, scan: &BatchScan) -> Result<Walked, Error> {
             }
         }
     }
-    // Of some remarks, as that there is no index, there is no number; then nothing is missing.
+    // Some notes, such as a missing index, have no count; then nothing is lost.
     for loss in reader.losses() {
         assert!(!loss.to_string().is_empty());
         walked.is_exact &= loss.count == 0;
@@ -63,7 +63,7 @@ pub fn walk(table: &dyn ArrowTable, scan: &BatchScan) -> Result<Walked, Error> {
     Ok(walked)
 }
 
-/// The rows of a scan as the table itself shows them, and whether that went well.
+/// The rows of a scan as the table shows them, and whether there was no error.
 pub fn rows(table: &dyn Table, scan: &BatchScan) -> Result<(Vec<String>, Option<Error>), Error> {
     let mut rows = table.rows(&scan.scan)?;
     let mut lines = Vec::new();
@@ -82,13 +82,13 @@ pub fn rows(table: &dyn Table, scan: &BatchScan) -> Result<(Vec<String>, Option<
     }
 }
 
-/// The table by rows and by batches, large ones and small ones: the same. The scan has few rows.
+/// Checks that rows, large batches and small batches agree. The scan has few rows.
 pub fn compare(table: &dyn Table, scan: &BatchScan) -> Option<Walked> {
     let arrow = table.arrow().unwrap();
     let (lines, failed) = match rows(table, scan) {
         Ok(rows) => rows,
         Err(error) => {
-            // What columns cannot be asked for at all is no matter of the form.
+            // Columns that cannot be selected fail in any form.
             assert!(walk(arrow, scan).is_err(), "rows cannot be had, batches can: {error}");
             return None;
         }
@@ -104,7 +104,7 @@ pub fn compare(table: &dyn Table, scan: &BatchScan) -> Option<Walked> {
     match (&failed, &all.error) {
         (None, None) => assert_eq!(all.rows(), lines.len()),
         (Some(_), Some(_)) => {}
-        // All slots of a sparse vector, or all that a value stands for, may be too much for a batch.
+        // The dense form of a sparse vector may exceed the limits of a batch.
         (None, Some(error)) if matches!(error.kind(), ErrorKind::Limit { .. } | ErrorKind::Unsupported) => {}
         (found, wanted) => panic!("rows: {found:?}, batches: {wanted:?}"),
     }
@@ -119,7 +119,7 @@ pub fn compare(table: &dyn Table, scan: &BatchScan) -> Option<Walked> {
     Some(all)
 }
 
-/// Plain values are the same as rows and as batches.
+/// Checks that plain values agree between rows and batches.
 fn plain(all: &Walked, shown: &[String], lines: &[String]) {
     let Some(batch) = all.batches.first() else { return };
     let schema = batch.schema();
@@ -131,7 +131,7 @@ fn plain(all: &Walked, shown: &[String], lines: &[String]) {
             let is_plain = field.extension_type_name().is_none();
             if is_plain && (kind.is_floating() || matches!(kind, DataType::Utf8 | DataType::Boolean)) {
                 let (shown, line) = (&shown[field.name()], &line[field.name()]);
-                // A column of floats has the integers of its rows as floats.
+                // A float column has integers of its rows as floats.
                 let same = shown == line || (shown.is_number() && shown.as_f64() == line.as_f64());
                 assert!(same, "{}: {shown} in batches, {line} in rows", field.name());
             }

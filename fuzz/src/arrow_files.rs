@@ -1,4 +1,4 @@
-//! Containers of all formats from any bytes, as record batches, and written again from them.
+//! Containers of all formats from arbitrary bytes, read as record batches and written again.
 
 use std::io::Cursor;
 
@@ -11,21 +11,21 @@ use idv::arrow::{ArrowOptions, ArrowWriter};
 use super::arrow_batches::{Walked, compare, walk};
 use super::reader::open;
 
-/// What one input may cost.
+/// Limits for one input.
 const COLUMNS: usize = 64;
 const ROWS: u64 = 300;
 
-/// All columns that can be read, their first rows, by one thread.
+/// The first rows of all readable columns, with one thread.
 fn scan(table: &dyn Table) -> BatchScan {
     let readable = table.columns().iter().enumerate().filter(|(_, column)| column.unreadable.is_none());
     let columns: Vec<usize> = readable.map(|(index, _)| index).take(COLUMNS).collect();
     let end = table.len().unwrap_or(ROWS).min(ROWS);
-    // Times as numbers are of no use to fewer files than others.
+    // Numeric times are lossless for more files.
     BatchScan::from(Scan::default().with_threads(1).with_rows(0..end).with_columns(columns))
         .with_mapping(Mapping::default().with_times(Times::Ticks))
 }
 
-/// The bytes are a file of IDV.
+/// The bytes are an IDV file.
 pub fn idv_arrow(data: &[u8]) {
     let Some(reader) = open(data.to_vec()) else { return };
     let container = IdvContainer::new(reader);
@@ -41,7 +41,7 @@ pub fn idv_arrow(data: &[u8]) {
     assert_eq!(named(&again), named(&all));
 }
 
-/// The values of rows, by the names in the file: one that is there again has a number only where the first one is there, too.
+/// Values of rows by the names in the file. A duplicate name is numbered only if the first one is present.
 fn named(walked: &Walked) -> Vec<Vec<(String, serde_json::Value)>> {
     let member = |(name, value): (String, serde_json::Value)| match name.rsplit_once('#') {
         Some((name, number)) if number.parse::<u32>().is_ok() => (name.to_owned(), value),
@@ -51,7 +51,7 @@ fn named(walked: &Walked) -> Vec<Vec<(String, serde_json::Value)>> {
     walked.lines().unwrap().iter().map(|line| row(line).into_iter().map(member).collect()).collect()
 }
 
-/// The file that batches become, if nothing of them is lost.
+/// The file written from batches, if that is lossless.
 fn idv_again(all: &Walked) -> Option<idv::Reader> {
     let schema = all.batches.first()?.schema();
     let mut writer = match ArrowWriter::new(Cursor::new(Vec::new()), &schema, ArrowOptions::default()) {
@@ -73,14 +73,14 @@ fn idv_again(all: &Walked) -> Option<idv::Reader> {
     }
 }
 
-/// What is not written is the fault of what is to be written.
+/// A write error must be caused by the batches.
 fn refused<T>(error: &container_core::Error) -> Option<T> {
     let kind = error.kind();
     assert!(!matches!(kind, ErrorKind::Usage | ErrorKind::Io | ErrorKind::Truncated { .. }), "{error}");
     None
 }
 
-/// The bytes are what follows the line of the version.
+/// The bytes follow the version line of a ds file.
 pub fn ds_arrow(data: &[u8]) {
     let file = [b"ds-1.0\n", data].concat();
     let Ok(reader) = dsfmt::Reader::from_source(file.into(), OpenOptions::default()) else { return };
@@ -92,7 +92,7 @@ pub fn ds_arrow(data: &[u8]) {
             continue;
         }
         let Some(lines) = ds_again(&all, table.name()) else { continue };
-        // Variables are written in the order of their names.
+        // Variables are written sorted by name.
         let values = |lines: Vec<String>| -> Vec<serde_json::Value> {
             lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect()
         };
@@ -100,7 +100,7 @@ pub fn ds_arrow(data: &[u8]) {
     }
 }
 
-/// The rows of the file that batches become, if nothing of them is lost.
+/// The rows of the file written from batches, if that is lossless.
 fn ds_again(all: &Walked, name: &str) -> Option<Vec<String>> {
     let schema = all.batches.first()?.schema();
     let folder = tempfile::tempdir().unwrap();
@@ -123,14 +123,14 @@ fn ds_again(all: &Walked, name: &str) -> Option<Vec<String>> {
     }
     let container = DsContainer::new(dsfmt::Reader::open(&path).unwrap());
     let tables = container.tables();
-    // Without a name for the dimension of its rows, it is not certain which table it is.
+    // Without a named row dimension, the table is ambiguous.
     let table = tables.iter().find(|table| table.name() == name).filter(|_| tables.len() == 1)?;
     let again = walk(table.arrow()?, &BatchScan::default()).unwrap();
     assert!(again.error.is_none());
     (again.batches.first()?.num_columns() == schema.fields().len()).then(|| again.lines().unwrap())
 }
 
-/// The bytes are samples, one after another.
+/// The bytes are concatenated datadings samples.
 pub fn datadings_arrow(data: &[u8]) {
     let Ok(reader) = datadings::Reader::scan(Source::from(data.to_vec()), OpenOptions::default()) else { return };
     let container = datadings::DatadingsContainer::new(reader);
@@ -139,7 +139,7 @@ pub fn datadings_arrow(data: &[u8]) {
     }
 }
 
-/// The bytes are the documents of a collection without an index.
+/// The bytes are the documents of a ZDS collection without an index.
 pub fn zdx_arrow(data: &[u8]) {
     let folder = tempfile::tempdir().unwrap();
     let meta = folder.path().join("collections/c/meta");

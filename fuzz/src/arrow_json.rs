@@ -1,4 +1,4 @@
-//! Lines of JSON, or of what may be taken for it, on their way into columns and out again.
+//! Lines of JSON, valid or not, into columns and back.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use container_arrow::{BatchScan, Columns, Json, JsonRows, Mapping, Observation, 
 use container_core::{Error, ErrorKind, Limits, Loss};
 use serde_json::Value;
 
-/// What is looked at of one input.
+/// Maximum bytes of an input.
 const LINES: usize = 12;
 
-/// The bytes are lines: what is taken is what serde_json takes, and all of it comes back.
+/// The bytes are lines. Those that serde_json accepts must be accepted, and survive the round trip.
 pub fn arrow_json(data: &[u8]) {
     let mut texts = Vec::new();
     for line in data.split(|byte| *byte == b'\n').take(LINES) {
@@ -24,7 +24,7 @@ pub fn arrow_json(data: &[u8]) {
             Ok((batch, losses)) => {
                 assert_eq!(batch.num_rows(), texts.len());
                 let exact = matches!(on_mismatch, OnMismatch::Error | OnMismatch::Json);
-                // Of members that come again the last value holds, which is told.
+                // The last of duplicate members counts, and is reported.
                 let mut others = losses.iter().filter(|loss| !loss.what.starts_with("duplicate object member"));
                 assert!(!exact || others.next().is_none(), "{losses:?}");
                 shown(&batch, &texts, on_mismatch);
@@ -42,7 +42,7 @@ pub fn arrow_json(data: &[u8]) {
     }
 }
 
-/// The members of a text that is taken as a row, or what it is for serde_json is not known.
+/// The members of a text that is accepted as a row; `None` if serde_json's view of it is unknown.
 fn taken(line: &[u8]) -> Option<Option<Value>> {
     let limits = Limits::default();
     let mut seen = Observation::new(limits);
@@ -60,7 +60,7 @@ fn taken(line: &[u8]) -> Option<Option<Value>> {
             assert!(own.is_ok(), "{own:?}");
             Some(value)
         }
-        // One level less deep; numbers beyond all floats have a class of their own.
+        // The nesting limit is one lower; numbers out of range are classified separately.
         Err(error) if own.is_ok() => {
             let error = error.to_string();
             assert!(error.contains("recursion limit") || error.contains("number out of range"), "{error}");
@@ -84,7 +84,7 @@ fn said(error: &Error, line: &[u8]) {
     }
 }
 
-/// Rows through the whole way.
+/// Sends rows through the whole pipeline.
 fn whole(lines: &[&[u8]], on_mismatch: OnMismatch) -> Result<(RecordBatch, Vec<Loss>), Error> {
     let (limits, scan) =
         (Limits::default(), BatchScan::default().with_mapping(Mapping::default().with_on_mismatch(on_mismatch)));
@@ -106,7 +106,7 @@ fn whole(lines: &[&[u8]], on_mismatch: OnMismatch) -> Result<(RecordBatch, Vec<L
     Ok((batch, columns.take_losses()))
 }
 
-/// What is written of a batch is what was in it.
+/// Checks that the rows written from a batch are its content.
 fn shown(batch: &RecordBatch, texts: &[(&[u8], Option<Value>)], on_mismatch: OnMismatch) {
     let mut rows = JsonRows::new(batch).unwrap();
     for (row, (_, wanted)) in texts.iter().enumerate() {
@@ -119,14 +119,14 @@ fn shown(batch: &RecordBatch, texts: &[(&[u8], Option<Value>)], on_mismatch: OnM
         if matches!(on_mismatch, OnMismatch::Error | OnMismatch::Json) {
             assert!(same(&shown, Some(wanted)), "{shown} where {wanted} is wanted");
         }
-        // By serializers the same, but for numbers in JSON text that neither 64 bits nor a float hold, and what is no number.
+        // Serializers agree, except for numbers that fit neither 64 bits nor a float, and for NaN.
         let shown = finite(shown);
         let serialized = finite(serde_json::from_slice(&serialized).unwrap());
         assert!(on_mismatch == OnMismatch::Json || serialized == shown, "{serialized} where {shown} is wanted");
     }
 }
 
-/// Null for texts that stand for floats that JSON has not, as serde_json writes these.
+/// Null for strings of floats that JSON cannot represent, as in serde_json.
 fn finite(value: Value) -> Value {
     match value {
         Value::String(text) if ["NaN", "Infinity", "-Infinity"].contains(&text.as_str()) => Value::Null,
@@ -136,7 +136,7 @@ fn finite(value: Value) -> Value {
     }
 }
 
-/// Values as a column of their type shows them: members that are missing are null, integers beside floats are floats.
+/// Values as shown by a column of their type: missing members are null, integers among floats are floats.
 pub fn same(shown: &Value, wanted: Option<&Value>) -> bool {
     match (shown, wanted) {
         (Value::Null, None | Some(Value::Null)) => true,
@@ -149,7 +149,7 @@ pub fn same(shown: &Value, wanted: Option<&Value>) -> bool {
         }
         (Value::Number(shown), Some(Value::Number(wanted))) => {
             let float = shown.as_f64().filter(|_| shown.is_f64());
-            // A float stands for an integer that it is exactly.
+            // A float equals an integer if that is exact.
             shown == wanted
                 || float.is_some_and(|float| match wanted.as_i128() {
                     Some(integer) => float as i128 == integer,

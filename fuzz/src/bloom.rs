@@ -1,10 +1,10 @@
-//! Bloom filters out of arbitrary bytes.
+//! Bloom filters from arbitrary bytes.
 
 use container_core::ErrorKind;
 use simplebloom::BloomFilter;
 use simplebloom::digest::{Salt, digest, digest_many};
 
-/// The bytes are the file. What opens is asked and filled, beside the definition bit by bit.
+/// The bytes are the file. A filter that opens is queried and filled, and compared with the definition bit by bit.
 pub fn simplebloom_filter(data: &[u8]) {
     let filter = match BloomFilter::from_bytes(data) {
         Ok(filter) => filter,
@@ -22,7 +22,7 @@ pub fn simplebloom_filter(data: &[u8]) {
     let estimated = filter.estimated_len();
     assert!(if shape.hashes() == 0 { estimated.is_nan() } else { estimated >= 0.0 });
 
-    // Keys of many lengths, out of the file itself; as many as make several groups.
+    // Keys of many lengths from the file itself, enough for several groups.
     let keys: Vec<&[u8]> = (0..data.len().min(150)).map(|at| &data[at..data.len().min(at + at * 3)]).collect();
     let mut digests = vec![[0; 2]; keys.len()];
     digest_many(&keys, Salt::NONE, &mut digests).unwrap();
@@ -54,7 +54,7 @@ pub fn simplebloom_filter(data: &[u8]) {
     assert!(fuller.as_bytes()[32..] == bits && fuller.as_bytes()[..32] == data[..32]);
     let mut union = BloomFilter::with_shape(shape).unwrap();
     keys.iter().for_each(|key| union.insert_bytes(key));
-    // The shape of a file whose writer's logarithm was another has that writer's size.
+    // Also for the size of a writer whose logarithm is off by one unit.
     union.union(&filter).unwrap();
     assert!(union == fuller);
 }

@@ -1,4 +1,4 @@
-//! Datasets of several files, made of what the fuzzer gives.
+//! datadings datasets: arbitrary files, damaged data, and samples from choices.
 
 use std::io;
 use std::path::Path;
@@ -10,7 +10,7 @@ use datadings::{
     OnDuplicateKey, Part, Reader, RebuildOptions, RecoverOptions, Recovery, Writer, WriterOptions, rebuild_index,
 };
 
-use super::dice::Dice;
+use super::choices::Choices;
 
 const PARTS: [Part; 7] =
     [Part::Data, Part::Offsets, Part::Keys, Part::KeyHashes, Part::Filter, Part::Md5, Part::LegacyIndex];
@@ -24,7 +24,7 @@ fn path_of(folder: &Path, part: Part) -> std::path::PathBuf {
     folder.join(format!("d{}", part.suffix()))
 }
 
-/// What verifying finds: errors, and all.
+/// The errors that verification finds, and the number of all findings.
 fn verified(reader: &Reader) -> (Vec<String>, usize) {
     let (mut errors, mut all) = (Vec::new(), 0);
     let verified = reader.verify(&VerifyOptions::default().with_threads(1), &mut |finding| {
@@ -37,7 +37,7 @@ fn verified(reader: &Reader) -> (Vec<String>, usize) {
     (errors, all)
 }
 
-/// Errors that are in a sample by itself, and that a new index does not take away.
+/// Whether an error is in a sample, so that rebuilding the index does not fix it.
 fn is_of_sample(text: &str) -> bool {
     let is_of_index = [".offsets: ", ".keys: ", ".key_hashes: ", ".filter: ", ".md5: ", ".index: "];
     !is_of_index.iter().any(|name| text.contains(name))
@@ -46,7 +46,7 @@ fn is_of_sample(text: &str) -> bool {
         && !text.contains("MD5")
 }
 
-/// Every file of a set: a byte that says whether it is there, two for its length, its bytes; the data last, up to the end.
+/// The files of a set, each with a byte for its presence, two for its length, and its bytes; the rest is the data.
 pub fn datadings_index(data: &[u8]) {
     let folder = tempfile::tempdir().unwrap();
     let mut rest = data;
@@ -74,7 +74,7 @@ pub fn datadings_index(data: &[u8]) {
         for row in 0..reader.len().min(50) {
             let key = reader.key(row).map(|key| key.into_owned());
             if let Ok(key) = key {
-                // An index that lies finds nothing, or what has this key.
+                // An invalid index finds nothing, or a sample with this key.
                 if let Ok(Some(found)) = reader.find(&key) {
                     assert!(found < reader.len());
                     let _ = reader.get(found).map(|sample| sample.value().map(drop));
@@ -84,7 +84,7 @@ pub fn datadings_index(data: &[u8]) {
         }
         seen.push(Some((reader.len(), verified)));
     }
-    assert_eq!(seen.first(), seen.last(), "mapped and by position");
+    assert_eq!(seen.first(), seen.last(), "mapped and positional access differ");
 
     let recovery = Recovery::survey(&path, &RecoverOptions::default()).unwrap();
     let _ = (recovery.lost_rows(10), recovery.listed_key(0));
@@ -98,13 +98,13 @@ pub fn datadings_index(data: &[u8]) {
         let reader = Reader::open(&path).unwrap();
         assert_eq!((reader.len(), reader.trailing_bytes()), (rebuilt.samples, 0));
         let (errors, _) = verified(&reader);
-        // Keys may be those of a list that the samples do not know.
+        // Keys can come from a list that the samples do not contain.
         let other = |text: &String| !is_of_sample(text) && !text.contains("in the key list");
         assert_eq!(errors.iter().find(|text| other(text)), None);
     }
 }
 
-/// What was recovered must be a sound dataset of as many samples, but for those with the key of another.
+/// The recovered dataset must be valid and have all samples, except those with duplicate keys.
 fn checked(recovery: &Recovery, out: &Path) {
     match recovery.write(out, options()) {
         Ok((written, _)) => {
@@ -118,7 +118,7 @@ fn checked(recovery: &Recovery, out: &Path) {
     }
 }
 
-/// Bytes that are not in memory, as far as a reader can tell.
+/// A medium that a reader cannot map.
 struct Far(Vec<u8>);
 
 impl ReadAt for Far {
@@ -134,7 +134,7 @@ impl ReadAt for Far {
     }
 }
 
-/// Any bytes as damaged data without an index.
+/// The bytes are damaged data without an index.
 pub fn datadings_recover(data: &[u8]) {
     let folder = tempfile::tempdir().unwrap();
     let options = RecoverOptions::default().with_on_duplicate_key(if data.len().is_multiple_of(2) {
@@ -149,37 +149,37 @@ pub fn datadings_recover(data: &[u8]) {
         assert!(range.start == end && range.end > end, "{parts:?}");
         range.end
     });
-    assert_eq!(end, data.len() as u64, "every byte is whole or lost");
+    assert_eq!(end, data.len() as u64, "every byte is recovered or lost");
     let far = Recovery::survey_source(Source::new(Far(data.to_vec())), &options).unwrap();
-    assert_eq!((far.len(), far.lost()), (recovery.len(), recovery.lost()), "in memory and by position");
+    assert_eq!((far.len(), far.lost()), (recovery.len(), recovery.lost()), "memory and positional access differ");
     if !recovery.is_empty() || data.is_empty() {
         checked(&recovery, &folder.path().join("out"));
     }
 }
 
-/// Samples made by decisions: what is written is read, verified, found by key, appended to, indexed anew and recovered.
+/// Samples from choices are written, read, verified, found by key, appended to, reindexed and recovered.
 pub fn datadings_written(data: &[u8]) {
-    let mut dice = Dice::new(data);
+    let mut choices = Choices::new(data);
     let folder = tempfile::tempdir().unwrap();
     let path = path_of(folder.path(), Part::Data);
     let mut samples: Vec<(String, Vec<u8>)> = Vec::new();
-    let cut = dice.below(20);
-    while !dice.is_empty() && samples.len() < 300 {
-        let key: String = match dice.below(4) {
+    let cut = choices.below(20);
+    while !choices.is_empty() && samples.len() < 300 {
+        let key: String = match choices.below(4) {
             0 => format!("{}", samples.len()),
-            1 => "ä".repeat(dice.below(200)),
-            2 => format!("{:>1$}", samples.len(), dice.below(120)),
-            _ => char::from(dice.byte()).to_string(),
+            1 => "ä".repeat(choices.below(200)),
+            2 => format!("{:>1$}", samples.len(), choices.below(120)),
+            _ => char::from(choices.byte()).to_string(),
         };
-        let value = match dice.below(5) {
-            0 => rmpv::Value::Binary((0..dice.below(256)).map(|_| dice.byte()).collect()),
-            1 => rmpv::Value::from(dice.word()),
-            2 => rmpv::Value::Array((0..dice.below(20)).map(|n| rmpv::Value::from(n as u64)).collect()),
-            3 => rmpv::Value::F64(f64::from_bits(dice.word())),
+        let value = match choices.below(5) {
+            0 => rmpv::Value::Binary((0..choices.below(256)).map(|_| choices.byte()).collect()),
+            1 => rmpv::Value::from(choices.word()),
+            2 => rmpv::Value::Array((0..choices.below(20)).map(|n| rmpv::Value::from(n as u64)).collect()),
+            3 => rmpv::Value::F64(f64::from_bits(choices.word())),
             _ => rmpv::Value::Nil,
         };
         let mut fields = vec![("key".into(), key.as_str().into()), ("x".into(), value)];
-        if dice.below(2) == 1 {
+        if choices.below(2) == 1 {
             fields.reverse();
         }
         let mut message = Vec::new();
@@ -197,7 +197,7 @@ pub fn datadings_written(data: &[u8]) {
             kept.push(message);
         }
         if kept.len() == cut {
-            // Finished and gone on with, it is the same in the end.
+            // Finishing and reopening does not change the result.
             writer.finish().unwrap();
             writer = Writer::append_to(&path, options()).unwrap();
         }
@@ -221,5 +221,5 @@ pub fn datadings_written(data: &[u8]) {
         let _ = std::fs::remove_file(path_of(folder.path(), *part));
     }
     rebuild_index(&path, &RebuildOptions::default().with_sync(SyncPolicy::Never).with_threads(1)).unwrap();
-    assert!(all() == written, "the index made anew is another");
+    assert!(all() == written, "the rebuilt index differs");
 }

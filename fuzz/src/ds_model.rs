@@ -1,15 +1,15 @@
-//! Variables of ds as one writes them down by hand: what a reader finds is compared with it.
+//! A simple model of ds variables, which readers are compared with.
 
 use container_core::ReadAt;
 use dsfmt::{Array, DataType, Element, Endian, Mask, Values};
 
-use super::dice::Dice;
+use super::choices::Choices;
 
 /// An element.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cell {
     Missing,
-    /// Of a number its bits, since a NaN is not equal to itself.
+    /// The bits of a number, because NaN is not equal to itself.
     Number(u64),
     Bool(bool),
     Text(Vec<u8>),
@@ -53,7 +53,7 @@ pub fn cells(array: &Array<'_>) -> Vec<Cell> {
     cells
 }
 
-/// The bits of these, the most significant of a byte first.
+/// Packs booleans, most significant bit of a byte first.
 fn pack(bits: impl Iterator<Item = bool>) -> Vec<u8> {
     let mut out = Vec::new();
     for (n, bit) in bits.enumerate() {
@@ -102,7 +102,7 @@ pub fn encode(cells: &[Cell], data_type: DataType, endian: Endian, masked: bool)
     out
 }
 
-/// So many elements of the body of a variable, and the bytes that they take; `None` where there are too few.
+/// The first `count` elements of a variable's body and their length in bytes; `None` if the body is too short.
 pub fn decode(
     bytes: &[u8],
     count: usize,
@@ -150,27 +150,27 @@ pub fn decode(
     Some((all, at))
 }
 
-/// Elements by decisions.
-pub fn some_cells(dice: &mut Dice<'_>, count: usize, data_type: DataType, masked: bool) -> Vec<Cell> {
-    // Runs, so that whole bytes of a mask are all of one kind now and then.
+/// Elements from choices.
+pub fn some_cells(choices: &mut Choices<'_>, count: usize, data_type: DataType, masked: bool) -> Vec<Cell> {
+    // Runs, so that some bytes of a mask are all ones or zeros.
     let (mut left, mut missing) = (0, false);
     (0..count)
         .map(|_| {
             if left == 0 {
-                left = 1 + if dice.below(2) == 1 { dice.below(20) } else { 0 };
-                missing = masked && dice.below(2) == 1;
+                left = 1 + if choices.below(2) == 1 { choices.below(20) } else { 0 };
+                missing = masked && choices.below(2) == 1;
             }
             left -= 1;
             match data_type.width() {
                 _ if missing => Cell::Missing,
-                Some(8) => Cell::Number(dice.word()),
-                Some(width) => Cell::Number(dice.word() & ((1 << (8 * width)) - 1)),
-                None if data_type == DataType::Bool => Cell::Bool(dice.below(2) == 1),
+                Some(8) => Cell::Number(choices.word()),
+                Some(width) => Cell::Number(choices.word() & ((1 << (8 * width)) - 1)),
+                None if data_type == DataType::Bool => Cell::Bool(choices.below(2) == 1),
                 None => {
-                    let text = ["", "a", "\u{e4}", "b'\"\n", "\u{1f600}c", "0123456789abcdef"][dice.below(6)];
+                    let text = ["", "a", "\u{e4}", "b'\"\n", "\u{1f600}c", "0123456789abcdef"][choices.below(6)];
                     let mut text = text.as_bytes().to_vec();
-                    if data_type == DataType::Str && dice.below(3) == 1 {
-                        text.push(dice.byte());
+                    if data_type == DataType::Str && choices.below(3) == 1 {
+                        text.push(choices.byte());
                     }
                     Cell::Text(text)
                 }
@@ -179,7 +179,7 @@ pub fn some_cells(dice: &mut Dice<'_>, count: usize, data_type: DataType, masked
         .collect()
 }
 
-/// These elements as an array; `None` of numbers stands under the mask as a zero.
+/// The elements as an array; a masked number is stored as zero.
 pub fn array(cells: &[Cell], shape: &[u64], data_type: DataType, masked: bool) -> Array<'static> {
     fn numbers<T: Element>(cells: &[Cell]) -> Vec<T> {
         let number = |cell: &Cell| match cell {
@@ -211,7 +211,7 @@ pub fn array(cells: &[Cell], shape: &[u64], data_type: DataType, masked: bool) -
     if masked { array.with_mask(mask).unwrap() } else { array }
 }
 
-/// Bytes that are only given by range, and only inside.
+/// A medium that serves ranges, and rejects those out of bounds.
 pub struct Medium(pub Vec<u8>);
 
 impl ReadAt for Medium {

@@ -1,18 +1,18 @@
-//! Files of ds from any bytes: headers, variables, selections.
+//! ds files: arbitrary headers, forged variables, selections.
 
 use container_core::{ErrorKind, OpenOptions, Source};
 use dsfmt::{Builder, DataType, Endian, Field, Json, JsonBuf, Reader, Select, Selection, Variable};
 
-use super::dice::Dice;
+use super::choices::Choices;
 use super::ds_model::{Cell, Medium, cells, decode, encode, some_cells};
 
-/// In memory, and from a medium that gives no byte outside.
+/// Opens in memory, and from a medium that rejects ranges out of bounds.
 fn open(bytes: &[u8]) -> [dsfmt::Result<Reader>; 2] {
     let open = |source| Reader::from_source(source, OpenOptions::default());
     [open(Source::from(bytes.to_vec())), open(Source::new(Medium(bytes.to_vec())))]
 }
 
-/// The bytes are what follows the line of the version.
+/// The bytes follow the version line.
 pub fn ds_header(data: &[u8]) {
     let file = [b"ds-1.0\n", data].concat();
     let line = std::str::from_utf8(data.split(|byte| *byte == b'\n').next().unwrap_or_default()).unwrap_or("\"");
@@ -43,7 +43,7 @@ pub fn ds_header(data: &[u8]) {
         assert_eq!(text(whole.as_ref().err()), text(same.read().err()));
         match whole {
             Ok(array) => assert_eq!(array.shape(), x.shape().unwrap()),
-            Err(error) => said(&x, &error, file.len()),
+            Err(error) => check_error(&x, &error, file.len()),
         }
         if x.problem().is_none() {
             assert!(x.shape().is_none_or(|shape| shape.len() == x.dimensions().len()));
@@ -69,14 +69,14 @@ fn text(error: Option<impl ToString>) -> Option<String> {
     error.map(|error| error.to_string())
 }
 
-fn said(x: &Variable<'_>, error: &dsfmt::Error, len: usize) {
+fn check_error(x: &Variable<'_>, error: &dsfmt::Error, len: usize) {
     assert_eq!((error.format(), error.position().column.as_deref()), (Some("ds"), Some(x.name())), "{error}");
     assert!(error.position().byte.is_none_or(|byte| byte <= len as u64), "{error}");
     let empty = x.shape().is_none() || x.data_type().is_none();
     assert_eq!(error.kind() == ErrorKind::Usage, empty && x.problem().is_none(), "{error}");
 }
 
-/// JSON that was read is the same when it is read again, and serde's where that can read it.
+/// JSON survives a round trip, and equals serde_json's where that accepts it.
 fn json(json: Json<'_>) {
     let spelled = JsonBuf::parse(json.as_text()).unwrap();
     assert_eq!(JsonBuf::parse(&spelled.to_string()).unwrap(), spelled);
@@ -85,7 +85,7 @@ fn json(json: Json<'_>) {
     assert_eq!(serde_json::to_string(&spelled.as_json()).unwrap(), shown);
     let theirs: Result<serde_json::Value, _> = serde_json::from_str(json.as_text());
     let (Ok(theirs), Ok(ours)) = (theirs, serde_json::from_str::<serde_json::Value>(&shown)) else { return };
-    // Integers beyond 64 bits are floats for serde, and it reads floats a last digit off.
+    // serde_json reads integers beyond 64 bits as floats, and floats with an error in the last digit.
     fn rough(json: &serde_json::Value) -> serde_json::Value {
         match json {
             serde_json::Value::Array(all) => all.iter().map(rough).collect(),
@@ -102,41 +102,41 @@ fn json(json: Json<'_>) {
     }
 }
 
-/// A variable by decisions: how it lies in a file, and where the file lies about it.
+/// A variable from choices, and invalid fields of its header.
 struct Forged {
     data_type: DataType,
     endian: Endian,
     masked: bool,
     shape: Vec<u64>,
     file: Vec<u8>,
-    /// Where its bytes begin in the file, and how many it is said to have.
+    /// The offset of its bytes, and their declared length.
     start: usize,
     len: usize,
 }
 
-fn forged(dice: &mut Dice<'_>, lies: bool) -> Forged {
-    let data_type = dice.pick(&DataType::ALL);
-    let (how, ndim) = (dice.byte(), dice.below(5));
+fn forged(choices: &mut Choices<'_>, lies: bool) -> Forged {
+    let data_type = choices.pick(&DataType::ALL);
+    let (how, ndim) = (choices.byte(), choices.below(5));
     let endian = if how & 1 == 0 { Endian::Big } else { Endian::Little };
     let masked = how & 2 != 0;
     let shape: Vec<u64> = match how & 4 {
-        0 => (0..ndim).map(|_| dice.below(7) as u64).collect(),
-        _ => vec![dice.word() % 600], // long enough for more than one block of what is summed up
+        0 => (0..ndim).map(|_| choices.below(7) as u64).collect(),
+        _ => vec![choices.word() % 600], // long enough for more than one block of what is summed up
     };
     let count: u64 = shape.iter().product();
-    let all = some_cells(dice, usize::try_from(count).unwrap(), data_type, masked);
+    let all = some_cells(choices, usize::try_from(count).unwrap(), data_type, masked);
     let mut body = encode(&all, data_type, endian, masked);
-    let (mut len, pad) = (body.len(), dice.below(9));
+    let (mut len, pad) = (body.len(), choices.below(9));
     if lies {
-        for _ in 0..dice.below(4) {
-            let place = usize::try_from(dice.word()).unwrap_or(0) % body.len().max(1);
+        for _ in 0..choices.below(4) {
+            let place = usize::try_from(choices.word()).unwrap_or(0) % body.len().max(1);
             if let Some(byte) = body.get_mut(place) {
-                *byte ^= dice.byte();
+                *byte ^= choices.byte();
             }
         }
-        len = len.wrapping_add(dice.pick(&[0, 0, 0, 1, 2, usize::MAX, 4, 8, 3]));
-        body.truncate(body.len() - dice.pick(&[0, 0, 0, 0, 0, 0, 1, 9, 100]).min(body.len()));
-        body.resize(body.len() + dice.pick(&[0, 0, 0, 2, 8, 30]), b'?');
+        len = len.wrapping_add(choices.pick(&[0, 0, 0, 1, 2, usize::MAX, 4, 8, 3]));
+        body.truncate(body.len() - choices.pick(&[0, 0, 0, 0, 0, 0, 1, 9, 100]).min(body.len()));
+        body.resize(body.len() + choices.pick(&[0, 0, 0, 2, 8, 30]), b'?');
     }
     let names: Vec<String> = (0..shape.len()).map(|n| format!("\"d{n}\"")).collect();
     let mut file = format!(
@@ -144,7 +144,7 @@ fn forged(dice: &mut Dice<'_>, lies: bool) -> Forged {
          \".endian\": \"{}\", \".missing\": {masked}}}}}{}\n",
         names.join(", "),
         endian.name(),
-        " ".repeat(dice.below(8)),
+        " ".repeat(choices.below(8)),
     )
     .into_bytes();
     file.resize(file.len() + pad, 0xaa);
@@ -153,9 +153,9 @@ fn forged(dice: &mut Dice<'_>, lies: bool) -> Forged {
     Forged { data_type, endian, masked, shape, file, start, len }
 }
 
-/// The bytes are decisions about one variable.
+/// The bytes are choices for one variable.
 pub fn ds_variable(data: &[u8]) {
-    let forged = forged(&mut Dice::new(data), true);
+    let forged = forged(&mut Choices::new(data), true);
     let Forged { data_type, endian, masked, shape, file, start, len } = &forged;
     let count = usize::try_from(shape.iter().product::<u64>()).unwrap();
     let room = &file[*start..];
@@ -170,7 +170,7 @@ pub fn ds_variable(data: &[u8]) {
         match &found {
             Err(error) => {
                 assert!(wanted.as_ref().is_none_or(|(_, used)| used != len), "{error}");
-                said(&x, error, file.len());
+                check_error(&x, error, file.len());
             }
             Ok(array) => {
                 let (cells, used) = wanted.as_ref().unwrap();
@@ -179,7 +179,7 @@ pub fn ds_variable(data: &[u8]) {
                 assert_eq!((array.shape(), mask.unwrap().as_ref()), (&shape[..], array.mask()));
             }
         }
-        // Rows, each and by three, are those of the whole.
+        // Rows, one at a time and by three, equal those of the whole.
         let rows = shape.first().copied().unwrap_or(1);
         let wide = count as u64 / rows.max(1);
         for step in [1, 3] {
@@ -191,8 +191,8 @@ pub fn ds_variable(data: &[u8]) {
                         let range = usize::try_from(at * wide).unwrap()..usize::try_from(end * wide).unwrap();
                         assert_eq!(self::cells(&array), self::cells(whole)[range]);
                     }
-                    (Err(error), Err(_)) => said(&x, &error, file.len()),
-                    // Only the texts of a row are looked at.
+                    (Err(error), Err(_)) => check_error(&x, &error, file.len()),
+                    // Only the strings of these rows are checked.
                     (Ok(_), Err(error)) => assert!(error.detail().contains("UTF-8") || rows == 0, "{error}"),
                     (Err(error), Ok(_)) => panic!("{error}"),
                 }
@@ -211,23 +211,23 @@ pub fn ds_variable(data: &[u8]) {
     }
 }
 
-fn some_select(dice: &mut Dice<'_>, size: u64) -> Option<Select> {
+fn some_select(choices: &mut Choices<'_>, size: u64) -> Option<Select> {
     let size = i64::try_from(size).unwrap();
     let mut index = |beyond: i64| {
-        let n = i64::try_from(dice.word() >> 1).unwrap() % (2 * size + 2 * beyond).max(1) - size - beyond;
+        let n = i64::try_from(choices.word() >> 1).unwrap() % (2 * size + 2 * beyond).max(1) - size - beyond;
         // Most of them inside.
         if beyond == 0 && n >= size { 0 } else { n }
     };
     let (some, all) = ([index(0), index(0), index(0), index(1)], [index(3), index(3)]);
-    let end = |dice: &mut Dice<'_>, n: i64| (dice.below(3) > 0).then_some(n);
-    match dice.below(5) {
+    let end = |choices: &mut Choices<'_>, n: i64| (choices.below(3) > 0).then_some(n);
+    match choices.below(5) {
         0 => None,
-        1 => Some(Select::Index(some[dice.below(4)])),
-        2 => Some(Select::List(some.into_iter().cycle().take(dice.below(9)).collect())),
-        3 => Some(Select::Range { start: end(dice, all[0]), stop: end(dice, all[1]), step: None }),
+        1 => Some(Select::Index(some[choices.below(4)])),
+        2 => Some(Select::List(some.into_iter().cycle().take(choices.below(9)).collect())),
+        3 => Some(Select::Range { start: end(choices, all[0]), stop: end(choices, all[1]), step: None }),
         _ => {
-            let step = Some(i64::from(dice.byte() as i8) / 16);
-            Some(Select::Range { start: end(dice, all[0]), stop: end(dice, all[1]), step })
+            let step = Some(i64::from(choices.byte() as i8) / 16);
+            Some(Select::Range { start: end(choices, all[0]), stop: end(choices, all[1]), step })
         }
     }
 }
@@ -259,8 +259,8 @@ fn picked(size: u64, select: Option<&Select>) -> Option<(Vec<u64>, bool)> {
 
 /// The bytes are decisions about a variable and what is selected of it.
 pub fn ds_select(data: &[u8]) {
-    let mut dice = Dice::new(data);
-    let forged = forged(&mut dice, false);
+    let mut choices = Choices::new(data);
+    let forged = forged(&mut choices, false);
     let shape = &forged.shape;
     let [reader, other] = open(&forged.file).map(Result::unwrap);
     let whole = cells(&reader.variable("x").unwrap().read().unwrap());
@@ -268,7 +268,7 @@ pub fn ds_select(data: &[u8]) {
         let mut selection = Selection::new();
         let mut wanted = Some((vec![0u64], Vec::new()));
         for (n, size) in shape.iter().enumerate() {
-            let select = some_select(&mut dice, *size);
+            let select = some_select(&mut choices, *size);
             wanted = wanted.zip(picked(*size, select.as_ref())).map(|((places, mut sizes), (picked, stays))| {
                 let each = |place: u64| picked.iter().map(move |n| place * size + n);
                 let places = places.into_iter().flat_map(each).collect();

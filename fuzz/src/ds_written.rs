@@ -1,9 +1,9 @@
-//! Datasets of ds by decisions: written, read, copied, written by rows.
+//! ds datasets from choices: written, read, copied, and written by rows.
 
 use container_core::{OpenOptions, OutputOptions, Overwrite, SyncPolicy};
 use dsfmt::{Array, Builder, DataType, Endian, Field, JsonBuf, Reader};
 
-use super::dice::Dice;
+use super::choices::Choices;
 use super::ds_model::{Cell, array, cells, some_cells};
 
 struct Made {
@@ -19,47 +19,48 @@ struct Made {
     empty: bool,
 }
 
-fn some_json(dice: &mut Dice<'_>, depth: usize) -> JsonBuf {
-    match dice.below(if depth > 0 { 11 } else { 9 }) {
+fn some_json(choices: &mut Choices<'_>, depth: usize) -> JsonBuf {
+    match choices.below(if depth > 0 { 11 } else { 9 }) {
         0 => JsonBuf::null(),
-        1 => (dice.below(2) == 1).into(),
-        2 => dice.word().into(),
-        3 => dice.word().cast_signed().into(),
-        4 => f64::from_bits(dice.word()).into(),
-        5 => f32::from_bits(dice.word() as u32).into(),
-        6 => [f64::NAN, f64::INFINITY, -0.0, 1e16, 1e-5, 123_456.75][dice.below(6)].into(),
-        7 => ["", "a\"b\\", "\u{e4}\n\0\u{7f}", "\u{1f600}", "NaN", "\\ud800"][dice.below(6)].into(),
-        8 => {
-            JsonBuf::parse(["\"\\ud800\"", "123456789012345678901234567890", "1E5", "[ 1,2 ]"][dice.below(4)]).unwrap()
-        }
-        9 => JsonBuf::list((0..dice.below(4)).map(|_| some_json(dice, depth - 1)).collect::<Vec<_>>()),
+        1 => (choices.below(2) == 1).into(),
+        2 => choices.word().into(),
+        3 => choices.word().cast_signed().into(),
+        4 => f64::from_bits(choices.word()).into(),
+        5 => f32::from_bits(choices.word() as u32).into(),
+        6 => [f64::NAN, f64::INFINITY, -0.0, 1e16, 1e-5, 123_456.75][choices.below(6)].into(),
+        7 => ["", "a\"b\\", "\u{e4}\n\0\u{7f}", "\u{1f600}", "NaN", "\\ud800"][choices.below(6)].into(),
+        8 => JsonBuf::parse(["\"\\ud800\"", "123456789012345678901234567890", "1E5", "[ 1,2 ]"][choices.below(4)])
+            .unwrap(),
+        9 => JsonBuf::list((0..choices.below(4)).map(|_| some_json(choices, depth - 1)).collect::<Vec<_>>()),
         _ => JsonBuf::object(
-            (0..dice.below(4)).map(|n| (["", ".", "b", "\u{e4}"][n], some_json(dice, depth - 1))).collect::<Vec<_>>(),
+            (0..choices.below(4))
+                .map(|n| (["", ".", "b", "\u{e4}"][n], some_json(choices, depth - 1)))
+                .collect::<Vec<_>>(),
         ),
     }
 }
 
-fn some_attributes(dice: &mut Dice<'_>) -> Vec<(String, JsonBuf)> {
+fn some_attributes(choices: &mut Choices<'_>) -> Vec<(String, JsonBuf)> {
     const NAMES: [&str; 8] = ["units", "", ".x", "\u{e4}\"", "_FillValue", ".", "\\", "long_name"];
-    (0..dice.below(4)).map(|_| (NAMES[dice.below(8)].to_owned(), some_json(dice, 3))).collect()
+    (0..choices.below(4)).map(|_| (NAMES[choices.below(8)].to_owned(), some_json(choices, 3))).collect()
 }
 
-fn some_dataset(dice: &mut Dice<'_>) -> Vec<Made> {
+fn some_dataset(choices: &mut Choices<'_>) -> Vec<Made> {
     const NAMES: [&str; 8] = ["x", ".a", "\\b", "", "\u{e4}", "time", ".", "\\.c"];
     const DIMENSIONS: [&str; 4] = ["time", "lat", "\u{1f600}", ""];
-    let sizes: [u64; 4] = std::array::from_fn(|_| dice.below(12) as u64);
-    (0..dice.below(6))
+    let sizes: [u64; 4] = std::array::from_fn(|_| choices.below(12) as u64);
+    (0..choices.below(6))
         .map(|n| {
-            let how = dice.byte();
-            let data_type = dice.pick(&DataType::ALL);
-            let along: Vec<usize> = (0..dice.below(4)).map(|_| dice.below(4)).collect();
+            let how = choices.byte();
+            let data_type = choices.pick(&DataType::ALL);
+            let along: Vec<usize> = (0..choices.below(4)).map(|_| choices.below(4)).collect();
             let shape: Vec<u64> = along.iter().map(|which| sizes[*which]).collect();
             let masked = how & 1 != 0;
-            let cells = some_cells(dice, usize::try_from(shape.iter().product::<u64>()).unwrap(), data_type, masked);
+            let cells = some_cells(choices, usize::try_from(shape.iter().product::<u64>()).unwrap(), data_type, masked);
             let named = along.iter().map(|which| DIMENSIONS[*which].to_owned()).collect();
             Made {
-                // Of one name each, and some without anything behind it.
-                name: format!("{}{}", NAMES[dice.below(8)], if n == 0 { String::new() } else { n.to_string() }),
+                // One dimension name each; some shapes are empty.
+                name: format!("{}{}", NAMES[choices.below(8)], if n == 0 { String::new() } else { n.to_string() }),
                 data_type,
                 shape,
                 cells,
@@ -67,7 +68,7 @@ fn some_dataset(dice: &mut Dice<'_>) -> Vec<Made> {
                 endian: if how & 2 == 0 { Endian::Big } else { Endian::Little },
                 time: how & 4 != 0,
                 dimensions: (how & 8 == 0).then_some(named),
-                attributes: some_attributes(dice),
+                attributes: some_attributes(choices),
                 empty: how & 0xf0 == 0xf0,
             }
         })
@@ -79,7 +80,7 @@ impl Made {
         array(&self.cells, &self.shape, self.data_type, self.masked)
     }
 
-    /// What is said besides the values.
+    /// Attributes.
     fn described<'a>(&self, mut field: Field<'a>) -> Field<'a> {
         if let Some(names) = self.dimensions.as_ref().filter(|_| !self.empty) {
             field = field.with_dimensions(names);
@@ -105,11 +106,11 @@ fn bytes(builder: &Builder<'_>) -> Vec<u8> {
     out
 }
 
-/// The bytes are decisions about a dataset.
+/// The bytes are choices for a dataset.
 pub fn ds_write_read(data: &[u8]) {
-    let mut dice = Dice::new(data);
-    let attributes = some_attributes(&mut dice);
-    let made = some_dataset(&mut dice);
+    let mut choices = Choices::new(data);
+    let attributes = some_attributes(&mut choices);
+    let made = some_dataset(&mut choices);
     let mut builder = Builder::new();
     for (name, value) in &attributes {
         builder.attribute(name, value.clone());
@@ -152,16 +153,16 @@ pub fn ds_write_read(data: &[u8]) {
     }
     assert!(bytes(&copy) == file, "a copy has other bytes");
     assert!(bytes(&anew) == file, "what was read is written otherwise");
-    if dice.below(4) == 1 {
-        by_rows(&mut dice, bare, &made, &file);
+    if choices.below(4) == 1 {
+        by_rows(&mut choices, bare, &made, &file);
     }
 }
 
-/// Some of the variables come by rows: the file is the same.
-fn by_rows(dice: &mut Dice<'_>, mut builder: Builder<'static>, made: &[Made], file: &[u8]) {
+/// Writing some variables by rows gives the same file.
+fn by_rows(choices: &mut Choices<'_>, mut builder: Builder<'static>, made: &[Made], file: &[u8]) {
     let mut streams = Vec::new();
     for made in made {
-        if made.empty || dice.below(2) == 0 {
+        if made.empty || choices.below(2) == 0 {
             builder.field(&made.name, made.field());
             continue;
         }
@@ -183,7 +184,7 @@ fn by_rows(dice: &mut Dice<'_>, mut builder: Builder<'static>, made: &[Made], fi
         let mut at = 0;
         while at < rows {
             assert_eq!(writer.rows_left(), (rows - at) as u64);
-            let end = rows.min(at + 1 + dice.below(4));
+            let end = rows.min(at + 1 + choices.below(4));
             let mut shape = made.shape.clone();
             if let Some(first) = shape.first_mut() {
                 *first = (end - at) as u64;

@@ -1,20 +1,19 @@
-//! Damaged HDF5 files whose checksums are right, so that a reader does not stop at the first of them.
+//! Damaged HDF5 files with valid checksums, so that a reader does not stop at the first one.
 //!
-//! No dependencies, so that tests and chores can include it by `#[path]`:
+//! Without dependencies, so tests and chores can include it by `#[path]`:
 //!
 //! ```ignore
-//! let sample = hdf5_mutate::Sample::new(std::fs::read("a.nc")?);   // a valid file; takes some milliseconds for each 100 kB
+//! let sample = hdf5_mutate::Sample::new(std::fs::read("a.nc")?);   // a valid file; takes milliseconds per 100 kB
 //! for seed in 0..1000 {
 //!     let mutant: Vec<u8> = sample.mutant(seed);                   // the same seed gives the same bytes
 //! }
-//! let mutant = sample.mutant_by(|| next_number());                 // or with numbers from elsewhere, a fuzzer's say
+//! let mutant = sample.mutant_by(|| next_number());                 // or with numbers from a fuzzer
 //! ```
 //!
-//! A mutant has one to four changes: an address of one block where that of another was, a field of 1 to 8 bytes with a number that files lie
-//! with, a flipped bit, bytes copied from elsewhere. Most changes are made in the blocks of metadata, not in values. Then each block gets the
-//! checksum of its new bytes.
+//! A mutant has one to four changes: the address of another block, a field of 1 to 8 bytes overwritten with a likely limit, a flipped bit, or
+//! bytes copied from elsewhere. Most changes are in metadata blocks, not in values. Then the checksum of each block is updated.
 
-/// Signatures of blocks. Those of the first list end with a checksum, in a direct block of a heap it stands within, the last have none.
+/// Signatures of blocks. Those of the first list end with a checksum, a direct heap block contains it, the last ones have none.
 const CHECKED: [&[u8; 4]; 15] = [
     b"OHDR", b"OCHK", b"BTHD", b"BTIN", b"BTLF", b"FRHP", b"FHIB", b"FAHD", b"FADB", b"EAHD", b"EAIB", b"EASB",
     b"EADB", b"FSHD", b"SMTB",
@@ -23,7 +22,7 @@ const HEAP_BLOCK: &[u8; 4] = b"FHDB";
 const UNCHECKED: [&[u8; 4]; 4] = [b"TREE", b"SNOD", b"HEAP", b"GCOL"];
 const SUPERBLOCK: &[u8; 8] = b"\x89HDF\r\n\x1a\n";
 
-/// Bytes of a block that its end is looked for in, and of one that has no checksum.
+/// Maximum bytes to search for the end of a block, and the length of one without checksum.
 const LONGEST: usize = 8 << 10;
 const UNCHECKED_LEN: usize = 256;
 
@@ -31,27 +30,27 @@ const UNCHECKED_LEN: usize = 256;
 struct Block {
     start: usize,
     end: usize,
-    /// Where its checksum stands.
+    /// The offset of its checksum.
     checksum: Option<usize>,
 }
 
-/// A valid file, and where its blocks are.
+/// A valid file and the offsets of its blocks.
 pub struct Sample {
     bytes: Vec<u8>,
     blocks: Vec<Block>,
-    /// Addresses of blocks, and where in the file such an address stands.
+    /// Addresses of blocks, and the offsets where they are stored.
     addresses: Vec<u64>,
     pointers: Vec<usize>,
 }
 
 impl Sample {
-    /// Looks for the blocks of a valid file.
+    /// Finds the blocks of a valid file.
     pub fn new(bytes: Vec<u8>) -> Self {
         let mut blocks = Vec::new();
         for start in 0..bytes.len() {
             blocks.extend(block(&bytes, start));
         }
-        // Objects with a header of version 1 have no signature: what a link leads to. Version, reserved, count of messages, of references.
+        // Object headers of version 1, which links refer to, have no signature. Version, reserved, number of messages, of references.
         let version_1 = |at: &usize| matches!(bytes.get(*at..*at + 8), Some([1, 0, _, 0, 1..=4, 0, 0, 0]));
         blocks.extend((0..bytes.len()).step_by(8).filter(version_1).map(|start| Block {
             start,
@@ -78,7 +77,7 @@ impl Sample {
         })
     }
 
-    /// A mutant of decisions that `next` makes.
+    /// A mutant from the numbers of `next`.
     pub fn mutant_by(&self, mut next: impl FnMut() -> u64) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
         if bytes.is_empty() {
@@ -111,7 +110,7 @@ impl Sample {
         bytes
     }
 
-    /// A byte of a block, or of the whole file.
+    /// An offset in a block, or in the whole file.
     fn place(&self, anywhere: bool, first: u64, second: u64) -> usize {
         match self.blocks.get(below(first, self.blocks.len().max(1))) {
             Some(block) if !anywhere => block.start + below(second, block.end - block.start),
@@ -119,7 +118,7 @@ impl Sample {
         }
     }
 
-    /// A number as files like to lie with: near a power of two, near zero, an address, the length of the file, or any.
+    /// A number that is likely to be a limit: near a power of two, near zero, an address, the length of the file, or any.
     fn number(&self, kind: u64, any: u64) -> u64 {
         match kind % 6 {
             0 => any % 4,
@@ -131,7 +130,7 @@ impl Sample {
         }
     }
 
-    /// Gives each block the checksum of its bytes.
+    /// Updates the checksum of each block.
     fn repair(&self, bytes: &mut [u8]) {
         for block in &self.blocks {
             let Some(at) = block.checksum else { continue };
@@ -143,7 +142,7 @@ impl Sample {
             }
             let sum = lookup3(&bytes[block.start..at]);
             put(bytes, at, &sum.to_le_bytes());
-            // A header that states another length than it had.
+            // The length of the header was changed.
             if let Some(at) = header_end(bytes, block.start).filter(|end| *end != at && end + 4 <= bytes.len()) {
                 let sum = lookup3(&bytes[block.start..at]);
                 put(bytes, at, &sum.to_le_bytes());
@@ -160,7 +159,7 @@ fn put(bytes: &mut [u8], at: usize, new: &[u8]) {
     bytes.iter_mut().skip(at).zip(new).for_each(|(byte, new)| *byte = *new);
 }
 
-/// The block that begins here. Its end is where its checksum is right.
+/// The block at this offset; it ends where its checksum matches.
 fn block(bytes: &[u8], start: usize) -> Option<Block> {
     let rest = &bytes[start..];
     let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
@@ -200,7 +199,7 @@ fn block(bytes: &[u8], start: usize) -> Option<Block> {
     found(end + 4, Some(end))
 }
 
-/// Where the checksum of the first part of a header stands, as it says itself.
+/// The offset of the checksum of a header's first part, from its stored length.
 fn header_end(bytes: &[u8], start: usize) -> Option<usize> {
     let head = bytes.get(start..start + 6).filter(|head| head.starts_with(b"OHDR"))?;
     let (times, phases) = (if head[5] & 0x20 == 0 { 0 } else { 16 }, if head[5] & 0x10 == 0 { 0 } else { 4 });
@@ -210,7 +209,7 @@ fn header_end(bytes: &[u8], start: usize) -> Option<usize> {
     usize::try_from(u64::from_le_bytes(len)).ok()?.checked_add(at + width).filter(|end| *end <= bytes.len())
 }
 
-/// Bob Jenkins's checksum of 2006, as HDF5 uses it.
+/// Bob Jenkins's lookup3 checksum of 2006.
 pub fn lookup3(bytes: &[u8]) -> u32 {
     let start = 0xdead_beef_u32.wrapping_add(bytes.len() as u32);
     let (mut a, mut b, mut c) = (start, start, start);

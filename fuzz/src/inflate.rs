@@ -1,18 +1,17 @@
-//! One compressed block: what is read must be what flate2 makes of it, or an error where it is not what was declared.
+//! One compressed block of IDV: the result must be that of flate2, or an error if the declared length differs.
 
 use std::io::Write;
 
 use flate2::{Decompress, FlushDecompress, Status};
 
-use super::dice::Dice;
+use super::choices::Choices;
 use super::forge::{Block, Codec, Column, DEFLATE, Forge, ZLIB, adler};
 use super::reader::open;
 
-/// More than this is not inflated: the reader's limit, too.
+/// Maximum bytes that are inflated; also the reader's limit.
 const MOST: usize = 1 << 16;
 
-/// The first bytes say which compression, whether the rest is packed, to be packed, or to be made into more and packed, and how much
-/// is declared.
+/// The first bytes select the compression, the declared length, and whether the rest is compressed data, data to compress, or a recipe for such.
 pub fn idv_inflate(data: &[u8]) {
     let Some((&[how, more, low, high], rest)) = data.split_first_chunk::<4>() else { return };
     let compression = if how & 1 == 0 { DEFLATE } else { ZLIB };
@@ -22,7 +21,7 @@ pub fn idv_inflate(data: &[u8]) {
     } else {
         let text = if more & 1 == 0 { rest.to_vec() } else { expand(rest) };
         let mut packed = pack(compression, &text, [0, 1, 6, 9][usize::from(more >> 1 & 3)]);
-        // Sound data with a few bytes changed: deeper than what a fuzzer makes up soon.
+        // Valid data with a few changed bytes, which a fuzzer would take long to generate.
         for change in 0..how >> 6 {
             let at = usize::from(number) + usize::from(change);
             let len = packed.len();
@@ -43,7 +42,7 @@ pub fn idv_inflate(data: &[u8]) {
     };
     let found = reader.block_bytes(0, 0);
     match (&expected, &found) {
-        (Some(bytes), Ok(found)) => assert_eq!(bytes[..], found[..], "other bytes than flate2"),
+        (Some(bytes), Ok(found)) => assert_eq!(bytes[..], found[..], "differs from flate2"),
         (Some(bytes), Err(error)) => assert_ne!(bytes.len(), declared, "flate2 reads it: {error}"),
         (None, Ok(_)) => panic!("flate2 does not read it"),
         (None, Err(_)) => {}
@@ -54,7 +53,7 @@ pub fn idv_inflate(data: &[u8]) {
     metadata(compression, &packed, &expected);
 }
 
-/// The same where nothing declares a size: metadata of a number as wide as the data.
+/// The same without a declared length: metadata of a number as wide as the data.
 fn metadata(compression: u8, packed: &[u8], expected: &Option<Vec<u8>>) {
     let len = expected.as_ref().map_or(8, Vec::len);
     let codec =
@@ -81,29 +80,29 @@ fn metadata(compression: u8, packed: &[u8], expected: &Option<Vec<u8>>) {
     }
 }
 
-/// A text of some ten thousand bytes out of a few: runs, copies, and noise over alphabets of all sizes.
+/// Expands a recipe to thousands of bytes: runs, copies, and noise over alphabets of all sizes.
 fn expand(recipe: &[u8]) -> Vec<u8> {
     let mut text = Vec::new();
-    let mut dice = Dice::new(recipe);
+    let mut choices = Choices::new(recipe);
     let mut noise = 0x9E37_79B9_7F4A_7C15_u64;
-    while !dice.is_empty() && text.len() < MOST - (1 << 13) {
-        let (what, len) = (dice.byte(), usize::from(dice.byte()) << (dice.byte() & 5));
+    while !choices.is_empty() && text.len() < MOST - (1 << 13) {
+        let (what, len) = (choices.byte(), usize::from(choices.byte()) << (choices.byte() & 5));
         match what {
-            0..32 => text.extend(std::iter::repeat_n(dice.byte(), len)),
+            0..32 => text.extend(std::iter::repeat_n(choices.byte(), len)),
             32..96 => {
-                let back = 1 + usize::from(dice.byte()) * usize::from(dice.byte());
+                let back = 1 + usize::from(choices.byte()) * usize::from(choices.byte());
                 for _ in 0..len {
                     let byte = text.len().checked_sub(back).map_or(0, |at| text[at]);
                     text.push(byte);
                 }
             }
             _ => {
-                let (first, letters) = (dice.byte(), u64::from(what) * u64::from(what) / 256);
+                let (first, letters) = (choices.byte(), u64::from(what) * u64::from(what) / 256);
                 for _ in 0..len {
                     noise ^= noise << 13;
                     noise ^= noise >> 7;
                     noise ^= noise << 17;
-                    // Lower letters are more common, so that codes differ in length.
+                    // Low letters are more frequent, so codes differ in length.
                     let letter = (noise >> 40) % letters * ((noise >> 20) % letters) / letters;
                     text.push(first.wrapping_add(letter as u8));
                 }
@@ -126,9 +125,8 @@ fn pack(compression: u8, text: &[u8], level: u32) -> Vec<u8> {
     }
 }
 
-/// All of the data, if they are whole, sound and not too long. In one go: only then does the library notice every distance to
-/// before the first byte. Nothing at all where it cannot be said what is right: built for fuzzing, the library looks at no
-/// checksum, neither here nor in the reader.
+/// The content of a valid stream that is not too long, else `Some(None)`. In one call, because only then does the library detect every distance
+/// before the first byte. `None` if the result is unknown: built for fuzzing, the library ignores checksums, here and in the reader.
 fn inflate(compression: u8, packed: &[u8]) -> Option<Option<Vec<u8>>> {
     let mut state = Decompress::new(compression == ZLIB);
     let mut out = Vec::with_capacity(MOST + 1);

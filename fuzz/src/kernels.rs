@@ -1,4 +1,4 @@
-//! Every kernel of the bulk decoder that this machine has, beside the decoder of single values.
+//! Every kernel of the LEB128 bulk decoder that this machine can run, compared with the single-value decoder.
 
 use leb128_codec::{Integer, decode, kernels::all};
 
@@ -31,7 +31,7 @@ fn check<T: Integer>(bytes: &[u8], n: usize) {
             (Err(error), Some(end)) => {
                 assert_eq!((error.kind(), error.offset(), error.index()), (end.0, end.1, expected.len()), "{name}");
             }
-            (found, _) => panic!("{name}: {found:?} where {end:?} is expected"),
+            (result, _) => panic!("{name}: expected {end:?}, found {result:?}"),
         }
         assert_eq!(out[..expected.len()], expected[..], "{name}");
     }

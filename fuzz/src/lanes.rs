@@ -1,14 +1,14 @@
-//! DEFLATE beside three other implementations: miniz_oxide, zlib-rs, zune-inflate.
+//! deflate-lanes compared with miniz_oxide, zlib-rs and zune-inflate.
 
 use deflate_lanes::{Deflater, Format, Inflater};
 use flate2::{Decompress, FlushDecompress, Status};
 
-use super::dice::Dice;
+use super::choices::Choices;
 
-/// No more than that is compressed or inflated.
+/// Maximum bytes that are compressed or inflated.
 const MOST: usize = 1 << 16;
 
-/// The first byte says which format and level, the second whether the rest is compressed as it is or tells what to make.
+/// The first byte selects format and level; the second, whether the rest is the data or a recipe for it.
 pub fn deflate_lanes(data: &[u8]) {
     let Some((&[how, made], rest)) = data.split_first_chunk::<2>() else { return };
     let mut raw = if made & 1 == 0 { rest.to_vec() } else { make(rest) };
@@ -22,7 +22,7 @@ pub fn deflate_lanes(data: &[u8]) {
     assert_eq!(packed.remove(0), made, "what was there stays");
     assert!(packed.len() <= raw.len() + 5 * raw.len().div_ceil(65_535).max(1) + 6, "{} of {}", packed.len(), raw.len());
 
-    // What was compressed before makes no difference.
+    // The result does not depend on earlier blocks.
     let other: Vec<u8> = raw.iter().rev().copied().collect();
     deflater.deflate(Format::Raw, how >> 5, &other, &mut Vec::new());
     let mut again = Vec::new();
@@ -38,8 +38,8 @@ pub fn deflate_lanes(data: &[u8]) {
     assert_eq!(zune(body, raw.len()).as_ref(), Some(&raw), "zune-inflate");
 }
 
-/// The first two bytes are the declared length where the third is odd, else it is what miniz_oxide makes of the rest, a raw stream. Bits of
-/// the third say where a bit of it is another one.
+/// A raw stream after three bytes. The first two are the declared length if the third is odd, else the length is miniz_oxide's. The third
+/// also selects a bit to flip.
 pub fn inflate_lanes(data: &[u8]) {
     let Some((&[low, high, how], rest)) = data.split_first_chunk::<3>() else { return };
     let mut packed = rest.to_vec();
@@ -62,14 +62,14 @@ pub fn inflate_lanes(data: &[u8]) {
         ours.map(|ours| ours.len()),
         expected.map(|all| all.len())
     );
-    // These take streams that the others refuse, such as codes that are not complete.
+    // These accept some invalid streams, such as incomplete codes.
     if let Some(bytes) = ours {
         assert_eq!(zlib_rs(&packed, declared).as_ref(), Some(&bytes), "zlib-rs");
         assert_eq!(zune(&packed, declared).as_ref(), Some(&bytes), "zune-inflate");
     }
 }
 
-/// What the stream holds, of at most [`MOST`] bytes. In one go: only then does miniz_oxide notice every distance to before the first byte.
+/// The content of the stream, at most [`MOST`] bytes. In one call, because only then does miniz_oxide detect every distance before the first byte.
 fn all(packed: &[u8]) -> Option<Vec<u8>> {
     let mut state = Decompress::new(false);
     let mut out = Vec::with_capacity(MOST + 1);
@@ -97,14 +97,14 @@ fn zune(packed: &[u8], len: usize) -> Option<Vec<u8>> {
     zune_inflate::DeflateDecoder::new_with_options(packed, options).decode_deflate().ok()
 }
 
-/// Much out of little: runs, copies from near and far, noise over alphabets of all sizes, counters.
+/// Expands a recipe to runs, near and far copies, noise over alphabets of all sizes, and counters.
 fn make(recipe: &[u8]) -> Vec<u8> {
     let mut text = Vec::new();
-    let mut dice = Dice::new(recipe);
+    let mut choices = Choices::new(recipe);
     let mut noise = 0x9E37_79B9_7F4A_7C15_u64;
-    while !dice.is_empty() && text.len() < MOST {
-        let (what, len) = (dice.byte(), (usize::from(dice.byte()) + 1) << (dice.byte() & 7));
-        let (first, second) = (dice.byte(), dice.byte());
+    while !choices.is_empty() && text.len() < MOST {
+        let (what, len) = (choices.byte(), (usize::from(choices.byte()) + 1) << (choices.byte() & 7));
+        let (first, second) = (choices.byte(), choices.byte());
         let start = text.len();
         for i in 0..len {
             noise = noise.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(u64::from(first) << 1 | 1);

@@ -1,11 +1,11 @@
-//! LEB128 values by every way to decode them, beside a decoder by the book.
+//! LEB128 values through every decoder, compared with a reference decoder.
 
 use leb128_codec::{
     DecodeErrorKind, Integer, count, decode, decode_slice, decode_slice_strict, decode_strict, encode, encode_into,
     encode_slice, encoded_len, encoded_len_slice, io, skip, skip_n, values,
 };
 
-/// The first byte says which type and how many values are asked for.
+/// The first byte selects the type and the number of values.
 pub fn leb128(data: &[u8]) {
     let Some((&how, bytes)) = data.split_first() else { return };
     let n = usize::from(how >> 4) * 11;
@@ -26,11 +26,11 @@ pub fn leb128(data: &[u8]) {
     lengths(bytes, n);
 }
 
-/// A value's 128 bits (extended by its sign) and length, or what is wrong and at which byte.
-pub type Plain = Result<(u128, usize), (DecodeErrorKind, usize)>;
+/// A value, extended to 128 bits, and its length; or the kind and offset of the error.
+pub type Verdict = Result<(u128, usize), (DecodeErrorKind, usize)>;
 
-/// By the book: a bit at a time.
-pub fn plain(bytes: &[u8], bits: usize, signed: bool, strict: bool) -> Plain {
+/// The reference decoder, which follows the definition bit by bit.
+pub fn naive(bytes: &[u8], bits: usize, signed: bool, strict: bool) -> Verdict {
     let longest = bits.div_ceil(7);
     let mut groups = Vec::new();
     loop {
@@ -45,7 +45,7 @@ pub fn plain(bytes: &[u8], bits: usize, signed: bool, strict: bool) -> Plain {
     }
     let len = groups.len() / 7;
     let sign = signed && groups.last().copied().unwrap_or(false);
-    // Bits beyond the type are copies of the sign bit of the type, or zeros.
+    // Bits beyond the type's width must be copies of its sign bit, or zeros.
     let fill = if signed { groups.get(bits - 1).copied().unwrap_or(sign) } else { false };
     if groups.iter().skip(bits).any(|&bit| bit != fill) {
         return Err((DecodeErrorKind::Overflow, len - 1));
@@ -59,26 +59,26 @@ pub fn plain(bytes: &[u8], bits: usize, signed: bool, strict: bool) -> Plain {
     if strict && len > 1 && is_padding(bytes[len - 1], bytes[len - 2]) {
         return Err((DecodeErrorKind::Overlong, len - 1));
     }
-    let bit = |place: usize| groups.get(place).copied().unwrap_or(sign);
-    let value = (0..128).fold(0u128, |value, place| value | u128::from(bit(place)) << place);
+    let bit = |index: usize| groups.get(index).copied().unwrap_or(sign);
+    let value = (0..128).fold(0u128, |value, index| value | u128::from(bit(index)) << index);
     Ok((value, len))
 }
 
-/// The 128 bits of a value, by its encoding only.
+/// A value extended to 128 bits.
 fn wide<T: Integer>(value: T) -> u128 {
     value.to_string().parse::<i128>().map_or_else(|_| value.to_string().parse().unwrap(), |value| value as u128)
 }
 
 fn check<T: Integer>(bytes: &[u8], n: usize) {
     let bits = T::BITS as usize;
-    let naive = |bytes: &[u8], strict: bool| plain(bytes, bits, T::SIGNED, strict);
+    let naive = |bytes: &[u8], strict: bool| naive(bytes, bits, T::SIGNED, strict);
     let one = |found: Result<(T, usize), leb128_codec::DecodeError>| {
         found.map(|(value, len)| (wide(value), len)).map_err(|error| (error.kind(), error.offset()))
     };
     assert_eq!(one(decode::<T>(bytes)), naive(bytes, false));
     assert_eq!(one(decode_strict::<T>(bytes)), naive(bytes, true));
 
-    // One after the other, as far as it goes.
+    // One after the other, up to an error.
     let run = |strict: bool, most: usize| {
         let (mut all, mut at) = (Vec::new(), 0);
         while all.len() < most {
@@ -112,7 +112,7 @@ fn check<T: Integer>(bytes: &[u8], n: usize) {
         found.push(wide(value));
     }
     assert_eq!(found, expected);
-    // The end of the bytes is an end, and elsewhere there is one error.
+    // The iterator ends at the end of the bytes, or with one error.
     let whole = end == Err((DecodeErrorKind::Truncated, bytes.len()));
     assert_eq!(values::<T>(bytes).last().is_none_or(|last| last.is_ok()), whole);
 
@@ -123,11 +123,11 @@ fn check<T: Integer>(bytes: &[u8], n: usize) {
             assert_eq!((wide(value), bytes.len() - stream.len()), (expected, len));
         }
         (Err(_), Err(_)) => {}
-        (found, expected) => panic!("the stream gives {found:?} where {expected:?} is expected"),
+        (result, expected) => panic!("stream: expected {expected:?}, found {result:?}"),
     }
 }
 
-/// Encoded and decoded, a value is itself, in its shortest form.
+/// Values survive encoding and decoding, in their shortest form.
 fn encoding<T: Integer>(all: &[T]) {
     let mut joined = Vec::new();
     for &value in all {
@@ -150,7 +150,7 @@ fn encoding<T: Integer>(all: &[T]) {
     }
 }
 
-/// What only looks at where values end.
+/// The functions that only count and skip values.
 fn lengths(bytes: &[u8], n: usize) {
     let ends: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at] < 0x80).collect();
     assert_eq!(count(bytes), ends.len());

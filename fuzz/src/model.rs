@@ -1,9 +1,9 @@
-//! Schemas in ZIP archives of ML.NET.
+//! Schemas in ML.NET model archives.
 
 use container_core::{ErrorKind, OpenOptions, Source, VerifyOptions};
 use idv::Model;
 
-/// The bytes are an archive.
+/// The bytes are a ZIP archive.
 pub fn idv_model(data: &[u8]) {
     let model = match Model::from_source(Source::from(data.to_vec()), OpenOptions::default()) {
         Ok(model) => model,
@@ -16,7 +16,7 @@ pub fn idv_model(data: &[u8]) {
         assert_eq!(schema.reader().row_count(), 0, "{}", schema.name());
         let _ = schema.reader().schema(None);
     }
-    let (mut found, told) = (0, model.unreadable().len());
-    let _ = model.verify(&VerifyOptions::default(), &mut |_| found += 1);
-    assert!(found >= told, "{found} findings, {told} schemas cannot be read");
+    let (mut findings, unreadable) = (0, model.unreadable().len());
+    let _ = model.verify(&VerifyOptions::default(), &mut |_| findings += 1);
+    assert!(findings >= unreadable, "{findings} findings, {unreadable} unreadable schemas");
 }

@@ -1,11 +1,11 @@
-//! NetCDF-4 files: any bytes, and damaged files whose checksums are right.
+//! NetCDF-4 files: arbitrary bytes, and damaged files with valid checksums.
 
 use std::sync::{LazyLock, Once};
 
 use container_core::{Container, Limits, OpenOptions, Scan, Source};
 use dsfmt::netcdf::{NetcdfContainer, ReadOptions, Reader};
 
-use crate::dice::Dice;
+use crate::choices::Choices;
 use crate::hdf5_mutate::Sample;
 
 static SAMPLES: LazyLock<[Sample; 3]> = LazyLock::new(|| {
@@ -16,13 +16,13 @@ static SAMPLES: LazyLock<[Sample; 3]> = LazyLock::new(|| {
     ]
 });
 
-/// The first byte is 0, and the file follows; or it picks a file, and decisions how to damage it follow.
+/// If the first byte is 0, the file follows; else it selects a file, and choices how to damage it follow.
 pub fn netcdf_hdf5(data: &[u8]) {
     let Some((how, rest)) = data.split_first() else { return };
     let bytes = match how.checked_sub(1) {
         None => rest.to_vec(),
         Some(sample) => {
-            let mut choices = Dice::new(rest);
+            let mut choices = Choices::new(rest);
             SAMPLES[usize::from(sample) % SAMPLES.len()].mutant_by(|| choices.word())
         }
     };
@@ -32,7 +32,7 @@ pub fn netcdf_hdf5(data: &[u8]) {
 /// Reads everything in a file.
 fn read(bytes: Vec<u8>) {
     static HOOK: Once = Once::new();
-    // The fuzzer's hook ends the process; a panic of the HDF5 library is an error of the reader.
+    // The fuzzer's panic hook ends the process, but a panic of the HDF5 library is only an error of the reader.
     HOOK.call_once(|| {
         let usual = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
@@ -59,7 +59,7 @@ fn read(bytes: Vec<u8>) {
     }
 }
 
-/// Shows some rows of each table, at its beginning and its end, and as batches.
+/// Reads the first and last rows of each table, and as batches.
 fn walk(container: &NetcdfContainer) {
     const ROWS: u64 = 40;
     for table in container.tables() {

@@ -1,12 +1,12 @@
-//! Arrays of numpy with members from any bytes.
+//! numpy arrays with fields from arbitrary bytes.
 
 use container_core::Limits;
 use datadings::numpy::{Complex, Dtype, Kind, Numpy};
 use datadings::ser::to_vec;
 use datadings::{RawValue, json};
 
-/// A byte says what the rest is: a text of a complex number; or the length of a dtype, it, the number of dimensions, their
-/// lengths in a byte each, and the data.
+/// The first byte selects what the rest is: a complex number as text; or the length of a dtype, the dtype, the number of dimensions, their lengths of
+/// a byte each, and the data.
 pub fn datadings_numpy(data: &[u8]) {
     let Some((&how, rest)) = data.split_first() else { return };
     if how == 0 {
@@ -60,7 +60,7 @@ pub fn datadings_numpy(data: &[u8]) {
     let _ = (raw.decode::<serde_json::Value>(), raw.decode::<f64>(), raw.decode::<Vec<Vec<String>>>());
     let mut text = Vec::new();
     json::write(RawValue::new(&written), &mut text, &Limits::default()).unwrap();
-    // A NaN keeps none of its bits.
+    // The bits of a NaN are not kept.
     let is_float = matches!(array.dtype(), Dtype::Primitive(of) if matches!(of.kind(), Kind::Float | Kind::Complex));
     if !is_float || !text.windows(3).any(|part| part == b"NaN") {
         let mut back = Vec::new();

@@ -1,11 +1,11 @@
-//! Any bytes as a file, and then everything one can ask a reader.
+//! Arbitrary bytes as an IDV file, through every method of a reader.
 
 use std::collections::HashSet;
 
 use container_core::{Error, ErrorKind, Limits, Scan, Severity, Source, Table, VerifyOptions};
 use idv::{IdvContainer, OpenOptions, Reader, Scratch, Values};
 
-/// What one input may cost.
+/// Limits for one input.
 const COLUMNS: usize = 64;
 const BLOCKS: u64 = 64;
 const ROWS: u64 = 300;
@@ -25,14 +25,14 @@ pub fn open(bytes: Vec<u8>) -> Option<Reader> {
     }
 }
 
-/// Bytes as they come.
+/// The bytes are the file.
 pub fn idv_reader(data: &[u8]) {
     if let Some(reader) = open(data.to_vec()) {
-        walk(reader);
+        exercise(reader);
     }
 }
 
-/// What the file did wrong is never said to be the caller's fault, and always said in whole sentences.
+/// An invalid file is never reported as the caller's fault, and every error has a message.
 fn check_error(error: &Error) {
     let text = error.to_string();
     assert_ne!(error.kind(), ErrorKind::Usage, "{text}");
@@ -41,8 +41,8 @@ fn check_error(error: &Error) {
     assert!(!error.detail().is_empty() && !text.ends_with('.'), "{text}");
 }
 
-/// Every accessor, and that they agree with each other.
-pub fn walk(reader: Reader) {
+/// Calls every accessor, and checks that they agree.
+pub fn exercise(reader: Reader) {
     columns(&reader);
     let mut broken = false;
     for index in 0..reader.columns().len().min(COLUMNS) {
@@ -57,7 +57,7 @@ pub fn walk(reader: Reader) {
         all += 1;
     });
     assert!(outcome.is_ok(), "verify itself failed");
-    assert!(!broken || errors > 0, "something does not read and verify finds nothing");
+    assert!(!broken || errors > 0, "verify missed an error");
     let container = IdvContainer::new(reader);
     for index in 0..container.columns().len().min(COLUMNS) {
         container.column_summary(index);
@@ -77,7 +77,7 @@ fn columns(reader: &Reader) {
             Ok(kind) => {
                 assert!(!kind.to_string().is_empty() && column.compression().is_some());
                 assert!(column.rows_per_block() > 0 || reader.row_count() == 0);
-                // Lookup tables lie in the file, so there are no more blocks than that.
+                // Lookup tables are in the file, which bounds the number of blocks.
                 assert!(column.block_count() <= reader.source().len() / 16);
             }
             Err(unreadable) => assert!(!unreadable.detail.is_empty()),
@@ -155,7 +155,7 @@ fn blocks(reader: &Reader, index: usize) -> bool {
     broken
 }
 
-/// Looks at every value.
+/// Accesses every value.
 fn touch(values: &Values) {
     match values {
         Values::Text(texts) => {
@@ -163,7 +163,7 @@ fn touch(values: &Values) {
             assert_eq!(ends.len(), texts.len());
             assert!(ends.is_sorted() && ends.last().is_none_or(|&end| end as usize == joined.len()));
             let sum: usize = texts.iter().map(|text| text.map_or(0, str::len)).sum();
-            assert_eq!(sum, joined.len(), "texts are all of the joined text");
+            assert_eq!(sum, joined.len(), "the strings are all of the joined string");
         }
         Values::Vector(vectors) => {
             assert_eq!(vectors.iter().count(), vectors.len());
@@ -190,7 +190,7 @@ fn touch(values: &Values) {
     }
 }
 
-/// The lines of some rows, until the end or an error.
+/// The lines of a row range, until the end or an error.
 fn lines(reader: &Reader, scan: &Scan) -> Result<(Vec<String>, bool), Error> {
     let mut rows = reader.rows(scan)?;
     let mut lines = Vec::new();
@@ -207,7 +207,10 @@ fn lines(reader: &Reader, scan: &Scan) -> Result<(Vec<String>, bool), Error> {
             Ok(None) => break true,
             Err(error) => {
                 check_error(&error);
-                assert!(rows.current().is_none() && matches!(rows.try_next(), Ok(None)), "rows go on after an error");
+                assert!(
+                    rows.current().is_none() && matches!(rows.try_next(), Ok(None)),
+                    "rows continue after an error"
+                );
                 break false;
             }
         }
@@ -219,7 +222,7 @@ fn lines(reader: &Reader, scan: &Scan) -> Result<(Vec<String>, bool), Error> {
 }
 
 fn rows(reader: &Reader) {
-    // All columns at once, or the first of very many.
+    // All columns, or the first of very many.
     let some: Vec<usize> =
         reader.columns().iter().filter(|c| c.kind().is_ok()).map(idv::Column::index).take(COLUMNS).collect();
     let end = reader.row_count().min(ROWS);
@@ -233,7 +236,7 @@ fn rows(reader: &Reader) {
         assert_eq!(object.as_object().map(serde_json::Map::len), Some(some.len()));
     }
     assert!(!whole || all.len() as u64 == end);
-    // A part of the rows is that part of the lines.
+    // A row range gives the same lines.
     let middle = all.len() as u64 / 2;
     if let Ok((part, _)) = lines(reader, &scan().with_rows(middle..all.len() as u64)) {
         assert_eq!(part, all[middle as usize..]);
@@ -253,7 +256,7 @@ fn rows(reader: &Reader) {
                 Ok(None) => break,
                 Err(error) => {
                     check_error(&error);
-                    assert!(matches!(batches.try_next(), Ok(None)), "batches go on after an error");
+                    assert!(matches!(batches.try_next(), Ok(None)), "batches continue after an error");
                     break;
                 }
             }

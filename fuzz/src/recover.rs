@@ -1,4 +1,4 @@
-//! Any bytes as a damaged file: what is had of it is a sound one.
+//! Arbitrary bytes as a damaged IDV file: the recovered file is valid.
 
 use std::io::Cursor;
 
@@ -7,10 +7,10 @@ use idv::{ColumnSchema, Compression, ItemType, RecoverOptions, Recovery, Schema,
 
 use super::reader::{limits, open};
 
-/// Rows of a file that are written again; a few bytes can stand for very many.
+/// Maximum rows written again, because few bytes can declare very many.
 const ROWS: u64 = 1 << 16;
 
-/// The first byte says whether the columns are known beforehand, the others are the file.
+/// The first byte selects whether the columns are known in advance; the others are the file.
 pub fn idv_recover(data: &[u8]) {
     let Some((&how, file)) = data.split_first() else { return };
     let mut options = RecoverOptions::default().with_threads(1);
@@ -25,7 +25,7 @@ pub fn idv_recover(data: &[u8]) {
     let recovery = match Recovery::survey(Source::from(file.to_vec()), &options) {
         Ok(recovery) => recovery,
         Err(error) => {
-            // Only what was given can be the caller's fault.
+            // Only given columns can be the caller's fault.
             assert!(how & 1 != 0 || error.kind() != ErrorKind::Usage, "{error}");
             assert_eq!(error.format(), Some("idv"), "{error}");
             return;
@@ -39,7 +39,7 @@ pub fn idv_recover(data: &[u8]) {
     let (out, _) = match recovery.write(Cursor::new(Vec::new()), options) {
         Ok(written) => written,
         Err(error) => {
-            // Gathered anew, values can make blocks that are larger than the limits allow.
+            // Regrouped values can form blocks that exceed the limits.
             assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
             return;
         }

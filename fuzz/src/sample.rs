@@ -1,4 +1,4 @@
-//! Samples of datadings from any bytes, by every way to look at them.
+//! datadings samples from arbitrary bytes, through every method.
 
 use container_core::Limits;
 use datadings::ser::{from_rmpv, to_vec};
@@ -14,7 +14,7 @@ struct Sample<'a> {
     image: Option<RawValue<'a>>,
 }
 
-/// The bytes are a value of msgpack, and a text of JSON.
+/// The bytes are a msgpack value, and JSON text.
 pub fn datadings_sample(data: &[u8]) {
     let raw = RawValue::at(data, 1000);
     let whole = raw.decode::<RawValue<'_>>().map(|value| value.as_bytes());
@@ -41,7 +41,7 @@ pub fn datadings_sample(data: &[u8]) {
             let mut rest = data;
             let theirs = rmpv::decode::read_value_ref(&mut rest).unwrap();
             assert_eq!(data.len() - rest.len(), bytes.len());
-            // By their bytes, since a NaN is not equal to itself.
+            // By bytes, because NaN is not equal to itself.
             let (mut a, mut b) = (Vec::new(), Vec::new());
             from_rmpv(&mut a, &value.to_owned()).unwrap();
             from_rmpv(&mut b, &theirs.to_owned()).unwrap();
@@ -55,7 +55,7 @@ pub fn datadings_sample(data: &[u8]) {
     comes_back(data);
 }
 
-/// What was read from JSON is the same after it has been JSON again.
+/// A sample read from JSON survives another round trip.
 fn comes_back(text: &[u8]) {
     let mut packed = Vec::new();
     if json::to_msgpack(text, &mut packed).is_err() {
@@ -63,7 +63,7 @@ fn comes_back(text: &[u8]) {
         return;
     }
     let mut again = Vec::new();
-    // Names of older arrays make arrays of maps that were none before.
+    // Field names of older arrays turn some maps into arrays.
     let is_older = |name: &[u8]| text.windows(name.len()).any(|part| part == name);
     if is_older(b"nd") || is_older(b"complex") || text.contains(&b'\\') {
         let _ = json::write(RawValue::new(&packed), &mut again, &Limits::default());

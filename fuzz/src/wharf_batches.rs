@@ -1,4 +1,4 @@
-//! Files of Parquet and of Arrow IPC from any bytes: the libraries that read them may panic, but nobody outside sees it.
+//! Parquet and Arrow IPC files from arbitrary bytes. The libraries that read them may panic, but must not reach the caller.
 
 use std::sync::Once;
 
@@ -9,13 +9,13 @@ use wharf::parquet::{ParquetContainer, Reader as ParquetReader};
 
 use super::arrow_batches::walk;
 
-/// What one input may cost.
+/// Limits for one input.
 const ROWS: u64 = 1000;
 
-/// What begins like Parquet is, all else is IPC.
+/// Bytes with Parquet's signature are Parquet, all others IPC.
 pub fn wharf_batches(data: &[u8]) {
     static HOOK: Once = Once::new();
-    // The fuzzer's own hook ends the process, whoever would catch the panic.
+    // The fuzzer's panic hook ends the process even if the panic is caught.
     HOOK.call_once(|| {
         let usual = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
@@ -43,7 +43,7 @@ fn said(error: &Error) {
     assert!(error.format().is_some() && !error.detail().is_empty() && !text.ends_with('.'), "{text}");
 }
 
-/// Everything that can be asked.
+/// Exercises every method.
 fn all(container: &dyn Container) {
     container.details();
     let mut broken = None;
@@ -65,7 +65,7 @@ fn all(container: &dyn Container) {
                 Ok(walked) => {
                     let found = walked.rows() as u64;
                     assert!(walked.error.is_some() || found == rows.end - rows.start, "{found} rows of {rows:?}");
-                    // Types that JSON lines have not are refused, not more.
+                    // Only types that JSON lines lack are rejected.
                     if let Err(error) = walked.lines() {
                         assert!(matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::Invalid), "{error}");
                     }

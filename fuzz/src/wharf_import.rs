@@ -1,4 +1,4 @@
-//! Text tables into IDV and datadings: with any number of threads and cut into inputs the same bytes, which read back.
+//! Text tables into IDV and datadings: the bytes do not depend on threads or the split into inputs, and read back.
 
 use std::path::Path;
 
@@ -15,11 +15,11 @@ use wharf::{Convert, Registry};
 
 use super::arrow_json::same;
 
-/// Bytes of all inputs that are looked at, and how many inputs.
+/// Maximum bytes of all inputs, and number of inputs.
 const MOST: usize = 4 << 10;
 const INPUTS: usize = 4;
 
-/// Two bytes of decisions: the form, the delimiter and the header, and the first row; then inputs, divided by a byte that no UTF-8 has.
+/// Two bytes of choices: format, delimiter, header, and first row; then inputs, separated by a byte that is not in UTF-8.
 pub fn wharf_import(data: &[u8]) {
     let Some((&[how, skipped], text)) = data.split_first_chunk::<2>() else { return };
     let inputs: Vec<&[u8]> = text[..text.len().min(MOST)].splitn(INPUTS, |byte| *byte == 0xFF).collect();
@@ -47,9 +47,9 @@ struct Given<'a> {
 }
 
 struct Outcome {
-    /// Types of IDV.
+    /// IDV types.
     columns: Vec<String>,
-    /// The files' bytes.
+    /// Bytes of the files.
     idv: Result<Vec<u8>, String>,
     datadings: Result<Vec<u8>, String>,
 }
@@ -77,7 +77,7 @@ impl Given<'_> {
         table
     }
 
-    /// The same inputs as files, into IDV.
+    /// Converts the same inputs from files to IDV.
     fn idv(&self, threads: usize) -> (Vec<String>, Result<Vec<u8>, String>) {
         let path = |number: usize| self.folder.join(number.to_string());
         self.inputs.iter().enumerate().for_each(|(number, input)| std::fs::write(path(number), input).unwrap());
@@ -109,14 +109,14 @@ impl Given<'_> {
         Outcome { columns, idv, datadings: datadings() }
     }
 
-    /// What was written is whole, and has the rows of the text.
+    /// Checks that the output is valid and has the rows of the text.
     fn read_back(&self, alone: &Outcome) {
         let mut wanted = Vec::new();
         for input in &self.inputs {
             let form = if self.is_csv() { TextForm::Csv } else { TextForm::JsonLines };
             let options = TextOptions::new(form).with_delimiter(self.delimiter()).unwrap();
             let options = options.with_header(self.has_header());
-            // Text is held to the same rules by both readers, but for members that are there more than once.
+            // Both readers apply the same rules, except for duplicate members.
             let Ok(container) = TextContainer::open(Source::from(input.to_vec()), &options) else { return };
             match lines(container.tables()[0]) {
                 Some(lines) => wanted.extend(lines),
@@ -130,7 +130,7 @@ impl Given<'_> {
         {
             let Ok(bytes) = written else { continue };
             let path = self.folder.join(name);
-            // The datadings one has its index beside it.
+            // datadings has an index file beside it.
             std::fs::write(&path, bytes).unwrap();
             let container = format
                 .open(&Input::open(&path, OpenOptions::default().access).unwrap(), &OpenOptions::default())
@@ -140,14 +140,14 @@ impl Given<'_> {
     }
 }
 
-/// The rows of a table as JSON; nothing when they do not all read.
+/// The rows of a table as JSON; `None` if any cannot be read.
 fn lines(table: &dyn Table) -> Option<Vec<String>> {
     let mut sink = JsonLines::new(Vec::new());
     copy(table, &Scan::default().with_threads(1), &mut sink).ok()?;
     Some(String::from_utf8(sink.finish().unwrap()).unwrap().lines().map(str::to_owned).collect())
 }
 
-/// A container is whole, and has these rows.
+/// Checks that a container is valid and has these rows.
 fn holds(container: &dyn Container, wanted: &[String]) {
     let mut errors = Vec::new();
     let verified = container.verify(&VerifyOptions::default().with_threads(1), &mut |finding| {
@@ -166,7 +166,7 @@ fn holds(container: &dyn Container, wanted: &[String]) {
         let (row, wanted) = (parse(row), parse(wanted));
         let Value::Object(members) = &wanted else { panic!("{wanted} is no object") };
         for (name, wanted) in members {
-            // `key` may be the row's number, and names change where a format does not have them.
+            // `key` may be the row number, and names change if a format does not allow them.
             if let Some(found) = row.get(name).filter(|_| name != "key") {
                 assert!(alike(found, wanted), "{}, {name:?}: {found} where {wanted} was", container.format());
             }
@@ -174,7 +174,7 @@ fn holds(container: &dyn Container, wanted: &[String]) {
     }
 }
 
-/// Whether a typed column may have this for a value of text: plain values of one kind are the same.
+/// Whether a typed column may have this value for a value of text.
 fn alike(found: &Value, wanted: &Value) -> bool {
     match (found, wanted) {
         (Value::Number(_), Value::Number(_)) | (Value::Bool(_), Value::Bool(_)) => same(found, Some(wanted)),
@@ -186,7 +186,7 @@ fn alike(found: &Value, wanted: &Value) -> bool {
     }
 }
 
-/// Times may be written in another way.
+/// Times may be formatted differently.
 fn time(text: &str) -> bool {
     text.bytes().next().is_some_and(|byte| byte.is_ascii_digit() || byte == b'-' || byte == b'P')
 }

@@ -1,5 +1,5 @@
-//! CSV and JSON lines from any bytes: rows, columns, types and errors do not depend on chunks and threads, rows and batches agree,
-//! and what is printed reads back.
+//! CSV and JSON lines from arbitrary bytes: rows, columns, types and errors do not depend on chunks and threads, rows and batches
+//! agree, and output reads back.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use wharf::text::{TextContainer, TextForm, TextOptions};
 use super::arrow_batches::{Walked, rows, walk};
 use super::arrow_json::same;
 
-/// Bytes of an input that are looked at: fewer rows than a walk has batches.
+/// Maximum bytes of an input: fewer rows than a scan has batches.
 const MOST: usize = 700;
 
-/// Bytes that are read at once: one, a few, about a row.
+/// Chunk sizes in bytes: one, a few, about a row.
 const CHUNKS: [u64; 3] = [1, 5, 40];
 
-/// A byte of decisions, delimiter and header, and the text.
+/// A byte for delimiter and header, then the text.
 pub fn wharf_csv(data: &[u8]) {
     let (how, text) = data.split_first().map_or((0, data), |(how, text)| (*how, text));
     let options = TextOptions::new(TextForm::Csv).with_header(how & 4 == 0);
@@ -43,7 +43,7 @@ fn open(text: &[u8], options: TextOptions) -> Result<TextContainer, Error> {
     TextContainer::open(Source::from(text.to_vec()), &options.with_limits(limits))
 }
 
-/// Everything that a text is, as text.
+/// The complete content of a text, for comparison.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     columns: Vec<String>,
@@ -57,7 +57,7 @@ struct Outcome {
     batches: Result<Vec<String>, String>,
 }
 
-/// The container, when it opens: in large chunks and one thread, and found to be the same in small ones and several.
+/// The container, if it opens, with large chunks and one thread. Checks that small chunks and several threads agree.
 fn in_any_chunks(text: &[u8], options: TextOptions) -> Option<TextContainer> {
     let text = &text[..text.len().min(MOST)];
     let whole = open(text, options).map_err(|error| said(&error));
@@ -79,7 +79,7 @@ fn in_any_chunks(text: &[u8], options: TextOptions) -> Option<TextContainer> {
     Some(whole)
 }
 
-/// A container of the same text whose rows nobody has counted.
+/// A container of the same text whose rows have not been counted.
 fn chunked(text: &[u8], options: TextOptions) -> Option<TextContainer> {
     open(text, options).ok()
 }
@@ -108,7 +108,7 @@ fn columns(table: &dyn Table) -> Vec<String> {
 fn outcome(container: &TextContainer, threads: usize, fresh: Option<TextContainer>) -> Outcome {
     let table = container.tables()[0];
     let scan = BatchScan::from(Scan::default().with_threads(threads));
-    // Once before the rows are counted, once behind it.
+    // Once before the rows are counted, once after.
     if let Some(fresh) = fresh {
         let (counted, uncounted) = (rows(table, &scan).unwrap(), rows(fresh.tables()[0], &scan).unwrap());
         assert_eq!(counted.0, uncounted.0);
@@ -116,7 +116,7 @@ fn outcome(container: &TextContainer, threads: usize, fresh: Option<TextContaine
     if let Err(error) = table.arrow().unwrap().infer_from_sample(&scan) {
         said(&error);
     }
-    // How far they were looked for when something is wrong is a matter of chunks.
+    // With an error, the number of rows counted depends on the chunks.
     let columns_error = table.columns_error().map(|error| said(&error));
     let columns_at_first = if columns_error.is_none() { columns(table) } else { Vec::new() };
     let (lines, error) = rows(table, &scan).unwrap();
@@ -129,7 +129,7 @@ fn outcome(container: &TextContainer, threads: usize, fresh: Option<TextContaine
         findings.push(format!("{:?} {}", found.severity, found.error));
     });
     verified.unwrap();
-    assert!(error.is_none() || !findings.is_empty(), "something does not read and verify finds nothing: {error:?}");
+    assert!(error.is_none() || !findings.is_empty(), "verify missed an error: {error:?}");
     let walked = walk(table.arrow().unwrap(), &scan);
     Outcome {
         columns: columns_at_first,
@@ -147,7 +147,7 @@ fn outcome(container: &TextContainer, threads: usize, fresh: Option<TextContaine
     }
 }
 
-/// Rows as text and as batches are the same.
+/// Checks that rows and batches agree.
 fn agreed(container: &TextContainer, found: &Outcome) {
     let table = container.tables()[0];
     let Ok(batches) = &found.batches else {
@@ -162,15 +162,15 @@ fn agreed(container: &TextContainer, found: &Outcome) {
     for (batch, row) in batches.iter().zip(&found.rows) {
         let parse = |text: &str| serde_json::from_str::<Value>(text).unwrap();
         let (batch, row) = (parse(batch), parse(row));
-        let Value::Object(members) = &batch else { panic!("{batch} is no object") };
+        let Value::Object(members) = &batch else { panic!("not an object: {batch}") };
         for (name, value) in members {
             assert!(alike(value, row.get(name), container.format() == "csv"), "{name:?}: {value} where {row} was");
         }
     }
 }
 
-/// Whether a column has the value of a row. Of CSV, columns of several kinds are text, empty texts in others are null, times are
-/// written in one way.
+/// Whether a column's value matches that of a row. For CSV, mixed columns are text, empty cells of other columns are null, and times are
+/// normalized.
 fn alike(shown: &Value, wanted: Option<&Value>, is_csv: bool) -> bool {
     match (shown, wanted) {
         (Value::Null, Some(Value::String(text))) if is_csv => text.is_empty(),
@@ -182,7 +182,7 @@ fn alike(shown: &Value, wanted: Option<&Value>, is_csv: bool) -> bool {
     }
 }
 
-/// What is printed reads back.
+/// Checks that output reads back.
 fn printed(container: &TextContainer, found: &Outcome) {
     let table = container.tables()[0];
     if found.error.is_some() {
@@ -194,7 +194,7 @@ fn printed(container: &TextContainer, found: &Outcome) {
     assert_eq!(String::from_utf8(sink.finish().unwrap()).unwrap(), lines);
     let again = open(lines.as_bytes(), TextOptions::new(TextForm::JsonLines)).unwrap();
     let (rows_again, error) = rows(again.tables()[0], &BatchScan::default()).unwrap();
-    assert!(error.is_none(), "rows that were printed do not read: {error:?}");
+    assert!(error.is_none(), "output does not read back: {error:?}");
     assert_eq!(rows_again, found.rows);
 
     let Some(first) = csv_of(table) else { return };
@@ -202,7 +202,7 @@ fn printed(container: &TextContainer, found: &Outcome) {
     let second = read(&first);
     assert_eq!(second.tables()[0].len(), Some(found.rows.len() as u64));
     assert_eq!(names(second.tables()[0]), names(table));
-    // Texts that look like numbers are numbers once they were CSV; from then on nothing changes.
+    // Text that looks like a number is a number after CSV; further round trips change nothing.
     let printed = csv_of(second.tables()[0]).unwrap();
     let third = read(&printed);
     assert_eq!(
@@ -220,26 +220,26 @@ fn printed(container: &TextContainer, found: &Outcome) {
     }
 }
 
-/// The names of a table, none of them empty, as CSV has no such.
+/// The column names of a table; empty ones are replaced, as in CSV.
 fn names(table: &dyn Table) -> Vec<String> {
     table.columns().iter().map(|column| column.name.clone()).collect()
 }
 
-/// All rows as CSV; nothing where that loses something, or where no name would come back.
+/// All rows as CSV; `None` if that is lossy, or if the names would not read back.
 fn csv_of(table: &dyn Table) -> Option<Vec<u8>> {
     let mut sink = Csv::new(Vec::new());
     let copied = copy(table, &Scan::default(), &mut sink).unwrap();
     let names = names(table);
     let is_kept = copied.losses.is_empty() && !names.is_empty() && names.iter().all(|name| !name.is_empty());
-    // A mark in front of the first name is one of the whole text.
+    // A byte order mark before the first name would be that of the file.
     let is_kept = is_kept && !names[0].starts_with('\u{feff}') && sink.losses().is_empty();
     is_kept.then(|| sink.finish().unwrap())
 }
 
-/// The cells of all rows as CSV, each in quotes, from batches of text; what is null is nothing.
+/// All rows as CSV with quoted cells, from batches of text; null is an empty cell.
 fn as_text(table: &dyn Table) -> Option<String> {
     let names = names(table);
-    // A row without anything in its only cell would be an empty line.
+    // A row with a single null cell would be an empty line.
     if names.len() < 2 {
         return None;
     }

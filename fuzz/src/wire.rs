@@ -1,10 +1,10 @@
-//! Header, table of contents and metadata: the parts a reader takes apart before it looks at any value.
+//! Header, table of contents and metadata of IDV, which are parsed before any value.
 
 use super::forge::{HEADER, SIGNATURE, TAIL, leb, version};
 use super::reader::open;
 
-/// The first byte says how much of a file is put around the others: nothing; header and tail, so that the bytes are the
-/// table of contents; that and a column, so that they are a table of metadata.
+/// The first byte selects what is put around the others: nothing; header and tail, so they are the table of contents; also a column, so they are a
+/// metadata table.
 pub fn idv_wire(data: &[u8]) {
     let Some((&how, body)) = data.split_first() else { return };
     let last = u64::from(how >> 4) % 6 + 1;
@@ -12,7 +12,7 @@ pub fn idv_wire(data: &[u8]) {
         0 => body.to_vec(),
         1 | 2 => file(last, i32::from(how >> 2 & 3) + 1, body, HEADER),
         _ => {
-            // The body, then an entry whose metadata are the body.
+            // The body, then an entry whose metadata is the body.
             let mut entry = [&leb(1)[..], b"x", &leb(4), b"Byte", &[0, 0, 1], &[0; 8]].concat();
             entry.extend((HEADER as i64).to_le_bytes());
             let toc = HEADER + body.len();
@@ -23,7 +23,7 @@ pub fn idv_wire(data: &[u8]) {
     for column in reader.columns() {
         let _ = (column.unique_name(), column.kind().map(ToString::to_string), column.compression());
         if let Ok(list) = reader.metadata(column.index()) {
-            // Entries of at least 13 bytes each: there are no more than the bytes hold.
+            // An entry takes at least 13 bytes, which bounds their number.
             assert!(list.len() as u64 <= reader.source().len());
             for item in list.iter().take(8) {
                 let _ = (item.kind(), reader.metadata_value(column.index(), item).is_ok());

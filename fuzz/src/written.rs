@@ -1,4 +1,4 @@
-//! A table made up from decisions, written in every way, and read back.
+//! A table made from choices, written in every way, and read back.
 
 use std::io::Cursor;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use container_core::{ErrorKind, Scan};
 use idv::{ColumnSchema, ColumnSlice, Compression, Reader, Schema, Values, Writer, WriterOptions};
 
 use super::cells::Cell;
-use super::dice::Dice;
+use super::choices::Choices;
 use super::forged::{kind, row};
 use super::reader::open;
 use super::table::{Table, TableColumn};
@@ -15,51 +15,52 @@ use super::values::{type_of, values_of, written_cell, written_kind};
 
 const COMPRESSIONS: [Compression; 3] = [Compression::None, Compression::Deflate, Compression::Zlib];
 
-/// What is written is read; written again it has the same bytes, with any number of threads and however it is cut into calls.
+/// A written table reads back, and has the same bytes for any number of threads, any split into calls, and when written again.
 pub fn idv_written(data: &[u8]) {
-    let mut dice = Dice::new(data);
-    let mut options = WriterOptions::default().with_compression(dice.pick(&COMPRESSIONS)).with_level(dice.byte() % 10);
-    match dice.below(4) {
-        0 => options = options.with_rows_per_block(1 + dice.number() % 64),
-        1 => options = options.with_bytes_per_block(1 + u64::from(dice.byte()) * 8),
-        2 => options = options.with_bytes_per_block(1 + dice.number() % 0x1_0000_0000).with_rows_per_block(5),
+    let mut choices = Choices::new(data);
+    let mut options =
+        WriterOptions::default().with_compression(choices.pick(&COMPRESSIONS)).with_level(choices.byte() % 10);
+    match choices.below(4) {
+        0 => options = options.with_rows_per_block(1 + choices.number() % 64),
+        1 => options = options.with_bytes_per_block(1 + u64::from(choices.byte()) * 8),
+        2 => options = options.with_bytes_per_block(1 + choices.number() % 0x1_0000_0000).with_rows_per_block(5),
         _ => {}
     }
-    let given = Given::new(&mut dice);
-    given.refusals(&mut dice, &options);
+    let input = Input::new(&mut choices);
+    input.check_rejections(&mut choices, &options);
 
-    let bytes = given.written(&options.clone().with_threads(1), 0..given.table.rows, 0..0);
-    let reader = given.check(&bytes, &options);
-    assert!(again(&reader, &options) == bytes, "written again it has other bytes");
-    let cut = dice.below(given.table.rows + 1);
-    let pieces = given.written(&options.clone().with_threads(3), 0..cut, cut..given.table.rows);
-    assert!(pieces == bytes, "in pieces it has other bytes");
-    given.check(&given.by_columns(&mut dice, &options), &options);
-    given.check(&joined(&given, &mut dice, &options), &options);
+    let bytes = input.written(&options.clone().with_threads(1), 0..input.table.rows, 0..0);
+    let reader = input.check(&bytes, &options);
+    assert!(again(&reader, &options) == bytes, "bytes differ when written again");
+    let cut = choices.below(input.table.rows + 1);
+    let pieces = input.written(&options.clone().with_threads(3), 0..cut, cut..input.table.rows);
+    assert!(pieces == bytes, "bytes differ when written in pieces");
+    input.check(&input.by_columns(&mut choices, &options), &options);
+    input.check(&joined(&input, &mut choices, &options), &options);
 }
 
-/// What is to be written.
-struct Given {
+/// The table to write.
+struct Input {
     table: Table,
     schema: Schema,
     values: Vec<Values>,
 }
 
-impl Given {
-    fn new(dice: &mut Dice<'_>) -> Self {
-        let rows = dice.below(40);
+impl Input {
+    fn new(choices: &mut Choices<'_>) -> Self {
+        let rows = choices.below(40);
         let (mut columns, mut schemas, mut values) = (Vec::new(), Vec::new(), Vec::new());
-        for _ in 0..1 + dice.below(4) {
-            let kind = written_kind(&kind(dice));
-            let cells: Vec<Cell> = (0..rows).map(|_| written_cell(kind.item(), &row(dice, &kind, 6))).collect();
-            let name = dice.pick(&["x", "x#2", "é", "label"]);
+        for _ in 0..1 + choices.below(4) {
+            let kind = written_kind(&kind(choices));
+            let cells: Vec<Cell> = (0..rows).map(|_| written_cell(kind.item(), &row(choices, &kind, 6))).collect();
+            let name = choices.pick(&["x", "x#2", "é", "label"]);
             let mut schema = ColumnSchema::new(name, type_of(&kind));
-            if dice.byte() & 1 == 1 {
-                schema = schema.with_compression(dice.pick(&COMPRESSIONS));
+            if choices.byte() & 1 == 1 {
+                schema = schema.with_compression(choices.pick(&COMPRESSIONS));
             }
-            for name in ["Labels", "SlotNames", "IsNormalized"].into_iter().take(dice.below(4)) {
-                let kind = written_kind(&super::forged::kind(dice));
-                let cell = written_cell(kind.item(), &row(dice, &kind, 6));
+            for name in ["Labels", "SlotNames", "IsNormalized"].into_iter().take(choices.below(4)) {
+                let kind = written_kind(&super::forged::kind(choices));
+                let cell = written_cell(kind.item(), &row(choices, &kind, 6));
                 schema = schema.with_metadata(name, type_of(&kind), values_of(&kind, &[cell]));
             }
             values.push(values_of(&kind, &cells));
@@ -84,13 +85,13 @@ impl Given {
         writer.finish().unwrap().into_inner()
     }
 
-    /// Values that mean nothing are refused, all or none, and sound ones may follow.
-    fn refusals(&self, dice: &mut Dice<'_>, options: &WriterOptions) {
+    /// Invalid values are rejected as a whole, and valid ones can follow.
+    fn check_rejections(&self, choices: &mut Choices<'_>, options: &WriterOptions) {
         let others: Vec<Values> = self
             .table
             .columns
             .iter()
-            .map(|column| values_of(&column.kind, &[row(dice, &column.kind, 6), row(dice, &column.kind, 6)]))
+            .map(|column| values_of(&column.kind, &[row(choices, &column.kind, 6), row(choices, &column.kind, 6)]))
             .collect();
         let mut writer = self.writer(options);
         let slices: Vec<_> = others.iter().map(ColumnSlice::from).collect();
@@ -108,10 +109,10 @@ impl Given {
         }
     }
 
-    /// Columns one at a time, in pieces that do not end together.
-    fn by_columns(&self, dice: &mut Dice<'_>, options: &WriterOptions) -> Vec<u8> {
+    /// Writes one column at a time, each in two pieces that end at different rows.
+    fn by_columns(&self, choices: &mut Choices<'_>, options: &WriterOptions) -> Vec<u8> {
         let mut writer = self.writer(options);
-        let cuts: Vec<usize> = self.values.iter().map(|_| dice.below(self.table.rows + 1)).collect();
+        let cuts: Vec<usize> = self.values.iter().map(|_| choices.below(self.table.rows + 1)).collect();
         for (index, (values, &cut)) in self.values.iter().zip(&cuts).enumerate() {
             writer.append_column(index, &ColumnSlice::new(values, 0..cut)).unwrap();
         }
@@ -121,9 +122,9 @@ impl Given {
         writer.finish().unwrap().into_inner()
     }
 
-    /// The file holds what was given.
+    /// Checks that the file has the input.
     fn check(&self, bytes: &[u8], options: &WriterOptions) -> Reader {
-        let reader = open(bytes.to_vec()).expect("what was written opens");
+        let reader = open(bytes.to_vec()).expect("the written file opens");
         let mut table = self.table.clone();
         let rows = reader.columns()[0].rows_per_block();
         table.columns.iter_mut().for_each(|column| column.rows_per_block = rows);
@@ -132,7 +133,7 @@ impl Given {
         for column in &mut schema.columns {
             column.compression.get_or_insert(options.compression);
         }
-        assert!(reader.schema(None).unwrap() == schema, "another schema");
+        assert!(reader.schema(None).unwrap() == schema, "schema differs");
         reader
     }
 }
@@ -144,14 +145,14 @@ fn again(reader: &Reader, options: &WriterOptions) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
-/// Two files with the rows between them, joined: blocks are carried over or not.
-fn joined(given: &Given, dice: &mut Dice<'_>, options: &WriterOptions) -> Vec<u8> {
-    let cut = dice.below(given.table.rows + 1);
-    let mut writer = given.writer(options);
-    for rows in [0..cut, cut..given.table.rows] {
-        let per_block = 1 + dice.below(8) as u64;
+/// Joins two files with the rows; blocks are copied or re-encoded.
+fn joined(input: &Input, choices: &mut Choices<'_>, options: &WriterOptions) -> Vec<u8> {
+    let cut = choices.below(input.table.rows + 1);
+    let mut writer = input.writer(options);
+    for rows in [0..cut, cut..input.table.rows] {
+        let per_block = 1 + choices.below(8) as u64;
         let part = options.clone().with_rows_per_block(per_block).with_threads(1);
-        let part = open(given.written(&part, rows, 0..0)).expect("a part opens");
+        let part = open(input.written(&part, rows, 0..0)).expect("a part opens");
         writer.append_blocks(&part, None).unwrap();
     }
     writer.finish().unwrap().into_inner()

@@ -1,4 +1,4 @@
-//! Archives of ZDS from any bytes.
+//! ZDS archives from arbitrary bytes.
 
 use container_core::{Finding, Limits, OpenOptions, Severity, Source};
 use zdx::Store;
@@ -6,7 +6,7 @@ use zdx::archive::Archive;
 
 use super::zdx_parts::{Medium, crc32, told};
 
-/// The most that DEFLATE makes of a byte.
+/// The maximum number of bytes that DEFLATE makes of one.
 const RATIO: u64 = 1032;
 
 /// The bytes are a ZIP archive.
@@ -80,7 +80,7 @@ pub fn zdx_archive(data: &[u8]) {
     }
 }
 
-/// The CRCs that records of a directory declare for a name, wherever in the bytes they stand.
+/// The CRCs that directory records declare for a name, anywhere in the bytes.
 fn declared<'d>(data: &'d [u8], name: &'d str) -> impl Iterator<Item = u32> {
     data.windows(46 + name.len()).filter_map(move |record| {
         let is_of = record.starts_with(b"PK\x01\x02") && &record[46..] == name.as_bytes();

@@ -1,4 +1,4 @@
-//! Collections of ZDS out of parts that need not fit each other.
+//! ZDS collections of parts that may be inconsistent.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use zdx::wire::index::{Entry, head, put};
 use zdx::wire::lines::lines;
 use zdx::{Collection, Document, Fields, Store};
 
-use super::dice::Dice;
+use super::choices::Choices;
 use super::zdx_parts::{collection, crc32, open, store, told};
 
 /// The files of a collection.
@@ -17,14 +17,13 @@ struct Parts<'d> {
     index: Option<&'d [u8]>,
     journal: Option<&'d [u8]>,
     order: Option<&'d [u8]>,
-    /// Names and contents of what is in `docs`.
+    /// Names and contents of the files in `docs`.
     docs: BTreeMap<String, &'d [u8]>,
     data: &'d [u8],
 }
 
-/// A byte how to go on; three files, each with its length and 1 in two bytes in front of it, the most significant one first, or zeros where it is
-/// not there; at most four of `docs`, each with a byte for the length of its name, its name, a byte for its length, and itself, then a zero;
-/// what is left are the data.
+/// A byte of choices; three files, each after two big-endian bytes of its length plus 1, or 0 if it is absent; at most four files of `docs`, each as a
+/// byte for the length of its name, the name, a byte for its length, and its content, then a zero; the rest is the data.
 fn parts(data: &[u8]) -> Option<Parts<'_>> {
     let mut rest = data;
     let mut take = |len: usize| {
@@ -52,7 +51,7 @@ fn parts(data: &[u8]) -> Option<Parts<'_>> {
     Some(parts)
 }
 
-/// The `_id` of each line that is a document, as `serde_json` reads it; `None` where a line is none.
+/// The range of each line, and its `_id` as `serde_json` reads it; `None` if the line is not a document.
 fn ids(data: &[u8]) -> Vec<(u64, u64, Option<String>)> {
     let id = |bytes: &[u8]| {
         let document: Map<String, Value> = serde_json::from_slice(bytes).ok()?;
@@ -61,9 +60,9 @@ fn ids(data: &[u8]) -> Vec<(u64, u64, Option<String>)> {
     lines(data).map(|line| (line.offset, line.end, id(line.bytes))).collect()
 }
 
-/// An index of the data, with mistakes as decisions have it.
+/// An index of the data, with errors from choices.
 fn some_index(data: &[u8], decisions: &[u8], many: bool) -> Vec<u8> {
-    let mut dice = Dice::new(decisions);
+    let mut choices = Choices::new(decisions);
     let (mut entries, mut count) = (Vec::new(), 0);
     let mut add = |id: &str, offset: u64, length: u64| {
         count += 1;
@@ -74,28 +73,28 @@ fn some_index(data: &[u8], decisions: &[u8], many: bool) -> Vec<u8> {
         ids(data).into_iter().filter(|(_, _, id)| id.as_ref().is_some_and(|id| id.len() < 1000)).collect();
     for (offset, end, id) in &documents {
         let id = id.as_deref().unwrap();
-        match dice.below(10) {
+        match choices.below(10) {
             0..3 => add(id, *offset, end - offset),
             3 => add(id, *offset, (end - offset).saturating_sub(1)),
             4 => {} // deleted
-            5 => add(id, offset + dice.below(3) as u64, end - offset),
-            6 => add(id, *offset, end - offset + dice.below(40) as u64),
-            7 => add(dice.pick(&["a", "b", "other"]), *offset, end - offset),
+            5 => add(id, offset + choices.below(3) as u64, end - offset),
+            6 => add(id, *offset, end - offset + choices.below(40) as u64),
+            7 => add(choices.pick(&["a", "b", "other"]), *offset, end - offset),
             8 => {
-                add(id, dice.number(), dice.number());
+                add(id, choices.number(), choices.number());
                 add(id, *offset, end - offset);
             }
-            _ => add(id, dice.number(), dice.number()),
+            _ => add(id, choices.number(), choices.number()),
         }
     }
     if many && let Some((offset, end, _)) = documents.first() {
-        // So many that they are worked on in more than one piece.
+        // Enough entries for more than one chunk.
         (0..1100).for_each(|n| add(&format!("x-{n}"), *offset, end - offset));
     }
     [&head(count)[..], &entries].concat()
 }
 
-/// A journal of this index: two bytes for how many bytes of the data it knows, then lines of deletions.
+/// A journal of this index: two bytes for the length of data that it covers, then lines of deletions.
 fn fitting(journal: &[u8], index: Option<&[u8]>) -> Vec<u8> {
     let (known, lines) = journal.split_at(journal.len().min(2));
     let known = known.iter().fold(0, |all, byte| all << 8 | usize::from(*byte));
@@ -110,7 +109,7 @@ type Seen = (String, Vec<u8>, Option<u64>);
 
 fn seen(document: Document<'_>) -> Seen {
     let (id, bytes) = (document.id().to_owned(), document.bytes().to_vec());
-    // Nothing that is made of it fails otherwise than by an error.
+    // Every conversion returns an error rather than panicking.
     let value = document.value();
     if let Ok(line) = document.line() {
         assert!(!line.contains(&b'\n'));
@@ -153,7 +152,7 @@ pub fn zdx_collection(data: &[u8]) {
     }
 }
 
-/// Without an index the last line of each id is what there is.
+/// Without an index, the last line of each id counts.
 fn rebuilt(data: &[u8], found: &Looked) {
     let all = ids(data);
     if all.iter().any(|(_, _, id)| id.is_none()) {
@@ -171,7 +170,7 @@ fn rebuilt(data: &[u8], found: &Looked) {
     assert_eq!(found, wanted);
 }
 
-/// All that a collection says of itself.
+/// Everything that a collection reports.
 #[derive(Debug, PartialEq)]
 struct Looked {
     walked: Vec<Result<Seen, String>>,
@@ -186,7 +185,7 @@ fn look(store: &Store) -> Looked {
     let ids: Vec<&str> = all.ids().unwrap().collect();
     assert_eq!((ids.len() as u64, all.is_empty().unwrap()), (len, len == 0));
     let walked: Vec<_> = all.documents().unwrap().map(|document| told(document.map(seen))).collect();
-    // It ends behind the last one, or after the one error.
+    // Iteration ends after the last document, or after one error.
     let whole = walked.iter().take_while(|one| one.is_ok()).count();
     assert!(walked.len() == whole + 1 || whole as u64 == len && walked.len() == whole);
     assert!(walked.iter().flatten().map(|(id, _, _)| id).eq(ids.iter().take(whole)));
@@ -201,24 +200,24 @@ fn look(store: &Store) -> Looked {
         },
     );
     found.extend(told(outcome).err().map(Err));
-    assert!(found == walked, "{:?} where {:?} is wanted", found.last(), walked.last());
+    assert!(found == walked, "found {:?}, expected {:?}", found.last(), walked.last());
     let mut by_id = Vec::new();
     for (row, id) in ids.iter().enumerate().take(12) {
         assert!(all.contains(id).unwrap());
         assert_eq!(all.row_of(id).unwrap(), Some(row as u64));
         let found = get(&all, id).map(|found| found.unwrap());
-        // As the first look-up of a collection.
+        // The same for the first look-up of a collection.
         assert_eq!(get(&collection(store).unwrap(), id).map(|found| found.unwrap()), found);
         let by_row = told(all.document(row as u64).map(seen));
         if let Some(walked) = walked.get(row) {
             assert_eq!(&by_row, walked);
         }
-        // One that goes by its own id is found by its number, if its line is its own.
+        // A document with its own id is also found by its row.
         if let (Ok(found), Ok(by_row)) = (&found, &by_row) {
             assert_eq!(found, by_row);
         }
         if let Ok((_, bytes, Some(_))) = &found {
-            // The index may go by the first of several.
+            // The index may use the first of several ids.
             let own = serde_json::from_slice::<Map<String, Value>>(bytes);
             assert!(bytes.starts_with(b"{\"_id\":") || own.is_err() || own.is_ok_and(|own| own["_id"] == **id));
         }

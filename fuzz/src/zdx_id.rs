@@ -1,11 +1,11 @@
-//! A document's tokens, id and fields beside `serde_json`.
+//! Tokens, id and fields of documents, compared with `serde_json`.
 
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use zdx::wire::{json, lines};
 use zdx::{Fields, Filter, Predicate};
 
-/// The bytes are a document, and lines of them.
+/// The bytes are a document, and lines of documents.
 pub fn zdx_id(data: &[u8]) {
     tokens(data);
     compacted(data);
@@ -29,12 +29,12 @@ pub fn zdx_id(data: &[u8]) {
     if let Ok(document) = serde_json::from_slice::<Map<String, Value>>(data) {
         fields(data, &Value::Object(document));
     } else if serde_json::from_slice::<IgnoredAny>(data).is_err() {
-        // What is no JSON is none either where most of it is passed over.
+        // Invalid JSON is also rejected where most of it is skipped.
         assert!(Fields::new(["a"]).of(data).is_err());
     }
 }
 
-/// What nobody sees who does not build values: numbers beyond all, halves of pairs, and a nesting that `serde_json` ends one bracket earlier.
+/// Errors that only building values detects: numbers out of range, lone surrogates, and the nesting limit, which is one lower in `serde_json`.
 fn is_of_values(error: &serde_json::Error) -> bool {
     let text = error.to_string();
     ["number out of range", "surrogate", "unexpected end of hex escape", "recursion limit"]
@@ -54,7 +54,7 @@ fn tokens(text: &[u8]) {
         }
         Err(error) => {
             assert!(error.position().byte.is_some_and(|byte| byte <= text.len() as u64), "{error}");
-            // It is stricter in one thing: an `_id` is a string, each of them.
+            // It is stricter in one respect: every `_id` must be a string.
             let about_id = error.detail().contains("the string that an _id is");
             assert!(built.is_err() || about_id, "{error}");
         }
@@ -73,7 +73,7 @@ fn compacted(text: &[u8]) {
     }
 }
 
-/// Paths of a tree that can be written down, some of them.
+/// Some paths of a tree that can be written as text.
 fn paths(value: &Value, before: &str, found: &mut Vec<String>) {
     for (name, inner) in value.as_object().into_iter().flatten().filter(|(name, _)| !name.contains('.')) {
         if found.len() > 12 {

@@ -1,4 +1,4 @@
-//! Indexes of ZDX from any bytes, in both their forms.
+//! ZDX indexes from arbitrary bytes, in both formats.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use zdx::wire::text_index;
 
 use super::zdx_parts::{collection, open, store, told};
 
-/// Data that an index may be about.
+/// The data of the index.
 const DATA: &[u8] = b"{\"_id\":\"a\"}\n{\"_id\":\"bb\",\"n\":1}\r\n\n{\"n\":2,\"_id\":\"c.c\"}\n{\"_id\":\"d\"}";
 
-/// What an index says: of several entries of an id the last one.
+/// The entries of an index; of several with the same id, the last.
 type Said = BTreeMap<Vec<u8>, (u64, u32)>;
 
 /// The bytes are `index.bin`.
 pub fn zdx_index(data: &[u8]) {
     let binary = data.starts_with(&MAGIC) || data.starts_with(&MAGIC_DESCRIBED);
     let said = if binary || data.is_empty() { binary_index(data) } else { text(data) };
-    // Ids that are no text make an index useless.
+    // An id that is not UTF-8 invalidates the index.
     let said = said.filter(|all| all.keys().all(|id| std::str::from_utf8(id).is_ok()));
     let stores = open(&store(&[("meta/data.jsonl", DATA), ("meta/index.bin", data)]));
     for store in &stores {
@@ -27,7 +27,7 @@ pub fn zdx_index(data: &[u8]) {
         let Some(said) = &said else {
             assert!(matches!(condition.index, IndexState::Damaged(_)), "{condition:?}");
             assert_eq!(table.ids().unwrap().collect::<Vec<_>>(), ["a", "bb", "c.c", "d"]);
-            // Those that are found without a table are the same.
+            // Look-ups without a table give the same.
             assert!(collection(store).unwrap().get("c.c").unwrap().is_some());
             continue;
         };
@@ -43,7 +43,7 @@ pub fn zdx_index(data: &[u8]) {
             if let Ok(document) = &found {
                 assert_eq!((document.offset(), document.value().unwrap()["_id"].as_str()), (Some(*offset), Some(id)));
             }
-            // The first look-up of a collection walks over the index.
+            // The first look-up of a collection scans the index.
             let fresh = collection(store).unwrap();
             let again = told(fresh.get(id)).map(|found| found.unwrap());
             assert_eq!(found.map(|found| found.bytes().to_vec()), again.map(|found| found.bytes().to_vec()));
@@ -58,7 +58,7 @@ pub fn zdx_index(data: &[u8]) {
     }
 }
 
-/// What it says; `None` where it is damaged.
+/// The entries; `None` if the index is damaged.
 fn binary_index(data: &[u8]) -> Option<Said> {
     let index = Index::parse(data).ok()?;
     assert!(index.len() <= (data.len() / 15) as u64);
@@ -89,7 +89,7 @@ fn text(data: &[u8]) -> Option<Said> {
         count += 1;
         said.insert(entry.id.to_vec(), (entry.offset, entry.length));
     }
-    // The same as a binary one, which has to have ids.
+    // The same entries as a binary index, whose ids must not be empty.
     let binary = binary_index(&[&head(count)[..], &again].concat());
     assert!(binary == Some(said.clone()) || binary.is_none() && said.contains_key(&b""[..]));
     binary

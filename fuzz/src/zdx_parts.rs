@@ -1,12 +1,12 @@
-//! Stores of ZDS in memory: archives of stored files, and a medium that gives bytes by range alone.
+//! ZDS stores in memory: archives of stored files, and a medium that only serves ranges.
 
 use container_core::{OpenOptions, ReadAt, Source};
 use zdx::{Collection, Store};
 
-/// The one collection of stores that are made here.
+/// The name of the collection in these stores.
 pub const NAME: &str = "c";
 
-/// Bytes that are only given by range, and only inside.
+/// A medium that serves ranges, and rejects those out of bounds.
 pub struct Medium(pub Vec<u8>);
 
 impl ReadAt for Medium {
@@ -28,14 +28,14 @@ pub fn crc32(bytes: &[u8]) -> u32 {
     crc.sum()
 }
 
-/// Puts numbers of so many bytes, least significant first.
+/// Appends numbers of these widths in bytes, little-endian.
 fn put(out: &mut Vec<u8>, numbers: &[(u32, usize)]) {
     for (number, bytes) in numbers {
         out.extend_from_slice(&number.to_le_bytes()[..*bytes]);
     }
 }
 
-/// An archive of files by their names, stored as they are.
+/// An archive of named files, stored without compression.
 pub fn archive(files: &[(String, &[u8])]) -> Vec<u8> {
     let (mut out, mut directory) = (Vec::new(), Vec::new());
     for (name, content) in files {
@@ -61,24 +61,24 @@ pub fn archive(files: &[(String, &[u8])]) -> Vec<u8> {
     out
 }
 
-/// The files of the collection, by their names in its folder, as an archive.
+/// An archive of the collection's files, by their names in its folder.
 pub fn store(files: &[(&str, &[u8])]) -> Vec<u8> {
     let named: Vec<_> = files.iter().map(|(name, content)| (format!("collections/{NAME}/{name}"), *content)).collect();
     archive(&named)
 }
 
-/// A store in memory, and on a medium.
+/// Opens a store in memory, and on a medium.
 pub fn open(store: &[u8]) -> [Store; 2] {
     let open = |source| Store::from_source(source, None, OpenOptions::default()).unwrap();
     [open(Source::from(store.to_vec())), open(Source::new(Medium(store.to_vec())))]
 }
 
-/// The collection of such a store, with a number of threads that is always the same.
+/// The collection of such a store, with a fixed number of threads.
 pub fn collection(store: &Store) -> zdx::Result<Collection> {
     store.collection(NAME).map(|collection| collection.with_threads(2))
 }
 
-/// What came out, in words that can be compared.
+/// A result in comparable form.
 pub fn told<T>(result: zdx::Result<T>) -> Result<T, String> {
     result.map_err(|error| error.to_string())
 }

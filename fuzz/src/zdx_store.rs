@@ -1,4 +1,4 @@
-//! A store written by decisions, beside a map of what should be in it.
+//! A store modified by choices, compared with a map of its expected content.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,26 +10,26 @@ use serde_json::{Map, Value, json};
 use zdx::wire::index::{Entry, Index, head, put};
 use zdx::{CollectionWriter, Durability, LoadOptions, OnDuplicate, Store, StoreWriter, WriterOptions};
 
-use super::dice::Dice;
+use super::choices::Choices;
 use super::zdx_parts::{Medium, NAME};
 
-/// Documents by id: their lines, which histories share.
+/// Lines of documents by id; shared between histories.
 type Documents = BTreeMap<String, Rc<str>>;
 
-/// More than is gathered before it is written.
+/// More bytes than the writer buffers.
 const LARGE: usize = 600 << 10;
 
-/// The bytes are decisions about what is done.
+/// The bytes are choices of operations.
 pub fn zdx_store(data: &[u8]) {
-    let mut dice = Dice::new(data);
+    let mut choices = Choices::new(data);
     let folder = tempfile::tempdir().unwrap();
     let mut run = Run::new(folder.path());
     let mut large = 1;
     for _ in 0..40 {
-        if dice.is_empty() {
+        if choices.is_empty() {
             break;
         }
-        run.step(&mut dice, &mut large);
+        run.step(&mut choices, &mut large);
     }
     run.crash();
     run.close(true);
@@ -40,7 +40,7 @@ struct Run<'f> {
     folder: &'f Path,
     writer: Option<(StoreWriter, CollectionWriter)>,
     now: Documents,
-    /// What there was after each change since the last flush, that one first: what may be found after a crash.
+    /// The state at the last flush and after each change since: the possible states after a crash.
     before: Vec<Documents>,
 }
 
@@ -60,7 +60,7 @@ fn finish((store, collection): (StoreWriter, CollectionWriter)) {
 }
 
 fn read(root: &Path) -> Documents {
-    // It is made with its first change.
+    // It is created by its first change.
     if !root.join("collections").join(NAME).exists() {
         return Documents::new();
     }
@@ -92,9 +92,9 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Ids of which few are the same by chance, and many by intent.
-fn some_id(dice: &mut Dice<'_>) -> String {
-    match dice.below(24) {
+/// Ids that often repeat.
+fn some_id(choices: &mut Choices<'_>) -> String {
+    match choices.below(24) {
         0 => "z".repeat(255),
         1 => "..".to_owned(),
         n => format!("id{n}"),
@@ -102,20 +102,20 @@ fn some_id(dice: &mut Dice<'_>) -> String {
 }
 
 /// The members of a document.
-fn some_members(dice: &mut Dice<'_>, large: &mut u32) -> Map<String, Value> {
+fn some_members(choices: &mut Choices<'_>, large: &mut u32) -> Map<String, Value> {
     let mut members = Map::new();
-    for _ in 0..dice.below(4) {
-        let name = dice.pick(&["n", "x_id", "", "\u{e9}\"", "inner", "_i"]);
-        let value = match dice.below(7) {
+    for _ in 0..choices.below(4) {
+        let name = choices.pick(&["n", "x_id", "", "\u{e9}\"", "inner", "_i"]);
+        let value = match choices.below(7) {
             0 => json!(null),
             1 => json!({"_id": "inner", "a": [1.5, -0.0, u64::MAX]}),
             2 => json!("\n\r\u{2028}\\\"_id\":\"no\""),
             3 => json!([[], {}, [{"_id": 7}]]),
-            4 if *large > 0 && dice.below(8) == 0 => {
+            4 if *large > 0 && choices.below(8) == 0 => {
                 *large -= 1;
                 json!("x".repeat(LARGE))
             }
-            _ => json!(dice.byte()),
+            _ => json!(choices.byte()),
         };
         members.insert(name.to_owned(), value);
     }
@@ -165,7 +165,7 @@ impl<'f> Run<'f> {
         self.same();
     }
 
-    /// The writer finds what it should.
+    /// Checks the content as the writer sees it.
     fn same(&mut self) {
         let now = self.now.clone();
         let collection = self.collection();
@@ -186,7 +186,7 @@ impl<'f> Run<'f> {
         assert!(!self.meta("wharf.journal").exists());
     }
 
-    /// The end of the writer; what was not flushed may be there or not, unless it is.
+    /// Drops the writer; unflushed changes may be lost unless `flush`.
     fn close(&mut self, flush: bool) {
         let writer = self.writer.take().unwrap();
         if flush {
@@ -200,7 +200,7 @@ impl<'f> Run<'f> {
         self.flushed();
     }
 
-    /// As if the process ended here: a copy of what is on the disk, read, and written again.
+    /// Simulates a crash: copies the files, reads the copy, and writes to it.
     fn crash(&mut self) {
         let copied = tempfile::tempdir().unwrap();
         copy(&self.root(), copied.path());
@@ -208,22 +208,22 @@ impl<'f> Run<'f> {
         assert!(self.before.contains(&found), "{found:?} was never there: {:?}", self.before);
         finish(open(copied.path()));
         assert_eq!(read(copied.path()), found);
-        // And the reader beside the writer sees the same.
+        // A reader of the open store sees the same.
         assert_eq!(read(&self.root()), found);
     }
 
-    fn step(&mut self, dice: &mut Dice<'_>, large: &mut u32) {
-        match dice.below(18) {
-            16.. => self.load(dice, large),
+    fn step(&mut self, choices: &mut Choices<'_>, large: &mut u32) {
+        match choices.below(18) {
+            16.. => self.load(choices, large),
             0..4 => {
-                let (id, members) = (some_id(dice), some_members(dice, large));
+                let (id, members) = (some_id(choices), some_members(choices, large));
                 self.collection().put(&id, &members).unwrap();
                 self.now.insert(id.clone(), line_of(&id, &members).into());
                 self.changed();
             }
-            4..6 => self.put_line(dice, large),
+            4..6 => self.put_line(choices, large),
             6..9 => {
-                let id = some_id(dice);
+                let id = some_id(choices);
                 let was_there = self.now.remove(&id).is_some();
                 assert_eq!(self.collection().delete(&id).unwrap(), was_there);
                 self.changed();
@@ -234,7 +234,7 @@ impl<'f> Run<'f> {
                 assert_eq!(read(&self.root()), self.now);
             }
             10 => {
-                let flush = dice.below(2) == 0;
+                let flush = choices.below(2) == 0;
                 self.close(flush);
                 self.reopen();
             }
@@ -246,31 +246,31 @@ impl<'f> Run<'f> {
                 assert!(compacted.after == bytes as u64 && compacted.before >= compacted.after, "{compacted:?}");
             }
             12 => self.crash(),
-            13 => self.refused(dice),
+            13 => self.refused(choices),
             14 => self.same(),
             _ => {
-                let flush = dice.below(2) == 0;
+                let flush = choices.below(2) == 0;
                 self.close(flush);
-                self.another(dice);
+                self.another(choices);
                 self.reopen();
                 self.flushed();
             }
         }
     }
 
-    fn put_line(&mut self, dice: &mut Dice<'_>, large: &mut u32) {
-        let (id, members) = (some_id(dice), some_members(dice, large));
+    fn put_line(&mut self, choices: &mut Choices<'_>, large: &mut u32) {
+        let (id, members) = (some_id(choices), some_members(choices, large));
         let plain = line_of(&id, &members);
         let inner = serde_json::to_string(&members).unwrap();
         let inner = inner.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap();
         let comma = if inner.is_empty() { "" } else { "," };
-        let given = match dice.below(7) {
+        let given = match choices.below(7) {
             0 => plain.clone(),
             1 => format!("{plain}\r\n"),
             2 => format!("{{{inner}{comma}\"_id\":\"{id}\"}}"),
             3 => format!(" {{ \"\\u005fid\" : \"{id}\" {comma}{inner} }} "),
             4 => format!("{{\"_id\":\"first\",\"_id\":\"{id}\"{comma}{inner}}}\n"),
-            // Several lines are made one.
+            // Line breaks are removed.
             5 => format!("{{\n\"_id\":\r\n\"{id}\"{comma}{inner}\n\n}}\n"),
             _ => format!("{{{inner}{comma}\"_id\":\"\\u00{:02x}{}\"}}", id.as_bytes()[0], &id[1..]),
         };
@@ -278,7 +278,7 @@ impl<'f> Run<'f> {
         let trimmed = trimmed.strip_suffix('\r').unwrap_or(trimmed);
         let stored = if trimmed.contains('\n') { plain } else { trimmed.to_owned() };
         let collection = self.collection();
-        if dice.below(2) == 0 {
+        if choices.below(2) == 0 {
             assert_eq!(collection.put_line(given.as_bytes()).unwrap(), id);
         } else {
             collection.put_raw(&id, given.as_bytes()).unwrap();
@@ -287,16 +287,16 @@ impl<'f> Run<'f> {
         self.changed();
     }
 
-    /// Lines loaded at once: all of them, or none.
-    fn load(&mut self, dice: &mut Dice<'_>, large: &mut u32) {
-        let on = dice.pick(&[OnDuplicate::Replace, OnDuplicate::Refuse, OnDuplicate::Keep]);
-        let by_field = dice.below(4) == 0;
-        let mut input = if dice.below(8) == 0 { "\u{feff}".to_owned() } else { String::new() };
+    /// Loads lines in bulk: all of them, or none.
+    fn load(&mut self, choices: &mut Choices<'_>, large: &mut u32) {
+        let on = choices.pick(&[OnDuplicate::Replace, OnDuplicate::Refuse, OnDuplicate::Keep]);
+        let by_field = choices.below(4) == 0;
+        let mut input = if choices.below(8) == 0 { "\u{feff}".to_owned() } else { String::new() };
         let (mut after, mut is_refused, mut counts) = (self.now.clone(), false, [0; 3]);
-        for _ in 0..dice.below(6) {
-            let (id, members) = (some_id(dice), some_members(dice, large));
+        for _ in 0..choices.below(6) {
+            let (id, members) = (some_id(choices), some_members(choices, large));
             let plain = line_of(&id, &members);
-            let given = match dice.below(12) {
+            let given = match choices.below(12) {
                 _ if by_field => plain.replacen("\"_id\"", "\"key\"", 1),
                 0 => format!(" {plain} "),
                 1 => plain.replacen("_id", "\\u005fid", 1),
@@ -307,7 +307,7 @@ impl<'f> Run<'f> {
                 false => given.clone(),
             };
             input += &given;
-            input += dice.pick(&["\n", "\n", "\r\n", "\n \n\r\n"]);
+            input += choices.pick(&["\n", "\n", "\r\n", "\n \n\r\n"]);
             let is_there = after.contains_key(&id);
             is_refused |= on == OnDuplicate::Refuse && is_there;
             let is_kept = on == OnDuplicate::Keep && is_there;
@@ -317,7 +317,7 @@ impl<'f> Run<'f> {
                 after.insert(id, stored.into());
             }
         }
-        match dice.below(12) {
+        match choices.below(12) {
             0 => {
                 input += "{\"_id\":\"id1\"\n";
                 is_refused = true;
@@ -333,7 +333,7 @@ impl<'f> Run<'f> {
         if by_field {
             options = options.with_id_field("key");
         }
-        let source = match dice.below(2) {
+        let source = match choices.below(2) {
             0 => Source::from(input.into_bytes()),
             _ => Source::new(Medium(input.into_bytes())),
         };
@@ -349,9 +349,9 @@ impl<'f> Run<'f> {
         self.same();
     }
 
-    /// What is refused changes nothing.
-    fn refused(&mut self, dice: &mut Dice<'_>) {
-        let which = dice.below(9);
+    /// A rejected operation changes nothing.
+    fn refused(&mut self, choices: &mut Choices<'_>) {
+        let which = choices.below(9);
         let collection = self.collection();
         let error = match which {
             0 => collection.put("", &json!({})).unwrap_err(),
@@ -368,10 +368,10 @@ impl<'f> Run<'f> {
         self.same();
     }
 
-    /// Another program writes meanwhile, as the reference does: it appends lines, and writes an index in an order of its own.
-    fn another(&mut self, dice: &mut Dice<'_>) {
+    /// Another program writes as the reference does: it appends lines, and writes an index in another order.
+    fn another(&mut self, choices: &mut Choices<'_>) {
         let (data, index) = (self.meta("data.jsonl"), self.meta("index.bin"));
-        // It does not know what a journal says, and there is an index from the first flush on.
+        // It ignores the journal; an index exists from the first flush on.
         let Some(bytes) = fs::read(&index).ok().filter(|_| !self.meta("wharf.journal").exists()) else { return };
         let mut lines = fs::read(&data).unwrap();
         let found = Index::parse(&bytes).unwrap();
@@ -383,37 +383,37 @@ impl<'f> Run<'f> {
         if lines.last().is_some_and(|last| *last != b'\n') {
             lines.push(b'\n');
         }
-        for _ in 0..dice.below(4) {
-            let id = some_id(dice);
-            let line = format!("{{\"_id\":\"{id}\",\"by\":{}}}", dice.byte());
+        for _ in 0..choices.below(4) {
+            let id = some_id(choices);
+            let line = format!("{{\"_id\":\"{id}\",\"by\":{}}}", choices.byte());
             entries.retain(|(other, _, _)| *other != id);
             entries.push((id.clone(), lines.len() as u64, u32::try_from(line.len() + 1).unwrap()));
             lines.extend(line.as_bytes());
             lines.push(b'\n');
             self.now.insert(id, line.into());
         }
-        if dice.below(3) == 0 && !entries.is_empty() {
-            let (id, _, _) = entries.swap_remove(dice.below(entries.len().min(256)));
+        if choices.below(3) == 0 && !entries.is_empty() {
+            let (id, _, _) = entries.swap_remove(choices.below(entries.len().min(256)));
             self.now.remove(&id);
         }
-        if dice.below(2) == 0 {
+        if choices.below(2) == 0 {
             entries.reverse();
         }
         let mut out = head(entries.len() as u64).to_vec();
         for (id, offset, length) in &entries {
-            // The description's length is that of the line alone.
+            // The entry's length is that of the line alone.
             let end = usize::try_from(offset + u64::from(*length)).unwrap();
-            let length = length - u32::from(dice.below(4) == 0 && lines[end - 1] == b'\n');
+            let length = length - u32::from(choices.below(4) == 0 && lines[end - 1] == b'\n');
             put(&Entry { id: id.as_bytes(), offset: *offset, length }, &mut out).unwrap();
         }
         fs::write(&data, &lines).unwrap();
         fs::write(&index, &out).unwrap();
-        match dice.below(4) {
-            // The lines of those that were deleted are there again, if they are not all gone.
+        match choices.below(4) {
+            // Deleted documents reappear, unless all their lines are gone.
             0 if entries.len() == lines.iter().filter(|byte| **byte == b'\n').count() => {
                 fs::remove_file(&index).unwrap()
             }
-            // A torn end, which is no document.
+            // A truncated last line, which is not a document.
             1 if !entries.is_empty() => {
                 lines.extend(b"{\"_id\":\"torn\",");
                 fs::write(&data, &lines).unwrap();

@@ -1,4 +1,4 @@
-//! Every seed and every input that once failed, through its target.
+//! Runs every seed and every regression through its target.
 #![allow(unreachable_pub, reason = "shared with tests of the crates")]
 
 #[path = "../src/replay.rs"]

@@ -9,6 +9,8 @@ mod golden;
 mod interop;
 mod mlnet;
 mod package;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod portable;
 mod python;
 mod random;
 mod registry;

@@ -1,4 +1,4 @@
-//! Compresses the numbers of a column at every level, and reads them back: `cargo run --release --example block`.
+//! Compresses a column of numbers at several levels and inflates it again: `cargo run --release --example block`.
 
 use std::time::Instant;
 

@@ -1,13 +1,13 @@
-//! The checksum of zlib.
+//! Adler-32, the checksum of zlib.
 
-/// The checksum of RFC 1950: the sum of the bytes, and the sum of these sums after each byte, both modulo 65521.
+/// The checksum of RFC 1950: the sum of the bytes, and the sum of its values after each byte, both modulo 65521.
 #[must_use]
 pub fn adler32(bytes: &[u8]) -> u32 {
     const LANES: usize = 16;
     let (mut a, mut b) = (1u32, 0u32);
-    // Parts whose sums fit into 32 bits, in rows that are added up side by side.
-    for part in bytes.chunks(4096) {
-        let (rows, rest) = part.as_chunks::<LANES>();
+    // Chunks whose sums fit into 32 bits, in rows that are added side by side.
+    for chunk in bytes.chunks(4096) {
+        let (rows, rest) = chunk.as_chunks::<LANES>();
         let (mut sums, mut earlier) = ([0u32; LANES], [0u32; LANES]);
         for row in rows {
             b += a * 16;
@@ -16,9 +16,9 @@ pub fn adler32(bytes: &[u8]) -> u32 {
                 *sum += u32::from(byte);
             }
         }
-        for (behind, (sum, earlier)) in (1u32..).zip(sums.into_iter().zip(earlier).rev()) {
+        for (weight, (sum, earlier)) in (1u32..).zip(sums.into_iter().zip(earlier).rev()) {
             a += sum;
-            b += earlier * 16 + sum * behind;
+            b += earlier * 16 + sum * weight;
         }
         for &byte in rest {
             a += u32::from(byte);

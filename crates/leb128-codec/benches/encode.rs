@@ -62,6 +62,7 @@ fn integer_encoding<T: Int + integer_encoding::VarInt>(values: &[T], out: &mut [
     used
 }
 
+#[cfg(target_arch = "x86_64")]
 fn varint_simd<T: Int + varint_simd::VarIntTarget>(values: &[T], out: &mut [u8]) -> usize {
     let mut used = 0;
     for &value in values {
@@ -82,12 +83,21 @@ fn prost<T: Int>(values: &[T], out: &mut [u8]) -> usize {
     room - free.len()
 }
 
+/// The same names for any type.
+macro_rules! rivals {
+    () => {
+        &[
+            ("leb128", leb128),
+            ("integer-encoding", integer_encoding),
+            #[cfg(target_arch = "x86_64")] // varint-simd does not compile for other processors
+            ("varint-simd", varint_simd),
+            ("prost", prost),
+        ]
+    };
+}
+
 fn main() {
     let options = Options::from_args();
-    let rivals: [(&str, Encode<u32>); 4] =
-        [("leb128", leb128), ("integer-encoding", integer_encoding), ("varint-simd", varint_simd), ("prost", prost)];
-    contests(&options, &rivals);
-    let rivals: [(&str, Encode<u64>); 4] =
-        [("leb128", leb128), ("integer-encoding", integer_encoding), ("varint-simd", varint_simd), ("prost", prost)];
-    contests(&options, &rivals);
+    contests::<u32>(&options, rivals!());
+    contests::<u64>(&options, rivals!());
 }

@@ -16,10 +16,10 @@ mod values;
 use harness::{Contest, Options, Side};
 use values::{Draw, Int, count, patterns};
 
-/// A crate's decoder of one value, in a loop: adding the values up, and writing them to a slice.
+/// A crate's single-value decoder in a loop that sums the values, or writes them to a slice.
 trait Decoder<T> {
     const NAME: &'static str;
-    /// `COPY` changes nothing but where the compiler puts the loop.
+    /// `COPY` changes only where the compiler puts the loop.
     fn sum<const COPY: u32>(input: &[u8]) -> T;
     fn fill(input: &[u8], out: &mut [T]);
 }
@@ -49,7 +49,7 @@ macro_rules! by_rest {
     };
 }
 
-/// A decoder that leaves the slice: `$next` takes `&[u8], &mut usize` and gives the value.
+/// A decoder that keeps the slice: `$next` takes `&[u8], &mut usize` and gives the value.
 macro_rules! by_position {
     ($name:ident, $label:literal, $($int:ident $next:expr),+) => {
         struct $name;
@@ -74,7 +74,7 @@ macro_rules! by_position {
     };
 }
 
-/// What follows a decoder that returns value and length.
+/// Adapts a decoder that returns value and length.
 macro_rules! advance {
     ($decode:expr) => {
         |input, at| {
@@ -86,7 +86,11 @@ macro_rules! advance {
 }
 
 by_position!(Ours, "leb128-codec", u32 advance!(leb128_codec::decode), u64 advance!(leb128_codec::decode));
+#[cfg(target_arch = "x86_64")]
 by_position!(VarintSimd, "varint-simd", u32 advance!(varint_simd::decode), u64 advance!(varint_simd::decode));
+/// varint-simd compiles for x86-64 only. Elsewhere it is not entered, and the alias merely satisfies the bounds.
+#[cfg(not(target_arch = "x86_64"))]
+type VarintSimd = Leb128;
 by_position!(
     IntegerEncoding, "integer-encoding",
     u32 advance!(integer_encoding::VarInt::decode_var), u64 advance!(integer_encoding::VarInt::decode_var)
@@ -155,8 +159,8 @@ impl<'a, T: Int> Arena<'a, T> {
     }
 
     fn enter_single<D: Decoder<T>>(&mut self, side: Side) {
-        // Where a loop of a few instructions happens to lie in memory halves or doubles its speed. Each contestant has
-        // four places, and the best of them counts.
+        // The alignment of a loop of a few instructions can halve or double its speed. Each contestant has four copies,
+        // and the fastest counts.
         let copies = [D::sum::<0>, D::sum::<1>, D::sum::<0x100>, D::sum::<0x1_0000>];
         for sum in copies {
             let input = self.input;
@@ -210,6 +214,7 @@ where
         arena.enter_rival::<Leb128Fmt>();
         arena.enter_rival::<UnsignedVarint>();
         arena.enter_rival::<IntegerEncoding>();
+        #[cfg(target_arch = "x86_64")]
         arena.enter_rival::<VarintSimd>();
         arena.enter_rival::<Prost>();
         arena.single.run(options);

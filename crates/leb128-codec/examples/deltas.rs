@@ -1,4 +1,4 @@
-//! Sorted numbers of standard input, one on each line, as differences in LEB128: how many bytes they take.
+//! Reads numbers from standard input, one per line, and prints the size of their sorted differences in LEB128.
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut numbers = std::io::stdin()
@@ -7,10 +7,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .collect::<Result<Vec<u64>, Box<dyn std::error::Error>>>()?;
     numbers.sort_unstable();
     let mut bytes = Vec::new();
-    let mut latest = 0;
+    let mut previous = 0;
     for number in &numbers {
-        bytes.extend_from_slice(leb128_codec::encode(number - latest, &mut [0; 10]));
-        latest = *number;
+        bytes.extend_from_slice(leb128_codec::encode(number - previous, &mut [0; 10]));
+        previous = *number;
     }
     println!("{} numbers in {} bytes, {} before", numbers.len(), bytes.len(), numbers.len() * 8);
     Ok(())

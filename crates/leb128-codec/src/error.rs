@@ -4,17 +4,17 @@ use core::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DecodeErrorKind {
-    /// The bytes end inside a value, or there are none.
+    /// The bytes end inside a value, or before it.
     Truncated,
     /// The value does not fit the type, or takes more bytes than any value of the type needs.
     Overflow,
-    /// The value has a shorter encoding. Only the strict functions object to that.
+    /// The value is padded: it has a shorter encoding. Strict functions only.
     Overlong,
 }
 
 /// Why a value could not be decoded, and at which byte.
 ///
-/// Small, `Copy` and usable in const code. The message says what was found and what was allowed:
+/// Small, `Copy` and usable in const code.
 ///
 /// ```
 /// let error = leb128_codec::decode::<u8>(&[0x80, 0x02]).unwrap_err();
@@ -23,28 +23,28 @@ pub enum DecodeErrorKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DecodeError {
     kind: DecodeErrorKind,
-    /// The offending byte; nothing for a truncated value.
+    /// The offending byte; 0 for a truncated value.
     found: u8,
-    /// Width of the type in bits, 0 where no type was asked for; with [`SIGNED`] for signed ones.
+    /// The type's width in bits, 0 for any type; with [`SIGNED`] for signed types.
     width: u8,
-    /// How many bytes of a truncated value there are.
+    /// Bytes available of a truncated value.
     available: u32,
     offset: usize,
 }
 
-/// Marks a signed type in the width: no width is odd.
+/// Flag of a signed type in the width, which is even.
 const SIGNED: u8 = 1;
 
 impl DecodeError {
-    /// `bits` is a type's width, or 0 where only the extent of a value matters.
+    /// `bits` is the type's width, or 0 for any type.
     #[expect(clippy::cast_possible_truncation, reason = "a width is at most 128")]
     pub(crate) const fn new(kind: DecodeErrorKind, offset: usize, found: u8, bits: u32, signed: bool) -> Self {
         let width = bits as u8 | if signed { SIGNED } else { 0 };
         Self { kind, found, width, available: 0, offset }
     }
 
-    /// A value that begins at `offset` and ends with the input after `available` bytes.
-    #[expect(clippy::cast_possible_truncation, reason = "limited before")]
+    /// A value that begins at `offset`, of which `available` bytes are there.
+    #[expect(clippy::cast_possible_truncation, reason = "clamped")]
     pub(crate) const fn truncated(offset: usize, available: usize, bits: u32, signed: bool) -> Self {
         let available = if available > u32::MAX as usize { u32::MAX } else { available as u32 };
         Self { available, ..Self::new(DecodeErrorKind::Truncated, offset, 0, bits, signed) }
@@ -56,23 +56,23 @@ impl DecodeError {
         self.kind
     }
 
-    /// Where it is wrong, counted from the beginning of the bytes given to the function that failed: the first byte
-    /// of the value that is [truncated](DecodeErrorKind::Truncated), the byte that
-    /// [overflows](DecodeErrorKind::Overflow) the type, the last byte of an [overlong](DecodeErrorKind::Overlong) value.
+    /// The offset of the error in the bytes given to the function that failed: the first byte of a
+    /// [truncated](DecodeErrorKind::Truncated) value, the byte that [overflows](DecodeErrorKind::Overflow) the type, the
+    /// last byte of an [overlong](DecodeErrorKind::Overlong) value.
     #[must_use]
     pub const fn offset(&self) -> usize {
         self.offset
     }
 
-    /// The same error for bytes that begin at `base` of something larger.
+    /// The same error with `base` added to its offset.
     #[must_use]
     pub const fn shifted(self, base: usize) -> Self {
         Self { offset: self.offset.saturating_add(base), ..self }
     }
 
-    /// The error of the field `what`, in bytes that begin at `base` of their file.
+    /// The error as one of the field `what`, in bytes that begin at offset `base` of their file.
     ///
-    /// Without the feature `alloc` the text cannot hold the field's name, except for a truncated value.
+    /// Without the feature `alloc` the message lacks the field name, except for a truncated value.
     #[cold]
     #[must_use]
     pub fn in_field(self, what: &'static str, base: u64) -> container_core::Error {
@@ -117,7 +117,7 @@ impl DecodeError {
     }
 }
 
-/// The message without format and position.
+/// Displays the message without format and position.
 struct Reason(DecodeError);
 
 impl fmt::Display for Reason {
@@ -144,14 +144,14 @@ impl fmt::Display for DecodeError {
 
 impl core::error::Error for DecodeError {}
 
-/// For bytes that begin at 0 and belong to no named field; see [`DecodeError::in_field`].
+/// For bytes at offset 0 of an unnamed field; see [`DecodeError::in_field`].
 impl From<DecodeError> for container_core::Error {
     fn from(error: DecodeError) -> Self {
         error.in_field("value", 0).in_format("leb128")
     }
 }
 
-/// Why a run of values could not be decoded: the [error](DecodeError) of a value and which value it was.
+/// Why a run of values could not be decoded: the [error](DecodeError) of a value and that value's index.
 ///
 /// ```
 /// let error = leb128_codec::decode_slice::<u32>(&[1, 2, 0x80], &mut [0; 3]).unwrap_err();
@@ -169,7 +169,7 @@ impl RunError {
         Self { index, error }
     }
 
-    /// Which value failed, from 0: so many values before it were decoded.
+    /// The index of the value that failed, which is the number of values decoded before it.
     #[must_use]
     pub const fn index(&self) -> usize {
         self.index
@@ -181,19 +181,20 @@ impl RunError {
         self.error.kind
     }
 
-    /// Where, counted from the beginning of the run; see [`DecodeError::offset`].
+    /// Its offset from the beginning of the run; see [`DecodeError::offset`].
     #[must_use]
     pub const fn offset(&self) -> usize {
         self.error.offset
     }
 
-    /// The value's own error, its offset counted from the beginning of the run.
+    /// The error of the value, with its offset from the beginning of the run.
     #[must_use]
     pub const fn error(&self) -> DecodeError {
         self.error
     }
 
-    /// The error of the field `what`, a run that begins at `base` of its file; the value's index becomes the row.
+    /// The error as one of the field `what`, a run that begins at offset `base` of its file; the value's index becomes the
+    /// row.
     #[cold]
     #[must_use]
     pub fn in_field(self, what: &'static str, base: u64) -> container_core::Error {
@@ -214,14 +215,14 @@ impl core::error::Error for RunError {
     }
 }
 
-/// For a run that begins at byte 0 and belongs to no named field; see [`RunError::in_field`].
+/// For a run at offset 0 of an unnamed field; see [`RunError::in_field`].
 impl From<RunError> for container_core::Error {
     fn from(error: RunError) -> Self {
         error.in_field("value", 0).in_format("leb128")
     }
 }
 
-/// Why values could not be encoded: the slice is too small. Nothing else can fail.
+/// Why values could not be encoded: the slice is too small.
 ///
 /// ```
 /// let error = leb128_codec::encode_slice::<u32>(&[1, 300], &mut [0; 2]).unwrap_err();
@@ -241,25 +242,25 @@ impl EncodeError {
         Self { index, offset, needed, available }
     }
 
-    /// Which value did not fit, from 0: so many values before it were encoded.
+    /// The index of the value that did not fit, which is the number of values encoded before it.
     #[must_use]
     pub const fn index(&self) -> usize {
         self.index
     }
 
-    /// How many bytes the values before it take: where its first byte would have gone.
+    /// The offset of the value: the total length of the values before it.
     #[must_use]
     pub const fn offset(&self) -> usize {
         self.offset
     }
 
-    /// How many bytes the value takes.
+    /// The length in bytes of the value.
     #[must_use]
     pub const fn needed(&self) -> usize {
         self.needed
     }
 
-    /// How many bytes were left for it.
+    /// Bytes that were left for it.
     #[must_use]
     pub const fn available(&self) -> usize {
         self.available
@@ -276,7 +277,7 @@ impl fmt::Display for EncodeError {
 
 impl core::error::Error for EncodeError {}
 
-/// The caller's: the slice was too small.
+/// A usage error: the slice is too small.
 impl From<EncodeError> for container_core::Error {
     fn from(error: EncodeError) -> Self {
         let at = error.offset as u64;

@@ -1,7 +1,7 @@
-//! Rust's integer types, each with its decoders.
+//! The trait [`Integer`] for Rust's integer types.
 
-use crate::bulk::done::{Done, no_run};
 use crate::bulk::portable;
+use crate::bulk::progress::{Progress, no_kernel};
 use crate::error::{DecodeError, EncodeError};
 use crate::integer::{Codec, Integer};
 use crate::{simd, typed, word};
@@ -36,7 +36,7 @@ macro_rules! integer {
                 typed::$encoded_len(self)
             }
 
-            fn decode_run(input: &[u8], out: &mut [Self]) -> Done {
+            fn decode_run(input: &[u8], out: &mut [Self]) -> Progress {
                 $run(input, out)
             }
 
@@ -46,7 +46,7 @@ macro_rules! integer {
                 clippy::cast_possible_wrap,
                 clippy::cast_sign_loss,
                 clippy::cast_lossless,
-                reason = "what is lost is compared with the whole"
+                reason = "the narrowed value is compared with the original"
             )]
             fn from_payload(payload: u64, len: u32, last: u8) -> (Self, bool) {
                 if Self::SIGNED {
@@ -65,7 +65,7 @@ macro_rules! integer {
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
                 clippy::cast_lossless,
-                reason = "signed types are extended by their sign, as meant; 128 bits are cut, as said"
+                reason = "sign extension and truncation are documented"
             )]
             fn to_word(self) -> u64 {
                 self as u64
@@ -79,12 +79,12 @@ integer! {
     u16: decode_u16 decode_strict_u16 encode_into_u16 encoded_len_u16, portable::run;
     u32: decode_u32 decode_strict_u32 encode_into_u32 encoded_len_u32, simd::run;
     u64: decode_u64 decode_strict_u64 encode_into_u64 encoded_len_u64, simd::run;
-    u128: decode_u128 decode_strict_u128 encode_into_u128 encoded_len_u128, no_run;
+    u128: decode_u128 decode_strict_u128 encode_into_u128 encoded_len_u128, no_kernel;
     usize: decode_usize decode_strict_usize encode_into_usize encoded_len_usize, simd::run;
     i8: decode_i8 decode_strict_i8 encode_into_i8 encoded_len_i8, portable::run;
     i16: decode_i16 decode_strict_i16 encode_into_i16 encoded_len_i16, portable::run;
     i32: decode_i32 decode_strict_i32 encode_into_i32 encoded_len_i32, simd::run;
     i64: decode_i64 decode_strict_i64 encode_into_i64 encoded_len_i64, simd::run;
-    i128: decode_i128 decode_strict_i128 encode_into_i128 encoded_len_i128, no_run;
+    i128: decode_i128 decode_strict_i128 encode_into_i128 encoded_len_i128, no_kernel;
     isize: decode_isize decode_strict_isize encode_into_isize encoded_len_isize, simd::run;
 }

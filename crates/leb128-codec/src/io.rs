@@ -1,4 +1,4 @@
-//! Values from [`std::io::Read`] and to [`std::io::Write`] (feature `std`).
+//! Reading values from [`std::io::Read`], writing them to [`std::io::Write`] (feature `std`).
 //!
 //! ```
 //! use leb128_codec::io;
@@ -14,8 +14,8 @@
 //! # Ok::<(), leb128_codec::io::ReadError>(())
 //! ```
 //!
-//! A stream is read byte by byte, as a value says only in its last byte that it ends: wrap a file or a socket in a
-//! [`BufReader`](std::io::BufReader). Whoever has the bytes in memory is faster with the functions for slices.
+//! A stream is read byte by byte, because only the last byte of a value marks its end: wrap a file or a socket in a
+//! [`BufReader`](std::io::BufReader). For bytes in memory the functions for slices are faster.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -23,15 +23,15 @@ use std::io::{self, Read, Write};
 use crate::error::DecodeError;
 use crate::integer::Integer;
 
-/// Reads one value, or `None` where the stream ends before its first byte. Interrupted reads are repeated.
+/// Reads one value, or `None` if the stream has ended. Interrupted reads are retried.
 ///
 /// # Errors
-/// [`ReadError`]. The stream then stands behind the last byte looked at, and where the next value begins is unknown.
+/// [`ReadError`]. The stream is then positioned after the last byte read, not at the beginning of a value.
 pub fn read<T: Integer, R: Read + ?Sized>(stream: &mut R) -> Result<Option<T>, ReadError> {
     read_with(stream, T::decode)
 }
 
-/// As [`read`], and rejects padded forms.
+/// Like [`read`], but rejects padded forms.
 ///
 /// # Errors
 /// As [`read`].
@@ -47,7 +47,7 @@ fn read_with<T: Integer, R: Read + ?Sized>(
     let mut len = 0;
     for byte in buffer.as_mut() {
         match read_byte(stream)? {
-            Some(found) => *byte = found,
+            Some(next) => *byte = next,
             None if len == 0 => return Ok(None),
             None => break,
         }
@@ -72,10 +72,10 @@ fn read_byte<R: Read + ?Sized>(stream: &mut R) -> Result<Option<u8>, io::Error> 
     }
 }
 
-/// Writes one value in its shortest form with one `write_all`, and returns how many bytes it took.
+/// Writes one value in its shortest form with one `write_all`, and returns its length in bytes.
 ///
 /// # Errors
-/// The stream's.
+/// Those of the stream.
 pub fn write<T: Integer, W: Write + ?Sized>(stream: &mut W, value: T) -> io::Result<usize> {
     let mut buffer = T::Buffer::default();
     let bytes = crate::encode(value, &mut buffer);
@@ -89,7 +89,7 @@ pub fn write<T: Integer, W: Write + ?Sized>(stream: &mut W, value: T) -> io::Res
 pub enum ReadError {
     /// The stream failed.
     Io(io::Error),
-    /// The bytes are no value of the type, or end inside one. The offset counts from the value's first byte.
+    /// The value is invalid or truncated. The offset counts from its first byte.
     Value(DecodeError),
 }
 
@@ -123,7 +123,7 @@ impl From<DecodeError> for ReadError {
     }
 }
 
-/// `UnexpectedEof` for a truncated value, `InvalidData` for another that is wrong.
+/// `UnexpectedEof` for a truncated value, `InvalidData` for an invalid one.
 impl From<ReadError> for io::Error {
     fn from(error: ReadError) -> Self {
         match error {

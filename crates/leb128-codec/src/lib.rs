@@ -2,7 +2,7 @@
 //!
 //! # The bytes
 //!
-//! A value is cut into groups of seven bits, the least significant first, one group to a byte:
+//! A value is split into groups of seven bits, least significant group first, one group per byte:
 //!
 //! ```text
 //!              bit 7                    bits 6 to 0
@@ -10,18 +10,18 @@
 //! byte 0   | 1 = more  | bits 0 to 6 of the value                   |
 //! byte 1   | 1 = more  | bits 7 to 13                               |
 //!  ...     |           |                                            |
-//! the last | 0         | the highest bits that say something        |
+//! last     | 0         | the highest significant bits               |
 //!          +-----------+--------------------------------------------+
 //!
 //! 624485 = 0b0100110_0001110_1100101  ->  e5 8e 26
 //! ```
 //!
-//! * The type says which of the two encodings it is. Unsigned values are filled up with zeros. Signed ones are two's
-//!   complement, filled up with their sign: bit 6 of the last byte MUST be the sign, so 64 is `c0 00` and -64 is `40`.
-//! * A value of `b` bits MUST take at most `ceil(b / 7)` bytes: 2, 3, 5, 10 and 19 for 8, 16, 32, 64 and 128 bits. What
-//!   the last of these bytes has beyond the type's bits MUST be zeros, or copies of the sign.
-//! * A value MAY be padded up to that length (`80 00` is 0). Padding is accepted unless a function is called strict.
-//!   What this crate writes is never padded.
+//! * The type selects one of two encodings. Unsigned values are zero-extended. Signed values are two's complement and
+//!   sign-extended: bit 6 of the last byte MUST be the sign, so 64 is `c0 00` and -64 is `40`.
+//! * A value of `b` bits MUST take at most `ceil(b / 7)` bytes: 2, 3, 5, 10 and 19 for 8, 16, 32, 64 and 128 bits. Bits
+//!   of the last of these bytes beyond the type's width MUST be zeros, or copies of the sign.
+//! * A value MAY be padded up to that length (`80 00` is 0). Functions named `strict` reject padding, the others accept
+//!   it. This crate never writes it.
 //!
 //! Protobuf's "varint" is the unsigned encoding; its zigzag for signed values is not signed LEB128.
 //!
@@ -58,40 +58,40 @@
 //!
 //! | you have | take |
 //! |---|---|
-//! | one value in a slice, of a type known or generic | [`decode`], [`decode_strict`], [`encode`], [`encode_into`] |
+//! | one value in a slice, of a fixed or generic type | [`decode`], [`decode_strict`], [`encode`], [`encode_into`] |
 //! | const code | [`typed`]: `decode_u64`, `encode_i32`, ... |
-//! | many values in a row | [`decode_slice`], [`encode_slice`]; [`values`] where their number is not known |
-//! | values to step over | [`skip`], [`skip_n`], [`count`] |
+//! | a run of values | [`decode_slice`], [`encode_slice`]; [`values`] where their number is unknown |
+//! | values to skip or count | [`skip`], [`skip_n`], [`count`] |
 //! | a stream | `io` |
 //! | a [`Cursor`](container_core::Cursor) of container-core | [`Leb128`], [`read_slice`] |
 //! | a nom parser | `nom` |
 //!
 //! # Errors
 //!
-//! Decoding fails in three ways, [`DecodeErrorKind`], and every error says at which byte: `Truncated` at the value's
-//! first byte, `Overflow` at the byte that does not fit, `Overlong` (strict functions only) at the value's last byte.
-//! Errors are small, `Copy` and can be made and looked at in const code; `in_field` turns them into container-core's.
-//! Encoding fails only where the slice is too small. Nothing here panics.
+//! Decoding fails in three ways, [`DecodeErrorKind`], each with a byte offset: `Truncated` at the value's first byte,
+//! `Overflow` at the byte that does not fit, `Overlong` (strict functions only) at the value's last byte. Errors are small,
+//! `Copy` and usable in const code; `in_field` converts them to container-core's. Encoding fails only if the slice is too
+//! small. Nothing here panics.
 //!
 //! # Speed
 //!
-//! [`decode_slice`] looks at 64 bytes at once, with AVX-512, AVX2 or plain 64-bit words. One value after the other, [`decode`]
-//! has a path for values of one byte and takes the others apart in a word, without a loop. `cargo bench --bench rivals`
-//! measures both beside six other crates.
+//! [`decode_slice`] decodes 64 bytes at a time, with AVX-512, AVX2, NEON or plain 64-bit words. [`decode`] has a fast path
+//! for values of one byte and decodes longer ones in a 64-bit word, without a loop. `cargo bench --bench rivals` measures
+//! both beside six other crates. The NEON kernel is tested under emulation; its speed has not been measured on hardware.
 //!
 //! # Features
 //!
 //! | feature | gives |
 //! |---|---|
 //! | none | everything but the following; `no_std`, no allocation |
-//! | `alloc` | the field's name in errors of container-core |
-//! | `std` (default) | `io`, and `alloc`; the processor's instruction sets found at run time instead of compile time |
+//! | `alloc` | field names in container-core errors |
+//! | `std` (default) | `io`, and `alloc`; instruction sets detected at run time instead of compile time |
 //! | `nom` | parsers for nom 8 |
 #![cfg_attr(not(any(feature = "std", feature = "_kernels", test)), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
     not(feature = "alloc"),
-    allow(clippy::result_large_err, reason = "without an allocator container-core's error holds all it says")
+    allow(clippy::result_large_err, reason = "without an allocator, container-core's error stores its message inline")
 )]
 
 #[cfg(feature = "alloc")]
@@ -124,9 +124,9 @@ pub use scan::{count, skip, skip_n};
 pub use values::{Values, values};
 pub use wire::{Leb128, Leb128Strict, read_slice};
 
-/// Decodes the value at the beginning of `bytes`: the value and how many bytes it takes.
+/// Decodes the value at the beginning of `bytes` and returns it with its length in bytes.
 ///
-/// Padded forms up to the longest length of the type are accepted.
+/// Padded forms up to the type's maximum length are accepted.
 ///
 /// ```
 /// assert_eq!(leb128_codec::decode::<i32>(&[0xc0, 0xbb, 0x78, 0xff])?, (-123_456, 3));
@@ -140,7 +140,7 @@ pub fn decode<T: Integer>(bytes: &[u8]) -> Result<(T, usize), DecodeError> {
     T::decode(bytes)
 }
 
-/// As [`decode`], and rejects padded forms.
+/// Like [`decode`], but rejects padded forms.
 ///
 /// ```
 /// use leb128_codec::{DecodeErrorKind, decode_strict};
@@ -156,7 +156,7 @@ pub fn decode_strict<T: Integer>(bytes: &[u8]) -> Result<(T, usize), DecodeError
     T::decode_strict(bytes)
 }
 
-/// Encodes a value in its shortest form at the beginning of the buffer and returns that part of it.
+/// Encodes a value in its shortest form at the beginning of the buffer and returns those bytes.
 ///
 /// ```
 /// assert_eq!(leb128_codec::encode(624_485_u64, &mut [0; 10]), [0xe5, 0x8e, 0x26]);
@@ -165,21 +165,21 @@ pub fn decode_strict<T: Integer>(bytes: &[u8]) -> Result<(T, usize), DecodeError
 pub fn encode<T: Integer>(value: T, buffer: &mut T::Buffer) -> &[u8] {
     match value.encode_into(buffer.as_mut()) {
         Ok(len) => (*buffer).as_ref().split_at(len).0,
-        // Cannot be: the buffer has room for the longest encoding.
+        // Unreachable: the buffer has room for the longest encoding.
         Err(_) => &[],
     }
 }
 
-/// Encodes a value in its shortest form at the beginning of the slice and returns how many bytes it took.
+/// Encodes a value in its shortest form at the beginning of the slice and returns its length in bytes.
 ///
 /// # Errors
-/// [`EncodeError`] when the slice is too small; then nothing was written.
+/// [`EncodeError`] if the slice is too small; nothing is written then.
 #[inline]
 pub fn encode_into<T: Integer>(value: T, bytes: &mut [u8]) -> Result<usize, EncodeError> {
     value.encode_into(bytes)
 }
 
-/// How many bytes the shortest encoding of the value takes.
+/// The length in bytes of the value's shortest encoding.
 #[inline]
 #[must_use]
 pub fn encoded_len<T: Integer>(value: T) -> usize {

@@ -11,9 +11,9 @@
 //! ```
 //!
 //! The two modules differ as nom's own do: at the end of the input, `complete` fails and `streaming` asks for more. The
-//! error is nom's `Error` with the input at the [offset](DecodeError::offset) in question and one of these codes:
+//! error has the input from the error's [offset](DecodeError::offset) on, and one of these codes:
 //!
-//! | code | for |
+//! | code | cause |
 //! |---|---|
 //! | `Eof` | a truncated value (`complete` only) |
 //! | `TooLarge` | a value that does not fit the type |
@@ -29,7 +29,7 @@ fn rest<T: Integer, E>(input: &[u8], (value, len): (T, usize)) -> IResult<&[u8],
     Ok((input.split_at(len).1, value))
 }
 
-fn refuse<'a, E: ParseError<&'a [u8]>>(input: &'a [u8], error: DecodeError) -> Err<E> {
+fn reject<'a, E: ParseError<&'a [u8]>>(input: &'a [u8], error: DecodeError) -> Err<E> {
     let code = match error.kind() {
         DecodeErrorKind::Truncated => ErrorKind::Eof,
         DecodeErrorKind::Overflow => ErrorKind::TooLarge,
@@ -38,24 +38,24 @@ fn refuse<'a, E: ParseError<&'a [u8]>>(input: &'a [u8], error: DecodeError) -> E
     Err::Error(E::from_error_kind(input.split_at(error.offset()).1, code))
 }
 
-fn refuse_or_wait<'a, E: ParseError<&'a [u8]>>(input: &'a [u8], error: DecodeError) -> Err<E> {
+fn reject_or_wait<'a, E: ParseError<&'a [u8]>>(input: &'a [u8], error: DecodeError) -> Err<E> {
     match error.kind() {
-        // How many are missing, the next byte says.
+        // Only the next byte shows whether more are needed.
         DecodeErrorKind::Truncated => Err::Incomplete(Needed::new(1)),
-        _ => refuse(input, error),
+        _ => reject(input, error),
     }
 }
 
-/// For input that is all there: a truncated value is an error.
+/// For complete input: a truncated value is an error.
 pub mod complete {
-    use super::{IResult, Integer, ParseError, refuse, rest};
+    use super::{IResult, Integer, ParseError, reject, rest};
 
     /// Parses a value.
     ///
     /// # Errors
     /// See [the module](super).
     pub fn leb128<'a, T: Integer, E: ParseError<&'a [u8]>>(input: &'a [u8]) -> IResult<&'a [u8], T, E> {
-        T::decode(input).map_err(|error| refuse(input, error)).and_then(|found| rest(input, found))
+        T::decode(input).map_err(|error| reject(input, error)).and_then(|decoded| rest(input, decoded))
     }
 
     /// Parses a value and rejects padded forms.
@@ -63,20 +63,20 @@ pub mod complete {
     /// # Errors
     /// See [the module](super).
     pub fn leb128_strict<'a, T: Integer, E: ParseError<&'a [u8]>>(input: &'a [u8]) -> IResult<&'a [u8], T, E> {
-        T::decode_strict(input).map_err(|error| refuse(input, error)).and_then(|found| rest(input, found))
+        T::decode_strict(input).map_err(|error| reject(input, error)).and_then(|decoded| rest(input, decoded))
     }
 }
 
-/// For input of which more may come: a truncated value asks for it.
+/// For partial input: a truncated value asks for more.
 pub mod streaming {
-    use super::{IResult, Integer, ParseError, refuse_or_wait, rest};
+    use super::{IResult, Integer, ParseError, reject_or_wait, rest};
 
     /// Parses a value.
     ///
     /// # Errors
     /// See [the module](super).
     pub fn leb128<'a, T: Integer, E: ParseError<&'a [u8]>>(input: &'a [u8]) -> IResult<&'a [u8], T, E> {
-        T::decode(input).map_err(|error| refuse_or_wait(input, error)).and_then(|found| rest(input, found))
+        T::decode(input).map_err(|error| reject_or_wait(input, error)).and_then(|decoded| rest(input, decoded))
     }
 
     /// Parses a value and rejects padded forms.
@@ -84,6 +84,6 @@ pub mod streaming {
     /// # Errors
     /// See [the module](super).
     pub fn leb128_strict<'a, T: Integer, E: ParseError<&'a [u8]>>(input: &'a [u8]) -> IResult<&'a [u8], T, E> {
-        T::decode_strict(input).map_err(|error| refuse_or_wait(input, error)).and_then(|found| rest(input, found))
+        T::decode_strict(input).map_err(|error| reject_or_wait(input, error)).and_then(|decoded| rest(input, decoded))
     }
 }

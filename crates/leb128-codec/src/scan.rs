@@ -1,13 +1,13 @@
-//! Values stepped over without being decoded: only continuation bits are looked at.
+//! Skipping and counting values by their continuation bits alone.
 
 use crate::error::{DecodeError, RunError};
 use crate::simd;
 
-/// How many bytes are counted before looking whether the place was passed.
+/// Bytes that are skipped at a time while the target is further away.
 const BLOCK: usize = 4096;
 const SMALL_BLOCK: usize = 64;
 
-/// How many bytes the first value takes, whatever its type: up to and with the first byte below `80`.
+/// The length in bytes of the first value of any type: up to and including the first byte below `80`.
 ///
 /// ```
 /// const LEN: usize = match leb128_codec::skip(&[0xe5, 0x8e, 0x26, 0x07]) {
@@ -18,8 +18,8 @@ const SMALL_BLOCK: usize = 64;
 /// ```
 ///
 /// # Errors
-/// [`Truncated`](crate::DecodeErrorKind::Truncated) when the bytes end before the value does. A value that is longer than
-/// any type allows is no error here.
+/// [`Truncated`](crate::DecodeErrorKind::Truncated) if the bytes end before the value does. A value longer than any type
+/// allows is not an error here.
 pub const fn skip(bytes: &[u8]) -> Result<usize, DecodeError> {
     let mut rest = bytes;
     while let [byte, tail @ ..] = rest {
@@ -31,7 +31,7 @@ pub const fn skip(bytes: &[u8]) -> Result<usize, DecodeError> {
     Err(DecodeError::truncated(0, bytes.len(), 0, false))
 }
 
-/// How many bytes the first `n` values take, whatever their type.
+/// The length in bytes of the first `n` values, of any type.
 ///
 /// ```
 /// assert_eq!(leb128_codec::skip_n(&[0xe5, 0x8e, 0x26, 0x07, 0x08], 2)?, 4);
@@ -39,16 +39,16 @@ pub const fn skip(bytes: &[u8]) -> Result<usize, DecodeError> {
 /// ```
 ///
 /// # Errors
-/// [`Truncated`](crate::DecodeErrorKind::Truncated) when the bytes end before; otherwise as [`skip`].
+/// [`Truncated`](crate::DecodeErrorKind::Truncated) if there are fewer than `n` values; otherwise as [`skip`].
 pub fn skip_n(bytes: &[u8], n: usize) -> Result<usize, RunError> {
     let (mut rest, mut left) = (bytes, n);
-    pass::<BLOCK>(&mut rest, &mut left);
-    pass::<SMALL_BLOCK>(&mut rest, &mut left);
-    // Now the place is in these bytes, or the bytes are too few.
+    skip_blocks::<BLOCK>(&mut rest, &mut left);
+    skip_blocks::<SMALL_BLOCK>(&mut rest, &mut left);
+    // The target is now less than a block away, or the bytes end.
     while left > 0 {
         let Some((byte, tail)) = rest.split_first() else {
-            let begun = bytes.iter().rev().take_while(|byte| **byte >= 0x80).count();
-            let error = DecodeError::truncated(bytes.len() - begun, begun, 0, false);
+            let unfinished = bytes.iter().rev().take_while(|byte| **byte >= 0x80).count();
+            let error = DecodeError::truncated(bytes.len() - unfinished, unfinished, 0, false);
             return Err(RunError::new(n - left, error));
         };
         left -= usize::from(*byte < 0x80);
@@ -57,8 +57,8 @@ pub fn skip_n(bytes: &[u8], n: usize) -> Result<usize, RunError> {
     Ok(bytes.len() - rest.len())
 }
 
-/// Passes blocks of `N` bytes as long as more than the values in them are to be skipped.
-fn pass<const N: usize>(rest: &mut &[u8], left: &mut usize) {
+/// Skips blocks of `N` bytes while each has fewer values than are left to skip.
+fn skip_blocks<const N: usize>(rest: &mut &[u8], left: &mut usize) {
     while let Some((block, tail)) = rest.split_first_chunk::<N>() {
         let values = count(block);
         if values >= *left {
@@ -69,7 +69,7 @@ fn pass<const N: usize>(rest: &mut &[u8], left: &mut usize) {
     }
 }
 
-/// How many values end in the bytes, whatever their type. Bytes behind the last end are a value that is not complete.
+/// Counts the values that end in the bytes, of any type. An incomplete value at the end is not counted.
 ///
 /// ```
 /// assert_eq!(leb128_codec::count(&[0xe5, 0x8e, 0x26, 0x07, 0x80]), 2);

@@ -4,11 +4,11 @@
 //!
 //! | function | does |
 //! |---|---|
-//! | `decode_T(bytes)` | the value at the beginning of `bytes` and how many bytes it takes |
-//! | `decode_strict_T(bytes)` | the same, and rejects a value that has a shorter encoding |
-//! | `encode_T(value, &mut buffer)` | the shortest encoding, in a buffer of the type's longest |
-//! | `encode_into_T(value, &mut bytes)` | the same at the beginning of any slice; fails when it is too small |
-//! | `encoded_len_T(value)` | how many bytes the shortest encoding takes |
+//! | `decode_T(bytes)` | the value at the beginning of `bytes` and its length in bytes |
+//! | `decode_strict_T(bytes)` | the same; rejects padded forms |
+//! | `encode_T(value, &mut buffer)` | the shortest encoding, in a buffer of the type's maximum length |
+//! | `encode_into_T(value, &mut bytes)` | the same at the beginning of any slice; fails if that is too small |
+//! | `encoded_len_T(value)` | the length of the shortest encoding |
 //!
 //! ```
 //! use leb128_codec::typed::{decode_u64, encode_i32};
@@ -21,7 +21,7 @@
 //! assert_eq!(encode_i32(-123_456, &mut [0; 5]), [0xc0, 0xbb, 0x78]);
 //! ```
 //!
-//! Code that is generic over the type takes [`decode`](crate::decode) and its neighbours instead.
+//! Generic code uses [`decode`](crate::decode) and its siblings instead.
 
 #![allow(
     clippy::cast_possible_truncation,
@@ -29,19 +29,19 @@
     clippy::cast_possible_wrap,
     clippy::cast_lossless,
     clippy::unnecessary_cast,
-    reason = "one text for all types, in const code, where `From` is not; what is narrowed was compared or masked before"
+    reason = "one macro body for all types, in const code, which cannot call `From`; narrowed values were checked or masked"
 )]
 
 use crate::error::{DecodeError, DecodeErrorKind, EncodeError};
 use crate::word;
 
-/// How many bytes the longest encoding of a type of so many bits takes.
+/// The length in bytes of the longest encoding of a type of this width.
 pub(crate) const fn max_len(bits: u32) -> usize {
     bits.div_ceil(7) as usize
 }
 
-/// Whether the byte may stand where a value has `room` bits left, 1 to 6 of them: it must be the last one, and the
-/// bits beyond the room must be zeros, or copies of the sign.
+/// Whether a byte is valid where the type has `room` bits left, 1 to 6: it must end the value, and the bits beyond `room`
+/// must be zeros, or copies of the sign.
 const fn last_byte_fits(byte: u8, room: u32, signed: bool) -> bool {
     if signed {
         let value = byte.cast_signed() << 1 >> 1;
@@ -51,10 +51,10 @@ const fn last_byte_fits(byte: u8, room: u32, signed: bool) -> bool {
     }
 }
 
-/// What is wrong with bytes that do not decode, found by walking through them again.
+/// The error of bytes that do not decode, found by scanning them again.
 #[cold]
 #[inline(never)]
-pub(crate) const fn explain(bytes: &[u8], bits: u32, signed: bool) -> DecodeError {
+pub(crate) const fn decode_error(bytes: &[u8], bits: u32, signed: bool) -> DecodeError {
     let last = max_len(bits) - 1;
     let mut rest = bytes;
     let mut offset = 0;
@@ -70,7 +70,7 @@ pub(crate) const fn explain(bytes: &[u8], bits: u32, signed: bool) -> DecodeErro
 
 #[cold]
 #[inline(never)]
-const fn padded(bytes: &[u8], len: usize, bits: u32, signed: bool) -> DecodeError {
+const fn overlong_error(bytes: &[u8], len: usize, bits: u32, signed: bool) -> DecodeError {
     let found = match bytes.split_at(len).0 {
         [.., last] => *last,
         [] => 0,
@@ -83,7 +83,7 @@ const fn fits(len: u32, bits: u32) -> bool {
     len <= bits.div_ceil(7)
 }
 
-/// Values of at most eight bytes of the types up to 32 bits, where eight bytes are there.
+/// Fast paths of the types up to 32 bits, if eight bytes of input are left.
 macro_rules! fast_narrow {
     ($($unsigned:ident $signed:ident $fast_unsigned:ident $fast_signed:ident $first:path;)+) => {$(
         #[inline(always)]
@@ -155,13 +155,13 @@ const fn fast_i128(bytes: &[u8]) -> Option<(i128, usize)> {
     }
 }
 
-/// The functions of one type. `$fast` decodes what it can without a loop; it may give up, but not err.
+/// The functions of one type. `$fast` decodes without a loop; `None` leaves the value to the loop.
 macro_rules! functions {
     ($int:ident, signed: $signed:literal, longest: $longest:literal, fast: $fast:path,
-     $walk:ident, $write:ident, $write_tight:ident, $decode:ident, $decode_strict:ident, $encode:ident, $encode_into:ident, $encoded_len:ident) => {
-        /// Decodes byte by byte: value and length, or length 0 when the bytes are no value of the type.
+     $decode_loop:ident, $write:ident, $write_tight:ident, $decode:ident, $decode_strict:ident, $encode:ident, $encode_into:ident, $encoded_len:ident) => {
+        /// Decodes byte by byte: value and length, or length 0 if the bytes are not a value of the type.
         #[inline(never)]
-        const fn $walk(bytes: &[u8]) -> ($int, usize) {
+        const fn $decode_loop(bytes: &[u8]) -> ($int, usize) {
             let mut rest = bytes;
             let mut value: $int = 0;
             let mut shift = 0;
@@ -183,13 +183,13 @@ macro_rules! functions {
 
         #[doc = concat!("Decodes the `", stringify!($int), "` at the beginning of `bytes`: the value and its length.")]
         ///
-        /// Padded forms up to the longest length of the type are accepted.
+        /// Padded forms up to the type's maximum length are accepted.
         ///
         /// # Errors
         /// [`Truncated`](DecodeErrorKind::Truncated) or [`Overflow`](DecodeErrorKind::Overflow).
         #[inline(always)]
         pub const fn $decode(bytes: &[u8]) -> Result<($int, usize), DecodeError> {
-            // The most frequent length gets a path of its own, which a branch predictor learns.
+            // The most frequent length has its own branch, which is well predicted.
             if let [byte, ..] = bytes
                 && *byte < 0x80
             {
@@ -199,14 +199,14 @@ macro_rules! functions {
             if let Some(found) = $fast(bytes) {
                 return Ok(found);
             }
-            let (value, len) = $walk(bytes);
+            let (value, len) = $decode_loop(bytes);
             if len == 0 {
-                return Err(explain(bytes, $int::BITS, $signed));
+                return Err(decode_error(bytes, $int::BITS, $signed));
             }
             Ok((value, len))
         }
 
-        #[doc = concat!("As [`", stringify!($decode), "`], and rejects padded forms.")]
+        #[doc = concat!("Like [`", stringify!($decode), "`], but rejects padded forms.")]
         ///
         /// # Errors
         /// [`Truncated`](DecodeErrorKind::Truncated), [`Overflow`](DecodeErrorKind::Overflow) or
@@ -214,12 +214,12 @@ macro_rules! functions {
         #[inline]
         pub const fn $decode_strict(bytes: &[u8]) -> Result<($int, usize), DecodeError> {
             match $decode(bytes) {
-                Ok((value, len)) if len != $encoded_len(value) => Err(padded(bytes, len, $int::BITS, $signed)),
+                Ok((value, len)) if len != $encoded_len(value) => Err(overlong_error(bytes, len, $int::BITS, $signed)),
                 result => result,
             }
         }
 
-        /// Encodes into a buffer of the longest length.
+        /// Encodes into a buffer of the type's maximum length.
         #[inline(never)]
         const fn $write(value: $int, buffer: &mut [u8; $longest]) -> usize {
             let mut value = value;
@@ -228,7 +228,7 @@ macro_rules! functions {
             while let [byte, tail @ ..] = rest {
                 *byte = (value & 0x7f) as u8 | 0x80;
                 len += 1;
-                // A signed value is complete when what is left is all sign, and the byte shows that sign.
+                // A signed value is complete when only sign bits are left and the byte's bit 6 is the sign.
                 let complete = if $signed { value >> 6 == value >> ($int::BITS - 1) } else { value >> 7 == 0 };
                 if complete {
                     *byte &= 0x7f;
@@ -240,7 +240,7 @@ macro_rules! functions {
             len
         }
 
-        #[doc = concat!("Encodes a `", stringify!($int), "` at the beginning of the buffer and returns that part of it.")]
+        #[doc = concat!("Encodes a `", stringify!($int), "` at the beginning of the buffer and returns those bytes.")]
         #[inline]
         pub const fn $encode(value: $int, buffer: &mut [u8; $longest]) -> &[u8] {
             let len = $write(value, buffer);
@@ -250,7 +250,7 @@ macro_rules! functions {
         #[doc = concat!("Encodes a `", stringify!($int), "` at the beginning of the slice and returns its length.")]
         ///
         /// # Errors
-        /// [`EncodeError`] when the slice is too small; then nothing was written.
+        /// [`EncodeError`] if the slice is too small; nothing is written then.
         #[inline(always)]
         pub const fn $encode_into(value: $int, bytes: &mut [u8]) -> Result<usize, EncodeError> {
             let one_byte = if $signed { value >> 6 == value >> ($int::BITS - 1) } else { value >> 7 == 0 };
@@ -258,14 +258,14 @@ macro_rules! functions {
                 *byte = (value & 0x7f) as u8;
                 return Ok(1);
             }
-            // With room for any value, nobody has to know the length before.
+            // With room for any value, the length need not be known in advance.
             if let Some(room) = bytes.first_chunk_mut() {
                 return Ok($write(value, room));
             }
             $write_tight(value, bytes)
         }
 
-        /// Encodes where there may be too little room.
+        /// Encodes where there may not be room for the longest encoding.
         #[cold]
         #[inline(never)]
         const fn $write_tight(value: $int, bytes: &mut [u8]) -> Result<usize, EncodeError> {
@@ -278,11 +278,11 @@ macro_rules! functions {
             Ok(len)
         }
 
-        #[doc = concat!("How many bytes the shortest encoding of a `", stringify!($int), "` takes.")]
+        #[doc = concat!("The length in bytes of the shortest encoding of a `", stringify!($int), "`.")]
         #[inline]
         #[must_use]
         pub const fn $encoded_len(value: $int) -> usize {
-            // A signed value needs its own bits without copies of the sign, and one bit for the sign.
+            // A signed value needs its significant bits and one sign bit.
             let bits = if $signed {
                 $int::BITS - (value ^ (value >> ($int::BITS - 1))).leading_zeros() + 1
             } else {
@@ -293,7 +293,7 @@ macro_rules! functions {
     };
 }
 
-/// The functions of a type as wide as a pointer, which are those of the fixed type of that width.
+/// The functions of a pointer-sized type, which call those of the fixed type of that width.
 macro_rules! pointer_functions {
     ($int:ident is $fixed:ident, longest: $longest:literal,
      $($own:ident is $other:ident),+ $(,)?) => {
@@ -351,43 +351,43 @@ macro_rules! pointer_functions {
 }
 
 functions! {
-    u8, signed: false, longest: 2, fast: fast_u8, walk_u8, write_u8, write_tight_u8,
+    u8, signed: false, longest: 2, fast: fast_u8, decode_loop_u8, write_u8, write_tight_u8,
     decode_u8, decode_strict_u8, encode_u8, encode_into_u8, encoded_len_u8
 }
 functions! {
-    u16, signed: false, longest: 3, fast: fast_u16, walk_u16, write_u16, write_tight_u16,
+    u16, signed: false, longest: 3, fast: fast_u16, decode_loop_u16, write_u16, write_tight_u16,
     decode_u16, decode_strict_u16, encode_u16, encode_into_u16, encoded_len_u16
 }
 functions! {
-    u32, signed: false, longest: 5, fast: fast_u32, walk_u32, write_u32, write_tight_u32,
+    u32, signed: false, longest: 5, fast: fast_u32, decode_loop_u32, write_u32, write_tight_u32,
     decode_u32, decode_strict_u32, encode_u32, encode_into_u32, encoded_len_u32
 }
 functions! {
-    u64, signed: false, longest: 10, fast: fast_u64, walk_u64, write_u64, write_tight_u64,
+    u64, signed: false, longest: 10, fast: fast_u64, decode_loop_u64, write_u64, write_tight_u64,
     decode_u64, decode_strict_u64, encode_u64, encode_into_u64, encoded_len_u64
 }
 functions! {
-    u128, signed: false, longest: 19, fast: fast_u128, walk_u128, write_u128, write_tight_u128,
+    u128, signed: false, longest: 19, fast: fast_u128, decode_loop_u128, write_u128, write_tight_u128,
     decode_u128, decode_strict_u128, encode_u128, encode_into_u128, encoded_len_u128
 }
 functions! {
-    i8, signed: true, longest: 2, fast: fast_i8, walk_i8, write_i8, write_tight_i8,
+    i8, signed: true, longest: 2, fast: fast_i8, decode_loop_i8, write_i8, write_tight_i8,
     decode_i8, decode_strict_i8, encode_i8, encode_into_i8, encoded_len_i8
 }
 functions! {
-    i16, signed: true, longest: 3, fast: fast_i16, walk_i16, write_i16, write_tight_i16,
+    i16, signed: true, longest: 3, fast: fast_i16, decode_loop_i16, write_i16, write_tight_i16,
     decode_i16, decode_strict_i16, encode_i16, encode_into_i16, encoded_len_i16
 }
 functions! {
-    i32, signed: true, longest: 5, fast: fast_i32, walk_i32, write_i32, write_tight_i32,
+    i32, signed: true, longest: 5, fast: fast_i32, decode_loop_i32, write_i32, write_tight_i32,
     decode_i32, decode_strict_i32, encode_i32, encode_into_i32, encoded_len_i32
 }
 functions! {
-    i64, signed: true, longest: 10, fast: fast_i64, walk_i64, write_i64, write_tight_i64,
+    i64, signed: true, longest: 10, fast: fast_i64, decode_loop_i64, write_i64, write_tight_i64,
     decode_i64, decode_strict_i64, encode_i64, encode_into_i64, encoded_len_i64
 }
 functions! {
-    i128, signed: true, longest: 19, fast: fast_i128, walk_i128, write_i128, write_tight_i128,
+    i128, signed: true, longest: 19, fast: fast_i128, decode_loop_i128, write_i128, write_tight_i128,
     decode_i128, decode_strict_i128, encode_i128, encode_into_i128, encoded_len_i128
 }
 #[cfg(target_pointer_width = "64")]

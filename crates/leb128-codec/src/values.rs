@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 use crate::error::RunError;
 use crate::integer::Integer;
 
-/// The values of type `T` one after the other, to the end of the bytes.
+/// Iterates over the values of type `T` to the end of the bytes.
 ///
 /// ```
 /// let sum: u64 = leb128_codec::values::<u64>(&[0xac, 0x02, 0x07]).sum::<Result<_, _>>()?;
@@ -16,7 +16,7 @@ pub const fn values<T: Integer>(bytes: &[u8]) -> Values<'_, T> {
     Values { rest: bytes, offset: 0, index: 0, of: PhantomData }
 }
 
-/// Iterator of [`values`]. After an error there are no more items.
+/// Iterator returned by [`values`]. It ends after an error.
 #[derive(Debug, Clone)]
 pub struct Values<'a, T> {
     rest: &'a [u8],
@@ -26,7 +26,7 @@ pub struct Values<'a, T> {
 }
 
 impl<T> Values<'_, T> {
-    /// Where the next value begins, counted from the beginning; after an error where the value in error begins.
+    /// The offset of the next value; after an error, the offset of the invalid one.
     #[must_use]
     pub const fn offset(&self) -> usize {
         self.offset
@@ -56,7 +56,7 @@ impl<T: Integer> Iterator for Values<'_, T> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        // Any byte may be a value; all of them may be one that is wrong.
+        // At most one value per byte; at least one, or an error.
         (usize::from(!self.rest.is_empty()), Some(self.rest.len()))
     }
 }

@@ -3,7 +3,7 @@ use container_core::{Cursor, Decode, Encode, Put};
 use crate::bulk::decode_slice;
 use crate::integer::Integer;
 
-/// An integer that is written as LEB128, for [`Cursor::read`] and structures of [`Decode`] and [`Encode`].
+/// An integer encoded as LEB128, for [`Cursor::read`] and structures of [`Decode`] and [`Encode`].
 ///
 /// ```
 /// use container_core::Cursor;
@@ -67,10 +67,11 @@ macro_rules! encode {
 
 encode!(Leb128 Leb128Strict);
 
-/// [`decode_slice`] from a cursor, which then stands behind the values.
+/// [`decode_slice`] from a cursor, which advances past the values.
 ///
 /// # Errors
-/// As [`decode_slice`], with `what` as the name, the position in the file and the value's index as row; the cursor stays.
+/// As [`decode_slice`], with the field name `what`, the position in the file and the value's index as row; the cursor does
+/// not move.
 pub fn read_slice<T: Integer>(
     cursor: &mut Cursor<'_>,
     out: &mut [T],

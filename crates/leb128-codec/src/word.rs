@@ -1,6 +1,4 @@
-//! Eight bytes of input at once, in an ordinary register.
-//!
-//! Byte 0 of the input is the lowest byte of the word, so the bytes of a value follow one another from low to high.
+//! Eight bytes of input in a 64-bit word, the first in the lowest byte.
 
 /// The continuation bit of each byte.
 pub(crate) const CONTINUE: u64 = 0x8080_8080_8080_8080;
@@ -8,16 +6,16 @@ pub(crate) const CONTINUE: u64 = 0x8080_8080_8080_8080;
 /// The payload bits of each byte.
 pub(crate) const PAYLOAD: u64 = !CONTINUE;
 
-/// One bit per byte that ends a value: the first such byte's is the lowest bit that is set, bit 7 of its byte.
+/// A word whose lowest set bit is bit 7 of the first byte that ends a value; 0 if no byte does. Higher bits are
+/// unspecified.
 ///
-/// What is above that bit means nothing; 0 when no byte ends a value. Adding 1 to the word with all payload bits set
-/// runs through the continued bytes (each `ff`) and stops in the first other one (`7f`).
+/// With all payload bits set, adding 1 carries through the continued bytes (`ff`) and stops in the first other one (`7f`).
 #[inline(always)]
 pub(crate) const fn first_end(word: u64) -> u64 {
     (word | PAYLOAD).wrapping_add(1)
 }
 
-/// Moves the payload bits of each byte together: 56 bits.
+/// Joins the payload bits of the bytes: 56 bits.
 #[inline(always)]
 pub(crate) const fn pack(word: u64) -> u64 {
     let pairs = (word & 0x007f_007f_007f_007f) | ((word >> 1) & 0x3f80_3f80_3f80_3f80);
@@ -25,7 +23,7 @@ pub(crate) const fn pack(word: u64) -> u64 {
     (fours & 0x0fff_ffff) | ((fours >> 4) & 0x00ff_ffff_f000_0000)
 }
 
-/// The reverse of [`pack`]: 56 bits to the payload bits of eight bytes.
+/// The inverse of [`pack`]: distributes 56 bits to the payload bits of eight bytes.
 #[inline(always)]
 pub(crate) const fn spread(bits: u64) -> u64 {
     let fours = (bits & 0x0fff_ffff) | ((bits & 0x00ff_ffff_f000_0000) << 4);
@@ -33,7 +31,7 @@ pub(crate) const fn spread(bits: u64) -> u64 {
     (pairs & 0x007f_007f_007f_007f) | ((pairs & 0x3f80_3f80_3f80_3f80) << 1)
 }
 
-/// The first value of the word and its length, where it ends in these eight bytes: payload bits packed, not extended.
+/// The packed payload bits and the length of the first value, if it ends in these eight bytes. Not sign-extended.
 #[inline(always)]
 pub(crate) const fn first(word: u64) -> Option<(u64, u32)> {
     let end = first_end(word);
@@ -45,7 +43,7 @@ pub(crate) const fn first(word: u64) -> Option<(u64, u32)> {
     Some((pack(own), (last_bit >> 3) + 1))
 }
 
-/// [`first`] of the eight bytes at the beginning, where there are so many.
+/// [`first`] of the first eight bytes, if there are that many.
 #[inline(always)]
 pub(crate) const fn first_of(bytes: &[u8]) -> Option<(u64, u32)> {
     match bytes.first_chunk() {
@@ -54,11 +52,11 @@ pub(crate) const fn first_of(bytes: &[u8]) -> Option<(u64, u32)> {
     }
 }
 
-/// As [`first_of`], with a shortcut through runs of large values of 32 bits, which take five bytes each.
+/// As [`first_of`], with a shortcut for runs of large 32-bit values, which take five bytes each.
 ///
-/// Where a value begins depends on where the one before ends, and the processor waits for that, unless it is told by a
-/// branch that it can predict. It can predict this one in such runs. A branch on five bytes alone would be a coin toss
-/// among values of mixed lengths; this one asks for the beginning of a second such value.
+/// A value's offset depends on the length of the one before: a data dependency that only a well-predicted branch breaks.
+/// A branch on a length of five alone would be unpredictable among values of mixed lengths, so this one also requires
+/// the beginning of a second such value.
 #[inline(always)]
 pub(crate) const fn first_of_or_of_fives(bytes: &[u8]) -> Option<(u64, u32)> {
     let Some(chunk) = bytes.first_chunk() else { return None };
@@ -69,8 +67,8 @@ pub(crate) const fn first_of_or_of_fives(bytes: &[u8]) -> Option<(u64, u32)> {
     first(word)
 }
 
-/// The value at the beginning of ten bytes, where it has that many at most: 64 payload bits, the length, and the last
-/// byte where there is a tenth, else 0. Bits of that byte beyond the 64 are not looked at.
+/// The value at the beginning of ten bytes, at most ten long: 64 payload bits, the length, and the tenth byte if the value
+/// has one, else 0. Bits of that byte beyond the 64 are not checked.
 #[inline(always)]
 pub(crate) const fn first_of_ten(bytes: &[u8; 10]) -> (u64, u32, u8) {
     let [head @ .., ninth, tenth] = bytes;
@@ -78,14 +76,14 @@ pub(crate) const fn first_of_ten(bytes: &[u8; 10]) -> (u64, u32, u8) {
     if let Some((payload, len)) = first(word) {
         return (payload, len, 0);
     }
-    // Whether a tenth byte follows is a coin toss for large values: computed, not branched on.
+    // Whether a tenth byte follows is unpredictable for large values: computed, not branched on.
     let more = *ninth >> 7;
     let last = *tenth & 0_u8.wrapping_sub(more);
     let payload = pack(word) | ((*ninth & 0x7f) as u64) << 56 | (last as u64) << 63;
     (payload, 9 + more as u32, last)
 }
 
-/// Reads the sign of a value of `len` bytes, at most nine, from its highest payload bit.
+/// Sign-extends a value of `len` bytes, at most nine, from its highest payload bit.
 #[inline(always)]
 #[expect(clippy::cast_possible_wrap, reason = "the same bits, read as two's complement")]
 pub(crate) const fn extend(payload: u64, len: u32) -> i64 {
@@ -98,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pack_and_spread_are_inverse() {
+    fn spread_inverts_pack() {
         for bit in 0..56 {
             let word = spread(1 << bit);
             assert_eq!(word, 1 << (bit / 7 * 8 + bit % 7), "bit {bit}");
@@ -109,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_end_is_found_in_every_byte() {
+    fn first_end_finds_each_byte() {
         for len in 1..=8_u32 {
             let continued = CONTINUE & ((1_u64 << (8 * (len - 1))) - 1);
             for noise in [0, PAYLOAD, 0x0101_0101_0101_0101] {

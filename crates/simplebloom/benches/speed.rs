@@ -1,7 +1,7 @@
-//! Filling a filter and asking it, and the hash by itself, in millions of keys a second.
+//! Inserting, querying, and hashing alone, in millions of keys per second.
 //!
-//! `-- --keys N --threads T --rounds R` chooses; `--json` prints one object a line, with what was found so that another program can
-//! hold it against the reference's.
+//! Options: `-- --keys N --threads T --rounds R`. `--json` prints one object per line, including results for comparison with
+//! the reference.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -28,15 +28,15 @@ impl Options {
         let mut options = Self { keys: 300_000, threads: 1, rounds: 9, json: false };
         let mut args = std::env::args().skip(1);
         while let Some(arg) = args.next() {
-            let mut number = || args.next().and_then(|text| text.parse().ok()).expect("a number follows the option");
+            let mut number = || args.next().and_then(|text| text.parse().ok()).expect("the option takes a number");
             match arg.as_str() {
                 "--keys" => options.keys = number(),
                 "--threads" => options.threads = number(),
                 "--rounds" => options.rounds = number(),
                 "--json" => options.json = true,
-                // What cargo adds; without it this is a test, of whether it runs at all.
+                // Passed by `cargo bench`; without it, this is a smoke test.
                 "--bench" => {}
-                other => panic!("there is no option {other}"),
+                other => panic!("unknown option \"{other}\""),
             }
         }
         if !std::env::args().any(|arg| arg == "--bench") {
@@ -46,12 +46,12 @@ impl Options {
     }
 }
 
-/// Sixty-four bytes for each number.
+/// A key of 64 bytes for each number.
 fn key(number: u64) -> String {
     format!("{:016x}", number.wrapping_mul(0x9E37_79B9_7F4A_7C15)).repeat(4)
 }
 
-/// The median of some rounds, in millions of keys a second.
+/// The median of the rounds, in millions of keys per second.
 fn speed(options: &Options, mut round: impl FnMut() -> f64) -> f64 {
     let mut times: Vec<f64> = (0..options.rounds).map(|_| round()).collect();
     times.sort_by(f64::total_cmp);
@@ -70,17 +70,17 @@ fn insert(filter: &mut BloomFilter, keys: &[String], threads: usize) {
         #[cfg(feature = "parallel")]
         _ => filter.par_insert_many(keys, threads),
         #[cfg(not(feature = "parallel"))]
-        _ => panic!("several threads need the feature parallel"),
+        _ => panic!("--threads requires feature parallel"),
     }
 }
 
-fn ask(filter: &BloomFilter, keys: &[String], found: &mut [bool], threads: usize) {
+fn query(filter: &BloomFilter, keys: &[String], results: &mut [bool], threads: usize) {
     match threads {
-        1 => filter.contains_many(keys, found).unwrap(),
+        1 => filter.contains_many(keys, results).unwrap(),
         #[cfg(feature = "parallel")]
-        _ => filter.par_contains_many(keys, found, threads).unwrap(),
+        _ => filter.par_contains_many(keys, results, threads).unwrap(),
         #[cfg(not(feature = "parallel"))]
-        _ => panic!("several threads need the feature parallel"),
+        _ => panic!("--threads requires feature parallel"),
     }
 }
 
@@ -93,18 +93,18 @@ fn main() {
 
     let mut filter = BloomFilter::new(elements).unwrap();
     let inserting = speed(&options, || {
-        // A fresh filter each time, as the reference is given.
+        // A new filter each time, as for the reference.
         timed(|| {
             filter = BloomFilter::new(elements).unwrap();
             insert(&mut filter, &keys, options.threads);
         })
     });
-    let mut found = vec![false; options.keys];
-    let hits = speed(&options, || timed(|| ask(&filter, &keys, &mut found, options.threads)));
-    let held = found.iter().filter(|found| **found).count();
-    assert_eq!(held, options.keys, "a filter holds what was inserted");
-    let misses = speed(&options, || timed(|| ask(&filter, &absent, &mut found, options.threads)));
-    let wrong = found.iter().filter(|found| **found).count();
+    let mut results = vec![false; options.keys];
+    let hits = speed(&options, || timed(|| query(&filter, &keys, &mut results, options.threads)));
+    let present = results.iter().filter(|present| **present).count();
+    assert_eq!(present, options.keys, "false negatives");
+    let misses = speed(&options, || timed(|| query(&filter, &absent, &mut results, options.threads)));
+    let wrong = results.iter().filter(|present| **present).count();
     let single =
         speed(&options, || timed(|| assert_eq!(keys.iter().filter(|key| filter.contains(key)).count(), options.keys)));
     let mut digests = vec![[0; 2]; options.keys];

@@ -1,6 +1,5 @@
-//! Holds this crate against files and answers of the reference: `agree DIRECTORY`, as `cargo xtask interop simplebloom` does.
-//!
-//! `tests/reference/python/simplebloom_interop.py` says what is in the directory.
+//! Compares this crate with files and query results of the reference: `agree DIRECTORY`. Run by `cargo xtask interop
+//! simplebloom`; `tests/reference/python/simplebloom_interop.py` writes the directory.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a check that fails by panicking")]
 
 use std::fs;
@@ -15,11 +14,11 @@ fn bytes(hex: &str) -> Vec<u8> {
 }
 
 fn main() {
-    let directory = PathBuf::from(std::env::args_os().nth(1).unwrap_or_else(|| panic!("which directory?")));
+    let directory = PathBuf::from(std::env::args_os().nth(1).unwrap_or_else(|| panic!("missing argument: DIRECTORY")));
     let mut paths: Vec<PathBuf> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "txt"));
     paths.sort();
-    let mut answers = 0;
+    let mut queries = 0;
     for path in &paths {
         let text = fs::read_to_string(path).unwrap();
         let mut lines = text.lines();
@@ -31,31 +30,31 @@ fn main() {
                 BloomFilter::with_probability(elements, f64::from_bits(u64::from_str_radix(hex, 16).unwrap())).unwrap()
             }
         };
-        let (mut inserted, mut asked, mut expected) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut inserted, mut queried, mut expected) = (Vec::new(), Vec::new(), Vec::new());
         for line in lines {
             let words: Vec<&str> = line.split(' ').collect();
             let key = String::from_utf8(bytes(words[1])).unwrap();
             match words[0] {
                 "i" => inserted.push(key),
                 _ => {
-                    asked.push(key);
+                    queried.push(key);
                     expected.push(words[2] == "1");
                 }
             }
         }
         made.insert_many(&inserted);
         let theirs = fs::read(path.with_extension("filter")).unwrap();
-        assert!(made.as_bytes() == theirs, "{}: other bytes", path.display());
+        assert!(made.as_bytes() == theirs, "{}: bytes differ", path.display());
         let opened = BloomFilter::from_bytes(&theirs[..]).unwrap();
-        let mut found = vec![false; asked.len()];
-        opened.contains_many(&asked, &mut found).unwrap();
-        assert_eq!(found, expected, "{}: other answers", path.display());
-        for (key, expected) in asked.iter().zip(&expected) {
-            assert_eq!(opened.contains(key), *expected, "{}: another answer", path.display());
+        let mut results = vec![false; queried.len()];
+        opened.contains_many(&queried, &mut results).unwrap();
+        assert_eq!(results, expected, "{}: results differ", path.display());
+        for (key, expected) in queried.iter().zip(&expected) {
+            assert_eq!(opened.contains(key), *expected, "{}: result differs", path.display());
         }
-        assert!(opened.contains_all(&inserted), "{}: not every key", path.display());
-        answers += asked.len() + inserted.len();
+        assert!(opened.contains_all(&inserted), "{}: key missing", path.display());
+        queries += queried.len() + inserted.len();
         fs::write(path.with_extension("ours"), made.as_bytes()).unwrap();
     }
-    println!("{} filters, {answers} answers", paths.len());
+    println!("{} filters, {queries} queries", paths.len());
 }

@@ -1,78 +1,77 @@
 //! Many keys at once.
 //!
-//! Sixteen keys make a tile: a row of indices for each hash, which vectors work out. Where the bits are more than a cache
-//! holds, a tile's bytes are asked for before the tile in front of it is worked off, so that many are on their way at the
-//! same time.
+//! The indices of sixteen keys form a tile, with a row for each hash, computed with vectors. If the filter exceeds the
+//! cache, the bytes of a tile are prefetched before the previous tile is processed, so many loads are in flight.
 
 use crate::digest::group::{Digest, LANES};
-use crate::far::{FarInserter, is_far};
-use crate::plan::{Plan, ROWS, Tile, filled, is_set, place, set};
-use crate::probe::{Steps, Walk};
+use crate::partitioned::{self, PartitionedInserter};
+use crate::plan::{Plan, ROWS, Tile, byte_offset, fill_lanes, is_set, set};
+use crate::probe::KeyIndices;
 use crate::simd;
 
-/// Bits of up to so many bytes are near: asking for them ahead costs more than it saves.
-const NEAR: usize = 512 << 10;
+/// For filters of at most this many bytes, prefetching costs more than it saves.
+const MAX_CACHED_BYTES: usize = 512 << 10;
 
-/// Sets bits, some keys behind what it is told.
-#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it stays where it is")]
+/// Inserts keys with a delay; all are inserted when it is dropped.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is not moved")]
 pub(crate) enum Inserter<'a> {
-    Near(TileInserter<'a>),
-    Far(FarInserter<'a>),
+    Tiled(TileInserter<'a>),
+    Partitioned(PartitionedInserter<'a>),
 }
 
 impl<'a> Inserter<'a> {
-    /// For about so many keys.
+    /// For about `keys` keys.
     pub(crate) fn new(bits: &'a mut [u8], plan: Plan, keys: usize) -> Self {
-        if is_far(bits, &plan, keys) {
-            Self::Far(FarInserter::new(bits, plan, keys))
+        if partitioned::is_worth_it(bits, &plan, keys) {
+            Self::Partitioned(PartitionedInserter::new(bits, plan, keys))
         } else {
-            Self::Near(TileInserter::new(bits, plan))
+            Self::Tiled(TileInserter::new(bits, plan))
         }
     }
 
-    /// Takes up to [`LANES`] digests.
+    /// Inserts up to [`LANES`] digests.
     #[inline]
     pub(crate) fn push(&mut self, digests: &[Digest]) {
         match self {
             _ if digests.is_empty() => {}
-            Self::Near(near) => near.push(digests),
-            Self::Far(far) => far.push(digests),
+            Self::Tiled(inserter) => inserter.push(digests),
+            Self::Partitioned(inserter) => inserter.push(digests),
         }
     }
 }
 
-/// Sets bits, a tile behind what it is told.
+/// Inserts keys one tile late.
 pub(crate) struct TileInserter<'a> {
     bits: &'a mut [u8],
     plan: Plan,
-    ahead: bool,
-    /// The tile that is worked out, and the one that waits, with its rows.
+    prefetch: bool,
+    /// The tile being computed, and the prefetched one with its number of rows.
     next: Tile,
-    waiting: Tile,
-    waiting_rows: usize,
+    pending: Tile,
+    pending_rows: usize,
 }
 
 impl<'a> TileInserter<'a> {
     fn new(bits: &'a mut [u8], plan: Plan) -> Self {
-        let ahead = bits.len() > NEAR;
-        Self { bits, plan, ahead, next: [[0; LANES]; ROWS], waiting: [[0; LANES]; ROWS], waiting_rows: 0 }
+        let prefetch = bits.len() > MAX_CACHED_BYTES;
+        Self { bits, plan, prefetch, next: [[0; LANES]; ROWS], pending: [[0; LANES]; ROWS], pending_rows: 0 }
     }
 
     fn push(&mut self, digests: &[Digest]) {
-        let mut walk = Walk::new(self.plan.modulus, &filled(digests));
+        let mut indices = self.plan.group_indices(&fill_lanes(digests));
         let mut left = self.plan.hashes;
         while left > 0 {
             let count = left.min(ROWS);
             left -= count;
             let Some(rows) = self.next.get_mut(..count) else { return };
-            simd::walk(&mut walk, rows);
-            if self.ahead {
+            simd::next_rows(&mut indices, rows);
+            if self.prefetch {
                 for index in rows.as_flattened() {
-                    simd::prefetch(self.bits, place(*index));
+                    simd::prefetch(self.bits, byte_offset(*index));
                 }
                 self.flush();
-                core::mem::swap(&mut self.next, &mut self.waiting);
-                self.waiting_rows = count;
+                core::mem::swap(&mut self.next, &mut self.pending);
+                self.pending_rows = count;
             } else {
                 for index in rows.as_flattened() {
                     set(self.bits, *index);
@@ -81,12 +80,12 @@ impl<'a> TileInserter<'a> {
         }
     }
 
-    /// Works off what waits.
+    /// Sets the bits of the pending tile.
     fn flush(&mut self) {
-        for index in self.waiting.as_flattened().iter().take(self.waiting_rows * LANES) {
+        for index in self.pending.as_flattened().iter().take(self.pending_rows * LANES) {
             set(self.bits, *index);
         }
-        self.waiting_rows = 0;
+        self.pending_rows = 0;
     }
 }
 
@@ -96,70 +95,69 @@ impl Drop for TileInserter<'_> {
     }
 }
 
-/// Keys that are asked for at once.
-pub(crate) const ASKED: usize = 4 * LANES;
+/// Keys that are looked up together.
+pub(crate) const LOOKUP_KEYS: usize = 4 * LANES;
 
-/// Asks for keys in turns of up to [`ASKED`].
-pub(crate) struct Asker<'a> {
+/// Looks up at most [`LOOKUP_KEYS`] keys at a time.
+pub(crate) struct TileLookup<'a> {
     bits: &'a [u8],
     plan: Plan,
-    ahead: bool,
-    tiles: [Tile; ASKED / LANES],
+    prefetch: bool,
+    tiles: [Tile; LOOKUP_KEYS / LANES],
 }
 
-/// Of an absent key so many bits tell, nearly always; the others are asked for where these are set.
-const FIRST: usize = 3;
+/// Rows that exclude nearly all absent keys; further rows are prefetched only for keys whose bits are set in these.
+const EXCLUDING_ROWS: usize = 3;
 
-impl<'a> Asker<'a> {
+impl<'a> TileLookup<'a> {
     pub(crate) fn new(bits: &'a [u8], plan: Plan) -> Self {
-        Self { bits, plan, ahead: bits.len() > NEAR, tiles: [[[0; LANES]; ROWS]; ASKED / LANES] }
+        Self { bits, plan, prefetch: bits.len() > MAX_CACHED_BYTES, tiles: [[[0; LANES]; ROWS]; LOOKUP_KEYS / LANES] }
     }
 
-    /// Says of each of up to [`ASKED`] keys whether it is there.
-    pub(crate) fn ask(&mut self, digests: &[Digest], found: &mut [bool]) {
-        let (bits, ahead) = (self.bits, self.ahead);
+    /// Looks up at most [`LOOKUP_KEYS`] keys.
+    pub(crate) fn look_up(&mut self, digests: &[Digest], results: &mut [bool]) {
+        let (bits, prefetch) = (self.bits, self.prefetch);
         let count = self.plan.hashes.min(ROWS);
-        let groups = || digests.chunks(LANES);
-        for (tile, digests) in self.tiles.iter_mut().zip(groups()) {
+        for (tile, digests) in self.tiles.iter_mut().zip(digests.chunks(LANES)) {
             let Some(rows) = tile.get_mut(..count) else { return };
-            simd::walk(&mut Walk::new(self.plan.modulus, &filled(digests)), rows);
-            if ahead {
-                for index in rows.iter().take(FIRST).flatten() {
-                    simd::prefetch(bits, place(*index));
+            simd::next_rows(&mut self.plan.group_indices(&fill_lanes(digests)), rows);
+            if prefetch {
+                for index in rows.iter().take(EXCLUDING_ROWS).flatten() {
+                    simd::prefetch(bits, byte_offset(*index));
                 }
             }
         }
-        if ahead {
-            for (tile, found) in self.tiles.iter().zip(found.chunks_mut(LANES)) {
-                for (lane, found) in found.iter_mut().enumerate() {
-                    *found = column(tile, lane, 0..count.min(FIRST)).all(|index| is_set(bits, index));
-                    if *found {
-                        for index in column(tile, lane, FIRST..count) {
-                            simd::prefetch(bits, place(index));
+        if prefetch {
+            for (tile, results) in self.tiles.iter().zip(results.chunks_mut(LANES)) {
+                for (lane, present) in results.iter_mut().enumerate() {
+                    *present = column(tile, lane, 0..count.min(EXCLUDING_ROWS)).all(|index| is_set(bits, index));
+                    if *present {
+                        for index in column(tile, lane, EXCLUDING_ROWS..count) {
+                            simd::prefetch(bits, byte_offset(index));
                         }
                     }
                 }
             }
         } else {
-            found.fill(true);
+            results.fill(true);
         }
-        let begin = if ahead { FIRST } else { 0 };
-        for (tile, found) in self.tiles.iter().zip(found.chunks_mut(LANES)) {
-            for (lane, found) in found.iter_mut().enumerate() {
-                *found = *found && column(tile, lane, begin..count).all(|index| is_set(bits, index));
+        let begin = if prefetch { EXCLUDING_ROWS } else { 0 };
+        for (tile, results) in self.tiles.iter().zip(results.chunks_mut(LANES)) {
+            for (lane, present) in results.iter_mut().enumerate() {
+                *present = *present && column(tile, lane, begin..count).all(|index| is_set(bits, index));
             }
         }
-        // Far more bits to a key than anybody wants.
+        // More bits per key than practical filters have.
         if self.plan.hashes > ROWS {
-            for (digest, found) in digests.iter().zip(found) {
-                let mut rest = Steps::new(self.plan.modulus, *digest).take(self.plan.hashes).skip(ROWS);
-                *found = *found && rest.all(|index| is_set(bits, index));
+            for (digest, present) in digests.iter().zip(results) {
+                let mut rest = KeyIndices::new(self.plan.modulus, *digest).take(self.plan.hashes).skip(ROWS);
+                *present = *present && rest.all(|index| is_set(bits, index));
             }
         }
     }
 }
 
-/// One key's indices out of a tile.
+/// The indices of one key in a tile.
 #[inline(always)]
 fn column(tile: &Tile, lane: usize, rows: core::ops::Range<usize>) -> impl Iterator<Item = u64> {
     tile.get(rows).unwrap_or_default().iter().map(move |row| row.get(lane).copied().unwrap_or_default())

@@ -1,4 +1,4 @@
-//! The filter.
+//! [`BloomFilter`].
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -6,23 +6,22 @@ use core::fmt;
 
 use container_core::{Error, ErrorKind, Limits, Result};
 
-use crate::bulk::{ASKED, Asker, Inserter};
+use crate::bulk::{Inserter, LOOKUP_KEYS, TileLookup};
 use crate::digest::group::LANES;
-use crate::digest::{Digest, Salt, digest, digest_some, unsalted};
-use crate::far::{FarAsker, is_far};
+use crate::digest::{Digest, Salt, digest, digest_up_to_group, unsalted};
 use crate::ln::ln;
+use crate::partitioned::{self, PartitionedLookup};
 use crate::plan::Plan;
-use crate::shape::Shape;
-use crate::shape::{FORMAT, HEADER_BYTES};
-use crate::wire::{self};
+use crate::shape::{FORMAT, HEADER_BYTES, Shape};
+use crate::wire;
 
-/// A Bloom filter: a set of keys that may say yes to a key that is not in it, and never no to one that is.
+/// A Bloom filter: a set of keys with false positives, but no false negatives.
 ///
-/// `B` holds the whole file, header and bits: a `Vec<u8>` of its own, a borrowed or mapped slice, `bytes::Bytes`, or
-/// whatever else is `AsRef<[u8]>`. A filter over bytes that can be changed (`AsMut<[u8]>`) takes keys in place.
+/// `B` holds the whole file, header and bits: a `Vec<u8>`, a borrowed or mapped slice, `bytes::Bytes`, or anything else that
+/// is `AsRef<[u8]>`. Keys are inserted in place if it is also `AsMut<[u8]>`.
 ///
-/// Keys are strings, as in the reference, which hashes their UTF-8. The methods for many keys and those named `bytes` take
-/// any bytes; only such that are UTF-8 have a string that the reference could ask for.
+/// Keys are strings, as in the reference, which hashes their UTF-8. The methods for many keys and those named `bytes` accept
+/// any bytes; the reference can query only those that are UTF-8.
 #[derive(Clone)]
 pub struct BloomFilter<B = Vec<u8>> {
     shape: Shape,
@@ -31,7 +30,7 @@ pub struct BloomFilter<B = Vec<u8>> {
 }
 
 impl BloomFilter<Vec<u8>> {
-    /// An empty filter for `elements` keys, at least 2, that is wrong about one in as many others.
+    /// An empty filter for `elements` keys, at least 2, with a false positive probability of `1 / elements`.
     ///
     /// # Errors
     /// As [`with_shape`](Self::with_shape), and as [`Shape::with_default_probability`].
@@ -39,7 +38,7 @@ impl BloomFilter<Vec<u8>> {
         Self::with_shape(Shape::with_default_probability(elements)?)
     }
 
-    /// An empty filter for `elements` keys that is wrong about others with `probability`.
+    /// An empty filter for `elements` keys with this false positive probability.
     ///
     /// # Errors
     /// As [`with_shape`](Self::with_shape), and as [`Shape::new`].
@@ -50,21 +49,21 @@ impl BloomFilter<Vec<u8>> {
     /// An empty filter of this shape.
     ///
     /// # Errors
-    /// [`Limit`](ErrorKind::Limit) when it takes more than the default
-    /// [`block_bytes`](container_core::Limits::block_bytes), 1 GiB; [`Io`](ErrorKind::Io) when there is no memory for it.
+    /// [`Limit`](ErrorKind::Limit) if it exceeds the default [`block_bytes`](container_core::Limits::block_bytes), 1 GiB;
+    /// [`Io`](ErrorKind::Io) if it cannot be allocated.
     pub fn with_shape(shape: Shape) -> Result<Self> {
         Self::with_limits(shape, &Limits::default())
     }
 
-    /// An empty filter of this shape, of up to [`block_bytes`](container_core::Limits::block_bytes).
+    /// An empty filter of this shape, of at most [`block_bytes`](container_core::Limits::block_bytes).
     ///
     /// # Errors
     /// As [`with_shape`](Self::with_shape).
     pub fn with_limits(shape: Shape, limits: &Limits) -> Result<Self> {
         let length = shape.file_bytes();
-        limits.check_block("the filter's length in bytes", length).map_err(|error| error.in_format(FORMAT))?;
+        limits.check_block("length of the filter in bytes", length).map_err(|error| error.in_format(FORMAT))?;
         let mut bytes = Vec::new();
-        let no_memory = || Error::new(ErrorKind::Io, format!("no memory for a filter of {length} bytes"));
+        let no_memory = || Error::new(ErrorKind::Io, format!("cannot allocate a filter of {length} bytes"));
         let length = usize::try_from(length).map_err(|_| no_memory().in_format(FORMAT))?;
         bytes.try_reserve_exact(length).map_err(|cause| no_memory().caused_by(cause).in_format(FORMAT))?;
         bytes.extend_from_slice(&wire::emit(&shape));
@@ -74,29 +73,29 @@ impl BloomFilter<Vec<u8>> {
 }
 
 impl<B: AsRef<[u8]>> BloomFilter<B> {
-    /// The filter in a file's bytes, which stay where they are. Everything is checked here, once; of the bytes themselves
-    /// only the first 32 are looked at.
+    /// Opens the filter in a file's bytes, without a copy. Checks the length and the header of 32 bytes; everything else is
+    /// valid then.
     ///
     /// # Errors
-    /// [`Truncated`](ErrorKind::Truncated) or [`Invalid`](ErrorKind::Invalid), with the byte where it went wrong.
+    /// [`Truncated`](ErrorKind::Truncated) or [`Invalid`](ErrorKind::Invalid), with a byte offset.
     pub fn from_bytes(bytes: B) -> Result<Self> {
         let shape = wire::parse(bytes.as_ref())?;
         Ok(Self { shape, plan: Plan::new(&shape), bytes })
     }
 
-    /// How large the filter is, and what for.
+    /// Capacity, false positive probability and sizes.
     #[must_use]
     pub fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// The file: what is to be written to disk.
+    /// The bytes of the file.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.as_ref()
     }
 
-    /// What holds the file.
+    /// Returns the bytes of the file.
     #[must_use]
     pub fn into_inner(self) -> B {
         self.bytes
@@ -112,52 +111,52 @@ impl<B: AsRef<[u8]>> BloomFilter<B> {
         self.plan
     }
 
-    /// Whether the filter holds the key: no is certain, yes is not.
+    /// Whether the filter contains the key. `true` may be a false positive, `false` is certain.
     #[must_use]
     pub fn contains(&self, key: &str) -> bool {
         self.contains_bytes(key.as_bytes())
     }
 
-    /// As [`contains`](Self::contains), for a key that need not be text.
+    /// [`contains`](Self::contains) for a key of any bytes.
     #[must_use]
     pub fn contains_bytes(&self, key: &[u8]) -> bool {
         self.plan.contains(self.bits(), digest(key, Salt::NONE))
     }
 
-    /// Whether the filter holds every one of the keys. Stops soon after the first that it does not.
+    /// Whether the filter contains all of the keys. Stops soon after the first that is absent.
     #[must_use]
     pub fn contains_all<K: AsRef<[u8]>>(&self, keys: &[K]) -> bool {
-        let mut found = [false; ASKED];
-        keys.chunks(ASKED).all(|keys| {
-            let found = found.get_mut(..keys.len()).unwrap_or_default();
-            ask(self.bits(), self.plan, keys, found, 1, hashed());
-            found.iter().all(|found| *found)
+        let mut results = [false; LOOKUP_KEYS];
+        keys.chunks(LOOKUP_KEYS).all(|keys| {
+            let results = results.get_mut(..keys.len()).unwrap_or_default();
+            look_up(self.bits(), self.plan, keys, results, 1, key_hasher());
+            results.iter().all(|present| *present)
         })
     }
 
-    /// Says of each key whether the filter holds it.
+    /// Writes to `results`, for each key, whether the filter contains it.
     ///
-    /// For a filter of more than 6 MiB and many keys this takes memory, up to twice as much as the filter.
+    /// For many keys in a filter of more than 6 MiB, this allocates up to twice the size of the filter.
     ///
     /// ```
     /// # use simplebloom::BloomFilter;
     /// let mut filter = BloomFilter::new(1000)?;
     /// filter.insert_many(&["a", "b"]);
-    /// let mut found = [false; 3];
-    /// filter.contains_many(&["b", "c", "a"], &mut found)?;
-    /// assert_eq!(found, [true, false, true]);
+    /// let mut results = [false; 3];
+    /// filter.contains_many(&["b", "c", "a"], &mut results)?;
+    /// assert_eq!(results, [true, false, true]);
     /// # Ok::<(), container_core::Error>(())
     /// ```
     ///
     /// # Errors
-    /// [`Usage`](ErrorKind::Usage) when `found` is not as long as `keys`; then nothing was written.
-    pub fn contains_many<K: AsRef<[u8]>>(&self, keys: &[K], found: &mut [bool]) -> Result<()> {
-        same_length("keys", keys.len(), found.len())?;
-        ask(self.bits(), self.plan, keys, found, 1, hashed());
+    /// [`Usage`](ErrorKind::Usage) if `results` is not as long as `keys`; nothing is written then.
+    pub fn contains_many<K: AsRef<[u8]>>(&self, keys: &[K], results: &mut [bool]) -> Result<()> {
+        check_length("results", keys.len(), results.len())?;
+        look_up(self.bits(), self.plan, keys, results, 1, key_hasher());
         Ok(())
     }
 
-    /// Says of each key whether the filter holds it, some keys behind what the iterator has given.
+    /// Iterates over whether the filter contains each key. Reads up to 64 keys ahead.
     ///
     /// ```
     /// # use simplebloom::BloomFilter;
@@ -171,45 +170,46 @@ impl<B: AsRef<[u8]>> BloomFilter<B> {
         I: IntoIterator<Item: AsRef<[u8]>>,
     {
         let mut keys = keys.into_iter();
-        let mut some = Vec::with_capacity(ASKED);
-        let (mut found, mut next, mut count) = ([false; ASKED], 0, 0);
+        let mut batch = Vec::with_capacity(LOOKUP_KEYS);
+        let (mut results, mut next, mut count) = ([false; LOOKUP_KEYS], 0, 0);
         core::iter::from_fn(move || {
             if next == count {
-                some.clear();
-                some.extend(keys.by_ref().take(ASKED));
-                found = [false; ASKED];
-                ask(self.bits(), self.plan, &some, found.get_mut(..some.len()).unwrap_or_default(), 1, hashed());
-                (next, count) = (0, some.len());
+                batch.clear();
+                batch.extend(keys.by_ref().take(LOOKUP_KEYS));
+                results = [false; LOOKUP_KEYS];
+                let results = results.get_mut(..batch.len()).unwrap_or_default();
+                look_up(self.bits(), self.plan, &batch, results, 1, key_hasher());
+                (next, count) = (0, batch.len());
             }
-            let answer = found.get(next).copied().filter(|_| next < count);
-            next += usize::from(answer.is_some());
-            answer
+            let result = results.get(next).copied().filter(|_| next < count);
+            next += usize::from(result.is_some());
+            result
         })
     }
 
-    /// As [`contains_many`](Self::contains_many), for keys that have been hashed, without a salt, by
+    /// [`contains_many`](Self::contains_many) for keys already hashed, without a salt, by
     /// [`digest_many`](crate::digest::digest_many).
     ///
     /// # Errors
     /// As [`contains_many`](Self::contains_many).
-    pub fn contains_digests(&self, digests: &[Digest], found: &mut [bool]) -> Result<()> {
-        same_length("digests", digests.len(), found.len())?;
-        ask(self.bits(), self.plan, digests, found, 1, given);
+    pub fn contains_digests(&self, digests: &[Digest], results: &mut [bool]) -> Result<()> {
+        check_length("results", digests.len(), results.len())?;
+        look_up(self.bits(), self.plan, digests, results, 1, copy_digests);
         Ok(())
     }
 
-    /// How much of the filter is set: 0 when it is empty, about a half when it holds as many keys as it is for.
+    /// The fraction of bits that are set: 0 for an empty filter, about 0.5 for one at capacity.
     ///
-    /// Counts all bits, at memory speed.
+    /// O(n): counts all bits, at memory speed.
     #[must_use]
     pub fn fill_ratio(&self) -> f64 {
         ratio(self.ones(), self.shape.bits())
     }
 
-    /// About how many keys were inserted, by how much of the filter is set. 0 for an empty filter, infinity for a full
-    /// one, NaN where keys set no bits.
+    /// An estimate of the number of keys inserted, from the fraction of bits set. 0 for an empty filter, infinity for a full
+    /// one, NaN if keys have no bits.
     ///
-    /// Counts all bits, at memory speed.
+    /// O(n): counts all bits, at memory speed.
     #[must_use]
     pub fn estimated_len(&self) -> f64 {
         let (ones, bits) = (self.ones(), self.shape.bits());
@@ -223,7 +223,7 @@ impl<B: AsRef<[u8]>> BloomFilter<B> {
         }
     }
 
-    /// How many bits are set.
+    /// The number of bits set.
     fn ones(&self) -> u64 {
         let (words, rest) = self.bits().as_chunks::<8>();
         let words = words.iter().map(|word| u64::from(u64::from_ne_bytes(*word).count_ones())).sum::<u64>();
@@ -241,35 +241,35 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> BloomFilter<B> {
         self.insert_bytes(key.as_bytes());
     }
 
-    /// As [`insert`](Self::insert), for a key that need not be text.
+    /// [`insert`](Self::insert) for a key of any bytes.
     pub fn insert_bytes(&mut self, key: &[u8]) {
         let plan = self.plan;
         plan.insert(self.bits_mut(), digest(key, Salt::NONE));
     }
 
-    /// Inserts many keys. From an iterator, [`extend`](Extend::extend) does.
+    /// Inserts many keys. For an iterator, use [`extend`](Extend::extend).
     ///
-    /// For a filter of more than 6 MiB and many keys this takes memory, up to as much again as the filter.
+    /// For many keys and a filter of more than 6 MiB, this allocates up to the size of the filter.
     pub fn insert_many<K: AsRef<[u8]>>(&mut self, keys: &[K]) {
         let plan = self.plan;
-        insert_into(self.bits_mut(), plan, keys, hashed());
+        insert_into(self.bits_mut(), plan, keys, key_hasher());
     }
 
-    /// Inserts keys that have been hashed, without a salt, by [`digest_many`](crate::digest::digest_many).
+    /// Inserts keys already hashed, without a salt, by [`digest_many`](crate::digest::digest_many).
     pub fn insert_digests(&mut self, digests: &[Digest]) {
         let plan = self.plan;
-        insert_into(self.bits_mut(), plan, digests, given);
+        insert_into(self.bits_mut(), plan, digests, copy_digests);
     }
 
-    /// Inserts all that was inserted into another filter.
+    /// Inserts all keys of another filter.
     ///
     /// # Errors
-    /// [`Usage`](ErrorKind::Usage) when the two are not of the same shape; then nothing has changed.
+    /// [`Usage`](ErrorKind::Usage) if the shapes differ; nothing is changed then.
     pub fn union(&mut self, other: &BloomFilter<impl AsRef<[u8]>>) -> Result<()> {
         let (shape, theirs) = (self.shape, other.shape);
         if shape != theirs {
             let text = format!(
-                "a filter for {} elements and the probability {:?} does not go into one for {} and {:?}",
+                "cannot merge a filter for {} elements and probability {:?} into one for {} elements and probability {:?}",
                 theirs.elements(),
                 theirs.probability(),
                 shape.elements(),
@@ -277,19 +277,19 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> BloomFilter<B> {
             );
             return Err(Error::usage(text).in_format(FORMAT));
         }
-        unite(self.bits_mut(), other.bits());
+        merge(self.bits_mut(), other.bits());
         Ok(())
     }
 }
 
-/// Sets what is set in `other`.
-pub(crate) fn unite(bits: &mut [u8], other: &[u8]) {
+/// Sets the bits that are set in `other`.
+pub(crate) fn merge(bits: &mut [u8], other: &[u8]) {
     for (to, from) in bits.iter_mut().zip(other) {
         *to |= from;
     }
 }
 
-/// Inserts keys into bits; `hash` is for up to [`LANES`] of them.
+/// Inserts keys; `hash` hashes up to [`LANES`] of them.
 pub(crate) fn insert_into<K>(bits: &mut [u8], plan: Plan, keys: &[K], hash: impl Fn(&[K], &mut [Digest])) {
     let mut inserter = Inserter::new(bits, plan, keys.len());
     let mut digests = [[0; 2]; LANES];
@@ -299,13 +299,13 @@ pub(crate) fn insert_into<K>(bits: &mut [u8], plan: Plan, keys: &[K], hash: impl
     }
 }
 
-/// Says of each of many keys whether it is there; `hash` is for up to [`LANES`] of them. `askers` of these are at work.
-pub(crate) fn ask<K>(
+/// Looks up keys; `hash` hashes up to [`LANES`] of them. `threads` calls run at the same time.
+pub(crate) fn look_up<K>(
     bits: &[u8],
     plan: Plan,
     keys: &[K],
-    found: &mut [bool],
-    askers: usize,
+    results: &mut [bool],
+    threads: usize,
     hash: impl Fn(&[K], &mut [Digest]),
 ) {
     let hash = |keys: &[K], digests: &mut [Digest]| {
@@ -313,44 +313,46 @@ pub(crate) fn ask<K>(
             hash(keys, digests);
         }
     };
-    if is_far(bits, &plan, keys.len()) {
-        let mut asker = FarAsker::new(bits, plan, keys.len(), askers);
-        let mut digests = alloc::vec![[0; 2]; asker.at_once()];
-        for (keys, found) in keys.chunks(asker.at_once()).zip(found.chunks_mut(asker.at_once())) {
+    if partitioned::is_worth_it(bits, &plan, keys.len()) {
+        let mut lookup = PartitionedLookup::new(bits, plan, keys.len(), threads);
+        let size = lookup.batch_size();
+        let mut digests = alloc::vec![[0; 2]; size];
+        for (keys, results) in keys.chunks(size).zip(results.chunks_mut(size)) {
             hash(keys, &mut digests);
-            asker.ask(&digests, found);
+            lookup.look_up(&digests, results);
         }
     } else {
-        let mut asker = Asker::new(bits, plan);
-        let mut digests = [[0; 2]; ASKED];
-        for (keys, found) in keys.chunks(ASKED).zip(found.chunks_mut(ASKED)) {
+        let mut lookup = TileLookup::new(bits, plan);
+        let mut digests = [[0; 2]; LOOKUP_KEYS];
+        for (keys, results) in keys.chunks(LOOKUP_KEYS).zip(results.chunks_mut(LOOKUP_KEYS)) {
             hash(keys, &mut digests);
-            asker.ask(digests.get(..keys.len()).unwrap_or_default(), found);
+            lookup.look_up(digests.get(..keys.len()).unwrap_or_default(), results);
         }
     }
 }
 
-/// Hashes up to [`LANES`] keys.
-pub(crate) fn hashed<K: AsRef<[u8]>>() -> impl Fn(&[K], &mut [Digest]) {
+/// A function that hashes up to [`LANES`] keys.
+pub(crate) fn key_hasher<K: AsRef<[u8]>>() -> impl Fn(&[K], &mut [Digest]) {
     let start = unsalted();
-    move |keys, digests| digest_some(keys, &start, digests)
+    move |keys, digests| digest_up_to_group(keys, &start, digests)
 }
 
-/// Takes up to [`LANES`] keys that have been hashed.
-pub(crate) fn given(keys: &[Digest], digests: &mut [Digest]) {
+/// The counterpart of [`key_hasher`] for keys already hashed.
+pub(crate) fn copy_digests(keys: &[Digest], digests: &mut [Digest]) {
     for (to, from) in digests.iter_mut().zip(keys) {
         *to = *from;
     }
 }
 
-pub(crate) fn same_length(what: &str, keys: usize, found: usize) -> Result<()> {
-    if keys == found {
+/// Checks the length of an output slice.
+pub(crate) fn check_length(what: &str, expected: usize, found: usize) -> Result<()> {
+    if expected == found {
         return Ok(());
     }
-    Err(Error::usage(format!("there are {keys} {what} and room for {found} answers")).in_format(FORMAT))
+    Err(Error::usage(format!("{what}: expected length {expected}, found {found}")).in_format(FORMAT))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a ratio of bits is an estimate of something else")]
+#[expect(clippy::cast_precision_loss, reason = "the ratio is used for estimates")]
 fn ratio(part: u64, whole: u64) -> f64 {
     part as f64 / whole as f64
 }
@@ -359,24 +361,24 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, K: AsRef<[u8]>> Extend<K> for BloomFilter<B> 
     /// Inserts the keys, sixteen at a time.
     fn extend<I: IntoIterator<Item = K>>(&mut self, keys: I) {
         let plan = self.plan;
-        let hash = hashed();
+        let hash = key_hasher();
         let mut keys = keys.into_iter();
-        let mut some = Vec::with_capacity(LANES);
+        let mut batch = Vec::with_capacity(LANES);
         let mut inserter = Inserter::new(self.bits_mut(), plan, keys.size_hint().0);
         let mut digests = [[0; 2]; LANES];
         loop {
-            some.clear();
-            some.extend(keys.by_ref().take(LANES));
-            if some.is_empty() {
+            batch.clear();
+            batch.extend(keys.by_ref().take(LANES));
+            if batch.is_empty() {
                 return;
             }
-            hash(&some, &mut digests);
-            inserter.push(digests.get(..some.len()).unwrap_or_default());
+            hash(&batch, &mut digests);
+            inserter.push(digests.get(..batch.len()).unwrap_or_default());
         }
     }
 }
 
-/// Equal when their files are.
+/// Compares the files.
 impl<B: AsRef<[u8]>, C: AsRef<[u8]>> PartialEq<BloomFilter<C>> for BloomFilter<B> {
     fn eq(&self, other: &BloomFilter<C>) -> bool {
         self.as_bytes() == other.as_bytes()
@@ -385,7 +387,7 @@ impl<B: AsRef<[u8]>, C: AsRef<[u8]>> PartialEq<BloomFilter<C>> for BloomFilter<B
 
 impl<B: AsRef<[u8]>> Eq for BloomFilter<B> {}
 
-/// The shape, not the bits.
+/// Shows the shape, not the bits.
 impl<B> fmt::Debug for BloomFilter<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BloomFilter").field("shape", &self.shape).finish_non_exhaustive()

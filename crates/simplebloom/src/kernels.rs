@@ -1,4 +1,4 @@
-//! Every kernel by name, for tests and benchmarks. Not part of the interface.
+//! Every kernel by name, for tests and benchmarks. Not part of the public API.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -9,7 +9,7 @@ use crate::digest::{Digest, Salt, digest, portable};
 /// The digests of sixteen keys.
 pub type Kernel = Box<dyn Fn([&[u8]; LANES], Salt) -> [Digest; LANES]>;
 
-/// The kernels this machine can run, the slowest first.
+/// The kernels this machine can run, slowest first.
 #[must_use]
 pub fn all() -> Vec<(&'static str, Kernel)> {
     fn boxed(run: impl Fn(&Group<'_>, &[u32; 8]) -> [Digest; LANES] + 'static) -> Kernel {
@@ -26,6 +26,10 @@ pub fn all() -> Vec<(&'static str, Kernel)> {
         if let Some(kernel) = avx512::Kernel::new() {
             all.push(("avx512", boxed(move |group, start| kernel.digest(group, start))));
         }
+    }
+    #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+    if let Some(kernel) = crate::simd::neon::Kernel::new() {
+        all.push(("neon", boxed(move |group, start| kernel.digest(group, start))));
     }
     all
 }

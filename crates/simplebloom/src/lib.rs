@@ -1,5 +1,5 @@
-//! Bloom filters in the files of Python's `simplebloom`, byte for byte: opened without a copy, filled and asked in bulk at
-//! SIMD speed.
+//! Bloom filters in the file format of Python's `simplebloom`, byte for byte: opened without a copy, filled and queried in
+//! bulk at SIMD speed.
 //!
 //! # The file
 //!
@@ -7,16 +7,16 @@
 //! |---|---|---|
 //! | 0 | 8 bytes | `SIMPBLOO` |
 //! | 8 | u64, big-endian | the file's length in bytes, MUST be 32 + bits / 8 |
-//! | 16 | u64, big-endian | how many keys the filter is for, MUST be at least 2 |
-//! | 24 | f64, big-endian | how often it may be wrong, `p`, MUST be above 0 and below 1 |
-//! | 32 | bytes | the bits, the least significant of a byte first |
+//! | 16 | u64, big-endian | the capacity in keys, `n`, MUST be at least 2 |
+//! | 24 | f64, big-endian | the false positive probability, `p`, MUST be above 0 and below 1 |
+//! | 32 | bytes | the bits, least significant bit of a byte first |
 //!
-//! How many bits there are and how many of them a key sets is not stored. Both follow from `n` and `p`, in the arithmetic
-//! of doubles and in this order of operations:
+//! The number of bits and the number of bits per key are not stored. Both follow from `n` and `p`, in double precision and
+//! in this order of operations:
 //!
 //! ```text
 //! bits   = ceil(n * ln p / -0.4804530139182015 / 8) * 8
-//! hashes = round(bits / n * 0.6931471805599453)            a half to the even side
+//! hashes = round(bits / n * 0.6931471805599453)            half to even
 //! ```
 //!
 //! A key is hashed with BLAKE2s, 32 bytes, no key, no salt. The digest's first 16 bytes are two big-endian numbers, `h1`
@@ -40,7 +40,7 @@
 //! # let mut made = BloomFilter::with_probability(1000, 0.01)?;
 //! # made.insert("here");
 //! # let file = made.into_inner();
-//! // `file` is what `std::fs::read` gives, or a mapped file: it is not copied.
+//! // `file` is the result of `std::fs::read`, or a mapped file. It is not copied.
 //! let filter = BloomFilter::from_bytes(&file[..])?;
 //! assert!(filter.contains("here"));
 //! assert!(!filter.contains("not here"));
@@ -68,31 +68,31 @@
 //! | keys | [`BloomFilter::new`] or [`with_probability`](BloomFilter::with_probability), then [`insert`](BloomFilter::insert) |
 //! | many keys in a slice | [`insert_many`](BloomFilter::insert_many), [`contains_many`](BloomFilter::contains_many), [`contains_all`](BloomFilter::contains_all) |
 //! | an iterator of keys | [`extend`](Extend::extend), [`contains_iter`](BloomFilter::contains_iter) |
-//! | cores | `par_insert_many`, `par_contains_many` (feature `parallel`) |
-//! | filters of parts of a whole | [`union`](BloomFilter::union) |
+//! | several cores | `par_insert_many`, `par_contains_many` (feature `parallel`) |
+//! | filters of parts of a dataset | [`union`](BloomFilter::union) |
 //! | keys for several filters, or another use of the hash | [`digest`], then [`insert_digests`](BloomFilter::insert_digests) |
 //! | a question of size | [`Shape`] |
 //!
 //! # Errors
 //!
-//! Opening fails with the byte where the file is wrong, making a filter where it cannot be or would be too large. Asking
-//! and inserting one key cannot fail, nor can anything else that a file says later on. Nothing here panics.
+//! Opening an invalid file fails with a byte offset; creating a filter fails if its parameters are invalid or it would be
+//! too large. Afterwards nothing in a file can cause an error. Nothing here panics.
 //!
 //! # Deviations
 //!
-//! * The logarithm is the correctly rounded one, on every platform; the reference takes that of its C library, which is off
-//!   by one unit in the last place once in some thousands of probabilities. Where that changes the number of bits (one in
-//!   millions, for filters of any use) the reference writes another length. Files of such lengths are opened all the same.
-//! * The reference ignores the total length beyond using it; here it has to be right, and nothing may follow the bits.
+//! * The logarithm is correctly rounded on every platform. The reference uses that of its C library, which is off by one unit
+//!   in the last place for one in thousands of probabilities. Where that changes the number of bits (one in millions, for
+//!   practical filters) the reference writes another length. Files of such lengths are accepted.
+//! * The reference does not check the total length; here it must be correct, and nothing may follow the bits.
 //! * Keys of [`insert_bytes`](BloomFilter::insert_bytes) may be any bytes, where the reference takes strings.
-//! * Filters of 2^63 bits and more are refused, and without [`Limits`] of one's own those of more than 1 GiB.
+//! * Filters of 2^63 bits or more are rejected; by default, so are those of more than 1 GiB (see [`Limits`]).
 //!
 //! # Speed
 //!
-//! Sixteen keys are hashed side by side with AVX-512 or AVX2, found at run time; elsewhere in arrays that the compiler makes
-//! vectors of. Where the bits are more than a cache holds, a few thousand keys' bits are sorted by place before they are
-//! touched; for fewer keys they are fetched ahead. `cargo bench -p simplebloom` measures it, `cargo xtask bench simplebloom`
-//! beside the reference.
+//! Sixteen keys are hashed side by side with AVX-512 or AVX2, detected at run time, or NEON; elsewhere in arrays that the
+//! compiler vectorizes. If the bits exceed the cache, the bits of thousands of keys are partitioned by address before they
+//! are accessed; for fewer keys they are prefetched. `cargo bench -p simplebloom` measures it, `cargo xtask bench
+//! simplebloom` beside the reference. The NEON kernel is tested under emulation; its speed has not been measured on hardware.
 //!
 //! # Features
 //!
@@ -100,8 +100,8 @@
 //! |---|---|
 //! | none | everything but the following; `no_std` with `alloc` |
 //! | `nom` | `nom`: the header as a parser of nom 8 |
-//! | `std` (default) | the processor's instruction sets found at run time instead of compile time |
-//! | `parallel` | `par_insert_many`, `par_contains_many` and their like, on rayon's threads |
+//! | `std` (default) | instruction sets detected at run time instead of compile time |
+//! | `parallel` | `par_insert_many`, `par_contains_many`, ..., on rayon's threads |
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -109,7 +109,6 @@ extern crate alloc;
 
 mod bulk;
 pub mod digest;
-mod far;
 mod filter;
 mod ln;
 #[cfg(feature = "nom")]
@@ -117,6 +116,7 @@ mod ln;
 pub mod nom;
 #[cfg(feature = "parallel")]
 mod parallel;
+mod partitioned;
 mod plan;
 mod probe;
 mod shape;

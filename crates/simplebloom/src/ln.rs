@@ -1,19 +1,17 @@
-//! The natural logarithm, correctly rounded and in whole numbers only, so that every platform derives the same sizes.
+//! The natural logarithm, correctly rounded and in integer arithmetic, so that every platform derives the same sizes.
 //!
-//! C libraries differ in the last bit of `log`, and one library differs from itself between processors. Here `p` is `m`
-//! times a power of two, `1/2 <= m < 1`, and
+//! C libraries differ in the last bit of `log`, some even between processors. With `p = m / 2^e` and `1/2 <= m < 1`,
 //!
 //! ```text
 //! -ln p = e ln 2 + 2 atanh((1 - m) / (1 + m)),    ln 2 = 2 atanh(1/3)
 //! ```
 //!
-//! Both terms have the same sign: nothing cancels. They are summed with 192 bits behind the point. Each of the some 1200
-//! truncations costs at most one unit in the last of them, or 2^-181 together where `e` is not 0; where it is, 2^-184
-//! beside a result of at least 2^-53. The worst case of a correctly rounded logarithm of a double takes some 2^-118 of
-//! the result to tell, so that the rounding at the end always falls on the right side.
-//! Nothing here is fast, and nothing needs to be: a filter takes one logarithm.
+//! Both terms have the same sign, so nothing cancels. They are summed with 192 fractional bits. About 1200 truncations cost
+//! at most one unit in the last of them each: 2^-181 in total if `e` is not 0, else 2^-184, with a result of at least 2^-53.
+//! The hardest case of a correctly rounded logarithm of a double needs a relative error of about 2^-118, so the final
+//! rounding is always correct. Speed does not matter: a filter takes one logarithm.
 
-/// A number of 64 bits before and 192 behind the point; the first limb is the whole part.
+/// A fixed-point number of 64 integer and 192 fractional bits; the first limb is the integer part.
 #[derive(Clone, Copy)]
 struct Fixed([u64; 4]);
 
@@ -43,9 +41,9 @@ impl Fixed {
         sum
     }
 
-    /// The product, truncated. One of the factors is below 1 and the product is below 2^64.
+    /// The product, truncated. One factor must be below 1, and the product below 2^64.
     fn times(self, other: Self) -> Self {
-        // Limbs of the product, 384 bits behind the point; the least of the eight is the last.
+        // The limbs of the product, most significant first, with 384 fractional bits.
         let mut product = [0_u64; 8];
         for (i, a) in self.0.into_iter().enumerate().rev() {
             let mut carry = 0;
@@ -75,13 +73,13 @@ impl Fixed {
         quotient
     }
 
-    /// The nearest double, the even one of two.
+    /// The nearest double, ties to even.
     fn round(self) -> f64 {
         let [a, b, c, d] = self.0;
         let (high, rest) = (u128::from(a) << 64 | u128::from(b), u128::from(c) << 64 | u128::from(d));
         let up = high.leading_zeros();
-        // What is left of the result's 128 highest bits, with all that follows them in the last one: far below the 53
-        // that count, where it says no more than that there is something.
+        // The highest 128 bits of the result. The last of them is set if any bit follows: far below the 53 bits of a
+        // double, it only breaks ties.
         let (high, rest) = match up {
             0 => (high, rest),
             128 => return 0.0,
@@ -97,7 +95,7 @@ impl Fixed {
 }
 
 fn low(wide: u128) -> u64 {
-    #[expect(clippy::cast_possible_truncation, reason = "the lower half is what is asked for")]
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
     let low = wide as u64;
     low
 }
@@ -145,19 +143,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nearly_every_one_of_192_bits() {
+    fn ln_2_has_at_least_184_correct_bits() {
         let [whole, a, b, c] = twice_atanh(1, 3).0;
         assert_eq!([whole, a, b], [0, 0xB172_17F7_D1CF_79AB, 0xC9E3_B398_03F2_F6AF]);
         assert!(c.abs_diff(0x40F3_4326_7298_B62D) < 200, "{c:x}");
     }
 
     #[test]
-    #[expect(
-        clippy::excessive_precision,
-        clippy::approx_constant,
-        reason = "the compiler rounds what is known exactly"
-    )]
-    fn known_to_more_digits_than_a_double_has() {
+    #[expect(clippy::excessive_precision, clippy::approx_constant, reason = "exact digits, rounded by the compiler")]
+    fn rounds_known_digits_correctly() {
         // Digits of ln 2, ln 3 and ln 10; multiples of them, rounded by the compiler.
         assert_eq!(ln(0.5), -0.693_147_180_559_945_309_417_232_121_458_2);
         assert_eq!(ln(0.25), -1.386_294_361_119_890_618_834_464_242_916_4);
@@ -171,7 +165,8 @@ mod tests {
     }
 
     #[test]
-    fn next_to_the_platforms_logarithm() {
+    #[cfg_attr(miri, ignore = "50,000 logarithms")]
+    fn differs_from_the_platform_by_at_most_one_unit() {
         let mut state = 0x9E37_79B9_7F4A_7C15_u64;
         let (mut cases, mut differ) = (0_u32, 0_u32);
         let mut check = |p: f64| {
@@ -198,7 +193,7 @@ mod tests {
         for n in 2..20_000 {
             check(1.0 / f64::from(n));
         }
-        // The platform's is not always rounded correctly, but nearly so.
+        // The platform's logarithm is nearly always correctly rounded.
         assert!(differ * 20 < cases, "{differ} of {cases} differ");
         println!("{differ} of {cases} differ from the platform's by one unit in the last place");
     }

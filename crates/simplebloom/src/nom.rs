@@ -1,4 +1,4 @@
-//! The header as a parser of [nom](https://docs.rs/nom) 8 (feature `nom`), over a [`Cursor`], whose errors say where in the file something is wrong.
+//! A parser of the header for [nom](https://docs.rs/nom) 8 (feature `nom`), over a [`Cursor`], so that errors have offsets.
 //!
 //! ```
 //! use container_core::Cursor;
@@ -18,11 +18,11 @@ use container_core::{Cursor, Error};
 use crate::shape::Shape;
 use crate::wire;
 
-/// The 32 bytes in front of the bits.
+/// Parses the header of 32 bytes, which is followed by the bits.
 ///
 /// # Errors
-/// [`Truncated`](crate::ErrorKind::Truncated); [`Invalid`](crate::ErrorKind::Invalid) for another magic, and for numbers that cannot be or do not
-/// fit each other.
+/// [`Truncated`](crate::ErrorKind::Truncated); [`Invalid`](crate::ErrorKind::Invalid) for another magic, and for invalid or
+/// inconsistent numbers.
 pub fn header(input: Cursor<'_>) -> IResult<Cursor<'_>, Shape, Error> {
     parser(wire::header)(input)
 }

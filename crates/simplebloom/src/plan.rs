@@ -1,10 +1,10 @@
-//! Which bits belong to keys.
+//! Setting and testing the bits of single keys.
 
 use crate::digest::group::{Digest, LANES};
-use crate::probe::{Modulus, Row, Steps, Walk};
+use crate::probe::{GroupIndices, KeyIndices, Modulus, Row};
 use crate::shape::Shape;
 
-/// What of a shape finds the bits of a key.
+/// The parameters of a [`Shape`] that determine the bits of a key.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan {
     pub(crate) modulus: Modulus,
@@ -13,7 +13,7 @@ pub(crate) struct Plan {
 
 impl Plan {
     pub(crate) fn new(shape: &Shape) -> Self {
-        // Hashes are some 1100 at most.
+        // There are at most about 1100 hashes.
         Self { modulus: Modulus::new(shape.bits()), hashes: usize::try_from(shape.hashes()).unwrap_or(usize::MAX) }
     }
 
@@ -21,14 +21,14 @@ impl Plan {
         self.hashes
     }
 
-    pub(crate) fn walk(&self, digests: &[Digest; LANES]) -> Walk {
-        Walk::new(self.modulus, digests)
+    pub(crate) fn group_indices(&self, digests: &[Digest; LANES]) -> GroupIndices {
+        GroupIndices::new(self.modulus, digests)
     }
 
     /// Sets one key's bits.
     #[inline]
     pub(crate) fn insert(&self, bits: &mut [u8], digest: Digest) {
-        for index in Steps::new(self.modulus, digest).take(self.hashes) {
+        for index in KeyIndices::new(self.modulus, digest).take(self.hashes) {
             set(bits, index);
         }
     }
@@ -36,37 +36,37 @@ impl Plan {
     /// Whether one key's bits are set.
     #[inline]
     pub(crate) fn contains(&self, bits: &[u8], digest: Digest) -> bool {
-        Steps::new(self.modulus, digest).take(self.hashes).all(|index| is_set(bits, index))
+        KeyIndices::new(self.modulus, digest).take(self.hashes).all(|index| is_set(bits, index))
     }
 }
 
-/// Rows of a tile; keys with more bits take several tiles.
+/// Rows per tile; keys with more bits take several tiles.
 pub(crate) const ROWS: usize = 32;
 
 pub(crate) type Tile = [Row; ROWS];
 
 #[inline(always)]
-pub(crate) fn place(index: u64) -> usize {
-    #[allow(clippy::cast_possible_truncation, reason = "there are as many bits as there is memory for")]
-    let place = (index / 8) as usize;
-    place
+pub(crate) fn byte_offset(index: u64) -> usize {
+    #[allow(clippy::cast_possible_truncation, reason = "the bits are in memory")]
+    let offset = (index / 8) as usize;
+    offset
 }
 
 #[inline(always)]
 pub(crate) fn set(bits: &mut [u8], index: u64) {
-    if let Some(byte) = bits.get_mut(place(index)) {
+    if let Some(byte) = bits.get_mut(byte_offset(index)) {
         *byte |= 1 << (index % 8);
     }
 }
 
 #[inline(always)]
 pub(crate) fn is_set(bits: &[u8], index: u64) -> bool {
-    bits.get(place(index)).is_some_and(|byte| byte >> (index % 8) & 1 == 1)
+    bits.get(byte_offset(index)).is_some_and(|byte| byte >> (index % 8) & 1 == 1)
 }
 
-/// As many digests as there are lanes; the first again for those that are missing.
+/// A digest for each lane; the first one fills lanes without a key.
 #[inline(always)]
-pub(crate) fn filled(digests: &[Digest]) -> [Digest; LANES] {
+pub(crate) fn fill_lanes(digests: &[Digest]) -> [Digest; LANES] {
     let first = digests.first().copied().unwrap_or_default();
     core::array::from_fn(|lane| digests.get(lane).copied().unwrap_or(first))
 }

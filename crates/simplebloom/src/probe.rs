@@ -1,25 +1,25 @@
-//! Where a key's bits are: `(h1 + k * h2 mod 2^64) mod bits` for each `k`, without a division for each.
+//! The indices of a key's bits: `(h1 + k * h2 mod 2^64) mod bits` for each `k`, without a division for each.
 //!
-//! From one index to the next is an addition of `h2 mod bits`, less `bits` where that is too much. Where `h1 + k * h2`
-//! goes past 2^64, `2^64 mod bits` has to be taken away as well.
+//! The next index is the last one plus `h2 mod bits`, minus `bits` if that is too large. If `h1 + k * h2` overflows 2^64,
+//! `2^64 mod bits` must be subtracted as well.
 
 use crate::digest::group::{Digest, LANES};
 
-/// Bit counts are below: two indices can be added.
-pub(crate) const MOST_BITS: u64 = 1 << 63;
+/// The limit of bits: below it, the sum of two indices does not overflow.
+pub(crate) const MAX_BITS: u64 = 1 << 63;
 
-/// A number of bits, and what is needed to divide by it.
+/// A number of bits, with constants for dividing by it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Modulus {
     bits: u64,
-    /// 2^64 / `bits`, or a little less.
+    /// 2^64 / `bits`, or slightly less.
     reciprocal: u64,
     /// 2^64 mod `bits`.
     wrap: u64,
 }
 
 impl Modulus {
-    /// `bits` is at least 1 and at most [`MOST_BITS`].
+    /// `bits` is at least 1 and at most [`MAX_BITS`].
     pub(crate) const fn new(bits: u64) -> Self {
         Self { bits, reciprocal: u64::MAX / bits, wrap: (u64::MAX % bits + 1) % bits }
     }
@@ -34,7 +34,7 @@ impl Modulus {
         rest.min(rest.wrapping_sub(self.bits))
     }
 
-    /// `step mod bits`, and the same where a sum wraps.
+    /// The increment for `step`, and the one for a sum that overflows.
     #[inline(always)]
     fn steps(self, step: u64) -> (u64, u64) {
         let plain = self.of(step);
@@ -43,8 +43,8 @@ impl Modulus {
     }
 }
 
-/// The indices of one key, for ever.
-pub(crate) struct Steps {
+/// The indices of one key, without end.
+pub(crate) struct KeyIndices {
     sum: u64,
     step: u64,
     index: u64,
@@ -53,7 +53,7 @@ pub(crate) struct Steps {
     bits: u64,
 }
 
-impl Steps {
+impl KeyIndices {
     #[inline(always)]
     pub(crate) fn new(modulus: Modulus, digest: Digest) -> Self {
         let [sum, step] = digest;
@@ -62,7 +62,7 @@ impl Steps {
     }
 }
 
-impl Iterator for Steps {
+impl Iterator for KeyIndices {
     type Item = u64;
 
     #[inline(always)]
@@ -77,22 +77,22 @@ impl Iterator for Steps {
     }
 }
 
-/// An index for each of sixteen keys.
+/// One index for each of sixteen keys.
 pub(crate) type Row = [u64; LANES];
 
-/// As [`Steps`], for sixteen keys side by side.
+/// The indices of sixteen keys side by side.
 #[derive(Clone, Copy)]
-pub(crate) struct Walk {
+pub(crate) struct GroupIndices {
     sum: Row,
     step: Row,
     index: Row,
     plain: Row,
-    /// What to flip in the step where the sum wraps.
+    /// The bits of `plain` to flip if the sum overflows.
     change: Row,
     bits: u64,
 }
 
-impl Walk {
+impl GroupIndices {
     #[inline(always)]
     pub(crate) fn new(modulus: Modulus, digests: &[Digest; LANES]) -> Self {
         let steps = digests.map(|[_, step]| modulus.steps(step));
@@ -106,11 +106,11 @@ impl Walk {
         }
     }
 
-    /// The next indices, a row for each `k`.
+    /// Writes the next indices, a row for each `k`.
     #[inline(always)]
-    #[expect(clippy::indexing_slicing, reason = "lanes of arrays that have them")]
-    pub(crate) fn rows(&mut self, rows: &mut [Row]) {
-        // In registers, as far as there are any.
+    #[expect(clippy::indexing_slicing, reason = "lanes are in bounds")]
+    pub(crate) fn next_rows(&mut self, rows: &mut [Row]) {
+        // Copies, which stay in registers.
         let Self { mut sum, step, mut index, plain, change, bits } = *self;
         for row in rows {
             *row = index;
@@ -130,8 +130,8 @@ mod tests {
     use super::*;
     use crate::simd;
 
-    /// By the book, with nothing but the operators of the definition.
-    fn plain(digest: Digest, bits: u64, count: u64) -> Vec<u64> {
+    /// The definition.
+    fn defined_indices(digest: Digest, bits: u64, count: u64) -> Vec<u64> {
         (0..count).map(|k| digest[0].wrapping_add(k.wrapping_mul(digest[1])) % bits).collect()
     }
 
@@ -144,10 +144,11 @@ mod tests {
     }
 
     #[test]
-    fn every_way_steps_as_defined() {
+    #[cfg_attr(miri, ignore = "millions of indices")]
+    fn indices_follow_the_definition() {
         let mut state = 7;
         let edges = [0, 1, 2, u64::MAX, u64::MAX - 1, 1 << 63, (1 << 63) - 1, 8, 7, 9, 1 << 32];
-        let mut sizes = vec![8, 16, 24, 64, 1 << 32, (1 << 32) + 8, MOST_BITS, MOST_BITS - 8, MOST_BITS / 2 + 8, 1000];
+        let mut sizes = vec![8, 16, 24, 64, 1 << 32, (1 << 32) + 8, MAX_BITS, MAX_BITS - 8, MAX_BITS / 2 + 8, 1000];
         sizes.extend((3..63).map(|shift| ((draw(&mut state) | 1 << 63) >> shift) & !7));
         let mut checked = 0;
         for bits in sizes.into_iter().filter(|bits| *bits >= 8) {
@@ -162,15 +163,15 @@ mod tests {
             for chunk in digests.chunks(LANES) {
                 let lanes: [Digest; LANES] = core::array::from_fn(|lane| chunk.get(lane).copied().unwrap_or_default());
                 let (mut portable, mut best) = ([[0; LANES]; 40], [[0; LANES]; 40]);
-                Walk::new(modulus, &lanes).rows(&mut portable);
-                let mut walk = Walk::new(modulus, &lanes);
+                GroupIndices::new(modulus, &lanes).next_rows(&mut portable);
+                let mut indices = GroupIndices::new(modulus, &lanes);
                 let (first, second) = best.split_at_mut(17);
-                simd::walk(&mut walk, first);
-                simd::walk(&mut walk, second);
+                simd::next_rows(&mut indices, first);
+                simd::next_rows(&mut indices, second);
                 for (lane, digest) in lanes.into_iter().enumerate() {
-                    let expected = plain(digest, bits, 40);
+                    let expected = defined_indices(digest, bits, 40);
                     assert_eq!(
-                        Steps::new(modulus, digest).take(40).collect::<Vec<_>>(),
+                        KeyIndices::new(modulus, digest).take(40).collect::<Vec<_>>(),
                         expected,
                         "{digest:x?} {bits}"
                     );

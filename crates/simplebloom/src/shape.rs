@@ -1,11 +1,11 @@
-//! How large a filter is, and how many bits each key has in it.
+//! The size of a filter and the number of bits per key.
 
 use alloc::format;
 
 use container_core::{Error, Result};
 
 use crate::ln::ln;
-use crate::probe::MOST_BITS;
+use crate::probe::MAX_BITS;
 
 /// The format's name in errors.
 pub(crate) const FORMAT: &str = "simplebloom";
@@ -13,8 +13,7 @@ pub(crate) const FORMAT: &str = "simplebloom";
 /// Bytes before the bits.
 pub(crate) const HEADER_BYTES: usize = 32;
 
-/// The size of a filter: how many keys it is for, and how often it may say of another key that it holds it. All else
-/// follows from these two.
+/// The capacity and false positive probability of a filter, and the sizes that follow from them.
 ///
 /// ```
 /// use simplebloom::Shape;
@@ -34,19 +33,19 @@ pub struct Shape {
 impl Eq for Shape {}
 
 impl Shape {
-    /// For `elements` keys, at least 2, and a probability of a false answer above 0 and below 1.
+    /// A shape for `elements` keys, at least 2, with a false positive probability above 0 and below 1.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) for anything else, [`Limit`](container_core::ErrorKind::Limit) for
-    /// filters of 2^63 bits and more.
+    /// [`Usage`](container_core::ErrorKind::Usage) for other values, [`Limit`](container_core::ErrorKind::Limit) for filters
+    /// of 2^63 bits or more.
     pub fn new(elements: u64, probability: f64) -> Result<Self> {
-        if let Some(why) = wrong_elements(elements).or_else(|| wrong_probability(probability)) {
+        if let Some(why) = elements_error(elements).or_else(|| probability_error(probability)) {
             return Err(Error::usage(why).in_format(FORMAT));
         }
         Self::derive(elements, probability, ln(probability)).ok_or_else(|| too_large(elements, probability))
     }
 
-    /// For `elements` keys and the probability that the reference takes by default: one in as many.
+    /// A shape for `elements` keys with the reference's default probability, `1 / elements`.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -54,10 +53,10 @@ impl Shape {
         Self::new(elements, 1.0 / float(elements))
     }
 
-    /// The shape of a file: as [`new`](Self::new), but of a file of `bytes` bytes, whose writer's logarithm may have been
-    /// off by one unit in its last place; none where nothing gives that length.
+    /// The shape of a file of `bytes` bytes, whose writer's logarithm may have been off by one unit in the last place. `None`
+    /// if no shape has that length.
     ///
-    /// `elements` and `probability` have been checked.
+    /// `elements` and `probability` must be valid.
     pub(crate) fn of_file(elements: u64, probability: f64, bytes: u64) -> Option<Self> {
         let exact = ln(probability);
         let candidates = [exact, exact.next_up(), exact.next_down()];
@@ -65,66 +64,66 @@ impl Shape {
         shapes.find(|shape| shape.file_bytes() == bytes)
     }
 
-    /// The reference's arithmetic, operation by operation; none for what is too large.
+    /// The reference's arithmetic, operation by operation. `None` if the filter is too large.
     fn derive(elements: u64, probability: f64, ln: f64) -> Option<Self> {
         const LN_2_SQUARED: f64 = -0.480_453_013_918_201_5;
         const LN_2: f64 = core::f64::consts::LN_2;
         let bits = float(elements) * ln / LN_2_SQUARED;
-        let bits = ceil(bits / 8.0)?.checked_mul(8).filter(|bits| *bits < MOST_BITS)?;
+        let bits = ceil(bits / 8.0)?.checked_mul(8).filter(|bits| *bits < MAX_BITS)?;
         let hashes = u32::try_from(round_half_even(quotient(bits, elements) * LN_2)?).ok()?;
         Some(Self { elements, probability, bits, hashes })
     }
 
-    /// How many keys the filter is for; it takes more, and is wrong more often then.
+    /// The capacity in keys. More can be inserted, with more false positives.
     #[must_use]
     pub const fn elements(&self) -> u64 {
         self.elements
     }
 
-    /// How often a filter with that many keys may say of another key that it holds it.
+    /// The false positive probability of a filter with [`elements`](Self::elements) keys.
     #[must_use]
     pub const fn probability(&self) -> f64 {
         self.probability
     }
 
-    /// How many bits the filter has: a multiple of 8, at least 8.
+    /// The number of bits: a multiple of 8, at least 8.
     #[must_use]
     pub const fn bits(&self) -> u64 {
         self.bits
     }
 
-    /// How many bits a key sets. None where the probability is near 1: such a filter holds every key.
+    /// The number of bits per key. 0 if the probability is near 1: such a filter contains every key.
     #[must_use]
     pub const fn hashes(&self) -> u32 {
         self.hashes
     }
 
-    /// How long the file is: 32 bytes of header, and the bits.
+    /// The length of the file in bytes: a header of 32 bytes, and the bits.
     #[must_use]
     pub const fn file_bytes(&self) -> u64 {
         HEADER_BYTES as u64 + self.bits / 8
     }
 }
 
-/// Why a filter cannot be for so many keys.
-pub(crate) fn wrong_elements(elements: u64) -> Option<alloc::string::String> {
-    (elements < 2).then(|| format!("the number of elements {elements} is below 2"))
+/// The message for an invalid number of keys.
+pub(crate) fn elements_error(elements: u64) -> Option<alloc::string::String> {
+    (elements < 2).then(|| format!("number of elements: expected at least 2, found {elements}"))
 }
 
-/// Why a probability is none.
-pub(crate) fn wrong_probability(probability: f64) -> Option<alloc::string::String> {
-    let right = probability > 0.0 && probability < 1.0;
-    (!right).then(|| format!("the probability {probability:?} is not above 0 and below 1"))
+/// The message for an invalid probability.
+pub(crate) fn probability_error(probability: f64) -> Option<alloc::string::String> {
+    let valid = probability > 0.0 && probability < 1.0;
+    (!valid).then(|| format!("probability: expected above 0 and below 1, found {probability:?}"))
 }
 
 #[cold]
 fn too_large(elements: u64, probability: f64) -> Error {
-    let what = format!("for {elements} elements and the probability {probability:?} the number of bits");
-    // How many they are may be more than a number holds.
+    let what = format!("number of bits for {elements} elements and probability {probability:?}");
+    // An estimate, which saturates.
     let bits = float(elements) * ln(probability) / -0.48;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "too much is the most there is")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast saturates")]
     let bits = bits as u64;
-    Error::limit(what, bits, MOST_BITS - 8).in_format(FORMAT)
+    Error::limit(what, bits, MAX_BITS - 8).in_format(FORMAT)
 }
 
 /// The nearest double.
@@ -133,31 +132,30 @@ fn float(value: u64) -> f64 {
     value as f64
 }
 
-/// The least whole number that is not below a positive one; none from 2^60 on.
+/// A non-negative number rounded up; `None` from 2^60 on.
 fn ceil(value: f64) -> Option<u64> {
     let (whole, part) = split(value)?;
     Some(whole + u64::from(part > 0.0))
 }
 
-/// The nearest whole number to a positive one, the even one of two; none from 2^60 on.
+/// A non-negative number rounded half to even; `None` from 2^60 on.
 fn round_half_even(value: f64) -> Option<u64> {
     let (whole, part) = split(value)?;
     Some(whole + u64::from(part > 0.5 || part == 0.5 && whole % 2 == 1))
 }
 
-/// The whole part and the rest, both exact.
+/// The integer part and the fraction, both exact.
 fn split(value: f64) -> Option<(u64, f64)> {
     const BELOW: f64 = (1_u64 << 60) as f64;
     if !(0.0..BELOW).contains(&value) {
         return None;
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the whole part, of what is in range")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "truncation of a value in range")]
     let whole = value as u64;
     Some((whole, value - float(whole)))
 }
 
-/// The double nearest to the quotient of two whole numbers: as the reference divides them, which is not the quotient of
-/// the doubles nearest to the two.
+/// The double nearest to the exact quotient, as the reference computes it. Dividing the nearest doubles would round twice.
 fn quotient(a: u64, b: u64) -> f64 {
     const EXACT: u64 = 1 << 53;
     if a == 0 || a <= EXACT && b <= EXACT {
@@ -165,7 +163,7 @@ fn quotient(a: u64, b: u64) -> f64 {
     }
     let up = a.leading_zeros() + 64;
     let (a, b) = (u128::from(a) << up, u128::from(b));
-    // At least 63 bits: the last of them may stand for all that follow.
+    // At least 63 bits, so the last one can stand for all that follow.
     let quotient = (a / b) | u128::from(a % b != 0);
     #[expect(clippy::cast_precision_loss, reason = "this is the rounding")]
     let rounded = quotient as f64;
@@ -178,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn halves_go_to_the_even_side() {
+    fn rounds_half_to_even_and_up() {
         let cases =
             [(0.0, 0), (0.5, 0), (0.500_000_1, 1), (1.5, 2), (2.5, 2), (2.499, 2), (3.5, 4), (1e6 + 0.5, 1_000_000)];
         for (value, expected) in cases {
@@ -194,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_divide_as_if_exactly() {
+    fn quotient_is_correctly_rounded() {
         // By Python 3: a / b.
         let cases: [(u64, u64, u64); 8] = [
             (u64::MAX, 3, 0x43D5_5555_5555_5555),
@@ -203,7 +201,7 @@ mod tests {
             (3, u64::MAX, 0x3C08_0000_0000_0000),
             (9_007_199_254_740_993, 2, 0x4330_0000_0000_0000),
             (18_446_744_073_709_549_569, 7, 0x43C2_4924_9249_2492),
-            // Half of the last place, and a little more that is far behind.
+            // Slightly more than half a unit in the last place.
             (1_911_042_159_490_644_866, 15_911_041_402_196_732_844, 0x3FBE_BF64_97BA_80A7),
             (3_813_124_421_464_312_869, 18_056_136_672_919_760_986, 0x3FCB_07FF_EED1_40AF),
         ];
@@ -213,25 +211,28 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be() {
-        let said = |shape: Result<Shape>| shape.unwrap_err().to_string();
-        assert_eq!(said(Shape::new(1, 0.5)), "simplebloom: the number of elements 1 is below 2");
+    fn rejects_invalid_parameters() {
+        let message = |shape: Result<Shape>| shape.unwrap_err().to_string();
+        assert_eq!(message(Shape::new(1, 0.5)), "simplebloom: number of elements: expected at least 2, found 1");
         for (p, text) in [(0.0, "0.0"), (1.0, "1.0"), (f64::NAN, "NaN"), (-0.5, "-0.5"), (f64::INFINITY, "inf")] {
-            let expected = format!("simplebloom: the probability {text} is not above 0 and below 1");
-            assert_eq!(said(Shape::new(5, p)), expected);
+            let expected = format!("simplebloom: probability: expected above 0 and below 1, found {text}");
+            assert_eq!(message(Shape::new(5, p)), expected);
         }
         assert_eq!(
-            said(Shape::new(u64::MAX, 0.5)),
-            "simplebloom: for 18446744073709551615 elements and the probability 0.5 the number of bits \
+            message(Shape::new(u64::MAX, 0.5)),
+            "simplebloom: number of bits for 18446744073709551615 elements and probability 0.5 \
              18446744073709551615 exceeds the limit 9223372036854775800"
         );
-        assert_eq!(said(Shape::with_default_probability(0)), "simplebloom: the number of elements 0 is below 2");
+        assert_eq!(
+            message(Shape::with_default_probability(0)),
+            "simplebloom: number of elements: expected at least 2, found 0"
+        );
         assert!(Shape::new(u64::MAX, 1.0 - 2_f64.powi(-53)).is_ok());
     }
 
     #[test]
-    fn a_logarithm_off_by_one_place_is_another_writers() {
-        // So many elements that one place more or less makes other sizes.
+    fn accepts_lengths_from_a_logarithm_off_by_one_unit() {
+        // So many elements that one unit in the last place changes the size.
         let exact = Shape::new(1 << 54, 0.3).unwrap();
         let ln = ln(0.3);
         for (ln, fits) in [
@@ -242,8 +243,8 @@ mod tests {
             (ln.next_down().next_down(), false),
         ] {
             let other = Shape::derive(1 << 54, 0.3, ln).unwrap();
-            let found = Shape::of_file(1 << 54, 0.3, other.file_bytes());
-            assert_eq!(found, fits.then_some(other));
+            let opened = Shape::of_file(1 << 54, 0.3, other.file_bytes());
+            assert_eq!(opened, fits.then_some(other));
         }
         assert_eq!(Shape::of_file(1 << 54, 0.3, exact.file_bytes()), Some(exact));
         assert_eq!(Shape::of_file(5, 0.2, 35 + 1), None);

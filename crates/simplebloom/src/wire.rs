@@ -1,20 +1,20 @@
-//! The header as it lies in the file.
+//! The header in the file.
 
 use alloc::format;
 
 use container_core::{Cursor, Error, Result};
 
-use crate::shape::{FORMAT, HEADER_BYTES, Shape, wrong_elements, wrong_probability};
+use crate::shape::{FORMAT, HEADER_BYTES, Shape, elements_error, probability_error};
 
-/// What a file begins with.
+/// The first bytes of a file.
 pub(crate) const MAGIC: [u8; 8] = *b"SIMPBLOO";
 
-/// Where the fields are.
+/// Offsets of the fields.
 const LENGTH_AT: u64 = 8;
 const ELEMENTS_AT: u64 = 16;
 const PROBABILITY_AT: u64 = 24;
 
-/// A filter's first bytes.
+/// The header of a filter.
 pub(crate) fn emit(shape: &Shape) -> [u8; HEADER_BYTES] {
     let mut header = [0; HEADER_BYTES];
     let fields =
@@ -25,12 +25,12 @@ pub(crate) fn emit(shape: &Shape) -> [u8; HEADER_BYTES] {
     header
 }
 
-/// Checks a whole file, of which only the header is looked at and the length.
+/// Parses the header of a whole file and checks the file's length.
 pub(crate) fn parse(file: &[u8]) -> Result<Shape> {
-    parse_here(file).map_err(|error| error.in_format(FORMAT))
+    parse_file(file).map_err(|error| error.in_format(FORMAT))
 }
 
-fn parse_here(file: &[u8]) -> Result<Shape> {
+fn parse_file(file: &[u8]) -> Result<Shape> {
     let mut cursor = Cursor::new(file);
     let shape = header(&mut cursor)?;
     cursor.take_u64(shape.bits() / 8, "bits")?;
@@ -38,31 +38,30 @@ fn parse_here(file: &[u8]) -> Result<Shape> {
     Ok(shape)
 }
 
-/// Reads the header, which bits follow.
+/// Parses the header, which is followed by the bits.
 pub(crate) fn header(cursor: &mut Cursor<'_>) -> Result<Shape> {
     let start = cursor.offset();
     let magic = cursor.array::<8>("magic")?;
     if magic != MAGIC {
-        let (found, wanted) = (magic.escape_ascii(), MAGIC.escape_ascii());
-        return Err(Error::invalid(format!("the file begins with \"{found}\" and not \"{wanted}\"")).at(start));
+        let (expected, found) = (MAGIC.escape_ascii(), magic.escape_ascii());
+        return Err(Error::invalid(format!("magic: expected \"{expected}\", found \"{found}\"")).at(start));
     }
     let length = cursor.u64_be("total length")?;
     let elements = cursor.u64_be("number of elements")?;
     let probability = cursor.f64_be("probability")?;
-    if let Some(why) = wrong_elements(elements) {
+    if let Some(why) = elements_error(elements) {
         return Err(Error::invalid(why).at(start + ELEMENTS_AT));
     }
-    if let Some(why) = wrong_probability(probability) {
+    if let Some(why) = probability_error(probability) {
         return Err(Error::invalid(why).at(start + PROBABILITY_AT));
     }
     let Some(shape) = Shape::of_file(elements, probability, length) else {
-        let wanted = match Shape::new(elements, probability) {
-            Ok(shape) => format!("takes {}", shape.file_bytes()),
-            Err(_) => "is larger than any file".into(),
+        let expected = match Shape::new(elements, probability) {
+            Ok(shape) => format!("{} bytes", shape.file_bytes()),
+            Err(_) => "more than 2^60 bytes".into(),
         };
         let text = format!(
-            "the total length is {length} bytes where a filter for {elements} elements and the probability \
-             {probability:?} {wanted}"
+            "total length: expected {expected} for {elements} elements and probability {probability:?}, found {length}"
         );
         return Err(Error::invalid(text).at(start + LENGTH_AT));
     };

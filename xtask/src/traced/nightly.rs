@@ -7,7 +7,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use clap::{Args, ValueEnum};
 
 use crate::traced::{faults, mutate};
-use crate::{features, fuzz, golden, package, shell};
+use crate::{features, fuzz, golden, package, portable, shell};
 
 /// Which steps, and how long.
 #[derive(Args)]
@@ -47,6 +47,10 @@ enum Step {
     Mutate,
     /// Each fuzz target
     Fuzz,
+    /// Tests of the format crates for a big-endian, a 32-bit and an ARM processor, emulated
+    Portable,
+    /// Tests of the smallest crates under Miri
+    Miri,
 }
 
 /// Asks tests for every case.
@@ -105,5 +109,7 @@ fn perform(step: Step, options: &Options, seed: u32) -> Result<String, String> {
             fuzz::run(&fuzz::Options { seconds, seed: Some(seed), targets: Vec::new() })
                 .map(|()| format!("{seconds} s each"))
         }
+        Step::Portable => portable::targets(),
+        Step::Miri => portable::miri(),
     }
 }

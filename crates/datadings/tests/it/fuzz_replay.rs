@@ -6,10 +6,10 @@
 
 #[path = "../../../../fuzz/src/bloom.rs"]
 mod bloom;
+#[path = "../../../../fuzz/src/choices.rs"]
+mod choices;
 #[path = "../../../../fuzz/src/dataset.rs"]
 mod dataset;
-#[path = "../../../../fuzz/src/dice.rs"]
-mod dice;
 #[path = "../../../../fuzz/src/numpy.rs"]
 mod numpy;
 #[path = "../../../../fuzz/src/replay.rs"]

@@ -1,14 +1,14 @@
-//! Bits on their way out, the lowest of each byte first.
+//! Writing bits, least significant bit of a byte first.
 
-/// Bytes written at once, of which those behind the last bit are spoilt.
+/// Bytes written at a time; those after the last bit are overwritten later.
 const SLACK: usize = 16;
 
 /// Appends bits to a vector of bytes.
 pub(super) struct Writer<'a> {
     out: &'a mut Vec<u8>,
-    /// Bytes of `out` that are done. Behind them there may be room.
+    /// Complete bytes of `out`. Reserved room may follow.
     at: usize,
-    /// Bits that make no whole byte yet.
+    /// Bits of an incomplete byte.
     word: u64,
     count: u32,
 }
@@ -19,7 +19,7 @@ impl<'a> Writer<'a> {
         Self { out, at, word: 0, count: 0 }
     }
 
-    /// Makes room for so many bits, and gives access to it.
+    /// Reserves room for `bits` bits.
     pub(super) fn room(&mut self, bits: u64) -> Room<'_> {
         let bytes = usize::try_from(bits / 8).unwrap_or(usize::MAX);
         let end = self.at.saturating_add(bytes).saturating_add(SLACK);
@@ -35,7 +35,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Ends the last byte with zeros.
+    /// Pads the last byte with zeros.
     pub(super) fn align(&mut self) {
         let mut room = self.room(8);
         room.count = (room.count + 7) & !7;
@@ -43,21 +43,21 @@ impl<'a> Writer<'a> {
         room.done();
     }
 
-    /// Whole bytes; the bits before them must have been aligned.
+    /// Appends whole bytes; the writer must be aligned.
     pub(super) fn bytes(&mut self, bytes: &[u8]) {
         self.out.truncate(self.at);
         self.out.extend_from_slice(bytes);
         self.at = self.out.len();
     }
 
-    /// Drops the room that was not needed.
+    /// Aligns, and truncates the unused room.
     pub(super) fn finish(mut self) {
         self.align();
         self.out.truncate(self.at);
     }
 }
 
-/// A place for as many bits as were asked for.
+/// Reserved room for bits.
 pub(super) struct Room<'a> {
     bytes: &'a mut [u8],
     made: usize,
@@ -67,20 +67,20 @@ pub(super) struct Room<'a> {
 }
 
 impl Room<'_> {
-    /// Adds bits, lowest first; above them there must be zeros. At most 56 may be added between two flushes.
+    /// Adds bits, lowest first; the bits above must be zero. At most 56 may be added between two flushes.
     #[inline(always)]
     pub(super) const fn put(&mut self, bits: u64, count: u32) {
         self.word |= bits << (self.count & 63);
         self.count += count;
     }
 
-    /// Writes the whole bytes.
+    /// Writes the complete bytes.
     #[inline(always)]
     pub(super) fn flush(&mut self) {
-        if let Some(place) = self.bytes.get_mut(self.made..).and_then(<[u8]>::first_chunk_mut) {
-            *place = self.word.to_le_bytes();
+        if let Some(bytes) = self.bytes.get_mut(self.made..).and_then(<[u8]>::first_chunk_mut) {
+            *bytes = self.word.to_le_bytes();
         }
-        // At most 63 bits are there, so this drops less than all.
+        // There are at most 63 bits, so the shift is below 64.
         self.word >>= self.count & 56;
         self.made += (self.count >> 3) as usize;
         self.count &= 7;
@@ -93,7 +93,7 @@ impl Room<'_> {
         self.flush();
     }
 
-    /// The room is used no more.
+    /// Returns the state to the writer.
     pub(super) fn done(mut self) {
         self.flush();
         *self.writer.0 += self.made;

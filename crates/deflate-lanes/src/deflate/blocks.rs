@@ -1,16 +1,16 @@
-//! One block of a stream: its codes, which of the three forms is the smallest, and its bits.
+//! Encoding one block of a stream, in the smallest of its three forms.
 
 use super::bits::{Room, Writer};
 use super::huffman::{MAX_BITS, code_lengths, codes};
 use super::stats::Histogram;
-use super::symbols::{DISTANCES, END, LENGTHS, LITLENS, MAX_MATCH, OFFSETS, distance_place, length_place};
+use super::symbols::{DISTANCES, END, LENGTHS, LITLENS, MAX_MATCH, OFFSETS, distance_index, length_index};
 
-/// The order in which the lengths of the codes of code lengths are given.
+/// The order of the code lengths of the code length code.
 const CODE_LENGTH_ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
-/// The longest stored block.
-pub(super) const MOST_STORED: usize = 65_535;
+/// Maximum bytes of a stored block.
+pub(super) const MAX_STORED: usize = 65_535;
 
-/// Some literals and the match behind them.
+/// Literals and the match after them.
 #[derive(Clone, Copy)]
 pub(super) struct Sequence {
     pub(super) literals: u32,
@@ -18,7 +18,7 @@ pub(super) struct Sequence {
     pub(super) distance: u16,
 }
 
-/// Bits and their number: the number in the lowest byte.
+/// Bits, and their number in the lowest byte.
 #[derive(Clone, Copy)]
 struct Entry(u32);
 
@@ -36,17 +36,17 @@ impl Entry {
     }
 }
 
-/// The codes of a block, kept for the room they take.
+/// The codes of a block; reused to save allocations.
 pub(super) struct Coder {
     litlen_lens: [u8; 288],
     distance_lens: [u8; 32],
     literals: [Entry; 256],
     end: Entry,
-    /// Of each length of a match, with its extra bits.
+    /// By length of a match, including extra bits.
     lengths: [Entry; 512],
-    /// Of each symbol of distances, without them.
+    /// By distance symbol, without extra bits.
     distances: [Entry; 32],
-    head: Head,
+    header: Header,
 }
 
 impl Default for Coder {
@@ -59,13 +59,13 @@ impl Default for Coder {
             end: none,
             lengths: [none; 512],
             distances: [none; 32],
-            head: Head::default(),
+            header: Header::default(),
         }
     }
 }
 
 impl Coder {
-    /// Writes a block: `sequences`, and literals behind them, are what `raw` is made of, and what `histogram` counts.
+    /// Writes a block. `raw` consists of `sequences` and literals after them; `histogram` counts both.
     pub(super) fn block(
         &mut self,
         out: &mut Writer<'_>,
@@ -76,12 +76,12 @@ impl Coder {
     ) {
         histogram.end();
         self.dynamic_lens(histogram);
-        self.head.build(&self.litlen_lens, &self.distance_lens);
-        let dynamic = self.head.bits() + self.body_bits(histogram);
+        self.header.build(&self.litlen_lens, &self.distance_lens);
+        let dynamic = self.header.bits() + self.body_bits(histogram);
         let (litlens, distances) = (self.litlen_lens, self.distance_lens);
         self.fixed_lens();
         let fixed = self.body_bits(histogram);
-        let pieces = raw.len().div_ceil(MOST_STORED).max(1) as u64;
+        let pieces = raw.len().div_ceil(MAX_STORED).max(1) as u64;
         let stored = pieces * 40 + 8 * raw.len() as u64;
         if stored <= dynamic.min(fixed) {
             return stored_blocks(out, raw, last);
@@ -91,7 +91,7 @@ impl Coder {
         room.push(u64::from(last) | if is_dynamic { 4 } else { 2 }, 3);
         if is_dynamic {
             (self.litlen_lens, self.distance_lens) = (litlens, distances);
-            self.head.write(&mut room);
+            self.header.write(&mut room);
         }
         self.build();
         self.body(&mut room, raw, sequences);
@@ -102,7 +102,7 @@ impl Coder {
         code_lengths(histogram.litlens.get(..LITLENS).unwrap_or_default(), MAX_BITS, &mut self.litlen_lens);
         self.litlen_lens.get_mut(LITLENS..).unwrap_or_default().fill(0);
         let mut distances = histogram.distances;
-        // Some decoders take no code of a single symbol.
+        // Some decoders reject a code of a single symbol.
         let missing = 2usize.saturating_sub(distances.iter().filter(|&&count| count > 0).count());
         distances.iter_mut().filter(|count| **count == 0).take(missing).for_each(|count| *count = 1);
         code_lengths(distances.get(..DISTANCES).unwrap_or_default(), MAX_BITS, &mut self.distance_lens);
@@ -116,7 +116,7 @@ impl Coder {
         self.distance_lens = [5; 32];
     }
 
-    /// The bits of all symbols.
+    /// The number of bits of all symbols.
     fn body_bits(&self, histogram: &Histogram) -> u64 {
         let sum = |counts: &[u32], lens: &[u8]| -> u64 {
             counts.iter().zip(lens).map(|(&count, &len)| u64::from(count) * u64::from(len)).sum()
@@ -126,7 +126,7 @@ impl Coder {
             + histogram.extra_bits
     }
 
-    /// Makes the tables out of the lengths.
+    /// Builds the tables from the code lengths.
     fn build(&mut self) {
         let mut litlens = [0; 288];
         codes(&self.litlen_lens, &mut litlens);
@@ -143,7 +143,7 @@ impl Coder {
         };
         self.end = litlen(END);
         for (length, slot) in self.lengths.iter_mut().enumerate().take(MAX_MATCH + 1).skip(3) {
-            let place = length_place(length);
+            let place = length_index(length);
             let Some(range) = LENGTHS.get(place) else { continue };
             let code = litlen(257 + place);
             let extra = u32::try_from(length).unwrap_or(0) - u32::from(range.least);
@@ -154,10 +154,10 @@ impl Coder {
     fn body(&self, room: &mut Room<'_>, raw: &[u8], sequences: &[Sequence]) {
         let mut rest = raw;
         for sequence in sequences {
-            let (literals, behind) = rest.split_at_checked(sequence.literals as usize).unwrap_or_default();
+            let (literals, tail) = rest.split_at_checked(sequence.literals as usize).unwrap_or_default();
             self.run(room, literals);
             self.copy(room, sequence.length.into(), sequence.distance.into());
-            rest = behind.get(sequence.length.into()..).unwrap_or_default();
+            rest = tail.get(sequence.length.into()..).unwrap_or_default();
         }
         self.run(room, rest);
         room.push(self.end.bits(), self.end.count());
@@ -172,7 +172,7 @@ impl Coder {
     fn run(&self, room: &mut Room<'_>, literals: &[u8]) {
         let (fours, rest) = literals.as_chunks::<4>();
         for &[a, b, c, d] in fours {
-            // Two and two, so that no code waits for all those before it.
+            // In pairs, to shorten the dependency chain.
             let (a, b, c, d) = (self.literal(a), self.literal(b), self.literal(c), self.literal(d));
             let ab = a.bits() | b.bits() << (a.count() & 63);
             let cd = c.bits() | d.bits() << (c.count() & 63);
@@ -190,7 +190,7 @@ impl Coder {
     fn copy(&self, room: &mut Room<'_>, length: usize, distance: usize) {
         let length = self.lengths.get(length & 511).copied().unwrap_or(Entry(0));
         room.put(length.bits(), length.count());
-        let place = distance_place(distance);
+        let place = distance_index(distance);
         let entry = self.distances.get(place & 31).copied().unwrap_or(Entry(0));
         let range = OFFSETS.get(place).copied().unwrap_or(super::symbols::Range { least: 0, extra_bits: 0 });
         let extra = distance as u64 - u64::from(range.least);
@@ -198,43 +198,43 @@ impl Coder {
     }
 }
 
-/// Blocks that are no smaller in any other form.
+/// Writes stored blocks.
 pub(super) fn stored_blocks(out: &mut Writer<'_>, raw: &[u8], last: bool) {
     let mut rest = raw;
     loop {
-        let (piece, behind) = rest.split_at(rest.len().min(MOST_STORED));
-        rest = behind;
+        let (stored, tail) = rest.split_at(rest.len().min(MAX_STORED));
+        rest = tail;
         let mut room = out.room(8);
         room.push(u64::from(last && rest.is_empty()), 3);
         room.done();
         out.align();
-        let len = u16::try_from(piece.len()).unwrap_or(u16::MAX);
+        let len = u16::try_from(stored.len()).unwrap_or(u16::MAX);
         out.bytes(&len.to_le_bytes());
         out.bytes(&(!len).to_le_bytes());
-        out.bytes(piece);
+        out.bytes(stored);
         if rest.is_empty() {
             return;
         }
     }
 }
 
-/// The codes of a block in short: their lengths, repetitions as numbers, in a code of their own.
-struct Head {
-    /// Symbol, then extra bits.
+/// The header of a dynamic block: run-length encoded code lengths, with a code for them.
+struct Header {
+    /// Symbols and extra bits.
     items: [(u8, u8); LITLENS + DISTANCES],
     used: usize,
     litlens: usize,
     distances: usize,
     lens: [u8; 19],
-    /// How many of `lens` are given.
-    given: usize,
+    /// The number of `lens` that are stored.
+    stored_lens: usize,
     counts: [u32; 19],
 }
 
-impl Default for Head {
+impl Default for Header {
     fn default() -> Self {
         let items = [(0, 0); LITLENS + DISTANCES];
-        Self { items, used: 0, litlens: 0, distances: 0, lens: [0; 19], given: 0, counts: [0; 19] }
+        Self { items, used: 0, litlens: 0, distances: 0, lens: [0; 19], stored_lens: 0, counts: [0; 19] }
     }
 }
 
@@ -247,7 +247,7 @@ const fn extra_bits(symbol: u8) -> u32 {
     }
 }
 
-impl Head {
+impl Header {
     fn build(&mut self, litlens: &[u8], distances: &[u8]) {
         let used = |lens: &[u8]| lens.iter().rposition(|&len| len > 0).map_or(0, |last| last + 1);
         (self.litlens, self.distances) = (used(litlens).max(257), used(distances).max(1));
@@ -280,7 +280,7 @@ impl Head {
         }
         code_lengths(&self.counts, 7, &mut self.lens);
         let is_used = |&place: &usize| self.lens.get(place).is_some_and(|&len| len > 0);
-        self.given = CODE_LENGTH_ORDER.iter().rposition(is_used).map_or(4, |last| (last + 1).max(4));
+        self.stored_lens = CODE_LENGTH_ORDER.iter().rposition(is_used).map_or(4, |last| (last + 1).max(4));
     }
 
     fn item(&mut self, symbol: u8, extra: u8) {
@@ -295,14 +295,14 @@ impl Head {
         let items = (0u8..).zip(&self.counts).zip(&self.lens);
         let items =
             items.map(|((symbol, &count), &len)| u64::from(count) * u64::from(u32::from(len) + extra_bits(symbol)));
-        14 + 3 * self.given as u64 + items.sum::<u64>()
+        14 + 3 * self.stored_lens as u64 + items.sum::<u64>()
     }
 
     fn write(&self, room: &mut Room<'_>) {
         room.put((self.litlens - 257) as u64, 5);
         room.put((self.distances - 1) as u64, 5);
-        room.push((self.given - 4) as u64, 4);
-        for &place in CODE_LENGTH_ORDER.iter().take(self.given) {
+        room.push((self.stored_lens - 4) as u64, 4);
+        for &place in CODE_LENGTH_ORDER.iter().take(self.stored_lens) {
             room.push(self.lens.get(place).copied().unwrap_or(0).into(), 3);
         }
         let mut made = [0; 19];

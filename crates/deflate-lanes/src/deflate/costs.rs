@@ -1,35 +1,35 @@
-//! What literals and matches are expected to cost, learnt from what was chosen before.
+//! Expected costs of literals and matches, learned from earlier choices.
 
 use super::huffman::{MAX_BITS, code_lengths};
-use super::stats::{FEW, FRACTION, Histogram, log2};
-use super::symbols::{END, LENGTHS, LITLENS, MAX_MATCH, OFFSETS, Range, distance_place, length_place};
+use super::stats::{FRACTION, Histogram, MAX_EXACT_SYMBOLS, log2};
+use super::symbols::{END, LENGTHS, LITLENS, MAX_MATCH, OFFSETS, Range, distance_index, length_index};
 
-/// A repetition: `length` bytes that are also `distance` bytes further back. A length of 0 is no match.
+/// A match of `length` bytes, `distance` bytes back. A length of 0 is no match.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Match {
     pub(super) length: usize,
     pub(super) distance: usize,
-    /// What it saves.
+    /// The cost that it saves.
     pub(super) gain: i32,
 }
 
-/// The average cost of a byte before anything is known: high, so that matches are tried out.
+/// The initial average cost of a byte: high, so that matches are tried.
 const UNKNOWN: i32 = 8 << FRACTION;
-/// And what a match is said to cost beside its extra bits: little. What is chosen for that shows what it does cost.
-const CHEAP: i32 = 2 << FRACTION;
+/// The initial cost of a match without its extra bits: low, so that the actual cost is learned.
+const INITIAL_MATCH: i32 = 2 << FRACTION;
 
-/// Costs in parts of a bit, as `FRACTION` says.
+/// Costs with [`FRACTION`] fractional bits.
 pub(super) struct Costs {
     literals: [i32; 256],
-    /// Of each length, with its extra bits.
+    /// By length, including extra bits.
     lengths: [i32; 512],
-    /// Of each symbol of distances, with its extra bits.
+    /// By distance symbol, including extra bits.
     distances: [i32; 32],
-    /// Of a byte, however it is coded.
+    /// The average per byte, literal or in a match.
     average: i32,
-    /// What the costs are made of.
+    /// The frequencies that the costs are derived from.
     model: Histogram,
-    /// What the literals before each place are worth together; places are counted from `from`.
+    /// The total value of the literals before each position, from position `from` on.
     sums: Vec<i32>,
     from: usize,
 }
@@ -53,18 +53,18 @@ const fn extra(range: Range) -> i32 {
 }
 
 impl Costs {
-    /// Forgets everything, and knows only the literals to be compressed.
+    /// Starts with the frequencies of the bytes to be compressed.
     pub(super) fn start(&mut self, plain: &Histogram) {
         self.model = plain.clone();
         self.average = UNKNOWN;
         self.update();
-        self.set_lengths(|_| CHEAP);
+        self.set_lengths(|_| INITIAL_MATCH);
         for (slot, range) in self.distances.iter_mut().zip(&OFFSETS) {
-            *slot = CHEAP + extra(*range);
+            *slot = INITIAL_MATCH + extra(*range);
         }
     }
 
-    /// Learns what was chosen last, for so many bytes; older choices count less.
+    /// Learns from the choices for the last `bytes` bytes; older ones count less.
     pub(super) fn learn(&mut self, chosen: &Histogram, bytes: usize, cost: u64) {
         self.average = i32::try_from(cost / bytes.max(1) as u64).unwrap_or(UNKNOWN);
         for (old, new) in self.model.litlens.iter_mut().zip(&chosen.litlens) {
@@ -95,14 +95,14 @@ impl Costs {
             *slot = cost(place) + extra(*range);
         }
         for (length, slot) in self.lengths.iter_mut().enumerate().take(MAX_MATCH + 1).skip(3) {
-            *slot = costs.get(length_place(length)).copied().unwrap_or(0);
+            *slot = costs.get(length_index(length)).copied().unwrap_or(0);
         }
     }
 
-    /// Makes ready for matches that lie between two places of the data.
+    /// Prepares for matches between two positions of the data.
     ///
-    /// A literal is worth what it costs, but no more than so many halves of an average byte. What hardly ever is a literal would cost much as one,
-    /// but without this match it would be part of another.
+    /// A literal's value is its cost, but at most `halves` halves of an average byte. A byte that is hardly ever a literal would be expensive as
+    /// one, but without this match it would be part of another.
     pub(super) fn prepare(&mut self, data: &[u8], at: usize, end: usize, halves: i32) {
         self.from = at;
         self.sums.clear();
@@ -115,49 +115,50 @@ impl Costs {
         }));
     }
 
-    /// What the literals between two places are worth.
+    /// The value of the literals between two positions.
     #[inline(always)]
     fn worth(&self, from: usize, to: usize) -> i32 {
         let sum = |at: usize| self.sums.get(at.wrapping_sub(self.from)).copied().unwrap_or(0);
         sum(to) - sum(from)
     }
 
-    /// What a literal costs.
+    /// The cost of a literal.
     #[inline(always)]
     pub(super) fn literal(&self, byte: u8) -> i32 {
         self.literals.get(usize::from(byte)).copied().unwrap_or(0)
     }
 
     #[inline(always)]
-    fn of(&self, length: usize, distance: usize) -> i32 {
+    fn match_cost(&self, length: usize, distance: usize) -> i32 {
         self.lengths.get(length & 511).copied().unwrap_or(0)
-            + self.distances.get(distance_place(distance) & 31).copied().unwrap_or(0)
+            + self.distances.get(distance_index(distance) & 31).copied().unwrap_or(0)
     }
 
-    /// What a match costs less than a literal of its first byte and what the other bytes are worth.
+    /// The cost of the first byte as a literal and the value of the others, minus the cost of the match.
     #[inline(always)]
     pub(super) fn gain(&self, first: u8, at: usize, length: usize, distance: usize) -> i32 {
-        self.literal(first) + self.worth(at + 1, at + length) - self.of(length, distance)
+        self.literal(first) + self.worth(at + 1, at + length) - self.match_cost(length, distance)
     }
 
-    /// Whether a match so many places on, with literals of such a cost before it, costs less than a match here. Where one reaches farther, a
-    /// byte counts as one on the average.
+    /// Whether a match `by` bytes later, after literals of cost `literals`, is cheaper than the match here. Bytes that only one of them covers
+    /// count as average.
     #[inline(always)]
-    pub(super) fn is_later_better(&self, found: Match, next: Match, by: usize, literals: i32) -> bool {
+    pub(super) fn is_later_better(&self, current: Match, next: Match, by: usize, literals: i32) -> bool {
         let reach = |length: usize| i32::try_from(length).unwrap_or(0);
-        let farther = reach(next.length + by) - reach(found.length);
-        self.of(next.length, next.distance) + literals < self.of(found.length, found.distance) + farther * self.average
+        let farther = reach(next.length + by) - reach(current.length);
+        self.match_cost(next.length, next.distance) + literals
+            < self.match_cost(current.length, current.distance) + farther * self.average
     }
 }
 
-/// What symbols cost that occur so often.
+/// The costs of symbols with these frequencies.
 fn symbol_costs(counts: &[u32; 288], costs: &mut [i32; 288]) {
     let all = total(counts);
     for (slot, &count) in costs.iter_mut().zip(counts) {
         *slot = cost(all, count);
     }
-    if counts.iter().filter(|&&count| count > 0).count() <= FEW {
-        // Codes have whole bits, which matters most where they are short.
+    if counts.iter().filter(|&&count| count > 0).count() <= MAX_EXACT_SYMBOLS {
+        // Codes have whole bits, which matters most if they are short.
         let mut counts = *counts;
         if let Some(count) = counts.get_mut(END) {
             *count = (*count).max(1);
@@ -175,7 +176,7 @@ fn total(counts: &[u32]) -> u64 {
     log2(2 * counts.iter().sum::<u32>() + 2)
 }
 
-/// What a symbol costs that occurs so often; one that does not occur counts as half.
+/// The cost of a symbol of this frequency; 0 counts as a half.
 fn cost(total: u64, count: u32) -> i32 {
     let parts = total.saturating_sub(log2((2 * count).max(1))).max(1 << 16);
     i32::try_from(parts >> (16 - FRACTION)).unwrap_or(0)

@@ -1,11 +1,11 @@
-//! Huffman codes: the lengths that fit frequencies best, within a limit, and the bits that follow from the lengths.
+//! Huffman codes: length-limited code lengths from frequencies, and codes from lengths.
 
-/// The longest code of literals, lengths and distances. The format allows 15; four codes of 14 go into the word at once.
+/// The maximum code length of literals, lengths and distances. The format allows 15; four codes of 14 bits fit into a word.
 pub(super) const MAX_BITS: usize = 14;
 
-/// Lengths of codes for symbols that occur so often, none longer than `limit`; 0 for those that do not occur.
+/// Code lengths for symbols of these frequencies, at most `limit`; 0 for unused symbols.
 ///
-/// One symbol alone gets one bit. `limit` must leave room for all the symbols.
+/// A single symbol gets one bit. `limit` must be large enough for the number of symbols.
 pub(super) fn code_lengths(frequencies: &[u32], limit: usize, lens: &mut [u8]) {
     lens.fill(0);
     let mut order = [0u64; 288];
@@ -46,8 +46,8 @@ pub(super) fn code_lengths(frequencies: &[u32], limit: usize, lens: &mut [u8]) {
     }
 }
 
-/// Turns weights, ascending, into the depths of their leaves in a tree of least cost, in place (Moffat and Katajainen).
-/// There are two at least.
+/// Replaces ascending weights with the depths of their leaves in an optimal tree, in place (Moffat and Katajainen). There must
+/// be at least two.
 fn tree_depths(a: &mut [u32]) {
     let n = a.len();
     let get = |a: &[u32], i: usize| a.get(i).copied().unwrap_or(0);
@@ -57,7 +57,7 @@ fn tree_depths(a: &mut [u32]) {
         }
     };
     let index = |i: usize| u32::try_from(i).unwrap_or(0);
-    // Pair the lightest two, again and again. Weights of inner nodes take the place of leaves that are paired, then parents take theirs.
+    // Pair the lightest two repeatedly. Weights of inner nodes replace those of paired leaves, then parent indexes replace these.
     let (mut leaf, mut root) = (0, 0);
     for next in 0..n.saturating_sub(1) {
         let mut sum = 0u32;
@@ -118,7 +118,7 @@ fn shorten(counts: &mut [u32; 64], limit: usize) {
     }
 }
 
-/// The codes that follow from the lengths, first bit lowest.
+/// The canonical codes of these lengths, first bit lowest.
 pub(super) fn codes(lens: &[u8], codes: &mut [u16]) {
     let mut counts = [0u16; 16];
     for &len in lens {
@@ -156,7 +156,7 @@ mod tests {
         frequencies.iter().zip(lens).map(|(&f, &len)| u64::from(f) * u64::from(len)).sum()
     }
 
-    /// What a tree costs: the sum of all the sums.
+    /// The cost of an optimal tree: the sum of the weights of its inner nodes.
     fn least_cost(frequencies: &[u32]) -> u64 {
         let mut heap: Vec<u64> = frequencies.iter().filter(|&&f| f > 0).map(|&f| f.into()).collect();
         let mut cost = 0;
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn few_symbols() {
+    fn assigns_lengths_to_few_symbols() {
         assert_eq!(lens(&[0, 0, 0], 7), [0, 0, 0]);
         assert_eq!(lens(&[0, 5, 0], 7), [0, 1, 0]);
         assert_eq!(lens(&[1, 5, 0], 7), [1, 1, 0]);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn fibonacci_reaches_every_limit() {
+    fn fibonacci_frequencies_reach_every_limit() {
         let mut frequencies = vec![1u32, 1];
         while frequencies.len() < 40 {
             let [.., a, b] = frequencies[..] else { unreachable!() };
@@ -193,7 +193,7 @@ mod tests {
                 assert!(lens.iter().all(|&len| len >= 1 && usize::from(len) <= limit));
                 let sum: u64 = lens.iter().map(|&len| 1u64 << (limit - usize::from(len))).sum();
                 assert_eq!(sum, 1 << limit, "complete, of {used} within {limit}");
-                assert!(lens.is_sorted_by(|a, b| a >= b), "the rarer the longer");
+                assert!(lens.is_sorted_by(|a, b| a >= b), "rarer symbols have longer codes");
                 if used <= limit + 1 {
                     assert_eq!(cost(frequencies, &lens), least_cost(frequencies), "of {used} within {limit}");
                 }
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_costs_less() {
+    fn lengths_are_optimal() {
         let mut noise = 1u64;
         for symbols in [2, 3, 4, 19, 100, 286] {
             for spread in 0..20 {
@@ -219,10 +219,10 @@ mod tests {
     }
 
     #[test]
-    fn codes_are_consecutive() {
+    fn codes_are_canonical() {
         let mut made = [9; 8];
         codes(&[3, 3, 3, 3, 3, 2, 4, 4], &mut made);
-        // The example of RFC 1951, 3.2.2, its bits turned round.
+        // The example of RFC 1951, 3.2.2, with reversed bits.
         assert_eq!(made, [0b010, 0b110, 0b001, 0b101, 0b011, 0b00, 0b0111, 0b1111]);
         let mut made = [9; 3];
         codes(&[0, 1, 0], &mut made);

@@ -1,32 +1,33 @@
-//! Finds what was there before: chains of earlier places whose next four bytes have the same hash.
+//! Finds matches with chains of earlier positions whose next four bytes have the same hash.
 
 use super::costs::{Costs, Match};
 use super::symbols::{MAX_MATCH, MIN_MATCH, WINDOW};
 
 const BITS4: u32 = 16;
 const BITS3: u32 = 15;
-/// How hard to look.
+
+/// How much to search.
 #[derive(Clone, Copy)]
 pub(super) struct Effort {
-    /// Places to look at, at most.
+    /// Maximum positions to compare.
     pub(super) depth: u32,
-    /// A match of this length is good enough.
+    /// Stop at a match of this length.
     pub(super) nice: usize,
 }
 
-/// Places are numbered through from call to call, so that the tables need no clearing: what is below `base` is forgotten.
-/// No place has the number 0.
+/// Positions are numbered consecutively from call to call, so the tables need no clearing: numbers below `base` are stale. No
+/// position has the number 0.
 pub(super) struct Chains {
-    /// The last place of each hash of four bytes.
+    /// The last position of each hash of four bytes.
     heads: Box<[u32; 1 << BITS4]>,
-    /// The last place of each hash of three.
+    /// The last position of each hash of three bytes.
     heads3: Box<[u32; 1 << BITS3]>,
-    /// Of each place in the window, the one before it with the same hash.
+    /// For each position in the window, the previous one with the same hash.
     earlier: Box<[u32; WINDOW]>,
-    /// The number of the first byte of the data, and of the first behind them.
+    /// The numbers of the first byte of the data, and of the end.
     base: u32,
     pub(super) end: u32,
-    /// The first place that is not in the tables, counted from the start of the data.
+    /// The first position not in the tables, from the start of the data.
     next: usize,
 }
 
@@ -38,7 +39,7 @@ impl Default for Chains {
 }
 
 impl Chains {
-    /// Forgets everything, for other data of so many bytes.
+    /// Starts with other data of `len` bytes.
     pub(super) fn start(&mut self, len: u32) {
         match self.end.checked_add(len) {
             Some(end) => (self.base, self.end) = (self.end, end),
@@ -57,20 +58,19 @@ impl Chains {
         self.base.wrapping_add(at)
     }
 
-    /// Enters all places up to `at` that a match may lead back to. Matches of three bytes will not lead there: they would cost more time than
-    /// they save bytes.
-    pub(super) fn enter(&mut self, data: &[u8], at: usize) {
+    /// Inserts all positions up to `at` that a match may refer to; not for matches of three bytes, which are not worth the time.
+    pub(super) fn insert_up_to(&mut self, data: &[u8], at: usize) {
         let from = self.next.max(at.saturating_sub(WINDOW));
         self.next = self.next.max(at);
-        let places = data.get(from..data.len().min(at.saturating_add(MIN_MATCH))).unwrap_or_default();
-        for (number, bytes) in (self.number(from)..).zip(places.windows(4)) {
+        let bytes = data.get(from..data.len().min(at.saturating_add(MIN_MATCH))).unwrap_or_default();
+        for (number, bytes) in (self.number(from)..).zip(bytes.windows(4)) {
             if let Some(bytes) = bytes.first_chunk() {
                 self.link(number, u32::from_le_bytes(*bytes));
             }
         }
     }
 
-    /// Enters a place by the hash of four bytes, and returns the last one with the same.
+    /// Inserts a position by the hash of four bytes, and returns the previous one with the same hash.
     #[inline(always)]
     fn link(&mut self, number: u32, word: u32) -> u32 {
         let head = match self.heads.get_mut((word.wrapping_mul(0x9E37_79B1) >> (32 - BITS4)) as usize) {
@@ -83,7 +83,7 @@ impl Chains {
         head
     }
 
-    /// The same by the hash of the first three.
+    /// The same for the hash of the first three bytes.
     #[inline(always)]
     fn link3(&mut self, number: u32, word: u32) -> u32 {
         match self.heads3.get_mut(((word << 8).wrapping_mul(0x9E37_79B1) >> (32 - BITS3)) as usize) {
@@ -92,8 +92,8 @@ impl Chains {
         }
     }
 
-    /// The match at a place that saves most, of those longer than `floor`; and enters the place, which must be the next one. No length when
-    /// none saves anything.
+    /// Finds the match longer than `floor` that saves most; its length is 0 if none saves anything. Inserts the position, which must be the
+    /// next one.
     #[inline(always)]
     pub(super) fn find(&mut self, data: &[u8], costs: &Costs, at: usize, floor: usize, effort: Effort) -> Match {
         let mut best = Match::default();
@@ -103,14 +103,14 @@ impl Chains {
         let word = u32::from_le_bytes(bytes);
         let number = self.number(at);
         self.next = at + 1;
-        let (mut place, place3) = (self.link(number, word), self.link3(number, word));
-        // One less than the window: this place has just taken the slot of the one a whole window back.
+        let (mut position, position3) = (self.link(number, word), self.link3(number, word));
+        // One less than the window: this position has just replaced the one a whole window back.
         #[expect(clippy::cast_possible_truncation, reason = "a constant")]
         let least = self.base.max(number.saturating_sub(WINDOW as u32 - 1));
         let most = here.len().min(MAX_MATCH);
 
-        if longest < MIN_MATCH && place3 >= least {
-            let distance = (number - place3) as usize;
+        if longest < MIN_MATCH && position3 >= least {
+            let distance = (number - position3) as usize;
             if word_at(data, at - distance).is_some_and(|there| (there ^ word) << 8 == 0) {
                 longest = MIN_MATCH;
                 let gain = costs.gain(bytes[0], at, MIN_MATCH, distance);
@@ -119,19 +119,19 @@ impl Chains {
                 }
             }
         }
-        if place < least {
+        if position < least {
             return best;
         }
         let nice = effort.nice.min(most);
         let mut depth = effort.depth;
-        // The last bytes that a longer match must have.
+        // The last four bytes that a longer match must have.
         let mut check = longest.saturating_sub(3);
         let mut last = word_at(data, at + check);
         while depth > 0 && longest < most {
             depth -= 1;
-            let from = place.wrapping_sub(self.base) as usize;
+            let from = position.wrapping_sub(self.base) as usize;
             if word_at(data, from + check) == last && word_at(data, from) == Some(word) {
-                let length = common(data.get(from..).unwrap_or_default(), here, most);
+                let length = common_prefix(data.get(from..).unwrap_or_default(), here, most);
                 if length > longest {
                     longest = length;
                     let distance = at - from;
@@ -146,8 +146,8 @@ impl Chains {
                     last = word_at(data, at + check);
                 }
             }
-            place = self.earlier.get(place as usize % WINDOW).copied().unwrap_or(0);
-            if place < least {
+            position = self.earlier.get(position as usize % WINDOW).copied().unwrap_or(0);
+            if position < least {
                 break;
             }
         }
@@ -160,9 +160,9 @@ fn word_at(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
 }
 
-/// How many bytes agree, at most so many. The first four do.
+/// The length of the common prefix, at most `most`. The first four bytes are known to be equal.
 #[inline(always)]
-fn common(there: &[u8], here: &[u8], most: usize) -> usize {
+fn common_prefix(there: &[u8], here: &[u8], most: usize) -> usize {
     let mut length = 4;
     while length + 8 <= most
         && let Some(&a) = there.get(length..).and_then(<[u8]>::first_chunk)

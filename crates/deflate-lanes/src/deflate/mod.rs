@@ -1,11 +1,11 @@
 //! Compression of one block.
 //!
-//! Why not by a library: at level 6, zlib-rs 0.6 deflates floats at 56 MB/s to 0.728 of their bytes, miniz_oxide at 32, libdeflate (C) at 103 to
-//! 0.721, and this at 109 to 0.719; texts at 104 to 0.265 and this at 116 to 0.194. `cargo bench -p idv --bench deflate` has them side by side.
+//! Why not with a library: at level 6, zlib-rs 0.6 deflates floats at 56 MB/s to 0.728 of their size, miniz_oxide at 32, libdeflate (C) at 103 to
+//! 0.721, and this at 109 to 0.719; text at 104 to 0.265, and this at 116 to 0.194. `cargo bench -p idv --bench deflate` compares them.
 //!
-//! Most bytes of a data set are numbers, in which next to nothing repeats and only the frequencies of bytes can be used. So data are
-//! taken in chunks, and where matches gain nothing, the following chunks are coded without looking for any, farther and farther,
-//! until a trial finds some again. Neighbouring chunks make one block of the stream, unless codes of their own cost them less.
+//! Most bytes of a dataset are numbers, with hardly any repetition and only skewed byte frequencies. So data is processed in chunks, and
+//! where matches gain nothing, the next chunks are encoded without searching for any, over growing stretches, until a trial finds some
+//! again. Adjacent chunks share a block of the stream unless separate codes are cheaper.
 
 mod bits;
 mod blocks;
@@ -18,7 +18,7 @@ mod stats;
 mod symbols;
 
 use self::bits::Writer;
-use self::blocks::{Coder, MOST_STORED, stored_blocks};
+use self::blocks::{Coder, MAX_STORED, stored_blocks};
 use self::costs::Costs;
 use self::matches::{Chains, Effort};
 use self::parse::{Sequences, Style, parse};
@@ -27,20 +27,20 @@ use self::stats::Histogram;
 use crate::Format;
 use crate::adler::adler32;
 
-/// Bytes that are looked at together.
+/// Bytes per chunk.
 const CHUNK: usize = 8 << 10;
-/// The same where no matches are looked for.
+/// Bytes per chunk while no matches are searched for.
 const QUIET_CHUNK: usize = 16 << 10;
-/// And where they are for the first time again.
+/// Bytes of a trial, which searches for matches again.
 const TRIAL: usize = 3 << 10;
-/// A block of the stream has no more bytes than that.
-const MOST_BLOCK: usize = 4 << 20;
-/// And no more matches.
-const MOST_SEQUENCES: usize = 48 << 10;
-/// More data than that are compressed piece by piece, with nothing known of the pieces before.
-const PIECE: usize = 1 << 30;
+/// Maximum bytes of a block of the stream.
+const MAX_BLOCK: usize = 4 << 20;
+/// Maximum matches of a block of the stream.
+const MAX_SEQUENCES: usize = 48 << 10;
+/// Maximum bytes compressed together; more data is split into independent segments.
+const MAX_SEGMENT: usize = 1 << 30;
 
-/// Compresses blocks; its tables are kept from block to block, what is in them is not used.
+/// Compresses blocks. Its tables are reused from block to block, but not their content.
 #[derive(Default)]
 pub struct Deflater {
     chains: Option<Box<Chains>>,
@@ -51,15 +51,14 @@ pub struct Deflater {
 }
 
 impl Deflater {
-    /// Appends the compressed form of `raw`. It is the same whatever was compressed before.
+    /// Appends the compressed form of `raw`, which does not depend on earlier blocks.
     ///
-    /// Level 0 stores, 1 is the fastest that compresses, 9 (and above) makes it smallest. What cannot be compressed takes 5 bytes for each
-    /// 65,535 more than it has.
+    /// Level 0 stores, 1 is the fastest compression, 9 and above the smallest. Incompressible data grows by 5 bytes per 65,535.
     pub fn deflate(&mut self, format: Format, level: u8, raw: &[u8], out: &mut Vec<u8>) {
         match format {
             Format::Raw => self.raw(level, raw, out),
             Format::Zlib => {
-                // A window of 32 KiB; the level in the upper bits, then what makes it a multiple of 31.
+                // A window of 32 KiB; the level in the upper bits, then padding to a multiple of 31.
                 let class: u16 = match level {
                     0..=1 => 0,
                     2..=5 => 1,
@@ -83,9 +82,9 @@ impl Deflater {
             Some(style) => {
                 let mut rest = raw;
                 loop {
-                    let (piece, behind) = rest.split_at(rest.len().min(PIECE));
-                    rest = behind;
-                    self.piece(style, piece, &mut out, rest.is_empty());
+                    let (segment, tail) = rest.split_at(rest.len().min(MAX_SEGMENT));
+                    rest = tail;
+                    self.segment(style, segment, &mut out, rest.is_empty());
                     if rest.is_empty() {
                         break;
                     }
@@ -93,8 +92,8 @@ impl Deflater {
             }
         }
         out.finish();
-        // Many small blocks that gain nothing can take more than the few that the bytes are stored in.
-        let stored = raw.len() + 5 * raw.len().div_ceil(MOST_STORED).max(1);
+        // Many small blocks can take more than a few stored ones.
+        let stored = raw.len() + 5 * raw.len().div_ceil(MAX_STORED).max(1);
         if bytes.len() - start > stored {
             bytes.truncate(start);
             let mut out = Writer::new(bytes);
@@ -103,17 +102,17 @@ impl Deflater {
         }
     }
 
-    fn piece(&mut self, style: Style, data: &[u8], out: &mut Writer<'_>, last: bool) {
+    fn segment(&mut self, style: Style, data: &[u8], out: &mut Writer<'_>, last: bool) {
         let chains = self.chains.get_or_insert_default();
         let coder = self.coder.get_or_insert_default();
         let sequences = &mut self.sequences;
         let quiet = &mut self.quiet;
         let costs = self.costs.get_or_insert_default();
-        let mut learnt = false;
+        let mut learned = false;
         sequences.clear();
         quiet.start();
         chains.start(u32::try_from(data.len()).unwrap_or(u32::MAX));
-        // Where the block began, and what is in it.
+        // The start of the block, and its content.
         let mut begin = 0;
         let mut block = Histogram::new();
         let mut cost = block.cost();
@@ -124,7 +123,7 @@ impl Deflater {
             let mut end = data.len().min(
                 at + if is_quiet {
                     QUIET_CHUNK
-                } else if at == 0 || learnt {
+                } else if at == 0 || learned {
                     CHUNK
                 } else {
                     TRIAL
@@ -134,11 +133,11 @@ impl Deflater {
             chunk.literals(data.get(at..end).unwrap_or_default());
             let mut chunk_cost = chunk.cost();
             let mut next = end;
-            if is_quiet && !quiet.surprise(data, at, end, chunk_cost) {
+            if is_quiet && !quiet.needs_trial(data, at, end, chunk_cost) {
                 sequences.literals(end - at);
-                learnt = false;
+                learned = false;
             } else {
-                if !learnt {
+                if !learned {
                     costs.start(&chunk);
                 }
                 if is_quiet {
@@ -152,8 +151,8 @@ impl Deflater {
                 chunk_cost = chunk.cost();
                 let parsed_cost = parsed.cost();
                 costs.learn(&parsed, next - at, parsed_cost);
-                learnt = true;
-                quiet.tried(at, next, chunk_cost, parsed_cost + parsed_cost / 128 < chunk_cost);
+                learned = true;
+                quiet.record_trial(at, next, chunk_cost, parsed_cost + parsed_cost / 128 < chunk_cost);
                 if parsed_cost < chunk_cost {
                     (chunk, chunk_cost) = (parsed, parsed_cost);
                 } else {
@@ -162,9 +161,9 @@ impl Deflater {
                 }
             }
             let together = block.cost_with(&chunk);
-            let full = next - begin > MOST_BLOCK || sequences.list.len() > MOST_SEQUENCES;
+            let full = next - begin > MAX_BLOCK || sequences.list.len() > MAX_SEQUENCES;
             if at > begin && (full || together > cost + chunk_cost) {
-                // The block ends before this chunk.
+                // End the block before this chunk.
                 coder.block(out, data.get(begin..at).unwrap_or_default(), sequences.before(mark), &mut block, false);
                 sequences.forget(mark);
                 (begin, block, cost) = (at, chunk, chunk_cost);
@@ -178,7 +177,7 @@ impl Deflater {
     }
 }
 
-/// How hard each level tries. `None` is not at all.
+/// The search parameters of each level; `None` stores.
 const fn style(level: u8) -> Option<Style> {
     let (depth, nice, lazy, patience, worth) = match level {
         0 => return None,

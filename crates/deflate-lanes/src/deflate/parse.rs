@@ -1,23 +1,22 @@
-//! Turns bytes into literals and matches.
+//! Splits bytes into literals and matches.
 
 use std::ops::Range;
 
 use super::blocks::Sequence;
-use super::costs::Costs;
-use super::costs::Match;
+use super::costs::{Costs, Match};
 use super::matches::{Chains, Effort};
 use super::stats::Histogram;
 use super::symbols::{MAX_MATCH, MIN_MATCH};
 
-/// How literals and matches are chosen.
+/// Parameters of the choice between literals and matches.
 #[derive(Clone, Copy)]
 pub(super) struct Style {
     pub(super) effort: Effort,
-    /// Whether to look at the next place, and the one after it, before a match is taken.
+    /// The number of later positions, up to 2, to try before a match is accepted.
     pub(super) lazy: u8,
-    /// A match of this length is taken without that.
+    /// A match of this length is accepted at once.
     pub(super) patience: usize,
-    /// The most that a literal saved by a match counts, in halves of what a byte costs on the average.
+    /// The maximum value of a literal saved by a match, in halves of the average cost of a byte.
     pub(super) worth: i32,
 }
 
@@ -25,7 +24,7 @@ pub(super) struct Style {
 #[derive(Default)]
 pub(super) struct Sequences {
     pub(super) list: Vec<Sequence>,
-    /// Literals behind the last match.
+    /// Literals after the last match.
     literals: u32,
 }
 
@@ -35,34 +34,34 @@ impl Sequences {
         self.literals = 0;
     }
 
-    /// Adds bytes that will be literals.
+    /// Adds literals.
     pub(super) fn literals(&mut self, count: usize) {
         self.literals += u32::try_from(count).unwrap_or(0);
     }
 
-    fn copy(&mut self, found: Match) {
+    fn copy(&mut self, copied: Match) {
         let narrow = |number: usize| u16::try_from(number).unwrap_or(0);
         let literals = std::mem::take(&mut self.literals);
-        self.list.push(Sequence { literals, length: narrow(found.length), distance: narrow(found.distance) });
+        self.list.push(Sequence { literals, length: narrow(copied.length), distance: narrow(copied.distance) });
     }
 
-    /// What is there so far.
+    /// The current end.
     pub(super) fn mark(&self) -> (usize, u32) {
         (self.list.len(), self.literals)
     }
 
-    /// Goes back to that.
+    /// Truncates to a mark.
     pub(super) fn reset(&mut self, mark: (usize, u32)) {
         self.list.truncate(mark.0);
         self.literals = mark.1;
     }
 
-    /// The sequences there were at a mark; literals at the end are not among them.
+    /// The sequences before a mark, without trailing literals.
     pub(super) fn before(&self, mark: (usize, u32)) -> &[Sequence] {
         self.list.get(..mark.0).unwrap_or_default()
     }
 
-    /// Forgets what there was at a mark.
+    /// Removes everything before a mark.
     pub(super) fn forget(&mut self, mark: (usize, u32)) {
         self.list.drain(..mark.0.min(self.list.len()));
         let literals = self.list.first_mut().map_or(&mut self.literals, |sequence| &mut sequence.literals);
@@ -70,7 +69,7 @@ impl Sequences {
     }
 }
 
-/// Adds what a range of the bytes is made of; the last match may reach beyond. Returns where it ends.
+/// Adds the literals and matches of a range of the bytes, and returns their end: the last match may extend beyond the range.
 pub(super) fn parse(
     chains: &mut Chains,
     costs: &mut Costs,
@@ -85,24 +84,24 @@ pub(super) fn parse(
     let half = Effort { depth: effort.depth / 2, ..effort };
     let quarter = Effort { depth: effort.depth / 4, ..effort };
     let byte = |at: usize| data.get(at).copied().unwrap_or(0);
-    chains.enter(data, at);
+    chains.insert_up_to(data, at);
     costs.prepare(data, at, end + MAX_MATCH + 2, worth);
     while at < end {
-        let mut found = chains.find(data, costs, at, MIN_MATCH - 1, effort);
-        if found.length < MIN_MATCH {
+        let mut best = chains.find(data, costs, at, MIN_MATCH - 1, effort);
+        if best.length < MIN_MATCH {
             sequences.literals(1);
             histogram.literal(byte(at));
             at += 1;
             continue;
         }
-        while lazy > 0 && found.length < patience && at < end {
+        while lazy > 0 && best.length < patience && at < end {
             let (mut by, mut literals) = (1, costs.literal(byte(at)));
-            let mut next = chains.find(data, costs, at + 1, found.length - 1, half);
-            let mut better = next.length > 0 && costs.is_later_better(found, next, by, literals);
+            let mut next = chains.find(data, costs, at + 1, best.length - 1, half);
+            let mut better = next.length > 0 && costs.is_later_better(best, next, by, literals);
             if !better && lazy > 1 {
                 (by, literals) = (2, literals + costs.literal(byte(at + 1)));
-                next = chains.find(data, costs, at + 2, found.length - 1, quarter);
-                better = next.length > 0 && costs.is_later_better(found, next, by, literals);
+                next = chains.find(data, costs, at + 2, best.length - 1, quarter);
+                better = next.length > 0 && costs.is_later_better(best, next, by, literals);
             }
             if !better {
                 break;
@@ -110,12 +109,12 @@ pub(super) fn parse(
             sequences.literals(by);
             (at..at + by).for_each(|at| histogram.literal(byte(at)));
             at += by;
-            found = next;
+            best = next;
         }
-        sequences.copy(found);
-        histogram.copy(found.length, found.distance);
-        at += found.length;
-        chains.enter(data, at);
+        sequences.copy(best);
+        histogram.copy(best.length, best.distance);
+        at += best.length;
+        chains.insert_up_to(data, at);
     }
     at
 }

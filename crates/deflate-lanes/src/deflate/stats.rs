@@ -1,21 +1,21 @@
-//! How often symbols occur, and what they will about cost.
+//! Symbol frequencies, and estimates of their cost.
 
 use super::huffman::{MAX_BITS, code_lengths};
-use super::symbols::{END, LENGTHS, OFFSETS, Range, distance_place, length_place};
+use super::symbols::{END, LENGTHS, OFFSETS, Range, distance_index, length_index};
 
-/// Bits are counted in this part of one, where they are estimated.
+/// Fractional bits of estimated costs.
 pub(super) const FRACTION: u32 = 8;
 
-/// What a symbol that is used adds to the head of a block, and what a head takes without any.
-const HEAD_PER_SYMBOL: u64 = 4 << FRACTION;
-const HEAD: u64 = 70 << FRACTION;
+/// The cost of a block header: per used symbol, and fixed.
+const HEADER_PER_SYMBOL: u64 = 4 << FRACTION;
+const HEADER: u64 = 70 << FRACTION;
 
-/// Up to so many symbols, codes are made to know what they cost.
-pub(super) const FEW: usize = 24;
+/// With at most this many symbols, costs are taken from actual codes.
+pub(super) const MAX_EXACT_SYMBOLS: usize = 24;
 
-static NOTHING: Histogram = Histogram::new();
+static EMPTY: Histogram = Histogram::new();
 
-/// Frequencies of the symbols of a block, or of a part of one.
+/// Symbol frequencies of a block, or of a part of one.
 #[derive(Clone)]
 pub(super) struct Histogram {
     pub(super) litlens: [u32; 288],
@@ -37,7 +37,7 @@ impl Histogram {
 
     #[inline(always)]
     pub(super) fn copy(&mut self, length: usize, distance: usize) {
-        let (length, distance) = (length_place(length), distance_place(distance));
+        let (length, distance) = (length_index(length), distance_index(distance));
         if let Some(count) = self.litlens.get_mut(257 + length) {
             *count += 1;
         }
@@ -48,9 +48,9 @@ impl Histogram {
         self.extra_bits += extra(LENGTHS.get(length)) + extra(OFFSETS.get(distance));
     }
 
-    /// Adds bytes that will be literals.
+    /// Adds bytes as literals.
     pub(super) fn literals(&mut self, bytes: &[u8]) {
-        // Several counters of a byte, so that runs do not wait for one.
+        // Several counters per byte, so that runs do not depend on a single one.
         let mut counts = [[0u32; 256]; 4];
         let [a, b, c, d] = &mut counts;
         let (words, rest) = bytes.as_chunks::<8>();
@@ -90,12 +90,12 @@ impl Histogram {
         self.extra_bits += other.extra_bits;
     }
 
-    /// About the bits of a block of its own, in parts.
+    /// The estimated cost as a block, with [`FRACTION`] fractional bits.
     pub(super) fn cost(&self) -> u64 {
-        self.cost_with(&NOTHING)
+        self.cost_with(&EMPTY)
     }
 
-    /// The same of a block with the other in it, too.
+    /// The estimated cost of a block of both.
     pub(super) fn cost_with(&self, other: &Self) -> u64 {
         let (mut litlens, mut distances) = (self.litlens, self.distances);
         for (sum, count) in litlens.iter_mut().zip(&other.litlens) {
@@ -108,11 +108,11 @@ impl Histogram {
             *count = 1;
         }
         let fixed = fixed_bits(&litlens, &distances) << FRACTION;
-        let dynamic = HEAD + entropy(&litlens) + entropy(&distances);
+        let dynamic = HEADER + entropy(&litlens) + entropy(&distances);
         dynamic.min(fixed) + ((self.extra_bits + other.extra_bits) << FRACTION)
     }
 
-    /// The end of the block belongs to it.
+    /// Adds the end of the block.
     pub(super) fn end(&mut self) {
         if let Some(count) = self.litlens.get_mut(END) {
             *count = 1;
@@ -120,23 +120,23 @@ impl Histogram {
     }
 }
 
-/// The bits that symbols take which occur so often, and their share of the head.
+/// The estimated cost of symbols with these frequencies, including the header.
 fn entropy(counts: &[u32]) -> u64 {
     let used = counts.iter().filter(|&&count| count > 0).count();
-    let head = used as u64 * HEAD_PER_SYMBOL;
-    if used <= FEW {
-        // Codes have whole bits, which matters most where they are short.
+    let header = used as u64 * HEADER_PER_SYMBOL;
+    if used <= MAX_EXACT_SYMBOLS {
+        // Codes have whole bits, which matters most if they are short.
         let mut lens = [0; 288];
         code_lengths(counts, MAX_BITS, &mut lens);
         let bits = counts.iter().zip(lens).map(|(&count, len)| u64::from(count) * u64::from(len));
-        return (bits.sum::<u64>() << FRACTION) + head;
+        return (bits.sum::<u64>() << FRACTION) + header;
     }
     let all = log2(counts.iter().sum());
     let sum = counts.iter().map(|&count| u64::from(count) * (all.saturating_sub(log2(count))).max(1 << 16));
-    (sum.sum::<u64>() >> (16 - FRACTION)) + head
+    (sum.sum::<u64>() >> (16 - FRACTION)) + header
 }
 
-/// The bits that symbols take in the codes that no stream has to spell out.
+/// The bits of the symbols in the fixed codes.
 fn fixed_bits(litlens: &[u32; 288], distances: &[u32; 32]) -> u64 {
     let sum = |counts: &[u32], from: usize, to: usize| {
         u64::from(counts.get(from..to).unwrap_or_default().iter().sum::<u32>())
@@ -147,7 +147,7 @@ fn fixed_bits(litlens: &[u32; 288], distances: &[u32; 32]) -> u64 {
         + 5 * sum(distances, 0, 32)
 }
 
-/// The binary logarithm in parts of `1 << 16`, right to 0.003; 0 of 0.
+/// The binary logarithm with 16 fractional bits, accurate to 0.003; 0 for 0.
 #[inline(always)]
 pub(super) fn log2(number: u32) -> u64 {
     let Some(exponent) = number.checked_ilog2() else { return 0 };
@@ -155,8 +155,8 @@ pub(super) fn log2(number: u32) -> u64 {
     u64::from(exponent) << 16 | u64::from(LOG2.get(index).copied().unwrap_or(0))
 }
 
-/// Of `1 + i / 256`, in parts of `1 << 16`, by squaring: no floating point, whose last bits differ from machine to machine.
-#[expect(clippy::indexing_slicing, reason = "an index outside does not compile")]
+/// The logarithms of `1 + i / 256` with 16 fractional bits, by squaring. Not in floating point, whose results may differ between machines.
+#[expect(clippy::indexing_slicing, reason = "const evaluation rejects an index out of bounds")]
 static LOG2: [u16; 256] = {
     let mut logs = [0; 256];
     let mut i = 0;
@@ -164,7 +164,7 @@ static LOG2: [u16; 256] = {
         let mut x = (256 + i as u64) << 24;
         let (mut bit, mut log) = (1u16 << 15, 0);
         while bit > 0 {
-            // `x` is in parts of `1 << 32`, below 2.
+            // `x` has 32 fractional bits and is below 2.
             x = ((x >> 2) * (x >> 2)) >> 28;
             if x >> 33 > 0 {
                 x >>= 1;
@@ -183,16 +183,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn logarithms() {
+    fn approximates_logarithms() {
         assert_eq!(log2(0), 0);
         for number in (1..5000).chain([65_535, 65_536, 1 << 31, u32::MAX]) {
-            let (found, exact) = (log2(number) as f64 / 65536.0, f64::from(number).log2());
-            assert!((found - exact).abs() < 0.006, "{number}: {found}, {exact}");
+            let (actual, exact) = (log2(number) as f64 / 65536.0, f64::from(number).log2());
+            assert!((actual - exact).abs() < 0.006, "{number}: {actual}, {exact}");
         }
     }
 
     #[test]
-    fn literals_are_counted() {
+    fn literals_counts_each_byte() {
         let bytes: Vec<u8> = (0..5000u32).map(|i| ((i * i) >> 5) as u8).collect();
         for len in [0, 1, 7, 8, 9, 5000] {
             let mut all = Histogram::new();
@@ -204,13 +204,13 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_costs_what_it_costs() {
+    fn cost_with_equals_cost_of_the_sum() {
         let (mut a, mut b) = (Histogram::new(), Histogram::new());
         a.literals(b"a text with some letters");
         b.literals(&[0; 99]);
         b.copy(258, 30_000);
         let expected = a.cost_with(&b);
-        assert!(a.cost() + b.cost() < expected + (HEAD << 2));
+        assert!(a.cost() + b.cost() < expected + (HEADER << 2));
         a.add(&b);
         assert_eq!(a.cost(), expected);
         let bits = a.cost() >> FRACTION;

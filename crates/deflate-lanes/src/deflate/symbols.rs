@@ -1,6 +1,6 @@
-//! The alphabets of DEFLATE: which symbol and which extra bits stand for a length or a distance.
+//! The alphabets of DEFLATE: the symbols and extra bits of lengths and distances.
 
-/// Literals, the end of a block, lengths.
+/// Symbols of literals, the end of a block, and lengths.
 pub(super) const LITLENS: usize = 286;
 pub(super) const DISTANCES: usize = 30;
 /// The symbol that ends a block.
@@ -17,8 +17,8 @@ pub(super) struct Range {
     pub(super) extra_bits: u8,
 }
 
-/// The symbols from 257 on.
-#[expect(clippy::indexing_slicing, reason = "an index outside does not compile")]
+/// Lengths, by symbol from 257 on.
+#[expect(clippy::indexing_slicing, reason = "const evaluation rejects an index out of bounds")]
 #[expect(clippy::cast_possible_truncation, reason = "at most 258 and 5")]
 pub(super) static LENGTHS: [Range; 29] = {
     let mut ranges = [Range { least: 0, extra_bits: 0 }; 29];
@@ -35,7 +35,8 @@ pub(super) static LENGTHS: [Range; 29] = {
     ranges
 };
 
-#[expect(clippy::indexing_slicing, reason = "an index outside does not compile")]
+/// Distances, by symbol.
+#[expect(clippy::indexing_slicing, reason = "const evaluation rejects an index out of bounds")]
 #[expect(clippy::cast_possible_truncation, reason = "at most 24577 and 13")]
 pub(super) static OFFSETS: [Range; DISTANCES] = {
     let mut ranges = [Range { least: 0, extra_bits: 0 }; DISTANCES];
@@ -51,25 +52,25 @@ pub(super) static OFFSETS: [Range; DISTANCES] = {
     ranges
 };
 
-/// Of each length from 0 on, its place in `LENGTHS`.
-#[expect(clippy::indexing_slicing, reason = "an index outside does not compile")]
-static LENGTH_PLACES: [u8; 512] = {
-    let mut places = [0; 512];
+/// The index in `LENGTHS` of each length.
+#[expect(clippy::indexing_slicing, reason = "const evaluation rejects an index out of bounds")]
+static LENGTH_INDEXES: [u8; 512] = {
+    let mut indexes = [0; 512];
     let (mut length, mut place) = (3, 0);
     while length < 259 {
         if place < 28 && length >= LENGTHS[place as usize + 1].least as usize {
             place += 1;
         }
-        places[length] = place;
+        indexes[length] = place;
         length += 1;
     }
-    places
+    indexes
 };
 
-/// Of each distance less one, below 256; then of every 128th.
-#[expect(clippy::indexing_slicing, reason = "an index outside does not compile")]
-static DISTANCE_PLACES: [u8; 512] = {
-    let mut places = [0; 512];
+/// The index in `OFFSETS` of each distance minus one, below 256; then of every 128th distance.
+#[expect(clippy::indexing_slicing, reason = "const evaluation rejects an index out of bounds")]
+static DISTANCE_INDEXES: [u8; 512] = {
+    let mut indexes = [0; 512];
     let mut i = 0;
     let mut place = 0;
     while i < 512 {
@@ -80,22 +81,22 @@ static DISTANCE_PLACES: [u8; 512] = {
         while place < 29 && distance >= OFFSETS[place as usize + 1].least as usize {
             place += 1;
         }
-        places[i] = place;
+        indexes[i] = place;
         i += 1;
     }
-    places
+    indexes
 };
 
-/// Where `LENGTHS` has a length, 3 to 258.
+/// The index in `LENGTHS` of a length, 3 to 258.
 #[inline(always)]
-pub(super) fn length_place(length: usize) -> usize {
-    LENGTH_PLACES.get(length & 511).copied().unwrap_or(0).into()
+pub(super) fn length_index(length: usize) -> usize {
+    LENGTH_INDEXES.get(length & 511).copied().unwrap_or(0).into()
 }
 
-/// Where `OFFSETS` has a distance, 1 to 32768.
+/// The index in `OFFSETS` of a distance, 1 to 32768.
 #[inline(always)]
-pub(super) fn distance_place(distance: usize) -> usize {
+pub(super) fn distance_index(distance: usize) -> usize {
     let less = distance.wrapping_sub(1);
     let index = if less < 256 { less } else { 256 + (less >> 7 & 255) };
-    DISTANCE_PLACES.get(index & 511).copied().unwrap_or(0).into()
+    DISTANCE_INDEXES.get(index & 511).copied().unwrap_or(0).into()
 }

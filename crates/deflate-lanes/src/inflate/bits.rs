@@ -1,14 +1,14 @@
-//! The bits of a compressed stream, the lowest of each byte first.
+//! The bits of a compressed stream, least significant bit of a byte first.
 
 /// Reads bits in order.
 #[derive(Clone, Copy)]
 pub(super) struct Bits<'a> {
     input: &'a [u8],
-    /// Bytes of the input that are in `word`, or were.
+    /// Bytes of the input loaded into `word` so far.
     at: usize,
-    /// The next bits, lowest first. Above the bits that count, there are zeros or bits that do come next.
+    /// The next bits, lowest first. Above the `count` valid ones are zeros, or the bits that follow them.
     word: u64,
-    /// How many bits of the word count, in the lowest six bits; above them, anything.
+    /// The number of valid bits, in the lowest six bits; the others are unspecified.
     count: u32,
 }
 
@@ -17,7 +17,7 @@ impl<'a> Bits<'a> {
         Self { input, at: 0, word: 0, count: 0 }
     }
 
-    /// Goes on at a bit counted from the start of the input, which must have it.
+    /// Moves to a bit offset in the input. `None` if that is past the end.
     pub(super) fn seek(&mut self, position: u64) -> Option<()> {
         let at = usize::try_from(position / 8).ok().filter(|&at| at <= self.input.len())?;
         *self = Self { at, ..Self::new(self.input) };
@@ -29,7 +29,7 @@ impl<'a> Bits<'a> {
         self.at as u64 * 8 - u64::from(self.count())
     }
 
-    /// Brings at least 56 bits into the word. `false`, with nothing done, when fewer than eight bytes are left to load.
+    /// Loads at least 56 bits into the word. Returns `false`, and does nothing, if fewer than eight bytes are left.
     #[inline(always)]
     pub(super) fn refill_word(&mut self) -> bool {
         let Some(bytes) = self.input.get(self.at..).and_then(|rest| rest.first_chunk()) else { return false };
@@ -39,7 +39,7 @@ impl<'a> Bits<'a> {
         true
     }
 
-    /// Brings at least 56 bits into the word, or all that are left.
+    /// Loads at least 56 bits into the word, or all that are left.
     #[inline(always)]
     pub(super) fn refill(&mut self) {
         if !self.refill_word() {
@@ -65,26 +65,26 @@ impl<'a> Bits<'a> {
         self.word
     }
 
-    /// How many bits of the word count: at most 63.
+    /// The number of valid bits in the word: at most 63.
     #[inline(always)]
     pub(super) const fn count(&self) -> u32 {
         self.count & 63
     }
 
-    /// Bytes loaded so far, some of them perhaps not read yet.
+    /// Bytes loaded so far, including those not read yet.
     #[inline(always)]
     pub(super) const fn at(&self) -> usize {
         self.at
     }
 
-    /// Drops as many bits as the lowest six bits of `entry` say, no more than count.
+    /// Drops the number of bits in the lowest six bits of `entry`, at most [`count`](Self::count).
     #[inline(always)]
     pub(super) const fn drop(&mut self, entry: u32) {
         self.word >>= entry & 63;
         self.count = self.count.wrapping_sub(entry);
     }
 
-    /// The next bits, at most 32 of them. `None` when fewer are left.
+    /// Reads at most 32 bits. `None` if fewer are left.
     pub(super) fn take(&mut self, bits: u32) -> Option<u32> {
         self.refill();
         self.count().checked_sub(bits)?;
@@ -102,7 +102,7 @@ impl<'a> Bits<'a> {
         self.input.get(self.at - self.count() as usize / 8..).unwrap_or_default()
     }
 
-    /// Goes on at the next whole byte and so many bytes behind it.
+    /// Moves to the next whole byte and skips `bytes` more.
     pub(super) fn skip_bytes(&mut self, bytes: usize) {
         let at = self.input.len() - self.rest().len() + bytes;
         *self = Self { at, ..Self::new(self.input) };

@@ -1,6 +1,4 @@
-//! DEFLATE (RFC 1951, and RFC 1950 around it) of a whole buffer into a slice of the size it must have.
-//!
-//! All that is not right is `None`: who wants to know what is wrong asks the library.
+//! Inflates a whole buffer of DEFLATE (RFC 1951) or zlib (RFC 1950) into a slice of the expected length. Any error is `None`.
 
 use super::bits::Bits;
 use super::lanes::Lanes;
@@ -8,13 +6,13 @@ use super::stream::{Stream, Token, token};
 use super::tables::{CodeLengthCode, Tables};
 use crate::adler::adler32;
 
-/// Bytes of the input that a block is decoded for before lanes may begin.
+/// Input bytes of a block that are decoded before lanes may start.
 const BEFORE_LANES: usize = 512;
 
-/// The order in which the lengths of the codes of code lengths are given.
+/// The order of the code lengths of the code length code.
 const CODE_LENGTH_ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
 
-/// Decoding tables, kept from stream to stream.
+/// Decoding tables, reused from stream to stream.
 pub(super) struct Fast {
     code_lengths: CodeLengthCode,
     pub(super) tables: Tables,
@@ -43,7 +41,7 @@ impl Fast {
         (u32::from_be_bytes(*rest.first_chunk()?) == adler32(out)).then_some(())
     }
 
-    /// As much without the frame; returns what follows.
+    /// Inflates a stream without zlib header; returns the bytes after it.
     fn raw<'a>(&mut self, packed: &'a [u8], out: &mut [u8]) -> Option<&'a [u8]> {
         let mut stream = Stream { bits: Bits::new(packed), out, made: 0 };
         loop {
@@ -63,7 +61,7 @@ impl Fast {
         }
     }
 
-    /// Reads the codes that a block brings along.
+    /// Reads the codes of a dynamic block.
     pub(super) fn read_tables(&mut self, bits: &mut Bits<'_>) -> Option<()> {
         let litlens = bits.take(5)? as usize + 257;
         let distances = bits.take(5)? as usize + 1;
@@ -71,8 +69,8 @@ impl Fast {
             return None;
         }
         let mut lens = [0; 19];
-        let given = bits.take(4)? as usize + 4;
-        for &symbol in CODE_LENGTH_ORDER.get(..given)? {
+        let stored = bits.take(4)? as usize + 4;
+        for &symbol in CODE_LENGTH_ORDER.get(..stored)? {
             *lens.get_mut(symbol)? = u8::try_from(bits.take(3)?).ok()?;
         }
         self.code_lengths.build(&lens)?;
@@ -97,7 +95,7 @@ impl Fast {
             done += times;
         }
         let (litlens, distances) = lens.split_at_checked(litlens)?;
-        // Without a code for its end the block would have none.
+        // The end of the block must have a code.
         if *litlens.get(256)? == 0 {
             return None;
         }
@@ -119,7 +117,7 @@ impl Stream<'_, '_> {
     }
 
     fn block(&mut self, tables: &Tables, lanes: &mut Lanes) -> Option<()> {
-        // Lanes that find nothing to do cost as much as those that do: short blocks are not to begin any.
+        // Starting lanes is not worth it for short blocks.
         if self.run(tables, self.bits.at().saturating_add(BEFORE_LANES))? {
             return Some(());
         }

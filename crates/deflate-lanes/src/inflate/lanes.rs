@@ -1,39 +1,38 @@
-//! Several parts of one block, decoded side by side.
+//! Decoding several parts of one block side by side.
 //!
-//! Where a Huffman code ends is known only once it is decoded. So decoding is a chain of steps that wait for each other,
-//! and most of the processor is idle. But who begins in the middle of a code does not stay wrong for long: after a few
-//! symbols, one of them happens to end where a true one does, and all that follow are right. So several
-//! lanes begin at guessed places of the block and go on in step, each into memory of its own, until they reach the
-//! places where the next ones began. The first lane is right. When it comes to a bit where the next lane has been too, what that
-//! lane made from there on is right as well.
+//! The end of a Huffman code is known only after decoding it, so decoding is a chain of dependent steps that leaves most of
+//! the processor idle. But a decoder that starts in the middle of a code soon synchronizes: after a few symbols one ends
+//! where a true one does, and all that follow are correct. So several lanes start at guessed offsets of the block and
+//! advance in step, each into its own buffer, until each reaches the offset where the next one started. The first lane is
+//! correct. If it arrives at a bit offset that the next lane has visited, the output of that lane from there on is correct too.
 //!
-//! The result does not depend on the guesses, only the time does. It pays where nearly all symbols are literals, as with
-//! measured numbers; matches hold up all lanes.
+//! The result does not depend on the guesses, only the speed does. It pays if nearly all symbols are literals, as in
+//! numeric data; matches delay all lanes.
 
 use super::bits::Bits;
 use super::stream::{Match, Stream, Token, byte_of, token, value_of};
 use super::tables::{END, LITERAL, Tables};
 
-/// With more, what they need no longer fits into the registers.
+/// The state of more lanes does not fit into registers.
 const LANES: usize = 3;
 
-/// Symbols that the usual compressors put into a block, if the data do not end before.
+/// Symbols per block of the usual compressors.
 const SYMBOLS: usize = 16_383;
 
-/// Bytes of the input below which a lane is not worth its beginning.
+/// Minimum input bytes that make a lane worth starting.
 const MIN_SPAN: usize = 512;
 
-/// Literals and matches that a lane has room for: more than its part of the symbols.
+/// Capacity of a lane in literals and matches: more than its share of the symbols.
 const ROOM: usize = 8192;
 const MATCHES: usize = 512;
 
-/// Places at the beginning of a lane where the lane before it can meet it.
+/// Offsets near the start of a lane where the previous lane can meet it.
 const MARKS: usize = 8;
 
-/// Literals decoded at once: their codes are looked up in 55 bits at most, of the 57 that are loaded.
+/// Literals decoded per step: their codes take at most 55 of the 57 bits that are loaded.
 const LITERALS: u32 = 5;
 
-/// Where a lane stands: before which bit of the input, after how many literals and matches.
+/// The state of a lane: the bit offset in the input, and the number of literals and matches decoded.
 #[derive(Clone, Copy, Default)]
 struct Mark {
     position: u64,
@@ -42,7 +41,7 @@ struct Mark {
 }
 
 impl Mark {
-    /// Goes on behind literals whose entries add up to this.
+    /// Advances past the literals of a step.
     #[inline(always)]
     fn advance(&mut self, step: Step) {
         self.position += u64::from(step.bits & 63);
@@ -50,22 +49,22 @@ impl Mark {
     }
 }
 
-/// Five entries.
+/// Five table entries combined.
 #[derive(Clone, Copy, Default)]
 struct Step {
-    /// Added up, so that the lowest six bits are the bits of all.
+    /// The sum, whose lowest six bits are the total number of bits.
     bits: u32,
-    /// What is set in all: [`LITERAL`], or nothing.
+    /// [`LITERAL`] if all are literals, else 0.
     flags: u32,
 }
 
-/// The lanes, once there was need for them.
+/// The lanes, allocated on first use.
 #[derive(Default)]
 pub(super) struct Lanes(Option<Box<[Lane; LANES]>>);
 
 impl Lanes {
-    /// Decodes a large part of the block that the stream is in, if it is likely to be worth it. Returns the byte of the
-    /// input from which on it may be again.
+    /// Decodes a large part of the stream's current block, if that is likely to pay. Returns the input offset from which it
+    /// may pay again.
     pub(super) fn decode(&mut self, stream: &mut Stream<'_, '_>, tables: &Tables) -> Option<Option<usize>> {
         let Some(bits) = tables.litlen.bits_of_literals() else { return Some(None) };
         let (start, input) = (stream.bits.at(), stream.bits.input());
@@ -95,7 +94,7 @@ impl Lanes {
     }
 }
 
-/// How often all lanes can go [`LITERALS`] further before one is where the next one began, or full. `None` when one is.
+/// The number of steps that all lanes can take before one reaches the start of the next, or is full. `None` if one has.
 fn turns(lanes: &[Lane; LANES], input: &[u8]) -> Option<usize> {
     let ends = lanes.iter().skip(1).map(Lane::start).chain([input.len() as u64 * 8]);
     let way = lanes.iter().zip(ends).map(|(lane, end)| end.saturating_sub(lane.at.position) / 55);
@@ -103,11 +102,11 @@ fn turns(lanes: &[Lane; LANES], input: &[u8]) -> Option<usize> {
     way.chain(room).min().and_then(|turns| usize::try_from(turns).ok()).filter(|&turns| turns > 0)
 }
 
-/// Lets all lanes go on so many times. `None` when one cannot.
+/// Advances all lanes by `turns` steps. `None` if one cannot.
 #[inline(never)]
 fn side_by_side(lanes: &mut [Lane; LANES], turns: usize, input: &[u8], tables: &Tables) -> Option<()> {
     let mut at = lanes.each_ref().map(|lane| lane.at);
-    let mut go_on = || {
+    let mut advance_all = || {
         for _ in 0..turns {
             let mut steps = [Step::default(); LANES];
             let mut flags = LITERAL;
@@ -131,26 +130,26 @@ fn side_by_side(lanes: &mut [Lane; LANES], turns: usize, input: &[u8], tables: &
         }
         Some(())
     };
-    let done = go_on();
+    let done = advance_all();
     for (lane, at) in lanes.iter_mut().zip(at) {
         lane.at = at;
     }
     done
 }
 
-/// The bits from a position on, at least 57 of them.
+/// At least 57 bits from a bit offset.
 #[inline(always)]
 fn load(input: &[u8], position: u64) -> Option<u64> {
     let at = usize::try_from(position >> 3).ok()?;
     Some(u64::from_le_bytes(*input.get(at..at + 8)?.first_chunk()?) >> (position & 7))
 }
 
-/// What one beginning at a guessed place has made.
+/// The output of a decoder that started at a guessed offset.
 struct Lane {
     literals: [u8; ROOM],
-    /// The matches, each with the number of literals before it.
+    /// Matches, each with the number of literals before it.
     matches: [(u32, Match); MATCHES],
-    /// The first places where it stood.
+    /// The first offsets that it visited.
     marks: [Mark; MARKS],
     marked: usize,
     at: Mark,
@@ -168,12 +167,12 @@ impl Lane {
         }
     }
 
-    /// The position where it began.
+    /// The offset where it started.
     fn start(&self) -> u64 {
         self.marks.first().map_or(0, |mark| mark.position)
     }
 
-    /// Begins anew, and marks the first places.
+    /// Starts at an offset, and records the first marks.
     fn begin(&mut self, position: u64, input: &[u8], tables: &Tables) {
         let mut at = Mark { position, ..Mark::default() };
         self.marked = 0;
@@ -187,7 +186,7 @@ impl Lane {
         self.at = at;
     }
 
-    /// Looks up five literals, and writes them down as if they were some.
+    /// Looks up five symbols and writes them as literals; the step tells whether they are.
     #[inline(always)]
     fn literals(&mut self, at: Mark, input: &[u8], tables: &Tables) -> Option<Step> {
         let first = at.literals as usize;
@@ -205,14 +204,14 @@ impl Lane {
         Some(step)
     }
 
-    /// Goes on by five literals, or fewer and what is behind them. `None` when that is the end of the block, or anything
-    /// else that is no literal and no match, or when there is no room.
+    /// Advances by five literals, or by fewer and the match after them. `None` at the end of the block, at an invalid code, or
+    /// if the lane is full.
     #[inline(never)]
     fn few(&mut self, mut at: Mark, input: &[u8], tables: &Tables) -> Option<Mark> {
         let first = at.literals as usize;
         let literals = self.literals.get_mut(first..first + LITERALS as usize)?;
         let mut word = load(input, at.position)?;
-        // Without branches that would be guessed wrong: `live` stays 1 as long as all were literals.
+        // Free of unpredictable branches: `live` stays 1 while all symbols are literals.
         let mut live = 1;
         for literal in literals {
             let entry = tables.litlen.look_up(word);
@@ -245,7 +244,7 @@ impl Lane {
         Some(at)
     }
 
-    /// Goes on by one symbol. `None`, and it stays where it is, as with [`few`](Self::few).
+    /// Advances by one symbol. `None` as for [`few`](Self::few); the state is unchanged then.
     fn step(&mut self, bits: &mut Bits<'_>, tables: &Tables) -> Option<()> {
         match token(bits, tables)? {
             Token::Literal(byte) => {
@@ -262,7 +261,7 @@ impl Lane {
         Some(())
     }
 
-    /// Goes on until it stands where `next` stood at one of its marks. `None` when it does not come there.
+    /// Advances to one of the marks of `next`. `None` if it reaches none of them.
     fn meet(&mut self, next: &Self, mut bits: Bits<'_>, tables: &Tables) -> Option<Mark> {
         while self.at.position + 55 < next.start() {
             self.at = self.few(self.at, bits.input(), tables)?;
@@ -279,7 +278,7 @@ impl Lane {
         None
     }
 
-    /// Adds what was made since `from` to the stream, which goes on behind it.
+    /// Appends the output since `from` to the stream, and advances the stream past it.
     fn hand_over(&self, from: Mark, stream: &mut Stream<'_, '_>) -> Option<()> {
         let mut done = from.literals as usize;
         for &(literals, found) in self.matches.get(from.matches as usize..self.at.matches as usize)? {

@@ -1,7 +1,7 @@
 //! Inflating.
 //!
-//! Why not by a library: on the floats that ML.NET's tables hold, zlib-rs 0.6 inflates 450 MB/s, miniz_oxide 340, and this 609 (texts: 516, 410, 536).
-//! `cargo bench -p idv --bench deflate` has them side by side.
+//! Why not with a library: on the floats of ML.NET's tables, zlib-rs 0.6 inflates 450 MB/s, miniz_oxide 340, and this 609 (texts: 516, 410, 536).
+//! `cargo bench -p idv --bench deflate` compares them.
 
 mod bits;
 mod fast;
@@ -12,15 +12,15 @@ mod tables;
 use crate::{Damaged, Format};
 use fast::Fast;
 
-/// DEFLATE cannot make more than this many bytes of one: a length of 258 in two bits.
+/// The maximum number of bytes that one byte inflates to: a match of 258 takes two bits.
 const MAX_RATIO: u64 = 1032;
 
-/// Inflates blocks whose lengths are known. Its tables are kept from block to block.
+/// Inflates blocks of known length. Its tables are reused from block to block.
 #[derive(Default)]
 pub struct Inflater(Box<Fast>);
 
 impl Inflater {
-    /// Inflates all of `packed` into all of `out`. Bytes behind the end of the stream are not looked at.
+    /// Inflates `packed`, which must fill `out` exactly. Bytes after the end of the stream are ignored.
     ///
     /// ```
     /// use deflate_lanes::{Deflater, Format, Inflater};
@@ -37,14 +37,14 @@ impl Inflater {
     /// ```
     ///
     /// # Errors
-    /// [`Damaged`]: the bytes are no stream of this format, the stream inflates to more or fewer bytes than `out` has, or its checksum is
-    /// another one. `out` may hold anything then.
+    /// [`Damaged`] if the bytes are not a stream of this format, it inflates to more or fewer bytes than `out` has, or its checksum differs.
+    /// The content of `out` is unspecified then.
     pub fn inflate(&mut self, format: Format, packed: &[u8], out: &mut [u8]) -> Result<(), Damaged> {
         self.0.inflate(format == Format::Zlib, packed, out).ok_or(Damaged)
     }
 }
 
-/// The most bytes that so many compressed ones can inflate to: what declares more lies.
+/// The maximum number of bytes that `packed` compressed bytes can inflate to. A larger declared length is invalid.
 #[must_use]
 pub const fn most_inflated(packed: u64) -> u64 {
     packed.saturating_mul(MAX_RATIO)

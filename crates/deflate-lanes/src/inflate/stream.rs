@@ -1,15 +1,15 @@
-//! The tokens of a block, one after another.
+//! Decoding the tokens of a block one after the other.
 
 use super::bits::Bits;
 use super::tables::{END, LITERAL, Tables};
 
-/// Room in the output for the longest match and what may be written beyond its end.
+/// Room in the output for the longest match and the excess bytes of the last copy.
 const SLACK: usize = 258 + 16;
 
-/// Literals between two refills. After one less, of 56 bits at least as many are left as a length takes.
+/// Literals between two refills. After one fewer, at least the bits of a length are left of 56.
 const LITERALS: usize = 4;
 
-/// What bits can stand for in a block.
+/// A token of a block.
 pub(super) enum Token {
     Literal(u8),
     Match(Match),
@@ -22,7 +22,7 @@ pub(super) struct Match {
     pub(super) distance: u16,
 }
 
-/// A stream on its way from `bits` to the front of `out`.
+/// A stream being inflated from `bits` to `out`, of which `made` bytes are done.
 pub(super) struct Stream<'i, 'o> {
     pub(super) bits: Bits<'i>,
     pub(super) out: &'o mut [u8],
@@ -30,14 +30,14 @@ pub(super) struct Stream<'i, 'o> {
 }
 
 impl Stream<'_, '_> {
-    /// Decodes while there is much input and room and fewer than `fence` bytes of the input are loaded. Returns whether the block has ended.
+    /// Decodes until input or output is nearly exhausted, or `fence` bytes of the input are loaded. Returns whether the block has ended.
     pub(super) fn run(&mut self, tables: &Tables, fence: usize) -> Option<bool> {
         let Self { mut bits, ref mut out, mut made } = *self;
-        // Two refills may be needed in one turn.
+        // One iteration may need two refills.
         let fence = fence.min(bits.input().len().saturating_sub(15));
         bits.refill();
-        // Looked up before the refill, which leaves the bits looked at as they are: the look-ups wait for each other, so
-        // they should wait for nothing else.
+        // Looked up before the refill, which does not change these bits: the chain of look-ups should not also depend on
+        // refills.
         let mut entry = tables.litlen.look_up(bits.word());
         let ended = 'tokens: loop {
             if bits.at() >= fence || out.len() - made < SLACK || !bits.refill_word() {
@@ -100,7 +100,7 @@ impl Stream<'_, '_> {
             let from = self.made.checked_sub(distance)?;
             let room = self.out.get_mut(from..self.made + length)?;
             let (mut done, all) = (distance, room.len());
-            // What is copied may be copied again.
+            // Copied bytes may be copied again.
             while done < all {
                 let more = done.min(all - done);
                 room.copy_within(..more, done);
@@ -117,7 +117,7 @@ pub(super) const fn byte_of(entry: u32) -> u8 {
     entry.to_le_bytes()[1]
 }
 
-/// The length or distance of an entry and the extra bits in the word it was looked up with.
+/// The length or distance of an entry, with the extra bits of the word that it was looked up with.
 #[inline(always)]
 pub(super) fn value_of(entry: u32, word: u64) -> u16 {
     let extra = (word & ((1 << (entry & 63)) - 1)) >> (entry >> 8 & 15);
@@ -126,7 +126,7 @@ pub(super) fn value_of(entry: u32, word: u64) -> u16 {
     value
 }
 
-/// Takes the next token, with as much of the input left as there may be.
+/// Decodes one token, anywhere in the input.
 pub(super) fn token(bits: &mut Bits<'_>, tables: &Tables) -> Option<Token> {
     bits.refill();
     let entry = tables.litlen.find(bits.word())?;
@@ -146,7 +146,7 @@ pub(super) fn token(bits: &mut Bits<'_>, tables: &Tables) -> Option<Token> {
     Some(Token::Match(Match { length, distance }))
 }
 
-/// Copies a match to where `SLACK` bytes are free, of which it may spoil those behind it.
+/// Copies a match where `SLACK` bytes are free; it may overwrite those after it.
 #[inline(always)]
 fn copy_with_slack(out: &mut [u8], made: usize, length: usize, distance: usize) -> Option<()> {
     let from = made.checked_sub(distance)?;
@@ -164,7 +164,7 @@ fn copy_with_slack(out: &mut [u8], made: usize, length: usize, distance: usize) 
             done += 8;
         }
     } else {
-        // The few bytes repeated, and how many of the eight go round evenly.
+        // The period repeated to eight bytes, and the largest multiple of it in them.
         let bits = 8 * (distance & 7);
         let mut bytes = u64::from_le_bytes(*out.get(from..)?.first_chunk()?) & ((1 << bits) - 1);
         let mut filled = bits;

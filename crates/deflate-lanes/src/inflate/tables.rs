@@ -1,38 +1,38 @@
-//! The tables that a block is decoded with.
+//! The decoding tables of a block.
 //!
-//! A table is indexed by the next bits of the stream. The entry says what these bits begin with:
+//! A table is indexed by the next bits of the stream. The entry describes the code that they begin with:
 //!
-//! | bits | of a literal | of the length or distance of a match |
+//! | bits | literal | length or distance |
 //! |---|---|---|
-//! | 0-5 | bits to drop | bits to drop, with the extra bits |
-//! | 6 | 0 | set at the end of the block |
+//! | 0-5 | bits to drop | bits to drop, including extra bits |
+//! | 6 | 0 | set for the end of the block |
 //! | 7 | set | 0 |
-//! | 8-15 | the byte | 8-11: bits of the code, without the extra bits |
+//! | 8-15 | the byte | 8-11: bits of the code, excluding extra bits |
 //! | 16-31 | 0 | the least length or distance |
 //!
-//! An entry of 0 stands for a code that is longer than the index, and for one that does not exist.
+//! An entry is 0 for a code that is longer than the index, or invalid.
 
 use std::sync::OnceLock;
 
-/// Bits of the index into the table of literals and lengths: so few that five literals fit into the 56 bits that are
-/// there after a refill. Longer codes are rare, and a larger table takes longer to fill.
+/// Index bits of the table of literals and lengths: five literals must fit into the 56 bits that are loaded by a refill.
+/// Longer codes are rare, and a larger table takes longer to fill.
 const LITLEN_BITS: u32 = 11;
 const DISTANCE_BITS: u32 = 9;
 const CODE_LENGTH_BITS: u32 = 7;
 
-/// Marks entries of literals.
+/// Flag of literals.
 pub(super) const LITERAL: u32 = 1 << 7;
-/// Marks the entry of the end of a block.
+/// Flag of the end of a block.
 pub(super) const END: u32 = 1 << 6;
 
-/// Symbols of literals and lengths, with the two that stand for nothing.
+/// Symbols of literals and lengths, including the two reserved ones.
 const LITLENS: usize = 288;
 /// The longest code in bits.
 const MAX_LEN: usize = 15;
-/// What the codes of one length share of all that can follow: `1 << 15` for a code of no bits.
+/// The code space: a code of `n` bits takes `WHOLE >> n` of it.
 const WHOLE: u32 = 1 << MAX_LEN;
 
-/// A symbol's entry, but for the length of its code: to be added as often as `per_bit` says for each bit.
+/// A symbol's entry without the length of its code, which is added `per_bit` times.
 #[derive(Clone, Copy)]
 struct Symbol {
     entry: u32,
@@ -40,7 +40,7 @@ struct Symbol {
 }
 
 impl Symbol {
-    const NOTHING: Self = Self { entry: 0, per_bit: 0 };
+    const INVALID: Self = Self { entry: 0, per_bit: 0 };
 
     const fn literal(byte: usize) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "below 256")]
@@ -59,9 +59,9 @@ impl Symbol {
     }
 }
 
-#[expect(clippy::indexing_slicing, reason = "an index outside does not compile")]
+#[expect(clippy::indexing_slicing, reason = "const evaluation rejects an index out of bounds")]
 static CODE_LENGTH_SYMBOLS: [Symbol; 19] = {
-    let mut symbols = [Symbol::NOTHING; 19];
+    let mut symbols = [Symbol::INVALID; 19];
     let mut i = 0;
     while i < symbols.len() {
         symbols[i] = Symbol::literal(i);
@@ -70,16 +70,16 @@ static CODE_LENGTH_SYMBOLS: [Symbol; 19] = {
     symbols
 };
 
-#[expect(clippy::indexing_slicing, reason = "an index outside does not compile")]
+#[expect(clippy::indexing_slicing, reason = "const evaluation rejects an index out of bounds")]
 static LITLEN_SYMBOLS: [Symbol; LITLENS] = {
-    let mut symbols = [Symbol::NOTHING; LITLENS];
+    let mut symbols = [Symbol::INVALID; LITLENS];
     let mut i = 0;
     while i < 256 {
         symbols[i] = Symbol::literal(i);
         i += 1;
     }
     symbols[256] = Symbol { entry: END, per_bit: 1 };
-    // Lengths from 3: eight without extra bits, then four for each more extra bit; the last is 258 alone.
+    // Lengths from 3: eight without extra bits, then four for each number of extra bits; the last is 258.
     let mut i = 0;
     while i < 28 {
         symbols[257 + i] =
@@ -90,10 +90,10 @@ static LITLEN_SYMBOLS: [Symbol; LITLENS] = {
     symbols
 };
 
-#[expect(clippy::indexing_slicing, reason = "an index outside does not compile")]
+#[expect(clippy::indexing_slicing, reason = "const evaluation rejects an index out of bounds")]
 static DISTANCE_SYMBOLS: [Symbol; 32] = {
-    let mut symbols = [Symbol::NOTHING; 32];
-    // Distances from 1: four without extra bits, then two for each more extra bit.
+    let mut symbols = [Symbol::INVALID; 32];
+    // Distances from 1: four without extra bits, then two for each number of extra bits.
     let mut i = 0;
     while i < 30 {
         symbols[i] =
@@ -107,9 +107,9 @@ static DISTANCE_SYMBOLS: [Symbol; 32] = {
 pub(super) struct Code<const BITS: u32, const SIZE: usize> {
     symbols: &'static [Symbol],
     table: [u32; SIZE],
-    /// Codes of each length.
+    /// The number of codes of each length.
     counts: [u16; MAX_LEN + 1],
-    /// The symbols that have a code, by its length, then by value.
+    /// The symbols that have a code, sorted by its length, then by value.
     sorted: [u16; LITLENS],
 }
 
@@ -119,15 +119,15 @@ pub(super) type DistanceCode = Code<DISTANCE_BITS, { 1 << DISTANCE_BITS }>;
 
 impl<const BITS: u32, const SIZE: usize> Code<BITS, SIZE> {
     const fn of(symbols: &'static [Symbol]) -> Self {
-        assert!(SIZE == 1 << BITS, "an entry for each value of the index");
+        assert!(SIZE == 1 << BITS, "one entry per index");
         Self { symbols, table: [0; SIZE], counts: [0; MAX_LEN + 1], sorted: [0; LITLENS] }
     }
 
-    /// The entry for the next bits. `None` when they begin with no code.
+    /// The entry for the next bits. `None` if they do not begin with a code.
     #[inline(always)]
     pub(super) fn find(&self, word: u64) -> Option<u32> {
         match self.look_up(word) {
-            0 => self.long(word),
+            0 => self.find_long(word),
             entry => Some(entry),
         }
     }
@@ -143,8 +143,9 @@ impl<const BITS: u32, const SIZE: usize> Code<BITS, SIZE> {
     /// The entry of a code of any length.
     #[cold]
     #[inline(never)]
-    fn long(&self, word: u64) -> Option<u32> {
-        // Codes of one length are consecutive numbers, highest bit first. The first one follows from the shorter codes.
+    fn find_long(&self, word: u64) -> Option<u32> {
+        // Codes of one length are consecutive numbers, most significant bit first; the first one follows from the shorter
+        // codes.
         let bits = usize::try_from(word.reverse_bits() >> (64 - MAX_LEN)).ok()?;
         let (mut first, mut place) = (0, 0);
         for (len, &count) in (1..).zip(self.counts.get(1..)?) {
@@ -159,8 +160,8 @@ impl<const BITS: u32, const SIZE: usize> Code<BITS, SIZE> {
         None
     }
 
-    /// Makes the code in which the symbols have codes of these lengths, 0 for none. `None` when they leave a part of the
-    /// bits without meaning, or give one twice. A single code of one bit may be incomplete, and there may be no codes at all.
+    /// Builds the code from the code length of each symbol, 0 for none. `None` if it is incomplete or over-subscribed. A single
+    /// code of one bit is accepted, and so is no code at all.
     pub(super) fn build(&mut self, lens: &[u8]) -> Option<()> {
         let mut counts = [0u16; MAX_LEN + 1];
         for &len in lens {
@@ -191,7 +192,7 @@ impl<const BITS: u32, const SIZE: usize> Code<BITS, SIZE> {
         self.fill()
     }
 
-    /// Fills the table. It grows with the codes: for each bit more, all that is there stands once more behind it.
+    /// Fills the table. For each additional bit of code length, the table so far is repeated.
     fn fill(&mut self) -> Option<()> {
         self.table.get_mut(..2)?.fill(0);
         let mut sorted = self.sorted.iter();
@@ -210,7 +211,7 @@ impl<const BITS: u32, const SIZE: usize> Code<BITS, SIZE> {
     }
 }
 
-/// The code after `code` of the same length, both with the first bit lowest, as the stream has them.
+/// The next code of the same length, both with the first bit lowest, as in the stream.
 fn next_code(code: usize, len: u32) -> usize {
     let ones = (1 << len) - 1;
     match (code ^ ones).checked_ilog2() {
@@ -224,16 +225,16 @@ impl CodeLengthCode {
         Self::of(&CODE_LENGTH_SYMBOLS)
     }
 
-    /// Whether every sequence of bits means something.
+    /// Whether every bit sequence is valid.
     pub(super) fn is_complete(&self) -> bool {
         (0..).zip(&self.counts).map(|(len, &count)| u32::from(count) * (WHOLE >> len)).sum::<u32>() == WHOLE
     }
 }
 
 impl LitLenCode {
-    /// The bits that a symbol is expected to take, in units of `1 / 32768`, when nearly all symbols are literals.
+    /// The expected bits per symbol, in units of `1 / 32768`, if nearly all symbols are literals; else `None`.
     ///
-    /// A good code gives a symbol the fewer bits the more frequent it is, so it tells how frequent that is.
+    /// The frequency of a symbol is estimated from the length of its code.
     pub(super) fn bits_of_literals(&self) -> Option<u32> {
         let (mut literals, mut bits) = (0, 0);
         let mut sorted = self.sorted.iter();
@@ -241,7 +242,7 @@ impl LitLenCode {
             let share = WHOLE >> len;
             bits += u32::from(count) * share * len;
             for &symbol in sorted.by_ref().take(count.into()) {
-                // The rest of a match: extra bits and the distance.
+                // Extra bits and distance of a match.
                 if symbol < 256 { literals += share } else { bits += share * 16 }
             }
         }
@@ -260,7 +261,7 @@ impl Tables {
         Self { litlen: Code::of(&LITLEN_SYMBOLS), distance: Code::of(&DISTANCE_SYMBOLS) }
     }
 
-    /// The codes that no stream has to spell out.
+    /// The fixed codes.
     pub(super) fn fixed() -> Option<&'static Self> {
         static FIXED: OnceLock<Option<Box<Tables>>> = OnceLock::new();
         let make = || {

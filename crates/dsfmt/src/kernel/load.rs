@@ -8,7 +8,7 @@ use crate::types::Element;
 pub(crate) fn load<T: Element>(bytes: &[u8], out: &mut [T], swap: bool) {
     if !swap || size_of::<T>() == 1 {
         let out: &mut [u8] = bytemuck::cast_slice_mut(out);
-        let len = out.len().min(bytes.len());
+        let len = out.len().min(bytes.len() - bytes.len() % size_of::<T>());
         if let (Some(out), Some(bytes)) = (out.get_mut(..len), bytes.get(..len)) {
             out.copy_from_slice(bytes);
         }
@@ -62,5 +62,8 @@ mod tests {
         let mut out = [7u32; 3];
         load(&[0, 0, 0, 1, 9, 9], &mut out, cfg!(target_endian = "little"));
         assert_eq!(out, [1, 7, 7]);
+        let mut out = [7u16; 2];
+        load(&[1, 1, 9], &mut out, false);
+        assert_eq!(out, [0x0101, 7]);
     }
 }

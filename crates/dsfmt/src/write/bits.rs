@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn continues_across_calls() {
-        let bit = |n: usize| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 61 & 1 == 1;
+        let bit = |n: usize| (n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 61 & 1 == 1;
         for step in [1, 3, 7, 8, 9, 64, 100, 70_001] {
             for len in [0, 1, 8, 9, 200, 140_003] {
                 let all: Vec<bool> = (0..len).map(bit).collect();

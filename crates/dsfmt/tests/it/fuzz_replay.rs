@@ -2,8 +2,8 @@
 #![allow(dead_code, reason = "shared with the fuzz targets")]
 #![allow(unreachable_pub, reason = "shared with the fuzz targets")]
 
-#[path = "../../../../fuzz/src/dice.rs"]
-mod dice;
+#[path = "../../../../fuzz/src/choices.rs"]
+mod choices;
 #[path = "../../../../fuzz/src/ds_model.rs"]
 mod ds_model;
 #[path = "../../../../fuzz/src/ds_read.rs"]

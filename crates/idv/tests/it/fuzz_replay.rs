@@ -3,8 +3,8 @@
 #![allow(unexpected_cfgs, reason = "the fuzzer's builds have a cfg of their own")]
 #![allow(unreachable_pub, reason = "shared with other tests and with the fuzz targets")]
 
-#[path = "../../../../fuzz/src/dice.rs"]
-mod dice;
+#[path = "../../../../fuzz/src/choices.rs"]
+mod choices;
 #[path = "../../../../fuzz/src/forged.rs"]
 mod forged;
 #[path = "../../../../fuzz/src/inflate.rs"]

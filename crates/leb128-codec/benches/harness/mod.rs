@@ -1,10 +1,9 @@
-//! Runs several contestants side by side and compares their speed.
+//! Compares the speed of several contestants.
 //!
-//! Machines are shared and their clocks move, so contestants are never measured one after the
-//! other. A [`Contest`] runs them in rounds: every round times one short sample of each, beginning
-//! with another one each time. The figure of a contestant is the speed it reached or surpassed in a quarter of the rounds:
-//! what other work on the machine costs is in the slower ones, and luck in the very best. After every sample the result
-//! is compared with the expected one, outside the timed region.
+//! Machines are shared and their clocks vary, so contestants are not measured one after the other. A [`Contest`] runs
+//! rounds; each times one short sample of every contestant, starting with a different one. The reported speed is the upper
+//! quartile over the rounds: slower rounds include other load, the very best are luck. Every result is compared with the
+//! expected one, outside the timed region.
 //!
 //! ```text
 //! cargo bench --bench NAME [-- [--json] [--rounds N] [FILTER...]]
@@ -50,7 +49,7 @@ impl Options {
                 filter => options.filters.push(filter.to_owned()),
             }
         }
-        // `cargo bench` and `cargo test` both may pass `--test`; the last word is the smoke run's.
+        // `cargo test` and `cargo bench` may both pass `--test`, which takes precedence.
         if std::env::args().any(|arg| arg == "--test") {
             options.smoke = true;
         }
@@ -68,12 +67,12 @@ fn usage(problem: &str) -> ! {
     std::process::exit(2);
 }
 
-/// Who a contestant is, which decides what it is compared with.
+/// Whether a contestant is compared, or compared with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     /// The code under test: its ratio to the best rival is reported.
     Ours,
-    /// Somebody else's code.
+    /// Another crate.
     Rival,
 }
 
@@ -85,7 +84,7 @@ struct Contestant<'a, S> {
     repeats: u32,
     /// Nanoseconds per run, one entry per round.
     samples: Vec<f64>,
-    /// Its place in the report.
+    /// Its index in the report.
     entered: usize,
 }
 
@@ -102,7 +101,7 @@ impl<S> Contestant<'_, S> {
         took
     }
 
-    /// Nanoseconds per run, in the sample that `part` of all samples are faster than.
+    /// Nanoseconds per run at a quantile of the samples, fastest first.
     fn quantile(&self, part: f64) -> f64 {
         let mut samples = self.samples.clone();
         samples.sort_by(f64::total_cmp);
@@ -111,7 +110,7 @@ impl<S> Contestant<'_, S> {
     }
 }
 
-/// One question put to several contestants, all working on the same state `S`.
+/// One task for several contestants, which all work on the same state `S`.
 pub(crate) struct Contest<'a, S> {
     bench: &'a str,
     pattern: &'a str,
@@ -129,8 +128,7 @@ const SAMPLE: Duration = Duration::from_micros(250);
 impl<'a, S> Contest<'a, S> {
     /// A contest named `bench/pattern/kind`; a run of each contestant works through `bytes` bytes.
     ///
-    /// `reset` spoils the state before a sample, `check` says afterwards whether it holds the
-    /// expected result.
+    /// `reset` clears the state before a sample, `check` compares it with the expected result afterwards.
     pub(crate) fn new(
         [bench, pattern, kind]: [&'a str; 3],
         bytes: usize,
@@ -150,8 +148,7 @@ impl<'a, S> Contest<'a, S> {
         }
     }
 
-    /// Adds a contestant. Of several with the same name the fastest is reported: the same work compiled several times,
-    /// or done in several ways.
+    /// Adds a contestant. Of several with the same name, the fastest is reported.
     pub(crate) fn enter(&mut self, side: Side, name: &'a str, run: impl FnMut(&mut S) + 'a) {
         let (run, entered) = (Box::new(run), self.contestants.len());
         self.contestants.push(Contestant { name, side, run, repeats: 1, samples: Vec::new(), entered });
@@ -161,14 +158,13 @@ impl<'a, S> Contest<'a, S> {
     ///
     /// # Panics
     ///
-    /// When a contestant's result is not the expected one.
+    /// If a contestant's result is not the expected one.
     pub(crate) fn run(mut self, options: &Options) {
         let name = format!("{}/{}/{}", self.bench, self.pattern, self.kind);
-        let wanted = options.filters.is_empty();
-        if !wanted && !options.filters.iter().any(|filter| name.contains(filter)) {
+        if !options.filters.is_empty() && !options.filters.iter().any(|filter| name.contains(filter)) {
             return;
         }
-        // Runs that are not counted: they check, warm the caches, and say how many runs make a sample.
+        // Untimed runs: they check the result, warm the caches, and determine the number of runs per sample.
         for contestant in &mut self.contestants {
             let once = contestant.sample(&mut self.state, &self.reset, &self.check, &name);
             if !options.smoke {
@@ -184,14 +180,14 @@ impl<'a, S> Contest<'a, S> {
                 let took = contestant.sample(&mut self.state, &self.reset, &self.check, &name);
                 contestant.samples.push(took as f64 / f64::from(contestant.repeats));
             }
-            // The next round begins with another one.
+            // The next round starts with a different contestant.
             self.contestants.rotate_left(1);
         }
         self.contestants.sort_by_key(|contestant| contestant.entered);
         if options.json { self.report_json() } else { self.report_table(&name) }
     }
 
-    /// One figure per name, and that of the best rival.
+    /// The figures by name, and the speed of the best rival.
     fn figures(&self) -> (Vec<Figure<'a>>, f64) {
         let mut figures: Vec<Figure<'a>> = Vec::new();
         for contestant in &self.contestants {
@@ -233,7 +229,7 @@ impl<'a, S> Contest<'a, S> {
     }
 }
 
-/// What is reported of a contestant, in GB/s: reached or surpassed in a quarter of the rounds, and the best.
+/// A contestant's speed in GB/s: the upper quartile, and the best round.
 struct Figure<'a> {
     name: &'a str,
     side: Side,

@@ -2,11 +2,11 @@
 
 use crate::harness::Options;
 
-/// Values per run: too many for a branch predictor to learn by heart.
+/// Values per run: too many for a branch predictor to memorize.
 const VALUES: usize = 1 << 16;
 const VALUES_SMOKE: usize = 1 << 10;
 
-/// How many values a run takes.
+/// The number of values per run.
 pub(crate) fn count(options: &Options) -> usize {
     if options.smoke() { VALUES_SMOKE } else { VALUES }
 }
@@ -24,7 +24,7 @@ impl Int for u64 {
     const NAME: &'static str = "u64";
 }
 
-/// splitmix64, enough to draw the values.
+/// A splitmix64 generator.
 pub(crate) struct Draw(pub(crate) u64);
 
 impl Draw {

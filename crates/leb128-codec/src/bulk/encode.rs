@@ -2,13 +2,13 @@ use crate::error::EncodeError;
 use crate::integer::Integer;
 use crate::word::{self, CONTINUE};
 
-/// How many values are looked at together.
+/// Values that are encoded together.
 const GROUP: usize = 8;
 
-/// The longest encoding of the types that are encoded in words.
+/// The longest encoding of a 64-bit value.
 const LONGEST: usize = 10;
 
-/// Encodes the values one after the other, each in its shortest form, and returns how many bytes they took.
+/// Encodes the values one after the other, each in its shortest form, and returns the number of bytes written.
 ///
 /// ```
 /// let mut bytes = [0; 8];
@@ -17,12 +17,12 @@ const LONGEST: usize = 10;
 /// # Ok::<(), leb128_codec::EncodeError>(())
 /// ```
 ///
-/// [`encoded_len_slice`] says how much room is needed; `values.len() * T::MAX_LEN` is always enough. The bytes behind
-/// the values stay as they were.
+/// [`encoded_len_slice`] is the room needed; `values.len() * T::MAX_LEN` is always enough. Bytes after the values are not
+/// changed.
 ///
 /// # Errors
-/// [`EncodeError`] for the first value that the slice has no room for. The values before it are encoded; the bytes
-/// behind them may hold anything.
+/// [`EncodeError`] for the first value that the slice has no room for. The values before it are encoded; the bytes after
+/// them are unspecified.
 pub fn encode_slice<T: Integer>(values: &[T], out: &mut [u8]) -> Result<usize, EncodeError> {
     let (begun, mut used) = if T::BITS <= 64 { encode_words(values, out) } else { (0, 0) };
     for (index, value) in values.iter().enumerate().skip(begun) {
@@ -32,10 +32,10 @@ pub fn encode_slice<T: Integer>(values: &[T], out: &mut [u8]) -> Result<usize, E
     Ok(used)
 }
 
-/// Encodes values as long as there is room for any, and returns how many, and how many bytes they took.
+/// Encodes values while there is room for longest ones; returns the number of values and of bytes.
 ///
-/// A value is written as a whole word, the bytes of which behind its end mean nothing: the next value covers them. So
-/// the last values are left to the caller, who writes no byte too many.
+/// A value is written as a whole word, whose excess bytes the next value overwrites. So the last values are left to the
+/// caller, which writes exact lengths.
 fn encode_words<T: Integer>(values: &[T], out: &mut [u8]) -> (usize, usize) {
     let (mut begun, mut used) = (0, 0);
     let groups = values.len().saturating_sub(LONGEST) / GROUP;
@@ -49,7 +49,7 @@ fn encode_words<T: Integer>(values: &[T], out: &mut [u8]) -> (usize, usize) {
 
 #[inline(always)]
 fn encode_group<T: Integer>(group: &[T; GROUP], free: &mut [u8; GROUP * LONGEST]) -> usize {
-    // All of one byte: below 128, or from -64 to 63.
+    // All values take one byte: below 128, or from -64 to 63.
     let least = if T::SIGNED { 64 } else { 0 };
     if group.iter().fold(0, |all, value| all | value.to_word().wrapping_add(least)) < 0x80 {
         for (byte, value) in free.iter_mut().zip(group) {
@@ -67,15 +67,15 @@ fn encode_group<T: Integer>(group: &[T; GROUP], free: &mut [u8; GROUP * LONGEST]
     used
 }
 
-/// Writes ten bytes that begin with the value, and returns how many belong to it.
+/// Writes ten bytes that begin with the encoding, and returns its length.
 #[inline(always)]
 fn encode_word<T: Integer>(word: u64, free: &mut [u8; LONGEST]) -> usize {
     let [head @ .., ninth, tenth] = free;
     let payload = word::spread(word);
-    // The same number of bits, without a sign.
+    // An unsigned value of the same encoded length.
     let size = if T::SIGNED { (word ^ sign(word)) << 1 } else { word };
     if size >> 56 == 0 {
-        // Where the last byte begins: at that of the highest bit that is set.
+        // The bit offset of the last byte, which has the highest set bit.
         let last = ((if T::SIGNED { word::spread(size) } else { payload }) | 1).ilog2() & !7;
         *head = (payload | CONTINUE & ((1 << last) - 1)).to_le_bytes();
         return last as usize / 8 + 1;
@@ -89,13 +89,13 @@ fn encode_word<T: Integer>(word: u64, free: &mut [u8; LONGEST]) -> usize {
     if more { 10 } else { 9 }
 }
 
-/// All bits as the highest one.
+/// The highest bit in all bits.
 #[inline(always)]
 fn sign(word: u64) -> u64 {
     (word.cast_signed() >> 63).cast_unsigned()
 }
 
-/// How many bytes the values take one after the other, each in its shortest form.
+/// The total length in bytes of the values, each in its shortest form.
 #[must_use]
 pub fn encoded_len_slice<T: Integer>(values: &[T]) -> usize {
     values.iter().map(|value| value.encoded_len()).sum()

@@ -1,55 +1,53 @@
 //! Runs of values.
 //!
-//! # For who works on this
+//! A kernel decodes a window of 64 bytes. The window's continuation bits, gathered in a 64-bit mask, give the number and
+//! the ends of its values, so no value needs a loop over its bytes or waits for another. The next window begins after the
+//! last value that ended.
 //!
-//! A kernel looks at a window of 64 bytes. Their continuation bits, gathered in one 64-bit mask, say how many values
-//! end in the window and where, so that the values need no loop over their bytes and do not wait for one another. The
-//! next window begins behind the last value that ended.
-//!
-//! Kernels never report errors. They stop in front of a window that holds one and say how far they came; the caller
-//! goes on one value after the other, with the decoder of single values, and so every error comes from one place.
-//! [`drive`] has what kernels have in common, among it the ends of input and output, where a kernel works on copies.
+//! Kernels never report errors. They stop before a window that contains one and return their [`Progress`]; the caller
+//! continues with the single-value decoder, so every error comes from one place. [`drive`] is the loop that all kernels
+//! share; near the end of input or output it hands them copies.
 
-pub(crate) mod done;
 mod encode;
 pub(crate) mod portable;
+pub(crate) mod progress;
 
 pub use encode::{encode_slice, encoded_len_slice};
 
-use self::done::Done;
+use self::progress::Progress;
 use crate::error::RunError;
 use crate::integer::Integer;
 
-/// How many bytes a kernel decides about at once.
+/// Bytes that a kernel decodes at a time.
 pub(crate) const WINDOW: usize = 64;
 
-/// How many values a kernel may write: as many as may end in a window, and some that mean nothing.
+/// Values that a kernel may write: one for each byte of a window, and eight whose content is unspecified.
 pub(crate) const ROOM: usize = WINDOW + 8;
 
-/// How many bytes a kernel may read: a value of ten bytes may begin at the last byte of the window.
+/// Bytes that a kernel may read: a ten-byte value may begin at the last byte of the window.
 pub(crate) const REACH: usize = 80;
 
-/// Fewer values than this are decoded one by one: a window would cost more.
-const WORTH: usize = 8;
+/// Runs of fewer values are decoded one by one: a window would cost more.
+const MIN_VALUES: usize = 8;
 
-/// Feeds windows to a kernel until input or output end or the kernel stops.
+/// Feeds windows to a kernel until input or output ends or the kernel stops.
 ///
-/// `step` gets the bytes, which of the first [`WINDOW`] are input (bit 0 for the first), and room for the values. It
-/// writes the values that end in the window and returns their last bytes as a mask, or `None` when one of them may be
-/// wrong. It may write anything behind them.
+/// `step` gets the bytes, a mask of those in the first [`WINDOW`] that are input (bit 0 for the first), and room for the
+/// values. It writes the values that end in the window and returns a mask of their last bytes, or `None` if one of them
+/// may be invalid. The output after them is unspecified.
 #[inline(always)]
 pub(crate) fn drive<T: Integer>(
     input: &[u8],
     out: &mut [T],
     mut step: impl FnMut(&[u8; REACH], u64, &mut [T; ROOM]) -> Option<u64>,
-) -> Done {
-    let mut done = Done::default();
+) -> Progress {
+    let mut done = Progress::default();
     let (mut input_copy, mut out_copy);
     loop {
         let (_, rest) = input.split_at(done.bytes);
         let (_, free) = out.split_at_mut(done.values);
         let room = free.len();
-        if room < WORTH || rest.is_empty() {
+        if room < MIN_VALUES || rest.is_empty() {
             return done;
         }
         let (window, valid) = match rest.first_chunk() {
@@ -80,7 +78,7 @@ pub(crate) fn drive<T: Integer>(
     }
 }
 
-/// The lowest `n` bits that are set.
+/// The lowest `n` set bits.
 fn lowest(mask: u64, n: usize) -> u64 {
     let mut above = mask;
     for _ in 0..n {
@@ -89,10 +87,10 @@ fn lowest(mask: u64, n: usize) -> u64 {
     mask ^ above
 }
 
-/// Decodes as many values as the slice has elements and returns how many bytes they took.
+/// Decodes as many values as `out` has elements and returns the number of bytes read.
 ///
-/// This is the fast way to many values: it works on 64 bytes at once, with the best instruction set of the machine (found
-/// at run time with feature `std`, fixed at compile time without). Types of 128 bits are decoded one by one.
+/// Decodes 64 bytes at a time with the best instruction set of the machine (detected at run time with feature `std`, at
+/// compile time without). 128-bit types are decoded one by one.
 ///
 /// Padded forms are accepted, as by [`decode`](crate::decode); [`decode_slice_strict`] rejects them.
 ///
@@ -104,35 +102,35 @@ fn lowest(mask: u64, n: usize) -> u64 {
 /// ```
 ///
 /// # Errors
-/// [`RunError`] for the first value that is no value of the type, or when the input ends before the slice is full. The
-/// elements before that value are decoded, the others may hold anything.
+/// [`RunError`] for the first invalid value, or if the input ends before `out` is full. The elements before that value
+/// are decoded, the others are unspecified.
 pub fn decode_slice<T: Integer>(input: &[u8], out: &mut [T]) -> Result<usize, RunError> {
-    decode_slice_by(input, out, T::decode_run)
+    decode_slice_with(input, out, T::decode_run)
 }
 
-/// Decodes with a kernel, and what it leaves one value after the other.
-pub(crate) fn decode_slice_by<T: Integer>(
+/// Decodes with a kernel as far as that gets, then one value after the other.
+pub(crate) fn decode_slice_with<T: Integer>(
     input: &[u8],
     out: &mut [T],
-    run: impl Fn(&[u8], &mut [T]) -> Done,
+    run: impl Fn(&[u8], &mut [T]) -> Progress,
 ) -> Result<usize, RunError> {
     let mut done = run(input, out);
     for slot in out.split_at_mut(done.values).1 {
         let (value, len) =
             T::decode(input.split_at(done.bytes).1).map_err(|e| RunError::new(done.values, e.shifted(done.bytes)))?;
         *slot = value;
-        done = Done { values: done.values + 1, bytes: done.bytes + len };
+        done = Progress { values: done.values + 1, bytes: done.bytes + len };
     }
     Ok(done.bytes)
 }
 
-/// As [`decode_slice`], and rejects padded forms.
+/// Like [`decode_slice`], but rejects padded forms.
 ///
 /// # Errors
-/// As [`decode_slice`], and for a value that has a shorter encoding.
+/// As [`decode_slice`], and for a padded value.
 pub fn decode_slice_strict<T: Integer>(input: &[u8], out: &mut [T]) -> Result<usize, RunError> {
     let decoded = decode_slice(input, out);
-    // Without padding the values take exactly what encoding them would; otherwise somebody has to look for the place.
+    // Without padding the length equals that of encoding the values again. Otherwise find the padded value.
     match decoded {
         Ok(used) if used == encoded_len_slice(out) => Ok(used),
         _ => decode_one_by_one_strict(input, out),

@@ -1,19 +1,18 @@
-//! The kernel for every machine: words of eight bytes in ordinary registers.
-//!
-//! It is the measure of the others: they must agree with it on every input.
+//! The kernel for any machine: words of eight bytes in general-purpose registers. The others must agree with it on every
+//! input.
 
-use super::done::Done;
+use super::progress::Progress;
 use super::{REACH, ROOM, WINDOW, drive};
 use crate::integer::Integer;
 use crate::word::{self, CONTINUE, PAYLOAD};
 
-/// [`count`](crate::count) for every machine; compilers make vectors of it.
+/// [`count`](crate::count) for any machine; compilers vectorize it.
 #[inline(always)]
 pub(crate) fn count(bytes: &[u8]) -> usize {
     const LANES: usize = 64;
     let (chunks, rest) = bytes.as_chunks::<LANES>();
     let mut total = rest.iter().filter(|byte| **byte < 0x80).count();
-    // A lane is one byte wide: it is emptied before it can overflow.
+    // A lane is one byte wide: sum up before it can overflow.
     for chunks in chunks.chunks(255) {
         let mut lanes = [0_u8; LANES];
         for chunk in chunks {
@@ -26,8 +25,8 @@ pub(crate) fn count(bytes: &[u8]) -> usize {
     total
 }
 
-/// See [`Done`].
-pub(crate) fn run<T: Integer>(input: &[u8], out: &mut [T]) -> Done {
+/// Decodes the beginning of a run.
+pub(crate) fn run<T: Integer>(input: &[u8], out: &mut [T]) -> Progress {
     drive(input, out, |window, valid, values| {
         let continued = continued(window) & valid;
         if continued == 0 && valid == u64::MAX {
@@ -45,7 +44,7 @@ pub(crate) fn run<T: Integer>(input: &[u8], out: &mut [T]) -> Done {
 
 /// Writes the values that end at `ends`, none longer than ten bytes, and returns whether all fit the type.
 ///
-/// One loop for each kind of window, without what no value in it needs.
+/// Each kind of window has its own loop, which omits what no value in it needs.
 #[inline(always)]
 pub(crate) fn any_values<T: Integer>(
     window: &[u8; REACH],
@@ -56,15 +55,15 @@ pub(crate) fn any_values<T: Integer>(
 ) -> bool {
     if runs.eight != 0 {
         long(window, ends, values)
-    } else if continued.count_ones() <= SPARSE {
+    } else if continued.count_ones() <= MAX_SPARSE {
         sparse(window, continued, ends, values)
     } else {
         dense(window, ends, values)
     }
 }
 
-/// Up to so many continued bytes, most values of a window are single bytes.
-const SPARSE: u32 = 16;
+/// With at most this many continued bytes, most values of a window are single bytes.
+const MAX_SPARSE: u32 = 16;
 
 /// The continuation bits of the window's bytes, bit 0 for the first.
 #[inline(always)]
@@ -79,10 +78,10 @@ fn continued(window: &[u8; REACH]) -> u64 {
     mask
 }
 
-/// Where the window has runs of continued bytes, which say how long its values are.
+/// The runs of continued bytes in a window, which bound the lengths of its values.
 #[derive(Clone, Copy)]
 pub(crate) struct Runs {
-    /// Runs of two: values of three bytes and more. Likewise below.
+    /// Runs of two or more: values of three bytes or more. Likewise below.
     pub(crate) two: u64,
     pub(crate) four: u64,
     pub(crate) eight: u64,
@@ -97,7 +96,7 @@ impl Runs {
         Self { two, four, eight }
     }
 
-    /// Whether a value is longer than any of the type may be.
+    /// Whether a value is longer than the type allows.
     #[inline(always)]
     pub(crate) fn too_long<T: Integer>(self) -> bool {
         let Self { two, four, eight } = self;
@@ -134,8 +133,8 @@ fn long<T: Integer>(window: &[u8; REACH], ends: u64, values: &mut [T; ROOM]) -> 
     })
 }
 
-/// As [`dense`], where most values are single bytes: eight bytes are widened at once, then the value in the midst of
-/// them is decoded.
+/// As [`dense`], where most values are single bytes: widens eight bytes at a time, then decodes the longer value among
+/// them.
 #[inline(always)]
 fn sparse<T: Integer>(window: &[u8; REACH], continued: u64, ends: u64, values: &mut [T; ROOM]) -> bool {
     let mut good = true;
@@ -169,7 +168,7 @@ fn short_payload(window: &[u8; REACH], start: usize, len: u32) -> u64 {
     word::pack(word & (u64::MAX >> (64 - 8 * len)) & PAYLOAD)
 }
 
-/// Walks through the values that end at `ends`: `value` gets the first byte's place and the length.
+/// Decodes each value that ends at `ends`; `value` gets the offset of its first byte and its length.
 #[inline(always)]
 fn each<T: Integer>(ends: u64, values: &mut [T; ROOM], value: impl Fn(usize, u32) -> (T, bool)) -> bool {
     let mut good = true;
@@ -183,7 +182,7 @@ fn each<T: Integer>(ends: u64, values: &mut [T; ROOM], value: impl Fn(usize, u32
         start = next;
     };
     let count = ends.count_ones() as usize;
-    // Four at once is what compilers do not make of it themselves.
+    // Compilers do not unroll this loop by themselves.
     let (values, _) = values.split_at_mut(count);
     let (fours, rest) = values.as_chunks_mut::<4>();
     for [first, second, third, fourth] in fours {
@@ -196,10 +195,10 @@ fn each<T: Integer>(ends: u64, values: &mut [T; ROOM], value: impl Fn(usize, u32
     good
 }
 
-/// Bytes of the window from one of its first 64 on.
+/// The `N` bytes at an offset below 64.
 #[inline(always)]
 pub(crate) fn bytes_at<const N: usize>(window: &[u8; REACH], start: usize) -> [u8; N] {
     const { assert!(N <= REACH - WINDOW) }
-    // The remainder changes nothing and says to the compiler that the bytes are there.
+    // The remainder is a no-op that proves to the compiler that the bytes are in range.
     *window.split_at(start % WINDOW).1.first_chunk().unwrap_or(&[0; N])
 }

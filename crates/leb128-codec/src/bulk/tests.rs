@@ -1,4 +1,4 @@
-//! Every kernel against the decoder of single values.
+//! Every kernel against the single-value decoder.
 
 use std::vec;
 use std::vec::Vec;
@@ -6,26 +6,32 @@ use std::vec::Vec;
 use proptest::collection::vec as vec_of;
 use proptest::prelude::*;
 
-use super::done::no_run;
-use super::{decode_slice_by, lowest, portable};
+use super::progress::no_kernel;
+use super::{decode_slice_with, lowest, portable};
 use crate::{DecodeErrorKind, Integer, encode, kernels};
 
-/// All kernels say of the input what the first of them says, which decodes one value after the other.
+/// `cases`, unless `PROPTEST_CASES` asks for another number, as emulators and Miri do.
+fn config(cases: u32) -> ProptestConfig {
+    let requested = std::env::var("PROPTEST_CASES").ok().and_then(|number| number.parse().ok());
+    ProptestConfig::with_cases(requested.unwrap_or(cases))
+}
+
+/// All kernels decode the input as the first one does, which decodes one value after the other.
 fn agree<T: Integer>(input: &[u8], n: usize) -> Result<(), TestCaseError> {
     let filler = T::decode(&[0x2a]).map(|(value, _)| value).unwrap();
     let mut expected = vec![filler; n];
     let kernels = kernels::all::<T>();
-    let verdict = kernels[0].1(input, &mut expected);
-    let good = verdict.map_or_else(|error| error.index(), |_| n);
+    let result = kernels[0].1(input, &mut expected);
+    let good = result.map_or_else(|error| error.index(), |_| n);
     for (name, decode) in &kernels[1..] {
         let mut out = vec![filler; n];
-        prop_assert_eq!(decode(input, &mut out), verdict, "{} of {} values", name, n);
+        prop_assert_eq!(decode(input, &mut out), result, "{} of {} values", name, n);
         prop_assert_eq!(&out[..good], &expected[..good], "{} of {} values", name, n);
     }
     Ok(())
 }
 
-/// As [`agree`], for all types that kernels decode.
+/// [`agree`] for all types with kernels.
 fn all_agree(input: &[u8], n: usize) -> Result<(), TestCaseError> {
     agree::<u32>(input, n)?;
     agree::<i32>(input, n)?;
@@ -35,15 +41,29 @@ fn all_agree(input: &[u8], n: usize) -> Result<(), TestCaseError> {
     agree::<isize>(input, n)
 }
 
-#[cfg(all(target_arch = "x86_64", feature = "std"))]
+/// What the other tests cover depends on the machine: print it, and require what the machine has.
 #[test]
-fn the_processors_kernels_are_tested() {
+fn tests_each_kernel_of_this_machine() {
     let names: Vec<_> = kernels::all::<u32>().iter().map(|(name, _)| *name).collect();
-    assert_eq!(names.contains(&"avx2"), std::arch::is_x86_feature_detected!("avx2"));
-    assert_eq!(names.contains(&"avx512"), std::arch::is_x86_feature_detected!("avx512vbmi2"));
+    let mut expected = vec!["one by one", "portable"];
+    #[cfg(target_arch = "x86_64")]
+    {
+        let (avx2, avx512) = if cfg!(feature = "std") {
+            (std::arch::is_x86_feature_detected!("avx2"), std::arch::is_x86_feature_detected!("avx512vbmi2"))
+        } else {
+            (cfg!(target_feature = "avx2"), cfg!(target_feature = "avx512vbmi2"))
+        };
+        expected.extend(avx2.then_some("avx2"));
+        expected.extend(avx512.then_some("avx512"));
+    }
+    if cfg!(all(target_arch = "aarch64", target_endian = "little")) {
+        expected.push("neon");
+    }
+    println!("kernels tested on {}: {}", std::env::consts::ARCH, names.join(", "));
+    assert_eq!(names, expected);
 }
 
-/// A stretch of input of one character.
+/// Input of one kind of value.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     let value_of = |longest: u32| {
         (any::<u64>(), 1..=longest).prop_map(|(value, len)| {
@@ -52,22 +72,22 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
         })
     };
     prop_oneof![
-        // Values as they come, of one, two, five and ten bytes at most.
+        // Unsigned values of at most one, two, five and ten bytes.
         4 => vec_of(0..0x80_u8, 1..150),
         3 => vec_of(value_of(2), 1..60).prop_map(|values| values.concat()),
         3 => vec_of(value_of(5), 1..40).prop_map(|values| values.concat()),
         3 => vec_of(value_of(10), 1..20).prop_map(|values| values.concat()),
-        // Signed ones of both signs.
+        // Signed values.
         2 => vec_of((any::<i64>(), 0..64_u32), 1..30)
             .prop_map(|values| values.iter().flat_map(|(v, by)| encode(v >> by, &mut [0; 10]).to_vec()).collect()),
-        // Padded ones.
+        // Padded values.
         1 => (0..0x80_u8, 1..9_usize).prop_map(|(first, n)| {
             let mut bytes = vec![0x80; n + 1];
             bytes[0] |= first;
             bytes[n] = 0;
             bytes
         }),
-        // The longest lengths, with any last byte.
+        // Values of maximum length, with any last byte.
         1 => (prop::sample::select(vec![5_usize, 10]), any::<u8>(), any::<u8>()).prop_map(|(len, filler, last)| {
             let mut bytes = vec![filler | 0x80; len];
             bytes[len - 1] = last;
@@ -80,18 +100,18 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
+    #![proptest_config(config(3000))]
 
     #[test]
     fn kernels_agree(pieces in vec_of(piece(), 0..8), n in 0..400_usize, exact in any::<bool>()) {
         let input = pieces.concat();
-        // As many values as there are, or any number.
+        // As many values as there are, or an arbitrary number.
         let n = if exact { crate::count(&input) } else { n };
         all_agree(&input, n)?;
     }
 
     #[test]
-    fn kernels_agree_on_values_that_fit(values in vec_of((any::<i32>(), 0..32_u32), 0..300), more in 0..80_usize) {
+    fn kernels_agree_on_valid_values(values in vec_of((any::<i32>(), 0..32_u32), 0..300), more in 0..80_usize) {
         let input: Vec<u8> = values.iter().flat_map(|(value, by)| encode(value >> by, &mut [0; 5]).to_vec()).collect();
         agree::<i32>(&input, values.len())?;
         agree::<i64>(&input, values.len())?;
@@ -113,7 +133,7 @@ proptest! {
     }
 }
 
-/// A value of up to three bytes. Few are too large for some type: a window with one is not decoded by a kernel.
+/// A value of up to three bytes. Few overflow a type, because a kernel stops before a window with an overflow.
 fn narrow_piece() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         150 => (0..0x80_u8).prop_map(|byte| vec![byte]),
@@ -128,20 +148,21 @@ fn narrow_piece() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// As [`agree`], for the types that only the portable kernel decodes.
+/// [`agree`] for the types that have only the portable kernel.
 fn portable_agrees<T: Integer>(input: &[u8], n: usize) -> Result<(), TestCaseError> {
     let (mut expected, mut out) = (vec![T::default(); n], vec![T::default(); n]);
-    let verdict = decode_slice_by(input, &mut expected, no_run);
-    prop_assert_eq!(decode_slice_by(input, &mut out, portable::run), verdict);
-    let good = verdict.map_or_else(|error| error.index(), |_| n);
+    let result = decode_slice_with(input, &mut expected, no_kernel);
+    prop_assert_eq!(decode_slice_with(input, &mut out, portable::run), result);
+    let good = result.map_or_else(|error| error.index(), |_| n);
     prop_assert_eq!(&out[..good], &expected[..good]);
     Ok(())
 }
 
-/// A wrong value at every place of runs of every character, and the input cut at every byte.
+/// An invalid value after each value of runs of all kinds, and input truncated at every byte.
 #[test]
-fn every_place_of_an_error() {
-    let wrong: [&[u8]; 7] = [
+#[cfg_attr(miri, ignore = "millions of values")]
+fn kernels_agree_on_errors_at_every_offset() {
+    let invalid_values: [&[u8]; 7] = [
         &[0x80; 12],
         &[0xff, 0xff, 0xff, 0xff, 0x10],
         &[0xff, 0xff, 0xff, 0xff, 0x3f],
@@ -166,9 +187,9 @@ fn every_place_of_an_error() {
         let good: Vec<u8> = run.iter().copied().cycle().take(run.len() * (230 / run.len())).collect();
         let ends = (0..good.len()).filter(|at| good[*at] < 0x80);
         for (index, end) in ends.enumerate() {
-            for wrong in wrong {
+            for invalid in invalid_values {
                 let mut input = good.clone();
-                input.splice(end + 1..=end, wrong.iter().copied());
+                input.splice(end + 1..=end, invalid.iter().copied());
                 let n = crate::count(&input);
                 all_agree(&input, n).unwrap();
                 let mut out = vec![0_u64; n];
@@ -186,12 +207,12 @@ fn every_place_of_an_error() {
             }
         }
     }
-    // Four of the seven are too large for u64, at each place.
+    // Four of the seven overflow u64, after each value.
     assert!(overflows > 1000, "only {overflows} overflows");
 }
 
 #[test]
-fn the_lowest_bits() {
+fn lowest_keeps_n_bits() {
     assert_eq!(lowest(0b1011_0100, 0), 0);
     assert_eq!(lowest(0b1011_0100, 2), 0b0001_0100);
     assert_eq!(lowest(0b1011_0100, 4), 0b1011_0100);

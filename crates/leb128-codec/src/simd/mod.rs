@@ -1,50 +1,55 @@
-//! The kernels that need certain processors, and the choice among them.
+//! Kernels for particular instruction sets, and the choice among them.
 //!
 //! # Safety
 //!
-//! Two things are unsafe here, and both are only in this folder.
+//! Two things are unsafe here, and nowhere else in the crate:
 //!
-//! * Kernels are functions with `target_feature`. Calling one is sound where the processor has the features. A kernel
-//!   is therefore a value ([`avx2::Kernel`], [`avx512::Kernel`]) whose only constructor asks the processor.
-//! * Kernels load and store vectors through pointers. Each pointer comes from a reference to an array whose length is
-//!   the vector's size, checked by the type; the instructions are the unaligned ones. Loads read bytes and stores write
-//!   integers: any bits are valid in both.
+//! * Calling a function with `target_feature`, which is sound on a processor that has the features. A kernel is therefore
+//!   a value (`avx2::Kernel`, `avx512::Kernel`, `neon::Kernel`) that can only be made where it has them.
+//! * Loading and storing vectors through pointers. Every pointer comes from a reference to an array of exactly the
+//!   vector's size, and the instructions are the unaligned ones. Loads read bytes and stores write integers, for which
+//!   any bit pattern is valid.
 //!
-//! Everything else is the compiler's to check: windows, rooms and the places in them are array types. Each kernel is
-//! tested against [`portable`](crate::bulk::portable), its safe twin.
+//! Windows, output arrays and offsets in them are checked by the compiler. Each kernel is tested against
+//! [`portable`](crate::bulk::portable), its safe twin.
 #![allow(unsafe_code, reason = "see above; the crate denies it elsewhere")]
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx512;
-#[cfg(target_arch = "x86_64")]
 mod detect;
-#[cfg(target_arch = "x86_64")]
-mod features;
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+pub(crate) mod neon;
+#[cfg(any(target_arch = "x86_64", all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")))]
+mod shuffles;
 
-use crate::bulk::done::Done;
+use self::detect::{Best, best};
 use crate::bulk::portable;
+use crate::bulk::progress::Progress;
 use crate::integer::Integer;
 
-/// The best kernel of this machine for types of 32 and 64 bits; see [`Done`].
-pub(crate) fn run<T: Integer>(input: &[u8], out: &mut [T]) -> Done {
-    #[cfg(target_arch = "x86_64")]
-    match detect::best() {
-        detect::Best::Avx512(kernel) => return kernel.run(input, out),
-        detect::Best::Avx2(kernel) => return kernel.run(input, out),
-        detect::Best::Portable => {}
+/// Decodes the beginning of a run of 32- or 64-bit values with the fastest kernel of this machine.
+pub(crate) fn run<T: Integer>(input: &[u8], out: &mut [T]) -> Progress {
+    match best() {
+        #[cfg(target_arch = "x86_64")]
+        Best::Avx512(kernel) => kernel.run(input, out),
+        #[cfg(target_arch = "x86_64")]
+        Best::Avx2(kernel) => kernel.run(input, out),
+        #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+        Best::Neon(kernel) => kernel.run(input, out),
+        Best::Portable => portable::run(input, out),
     }
-    portable::run(input, out)
 }
 
-/// How many values end in the bytes.
+/// Counts the values that end in the bytes.
 pub(crate) fn count(bytes: &[u8]) -> usize {
-    #[cfg(target_arch = "x86_64")]
-    match detect::best() {
-        detect::Best::Avx512(kernel) => return kernel.count(bytes),
-        detect::Best::Avx2(kernel) => return kernel.count(bytes),
-        detect::Best::Portable => {}
+    match best() {
+        #[cfg(target_arch = "x86_64")]
+        Best::Avx512(kernel) => kernel.count(bytes),
+        #[cfg(target_arch = "x86_64")]
+        Best::Avx2(kernel) => kernel.count(bytes),
+        // The portable loop is compiled to the vectors of the target: nothing is left to do by hand on aarch64.
+        _ => portable::count(bytes),
     }
-    portable::count(bytes)
 }

@@ -1,4 +1,4 @@
-//! Streams that end, break, or interrupt, and the cursor of container-core.
+//! Streams that end, fail, or are interrupted, and container-core's cursor.
 
 use std::io::{self, Read, Write};
 
@@ -6,16 +6,16 @@ use container_core::{Cursor, Encode};
 use leb128_codec::io::{ReadError, read, read_strict, write};
 use leb128_codec::{DecodeErrorKind, Leb128, Leb128Strict, read_slice};
 
-/// Gives one byte a read, each after an interruption; after the bytes it breaks or ends.
+/// Returns one byte per read, each after an interruption; after the last byte it ends or fails.
 struct Slow<'a> {
     bytes: &'a [u8],
     interrupted: bool,
-    breaks: bool,
+    fails: bool,
 }
 
 impl<'a> Slow<'a> {
     fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, interrupted: false, breaks: false }
+        Self { bytes, interrupted: false, fails: false }
     }
 }
 
@@ -26,7 +26,7 @@ impl Read for Slow<'_> {
             return Err(io::ErrorKind::Interrupted.into());
         }
         match (self.bytes, buffer) {
-            ([], _) if self.breaks => Err(io::Error::other("the line is dead")),
+            ([], _) if self.fails => Err(io::Error::other("the line is dead")),
             ([first, rest @ ..], [slot, ..]) => {
                 *slot = *first;
                 self.bytes = rest;
@@ -38,7 +38,7 @@ impl Read for Slow<'_> {
 }
 
 #[test]
-fn interrupted_reads_are_repeated() {
+fn retries_interrupted_reads() {
     let mut stream = Slow::new(&[0xe5, 0x8e, 0x26, 0x7f]);
     assert_eq!(read::<u32, _>(&mut stream).unwrap(), Some(624_485));
     assert_eq!(read::<i8, _>(&mut stream).unwrap(), Some(-1));
@@ -47,7 +47,7 @@ fn interrupted_reads_are_repeated() {
 }
 
 #[test]
-fn an_end_inside_a_value_is_no_end() {
+fn rejects_truncated_value() {
     let error = read::<u64, _>(&mut Slow::new(&[0x80, 0x80])).unwrap_err();
     let ReadError::Value(inner) = &error else { panic!("{error}") };
     assert_eq!((inner.kind(), inner.offset()), (DecodeErrorKind::Truncated, 0));
@@ -56,7 +56,7 @@ fn an_end_inside_a_value_is_no_end() {
 }
 
 #[test]
-fn no_byte_behind_a_value_is_read() {
+fn reads_no_byte_past_a_value() {
     let mut stream = &[0xff, 0xff, 0xff, 0xff, 0xff, 1, 2][..];
     let error = read::<u32, _>(&mut stream).unwrap_err();
     assert_eq!(error.to_string(), "leb128: byte 0xff does not fit u32 (byte 4)");
@@ -66,7 +66,7 @@ fn no_byte_behind_a_value_is_read() {
 }
 
 #[test]
-fn strictness_and_wrong_data() {
+fn strict_rejects_padding() {
     assert_eq!(read::<u32, _>(&mut &[0x80, 0x00][..]).unwrap(), Some(0));
     let error = read_strict::<u32, _>(&mut &[0x80, 0x00][..]).unwrap_err();
     assert!(matches!(&error, ReadError::Value(e) if e.kind() == DecodeErrorKind::Overlong && e.offset() == 1));
@@ -75,8 +75,8 @@ fn strictness_and_wrong_data() {
 }
 
 #[test]
-fn a_broken_stream_is_its_own_error() {
-    let mut stream = Slow { breaks: true, ..Slow::new(&[0x80]) };
+fn reports_stream_errors() {
+    let mut stream = Slow { fails: true, ..Slow::new(&[0x80]) };
     let error = read::<u64, _>(&mut stream).unwrap_err();
     assert_eq!(error.to_string(), "leb128: cannot read: the line is dead");
     assert!(std::error::Error::source(&error).is_some());
@@ -85,7 +85,7 @@ fn a_broken_stream_is_its_own_error() {
     assert!(std::error::Error::source(&error).is_some());
 }
 
-/// Takes so many bytes and counts the calls.
+/// Accepts `room` bytes and counts the calls.
 struct Narrow {
     room: usize,
     calls: usize,
@@ -105,7 +105,7 @@ impl Write for Narrow {
 }
 
 #[test]
-fn a_value_is_written_at_once() {
+fn writes_each_value_with_one_call() {
     let mut sink = Narrow { room: 12, calls: 0 };
     assert_eq!(write(&mut sink, u64::MAX).unwrap(), 10);
     assert_eq!((sink.room, sink.calls), (2, 1));
@@ -114,7 +114,7 @@ fn a_value_is_written_at_once() {
 }
 
 #[test]
-fn fields_of_a_cursor() {
+fn reads_fields_from_a_cursor() {
     let bytes = [0xac, 0x02, 0x80, 0x00, 0x01, 0x02, 0x80, 0x01, 0xff];
     let mut cursor = Cursor::at(&bytes, 100);
     assert_eq!(cursor.read::<Leb128<u16>>("a").unwrap(), Leb128(300));
@@ -131,7 +131,7 @@ fn fields_of_a_cursor() {
 }
 
 #[test]
-fn fields_are_put_in_their_shortest_form() {
+fn puts_fields_in_their_shortest_form() {
     let mut out = Vec::new();
     Leb128(300_u32).encode(&mut out).unwrap();
     Leb128Strict(-1_i64).encode(&mut out).unwrap();

@@ -1,11 +1,11 @@
-//! The parsers for nom, complete and streaming.
+//! The nom parsers, complete and streaming.
 
 use leb128_codec::nom::{complete, streaming};
 use nom::error::{Error, ErrorKind};
 use nom::{Err, IResult, Needed, Parser, multi::length_data, sequence::pair};
 
 #[test]
-fn values_and_what_follows() {
+fn parses_values_and_returns_the_rest() {
     let (rest, pair) =
         pair(complete::leb128::<u32, Error<_>>, complete::leb128::<i8, _>).parse(&[0xac, 2, 0x7f, 9]).unwrap();
     assert_eq!((pair, rest), ((300, -1), &[9][..]));
@@ -16,7 +16,7 @@ fn values_and_what_follows() {
 }
 
 #[test]
-fn the_end_of_input() {
+fn handles_the_end_of_input() {
     let bytes = &[0x80, 0x80][..];
     let eof = Err(Err::Error(Error::new(bytes, ErrorKind::Eof)));
     assert_eq!(complete::leb128::<u32, _>(bytes), eof);
@@ -28,7 +28,7 @@ fn the_end_of_input() {
 }
 
 #[test]
-fn wrong_values_are_shown_where_they_are_wrong() {
+fn errors_point_at_the_offending_byte() {
     let bytes = &[0xff, 0x02, 7][..];
     let large = Err(Err::Error(Error::new(&bytes[1..], ErrorKind::TooLarge)));
     assert_eq!(complete::leb128::<u8, _>(bytes), large);

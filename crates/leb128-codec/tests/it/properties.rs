@@ -1,4 +1,4 @@
-//! Every function against the definition, against its neighbours and against another crate, on drawn input.
+//! Every function against the reference decoder, against related functions and against another crate, on random input.
 
 use leb128_codec::{
     DecodeError, DecodeErrorKind, Integer, count, decode, decode_slice, decode_slice_strict, decode_strict, encode,
@@ -7,9 +7,9 @@ use leb128_codec::{
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::support::{for_each_type, naive, verdict};
+use crate::support::{config, for_each_type, naive, verdict};
 
-/// Bytes that often continue, and often are the ones that limits are made of.
+/// Bytes that often have the continuation bit, and often are those at the limits of a type.
 fn any_byte() -> impl Strategy<Value = u8> {
     prop_oneof![
         4 => any::<u8>(),
@@ -26,13 +26,13 @@ fn any_value() -> impl Strategy<Value = u128> {
     })
 }
 
-macro_rules! against_the_definition {
+macro_rules! definition_tests {
     ($($int:ident)+) => {$(
         mod $int {
             use super::*;
 
             proptest! {
-                #![proptest_config(ProptestConfig::with_cases(2000))]
+                #![proptest_config(config(2000))]
 
                 #[test]
                 fn decodes_as_defined(bytes in vec(any_byte(), 0..24)) {
@@ -42,7 +42,7 @@ macro_rules! against_the_definition {
                 }
 
                 #[test]
-                fn encodes_what_decodes(value in any_value()) {
+                fn decodes_what_it_encodes(value in any_value()) {
                     let value = value as $int;
                     let mut buffer = <$int as Integer>::Buffer::default();
                     let bytes = encode(value, &mut buffer);
@@ -52,19 +52,19 @@ macro_rules! against_the_definition {
                 }
 
                 #[test]
-                fn runs_are_their_values(drawn in vec(any_value(), 0..200), room in 0..12_usize) {
+                fn runs_equal_their_values(drawn in vec(any_value(), 0..200), room in 0..12_usize) {
                     let drawn: Vec<$int> = drawn.into_iter().map(|value| value as $int).collect();
-                    runs(&drawn, room)?;
+                    check_run(&drawn, room)?;
                 }
             }
         }
     )+};
 }
 
-for_each_type!(against_the_definition);
+for_each_type!(definition_tests);
 
-/// Encoding and decoding a run is encoding and decoding its values; `room` is what the slice has too much.
-fn runs<T: Integer>(drawn: &[T], room: usize) -> Result<(), TestCaseError> {
+/// A run is encoded and decoded as its values are; `room` is the excess length of the slice.
+fn check_run<T: Integer>(drawn: &[T], room: usize) -> Result<(), TestCaseError> {
     let mut expected = Vec::new();
     for value in drawn {
         expected.extend_from_slice(encode(*value, &mut T::Buffer::default()));
@@ -75,7 +75,7 @@ fn runs<T: Integer>(drawn: &[T], room: usize) -> Result<(), TestCaseError> {
     let mut bytes = vec![0xaa; expected.len() + room];
     prop_assert_eq!(encode_slice(drawn, &mut bytes), Ok(expected.len()));
     prop_assert_eq!(&bytes[..expected.len()], &expected[..]);
-    prop_assert!(bytes[expected.len()..].iter().all(|byte| *byte == 0xaa), "bytes behind the values were touched");
+    prop_assert!(bytes[expected.len()..].iter().all(|byte| *byte == 0xaa), "bytes after the values were changed");
 
     let mut decoded = vec![T::default(); drawn.len()];
     prop_assert_eq!(decode_slice(&bytes, &mut decoded), Ok(expected.len()));
@@ -90,12 +90,15 @@ fn runs<T: Integer>(drawn: &[T], room: usize) -> Result<(), TestCaseError> {
     let Some(short) = expected.len().checked_sub(1) else { return Ok(()) };
     let last = encoded_len(drawn[drawn.len() - 1]);
     let error = encode_slice(drawn, &mut bytes[..short]).unwrap_err();
-    let place = (drawn.len() - 1, expected.len() - last);
-    prop_assert_eq!((error.index(), error.offset()), place);
+    let last_value = (drawn.len() - 1, expected.len() - last);
+    prop_assert_eq!((error.index(), error.offset()), last_value);
     prop_assert_eq!((error.needed(), error.available()), (last, last - 1));
-    prop_assert_eq!(&bytes[..place.1], &expected[..place.1]);
+    prop_assert_eq!(&bytes[..last_value.1], &expected[..last_value.1]);
     let error = decode_slice(&expected[..short], &mut decoded).unwrap_err();
-    prop_assert_eq!((error.kind(), error.index(), error.offset()), (DecodeErrorKind::Truncated, place.0, place.1));
+    prop_assert_eq!(
+        (error.kind(), error.index(), error.offset()),
+        (DecodeErrorKind::Truncated, last_value.0, last_value.1)
+    );
     let mut more = vec![T::default(); drawn.len() + 1];
     let error = decode_slice(&expected, &mut more).unwrap_err();
     prop_assert_eq!(
@@ -107,15 +110,15 @@ fn runs<T: Integer>(drawn: &[T], room: usize) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(config(2000))]
 
-    /// Values, lengths and kinds of error are those of the crate leb128.
+    /// Values, lengths and error kinds are those of the crate leb128.
     #[test]
-    fn as_the_crate_leb128(bytes in vec(any_byte(), 0..24), signed in any::<i64>(), shift in 0..64_u32) {
+    fn agrees_with_crate_leb128(bytes in vec(any_byte(), 0..24), signed in any::<i64>(), shift in 0..64_u32) {
         let agree = |ours: Result<(i128, usize), DecodeErrorKind>, theirs: Result<(i128, usize), leb128::read::Error>| {
             match (ours, theirs) {
                 (Err(DecodeErrorKind::Overflow), Err(leb128::read::Error::Overflow)) => true,
-                // After a value that is too large it reads on to that value's end, and may not find one.
+                // After an overflow it reads on to the value's end, and may not find one.
                 (Err(DecodeErrorKind::Overflow), Err(leb128::read::Error::IoError(_))) => skip(&bytes).is_err(),
                 (Err(DecodeErrorKind::Truncated), Err(leb128::read::Error::IoError(_))) => true,
                 (Ok(ours), Ok(theirs)) => ours == theirs,
@@ -140,7 +143,7 @@ proptest! {
         prop_assert_eq!(encode(value.cast_unsigned(), &mut [0; 10]).to_vec(), theirs);
     }
 
-    /// A run with errors in it fails as its first wrong value does, strict or not; the iterator ends there.
+    /// A run fails as its first invalid value does, strict or not; the iterator ends there.
     #[test]
     fn runs_fail_as_their_values(bytes in vec(any_byte(), 0..300), n in 0..120_usize) {
         one_by_one::<u32>(&bytes, n)?;
@@ -151,11 +154,11 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("WHARF_EXHAUSTIVE").is_some() { 2000 } else { 100 }))]
+    #![proptest_config(config(if std::env::var_os("WHARF_EXHAUSTIVE").is_some() { 2000 } else { 100 }))]
 
-    /// Stepping over values one by one, many at once, and counting them agree.
+    /// `skip`, `skip_n` and `count` agree.
     #[test]
-    fn steps(bytes in vec(any_byte(), 0..9000), part in 0..=1000_usize) {
+    fn skipping_agrees_with_counting(bytes in vec(any_byte(), 0..9000), part in 0..=1000_usize) {
         let total = bytes.iter().filter(|byte| **byte < 0x80).count();
         prop_assert_eq!(count(&bytes), total);
         let n = total * part / 1000;
@@ -167,8 +170,8 @@ proptest! {
         }
         prop_assert_eq!(skip_n(&bytes, n.min(50)), Ok(at));
         let error = skip_n(&bytes, total + 1).unwrap_err();
-        let begun = bytes.iter().rposition(|byte| *byte < 0x80).map_or(0, |last| last + 1);
-        prop_assert_eq!((error.kind(), error.index(), error.offset()), (DecodeErrorKind::Truncated, total, begun));
+        let unfinished = bytes.iter().rposition(|byte| *byte < 0x80).map_or(0, |last| last + 1);
+        prop_assert_eq!((error.kind(), error.index(), error.offset()), (DecodeErrorKind::Truncated, total, unfinished));
     }
 }
 
@@ -176,26 +179,26 @@ proptest! {
 type Decode<T> = fn(&[u8]) -> Result<(T, usize), DecodeError>;
 
 fn one_by_one<T: Integer>(bytes: &[u8], n: usize) -> Result<(), TestCaseError> {
-    let walk = |decode: Decode<T>| {
-        let (mut at, mut found) = (0, Vec::new());
-        while found.len() < n {
+    let decode_each = |decode: Decode<T>| {
+        let (mut at, mut decoded) = (0, Vec::new());
+        while decoded.len() < n {
             match decode(&bytes[at..]) {
                 Ok((value, len)) => {
                     at += len;
-                    found.push(value);
+                    decoded.push(value);
                 }
-                Err(error) => return (found, Err((error.kind(), at + error.offset()))),
+                Err(error) => return (decoded, Err((error.kind(), at + error.offset()))),
             }
         }
-        (found, Ok(at))
+        (decoded, Ok(at))
     };
     let mut out = vec![T::default(); n];
-    for (strict, (found, end)) in [(false, walk(decode)), (true, walk(decode_strict))] {
+    for (strict, (decoded, end)) in [(false, decode_each(decode)), (true, decode_each(decode_strict))] {
         out.fill(T::default());
         let result = if strict { decode_slice_strict(bytes, &mut out) } else { decode_slice(bytes, &mut out) };
-        prop_assert_eq!(result.map_err(|error| error.index()), end.map_err(|_| found.len()));
+        prop_assert_eq!(result.map_err(|error| error.index()), end.map_err(|_| decoded.len()));
         prop_assert_eq!(result.map_err(|error| (error.kind(), error.offset())), end);
-        prop_assert_eq!(&out[..found.len()], &found[..]);
+        prop_assert_eq!(&out[..decoded.len()], &decoded[..]);
     }
     let mut iterator = values::<T>(bytes);
     let good = iterator.by_ref().take_while(Result::is_ok).count();

@@ -1,4 +1,4 @@
-//! Known values, the limits of every type, and every way to fail.
+//! Known values, the limits of every type, and every error.
 
 use leb128_codec::typed::{
     decode_i32, decode_strict_u16, decode_u64, encode_i64, encode_into_u8, encode_u128, encoded_len_i128,
@@ -12,7 +12,7 @@ use crate::support::{for_each_type, naive, verdict};
 
 /// The vectors of the format's description, in its order.
 #[test]
-fn vectors_of_the_format() {
+fn matches_vectors_of_the_format() {
     let unsigned: [(u64, &[u8]); 6] = [
         (0, &[0x00]),
         (127, &[0x7f]),
@@ -40,13 +40,12 @@ fn vectors_of_the_format() {
     }
 }
 
-/// What const code computes is there at compile time.
 #[test]
-fn const_evaluation() {
+fn works_in_const_code() {
     const MAX: Result<(u64, usize), DecodeError> =
         decode_u64(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0x55]);
     const NEGATIVE: (i32, usize) = match decode_i32(&[0xc0, 0xbb, 0x78, 0, 0, 0, 0, 0, 0]) {
-        Ok(found) => found,
+        Ok(decoded) => decoded,
         Err(_) => (0, 0),
     };
     const OVERLONG: DecodeErrorKind = match decode_strict_u16(&[0xff, 0x00]) {
@@ -76,25 +75,26 @@ fn const_evaluation() {
     assert_eq!(SKIPPED, Ok(3));
 }
 
-/// Both sides of every power of two that a type has, through every function, in buffers of every length.
+/// Values near every power of two, through every function, in buffers of every length.
 #[test]
-fn boundaries_of_every_width() {
+#[cfg_attr(miri, ignore = "a million calls")]
+fn round_trips_values_near_powers_of_two() {
     macro_rules! boundaries {
         ($($int:ident)+) => {$(
-            let mut seen = 0;
+            let mut tested = 0;
             for bit in 0..$int::BITS {
                 for near in [-2_i128, -1, 0, 1, 2] {
                     for value in [(1 as $int) << bit, !((1 as $int) << bit)] {
                         let value = value.wrapping_add(near as $int);
                         round_trip(value);
-                        seen += 1;
+                        tested += 1;
                     }
                 }
             }
             for value in [$int::MIN, $int::MAX, 0, 1, (0 as $int).wrapping_sub(1)] {
                 round_trip(value);
             }
-            assert_eq!(seen, 10 * $int::BITS);
+            assert_eq!(tested, 10 * $int::BITS);
         )+};
     }
     for_each_type!(boundaries);
@@ -107,7 +107,7 @@ fn round_trip<T: Integer>(value: T) {
     assert_eq!(decode(&bytes), Ok((value, bytes.len())));
     assert_eq!(decode_strict(&bytes), Ok((value, bytes.len())));
     assert_eq!(skip(&bytes), Ok(bytes.len()));
-    // Whatever follows does not matter, nor how much of it there is.
+    // Bytes after the value do not matter.
     for (tail, filler) in (0..12).flat_map(|tail| [(tail, 0x00), (tail, 0x7f), (tail, 0x80), (tail, 0xff)]) {
         let followed: Vec<u8> = bytes.iter().copied().chain(std::iter::repeat_n(filler, tail)).collect();
         assert_eq!(decode(&followed), Ok((value, bytes.len())), "{value} and {tail} times {filler:#x}");
@@ -118,7 +118,7 @@ fn round_trip<T: Integer>(value: T) {
         let error = decode::<T>(&bytes[..cut]).unwrap_err();
         assert_eq!((error.kind(), error.offset()), (DecodeErrorKind::Truncated, 0), "{value} cut to {cut}");
     }
-    // Into slices of every length: all or nothing.
+    // A slice that is too small is not changed.
     for room in 0..bytes.len() + 12 {
         let mut slice = vec![0xaa; room];
         let result = encode_into(value, &mut slice);
@@ -131,7 +131,7 @@ fn round_trip<T: Integer>(value: T) {
             assert_eq!(slice[..bytes.len()], bytes);
         }
     }
-    // Padded to every length up to the longest, but no further.
+    // Padding is valid up to the type's maximum length.
     let negative = value < T::default();
     for len in bytes.len() + 1..=T::MAX_LEN + 1 {
         let mut padded = bytes.clone();
@@ -151,9 +151,10 @@ fn round_trip<T: Integer>(value: T) {
     }
 }
 
-/// The last byte a type may have, with every value it can have, after every kind of byte before.
+/// Every value of the last byte of the longest encoding, after bytes of all kinds.
 #[test]
-fn every_last_byte() {
+#[cfg_attr(miri, ignore = "50,000 calls")]
+fn checks_every_last_byte() {
     macro_rules! last_bytes {
         ($($int:ident)+) => {$(
             let (mut good, mut bad) = (0, 0);
@@ -172,7 +173,7 @@ fn every_last_byte() {
                     }
                 }
             }
-            // Of the last byte's bits the type has room for so many, and a signed one fixes no others.
+            // The type has room for this many bits of the last byte; they determine the others.
             let room = $int::BITS - 7 * (u32::try_from(<$int>::MAX_LEN).unwrap() - 1);
             assert_eq!((good, bad), (8 << room, 8 * 256 - (8 << room)), "{}", stringify!($int));
         )+};
@@ -180,9 +181,10 @@ fn every_last_byte() {
     for_each_type!(last_bytes);
 }
 
-/// Every two bytes, for the types that are no longer.
+/// Every pair of bytes, for the types of at most two.
 #[test]
-fn every_two_bytes() {
+#[cfg_attr(miri, ignore = "800,000 calls")]
+fn checks_every_pair_of_bytes() {
     for first in 0..=u8::MAX {
         for second in 0..=u8::MAX {
             for tail in [0, 1, 8] {
@@ -199,9 +201,9 @@ fn every_two_bytes() {
     }
 }
 
-/// More values in a row than anything that counts in bytes can hold.
+/// More values than 8-bit or 16-bit counters can hold.
 #[test]
-fn large_counts() {
+fn counts_long_runs() {
     for (byte, values) in [(0x05, 100_003), (0x80, 0)] {
         let bytes = vec![byte; 100_003];
         assert_eq!(count(&bytes), values);
@@ -210,9 +212,8 @@ fn large_counts() {
     }
 }
 
-/// What an error says.
 #[test]
-fn messages() {
+fn error_messages() {
     let text = |bytes: &[u8]| decode_strict::<i16>(bytes).unwrap_err().to_string();
     assert_eq!(text(&[]), "leb128: value needs at least 1 byte, 0 available (byte 0)");
     assert_eq!(text(&[0x80, 0x80]), "leb128: value needs at least 3 bytes, 2 available (byte 0)");
@@ -221,9 +222,9 @@ fn messages() {
     assert_eq!(skip(&[0x80; 20]).unwrap_err().shifted(7).offset(), 7);
 }
 
-/// In the terms of container-core, in a field that begins at a place of a file.
+/// With the name and the offset of a field.
 #[test]
-fn errors_of_container_core() {
+fn converts_errors_to_container_core() {
     use container_core::{Blame, ErrorKind};
 
     let truncated = decode::<u32>(&[0x80, 0x80]).unwrap_err().in_field("row count", 40);

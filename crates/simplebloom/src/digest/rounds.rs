@@ -1,11 +1,11 @@
-//! BLAKE2s' compression (RFC 7693), once for all widths: a macro, as functions for certain processors cannot be generic
+//! BLAKE2s compression (RFC 7693) for all vector widths. A macro, because functions with `target_feature` cannot be generic
 //! over their instructions.
 
-/// What a state begins with, before the parameters.
+/// The initial state, before the parameters are applied.
 pub(crate) const IV: [u32; 8] =
     [0x6A09_E667, 0xBB67_AE85, 0x3C6E_F372, 0xA54F_F53A, 0x510E_527F, 0x9B05_688C, 0x1F83_D9AB, 0x5BE0_CD19];
 
-/// Which words of the message go into which half step of which round.
+/// The message word of each half step in each round.
 pub(crate) const SIGMA: [[usize; 16]; 10] = [
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
     [14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3],
@@ -19,11 +19,10 @@ pub(crate) const SIGMA: [[usize; 16]; 10] = [
     [10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0],
 ];
 
-/// The state after a block: `$h` eight words, `$m` the message's sixteen, `$t` the bytes so far, `$f` all ones in the last
-/// block, `$iv` the eight words of [`IV`]; `$add`, `$xor` and rotations to the right by 16, 12, 8 and 7 are functions.
-///
-/// The counter's upper half is `$high`.
-#[rustfmt::skip] // it moves the inner macro to the right each time
+/// The state after a block: `$h` is the state of eight words, `$m` the message of sixteen, `$t` and `$high` the halves of the
+/// byte counter, `$f` all ones in the last block, `$iv` the eight words of [`IV`]. `$add`, `$xor` and the right rotations by
+/// 16, 12, 8 and 7 are functions.
+#[rustfmt::skip] // it indents the inner macro further each time
 macro_rules! compress {
     (
         $h:ident, $m:ident, $t:expr, $high:expr, $f:expr, $iv:expr,

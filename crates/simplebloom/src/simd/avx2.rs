@@ -1,4 +1,4 @@
-//! Kernels for processors with AVX2: most of those from Intel since 2013 and from AMD since 2015. Eight keys at once.
+//! Kernels for AVX2: most Intel processors since 2013, AMD since 2015. Eight keys at a time.
 
 use core::arch::x86_64::{
     __m256i, _mm256_add_epi32, _mm256_blendv_epi8, _mm256_loadu_si256, _mm256_or_si256, _mm256_permute2x128_si256,
@@ -7,17 +7,17 @@ use core::arch::x86_64::{
     _mm256_unpacklo_epi64, _mm256_xor_si256,
 };
 
-use super::features::has;
+use super::detect::has;
 use crate::digest::group::{BLOCK, Digest, Group, LANES, pair};
 use crate::digest::rounds::{IV, compress};
-use crate::probe::{Row, Walk};
+use crate::probe::{GroupIndices, Row};
 
-/// The kernels, on a processor that has what they need.
+/// Proof that the processor has the kernels' features.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Kernel(());
 
 impl Kernel {
-    /// The kernels, if the processor has what they need.
+    /// The kernels, if the processor has their features.
     pub(crate) fn new() -> Option<Self> {
         has!("avx2").then_some(Self(()))
     }
@@ -27,32 +27,32 @@ impl Kernel {
         let mut digests = [[0; 2]; LANES];
         let (halves, _) = digests.as_chunks_mut::<WIDTH>();
         for (at, half) in halves.iter_mut().enumerate() {
-            // SAFETY: a kernel exists only where the processor has the feature.
-            *half = unsafe { eight(group, at * WIDTH, start) };
+            // SAFETY: a `Kernel` exists only where the processor has the feature.
+            *half = unsafe { eight_digests(group, at * WIDTH, start) };
         }
         digests
     }
 
-    /// As [`Walk::rows`].
-    pub(crate) fn walk(self, walk: &mut Walk, rows: &mut [Row]) {
+    /// [`GroupIndices::next_rows`], vectorized.
+    pub(crate) fn next_rows(self, indices: &mut GroupIndices, rows: &mut [Row]) {
         // SAFETY: as above.
-        unsafe { walk_rows(walk, rows) }
+        unsafe { next_rows(indices, rows) }
     }
 }
 
 const WIDTH: usize = 8;
 
-/// The portable loop, with this processor's vectors.
+/// The portable loop, compiled for these instructions.
 #[target_feature(enable = "avx2")]
-fn walk_rows(walk: &mut Walk, rows: &mut [Row]) {
-    walk.rows(rows);
+fn next_rows(indices: &mut GroupIndices, rows: &mut [Row]) {
+    indices.next_rows(rows);
 }
 
 #[target_feature(enable = "avx2")]
-fn eight(group: &Group<'_>, first: usize, start: &[u32; 8]) -> [Digest; WIDTH] {
+fn eight_digests(group: &Group<'_>, first: usize, start: &[u32; 8]) -> [Digest; WIDTH] {
     let mut h = [_mm256_setzero_si256(); 8];
     for (wide, word) in h.iter_mut().zip(start) {
-        *wide = all(*word);
+        *wide = splat(*word);
     }
     for block in 0..group.blocks() {
         let (mut t, mut f, mut active) = ([0; WIDTH], [0; WIDTH], [0; WIDTH]);
@@ -60,25 +60,26 @@ fn eight(group: &Group<'_>, first: usize, start: &[u32; 8]) -> [Digest; WIDTH] {
         let mut high = low;
         let lanes = t.iter_mut().zip(&mut f).zip(&mut active).zip(low.iter_mut().zip(&mut high));
         for (lane, (((t, f), active), (low, high))) in lanes.enumerate() {
-            let turn = group.block(first + lane, block);
-            (*t, *f, *active) = (turn.counter, turn.last, turn.active);
-            let mut filled = [0; BLOCK];
-            let bytes = turn.bytes.first_chunk().unwrap_or_else(|| {
-                for (to, from) in filled.iter_mut().zip(turn.bytes) {
+            let input = group.block(first + lane, block);
+            (*t, *f, *active) = (input.counter, input.last, input.active);
+            let mut padded = [0; BLOCK];
+            let bytes = input.bytes.first_chunk().unwrap_or_else(|| {
+                for (to, from) in padded.iter_mut().zip(input.bytes) {
                     *to = *from;
                 }
-                &filled
+                &padded
             });
             let (halves, _) = bytes.as_chunks::<32>();
             if let [first, second] = halves {
                 (*low, *high) = (load(first), load(second));
             }
         }
-        let ([m0, m1, m2, m3, m4, m5, m6, m7], [m8, m9, m10, m11, m12, m13, m14, m15]) = (turned(low), turned(high));
+        let ([m0, m1, m2, m3, m4, m5, m6, m7], [m8, m9, m10, m11, m12, m13, m14, m15]) =
+            (transpose(low), transpose(high));
         let m = [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15];
         let (t, f, active) = (load_words(&t), load_words(&f), load_words(&active));
         let [i0, i1, i2, i3, i4, i5, i6, i7] = IV;
-        let iv = [all(i0), all(i1), all(i2), all(i3), all(i4), all(i5), all(i6), all(i7)];
+        let iv = [splat(i0), splat(i1), splat(i2), splat(i3), splat(i4), splat(i5), splat(i6), splat(i7)];
         let next =
             compress!(h, m, t, _mm256_setzero_si256(), f, iv, _mm256_add_epi32, _mm256_xor_si256, r16, r12, r8, r7);
         for (h, next) in h.iter_mut().zip(next) {
@@ -86,7 +87,7 @@ fn eight(group: &Group<'_>, first: usize, start: &[u32; 8]) -> [Digest; WIDTH] {
         }
     }
     let mut words = [[0; WIDTH]; 8];
-    for (words, wide) in words.iter_mut().zip(turned(h)) {
+    for (words, wide) in words.iter_mut().zip(transpose(h)) {
         // SAFETY: the array has the vector's 32 bytes.
         unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), wide) }
     }
@@ -95,7 +96,7 @@ fn eight(group: &Group<'_>, first: usize, start: &[u32; 8]) -> [Digest; WIDTH] {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn all(word: u32) -> __m256i {
+fn splat(word: u32) -> __m256i {
     _mm256_set1_epi32(word.cast_signed())
 }
 
@@ -113,10 +114,10 @@ fn load_words(words: &[u32; WIDTH]) -> __m256i {
     unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
 }
 
-/// Rows of eight words become columns.
+/// Transposes eight rows of eight words.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn turned(rows: [__m256i; 8]) -> [__m256i; 8] {
+fn transpose(rows: [__m256i; 8]) -> [__m256i; 8] {
     let [a, b, c, d, e, f, g, h] = rows;
     let [ab0, ab1] = [_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b)];
     let [cd0, cd1] = [_mm256_unpacklo_epi32(c, d), _mm256_unpackhi_epi32(c, d)];

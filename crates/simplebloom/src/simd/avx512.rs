@@ -1,5 +1,5 @@
-//! Kernels for processors with AVX-512: Intel's servers since 2017, AMD since Zen 4. Sixteen keys at once, with an
-//! instruction for every rotation and registers for state and message.
+//! Kernels for AVX-512: Intel servers since 2017, AMD since Zen 4. Sixteen keys at a time; rotations are single
+//! instructions, and the registers hold state and message.
 
 use core::arch::x86_64::{
     __m512i, __mmask64, _mm512_add_epi32, _mm512_loadu_si512, _mm512_mask_mov_epi32, _mm512_maskz_loadu_epi8,
@@ -8,58 +8,58 @@ use core::arch::x86_64::{
     _mm512_xor_si512,
 };
 
-use super::features::has;
+use super::detect::has;
 use crate::digest::group::{BLOCK, Digest, Group, LANES, pair};
 use crate::digest::rounds::{IV, compress};
-use crate::probe::{Row, Walk};
+use crate::probe::{GroupIndices, Row};
 
-/// The kernels, on a processor that has what they need.
+/// Proof that the processor has the kernels' features.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Kernel(());
 
 impl Kernel {
-    /// The kernels, if the processor has what they need.
+    /// The kernels, if the processor has their features.
     pub(crate) fn new() -> Option<Self> {
         has!("avx512f", "avx512bw", "avx512dq", "avx512vl").then_some(Self(()))
     }
 
     /// The digests of sixteen keys; `start` is the state before the first block.
     pub(crate) fn digest(self, group: &Group<'_>, start: &[u32; 8]) -> [Digest; LANES] {
-        // SAFETY: a kernel exists only where the processor has the features.
-        unsafe { sixteen(group, start) }
+        // SAFETY: a `Kernel` exists only where the processor has the features.
+        unsafe { sixteen_digests(group, start) }
     }
 
-    /// As [`Walk::rows`].
-    pub(crate) fn walk(self, walk: &mut Walk, rows: &mut [Row]) {
+    /// [`GroupIndices::next_rows`], vectorized.
+    pub(crate) fn next_rows(self, indices: &mut GroupIndices, rows: &mut [Row]) {
         // SAFETY: as above.
-        unsafe { walk_rows(walk, rows) }
+        unsafe { next_rows(indices, rows) }
     }
 }
 
-/// The portable loop, with this processor's vectors.
+/// The portable loop, compiled for these instructions.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn walk_rows(walk: &mut Walk, rows: &mut [Row]) {
-    walk.rows(rows);
+fn next_rows(indices: &mut GroupIndices, rows: &mut [Row]) {
+    indices.next_rows(rows);
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn sixteen(group: &Group<'_>, start: &[u32; 8]) -> [Digest; LANES] {
+fn sixteen_digests(group: &Group<'_>, start: &[u32; 8]) -> [Digest; LANES] {
     let [s0, s1, s2, s3, s4, s5, s6, s7] = *start;
-    let mut h = [all(s0), all(s1), all(s2), all(s3), all(s4), all(s5), all(s6), all(s7)];
+    let mut h = [splat(s0), splat(s1), splat(s2), splat(s3), splat(s4), splat(s5), splat(s6), splat(s7)];
     let blocks = group.blocks();
     for block in 0..blocks {
         let (mut t, mut f, mut active) = ([0; LANES], [0; LANES], [0; LANES]);
         let mut m = [_mm512_setzero_si512(); LANES];
         let lanes = t.iter_mut().zip(&mut f).zip(&mut active).zip(&mut m);
         for (lane, (((t, f), active), m)) in lanes.enumerate() {
-            let turn = group.block(lane, block);
-            (*t, *f, *active) = (turn.counter, turn.last, turn.active);
-            *m = load(turn.bytes);
+            let input = group.block(lane, block);
+            (*t, *f, *active) = (input.counter, input.last, input.active);
+            *m = load(input.bytes);
         }
-        let m = turned(m);
+        let m = transpose(m);
         let (t, f) = (load_words(&t), load_words(&f));
         let [i0, i1, i2, i3, i4, i5, i6, i7] = IV;
-        let iv = [all(i0), all(i1), all(i2), all(i3), all(i4), all(i5), all(i6), all(i7)];
+        let iv = [splat(i0), splat(i1), splat(i2), splat(i3), splat(i4), splat(i5), splat(i6), splat(i7)];
         let next = compress!(
             h,
             m,
@@ -98,11 +98,11 @@ fn sixteen(group: &Group<'_>, start: &[u32; 8]) -> [Digest; LANES] {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn all(word: u32) -> __m512i {
+fn splat(word: u32) -> __m512i {
     _mm512_set1_epi32(word.cast_signed())
 }
 
-/// A block's bytes, of which there may be fewer than 64, and zeros behind them.
+/// At most 64 bytes of a block, padded with zeros.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn load(bytes: &[u8]) -> __m512i {
@@ -110,7 +110,7 @@ fn load(bytes: &[u8]) -> __m512i {
         len @ 0..BLOCK => (1 << len) - 1,
         _ => __mmask64::MAX,
     };
-    // SAFETY: the mask lets in bytes of the slice only; others are not touched.
+    // SAFETY: the mask selects bytes of the slice only; no others are accessed.
     unsafe { _mm512_maskz_loadu_epi8(mask, bytes.as_ptr().cast()) }
 }
 
@@ -121,12 +121,12 @@ fn load_words(words: &[u32; LANES]) -> __m512i {
     unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
 }
 
-/// Rows of sixteen words become columns.
+/// Transposes sixteen rows of sixteen words.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn turned(rows: [__m512i; LANES]) -> [__m512i; LANES] {
+fn transpose(rows: [__m512i; LANES]) -> [__m512i; LANES] {
     let [r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14, r15] = rows;
-    // Of four rows: in each quarter of the vector the quarter's four columns.
+    // Transposes four rows within each quarter of the vectors.
     let [a0, a1, a2, a3] = fours(r0, r1, r2, r3);
     let [b0, b1, b2, b3] = fours(r4, r5, r6, r7);
     let [c0, c1, c2, c3] = fours(r8, r9, r10, r11);

@@ -1,4 +1,4 @@
-//! What the reference derives, writes and hashes, as recorded in `tests/golden/simplebloom`.
+//! Sizes, files and hashes of the reference, recorded in `tests/golden/simplebloom`.
 #![allow(clippy::cast_precision_loss, reason = "the numbers are small")]
 
 use std::fs;
@@ -11,7 +11,7 @@ fn golden(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/simplebloom").join(name)
 }
 
-/// The lines of a file, cut into words.
+/// The lines of a file, split into words.
 fn lines(name: &str) -> Vec<Vec<String>> {
     let text = fs::read_to_string(golden(name)).unwrap();
     text.lines().map(|line| line.split(' ').map(str::to_owned).collect()).collect()
@@ -25,7 +25,7 @@ fn hex([a, b]: Digest) -> String {
     format!("{a:016x}{b:016x}")
 }
 
-/// The keys that the recording script makes.
+/// The keys of the recording script.
 fn key(family: u64, i: u64) -> String {
     match family {
         0 => format!("key-{i}"),
@@ -36,7 +36,7 @@ fn key(family: u64, i: u64) -> String {
 }
 
 #[test]
-fn sizes_are_derived_as_by_the_reference() {
+fn derives_sizes_of_the_reference() {
     let lines = lines("shapes.txt");
     assert_eq!(lines.len(), 3602);
     for line in &lines {
@@ -45,7 +45,7 @@ fn sizes_are_derived_as_by_the_reference() {
         assert_eq!([shape.bits().to_string(), shape.hashes().to_string()], line[2..], "{elements} {probability:e}");
         assert_eq!(shape.file_bytes(), 32 + shape.bits() / 8);
     }
-    // All of the first are of the default probability.
+    // The first ones have the default probability.
     for line in &lines[..298] {
         let elements = line[0].parse().unwrap();
         let default = Shape::with_default_probability(elements).unwrap();
@@ -54,16 +54,16 @@ fn sizes_are_derived_as_by_the_reference() {
 }
 
 #[test]
-fn filters_are_written_as_by_the_reference() {
+fn writes_filters_of_the_reference() {
     let lines = lines("filters.txt");
     assert_eq!(lines.len(), 296);
-    let mut some_without_hashes = false;
+    let mut tested_no_hashes = false;
     for line in lines {
         let (elements, probability) = (line[0].parse().unwrap(), double(&line[1]));
         let (family, count): (u64, u64) = (line[2].parse().unwrap(), line[3].parse().unwrap());
         let keys: Vec<String> = (0..count).map(|i| key(family, i)).collect();
         let mut filter = BloomFilter::with_probability(elements, probability).unwrap();
-        some_without_hashes |= filter.shape().hashes() == 0;
+        tested_no_hashes |= filter.shape().hashes() == 0;
         filter.insert_many(&keys);
         assert_eq!(hex(digest(filter.as_bytes(), Salt::NONE)), line[4], "{line:?}");
         assert!(filter.contains_all(&keys));
@@ -79,11 +79,11 @@ fn filters_are_written_as_by_the_reference() {
             assert!(parallel == filter, "{line:?}");
         }
     }
-    assert!(some_without_hashes);
+    assert!(tested_no_hashes);
 }
 
 #[test]
-fn files_of_the_reference() {
+fn reads_files_of_the_reference() {
     let open = |name: &str| BloomFilter::from_bytes(fs::read(golden(name)).unwrap()).unwrap();
     let five = open("five.filter");
     assert_eq!((five.shape().elements(), five.shape().probability(), five.shape().bits()), (5, 0.2, 24));
@@ -107,7 +107,7 @@ fn files_of_the_reference() {
 }
 
 #[test]
-fn hashes_are_hashlibs() {
+fn digests_equal_those_of_hashlib() {
     let lines = lines("digests.txt");
     assert_eq!(lines.len(), 447);
     let mut by_salt: Vec<(Salt, Vec<Vec<u8>>, Vec<String>)> = Vec::new();
@@ -136,12 +136,12 @@ fn hashes_are_hashlibs() {
 }
 
 #[test]
-fn too_large_before_anything_is_allocated() {
+fn rejects_large_filter_before_allocating() {
     let error = BloomFilter::new(1 << 40).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Limit { limit: 0x4000_0000, .. }), "{error}");
     assert_eq!(
         error.to_string(),
-        "simplebloom: the filter's length in bytes 7931299863993 exceeds the limit 1073741824"
+        "simplebloom: length of the filter in bytes 7931299863993 exceeds the limit 1073741824"
     );
     let limits = simplebloom::Limits::default().with_block_bytes(u64::MAX);
     let shape = Shape::new(1 << 52, 0.5).unwrap();

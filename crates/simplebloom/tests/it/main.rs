@@ -1,4 +1,4 @@
-//! The integration tests of this crate, a module for each part of it: one program to build and to link.
+//! Integration tests, one module for each part of the crate, in a single binary.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,

@@ -1,4 +1,4 @@
-//! What holds for every filter.
+//! Properties of any filter.
 #![allow(clippy::cast_precision_loss, reason = "the numbers are small")]
 
 use bytes::Bytes;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use simplebloom::digest::{Salt, digest, digest_many};
 use simplebloom::{BloomFilter, Shape};
 
-/// Elements and a probability whose filter is small.
+/// Shapes of small filters.
 fn shape() -> impl Strategy<Value = Shape> {
     let probability = prop_oneof![0.0001..0.9999_f64, (1_i32..60).prop_map(|e| 10_f64.powi(-e)), Just(0.75)];
     (2_u64..3000, probability).prop_map(|(n, p)| Shape::new(n, p).unwrap())
@@ -16,7 +16,7 @@ fn keys() -> impl Strategy<Value = Vec<String>> {
     prop::collection::vec(prop_oneof!["[a-z0-9]{0,70}", ".{0,40}", "[a-z]{120,200}"], 0..120)
 }
 
-/// By the book: the definition, bit by bit.
+/// The bits by the definition.
 fn naive(shape: Shape, keys: &[String]) -> Vec<u8> {
     let mut bits = vec![0; usize::try_from(shape.bits() / 8).unwrap()];
     for key in keys {
@@ -31,7 +31,7 @@ fn naive(shape: Shape, keys: &[String]) -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn every_way_to_insert_is_the_same(shape in shape(), keys in keys()) {
+    fn all_ways_to_insert_agree(shape in shape(), keys in keys()) {
         let mut filter = BloomFilter::with_shape(shape).unwrap();
         filter.insert_many(&keys);
         prop_assert!(filter.as_bytes()[32..] == naive(shape, &keys));
@@ -50,7 +50,7 @@ proptest! {
         hashed.insert_digests(&digests);
         prop_assert!(hashed == filter);
 
-        // In place, in somebody else's bytes.
+        // In place, in borrowed bytes.
         let mut file = BloomFilter::with_shape(shape).unwrap().into_inner();
         let mut borrowed = BloomFilter::from_bytes(&mut file[..]).unwrap();
         borrowed.insert_many(&keys);
@@ -58,37 +58,37 @@ proptest! {
     }
 
     #[test]
-    fn every_way_to_ask_is_the_same(shape in shape(), keys in keys(), others in keys()) {
+    fn all_ways_to_query_agree(shape in shape(), keys in keys(), others in keys()) {
         let mut filter = BloomFilter::with_shape(shape).unwrap();
         filter.insert_many(&keys);
         prop_assert!(keys.iter().all(|key| filter.contains(key)));
         prop_assert!(filter.contains_all(&keys));
 
-        let asked = [keys, others].concat();
-        let expected: Vec<bool> = asked.iter().map(|key| filter.contains(key)).collect();
-        let mut found = vec![false; asked.len()];
-        filter.contains_many(&asked, &mut found).unwrap();
-        prop_assert_eq!(&found, &expected);
-        prop_assert_eq!(filter.contains_all(&asked), expected.iter().all(|found| *found));
-        prop_assert_eq!(filter.contains_iter(asked.iter()).collect::<Vec<_>>(), &expected[..]);
-        let mut digests = vec![[0; 2]; asked.len()];
-        digest_many(&asked, Salt::NONE, &mut digests).unwrap();
-        let mut found = vec![false; asked.len()];
-        filter.contains_digests(&digests, &mut found).unwrap();
-        prop_assert_eq!(&found, &expected);
+        let queried = [keys, others].concat();
+        let expected: Vec<bool> = queried.iter().map(|key| filter.contains(key)).collect();
+        let mut results = vec![false; queried.len()];
+        filter.contains_many(&queried, &mut results).unwrap();
+        prop_assert_eq!(&results, &expected);
+        prop_assert_eq!(filter.contains_all(&queried), expected.iter().all(|present| *present));
+        prop_assert_eq!(filter.contains_iter(queried.iter()).collect::<Vec<_>>(), &expected[..]);
+        let mut digests = vec![[0; 2]; queried.len()];
+        digest_many(&queried, Salt::NONE, &mut digests).unwrap();
+        let mut results = vec![false; queried.len()];
+        filter.contains_digests(&digests, &mut results).unwrap();
+        prop_assert_eq!(&results, &expected);
 
-        // A view answers as what it views.
+        // A filter over borrowed bytes agrees with its owner.
         let view = BloomFilter::from_bytes(filter.as_bytes()).unwrap();
         let shared = BloomFilter::from_bytes(Bytes::copy_from_slice(filter.as_bytes())).unwrap();
         prop_assert!(view == filter && shared == filter && view.shape() == shape);
-        for (key, expected) in asked.iter().zip(expected) {
+        for (key, expected) in queried.iter().zip(expected) {
             prop_assert_eq!((view.contains(key), shared.contains(key)), (expected, expected));
         }
         prop_assert!(BloomFilter::from_bytes(filter.as_bytes().to_vec()).unwrap().into_inner() == filter.as_bytes());
     }
 
     #[test]
-    fn a_union_is_inserting_both(shape in shape(), one in keys(), other in keys()) {
+    fn union_equals_inserting_both(shape in shape(), one in keys(), other in keys()) {
         let filled = |keys: &[String]| {
             let mut filter = BloomFilter::with_shape(shape).unwrap();
             filter.insert_many(keys);
@@ -106,12 +106,13 @@ fn numbered(from: u64, to: u64) -> Vec<String> {
     (from..to).map(|i| format!("{i}-{}", i * i)).collect()
 }
 
-/// Filters that are nearly full hold some of the first bits of an absent key, and not the last of many: all of them have to be asked.
+/// A nearly full filter may have the first bits of an absent key and lack only the last of many, so all must be tested.
 #[test]
-fn the_last_of_many_bits_tells_too() {
+#[cfg_attr(miri, ignore = "millions of keys")]
+fn tests_every_bit_of_a_key() {
     let absent = numbered(1 << 30, (1 << 30) + 300);
     for hashes in [1, 2, 3, 4, 31, 32, 33, 34, 50, 64, 65, 72, 100] {
-        // Near, and large enough to be asked ahead.
+        // In the cache, and large enough to prefetch.
         for (elements, most) in [(8, 120), (60_000, 5)] {
             if elements * hashes > 60_000 * 40 {
                 continue;
@@ -123,11 +124,11 @@ fn the_last_of_many_bits_tells_too() {
                 let many = if most == 5 { 100_000 } else { 1 };
                 filter.insert_many(&numbered(step * many, (step + 1) * many));
                 let expected: Vec<bool> = absent.iter().map(|key| filter.contains(key)).collect();
-                let mut found = vec![false; absent.len()];
-                filter.contains_many(&absent, &mut found).unwrap();
-                assert!(found == expected, "{:?} after {step} steps", filter.shape());
-                yes += found.iter().filter(|found| **found).count();
-                no += found.iter().filter(|found| !**found).count();
+                let mut results = vec![false; absent.len()];
+                filter.contains_many(&absent, &mut results).unwrap();
+                assert!(results == expected, "{:?} after {step} steps", filter.shape());
+                yes += results.iter().filter(|present| **present).count();
+                no += results.iter().filter(|present| !**present).count();
             }
             assert!(yes > 100 && no > 100, "{:?}: {yes} and {no}", filter.shape());
         }
@@ -135,19 +136,21 @@ fn the_last_of_many_bits_tells_too() {
 }
 
 #[test]
-fn wrong_about_as_often_as_it_may_be() {
+#[cfg_attr(miri, ignore = "600,000 keys")]
+fn false_positive_rate_is_as_configured() {
     for p in [0.1, 0.01, 0.001] {
         let mut filter = BloomFilter::with_probability(10_000, p).unwrap();
         filter.insert_many(&numbered(0, 10_000));
-        let wrong = filter.contains_iter(numbered(10_000, 210_000)).filter(|found| *found).count() as f64 / 200_000.0;
-        assert!(wrong < 1.25 * p && wrong > 0.75 * p, "{wrong} for {p}");
+        let rate =
+            filter.contains_iter(numbered(10_000, 210_000)).filter(|present| *present).count() as f64 / 200_000.0;
+        assert!(rate < 1.25 * p && rate > 0.75 * p, "{rate} for {p}");
         assert!((filter.estimated_len() - 10_000.0).abs() < 150.0);
         assert!((filter.fill_ratio() - 0.5).abs() < 0.05);
     }
 }
 
 #[test]
-fn a_full_filter_has_no_number() {
+fn full_filter_has_no_estimate() {
     let mut file = BloomFilter::new(100).unwrap().into_inner();
     file[32..].fill(0xFF);
     let filter = BloomFilter::from_bytes(file).unwrap();
@@ -155,18 +158,19 @@ fn a_full_filter_has_no_number() {
     assert!(filter.contains("anything"));
 }
 
-/// Filters beyond a cache, near its size and small ones, by any number of threads.
+/// Small filters, and some near and beyond the size of a cache.
 #[test]
 #[cfg(feature = "parallel")]
-fn any_number_of_threads() {
+#[cfg_attr(miri, ignore = "millions of keys")]
+fn any_number_of_threads_agrees() {
     use simplebloom::digest::par_digest_many;
 
     for (elements, p, count) in [(1000, 0.01, 10_000), (300_000, 1e-4, 30_000), (3_000_000, 1e-6, 60_000)] {
         let keys = numbered(0, count);
-        let asked = numbered(count - 5000, count + 5000);
+        let queried = numbered(count - 5000, count + 5000);
         let mut filter = BloomFilter::with_probability(elements, p).unwrap();
         keys.iter().for_each(|key| filter.insert(key));
-        let expected: Vec<bool> = asked.iter().map(|key| filter.contains(key)).collect();
+        let expected: Vec<bool> = queried.iter().map(|key| filter.contains(key)).collect();
         let mut digests = vec![[0; 2]; keys.len()];
         digest_many(&keys, Salt::NONE, &mut digests).unwrap();
         for threads in [0, 1, 2, 3, 4, 7] {
@@ -180,12 +184,12 @@ fn any_number_of_threads() {
             many.par_insert_digests(&digests, threads);
             assert!(many == once, "{elements} elements, {threads} threads");
 
-            let mut found = vec![false; asked.len()];
-            filter.par_contains_many(&asked, &mut found, threads).unwrap();
-            assert!(found == expected, "{elements} elements, {threads} threads");
-            let mut found = vec![false; keys.len()];
-            filter.par_contains_digests(&digests, &mut found, threads).unwrap();
-            assert!(found.iter().all(|found| *found));
+            let mut results = vec![false; queried.len()];
+            filter.par_contains_many(&queried, &mut results, threads).unwrap();
+            assert!(results == expected, "{elements} elements, {threads} threads");
+            let mut results = vec![false; keys.len()];
+            filter.par_contains_digests(&digests, &mut results, threads).unwrap();
+            assert!(results.iter().all(|present| *present));
             let mut again = vec![[0; 2]; keys.len()];
             par_digest_many(&keys, Salt::NONE, &mut again, threads).unwrap();
             assert!(again == digests);

@@ -2,8 +2,8 @@
 #![allow(dead_code, reason = "shared with the fuzz targets")]
 #![allow(unreachable_pub, reason = "shared with the fuzz targets")]
 
-#[path = "../../../../fuzz/src/dice.rs"]
-mod dice;
+#[path = "../../../../fuzz/src/choices.rs"]
+mod choices;
 #[path = "../../../../fuzz/src/replay.rs"]
 mod replay;
 #[path = "../../../../fuzz/src/zdx_archive.rs"]

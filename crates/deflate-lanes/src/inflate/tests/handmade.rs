@@ -1,15 +1,15 @@
-//! Streams made by hand: what the format allows, and each thing that it does not.
+//! Handmade streams: everything that the format allows, and each violation.
 
 use super::pack::{Codes, END, Pack, random};
 use super::{Format, both};
 
-/// Inflated as raw DEFLATE.
+/// Inflates as raw DEFLATE.
 fn made(pack: &Pack, len: usize) -> Option<Vec<u8>> {
     both(Format::Raw, &pack.done(), len)
 }
 
 #[test]
-fn stored_blocks() {
+fn inflates_stored_blocks() {
     let bytes: Vec<u8> = random(1).take(9000).flat_map(u64::to_le_bytes).collect();
     for len in [0, 1, 7, 65_535] {
         assert_eq!(made(Pack::default().stored(true, &bytes[..len]), len).unwrap(), bytes[..len]);
@@ -25,7 +25,7 @@ fn stored_blocks() {
 }
 
 #[test]
-fn blocks_of_all_kinds_in_one_stream() {
+fn inflates_blocks_of_all_kinds_in_one_stream() {
     let fixed = Codes::fixed();
     let own = Codes::of(&[(b'a'.into(), 1), (b'b'.into(), 2), (END, 3), (257, 3)], &[(0, 1), (5, 1)]);
     let mut pack = Pack::default();
@@ -46,7 +46,7 @@ fn blocks_of_all_kinds_in_one_stream() {
 
 /// Every length, at near and far distances, in the middle of the output and at its end.
 #[test]
-fn matches() {
+fn inflates_every_match_length() {
     let codes = Codes::fixed();
     let start: Vec<u8> = random(2).map(|n| n as u8).take(32_768).collect();
     for distance in (1..40).chain([64, 255, 256, 257, 4096, 24_576, 24_577, 32_767, 32_768]) {
@@ -69,7 +69,7 @@ fn matches() {
             assert_eq!(made(&pack, expected.len() - 1), None, "a byte less declared");
             assert_eq!(made(&pack, distance), None, "no room at all");
         }
-        // From before the first byte, with much room and without.
+        // A distance before the first byte, with much room and with little.
         for behind in [0, 1000] {
             let mut pack = Pack::default();
             pack.stored(false, &start[..distance - 1]).fixed(true).match_of(&codes, 3, distance);
@@ -77,15 +77,15 @@ fn matches() {
             assert_eq!(made(&pack, distance + 2 + behind), None, "distance {distance} after one byte less");
         }
     }
-    // 258 has a symbol of its own, and is what the extra bits of the one before can also say.
+    // 258 has its own symbol, but can also be encoded with the previous one.
     let mut pack = Pack::default();
     pack.fixed(true).literals(&codes, b"x").symbol(&codes.litlens, 284).number(31, 5).distance(&codes, 1);
     assert_eq!(made(pack.symbol(&codes.litlens, END), 259).unwrap(), [b'x'; 259]);
 }
 
-/// Codes of all lengths up to 15 bits, so that many are longer than the index of a table.
+/// Codes of all lengths up to 15 bits, many longer than a table index.
 #[test]
-fn long_codes() {
+fn inflates_long_codes() {
     let ladder = |symbols: &[usize]| -> Vec<(usize, u8)> {
         (1..).zip(symbols).map(|(len, &symbol)| (symbol, len.min(15))).collect()
     };
@@ -104,7 +104,7 @@ fn long_codes() {
             pack.literals(&codes, &[literal]);
             expected.push(literal);
             if n >> 32 & 1 == 1 {
-                let length = [3, 4, 10, 11, 12, 227, 242, 258][n as usize >> 40 & 7];
+                let length = [3, 4, 10, 11, 12, 227, 242, 258][(n >> 40 & 7) as usize];
                 let distance = [1, 2, 3, 4, 5, 8, 17, 24, 33, 49, 128, 16_385, 24_576, 24_577, 32_768][m as usize % 15];
                 pack.match_of(&codes, length, distance);
                 (0..length).for_each(|_| expected.push(expected[expected.len() - distance]));
@@ -120,7 +120,7 @@ fn long_codes() {
 }
 
 #[test]
-fn distance_codes_that_need_not_be_complete() {
+fn accepts_some_incomplete_distance_codes() {
     // The fourth byte is a symbol or the rest of a length, so that what is refused is refused for its distance.
     for (distances, used, fine) in [
         (vec![], None, true),
@@ -150,7 +150,7 @@ fn distance_codes_that_need_not_be_complete() {
 }
 
 #[test]
-fn literal_codes_that_must_be_complete() {
+fn rejects_incomplete_literal_codes() {
     let a = usize::from(b'a');
     for (litlens, fine) in [
         (vec![(a, 1), (END, 1)], true),
@@ -164,19 +164,19 @@ fn literal_codes_that_must_be_complete() {
         let codes = Codes::of(&litlens, &[(0, 1)]);
         let mut pack = Pack::default();
         pack.codes(true, &codes).literals(&codes, b"aaa");
-        // A zero or one where the end has no code of its own.
+        // A zero or one where the end has no code.
         pack.number(!0, 20);
         assert_eq!(made(&pack, 3), fine.then(|| b"aaa".to_vec()), "{litlens:?}");
     }
-    // Only the end, in one bit, and the bit that stands for nothing.
+    // Only the end, of one bit, and the invalid bit.
     let codes = Codes::of(&[(END, 1)], &[]);
     assert_eq!(made(Pack::default().codes(true, &codes).number(0, 1), 0).unwrap(), b"");
     assert_eq!(made(Pack::default().codes(true, &codes).number(1, 1).number(0, 70), 0), None);
 }
 
-/// Symbols that have a code in the fixed codes and stand for nothing.
+/// Symbols that have a fixed code but are reserved.
 #[test]
-fn symbols_without_meaning() {
+fn rejects_reserved_symbols() {
     let codes = Codes::fixed();
     for behind in [0, 600] {
         for symbol in [286, 287] {
@@ -194,9 +194,9 @@ fn symbols_without_meaning() {
 }
 
 #[test]
-fn headers_of_codes() {
+fn checks_headers_of_dynamic_blocks() {
     let fine = [0, 0, 0, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4];
-    // So many codes are not allowed, whatever follows.
+    // Too many codes.
     for (litlens, distances, allowed) in
         [(286, 30, true), (287, 1, false), (288, 1, false), (257, 31, false), (257, 32, false)]
     {
@@ -207,18 +207,18 @@ fn headers_of_codes() {
         }
         assert_eq!(made(pack.number(1, 1), 0).is_some(), allowed, "{litlens} and {distances}");
     }
-    // The lengths' own code: none, one of one bit, an incomplete one, one with too many.
+    // The code length code: empty, a single bit, incomplete, over-subscribed.
     for lens in [vec![0; 19], vec![1, 0, 0, 0], vec![0, 0, 0, 1], vec![2, 2, 2, 0], vec![1, 1, 1, 0], vec![7; 19]] {
         let mut pack = Pack::default();
         pack.code_lengths(true, 257, 1, &lens).number(0, 2000);
         assert_eq!(made(&pack, 0), None, "{lens:?}");
     }
-    // Repetitions: 16 of the length before, 17 of zero, 18 of zero more often; beside them there is only the length 1.
+    // Repetitions: 16 of the previous length, 17 and 18 of zero. The only other length is 1.
     let given = [2, 2, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2];
     let mut lens = [0; 19];
     [1, 16, 17, 18].iter().for_each(|&symbol: &usize| lens[symbol] = 2);
     for (steps, fine) in [
-        // 256 zeros, the end, no distance; with 17 and 18 across the border between the two codes.
+        // 256 zeros, the end, no distance; with 17 and 18 across the boundary of the two codes.
         (vec![(18, 127), (18, 107), (1, 0), (1, 0)], true),
         (vec![(18, 127), (18, 106), (1, 0), (16, 0)], false),
         (vec![(18, 127), (18, 105), (1, 0), (1, 0), (1, 0), (1, 0)], false),
@@ -234,14 +234,14 @@ fn headers_of_codes() {
         for &(symbol, extra) in &steps {
             pack.symbol(&lens, symbol).number(extra, [0, 2, 3, 7][symbol.saturating_sub(15)]);
         }
-        // The end has the only code of one bit, or the second of two.
+        // The end has the only code, or the second of two.
         let first = steps[0].0 == 1;
         assert_eq!(made(pack.number(first.into(), 1), 0).is_some(), fine, "{steps:?}");
     }
 }
 
 #[test]
-fn zlib_frames() {
+fn checks_zlib_headers_and_checksums() {
     let body = Pack::default().stored(true, b"Wikipedia").done();
     let sum = [0x11, 0xE6, 0x03, 0x98];
     let frame = |head: [u8; 2], sum: &[u8]| both(Format::Zlib, &[&head, body.as_slice(), sum].concat(), 9);

@@ -1,4 +1,4 @@
-//! Blocks of literals, which are decoded in several lanes: whether the guesses are right or wrong, the result is the same.
+//! Blocks of literals, which are decoded in several lanes: the result does not depend on the guessed offsets.
 
 use container_core::testkit::cases;
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ use super::super::stream::Stream;
 use super::pack::{Codes, END, Kind, Pack, deflate, random};
 use super::{Fast, Format, both};
 
-/// How many bytes the lanes make of a stream's first block in one go.
+/// The number of bytes of a stream's first block that one call of the lanes decodes.
 fn made_by_lanes(packed: &[u8], len: usize) -> usize {
     let mut fast = Fast::default();
     let mut out = vec![0; len];
@@ -20,30 +20,30 @@ fn made_by_lanes(packed: &[u8], len: usize) -> usize {
     stream.made
 }
 
-/// All literals below `1 << bits` but the last, which is the end, with codes of so many bits.
+/// Codes of equal lengths: all literals below `1 << bits` but the last, and the end.
 fn even(bits: u8) -> Codes {
     let symbols = (0..(1 << bits) - 1).chain([END]);
     Codes::of(&symbols.map(|symbol| (symbol, bits)).collect::<Vec<_>>(), &[])
 }
 
-/// Few literals and a match of three, most of them with short codes.
+/// Few literals and a match of three, mostly with short codes.
 fn steep() -> Codes {
     Codes::of(&[(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (END, 6), (257, 6)], &[(0, 1), (1, 1)])
 }
 
-/// One literal with one bit, the others with eight.
+/// One literal of one bit, the others of eight.
 fn lopsided() -> Codes {
     let others = (1..128).chain([END]).map(|symbol| (symbol, 8));
     Codes::of(&others.chain([(0, 1)]).collect::<Vec<_>>(), &[])
 }
 
-/// A block of literals alone.
+/// A block of literals only.
 fn block(pack: &mut Pack, last: bool, codes: &Codes, literals: &[u8]) -> Vec<u8> {
     pack.codes(last, codes).literals(codes, literals).symbol(&codes.litlens, END).done()
 }
 
 #[test]
-fn most_of_a_block_of_numbers() {
+fn lanes_decode_most_of_a_numeric_block() {
     for len in [5000, 16_000, 70_000] {
         let bytes = Kind::Floats.make(5, len);
         let packed = deflate(&bytes, 6);
@@ -56,7 +56,7 @@ fn most_of_a_block_of_numbers() {
 }
 
 #[test]
-fn damaged_where_the_lanes_are() {
+fn agrees_on_damaged_blocks() {
     let bytes = Kind::Floats.make(6, 9000);
     let packed = deflate(&bytes, 6);
     for cut in (0..packed.len()).step_by(61) {
@@ -70,10 +70,10 @@ fn damaged_where_the_lanes_are() {
     }
 }
 
-/// Codes of equal lengths: a lane that begins within one never meets the end of a true one, and one that begins
-/// between two does at once.
+/// With codes of equal lengths, a lane that starts inside a code never synchronizes, and one that starts between two does at
+/// once.
 #[test]
-fn lanes_that_do_not_meet() {
+fn handles_lanes_that_never_meet() {
     let (mut alone, mut together) = (0, 0);
     for bits in 5..8 {
         let codes = even(bits);
@@ -89,9 +89,9 @@ fn lanes_that_do_not_meet() {
     assert!(alone > 0 && together > 0, "{alone}, {together}");
 }
 
-/// The block ends long before the last lanes begin, which therefore read what is no code at all.
+/// The block ends before the last lanes start, which therefore decode other data.
 #[test]
-fn blocks_shorter_than_expected() {
+fn handles_blocks_shorter_than_expected() {
     let bytes: Vec<u8> = random(1).map(|n| n as u8).take(60_000).collect();
     for len in [0, 1, 100, 3000, 4500, 9000, 15_000] {
         let literals: Vec<u8> = bytes[..len].iter().map(|byte| byte % 127).collect();
@@ -103,9 +103,9 @@ fn blocks_shorter_than_expected() {
     }
 }
 
-/// Many more literals or matches for a lane than it has room for.
+/// More literals or matches than the capacity of a lane.
 #[test]
-fn lanes_that_are_full() {
+fn handles_full_lanes() {
     let literals = vec![0; 100_000];
     let packed = block(&mut Pack::default(), true, &lopsided(), &literals);
     let made = made_by_lanes(&packed, literals.len());
@@ -128,7 +128,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(30, 100)))]
 
     #[test]
-    fn blocks_with_some_matches(seed: u64, symbols in 1usize..40_000, one_in in 2u64..500) {
+    fn decodes_blocks_with_some_matches(seed: u64, symbols in 1usize..40_000, one_in in 2u64..500) {
         let codes = steep();
         let mut pack = Pack::default();
         pack.codes(true, &codes);

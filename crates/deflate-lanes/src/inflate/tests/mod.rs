@@ -1,4 +1,4 @@
-//! Both ways to inflate, and that they agree.
+//! Comparison with flate2.
 
 mod handmade;
 mod lanes;
@@ -11,7 +11,7 @@ use self::pack::{Codes, END, Pack, deflate};
 use super::*;
 
 fn library(format: Format, packed: &[u8], len: usize) -> Option<Vec<u8>> {
-    // A byte more, so that a longer stream does not end.
+    // One more byte, so that a longer stream does not end.
     let mut out = vec![0xA5; len + 1];
     let mut state = Decompress::new(format == Format::Zlib);
     let status = state.decompress(packed, &mut out, FlushDecompress::Finish);
@@ -24,7 +24,7 @@ fn fast(format: Format, packed: &[u8], len: usize) -> Option<Vec<u8>> {
     Inflater::default().inflate(format, packed, &mut out).ok().map(|()| out)
 }
 
-/// What both make of a stream, which must be the same.
+/// The result of both, which must be the same.
 fn both(format: Format, packed: &[u8], len: usize) -> Option<Vec<u8>> {
     let (fast, library) = (fast(format, packed, len), library(format, packed, len));
     assert!(fast == library, "fast: {:?}, library: {:?}", fast.map(|f| f.len()), library.map(|l| l.len()));
@@ -32,7 +32,7 @@ fn both(format: Format, packed: &[u8], len: usize) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn exactly_what_was_declared() {
+fn requires_the_exact_length() {
     for len in [0, 1, 100, 70_000] {
         let bytes: Vec<u8> = (0..len).map(|i: u32| (i.wrapping_mul(i) >> 3) as u8).collect();
         let packed = deflate(&bytes, 9);
@@ -40,13 +40,13 @@ fn exactly_what_was_declared() {
         assert_eq!(fast(Format::Raw, &packed, bytes.len() + 1), None);
         if len > 0 {
             assert_eq!(fast(Format::Raw, &packed, bytes.len() - 1), None);
-            assert_eq!(fast(Format::Raw, &packed[..packed.len() - 1], bytes.len()), None, "a stream without its end");
+            assert_eq!(fast(Format::Raw, &packed[..packed.len() - 1], bytes.len()), None, "truncated stream");
         }
     }
 }
 
 #[test]
-fn the_state_survives_damage() {
+fn recovers_after_damaged_data() {
     let packed = deflate(b"hello hello hello", 9);
     let mut inflater = Inflater::default();
     let mut out = [0; 17];
@@ -57,13 +57,13 @@ fn the_state_survives_damage() {
 }
 
 #[test]
-fn the_ratio_is_what_deflate_can_do() {
+fn most_inflated_is_an_upper_bound() {
     let packed = deflate(&vec![0; 10_000_000], 9);
     assert!(most_inflated(packed.len() as u64) >= 10_000_000);
 }
 
 #[test]
-fn distances_to_before_the_first_byte() {
+fn rejects_distance_before_the_first_byte() {
     let codes = Codes::fixed();
     for distance in [2, 32_768] {
         let packed = Pack::default()

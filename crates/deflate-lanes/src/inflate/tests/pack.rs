@@ -1,10 +1,10 @@
-//! Streams made bit by bit, valid or not, and data to compress.
+//! Writes streams bit by bit, valid or not, and creates data to compress.
 
 use std::io::Write;
 
 use flate2::Compression as Level;
 
-/// The least length of each symbol from 257, and its extra bits.
+/// The minimum length and the extra bits of each symbol from 257 on.
 const LENGTHS: [(usize, usize); 29] = [
     (3, 0),
     (4, 0),
@@ -37,7 +37,7 @@ const LENGTHS: [(usize, usize); 29] = [
     (258, 0),
 ];
 
-/// The least distance of each symbol; its extra bits are half its number, less one.
+/// The minimum distance of each symbol; it has half its number, minus one, extra bits.
 const DISTANCES: [usize; 30] = [
     1, 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65, 97, 129, 193, 257, 385, 513, 769, 1025, 1537, 2049, 3073, 4097, 6145,
     8193, 12289, 16385, 24577,
@@ -45,7 +45,7 @@ const DISTANCES: [usize; 30] = [
 
 pub(super) const END: usize = 256;
 
-/// The lengths of the codes of all symbols.
+/// The code lengths of all symbols.
 #[derive(Clone)]
 pub(super) struct Codes {
     pub(super) litlens: Vec<u8>,
@@ -57,7 +57,7 @@ impl Codes {
         Self { litlens: [[8; 144].as_slice(), &[9; 112], &[7; 24], &[8; 8]].concat(), distances: vec![5; 32] }
     }
 
-    /// Only these symbols, with codes of these lengths.
+    /// Only these symbols, with these code lengths.
     pub(super) fn of(litlens: &[(usize, u8)], distances: &[(usize, u8)]) -> Self {
         let lens = |least: usize, given: &[(usize, u8)]| {
             let most = given.iter().map(|&(symbol, _)| symbol + 1).max().unwrap_or(0);
@@ -69,7 +69,7 @@ impl Codes {
     }
 }
 
-/// Writes bits, the lowest of each byte first.
+/// Writes bits, least significant bit of a byte first.
 #[derive(Default, Clone)]
 pub(super) struct Pack {
     bytes: Vec<u8>,
@@ -77,7 +77,7 @@ pub(super) struct Pack {
 }
 
 impl Pack {
-    /// A number, its lowest bit first.
+    /// Writes a number, lowest bit first.
     pub(super) fn number(&mut self, number: usize, bits: usize) -> &mut Self {
         for i in 0..bits as u32 {
             if self.bits.is_multiple_of(8) {
@@ -89,7 +89,7 @@ impl Pack {
         self
     }
 
-    /// A symbol in the code with these lengths, the first bit first.
+    /// Writes a symbol in the code with these lengths, first bit first.
     pub(super) fn symbol(&mut self, lens: &[u8], symbol: usize) -> &mut Self {
         let len = lens[symbol];
         assert!(len > 0, "symbol {symbol} has no code");
@@ -112,14 +112,14 @@ impl Pack {
         self.symbol(&codes.distances, symbol).number(distance - DISTANCES[symbol], (symbol / 2).saturating_sub(1))
     }
 
-    /// The header of a block with the fixed codes.
+    /// Writes the header of a block with fixed codes.
     pub(super) fn fixed(&mut self, last: bool) -> &mut Self {
         self.number(last.into(), 1).number(1, 2)
     }
 
-    /// The header of a block with these codes, all lengths written out.
+    /// Writes the header of a block with these codes, without repetitions.
     pub(super) fn codes(&mut self, last: bool, Codes { litlens, distances }: &Codes) -> &mut Self {
-        // 0 to 15 in four bits each, in the order in which they are written.
+        // Lengths 0 to 15, of four bits each, in the order of the format.
         let code_lengths = [0, 0, 0, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4];
         self.code_lengths(last, litlens.len(), distances.len(), &code_lengths);
         for &len in litlens.iter().chain(distances) {
@@ -128,7 +128,7 @@ impl Pack {
         self
     }
 
-    /// The same up to the lengths of the codes of lengths.
+    /// Writes the header up to the code lengths of the code length code.
     pub(super) fn code_lengths(&mut self, last: bool, litlens: usize, distances: usize, lens: &[usize]) -> &mut Self {
         self.number(last.into(), 1).number(2, 2);
         self.number(litlens - 257, 5).number(distances - 1, 5).number(lens.len() - 4, 4);
@@ -171,7 +171,7 @@ pub(super) fn zlib(bytes: &[u8], level: u32) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Numbers that look random, the same for the same seed.
+/// Reproducible pseudo-random numbers.
 pub(super) fn random(seed: u64) -> impl Iterator<Item = u64> {
     let mut state = seed;
     std::iter::repeat_with(move || {
@@ -211,7 +211,7 @@ impl Kind {
                 numbers.take(len / 4 + 1).flat_map(|n| ((n >> 40) as f32 / 16_777_216.0).to_le_bytes()).collect()
             }
             Self::Counters => (seed..).take(len / 8 + 1).flat_map(u64::to_le_bytes).collect(),
-            // Each byte half as frequent as the one before: codes of all lengths.
+            // Each byte half as frequent as the previous one: codes of all lengths.
             Self::Skewed => numbers.take(len).map(|n| n.trailing_zeros() as u8).collect(),
         };
         bytes.truncate(len);

@@ -1,4 +1,4 @@
-//! Compressed data of all kinds, whole and damaged: the fast way and the library agree.
+//! Valid and damaged data of all kinds: this crate and flate2 agree.
 
 use proptest::prelude::*;
 
@@ -9,7 +9,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn what_was_compressed(kind in prop::sample::select(&Kind::ALL), seed: u64, len in 0usize..150_000, level in 0u32..10) {
+    fn inflates_compressed_data(kind in prop::sample::select(&Kind::ALL), seed: u64, len in 0usize..150_000, level in 0u32..10) {
         let bytes = kind.make(seed, len);
         let packed = both(Format::Raw, &deflate(&bytes, level), len);
         prop_assert!(packed == Some(bytes.clone()));
@@ -18,7 +18,7 @@ proptest! {
     }
 
     #[test]
-    fn one_after_the_other_with_the_same_state(seeds in prop::collection::vec((any::<u64>(), 0usize..40_000), 1..8)) {
+    fn reuses_an_inflater(seeds in prop::collection::vec((any::<u64>(), 0usize..40_000), 1..8)) {
         let mut fast = Inflater::default();
         for (i, (seed, len)) in seeds.into_iter().enumerate() {
             let kind = Kind::ALL[seed as usize % Kind::ALL.len()];
@@ -37,14 +37,14 @@ proptest! {
     }
 
     #[test]
-    fn bytes_that_are_no_stream(bytes in prop::collection::vec(any::<u8>(), 0..300), len in 0usize..1000) {
+    fn agrees_on_random_bytes(bytes in prop::collection::vec(any::<u8>(), 0..300), len in 0usize..1000) {
         both(Format::Raw, &bytes, len);
         both(Format::Zlib, &bytes, len);
     }
 }
 
 #[test]
-fn short_data() {
+fn inflates_short_data() {
     for kind in Kind::ALL {
         for len in (0..70).chain(4080..4112) {
             for level in [0, 1, 6] {
@@ -55,11 +55,11 @@ fn short_data() {
         }
     }
     let bytes = vec![0xFF; 1_000_000];
-    assert!(both(Format::Zlib, &zlib(&bytes, 6), bytes.len()).unwrap() == bytes, "the greatest sums");
+    assert!(both(Format::Zlib, &zlib(&bytes, 6), bytes.len()).unwrap() == bytes, "maximum checksum sums");
 }
 
 #[test]
-fn every_prefix_and_every_flipped_bit() {
+fn agrees_on_every_prefix_and_bit_flip() {
     for (kind, len) in
         [(Kind::Text, 40), (Kind::Text, 1500), (Kind::Skewed, 700), (Kind::Counters, 2000), (Kind::Random, 50)]
     {

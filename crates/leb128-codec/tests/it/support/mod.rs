@@ -1,8 +1,15 @@
-//! The definition of LEB128 written down as plainly as it goes, to compare with.
+//! A reference decoder that follows the definition of LEB128 bit by bit.
 
 use leb128_codec::{DecodeError, DecodeErrorKind, Integer};
+use proptest::prelude::ProptestConfig;
 
-/// What a decoder must say: value (its bits, extended to 128) and length, or kind and offset of the error.
+/// `cases`, unless `PROPTEST_CASES` asks for another number, as emulators and Miri do.
+pub(crate) fn config(cases: u32) -> ProptestConfig {
+    let requested = std::env::var("PROPTEST_CASES").ok().and_then(|number| number.parse().ok());
+    ProptestConfig::with_cases(requested.unwrap_or(cases))
+}
+
+/// What a decoder must return: the value (extended to 128 bits) and length, or kind and offset of the error.
 pub(crate) type Verdict = Result<(u128, usize), (DecodeErrorKind, usize)>;
 
 /// Decodes bit by bit.
@@ -17,17 +24,17 @@ pub(crate) fn naive(bytes: &[u8], bits: usize, signed: bool, strict: bool) -> Ve
     };
     let payload: Vec<bool> = bytes[..len].iter().flat_map(|byte| (0..7).map(move |bit| byte >> bit & 1 == 1)).collect();
     let sign = signed && payload[payload.len() - 1];
-    // Bits the type has no room for must be what extending the others would give.
+    // Bits beyond the type's width must be zeros, or copies of the sign.
     if payload.len() > bits {
         let filler = signed && payload[bits - 1];
         if payload[bits..].iter().any(|bit| *bit != filler) {
             return Err((DecodeErrorKind::Overflow, len - 1));
         }
     }
-    // The last byte is padding when the value is the same without it.
-    let without = &payload[..payload.len() - 7];
-    let same = payload[without.len()..].iter().all(|bit| *bit == (signed && without.last() == Some(&true)));
-    if strict && len > 1 && same {
+    // The last byte is padding if the value is the same without it.
+    let shorter = &payload[..payload.len() - 7];
+    let padded = payload[shorter.len()..].iter().all(|bit| *bit == (signed && shorter.last() == Some(&true)));
+    if strict && len > 1 && padded {
         return Err((DecodeErrorKind::Overlong, len - 1));
     }
     let bit = |at: usize| payload.get(at).copied().unwrap_or(sign);
@@ -35,12 +42,12 @@ pub(crate) fn naive(bytes: &[u8], bits: usize, signed: bool, strict: bool) -> Ve
     Ok((value, len))
 }
 
-/// A decoder's result in the terms of [`naive`].
+/// A decoder's result as a [`Verdict`].
 pub(crate) fn verdict<T: Wide>(result: Result<(T, usize), DecodeError>) -> Verdict {
     result.map(|(value, len)| (value.wide(), len)).map_err(|error| (error.kind(), error.offset()))
 }
 
-/// The bits of a value, extended to 128.
+/// A value extended to 128 bits.
 pub(crate) trait Wide: Integer {
     fn wide(self) -> u128;
 }

@@ -1,4 +1,4 @@
-//! One key, a block after the other.
+//! One key, one block at a time.
 
 use super::group::{BLOCK, Digest, pair};
 use super::rounds::{IV, compress};
@@ -8,12 +8,12 @@ pub(crate) fn digest(key: &[u8], start: &[u32; 8]) -> Digest {
     let mut state = *start;
     let mut counter = 0_u64;
     let mut rest = key;
-    // The last block is never empty, but where the key is.
+    // The last block is empty only if the key is.
     while rest.len() > BLOCK
         && let Some((block, after)) = rest.split_first_chunk()
     {
         counter += BLOCK as u64;
-        state = block_of(&state, block, counter, 0);
+        state = next_state(&state, block, counter, 0);
         rest = after;
     }
     let mut last = [0; BLOCK];
@@ -21,10 +21,10 @@ pub(crate) fn digest(key: &[u8], start: &[u32; 8]) -> Digest {
         *to = *from;
     }
     counter += rest.len() as u64;
-    pair(&block_of(&state, &last, counter, u32::MAX))
+    pair(&next_state(&state, &last, counter, u32::MAX))
 }
 
-fn block_of(state: &[u32; 8], block: &[u8; BLOCK], counter: u64, last: u32) -> [u32; 8] {
+fn next_state(state: &[u32; 8], block: &[u8; BLOCK], counter: u64, last: u32) -> [u32; 8] {
     let h = *state;
     let m = words(block);
     #[expect(clippy::cast_possible_truncation, reason = "the counter's halves are two words")]

@@ -1,10 +1,10 @@
-//! Decisions made from a fuzzer's bytes: when they run out, all are 0.
+//! Choices made from a fuzzer's bytes; all are 0 when they run out.
 
-pub struct Dice<'a> {
+pub struct Choices<'a> {
     data: &'a [u8],
 }
 
-impl<'a> Dice<'a> {
+impl<'a> Choices<'a> {
     pub fn new(data: &'a [u8]) -> Self {
         Self { data }
     }
@@ -19,12 +19,12 @@ impl<'a> Dice<'a> {
         }
     }
 
-    /// True when all that follows is 0.
+    /// Whether the bytes have run out, so that all further choices are 0.
     pub fn is_empty(&self) -> bool {
         self.data.is_empty()
     }
 
-    /// A number below `n`, which is at most 256 and not 0.
+    /// A number below `n`, which is 1 to 256.
     pub fn below(&mut self, n: usize) -> usize {
         usize::from(self.byte()) % n
     }
@@ -37,7 +37,7 @@ impl<'a> Dice<'a> {
         from[self.below(from.len())]
     }
 
-    /// A number as files like to lie with: near a power of two, near zero, or any.
+    /// A number that is likely to be a limit: near a power of two, near zero, or any.
     pub fn number(&mut self) -> u64 {
         let near = i64::from(self.byte() as i8);
         match self.byte() {
