@@ -135,9 +135,9 @@ pub use container_core::{
     Progress, ReadAt, Result, Scan, Severity, Source, Sync, Unit, VerifyOptions,
 };
 pub use new_store::{NewStore, PlacedStore};
-pub use read::{Collection, Condition, Document, Documents, Fields, Filter, IndexState, Many, Predicate, Store};
+pub use read::{BatchLookup, Collection, Condition, Document, Documents, Fields, Filter, IndexState, Predicate, Store};
 pub use write::{
-    CollectionWriter, Compacted, Durability, LoadOptions, Loaded, OnDuplicate, StoreWriter, WriterOptions,
+    CollectionWriter, Compaction, Durability, LoadOptions, LoadSummary, OnDuplicate, StoreWriter, WriterOptions,
 };
 
 /// The name of the format in errors and everywhere else.

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use container_core::testkit::cases;
 use container_core::{Access, ErrorKind, Limits, OpenOptions};
 use counting::{KIB, MIB, bounded};
-use zdx::wire::index::{Entry, head, put};
+use zdx::wire::index::{Entry, header, put};
 use zdx::wire::{json, lines};
 use zdx::{Collection, Durability, Fields, Store, StoreWriter, WriterOptions};
 
@@ -108,7 +108,7 @@ fn an_entry_that_names_gigabytes_makes_none() {
     let meta = folder.path().join("collections/c/meta");
     // A hole: the file is long and takes no room.
     fs::File::options().write(true).open(meta.join("data.jsonl")).unwrap().set_len(3 << 30).unwrap();
-    let mut index = head(2).to_vec();
+    let mut index = header(2).to_vec();
     put(&Entry { id: b"a", offset: 0, length: 12 }, &mut index).unwrap();
     put(&Entry { id: b"b", offset: 12, length: 2 << 30 }, &mut index).unwrap();
     fs::write(meta.join("index.bin"), &index).unwrap();
@@ -137,7 +137,7 @@ fn megabytes_of_line_feeds() {
             let collection = open(folder.path(), access);
             assert!(collection.ids().unwrap().eq(["a"]));
             assert_eq!(collection.document(0).unwrap().offset(), Some(count as u64));
-            assert_eq!(collection.condition().unwrap().passed_over, 0);
+            assert_eq!(collection.condition().unwrap().skipped_lines, 0);
         });
     }
     assert_eq!(lines::lines(&data).map(|line| line.number).collect::<Vec<_>>(), [count as u64 + 1]);

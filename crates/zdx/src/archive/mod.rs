@@ -41,6 +41,6 @@ mod verify;
 mod write;
 
 pub use pack::{PackOptions, Packed, pack, pack_unplaced};
-pub use read::{Archive, Documents, Stranger};
+pub use read::{Archive, Documents, ForeignEntry};
 pub use unpack::{UnpackOptions, Unpacked, unpack};
 pub use write::{ArchiveWriter, Compression, WriteOptions};

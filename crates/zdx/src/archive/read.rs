@@ -42,7 +42,7 @@ struct Inner {
 /// An entry of the archive that is none of the store's. It is left alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Stranger<'a> {
+pub struct ForeignEntry<'a> {
     /// Its whole name in the archive; bytes that are no text are shown as `\xNN`.
     pub name: &'a str,
     /// Why it is none of the store's.
@@ -114,12 +114,12 @@ impl Archive {
     }
 
     /// Entries that are none of the store's, in the archive's order.
-    pub fn strangers(&self) -> impl Iterator<Item = Stranger<'_>> {
+    pub fn strangers(&self) -> impl Iterator<Item = ForeignEntry<'_>> {
         let directory = &self.0.directory;
         directory.others.iter().filter_map(|entry| {
             let why = entry.why.filter(|why| *why != Why::Folder)?;
             let (name, offset) = (directory.name(entry), entry.offset);
-            Some(Stranger { name, why: why.text(), hostile: why.hostile(), offset })
+            Some(ForeignEntry { name, why: why.text(), hostile: why.hostile(), offset })
         })
     }
 

@@ -48,7 +48,7 @@ pub(super) fn pieces(
     most_bytes: u64,
     row_bytes: u64,
 ) -> Result<Vec<Range<u64>>> {
-    let places = collection.places()?;
+    let places = collection.line_refs()?;
     let mut pieces = Vec::new();
     let (mut start, mut bytes) = (rows.start, 0_u64);
     for row in rows.clone() {
@@ -72,7 +72,7 @@ pub(super) fn holds(filter: Option<&Filter>, document: &Document<'_>) -> Result<
     // A document in a file of its own has the id that it is shown with, stated or not.
     let line = match document.offset() {
         Some(_) => Cow::Borrowed(document.text()?.as_bytes()),
-        None => document.identified()?,
+        None => document.line_with_id()?,
     };
     filter.holds(&line).map_err(|error| document.json_error(&error))
 }

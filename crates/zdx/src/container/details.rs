@@ -58,10 +58,10 @@ fn collection(table: &CollectionTable) -> Map<String, Value> {
     let size = |source: &Option<Source>| source.as_ref().map_or(0, Source::len);
     let data = size(&collection.data);
     details.insert("data_bytes".to_owned(), data.into());
-    if let Some(index) = &collection.found.index {
+    if let Some(index) = &collection.sources.index {
         details.insert("index_bytes".to_owned(), (index.len() as u64).into());
     }
-    if let Ok(places) = collection.places() {
+    if let Ok(places) = collection.line_refs() {
         let live = places.iter().fold(0, |sum: u64, place| sum.saturating_add(place.length.into()));
         details.insert("dead_bytes".to_owned(), data.saturating_sub(live).into());
     }

@@ -84,7 +84,7 @@ impl<'a> DocumentRows<'a> {
                 // A document in a file of its own has the id that it is shown with, stated or not.
                 let line = match document.offset() {
                     Some(_) => document.text().map(|text| Cow::Borrowed(text.as_bytes())),
-                    None => document.identified(),
+                    None => document.line_with_id(),
                 };
                 let holds = filter.holds(&line.map_err(|error| error.in_row(row))?);
                 if !holds.map_err(|error| document.json_error(&error).in_row(row))? {
@@ -181,7 +181,7 @@ impl Rows for DocumentRows<'_> {
         let current = self.current()?;
         let start = out.len();
         let written = match &self.chosen {
-            None => current.document.identified().map(|line| out.extend_from_slice(&line)),
+            None => current.document.line_with_id().map(|line| out.extend_from_slice(&line)),
             Some(chosen) => current.chosen(chosen, out),
         };
         written.map_err(|error| {

@@ -13,12 +13,13 @@ pub fn losses(condition: &Condition) -> Vec<Loss> {
         (first.byte, first.line) = (byte, line);
         first
     };
-    let mut losses: Vec<_> = condition.found().map(|how| Loss::new(how, 0, Position::default())).into_iter().collect();
-    if condition.passed_over > 0 {
-        let at = condition.first_passed_over.as_ref().map(|error| error.position().clone()).unwrap_or_default();
-        let why = condition.first_passed_over.as_ref().map(|error| format!(": {}", error.detail())).unwrap_or_default();
+    let mut losses: Vec<_> =
+        condition.recovery_note().map(|how| Loss::new(how, 0, Position::default())).into_iter().collect();
+    if condition.skipped_lines > 0 {
+        let at = condition.first_skipped.as_ref().map(|error| error.position().clone()).unwrap_or_default();
+        let why = condition.first_skipped.as_ref().map(|error| format!(": {}", error.detail())).unwrap_or_default();
         let what = format!("line passed over that holds no document{why}");
-        losses.push(Loss::new(what, condition.passed_over, first(at.byte, at.line)));
+        losses.push(Loss::new(what, condition.skipped_lines, first(at.byte, at.line)));
     }
     // Where there is no index, older lines of a document are as they should be.
     if condition.superseded > 0 && matches!(condition.index, IndexState::Valid | IndexState::Text) {

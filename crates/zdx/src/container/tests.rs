@@ -137,12 +137,12 @@ fn members_are_found_by_name() {
 
 #[test]
 fn a_document_behind_a_torn_one_is_told_and_read() {
-    use crate::wire::index::{Entry, head, put};
+    use crate::wire::index::{Entry, header, put};
     let folder = tempfile::tempdir().unwrap();
     let torn = "{\"_id\":\"a\",\"x\":\"ab";
     let lines = format!("{torn}{{\"_id\":\"b\"}}\n   \n{{\"_id\":\"c\"}}\n");
     drop(store(folder.path(), &lines));
-    let mut index = head(3).to_vec();
+    let mut index = header(3).to_vec();
     for (id, offset, length) in [("b", torn.len() as u64, 12), ("blank", 30, 4), ("c", 34, 12)] {
         put(&Entry { id: id.as_bytes(), offset, length }, &mut index).unwrap();
     }

@@ -7,8 +7,8 @@ use container_core::{Access, OpenOptions};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::journal::{self, Head, IndexMark, Record};
-use crate::wire::index::{Entry, head, put};
+use crate::journal::{self, Header, IndexMark, Record};
+use crate::wire::index::{Entry, header, put};
 
 /// A store of one collection, `c`, made by hand.
 struct Made {
@@ -33,7 +33,7 @@ impl Made {
 
     /// Writes an index, after the data or long before.
     fn index(&self, entries: &[(&str, u64, u32)], is_older: bool) -> Vec<u8> {
-        let mut bytes = head(entries.len() as u64).to_vec();
+        let mut bytes = header(entries.len() as u64).to_vec();
         for (id, offset, length) in entries {
             put(&Entry { id: id.as_bytes(), offset: *offset, length: *length }, &mut bytes).unwrap();
         }
@@ -194,8 +194,8 @@ fn a_journal_says_what_was_appended_and_deleted() {
     let made = Made::new(&[THREE, "{\"_id\":\"d\"}\n{\"_id\":\"b\",\"n\":5}\n{\"_id\":\"e\""].concat());
     let index = made.index(&[("a", 0, 18), ("b", 18, 18)], false);
     let write = |mark: Option<IndexMark>, deleted: &[(&str, u64)]| {
-        let head = Head { version: journal::VERSION, index: mark, data_bytes: 54, compacts: false };
-        let mut bytes = journal::line(&head).unwrap();
+        let header = Header { version: journal::VERSION, index: mark, data_bytes: 54, compacts: false };
+        let mut bytes = journal::line(&header).unwrap();
         for (id, data_bytes) in deleted {
             bytes.extend(journal::line(&Record::Delete { delete: (*id).to_owned(), data_bytes: *data_bytes }).unwrap());
         }
@@ -429,7 +429,7 @@ fn data_that_are_gone_are_missed() {
         assert!(collection.documents().unwrap().next().unwrap().is_err());
     }
     // Nothing is missed where the index names nothing, or is none.
-    for bytes in [&b""[..], b"ISDZ", &head(0)] {
+    for bytes in [&b""[..], b"ISDZ", &header(0)] {
         made.index_file(bytes, false);
         assert_eq!((made.ids(), made.notes()), (vec![], vec![]));
     }
@@ -463,9 +463,10 @@ fn a_store_is_read_in_its_archive_as_in_its_folder() {
     check(&["a", "b", "c", "d", "\u{e9}"], true);
     let index = made.index(&[("c", 36, 18), ("b", 18, 18)], false);
     check(&["b", "c", "\u{e9}"], false);
-    let head = Head { version: journal::VERSION, index: Some(IndexMark::of(&index)), data_bytes: 54, compacts: false };
+    let header =
+        Header { version: journal::VERSION, index: Some(IndexMark::of(&index)), data_bytes: 54, compacts: false };
     let deletion = Record::Delete { delete: "b".to_owned(), data_bytes: 54 };
-    let lines = [journal::line(&head).unwrap(), journal::line(&deletion).unwrap()].concat();
+    let lines = [journal::line(&header).unwrap(), journal::line(&deletion).unwrap()].concat();
     fs::write(made.meta().join("wharf.journal"), lines).unwrap();
     check(&["c", "d", "\u{e9}"], true);
     fs::remove_file(made.meta().join("wharf.journal")).unwrap();

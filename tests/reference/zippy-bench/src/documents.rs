@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use zdx::wire::index::{Entry, Index, head, put};
+use zdx::wire::index::{Entry, Index, header, put};
 use zippy_data::{FastStore, OpenMode};
 
 /// The one collection of each store.
@@ -50,7 +50,7 @@ pub(crate) fn make(directory: &Path, count: usize) {
     let mut entries: Vec<Entry<'_>> = index.entries().map(|entry| entry.expect("an entry")).collect();
     assert!(!entries.is_sorted_by_key(|entry| entry.offset) || count < 10, "a hash map has another order");
     entries.sort_by_key(|entry| entry.offset);
-    let mut ordered = head(index.len()).to_vec();
+    let mut ordered = header(index.len()).to_vec();
     entries.iter().for_each(|entry| put(entry, &mut ordered).expect("ids are short"));
     for store in ["ordered", "bare"] {
         fs::create_dir_all(meta(store)).expect("a folder");

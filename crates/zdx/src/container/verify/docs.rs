@@ -17,12 +17,12 @@ const AT_ONCE: usize = 4096;
 
 pub(super) fn check(table: &CollectionTable, options: &VerifyOptions, findings: &mut Findings<'_>) -> Result<()> {
     let collection = &table.collection;
-    if !collection.home.has_documents() {
+    if !collection.paths.has_documents() {
         return Ok(());
     }
     let located = |error: Error| table.located(error);
-    let mut names = collection.home.documents().map_err(located)?;
-    names.retain(|id| !collection.found.removed.contains(id));
+    let mut names = collection.paths.documents().map_err(located)?;
+    names.retain(|id| !collection.sources.removed.contains(id));
     let shown: HashSet<&str> = collection.files().map_err(located)?.ids.iter().map(String::as_str).collect();
     if let Some(progress) = &options.progress {
         progress.begin(Unit::Rows, Some(names.len() as u64));
@@ -60,7 +60,7 @@ fn one(table: &CollectionTable, name: &str, is_shown: bool, wanted: &Wanted, bat
         let text = "the id has a line in data.jsonl, too, which holds";
         batch.push(What::Both, None, || named(Error::invalid(text)));
     }
-    let bytes = match table.collection.home.document(name, &table.collection.options) {
+    let bytes = match table.collection.paths.document(name, &table.collection.options) {
         Ok(Some(bytes)) => bytes,
         // Somebody deleted it meanwhile.
         Ok(None) => return Ok(()),

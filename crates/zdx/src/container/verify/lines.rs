@@ -6,8 +6,8 @@ use super::super::table::CollectionTable;
 use super::findings::{Batch, Findings, What};
 use crate::layout::{DATA, META};
 use crate::read::line::line as line_at;
-use crate::read::places::Place;
-use crate::read::rebuild::{id_of, line_bytes, whole_lines};
+use crate::read::offsets::LineRef;
+use crate::read::rebuild::{checked_line_length, document_id, read_lines};
 use crate::read::table::Table;
 use crate::read::{Condition, IndexState};
 use crate::wire::lines::{BYTE_ORDER_MARK, Line, lines_from};
@@ -20,7 +20,7 @@ const SMALL: usize = 1 << 20;
 struct Plan<'a> {
     data: &'a Source,
     table: &'a Table,
-    places: &'a [Place],
+    places: &'a [LineRef],
     /// The index says which lines there are; else all lines do.
     is_indexed: bool,
     /// Lines in front of the index's end may be those of deleted documents, whatever else there is.
@@ -37,7 +37,7 @@ pub(super) fn check(
     let collection = &table.collection;
     let located = |error: Error| table.located(error);
     let (Some(data), Some(index)) = (&collection.data, collection.table().map_err(located)?) else { return Ok(()) };
-    let places = collection.places().map_err(located)?;
+    let places = collection.line_refs().map_err(located)?;
     let is_indexed = matches!(condition.index, IndexState::Valid | IndexState::Text);
     let has_dead = is_indexed || matches!(condition.index, IndexState::Stale | IndexState::Journal);
     let plan = Plan { data, table: index, places, is_indexed, has_dead, limits: &collection.options.limits };
@@ -50,7 +50,7 @@ pub(super) fn check(
     };
     let (mut at, mut lines) = (0, 0);
     while at < data.len() {
-        let window = whole_lines(data, at, collection.options.limits).map_err(located)?;
+        let window = read_lines(data, at, collection.options.limits).map_err(located)?;
         for (batch, count) in side_by_side(parts(&window, at, threads), |(part, at)| plan.part(&part, at)) {
             findings.take(batch, lines);
             lines += count;
@@ -133,13 +133,13 @@ impl Plan<'_> {
         (batch, memchr::memchr_iter(b'\n', part).count() as u64)
     }
 
-    fn id(&self, place: Place) -> &str {
+    fn id(&self, place: LineRef) -> &str {
         let id = self.table.entry(place.position).map(|entry| entry.id).unwrap_or_default();
         std::str::from_utf8(id).unwrap_or_default() // it was checked when the index was read
     }
 
     /// An entry that names no beginning of a line, or the one of an empty line. What it names may be read all the same.
-    fn no_line(&self, place: Place, batch: &mut Batch) {
+    fn no_line(&self, place: LineRef, batch: &mut Batch) {
         batch.push(What::Entry, None, || {
             let error = match line_at(self.data, place.offset, place.length) {
                 Err(error) => error,
@@ -154,7 +154,7 @@ impl Plan<'_> {
     }
 
     /// A line that an entry names.
-    fn live(&self, place: Place, line: &Line<'_>, batch: &mut Batch) {
+    fn live(&self, place: LineRef, line: &Line<'_>, batch: &mut Batch) {
         let number = Some(line.number);
         let named = |error: Error| in_data(error).in_key(self.id(place).to_owned());
         let length = u64::from(place.length);
@@ -165,7 +165,7 @@ impl Plan<'_> {
             batch.push(What::Entry, number, || named(error));
             return;
         }
-        if let Err(error) = line_bytes(line.end - line.offset, self.limits) {
+        if let Err(error) = checked_line_length(line.end - line.offset, self.limits) {
             batch.push(What::Line, number, || named(error.at(line.offset)));
             return;
         }
@@ -193,10 +193,10 @@ impl Plan<'_> {
     fn dead(&self, line: &Line<'_>, batch: &mut Batch) {
         let number = Some(line.number);
         let is_plain = || self.has_dead && line.plain_id().is_some();
-        let found = match line_bytes(line.end - line.offset, self.limits).map(|_| is_plain()) {
+        let found = match checked_line_length(line.end - line.offset, self.limits).map(|_| is_plain()) {
             Err(error) => Err(error.at(line.offset)),
             Ok(true) => json::scan(line.bytes).map(|_| None).map_err(|error| error.shifted(line.offset)),
-            Ok(false) => id_of(&Line { number: 0, ..*line }, self.limits).map(Some),
+            Ok(false) => document_id(&Line { number: 0, ..*line }, self.limits).map(Some),
         };
         match found {
             // What is torn is told as such.

@@ -118,8 +118,8 @@ fn notes(condition: &Condition, findings: &mut Findings<'_>) -> Result<()> {
     if let Some(at) = condition.torn {
         findings.push(What::Line, || Ok(in_meta("the last line is torn".to_owned(), DATA).at(at)))?;
     }
-    if condition.without_file > 0 {
-        let text = format!("{} ids are listed that have no file", condition.without_file);
+    if condition.missing_files > 0 {
+        let text = format!("{} ids are listed that have no file", condition.missing_files);
         findings.push(What::State, || Ok(in_meta(text, ORDER)))?;
     }
     if condition.superseded > 0 && matches!(condition.index, IndexState::Valid | IndexState::Text) {

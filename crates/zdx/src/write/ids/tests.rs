@@ -1,11 +1,11 @@
 use super::*;
-use crate::wire::index::head;
+use crate::wire::index::header;
 use std::collections::BTreeMap;
 
 type Model = BTreeMap<u64, (String, u32)>;
 
 fn table(entries: &[(String, u64, u32)]) -> Table {
-    let mut out = head(entries.len() as u64).to_vec();
+    let mut out = header(entries.len() as u64).to_vec();
     for (id, offset, length) in entries {
         put(&Entry { id: id.as_bytes(), offset: *offset, length: *length }, &mut out).unwrap();
     }
@@ -14,7 +14,7 @@ fn table(entries: &[(String, u64, u32)]) -> Table {
 
 fn all(ids: &Ids) -> Vec<(String, u64, u32)> {
     let mut all = Vec::new();
-    ids.each(|entry| {
+    ids.for_each(|entry| {
         all.push((String::from_utf8(entry.id.to_vec()).unwrap(), entry.offset, entry.length));
         Ok(())
     })

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{options, read, tidy};
-use crate::read::rebuild::line_bytes;
+use crate::read::rebuild::checked_line_length;
 use crate::{CollectionWriter, LoadOptions, OnDuplicate, StoreWriter};
 
 fn source(text: &str) -> Source {
@@ -288,7 +288,7 @@ fn a_line_that_readers_refuse_is_not_written() {
     assert_eq!(read(&root).into_keys().collect::<Vec<_>>(), ["a", "c"]);
     // What readers take by default.
     let limits = options().limits;
-    assert_eq!(line_bytes(1 << 30, &limits).unwrap(), 1 << 30);
-    let error = line_bytes((1 << 30) + 1, &limits).unwrap_err().to_string();
+    assert_eq!(checked_line_length(1 << 30, &limits).unwrap(), 1 << 30);
+    let error = checked_line_length((1 << 30) + 1, &limits).unwrap_err().to_string();
     assert_eq!(error, "the length of a line 1073741825 exceeds the limit 1073741824");
 }

@@ -68,8 +68,8 @@ impl History {
         let journal = fs::read(meta.join("wharf.journal")).ok();
         let journal = journal.and_then(|bytes| Journal::parse(&bytes, 0).unwrap());
         let index = fs::read(meta.join("index.bin")).ok();
-        let is_of_it = journal.is_some_and(|journal| journal.head.index == index.as_deref().map(IndexMark::of));
-        let covered = index.map_or(0, |index| Table::build(index.into(), 1).unwrap().seen.covered);
+        let is_of_it = journal.is_some_and(|journal| journal.header.index == index.as_deref().map(IndexMark::of));
+        let covered = index.map_or(0, |index| Table::build(index.into(), 1).unwrap().stats.lines_end);
         if is_of_it || covered == fs::metadata(meta.join("data.jsonl")).unwrap().len() {
             for (index, data) in [(0, 60), (60, 0)] {
                 for (name, age) in [("index.bin", index), ("data.jsonl", data)] {
@@ -179,7 +179,7 @@ fn run(root: &Path, ops: &[Op], failing: Option<(u64, usize)>, durability: Durab
                 }
                 Op::Drain => {
                     let drained = writer.drain();
-                    writer.guarded(drained)?;
+                    writer.roll_back_on_error(drained)?;
                 }
                 Op::Flush => {
                     push(&model);

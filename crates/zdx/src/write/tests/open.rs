@@ -63,7 +63,7 @@ fn lines_that_are_no_documents_stay_and_alone_are_refused() {
     let folder = made(&[THREE, "x\n"].concat());
     let store = StoreWriter::open(folder.path(), options()).unwrap();
     let writer = store.collection("c").unwrap();
-    assert_eq!(writer.recovered().passed_over, 1);
+    assert_eq!(writer.recovered().skipped_lines, 1);
     writer.finish().unwrap();
     assert_eq!(ids(folder.path()), ["a", "b", "c"]);
     tidy(folder.path());
@@ -127,7 +127,7 @@ fn the_last_line_is_never_a_dead_one() {
     writer.delete("b").unwrap();
     writer.flush().unwrap();
     assert_eq!(data(), "");
-    assert_eq!(fs::read(meta(root).join("index.bin")).unwrap(), crate::wire::index::head(0));
+    assert_eq!(fs::read(meta(root).join("index.bin")).unwrap(), crate::wire::index::header(0));
     // Who has opened it before still reads what there was.
     assert_eq!(mapped.documents().unwrap().map(Result::unwrap).count(), 2);
     writer.put("z", &json!({})).unwrap();

@@ -1,17 +1,17 @@
 //! Stores of somebody who means harm, or of a program that means well, each with exactly what is said of it.
 
+mod bulk;
 #[cfg(unix)]
 mod files;
 mod index;
 mod journal;
 mod json;
-mod many;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use container_core::{Access, OpenOptions};
-use zdx::wire::index::{Entry, head, put};
+use zdx::wire::index::{Entry, header, put};
 use zdx::{Collection, Store};
 
 /// A store of one collection, `c`, made by hand.
@@ -42,7 +42,7 @@ impl Made {
     }
 
     pub(crate) fn index(&self, entries: &[(&[u8], u64, u32)]) -> Vec<u8> {
-        let mut bytes = head(entries.len() as u64).to_vec();
+        let mut bytes = header(entries.len() as u64).to_vec();
         for (id, offset, length) in entries {
             put(&Entry { id, offset: *offset, length: *length }, &mut bytes).unwrap();
         }

@@ -24,7 +24,7 @@ fn a_million_times_one_id_in_the_order() {
     for collection in made.each() {
         let ids = ids(&collection);
         assert_eq!((ids.len(), &ids[..3]), (100, &["doc-07".to_owned(), "doc-03".to_owned(), "doc-00".to_owned()][..]));
-        assert_eq!(collection.condition().unwrap().without_file, 1_000_000);
+        assert_eq!(collection.condition().unwrap().missing_files, 1_000_000);
         assert_eq!(collection.row_of("doc-03").unwrap(), Some(1));
     }
     assert!(start.elapsed() < LONG, "{:?}", start.elapsed());
@@ -41,7 +41,7 @@ fn an_order_of_what_is_no_text() {
     made.put("order.ids", b"\xff\xfe\nb\r\n../b\n/etc/passwd\n\0\n");
     for collection in made.each() {
         assert_eq!(ids(&collection), ["b", "a"]);
-        assert_eq!(collection.condition().unwrap().without_file, 4);
+        assert_eq!(collection.condition().unwrap().missing_files, 4);
         for id in ["../b", "/etc/passwd", "\0", "..", "x/../a"] {
             assert!(collection.get(id).unwrap().is_none(), "{id}");
         }

@@ -1,64 +1,62 @@
-//! The first look-up of a collection: a walk over the whole index, by several threads where it is large.
+//! A collection's first look-up: scans the whole index, with several threads if it is large.
 //!
-//! Where an entry begins is known for certain only when all in front of it were walked over. So each thread begins at a place where entries seem
-//! to begin; that they do is known when the part in front of it ends just there. Where one does not, nothing that was found is believed.
+//! Entries have variable length, so a boundary is only certain once everything before it has been parsed. Each thread therefore starts at a
+//! plausible boundary, which is confirmed when the part before ends exactly there. If any is not, the result is discarded.
 
 use std::thread;
 
-use crate::read::plain::{is_ascii, is_same};
+use crate::read::fast_line::{is_ascii, is_same};
 use crate::read::table::on_threads;
-use crate::wire::index::{Entry, HEAD, Index};
+use crate::wire::index::{Entry, HEADER_LEN, Index};
 
-/// Indexes of fewer bytes are walked over by one thread.
-const SMALL: usize = 2 << 20;
+/// Indexes of fewer bytes are scanned by one thread.
+const MIN_PARALLEL: usize = 2 << 20;
 
-/// More threads do not pay: what they wait for is memory.
-const MOST: usize = 8;
+/// More threads do not help: the scan is bound by memory bandwidth.
+const MAX_THREADS: usize = 8;
 
-/// So many entries behind each other are no chance.
-const ENTRIES: usize = 8;
+/// Consecutive well-formed entries that make a boundary plausible.
+const PLAUSIBLE_ENTRIES: usize = 8;
 
-/// How far is looked for a place where entries begin.
-const FAR: usize = 4 << 10;
+/// Bytes searched for a plausible boundary.
+const MAX_PROBE: usize = 4 << 10;
 
-/// Bytes of an id in such a place, at most.
-const ID: usize = 255;
+/// Longest id, in bytes, accepted at a plausible boundary.
+const MAX_PROBE_ID: usize = 255;
 
-/// The entry that holds for an id, which may be none. Nothing where one thread has to look: in a small index, and in one that is not as nearly
-/// all are.
-pub(crate) fn find<'b>(index: &Index<'b>, wanted: &[u8], threads: usize) -> Option<Option<Entry<'b>>> {
+/// Finds the last entry of an id: `Some(None)` if there is none. `None` if a single thread has to scan, because the index is small or unusual.
+pub(crate) fn find<'b>(index: &Index<'b>, id: &[u8], threads: usize) -> Option<Option<Entry<'b>>> {
     let threads = match threads {
-        0 => thread::available_parallelism().map_or(1, Into::into).min(MOST),
-        some => some.min(MOST),
+        0 => thread::available_parallelism().map_or(1, Into::into).min(MAX_THREADS),
+        some => some.min(MAX_THREADS),
     };
     let file = index.file();
-    if threads < 2 || file.len() < SMALL {
+    if threads < 2 || file.len() < MIN_PARALLEL {
         return None;
     }
-    let places = (1..threads).map(|part| begin(file, file.len() / threads * part));
-    let ends = places.chain([Some(file.len())]).collect::<Option<Vec<_>>>()?;
-    let begins = [HEAD].into_iter().chain(ends.iter().copied());
-    let parts = begins.zip(&ends).map(|(begin, end)| file.get(begin..*end)).collect::<Option<Vec<_>>>()?;
+    let boundaries = (1..threads).map(|part| find_boundary(file, file.len() / threads * part));
+    let ends = boundaries.chain([Some(file.len())]).collect::<Option<Vec<_>>>()?;
+    let starts = [HEADER_LEN].into_iter().chain(ends.iter().copied());
+    let parts = starts.zip(&ends).map(|(start, end)| file.get(start..*end)).collect::<Option<Vec<_>>>()?;
     let (mut count, mut last) = (0, None);
-    for walked in on_threads(parts, |part| walk(part, wanted)) {
-        let (entries, found) = walked?;
+    for scanned in on_threads(parts, |part| scan(part, id)) {
+        let (entries, hit) = scanned?;
         count += entries;
-        last = found.or(last);
+        last = hit.or(last);
     }
     (count == index.len()).then_some(last)
 }
 
-/// Walks over all entries of a part: how many they are, and the last one of the id. Nothing where an entry does not end with the part, or an id
-/// is no text.
-fn walk<'b>(part: &'b [u8], wanted: &[u8]) -> Option<(u64, Option<Entry<'b>>)> {
+/// Scans the entries of a part: their number, and the last one with the id. `None` if no entry ends where the part does, or an id is not UTF-8.
+fn scan<'b>(part: &'b [u8], id: &[u8]) -> Option<(u64, Option<Entry<'b>>)> {
     let (mut rest, mut count, mut last) = (part, 0, None);
     while !rest.is_empty() {
         let (entry, behind) = Entry::split(rest)?;
         if !is_ascii(entry.id) && std::str::from_utf8(entry.id).is_err() {
             return None;
         }
-        // Ids often differ in nothing but their last letters.
-        if entry.id.last() == wanted.last() && is_same(entry.id, wanted) {
+        // Ids often share a prefix: compare the last byte first.
+        if entry.id.last() == id.last() && is_same(entry.id, id) {
             last = Some(entry);
         }
         (rest, count) = (behind, count + 1);
@@ -66,27 +64,27 @@ fn walk<'b>(part: &'b [u8], wanted: &[u8]) -> Option<(u64, Option<Entry<'b>>)> {
     Some((count, last))
 }
 
-/// A place from a byte on where entries seem to begin.
-fn begin(file: &[u8], from: usize) -> Option<usize> {
-    (from..from + FAR).find(|at| file.get(*at..).is_some_and(seems_to_be_entries))
+/// The first plausible entry boundary at or after `from`.
+fn find_boundary(file: &[u8], from: usize) -> Option<usize> {
+    (from..from + MAX_PROBE).find(|at| file.get(*at..).is_some_and(looks_like_entries))
 }
 
-fn seems_to_be_entries(bytes: &[u8]) -> bool {
+fn looks_like_entries(bytes: &[u8]) -> bool {
     let mut rest = bytes;
-    (0..ENTRIES).all(|_| {
+    (0..PLAUSIBLE_ENTRIES).all(|_| {
         let Some((entry, behind)) = Entry::split(rest) else { return false };
         rest = behind;
-        (1..=ID).contains(&entry.id.len()) && entry.id.iter().all(u8::is_ascii_graphic)
+        (1..=MAX_PROBE_ID).contains(&entry.id.len()) && entry.id.iter().all(u8::is_ascii_graphic)
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::index::{head, put};
+    use crate::wire::index::{header, put};
 
     fn file(ids: &[String]) -> Vec<u8> {
-        let mut out = head(ids.len() as u64).to_vec();
+        let mut out = header(ids.len() as u64).to_vec();
         for (id, offset) in ids.iter().zip(0..) {
             put(&Entry { id: id.as_bytes(), offset: offset * 205, length: 205 }, &mut out).unwrap();
         }
@@ -134,7 +132,7 @@ mod tests {
             assert_eq!(offset(&bytes, "doc-77777", 4), None, "{place}");
         }
         assert_eq!(offset(&[&good[..], b"x"].concat(), "doc-77777", 4), None);
-        // No place to begin.
+        // No place to find_boundary.
         let spaces: Vec<_> = (0..120_000).map(|n| format!("doc {n}")).collect();
         assert_eq!(offset(&file(&spaces), "doc 1", 4), None);
     }
@@ -143,8 +141,8 @@ mod tests {
     fn what_only_seems_to_be_entries_is_not_believed() {
         // In the middle stands an id that holds entries itself: whoever begins there finds an end within it, but no entry ends where it begins.
         let inner = file(&(0..3000).map(|n| format!("in-{n}")).collect::<Vec<_>>());
-        let inner = &inner[HEAD..];
-        let mut out = head(0).to_vec();
+        let inner = &inner[HEADER_LEN..];
+        let mut out = header(0).to_vec();
         let mut count = 0u64;
         let mut entry = |id: &[u8]| {
             put(&Entry { id, offset: 0, length: 1 }, &mut out).unwrap();
@@ -158,7 +156,7 @@ mod tests {
         let middle = out.len() / 2;
         assert!((begin_of_inner..begin_of_inner + 50_000).contains(&middle));
         assert!(Index::parse(&out).unwrap().entries().all(|entry| entry.is_ok()));
-        assert!(begin(&out, middle).is_some_and(|at| at < begin_of_inner + 60_000));
+        assert!(find_boundary(&out, middle).is_some_and(|at| at < begin_of_inner + 60_000));
         assert_eq!(offset(&out, "in-1500", 2), None);
         assert_eq!(offset(&out, "doc-2", 2), None);
     }
