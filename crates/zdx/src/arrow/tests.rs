@@ -112,7 +112,7 @@ fn every_golden_store_both_ways() {
             let root = StoreWriter::open(folder.path().join("s"), WriterOptions::default()).unwrap();
             let mut writer = root.collection(table.name()).unwrap();
             let schema = table.arrow().unwrap().schema(&scan(OnMismatch::Json, 0)).unwrap();
-            let mut loader = Box::new(BatchLoader::new(&mut writer, schema, IdFrom::Own).unwrap());
+            let mut loader = Box::new(BatchLoader::new(&mut writer, schema, IdSource::IdColumn).unwrap());
             let put = all.iter().try_for_each(|batch| loader.write(batch));
             assert_eq!(loader.numbered(), 0);
             if let Err(error) = put.and_then(|()| loader.finish()) {
@@ -321,7 +321,7 @@ fn what_is_wrong_is_told_with_its_place() {
     }
 }
 
-fn load(batch: &RecordBatch, ids: IdFrom) -> Result<(Vec<String>, u64)> {
+fn load(batch: &RecordBatch, ids: IdSource) -> Result<(Vec<String>, u64)> {
     let folder = tempfile::tempdir().unwrap();
     let root = StoreWriter::open(folder.path().join("s"), WriterOptions::default()).unwrap();
     let mut writer = root.collection("c").unwrap();
@@ -352,12 +352,12 @@ fn ids_of_rows_come_from_a_column_or_are_numbers() {
     let inner = StructArray::from(vec![(Arc::new(Field::new("k", DataType::Int64, true)), numbers.clone())]);
     let all =
         batch(vec![("n", numbers.clone()), ("_id", texts.clone()), ("k", Arc::new(keys)), ("o", Arc::new(inner))]);
-    let (lines, numbered) = load(&all.project(&[0, 1]).unwrap(), IdFrom::Own).unwrap();
+    let (lines, numbered) = load(&all.project(&[0, 1]).unwrap(), IdSource::IdColumn).unwrap();
     assert_eq!(lines, [r#"{"_id":"a","n":10}"#, r#"{"_id":"0000000001","n":-11}"#, r#"{"_id":"c.d","n":12}"#]);
     assert_eq!(numbered, 1);
-    let (lines, _) = load(&all.project(&[1]).unwrap(), IdFrom::Own).unwrap();
+    let (lines, _) = load(&all.project(&[1]).unwrap(), IdSource::IdColumn).unwrap();
     assert_eq!(lines, [r#"{"_id":"a"}"#, r#"{"_id":"0000000001"}"#, r#"{"_id":"c.d"}"#]);
-    let column = |name: &str| IdFrom::Column(name.to_owned());
+    let column = |name: &str| IdSource::Column(name.to_owned());
     let (lines, _) = load(&all.project(&[0, 2]).unwrap(), column("k")).unwrap();
     assert_eq!(lines[0], r#"{"_id":"k1","n":10,"k":"k1"}"#);
     let (lines, _) = load(&all.project(&[0]).unwrap(), column("n")).unwrap();
@@ -377,11 +377,11 @@ fn ids_of_rows_come_from_a_column_or_are_numbers() {
     let (_, row, text) = told(&all.project(&[1]).unwrap(), column("_id.x"));
     assert!(row == Some(0) && text.contains("there is no \"_id.x\""), "{text}");
     let twice = batch(vec![("_id", Arc::new(StringArray::from(vec!["a", "b", "c", "b"])) as _)]);
-    let (kind, row, text) = told(&twice, IdFrom::Own);
+    let (kind, row, text) = told(&twice, IdSource::IdColumn);
     assert_eq!((kind, row), (ErrorKind::Invalid, Some(3)), "{text}");
     assert!(text.contains("of this id already") && text.contains("key \"b\""), "{text}");
     let wrong = batch(vec![("_id", Arc::new(StringArray::from(vec!["a", "b c"])) as _)]);
-    assert_eq!(told(&wrong, IdFrom::Own).1, Some(1));
+    assert_eq!(told(&wrong, IdSource::IdColumn).1, Some(1));
     let float = batch(vec![("x", Arc::new(arrow_array::Float64Array::from(vec![1.0])) as _)]);
     assert!(told(&float, column("x")).2.contains("a text or an integer is wanted"));
 }
@@ -397,13 +397,13 @@ fn columns_of_one_name_are_refused() {
         (vec![Field::new("x", DataType::Int64, true), Field::new("x", DataType::Utf8, true)], "\"x\""),
         (vec![Field::new_list("x", Field::new_list_field(inner, true), true)], "\"x.y\""),
     ] {
-        let error = BatchLoader::new(&mut writer, schema(fields), IdFrom::Own).unwrap_err();
+        let error = BatchLoader::new(&mut writer, schema(fields), IdSource::IdColumn).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
         assert!(error.to_string().contains(name), "{error}");
     }
     // Names that differ in case are two.
     let fields = vec![Field::new("x", DataType::Int64, true), Field::new("X", DataType::Utf8, true)];
-    BatchLoader::new(&mut writer, schema(fields), IdFrom::Own).unwrap();
+    BatchLoader::new(&mut writer, schema(fields), IdSource::IdColumn).unwrap();
 }
 
 fn documents() -> impl Strategy<Value = Vec<Value>> {

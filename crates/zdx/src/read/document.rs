@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::FORMAT_NAME;
-use crate::container::{Shape, shape};
+use crate::container::{Shape, classify};
 use crate::layout::{DATA, DOCS, DOCUMENT, META};
 use crate::read::fields::Fields;
 use crate::read::line::Raw;
@@ -88,7 +88,7 @@ impl Document<'_> {
     /// [`Limit`](container_core::ErrorKind::Limit) if it is nested more than 128 levels deep.
     pub fn line_with_id(&self) -> Result<Cow<'_, [u8]>> {
         let text = self.text()?;
-        let shape = shape(text).map_err(|error| self.json_error(&error))?;
+        let shape = classify(text).map_err(|error| self.json_error(&error))?;
         check_nesting(text, 0).map_err(|error| self.placed(error, 0))?;
         let line = match text.contains(['\n', '\r']) {
             true => Cow::Owned(json::compact(text.as_bytes())),

@@ -71,7 +71,7 @@ fn a_tree_is_packed_and_unpacked() {
         let bytes = fs::read(&target).unwrap();
         assert_eq!((packed.files, packed.bytes, packed.packed), (7, 55, bytes.len() as u64));
         assert_eq!(
-            packed.left_out,
+            packed.skipped,
             [
                 (
                     "collections/a/docs/no id.json".to_owned(),
@@ -96,7 +96,7 @@ fn a_tree_is_packed_and_unpacked() {
         archive.verify(&mut |finding| panic!("{}", finding.error)).unwrap();
         let out = place.path().join("out");
         let unpacked = unpack(&archive, &out, &UnpackOptions::default()).unwrap();
-        assert_eq!((unpacked.files, unpacked.bytes, unpacked.strangers), (7, 55, 0));
+        assert_eq!((unpacked.files, unpacked.bytes, unpacked.foreign_entries), (7, 55, 0));
         let mut wanted = files(&root);
         wanted.retain(|path, _| {
             !path.contains(".tmp") && !path.starts_with(".zds") && path != "readme.txt" && !path.contains(' ')
@@ -233,8 +233,8 @@ fn strangers_are_told_and_hostile_ones_refused() {
     let mut items = vec![store("zds.json", b"{}"), store("notes.txt", b"hello"), store("__MACOSX/._zds.json", b"")];
     items.extend((0..200).map(|number| store(&format!("other/{number}"), b"")));
     let unpacked = unpack(&open(build(&items)).unwrap(), &out, &UnpackOptions::default()).unwrap();
-    assert_eq!((unpacked.files, unpacked.strangers, unpacked.stranger_names.len()), (1, 202, 100));
-    assert_eq!(unpacked.stranger_names[..2], ["notes.txt", "__MACOSX/._zds.json"]);
+    assert_eq!((unpacked.files, unpacked.foreign_entries, unpacked.foreign_names.len()), (1, 202, 100));
+    assert_eq!(unpacked.foreign_names[..2], ["notes.txt", "__MACOSX/._zds.json"]);
     assert_eq!(files(&out).len(), 1);
     fs::remove_dir_all(&out).unwrap();
     for (name, why) in [

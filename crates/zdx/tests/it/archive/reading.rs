@@ -53,7 +53,7 @@ fn files_documents_and_collections() {
     assert_eq!(archive.document("a", "z").unwrap().unwrap(), "{\"z\":1}");
     assert_eq!(archive.document("a", "y-1").unwrap().unwrap(), "{\"y\":[1,1,1,1,1,1,1,1,1,1,1]}");
     assert!(archive.document("a", "x").unwrap().is_none());
-    assert_eq!(archive.strangers().count(), 0);
+    assert_eq!(archive.foreign_entries().count(), 0);
     fn shared<T: Send + Sync + Clone + 'static>(_: &T) {}
     shared(&archive);
 }
@@ -95,9 +95,9 @@ fn the_tree_may_stand_in_one_folder() {
         assert_eq!(archive.len(), 6);
         assert_eq!(archive.collections(), ["a", "b", "empty"]);
         assert_eq!(archive.document("a", "y").unwrap().unwrap(), "{}");
-        let strangers: Vec<_> = archive.strangers().map(|stranger| (stranger.name, stranger.why)).collect();
+        let foreign: Vec<_> = archive.foreign_entries().map(|entry| (entry.name, entry.reason)).collect();
         assert_eq!(
-            strangers,
+            foreign,
             [
                 ("readme.txt", "it stands outside the tree"),
                 (&*format!("{folder}notes.txt"), "its name is no path of the format"),
@@ -122,7 +122,7 @@ fn two_trees_or_none_are_an_error() {
     assert_eq!(error.to_string(), none);
     // The root wins, and nothing at all is a store without collections.
     let archive = open(build(&[store("a/zds.json", b""), store("zds.json", b"1")])).unwrap();
-    assert_eq!((archive.root(), archive.strangers().count()), ("", 1));
+    assert_eq!((archive.root(), archive.foreign_entries().count()), ("", 1));
     assert!(open(build(&[])).unwrap().collections().is_empty());
 }
 
