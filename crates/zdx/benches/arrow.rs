@@ -1,12 +1,12 @@
-//! How fast a collection becomes record batches, and these a collection again: with one thread, and with all.
+//! Measures reading a collection as record batches and loading them, with one thread and with all.
 //!
 //! ```text
 //! cargo bench -p zdx --features arrow --bench arrow -- STORE [--repeat N]
 //! ```
 //!
-//! Each number is the best of the repetitions, in seconds; the store is opened anew for each.
+//! Prints the best time of the repetitions in seconds. The store is reopened for each.
 
-// Measurements may panic: whoever runs them reads the message.
+// Benchmarks may panic.
 #![expect(clippy::unwrap_used, reason = "a benchmark that fails is to stop")]
 
 use std::hint::black_box;

@@ -1,6 +1,6 @@
-//! What data of unusual shape cost in memory and time: an allocator that counts stands under all of it.
+//! Memory and time for unusual data, measured with a counting allocator.
 //!
-//! A program of its own: its allocator counts for the whole process.
+//! A separate program, because the allocator counts for the whole process.
 #![allow(clippy::unwrap_used, reason = "test code fails by panicking")]
 #![allow(dead_code, unreachable_pub, reason = "shared with other tests")]
 
@@ -22,10 +22,10 @@ use zdx::{Collection, Durability, Fields, Store, StoreWriter, WriterOptions};
 /// One test at a time: they share the counters.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Far more than it takes in a build without optimization, on a machine that has other things to do.
+/// Far more than needed without optimization on a busy machine.
 const LONG: Duration = Duration::from_secs(60);
 
-/// A store of one collection of these data.
+/// A store with one collection of these data.
 fn made(data: &[u8]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let meta = folder.path().join("collections/c/meta");
@@ -51,24 +51,24 @@ fn long_line() -> Vec<u8> {
 }
 
 #[test]
-fn a_line_of_a_hundred_megabytes() {
+fn hundred_megabyte_line() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let start = Instant::now();
     let line = long_line();
-    // The tokens take no memory but that of an id with escapes.
+    // Scanning allocates only for an id with escapes.
     let found = bounded("scan", KIB, || json::scan(&line).map(|found| found.id().is_some()));
     assert!(found.unwrap());
     let folder = made(&[b"{\"_id\":\"a\"}\n", &line[..], b"\n{\"_id\":\"b\"}\n"].concat());
-    // Room for entries is made by the length of the first line: less than half of the data.
+    // Capacity for entries is estimated from the first line: less than half of the data.
     for (access, most) in [(container_core::testkit::mapped(), 48 * MIB), (Access::Positional, 200 * MIB)] {
-        // Without an index it is found by a walk, which reads it where it is not mapped: in windows that grow until it fits.
+        // Without an index it is found by scanning; if not mapped, in windows that grow until it fits.
         bounded("walk", most, || {
             let collection = open(folder.path(), access);
             assert!(collection.ids().unwrap().eq(["a", "long", "b"]));
         });
         let collection = open(folder.path(), access);
         assert_eq!(collection.len().unwrap(), 3);
-        // Once in memory at most.
+        // In memory once at most.
         let most = if matches!(access, Access::Mapped(_)) { MIB } else { 102 * MIB };
         bounded("get", most, || {
             let document = collection.get("long").unwrap().unwrap();
@@ -82,7 +82,7 @@ fn a_line_of_a_hundred_megabytes() {
             assert_eq!(collection.documents().unwrap().map(|one| one.unwrap().bytes().len()).max(), Some(line.len()));
         });
     }
-    // Whoever sets a limit is told.
+    // A lower limit is enforced.
     let few = OpenOptions::default().with_limits(Limits::default().with_block_bytes(40_000_000));
     for access in [container_core::testkit::mapped(), Access::Positional] {
         let error = open_with(folder.path(), few.with_access(access)).len().unwrap_err();
@@ -92,7 +92,7 @@ fn a_line_of_a_hundred_megabytes() {
     let target = tempfile::tempdir().unwrap();
     let store = StoreWriter::open(target.path(), WriterOptions::default().with_durability(Durability::None)).unwrap();
     let mut writer = store.collection("c").unwrap();
-    // The line feed behind it doubles what gathers lines.
+    // Reallocating for the line feed doubles the buffer.
     bounded("put", 300 * MIB, || assert_eq!(writer.put_line(&line).unwrap(), "long"));
     bounded("flush", MIB, || writer.finish().unwrap());
     store.finish().unwrap();
@@ -102,11 +102,11 @@ fn a_line_of_a_hundred_megabytes() {
 }
 
 #[test]
-fn an_entry_that_names_gigabytes_makes_none() {
+fn huge_entry_does_not_allocate() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = made(b"{\"_id\":\"a\"}\n");
     let meta = folder.path().join("collections/c/meta");
-    // A hole: the file is long and takes no room.
+    // A sparse file.
     fs::File::options().write(true).open(meta.join("data.jsonl")).unwrap().set_len(3 << 30).unwrap();
     let mut index = header(2).to_vec();
     put(&Entry { id: b"a", offset: 0, length: 12 }, &mut index).unwrap();
@@ -125,7 +125,7 @@ fn an_entry_that_names_gigabytes_makes_none() {
 }
 
 #[test]
-fn megabytes_of_line_feeds() {
+fn megabytes_of_empty_lines() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let start = Instant::now();
     let count = cases(20_000_000, 100_000_000);
@@ -145,7 +145,7 @@ fn megabytes_of_line_feeds() {
 }
 
 #[test]
-fn a_million_brackets_in_each_other() {
+fn million_nested_brackets() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let start = Instant::now();
     for (open_with, close_with) in [("[", "]"), ("{\"a\":", "}")] {
@@ -159,13 +159,13 @@ fn a_million_brackets_in_each_other() {
         for access in [container_core::testkit::mapped(), Access::Positional] {
             let collection = open(folder.path(), access);
             let ids: Vec<&str> = collection.ids().unwrap().collect();
-            // What begins with its id is found by that; what is wrong with it is told by who parses it.
+            // A line that begins with its id is found; parsing it reports the error.
             assert!(ids == ["a", "first", "b"] || ids == ["a", "b"], "{ids:?}");
             if let Some(document) = collection.get("first").ok().flatten() {
                 let error = document.value().unwrap_err().to_string();
                 assert!(error.contains("recursion limit exceeded"), "{error}");
                 assert!(document.fields(&Fields::new(["a"])).is_err());
-                // What is not wanted is passed over, however deep.
+                // Unselected fields are skipped at any depth.
                 assert_eq!(document.fields(&Fields::new(["_id"])).unwrap().get("_id").unwrap(), "first");
             }
         }

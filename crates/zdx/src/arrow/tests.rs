@@ -53,7 +53,7 @@ fn values(batches: &[RecordBatch]) -> Vec<Value> {
     lines(batches).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Members that are missing are null, integers beside floats are floats.
+/// Missing members are null, integers mixed with floats are floats.
 fn same(shown: &Value, wanted: Option<&Value>) -> bool {
     match (shown, wanted) {
         (Value::Null, None | Some(Value::Null)) => true,
@@ -73,7 +73,7 @@ fn same(shown: &Value, wanted: Option<&Value>) -> bool {
 }
 
 #[test]
-fn every_golden_store_both_ways() {
+fn golden_stores_round_trip() {
     let Some(golden) = container_core::testkit::golden(env!("CARGO_MANIFEST_DIR"), "zds") else { return };
     let (mut documents, mut written, mut refused) = (0, 0, 0);
     for entry in fs::read_dir(golden).unwrap() {
@@ -86,14 +86,14 @@ fn every_golden_store_both_ways() {
             let mut rows = table.rows(&Scan::default()).unwrap();
             let (all, losses) = match batches(table, &scan(OnMismatch::Json, 1)) {
                 Ok(made) => made,
-                // Rows show a document that is an array, and a batch cannot.
+                // A document that is an array can be a row, but not part of a batch.
                 Err(error) => {
                     assert!(path.ends_with("docs") && error.to_string().contains("where an object"), "{error}");
                     refused += 1;
                     continue;
                 }
             };
-            // Members that an object has again are there in rows, too.
+            // Duplicate members also appear in rows.
             let told = losses.into_iter().filter(|loss| !loss.what.starts_with("member that an object has again"));
             assert_eq!(told.collect::<Vec<_>>(), rows.losses());
             assert_eq!(all, batches(table, &scan(OnMismatch::Json, 4)).unwrap().0);
@@ -116,9 +116,9 @@ fn every_golden_store_both_ways() {
             let put = all.iter().try_for_each(|batch| loader.write(batch));
             assert_eq!(loader.numbered(), 0);
             if let Err(error) = put.and_then(|()| loader.finish()) {
-                // Some ids are read and not written, and some documents state the id of another.
+                // Some ids can be read but not written, and some documents contain the id of another.
                 let text = error.to_string();
-                let is_known = ["no character of an id", "of this id already"].iter().any(|known| text.contains(known));
+                let is_known = ["invalid character", "already exists"].iter().any(|known| text.contains(known));
                 assert!(is_known, "{}: {text}", path.display());
                 continue;
             }
@@ -136,9 +136,9 @@ fn every_golden_store_both_ways() {
     assert!(documents > 100 && written > 60, "{documents} {written}");
 }
 
-/// A clash far behind the beginning, behind several pieces of every size.
+/// A mismatch many chunks into the data.
 #[test]
-fn a_type_that_changes_late_is_told_with_row_and_path() {
+fn late_type_change_is_reported_with_row_and_path() {
     let folder = tempfile::tempdir().unwrap();
     let mut text = String::new();
     for row in 0..40_000 {
@@ -167,7 +167,7 @@ fn a_type_that_changes_late_is_told_with_row_and_path() {
     assert_eq!(values(&all)[33_333]["a"], json!({"b": ["x", null]}));
     assert!(losses.iter().all(|loss| loss.count == 0));
     assert_eq!(batches(table, &scan(OnMismatch::Msgpack, 1)).unwrap_err().kind(), ErrorKind::Usage);
-    // By bytes: each batch is about as large as it may be.
+    // Limited by bytes: each batch is about as large as allowed.
     let (all, _) = batches(table, &scan(OnMismatch::Null, 4).with_batch_bytes(1 << 20)).unwrap();
     assert!(all.len() > 4 && all.iter().all(|batch| batch.get_array_memory_size() < 3 << 20), "{}", all.len());
     // A reader that is dropped early stops its threads.
@@ -184,7 +184,7 @@ const LINES: &str = concat!(
 );
 
 #[test]
-fn nested_nulls_lists_of_differing_lengths_and_names_that_are_alike() {
+fn nested_nulls_uneven_lists_and_similar_names() {
     let folder = tempfile::tempdir().unwrap();
     let container = store(folder.path(), LINES);
     let table = container.tables()[0];
@@ -194,7 +194,7 @@ fn nested_nulls_lists_of_differing_lengths_and_names_that_are_alike() {
         [
             json!({"_id":"a","n":1,"N":"x","l":[1.0,2.0],"o":{"x":null,"y":{"z":1}},"new":null}),
             json!({"_id":"b","n":null,"N":null,"l":[],"o":{"x":null,"y":null},"new":null}),
-            // Of a member that is there twice the last value.
+            // The last value of a duplicate member.
             json!({"_id":"c","n":3,"N":null,"l":[3.5],"o":null,"new":null}),
             json!({"_id":"d","n":null,"N":null,"l":null,"o":null,"new":true}),
         ]
@@ -204,7 +204,7 @@ fn nested_nulls_lists_of_differing_lengths_and_names_that_are_alike() {
     // As rows.
     let mut rows = BatchRows::new(table.arrow().unwrap().batches(&scan(OnMismatch::Error, 1)).unwrap(), 0);
     assert!(rows.advance().unwrap() && rows.advance().unwrap() && rows.index() == 1);
-    // Chosen columns, whatever the others are.
+    // Selected columns, regardless of the others.
     let chosen = BatchScan::from(Scan::default().with_columns([3, 0]).with_rows(1..3));
     let (all, _) = batches(table, &chosen).unwrap();
     assert_eq!(values(&all), [json!({"l":[],"_id":"b"}), json!({"l":[3.5],"_id":"c"})]);
@@ -216,7 +216,7 @@ fn nested_nulls_lists_of_differing_lengths_and_names_that_are_alike() {
 }
 
 #[test]
-fn ids_paths_and_filters_are_as_in_rows() {
+fn ids_paths_and_filters_agree_with_rows() {
     let folder = tempfile::tempdir().unwrap();
     let docs = folder.path().join("collections/c/docs");
     fs::create_dir_all(&docs).unwrap();
@@ -261,7 +261,7 @@ fn ids_paths_and_filters_are_as_in_rows() {
 }
 
 #[test]
-fn a_declared_schema_takes_values_exactly_or_not_at_all() {
+fn declared_schema_accepts_only_exact_values() {
     let folder = tempfile::tempdir().unwrap();
     let container = store(
         folder.path(),
@@ -292,9 +292,9 @@ fn a_declared_schema_takes_values_exactly_or_not_at_all() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn errors_have_positions() {
     let folder = tempfile::tempdir().unwrap();
-    // The index knows the lines, so that nothing is passed over.
+    // The index lists the lines, so that none is skipped.
     let root = StoreWriter::open(folder.path(), WriterOptions::default()).unwrap();
     let mut writer = root.collection("c").unwrap();
     for row in 0..5000 {
@@ -345,7 +345,7 @@ fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
 }
 
 #[test]
-fn ids_of_rows_come_from_a_column_or_are_numbers() {
+fn ids_come_from_a_column_or_row_numbers() {
     let numbers: ArrayRef = Arc::new(Int64Array::from(vec![10, -11, 12]));
     let texts: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), None, Some("c.d")]));
     let keys: DictionaryArray<arrow_array::types::Int8Type> = vec!["k1", "k2", "k3"].into_iter().collect();
@@ -371,23 +371,23 @@ fn ids_of_rows_come_from_a_column_or_are_numbers() {
     };
     let (kind, row, text) = told(&all, column("n"));
     assert_eq!((kind, row), (ErrorKind::Invalid, Some(0)), "{text}");
-    assert!(text.contains("the row has the \"_id\" \"a\", and \"n\" is \"10\""), "{text}");
+    assert!(text.contains("the row's \"_id\" \"a\" differs from its \"n\" \"10\""), "{text}");
     let (kind, _, text) = told(&all, column("m"));
-    assert!(kind == ErrorKind::Usage && text.contains("there is no column \"m\""), "{text}");
+    assert!(kind == ErrorKind::Usage && text.contains("no column \"m\""), "{text}");
     let (_, row, text) = told(&all.project(&[1]).unwrap(), column("_id.x"));
-    assert!(row == Some(0) && text.contains("there is no \"_id.x\""), "{text}");
+    assert!(row == Some(0) && text.contains("the row has no \"_id.x\""), "{text}");
     let twice = batch(vec![("_id", Arc::new(StringArray::from(vec!["a", "b", "c", "b"])) as _)]);
     let (kind, row, text) = told(&twice, IdSource::IdColumn);
     assert_eq!((kind, row), (ErrorKind::Invalid, Some(3)), "{text}");
-    assert!(text.contains("of this id already") && text.contains("key \"b\""), "{text}");
+    assert!(text.contains("already exists") && text.contains("key \"b\""), "{text}");
     let wrong = batch(vec![("_id", Arc::new(StringArray::from(vec!["a", "b c"])) as _)]);
     assert_eq!(told(&wrong, IdSource::IdColumn).1, Some(1));
     let float = batch(vec![("x", Arc::new(arrow_array::Float64Array::from(vec![1.0])) as _)]);
-    assert!(told(&float, column("x")).2.contains("a text or an integer is wanted"));
+    assert!(told(&float, column("x")).2.contains("expected a string or an integer"));
 }
 
 #[test]
-fn columns_of_one_name_are_refused() {
+fn refuses_duplicate_columns() {
     let schema = |fields: Vec<Field>| Arc::new(Schema::new(fields));
     let inner = DataType::Struct(vec![Field::new("y", DataType::Int64, true); 2].into());
     let folder = tempfile::tempdir().unwrap();
@@ -401,7 +401,7 @@ fn columns_of_one_name_are_refused() {
         assert_eq!(error.kind(), ErrorKind::Usage);
         assert!(error.to_string().contains(name), "{error}");
     }
-    // Names that differ in case are two.
+    // Names are case-sensitive.
     let fields = vec![Field::new("x", DataType::Int64, true), Field::new("X", DataType::Utf8, true)];
     BatchLoader::new(&mut writer, schema(fields), IdSource::IdColumn).unwrap();
 }
@@ -430,7 +430,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_documents_become_the_same_batches(documents in documents(), rows in 1..9_usize, bytes in 1..2000_usize) {
+    fn batches_agree_with_documents(documents in documents(), rows in 1..9_usize, bytes in 1..2000_usize) {
         let folder = tempfile::tempdir().unwrap();
         let text: String = documents.iter().enumerate().map(|(row, document)| {
             let mut document = document.clone();

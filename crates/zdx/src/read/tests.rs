@@ -10,7 +10,7 @@ use super::*;
 use crate::journal::{self, Header, IndexMark, Record};
 use crate::wire::index::{Entry, header, put};
 
-/// A store of one collection, `c`, made by hand.
+/// A handmade store with one collection, `c`.
 struct Made {
     folder: tempfile::TempDir,
 }
@@ -52,7 +52,7 @@ impl Made {
         Store::open(self.root()).unwrap().collection("c").unwrap()
     }
 
-    /// All documents, by every way there is, which have to agree.
+    /// All documents, by every access method, which must agree.
     fn all(&self) -> Vec<(String, String)> {
         let mut ways = Vec::new();
         let absent = "no such".to_owned();
@@ -74,7 +74,7 @@ impl Made {
                 assert_eq!((document.id(), document.bytes()), (id.as_str(), bytes.as_bytes()));
                 assert_eq!(collection.row_of(id).unwrap(), Some(row as u64));
                 assert_eq!(shown(&collection.document(row as u64).unwrap()), walked[row]);
-                // Each time as the first look-up of a collection.
+                // As the first look-up of a freshly opened collection.
                 let fresh = store.collection("c").unwrap();
                 assert_eq!(shown(&fresh.get(id).unwrap().unwrap()), walked[row]);
                 assert!(fresh.contains(id).unwrap() && !fresh.contains("no such").unwrap());
@@ -97,7 +97,7 @@ impl Made {
 const THREE: &str = "{\"_id\":\"a\",\"n\":1}\n{\"_id\":\"b\",\"n\":2}\n{\"n\":3,\"_id\":\"c\"}\n";
 
 #[test]
-fn an_index_says_which_documents_there_are() {
+fn index_decides_which_documents_exist() {
     let made = Made::new(THREE);
     // Out of order, one deleted, one without its line feed.
     made.index(&[("c", 36, 17), ("a", 0, 18)], false);
@@ -120,11 +120,11 @@ fn an_index_says_which_documents_there_are() {
     let fields = document.fields(&Fields::new(["n"])).unwrap();
     assert_eq!(Value::Object(fields), json!({"n": 3}));
     let error = collection.document(2).unwrap_err().to_string();
-    assert_eq!(error, "zds: there is no document 2: there are 2 (row 2)");
+    assert_eq!(error, "zds: row 2 is out of range: 2 documents (row 2)");
 }
 
 #[test]
-fn an_empty_index_means_that_all_are_deleted() {
+fn empty_index_means_all_deleted() {
     let made = Made::new(THREE);
     made.index(&[], false);
     assert_eq!(made.all(), []);
@@ -132,28 +132,27 @@ fn an_empty_index_means_that_all_are_deleted() {
 }
 
 #[test]
-fn without_an_index_the_data_say_it() {
+fn missing_index_is_rebuilt_from_the_data() {
     let made = Made::new(THREE);
     assert_eq!(made.ids(), ["a", "b", "c"]);
-    let missing =
-        "there is no index: 3 documents found in the data, deleted ones among them if their lines are still there";
+    let missing = "no index: recovered 3 documents from the data, including deleted ones whose lines remain";
     assert_eq!(made.notes(), [missing]);
-    // The last line of an id holds; what is no document is told; a torn end is left out.
+    // The last line of an id wins; invalid lines are reported; a torn line is ignored.
     fs::write(made.meta().join("data.jsonl"), [THREE, "x\n{\"_id\":\"a\"}\n{\"_id\":\"d\",\"x\":"].concat()).unwrap();
     assert_eq!(made.ids(), ["b", "c", "a"]);
     assert_eq!(
         made.notes(),
         [
-            "there is no index: 4 documents found in the data, deleted ones among them if their lines are still there",
-            "1 line passed over that hold no document, first: 'x' stands where an object (\"{\") is expected (byte 54, line 4)",
-            "1 document left out whose id comes again later: the last one holds",
-            "the last line is torn: it is left out (byte 68)",
+            "no index: recovered 4 documents from the data, including deleted ones whose lines remain",
+            "skipped 1 line without a document, first: expected an object (\"{\"), found 'x' (byte 54, line 4)",
+            "ignored 1 document replaced by a later one with the same id",
+            "ignored the last line, which is torn (byte 68)",
         ]
     );
 }
 
 #[test]
-fn a_damaged_index_is_as_none() {
+fn damaged_index_is_treated_as_missing() {
     let made = Made::new(THREE);
     for bytes in [&b""[..], b"ISDZ", b"rubbish", b"ISDZ\x01\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff"] {
         made.index_file(bytes, false);
@@ -164,7 +163,7 @@ fn a_damaged_index_is_as_none() {
 }
 
 #[test]
-fn a_text_index_is_read() {
+fn reads_text_index() {
     let made = Made::new(THREE);
     made.index_file(b"c\t36\t18\na\t0\t18\n", false);
     assert_eq!(made.ids(), ["a", "c"]);
@@ -172,17 +171,17 @@ fn a_text_index_is_read() {
 }
 
 #[test]
-fn what_stands_behind_an_older_index_was_appended() {
+fn lines_past_a_stale_index_count() {
     let made = Made::new(THREE);
     made.index(&[("a", 0, 18)], true);
     assert_eq!(made.ids(), ["a", "b", "c"]);
     assert_eq!(
         made.notes(),
         [
-            "the index is older than the data: 2 documents found behind the end that it knows, appended later or, if only its time is wrong, deleted"
+            "the index is older than the data: recovered 2 documents past its end, appended later (or deleted, if only the modification time is wrong)"
         ]
     );
-    // In front of its end there are only deleted ones; and behind a younger one, too.
+    // Unindexed lines before its end are deleted, as are those past the end of a newer index.
     made.index(&[("b", 18, 18)], true);
     assert_eq!(made.ids(), ["b", "c"]);
     made.index(&[("b", 18, 18)], false);
@@ -190,7 +189,7 @@ fn what_stands_behind_an_older_index_was_appended() {
 }
 
 #[test]
-fn a_journal_says_what_was_appended_and_deleted() {
+fn journal_lists_appended_and_deleted_documents() {
     let made = Made::new(&[THREE, "{\"_id\":\"d\"}\n{\"_id\":\"b\",\"n\":5}\n{\"_id\":\"e\""].concat());
     let index = made.index(&[("a", 0, 18), ("b", 18, 18)], false);
     let write = |mark: Option<IndexMark>, deleted: &[(&str, u64)]| {
@@ -202,49 +201,52 @@ fn a_journal_says_what_was_appended_and_deleted() {
         fs::write(made.meta().join("wharf.journal"), bytes).unwrap();
     };
     write(Some(IndexMark::of(&index)), &[("a", 54), ("b", 54)]);
-    // The line of c stands in front of the end that the journal knows: it was deleted before.
+    // The line of c is before the journal's start: it was deleted earlier.
     assert_eq!(made.ids(), ["d", "b"]);
     assert_eq!(made.open().get("b").unwrap().unwrap().value().unwrap(), json!({"_id": "b", "n": 5}));
     assert_eq!(
         made.notes(),
         [
-            "a writer is at work or was interrupted: 2 documents found that it appended since the index was written",
-            "the last line is torn: it is left out (byte 84)",
+            "a writer is at work or was interrupted: recovered 2 documents appended since the index was written",
+            "ignored the last line, which is torn (byte 84)",
         ]
     );
-    // Of another index it says nothing.
+    // It is void beside another index.
     write(Some(IndexMark { crc32: 0, ..IndexMark::of(&index) }), &[("a", 54)]);
     assert_eq!(made.ids(), ["a", "b"]);
     write(None, &[("a", 54)]);
     assert_eq!(made.ids(), ["a", "b"]);
-    // And where there was none, all of it.
+    // And without an index before, everything counts.
     fs::remove_file(made.meta().join("index.bin")).unwrap();
     assert_eq!(made.ids(), ["c", "d", "b"]);
 }
 
 #[test]
-fn an_index_that_lies_is_an_error_for_those_it_lies_about() {
+fn wrong_entries_fail_individually() {
     let made = Made::new(THREE);
     made.index(&[("a", 18, 18), ("b", 0, 18), ("c", 36, 18), ("d", 40, 3), ("e", 54, 9)], false);
     let collection = made.open();
     let error = |id: &str| collection.get(id).unwrap_err().to_string();
-    assert_eq!(error("a"), "zds: meta/data.jsonl: the index names the line of the document \"b\" (byte 18, key \"a\")");
+    assert_eq!(
+        error("a"),
+        "zds: meta/data.jsonl: the index entry points at the line of document \"b\" (byte 18, key \"a\")"
+    );
     assert_eq!(
         error("d"),
-        "zds: meta/data.jsonl: the index names bytes 40 to 43 of the data: it does not begin where a line does (byte 40, key \"d\")"
+        "zds: meta/data.jsonl: the index entry points at bytes 40 to 43: not the start of a line (byte 40, key \"d\")"
     );
     assert_eq!(
         error("e"),
-        "zds: meta/data.jsonl: the line that the index names: needs 9 bytes, 0 available (byte 54, key \"e\")"
+        "zds: meta/data.jsonl: the line of an index entry: needs 9 bytes, 0 available (byte 54, key \"e\")"
     );
     assert_eq!(collection.get("c").unwrap().unwrap().value().unwrap()["n"], 3);
-    // Of many, each has its own error.
+    // In a batch, each has its own error.
     let many: Vec<_> = collection.get_many(["d", "c", "x", "e"]).collect();
     assert_eq!(many[0].as_ref().unwrap_err().to_string(), error("d"));
     assert_eq!(many[1].as_ref().unwrap().as_ref().unwrap().id(), "c");
     assert!(many[2].as_ref().unwrap().is_none());
     assert_eq!(many[3].as_ref().unwrap_err().to_string(), error("e"));
-    // Two ids with one line: the walk ends there.
+    // Two ids with one line: iteration ends there.
     made.index(&[("a", 0, 18), ("b", 0, 18)], false);
     let mut walk = made.open().documents().unwrap().map(|found| found.map(|_| ())).collect::<Vec<_>>();
     let error = walk.pop().unwrap().unwrap_err().to_string();
@@ -256,11 +258,11 @@ fn an_index_that_lies_is_an_error_for_those_it_lies_about() {
 }
 
 #[test]
-fn a_document_begins_with_the_id_that_was_looked_for() {
+fn checks_the_id_of_a_looked_up_document() {
     for (line, id, wanted) in [
         (r#"{"_id":"a","x":{"_id":"b"}}"#, "a", None),
         (r#"{"_id": "a"}"#, "a", None),
-        // Of several ones the index chose.
+        // Of duplicate members, the index decides.
         (r#"{"_id":"a","_id":"b"}"#, "a", None),
         (r#"{"_id":"a","_id":"b"}"#, "b", None),
         (r#"{"_id":"a","_id":"b"}"#, "c", Some("\"b\"")),
@@ -276,7 +278,7 @@ fn a_document_begins_with_the_id_that_was_looked_for() {
             match (collection.get(id), wanted) {
                 (Ok(found), None) => assert_eq!(found.unwrap().bytes(), line.as_bytes()),
                 (Err(error), Some(wanted)) => {
-                    let wanted = format!("the index names the line of the document {wanted} (byte 0");
+                    let wanted = format!("the index entry points at the line of document {wanted} (byte 0");
                     assert!(error.to_string().contains(&wanted), "{error}");
                 }
                 (found, _) => panic!("{line} {id}: {found:?}"),
@@ -286,7 +288,7 @@ fn a_document_begins_with_the_id_that_was_looked_for() {
 }
 
 #[test]
-fn files_come_behind_lines_in_their_order() {
+fn files_follow_lines_in_order() {
     let made = Made::new(THREE);
     made.index(&[("a", 0, 18)], false);
     let docs = made.root().join("collections/c/docs");
@@ -300,8 +302,8 @@ fn files_come_behind_lines_in_their_order() {
     assert_eq!(
         made.notes(),
         [
-            "1 file in docs left out whose id has a line in data.jsonl: the line holds",
-            "1 id of order.ids without a file in docs"
+            "ignored 1 file in docs: data.jsonl has a line with the same id",
+            "order.ids lists 1 id without a file in docs"
         ]
     );
     let collection = made.open();
@@ -310,18 +312,15 @@ fn files_come_behind_lines_in_their_order() {
     assert!(collection.get("../docs/x").unwrap().is_none() && collection.get(".q").unwrap().is_none());
     fs::write(docs.join("y.json"), "{\n  \"is\": \"y\",\n  5\n}").unwrap();
     let error = collection.get("y").unwrap().unwrap().value().unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "zds: docs/y.json: the document is not the JSON that is wanted: key must be a string (byte 17, key \"y\")"
-    );
-    // Without lines, too.
+    assert_eq!(error, "zds: docs/y.json: cannot decode the document: key must be a string (byte 17, key \"y\")");
+    // Also without any lines.
     fs::remove_file(made.meta().join("data.jsonl")).unwrap();
     fs::remove_file(made.meta().join("index.bin")).unwrap();
     assert_eq!(made.ids(), ["y", "x", "a", "w", "z"]);
 }
 
 #[test]
-fn every_door_leads_in() {
+fn opens_every_kind_of_path() {
     let made = Made::new(THREE);
     let root = made.root().join("collections/c");
     for path in [root.clone(), root.join("meta/data.jsonl"), made.root().join("collections/../collections/c")] {
@@ -337,7 +336,7 @@ fn every_door_leads_in() {
     let store = Store::open(made.root()).unwrap();
     for name in ["", ".", "..", "../c", "c/", "/", "d"] {
         let error = store.collection(name).unwrap_err().to_string();
-        assert_eq!(error, format!("zds: there is no collection {name:?}: there is c"));
+        assert_eq!(error, format!("zds: no collection {name:?} (available: c)"));
     }
     assert!(Store::open(made.root().join("collections/c/meta/none")).is_err());
     let error = Store::open(made.root().join("collections")).map(|store| store.names().unwrap());
@@ -346,11 +345,11 @@ fn every_door_leads_in() {
     assert_eq!(Value::Object(store.metadata().unwrap().unwrap()), json!({"name": "test", "more": 1}));
     fs::write(made.meta().join("manifest.json"), "[]").unwrap();
     let error = made.open().manifest().unwrap_err().to_string();
-    assert!(error.starts_with("zds: meta/manifest.json: the metadata are no JSON object: "), "{error}");
+    assert!(error.starts_with("zds: meta/manifest.json: the metadata is not a JSON object: "), "{error}");
 }
 
 #[test]
-fn threads_give_the_same_in_the_same_order() {
+fn map_documents_does_not_depend_on_threads() {
     let mut data = String::new();
     for n in 0..5000 {
         data += &format!("{{\"_id\":\"{n}\",\"n\":{n}}}\n");
@@ -369,7 +368,7 @@ fn threads_give_the_same_in_the_same_order() {
                 .unwrap();
             assert!(found.into_iter().eq(rows.start.min(5000)..rows.end.min(5000)));
         }
-        // The first error ends it, and all in front of it is given.
+        // The first error ends it, after all earlier results.
         let mut count = 0;
         let work = |document: Document<'_>| match document.id() {
             "1700" | "3000" => Err(crate::Error::invalid("no").in_key(document.id().to_owned())),
@@ -381,14 +380,14 @@ fn threads_give_the_same_in_the_same_order() {
         });
         assert_eq!(error.unwrap_err().to_string(), "no (key \"1700\")");
         assert_eq!(count, 1700);
-        // And so does one of what takes it.
+        // As does an error of the consumer.
         let stop = collection.map_documents(0..u64::MAX, threads, |_| Ok(()), |()| Err(crate::Error::usage("enough")));
         assert_eq!(stop.unwrap_err().to_string(), "enough");
     }
 }
 
 #[test]
-fn look_ups_agree_with_and_without_a_table() {
+fn lookups_agree_with_and_without_table() {
     let mut data = String::new();
     let mut model = BTreeMap::new();
     for n in 0..100 {
@@ -398,7 +397,7 @@ fn look_ups_agree_with_and_without_a_table() {
         data += &line;
     }
     let made = Made::new(&data);
-    // Older entries of an id in front of those that hold.
+    // Outdated entries before current ones.
     let mut entries = vec![("5", 0, 10), ("7", 0, 10)];
     entries.extend(model.iter().map(|(id, (offset, length))| (id.as_str(), *offset, *length)));
     made.index(&entries, false);
@@ -413,7 +412,7 @@ fn look_ups_agree_with_and_without_a_table() {
 }
 
 #[test]
-fn data_that_are_gone_are_missed() {
+fn reports_missing_data() {
     let made = Made::new("");
     assert_eq!((made.ids(), made.notes()), (vec![], vec![]));
     made.index(&[("a", 0, 18)], false);
@@ -424,11 +423,11 @@ fn data_that_are_gone_are_missed() {
         let collection = made.open();
         assert_eq!(collection.len().unwrap(), 1);
         let wanted =
-            "zds: meta/data.jsonl: the line that the index names: needs 18 bytes, 0 available (byte 0, key \"a\")";
+            "zds: meta/data.jsonl: the line of an index entry: needs 18 bytes, 0 available (byte 0, key \"a\")";
         assert_eq!(collection.get("a").unwrap_err().to_string(), wanted);
         assert!(collection.documents().unwrap().next().unwrap().is_err());
     }
-    // Nothing is missed where the index names nothing, or is none.
+    // Nothing is missing if the index is empty or damaged.
     for bytes in [&b""[..], b"ISDZ", &header(0)] {
         made.index_file(bytes, false);
         assert_eq!((made.ids(), made.notes()), (vec![], vec![]));
@@ -436,7 +435,7 @@ fn data_that_are_gone_are_missed() {
 }
 
 #[test]
-fn a_store_is_read_in_its_archive_as_in_its_folder() {
+fn archive_reads_like_the_directory() {
     let made = Made::new(&[THREE, "{\"_id\":\"d\"}\n{\"_id\":\"to"].concat());
     let elsewhere = tempfile::tempdir().unwrap();
     let target = elsewhere.path().join("packed.zds");
@@ -458,7 +457,7 @@ fn a_store_is_read_in_its_archive_as_in_its_folder() {
         }
         assert!(!store.archive().unwrap().contains("collections/c/meta/wharf.journal"));
         let error = store.pack(&target, crate::archive::PackOptions::default()).unwrap_err().to_string();
-        assert_eq!(error, "zds: it is an archive already");
+        assert_eq!(error, "zds: already an archive");
     };
     check(&["a", "b", "c", "d", "\u{e9}"], true);
     let index = made.index(&[("c", 36, 18), ("b", 18, 18)], false);

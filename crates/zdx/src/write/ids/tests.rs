@@ -34,7 +34,7 @@ fn same(ids: &Ids, model: &Model) {
 }
 
 #[test]
-fn changes_are_as_those_of_a_map() {
+fn agrees_with_a_map() {
     let mut state = 7u64;
     let mut random = |below: u64| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

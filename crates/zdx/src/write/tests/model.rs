@@ -1,4 +1,4 @@
-//! Random operations, of which every prefix that a crash may leave is one of the states that there were.
+//! Random operations: whatever a crash leaves is one of the previous states.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,26 +44,26 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// What the files may say at any moment.
+/// The states that readers may see at any moment.
 #[derive(Debug)]
 struct History {
     root: PathBuf,
-    /// All states since the last flush, the one flushed among them.
+    /// All states since the last flush, including the flushed one.
     states: Vec<Documents>,
     steps: u64,
     failing: Option<(u64, usize)>,
 }
 
 impl History {
-    /// The files as they are now, as a copy finds them.
+    /// Checks a copy of the files in their current state.
     fn check(&self, what: &str) {
         let other = tempfile::tempdir().unwrap();
         let target = other.path().join("copy");
         copy(&self.root, &target);
         let seen = read(&target);
         assert!(self.states.contains(&seen), "{what}: {seen:?} is none of {:?}", self.states);
-        // Times that say nothing, or lie: that only counts while lines of deleted documents end the data and there is no journal of this
-        // index, which is so for a moment when they are about to be emptied, or put right.
+        // Remove or falsify modification times: they only matter while the data end in dead lines and there is no journal of this
+        // index, which is briefly so before the data are emptied or repaired.
         let meta = target.join("collections/c/meta");
         let journal = fs::read(meta.join("wharf.journal")).ok();
         let journal = journal.and_then(|bytes| Journal::parse(&bytes, 0).unwrap());
@@ -108,7 +108,7 @@ fn hook(history: &Arc<Mutex<History>>) -> Hook {
     })
 }
 
-/// Runs them; false when an injected failure ended it.
+/// Runs the operations; false if an injected failure stopped them.
 fn run(root: &Path, ops: &[Op], failing: Option<(u64, usize)>, durability: Durability) -> (bool, u64) {
     let history =
         Arc::new(Mutex::new(History { root: root.to_owned(), states: vec![Documents::new()], steps: 0, failing }));
@@ -122,7 +122,7 @@ fn run(root: &Path, ops: &[Op], failing: Option<(u64, usize)>, durability: Durab
     let done = (|| -> crate::Result<()> {
         let (mut store, mut writer) = open()?;
         let mut model = Documents::new();
-        // The state in which a transaction began.
+        // The state before the transaction.
         let mut begun = None;
         let push = |model: &Documents| history.lock().unwrap().states.push(model.clone());
         let flushed = |model: &Documents| history.lock().unwrap().states = vec![model.clone()];
@@ -211,7 +211,7 @@ fn run(root: &Path, ops: &[Op], failing: Option<(u64, usize)>, durability: Durab
                 Op::Drop => {
                     begun = None;
                     drop((writer, store));
-                    // A collection that was never changed does not exist.
+                    // A collection is not created before its first change.
                     let is_there = root.join("collections/c").exists();
                     let left = if is_there { read(root) } else { Documents::new() };
                     assert!(history.lock().unwrap().states.contains(&left));
@@ -246,14 +246,14 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(12) })]
 
     #[test]
-    fn a_crash_leaves_a_state_that_there_was(ops in prop::collection::vec(op(), 0..40), durability in 0..2u8) {
+    fn crash_leaves_an_earlier_state(ops in prop::collection::vec(op(), 0..40), durability in 0..2u8) {
         let folder = tempfile::tempdir().unwrap();
         let durability = if durability == 0 { Durability::None } else { Durability::EveryPut };
         prop_assert!(run(folder.path(), &ops, None, durability).0);
     }
 
     #[test]
-    fn a_write_that_fails_leaves_one_too(ops in prop::collection::vec(op(), 0..25), at in 1..60u64, through in 0..40usize) {
+    fn failed_write_leaves_an_earlier_state(ops in prop::collection::vec(op(), 0..25), at in 1..60u64, through in 0..40usize) {
         let folder = tempfile::tempdir().unwrap();
         run(folder.path(), &ops, Some((at, through)), Durability::None);
     }

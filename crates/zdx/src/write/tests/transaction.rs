@@ -1,4 +1,4 @@
-//! A transaction stopped at every step: before and after, for every reader, there is the old state or the new one.
+//! Transactions interrupted at every step: every reader sees the old state or the new one.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,12 +15,12 @@ use crate::wire::lines::lines;
 use crate::write::disk::Hook;
 use crate::{CollectionWriter, LoadOptions, OnDuplicate, Result, StoreWriter, WriterOptions};
 
-/// A store, and what a transaction does with it.
+/// A store, and a transaction on it.
 struct Story {
     name: &'static str,
     make: fn(&Path),
     change: fn(&mut CollectionWriter) -> Result<()>,
-    /// Does the reference see one of the two states at each step? It removes documents' own files one by one, and rebuilds an index
+    /// Whether the reference sees one of the two states at each step. It sees files disappear one by one, and rebuilds an index
     /// without documents.
     is_for_reference: bool,
 }
@@ -62,7 +62,7 @@ fn change_all(writer: &mut CollectionWriter) -> Result<()> {
     let lines = "{\"_id\":\"load-1\"}\n{\"_id\":\"id-1\",\"n\":1}\n";
     let _ = writer.load(&Source::from(lines.as_bytes()), &LoadOptions::default())?;
     let refuse = LoadOptions::default().with_on_duplicate(OnDuplicate::Refuse);
-    // What is refused alone changes nothing.
+    // A rejected document changes nothing.
     let refused = "{\"_id\":\"load-2\"}\n{\"_id\":\"id-1\"}\n";
     assert!(writer.load(&Source::from(refused.as_bytes()), &refuse).is_err());
     writer.delete("id-9")?;
@@ -128,7 +128,7 @@ const STORIES: &[Story] = &[
         change: |writer| {
             put(writer, 0..3, "new")?;
             let error = writer.put("x", &json!({"other": 1})).unwrap_err().to_string();
-            assert!(error.contains("have one schema"), "{error}");
+            assert!(error.contains("does not match the collection's schema"), "{error}");
             Ok(())
         },
         is_for_reference: true,
@@ -162,7 +162,7 @@ const STORIES: &[Story] = &[
     },
 ];
 
-/// The states that there may be: the second only once the transaction is about to end.
+/// The possible states: the second one only once the transaction is about to end.
 struct Watch {
     root: PathBuf,
     states: Vec<Documents>,
@@ -170,11 +170,11 @@ struct Watch {
     steps: u64,
     at: u64,
     through: usize,
-    /// Do all steps behind fail, too?
+    /// Whether all later steps fail, too.
     is_lasting: bool,
 }
 
-/// What a reader sees, where there is a store and a collection.
+/// What a reader sees, if there is a store and a collection.
 fn seen(root: &Path) -> Documents {
     match root.join("collections/c").exists() {
         true => read(root),
@@ -182,8 +182,8 @@ fn seen(root: &Path) -> Documents {
     }
 }
 
-/// The lines that the reference sees: those of the index, and all where it has no entries.
-fn seen_by_reference(root: &Path) -> Documents {
+/// The lines that the reference sees: those in the index, or all if it is empty.
+fn visible_to_reference(root: &Path) -> Documents {
     let meta = root.join("collections/c/meta");
     let data = fs::read(meta.join("data.jsonl")).unwrap_or_default();
     let index = fs::read(meta.join("index.bin")).unwrap_or_default();
@@ -207,7 +207,7 @@ fn seen_by_reference(root: &Path) -> Documents {
 }
 
 impl Watch {
-    /// Where a process that dies here leaves the files.
+    /// Checks the files as left by a process that dies here.
     fn look(&self, what: &str) {
         let other = tempfile::tempdir().unwrap();
         let target = other.path().join("copy");
@@ -217,7 +217,7 @@ impl Watch {
         let found = seen(&target);
         assert!(self.states.contains(&found), "{what}: {found:?} is none of {:?}", self.states);
         if let Some(reference) = &self.reference {
-            let found = seen_by_reference(&target);
+            let found = visible_to_reference(&target);
             assert!(reference.contains(&found), "{what}: the reference sees {found:?}, none of {reference:?}");
         }
         if target.join("collections/c").exists() {
@@ -228,7 +228,7 @@ impl Watch {
                 .collect();
             assert!(left.iter().all(|name| !name.to_string_lossy().contains("wharf")), "{what}: {left:?}");
         } else {
-            // The next writer removes what was not seen yet.
+            // The next writer removes hidden directories.
             let store = StoreWriter::open(&target, options()).unwrap();
             let mut writer = store.collection("c").unwrap();
             writer.put("x", &json!({})).unwrap();
@@ -244,11 +244,11 @@ fn watching(watch: &Arc<Mutex<Watch>>) -> WriterOptions {
     let watch = Arc::clone(watch);
     let mut options = options();
     options.hook = Hook::new(move |step, bytes| {
-        // A failed look has panicked with it.
+        // Poisoned if a check panicked.
         let mut watch = watch.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         watch.steps += 1;
         let failed = || Err(std::io::Error::other("injected"));
-        // What is there when one step alone fails was seen before.
+        // The state before a single failing step has been checked before.
         if watch.steps == watch.at && watch.is_lasting {
             watch.look(step);
         }
@@ -276,17 +276,17 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     all
 }
 
-/// The state that the story leads to.
+/// The states before and after the transaction.
 fn wanted(story: &Story) -> (Documents, Documents) {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("store");
     (story.make)(&root);
     with(&root, |writer| (story.change)(writer).unwrap());
-    (read(&root), seen_by_reference(&root))
+    (read(&root), visible_to_reference(&root))
 }
 
 #[test]
-fn at_every_step_there_is_the_old_state_or_the_new_one() {
+fn every_step_shows_the_old_or_the_new_state() {
     for story in STORIES {
         let (new, new_for_reference) = wanted(story);
         let mut failures = [0; 2];
@@ -296,7 +296,7 @@ fn at_every_step_there_is_the_old_state_or_the_new_one() {
                 let folder = tempfile::tempdir().unwrap();
                 let root = folder.path().join("store");
                 (story.make)(&root);
-                let (before, old, old_for_reference) = (files(&root), seen(&root), seen_by_reference(&root));
+                let (before, old, old_for_reference) = (files(&root), seen(&root), visible_to_reference(&root));
                 let watch = Arc::new(Mutex::new(Watch {
                     root: root.clone(),
                     states: vec![old.clone()],
@@ -320,7 +320,7 @@ fn at_every_step_there_is_the_old_state_or_the_new_one() {
                     let flushed = writer.flush();
                     if flushed.is_err() {
                         failures[0] += 1;
-                        // It goes on where the changes could be taken back.
+                        // The writer can continue if the rollback succeeded.
                         let is_old = writer.put("x", &json!({"text": "x"})).is_ok();
                         assert!(!is_old || seen(&root) == old, "{what}");
                     }
@@ -334,11 +334,10 @@ fn at_every_step_there_is_the_old_state_or_the_new_one() {
                     Ok(()) => assert_eq!(seen(&root), new, "{what}"),
                     Err(error) => {
                         failures[1] += 1;
-                        let is_saved =
-                            error.to_string().contains("the changes are saved, but what follows them failed");
+                        let is_saved = error.to_string().contains("the changes are saved, but the clean-up failed");
                         let found = seen(&root);
                         assert_eq!(found == new, is_saved, "{what}: {error}");
-                        // A repair may have been done before; apart from that nothing has changed.
+                        // Apart from a possible repair, nothing has changed.
                         if found == old && !is_lasting && !story.name.starts_with("torn") {
                             assert_eq!(files(&root), before, "{what}: {error}");
                         }
@@ -355,7 +354,7 @@ fn at_every_step_there_is_the_old_state_or_the_new_one() {
 }
 
 #[test]
-fn what_is_rolled_back_or_dropped_never_was() {
+fn rollback_and_drop_leave_no_trace() {
     for story in STORIES {
         for is_dropped in [false, true] {
             let folder = tempfile::tempdir().unwrap();
@@ -365,9 +364,9 @@ fn what_is_rolled_back_or_dropped_never_was() {
             let old = seen(&root);
             let store = StoreWriter::open(&root, options()).unwrap();
             let mut writer = store.collection("c").unwrap();
-            assert!(writer.roll_back().unwrap_err().to_string().contains("there is no transaction to roll back"));
+            assert!(writer.roll_back().unwrap_err().to_string().contains("no transaction is open"));
             writer.begin().unwrap();
-            assert!(writer.begin().unwrap_err().to_string().contains("a transaction is open already"));
+            assert!(writer.begin().unwrap_err().to_string().contains("a transaction is already open"));
             (story.change)(&mut writer).unwrap();
             writer.drain().unwrap();
             assert_eq!(seen(&root), old, "{}", story.name);
@@ -388,7 +387,7 @@ fn what_is_rolled_back_or_dropped_never_was() {
 }
 
 #[test]
-fn changes_around_a_transaction_stay() {
+fn changes_around_a_transaction_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     ten(root);
@@ -403,7 +402,7 @@ fn changes_around_a_transaction_stay() {
     writer.delete("id-31").unwrap();
     writer.drain().unwrap();
     assert_eq!(read(root), before);
-    // A reader that is opened now is never shown what is cut off later.
+    // A reader opened now never sees what is cut off later.
     let during = crate::Store::open(root).unwrap().collection("c").unwrap();
     writer.roll_back().unwrap();
     assert_eq!(during.documents().unwrap().map(Result::unwrap).count(), before.len());

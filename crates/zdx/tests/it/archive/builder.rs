@@ -1,8 +1,8 @@
-//! Archives made byte by byte, so that every field can lie.
+//! Builds archives byte by byte, so that every field can be wrong.
 
 use std::io::Write as _;
 
-/// An entry as it will lie on disk; what is `None` is as it should be.
+/// An entry as written to disk; fields that are `None` get the correct value.
 #[derive(Clone, Default)]
 pub(crate) struct Item {
     pub(crate) name: Vec<u8>,
@@ -19,7 +19,7 @@ pub(crate) struct Item {
     pub(crate) extra: Vec<u8>,
     pub(crate) local_extra: Vec<u8>,
     pub(crate) offset: Option<u32>,
-    /// No local header and no data: the directory names another's.
+    /// No local header and no data: the directory points at another entry's.
     pub(crate) ghost: bool,
 }
 
@@ -51,7 +51,7 @@ fn short(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// Where each item's local header is, then the whole.
+/// Offsets of the local headers, and the archive.
 pub(crate) fn build_at(items: &[Item]) -> (Vec<u32>, Vec<u8>) {
     let mut out = Vec::new();
     let mut places = Vec::new();

@@ -10,7 +10,7 @@ use zdx::archive::{Archive, ArchiveWriter, Compression, PackOptions, UnpackOptio
 use super::builder::{build, store};
 use super::reading::open;
 
-/// A store as the reference leaves it, with what does not belong into an archive.
+/// A store as left by the reference, with files that do not belong into an archive.
 fn tree(root: &Path) {
     for (path, content) in [
         ("zds.json", "{\"version\": \"1.0\"}"),
@@ -33,7 +33,7 @@ fn tree(root: &Path) {
     fs::create_dir_all(root.join("collections/empty/docs")).unwrap();
 }
 
-/// All files below, by path.
+/// All files in a directory tree, by path.
 fn files(root: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut open = vec![root.to_owned()];
@@ -59,7 +59,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_tree_is_packed_and_unpacked() {
+fn packs_and_unpacks() {
     let place = tempfile::tempdir().unwrap();
     let root = place.path().join("tree");
     tree(&root);
@@ -73,18 +73,15 @@ fn a_tree_is_packed_and_unpacked() {
         assert_eq!(
             packed.skipped,
             [
-                (
-                    "collections/a/docs/no id.json".to_owned(),
-                    "its name is no document's: \"<id>.json\" is expected in docs/"
-                ),
-                ("readme.txt".to_owned(), "its name is no path of the format"),
+                ("collections/a/docs/no id.json".to_owned(), "not a document (expected \"<id>.json\" in docs/)"),
+                ("readme.txt".to_owned(), "not a path of a store"),
             ]
         );
-        // In order of their paths, wherever the folder has them.
+        // Sorted by path, in whatever order the directory lists them.
         let place_of = |path: &String| bytes.windows(path.len()).position(|window| window == path.as_bytes());
         let archive = Archive::open(&target, &OpenOptions::default()).unwrap();
         assert!(archive.files().map(|path| place_of(&path.to_owned()).unwrap()).is_sorted());
-        // Another day, another place: the same bytes.
+        // The same bytes at another time and place.
         let again = place.path().join("copy");
         tree(&again);
         fs::write(again.join("zds.json"), fs::read(root.join("zds.json")).unwrap()).unwrap();
@@ -111,7 +108,7 @@ fn a_tree_is_packed_and_unpacked() {
 }
 
 #[test]
-fn single_files_are_replaced_and_skipped() {
+fn replaces_and_skips_files() {
     let place = tempfile::tempdir().unwrap();
     let root = place.path().join("tree");
     tree(&root);
@@ -131,31 +128,31 @@ fn single_files_are_replaced_and_skipped() {
     assert!(read("collections/a-b/meta/order.ids").is_none());
     let bad = PackOptions::default().replacing("../x", Source::from(&b""[..]));
     let error = pack(&root, place.path().join("y.zds"), &bad).unwrap_err();
-    let wanted = "zds: this file cannot be in an archive: its name leads out of the tree by \"..\" (key \"../x\")";
+    let wanted = "zds: invalid path in an archive: path that escapes the directory with \"..\" (key \"../x\")";
     assert_eq!(error.to_string(), wanted);
     assert_eq!(names(place.path()), ["tree", "x.zds"]);
 }
 
 #[test]
-fn what_cannot_be_packed() {
+fn refuses_links_and_special_files() {
     let place = tempfile::tempdir().unwrap();
     let root = place.path().join("tree");
     let target = place.path().join("x.zds");
     let pack = || pack(&root, &target, &PackOptions::default()).unwrap_err().to_string();
     let shown = root.display();
-    assert!(pack().starts_with(&format!("zds: {shown}: cannot read the folder: ")));
+    assert!(pack().starts_with(&format!("zds: {shown}: cannot read the directory: ")));
     fs::create_dir(&root).unwrap();
     fs::write(root.join("notes.txt"), "x").unwrap();
-    assert_eq!(pack(), format!("zds: {shown}: the folder holds no store: neither collections/ nor zds.json"));
+    assert_eq!(pack(), format!("zds: {shown}: the directory is not a store: neither collections/ nor zds.json in it"));
     fs::create_dir_all(root.join("collections/a/meta")).unwrap();
     #[cfg(unix)]
     {
         let link = root.join("collections/a/meta/data.jsonl");
         std::os::unix::fs::symlink("/etc/hostname", &link).unwrap();
-        assert_eq!(pack(), format!("zds: {}: a symbolic link is not packed", link.display()));
+        assert_eq!(pack(), format!("zds: {}: cannot pack a symbolic link", link.display()));
         fs::remove_file(&link).unwrap();
         let socket = std::os::unix::net::UnixListener::bind(root.join("collections/s")).unwrap();
-        let wanted = "what is neither a file nor a folder is not packed";
+        let wanted = "cannot pack a special file";
         assert_eq!(pack(), format!("zds: {}: {wanted}", root.join("collections/s").display()));
         drop(socket);
         fs::remove_file(root.join("collections/s")).unwrap();
@@ -166,7 +163,7 @@ fn what_cannot_be_packed() {
 }
 
 #[test]
-fn a_target_is_empty_or_a_store_that_may_go() {
+fn unpacks_only_over_an_empty_directory_or_a_store() {
     let place = tempfile::tempdir().unwrap();
     let archive = open(build(&[store("zds.json", b"new")])).unwrap();
     let out = place.path().join("out");
@@ -187,7 +184,7 @@ fn a_target_is_empty_or_a_store_that_may_go() {
     assert_eq!(error.to_string(), format!("{shown}the output exists and is not empty"));
     fs::write(out.join("thesis.txt"), "precious").unwrap();
     let error = unpack(&archive, &out, &replace).unwrap_err();
-    let wanted = "the output is not replaced: \"thesis.txt\" in it is not part of a store";
+    let wanted = "the output is not replaced: it contains \"thesis.txt\", which is not part of a store";
     assert_eq!(error.to_string(), format!("{shown}{wanted}"));
     assert_eq!(fs::read(out.join("zds.json")).unwrap(), b"old");
     fs::remove_file(out.join("thesis.txt")).unwrap();
@@ -211,7 +208,7 @@ fn a_target_is_empty_or_a_store_that_may_go() {
 }
 
 #[test]
-fn a_bad_file_leaves_the_target_as_it_was() {
+fn bad_file_leaves_the_target_unchanged() {
     let place = tempfile::tempdir().unwrap();
     let out = place.path().join("out");
     let good = store("collections/a/meta/index.bin", b"good");
@@ -220,14 +217,14 @@ fn a_bad_file_leaves_the_target_as_it_was() {
     for options in [UnpackOptions::default(), UnpackOptions::default().with_overwrite(Overwrite::Replace)] {
         let error = unpack(&archive, &out, &options).unwrap_err();
         let (found, said) = (crc32fast::hash(b"bad"), crc32fast::hash(b"bad") ^ 1);
-        let wanted = format!("the content's CRC-32 is {found:08x}, the directory says {said:08x}");
+        let wanted = format!("CRC-32: expected {said:08x}, found {found:08x}");
         assert_eq!(error.to_string(), format!("zds: {wanted} (byte 62, key \"collections/a/meta/x\")"));
         assert!(names(place.path()).is_empty());
     }
 }
 
 #[test]
-fn strangers_are_told_and_hostile_ones_refused() {
+fn reports_foreign_entries_and_refuses_hostile_ones() {
     let place = tempfile::tempdir().unwrap();
     let out = place.path().join("out");
     let mut items = vec![store("zds.json", b"{}"), store("notes.txt", b"hello"), store("__MACOSX/._zds.json", b"")];
@@ -238,23 +235,24 @@ fn strangers_are_told_and_hostile_ones_refused() {
     assert_eq!(files(&out).len(), 1);
     fs::remove_dir_all(&out).unwrap();
     for (name, why) in [
-        ("../x", "its name leads out of the tree by \"..\""),
-        ("collections/a/docs/../../../../x.json", "its name leads out of the tree by \"..\""),
-        ("/tmp/x", "its name is absolute"),
-        ("c:/x", "its name begins with a drive letter"),
-        ("collections\\a", "its name holds a backslash"),
-        ("collections/a/meta/x\0.jsonl", "its name holds a control character"),
+        ("../x", "path that escapes the directory with \"..\""),
+        ("collections/a/docs/../../../../x.json", "path that escapes the directory with \"..\""),
+        ("/tmp/x", "absolute path"),
+        ("c:/x", "path with a drive letter"),
+        ("collections\\a", "name with a backslash"),
+        ("collections/a/meta/x\0.jsonl", "name with a control character"),
     ] {
         let archive = open(build(&[store("zds.json", b"{}"), store(name, b"evil")])).unwrap();
         let error = unpack(&archive, &out, &UnpackOptions::default()).unwrap_err();
-        let wanted = format!("zds: the archive is not unpacked: in an entry of it, {why} (byte 40, key {name:?})");
+        let wanted =
+            format!("zds: the archive cannot be unpacked: entry with an unsafe name: {why} (byte 40, key {name:?})");
         assert_eq!(error.to_string(), wanted);
         assert!(names(place.path()).is_empty(), "{name}");
     }
 }
 
 #[test]
-fn a_file_that_is_a_folder_too_is_an_error() {
+fn refuses_a_file_that_is_also_a_directory() {
     let place = tempfile::tempdir().unwrap();
     let archive = open(build(&[store("collections/a/meta", b"x"), store("collections/a/meta/x", b"y")])).unwrap();
     let error = unpack(&archive, place.path().join("out"), &UnpackOptions::default()).unwrap_err();
@@ -263,7 +261,7 @@ fn a_file_that_is_a_folder_too_is_an_error() {
 }
 
 #[test]
-fn more_files_than_sixteen_bits_count() {
+fn packs_more_than_65535_files() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("many.zds");
     let mut writer = ArchiveWriter::create(&path, &WriteOptions::default()).unwrap();
@@ -294,7 +292,7 @@ impl Progress for Count {
 }
 
 #[test]
-fn progress_arrives_at_its_total() {
+fn progress_reaches_its_total() {
     let place = tempfile::tempdir().unwrap();
     let (root, target) = (place.path().join("tree"), place.path().join("x.zds"));
     tree(&root);

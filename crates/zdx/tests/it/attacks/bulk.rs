@@ -1,15 +1,15 @@
-//! Too many of one thing.
+//! Inputs with very many of one thing.
 
 use std::fs;
 use std::time::{Duration, Instant};
 
 use super::{Made, ids};
 
-/// Far more than it takes in a build without optimization, far less than the square of it.
+/// Far more than needed without optimization, far less than quadratic time would take.
 const LONG: Duration = Duration::from_secs(60);
 
 #[test]
-fn a_million_times_one_id_in_the_order() {
+fn order_repeating_an_id_a_million_times() {
     let made = Made::new(b"");
     let docs = made.root().join("collections/c/docs");
     fs::create_dir(&docs).unwrap();
@@ -31,7 +31,7 @@ fn a_million_times_one_id_in_the_order() {
 }
 
 #[test]
-fn an_order_of_what_is_no_text() {
+fn order_that_is_not_utf8() {
     let made = Made::new(b"");
     let docs = made.root().join("collections/c/docs");
     fs::create_dir(&docs).unwrap();
@@ -49,14 +49,14 @@ fn an_order_of_what_is_no_text() {
 }
 
 #[test]
-fn a_hundred_thousand_lines_that_are_no_documents() {
+fn a_hundred_thousand_invalid_lines() {
     let made = Made::new(["{\"_id\":1}\n".repeat(100_000), "{\"_id\":\"a\"}\n".to_owned()].concat().as_bytes());
     let start = Instant::now();
     for collection in made.each() {
         assert_eq!(ids(&collection), ["a"]);
         assert_eq!(
             collection.condition().unwrap().notes()[1],
-            "100000 lines passed over that hold no document, first: '1' stands where the string that an _id is is expected (byte 7, line 1)"
+            "skipped 100000 lines without a document, first: expected a string (\"_id\"), found '1' (byte 7, line 1)"
         );
     }
     assert!(start.elapsed() < LONG, "{:?}", start.elapsed());

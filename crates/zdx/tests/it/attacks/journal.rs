@@ -1,4 +1,4 @@
-//! Journals that lie.
+//! Wrong journals.
 
 use super::{Made, ids, walk};
 
@@ -29,27 +29,27 @@ fn found(made: &Made) -> Vec<String> {
 }
 
 #[test]
-fn an_end_of_data_that_is_none() {
-    // As it should be.
+fn wrong_end_of_data() {
+    // Correct.
     assert_eq!(found(&with_journal(18, "")), ["a", "b", "c"]);
-    // Behind the end nothing was appended.
+    // Nothing was appended after the end.
     for end in [55, 1 << 40, u64::MAX] {
         assert_eq!(found(&with_journal(end, "")), ["a"]);
     }
-    // In the middle of a line: what is left of it is no document.
+    // Within a line: the rest of it is not a document.
     let made = with_journal(20, "");
     assert_eq!(found(&made), ["a", "c"]);
     assert_eq!(
         made.notes(),
         [
-            "a writer is at work or was interrupted: 1 document found that it appended since the index was written",
-            "1 line passed over that hold no document, first: '_' stands where an object (\"{\") is expected (byte 20, line 2)",
+            "a writer is at work or was interrupted: recovered 1 document appended since the index was written",
+            "skipped 1 line without a document, first: expected an object (\"{\"), found '_' (byte 20, line 2)",
         ]
     );
 }
 
 #[test]
-fn the_middle_of_a_line_that_looks_like_one() {
+fn end_of_data_within_a_line() {
     let data = b"{\"_id\":\"a\",\"n\":1}\n{\"x\":{\"_id\":\"in\"},\"_id\":\"b\"}\n";
     let made = with(data, 23, "");
     assert_eq!(&data[23..35], b"{\"_id\":\"in\"}");
@@ -65,23 +65,23 @@ fn the_middle_of_a_line_that_looks_like_one() {
 }
 
 #[test]
-fn deletions_of_nobody_and_of_all() {
+fn deletions_of_unknown_and_all_documents() {
     let unknown = "{\"delete\":\"nobody\",\"data_bytes\":18446744073709551615}\n";
     assert_eq!(found(&with_journal(18, unknown)), ["a", "b", "c"]);
     let all = "{\"delete\":\"a\",\"data_bytes\":18}\n{\"delete\":\"b\",\"data_bytes\":54}\n{\"delete\":\"c\",\"data_bytes\":54}\n";
     assert_eq!(found(&with_journal(18, all)), [""; 0]);
-    // One of data that are not there was not yet.
+    // A deletion past the end of the data has not happened yet.
     assert_eq!(found(&with_journal(18, "{\"delete\":\"c\",\"data_bytes\":55}\n")), ["a", "b", "c"]);
-    // In front of its line: that was put back.
+    // A deletion before the line: it was put again.
     assert_eq!(found(&with_journal(18, "{\"delete\":\"b\",\"data_bytes\":18}\n")), ["a", "b", "c"]);
-    // One that was not written whole was promised to nobody.
+    // An incomplete one does not count.
     assert_eq!(found(&with_journal(18, "{\"delete\":\"a\",\"data_bytes\":18}")), ["a", "b", "c"]);
     let many = "{\"delete\":\"a\",\"data_bytes\":18}\n".repeat(100_000);
     assert_eq!(found(&with_journal(18, &many)), ["b", "c"]);
 }
 
 #[test]
-fn what_is_no_journal_says_nothing() {
+fn ignores_invalid_journals() {
     for bytes in
         ["", "\n", "x\n", "{\"version\":2,\"index\":null,\"data_bytes\":0}\n", "{\"version\":1}\n", "\u{0}\u{1}\n[["]
     {

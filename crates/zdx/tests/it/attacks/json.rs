@@ -1,11 +1,11 @@
-//! JSON as it may be and nobody writes it, by every way to a document.
+//! Unusual but valid JSON, by every access method.
 
 use serde_json::Value;
 use zdx::Fields;
 
 use super::Made;
 
-/// Data, and the ids and texts of the documents in them: the same with an index of them and without.
+/// Checks ids and texts of the documents in some data, with and without an index.
 fn check(data: &str, wanted: &[(&str, &str)]) {
     let made = Made::new(data.as_bytes());
     for collection in made.each() {
@@ -15,7 +15,7 @@ fn check(data: &str, wanted: &[(&str, &str)]) {
         assert!(found.iter().map(|(id, text)| (&id[..], &text[..])).eq(wanted.iter().copied()), "{data:?}: {found:?}");
         assert!(collection.condition().unwrap().torn.is_none());
     }
-    // With an index as a rebuild would write it, and one whose lengths are those of the lines alone.
+    // With lengths including and excluding line feeds.
     for with_end in [true, false] {
         let mut entries = Vec::new();
         for document in made.open().documents().unwrap().map(Result::unwrap) {
@@ -45,7 +45,7 @@ fn check(data: &str, wanted: &[(&str, &str)]) {
     }
 }
 
-/// A line by itself, between others, and without an end.
+/// Checks a line by itself, between others, and without a line feed.
 fn one(id: &str, line: &str) {
     check(&format!("{line}\n"), &[(id, line)]);
     check(line, &[(id, line)]);
@@ -55,7 +55,7 @@ fn one(id: &str, line: &str) {
 }
 
 #[test]
-fn an_id_anywhere() {
+fn finds_id_at_any_position() {
     one("a", r#"{"_id":"a"}"#);
     one("a", r#"{"n":1,"deep":{"x":[1,{"y":2}]},"_id":"a"}"#);
     one("a", r#"{"n":1,"_id":"a","m":2}"#);
@@ -65,7 +65,7 @@ fn an_id_anywhere() {
 }
 
 #[test]
-fn an_id_escaped() {
+fn finds_escaped_id() {
     one("a", r#"{"_id":"\u0061"}"#);
     one("a", r#"{"\u005f\u0069\u0064":"a"}"#);
     one("a", r#"{"\u005Fid":"a"}"#);
@@ -75,7 +75,7 @@ fn an_id_escaped() {
 }
 
 #[test]
-fn decoys() {
+fn ignores_decoy_ids() {
     one("a", r#"{"x":{"_id":"b"},"_id":"a"}"#);
     one("a", r#"{"_id":"a","x":{"_id":"b"}}"#);
     one("a", r#"{"x":[{"_id":"b"},[{"_id":"c"}]],"_id":"a"}"#);
@@ -91,13 +91,13 @@ fn duplicate_members() {
     one("b", r#"{"_id":"a","_id":"b"}"#);
     one("b", r#"{"_id":"a","x":1,"\u005fid":"b"}"#);
     one("a", r#"{"_id":"b","_id":"a","x":1,"x":2}"#);
-    // The last line of an id holds, too.
+    // The last line of an id wins, too.
     let (old, new) = (r#"{"_id":"a","n":1}"#, r#"{"n":2,"_id":"a"}"#);
     check(&format!("{old}\n{{\"_id\":\"b\"}}\n{new}\n"), &[("b", r#"{"_id":"b"}"#), ("a", new)]);
 }
 
 #[test]
-fn marks_ends_and_empty_lines() {
+fn handles_marks_line_endings_and_empty_lines() {
     let (a, b) = (r#"{"_id":"a"}"#, r#"{"n":1,"_id":"b"}"#);
     for between in ["\n", "\r\n", "\n\n\n", "\r\n\r\n", "\n   \t \n", "\n \r\n\n"] {
         for (before, behind) in
@@ -109,40 +109,37 @@ fn marks_ends_and_empty_lines() {
 }
 
 #[test]
-fn what_is_no_document_is_passed_over_and_counted() {
+fn skips_and_counts_invalid_lines() {
     let good = r#"{"_id":"a"}"#;
     for (bad, said) in [
-        ("[1]", "'[' stands where an object (\"{\") is expected (byte 12, line 2)"),
-        ("\"_id\"", "'\"' stands where an object (\"{\") is expected (byte 12, line 2)"),
-        (r#"{"_id":7}"#, "'7' stands where the string that an _id is is expected (byte 19, line 2)"),
-        (r#"{"_id":null}"#, "'n' stands where the string that an _id is is expected (byte 19, line 2)"),
+        ("[1]", "expected an object (\"{\"), found '[' (byte 12, line 2)"),
+        ("\"_id\"", "expected an object (\"{\"), found '\"' (byte 12, line 2)"),
+        (r#"{"_id":7}"#, "expected a string (\"_id\"), found '7' (byte 19, line 2)"),
+        (r#"{"_id":null}"#, "expected a string (\"_id\"), found 'n' (byte 19, line 2)"),
         (r#"{"_id":""}"#, "the id is empty (byte 12, line 2)"),
         (r#"{"id":"b"}"#, "the document has no \"_id\" (byte 12, line 2)"),
         (r#"{"x":{"_id":"b"}}"#, "the document has no \"_id\" (byte 12, line 2)"),
         (r#"{"x":1,"_id":"b""#, "\"}\": needs 1 byte, 0 available (byte 28, line 2)"),
-        (r#"{"x":1,"_id":"b"},"#, "',' stands where the end of the line is expected (byte 29, line 2)"),
-        (r#"{'_id':'b'}"#, "'\\'' stands where the name of a member is expected (byte 13, line 2)"),
-        ("\u{feff}{\"_id\":\"b\"}", "'\\u{feff}' stands where an object (\"{\") is expected (byte 12, line 2)"),
-        (r#"{"_id":"\ud800"}"#, "an escape in it is half of a surrogate pair (byte 20, line 2)"),
+        (r#"{"x":1,"_id":"b"},"#, "expected the end of the line, found ',' (byte 29, line 2)"),
+        (r#"{'_id':'b'}"#, "expected a member name, found '\\'' (byte 13, line 2)"),
+        ("\u{feff}{\"_id\":\"b\"}", "expected an object (\"{\"), found '\\u{feff}' (byte 12, line 2)"),
+        (r#"{"_id":"\ud800"}"#, "an escape is an unpaired surrogate (byte 20, line 2)"),
     ] {
         let made = Made::new(format!("{good}\n{bad}\n{good}").as_bytes());
         for collection in made.each() {
             assert_eq!(super::ids(&collection), ["a"], "{bad}");
             let notes = collection.condition().unwrap().notes();
-            assert_eq!(notes[1], format!("1 line passed over that hold no document, first: {said}"));
+            assert_eq!(notes[1], format!("skipped 1 line without a document, first: {said}"));
         }
     }
 }
 
 #[test]
-fn a_line_with_a_mark_in_the_middle_of_the_data_is_no_document() {
+fn byte_order_mark_within_the_data_is_invalid() {
     let made = Made::new("{\"_id\":\"a\"}\n\u{feff}{\"_id\":\"b\"}\n".as_bytes());
     made.index(&[(b"a", 0, 12), (b"b", 12, 15)]);
     for collection in made.each() {
         let error = collection.get("b").unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "zds: meta/data.jsonl: '\\u{feff}' stands where an object (\"{\") is expected (byte 12, key \"b\")"
-        );
+        assert_eq!(error, "zds: meta/data.jsonl: expected an object (\"{\"), found '\\u{feff}' (byte 12, key \"b\")");
     }
 }

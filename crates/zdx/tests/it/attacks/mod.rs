@@ -1,4 +1,4 @@
-//! Stores of somebody who means harm, or of a program that means well, each with exactly what is said of it.
+//! Hostile and unusual stores, each with the exact result expected.
 
 mod bulk;
 #[cfg(unix)]
@@ -14,10 +14,10 @@ use container_core::{Access, OpenOptions};
 use zdx::wire::index::{Entry, header, put};
 use zdx::{Collection, Store};
 
-/// A store of one collection, `c`, made by hand.
+/// A handmade store with one collection, `c`.
 pub(crate) struct Made {
     folder: tempfile::TempDir,
-    /// For the archive of it.
+    /// Files of its archive.
     beside: tempfile::TempDir,
 }
 
@@ -54,7 +54,7 @@ impl Made {
         Store::open(self.root()).unwrap().collection("c").unwrap()
     }
 
-    /// The collection as a file in memory or mapped, by positional reads, and once more by each, out of an archive.
+    /// The collection mapped and by positional reads, from the directory and from an archive.
     pub(crate) fn each(&self) -> Vec<Collection> {
         let packed = self.beside.path().join("packed.zds");
         let _ = fs::remove_file(&packed);
@@ -79,7 +79,7 @@ pub(crate) fn ids(collection: &Collection) -> Vec<String> {
     collection.ids().unwrap().map(str::to_owned).collect()
 }
 
-/// What a walk over all documents ends with, and how many came before.
+/// The error that ends iteration, and the number of documents before it.
 pub(crate) fn walk(collection: &Collection) -> (usize, String) {
     let mut count = 0;
     for document in collection.documents().unwrap() {
