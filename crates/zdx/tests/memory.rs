@@ -26,7 +26,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 const LONG: Duration = Duration::from_secs(60);
 
 /// A store with one collection of these data.
-fn made(data: &[u8]) -> tempfile::TempDir {
+fn test_store(data: &[u8]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let meta = folder.path().join("collections/c/meta");
     fs::create_dir_all(&meta).unwrap();
@@ -58,7 +58,7 @@ fn hundred_megabyte_line() {
     // Scanning allocates only for an id with escapes.
     let found = bounded("scan", KIB, || json::scan(&line).map(|found| found.id().is_some()));
     assert!(found.unwrap());
-    let folder = made(&[b"{\"_id\":\"a\"}\n", &line[..], b"\n{\"_id\":\"b\"}\n"].concat());
+    let folder = test_store(&[b"{\"_id\":\"a\"}\n", &line[..], b"\n{\"_id\":\"b\"}\n"].concat());
     // Capacity for entries is estimated from the first line: less than half of the data.
     for (access, most) in [(container_core::testkit::mapped(), 48 * MIB), (Access::Positional, 200 * MIB)] {
         // Without an index it is found by scanning; if not mapped, in windows that grow until it fits.
@@ -104,7 +104,7 @@ fn hundred_megabyte_line() {
 #[test]
 fn huge_entry_does_not_allocate() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let folder = made(b"{\"_id\":\"a\"}\n");
+    let folder = test_store(b"{\"_id\":\"a\"}\n");
     let meta = folder.path().join("collections/c/meta");
     // A sparse file.
     fs::File::options().write(true).open(meta.join("data.jsonl")).unwrap().set_len(3 << 30).unwrap();
@@ -113,14 +113,14 @@ fn huge_entry_does_not_allocate() {
     put(&Entry { id: b"b", offset: 12, length: 2 << 30 }, &mut index).unwrap();
     fs::write(meta.join("index.bin"), &index).unwrap();
     let collection = open(folder.path(), Access::Positional);
-    let said = "the length of a line 2147483648 exceeds the limit 1073741824 (byte 12";
+    let message = "the length of a line 2147483648 exceeds the limit 1073741824 (byte 12";
     bounded("get and walk", 2 * MIB, || {
         let error = collection.get("b").unwrap_err().to_string();
-        assert_eq!(error, format!("zds: meta/data.jsonl: {said}, key \"b\")"));
+        assert_eq!(error, format!("zds: meta/data.jsonl: {message}, key \"b\")"));
         let all: Vec<_> = collection.documents().unwrap().map(|one| one.map(|one| one.bytes().len())).collect();
         assert_eq!(*all.first().unwrap().as_ref().unwrap(), 11);
         let error = all.last().unwrap().as_ref().unwrap_err().to_string();
-        assert_eq!(error, format!("zds: meta/data.jsonl: {said}, row 1, key \"b\")"));
+        assert_eq!(error, format!("zds: meta/data.jsonl: {message}, row 1, key \"b\")"));
     });
 }
 
@@ -131,7 +131,7 @@ fn megabytes_of_empty_lines() {
     let count = cases(20_000_000, 100_000_000);
     let mut data = vec![b'\n'; count];
     data.extend(b"{\"_id\":\"a\"}\n");
-    let folder = made(&data);
+    let folder = test_store(&data);
     for (access, most) in [(container_core::testkit::mapped(), 64 * MIB), (Access::Positional, 128 * MIB)] {
         bounded("walk", most, || {
             let collection = open(folder.path(), access);
@@ -155,7 +155,7 @@ fn million_nested_brackets() {
         assert!(matches!(error.kind(), ErrorKind::Limit { asked: 129, limit: 128 }), "{error}");
         let first = format!("{{\"_id\":\"first\",\"a\":{opened}1{closed}}}");
         let data = format!("{{\"_id\":\"a\"}}\n{last}\n{first}\n{{\"_id\":\"b\"}}\n");
-        let folder = made(data.as_bytes());
+        let folder = test_store(data.as_bytes());
         for access in [container_core::testkit::mapped(), Access::Positional] {
             let collection = open(folder.path(), access);
             let ids: Vec<&str> = collection.ids().unwrap().collect();

@@ -66,8 +66,8 @@ pub(super) fn check_name(name: &str) -> Result<(), Rejection> {
         return Err(Rejection::Drive);
     }
     // Fast path for ordinary names: two vectorized passes.
-    let odd = bytes.iter().fold(false, |odd, byte| odd | !matches!(byte, b' '..=b'~') | (*byte == b'\\'));
-    if odd {
+    let unusual = bytes.iter().fold(false, |unusual, byte| unusual | !matches!(byte, b' '..=b'~') | (*byte == b'\\'));
+    if unusual {
         if bytes.contains(&b'\\') {
             return Err(Rejection::Backslash);
         }

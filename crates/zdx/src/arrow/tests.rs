@@ -54,20 +54,21 @@ fn values(batches: &[RecordBatch]) -> Vec<Value> {
 }
 
 /// Missing members are null, integers mixed with floats are floats.
-fn same(shown: &Value, wanted: Option<&Value>) -> bool {
-    match (shown, wanted) {
+fn agrees(actual: &Value, expected: Option<&Value>) -> bool {
+    match (actual, expected) {
         (Value::Null, None | Some(Value::Null)) => true,
-        (Value::Object(shown), Some(Value::Object(wanted))) => {
-            wanted.keys().all(|name| shown.contains_key(name))
-                && shown.iter().all(|(name, value)| same(value, wanted.get(name)))
+        (Value::Object(actual), Some(Value::Object(expected))) => {
+            expected.keys().all(|name| actual.contains_key(name))
+                && actual.iter().all(|(name, value)| agrees(value, expected.get(name)))
         }
-        (Value::Array(shown), Some(Value::Array(wanted))) => {
-            shown.len() == wanted.len() && shown.iter().zip(wanted).all(|(shown, wanted)| same(shown, Some(wanted)))
+        (Value::Array(actual), Some(Value::Array(expected))) => {
+            actual.len() == expected.len()
+                && actual.iter().zip(expected).all(|(actual, expected)| agrees(actual, Some(expected)))
         }
-        (Value::Number(shown), Some(Value::Number(wanted))) => {
-            shown == wanted || shown.is_f64() && shown.as_f64() == wanted.as_f64()
+        (Value::Number(actual), Some(Value::Number(expected))) => {
+            actual == expected || actual.is_f64() && actual.as_f64() == expected.as_f64()
         }
-        (shown, Some(wanted)) => shown == wanted,
+        (actual, Some(expected)) => actual == expected,
         _ => false,
     }
 }
@@ -85,7 +86,7 @@ fn golden_stores_round_trip() {
         for table in container.tables() {
             let mut rows = table.rows(&Scan::default()).unwrap();
             let (all, losses) = match batches(table, &scan(OnMismatch::Json, 1)) {
-                Ok(made) => made,
+                Ok(batches) => batches,
                 // A document that is an array can be a row, but not part of a batch.
                 Err(error) => {
                     assert!(path.ends_with("docs") && error.to_string().contains("where an object"), "{error}");
@@ -94,16 +95,16 @@ fn golden_stores_round_trip() {
                 }
             };
             // Duplicate members also appear in rows.
-            let told = losses.into_iter().filter(|loss| !loss.what.starts_with("member that an object has again"));
-            assert_eq!(told.collect::<Vec<_>>(), rows.losses());
+            let reported = losses.into_iter().filter(|loss| !loss.what.starts_with("member that an object has again"));
+            assert_eq!(reported.collect::<Vec<_>>(), rows.losses());
             assert_eq!(all, batches(table, &scan(OnMismatch::Json, 4)).unwrap().0);
-            let shown = values(&all);
-            for (number, shown) in shown.iter().enumerate() {
+            let actual = values(&all);
+            for (number, actual) in actual.iter().enumerate() {
                 assert!(rows.advance().unwrap());
                 let mut line = Vec::new();
                 rows.json(&mut line).unwrap();
                 let document = serde_json::from_slice(&line).unwrap();
-                assert!(same(shown, Some(&document)), "{}: {number}: {shown} {document}", path.display());
+                assert!(agrees(actual, Some(&document)), "{}: {number}: {actual} {document}", path.display());
                 documents += 1;
             }
             assert!(!rows.advance().unwrap());
@@ -127,8 +128,8 @@ fn golden_stores_round_trip() {
             let again = open(&folder.path().join("s"));
             let (again, _) = batches(again.tables()[0], &scan(OnMismatch::Json, 0)).unwrap();
             let back = values(&again);
-            assert_eq!(back.len(), shown.len());
-            assert!(back.iter().zip(&shown).all(|(back, shown)| same(back, Some(shown))), "{}", path.display());
+            assert_eq!(back.len(), actual.len());
+            assert!(back.iter().zip(&actual).all(|(back, actual)| agrees(back, Some(actual))), "{}", path.display());
             written += back.len();
         }
     }
@@ -240,7 +241,7 @@ fn ids_paths_and_filters_agree_with_rows() {
     let container = store(folder.path(), &text).with_filter(&predicate);
     let table = container.tables()[0];
     for rows in [0..u64::MAX, 0..3, 100..200, 499..600, 500..600, 7..7] {
-        let wanted = {
+        let expected = {
             let mut rows = table.rows(&Scan::default().with_rows(rows.clone())).unwrap();
             let mut indexes = Vec::new();
             while rows.advance().unwrap() {
@@ -253,7 +254,7 @@ fn ids_paths_and_filters_agree_with_rows() {
                 BatchScan::from(Scan::default().with_rows(rows.clone()).with_threads(threads)).with_batch_rows(64);
             let (all, _) = batches(table, &scan).unwrap();
             let found: Vec<u64> = values(&all).iter().map(|value| value["row"].as_u64().unwrap()).collect();
-            assert_eq!(found, wanted, "{rows:?}");
+            assert_eq!(found, expected, "{rows:?}");
         }
     }
     let past = BatchScan::from(Scan::default().with_rows(501..600));
@@ -365,25 +366,25 @@ fn ids_come_from_a_column_or_row_numbers() {
     let (lines, _) = load(&all.project(&[3]).unwrap(), column("o.k")).unwrap();
     assert_eq!(lines[2], r#"{"_id":"12","o":{"k":12}}"#);
 
-    let told = |batch: &RecordBatch, ids| {
+    let failure = |batch: &RecordBatch, ids| {
         let error = load(batch, ids).unwrap_err();
         (error.kind(), error.position().row, error.to_string())
     };
-    let (kind, row, text) = told(&all, column("n"));
+    let (kind, row, text) = failure(&all, column("n"));
     assert_eq!((kind, row), (ErrorKind::Invalid, Some(0)), "{text}");
     assert!(text.contains("the row's \"_id\" \"a\" differs from its \"n\" \"10\""), "{text}");
-    let (kind, _, text) = told(&all, column("m"));
+    let (kind, _, text) = failure(&all, column("m"));
     assert!(kind == ErrorKind::Usage && text.contains("no column \"m\""), "{text}");
-    let (_, row, text) = told(&all.project(&[1]).unwrap(), column("_id.x"));
+    let (_, row, text) = failure(&all.project(&[1]).unwrap(), column("_id.x"));
     assert!(row == Some(0) && text.contains("the row has no \"_id.x\""), "{text}");
     let twice = batch(vec![("_id", Arc::new(StringArray::from(vec!["a", "b", "c", "b"])) as _)]);
-    let (kind, row, text) = told(&twice, IdSource::IdColumn);
+    let (kind, row, text) = failure(&twice, IdSource::IdColumn);
     assert_eq!((kind, row), (ErrorKind::Invalid, Some(3)), "{text}");
     assert!(text.contains("already exists") && text.contains("key \"b\""), "{text}");
     let wrong = batch(vec![("_id", Arc::new(StringArray::from(vec!["a", "b c"])) as _)]);
-    assert_eq!(told(&wrong, IdSource::IdColumn).1, Some(1));
+    assert_eq!(failure(&wrong, IdSource::IdColumn).1, Some(1));
     let float = batch(vec![("x", Arc::new(arrow_array::Float64Array::from(vec![1.0])) as _)]);
-    assert!(told(&float, column("x")).2.contains("expected a string or an integer"));
+    assert!(failure(&float, column("x")).2.contains("expected a string or an integer"));
 }
 
 #[test]
@@ -446,9 +447,9 @@ proptest! {
                 (Ok(one), Ok(four)) => {
                     prop_assert_eq!(values(&one.0).len(), documents.len());
                     let lost = one.1.iter().any(|loss| loss.count > 0);
-                    for (shown, document) in values(&one.0).iter_mut().zip(&documents) {
-                        shown.as_object_mut().unwrap().remove("_id");
-                        prop_assert!(lost || same(shown, Some(document)), "{shown} {document}");
+                    for (actual, document) in values(&one.0).iter_mut().zip(&documents) {
+                        actual.as_object_mut().unwrap().remove("_id");
+                        prop_assert!(lost || agrees(actual, Some(document)), "{actual} {document}");
                     }
                     prop_assert_eq!(one, four);
                 }

@@ -196,7 +196,7 @@ impl ColumnSurvey {
         }
         let at = self.fields.len();
         if at as u64 >= self.max_columns {
-            return Err(Error::limit("the number total columns", at as u64 + 1, self.max_columns));
+            return Err(Error::limit("the number of columns", at as u64 + 1, self.max_columns));
         }
         self.members.insert(name.to_owned(), at);
         self.fields.push(Field::new(Key::Member(name.to_owned()), name.to_owned()));

@@ -33,15 +33,15 @@ fn columns_are_members() {
     let folder = tempfile::tempdir().unwrap();
     let container = store(folder.path(), LINES).with_columns(&["p.q".to_owned(), "none.at.all".to_owned()]);
     let tables = container.tables();
-    let seen = || {
+    let columns = || {
         let column = |column: &container_core::ColumnInfo| (column.name.clone(), column.kind.clone());
         tables[0].columns().iter().map(column).collect::<Vec<_>>()
     };
-    let wanted = [("_id", "string"), ("n", "number or null"), ("p", "object"), ("q", "array")];
-    let wanted = wanted.map(|(name, kind)| (name.to_owned(), kind.to_owned()));
-    assert_eq!(seen(), wanted);
+    let expected = [("_id", "string"), ("n", "number or null"), ("p", "object"), ("q", "array")];
+    let expected = expected.map(|(name, kind)| (name.to_owned(), kind.to_owned()));
+    assert_eq!(columns(), expected);
     tables[0].survey().unwrap();
-    assert_eq!(seen(), wanted, "they keep their places");
+    assert_eq!(columns(), expected, "columns keep their positions");
     assert_eq!(tables[0].columns()[3].details, [("path".to_owned(), "p.q".into())]);
     assert_eq!(tables[0].column_summary(1)["documents"], 2);
     assert_eq!(tables[0].find("c").unwrap(), Some(2));

@@ -103,7 +103,7 @@ mod tests {
         ids[50_000] = "\u{e4}".repeat(5);
         let bytes = file(&ids);
         for threads in [2, 3, 4, 8, 100] {
-            for (id, wanted) in [
+            for (id, expected) in [
                 ("doc-0", Some(0)),
                 ("doc-7", Some(110_000)),
                 (&ids[50_000], Some(50_000)),
@@ -113,7 +113,7 @@ mod tests {
                 ("doc-120000", None),
                 ("", None),
             ] {
-                assert_eq!(offset(&bytes, id, threads), Some(wanted), "{id} {threads}");
+                assert_eq!(offset(&bytes, id, threads), Some(expected), "{id} {threads}");
             }
         }
         assert_eq!(offset(&bytes, "doc-0", 1), None);
@@ -125,14 +125,14 @@ mod tests {
         let ids: Vec<_> = (0..120_000).map(|n| format!("doc-{n}")).collect();
         let good = file(&ids);
         // Too few and too many, no text, and an entry that is too long.
-        for (place, byte) in [(8, 0), (8, 0xff), (20, 0xff), (16, 0x60)] {
+        for (at, byte) in [(8, 0), (8, 0xff), (20, 0xff), (16, 0x60)] {
             let mut bytes = good.clone();
-            bytes[place] = byte;
+            bytes[at] = byte;
             assert!(Index::parse(&bytes).is_ok());
-            assert_eq!(offset(&bytes, "doc-77777", 4), None, "{place}");
+            assert_eq!(offset(&bytes, "doc-77777", 4), None, "{at}");
         }
         assert_eq!(offset(&[&good[..], b"x"].concat(), "doc-77777", 4), None);
-        // No place to find_boundary.
+        // No plausible boundary.
         let spaces: Vec<_> = (0..120_000).map(|n| format!("doc {n}")).collect();
         assert_eq!(offset(&file(&spaces), "doc 1", 4), None);
     }

@@ -125,10 +125,10 @@ mod tests {
                 );
             }
             // A line feed is detected at every position.
-            for place in 2..2 + len {
+            for at in 2..2 + len {
                 let mut data = data.clone();
-                data[place] = b'\n';
-                assert_eq!(fast_line(&data, 2, length), None, "{len} {place}");
+                data[at] = b'\n';
+                assert_eq!(fast_line(&data, 2, length), None, "{len} {at}");
             }
         }
         assert_eq!(fast_line(b"a\n", 0, 2), None);
@@ -143,10 +143,10 @@ mod tests {
             let one: Vec<u8> = (0..len).collect();
             assert!(is_same(&one, &one.clone()));
             assert!(!is_same(&one, &[&one[..], b"x"].concat()));
-            for place in 0..one.len() {
+            for at in 0..one.len() {
                 let mut other = one.clone();
-                other[place] ^= 1;
-                assert!(!is_same(&one, &other), "{len} {place}");
+                other[at] ^= 1;
+                assert!(!is_same(&one, &other), "{len} {at}");
             }
         }
     }
@@ -156,10 +156,10 @@ mod tests {
         for len in 0..40 {
             let bytes = vec![0x7f; len];
             assert!(is_ascii(&bytes));
-            for place in 0..len {
+            for at in 0..len {
                 let mut other = bytes.clone();
-                other[place] = 0x80;
-                assert!(!is_ascii(&other), "{len} {place}");
+                other[at] = 0x80;
+                assert!(!is_ascii(&other), "{len} {at}");
             }
         }
     }
@@ -182,22 +182,22 @@ mod tests {
                 assert!(!begins_with_id(other.as_bytes(), id.as_bytes()), "{other}");
             }
             // Ids that JSON would escape never match verbatim.
-            for place in 0..=id.len() {
+            for at in 0..=id.len() {
                 for byte in ["\"", "\\"] {
-                    let odd = [&id[..place], byte, &id[place..]].concat();
-                    let document = format!("{{\"_id\":\"{odd}\"}}");
-                    assert!(!begins_with_id(document.as_bytes(), odd.as_bytes()), "{document}");
+                    let id = [&id[..at], byte, &id[at..]].concat();
+                    let document = format!("{{\"_id\":\"{id}\"}}");
+                    assert!(!begins_with_id(document.as_bytes(), id.as_bytes()), "{document}");
                 }
             }
         }
         for byte in 0..=255 {
-            for place in 0..8 {
+            for at in 0..8 {
                 let mut word = *b"abcdefgh";
-                word[place] = byte;
+                word[at] = byte;
                 assert_eq!(
                     has_quote_or_backslash(u64::from_le_bytes(word)),
                     matches!(byte, b'"' | b'\\'),
-                    "{byte} {place}"
+                    "{byte} {at}"
                 );
             }
         }

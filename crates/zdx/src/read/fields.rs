@@ -310,7 +310,7 @@ mod tests {
         let eq = |path: &str, value: Value| Predicate::Eq(path.to_owned(), value);
         let (exists, lacks) =
             (|path: &str| Predicate::Exists(path.to_owned()), |path: &str| Predicate::NotExists(path.to_owned()));
-        for (predicate, wanted) in [
+        for (predicate, expected) in [
             (eq("a", json!(2)), true),
             (eq("a", json!(1)), false),
             (eq("a", json!(2.0)), false),
@@ -325,7 +325,7 @@ mod tests {
             (Predicate::Or(vec![]), false),
             (Predicate::And(vec![]), true),
         ] {
-            assert_eq!(Filter::new(&predicate).holds(DOCUMENT.as_bytes()).unwrap(), wanted, "{predicate:?}");
+            assert_eq!(Filter::new(&predicate).holds(DOCUMENT.as_bytes()).unwrap(), expected, "{predicate:?}");
         }
     }
 }

@@ -248,9 +248,9 @@ mod tests {
     #[test]
     fn rejects_damaged_files() {
         let good = file(&[("a", 0, 12), ("b", 12, 3)]);
-        let with = |place: usize, byte: u8| {
+        let with = |at: usize, byte: u8| {
             let mut bytes = good.clone();
-            bytes[place] = byte;
+            bytes[at] = byte;
             bytes
         };
         for (bytes, expected) in [

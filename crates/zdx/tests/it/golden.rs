@@ -64,11 +64,11 @@ fn check_collection(collection: &Collection, expected: &[Expected]) -> usize {
         .filter(|one| one.line.is_some() || !with_line.contains(one.id.as_str()))
         .map(|one| (one.id.as_str(), one))
         .collect();
-    let walked: Vec<_> = collection.documents().unwrap().map(Result::unwrap).collect();
-    let ids: BTreeSet<&str> = walked.iter().map(Document::id).collect();
+    let iterated: Vec<_> = collection.documents().unwrap().map(Result::unwrap).collect();
+    let ids: BTreeSet<&str> = iterated.iter().map(Document::id).collect();
     assert_eq!(ids, wanted.keys().copied().collect(), "{}", collection.name());
-    assert_eq!(walked.len(), ids.len());
-    walked.iter().for_each(|document| check(wanted[document.id()], document));
+    assert_eq!(iterated.len(), ids.len());
+    iterated.iter().for_each(|document| check(wanted[document.id()], document));
     for (id, one) in &wanted {
         match collection.get(id) {
             Ok(document) => check(one, &document.unwrap()),
@@ -84,8 +84,8 @@ fn check_collection(collection: &Collection, expected: &[Expected]) -> usize {
     // Files follow the lines, in the reference's order.
     let mut files: Vec<_> = wanted.values().filter(|one| one.line.is_none()).collect();
     files.sort_by_key(|one| one.position);
-    assert!(files.iter().map(|one| one.id.as_str()).eq(walked.iter().skip(with_line.len()).map(Document::id)));
-    walked.len()
+    assert!(files.iter().map(|one| one.id.as_str()).eq(iterated.iter().skip(with_line.len()).map(Document::id)));
+    iterated.len()
 }
 
 fn check_store(path: &Path, name: &str, options: OpenOptions) -> usize {

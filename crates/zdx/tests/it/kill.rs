@@ -101,12 +101,12 @@ fn child_process() {
     let root = StoreWriter::open(&path, options(seed)).unwrap();
     let mut writer = root.collection("c").unwrap();
     let mut random = Random(seed);
-    let mut told = fs::File::options().append(true).create(true).open(path.with_extension("told")).unwrap();
+    let mut log = fs::File::options().append(true).create(true).open(path.with_extension("flushed")).unwrap();
     for number in 1.. {
         let step = step(&mut random);
         act(&mut writer, step, number);
         if matches!(step, Step::Flush | Step::Compact) {
-            told.write_all(&number.to_le_bytes()).unwrap();
+            log.write_all(&number.to_le_bytes()).unwrap();
         }
     }
 }
@@ -140,7 +140,7 @@ fn killed(seed: u64, micros: u64) -> bool {
         .spawn()
         .unwrap();
     // The clock starts once the child has.
-    while !path.with_extension("told").exists() {
+    while !path.with_extension("flushed").exists() {
         assert!(child.try_wait().unwrap().is_none(), "the child ended by itself");
         std::thread::sleep(Duration::from_micros(200));
     }
@@ -148,8 +148,8 @@ fn killed(seed: u64, micros: u64) -> bool {
     child.kill().unwrap();
     assert_eq!(child.wait().unwrap().signal(), Some(9), "the child ended by itself");
 
-    let told = fs::read(path.with_extension("told")).unwrap();
-    let flushed = told.chunks_exact(8).last().map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().unwrap()));
+    let log = fs::read(path.with_extension("flushed")).unwrap();
+    let flushed = log.chunks_exact(8).last().map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().unwrap()));
     let found = read(&path);
     // Its lock has been released.
     let root = StoreWriter::open(&path, options(seed)).unwrap();
@@ -171,7 +171,7 @@ fn killed(seed: u64, micros: u64) -> bool {
         number += 1;
         let step = step(&mut random);
         apply(&mut model, step, number);
-        assert!(number < flushed + 5000, "seed {seed}: the store is no point of the story behind step {flushed}");
+        assert!(number < flushed + 5000, "seed {seed}: the store is in no state at or after step {flushed}");
     }
 }
 

@@ -38,9 +38,9 @@ fn almost_json() -> impl Strategy<Value = String> {
 }
 
 fn agree(line: &[u8]) {
-    let shown =
+    let show =
         |value: serde_json::Result<Value>| value.map(|value| value.to_string()).map_err(|error| error.to_string());
-    assert_eq!(shown(zdx::wire::value::parse(line)), shown(serde_json::from_slice(line)));
+    assert_eq!(show(zdx::wire::value::parse(line)), show(serde_json::from_slice(line)));
     let expected = match serde_json::from_slice::<Map<String, Value>>(line) {
         // The scanner does not limit numbers.
         Err(error) if error.to_string().contains("out of range") => return,

@@ -59,16 +59,16 @@ fn writes_to_stores_of_the_reference() {
         let other = tempfile::tempdir().unwrap();
         let root = other.path().join("store");
         copy(&path, &root);
-        let mut wanted = read(&root);
+        let mut expected = read(&root);
         let store = StoreWriter::open(&root, options()).unwrap();
         for name in Store::open(&root).unwrap().names().unwrap() {
             let mut writer = store.collection(&name).unwrap();
             let own: Vec<String> =
-                wanted.keys().filter(|(collection, _)| *collection == name).map(|(_, id)| id.clone()).collect();
+                expected.keys().filter(|(collection, _)| *collection == name).map(|(_, id)| id.clone()).collect();
             assert_eq!(writer.len(), own.len() as u64);
             for id in &own {
                 // A line indexed under another id is returned as stored.
-                assert_eq!(writer.get(id).unwrap().as_ref(), wanted.get(&(name.clone(), id.clone())));
+                assert_eq!(writer.get(id).unwrap().as_ref(), expected.get(&(name.clone(), id.clone())));
             }
             // Some collections require a schema.
             let mut value = own
@@ -76,13 +76,13 @@ fn writes_to_stores_of_the_reference() {
                 .map_or(json!({"n": 1}), |id| serde_json::from_slice(&writer.get(id).unwrap().unwrap()).unwrap());
             value.as_object_mut().unwrap().remove("_id");
             writer.put("new", &value).unwrap();
-            wanted.insert((name.clone(), "new".to_owned()), writer.get("new").unwrap().unwrap());
+            expected.insert((name.clone(), "new".to_owned()), writer.get("new").unwrap().unwrap());
             for id in own.iter().step_by(3) {
                 assert!(writer.delete(id).unwrap(), "{id}");
-                wanted.remove(&(name.clone(), id.clone()));
+                expected.remove(&(name.clone(), id.clone()));
             }
             writer.flush().unwrap();
-            assert_eq!(writer.len(), wanted.keys().filter(|(collection, _)| *collection == name).count() as u64);
+            assert_eq!(writer.len(), expected.keys().filter(|(collection, _)| *collection == name).count() as u64);
             match writer.compact() {
                 Ok(compacted) => assert!(compacted.after <= compacted.before),
                 // Lines indexed under another id cannot be compacted.
@@ -94,7 +94,7 @@ fn writes_to_stores_of_the_reference() {
             writer.finish().unwrap();
         }
         store.finish().unwrap();
-        assert!(read(&root) == wanted);
+        assert!(read(&root) == expected);
         let again = Store::open(&root).unwrap();
         for name in again.names().unwrap() {
             let mut notes = again.collection(&name).unwrap().condition().unwrap().notes();
@@ -167,9 +167,9 @@ fn writes_reproducible_bytes_and_keeps_metadata() {
     writer.delete("id-7").unwrap();
     writer.finish().unwrap();
     store.finish().unwrap();
-    let wanted = other.replace("{\"count\":1000,\"x\"", "{\"count\":999,\"x\"");
-    let wanted = wanted.replace("\"modified\": \"2026-11-21T16:29:19Z\"", "\"modified\": \"2026-11-21T16:29:20Z\"");
-    assert_eq!(fs::read_to_string(root.join("zds.json")).unwrap(), wanted);
+    let expected = other.replace("{\"count\":1000,\"x\"", "{\"count\":999,\"x\"");
+    let expected = expected.replace("\"modified\": \"2026-11-21T16:29:19Z\"", "\"modified\": \"2026-11-21T16:29:20Z\"");
+    assert_eq!(fs::read_to_string(root.join("zds.json")).unwrap(), expected);
     fs::write(root.join("zds.json"), "[]").unwrap();
     let error = StoreWriter::open(&root, options()).unwrap_err().to_string();
     assert!(error.contains("zds.json: the metadata is not a JSON object: "), "{error}");

@@ -102,12 +102,12 @@ fn refuses_invalid_additions() {
     }
     let error = two.end().unwrap_err();
     assert_eq!(error.to_string(), "zds: duplicate file name (key \"zds.json\")");
-    for (size, wanted) in [
+    for (size, expected) in [
         (2, "zds: the file has grown from 2 bytes (key \"zds.json\")"),
         (4, "zds: the file has shrunk from 4 to 3 bytes (key \"zds.json\")"),
     ] {
         let mut three = writer();
-        assert_eq!(three.add_from("zds.json", size, |sink| sink(b"abc")).unwrap_err().to_string(), wanted);
+        assert_eq!(three.add_from("zds.json", size, |sink| sink(b"abc")).unwrap_err().to_string(), expected);
         let whole = "zds: the archive is incomplete: adding a file failed before";
         let again = three.add("collections/a/meta/x", &Source::from(&b""[..])).unwrap_err();
         assert_eq!(again.to_string(), format!("{whole} (key \"collections/a/meta/x\")"));

@@ -8,7 +8,7 @@ use crate::FORMAT_NAME;
 /// Findings of a kind reported individually.
 const MAX_REPORTED: u64 = 100;
 
-/// Kinds for_table findings.
+/// Kinds of findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FindingKind {
     Metadata,

@@ -72,10 +72,10 @@ fn put_long(line: &[u8], offset: u64, out: &mut Vec<u8>) -> Option<u64> {
 /// Number of leading bytes that are allowed in an id. Examining all of them is faster than a loop with an early exit.
 #[inline(always)]
 fn id_len(chunk: &[u8; CHUNK]) -> usize {
-    let others = chunk.iter().enumerate().fold(1 << CHUNK, |others, (place, byte)| {
+    let others = chunk.iter().enumerate().fold(1 << CHUNK, |others, (at, byte)| {
         let letter = (byte | 0x20).wrapping_sub(b'a') < 26;
         let is_allowed = letter | (byte.wrapping_sub(b'0') < 10) | (byte.wrapping_sub(b'-') < 2) | (*byte == b'_');
-        others | u32::from(!is_allowed) << place
+        others | u32::from(!is_allowed) << at
     });
     others.trailing_zeros().try_into().unwrap_or(CHUNK)
 }
@@ -102,10 +102,10 @@ mod tests {
     #[test]
     fn id_ends_at_first_forbidden_byte() {
         for byte in 0..=255 {
-            for place in 0..CHUNK {
+            for at in 0..CHUNK {
                 let mut chunk = *b"doc_A-Z.0123zaz9";
-                chunk[place] = byte;
-                assert_eq!(id_len(&chunk), if id::is_allowed(byte) { CHUNK } else { place }, "{byte} {place}");
+                chunk[at] = byte;
+                assert_eq!(id_len(&chunk), if id::is_allowed(byte) { CHUNK } else { at }, "{byte} {at}");
             }
         }
     }
@@ -113,13 +113,13 @@ mod tests {
     #[test]
     fn counts_names_at_every_position() {
         for len in [0, 1, 2, 127, 128, 129, 130, 256, 257, 500] {
-            for place in 0..len {
+            for at in 0..len {
                 let mut bytes = vec![b'x'; len];
-                bytes[place] = b'_';
+                bytes[at] = b'_';
                 assert_eq!(count_names(&bytes), 0);
-                if let Some(other) = bytes.get_mut(place + 1) {
+                if let Some(other) = bytes.get_mut(at + 1) {
                     *other = b'i';
-                    assert_eq!(count_names(&bytes), 1, "{len} {place}");
+                    assert_eq!(count_names(&bytes), 1, "{len} {at}");
                 }
             }
             assert_eq!(count_names(&b"_i".repeat(len)), len as u64);

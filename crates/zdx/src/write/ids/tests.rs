@@ -22,9 +22,9 @@ fn all(ids: &Ids) -> Vec<(String, u64, u32)> {
     all
 }
 
-fn same(ids: &Ids, model: &Model) {
-    let wanted: Vec<_> = model.iter().map(|(offset, (id, length))| (id.clone(), *offset, *length)).collect();
-    assert_eq!(all(ids), wanted);
+fn assert_agrees(ids: &Ids, model: &Model) {
+    let expected: Vec<_> = model.iter().map(|(offset, (id, length))| (id.clone(), *offset, *length)).collect();
+    assert_eq!(all(ids), expected);
     assert_eq!(ids.len(), model.len() as u64);
     for (offset, (id, length)) in model {
         let found = ids.find(id.as_bytes()).unwrap();
@@ -47,24 +47,24 @@ fn agrees_with_a_map() {
         }
         let mut model: Model = entries.iter().map(|(id, offset, length)| (*offset, (id.clone(), *length))).collect();
         let mut ids = Ids::new(table(&entries));
-        same(&ids, &model);
+        assert_agrees(&ids, &model);
         let mut end = base * 10;
         let mut before = None;
         for step in 0..steps {
             let id = format!("id{}", random(base + 500));
-            let there =
+            let previous =
                 model.iter().find(|(_, (other, _))| *other == id).map(|(offset, (_, length))| (*offset, *length));
-            there.map(|(offset, _)| model.remove(&offset));
+            previous.map(|(offset, _)| model.remove(&offset));
             if random(3) == 0 {
-                assert_eq!(ids.delete(id.as_bytes()).unwrap(), there, "{id} {step}");
+                assert_eq!(ids.delete(id.as_bytes()).unwrap(), previous, "{id} {step}");
                 assert!(ids.find(id.as_bytes()).is_none());
             } else {
-                assert_eq!(ids.put(id.as_bytes(), end, 5).unwrap(), there, "{id} {step}");
+                assert_eq!(ids.put(id.as_bytes(), end, 5).unwrap(), previous, "{id} {step}");
                 model.insert(end, (id, 5));
                 end += 5;
             }
             if step % 500 == 250 {
-                same(&ids, &model);
+                assert_agrees(&ids, &model);
                 ids.begin();
                 before = Some(model.clone());
             }
@@ -74,10 +74,10 @@ fn agrees_with_a_map() {
                 } else {
                     ids.roll_back();
                     model = before.take().unwrap();
-                    same(&ids, &model);
+                    assert_agrees(&ids, &model);
                 }
             }
         }
-        same(&ids, &model);
+        assert_agrees(&ids, &model);
     }
 }

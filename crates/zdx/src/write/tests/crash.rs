@@ -12,7 +12,7 @@ use crate::{LoadOptions, StoreWriter};
 
 #[test]
 fn failed_write_stops_the_writer() {
-    for through in [0, 1, 5] {
+    for bytes_written in [0, 1, 5] {
         let mut failed = 0;
         for at in 0.. {
             let folder = tempfile::tempdir().unwrap();
@@ -27,13 +27,13 @@ fn failed_write_stops_the_writer() {
 
             let steps = Arc::new(AtomicU64::new(0));
             let counter = Arc::clone(&steps);
-            let mut with_hook = options();
-            with_hook.hook = Hook::new(move |_, bytes| match counter.fetch_add(1, Ordering::SeqCst) == at {
-                true if through == 0 || bytes == 0 => Err(std::io::Error::other("injected")),
-                true => Ok(bytes.min(through)),
+            let mut options_with_hook = options();
+            options_with_hook.hook = Hook::new(move |_, bytes| match counter.fetch_add(1, Ordering::SeqCst) == at {
+                true if bytes_written == 0 || bytes == 0 => Err(std::io::Error::other("injected")),
+                true => Ok(bytes.min(bytes_written)),
                 false => Ok(bytes),
             });
-            let store = StoreWriter::open(root, with_hook).unwrap();
+            let store = StoreWriter::open(root, options_with_hook).unwrap();
             let mut writer = store.collection("c").unwrap();
             writer.delete("gone").unwrap();
             writer.put("new", &serde_json::json!({"text": "x".repeat(100)})).unwrap();
@@ -75,7 +75,9 @@ fn failed_write_stops_the_writer() {
 fn failed_load_puts_nothing() {
     let lines: Vec<String> = (0..200).map(|n| format!("{{\"_id\":\"doc-{}\",\"n\":{n}}}\n", n % 150)).collect();
     let text = lines.concat();
-    for (threads, through) in [1, 4].into_iter().flat_map(|threads| [0, 1, 1000].map(|through| (threads, through))) {
+    for (threads, bytes_written) in
+        [1, 4].into_iter().flat_map(|threads| [0, 1, 1000].map(|bytes_written| (threads, bytes_written)))
+    {
         let mut failed = 0;
         for (has_changes, at) in [false, true].into_iter().flat_map(|has| (0..20).map(move |at| (has, at))) {
             let folder = tempfile::tempdir().unwrap();
@@ -95,8 +97,8 @@ fn failed_load_puts_nothing() {
             let before = read(root);
             writer.disk = Disk::new(
                 Hook::new(move |_, bytes| match counter.fetch_add(1, Ordering::SeqCst) == at {
-                    true if bytes <= through => Err(std::io::Error::other("injected")),
-                    true => Ok(through),
+                    true if bytes <= bytes_written => Err(std::io::Error::other("injected")),
+                    true => Ok(bytes_written),
                     false => Ok(bytes),
                 }),
                 container_core::Sync::Never,

@@ -7,7 +7,7 @@ use container_core::{OpenOptions, Source};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{options, read, tidy};
+use super::{check_tidy, options, read};
 use crate::read::rebuild::checked_line_length;
 use crate::{CollectionWriter, LoadOptions, OnDuplicate, StoreWriter};
 
@@ -22,13 +22,13 @@ fn with<T>(work: impl FnOnce(&mut CollectionWriter) -> T) -> (T, BTreeMap<String
     let done = work(&mut writer);
     writer.finish().unwrap();
     store.finish().unwrap();
-    tidy(folder.path());
+    check_tidy(folder.path());
     (done, read(folder.path()), fs::read_to_string(folder.path().join("collections/c/meta/data.jsonl")).unwrap())
 }
 
 #[test]
 fn keeps_lines_verbatim() {
-    for (text, wanted) in [
+    for (text, expected) in [
         ("{\"_id\":\"a\"}\n{\"x\": 1.0,\"_id\":\"b\"}\n", "{\"_id\":\"a\"}\n{\"x\": 1.0,\"_id\":\"b\"}\n"),
         ("\u{feff}{\"_id\":\"a\"}\r\n\n   \n{\"_id\":\"b\"}", "{\"_id\":\"a\"}\n{\"_id\":\"b\"}\n"),
         ("\n\n", ""),
@@ -37,8 +37,8 @@ fn keeps_lines_verbatim() {
         for validate in [true, false] {
             let load = LoadOptions::default().with_validate(validate);
             let (loaded, read, data) = with(|writer| writer.load(&source(text), &load).unwrap());
-            assert_eq!(data, wanted);
-            assert_eq!((loaded.documents, loaded.bytes), (read.len() as u64, wanted.len() as u64));
+            assert_eq!(data, expected);
+            assert_eq!((loaded.documents, loaded.bytes), (read.len() as u64, expected.len() as u64));
         }
     }
 }
@@ -54,26 +54,26 @@ fn takes_id_from_another_member() {
         "{\"k\\u0065y\":\"-5.e_\"}\n",
     );
     let (_, read, data) = with(|writer| writer.load(&source(text), &load).unwrap());
-    let wanted = concat!(
+    let expected = concat!(
         "{\"_id\":\"x\",\"a\":1,\"key\":\"x\"}\n",
         "{\"_id\":\"7\", \"key\" : 7 , \"b\" : [ 2 ] }\n",
         "{\"_id\":\"y\",\"key\":\"y\"}\n",
         "{\"_id\":\"z\",\"key\":\"z\",\"in\":{\"_id\":1}}\n",
         "{\"_id\":\"-5.e_\",\"k\\u0065y\":\"-5.e_\"}\n",
     );
-    assert_eq!(data, wanted);
+    assert_eq!(data, expected);
     assert_eq!(read.into_keys().collect::<Vec<_>>(), ["-5.e_", "7", "x", "y", "z"]);
-    for (text, wanted) in [
+    for (text, expected) in [
         ("{\"a\":1}", "the document has no \"key\" to use as its id (byte 0, line 1)"),
         ("\n{\"key\":1.5}", "\"key\", used as id: expected a string or an integer, found 1.5 (byte 1, line 2)"),
         (
             "{\"key\":\"a\",\"_id\":\"b\"}",
-            "the document has another \"_id\" than its \"key\": \"b\" (byte 0, line 1, key \"a\")",
+            "the document's \"key\" differs from its \"_id\", \"b\" (byte 0, line 1, key \"a\")",
         ),
         ("{\"key\":\"\"}", "the id is empty (byte 0, line 1, key \"\")"),
     ] {
         let (error, ..) = with(|writer| writer.load(&source(text), &load).unwrap_err().to_string());
-        assert_eq!(error, format!("zds: {wanted}"));
+        assert_eq!(error, format!("zds: {expected}"));
     }
 }
 
@@ -83,7 +83,7 @@ fn invalid_input_puts_nothing() {
         (0..50_000).map(|n| format!("{{\"_id\":\"{n}\",\"text\":\"{}\"}}\n", "x".repeat(n % 100))).collect();
     let lines = good.lines().count();
     let place = good.len();
-    for (bad, at, wanted) in [
+    for (bad, at, expected) in [
         ("{\"_id\":\"z\",}\n", 11, "expected a member name, found '}'"),
         ("{\"id\":\"z\"}\n", 0, "the document has no \"_id\""),
         ("{\"_id\":\"z\"", 10, "\"}\": needs 1 byte, 0 available"),
@@ -108,7 +108,7 @@ fn invalid_input_puts_nothing() {
                 error
             });
             let place = format!("(byte {}, line {}", place + 2 + at, lines + 2);
-            assert!(error.starts_with(&format!("zds: {wanted}")) && error.contains(&place), "{error} {place}");
+            assert!(error.starts_with(&format!("zds: {expected}")) && error.contains(&place), "{error} {place}");
             assert_eq!((read.len(), data.len()), (2, 34));
         }
     }

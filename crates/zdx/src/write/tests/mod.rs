@@ -15,8 +15,8 @@ use crate::{Store, StoreWriter, WriterOptions};
 
 impl Hook {
     /// Calls `intercept` before each file operation.
-    pub(crate) fn new(ask: impl Fn(&'static str, usize) -> io::Result<usize> + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(ask)))
+    pub(crate) fn new(intercept: impl Fn(&'static str, usize) -> io::Result<usize> + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(intercept)))
     }
 }
 
@@ -53,12 +53,12 @@ pub(super) fn recover(root: &Path) -> Documents {
     let mut notes = collection.condition().unwrap().notes();
     notes.retain(|note| !note.contains("in docs: data.jsonl has a line with the same id"));
     assert_eq!(notes, [""; 0]);
-    tidy(root);
+    check_tidy(root);
     all
 }
 
 /// Checks that there is no journal, and that the index is in data order and covers all data.
-pub(super) fn tidy(root: &Path) {
+pub(super) fn check_tidy(root: &Path) {
     let meta = root.join("collections/c/meta");
     assert!(!meta.join("wharf.journal").exists());
     let (index, data) =

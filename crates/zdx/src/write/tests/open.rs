@@ -5,14 +5,14 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::{options, read, tidy};
+use super::{check_tidy, options, read};
 use crate::{IndexState, StoreWriter};
 
 fn meta(root: &Path) -> std::path::PathBuf {
     root.join("collections/c/meta")
 }
 
-fn made(data: &str) -> tempfile::TempDir {
+fn test_store(data: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir_all(meta(folder.path())).unwrap();
     fs::write(meta(folder.path()).join("data.jsonl"), data).unwrap();
@@ -27,7 +27,7 @@ const THREE: &str = "{\"_id\":\"a\",\"n\":1}\n{\"_id\":\"b\",\"n\":2}\n{\"n\":3,
 
 #[test]
 fn rebuilds_missing_index_and_cuts_torn_line() {
-    let folder = made(&[THREE, "{\"_id\":\"d\",\"x"].concat());
+    let folder = test_store(&[THREE, "{\"_id\":\"d\",\"x"].concat());
     let store = StoreWriter::open(folder.path(), options()).unwrap();
     let mut writer = store.collection("c").unwrap();
     assert!(matches!(writer.recovered().index, IndexState::Missing));
@@ -36,17 +36,17 @@ fn rebuilds_missing_index_and_cuts_torn_line() {
     assert_eq!(fs::read_dir(meta(folder.path())).unwrap().count(), 1);
     assert!(fs::read_to_string(meta(folder.path()).join("data.jsonl")).unwrap().ends_with("\"x"));
     writer.flush().unwrap();
-    tidy(folder.path());
+    check_tidy(folder.path());
     assert_eq!(fs::read_to_string(meta(folder.path()).join("data.jsonl")).unwrap(), THREE);
     writer.put("d", &json!({})).unwrap();
     writer.finish().unwrap();
     assert_eq!(ids(folder.path()), ["a", "b", "c", "d"]);
-    tidy(folder.path());
+    check_tidy(folder.path());
 }
 
 #[test]
 fn adds_missing_last_line_feed() {
-    let folder = made(THREE.trim_end());
+    let folder = test_store(THREE.trim_end());
     let store = StoreWriter::open(folder.path(), options()).unwrap();
     let mut writer = store.collection("c").unwrap();
     writer.put("d", &json!({})).unwrap();
@@ -60,16 +60,16 @@ fn adds_missing_last_line_feed() {
 
 #[test]
 fn keeps_invalid_lines_but_refuses_data_without_documents() {
-    let folder = made(&[THREE, "x\n"].concat());
+    let folder = test_store(&[THREE, "x\n"].concat());
     let store = StoreWriter::open(folder.path(), options()).unwrap();
     let writer = store.collection("c").unwrap();
     assert_eq!(writer.recovered().skipped_lines, 1);
     writer.finish().unwrap();
     assert_eq!(ids(folder.path()), ["a", "b", "c"]);
-    tidy(folder.path());
+    check_tidy(folder.path());
     assert!(fs::read_to_string(meta(folder.path()).join("data.jsonl")).unwrap().contains("\nx\n"));
     let text = "{\"n\":1}\n{\"n\":2}\n";
-    let folder = made(text);
+    let folder = test_store(text);
     let store = StoreWriter::open(folder.path(), options()).unwrap();
     let error = store.collection("c").unwrap_err().to_string();
     assert!(error.starts_with("zds: meta/data.jsonl: the data contain no documents: "), "{error}");
@@ -81,7 +81,7 @@ fn keeps_invalid_lines_but_refuses_data_without_documents() {
 
 #[test]
 fn rebuilds_valid_index_only_on_request() {
-    let folder = made(THREE);
+    let folder = test_store(THREE);
     let root = folder.path();
     let store = StoreWriter::open(root, options()).unwrap();
     let mut writer = store.collection("c").unwrap();
@@ -104,8 +104,8 @@ fn rebuilds_valid_index_only_on_request() {
     fs::write(meta(root).join("data.jsonl"), &THREE[..36]).unwrap();
     let store = StoreWriter::open(root, options()).unwrap();
     let error = store.collection("c").unwrap_err().to_string();
-    let wanted = "zds: meta/data.jsonl: the index lists lines up to byte 54, past the end of the data; it can be rebuilt from what is left (byte 36)";
-    assert_eq!(error, wanted);
+    let expected = "zds: meta/data.jsonl: the index lists lines up to byte 54, past the end of the data; it can be rebuilt from what is left (byte 36)";
+    assert_eq!(error, expected);
     drop(store);
     let store = StoreWriter::open(root, options().with_rebuild(true)).unwrap();
     assert_eq!(store.collection("c").unwrap().len(), 2);
@@ -113,13 +113,13 @@ fn rebuilds_valid_index_only_on_request() {
 
 #[test]
 fn last_line_is_always_live() {
-    let folder = made(THREE);
+    let folder = test_store(THREE);
     let root = folder.path();
     let store = StoreWriter::open(root, options()).unwrap();
     let mut writer = store.collection("c").unwrap();
     writer.delete("c").unwrap();
     writer.flush().unwrap();
-    tidy(root);
+    check_tidy(root);
     let data = || fs::read_to_string(meta(root).join("data.jsonl")).unwrap();
     assert_eq!(data(), [THREE, "{\"_id\":\"b\",\"n\":2}\n"].concat());
     let mapped = crate::Store::open(root).unwrap().collection("c").unwrap();
@@ -133,12 +133,12 @@ fn last_line_is_always_live() {
     writer.put("z", &json!({})).unwrap();
     writer.finish().unwrap();
     assert_eq!(data(), "{\"_id\":\"z\"}\n");
-    tidy(root);
+    check_tidy(root);
 }
 
 #[test]
 fn deletes_and_shadows_file_per_document_documents() {
-    let folder = made(THREE);
+    let folder = test_store(THREE);
     let root = folder.path();
     let docs = root.join("collections/c/docs");
     fs::create_dir_all(&docs).unwrap();
@@ -186,7 +186,7 @@ fn accepts_and_rejects_forms_of_documents() {
     writer.put("nested", &json!({"a": {"_id": 5}})).unwrap();
     assert_eq!(writer.put_line(b"{ \"n\" : 1.0,\r\n\t\"_id\":\"li\\u006ee\" }\r\n").unwrap(), "line");
     writer.put_raw("raw", b"{\"a\": 1e2, \"_id\": \"raw\"}").unwrap();
-    for (error, wanted) in [
+    for (error, expected) in [
         (
             writer.put("a b", &json!({})),
             "zds: invalid character ' ' in the id (allowed: a-z, A-Z, 0-9, \"_\", \"-\" and \".\") (key \"a b\")",
@@ -199,7 +199,7 @@ fn accepts_and_rejects_forms_of_documents() {
         (writer.put_line(b"{\"_id\":\"y\"").map(drop), "zds: \"}\": needs 1 byte, 0 available (byte 10)"),
         (writer.put_line(b"{\"_id\":\"\"}").map(drop), "zds: the id is empty (key \"\")"),
     ] {
-        assert_eq!(error.unwrap_err().to_string(), wanted);
+        assert_eq!(error.unwrap_err().to_string(), expected);
     }
     let mut deep = json!(1);
     (0..128).for_each(|_| deep = json!([deep]));
@@ -214,13 +214,13 @@ fn accepts_and_rejects_forms_of_documents() {
     writer.finish().unwrap();
     store.finish().unwrap();
     let data = fs::read_to_string(meta(&root).join("data.jsonl")).unwrap();
-    let wanted = [
+    let expected = [
         r#"{"_id":"own","z":1,"a":["_id\":",null]}"#,
         r#"{"_id":"empty"}"#,
         r#"{"_id":"nested","a":{"_id":5}}"#,
         r#"{"n":1.0,"_id":"li\u006ee"}"#,
         r#"{"a": 1e2, "_id": "raw"}"#,
     ];
-    assert_eq!(data.lines().collect::<Vec<_>>(), wanted);
+    assert_eq!(data.lines().collect::<Vec<_>>(), expected);
     assert_eq!(read(&root).len(), 5);
 }

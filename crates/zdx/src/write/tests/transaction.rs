@@ -16,7 +16,7 @@ use crate::write::disk::Hook;
 use crate::{CollectionWriter, LoadOptions, OnDuplicate, Result, StoreWriter, WriterOptions};
 
 /// A store, and a transaction on it.
-struct Story {
+struct Scenario {
     name: &'static str,
     make: fn(&Path),
     change: fn(&mut CollectionWriter) -> Result<()>,
@@ -40,12 +40,12 @@ fn with(root: &Path, change: impl FnOnce(&mut CollectionWriter)) {
     store.finish().unwrap();
 }
 
-fn ten(root: &Path) {
+fn with_ten_documents(root: &Path) {
     with(root, |writer| put(writer, 0..10, "old").unwrap());
 }
 
 fn with_files(root: &Path) {
-    ten(root);
+    with_ten_documents(root);
     let docs = root.join("collections/c/docs");
     fs::create_dir_all(&docs).unwrap();
     for id in ["id-3", "file-a", "file-b", "file-c"] {
@@ -63,21 +63,21 @@ fn change_all(writer: &mut CollectionWriter) -> Result<()> {
     let _ = writer.load(&Source::from(lines.as_bytes()), &LoadOptions::default())?;
     let refuse = LoadOptions::default().with_on_duplicate(OnDuplicate::Refuse);
     // A rejected document changes nothing.
-    let refused = "{\"_id\":\"load-2\"}\n{\"_id\":\"id-1\"}\n";
-    assert!(writer.load(&Source::from(refused.as_bytes()), &refuse).is_err());
+    let rejected = "{\"_id\":\"load-2\"}\n{\"_id\":\"id-1\"}\n";
+    assert!(writer.load(&Source::from(rejected.as_bytes()), &refuse).is_err());
     writer.delete("id-9")?;
     Ok(())
 }
 
-const STORIES: &[Story] = &[
-    Story { name: "put and delete", make: ten, change: change_all, is_for_reference: true },
-    Story {
+const SCENARIOS: &[Scenario] = &[
+    Scenario { name: "put and delete", make: with_ten_documents, change: change_all, is_for_reference: true },
+    Scenario {
         name: "new store",
         make: |_| {},
         change: |writer| put(writer, 0..5, "new").and_then(|()| writer.delete("id-3").map(drop)),
         is_for_reference: true,
     },
-    Story {
+    Scenario {
         name: "new collection",
         make: |root| {
             let store = StoreWriter::open(root, options()).unwrap();
@@ -87,21 +87,31 @@ const STORIES: &[Story] = &[
         change: change_all,
         is_for_reference: true,
     },
-    Story {
+    Scenario {
         name: "collection without documents",
         make: |root| with(root, |_| {}),
         change: |writer| put(writer, 0..30, "new").and_then(|()| writer.drain()),
         is_for_reference: true,
     },
-    Story { name: "and with deletions", make: |root| with(root, |_| {}), change: change_all, is_for_reference: false },
-    Story {
+    Scenario {
+        name: "and with deletions",
+        make: |root| with(root, |_| {}),
+        change: change_all,
+        is_for_reference: false,
+    },
+    Scenario {
         name: "all deleted",
-        make: ten,
+        make: with_ten_documents,
         change: |writer| (0..10).try_for_each(|id| writer.delete(&format!("id-{id}")).map(drop)),
         is_for_reference: true,
     },
-    Story { name: "only deleted", make: ten, change: |writer| writer.delete("id-9").map(drop), is_for_reference: true },
-    Story {
+    Scenario {
+        name: "only deleted",
+        make: with_ten_documents,
+        change: |writer| writer.delete("id-9").map(drop),
+        is_for_reference: true,
+    },
+    Scenario {
         name: "documents in files",
         make: with_files,
         change: |writer| {
@@ -112,13 +122,13 @@ const STORIES: &[Story] = &[
         },
         is_for_reference: true,
     },
-    Story {
+    Scenario {
         name: "documents in files alone",
         make: with_files,
         change: |writer| ["file-a", "file-c"].iter().try_for_each(|id| writer.delete(id).map(drop)),
         is_for_reference: true,
     },
-    Story {
+    Scenario {
         name: "strict",
         make: |root| {
             let store = StoreWriter::open(root, options().with_strict(true)).unwrap();
@@ -133,10 +143,10 @@ const STORIES: &[Story] = &[
         },
         is_for_reference: true,
     },
-    Story {
+    Scenario {
         name: "torn and without line feed",
         make: |root| {
-            ten(root);
+            with_ten_documents(root);
             let data = root.join("collections/c/meta/data.jsonl");
             let text = fs::read_to_string(&data).unwrap();
             fs::write(data, text + "{\"_id\":\"last\"}\n{\"_id\":\"torn").unwrap();
@@ -145,10 +155,10 @@ const STORIES: &[Story] = &[
         change: change_all,
         is_for_reference: false,
     },
-    Story {
+    Scenario {
         name: "no line feed at the end",
         make: |root| {
-            ten(root);
+            with_ten_documents(root);
             let data = root.join("collections/c/meta/data.jsonl");
             let text = fs::read_to_string(&data).unwrap();
             fs::write(&data, text.trim_end()).unwrap();
@@ -163,19 +173,19 @@ const STORIES: &[Story] = &[
 ];
 
 /// The possible states: the second one only once the transaction is about to end.
-struct Watch {
+struct Watcher {
     root: PathBuf,
     states: Vec<Documents>,
     reference: Option<Vec<Documents>>,
     steps: u64,
     at: u64,
-    through: usize,
+    bytes_written: usize,
     /// Whether all later steps fail, too.
     is_lasting: bool,
 }
 
 /// What a reader sees, if there is a store and a collection.
-fn seen(root: &Path) -> Documents {
+fn visible(root: &Path) -> Documents {
     match root.join("collections/c").exists() {
         true => read(root),
         false => Documents::new(),
@@ -206,15 +216,15 @@ fn visible_to_reference(root: &Path) -> Documents {
     all
 }
 
-impl Watch {
+impl Watcher {
     /// Checks the files as left by a process that dies here.
-    fn look(&self, what: &str) {
+    fn check(&self, what: &str) {
         let other = tempfile::tempdir().unwrap();
         let target = other.path().join("copy");
         if self.root.exists() {
             copy(&self.root, &target);
         }
-        let found = seen(&target);
+        let found = visible(&target);
         assert!(self.states.contains(&found), "{what}: {found:?} is none of {:?}", self.states);
         if let Some(reference) = &self.reference {
             let found = visible_to_reference(&target);
@@ -240,21 +250,21 @@ impl Watch {
     }
 }
 
-fn watching(watch: &Arc<Mutex<Watch>>) -> WriterOptions {
-    let watch = Arc::clone(watch);
+fn with_watcher(watcher: &Arc<Mutex<Watcher>>) -> WriterOptions {
+    let watcher = Arc::clone(watcher);
     let mut options = options();
     options.hook = Hook::new(move |step, bytes| {
         // Poisoned if a check panicked.
-        let mut watch = watch.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        watch.steps += 1;
+        let mut watcher = watcher.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        watcher.steps += 1;
         let failed = || Err(std::io::Error::other("injected"));
         // The state before a single failing step has been checked before.
-        if watch.steps == watch.at && watch.is_lasting {
-            watch.look(step);
+        if watcher.steps == watcher.at && watcher.is_lasting {
+            watcher.check(step);
         }
-        match watch.steps {
-            now if now == watch.at && watch.through.min(bytes) > 0 => Ok(watch.through.min(bytes)),
-            now if now == watch.at || now > watch.at && watch.is_lasting => failed(),
+        match watcher.steps {
+            now if now == watcher.at && watcher.bytes_written.min(bytes) > 0 => Ok(watcher.bytes_written.min(bytes)),
+            now if now == watcher.at || now > watcher.at && watcher.is_lasting => failed(),
             _ => Ok(bytes),
         }
     });
@@ -277,41 +287,41 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 /// The states before and after the transaction.
-fn wanted(story: &Story) -> (Documents, Documents) {
+fn expected(scenario: &Scenario) -> (Documents, Documents) {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("store");
-    (story.make)(&root);
-    with(&root, |writer| (story.change)(writer).unwrap());
+    (scenario.make)(&root);
+    with(&root, |writer| (scenario.change)(writer).unwrap());
     (read(&root), visible_to_reference(&root))
 }
 
 #[test]
 fn every_step_shows_the_old_or_the_new_state() {
-    for story in STORIES {
-        let (new, new_for_reference) = wanted(story);
+    for scenario in SCENARIOS {
+        let (new, new_for_reference) = expected(scenario);
         let mut failures = [0; 2];
-        for (is_lasting, through) in [(true, 3), (false, 0)] {
+        for (is_lasting, bytes_written) in [(true, 3), (false, 0)] {
             for at in 1.. {
-                let what = format!("{}: step {at}, {through} bytes, lasting: {is_lasting}", story.name);
+                let what = format!("{}: step {at}, {bytes_written} bytes, lasting: {is_lasting}", scenario.name);
                 let folder = tempfile::tempdir().unwrap();
                 let root = folder.path().join("store");
-                (story.make)(&root);
-                let (before, old, old_for_reference) = (files(&root), seen(&root), visible_to_reference(&root));
-                let watch = Arc::new(Mutex::new(Watch {
+                (scenario.make)(&root);
+                let (before, old, old_for_reference) = (files(&root), visible(&root), visible_to_reference(&root));
+                let watcher = Arc::new(Mutex::new(Watcher {
                     root: root.clone(),
                     states: vec![old.clone()],
-                    reference: story.is_for_reference.then(|| vec![old_for_reference.clone()]),
+                    reference: scenario.is_for_reference.then(|| vec![old_for_reference.clone()]),
                     steps: 0,
                     at,
-                    through,
+                    bytes_written,
                     is_lasting,
                 }));
-                let done = (|| {
-                    let store = StoreWriter::open(&root, watching(&watch))?;
+                let result = (|| {
+                    let store = StoreWriter::open(&root, with_watcher(&watcher))?;
                     let mut writer = store.collection("c")?;
                     writer.begin()?;
-                    (story.change)(&mut writer)?;
-                    let mut allowed = watch.lock().unwrap();
+                    (scenario.change)(&mut writer)?;
+                    let mut allowed = watcher.lock().unwrap();
                     allowed.states.push(new.clone());
                     if let Some(reference) = &mut allowed.reference {
                         reference.push(new_for_reference.clone());
@@ -322,65 +332,65 @@ fn every_step_shows_the_old_or_the_new_state() {
                         failures[0] += 1;
                         // The writer can continue if the rollback succeeded.
                         let is_old = writer.put("x", &json!({"text": "x"})).is_ok();
-                        assert!(!is_old || seen(&root) == old, "{what}");
+                        assert!(!is_old || visible(&root) == old, "{what}");
                     }
                     flushed?;
                     writer.finish()?;
                     store.finish()
                 })();
-                let steps = watch.lock().unwrap().steps;
-                watch.lock().unwrap().look(&what);
-                match &done {
-                    Ok(()) => assert_eq!(seen(&root), new, "{what}"),
+                let steps = watcher.lock().unwrap().steps;
+                watcher.lock().unwrap().check(&what);
+                match &result {
+                    Ok(()) => assert_eq!(visible(&root), new, "{what}"),
                     Err(error) => {
                         failures[1] += 1;
                         let is_saved = error.to_string().contains("the changes are saved, but the clean-up failed");
-                        let found = seen(&root);
+                        let found = visible(&root);
                         assert_eq!(found == new, is_saved, "{what}: {error}");
                         // Apart from a possible repair, nothing has changed.
-                        if found == old && !is_lasting && !story.name.starts_with("torn") {
+                        if found == old && !is_lasting && !scenario.name.starts_with("torn") {
                             assert_eq!(files(&root), before, "{what}: {error}");
                         }
                     }
                 }
-                if done.is_ok() && steps < at {
+                if result.is_ok() && steps < at {
                     break;
                 }
                 assert!(at < 200, "{what}");
             }
         }
-        assert!(failures[0] >= 8 && failures[1] >= 12, "{}: {failures:?}", story.name);
+        assert!(failures[0] >= 8 && failures[1] >= 12, "{}: {failures:?}", scenario.name);
     }
 }
 
 #[test]
 fn rollback_and_drop_leave_no_trace() {
-    for story in STORIES {
+    for scenario in SCENARIOS {
         for is_dropped in [false, true] {
             let folder = tempfile::tempdir().unwrap();
             let root = folder.path().join("store");
-            (story.make)(&root);
+            (scenario.make)(&root);
             let before = files(&root);
-            let old = seen(&root);
+            let old = visible(&root);
             let store = StoreWriter::open(&root, options()).unwrap();
             let mut writer = store.collection("c").unwrap();
             assert!(writer.roll_back().unwrap_err().to_string().contains("no transaction is open"));
             writer.begin().unwrap();
             assert!(writer.begin().unwrap_err().to_string().contains("a transaction is already open"));
-            (story.change)(&mut writer).unwrap();
+            (scenario.change)(&mut writer).unwrap();
             writer.drain().unwrap();
-            assert_eq!(seen(&root), old, "{}", story.name);
+            assert_eq!(visible(&root), old, "{}", scenario.name);
             if !is_dropped {
                 writer.roll_back().unwrap();
-                assert_eq!(writer.len(), old.len() as u64, "{}", story.name);
+                assert_eq!(writer.len(), old.len() as u64, "{}", scenario.name);
                 for (id, line) in &old {
-                    assert_eq!(writer.get(id).unwrap().as_deref(), Some(line.as_bytes()), "{} {id}", story.name);
+                    assert_eq!(writer.get(id).unwrap().as_deref(), Some(line.as_bytes()), "{} {id}", scenario.name);
                 }
             }
             drop((writer, store));
-            assert_eq!(seen(&root), old, "{}", story.name);
-            if !story.name.starts_with("torn") {
-                assert_eq!(files(&root), before, "{}", story.name);
+            assert_eq!(visible(&root), old, "{}", scenario.name);
+            if !scenario.name.starts_with("torn") {
+                assert_eq!(files(&root), before, "{}", scenario.name);
             }
         }
     }
@@ -390,7 +400,7 @@ fn rollback_and_drop_leave_no_trace() {
 fn changes_around_a_transaction_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
-    ten(root);
+    with_ten_documents(root);
     let store = StoreWriter::open(root, options()).unwrap();
     let mut writer = store.collection("c").unwrap();
     put(&mut writer, 30..33, "before").unwrap();

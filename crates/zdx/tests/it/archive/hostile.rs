@@ -23,16 +23,16 @@ fn of_file(item: Item) -> String {
     archive.verify(&mut |finding| findings.push(finding)).unwrap();
     assert_eq!(findings.len(), 1);
     assert_eq!(findings[0].severity, Severity::Error);
-    let said = findings[0].error.to_string();
-    let place = tempfile::tempdir().unwrap();
-    let unpacked = unpack(&archive, place.path().join("out"), &UnpackOptions::default()).unwrap_err();
-    assert_eq!(unpacked.to_string(), said);
-    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+    let message = findings[0].error.to_string();
+    let temp = tempfile::tempdir().unwrap();
+    let unpacked = unpack(&archive, temp.path().join("out"), &UnpackOptions::default()).unwrap_err();
+    assert_eq!(unpacked.to_string(), message);
+    assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 0);
     // The CRC of a stored file is not checked when it is read in place.
-    let asked = archive.file(PATH).map(drop).err().map_or_else(|| said.clone(), |error| error.to_string());
-    assert_eq!(asked, said);
+    let asked = archive.file(PATH).map(drop).err().map_or_else(|| message.clone(), |error| error.to_string());
+    assert_eq!(asked, message);
     let there = format!(" (byte 68, key {PATH:?})");
-    said.strip_prefix("zds: ").unwrap().strip_suffix(&there).unwrap_or(&said).to_owned()
+    message.strip_prefix("zds: ").unwrap().strip_suffix(&there).unwrap_or(&message).to_owned()
 }
 
 #[test]
@@ -214,9 +214,9 @@ fn verification_reports_every_problem() {
         store("../evil", b""),
         store("collections/a/docs/y.json", b"{}"),
     ];
-    let (places, mut bytes) = build_at(&items);
+    let (offsets, mut bytes) = build_at(&items);
     // A local size that differs from the directory.
-    bytes[places[4] as usize + 22] = 3;
+    bytes[offsets[4] as usize + 22] = 3;
     bytes.extend_from_slice(b"more");
     let len = bytes.len() - 4;
     let archive = Archive::from_source(Source::from(bytes), Some("x.zds".into()), &OpenOptions::default()).unwrap();
@@ -224,13 +224,13 @@ fn verification_reports_every_problem() {
     archive.verify(&mut |finding| found.push((finding.severity, finding.error.to_string()))).unwrap();
     let crc = crc32fast::hash(b"{}");
     let linked = "the entry is a symbolic link, which is not followed (byte 40, key \"collections/a/docs/x.json\")";
-    let wanted = [
+    let expected = [
         (Severity::Error, linked.to_owned()),
         (
             Severity::Error,
             format!(
                 "the size in the local header is 3, but 2 in the directory (byte {}, key \"collections/a/docs/y.json\")",
-                places[4]
+                offsets[4]
             ),
         ),
         (Severity::Error, format!("CRC-32: expected 00000001, found {crc:08x} (byte 0, key \"zds.json\")")),
@@ -238,20 +238,21 @@ fn verification_reports_every_problem() {
             Severity::Warning,
             format!(
                 "the entry does not belong to the store: not a path of a store (byte {}, key \"notes.txt\")",
-                places[2]
+                offsets[2]
             ),
         ),
         (
             Severity::Error,
             format!(
                 "the entry does not belong to the store: path that escapes the directory with \"..\" (byte {}, key \"../evil\")",
-                places[3]
+                offsets[3]
             ),
         ),
         (Severity::Warning, format!("4 unexpected bytes after the end of the archive (byte {len})")),
     ];
-    let wanted: Vec<_> = wanted.into_iter().map(|(severity, text)| (severity, format!("zds: x.zds: {text}"))).collect();
-    assert_eq!(found, wanted);
+    let expected: Vec<_> =
+        expected.into_iter().map(|(severity, text)| (severity, format!("zds: x.zds: {text}"))).collect();
+    assert_eq!(found, expected);
 }
 
 fn sample() -> Vec<u8> {
@@ -295,8 +296,8 @@ fn flipped_bit_never_yields_wrong_bytes() {
         let found = contents(bytes)?;
         for (path, content) in &found {
             // A flip in a name may change the name in both headers, but never the contents.
-            let (_, wanted) = whole.iter().find(|(known, _)| known == path).expect("no new names");
-            assert_eq!(content, wanted, "{path}");
+            let (_, expected) = whole.iter().find(|(known, _)| known == path).expect("no new names");
+            assert_eq!(content, expected, "{path}");
         }
         Ok(())
     });
@@ -305,9 +306,9 @@ fn flipped_bit_never_yields_wrong_bytes() {
     // Without verification, single documents are checked anyway.
     testkit::every_flip_is_borne(&bytes, |bytes| {
         let archive = open(bytes)?;
-        for (id, wanted) in [("x", &whole[0].1), ("y", &whole[1].1)] {
+        for (id, expected) in [("x", &whole[0].1), ("y", &whole[1].1)] {
             if let Some(found) = archive.document("a", id)? {
-                assert_eq!(found, *wanted);
+                assert_eq!(found, *expected);
             }
         }
         Ok(())

@@ -151,26 +151,26 @@ fn spools_large_files_and_limits_documents() {
         let error = archive.document("a", "x").unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Limit { asked: 1_000_000, limit: 999_999 }));
         let file = file.path().display();
-        let wanted = format!(
+        let expected = format!(
             "the document's size 1000000 exceeds the limit 999999 (byte {second}, key \"collections/a/docs/x.json\")"
         );
-        assert_eq!(error.to_string(), format!("zds: {file}: {wanted}"));
+        assert_eq!(error.to_string(), format!("zds: {file}: {expected}"));
     }
 }
 
 #[test]
 fn directory_order_may_differ_from_file_order() {
-    let (places, bytes) = build_at(&small());
-    let mut items: Vec<_> = small().into_iter().zip(places).collect();
+    let (offsets, bytes) = build_at(&small());
+    let mut items: Vec<_> = small().into_iter().zip(offsets).collect();
     let data = bytes;
     items.reverse();
     // The same files, with the directory reversed.
     let ghosts: Vec<_> = items
         .into_iter()
-        .map(|(item, place)| {
+        .map(|(item, offset)| {
             item.with(|item| {
                 item.packed = Some(item.data.len() as u64);
-                item.offset = Some(place);
+                item.offset = Some(offset);
                 item.ghost = true;
             })
         })
@@ -238,17 +238,17 @@ fn accepts_data_descriptors() {
     for item in [store("collections/a/docs/x.json", b"{}"), deflate("collections/a/docs/y.json", b"[1,1,1,1,1,1]")] {
         items.push(item.with(|item| item.flags = 8));
     }
-    let (places, bytes) = build_at(&items);
+    let (offsets, bytes) = build_at(&items);
     let mut streamed = bytes.clone();
-    for place in places {
-        streamed[place as usize + 14..place as usize + 26].fill(0);
+    for offset in offsets {
+        streamed[offset as usize + 14..offset as usize + 26].fill(0);
     }
     let archive = open(streamed.clone()).unwrap();
     assert_eq!(archive.document("a", "y").unwrap().unwrap(), "[1,1,1,1,1,1]");
     archive.verify(&mut |finding| panic!("{}", finding.error)).unwrap();
     // Without the flag, zeros are wrong.
-    for place in [0, 57] {
-        streamed[place + 6] = 0;
+    for offset in [0, 57] {
+        streamed[offset + 6] = 0;
     }
     let mut found = 0;
     open(streamed).unwrap().verify(&mut |_| found += 1).unwrap();

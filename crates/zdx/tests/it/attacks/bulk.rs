@@ -3,25 +3,25 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use super::{Made, ids};
+use super::{TestStore, ids};
 
 /// Far more than needed without optimization, far less than quadratic time would take.
 const LONG: Duration = Duration::from_secs(60);
 
 #[test]
 fn order_repeating_an_id_a_million_times() {
-    let made = Made::new(b"");
-    let docs = made.root().join("collections/c/docs");
+    let test_store = TestStore::new(b"");
+    let docs = test_store.root().join("collections/c/docs");
     fs::create_dir(&docs).unwrap();
     for n in 0..100 {
         fs::write(docs.join(format!("doc-{n:02}.json")), "{}").unwrap();
     }
-    made.put(
+    test_store.put(
         "order.ids",
         ["doc-07\n".repeat(1_000_000), "none\n".repeat(1_000_000), "doc-03".to_owned()].concat().as_bytes(),
     );
     let start = Instant::now();
-    for collection in made.each() {
+    for collection in test_store.each() {
         let ids = ids(&collection);
         assert_eq!((ids.len(), &ids[..3]), (100, &["doc-07".to_owned(), "doc-03".to_owned(), "doc-00".to_owned()][..]));
         assert_eq!(collection.condition().unwrap().missing_files, 1_000_000);
@@ -32,14 +32,14 @@ fn order_repeating_an_id_a_million_times() {
 
 #[test]
 fn order_that_is_not_utf8() {
-    let made = Made::new(b"");
-    let docs = made.root().join("collections/c/docs");
+    let test_store = TestStore::new(b"");
+    let docs = test_store.root().join("collections/c/docs");
     fs::create_dir(&docs).unwrap();
     for id in ["a", "b"] {
         fs::write(docs.join(format!("{id}.json")), "{}").unwrap();
     }
-    made.put("order.ids", b"\xff\xfe\nb\r\n../b\n/etc/passwd\n\0\n");
-    for collection in made.each() {
+    test_store.put("order.ids", b"\xff\xfe\nb\r\n../b\n/etc/passwd\n\0\n");
+    for collection in test_store.each() {
         assert_eq!(ids(&collection), ["b", "a"]);
         assert_eq!(collection.condition().unwrap().missing_files, 4);
         for id in ["../b", "/etc/passwd", "\0", "..", "x/../a"] {
@@ -50,9 +50,10 @@ fn order_that_is_not_utf8() {
 
 #[test]
 fn a_hundred_thousand_invalid_lines() {
-    let made = Made::new(["{\"_id\":1}\n".repeat(100_000), "{\"_id\":\"a\"}\n".to_owned()].concat().as_bytes());
+    let test_store =
+        TestStore::new(["{\"_id\":1}\n".repeat(100_000), "{\"_id\":\"a\"}\n".to_owned()].concat().as_bytes());
     let start = Instant::now();
-    for collection in made.each() {
+    for collection in test_store.each() {
         assert_eq!(ids(&collection), ["a"]);
         assert_eq!(
             collection.condition().unwrap().notes()[1],

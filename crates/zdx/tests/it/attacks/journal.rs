@@ -1,28 +1,28 @@
 //! Wrong journals.
 
-use super::{Made, ids, walk};
+use super::{TestStore, ids, walk};
 
 /// 18 bytes each.
 const DATA: &[u8] = b"{\"_id\":\"a\",\"n\":1}\n{\"_id\":\"b\",\"n\":2}\n{\"_id\":\"c\",\"n\":3}\n";
 
 /// A journal that belongs to the index of `a`.
-fn with_journal(data_bytes: u64, lines: &str) -> Made {
+fn with_journal(data_bytes: u64, lines: &str) -> TestStore {
     with(DATA, data_bytes, lines)
 }
 
-fn with(data: &[u8], data_bytes: u64, lines: &str) -> Made {
-    let made = Made::new(data);
-    let index = made.index(&[(b"a", 0, 18)]);
+fn with(data: &[u8], data_bytes: u64, lines: &str) -> TestStore {
+    let test_store = TestStore::new(data);
+    let index = test_store.index(&[(b"a", 0, 18)]);
     let (bytes, crc32) = (index.len(), crc32fast::hash(&index));
     let head = format!(
         "{{\"version\":1,\"index\":{{\"bytes\":{bytes},\"crc32\":{crc32}}},\"data_bytes\":{data_bytes}}}\n{lines}"
     );
-    made.put("wharf.journal", head.as_bytes());
-    made
+    test_store.put("wharf.journal", head.as_bytes());
+    test_store
 }
 
-fn found(made: &Made) -> Vec<String> {
-    let mut all: Vec<Vec<String>> = made.each().iter().map(ids).collect();
+fn found(test_store: &TestStore) -> Vec<String> {
+    let mut all: Vec<Vec<String>> = test_store.each().iter().map(ids).collect();
     let first = all.remove(0);
     assert!(all.iter().all(|other| *other == first));
     first
@@ -37,10 +37,10 @@ fn wrong_end_of_data() {
         assert_eq!(found(&with_journal(end, "")), ["a"]);
     }
     // Within a line: the rest of it is not a document.
-    let made = with_journal(20, "");
-    assert_eq!(found(&made), ["a", "c"]);
+    let test_store = with_journal(20, "");
+    assert_eq!(found(&test_store), ["a", "c"]);
     assert_eq!(
-        made.notes(),
+        test_store.notes(),
         [
             "a writer is at work or was interrupted: recovered 1 document appended since the index was written",
             "skipped 1 line without a document, first: expected an object (\"{\"), found '_' (byte 20, line 2)",
@@ -51,12 +51,15 @@ fn wrong_end_of_data() {
 #[test]
 fn end_of_data_within_a_line() {
     let data = b"{\"_id\":\"a\",\"n\":1}\n{\"x\":{\"_id\":\"in\"},\"_id\":\"b\"}\n";
-    let made = with(data, 23, "");
+    let test_store = with(data, 23, "");
     assert_eq!(&data[23..35], b"{\"_id\":\"in\"}");
-    for collection in made.each() {
+    for collection in test_store.each() {
         assert!(collection.get("b").unwrap().is_none());
-        let walked = walk(&collection);
-        assert!(walked == (1, String::new()) || walked.1.contains("it does not begin where a line does"), "{walked:?}");
+        let iterated = walk(&collection);
+        assert!(
+            iterated == (1, String::new()) || iterated.1.contains("it does not begin where a line does"),
+            "{iterated:?}"
+        );
         if let Some(found) = collection.get("in").transpose() {
             let error = found.unwrap_err().to_string();
             assert!(error.contains("it does not begin where a line does (byte 23, key \"in\")"), "{error}");
@@ -85,11 +88,11 @@ fn ignores_invalid_journals() {
     for bytes in
         ["", "\n", "x\n", "{\"version\":2,\"index\":null,\"data_bytes\":0}\n", "{\"version\":1}\n", "\u{0}\u{1}\n[["]
     {
-        let made = with_journal(18, "");
-        made.put("wharf.journal", bytes.as_bytes());
-        assert_eq!(found(&made), ["a"], "{bytes:?}");
+        let test_store = with_journal(18, "");
+        test_store.put("wharf.journal", bytes.as_bytes());
+        assert_eq!(found(&test_store), ["a"], "{bytes:?}");
     }
     let deep = "[".repeat(1_000_000) + "\n";
-    let made = with_journal(18, &deep);
-    assert_eq!(found(&made), ["a"]);
+    let test_store = with_journal(18, &deep);
+    assert_eq!(found(&test_store), ["a"]);
 }

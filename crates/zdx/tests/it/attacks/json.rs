@@ -3,22 +3,25 @@
 use serde_json::Value;
 use zdx::Fields;
 
-use super::Made;
+use super::TestStore;
 
 /// Checks ids and texts of the documents in some data, with and without an index.
-fn check(data: &str, wanted: &[(&str, &str)]) {
-    let made = Made::new(data.as_bytes());
-    for collection in made.each() {
+fn check(data: &str, expected: &[(&str, &str)]) {
+    let test_store = TestStore::new(data.as_bytes());
+    for collection in test_store.each() {
         let all: Vec<_> = collection.documents().unwrap().map(Result::unwrap).collect();
         let found: Vec<_> =
             all.iter().map(|one| (one.id().to_owned(), String::from_utf8_lossy(one.bytes()).into_owned())).collect();
-        assert!(found.iter().map(|(id, text)| (&id[..], &text[..])).eq(wanted.iter().copied()), "{data:?}: {found:?}");
+        assert!(
+            found.iter().map(|(id, text)| (&id[..], &text[..])).eq(expected.iter().copied()),
+            "{data:?}: {found:?}"
+        );
         assert!(collection.condition().unwrap().torn.is_none());
     }
     // With lengths including and excluding line feeds.
     for with_end in [true, false] {
         let mut entries = Vec::new();
-        for document in made.open().documents().unwrap().map(Result::unwrap) {
+        for document in test_store.open().documents().unwrap().map(Result::unwrap) {
             let offset = document.offset().unwrap();
             let rest = &data.as_bytes()[offset as usize..];
             let whole = rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |feed| feed + 1);
@@ -26,9 +29,9 @@ fn check(data: &str, wanted: &[(&str, &str)]) {
             entries.push((document.id().to_owned(), offset, length as u32));
         }
         let entries: Vec<_> = entries.iter().map(|(id, offset, length)| (id.as_bytes(), *offset, *length)).collect();
-        made.index(&entries);
-        for collection in made.each() {
-            for (row, (id, text)) in wanted.iter().enumerate() {
+        test_store.index(&entries);
+        for collection in test_store.each() {
+            for (row, (id, text)) in expected.iter().enumerate() {
                 let document = collection.get(id).unwrap().unwrap();
                 assert_eq!(document.bytes(), text.as_bytes());
                 assert_eq!(collection.row_of(id).unwrap(), Some(row as u64));
@@ -38,10 +41,10 @@ fn check(data: &str, wanted: &[(&str, &str)]) {
                 assert_eq!(document.fields(&Fields::new(["_id"])).unwrap().get("_id"), value.get("_id"));
                 assert_eq!(value["_id"], **id);
             }
-            assert_eq!(collection.len().unwrap(), wanted.len() as u64);
+            assert_eq!(collection.len().unwrap(), expected.len() as u64);
             assert!(collection.get("no").unwrap().is_none());
         }
-        std::fs::remove_file(made.meta().join("index.bin")).unwrap();
+        std::fs::remove_file(test_store.meta().join("index.bin")).unwrap();
     }
 }
 
@@ -111,7 +114,7 @@ fn handles_marks_line_endings_and_empty_lines() {
 #[test]
 fn skips_and_counts_invalid_lines() {
     let good = r#"{"_id":"a"}"#;
-    for (bad, said) in [
+    for (bad, message) in [
         ("[1]", "expected an object (\"{\"), found '[' (byte 12, line 2)"),
         ("\"_id\"", "expected an object (\"{\"), found '\"' (byte 12, line 2)"),
         (r#"{"_id":7}"#, "expected a string (\"_id\"), found '7' (byte 19, line 2)"),
@@ -125,20 +128,20 @@ fn skips_and_counts_invalid_lines() {
         ("\u{feff}{\"_id\":\"b\"}", "expected an object (\"{\"), found '\\u{feff}' (byte 12, line 2)"),
         (r#"{"_id":"\ud800"}"#, "an escape is an unpaired surrogate (byte 20, line 2)"),
     ] {
-        let made = Made::new(format!("{good}\n{bad}\n{good}").as_bytes());
-        for collection in made.each() {
+        let test_store = TestStore::new(format!("{good}\n{bad}\n{good}").as_bytes());
+        for collection in test_store.each() {
             assert_eq!(super::ids(&collection), ["a"], "{bad}");
             let notes = collection.condition().unwrap().notes();
-            assert_eq!(notes[1], format!("skipped 1 line without a document, first: {said}"));
+            assert_eq!(notes[1], format!("skipped 1 line without a document, first: {message}"));
         }
     }
 }
 
 #[test]
 fn byte_order_mark_within_the_data_is_invalid() {
-    let made = Made::new("{\"_id\":\"a\"}\n\u{feff}{\"_id\":\"b\"}\n".as_bytes());
-    made.index(&[(b"a", 0, 12), (b"b", 12, 15)]);
-    for collection in made.each() {
+    let test_store = TestStore::new("{\"_id\":\"a\"}\n\u{feff}{\"_id\":\"b\"}\n".as_bytes());
+    test_store.index(&[(b"a", 0, 12), (b"b", 12, 15)]);
+    for collection in test_store.each() {
         let error = collection.get("b").unwrap_err().to_string();
         assert_eq!(error, "zds: meta/data.jsonl: expected an object (\"{\"), found '\\u{feff}' (byte 12, key \"b\")");
     }

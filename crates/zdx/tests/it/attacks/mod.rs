@@ -15,18 +15,18 @@ use zdx::wire::index::{Entry, header, put};
 use zdx::{Collection, Store};
 
 /// A handmade store with one collection, `c`.
-pub(crate) struct Made {
+pub(crate) struct TestStore {
     folder: tempfile::TempDir,
     /// Files of its archive.
     beside: tempfile::TempDir,
 }
 
-impl Made {
+impl TestStore {
     pub(crate) fn new(data: &[u8]) -> Self {
-        let made = Self { folder: tempfile::tempdir().unwrap(), beside: tempfile::tempdir().unwrap() };
-        fs::create_dir_all(made.meta()).unwrap();
-        fs::write(made.meta().join("data.jsonl"), data).unwrap();
-        made
+        let test_store = Self { folder: tempfile::tempdir().unwrap(), beside: tempfile::tempdir().unwrap() };
+        fs::create_dir_all(test_store.meta()).unwrap();
+        fs::write(test_store.meta().join("data.jsonl"), data).unwrap();
+        test_store
     }
 
     pub(crate) fn root(&self) -> &Path {
