@@ -160,7 +160,10 @@ fn damaged_index_is_treated_as_missing() {
         test_store.index_file(bytes, false);
         assert_eq!(test_store.ids(), ["a", "b", "c"]);
         let note = &test_store.notes()[0];
-        assert!(note.starts_with("the index is damaged (index.bin: ") && note.contains("3 documents found"), "{note}");
+        assert!(
+            note.starts_with("the index is damaged (index.bin: ") && note.contains("recovered 3 documents"),
+            "{note}"
+        );
     }
 }
 
@@ -254,7 +257,7 @@ fn wrong_entries_fail_individually() {
     let error = walk.pop().unwrap().unwrap_err().to_string();
     assert_eq!(
         error,
-        "zds: meta/data.jsonl: the line begins in front of byte 18, where the one of the document before ends (byte 0, row 1, key \"b\")"
+        "zds: meta/data.jsonl: the line overlaps the previous document, which ends at byte 18 (byte 0, row 1, key \"b\")"
     );
     assert_eq!(walk.len(), 1);
 }

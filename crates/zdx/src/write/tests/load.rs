@@ -200,18 +200,18 @@ fn refuses_documents_of_another_schema() {
     let error = writer
         .load(&source("\n{\"_id\":\"a\",\"n\":1}\n{\"_id\":\"b\",\"n\":\"x\"}\n"), &LoadOptions::default())
         .unwrap_err();
-    assert_eq!(error.to_string(), wrong("\"n\" is a text, not an integer (byte 19, line 3, key \"b\")"));
+    assert_eq!(error.to_string(), wrong("\"n\": expected an integer, found a string (byte 19, line 3, key \"b\")"));
     // Nothing was put, so the next document determines the schema.
     writer.put("a", &json!({"t": "x"})).unwrap();
     let error = writer.put("b", &json!({"t": 1})).unwrap_err();
-    assert_eq!(error.to_string(), wrong("\"t\" is an integer, not a text (key \"b\")"));
+    assert_eq!(error.to_string(), wrong("\"t\": expected a string, found an integer (key \"b\")"));
     writer.finish().unwrap();
     store.finish().unwrap();
     // From now on the manifest requires it.
     let store = StoreWriter::open(root, options()).unwrap();
     let mut writer = store.collection("c").unwrap();
     let error = writer.put_line(b"{\"_id\":\"b\",\"t\":\"x\",\"u\":null}").unwrap_err();
-    assert_eq!(error.to_string(), wrong("\"u\" is new (key \"b\")"));
+    assert_eq!(error.to_string(), wrong("unexpected \"u\" (key \"b\")"));
     let loaded = writer.load(&source("{\"t\":\"y\",\"_id\":\"b\"}\n"), &LoadOptions::default()).unwrap();
     assert_eq!(loaded.documents, 1);
     writer.finish().unwrap();

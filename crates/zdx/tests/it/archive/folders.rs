@@ -115,7 +115,7 @@ fn replaces_and_skips_files() {
     let target = temp.path().join("x.zds");
     let options = PackOptions::default()
         .replacing("collections/a/meta/index.bin", Source::from(&b"new"[..]))
-        .replacing("collections/a-b/meta/index.bin", Source::from(&b"test_store"[..]))
+        .replacing("collections/a-b/meta/index.bin", Source::from(&b"made"[..]))
         .replacing("collections/a-b/meta/never", Source::from(&b""[..]))
         .skipping("collections/a-b/meta/never")
         .skipping("collections/a-b/meta/order.ids");
@@ -124,7 +124,7 @@ fn replaces_and_skips_files() {
     let archive = Archive::open(&target, &OpenOptions::default()).unwrap();
     let read = |path: &str| archive.file(path).unwrap().map(|file| file.read(0..file.len()).unwrap());
     assert_eq!(read("collections/a/meta/index.bin").unwrap(), "new");
-    assert_eq!(read("collections/a-b/meta/index.bin").unwrap(), "test_store");
+    assert_eq!(read("collections/a-b/meta/index.bin").unwrap(), "made");
     assert!(read("collections/a-b/meta/order.ids").is_none());
     let bad = PackOptions::default().replacing("../x", Source::from(&b""[..]));
     let error = pack(&root, temp.path().join("y.zds"), &bad).unwrap_err();
@@ -203,7 +203,7 @@ fn unpacks_only_over_an_empty_directory_or_a_store() {
         let plain = temp.path().join("plain");
         fs::create_dir(&plain).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
-        assert_eq!(mode(&out), mode(&plain), "the mode of any new folder");
+        assert_eq!(mode(&out), mode(&plain), "the mode of any new directory");
         fs::remove_dir(plain).unwrap();
         fs::remove_file(link).unwrap();
     }
@@ -259,7 +259,7 @@ fn refuses_a_file_that_is_also_a_directory() {
     let temp = tempfile::tempdir().unwrap();
     let archive = open(build(&[store("collections/a/meta", b"x"), store("collections/a/meta/x", b"y")])).unwrap();
     let error = unpack(&archive, temp.path().join("out"), &UnpackOptions::default()).unwrap_err();
-    assert!(error.to_string().starts_with("zds: cannot create a folder: "), "{error}");
+    assert!(error.to_string().starts_with("zds: cannot create a directory: "), "{error}");
     assert!(names(temp.path()).is_empty());
 }
 

@@ -83,7 +83,10 @@ fn rejects_wrong_directories() {
         open(bytes).unwrap_err().to_string()
     };
     let counted = with(&|bytes| bytes[end + 10] = 2);
-    assert_eq!(counted, format!("zds: the archive's directory has 1 entries, its end record declares 2 (byte {end})"));
+    assert_eq!(
+        counted,
+        format!("zds: the archive's directory has 1 entries, but its end record declares 2 (byte {end})")
+    );
     let none = "zds: not a ZIP archive, or truncated: no end record";
     assert_eq!(with(&|bytes| bytes[end] = b'X'), format!("{none} (byte {})", bytes.len()));
     assert_eq!(with(&|bytes| bytes.clear()), format!("{none} (byte 0)"));
@@ -119,7 +122,7 @@ fn refuses_entries_that_are_not_files() {
     let with_mode = |mode: u32| of_file(store(PATH, b"/etc/passwd").with(|item| item.mode = mode));
     assert_eq!(with_mode(0o120_777), "the entry is a symbolic link, which is not followed");
     for mode in [0o020_666, 0o060_666, 0o010_666, 0o140_666, 0o040_755] {
-        assert_eq!(with_mode(mode), "the entry is neither a file nor a folder");
+        assert_eq!(with_mode(mode), "the entry is neither a file nor a directory");
     }
     for flags in [1, 1 << 6 | 1, 1 << 13] {
         assert_eq!(of_file(store(PATH, b"x").with(|item| item.flags = flags)), "the entry is encrypted");
@@ -172,7 +175,8 @@ fn rejects_wrong_sizes_and_checksums() {
     let less = of_file(deflate(PATH, text).with(|item| item.size += 1));
     assert_eq!(less, format!("the entry decompresses to {} bytes, but declares {}", text.len(), text.len() + 1));
     let bomb = of_file(deflate(PATH, text).with(|item| item.size = packed * 1032 + 1));
-    let detail = format!("the entry declares {} bytes, which {packed} of DEFLATE cannot hold", packed * 1032 + 1);
+    let detail =
+        format!("the entry declares {} bytes, more than {packed} bytes of DEFLATE can hold", packed * 1032 + 1);
     assert_eq!(bomb, detail);
     let crc = crc32fast::hash(text);
     for item in [store(PATH, text), deflate(PATH, text)] {

@@ -101,7 +101,7 @@ fn store_may_be_in_one_directory() {
             [
                 ("readme.txt", "outside the store's directory"),
                 (&*format!("{folder}notes.txt"), "not a path of a store"),
-                (&*format!("__MACOSX/{folder}collections/a/._docs"), "it is what a system leaves beside files"),
+                (&*format!("__MACOSX/{folder}collections/a/._docs"), "file left by an operating system"),
                 (
                     &*format!("{folder}collections/a/docs/no id.json"),
                     "not a document (expected \"<id>.json\" in docs/)"
@@ -116,7 +116,7 @@ fn store_may_be_in_one_directory() {
 fn refuses_two_stores_or_none() {
     let two = build(&[store("a/collections/x/meta/data.jsonl", b""), store("b/zds.json", b"")]);
     let error = open(two).unwrap_err();
-    assert_eq!(error.to_string(), "zds: two folders of the archive have collections: \"a/\" and \"b/\" (byte 0)");
+    assert_eq!(error.to_string(), "zds: the archive contains two stores, in \"a/\" and \"b/\" (byte 0)");
     let error = open(build(&[store("a/b/collections/x/meta/data.jsonl", b"")])).unwrap_err();
     let none =
         "zds: the archive is not a store: neither collections/ nor zds.json at the top or in one directory (byte 0)";

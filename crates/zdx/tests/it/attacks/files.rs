@@ -98,7 +98,7 @@ fn does_not_block_on_pipes() {
         let collection = test_store.open();
         let expected = format!("zds: {}: not a regular file{message}", folder.join(name).display());
         let found = soon(move || match collection.documents() {
-            Ok(_) => walk(&collection).1,
+            Ok(_) => iterate(&collection).1,
             Err(error) => error.to_string(),
         });
         assert_eq!(found, expected);
@@ -129,7 +129,7 @@ fn refuses_directories_in_place_of_files() {
     assert_eq!(ids(&collection), ["a", "b"]);
     let message = collection.get("b").unwrap_err().to_string();
     assert!(message.starts_with("zds: ") && message.ends_with("docs/b.json: not a regular file"), "{message}");
-    let (count, message) = walk(&collection);
+    let (count, message) = iterate(&collection);
     assert!(count == 1 && message.contains("docs/b.json: not a regular file (row 1"), "{message}");
 }
 

@@ -64,7 +64,7 @@ fn wrong_entry_fails_when_requested() {
                 assert_eq!(error, format!("zds: meta/data.jsonl: {message}"));
             }
             let in_row = message.replace("key", "row 0, key");
-            assert_eq!(walk(&collection), (0, format!("zds: meta/data.jsonl: {in_row}")));
+            assert_eq!(iterate(&collection), (0, format!("zds: meta/data.jsonl: {in_row}")));
             assert_eq!(collection.document(0).unwrap_err().to_string(), format!("zds: meta/data.jsonl: {in_row}"));
             let parallel = collection.map_documents(0..9, 2, |_| Ok(()), |()| Ok(()));
             assert_eq!(parallel.unwrap_err().to_string(), format!("zds: meta/data.jsonl: {in_row}"));
@@ -98,10 +98,10 @@ fn refuses_line_of_another_document() {
 #[test]
 fn two_ids_cannot_share_a_line() {
     let test_store = TestStore::new(THREE);
-    let message = "zds: meta/data.jsonl: the line begins in front of byte 18, where the one of the document before ends (byte 0, row 1, key \"z\")";
+    let message = "zds: meta/data.jsonl: the line overlaps the previous document, which ends at byte 18 (byte 0, row 1, key \"z\")";
     test_store.index(&[(b"a", 0, 18), (b"z", 0, 17), (b"c", 36, 18)]);
     for collection in test_store.each() {
-        assert_eq!(walk(&collection), (1, message.to_owned()));
+        assert_eq!(iterate(&collection), (1, message.to_owned()));
         // From any row on.
         assert_eq!(collection.document(1).unwrap_err().to_string(), message);
         assert_eq!(collection.document(2).unwrap().id(), "c");
@@ -111,7 +111,7 @@ fn two_ids_cannot_share_a_line() {
     let test_store = TestStore::new(b"\n{}\n");
     test_store.index(&[(b"a", 0, 1), (b"b", 0, 0)]);
     for collection in test_store.each() {
-        assert_eq!(walk(&collection).0, 1);
+        assert_eq!(iterate(&collection).0, 1);
     }
 }
 

@@ -55,7 +55,7 @@ fn end_of_data_within_a_line() {
     assert_eq!(&data[23..35], b"{\"_id\":\"in\"}");
     for collection in test_store.each() {
         assert!(collection.get("b").unwrap().is_none());
-        let iterated = walk(&collection);
+        let iterated = iterate(&collection);
         assert!(
             iterated == (1, String::new()) || iterated.1.contains("it does not begin where a line does"),
             "{iterated:?}"

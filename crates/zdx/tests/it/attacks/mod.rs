@@ -80,7 +80,7 @@ pub(crate) fn ids(collection: &Collection) -> Vec<String> {
 }
 
 /// The error that ends iteration, and the number of documents before it.
-pub(crate) fn walk(collection: &Collection) -> (usize, String) {
+pub(crate) fn iterate(collection: &Collection) -> (usize, String) {
     let mut count = 0;
     for document in collection.documents().unwrap() {
         match document {
