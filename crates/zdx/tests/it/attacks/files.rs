@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use zdx::Store;
 
-use super::{TestStore, ids, walk};
+use super::{TestStore, ids, iterate};
 
 const DATA: &[u8] = b"{\"_id\":\"a\",\"n\":1}\n";
 

@@ -1,6 +1,6 @@
 //! Wrong journals.
 
-use super::{TestStore, ids, walk};
+use super::{TestStore, ids, iterate};
 
 /// 18 bytes each.
 const DATA: &[u8] = b"{\"_id\":\"a\",\"n\":1}\n{\"_id\":\"b\",\"n\":2}\n{\"_id\":\"c\",\"n\":3}\n";
