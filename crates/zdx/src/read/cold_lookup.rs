@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn what_only_seems_to_be_entries_is_not_believed() {
-        // In the middle stands an id that holds entries itself: whoever begins there finds an end within it, but no entry ends where it begins.
+        // An id in the middle looks like entries: a scan that starts there succeeds, but no real entry ends at its start.
         let inner = file(&(0..3000).map(|n| format!("in-{n}")).collect::<Vec<_>>());
         let inner = &inner[HEADER_LEN..];
         let mut out = header(0).to_vec();

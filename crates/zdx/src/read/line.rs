@@ -115,7 +115,7 @@ fn line_bounds(bytes: &[u8], start: usize, length: u32, is_first: bool, is_last:
 }
 
 /// A document that follows a torn one on the same line: killed while writing a long line, the reference later appends without a line feed. It
-/// is told from a fragment by being a whole object with an `_id` that ends the line. (After a nested object, the outer one still has to end.)
+/// is distinguished from a fragment by being a whole object with an `_id` that ends the line. (After a nested object, the outer one still has to end.)
 #[cold]
 fn document_after_torn(data: &Source, offset: u64, length: u32) -> Result<Raw<'static>> {
     let end = offset.saturating_add(length.into());

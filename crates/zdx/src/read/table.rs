@@ -45,7 +45,7 @@ pub(crate) struct Table {
     slots: Vec<u64>,
     layout: Layout,
     hash: RandomState,
-    /// What the walk over the entries found.
+    /// Statistics of all entries.
     pub(crate) stats: IndexStats,
 }
 
