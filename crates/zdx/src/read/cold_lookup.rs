@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn every_thread_finds() {
+    fn finds_entries_with_any_number_of_threads() {
         let mut ids: Vec<_> = (0..120_000).map(|n| format!("doc-{n}")).collect();
         ids[110_000] = "doc-7".to_owned();
         ids[50_000] = "\u{e4}".repeat(5);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_as_it_should_be_is_left_to_one_thread() {
+    fn leaves_unusual_indexes_to_one_thread() {
         let ids: Vec<_> = (0..120_000).map(|n| format!("doc-{n}")).collect();
         let good = file(&ids);
         // Too few and too many, no text, and an entry that is too long.
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_seems_to_be_entries_is_not_believed() {
+    fn discards_false_boundaries() {
         // An id in the middle looks like entries: a scan that starts there succeeds, but no real entry ends at its start.
         let inner = file(&(0..3000).map(|n| format!("in-{n}")).collect::<Vec<_>>());
         let inner = &inner[HEADER_LEN..];

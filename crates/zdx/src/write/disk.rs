@@ -113,14 +113,14 @@ impl Disk {
         if path.is_dir() || path.as_os_str().is_empty() {
             return Ok(Vec::new());
         }
-        let mut made = path.parent().map(|parent| self.root(parent)).transpose()?.unwrap_or_default();
+        let mut created_dirs = path.parent().map(|parent| self.root(parent)).transpose()?.unwrap_or_default();
         // Not after a signal: the handler may have just removed the temporary directory that it would be in.
         let created = uninterrupted(|| self.hook.intercept("folder", 0).and_then(|_| fs::create_dir(path)));
         created.map_err(|cause| Error::io("cannot create the directory", cause).in_file(path.display().to_string()))?;
         if self.sync == Sync::Disk {
             container_core::sync_directory_of(path);
         }
-        made.push(path.to_owned());
-        Ok(made)
+        created_dirs.push(path.to_owned());
+        Ok(created_dirs)
     }
 }

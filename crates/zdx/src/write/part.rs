@@ -184,8 +184,8 @@ pub(crate) fn parse_parts(
     let mut parts = Vec::new();
     let mut start = 0;
     while start < bytes.len() {
-        let behind = bytes.get(start + each..).and_then(|behind| memchr::memchr(b'\n', behind));
-        let end = behind.map_or(bytes.len(), |feed| start + each + feed + 1);
+        let feed = bytes.get(start + each..).and_then(|behind| memchr::memchr(b'\n', behind));
+        let end = feed.map_or(bytes.len(), |feed| start + each + feed + 1);
         parts.push(start..end);
         start = end;
     }
@@ -194,7 +194,7 @@ pub(crate) fn parse_parts(
         some => some,
     };
     let next = AtomicUsize::new(0);
-    let done = Mutex::new(Vec::with_capacity(parts.len()));
+    let results = Mutex::new(Vec::with_capacity(parts.len()));
     let run_worker = || {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
@@ -205,7 +205,7 @@ pub(crate) fn parse_parts(
                 // Skip the parts that follow; those before have been started.
                 next.store(parts.len(), Ordering::Relaxed);
             }
-            done.lock().unwrap_or_else(PoisonError::into_inner).push((number, result));
+            results.lock().unwrap_or_else(PoisonError::into_inner).push((number, result));
         }
     };
     thread::scope(|scope| {
@@ -214,7 +214,7 @@ pub(crate) fn parse_parts(
         }
         run_worker();
     });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_unstable_by_key(|(number, _)| *number);
-    done.into_iter().map(|(_, result)| result).collect()
+    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.sort_unstable_by_key(|(number, _)| *number);
+    results.into_iter().map(|(_, result)| result).collect()
 }

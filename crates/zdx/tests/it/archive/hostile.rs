@@ -9,12 +9,12 @@ use super::reading::open;
 const PATH: &str = "collections/a/meta/data.jsonl";
 
 /// The error of opening.
-fn at_open(items: &[Item]) -> String {
+fn open_error(items: &[Item]) -> String {
     open(build(items)).unwrap_err().to_string()
 }
 
 /// The error of reading the file, which verification and unpacking must report, too; another file in the archive must still be readable.
-fn of_file(item: Item) -> String {
+fn file_error(item: Item) -> String {
     let good = b"{\"good\":1}";
     let bytes = build(&[store("collections/a/docs/good.json", good), item]);
     let archive = open(bytes).unwrap();
@@ -39,7 +39,7 @@ fn of_file(item: Item) -> String {
 fn opening_detects_duplicates_and_overlaps() {
     let two = [store(PATH, b"one"), store("zds.json", b""), deflate(PATH, b"two")];
     assert_eq!(
-        at_open(&two),
+        open_error(&two),
         format!("zds: two entries have the same name: at byte 0 and at byte 100 (byte 100, key {PATH:?})")
     );
     let whole = |item: &mut Item| {
@@ -53,23 +53,23 @@ fn opening_detects_duplicates_and_overlaps() {
         let detail = format!("the entry of {bytes} bytes overlaps entry {other:?} at byte {there}");
         format!("zds: {detail} (byte {at}, key {key:?})")
     };
-    assert_eq!(at_open(&[store(PATH, b"one"), ghost.clone()]), overlaps(3, "collections/a/docs/x.json", 0, 0, PATH));
+    assert_eq!(open_error(&[store(PATH, b"one"), ghost.clone()]), overlaps(3, "collections/a/docs/x.json", 0, 0, PATH));
     // An entry that overlaps the next.
     let long = store(PATH, b"one").with(|item| item.packed = Some(4));
-    assert_eq!(at_open(&[long, store("zds.json", b"{}")]), overlaps(4, "zds.json", 62, 0, PATH));
+    assert_eq!(open_error(&[long, store("zds.json", b"{}")]), overlaps(4, "zds.json", 62, 0, PATH));
     // An entry that overlaps the directory, is within it, or past the end of the file.
     let into = |detail: &str, at: u32| format!("zds: {detail} (byte {at}, key {PATH:?})");
     let long = store(PATH, b"one").with(|item| item.packed = Some(u32::MAX.into()));
     let detail = "the entry of 4294967295 bytes overlaps the archive's directory at byte 62";
-    assert_eq!(at_open(&[long]), into(detail, 0));
+    assert_eq!(open_error(&[long]), into(detail, 0));
     for offset in [70, 0xffff_fff0] {
         let far = store(PATH, b"one").with(|item| item.offset = Some(offset));
-        assert_eq!(at_open(&[far]), into("the entry of 3 bytes overlaps the archive's directory at byte 62", 62));
+        assert_eq!(open_error(&[far]), into("the entry of 3 bytes overlaps the archive's directory at byte 62", 62));
     }
     // Foreign entries and directories are checked, too.
     for name in ["notes.txt", "collections/"] {
         let ghost = store(name, b"one").with(whole);
-        assert_eq!(at_open(&[store(PATH, b"one"), ghost]), overlaps(3, name, 0, 0, PATH));
+        assert_eq!(open_error(&[store(PATH, b"one"), ghost]), overlaps(3, name, 0, 0, PATH));
     }
 }
 
@@ -119,25 +119,25 @@ fn accepts_wrapped_entry_count() {
 
 #[test]
 fn refuses_entries_that_are_not_files() {
-    let with_mode = |mode: u32| of_file(store(PATH, b"/etc/passwd").with(|item| item.mode = mode));
+    let with_mode = |mode: u32| file_error(store(PATH, b"/etc/passwd").with(|item| item.mode = mode));
     assert_eq!(with_mode(0o120_777), "the entry is a symbolic link, which is not followed");
     for mode in [0o020_666, 0o060_666, 0o010_666, 0o140_666, 0o040_755] {
         assert_eq!(with_mode(mode), "the entry is neither a file nor a directory");
     }
     for flags in [1, 1 << 6 | 1, 1 << 13] {
-        assert_eq!(of_file(store(PATH, b"x").with(|item| item.flags = flags)), "the entry is encrypted");
+        assert_eq!(file_error(store(PATH, b"x").with(|item| item.flags = flags)), "the entry is encrypted");
     }
     let detail = "the entry is encrypted according to its local header, but not the directory";
-    assert_eq!(of_file(store(PATH, b"x").with(|item| item.local_flags = Some(1))), detail);
+    assert_eq!(file_error(store(PATH, b"x").with(|item| item.local_flags = Some(1))), detail);
     for method in [1, 9, 12, 14, 93, 99, 65_535] {
         let detail = format!("compression method: expected 0 (STORE) or 8 (DEFLATE), found {method}");
-        assert_eq!(of_file(store(PATH, b"x").with(|item| item.method = method)), detail);
+        assert_eq!(file_error(store(PATH, b"x").with(|item| item.method = method)), detail);
     }
 }
 
 #[test]
 fn rejects_mismatched_headers() {
-    let named = |name: &str| of_file(store(PATH, b"x").with(|item| item.local_name = Some(name.into())));
+    let named = |name: &str| file_error(store(PATH, b"x").with(|item| item.local_name = Some(name.into())));
     assert_eq!(
         named("collections/a/meta/other.jso1"),
         "the local header has another name, \"collections/a/meta/other.jso1\""
@@ -146,16 +146,16 @@ fn rejects_mismatched_headers() {
         named("collections/a/meta/DATA.jsonl"),
         "the local header has another name, \"collections/a/meta/DATA.jsonl\""
     );
-    let longer = of_file(store(PATH, b"0123456789").with(|item| {
+    let longer = file_error(store(PATH, b"0123456789").with(|item| {
         item.local_name = Some(format!("{PATH}.x").into());
         item.data.truncate(8);
         item.packed = Some(10);
     }));
     assert_eq!(longer, format!("the local header has another name, {PATH:?} and more"));
-    let method = of_file(deflate(PATH, b"x").with(|item| item.local_method = Some(0)));
+    let method = file_error(deflate(PATH, b"x").with(|item| item.local_method = Some(0)));
     assert_eq!(method, "compression method 0 in the local header, but 8 in the directory");
     // An extra field that shifts the data into the next entry.
-    let pushed = of_file(store(PATH, b"x").with(|item| {
+    let pushed = file_error(store(PATH, b"x").with(|item| {
         item.local_extra = vec![0; 5];
         item.data.clear();
         item.packed = Some(1);
@@ -168,28 +168,28 @@ fn rejects_mismatched_headers() {
 fn rejects_wrong_sizes_and_checksums() {
     let text = b"{\"_id\":\"x\",\"text\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}\n";
     let packed = deflate(PATH, text).data.len() as u64;
-    let stored = of_file(store(PATH, text).with(|item| item.size = 5));
+    let stored = file_error(store(PATH, text).with(|item| item.size = 5));
     assert_eq!(stored, format!("the entry is stored in {} bytes, but declares 5", text.len()));
-    let more = of_file(deflate(PATH, text).with(|item| item.size -= 1));
+    let more = file_error(deflate(PATH, text).with(|item| item.size -= 1));
     assert_eq!(more, format!("the entry decompresses to more than the declared {} bytes", text.len() - 1));
-    let less = of_file(deflate(PATH, text).with(|item| item.size += 1));
+    let less = file_error(deflate(PATH, text).with(|item| item.size += 1));
     assert_eq!(less, format!("the entry decompresses to {} bytes, but declares {}", text.len(), text.len() + 1));
-    let bomb = of_file(deflate(PATH, text).with(|item| item.size = packed * 1032 + 1));
+    let bomb = file_error(deflate(PATH, text).with(|item| item.size = packed * 1032 + 1));
     let detail =
         format!("the entry declares {} bytes, more than {packed} bytes of DEFLATE can hold", packed * 1032 + 1);
     assert_eq!(bomb, detail);
     let crc = crc32fast::hash(text);
     for item in [store(PATH, text), deflate(PATH, text)] {
-        let wrong = of_file(item.with(|item| item.crc ^= 0x8000_0000));
+        let wrong = file_error(item.with(|item| item.crc ^= 0x8000_0000));
         assert_eq!(wrong, format!("CRC-32: expected {:08x}, found {crc:08x}", crc ^ 0x8000_0000));
     }
-    let cut = of_file(deflate(PATH, text).with(|item| item.data.truncate(item.data.len() - 1)));
+    let cut = file_error(deflate(PATH, text).with(|item| item.data.truncate(item.data.len() - 1)));
     assert_eq!(cut, "the compressed data are incomplete");
-    let behind = of_file(deflate(PATH, text).with(|item| item.data.extend_from_slice(b"abc")));
+    let behind = file_error(deflate(PATH, text).with(|item| item.data.extend_from_slice(b"abc")));
     assert_eq!(behind, "3 unexpected bytes after the entry's compressed data");
-    let damaged = of_file(deflate(PATH, text).with(|item| item.data[0] = 0xff));
+    let damaged = file_error(deflate(PATH, text).with(|item| item.data[0] = 0xff));
     assert!(damaged.starts_with("the compressed data are damaged"), "{damaged}");
-    let hollow = of_file(deflate(PATH, text).with(|item| item.data.clear()));
+    let hollow = file_error(deflate(PATH, text).with(|item| item.data.clear()));
     assert_eq!(hollow, format!("the entry declares {} bytes, which 0 of DEFLATE cannot hold", text.len()));
 }
 

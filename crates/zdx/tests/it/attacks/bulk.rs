@@ -49,7 +49,7 @@ fn order_that_is_not_utf8() {
 }
 
 #[test]
-fn a_hundred_thousand_invalid_lines() {
+fn hundred_thousand_invalid_lines() {
     let test_store =
         TestStore::new(["{\"_id\":1}\n".repeat(100_000), "{\"_id\":\"a\"}\n".to_owned()].concat().as_bytes());
     let start = Instant::now();
