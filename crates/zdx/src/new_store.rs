@@ -145,7 +145,6 @@ fn is_store(target: &Path, overwrite: Overwrite) -> Result<bool> {
 }
 
 /// The directory that contains a store.
-
 pub(crate) fn beside(target: &Path) -> &Path {
     target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

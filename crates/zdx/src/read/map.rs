@@ -110,7 +110,6 @@ impl Collection {
 }
 
 /// Results for the documents of a chunk up to an error, and the error.
-
 struct ChunkResult<T> {
     results: Vec<T>,
     error: Option<Error>,
