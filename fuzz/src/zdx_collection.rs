@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
-use zdx::wire::index::{Entry, head, put};
+use zdx::wire::index::{Entry, header, put};
 use zdx::wire::lines::lines;
 use zdx::{Collection, Document, Fields, Store};
 
@@ -91,7 +91,7 @@ fn some_index(data: &[u8], decisions: &[u8], many: bool) -> Vec<u8> {
         // Enough entries for more than one chunk.
         (0..1100).for_each(|n| add(&format!("x-{n}"), *offset, end - offset));
     }
-    [&head(count)[..], &entries].concat()
+    [&header(count)[..], &entries].concat()
 }
 
 /// A journal of this index: two bytes for the length of data that it covers, then lines of deletions.

@@ -55,7 +55,7 @@ fn tokens(text: &[u8]) {
         Err(error) => {
             assert!(error.position().byte.is_some_and(|byte| byte <= text.len() as u64), "{error}");
             // It is stricter in one respect: every `_id` must be a string.
-            let about_id = error.detail().contains("the string that an _id is");
+            let about_id = error.detail().contains("a string (\"_id\")");
             assert!(built.is_err() || about_id, "{error}");
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use zdx::IndexState;
-use zdx::wire::index::{HEAD, Index, MAGIC, MAGIC_DESCRIBED, head, put};
+use zdx::wire::index::{HEADER_LEN, Index, MAGIC, MAGIC_DESCRIBED, header, put};
 use zdx::wire::text_index;
 
 use super::zdx_parts::{collection, open, store, told};
@@ -63,7 +63,7 @@ fn binary_index(data: &[u8]) -> Option<Said> {
     let index = Index::parse(data).ok()?;
     assert!(index.len() <= (data.len() / 15) as u64);
     let mut said = Said::new();
-    let mut again = head(index.len()).to_vec();
+    let mut again = header(index.len()).to_vec();
     let mut entries = index.entries();
     loop {
         let place = entries.offset();
@@ -77,7 +77,7 @@ fn binary_index(data: &[u8]) -> Option<Said> {
         said.insert(entry.id.to_vec(), (entry.offset, entry.length));
     }
     assert_eq!(again[4..], data[4..]);
-    assert_eq!(again.len(), HEAD + again[HEAD..].len());
+    assert_eq!(again.len(), HEADER_LEN + again[HEADER_LEN..].len());
     Some(said)
 }
 
@@ -89,8 +89,8 @@ fn text(data: &[u8]) -> Option<Said> {
         count += 1;
         said.insert(entry.id.to_vec(), (entry.offset, entry.length));
     }
-    // The same entries as a binary index, whose ids must not be empty.
-    let binary = binary_index(&[&head(count)[..], &again].concat());
+    // The same as a binary one, which has to have ids.
+    let binary = binary_index(&[&header(count)[..], &again].concat());
     assert!(binary == Some(said.clone()) || binary.is_none() && said.contains_key(&b""[..]));
     binary
 }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use container_core::Source;
 use serde_json::{Map, Value, json};
-use zdx::wire::index::{Entry, Index, head, put};
+use zdx::wire::index::{Entry, Index, header, put};
 use zdx::{CollectionWriter, Durability, LoadOptions, OnDuplicate, Store, StoreWriter, WriterOptions};
 
 use super::choices::Choices;
@@ -399,7 +399,7 @@ impl<'f> Run<'f> {
         if choices.below(2) == 0 {
             entries.reverse();
         }
-        let mut out = head(entries.len() as u64).to_vec();
+        let mut out = header(entries.len() as u64).to_vec();
         for (id, offset, length) in &entries {
             // The entry's length is that of the line alone.
             let end = usize::try_from(offset + u64::from(*length)).unwrap();

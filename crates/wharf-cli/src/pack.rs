@@ -83,7 +83,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let packed = store.pack(&target, options);
     bar.clear();
     let (packed, renewed) = packed.map_err(named)?;
-    let lost = packed.left_out.iter().map(|(path, why)| {
+    let lost = packed.skipped.iter().map(|(path, why)| {
         let loss = container_core::Loss::new(format!("file left out ({why}): {path}"), 1, Default::default());
         Lost { file: Some(location.name()), loss }
     });
@@ -166,10 +166,10 @@ pub(crate) fn unpack(arguments: &UnpackArguments, env: &mut Env<'_>) -> Result<O
     bar.clear();
     let unpacked = unpacked.map_err(named)?;
     let mut lost = Vec::new();
-    if unpacked.strangers > 0 {
-        let first = unpacked.stranger_names.first().map(|name| format!(", such as {name:?}")).unwrap_or_default();
+    if unpacked.foreign_entries > 0 {
+        let first = unpacked.foreign_names.first().map(|name| format!(", such as {name:?}")).unwrap_or_default();
         let what = format!("entry left alone that is none of the store's{first}");
-        let loss = container_core::Loss::new(what, unpacked.strangers, Default::default());
+        let loss = container_core::Loss::new(what, unpacked.foreign_entries, Default::default());
         lost.push(Lost { file: Some(location.name()), loss });
     }
     lost.iter().for_each(|lost| env.report.lost(lost));

@@ -1,12 +1,12 @@
-//! How fast a collection becomes record batches, and these a collection again: with one thread, and with all.
+//! Measures reading a collection as record batches and loading them, with one thread and with all.
 //!
 //! ```text
 //! cargo bench -p zdx --features arrow --bench arrow -- STORE [--repeat N]
 //! ```
 //!
-//! Each number is the best of the repetitions, in seconds; the store is opened anew for each.
+//! Prints the best time of the repetitions in seconds. The store is reopened for each.
 
-// Measurements may panic: whoever runs them reads the message.
+// Benchmarks may panic.
 #![expect(clippy::unwrap_used, reason = "a benchmark that fails is to stop")]
 
 use std::hint::black_box;
@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use container_arrow::{BatchScan, BatchWriter, JsonRows};
 use container_core::{Container, Input, OpenOptions, Scan};
-use zdx::arrow::{BatchLoader, IdFrom};
+use zdx::arrow::{BatchLoader, IdSource};
 use zdx::{StoreWriter, WriterOptions, ZdsContainer};
 
 fn main() {
@@ -68,7 +68,7 @@ fn main() {
             let start = Instant::now();
             let root = StoreWriter::open(folder.path().join("s"), WriterOptions::default()).unwrap();
             let mut writer = root.collection("rows").unwrap();
-            let mut loader = Box::new(BatchLoader::new(&mut writer, schema, IdFrom::Own).unwrap());
+            let mut loader = Box::new(BatchLoader::new(&mut writer, schema, IdSource::IdColumn).unwrap());
             batches.iter().for_each(|batch| loader.write(batch).unwrap());
             loader.finish().unwrap();
             writer.finish().unwrap();

@@ -1,13 +1,13 @@
-//! Packs a store into an archive, which is read in place: `cargo run --example pack -- STORE ARCHIVE.zds`.
+//! Packs a store into an archive and lists its collections: `cargo run --example pack -- STORE ARCHIVE.zds`.
 
 use zdx::Store;
 use zdx::archive::PackOptions;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [store, packed] = arguments.as_slice() else { return Err("STORE ARCHIVE.zds".into()) };
-    Store::open(store)?.pack(packed, PackOptions::default())?;
-    for name in Store::open(packed)?.names()? {
+    let [store, archive] = arguments.as_slice() else { return Err("STORE ARCHIVE.zds".into()) };
+    Store::open(store)?.pack(archive, PackOptions::default())?;
+    for name in Store::open(archive)?.names()? {
         println!("{name}");
     }
     Ok(())

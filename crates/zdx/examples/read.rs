@@ -1,4 +1,4 @@
-//! Prints the documents of a collection, or the one of an id: `cargo run --example read -- STORE COLLECTION [ID]`.
+//! Prints all documents of a collection, or one by id: `cargo run --example read -- STORE COLLECTION [ID]`.
 
 use zdx::Store;
 
@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let collection = Store::open(store)?.collection(name)?;
     match id {
         Some(id) => {
-            let document = collection.get(id)?.ok_or("there is no such document")?;
+            let document = collection.get(id)?.ok_or("no such document")?;
             println!("{}", String::from_utf8_lossy(document.bytes()));
         }
         None => {

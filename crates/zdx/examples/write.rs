@@ -1,4 +1,4 @@
-//! Puts lines of JSON from standard input into a collection: `cargo run --example write -- STORE COLLECTION < documents.jsonl`.
+//! Puts JSON lines from standard input into a collection: `cargo run --example write -- STORE COLLECTION < documents.jsonl`.
 
 use zdx::{StoreWriter, WriterOptions};
 
@@ -8,7 +8,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let root = StoreWriter::open(store, WriterOptions::default())?;
     let mut collection = root.collection(name)?;
     for line in std::io::stdin().lines() {
-        collection.put_line(line?.as_bytes())?; // each one has its "_id"; one that is there is replaced
+        collection.put_line(line?.as_bytes())?; // needs an "_id"; replaces an existing document
     }
     println!("{} documents", collection.len());
     collection.finish()?;

@@ -1,23 +1,23 @@
-//! ZDS, collections of JSON documents in lines, and ZDX, the index by which they are found: stores opened in any state they may be in, read at
-//! memory speed by id and in order, written so that a crash takes nothing that was flushed, packed into archives and read there in place.
+//! ZDS, collections of JSON documents in JSON Lines files, and ZDX, their index: opens stores in any state, reads documents by id and in order at
+//! memory speed, writes them crash-safely, and packs them into archives that are read in place.
 //!
-//! # How a store is laid out
+//! # Layout of a store
 //!
-//! | path in the root, or in a ZIP archive (`.zds`) at its top or in one folder | what it is |
+//! | path, relative to the root (in a ZIP archive, `.zds`: the top, or one directory there) | contents |
 //! |---|---|
-//! | `zds.json` | what is said of the store; MAY be missing |
-//! | `collections/<name>/meta/data.jsonl` | documents: JSON objects, one in a line, each with a text `_id` |
-//! | `collections/<name>/meta/index.bin` | ZDX: which documents there are, and where each line lies. A line that it does not name is a deleted document |
-//! | `collections/<name>/meta/manifest.json` | what is said of the collection; MAY be missing |
-//! | `collections/<name>/docs/<id>.json` | documents in files of their own, instead of lines or beside them |
-//! | `collections/<name>/meta/order.ids` | the order in which those come |
-//! | `collections/<name>/meta/wharf.journal` | of this crate's writer, while it is at work: see below |
-//! | `.zds/.zds_write.lock` | locked by whoever writes |
+//! | `zds.json` | metadata of the store; optional |
+//! | `collections/<name>/meta/data.jsonl` | documents: one JSON object per line, each with a string `_id` |
+//! | `collections/<name>/meta/index.bin` | ZDX: ids, offsets and lengths of the documents. A line that it does not list is a deleted document |
+//! | `collections/<name>/meta/manifest.json` | metadata of the collection; optional |
+//! | `collections/<name>/docs/<id>.json` | documents in files of their own, instead of or in addition to lines |
+//! | `collections/<name>/meta/order.ids` | their order |
+//! | `collections/<name>/meta/wharf.journal` | this crate's journal, while a writer is at work: see below |
+//! | `.zds/.zds_write.lock` | lock file, held by a writer |
 //!
-//! An id MUST be 1 to 255 of `a-z A-Z 0-9 _ - .` to be written. The reference takes letters and digits of all alphabets, and any number of them;
-//! they are read.
+//! To be written, an id must be 1 to 255 characters of `a-z A-Z 0-9 _ - .`. The reference accepts letters and digits of all alphabets, and any
+//! number of them; such ids can be read.
 //!
-//! # A first program
+//! # Reading
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -26,25 +26,25 @@
 //!
 //! #[derive(serde::Deserialize)]
 //! struct Flower<'a> {
-//!     species: &'a str, // borrowed from the mapped file; what is not named is passed over
+//!     species: &'a str, // borrowed from the mapped file; other members are skipped
 //! }
 //!
-//! let store = Store::open(path)?; // a folder or an archive
+//! let store = Store::open(path)?; // a directory or an archive
 //! let train = store.collection("train")?;
 //! for document in train.documents()? {
 //!     let document = document?;
 //!     let flower: Flower = document.decode()?;
 //!     println!("{}: {}", document.id(), flower.species);
 //! }
-//! // Or one document: its bytes as they are, or a tree of values.
+//! // A single document: its bytes as stored, or a tree of values.
 //! let id = train.ids()?.next().ok_or("empty")?;
-//! let document = train.get(id)?.ok_or("the id is there")?;
+//! let document = train.get(id)?.ok_or("not found")?;
 //! assert!(document.bytes().starts_with(b"{") && document.value()?.is_object());
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! # A first store
+//! # Writing
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -52,11 +52,11 @@
 //! # let path = folder.path().join("trees");
 //! use zdx::{Store, StoreWriter, WriterOptions};
 //!
-//! let root = StoreWriter::open(&path, WriterOptions::default())?; // made where there is none; locked until it ends
+//! let root = StoreWriter::open(&path, WriterOptions::default())?; // created if missing, locked until dropped
 //! let mut trees = root.collection("trees")?;
 //! trees.put("oak", &serde_json::json!({"height": 23.5}))?;
-//! trees.put_line(br#"{"_id": "elm", "height": 19}"#)?; // checked, and kept byte for byte
-//! trees.flush()?; // from here on readers see both, and no crash takes them
+//! trees.put_line(br#"{"_id": "elm", "height": 19}"#)?; // validated, and kept byte for byte
+//! trees.flush()?; // now readers see both documents, and no crash loses them
 //! trees.delete("oak")?;
 //! trees.finish()?;
 //! root.finish()?;
@@ -67,49 +67,48 @@
 //! # }
 //! ```
 //!
-//! # Which type to start with
+//! # Where to start
 //!
-//! | you want | take | cost |
+//! | task | API | cost |
 //! |---|---|---|
-//! | a store, its collections | [`Store`] | some opened files, none of them read |
-//! | a document by id; many | [`Collection::get`], [`Collection::get_many`] | a walk over the index at the first two, then a table that is built once |
-//! | by number; the number of an id | [`Collection::document`], [`Collection::row_of`] | the places of all documents, sorted once: 24 bytes each |
-//! | all documents in the order of the data, or some | [`Collection::documents`] | a pass over index and data |
-//! | all of them parsed, or looked at, by several threads, in order | [`Collection::map_documents`] | |
-//! | some fields; those for which something holds | [`Fields`], [`Filter`] | only what is asked for is built |
-//! | in what state it was found | [`Collection::condition`] | |
-//! | to write, delete, load lines of JSON, compact | [`StoreWriter`], [`CollectionWriter`] | data are appended; the index is written at a flush |
-//! | to read an archive, to make one, to unpack one | [`Store::open`], [`Store::pack`], [`archive::unpack`] | |
-//! | the formats alone | [`wire`] | pure functions over bytes |
+//! | open a store, its collections | [`Store`] | opens some files, reads none |
+//! | get documents by id | [`Collection::get`], [`Collection::get_many`] | the first look-up scans the index, the second builds a hash table |
+//! | get a document by row, or the row of an id | [`Collection::document`], [`Collection::row_of`] | sorts the offsets of all documents once: 24 bytes each |
+//! | iterate over documents in the order of the data | [`Collection::documents`] | one pass over index and data |
+//! | process documents with several threads, in order | [`Collection::map_documents`] | |
+//! | select fields; filter documents | [`Fields`], [`Filter`] | builds only the fields that are needed |
+//! | find out what state a collection is in | [`Collection::condition`] | |
+//! | put, delete, bulk load, compact | [`StoreWriter`], [`CollectionWriter`] | appends data; a flush writes the index |
+//! | read, create, unpack archives | [`Store::open`], [`Store::pack`], [`archive::unpack`] | |
+//! | parse the formats | [`wire`] | pure functions over bytes |
 //!
-//! # Which documents there are
+//! # Which documents exist
 //!
-//! The index says it, where it is there and whole: a line that it does not name is deleted, also if it names none at all. Where it is missing or
-//! damaged, the data say it, and of lines with one id the last. Where the data were written after the index, what stands behind the end that the
-//! index knows is read, too. [`Condition`] says which of these it was, and what was passed over. Beside a line, a file of its own of the
-//! same id is not seen.
+//! The index decides, if it is valid: lines that it does not list are deleted, even if it lists none at all. If it is missing or damaged, the data
+//! decide, and of several lines with one id the last one counts. If the data are newer than the index, lines past the end that it covers count,
+//! too. [`Condition`] says which case applies, and what was skipped. A line takes precedence over a file in `docs` with the same id.
 //!
-//! A writer of this crate that is at work, or was killed, has left a journal: how long the data were when the index was written, and what it
-//! deleted since. Readers and the next writer go by it, so a document that was put and has reached the file is there, and one whose deletion was
-//! flushed never comes back.
+//! A writer of this crate that is at work, or was killed, has a journal: the length of the data when the index was written, and deletions since.
+//! Readers and the next writer apply it, so that a document whose line has reached the file exists, and one whose deletion was flushed never
+//! comes back.
 //!
-//! # Where the reference differs
+//! # Differences from the reference
 //!
-//! `zippy_data` 0.1.2 gives documents without their `_id`; here they are as they stand. It takes an index of no entries for none, and brings all
-//! documents back; here they are deleted. Its rebuilt index takes the first `"_id":"` in a line for the document's own; here the line is parsed
-//! where it is not plain to see. A document that it filed under another id than its own `_id` is not got by either (an error tells both), and is
-//! among all documents under the id of the index. Documents keep CR before their line feed there; here it is a part of the line's end.
+//! `zippy_data` 0.1.2 returns documents without their `_id`; this crate returns them as stored. It treats an index without entries as missing,
+//! and brings all documents back; here they are deleted. When it rebuilds an index, it takes the first `"_id":"` in a line for the document's
+//! own; here the line is parsed if there is any doubt. A document indexed under an id other than its `_id` cannot be got by either (the error
+//! names both), but is iterated under the indexed id. The reference keeps a CR before the line feed; here it is part of the line ending.
 //!
 //! # Features
 //!
 //! | feature | what |
 //! |---|---|
-//! | `nom` | `wire::nom`: the index as parsers of nom 8 |
-//! | `arrow` | collections as Arrow record batches, and from them |
-//! | `zlib-rs` | archives are inflated and deflated by zlib-rs, about one and a half times as fast |
-//! | `zlib-ng` | by zlib-ng, which is C |
+//! | `nom` | `wire::nom`: index parsers for nom 8 |
+//! | `arrow` | collections to and from Arrow record batches |
+//! | `zlib-rs` | compression of archives with zlib-rs, about 1.5 times as fast |
+//! | `zlib-ng` | compression of archives with zlib-ng, a C library |
 //!
-//! Work that is worth it is done by several threads of the standard library, which live as long as it takes: opening starts none.
+//! Large operations use several scoped threads of the standard library; opening starts none.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
@@ -135,12 +134,12 @@ pub use container_core::{
     Progress, ReadAt, Result, Scan, Severity, Source, SyncPolicy, Unit, VerifyOptions,
 };
 pub use new_store::{NewStore, PlacedStore};
-pub use read::{Collection, Condition, Document, Documents, Fields, Filter, IndexState, Many, Predicate, Store};
+pub use read::{BatchLookup, Collection, Condition, Document, Documents, Fields, Filter, IndexState, Predicate, Store};
 pub use write::{
-    CollectionWriter, Compacted, Durability, LoadOptions, Loaded, OnDuplicate, StoreWriter, WriterOptions,
+    CollectionWriter, Compaction, Durability, LoadOptions, LoadSummary, OnDuplicate, StoreWriter, WriterOptions,
 };
 
-/// The name of the format in errors and everywhere else.
+/// Name of the format in errors and elsewhere.
 const FORMAT_NAME: &str = "zds";
 
 #[cfg(doctest)]

@@ -1,7 +1,7 @@
-//! A store that appears whole or not at all. What a kill leaves at each point: see the documentation of [`OutputFolder`].
+//! Creates or replaces a store atomically. What a kill leaves at each point: see the documentation of [`OutputFolder`].
 //!
-//! A store that is replaced stays locked from the beginning to the exchange. So nobody writes documents into it that would be lost, and a
-//! writer that waits for its lock finds that the lock is not the one of the folder at that path, and takes the one of the new store.
+//! A store being replaced stays locked from start to exchange, so that nobody writes documents into it that would be lost. A writer waiting
+//! for its lock notices that the lock is no longer that of the directory at the path, and takes the new store's.
 
 use std::fs;
 use std::io;
@@ -16,7 +16,7 @@ use crate::FORMAT_NAME;
 use crate::layout::{COLLECTIONS, LOCK_FOLDER, STORE_METADATA};
 use crate::write::Lock;
 
-/// A folder beside its place, in which a store is made; [`commit`](Self::commit) moves it into place. Dropped before that, it is gone.
+/// A new store in a temporary directory; [`commit`](Self::commit) moves it into place. Dropping it discards it.
 ///
 /// ```
 /// # let folder = tempfile::tempdir()?;
@@ -33,23 +33,23 @@ use crate::write::Lock;
 pub struct NewStore {
     target: PathBuf,
     folder: OutputFolder,
-    /// That of the store that is replaced.
+    /// Lock of the store being replaced.
     lock: Option<Lock>,
 }
 
 impl NewStore {
-    /// Makes an empty folder beside `target`, under the same name. A store that exists is locked, and replaced in the end, if that is allowed
-    /// and it holds nothing but a store.
+    /// Creates an empty directory beside `target`. An existing store at `target` is locked, and replaced on commit if `overwrite` allows it
+    /// and the directory contains nothing but a store.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) if the target exists, is not an empty folder, and may not be replaced;
-    /// [`Io`](container_core::ErrorKind::Io), also if another writer has the store at the target locked: the error says who.
+    /// [`Usage`](container_core::ErrorKind::Usage) if the target exists, is not an empty directory, and may not be replaced;
+    /// [`Io`](container_core::ErrorKind::Io), also if another writer holds the lock of the target: the error names it.
     pub fn create(target: impl AsRef<Path>, overwrite: Overwrite) -> Result<Self> {
         Self::create_in(target.as_ref(), overwrite).map_err(|error| error.in_format(FORMAT_NAME))
     }
 
     fn create_in(target: &Path, overwrite: Overwrite) -> Result<Self> {
-        // A replacement that was broken off is put right first.
+        // First complete or undo an interrupted replacement.
         remove_stale_temporaries(beside(target));
         let lock = match is_store(target, overwrite)? {
             true => Some(Lock::take(target, SystemTime::now())?),
@@ -58,21 +58,21 @@ impl NewStore {
         Ok(Self { target: target.to_owned(), folder: OutputFolder::create(target)?, lock })
     }
 
-    /// The folder.
+    /// Path of the temporary directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Moves it into place. What is in it has to be on the disk already, where that matters.
+    /// Moves the store into place. Its files must have been synced already, if they are to survive a power cut.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) if something else is at its place by now; [`Io`](container_core::ErrorKind::Io).
+    /// [`Usage`](container_core::ErrorKind::Usage) if something else has appeared at the target; [`Io`](container_core::ErrorKind::Io).
     pub fn commit(self, sync: SyncPolicy) -> Result<()> {
         self.place(sync).map(drop)
     }
 
-    /// The same, for several stores that appear together or not at all: what was there is kept until what this returns is dropped.
+    /// As [`commit`](Self::commit), for several stores that must appear together: the replaced store is kept until the result is dropped.
     ///
     /// # Errors
     /// Those of [`commit`](Self::commit).
@@ -85,24 +85,24 @@ impl NewStore {
         let overwrite = match &mut lock {
             None => Overwrite::Refuse,
             Some(lock) => {
-                // Our lock says nothing about files that other programs have put there.
+                // Our lock does not stop other programs from adding files.
                 is_store(&target, Overwrite::Replace)?;
                 lock.renew(&target, SystemTime::now())?;
                 if !lock.folder().is_at(&target.join(LOCK_FOLDER)) {
-                    let detail = "the store that is to be replaced was moved or replaced meanwhile";
+                    let detail = "the store to be replaced was moved or replaced in the meantime";
                     return Err(Error::new(ErrorKind::Io, detail).in_file(target.display().to_string()));
                 }
                 Overwrite::Replace
             }
         };
         if !cfg!(unix) {
-            lock = None; // a folder with an open file cannot be renamed there
+            lock = None; // a directory that contains an open file cannot be renamed there
         }
         Ok(PlacedStore { folder: folder.place(overwrite, sync)?, _lock: lock })
     }
 }
 
-/// A store that is in place. What it has replaced stays locked, and is removed when this is dropped.
+/// A store moved into place. The replaced one stays locked, and is removed when this is dropped.
 #[derive(Debug)]
 pub struct PlacedStore {
     folder: PlacedFolder,
@@ -110,7 +110,7 @@ pub struct PlacedStore {
 }
 
 impl PlacedStore {
-    /// Takes the store away again, and puts back what it has replaced.
+    /// Removes the store again, and restores the one it replaced.
     ///
     /// # Errors
     /// [`Io`](container_core::ErrorKind::Io).
@@ -119,14 +119,14 @@ impl PlacedStore {
     }
 }
 
-/// Is there a store that may be replaced? If not, nothing is there, or an empty folder.
+/// Whether there is a store that may be replaced. If not, nothing is there, or an empty directory.
 fn is_store(target: &Path, overwrite: Overwrite) -> Result<bool> {
     let refuse = |detail: &'static str| Err(Error::usage(detail).in_file(target.display().to_string()));
-    let failed = |cause| Error::io("cannot look at the output", cause).in_file(target.display().to_string());
+    let failed = |cause| Error::io("cannot access the output", cause).in_file(target.display().to_string());
     match fs::symlink_metadata(target) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(cause) => return Err(failed(cause)),
-        Ok(found) if !found.is_dir() => return refuse("the output exists and is not a folder"),
+        Ok(found) if !found.is_dir() => return refuse("the output exists and is not a directory"),
         Ok(_) => {}
     }
     let mut members = fs::read_dir(target).map_err(failed)?.peekable();
@@ -139,14 +139,14 @@ fn is_store(target: &Path, overwrite: Overwrite) -> Result<bool> {
     for member in members {
         let name = member.map_err(failed)?.file_name();
         if !matches!(name.to_str(), Some(STORE_METADATA | COLLECTIONS | "metadata" | LOCK_FOLDER)) {
-            let detail = format!("the output is not replaced: {name:?} in it is not part of a store");
+            let detail = format!("the output is not replaced: it contains {name:?}, which is not part of a store");
             return Err(Error::usage(detail).in_file(target.display().to_string()));
         }
     }
     Ok(true)
 }
 
-/// The folder that a store stands in.
+/// The directory that contains a store.
 pub(crate) fn beside(target: &Path) -> &Path {
     target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

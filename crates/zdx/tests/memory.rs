@@ -1,6 +1,6 @@
-//! What data of unusual shape cost in memory and time: an allocator that counts stands under all of it.
+//! Memory and time for unusual data, measured with a counting allocator.
 //!
-//! A program of its own: its allocator counts for the whole process.
+//! A separate program, because the allocator counts for the whole process.
 #![allow(clippy::unwrap_used, reason = "test code fails by panicking")]
 #![allow(dead_code, unreachable_pub, reason = "shared with other tests")]
 
@@ -15,18 +15,18 @@ use std::time::{Duration, Instant};
 use container_core::testkit::cases;
 use container_core::{Access, ErrorKind, Limits, OpenOptions};
 use counting::{KIB, MIB, bounded};
-use zdx::wire::index::{Entry, head, put};
+use zdx::wire::index::{Entry, header, put};
 use zdx::wire::{json, lines};
 use zdx::{Collection, Durability, Fields, Store, StoreWriter, WriterOptions};
 
 /// One test at a time: they share the counters.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Far more than it takes in a build without optimization, on a machine that has other things to do.
+/// Far more than needed without optimization on a busy machine.
 const LONG: Duration = Duration::from_secs(60);
 
-/// A store of one collection of these data.
-fn made(data: &[u8]) -> tempfile::TempDir {
+/// A store with one collection of these data.
+fn test_store(data: &[u8]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let meta = folder.path().join("collections/c/meta");
     fs::create_dir_all(&meta).unwrap();
@@ -51,24 +51,24 @@ fn long_line() -> Vec<u8> {
 }
 
 #[test]
-fn a_line_of_a_hundred_megabytes() {
+fn hundred_megabyte_line() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let start = Instant::now();
     let line = long_line();
-    // The tokens take no memory but that of an id with escapes.
+    // Scanning allocates only for an id with escapes.
     let found = bounded("scan", KIB, || json::scan(&line).map(|found| found.id().is_some()));
     assert!(found.unwrap());
-    let folder = made(&[b"{\"_id\":\"a\"}\n", &line[..], b"\n{\"_id\":\"b\"}\n"].concat());
-    // Room for entries is made by the length of the first line: less than half of the data.
+    let folder = test_store(&[b"{\"_id\":\"a\"}\n", &line[..], b"\n{\"_id\":\"b\"}\n"].concat());
+    // Capacity for entries is estimated from the first line: less than half of the data.
     for (access, most) in [(container_core::testkit::mapped(), 48 * MIB), (Access::Positional, 200 * MIB)] {
-        // Without an index it is found by a walk, which reads it where it is not mapped: in windows that grow until it fits.
+        // Without an index it is found by scanning; if not mapped, in windows that grow until it fits.
         bounded("walk", most, || {
             let collection = open(folder.path(), access);
             assert!(collection.ids().unwrap().eq(["a", "long", "b"]));
         });
         let collection = open(folder.path(), access);
         assert_eq!(collection.len().unwrap(), 3);
-        // Once in memory at most.
+        // In memory once at most.
         let most = if matches!(access, Access::Mapped(_)) { MIB } else { 102 * MIB };
         bounded("get", most, || {
             let document = collection.get("long").unwrap().unwrap();
@@ -82,7 +82,7 @@ fn a_line_of_a_hundred_megabytes() {
             assert_eq!(collection.documents().unwrap().map(|one| one.unwrap().bytes().len()).max(), Some(line.len()));
         });
     }
-    // Whoever sets a limit is told.
+    // A lower limit is enforced.
     let few = OpenOptions::default().with_limits(Limits::default().with_block_bytes(40_000_000));
     for access in [container_core::testkit::mapped(), Access::Positional] {
         let error = open_with(folder.path(), few.with_access(access)).len().unwrap_err();
@@ -92,7 +92,7 @@ fn a_line_of_a_hundred_megabytes() {
     let target = tempfile::tempdir().unwrap();
     let store = StoreWriter::open(target.path(), WriterOptions::default().with_durability(Durability::None)).unwrap();
     let mut writer = store.collection("c").unwrap();
-    // The line feed behind it doubles what gathers lines.
+    // Reallocating for the line feed doubles the buffer.
     bounded("put", 300 * MIB, || assert_eq!(writer.put_line(&line).unwrap(), "long"));
     bounded("flush", MIB, || writer.finish().unwrap());
     store.finish().unwrap();
@@ -102,42 +102,42 @@ fn a_line_of_a_hundred_megabytes() {
 }
 
 #[test]
-fn an_entry_that_names_gigabytes_makes_none() {
+fn huge_entry_does_not_allocate() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let folder = made(b"{\"_id\":\"a\"}\n");
+    let folder = test_store(b"{\"_id\":\"a\"}\n");
     let meta = folder.path().join("collections/c/meta");
-    // A hole: the file is long and takes no room.
+    // A sparse file.
     fs::File::options().write(true).open(meta.join("data.jsonl")).unwrap().set_len(3 << 30).unwrap();
-    let mut index = head(2).to_vec();
+    let mut index = header(2).to_vec();
     put(&Entry { id: b"a", offset: 0, length: 12 }, &mut index).unwrap();
     put(&Entry { id: b"b", offset: 12, length: 2 << 30 }, &mut index).unwrap();
     fs::write(meta.join("index.bin"), &index).unwrap();
     let collection = open(folder.path(), Access::Positional);
-    let said = "the length of a line 2147483648 exceeds the limit 1073741824 (byte 12";
+    let message = "the length of a line 2147483648 exceeds the limit 1073741824 (byte 12";
     bounded("get and walk", 2 * MIB, || {
         let error = collection.get("b").unwrap_err().to_string();
-        assert_eq!(error, format!("zds: meta/data.jsonl: {said}, key \"b\")"));
+        assert_eq!(error, format!("zds: meta/data.jsonl: {message}, key \"b\")"));
         let all: Vec<_> = collection.documents().unwrap().map(|one| one.map(|one| one.bytes().len())).collect();
         assert_eq!(*all.first().unwrap().as_ref().unwrap(), 11);
         let error = all.last().unwrap().as_ref().unwrap_err().to_string();
-        assert_eq!(error, format!("zds: meta/data.jsonl: {said}, row 1, key \"b\")"));
+        assert_eq!(error, format!("zds: meta/data.jsonl: {message}, row 1, key \"b\")"));
     });
 }
 
 #[test]
-fn megabytes_of_line_feeds() {
+fn megabytes_of_empty_lines() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let start = Instant::now();
     let count = cases(20_000_000, 100_000_000);
     let mut data = vec![b'\n'; count];
     data.extend(b"{\"_id\":\"a\"}\n");
-    let folder = made(&data);
+    let folder = test_store(&data);
     for (access, most) in [(container_core::testkit::mapped(), 64 * MIB), (Access::Positional, 128 * MIB)] {
         bounded("walk", most, || {
             let collection = open(folder.path(), access);
             assert!(collection.ids().unwrap().eq(["a"]));
             assert_eq!(collection.document(0).unwrap().offset(), Some(count as u64));
-            assert_eq!(collection.condition().unwrap().passed_over, 0);
+            assert_eq!(collection.condition().unwrap().skipped_lines, 0);
         });
     }
     assert_eq!(lines::lines(&data).map(|line| line.number).collect::<Vec<_>>(), [count as u64 + 1]);
@@ -145,7 +145,7 @@ fn megabytes_of_line_feeds() {
 }
 
 #[test]
-fn a_million_brackets_in_each_other() {
+fn million_nested_brackets() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let start = Instant::now();
     for (open_with, close_with) in [("[", "]"), ("{\"a\":", "}")] {
@@ -155,17 +155,17 @@ fn a_million_brackets_in_each_other() {
         assert!(matches!(error.kind(), ErrorKind::Limit { asked: 129, limit: 128 }), "{error}");
         let first = format!("{{\"_id\":\"first\",\"a\":{opened}1{closed}}}");
         let data = format!("{{\"_id\":\"a\"}}\n{last}\n{first}\n{{\"_id\":\"b\"}}\n");
-        let folder = made(data.as_bytes());
+        let folder = test_store(data.as_bytes());
         for access in [container_core::testkit::mapped(), Access::Positional] {
             let collection = open(folder.path(), access);
             let ids: Vec<&str> = collection.ids().unwrap().collect();
-            // What begins with its id is found by that; what is wrong with it is told by who parses it.
+            // A line that begins with its id is found; parsing it reports the error.
             assert!(ids == ["a", "first", "b"] || ids == ["a", "b"], "{ids:?}");
             if let Some(document) = collection.get("first").ok().flatten() {
                 let error = document.value().unwrap_err().to_string();
                 assert!(error.contains("recursion limit exceeded"), "{error}");
                 assert!(document.fields(&Fields::new(["a"])).is_err());
-                // What is not wanted is passed over, however deep.
+                // Unselected fields are skipped at any depth.
                 assert_eq!(document.fields(&Fields::new(["_id"])).unwrap().get("_id").unwrap(), "first");
             }
         }

@@ -242,7 +242,7 @@ fn a_store_that_somebody_writes_is_not_replaced() {
     let writer = zdx::StoreWriter::open(&target, zdx::WriterOptions::default()).unwrap();
     let ran = run(["unpack", &archive, &target, "--force"]);
     assert_eq!((ran.code(), ran.out()), (1, ""));
-    let detail = format!("another writer has the store locked: process {} on ", std::process::id());
+    let detail = format!("another writer holds the lock: process {} on ", std::process::id());
     assert!(ran.err().contains(&detail), "{}", ran.err());
     writer.finish().unwrap();
     run(["unpack", &archive, &target, "--force"]).ok();
@@ -270,8 +270,7 @@ fn put_and_replacement_at_once_leave_a_store_that_verifies() {
                 0 => done += 1,
                 _ => {
                     refused += 1;
-                    let is_known =
-                        ["another writer has the store locked", "moved or replaced while it was being written"];
+                    let is_known = ["another writer holds the lock", "moved or replaced while it was open for writing"];
                     assert!(is_known.iter().any(|known| ran.err().contains(known)), "{}", ran.err());
                 }
             }

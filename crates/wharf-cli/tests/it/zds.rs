@@ -140,9 +140,9 @@ fn what_is_not_shown_is_told() {
     assert_eq!((ran.code(), ran.out()), (3, "{\"_id\":\"a\",\"n\":2}\n{\"_id\":\"b\"}\n"));
     assert_eq!(
         said(&ran, &folder),
-        "warning: @s: there is no index: 3 documents found in the data, deleted ones among them if their lines are still there\n\
-         warning: @s: line passed over that holds no document: 'b' stands where an object (\"{\") is expected (byte 12, line 2)\n\
-         warning: @s: the last line is torn and left out (byte 49)\n"
+        "warning: @s: no index: recovered 3 documents from the data, including deleted ones whose lines remain\n\
+         warning: @s: line skipped, not a document: expected an object (\"{\"), found 'b' (byte 12, line 2)\n\
+         warning: @s: the last line is torn and ignored (byte 49)\n"
     );
     let ran = run(["convert", &folder.path("s"), &folder.path("out.csv")]);
     assert_eq!((ran.code(), fs::read_to_string(folder.path("out.csv")).unwrap()), (3, "_id,n\na,2\nb,\n".to_owned()));
@@ -172,10 +172,10 @@ fn everything_that_is_wrong_is_found() {
         found(),
         (
             1,
-            "warning: zds: @s/collections/c/meta/index.bin: there is no index\n\
+            "warning: zds: @s/collections/c/meta/index.bin: no index\n\
              error: zds: the last line is torn (byte 74)\n\
-             error: zds: 'b' stands where an object (\"{\") is expected (byte 30, line 3)\n\
-             error: zds: ' ' is no character of an id: they are a-z, A-Z, 0-9, \"_\", \"-\" and \".\" (byte 37, line 4, key \"no id\")\n\
+             error: zds: expected an object (\"{\"), found 'b' (byte 30, line 3)\n\
+             error: zds: invalid character ' ' in the id (allowed: a-z, A-Z, 0-9, \"_\", \"-\" and \".\") (byte 37, line 4, key \"no id\")\n\
              error: zds: the document has no \"_id\" (byte 54, line 6)\n\
              @s: 4 problems, 1 warning\n"
                 .to_owned()
@@ -194,13 +194,13 @@ fn everything_that_is_wrong_is_found() {
         found(),
         (
             1,
-            "error: zds: the index names bytes 12 to 37 of the data: it holds more than one line (byte 12, line 2, key \"long\")\n\
-             error: zds: the index names bytes 14 to 30 of the data: it does not begin where a line does (byte 14, key \"mid\")\n\
-             warning: zds: 'b' stands where an object (\"{\") is expected (byte 30, line 3)\n\
-             error: zds: the index names an empty line (byte 53, key \"blank\")\n\
+            "error: zds: the index entry points at bytes 12 to 37: more than one line (byte 12, line 2, key \"long\")\n\
+             error: zds: the index entry points at bytes 14 to 30: not the start of a line (byte 14, key \"mid\")\n\
+             warning: zds: expected an object (\"{\"), found 'b' (byte 30, line 3)\n\
+             error: zds: the index entry points at an empty line (byte 53, key \"blank\")\n\
              warning: zds: the document has no \"_id\" (byte 54, line 6)\n\
-             error: zds: the index names the line of the document \"c\" (byte 62, line 7, key \"x\")\n\
-             error: zds: the line that the index names: needs 900 bytes, 11 available (byte 74, line 8, key \"end\")\n\
+             error: zds: the index entry points at the line of document \"c\" (byte 62, line 7, key \"x\")\n\
+             error: zds: the line of an index entry: needs 900 bytes, 11 available (byte 74, line 8, key \"end\")\n\
              @s: 5 problems, 2 warnings\n"
                 .to_owned()
         )

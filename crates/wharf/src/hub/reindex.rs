@@ -239,7 +239,7 @@ impl Reindex {
         let input = self.input.input(opener).map_err(named)?;
         let stored = Stored::open(&self.input, &input, opener, Some(table))?;
         let condition = stored.collection.condition().map_err(named)?;
-        let is_cut = condition.data_end_before.is_some();
+        let is_cut = condition.lost_until.is_some();
         let before = if is_cut { Before::LongerThanData } else { Before::of(&condition.index) };
         let is_valid = matches!(before, Before::Valid | Before::Text);
         let deleted = if is_valid { self.deleted_ids(&stored.collection)? } else { Vec::new() };
@@ -260,7 +260,7 @@ impl Reindex {
             writer.finish().map_err(named)?;
             root.finish().map_err(named)?;
         }
-        if let Some(end) = condition.data_end_before {
+        if let Some(end) = condition.lost_until {
             let s = if known == 1 { "" } else { "s" };
             let what = format!(
                 "table {table}: the index listed lines up to byte {end}, after the end of the data: {known} document{s} before, {} now",

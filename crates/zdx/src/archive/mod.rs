@@ -1,6 +1,6 @@
-//! Stores packed into one file: ZIP archives, read in place and written with reproducible bytes.
+//! Stores in ZIP archives, which are read in place and written reproducibly.
 //!
-//! [`Archive`] reads, [`pack`] and [`ArchiveWriter`] write, [`unpack`] makes a folder of one again.
+//! [`Archive`] reads, [`pack`] and [`ArchiveWriter`] write, [`unpack`] extracts into a directory.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -20,13 +20,12 @@
 //! # }
 //! ```
 
-// Why rawzip: it parses the end records and the directory lazily, from any source of bytes, without a dependency, an allocation per entry or
-// unsafe code, and leaves names, overlaps and decompression to its user, who has to check them here anyway. The others keep a struct with
-// owned strings per entry (zip: in an index map, with a hash beside; rc-zip and async_zip: a comment and extra fields, too) or want the whole
-// file as one slice (piz, which knows no positional reads and is the only other one to borrow names); zip and rc-zip bring date,
-// encoding and state machine crates, async_zip an executor's traits. None of them tells two entries of one name by their places.
-// Nor do their writers do what is needed here: rawzip's always puts sizes behind the data (a stored entry then cannot be read as a stream), zip's
-// keeps its own clock and seeks for every entry. The three records of an archive are few lines in `write.rs`.
+// Why rawzip: it parses the end records and the directory lazily, from any source, without dependencies, allocations per entry or unsafe code,
+// and leaves names, overlaps and decompression to its user, who has to check them anyway. The alternatives keep a struct with owned strings per
+// entry (zip: in an index map with hashes; rc-zip and async_zip: with comments and extra fields) or require the whole file as a slice (piz, the
+// only other one to borrow names); zip and rc-zip bring date, encoding and state machine crates, async_zip an executor's traits. None of them
+// detects duplicate names. Nor are their writers suitable: rawzip's always writes sizes after the data (so that stored entries cannot be read as a
+// stream), zip's uses the current time and seeks for every entry. The three records of an archive take few lines in `write.rs`.
 
 mod content;
 mod current;
@@ -40,7 +39,7 @@ mod unpack;
 mod verify;
 mod write;
 
-pub use pack::{PackOptions, Packed, pack, pack_unplaced};
-pub use read::{Archive, Documents, Stranger};
-pub use unpack::{UnpackOptions, Unpacked, unpack};
+pub use pack::{PackOptions, PackSummary, pack, pack_to_output};
+pub use read::{Archive, Documents, ForeignEntry};
+pub use unpack::{UnpackOptions, UnpackSummary, unpack};
 pub use write::{ArchiveWriter, Compression, WriteOptions};

@@ -1,170 +1,170 @@
-//! Which names an archive's entries may have: the paths of the format, and why another is none.
+//! Validation of entry names: which are paths of the format, and why others are rejected.
 
 use crate::layout::check_collection;
 use crate::wire::id;
 
-/// Bytes of one part of a path that common file systems take.
-const LONGEST_PART: usize = 255;
+/// Maximum bytes of a path component on common file systems.
+const MAX_PART_BYTES: usize = 255;
 
-/// Parts of a path, at most: an entry of a few bytes is not to become thousands of folders.
-const DEEPEST: usize = 32;
+/// Maximum components of a path, so that a small entry cannot create thousands of directories.
+const MAX_DEPTH: usize = 32;
 
-/// Why an entry is left alone.
+/// Why an entry does not belong to the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Why {
-    /// It names a folder: nothing to read, and no stranger.
+pub(super) enum Rejection {
+    /// A directory: has no contents, and is not reported.
     Folder,
     Absolute,
     Drive,
     Parent,
     Backslash,
     Control,
-    NotText,
-    Hollow,
-    Long,
+    NotUtf8,
+    EmptyPart,
+    LongPart,
     Deep,
-    Foreign,
+    SystemFile,
     Outside,
-    NoPath,
-    NoDocument,
+    NotInFormat,
+    NotADocument,
 }
 
-impl Why {
-    /// What is told of it.
+impl Rejection {
+    /// Description for messages.
     pub(super) const fn text(self) -> &'static str {
         match self {
-            Self::Folder => "it is a folder",
-            Self::Absolute => "its name is absolute",
-            Self::Drive => "its name begins with a drive letter",
-            Self::Parent => "its name leads out of the tree by \"..\"",
-            Self::Backslash => "its name holds a backslash",
-            Self::Control => "its name holds a control character",
-            Self::NotText => "its name is not UTF-8",
-            Self::Hollow => "a part of its name is empty or \".\"",
-            Self::Long => "a part of its name has more than 255 bytes",
-            Self::Deep => "its path has more than 32 parts",
-            Self::Foreign => "it is what a system leaves beside files",
-            Self::Outside => "it stands outside the tree",
-            Self::NoPath => "its name is no path of the format",
-            Self::NoDocument => "its name is no document's: \"<id>.json\" is expected in docs/",
+            Self::Folder => "a directory",
+            Self::Absolute => "absolute path",
+            Self::Drive => "path with a drive letter",
+            Self::Parent => "path that escapes the directory with \"..\"",
+            Self::Backslash => "name with a backslash",
+            Self::Control => "name with a control character",
+            Self::NotUtf8 => "name that is not valid UTF-8",
+            Self::EmptyPart => "path with an empty component or \".\"",
+            Self::LongPart => "path component longer than 255 bytes",
+            Self::Deep => "path with more than 32 components",
+            Self::SystemFile => "file left by an operating system",
+            Self::Outside => "outside the store's directory",
+            Self::NotInFormat => "not a path of a store",
+            Self::NotADocument => "not a document (expected \"<id>.json\" in docs/)",
         }
     }
 
-    /// Is it a name that nobody has by accident, made to be written somewhere else?
-    pub(super) const fn hostile(self) -> bool {
+    /// Whether the name is clearly meant to escape the target directory.
+    pub(super) const fn is_hostile(self) -> bool {
         matches!(self, Self::Absolute | Self::Drive | Self::Parent | Self::Backslash | Self::Control)
     }
 }
 
-/// Checks what no name may have, wherever in the archive it stands.
-pub(super) fn check_name(name: &str) -> Result<(), Why> {
+/// Checks what is forbidden in any name, wherever in the archive.
+pub(super) fn check_name(name: &str) -> Result<(), Rejection> {
     let bytes = name.as_bytes();
     if bytes.first() == Some(&b'/') {
-        return Err(Why::Absolute);
+        return Err(Rejection::Absolute);
     }
     if matches!(bytes, [letter, b':', ..] if letter.is_ascii_alphabetic()) {
-        return Err(Why::Drive);
+        return Err(Rejection::Drive);
     }
-    // Two looks at all bytes at once for the names that are as they should be.
-    let odd = bytes.iter().fold(false, |odd, byte| odd | !matches!(byte, b' '..=b'~') | (*byte == b'\\'));
-    if odd {
+    // Fast path for ordinary names: two vectorized passes.
+    let unusual = bytes.iter().fold(false, |unusual, byte| unusual | !matches!(byte, b' '..=b'~') | (*byte == b'\\'));
+    if unusual {
         if bytes.contains(&b'\\') {
-            return Err(Why::Backslash);
+            return Err(Rejection::Backslash);
         }
         if name.chars().any(char::is_control) {
-            return Err(Why::Control);
+            return Err(Rejection::Control);
         }
     }
-    if two_dots(bytes) && name.split('/').any(|part| part == "..") { Err(Why::Parent) } else { Ok(()) }
+    if has_two_dots(bytes) && name.split('/').any(|part| part == "..") { Err(Rejection::Parent) } else { Ok(()) }
 }
 
-fn two_dots(bytes: &[u8]) -> bool {
-    let behind = bytes.get(1..).unwrap_or_default();
-    bytes.iter().zip(behind).fold(false, |two, (one, next)| two | ((*one == b'.') & (*next == b'.')))
+fn has_two_dots(bytes: &[u8]) -> bool {
+    let rest = bytes.get(1..).unwrap_or_default();
+    bytes.iter().zip(rest).fold(false, |two, (one, next)| two | ((*one == b'.') & (*next == b'.')))
 }
 
-/// What the folder of a path means for the file in it.
+/// Kind of directory that a file is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Folder {
-    /// The root of the tree.
+    /// The root of the store.
     Root,
-    /// Documents that are files.
+    /// Documents in files of their own.
     Documents,
-    /// Any other of the store's.
+    /// Any other directory of the store.
     Any,
 }
 
-/// Checks a path relative to the root of the tree, of which [`check_name`] has nothing to say.
-pub(super) fn check_path(path: &str) -> Result<(), Why> {
+/// Checks a path relative to the root of the store that has passed [`check_name`].
+pub(super) fn check_path(path: &str) -> Result<(), Rejection> {
     let (folder, file) = split(path);
     let kind = check_folder(folder);
     check_file(file)?;
-    fits(kind?, file)
+    check_file_in(kind?, file)
 }
 
-/// A path's folder, with its slash, and the file's name.
+/// Splits a path into directory, with trailing slash, and file name.
 pub(super) fn split(path: &str) -> (&str, &str) {
     let end = memchr::memrchr(b'/', path.as_bytes()).map_or(0, |slash| slash + 1);
     path.split_at_checked(end).unwrap_or(("", path))
 }
 
-/// Checks a folder, with its slash, as far as it concerns the files in it.
-pub(super) fn check_folder(folder: &str) -> Result<Folder, Why> {
+/// Checks a directory, with trailing slash, as far as it concerns files in it.
+pub(super) fn check_folder(folder: &str) -> Result<Folder, Rejection> {
     let Some(folder) = folder.strip_suffix('/') else { return Ok(Folder::Root) };
     folder.split('/').try_for_each(check_file)?;
-    if folder.split('/').count() >= DEEPEST {
-        return Err(Why::Deep);
+    if folder.split('/').count() >= MAX_DEPTH {
+        return Err(Rejection::Deep);
     }
     let mut parts = folder.split('/');
     match (parts.next(), parts.next(), parts.next(), parts.next()) {
         (Some("collections"), Some(collection), third, fourth) if check_collection(collection).is_ok() => {
             match (third, fourth) {
                 (Some("docs"), None) => Ok(Folder::Documents),
-                (Some("docs"), Some(_)) => Err(Why::NoDocument),
-                // Any other file of a collection is kept, known or not.
+                (Some("docs"), Some(_)) => Err(Rejection::NotADocument),
+                // Other files of a collection are kept, known or not.
                 _ => Ok(Folder::Any),
             }
         }
         (Some("metadata" | ".zds"), ..) => Ok(Folder::Any),
-        _ => Err(Why::NoPath),
+        _ => Err(Rejection::NotInFormat),
     }
 }
 
-/// Checks the name of a file, or of a folder, by itself.
-pub(super) fn check_file(part: &str) -> Result<(), Why> {
+/// Checks a single path component.
+pub(super) fn check_file(part: &str) -> Result<(), Rejection> {
     match part.as_bytes() {
-        [] | [b'.'] => Err(Why::Hollow),
-        bytes if bytes.len() > LONGEST_PART => Err(Why::Long),
-        [b'.', b'_', ..] => Err(Why::Foreign),
+        [] | [b'.'] => Err(Rejection::EmptyPart),
+        bytes if bytes.len() > MAX_PART_BYTES => Err(Rejection::LongPart),
+        [b'.', b'_', ..] => Err(Rejection::SystemFile),
         [b'_' | b'.' | b'T' | b'd', ..] if matches!(part, "__MACOSX" | ".DS_Store" | "Thumbs.db" | "desktop.ini") => {
-            Err(Why::Foreign)
+            Err(Rejection::SystemFile)
         }
         _ => Ok(()),
     }
 }
 
-/// May a file of this name be in a folder of this kind?
-pub(super) fn fits(folder: Folder, file: &str) -> Result<(), Why> {
+/// Whether a file with this name may be in this kind of directory.
+pub(super) fn check_file_in(folder: Folder, file: &str) -> Result<(), Rejection> {
     match folder {
         Folder::Any => Ok(()),
         Folder::Root if file == "zds.json" => Ok(()),
-        Folder::Root => Err(Why::NoPath),
+        Folder::Root => Err(Rejection::NotInFormat),
         Folder::Documents => match file.strip_suffix(".json") {
             Some(name) if id::names_a_file(name) => Ok(()),
-            _ => Err(Why::NoDocument),
+            _ => Err(Rejection::NotADocument),
         },
     }
 }
 
-/// The folder in front of the tree that this name speaks for, with its slash: empty where the tree stands at the root.
+/// The directory that contains the store according to this name, with trailing slash; empty for the top level.
 pub(super) fn root_of(name: &str) -> Option<&str> {
     let begins = |path: &str| path == "zds.json" || path.starts_with("collections/");
     if begins(name) {
         return Some("");
     }
     let (folder, rest) = name.split_once('/')?;
-    let counts = begins(rest) && folder != "__MACOSX" && !folder.is_empty();
-    if counts { name.get(..=folder.len()) } else { None }
+    let is_root = begins(rest) && folder != "__MACOSX" && !folder.is_empty();
+    if is_root { name.get(..=folder.len()) } else { None }
 }
 
 #[cfg(test)]
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_of_the_format() {
+    fn checks_paths() {
         for path in [
             "zds.json",
             "collections/a/meta/data.jsonl",
@@ -188,46 +188,46 @@ mod tests {
         let deep = |parts: usize| format!("metadata/{}x", "a/".repeat(parts - 2));
         assert_eq!(check_path(&deep(32)), Ok(()));
         let deep = deep(33);
-        for (path, why) in [
-            ("readme.txt", Why::NoPath),
-            ("collections/a", Why::NoPath),
-            ("other/a/meta/x", Why::NoPath),
-            ("collections/.x/meta/x", Why::NoPath),
-            ("collections/a:b/meta/x", Why::NoPath),
-            ("collections//meta/x", Why::Hollow),
-            ("collections/./meta/x", Why::Hollow),
-            ("", Why::Hollow),
-            (&*long, Why::Long),
-            (&*deep, Why::Deep),
-            ("collections/a/docs/x.txt", Why::NoDocument),
-            ("collections/a/docs/.json", Why::NoDocument),
-            ("collections/a/docs/a..b.json", Why::NoDocument),
-            ("collections/a/docs/x/y.json", Why::NoDocument),
-            ("collections/a/meta/._data.jsonl", Why::Foreign),
-            ("__MACOSX/collections/a/meta/x", Why::Foreign),
-            ("collections/.DS_Store", Why::Foreign),
+        for (path, rejection) in [
+            ("readme.txt", Rejection::NotInFormat),
+            ("collections/a", Rejection::NotInFormat),
+            ("other/a/meta/x", Rejection::NotInFormat),
+            ("collections/.x/meta/x", Rejection::NotInFormat),
+            ("collections/a:b/meta/x", Rejection::NotInFormat),
+            ("collections//meta/x", Rejection::EmptyPart),
+            ("collections/./meta/x", Rejection::EmptyPart),
+            ("", Rejection::EmptyPart),
+            (&*long, Rejection::LongPart),
+            (&*deep, Rejection::Deep),
+            ("collections/a/docs/x.txt", Rejection::NotADocument),
+            ("collections/a/docs/.json", Rejection::NotADocument),
+            ("collections/a/docs/a..b.json", Rejection::NotADocument),
+            ("collections/a/docs/x/y.json", Rejection::NotADocument),
+            ("collections/a/meta/._data.jsonl", Rejection::SystemFile),
+            ("__MACOSX/collections/a/meta/x", Rejection::SystemFile),
+            ("collections/.DS_Store", Rejection::SystemFile),
         ] {
-            assert_eq!((check_name(path), check_path(path)), (Ok(()), Err(why)), "{path}");
+            assert_eq!((check_name(path), check_path(path)), (Ok(()), Err(rejection)), "{path}");
         }
-        for (name, why) in [
-            ("/collections/a/meta/x", Why::Absolute),
-            ("C:/collections/a/meta/x", Why::Drive),
-            ("c:x", Why::Drive),
-            ("../x", Why::Parent),
-            ("collections/a/../../../x", Why::Parent),
-            ("collections/..", Why::Parent),
-            ("collections\\a\\meta\\x", Why::Backslash),
-            ("collections/a\0/meta/x", Why::Control),
-            ("collections/a\u{85}/meta/x", Why::Control),
-            ("collections/a/meta/x\n", Why::Control),
+        for (name, rejection) in [
+            ("/collections/a/meta/x", Rejection::Absolute),
+            ("C:/collections/a/meta/x", Rejection::Drive),
+            ("c:x", Rejection::Drive),
+            ("../x", Rejection::Parent),
+            ("collections/a/../../../x", Rejection::Parent),
+            ("collections/..", Rejection::Parent),
+            ("collections\\a\\meta\\x", Rejection::Backslash),
+            ("collections/a\0/meta/x", Rejection::Control),
+            ("collections/a\u{85}/meta/x", Rejection::Control),
+            ("collections/a/meta/x\n", Rejection::Control),
         ] {
-            assert_eq!(check_name(name), Err(why), "{name:?}");
-            assert!(why.hostile());
+            assert_eq!(check_name(name), Err(rejection), "{name:?}");
+            assert!(rejection.is_hostile());
         }
     }
 
     #[test]
-    fn where_the_tree_stands() {
+    fn finds_the_root() {
         for (name, root) in [
             ("collections/a/meta/x", Some("")),
             ("zds.json", Some("")),

@@ -1,52 +1,53 @@
-//! A million entries in order of their names, of which most are in one folder and begin alike.
+//! Sorting a million entries by name, most of them in one directory and with a common prefix.
 
 use super::entry::{Entry, name_in, usize_of};
 use super::names::split;
 
-/// Sorts entries by name. Two that have one name come back.
+/// Sorts entries by name. Returns two entries with the same name, if any.
 ///
-/// The names of the folder that most entries are in are compared by eight bytes each, those behind what they all begin with; only names that
-/// are alike in these are looked at. That takes less than half the time of comparing names, which lie all over the memory.
+/// Names in the directory with most entries are compared by an eight-byte key, taken after their common prefix; full names are only compared if
+/// the keys are equal. This takes less than half the time of comparing names, which are scattered in memory.
 pub(super) fn sort(names: &str, entries: &mut Vec<Entry>) -> Option<(Entry, Entry)> {
     let name = |entry: &Entry| name_in(names, entry);
     if entries.windows(2).all(|pair| matches!(pair, [one, two] if name(one) < name(two))) {
         return None;
     }
     let folder = |entry: &Entry| split(name(entry)).0;
-    let most = majority(entries.iter().map(folder));
+    let majority_folder = majority(entries.iter().map(folder));
     let (mut rest, mut same) = (Vec::new(), Vec::with_capacity(entries.len()));
-    let mut alike: Option<&str> = None;
-    for (which, entry) in (0_u32..).zip(entries.iter()) {
-        if folder(entry) == most {
+    let mut common_prefix: Option<&str> = None;
+    for (index, entry) in (0_u32..).zip(entries.iter()) {
+        if folder(entry) == majority_folder {
             let name = name(entry);
-            alike = Some(alike.map_or(name, |alike| common(alike, name)));
-            same.push((0_u64, which));
+            common_prefix =
+                Some(common_prefix.map_or(name, |common_prefix| longest_common_prefix(common_prefix, name)));
+            same.push((0_u64, index));
         } else {
             rest.push(*entry);
         }
     }
-    let skipped = alike.map_or(0, str::len);
-    let of = |which: u32| entries.get(usize_of(which));
-    let bytes = |which: u32| of(which).map_or(&[][..], |entry| name(entry).as_bytes());
-    for (key, which) in &mut same {
-        *key = first(bytes(*which).get(skipped..).unwrap_or_default());
+    let skipped = common_prefix.map_or(0, str::len);
+    let of = |index: u32| entries.get(usize_of(index));
+    let bytes = |index: u32| of(index).map_or(&[][..], |entry| name(entry).as_bytes());
+    for (key, index) in &mut same {
+        *key = key_of(bytes(*index).get(skipped..).unwrap_or_default());
     }
     same.sort_unstable_by(|(one, a), (two, b)| one.cmp(two).then_with(|| bytes(*a).cmp(bytes(*b))));
-    let twice = same.windows(2).find_map(|pair| match pair {
+    let duplicate = same.windows(2).find_map(|pair| match pair {
         [(one, a), (two, b)] if one == two && bytes(*a) == bytes(*b) => of(*a).copied().zip(of(*b).copied()),
         _ => None,
     });
     rest.sort_unstable_by(|one, two| name(one).cmp(name(two)));
-    let twice = twice.or_else(|| {
+    let duplicate = duplicate.or_else(|| {
         rest.windows(2).find_map(|pair| match pair {
             [one, two] if name(one) == name(two) => Some((*one, *two)),
             _ => None,
         })
     });
-    // Both in one: names of different folders are different.
+    // Merge; names in different directories differ.
     let mut sorted = Vec::with_capacity(entries.len());
     let mut rest = rest.into_iter().peekable();
-    for entry in same.iter().filter_map(|(_, which)| of(*which)) {
+    for entry in same.iter().filter_map(|(_, index)| of(*index)) {
         while let Some(other) = rest.next_if(|other| name(other) < name(entry)) {
             sorted.push(other);
         }
@@ -54,30 +55,29 @@ pub(super) fn sort(names: &str, entries: &mut Vec<Entry>) -> Option<(Entry, Entr
     }
     sorted.extend(rest);
     *entries = sorted;
-    twice
+    duplicate
 }
 
-/// What more than half of them are, or any.
+/// The element that makes up more than half of all, if there is one; otherwise any.
 fn majority<'n>(all: impl Iterator<Item = &'n str>) -> &'n str {
-    let (mut most, mut ahead) = ("", 0_u64);
+    let (mut candidate, mut lead) = ("", 0_u64);
     for one in all {
-        if ahead == 0 {
-            most = one;
+        if lead == 0 {
+            candidate = one;
         }
-        ahead = if one == most { ahead + 1 } else { ahead - 1 };
+        lead = if one == candidate { lead + 1 } else { lead - 1 };
     }
-    most
+    candidate
 }
 
-/// What both begin with, by bytes: it is not asked for text.
-fn common<'n>(one: &'n str, two: &str) -> &'n str {
-    let alike = one.as_bytes().iter().zip(two.as_bytes()).take_while(|(one, two)| one == two).count();
-    // Inside a character it ends in front of it.
-    (0..=alike).rev().find_map(|end| one.get(..end)).unwrap_or_default()
+/// The longest common prefix of two names, on a character boundary.
+fn longest_common_prefix<'n>(one: &'n str, two: &str) -> &'n str {
+    let len = one.as_bytes().iter().zip(two.as_bytes()).take_while(|(one, two)| one == two).count();
+    (0..=len).rev().find_map(|end| one.get(..end)).unwrap_or_default()
 }
 
-/// Eight bytes as a number that compares as they do. Names have no zeros, so what is missing is less than what is there.
-fn first(bytes: &[u8]) -> u64 {
+/// Eight bytes as a number with the same order. Names contain no zeros, so shorter names sort first.
+fn key_of(bytes: &[u8]) -> u64 {
     let mut eight = [0; 8];
     eight.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
     u64::from_be_bytes(eight)
@@ -88,13 +88,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_names_have_in_common() {
-        assert_eq!(common("abc", "abd"), "ab");
-        assert_eq!(common("abc", "ab"), "ab");
-        assert_eq!(common("\u{e9}x", "\u{e8}x"), "", "half a character is none");
+    fn common_prefix_majority_and_key() {
+        assert_eq!(longest_common_prefix("abc", "abd"), "ab");
+        assert_eq!(longest_common_prefix("abc", "ab"), "ab");
+        assert_eq!(longest_common_prefix("\u{e9}x", "\u{e8}x"), "", "not within a character");
         assert_eq!(majority(["a", "b", "b", "c", "b"].into_iter()), "b");
         assert!(
-            first(b"a") < first(b"a-") && first(b"a-") < first(b"a-b") && first(b"abcdefgh") == first(b"abcdefghi")
+            key_of(b"a") < key_of(b"a-")
+                && key_of(b"a-") < key_of(b"a-b")
+                && key_of(b"abcdefgh") == key_of(b"abcdefghi")
         );
     }
 }

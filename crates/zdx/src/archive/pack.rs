@@ -1,4 +1,4 @@
-//! A folder into an archive.
+//! Packs a directory into an archive.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -9,56 +9,56 @@ use std::sync::Arc;
 
 use container_core::{Error, Output, OutputOptions, Progress, Result, Source, Unit};
 
-use super::content::PIECE;
+use super::content::BLOCK_BYTES;
 use super::names::{check_name, check_path};
 use super::write::{ArchiveWriter, Compression, WriteOptions};
 
-/// How a folder is packed.
+/// Options for packing.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct PackOptions {
-    /// How files are laid into the archive.
+    /// Compression of files.
     pub compression: Compression,
-    /// What happens when the archive exists, and whether to wait for the disk.
+    /// What to do if the archive exists, and whether to sync it.
     pub output: OutputOptions,
-    /// Files, by path from the root of the store, with content other than the one on disk; there they may be missing.
+    /// Contents to pack for these paths, instead of the files on disk, which may be missing.
     pub replace: BTreeMap<String, Source>,
-    /// Files, by path from the root of the store, that are left out.
+    /// Paths to leave out.
     pub skip: BTreeSet<String>,
-    /// Who listens to the progress: bytes of the files.
+    /// Receives progress reports, in bytes of the files.
     pub progress: Option<Arc<dyn Progress>>,
 }
 
 impl PackOptions {
-    /// Replaces [`compression`](Self::compression).
+    /// Sets [`compression`](Self::compression).
     #[must_use]
     pub fn with_compression(mut self, compression: Compression) -> Self {
         self.compression = compression;
         self
     }
 
-    /// Replaces [`output`](Self::output).
+    /// Sets [`output`](Self::output).
     #[must_use]
     pub fn with_output(mut self, output: OutputOptions) -> Self {
         self.output = output;
         self
     }
 
-    /// Packs this content at a path, whatever is on disk there.
+    /// Adds a path to [`replace`](Self::replace).
     #[must_use]
     pub fn replacing(mut self, path: impl Into<String>, content: Source) -> Self {
         self.replace.insert(path.into(), content);
         self
     }
 
-    /// Leaves out the file at a path.
+    /// Adds a path to [`skip`](Self::skip).
     #[must_use]
     pub fn skipping(mut self, path: impl Into<String>) -> Self {
         self.skip.insert(path.into());
         self
     }
 
-    /// Tells `progress` how far the work is.
+    /// Sets [`progress`](Self::progress).
     #[must_use]
     pub fn with_progress(mut self, progress: Arc<dyn Progress>) -> Self {
         self.progress = Some(progress);
@@ -78,48 +78,47 @@ impl fmt::Debug for PackOptions {
     }
 }
 
-/// What was packed.
+/// Result of [`pack`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Packed {
-    /// Files in the archive.
+pub struct PackSummary {
+    /// Number of files in the archive.
     pub files: u64,
     /// Their bytes, before compression.
     pub bytes: u64,
-    /// Bytes of the archive.
+    /// Length of the archive in bytes.
     pub packed: u64,
-    /// Files of the folder that are none of a store's, and why; they are not in the archive. The lock and temporary files are not told.
-    pub left_out: Vec<(String, &'static str)>,
+    /// Files in the directory that do not belong to a store, and why. They are not packed. Does not list the lock and temporary files.
+    pub skipped: Vec<(String, &'static str)>,
 }
 
-/// Packs the store in the folder `tree` into an archive at `target`, which appears whole or not at all: `zds.json`, `collections/` and
-/// `metadata/`, in order of their paths. The same tree makes the same bytes, whenever and wherever. Files are read once, piece by
-/// piece; only their paths are held.
+/// Packs the store in the directory `tree` into an archive at `target`, atomically: `zds.json`, `collections/` and `metadata/`, sorted by path.
+/// The same files always give the same bytes. Files are read once, block by block; only their paths are kept in memory.
 ///
 /// # Errors
-/// [`Io`](container_core::ErrorKind::Io); [`Usage`](container_core::ErrorKind::Usage) for a folder that is no store, and as
-/// [`ArchiveWriter::create`]; [`Unsupported`](container_core::ErrorKind::Unsupported) for a symbolic link or a device in it, with its path;
-/// [`Invalid`](container_core::ErrorKind::Invalid) for a file that becomes longer or shorter meanwhile.
-pub fn pack(tree: impl AsRef<Path>, target: impl AsRef<Path>, options: &PackOptions) -> Result<Packed> {
-    let (output, packed) = pack_unplaced(tree, target, options)?;
+/// [`Io`](container_core::ErrorKind::Io); [`Usage`](container_core::ErrorKind::Usage) if the directory is not a store, and as
+/// [`ArchiveWriter::create`]; [`Unsupported`](container_core::ErrorKind::Unsupported) for a symbolic link or special file, with its path;
+/// [`Invalid`](container_core::ErrorKind::Invalid) if a file changes its length in the meantime.
+pub fn pack(tree: impl AsRef<Path>, target: impl AsRef<Path>, options: &PackOptions) -> Result<PackSummary> {
+    let (output, packed) = pack_to_output(tree, target, options)?;
     output.finish().map_err(|error| error.in_format("zds"))?;
     Ok(packed)
 }
 
-/// The same, up to the archive's place, which [`Output::finish`] gives it: for several outputs that appear together.
+/// As [`pack`], but leaves it to the caller to call [`Output::finish`], so that several outputs can appear together.
 ///
 /// # Errors
 /// Those of [`pack`].
-pub fn pack_unplaced(
+pub fn pack_to_output(
     tree: impl AsRef<Path>,
     target: impl AsRef<Path>,
     options: &PackOptions,
-) -> Result<(Output, Packed)> {
+) -> Result<(Output, PackSummary)> {
     let (tree, target) = (tree.as_ref(), target.as_ref());
-    let mut found = Found::default();
-    found.walk(tree).map_err(|error| error.in_format("zds"))?;
-    found.choose(options);
-    let Found { files, folders, left_out, .. } = found;
+    let mut store_files = StoreFiles::default();
+    store_files.scan(tree).map_err(|error| error.in_format("zds"))?;
+    store_files.apply(options);
+    let StoreFiles { files, folders, skipped, .. } = store_files;
     let write = WriteOptions::default().with_compression(options.compression).with_output(options.output);
     let mut writer = ArchiveWriter::create(target, &write)?;
     let progress = options.progress.as_deref();
@@ -130,8 +129,8 @@ pub fn pack_unplaced(
         };
         progress.begin(Unit::Bytes, Some(files.iter().map(size).fold(0, u64::saturating_add)));
     }
-    let mut packed = Packed { files: files.len() as u64, bytes: 0, packed: 0, left_out };
-    // In the order of the directory, which has folders, too.
+    let mut packed = PackSummary { files: files.len() as u64, bytes: 0, packed: 0, skipped };
+    // Sorted, with directories in between.
     let mut folders = folders.iter().peekable();
     for path in &files {
         while let Some(folder) = folders.next_if(|folder| *folder < path) {
@@ -156,16 +155,21 @@ pub fn pack_unplaced(
     Ok((output, packed))
 }
 
-fn add_file(writer: &mut ArchiveWriter, path: &str, place: &Path, progress: Option<&dyn Progress>) -> Result<u64> {
+fn add_file(
+    writer: &mut ArchiveWriter,
+    path: &str,
+    path_on_disk: &Path,
+    progress: Option<&dyn Progress>,
+) -> Result<u64> {
     let failed = |doing: &'static str| {
-        move |cause| Error::io(doing, cause).in_format("zds").in_file(place.display().to_string())
+        move |cause| Error::io(doing, cause).in_format("zds").in_file(path_on_disk.display().to_string())
     };
-    let mut file = File::open(place).map_err(failed("cannot open"))?;
+    let mut file = File::open(path_on_disk).map_err(failed("cannot open"))?;
     let size = file.metadata().map_err(failed("cannot open"))?.len();
     let done = writer.add_from(path, size, |sink| {
-        // A byte more than the size, to see the end.
-        let most = size.saturating_add(1).min(PIECE as u64);
-        let mut buffer = vec![0; usize::try_from(most).unwrap_or(PIECE)];
+        // One byte more than the size, to detect the end.
+        let len = size.saturating_add(1).min(BLOCK_BYTES as u64);
+        let mut buffer = vec![0; usize::try_from(len).unwrap_or(BLOCK_BYTES)];
         loop {
             let read = match file.read(&mut buffer) {
                 Ok(0) => return Ok(()),
@@ -182,40 +186,41 @@ fn add_file(writer: &mut ArchiveWriter, path: &str, place: &Path, progress: Opti
     done.map(|()| size)
 }
 
-/// What a folder holds of a store.
+/// The files of a store in a directory.
 #[derive(Default)]
-struct Found {
+struct StoreFiles {
     files: Vec<String>,
-    /// Folders of collections, with a slash.
+    /// Directories of collections, with a trailing slash.
     folders: Vec<String>,
-    left_out: Vec<(String, &'static str)>,
-    store: bool,
+    skipped: Vec<(String, &'static str)>,
+    has_store: bool,
 }
 
-impl Found {
-    fn walk(&mut self, tree: &Path) -> Result<()> {
-        // Folders that are still to be looked into, by their path from the root, with a slash.
+impl StoreFiles {
+    fn scan(&mut self, tree: &Path) -> Result<()> {
+        // Directories still to be scanned, by path from the root with a trailing slash.
         let mut open = vec![String::new()];
         while let Some(folder) = open.pop() {
-            let place = if folder.is_empty() { tree.to_owned() } else { tree.join(&folder) };
-            let failed = |cause| Error::io("cannot read the folder", cause).in_file(place.display().to_string());
-            for member in fs::read_dir(&place).map_err(failed)? {
+            let path_on_disk = if folder.is_empty() { tree.to_owned() } else { tree.join(&folder) };
+            let failed =
+                |cause| Error::io("cannot read the directory", cause).in_file(path_on_disk.display().to_string());
+            for member in fs::read_dir(&path_on_disk).map_err(failed)? {
                 let member = member.map_err(failed)?;
                 let name = member.file_name();
                 let Some(name) = name.to_str() else {
-                    self.left_out.push((format!("{folder}{}", name.to_string_lossy()), "its name is not UTF-8"));
+                    self.skipped.push((format!("{folder}{}", name.to_string_lossy()), "the name is not valid UTF-8"));
                     continue;
                 };
                 let kind = member.file_type().map_err(failed)?;
-                if passing(name, kind.is_dir()) || (folder.is_empty() && name == ".zds") {
+                if is_temporary(name, kind.is_dir()) || (folder.is_empty() && name == ".zds") {
                     continue;
                 }
                 let path = format!("{folder}{name}");
-                let ours = !folder.is_empty() || matches!(name, "zds.json" | "collections" | "metadata");
-                if !ours {
-                    self.left_out.push((path, "its name is no path of the format"));
+                let is_ours = !folder.is_empty() || matches!(name, "zds.json" | "collections" | "metadata");
+                if !is_ours {
+                    self.skipped.push((path, "not a path of a store"));
                 } else if kind.is_dir() {
-                    self.store |= path == "collections";
+                    self.has_store |= path == "collections";
                     if folder == "collections/"
                         && check_path(&format!("{path}/any")).is_ok()
                         && check_name(&path).is_ok()
@@ -226,12 +231,12 @@ impl Found {
                 } else if kind.is_file() {
                     self.file(path);
                 } else {
-                    return Err(special(&member.path(), kind.is_symlink()));
+                    return Err(unsupported(&member.path(), kind.is_symlink()));
                 }
             }
         }
-        if !self.store {
-            let detail = "the folder holds no store: neither collections/ nor zds.json";
+        if !self.has_store {
+            let detail = "the directory is not a store: neither collections/ nor zds.json in it";
             return Err(Error::usage(detail).in_file(tree.display().to_string()));
         }
         Ok(())
@@ -240,21 +245,21 @@ impl Found {
     fn file(&mut self, path: String) {
         match check_name(&path).and_then(|()| check_path(&path)) {
             Ok(()) => {
-                self.store |= path == "zds.json";
+                self.has_store |= path == "zds.json";
                 self.files.push(path);
             }
-            Err(why) => self.left_out.push((path, why.text())),
+            Err(reason) => self.skipped.push((path, reason.text())),
         }
     }
 
-    /// Applies what the caller wants otherwise, and puts all in order.
-    fn choose(&mut self, options: &PackOptions) {
+    /// Applies the options, and sorts.
+    fn apply(&mut self, options: &PackOptions) {
         self.files.retain(|path| !options.skip.contains(path) && !options.replace.contains_key(path));
         let added = options.replace.keys().filter(|path| !options.skip.contains(*path));
         self.files.extend(added.cloned());
         self.files.sort_unstable();
-        self.left_out.sort_unstable();
-        // A folder with files needs no entry of its own.
+        self.skipped.sort_unstable();
+        // Directories with files need no entry.
         let Self { files, folders, .. } = self;
         folders.retain(|folder| {
             let next = files.partition_point(|path| path < folder);
@@ -264,13 +269,12 @@ impl Found {
     }
 }
 
-/// Is it something that is not there for long?
-fn passing(name: &str, folder: bool) -> bool {
+/// Whether a file or directory is temporary.
+fn is_temporary(name: &str, folder: bool) -> bool {
     name.ends_with(".tmp") && (!folder || name.starts_with(".wharf-"))
 }
 
-fn special(path: &Path, link: bool) -> Error {
-    let detail =
-        if link { "a symbolic link is not packed" } else { "what is neither a file nor a folder is not packed" };
+fn unsupported(path: &Path, link: bool) -> Error {
+    let detail = if link { "cannot pack a symbolic link" } else { "cannot pack a special file" };
     Error::unsupported(detail).in_file(PathBuf::from(path).display().to_string())
 }

@@ -11,19 +11,19 @@ use container_core::{Bytes, Error, Limits, OpenOptions, Result, Source, Spool};
 use super::content::{Inflaters, Local, STORE, check_crc, locate};
 use super::directory::Directory;
 use super::entry::Entry;
-use super::names::{Why, check_path};
+use super::names::{Rejection, check_path};
 use crate::layout::{DATA, INDEX};
 
-/// Inflated files up to this size are kept in memory, larger ones in a temporary file.
-const IN_MEMORY: u64 = 64 << 20;
+/// Decompressed files up to this size are kept in memory, larger ones in a temporary file.
+const MAX_IN_MEMORY: u64 = 64 << 20;
 
-/// All of them together, then temporary files are used for small ones, too.
-const IN_MEMORY_TOGETHER: u64 = 256 << 20;
+/// Total size of decompressed files in memory; beyond it, small files go to temporary files, too.
+const MAX_TOTAL_IN_MEMORY: u64 = 256 << 20;
 
-/// A store in a ZIP archive, opened: its directory has been read, nothing else.
+/// A store in a ZIP archive. Opening reads its directory and nothing else.
 ///
-/// Paths are relative to the root of the tree, wherever that stands in the archive, and have slashes: `collections/a/meta/data.jsonl`.
-/// Cheap to clone; all threads may read at once.
+/// Paths are relative to the store's root, wherever that is in the archive, with slashes: `collections/a/meta/data.jsonl`. Cheap to clone; any
+/// number of threads can read at once.
 #[derive(Clone)]
 pub struct Archive(Arc<Inner>);
 
@@ -33,40 +33,40 @@ struct Inner {
     limits: Limits,
     directory: Directory,
     inflaters: Inflaters,
-    /// Files that were inflated; one that is under way is waited for.
+    /// Decompressed files by entry offset. A file being decompressed is locked.
     inflated: Mutex<HashMap<u64, Arc<Mutex<Option<Source>>>>>,
-    /// Bytes of them that are in memory.
-    held: AtomicU64,
+    /// Bytes of decompressed files in memory.
+    bytes_in_memory: AtomicU64,
 }
 
-/// An entry of the archive that is none of the store's. It is left alone.
+/// An archive entry that does not belong to the store, and is ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Stranger<'a> {
-    /// Its whole name in the archive; bytes that are no text are shown as `\xNN`.
+pub struct ForeignEntry<'a> {
+    /// Its full name in the archive; bytes that are not UTF-8 are shown as `\xNN`.
     pub name: &'a str,
-    /// Why it is none of the store's.
-    pub why: &'static str,
-    /// True for a name that could only be meant to be written somewhere else: absolute, with `..`, a drive letter, a backslash or a control
-    /// character. Such an archive is not unpacked.
-    pub hostile: bool,
-    /// Where its own header begins.
+    /// Why it does not belong to the store.
+    pub reason: &'static str,
+    /// Whether the name is clearly meant to escape the target directory: absolute, or with `..`, a drive letter, a backslash or a control
+    /// character. Such an archive cannot be unpacked.
+    pub is_hostile: bool,
+    /// Offset of its local header.
     pub offset: u64,
 }
 
 impl Archive {
-    /// Opens an archive. Costs a read of its directory; a million entries take some 90 MB of memory.
+    /// Opens an archive by reading its directory. A million entries take about 90 MB of memory.
     ///
     /// # Errors
-    /// [`Io`](container_core::ErrorKind::Io); [`Invalid`](container_core::ErrorKind::Invalid) for what is no ZIP archive, has no store in it or
-    /// two, two entries of one name or two that share bytes. What is wrong with a single entry is told when it is asked for.
+    /// [`Io`](container_core::ErrorKind::Io); [`Invalid`](container_core::ErrorKind::Invalid) if it is not a ZIP archive, contains no store or
+    /// two, or has duplicate or overlapping entries. Errors in a single entry are reported when it is read.
     pub fn open(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
         let source = Source::open_with(path, options.access).map_err(|error| error.in_format("zds"))?;
         Self::from_source(source, Some(path.display().to_string()), options)
     }
 
-    /// Opens an archive from any source. The name is what errors call it.
+    /// Opens an archive from any source. Errors refer to it by `name`.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -79,111 +79,110 @@ impl Archive {
                 directory,
                 inflaters: Inflaters::default(),
                 inflated: Mutex::default(),
-                held: AtomicU64::new(0),
+                bytes_in_memory: AtomicU64::new(0),
             }))),
-            Err(error) => Err(named(error.in_format("zds"), name.as_deref())),
+            Err(error) => Err(with_name(error.in_format("zds"), name.as_deref())),
         }
     }
 
-    /// What errors call it.
+    /// The name used in errors.
     pub(crate) fn name(&self) -> Option<&str> {
         self.0.name.as_deref()
     }
 
-    /// Files of the store.
+    /// Number of files in the store.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries().len()
     }
 
-    /// True where the store has no files.
+    /// Whether the store has no files.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries().is_empty()
     }
 
-    /// The folder of the archive that the store stands in, with its slash; empty at the root.
+    /// The directory in the archive that contains the store, with a trailing slash; empty if it is at the top.
     #[must_use]
     pub fn root(&self) -> &str {
         &self.0.directory.root
     }
 
-    /// The paths of all files of the store, in order.
+    /// Paths of all files of the store, sorted.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         self.entries().iter().map(|entry| self.path(entry))
     }
 
-    /// Entries that are none of the store's, in the archive's order.
-    pub fn strangers(&self) -> impl Iterator<Item = Stranger<'_>> {
+    /// Entries that do not belong to the store, in archive order.
+    pub fn foreign_entries(&self) -> impl Iterator<Item = ForeignEntry<'_>> {
         let directory = &self.0.directory;
         directory.others.iter().filter_map(|entry| {
-            let why = entry.why.filter(|why| *why != Why::Folder)?;
+            let reason = entry.rejection.filter(|reason| *reason != Rejection::Folder)?;
             let (name, offset) = (directory.name(entry), entry.offset);
-            Some(Stranger { name, why: why.text(), hostile: why.hostile(), offset })
+            Some(ForeignEntry { name, reason: reason.text(), is_hostile: reason.is_hostile(), offset })
         })
     }
 
-    /// The names of the collections, in order; also of those that are empty folders.
+    /// Names of the collections, sorted, including empty directories.
     #[must_use]
     pub fn collections(&self) -> Vec<&str> {
-        let mut found = BTreeSet::new();
+        let mut names = BTreeSet::new();
         let mut rest = self.entries();
         rest = rest.get(rest.partition_point(|entry| self.path(entry) < "collections/")..).unwrap_or_default();
         while let Some(first) = rest.first() {
             let Some(collection) = collection_of(self.path(first)) else { break };
-            found.insert(collection);
+            names.insert(collection);
             let same = rest.partition_point(|entry| collection_of(self.path(entry)) == Some(collection));
             rest = rest.get(same.max(1)..).unwrap_or_default();
         }
-        for folder in self.0.directory.others.iter().filter(|entry| entry.why == Some(Why::Folder)) {
+        for folder in self.0.directory.others.iter().filter(|entry| entry.rejection == Some(Rejection::Folder)) {
             let path = self.0.directory.name(folder).strip_prefix(self.root());
             if let Some(collection) = path.and_then(collection_of)
                 && check_path(&format!("collections/{collection}/any")).is_ok()
             {
-                found.insert(collection);
+                names.insert(collection);
             }
         }
-        found.into_iter().collect()
+        names.into_iter().collect()
     }
 
-    /// Is there such a file?
+    /// Whether the store has a file with this path.
     #[must_use]
     pub fn contains(&self, path: &str) -> bool {
         self.find(path).is_some()
     }
 
-    /// The declared length of a file in bytes.
+    /// The declared length of a file in bytes; `None` if it does not exist.
     #[must_use]
     pub fn size(&self, path: &str) -> Option<u64> {
         self.find(path).map(|entry| entry.size)
     }
 
-    /// A file of the store; `None` where there is none.
+    /// The contents of a file; `None` if it does not exist.
     ///
-    /// What is stored is the archive's own bytes in place, of which nothing is read but the entry's header; its CRC is not
-    /// checked ([`verify`](Self::verify) does). What is compressed is inflated once, checked, and kept for as long as the archive: in memory
-    /// up to 64 MiB (less where `limits.block_bytes` is less) and 256 MiB in all, else in a temporary file.
+    /// A stored file is a range of the archive: only its header is read, and its CRC is not checked ([`verify`](Self::verify) does). A
+    /// compressed file is decompressed once, checked, and kept as long as the archive: in memory up to 64 MiB per file (less if
+    /// `limits.block_bytes` is) and 256 MiB in total, otherwise in a temporary file.
     ///
     /// # Errors
-    /// What is wrong with the entry, with its name as key and its place.
+    /// Those of the entry, with its name as key and its offset.
     pub fn file(&self, path: &str) -> Result<Option<Source>> {
-        self.find(path).map(|entry| self.content(entry).map_err(|error| self.explain(error, entry))).transpose()
+        self.find(path).map(|entry| self.content(entry).map_err(|error| self.with_entry(error, entry))).transpose()
     }
 
-    /// The ids of the documents of a collection that are files of their own, in the order of the files' names.
+    /// Ids of a collection's file-per-document documents, sorted by file name.
     #[must_use]
     pub fn documents(&self, collection: &str) -> Documents<'_> {
         Documents { archive: self, entries: self.documents_of(collection) }
     }
 
-    /// The JSON of a document that is a file of its own; `None` where there is none. Its CRC is checked; it is not kept.
+    /// The JSON of a file-per-document document; `None` if it does not exist. Its CRC is checked; it is not cached.
     ///
     /// # Errors
-    /// What is wrong with the entry, with its name as key and its place; [`Limit`](container_core::ErrorKind::Limit) for more than
-    /// `limits.block_bytes`.
+    /// Those of the entry, with its name as key and its offset; [`Limit`](container_core::ErrorKind::Limit) above `limits.block_bytes`.
     pub fn document(&self, collection: &str, id: &str) -> Result<Option<Bytes>> {
-        let found = self.find(&format!("collections/{collection}/docs/{id}.json"));
-        found.map(|entry| self.small(entry).map_err(|error| self.explain(error, entry))).transpose()
+        let entry = self.find(&format!("collections/{collection}/docs/{id}.json"));
+        entry.map(|entry| self.read_small(entry).map_err(|error| self.with_entry(error, entry))).transpose()
     }
 
     fn documents_of(&self, collection: &str) -> &[Entry] {
@@ -192,7 +191,7 @@ impl Archive {
         let start = entries.partition_point(|entry| self.path(entry) < prefix.as_str());
         let rest = entries.get(start..).unwrap_or_default();
         let end = rest.partition_point(|entry| self.path(entry).starts_with(&prefix));
-        // A name with a slash would reach into another folder of the same spelling.
+        // With a slash, the prefix could match another directory.
         if collection.contains('/') { &[] } else { rest.get(..end).unwrap_or_default() }
     }
 
@@ -206,20 +205,20 @@ impl Archive {
 
     fn find(&self, path: &str) -> Option<&Entry> {
         let entries = self.entries();
-        let place = entries.binary_search_by(|entry| self.path(entry).cmp(path)).ok()?;
-        entries.get(place)
+        let at = entries.binary_search_by(|entry| self.path(entry).cmp(path)).ok()?;
+        entries.get(at)
     }
 
-    /// Where an entry's bytes lie, after a look at its header.
+    /// Locates an entry's data by reading its local header.
     pub(super) fn locate(&self, entry: &Entry) -> Result<Local> {
         locate(&self.0.source, entry, self.0.directory.full_name(entry))
     }
 
-    /// An entry's content piece by piece, checked at its end.
-    pub(super) fn pieces(&self, entry: &Entry, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    /// Reads an entry's contents block by block; its CRC is checked at the end.
+    pub(super) fn read_blocks(&self, entry: &Entry, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let data = self.locate(entry)?.data;
         let start = data.start;
-        let done = self.0.inflaters.pieces(entry, self.0.source.slice(data)?, sink);
+        let done = self.0.inflaters.read_blocks(entry, self.0.source.slice(data)?, sink);
         done.map_err(|error| error.shifted(start))
     }
 
@@ -234,13 +233,13 @@ impl Archive {
             let mut all = self.0.inflated.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(all.entry(entry.offset).or_default())
         };
-        // Others that want the same file wait here; after an error the next one tries again.
+        // Concurrent requests for the same file wait here; after an error the next one tries again.
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(content) = &*slot {
             return Ok(content.clone());
         }
-        let content = if self.hold(entry.size) {
-            self.0.inflaters.whole(entry, data).map(Source::from)
+        let content = if self.reserve_memory(entry.size) {
+            self.0.inflaters.decompress(entry, data).map(Source::from)
         } else {
             self.spool(entry, data)
         };
@@ -249,16 +248,16 @@ impl Archive {
         Ok(content)
     }
 
-    /// Takes memory for a file that is kept, where it is to be had.
-    fn hold(&self, size: u64) -> bool {
-        let more = |held: u64| held.checked_add(size).filter(|held| *held <= IN_MEMORY_TOGETHER);
-        let small = size <= IN_MEMORY.min(self.0.limits.block_bytes);
-        // A file that turns out to be damaged has taken its part for good: the worst of it is a temporary file more.
-        small && self.0.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+    /// Reserves memory for a decompressed file, if available.
+    fn reserve_memory(&self, size: u64) -> bool {
+        let add = |bytes: u64| bytes.checked_add(size).filter(|bytes| *bytes <= MAX_TOTAL_IN_MEMORY);
+        let is_small = size <= MAX_IN_MEMORY.min(self.0.limits.block_bytes);
+        // Memory of a file that turns out to be damaged is never released. At worst another file goes to a temporary file.
+        is_small && self.0.bytes_in_memory.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok()
     }
 
-    /// Inflates into a temporary file that vanishes with the archive. It ends where it is known that nobody can use the content: behind a
-    /// line that is too long, and at once for metadata that are.
+    /// Decompresses into a temporary file, deleted with the archive. Stops early once the contents are known to be useless: at once for metadata
+    /// above the limit, and after a line above the limit.
     fn spool(&self, entry: &Entry, data: Source) -> Result<Source> {
         let limits = self.0.limits;
         let name = self.path(entry).rsplit('/').next().unwrap_or_default();
@@ -274,14 +273,14 @@ impl Archive {
             if name == DATA { limits.check_block("the length of a line", line) } else { Ok(()) }
         };
         let mut spool = Spool::new(0);
-        self.0.inflaters.pieces(entry, data, &mut |piece| {
+        self.0.inflaters.read_blocks(entry, data, &mut |piece| {
             check_line(piece)?;
             spool.write_all(piece).map_err(Spool::failed)
         })?;
         spool.finish()
     }
 
-    fn small(&self, entry: &Entry) -> Result<Bytes> {
+    fn read_small(&self, entry: &Entry) -> Result<Bytes> {
         let data = self.locate(entry)?.data;
         self.0.limits.check_block("the document's size", entry.size).map_err(|error| error.at(entry.offset))?;
         if entry.method == STORE {
@@ -290,29 +289,29 @@ impl Archive {
             return Ok(content);
         }
         let start = data.start;
-        let content = self.0.inflaters.whole(entry, self.0.source.slice(data)?);
+        let content = self.0.inflaters.decompress(entry, self.0.source.slice(data)?);
         content.map(Bytes::from).map_err(|error| error.shifted(start))
     }
 
-    /// Bytes behind the archive's end, and where they begin.
-    pub(super) fn behind(&self) -> (u64, u64) {
-        let behind = self.0.directory.behind;
-        (behind, self.0.source.len().saturating_sub(behind))
+    /// Number of bytes after the end of the archive, and their offset.
+    pub(super) fn trailing(&self) -> (u64, u64) {
+        let trailing = self.0.directory.trailing;
+        (trailing, self.0.source.len().saturating_sub(trailing))
     }
 
-    /// An error about an entry, with all that is known.
-    pub(super) fn explain(&self, error: Error, entry: &Entry) -> Error {
+    /// Adds an entry's name and offset, and the archive's name, to an error.
+    pub(super) fn with_entry(&self, error: Error, entry: &Entry) -> Error {
         let error = error.in_key(self.0.directory.full_name(entry).to_owned()).at(entry.offset);
-        named(error.in_format("zds"), self.0.name.as_deref())
+        with_name(error.in_format("zds"), self.0.name.as_deref())
     }
 
-    /// An error about the archive.
-    pub(super) fn named(&self, error: Error) -> Error {
-        named(error.in_format("zds"), self.0.name.as_deref())
+    /// Adds the archive's name to an error.
+    pub(super) fn with_name(&self, error: Error) -> Error {
+        with_name(error.in_format("zds"), self.0.name.as_deref())
     }
 }
 
-fn named(error: Error, name: Option<&str>) -> Error {
+fn with_name(error: Error, name: Option<&str>) -> Error {
     match name {
         Some(name) => error.in_file(name.to_owned()),
         None => error,
@@ -330,7 +329,7 @@ impl fmt::Debug for Archive {
     }
 }
 
-/// A walk over the ids of documents that are files of their own. It knows its length, and jumps.
+/// Iterator over the ids of file-per-document documents. Knows its length; `nth` is O(1).
 #[derive(Clone)]
 pub struct Documents<'a> {
     archive: &'a Archive,
@@ -378,17 +377,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_in_memory_is_counted() {
+    fn memory_is_limited() {
         let empty = Source::from(&b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"[..]);
         let open =
             |limits| Archive::from_source(empty.clone(), None, &OpenOptions::default().with_limits(limits)).unwrap();
         let archive = open(Limits::default());
-        assert!(!archive.hold(IN_MEMORY + 1));
+        assert!(!archive.reserve_memory(MAX_IN_MEMORY + 1));
         for _ in 0..4 {
-            assert!(archive.hold(IN_MEMORY));
+            assert!(archive.reserve_memory(MAX_IN_MEMORY));
         }
-        assert!(!archive.hold(1) && archive.hold(0));
+        assert!(!archive.reserve_memory(1) && archive.reserve_memory(0));
         let archive = open(Limits::default().with_block_bytes(10));
-        assert!(!archive.hold(11) && archive.hold(10));
+        assert!(!archive.reserve_memory(11) && archive.reserve_memory(10));
     }
 }

@@ -1,4 +1,4 @@
-//! An archive into a folder.
+//! Unpacks an archive into a directory.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -13,37 +13,37 @@ use super::entry::Entry;
 use super::read::Archive;
 use crate::new_store::NewStore;
 
-/// Names of strangers that are told, at most.
-const TOLD: usize = 100;
+/// Maximum number of foreign entries whose names are reported.
+const MAX_FOREIGN_NAMES: usize = 100;
 
-/// How an archive is unpacked.
+/// Options for unpacking.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct UnpackOptions {
-    /// What happens when the target is a folder with something in it. It is replaced whole, and only where it holds nothing but a store.
+    /// What to do if the target exists and is not empty. It is replaced as a whole, and only if it contains nothing but a store.
     pub overwrite: Overwrite,
-    /// Whether to wait for the disk.
+    /// Whether to sync the files.
     pub sync: SyncPolicy,
-    /// Who listens to the progress: bytes of the files.
+    /// Receives progress reports, in bytes of the files.
     pub progress: Option<Arc<dyn Progress>>,
 }
 
 impl UnpackOptions {
-    /// Replaces [`overwrite`](Self::overwrite).
+    /// Sets [`overwrite`](Self::overwrite).
     #[must_use]
     pub fn with_overwrite(mut self, overwrite: Overwrite) -> Self {
         self.overwrite = overwrite;
         self
     }
 
-    /// Replaces [`sync`](Self::sync).
+    /// Sets [`sync`](Self::sync).
     #[must_use]
     pub fn with_sync(mut self, sync: SyncPolicy) -> Self {
         self.sync = sync;
         self
     }
 
-    /// Tells `progress` how far the work is.
+    /// Sets [`progress`](Self::progress).
     #[must_use]
     pub fn with_progress(mut self, progress: Arc<dyn Progress>) -> Self {
         self.progress = Some(progress);
@@ -61,67 +61,70 @@ impl fmt::Debug for UnpackOptions {
     }
 }
 
-/// What was unpacked.
+/// Result of [`unpack`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Unpacked {
-    /// Files of the store.
+pub struct UnpackSummary {
+    /// Number of files unpacked.
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Entries of the archive that are none of the store's and were left alone.
-    pub strangers: u64,
+    /// Number of entries that do not belong to the store, and were ignored.
+    pub foreign_entries: u64,
     /// The names of the first hundred of them.
-    pub stranger_names: Vec<String>,
+    pub foreign_names: Vec<String>,
 }
 
-/// Unpacks an archive into the folder `target`, which appears whole or not at all; its lock (`.zds/`) is left behind. Every file's
-/// CRC is checked. Only paths of the format come into being, by folders and files that are new, in a temporary folder beside the target.
+/// Unpacks an archive into the directory `target`, atomically, except for its lock (`.zds/`). Checks the CRC of every file. Creates only paths
+/// of the format, as new files and directories in a temporary directory beside the target.
 ///
 /// # Errors
-/// [`Usage`](container_core::ErrorKind::Usage) where the target exists and is no empty folder, and may not be replaced;
-/// [`Io`](container_core::ErrorKind::Io); [`Invalid`](container_core::ErrorKind::Invalid) for an entry whose name leads out of the tree, be
-/// it one of the store's or not, and for what is wrong with a file of the store.
-pub fn unpack(archive: &Archive, target: impl AsRef<Path>, options: &UnpackOptions) -> Result<Unpacked> {
+/// [`Usage`](container_core::ErrorKind::Usage) if the target exists, is not an empty directory, and may not be replaced;
+/// [`Io`](container_core::ErrorKind::Io); [`Invalid`](container_core::ErrorKind::Invalid) for any entry whose name escapes the directory, and
+/// for damaged files of the store.
+pub fn unpack(archive: &Archive, target: impl AsRef<Path>, options: &UnpackOptions) -> Result<UnpackSummary> {
     let target = target.as_ref();
-    let mut unpacked = Unpacked { files: 0, bytes: 0, strangers: 0, stranger_names: Vec::new() };
-    for stranger in archive.strangers() {
-        if stranger.hostile {
-            let error = Error::invalid(format!("the archive is not unpacked: in an entry of it, {}", stranger.why));
-            return Err(archive.named(error.at(stranger.offset).in_key(stranger.name.to_owned())));
+    let mut summary = UnpackSummary { files: 0, bytes: 0, foreign_entries: 0, foreign_names: Vec::new() };
+    for foreign in archive.foreign_entries() {
+        if foreign.is_hostile {
+            let error = Error::invalid(format!(
+                "the archive cannot be unpacked: entry with an unsafe name: {}",
+                foreign.reason
+            ));
+            return Err(archive.with_name(error.at(foreign.offset).in_key(foreign.name.to_owned())));
         }
-        unpacked.strangers += 1;
-        if unpacked.stranger_names.len() < TOLD {
-            unpacked.stranger_names.push(stranger.name.to_owned());
+        summary.foreign_entries += 1;
+        if summary.foreign_names.len() < MAX_FOREIGN_NAMES {
+            summary.foreign_names.push(foreign.name.to_owned());
         }
     }
     let new = NewStore::create(target, options.overwrite)?;
-    fill(archive, new.path(), options, &mut unpacked)?;
+    extract(archive, new.path(), options, &mut summary)?;
     new.commit(options.sync)?;
-    Ok(unpacked)
+    Ok(summary)
 }
 
-fn fill(archive: &Archive, store: &Path, options: &UnpackOptions, unpacked: &mut Unpacked) -> Result<()> {
+fn extract(archive: &Archive, store: &Path, options: &UnpackOptions, summary: &mut UnpackSummary) -> Result<()> {
     let progress = options.progress.as_deref();
-    let wanted = || archive.entries().iter().filter(|entry| !archive.path(entry).starts_with(".zds/"));
+    let entries = || archive.entries().iter().filter(|entry| !archive.path(entry).starts_with(".zds/"));
     if let Some(progress) = progress {
-        progress.begin(Unit::Bytes, Some(wanted().fold(0_u64, |total, entry| total.saturating_add(entry.size))));
+        progress.begin(Unit::Bytes, Some(entries().fold(0_u64, |total, entry| total.saturating_add(entry.size))));
     }
-    let mut folders = Folders { made: HashSet::new(), order: Vec::new() };
+    let mut folders = Folders { created: HashSet::new(), order: Vec::new() };
     for collection in archive.collections() {
-        folders.make(store, &format!("collections/{collection}"))?;
+        folders.create(store, &format!("collections/{collection}"))?;
     }
-    for entry in wanted() {
+    for entry in entries() {
         let path = archive.path(entry);
         if let Some((folder, _)) = path.rsplit_once('/') {
-            folders.make(store, folder)?;
+            folders.create(store, folder)?;
         }
-        write(archive, entry, &store.join(path), options).map_err(|error| archive.explain(error, entry))?;
-        unpacked.files += 1;
-        unpacked.bytes += entry.size;
+        write(archive, entry, &store.join(path), options).map_err(|error| archive.with_entry(error, entry))?;
+        summary.files += 1;
+        summary.bytes += entry.size;
     }
     if options.sync == SyncPolicy::Disk {
-        // Names after what they name, the innermost first.
+        // Contents before names, innermost first.
         for folder in folders.order.iter().rev() {
             sync_directory_of(&folder.join("any"));
         }
@@ -130,27 +133,27 @@ fn fill(archive: &Archive, store: &Path, options: &UnpackOptions, unpacked: &mut
     Ok(())
 }
 
-/// The folders that were made here.
+/// The directories created so far.
 struct Folders {
-    made: HashSet<PathBuf>,
+    created: HashSet<PathBuf>,
     order: Vec<PathBuf>,
 }
 
 impl Folders {
-    /// Makes the folders of a path, of which none is there that was not made here: so none is a link.
-    fn make(&mut self, store: &Path, path: &str) -> Result<()> {
+    /// Creates the directories of a path. None of them may exist unless created here, so none is a link.
+    fn create(&mut self, store: &Path, path: &str) -> Result<()> {
         let whole = store.join(path);
-        if self.made.contains(&whole) {
+        if self.created.contains(&whole) {
             return Ok(());
         }
         let mut here = store.to_owned();
         for part in path.split('/') {
             here.push(part);
-            if !self.made.contains(&here) {
+            if !self.created.contains(&here) {
                 uninterrupted(|| fs::create_dir(&here)).map_err(|cause| {
-                    Error::io("cannot create a folder", cause).in_format("zds").in_key(path.to_owned())
+                    Error::io("cannot create a directory", cause).in_format("zds").in_key(path.to_owned())
                 })?;
-                self.made.insert(here.clone());
+                self.created.insert(here.clone());
                 self.order.push(here.clone());
             }
         }
@@ -158,13 +161,13 @@ impl Folders {
     }
 }
 
-fn write(archive: &Archive, entry: &Entry, place: &Path, options: &UnpackOptions) -> Result<()> {
+fn write(archive: &Archive, entry: &Entry, path: &Path, options: &UnpackOptions) -> Result<()> {
     let failed = |cause| Error::io("cannot write the file", cause);
-    let mut file = uninterrupted(|| File::options().write(true).create_new(true).open(place)).map_err(failed)?;
-    archive.pieces(entry, &mut |piece| {
-        file.write_all(piece).map_err(failed)?;
+    let mut file = uninterrupted(|| File::options().write(true).create_new(true).open(path)).map_err(failed)?;
+    archive.read_blocks(entry, &mut |block| {
+        file.write_all(block).map_err(failed)?;
         if let Some(progress) = options.progress.as_deref() {
-            progress.advance(piece.len() as u64);
+            progress.advance(block.len() as u64);
         }
         Ok(())
     })?;

@@ -1,4 +1,4 @@
-//! Checking an archive as a whole.
+//! Verification of an archive.
 
 use container_core::{Error, ErrorKind, Finding, Progress, Result, Unit};
 
@@ -7,16 +7,16 @@ use super::entry::Entry;
 use super::read::Archive;
 
 impl Archive {
-    /// Reads every file of the store and reports all that is wrong: CRCs, sizes, what entries' own headers say, names that lead out of the
-    /// tree. Entries that are none of the store's are warnings; what they hold is not read.
+    /// Reads every file of the store and reports all problems: CRCs, sizes, mismatched local headers, names that escape the directory. Entries
+    /// that do not belong to the store are warnings; their contents are not read.
     ///
     /// # Errors
-    /// Only [`Io`](container_core::ErrorKind::Io): what is wrong with the archive goes to `report`.
+    /// Only [`Io`](container_core::ErrorKind::Io): problems of the archive go to `report`.
     pub fn verify(&self, report: &mut dyn FnMut(Finding)) -> Result<()> {
         self.verify_with(None, report)
     }
 
-    /// The same with somebody who listens to the progress, in bytes of the files' content.
+    /// As [`verify`](Self::verify), with progress in bytes of the files' contents.
     ///
     /// # Errors
     /// As [`verify`](Self::verify).
@@ -26,50 +26,49 @@ impl Archive {
             progress.begin(Unit::Bytes, Some(total));
         }
         for entry in self.entries() {
-            let found = self.check(entry, progress);
-            if let Err(error) = found {
+            if let Err(error) = self.check(entry, progress) {
                 if error.kind() == ErrorKind::Io {
                     return Err(error);
                 }
                 report(Finding::error(error));
             }
         }
-        for stranger in self.strangers() {
-            let error = Error::invalid(format!("the entry is none of the store's: {}", stranger.why));
-            let error = self.named(error.at(stranger.offset).in_key(stranger.name.to_owned()));
-            report(if stranger.hostile { Finding::error(error) } else { Finding::warning(error) });
+        for foreign in self.foreign_entries() {
+            let error = Error::invalid(format!("the entry does not belong to the store: {}", foreign.reason));
+            let error = self.with_name(error.at(foreign.offset).in_key(foreign.name.to_owned()));
+            report(if foreign.is_hostile { Finding::error(error) } else { Finding::warning(error) });
         }
-        if let (behind @ 1.., end) = self.behind() {
-            let error = Error::invalid(format!("{behind} bytes follow the archive's end"));
-            report(Finding::warning(self.named(error.at(end))));
+        if let (trailing @ 1.., end) = self.trailing() {
+            let error = Error::invalid(format!("{trailing} unexpected bytes after the end of the archive"));
+            report(Finding::warning(self.with_name(error.at(end))));
         }
         Ok(())
     }
 
     fn check(&self, entry: &Entry, progress: Option<&dyn Progress>) -> Result<()> {
         let outcome = self.locate(entry).and_then(|local| {
-            agree(entry, &local)?;
-            self.pieces(entry, &mut |piece| {
+            check_header(entry, &local)?;
+            self.read_blocks(entry, &mut |block| {
                 if let Some(progress) = progress {
-                    progress.advance(piece.len() as u64);
+                    progress.advance(block.len() as u64);
                 }
                 Ok(())
             })
         });
-        outcome.map_err(|error| self.explain(error, entry))
+        outcome.map_err(|error| self.with_entry(error, entry))
     }
 }
 
-/// Does the entry's own header say the same as the directory? It may be silent where the numbers stand behind the data.
-fn agree(entry: &Entry, local: &Local) -> Result<()> {
+/// Compares an entry's local header with the directory. Its sizes and CRC may be missing if a data descriptor follows the data.
+fn check_header(entry: &Entry, local: &Local) -> Result<()> {
     let pairs = [
         ("CRC-32", u64::from(local.crc), u64::from(entry.crc)),
         ("compressed size", local.packed, entry.packed),
         ("size", local.size, entry.size),
     ];
     for (what, here, there) in pairs {
-        if here != there && !local.described_behind {
-            let detail = format!("the {what} in the entry's own header is {here}, in the directory {there}");
+        if here != there && !local.has_descriptor {
+            let detail = format!("the {what} in the local header is {here}, but {there} in the directory");
             return Err(Error::invalid(detail));
         }
     }

@@ -1,4 +1,4 @@
-//! Documents into batches, by several threads, in order.
+//! Builds record batches from documents, with several threads, in order.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,58 +11,59 @@ use arrow_schema::{ArrowError, SchemaRef};
 use container_arrow::{BatchReader, BatchScan, Columns, Json, add_losses, to_arrow};
 use container_core::{Error, Loss, Result};
 
-use super::observe::{self, holds};
+use super::observe::{self, passes};
 use super::plan::Plan;
 use crate::FORMAT_NAME;
 use crate::container::table::CollectionTable;
 use crate::container::{located, losses};
 use crate::read::Collection;
 
-/// Batches that a thread may be ahead.
-const AHEAD: usize = 1;
+/// Batches a thread may be ahead of the reader.
+const QUEUE_LEN: usize = 1;
 
-/// The batches of a collection. A batch never goes over the end of a piece, so that they do not depend on who makes them.
+/// Reads a collection in batches. A batch never spans chunks, so batches do not depend on the number of threads.
 pub(super) fn read<'a>(table: &'a CollectionTable, plan: Plan, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>> {
     let collection = &table.collection;
     let columns = || Columns::new(plan.schema.clone(), scan, &plan.limits);
     let row_bytes = columns()?.row_bytes() as u64;
     let (rows, bytes) = (scan.batch_rows.max(1) as u64, scan.batch_bytes.max(1) as u64);
-    let pieces = observe::pieces(collection, &plan.rows, rows, bytes, row_bytes)?;
+    let chunks = observe::chunks(collection, &plan.rows, rows, bytes, row_bytes)?;
     let losses = losses(&collection.condition()?);
-    let threads = observe::threads(scan.scan.threads).min(pieces.len());
+    let threads = observe::threads(scan.scan.threads).min(chunks.len());
     let schema = plan.schema.clone();
-    let mut makers = Vec::new();
+    let mut builders = Vec::new();
     for _ in 0..threads.max(1) {
         let (columns, json) = (columns()?, Json::new(&plan.limits));
-        makers.push(Maker { collection: collection.clone(), plan: None, columns, json, rows: 0..0 });
+        builders.push(BatchBuilder { collection: collection.clone(), plan: None, columns, json, rows: 0..0 });
     }
     let plan = Arc::new(plan);
-    makers.iter_mut().for_each(|maker| maker.plan = Some(plan.clone()));
+    builders.iter_mut().for_each(|builder| builder.plan = Some(plan.clone()));
     let source = match threads {
-        0 | 1 => Source::Here(makers.into_iter().next(), pieces.into_iter()),
-        _ => Source::Threads(Team::new(makers, &pieces)),
+        0 | 1 => BatchSource::Inline(builders.into_iter().next(), chunks.into_iter()),
+        _ => BatchSource::Threads(Workers::new(builders, &chunks)),
     };
-    Ok(Box::new(Batches { source: Some(source), schema, losses, place: &table.place }))
+    Ok(Box::new(Batches { source: Some(source), schema, losses, location: &table.location }))
 }
 
-/// Makes batches of a piece, one after the other.
-struct Maker {
+/// Builds the batches of a chunk, one after the other.
+struct BatchBuilder {
     collection: Arc<Collection>,
     plan: Option<Arc<Plan>>,
     columns: Columns,
     json: Json,
-    /// What is left of the piece.
+    /// Remaining rows of the chunk.
     rows: Range<u64>,
 }
 
-struct Made {
+/// A batch and its losses.
+struct Built {
     batch: RecordBatch,
     losses: Vec<Loss>,
 }
 
-impl Maker {
-    /// The next batch of the piece; `None` at its end.
-    fn next(&mut self) -> Result<Option<Made>> {
+impl BatchBuilder {
+    /// The next batch of the chunk; `None` at its end.
+    fn next(&mut self) -> Result<Option<Built>> {
         let Self { collection, plan, columns, json, rows } = self;
         let Some(plan) = plan else { return Ok(None) };
         let mut documents = collection.documents_in(rows.clone())?;
@@ -70,8 +71,8 @@ impl Maker {
             let row = documents.row();
             let Some(document) = documents.try_next()? else { break };
             rows.start = row + 1;
-            let shown = holds(plan.filter.as_ref(), &document);
-            let put = shown.and_then(|shown| match shown {
+            let passes_filter = passes(plan.filter.as_ref(), &document);
+            let put = passes_filter.and_then(|passes_filter| match passes_filter {
                 true => plan.append(&document, row, columns, json),
                 false => Ok(()),
             });
@@ -81,73 +82,73 @@ impl Maker {
             return Ok(None);
         }
         let batch = columns.finish()?;
-        Ok(Some(Made { batch, losses: columns.take_losses() }))
+        Ok(Some(Built { batch, losses: columns.take_losses() }))
     }
 }
 
-enum Source {
-    /// One thread, which is that of the caller.
-    Here(Option<Maker>, std::vec::IntoIter<Range<u64>>),
-    Threads(Team),
+enum BatchSource {
+    /// Batches are built on the caller's thread.
+    Inline(Option<BatchBuilder>, std::vec::IntoIter<Range<u64>>),
+    Threads(Workers),
 }
 
-impl Source {
-    fn next(&mut self) -> Result<Option<Made>> {
+impl BatchSource {
+    fn next(&mut self) -> Result<Option<Built>> {
         match self {
-            Self::Here(Some(maker), pieces) => loop {
-                if let Some(made) = maker.next()? {
-                    return Ok(Some(made));
+            Self::Inline(Some(builder), chunks) => loop {
+                if let Some(built) = builder.next()? {
+                    return Ok(Some(built));
                 }
-                let Some(piece) = pieces.next() else { return Ok(None) };
-                maker.rows = piece;
+                let Some(chunk) = chunks.next() else { return Ok(None) };
+                builder.rows = chunk;
             },
-            Self::Here(None, _) => Ok(None),
-            Self::Threads(team) => team.next(),
+            Self::Inline(None, _) => Ok(None),
+            Self::Threads(workers) => workers.next(),
         }
     }
 }
 
-/// What a thread says.
+/// A message from a worker.
 enum Message {
-    Made(Made),
-    /// The piece is over.
+    Built(Built),
+    /// The end of the chunk.
     End,
     Failed(Error),
 }
 
-/// Threads that make batches, each of every so manieth piece.
-struct Team {
+/// Worker threads, which take turns with the chunks.
+struct Workers {
     results: Vec<Receiver<Message>>,
     threads: Vec<JoinHandle<()>>,
-    /// The piece whose batches are next, of how many.
-    piece: usize,
-    pieces: usize,
+    /// The chunk to read from next, and the number of chunks.
+    chunk: usize,
+    chunks: usize,
     stop: Arc<AtomicBool>,
 }
 
-impl Team {
-    fn new(makers: Vec<Maker>, pieces: &[Range<u64>]) -> Self {
+impl Workers {
+    fn new(builders: Vec<BatchBuilder>, chunks: &[Range<u64>]) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let count = makers.len();
+        let count = builders.len();
         let (mut results, mut threads) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        for (first, mut maker) in makers.into_iter().enumerate() {
-            let (sender, receiver) = sync_channel(AHEAD);
+        for (first, mut builder) in builders.into_iter().enumerate() {
+            let (sender, receiver) = sync_channel(QUEUE_LEN);
             results.push(receiver);
-            let own: Vec<Range<u64>> = pieces.iter().skip(first).step_by(count).cloned().collect();
+            let share: Vec<Range<u64>> = chunks.iter().skip(first).step_by(count).cloned().collect();
             let stop = stop.clone();
-            threads.push(thread::spawn(move || work(&mut maker, own, &sender, &stop)));
+            threads.push(thread::spawn(move || run_worker(&mut builder, share, &sender, &stop)));
         }
-        Self { results, threads, piece: 0, pieces: pieces.len(), stop }
+        Self { results, threads, chunk: 0, chunks: chunks.len(), stop }
     }
 
-    fn next(&mut self) -> Result<Option<Made>> {
-        while self.piece < self.pieces {
-            let results = self.results.get(self.piece % self.results.len().max(1));
+    fn next(&mut self) -> Result<Option<Built>> {
+        while self.chunk < self.chunks {
+            let results = self.results.get(self.chunk % self.results.len().max(1));
             match results.map(Receiver::recv) {
-                Some(Ok(Message::Made(made))) => return Ok(Some(made)),
-                Some(Ok(Message::End)) => self.piece += 1,
+                Some(Ok(Message::Built(built))) => return Ok(Some(built)),
+                Some(Ok(Message::End)) => self.chunk += 1,
                 Some(Ok(Message::Failed(error))) => return Err(error),
-                // It ended before its time: it has panicked, and the panic goes on here.
+                // The worker has panicked: propagate that.
                 Some(Err(_)) | None => {
                     self.end(true);
                     return Ok(None);
@@ -159,9 +160,9 @@ impl Team {
 
     fn end(&mut self, resume: bool) {
         self.stop.store(true, Ordering::Relaxed);
-        // Who waits to send wakes up.
+        // Wakes up blocked senders.
         self.results.clear();
-        self.piece = self.pieces;
+        self.chunk = self.chunks;
         for thread in self.threads.drain(..) {
             if let Err(panic) = thread.join()
                 && resume
@@ -172,21 +173,21 @@ impl Team {
     }
 }
 
-impl Drop for Team {
+impl Drop for Workers {
     fn drop(&mut self) {
         self.end(false);
     }
 }
 
-fn work(maker: &mut Maker, pieces: Vec<Range<u64>>, results: &SyncSender<Message>, stop: &AtomicBool) {
-    for piece in pieces {
-        maker.rows = piece;
+fn run_worker(builder: &mut BatchBuilder, chunks: Vec<Range<u64>>, results: &SyncSender<Message>, stop: &AtomicBool) {
+    for chunk in chunks {
+        builder.rows = chunk;
         loop {
-            let (message, goes_on) = match maker.next() {
-                Ok(Some(made)) => (Message::Made(made), true),
+            let (message, has_more) = match builder.next() {
+                Ok(Some(built)) => (Message::Built(built), true),
                 Ok(None) => (Message::End, false),
                 Err(error) => {
-                    // Nothing comes behind it, and nobody listens any more where there was one before.
+                    // The last message; after an earlier error the receiver is gone.
                     let _ = results.send(Message::Failed(error));
                     return;
                 }
@@ -194,30 +195,30 @@ fn work(maker: &mut Maker, pieces: Vec<Range<u64>>, results: &SyncSender<Message
             if stop.load(Ordering::Relaxed) || results.send(message).is_err() {
                 return;
             }
-            if !goes_on {
+            if !has_more {
                 break;
             }
         }
     }
 }
 
-/// A walk over batches.
+/// Iterator over the batches of a collection.
 struct Batches<'a> {
-    /// None behind the end, and behind an error.
-    source: Option<Source>,
+    /// `None` after the end and after an error.
+    source: Option<BatchSource>,
     schema: SchemaRef,
     losses: Vec<Loss>,
-    /// Where the collection is, for errors.
-    place: &'a str,
+    /// The collection's location, for errors.
+    location: &'a str,
 }
 
 impl Iterator for Batches<'_> {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let made = self.source.as_mut()?.next();
-        match made {
-            Ok(Some(Made { batch, losses })) => {
+        let built = self.source.as_mut()?.next();
+        match built {
+            Ok(Some(Built { batch, losses })) => {
                 add_losses(&mut self.losses, losses);
                 Some(Ok(batch))
             }
@@ -227,7 +228,7 @@ impl Iterator for Batches<'_> {
             }
             Err(error) => {
                 self.source = None;
-                Some(Err(to_arrow(located(error, self.place).in_format(FORMAT_NAME))))
+                Some(Err(to_arrow(located(error, self.location).in_format(FORMAT_NAME))))
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What documents have.
+//! Observes the members and values of documents, for schema inference.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,132 +10,132 @@ use arrow_schema::SchemaRef;
 use container_arrow::{BatchScan, Json, Observation};
 use container_core::{Error, Result};
 
-use crate::container::json::Wanted;
+use crate::container::json::Projection;
 use crate::container::table::CollectionTable;
 use crate::read::{Collection, Document, Filter};
 
-/// The member that names a document.
+/// Name of the member that holds a document's id.
 pub(super) const ID: &str = "_id";
 
-/// An error whose byte counts from a value in the document, which nobody knows.
-pub(super) fn unplaced(error: Error) -> Error {
+/// Removes an error's byte if it is relative to a value within the document.
+pub(super) fn without_byte(error: Error) -> Error {
     match error.position().byte {
         None => error,
         Some(_) => Error::new(error.kind(), error.detail().to_owned()),
     }
 }
 
-/// Bytes of lines that a thread looks at at a time, about, and documents.
-const PIECE_BYTES: u64 = 1 << 20;
-const PIECE: u64 = 8192;
+/// Approximate size of a chunk, the unit of work of a thread.
+const CHUNK_BYTES: u64 = 1 << 20;
+const CHUNK_DOCUMENTS: u64 = 8192;
 
-/// Bytes that a document in a file of its own is taken for.
-const FILE: u64 = 4096;
+/// Assumed size of a document in a file of its own.
+const ASSUMED_FILE_BYTES: u64 = 4096;
 
-/// As many threads as are wanted, of those that are there.
-pub(super) fn threads(wanted: usize) -> usize {
-    match wanted {
+/// The requested number of threads, or all available ones for 0.
+pub(super) fn threads(requested: usize) -> usize {
+    match requested {
         0 => thread::available_parallelism().map_or(1, Into::into),
         some => some,
     }
 }
 
-/// Divides rows into pieces of some rows and bytes; each row counts for so many bytes beside its own.
-pub(super) fn pieces(
+/// Divides rows into chunks by rows and bytes; each row counts `row_bytes` in addition to its line.
+pub(super) fn chunks(
     collection: &Collection,
     rows: &Range<u64>,
-    most_rows: u64,
-    most_bytes: u64,
+    max_rows: u64,
+    max_bytes: u64,
     row_bytes: u64,
 ) -> Result<Vec<Range<u64>>> {
-    let places = collection.places()?;
-    let mut pieces = Vec::new();
+    let lines = collection.line_refs()?;
+    let mut chunks = Vec::new();
     let (mut start, mut bytes) = (rows.start, 0_u64);
     for row in rows.clone() {
-        let place = usize::try_from(row).ok().and_then(|row| places.get(row));
-        let length = place.map_or(FILE, |place| place.length.into());
+        let line = usize::try_from(row).ok().and_then(|row| lines.get(row));
+        let length = line.map_or(ASSUMED_FILE_BYTES, |line| line.length.into());
         bytes = bytes.saturating_add(length).saturating_add(row_bytes);
-        if row + 1 - start >= most_rows || bytes >= most_bytes {
-            pieces.push(start..row + 1);
+        if row + 1 - start >= max_rows || bytes >= max_bytes {
+            chunks.push(start..row + 1);
             (start, bytes) = (row + 1, 0);
         }
     }
     if start < rows.end {
-        pieces.push(start..rows.end);
+        chunks.push(start..rows.end);
     }
-    Ok(pieces)
+    Ok(chunks)
 }
 
-/// Is this a document that is shown?
-pub(super) fn holds(filter: Option<&Filter>, document: &Document<'_>) -> Result<bool> {
+/// Whether a document passes the filter.
+pub(super) fn passes(filter: Option<&Filter>, document: &Document<'_>) -> Result<bool> {
     let Some(filter) = filter else { return Ok(true) };
-    // A document in a file of its own has the id that it is shown with, stated or not.
+    // Filters see the id of a document in a file of its own, whether it contains it or not.
     let line = match document.offset() {
         Some(_) => Cow::Borrowed(document.text()?.as_bytes()),
-        None => document.identified()?,
+        None => document.line_with_id()?,
     };
     filter.holds(&line).map_err(|error| document.json_error(&error))
 }
 
-/// The rows of the collection that a scan means: where documents are filtered, its rows are counted among those that are shown.
+/// The rows of the collection that a scan covers. With a filter, the scan's row range counts matching documents.
 pub(super) fn rows(table: &CollectionTable, scan: &BatchScan) -> Result<Range<u64>> {
     let collection = &table.collection;
-    let (all, wanted) = (collection.len()?, &scan.scan.rows);
-    let past = |len: u64| Err(Error::usage(format!("row {} is past the end: there are {len}", wanted.start)));
+    let (len, requested) = (collection.len()?, &scan.scan.rows);
+    let past_end = |len: u64| Err(Error::usage(format!("row {} is past the end: {len} rows", requested.start)));
     let Some(filter) = &table.filter else {
-        return match wanted.start > all {
-            true => past(all),
-            false => Ok(wanted.start..wanted.end.min(all).max(wanted.start)),
+        return match requested.start > len {
+            true => past_end(len),
+            false => Ok(requested.start..requested.end.min(len).max(requested.start)),
         };
     };
-    if *wanted == (0..u64::MAX) {
-        return Ok(0..all);
+    if *requested == (0..u64::MAX) {
+        return Ok(0..len);
     }
-    let (mut row, mut held) = (0, 0);
-    let mut found = (None, None);
-    let done = || Error::usage("enough");
-    let walked = collection.map_documents(
-        0..all,
+    let (mut row, mut matches) = (0, 0);
+    let mut bounds = (None, None);
+    let found_end = || Error::usage("end of the range found"); // stops the iteration
+    let outcome = collection.map_documents(
+        0..len,
         scan.scan.threads,
-        |document| holds(Some(filter), &document),
-        |shown| {
-            if shown {
-                if held == wanted.start {
-                    found.0 = Some(row);
+        |document| passes(Some(filter), &document),
+        |is_match| {
+            if is_match {
+                if matches == requested.start {
+                    bounds.0 = Some(row);
                 }
-                if held >= wanted.end {
-                    found.1 = Some(row);
-                    return Err(done());
+                if matches >= requested.end {
+                    bounds.1 = Some(row);
+                    return Err(found_end());
                 }
-                held += 1;
+                matches += 1;
             }
             row += 1;
             Ok(())
         },
     );
-    match (walked, found) {
+    match (outcome, bounds) {
         (Err(error), (_, None)) => Err(error),
-        (_, (Some(start), end)) => Ok(start..end.unwrap_or(all).max(start)),
-        (_, (None, _)) if held < wanted.start => past(held),
-        (_, (None, _)) => Ok(all..all),
+        (_, (Some(start), end)) => Ok(start..end.unwrap_or(len).max(start)),
+        (_, (None, _)) if matches < requested.start => past_end(matches),
+        (_, (None, _)) => Ok(len..len),
     }
 }
 
-/// What the members of documents have been, all of them.
+/// Observes all members of documents.
 pub(super) fn members(table: &CollectionTable, rows: &Range<u64>, threads: usize) -> Result<Arc<Observation>> {
-    let mut known = table.observed.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((of, seen)) = known.as_ref()
-        && of == rows
+    let mut cached = table.observed.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((cached_rows, observation)) = cached.as_ref()
+        && cached_rows == rows
     {
-        return Ok(seen.clone());
+        return Ok(observation.clone());
     }
-    let seen = Arc::new(all(table, rows, threads, &all_members)?);
-    *known = Some((rows.clone(), seen.clone()));
-    Ok(seen)
+    let observation = Arc::new(observe_all(table, rows, threads, &all_members)?);
+    *cached = Some((rows.clone(), observation.clone()));
+    Ok(observation)
 }
 
-fn all_members(document: &Document<'_>, row: u64, seen: &mut Observation, json: &mut Json) -> Result<()> {
-    let mut object = seen.row(row).object();
+fn all_members(document: &Document<'_>, row: u64, observation: &mut Observation, json: &mut Json) -> Result<()> {
+    let mut object = observation.row(row).object();
     json.observe_members(document.bytes(), &mut object).map_err(|error| document.placed(error, 0))?;
     if !object.has(ID) {
         object.leading_member(ID)?.text(document.id().len());
@@ -143,53 +143,53 @@ fn all_members(document: &Document<'_>, row: u64, seen: &mut Observation, json: 
     Ok(())
 }
 
-/// Documents that a guess is made of: the first ones, and so often some others.
-const SAMPLES: u64 = 16;
-const SAMPLE: u64 = 512;
+/// Documents sampled for inference: the first ones, and this many further samples of this size.
+const SAMPLE_COUNT: u64 = 16;
+const SAMPLE_DOCUMENTS: u64 = 512;
 
-/// The schema as far as some documents tell it.
-pub(super) fn guess(table: &CollectionTable, scan: &BatchScan) -> Result<Option<SchemaRef>> {
+/// Infers the schema from a sample; `None` if a full scan is better or already cached.
+pub(super) fn infer_from_sample(table: &CollectionTable, scan: &BatchScan) -> Result<Option<SchemaRef>> {
     let is_whole = scan.schema.is_none() && scan.scan.columns.is_none() && table.paths.is_empty();
     if !is_whole || table.filter.is_some() {
         return Ok(None);
     }
     let rows = rows(table, scan)?;
-    let all_rows = rows.end - rows.start;
-    let known = table.observed.lock().unwrap_or_else(PoisonError::into_inner);
-    if all_rows < 4 * PIECE || known.as_ref().is_some_and(|(of, _)| *of == rows) {
+    let row_count = rows.end - rows.start;
+    let cached = table.observed.lock().unwrap_or_else(PoisonError::into_inner);
+    if row_count < 4 * CHUNK_DOCUMENTS || cached.as_ref().is_some_and(|(cached_rows, _)| *cached_rows == rows) {
         return Ok(None);
     }
-    drop(known);
-    let part = |start: u64, most: u64| {
-        let rows = start..start.saturating_add(most).min(rows.end);
-        // No more than the bytes of a piece, of documents that are large.
-        let rows = pieces(&table.collection, &rows, most, PIECE_BYTES, 0)?.into_iter().next().unwrap_or(0..0);
-        all(table, &rows, 1, &all_members)
+    drop(cached);
+    let part = |start: u64, max: u64| {
+        let rows = start..start.saturating_add(max).min(rows.end);
+        // Large documents: at most one chunk.
+        let rows = chunks(&table.collection, &rows, max, CHUNK_BYTES, 0)?.into_iter().next().unwrap_or(0..0);
+        observe_all(table, &rows, 1, &all_members)
     };
-    let first = part(rows.start, PIECE)?;
+    let first = part(rows.start, CHUNK_DOCUMENTS)?;
     let mut others = Observation::new(table.limits);
-    for sample in 1..SAMPLES {
-        others.merge(part(rows.start + all_rows / SAMPLES * sample, SAMPLE)?)?;
+    for sample in 1..SAMPLE_COUNT {
+        others.merge(part(rows.start + row_count / SAMPLE_COUNT * sample, SAMPLE_DOCUMENTS)?)?;
     }
     Ok(container_arrow::infer_from_sample(&first, others, &scan.mapping).map(Arc::new))
 }
 
-/// What columns by paths have been.
+/// Observes columns given by paths.
 pub(super) fn paths(
     table: &CollectionTable,
     rows: &Range<u64>,
     threads: usize,
-    wanted: &Wanted,
+    projection: &Projection,
     names: &[&str],
 ) -> Result<Observation> {
-    all(table, rows, threads, &|document, row, seen, json| {
-        let found = wanted.of(document.text()?).map_err(|error| document.json_error(&error))?;
-        let mut object = seen.row(row).object();
-        for (name, value) in names.iter().zip(found) {
+    observe_all(table, rows, threads, &|document, row, observation, json| {
+        let values = projection.of(document.text()?).map_err(|error| document.json_error(&error))?;
+        let mut object = observation.row(row).object();
+        for (name, value) in names.iter().zip(values) {
             match value {
                 Some(value) => {
-                    let looked = json.observe(value.get().as_bytes(), object.member(name)?);
-                    looked.map_err(|error| document.placed(unplaced(error), 0))?;
+                    let observed = json.observe(value.get().as_bytes(), object.member(name)?);
+                    observed.map_err(|error| document.placed(without_byte(error), 0))?;
                 }
                 None if *name == ID => object.leading_member(ID)?.text(document.id().len()),
                 None => {}
@@ -199,51 +199,58 @@ pub(super) fn paths(
     })
 }
 
-type Look<'l> = dyn Fn(&Document<'_>, u64, &mut Observation, &mut Json) -> Result<()> + Sync + 'l;
+type Observe<'l> = dyn Fn(&Document<'_>, u64, &mut Observation, &mut Json) -> Result<()> + Sync + 'l;
 
-/// Looks at all documents, by several threads.
-fn all(table: &CollectionTable, rows: &Range<u64>, wanted: usize, look: &Look<'_>) -> Result<Observation> {
+/// Observes documents with several threads.
+fn observe_all(
+    table: &CollectionTable,
+    rows: &Range<u64>,
+    requested: usize,
+    observe: &Observe<'_>,
+) -> Result<Observation> {
     let collection = &*table.collection;
-    let pieces = pieces(collection, rows, PIECE, PIECE_BYTES, 0)?;
+    let chunks = chunks(collection, rows, CHUNK_DOCUMENTS, CHUNK_BYTES, 0)?;
     let next = AtomicUsize::new(0);
-    // The first piece with an error: those in front of it are looked at all the same, as theirs would be told.
+    // The first chunk with an error. Earlier chunks are still observed, because an error there takes precedence.
     let stop = AtomicUsize::new(usize::MAX);
     let first: Mutex<Option<(usize, Error)>> = Mutex::new(None);
     let work = || {
-        let (mut seen, mut json) = (Observation::new(table.limits), Json::new(&table.limits));
+        let (mut observation, mut json) = (Observation::new(table.limits), Json::new(&table.limits));
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
-            let Some(rows) = pieces.get(number).filter(|_| number < stop.load(Ordering::Relaxed)) else { return seen };
-            if let Err(error) = piece(collection, rows, table.filter.as_ref(), &mut |document, row| {
-                look(document, row, &mut seen, &mut json)
+            let Some(rows) = chunks.get(number).filter(|_| number < stop.load(Ordering::Relaxed)) else {
+                return observation;
+            };
+            if let Err(error) = observe_chunk(collection, rows, table.filter.as_ref(), &mut |document, row| {
+                observe(document, row, &mut observation, &mut json)
             }) {
                 stop.fetch_min(number, Ordering::Relaxed);
                 let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
-                if first.as_ref().is_none_or(|(own, _)| number < *own) {
+                if first.as_ref().is_none_or(|(other, _)| number < *other) {
                     *first = Some((number, error));
                 }
             }
         }
     };
-    let threads = threads(wanted).min(pieces.len()).max(1);
-    let mut seen = thread::scope(|scope| {
+    let threads = threads(requested).min(chunks.len()).max(1);
+    let mut parts = thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-        let mut all = vec![work()];
+        let mut parts = vec![work()];
         for other in others {
-            all.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            parts.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
-        all
+        parts
     });
     if let Some((_, error)) = first.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);
     }
-    let mut whole = seen.pop().unwrap_or_else(|| Observation::new(table.limits));
-    seen.into_iter().try_for_each(|other| whole.merge(other))?;
-    Ok(whole)
+    let mut total = parts.pop().unwrap_or_else(|| Observation::new(table.limits));
+    parts.into_iter().try_for_each(|part| total.merge(part))?;
+    Ok(total)
 }
 
-/// Calls for each document of a piece that is shown.
-fn piece(
+/// Calls `each` for the documents of a chunk that pass the filter.
+fn observe_chunk(
     collection: &Collection,
     rows: &Range<u64>,
     filter: Option<&Filter>,
@@ -253,8 +260,8 @@ fn piece(
     loop {
         let row = documents.row();
         let Some(document) = documents.try_next()? else { return Ok(()) };
-        let shown = holds(filter, &document);
-        let looked = shown.and_then(|shown| if shown { each(&document, row) } else { Ok(()) });
-        looked.map_err(|error| error.in_row(row))?;
+        let is_match = passes(filter, &document);
+        let observed = is_match.and_then(|is_match| if is_match { each(&document, row) } else { Ok(()) });
+        observed.map_err(|error| error.in_row(row))?;
     }
 }

@@ -1,9 +1,9 @@
-//! What is kept of rows that were looked at.
+//! The cache of an observation.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use container_arrow::Observation;
 
-/// What was seen of which rows, the last time.
-pub(crate) type Observed = Mutex<Option<(Range<u64>, Arc<Observation>)>>;
+/// The most recent observation and its row range.
+pub(crate) type CachedObservation = Mutex<Option<(Range<u64>, Arc<Observation>)>>;

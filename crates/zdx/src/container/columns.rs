@@ -1,4 +1,4 @@
-//! Which members documents have, and of what kinds.
+//! The columns of a collection: which members documents have, with which types.
 
 use std::collections::HashMap;
 
@@ -7,30 +7,30 @@ use container_core::{ColumnInfo, Error, ErrorKind, Result};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::json::{Key, Wanted};
+use super::json::{Key, Projection};
 use crate::read::{Collection, Document};
 
 /// A column.
 #[derive(Debug, Clone)]
 pub(crate) struct Field {
     pub(crate) key: Key,
-    /// Its name.
+    /// Column name.
     pub(crate) name: String,
     kinds: Kinds,
-    /// Documents that have it, of how many.
+    /// Number of documents with a value, and in total.
     count: u64,
-    of: u64,
+    total: u64,
 }
 
-/// Kinds of values, a bit each.
+/// Set of JSON types, one bit each.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Kinds(u8);
 
-/// In the order in which they are told: null comes last.
+/// Names of the types, in the order in which they are listed.
 const KINDS: [&str; 6] = ["boolean", "number", "string", "array", "object", "null"];
 
 impl Kinds {
-    fn take(&mut self, value: &RawValue) {
+    fn add(&mut self, value: &RawValue) {
         self.0 |= match value.get().as_bytes().first() {
             Some(b't' | b'f') => 1,
             Some(b'"') => 4,
@@ -41,7 +41,7 @@ impl Kinds {
         };
     }
 
-    /// `number or null`.
+    /// For instance `number or null`.
     fn text(self) -> String {
         let kinds = KINDS.iter().enumerate().filter(|(bit, _)| self.0 & 1 << bit != 0).map(|(_, kind)| *kind);
         kinds.collect::<Vec<_>>().join(" or ")
@@ -50,7 +50,7 @@ impl Kinds {
 
 impl Field {
     fn new(key: Key, name: String) -> Self {
-        Self { key, name, kinds: Kinds::default(), count: 0, of: 0 }
+        Self { key, name, kinds: Kinds::default(), count: 0, total: 0 }
     }
 
     pub(super) fn info(&self) -> ColumnInfo {
@@ -62,47 +62,47 @@ impl Field {
     }
 
     pub(super) fn summary(&self) -> Map<String, Value> {
-        let members = [("documents", self.count), ("documents_looked_at", self.of)];
+        let members = [("documents", self.count), ("documents_looked_at", self.total)];
         members.into_iter().map(|(name, count)| (name.to_owned(), count.into())).collect()
     }
 }
 
-/// Gathers columns.
-pub(super) struct Survey {
+/// Collects columns from documents.
+pub(super) struct ColumnSurvey {
     fields: Vec<Field>,
     members: HashMap<String, usize>,
-    /// Paths that are looked for, and the name of each; the place of one that was seen.
+    /// Requested paths with their column names, and their column once a value has been found.
     paths: Vec<(String, String, Option<usize>)>,
-    wanted: Wanted,
-    most: u64,
-    looked: u64,
-    /// The document that each was seen in last, so that a member that is there twice counts once.
+    projection: Projection,
+    max_columns: u64,
+    documents: u64,
+    /// Last document with a value, by column, so that a duplicate member counts once.
     last: Vec<u64>,
 }
 
-impl Survey {
-    pub(super) fn new(paths: &[(String, String)], most: u64) -> Self {
+impl ColumnSurvey {
+    pub(super) fn new(paths: &[(String, String)], max_columns: u64) -> Self {
         let keys: Vec<Key> = paths.iter().map(|(path, _)| Key::Path(path.clone())).collect();
         Self {
             fields: Vec::new(),
             members: HashMap::new(),
             paths: paths.iter().map(|(path, name)| (path.clone(), name.clone(), None)).collect(),
-            wanted: Wanted::new(&keys),
-            most,
-            looked: 0,
+            projection: Projection::new(&keys),
+            max_columns,
+            documents: 0,
             last: Vec::new(),
         }
     }
 
-    /// Begins with the columns that are known, in their places.
-    pub(super) fn keep(&mut self, known: &[Field]) {
+    /// Starts from known columns, which keep their positions.
+    pub(super) fn start_from(&mut self, known: &[Field]) {
         for field in known {
-            let place = self.fields.len();
+            let at = self.fields.len();
             match &field.key {
-                Key::Member(name) => drop(self.members.insert(name.clone(), place)),
+                Key::Member(name) => drop(self.members.insert(name.clone(), at)),
                 Key::Path(path) => {
-                    for own in self.paths.iter_mut().filter(|(own, ..)| own == path) {
-                        own.2 = Some(place);
+                    for (_, _, column) in self.paths.iter_mut().filter(|(own, ..)| own == path) {
+                        *column = Some(at);
                     }
                 }
             }
@@ -111,8 +111,8 @@ impl Survey {
         }
     }
 
-    /// Looks at every `step`th document. `failed` says whether to go on behind one that is wrong.
-    pub(super) fn take_all(
+    /// Adds every `step`th document. `failed` decides whether to continue after an invalid one.
+    pub(super) fn scan(
         &mut self,
         collection: &Collection,
         step: u64,
@@ -126,7 +126,7 @@ impl Survey {
                 let row = documents.row();
                 let document = match documents.try_next() {
                     Ok(None) => break,
-                    Ok(Some(document)) => self.take(&document).map_err(|error| error.in_row(row)),
+                    Ok(Some(document)) => self.add(&document).map_err(|error| error.in_row(row)),
                     Err(error) => Err(error),
                 };
                 next = row;
@@ -136,77 +136,77 @@ impl Survey {
                     Ok(()) => {}
                 }
             }
-            // Behind the last one that was looked at, or the one that ended the walk.
+            // After the last document, or the one that ended the iteration.
             next = next.saturating_add(step);
         }
         Ok(())
     }
 
-    fn take(&mut self, document: &Document<'_>) -> Result<()> {
+    fn add(&mut self, document: &Document<'_>) -> Result<()> {
         let text = document.text()?;
-        let wrong = |error: serde_json::Error| document.json_error(&error);
-        let Members(members) = serde_json::from_str(text).map_err(wrong)?;
-        self.looked += 1;
-        let own = members.iter().any(|(name, _)| name == "_id");
-        if !own {
-            // It is shown all the same.
-            let place = self.member(0, "_id")?;
-            if let (Some(field), Some(last)) = (self.fields.get_mut(place), self.last.get_mut(place)) {
+        let json_error = |error: serde_json::Error| document.json_error(&error);
+        let Members(members) = serde_json::from_str(text).map_err(json_error)?;
+        self.documents += 1;
+        let has_id = members.iter().any(|(name, _)| name == "_id");
+        if !has_id {
+            // The id is shown anyway.
+            let at = self.member(0, "_id")?;
+            if let (Some(field), Some(last)) = (self.fields.get_mut(at), self.last.get_mut(at)) {
                 field.kinds.0 |= 4;
                 field.count += 1;
-                *last = self.looked;
+                *last = self.documents;
             }
         }
         for (position, (name, value)) in members.iter().enumerate() {
-            let place = self.member(position, name)?;
-            self.count(place, value);
+            let at = self.member(position, name)?;
+            self.count(at, value);
         }
         if !self.paths.is_empty() {
-            let found = self.wanted.of(text).map_err(wrong)?;
-            for (number, value) in found.into_iter().enumerate().filter_map(|(number, value)| Some((number, value?))) {
-                let Some((path, name, place)) = self.paths.get_mut(number) else { continue };
-                let place = *place.get_or_insert_with(|| {
+            let values = self.projection.of(text).map_err(json_error)?;
+            for (number, value) in values.into_iter().enumerate().filter_map(|(number, value)| Some((number, value?))) {
+                let Some((path, name, at)) = self.paths.get_mut(number) else { continue };
+                let at = *at.get_or_insert_with(|| {
                     self.fields.push(Field::new(Key::Path(path.clone()), name.clone()));
                     self.last.push(0);
                     self.fields.len() - 1
                 });
-                self.count(place, value);
+                self.count(at, value);
             }
         }
         Ok(())
     }
 
-    fn count(&mut self, place: usize, value: &RawValue) {
-        if let (Some(field), Some(last)) = (self.fields.get_mut(place), self.last.get_mut(place)) {
-            field.kinds.take(value);
-            field.count += u64::from(*last != self.looked);
-            *last = self.looked;
+    fn count(&mut self, at: usize, value: &RawValue) {
+        if let (Some(field), Some(last)) = (self.fields.get_mut(at), self.last.get_mut(at)) {
+            field.kinds.add(value);
+            field.count += u64::from(*last != self.documents);
+            *last = self.documents;
         }
     }
 
-    /// Where a member is in the list; it is added if it is new.
+    /// The column of a member, added if it is new.
     fn member(&mut self, position: usize, name: &str) -> Result<usize> {
-        // Documents mostly have the same members in the same order.
+        // Most documents have the same members in the same order.
         let is = |field: &Field| matches!(&field.key, Key::Member(member) if member == name);
         if self.fields.get(position).is_some_and(is) {
             return Ok(position);
         }
-        if let Some(&place) = self.members.get(name) {
-            return Ok(place);
+        if let Some(&at) = self.members.get(name) {
+            return Ok(at);
         }
-        let place = self.fields.len();
-        if place as u64 >= self.most {
-            return Err(Error::limit("the number of columns", place as u64 + 1, self.most));
+        let at = self.fields.len();
+        if at as u64 >= self.max_columns {
+            return Err(Error::limit("the number of columns", at as u64 + 1, self.max_columns));
         }
-        self.members.insert(name.to_owned(), place);
+        self.members.insert(name.to_owned(), at);
         self.fields.push(Field::new(Key::Member(name.to_owned()), name.to_owned()));
         self.last.push(0);
-        Ok(place)
+        Ok(at)
     }
 
     /// The columns.
     pub(super) fn finish(mut self) -> Vec<Field> {
-        self.fields.iter_mut().for_each(|field| field.of = self.looked);
+        self.fields.iter_mut().for_each(|field| field.total = self.documents);
         self.fields
     }
 }

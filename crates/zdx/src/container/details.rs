@@ -1,4 +1,4 @@
-//! What is said of a store and its collections as a whole.
+//! Details of a store and its collections.
 
 use container_core::{Source, Table};
 use serde_json::{Map, Value};
@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use super::table::CollectionTable;
 use crate::read::{IndexState, Store};
 
-/// A word for what the index is.
-const fn word(state: &IndexState) -> &'static str {
+/// Name of an index state.
+const fn state_name(state: &IndexState) -> &'static str {
     match state {
         IndexState::NoData => "no data",
         IndexState::Valid => "valid",
@@ -19,10 +19,10 @@ const fn word(state: &IndexState) -> &'static str {
     }
 }
 
-/// What `info` shows beside the tables: of one collection flat, of several by name.
+/// Details shown by `info`: of a single collection at the top level, of several by name.
 pub(super) fn details(store: &Store, tables: &[CollectionTable]) -> Map<String, Value> {
     let mut details = Map::new();
-    // What is wrong with it is told where it is checked.
+    // Invalid metadata is reported by `verify`.
     if let Ok(Some(metadata)) = store.metadata() {
         for name in ["name", "description", "created", "modified"] {
             if let Some(value) = metadata.get(name).filter(|value| value.as_str().is_some_and(|text| !text.is_empty()))
@@ -54,15 +54,15 @@ fn collection(table: &CollectionTable) -> Map<String, Value> {
             return details;
         }
     };
-    details.insert("index".to_owned(), word(&condition.index).into());
+    details.insert("index".to_owned(), state_name(&condition.index).into());
     let size = |source: &Option<Source>| source.as_ref().map_or(0, Source::len);
     let data = size(&collection.data);
     details.insert("data_bytes".to_owned(), data.into());
-    if let Some(index) = &collection.found.index {
+    if let Some(index) = &collection.sources.index {
         details.insert("index_bytes".to_owned(), (index.len() as u64).into());
     }
-    if let Ok(places) = collection.places() {
-        let live = places.iter().fold(0, |sum: u64, place| sum.saturating_add(place.length.into()));
+    if let Ok(lines) = collection.line_refs() {
+        let live = lines.iter().fold(0, |sum: u64, line| sum.saturating_add(line.length.into()));
         details.insert("dead_bytes".to_owned(), data.saturating_sub(live).into());
     }
     if let Ok(files) = collection.files()

@@ -1,4 +1,4 @@
-//! What a document has at names and paths, as it is written.
+//! Raw values of a document at member names and paths.
 
 use std::fmt;
 
@@ -7,21 +7,21 @@ use serde::Deserializer;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// What a text is.
+/// Classification of a JSON text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// An object that has the member `_id`.
+    /// An object with the member `_id`.
     WithId,
-    /// An object that has none.
+    /// An object without it.
     WithoutId,
-    /// Another value.
-    NoObject,
+    /// Any other value.
+    NotAnObject,
 }
 
-/// Goes through a text, which has to be one JSON value.
-pub(crate) fn shape(text: &str) -> serde_json::Result<Shape> {
-    struct Looking;
-    impl<'de> Visitor<'de> for Looking {
+/// Validates and classifies a text, which must be one JSON value.
+pub(crate) fn classify(text: &str) -> serde_json::Result<Shape> {
+    struct ShapeVisitor;
+    impl<'de> Visitor<'de> for ShapeVisitor {
         type Value = Shape;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -39,10 +39,10 @@ pub(crate) fn shape(text: &str) -> serde_json::Result<Shape> {
         }
     }
     if !text.trim_start_matches(JSON_SPACE).starts_with('{') {
-        return serde_json::from_str::<IgnoredAny>(text).map(|_| Shape::NoObject);
+        return serde_json::from_str::<IgnoredAny>(text).map(|_| Shape::NotAnObject);
     }
     let mut json = serde_json::Deserializer::from_str(text);
-    let shape = json.deserialize_map(Looking)?;
+    let shape = json.deserialize_map(ShapeVisitor)?;
     json.end()?;
     Ok(shape)
 }
@@ -53,15 +53,15 @@ const JSON_SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
 /// What a column shows.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Key {
-    /// A member of the document, whatever characters its name has.
+    /// The member with this name, which may contain any characters.
     Member(String),
-    /// What stands at a path: names with dots between.
+    /// The value at a path: names separated by dots.
     Path(String),
 }
 
-/// What is looked for in documents: members, and what stands at paths.
+/// The members and paths to extract from documents.
 #[derive(Debug, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct Projection {
     root: Node,
     count: usize,
 }
@@ -72,11 +72,11 @@ struct Node {
     ends: Vec<usize>,
 }
 
-impl Wanted {
+impl Projection {
     pub(crate) fn new<'k>(keys: impl IntoIterator<Item = &'k Key>) -> Self {
-        let mut wanted = Self::default();
+        let mut projection = Self::default();
         for key in keys {
-            let mut node = &mut wanted.root;
+            let mut node = &mut projection.root;
             let (whole, path);
             let names: &mut dyn Iterator<Item = &str> = match key {
                 Key::Member(name) => {
@@ -89,47 +89,47 @@ impl Wanted {
                 }
             };
             for name in names {
-                let known = node.children.iter().position(|(child, _)| child == name);
-                let place = known.unwrap_or(node.children.len());
-                if known.is_none() {
+                let existing = node.children.iter().position(|(child, _)| child == name);
+                let at = existing.unwrap_or(node.children.len());
+                if existing.is_none() {
                     node.children.push((name.to_owned(), Node::default()));
                 }
-                let Some((_, child)) = node.children.get_mut(place) else { break };
+                let Some((_, child)) = node.children.get_mut(at) else { break };
                 node = child;
             }
-            node.ends.push(wanted.count);
-            wanted.count += 1;
+            node.ends.push(projection.count);
+            projection.count += 1;
         }
-        wanted
+        projection
     }
 
-    /// The value of each, as it is written; of one that is there more than once the last.
+    /// The raw value of each key; of duplicate members, the last one.
     pub(crate) fn of<'d>(&self, text: &'d str) -> serde_json::Result<Vec<Option<&'d RawValue>>> {
-        let mut found = vec![None; self.count];
+        let mut values = vec![None; self.count];
         let mut json = serde_json::Deserializer::from_str(text);
-        json.deserialize_map(Walk { node: &self.root, found: &mut found })?;
+        json.deserialize_map(Collector { node: &self.root, values: &mut values })?;
         json.end()?;
-        Ok(found)
+        Ok(values)
     }
 }
 
 impl Node {
-    fn forget(&self, found: &mut [Option<&RawValue>]) {
+    fn clear(&self, values: &mut [Option<&RawValue>]) {
         for end in &self.ends {
-            if let Some(value) = found.get_mut(*end) {
+            if let Some(value) = values.get_mut(*end) {
                 *value = None;
             }
         }
-        self.children.iter().for_each(|(_, child)| child.forget(found));
+        self.children.iter().for_each(|(_, child)| child.clear(values));
     }
 }
 
-struct Walk<'w, 'f, 'd> {
+struct Collector<'w, 'f, 'd> {
     node: &'w Node,
-    found: &'f mut [Option<&'d RawValue>],
+    values: &'f mut [Option<&'d RawValue>],
 }
 
-impl<'d> Visitor<'d> for Walk<'_, '_, 'd> {
+impl<'d> Visitor<'d> for Collector<'_, '_, 'd> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -137,21 +137,21 @@ impl<'d> Visitor<'d> for Walk<'_, '_, 'd> {
     }
 
     fn visit_map<A: MapAccess<'d>>(self, mut members: A) -> Result<(), A::Error> {
-        while let Some(place) = members.next_key_seed(Which(self.node))? {
-            let Some((_, child)) = place.and_then(|place| self.node.children.get(place)) else {
+        while let Some(index) = members.next_key_seed(ChildIndex(self.node))? {
+            let Some((_, child)) = index.and_then(|index| self.node.children.get(index)) else {
                 members.next_value::<IgnoredAny>()?;
                 continue;
             };
             let value: &'d RawValue = members.next_value()?;
-            child.forget(self.found);
+            child.clear(self.values);
             for end in &child.ends {
-                if let Some(found) = self.found.get_mut(*end) {
-                    *found = Some(value);
+                if let Some(slot) = self.values.get_mut(*end) {
+                    *slot = Some(value);
                 }
             }
             if !child.children.is_empty() && value.get().starts_with('{') {
                 let mut json = serde_json::Deserializer::from_str(value.get());
-                let inner = json.deserialize_map(Walk { node: child, found: &mut *self.found });
+                let inner = json.deserialize_map(Collector { node: child, values: &mut *self.values });
                 inner.map_err(<A::Error as serde::de::Error>::custom)?;
             }
         }
@@ -159,10 +159,10 @@ impl<'d> Visitor<'d> for Walk<'_, '_, 'd> {
     }
 }
 
-/// A member's name, as the place of the child that it leads to.
-struct Which<'w>(&'w Node);
+/// A member's name, as the index of the node's child of that name.
+struct ChildIndex<'w>(&'w Node);
 
-impl<'de> DeserializeSeed<'de> for Which<'_> {
+impl<'de> DeserializeSeed<'de> for ChildIndex<'_> {
     type Value = Option<usize>;
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Option<usize>, D::Error> {
@@ -170,7 +170,7 @@ impl<'de> DeserializeSeed<'de> for Which<'_> {
     }
 }
 
-impl Visitor<'_> for Which<'_> {
+impl Visitor<'_> for ChildIndex<'_> {
     type Value = Option<usize>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -190,33 +190,33 @@ mod tests {
         r#"{"a":1,"b":{"c":[1, 2],"d":{"e":1e400}},"a": 2 ,"f":{"g":1},"f":{"h":12345678901234567890123},"x.y":true}"#;
 
     fn of(keys: &[Key]) -> Vec<Option<&'static str>> {
-        Wanted::new(keys).of(DOCUMENT).unwrap().into_iter().map(|value| value.map(RawValue::get)).collect()
+        Projection::new(keys).of(DOCUMENT).unwrap().into_iter().map(|value| value.map(RawValue::get)).collect()
     }
 
     #[test]
-    fn values_have_the_bytes_that_are_written() {
+    fn values_are_returned_verbatim() {
         let member = |name: &str| Key::Member(name.to_owned());
         let path = |path: &str| Key::Path(path.to_owned());
         assert_eq!(
             of(&[member("a"), path("b.d.e"), path("f.g"), path("f.h"), member("x.y"), path("x.y"), path("b.c")]),
             [Some("2"), Some("1e400"), None, Some("12345678901234567890123"), Some("true"), None, Some("[1, 2]")]
         );
-        assert!(Wanted::new([&member("a")]).of("[1]").is_err());
-        assert!(Wanted::new([&member("a")]).of("{} x").is_err());
+        assert!(Projection::new([&member("a")]).of("[1]").is_err());
+        assert!(Projection::new([&member("a")]).of("{} x").is_err());
     }
 
     #[test]
-    fn shapes() {
-        for (text, wanted) in [
+    fn classifies_texts() {
+        for (text, expected) in [
             (r#" {"x":{"_id":1}} "#, Some(Shape::WithoutId)),
             (r#"{"x":1,"\u005fid":7}"#, Some(Shape::WithId)),
-            ("[{}]", Some(Shape::NoObject)),
+            ("[{}]", Some(Shape::NotAnObject)),
             ("{}", Some(Shape::WithoutId)),
             ("{} {}", None),
             ("{\"a\":}", None),
             ("nul", None),
         ] {
-            assert_eq!(shape(text).ok(), wanted, "{text}");
+            assert_eq!(classify(text).ok(), expected, "{text}");
         }
     }
 }

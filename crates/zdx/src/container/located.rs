@@ -1,4 +1,4 @@
-//! Errors that name the whole path.
+//! Errors with full paths.
 
 use std::path::Path;
 
@@ -7,15 +7,15 @@ use container_core::Error;
 use crate::FORMAT_NAME;
 use crate::layout::{DOCS, META};
 
-/// An error of a collection that names the file as a whole: those of a [`Collection`](crate::Collection) or its writer name files from the
-/// collection's folder on, which is `place`; one that names none names the folder then.
+/// Completes the file of an error of a [`Collection`](crate::Collection) or its writer, which is relative to the collection's directory, with
+/// the `location` of that directory. An error without a file gets the directory.
 #[must_use]
-pub fn located(error: Error, place: &str) -> Error {
+pub fn located(error: Error, location: &str) -> Error {
     let position = error.position().clone();
     let file = match &position.file {
-        None => return error.in_file(place.to_owned()).in_format(FORMAT_NAME),
+        None => return error.in_file(location.to_owned()).in_format(FORMAT_NAME),
         Some(file) if [META, DOCS].iter().any(|folder| file.split('/').next() == Some(folder)) => {
-            Path::new(place).join(file.as_ref()).display().to_string()
+            Path::new(location).join(file.as_ref()).display().to_string()
         }
         Some(_) => return error.in_format(FORMAT_NAME),
     };

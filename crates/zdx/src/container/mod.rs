@@ -1,4 +1,4 @@
-//! What `container-core` asks of a container.
+//! The traits of `container-core`: ZDS as a format, stores as containers, collections as tables.
 
 pub(crate) mod columns;
 mod details;
@@ -20,19 +20,19 @@ use crate::FORMAT_NAME;
 use crate::archive::Archive;
 use crate::layout::{COLLECTIONS, DOCS, META, STORE_METADATA};
 use crate::read::{Filter, Predicate, Store};
-pub(crate) use json::{Shape, shape};
+pub(crate) use json::{Shape, classify};
 pub use located::located;
 pub use state::losses;
 use table::CollectionTable;
 
-/// ZDS, for tools that open anything.
+/// The ZDS format, for generic tools.
 ///
-/// A store is one by its content: a folder with `collections` in it, the folder of a collection or a file in that, or a ZIP archive that
-/// holds the paths of a store.
+/// Stores are recognized by content: a directory that contains `collections`, the directory of a collection or a file in it, or a ZIP archive
+/// with the paths of a store.
 pub const FORMAT: &dyn Format = &Zds;
 
-/// Collections that are looked at to know a store from any other folder.
-const LOOKED_AT: usize = 16;
+/// Collections examined to tell a store from other directories.
+const SAMPLED_COLLECTIONS: usize = 16;
 
 struct Zds;
 
@@ -50,16 +50,18 @@ impl Format for Zds {
             return probe.path.map_or(Recognition::No, folder);
         }
         let is_zip = probe.head.starts_with(b"PK\x03\x04") || probe.head.starts_with(b"PK\x05\x06");
-        let named = probe.has_extension(self.extensions());
-        // Of an archive of this name errors should tell what is wrong with it as such.
-        let holds = || {
+        let has_extension = probe.has_extension(self.extensions());
+        // With the extension, accept any ZIP file, so that errors say what is wrong with the archive.
+        let contains_store = || {
             let source = probe.source.cloned()?;
             let archive = Archive::from_source(source, None, &OpenOptions::default()).ok()?;
             (!archive.is_empty() || !archive.collections().is_empty()).then_some(())
         };
-        if is_zip && (named || holds().is_some()) || !is_zip && probe.path.is_some_and(is_in_collection) {
+        if is_zip && (has_extension || contains_store().is_some())
+            || !is_zip && probe.path.is_some_and(is_in_collection)
+        {
             Recognition::Content
-        } else if named {
+        } else if has_extension {
             Recognition::Name
         } else {
             Recognition::No
@@ -75,37 +77,37 @@ fn folder(path: &Path) -> Recognition {
     let opened = Store::open(path).and_then(|store| Ok((store.names()?, store.folder().map(Path::to_owned))));
     let (names, root) = match opened {
         Ok((names, Some(root))) => (names, root),
-        // It cannot be read, and opening it says why.
+        // Opening it will report the error.
         Err(error) if error.kind() == ErrorKind::Io && path.join(COLLECTIONS).is_dir() => return Recognition::Content,
         _ => return Recognition::No,
     };
     let collections = root.join(COLLECTIONS);
     let is_collection = |name: &String| [META, DOCS].iter().any(|part| collections.join(name).join(part).is_dir());
-    let sure = !collections.is_dir() // the folder of a collection
+    let is_sure = !collections.is_dir() // the directory of a collection
         || root.join(STORE_METADATA).is_file()
-        || names.iter().take(LOOKED_AT).any(is_collection);
-    if sure { Recognition::Content } else { Recognition::Name }
+        || names.iter().take(SAMPLED_COLLECTIONS).any(is_collection);
+    if is_sure { Recognition::Content } else { Recognition::Name }
 }
 
-/// A file of a collection, which leads to the collection.
+/// Whether a file belongs to a collection.
 fn is_in_collection(path: &Path) -> bool {
     let folder = path.parent().and_then(Path::file_name);
     folder.is_some_and(|name| name == META || name == DOCS) && Store::open(path).is_ok()
 }
 
-/// Members of a document by their names, as they are written; of one that is there more than once the last.
+/// The raw values of some members of a document; of duplicate members, the last one.
 ///
 /// # Errors
-/// [`Invalid`](container_core::ErrorKind::Invalid) for what is no JSON object.
+/// [`Invalid`](container_core::ErrorKind::Invalid) if it is not a JSON object.
 pub fn members<'d>(document: &'d str, names: &[String]) -> Result<Vec<(String, Option<&'d str>)>> {
     let keys: Vec<json::Key> = names.iter().map(|name| json::Key::Member(name.clone())).collect();
-    let found = json::Wanted::new(&keys).of(document);
-    let found = found.map_err(|cause| Error::invalid("the document is no JSON object").caused_by(cause))?;
-    let values = found.into_iter().map(|value| value.map(serde_json::value::RawValue::get));
+    let values = json::Projection::new(&keys).of(document);
+    let values = values.map_err(|cause| Error::invalid("the document is not a JSON object").caused_by(cause))?;
+    let values = values.into_iter().map(|value| value.map(serde_json::value::RawValue::get));
     Ok(names.iter().cloned().zip(values).collect())
 }
 
-/// A [`Store`] as a [`Container`] with a table for each collection.
+/// A [`Store`] as a [`Container`] with one table per collection.
 #[derive(Debug)]
 pub struct ZdsContainer {
     store: Store,
@@ -113,21 +115,21 @@ pub struct ZdsContainer {
 }
 
 impl ZdsContainer {
-    /// Opens a folder, a file in it, or an archive.
+    /// Opens a directory, a file in it, or an archive.
     ///
     /// # Errors
     /// As [`Store::open_with`] and [`Store::collection`].
     pub fn open(input: &Input, options: &OpenOptions) -> Result<Self> {
         let store = match input {
             Input::Stream(source) => Store::from_source(source.clone(), None, *options)?,
-            // A file that is no archive leads to its collection.
+            // A file may also be one of a collection.
             Input::File { path, .. } | Input::Directory(path) => Store::open_with(path, *options)?,
-            _ => return Err(Error::unsupported("it is neither a folder nor a file").in_format(FORMAT_NAME)),
+            _ => return Err(Error::unsupported("neither a directory nor a file").in_format(FORMAT_NAME)),
         };
         Self::new(store, options)
     }
 
-    /// The container of a store.
+    /// Wraps a store.
     ///
     /// # Errors
     /// As [`Store::names`] and [`Store::collection`].
@@ -137,8 +139,8 @@ impl ZdsContainer {
         Ok(Self { store, tables })
     }
 
-    /// Tables show only documents for which this holds. How many they are is not known then; rows are counted among them, and keep the
-    /// numbers that they have in the collection.
+    /// Restricts tables to documents for which the predicate holds. Their number is then unknown; scanned row ranges count only these
+    /// documents, but rows keep their numbers in the collection.
     #[must_use]
     pub fn with_filter(mut self, predicate: &Predicate) -> Self {
         let filter = Filter::new(predicate);
@@ -146,8 +148,8 @@ impl ZdsContainer {
         self
     }
 
-    /// Columns that will be asked for, by name: of those with dots in them, also what stands at such a path is a column, if any document has
-    /// it. It has the last name of the path, unless two of these would have the same, and tells the path in its details.
+    /// Announces columns that will be selected. Names with dots can also be paths, which become columns if any document has a value there. Such
+    /// a column is named after the last name of the path, or the whole path if that is ambiguous; its details contain the path.
     #[must_use]
     pub fn with_columns(mut self, names: &[String]) -> Self {
         let leaf = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
@@ -155,8 +157,8 @@ impl ZdsContainer {
             .iter()
             .filter(|name| name.contains('.'))
             .map(|path| {
-                let alike = names.iter().filter(|other| leaf(other) == leaf(path)).count();
-                (path.clone(), if alike == 1 { leaf(path) } else { path.clone() })
+                let same = names.iter().filter(|other| leaf(other) == leaf(path)).count();
+                (path.clone(), if same == 1 { leaf(path) } else { path.clone() })
             })
             .collect();
         self.tables.iter_mut().for_each(|table| table.paths.clone_from(&paths));
@@ -175,7 +177,7 @@ impl Container for ZdsContainer {
         FORMAT_NAME
     }
 
-    /// What `zds.json` states; where there is none, that.
+    /// The version in `zds.json`, or a note that there is none.
     fn version(&self) -> String {
         let metadata = self.store.metadata().ok().flatten();
         let version = metadata.as_ref().and_then(|metadata| metadata.get("version")?.as_str());

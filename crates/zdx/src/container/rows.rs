@@ -10,24 +10,24 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::columns::Field;
-use super::json::{Key, Wanted};
+use super::json::{Key, Projection};
 use super::located::located;
 use crate::FORMAT_NAME;
 use crate::read::{Document, Documents, Filter};
 use crate::wire::json;
 
-/// A walk over documents.
+/// Iterator over documents as rows.
 pub(super) struct DocumentRows<'a> {
     documents: Documents<'a>,
     current: Option<Current<'a>>,
-    chosen: Option<Chosen<'a>>,
-    /// What is asked of documents, and of those for which it holds the ones that are wanted, by their number.
+    selected: Option<Selected<'a>>,
+    /// The filter, and the range of matching documents to return, by their number.
     filter: Option<(&'a Filter, Range<u64>)>,
-    /// Documents for which it held.
-    held: u64,
+    /// Matching documents so far.
+    matches: u64,
     losses: Vec<Loss>,
-    /// Where the collection is, for errors.
-    place: &'a str,
+    /// The collection's location, for errors.
+    location: &'a str,
     failed: bool,
 }
 
@@ -36,62 +36,62 @@ struct Current<'a> {
     row: u64,
 }
 
-/// The columns that are shown, with their names as JSON, in the order wanted.
-struct Chosen<'a> {
+/// The selected columns, with their names as JSON, in order.
+struct Selected<'a> {
     fields: Vec<(&'a Field, Vec<u8>)>,
-    wanted: Wanted,
+    projection: Projection,
 }
 
-impl<'a> Chosen<'a> {
+impl<'a> Selected<'a> {
     fn new(fields: Vec<&'a Field>) -> Self {
-        let wanted = Wanted::new(fields.iter().map(|field| &field.key));
+        let projection = Projection::new(fields.iter().map(|field| &field.key));
         let named = fields.into_iter().map(|field| {
-            // A text is always JSON.
+            // Serializing a string cannot fail.
             let name = serde_json::to_vec(&field.name).unwrap_or_default();
             (field, name)
         });
-        Self { fields: named.collect(), wanted }
+        Self { fields: named.collect(), projection }
     }
 }
 
-/// A value that is shown.
-enum Shown<'v> {
-    Own(&'v RawValue),
-    /// The id by which the document is known and which it does not state.
+/// The value of a column.
+enum ColumnValue<'v> {
+    Raw(&'v RawValue),
+    /// The id of a document that does not contain it.
     Id(&'v str),
 }
 
 impl<'a> DocumentRows<'a> {
     pub(super) fn new(
         documents: Documents<'a>,
-        chosen: Option<Vec<&'a Field>>,
+        selected: Option<Vec<&'a Field>>,
         filter: Option<(&'a Filter, Range<u64>)>,
         losses: Vec<Loss>,
-        place: &'a str,
+        location: &'a str,
     ) -> Self {
-        let chosen = chosen.map(Chosen::new);
-        Self { documents, current: None, chosen, filter, held: 0, losses, place, failed: false }
+        let selected = selected.map(Selected::new);
+        Self { documents, current: None, selected, filter, matches: 0, losses, location, failed: false }
     }
 
     fn next(&mut self) -> Result<Option<Current<'a>>> {
         loop {
-            if self.filter.as_ref().is_some_and(|(_, wanted)| self.held >= wanted.end) {
+            if self.filter.as_ref().is_some_and(|(_, rows)| self.matches >= rows.end) {
                 return Ok(None);
             }
             let row = self.documents.row();
             let Some(document) = self.documents.try_next()? else { return Ok(None) };
-            if let Some((filter, wanted)) = &self.filter {
-                // A document in a file of its own has the id that it is shown with, stated or not.
+            if let Some((filter, rows)) = &self.filter {
+                // Filters see the id of a document in a file of its own, whether it contains it or not.
                 let line = match document.offset() {
                     Some(_) => document.text().map(|text| Cow::Borrowed(text.as_bytes())),
-                    None => document.identified(),
+                    None => document.line_with_id(),
                 };
-                let holds = filter.holds(&line.map_err(|error| error.in_row(row))?);
-                if !holds.map_err(|error| document.json_error(&error).in_row(row))? {
+                let is_match = filter.holds(&line.map_err(|error| error.in_row(row))?);
+                if !is_match.map_err(|error| document.json_error(&error).in_row(row))? {
                     continue;
                 }
-                self.held += 1;
-                if self.held <= wanted.start {
+                self.matches += 1;
+                if self.matches <= rows.start {
                     continue;
                 }
             }
@@ -100,32 +100,34 @@ impl<'a> DocumentRows<'a> {
     }
 
     fn current(&self) -> Result<&Current<'a>> {
-        self.current.as_ref().ok_or_else(|| Error::usage("there is no current row").in_format(FORMAT_NAME))
+        self.current.as_ref().ok_or_else(|| Error::usage("no current row").in_format(FORMAT_NAME))
     }
 }
 
 impl Current<'_> {
-    fn wrong(&self, error: &serde_json::Error) -> Error {
+    fn json_error(&self, error: &serde_json::Error) -> Error {
         self.document.json_error(error).in_row(self.row)
     }
 
-    /// The values of the columns.
-    fn values<'s>(&'s self, chosen: &Chosen<'_>) -> Result<Vec<Option<Shown<'s>>>> {
-        let found = chosen.wanted.of(self.document.text()?).map_err(|error| self.wrong(&error))?;
-        let shown = found.into_iter().zip(&chosen.fields).map(|(value, (field, _))| match value {
-            Some(value) => Some(Shown::Own(value)),
-            None if matches!(&field.key, Key::Member(name) if name == "_id") => Some(Shown::Id(self.document.id())),
+    /// The values of the selected columns.
+    fn values<'s>(&'s self, selected: &Selected<'_>) -> Result<Vec<Option<ColumnValue<'s>>>> {
+        let raw = selected.projection.of(self.document.text()?).map_err(|error| self.json_error(&error))?;
+        let values = raw.into_iter().zip(&selected.fields).map(|(value, (field, _))| match value {
+            Some(value) => Some(ColumnValue::Raw(value)),
+            None if matches!(&field.key, Key::Member(name) if name == "_id") => {
+                Some(ColumnValue::Id(self.document.id()))
+            }
             None => None,
         });
-        Ok(shown.collect())
+        Ok(values.collect())
     }
 
-    fn chosen(&self, chosen: &Chosen<'_>, out: &mut Vec<u8>) -> Result<()> {
-        let values = self.values(chosen)?;
+    fn write_selected(&self, selected: &Selected<'_>, out: &mut Vec<u8>) -> Result<()> {
+        let values = self.values(selected)?;
         out.push(b'{');
         let mut between = false;
-        for ((_, name), value) in chosen.fields.iter().zip(values) {
-            // A member that the document has not is not there: null would say that it is.
+        for ((_, name), value) in selected.fields.iter().zip(values) {
+            // Leave out missing members: null would be a value.
             let Some(value) = value else { continue };
             if std::mem::replace(&mut between, true) {
                 out.push(b',');
@@ -133,11 +135,11 @@ impl Current<'_> {
             out.extend_from_slice(name);
             out.push(b':');
             match value {
-                Shown::Own(raw) if raw.get().contains(['\n', '\r']) => {
+                ColumnValue::Raw(raw) if raw.get().contains(['\n', '\r']) => {
                     out.extend_from_slice(&json::compact(raw.get().as_bytes()));
                 }
-                Shown::Own(raw) => out.extend_from_slice(raw.get().as_bytes()),
-                Shown::Id(id) => put_text(id, out),
+                ColumnValue::Raw(raw) => out.extend_from_slice(raw.get().as_bytes()),
+                ColumnValue::Id(id) => write_string(id, out),
             }
         }
         out.push(b'}');
@@ -145,9 +147,9 @@ impl Current<'_> {
     }
 }
 
-/// A text as JSON.
-fn put_text(text: &str, out: &mut Vec<u8>) {
-    // Writing a text into memory does not fail.
+/// Appends a string as JSON.
+fn write_string(text: &str, out: &mut Vec<u8>) {
+    // Serializing a string cannot fail.
     out.extend_from_slice(&serde_json::to_vec(text).unwrap_or_default());
 }
 
@@ -164,7 +166,7 @@ impl Rows for DocumentRows<'_> {
             }
             Err(error) => {
                 self.failed = true;
-                Err(located(error, self.place))
+                Err(located(error, self.location))
             }
         }
     }
@@ -180,13 +182,13 @@ impl Rows for DocumentRows<'_> {
     fn json(&self, out: &mut Vec<u8>) -> Result<()> {
         let current = self.current()?;
         let start = out.len();
-        let written = match &self.chosen {
-            None => current.document.identified().map(|line| out.extend_from_slice(&line)),
-            Some(chosen) => current.chosen(chosen, out),
+        let written = match &self.selected {
+            None => current.document.line_with_id().map(|line| out.extend_from_slice(&line)),
+            Some(selected) => current.write_selected(selected, out),
         };
         written.map_err(|error| {
             out.truncate(start);
-            located(error.in_row(current.row), self.place)
+            located(error.in_row(current.row), self.location)
         })
     }
 
@@ -195,26 +197,26 @@ impl Rows for DocumentRows<'_> {
     }
 }
 
-/// The current row: a map of the members that are shown.
+/// The current row: a map of the selected members.
 impl Serialize for DocumentRows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let current = self.current().map_err(S::Error::custom)?;
-        let custom = |error: Error| S::Error::custom(located(error, self.place));
+        let custom = |error: Error| S::Error::custom(located(error, self.location));
         let mut map = serializer.serialize_map(None)?;
-        match &self.chosen {
-            Some(chosen) => {
-                let values = current.values(chosen).map_err(custom)?;
-                for ((field, _), value) in chosen.fields.iter().zip(values) {
+        match &self.selected {
+            Some(selected) => {
+                let values = current.values(selected).map_err(custom)?;
+                for ((field, _), value) in selected.fields.iter().zip(values) {
                     match value {
-                        Some(Shown::Own(raw)) => map.serialize_entry(&field.name, &Json::new(raw))?,
-                        Some(Shown::Id(id)) => map.serialize_entry(&field.name, id)?,
+                        Some(ColumnValue::Raw(raw)) => map.serialize_entry(&field.name, &Json::new(raw))?,
+                        Some(ColumnValue::Id(id)) => map.serialize_entry(&field.name, id)?,
                         None => {}
                     }
                 }
             }
             None => {
                 let text = current.document.text().map_err(custom)?;
-                let members = serde_json::from_str(text).map_err(|error| custom(current.wrong(&error)));
+                let members = serde_json::from_str(text).map_err(|error| custom(current.json_error(&error)));
                 let Members(members) = members?;
                 if !members.iter().any(|(name, _)| name == "_id") {
                     map.serialize_entry("_id", current.document.id())?;

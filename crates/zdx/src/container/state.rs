@@ -1,11 +1,11 @@
-//! What is said of the condition of a collection.
+//! The condition of a collection as losses.
 
 use container_core::{Loss, Position};
 
 use crate::read::{Condition, IndexState};
 
-/// What of a collection in this condition is not shown (lines that hold no document, a torn end, documents and files whose id comes again),
-/// and, counted as none, how its documents were found where the index alone does not say it.
+/// What is not shown of a collection in this condition (lines without a document, a torn line, replaced duplicates), and, with a count of 0, how
+/// its documents were found if not from the index alone.
 #[must_use]
 pub fn losses(condition: &Condition) -> Vec<Loss> {
     let first = |byte: Option<u64>, line: Option<u64>| {
@@ -13,23 +13,24 @@ pub fn losses(condition: &Condition) -> Vec<Loss> {
         (first.byte, first.line) = (byte, line);
         first
     };
-    let mut losses: Vec<_> = condition.found().map(|how| Loss::new(how, 0, Position::default())).into_iter().collect();
-    if condition.passed_over > 0 {
-        let at = condition.first_passed_over.as_ref().map(|error| error.position().clone()).unwrap_or_default();
-        let why = condition.first_passed_over.as_ref().map(|error| format!(": {}", error.detail())).unwrap_or_default();
-        let what = format!("line passed over that holds no document{why}");
-        losses.push(Loss::new(what, condition.passed_over, first(at.byte, at.line)));
+    let mut losses: Vec<_> =
+        condition.recovery_note().map(|note| Loss::new(note, 0, Position::default())).into_iter().collect();
+    if condition.skipped_lines > 0 {
+        let at = condition.first_skipped.as_ref().map(|error| error.position().clone()).unwrap_or_default();
+        let why = condition.first_skipped.as_ref().map(|error| format!(": {}", error.detail())).unwrap_or_default();
+        let what = format!("line skipped, not a document{why}");
+        losses.push(Loss::new(what, condition.skipped_lines, first(at.byte, at.line)));
     }
-    // Where there is no index, older lines of a document are as they should be.
+    // Without an index, older lines of a document are normal.
     if condition.superseded > 0 && matches!(condition.index, IndexState::Valid | IndexState::Text) {
-        let what = "document left out whose id comes again later";
+        let what = "document ignored, replaced by a later one with the same id";
         losses.push(Loss::new(what, condition.superseded, first(None, None)));
     }
     if let Some(at) = condition.torn {
-        losses.push(Loss::new("the last line is torn and left out", 1, first(Some(at), None)));
+        losses.push(Loss::new("the last line is torn and ignored", 1, first(Some(at), None)));
     }
     if condition.shadowed > 0 {
-        let what = "file left out whose id has a line in data.jsonl";
+        let what = "file ignored, data.jsonl has a line with the same id";
         losses.push(Loss::new(what, condition.shadowed, first(None, None)));
     }
     losses

@@ -29,19 +29,19 @@ fn rows(container: &ZdsContainer, scan: &Scan) -> Vec<String> {
 const LINES: &str = "{\"_id\":\"a\",\"n\":1}\n{\"_id\":\"b\",\"p\":{\"q\":[]}}\n{\"n\":null,\"_id\":\"c\"}\n";
 
 #[test]
-fn members_are_columns() {
+fn columns_are_members() {
     let folder = tempfile::tempdir().unwrap();
     let container = store(folder.path(), LINES).with_columns(&["p.q".to_owned(), "none.at.all".to_owned()]);
     let tables = container.tables();
-    let seen = || {
+    let columns = || {
         let column = |column: &container_core::ColumnInfo| (column.name.clone(), column.kind.clone());
         tables[0].columns().iter().map(column).collect::<Vec<_>>()
     };
-    let wanted = [("_id", "string"), ("n", "number or null"), ("p", "object"), ("q", "array")];
-    let wanted = wanted.map(|(name, kind)| (name.to_owned(), kind.to_owned()));
-    assert_eq!(seen(), wanted);
+    let expected = [("_id", "string"), ("n", "number or null"), ("p", "object"), ("q", "array")];
+    let expected = expected.map(|(name, kind)| (name.to_owned(), kind.to_owned()));
+    assert_eq!(columns(), expected);
     tables[0].infer_columns().unwrap();
-    assert_eq!(seen(), wanted, "they keep their places");
+    assert_eq!(columns(), expected, "columns keep their positions");
     assert_eq!(tables[0].columns()[3].details, [("path".to_owned(), "p.q".into())]);
     assert_eq!(tables[0].column_summary(1)["documents"], 2);
     assert_eq!(tables[0].find("c").unwrap(), Some(2));
@@ -54,7 +54,7 @@ fn members_are_columns() {
 }
 
 #[test]
-fn a_member_that_is_there_twice_counts_once() {
+fn duplicate_member_counts_once() {
     let folder = tempfile::tempdir().unwrap();
     let container = store(folder.path(), "{\"_id\":\"a\",\"n\":1,\"n\":\"2\"}\n");
     let tables = container.tables();
@@ -63,7 +63,7 @@ fn a_member_that_is_there_twice_counts_once() {
 }
 
 #[test]
-fn files_are_asked_by_the_ids_they_are_shown_with() {
+fn filters_see_ids_of_files() {
     let folder = tempfile::tempdir().unwrap();
     drop(store(folder.path(), ""));
     let docs = folder.path().join("collections/c/docs");
@@ -77,7 +77,7 @@ fn files_are_asked_by_the_ids_they_are_shown_with() {
 }
 
 #[test]
-fn a_filter_leaves_the_numbers_as_they_are() {
+fn filtered_rows_keep_their_numbers() {
     let folder = tempfile::tempdir().unwrap();
     let container = store(folder.path(), LINES).with_filter(&Predicate::Exists("n".to_owned()));
     assert_eq!(container.tables()[0].len(), None);
@@ -89,9 +89,9 @@ fn a_filter_leaves_the_numbers_as_they_are() {
 }
 
 #[test]
-fn a_broken_line_is_told_with_its_place() {
+fn broken_line_is_reported_with_position() {
     let folder = tempfile::tempdir().unwrap();
-    // As the reference would index it: the line looks like a document.
+    // As indexed by the reference: the line looks like a document.
     let container = store(folder.path(), "{\"_id\":\"a\"}\n{\"_id\":\"b\",\"n\":}\n");
     let tables = container.tables();
     let mut walk = tables[0].rows(&Scan::default()).unwrap();
@@ -109,7 +109,7 @@ fn a_broken_line_is_told_with_its_place() {
 }
 
 #[test]
-fn folders_that_are_stores_are_known() {
+fn recognizes_directories() {
     let folder = tempfile::tempdir().unwrap();
     let known = |path: &Path| FORMAT.recognize(&Probe::directory(path));
     assert_eq!(known(folder.path()), Recognition::No);
@@ -128,7 +128,7 @@ fn folders_that_are_stores_are_known() {
 }
 
 #[test]
-fn members_are_found_by_name() {
+fn finds_members_by_name() {
     let names = ["b.c", "a", "none"].map(str::to_owned);
     let found = members(r#"{"a": [1, 2], "b.c":1e400,"b":{"c":1}}"#, &names).unwrap();
     let found: Vec<_> = found.into_iter().map(|(_, value)| json!(value)).collect();
@@ -136,13 +136,13 @@ fn members_are_found_by_name() {
 }
 
 #[test]
-fn a_document_behind_a_torn_one_is_told_and_read() {
-    use crate::wire::index::{Entry, head, put};
+fn document_after_torn_one_is_reported_and_read() {
+    use crate::wire::index::{Entry, header, put};
     let folder = tempfile::tempdir().unwrap();
     let torn = "{\"_id\":\"a\",\"x\":\"ab";
     let lines = format!("{torn}{{\"_id\":\"b\"}}\n   \n{{\"_id\":\"c\"}}\n");
     drop(store(folder.path(), &lines));
-    let mut index = head(3).to_vec();
+    let mut index = header(3).to_vec();
     for (id, offset, length) in [("b", torn.len() as u64, 12), ("blank", 30, 4), ("c", 34, 12)] {
         put(&Entry { id: id.as_bytes(), offset, length }, &mut index).unwrap();
     }
@@ -154,11 +154,8 @@ fn a_document_behind_a_torn_one_is_told_and_read() {
         .verify(&container_core::VerifyOptions::default(), &mut |finding| findings.push(finding.error.to_string()))
         .unwrap();
     let has = |text: &str| findings.iter().any(|found| found.contains(text));
-    assert!(
-        has("the document stands behind the rest of another one in the same line (byte 18, key \"b\")"),
-        "{findings:?}"
-    );
-    assert!(has("the index names an empty line (byte 30, key \"blank\")"), "{findings:?}");
+    assert!(has("the document follows a torn one on the same line (byte 18, key \"b\")"), "{findings:?}");
+    assert!(has("the index entry points at an empty line (byte 30, key \"blank\")"), "{findings:?}");
     let b = crate::Store::open(folder.path()).unwrap().collection("c").unwrap();
     assert_eq!(b.get("b").unwrap().unwrap().bytes(), b"{\"_id\":\"b\"}");
 }

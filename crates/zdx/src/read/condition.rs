@@ -1,101 +1,101 @@
-//! In what state a collection was found.
+//! The state a collection was found in.
 
 use std::sync::Arc;
 
 use container_core::Error;
 
-/// Where the places of a collection's documents are known from.
+/// Where the list of documents comes from.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub enum IndexState {
-    /// There are no data that an index could be about.
+    /// There are no data to index.
     #[default]
     NoData,
-    /// The index, as it is.
+    /// The index.
     Valid,
-    /// An index in lines of text, as older stores have it.
+    /// A text index, as older stores have.
     Text,
-    /// There is none: the data were walked over. Documents that were deleted and whose lines are still there are read again.
+    /// There is no index: the data were scanned. Deleted documents whose lines remain are back.
     Missing,
-    /// It is damaged, as the error says: the data were walked over, as if there was none.
+    /// The index is damaged, for the reason given: the data were scanned. Deleted documents whose lines remain are back.
     Damaged(Arc<Error>),
-    /// The data are younger than the index, and longer than it knows: what stands behind was appended later.
+    /// The data are newer than the index and longer than it covers: the rest was scanned.
     Stale,
-    /// A writer of this crate is at work, or has died: its journal says what it did since the index was written.
+    /// A writer of this crate is at work or was interrupted: its journal lists the changes since the index was written.
     Journal,
 }
 
-/// In what state a collection was found, and what of it is not as a writer leaves it. All of it is told by [`notes`](Self::notes).
+/// The state a collection was found in, and what had to be recovered or skipped. [`notes`](Self::notes) says it in words.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Condition {
-    /// Where the places of documents are known from.
+    /// Where the list of documents comes from.
     pub index: IndexState,
-    /// Documents that no index knows: those behind its end, or all where it is missing.
+    /// Documents found by scanning the data, because the index does not list them.
     pub unindexed: u64,
-    /// Lines among them that are no documents.
-    pub passed_over: u64,
-    /// The first of these.
-    pub first_passed_over: Option<Arc<Error>>,
-    /// Lines and entries whose id comes again later, which is the one that holds.
+    /// Scanned lines that are not documents, and were skipped.
+    pub skipped_lines: u64,
+    /// Why the first of these lines is not a document.
+    pub first_skipped: Option<Arc<Error>>,
+    /// Lines and index entries replaced by a later one with the same id.
     pub superseded: u64,
-    /// Where the last line begins, if it is torn: it has no line feed and is no whole document. Bytes, from 0.
+    /// Offset of the last line if it is torn: it has no line feed and is not a whole document.
     pub torn: Option<u64>,
-    /// The index names lines up to this byte, and the data end before: what stood behind is lost. Bytes, from 0.
-    pub data_end_before: Option<u64>,
-    /// Documents in files of their own, of ids that have a line, too: the line is the one that holds.
+    /// End of the last line that the index lists, in bytes, if the data end before: the lines in between are lost.
+    pub lost_until: Option<u64>,
+    /// Files in `docs` ignored because a line has the same id.
     pub shadowed: u64,
-    /// Ids of `order.ids` that no file has.
-    pub without_file: u64,
+    /// Ids in `order.ids` without a file in `docs`.
+    pub missing_files: u64,
 }
 
 impl Condition {
-    /// How the documents were found, in a sentence, where the index alone does not say it.
-    pub(crate) fn found(&self) -> Option<String> {
+    /// How the documents were found, unless from the index alone.
+    pub(crate) fn recovery_note(&self) -> Option<String> {
         let documents = counted(self.unindexed, "document");
-        let among = "deleted ones among them if their lines are still there";
+        let deleted = "including deleted ones whose lines remain";
         match &self.index {
             IndexState::NoData | IndexState::Valid | IndexState::Text => None,
-            IndexState::Missing => Some(format!("there is no index: {documents} found in the data, {among}")),
+            IndexState::Missing => Some(format!("no index: recovered {documents} from the data, {deleted}")),
             IndexState::Damaged(error) => {
-                Some(format!("the index is damaged ({error}): {documents} found in the data, {among}"))
+                Some(format!("the index is damaged ({error}): recovered {documents} from the data, {deleted}"))
             }
             IndexState::Stale => Some(format!(
-                "the index is older than the data: {documents} found behind the end that it knows, appended later or, if only its time is wrong, deleted"
+                "the index is older than the data: recovered {documents} past its end, appended later (or deleted, if only the modification time is wrong)"
             )),
             IndexState::Journal if self.unindexed == 0 => {
-                Some("a writer is at work or was interrupted: no appended document counts yet".to_owned())
+                Some("a writer is at work or was interrupted: no appended documents yet".to_owned())
             }
             IndexState::Journal => Some(format!(
-                "a writer is at work or was interrupted: {documents} found that it appended since the index was written"
+                "a writer is at work or was interrupted: recovered {documents} appended since the index was written"
             )),
         }
     }
 
-    /// What a person should know, in sentences; empty where all is as it should be.
+    /// Notes for a person, one per finding; empty if there is nothing to report.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
-        let mut notes: Vec<String> = self.found().into_iter().collect();
-        if self.passed_over > 0 {
-            let first = self.first_passed_over.as_ref().map(|error| format!(", first: {error}")).unwrap_or_default();
-            notes.push(format!("{} passed over that hold no document{first}", counted(self.passed_over, "line")));
+        let mut notes: Vec<String> = self.recovery_note().into_iter().collect();
+        if self.skipped_lines > 0 {
+            let first = self.first_skipped.as_ref().map(|error| format!(", first: {error}")).unwrap_or_default();
+            notes.push(format!("skipped {} without a document{first}", counted(self.skipped_lines, "line")));
         }
         if self.superseded > 0 {
-            let lines = counted(self.superseded, "document");
-            notes.push(format!("{lines} left out whose id comes again later: the last one holds"));
+            let documents = counted(self.superseded, "document");
+            notes.push(format!("ignored {documents} replaced by a later one with the same id"));
         }
         if let Some(at) = self.torn {
-            notes.push(format!("the last line is torn: it is left out (byte {at})"));
+            notes.push(format!("ignored the last line, which is torn (byte {at})"));
         }
-        if let Some(end) = self.data_end_before {
-            notes.push(format!("the index names lines up to byte {end} of the data, which end before"));
+        if let Some(end) = self.lost_until {
+            notes.push(format!("the index lists lines up to byte {end}, past the end of the data"));
         }
         if self.shadowed > 0 {
             let files = counted(self.shadowed, "file");
-            notes.push(format!("{files} in docs left out whose id has a line in data.jsonl: the line holds"));
+            notes.push(format!("ignored {files} in docs: data.jsonl has a line with the same id"));
         }
-        if self.without_file > 0 {
-            notes.push(format!("{} of order.ids without a file in docs", counted(self.without_file, "id")));
+        if self.missing_files > 0 {
+            notes.push(format!("order.ids lists {} without a file in docs", counted(self.missing_files, "id")));
         }
         notes
     }

@@ -1,4 +1,4 @@
-//! One document.
+//! A document.
 
 use std::borrow::Cow;
 
@@ -8,70 +8,70 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::FORMAT_NAME;
-use crate::container::{Shape, shape};
+use crate::container::{Shape, classify};
 use crate::layout::{DATA, DOCS, DOCUMENT, META};
 use crate::read::fields::Fields;
 use crate::read::line::Raw;
 use crate::read::table::entry_at;
 use crate::wire::{json, value};
 
-/// Where a document's id is.
+/// A document's id, or where to find it.
 #[derive(Debug, Clone)]
 pub(crate) enum Id<'c> {
-    /// Here.
+    /// The id itself.
     Is(Cow<'c, [u8]>),
-    /// In the index, where it is looked up when it is asked for: a walk over documents in an order that is not the index's need not go there.
+    /// In an index entry, looked up on demand: iterating in data order does not have to touch the index.
     In { index: &'c [u8], position: u64 },
 }
 
-/// A document: its id, and its JSON as it stands in the file.
+/// A document: its id, and its JSON as stored.
 ///
-/// It borrows from the mapped file where there is one. Nothing was parsed yet: what is wrong with the JSON is told by what parses it.
+/// It borrows from the mapped file if possible. Nothing has been parsed yet: invalid JSON is reported by the methods that parse it.
 #[derive(Debug, Clone)]
 pub struct Document<'c> {
     pub(crate) id: Id<'c>,
     pub(crate) bytes: Raw<'c>,
-    /// Of its line; none where it has a file of its own.
+    /// Offset of its line; `None` for a document in a file of its own.
     pub(crate) offset: Option<u64>,
 }
 
 impl Document<'_> {
-    /// The id by which the index knows it, or the name of its file.
+    /// The id under which the index lists it, or the name of its file.
     #[must_use]
     pub fn id(&self) -> &str {
         let id = match &self.id {
             Id::Is(id) => id,
             Id::In { index, position } => entry_at(index, *position).map(|entry| entry.id).unwrap_or_default(),
         };
-        // Ids of an index were checked when it was read.
+        // Ids in an index were validated when it was read.
         std::str::from_utf8(id).unwrap_or_default()
     }
 
-    /// Its JSON, byte for byte as it stands in the file; of a line without the line end.
+    /// Its JSON exactly as stored, without the line ending.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Its JSON as text.
+    /// Its JSON as a string.
     ///
     /// # Errors
-    /// [`Invalid`](container_core::ErrorKind::Invalid) with id and byte, where it is not UTF-8.
+    /// [`Invalid`](container_core::ErrorKind::Invalid) with id and byte, if it is not valid UTF-8.
     pub fn text(&self) -> Result<&str> {
         std::str::from_utf8(&self.bytes)
-            .map_err(|error| self.placed(Error::invalid("the document is not UTF-8"), error.valid_up_to() as u64))
+            .map_err(|error| self.placed(Error::invalid("the document is not valid UTF-8"), error.valid_up_to() as u64))
     }
 
-    /// Where its line begins in `data.jsonl`, in bytes from 0; `None` where the document has a file of its own.
+    /// Offset of its line in `data.jsonl`; `None` for a document in a file of its own.
     #[must_use]
     pub fn offset(&self) -> Option<u64> {
         self.offset
     }
 
-    /// Its JSON in one line: the bytes as they are, but for white space between tokens where it fills several lines, which is left out.
+    /// Its JSON on one line: as stored, or, if it spans several lines, without the white space between tokens.
     ///
     /// # Errors
-    /// [`Invalid`](container_core::ErrorKind::Invalid) for several lines that are no JSON object.
+    /// [`Invalid`](container_core::ErrorKind::Invalid) if it spans several lines and is not a JSON object.
     pub fn line(&self) -> Result<Cow<'_, [u8]>> {
         if !self.bytes.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
             return Ok(Cow::Borrowed(&self.bytes));
@@ -80,15 +80,15 @@ impl Document<'_> {
         Ok(Cow::Owned(json::compact(&self.bytes)))
     }
 
-    /// Its JSON in one line that states its id: as [`line`](Self::line) where it has a member `_id`, else with one in front. Another value
-    /// than an object states none, and stays as it is but for white space: the reference writes such documents into files of their own.
+    /// Its JSON on one line that includes its id: as [`line`](Self::line), with an `_id` inserted in front if it has none. A value that is not
+    /// an object cannot have an id and is returned as it is: the reference writes such documents into files.
     ///
     /// # Errors
-    /// [`Invalid`](container_core::ErrorKind::Invalid) where it is not JSON, or not UTF-8;
-    /// [`Limit`](container_core::ErrorKind::Limit) for more than 128 brackets in each other.
-    pub fn identified(&self) -> Result<Cow<'_, [u8]>> {
+    /// [`Invalid`](container_core::ErrorKind::Invalid) if it is not valid JSON or UTF-8;
+    /// [`Limit`](container_core::ErrorKind::Limit) if it is nested more than 128 levels deep.
+    pub fn line_with_id(&self) -> Result<Cow<'_, [u8]>> {
         let text = self.text()?;
-        let shape = shape(text).map_err(|error| self.json_error(&error))?;
+        let shape = classify(text).map_err(|error| self.json_error(&error))?;
         check_nesting(text, 0).map_err(|error| self.placed(error, 0))?;
         let line = match text.contains(['\n', '\r']) {
             true => Cow::Owned(json::compact(text.as_bytes())),
@@ -98,16 +98,16 @@ impl Document<'_> {
             return Ok(line);
         }
         let inner = line.trim_ascii_start().strip_prefix(b"{").unwrap_or_default();
-        // Writing a text into memory does not fail.
+        // Serializing a string into memory does not fail.
         let id = serde_json::to_vec(self.id()).unwrap_or_default();
         let between: &[u8] = if inner.trim_ascii_start().starts_with(b"}") { b"" } else { b"," };
         Ok(Cow::Owned([b"{\"_id\":", &id[..], between, inner].concat()))
     }
 
-    /// The document as a tree of values. The member `_id`, where it has one, is among them.
+    /// Parses the document into a tree of values, including its `_id` if it has one.
     ///
     /// # Errors
-    /// [`Invalid`](container_core::ErrorKind::Invalid) with id and byte, where it is no JSON object.
+    /// [`Invalid`](container_core::ErrorKind::Invalid) with id and byte, if it is not a JSON object.
     pub fn value(&self) -> Result<Value> {
         let value = value::parse(&self.bytes).map_err(|error| self.json_error(&error))?;
         match value.is_object() {
@@ -116,15 +116,15 @@ impl Document<'_> {
         }
     }
 
-    /// The document as a type of yours; what the type does not name is passed over, and texts without escapes can be borrowed.
+    /// Deserializes the document. Members that the type does not name are skipped; strings without escapes can be borrowed.
     ///
     /// # Errors
-    /// [`Invalid`](container_core::ErrorKind::Invalid) with id and byte, where it is no JSON, or not what the type wants.
+    /// [`Invalid`](container_core::ErrorKind::Invalid) with id and byte, if it is not valid JSON or does not match the type.
     pub fn decode<'d, T: Deserialize<'d>>(&'d self) -> Result<T> {
         serde_json::from_slice(&self.bytes).map_err(|error| self.json_error(&error))
     }
 
-    /// Some fields of it, without building the rest.
+    /// Extracts some fields, without building the rest.
     ///
     /// # Errors
     /// As [`value`](Self::value).
@@ -132,21 +132,21 @@ impl Document<'_> {
         fields.of(&self.bytes).map_err(|error| self.json_error(&error))
     }
 
-    /// An error of `serde_json` with its place in the file.
+    /// Converts an error of `serde_json`, with its position in the file.
     pub(crate) fn json_error(&self, error: &serde_json::Error) -> Error {
-        // Line and column count from 1, and a column is a byte; at the end of the text it is the last one's.
+        // Line and column count from 1, and columns are bytes; at the end of the input it is the last byte's.
         let line = error.line().saturating_sub(1);
         let before = match line {
             0 => 0,
             line => memchr::memchr_iter(b'\n', &self.bytes).nth(line - 1).map_or(0, |feed| feed + 1),
         };
         let at = (before + error.column().saturating_sub(1)) as u64;
-        let text = error.to_string();
-        let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
-        self.placed(Error::invalid(format!("the document is not the JSON that is wanted: {what}")), at)
+        let message = error.to_string();
+        let problem = message.rsplit_once(" at line ").map_or(message.as_str(), |(problem, _)| problem);
+        self.placed(Error::invalid(format!("cannot decode the document: {problem}")), at)
     }
 
-    /// An error with the document's place, `at` bytes behind its beginning where it does not know better.
+    /// Adds the document's position to an error, `at` bytes from its start unless the error has a byte already.
     pub(crate) fn placed(&self, error: Error, at: u64) -> Error {
         let start = self.offset.unwrap_or(0);
         let error = match error.position().byte {

@@ -1,120 +1,120 @@
-//! Some fields of a document, without building the rest of it; and what is asked of them.
+//! Projection of document fields, and predicates on them, without building the rest of the document.
 
 use serde::Deserializer as _;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// Names in a path, at most: as many brackets may be in each other.
-const DEEPEST: usize = 128;
+/// Maximum number of names in a path, as the maximum nesting depth of documents.
+const MAX_DEPTH: usize = 128;
 
-/// Fields by their paths: names of members with dots between, as `address.city`.
+/// A projection: fields given as paths, member names separated by dots, such as `address.city`.
 ///
-/// They are looked for while the document is gone through, and only they are built. An array has no members. Of a member that is there more
-/// than once the last one counts.
+/// Only these fields are built while the document is parsed. Paths do not lead into arrays. Of duplicate members, the last one counts.
 ///
 /// ```
 /// use zdx::Fields;
 /// let fields = Fields::new(["name", "address.city"]);
-/// let found = fields.of(br#"{"name":"Ada","address":{"city":"London","post":[1,2]}}"#)?;
-/// assert_eq!(serde_json::Value::from(found), serde_json::json!({"name": "Ada", "city": "London"}));
+/// let values = fields.of(br#"{"name":"Ada","address":{"city":"London","post":[1,2]}}"#)?;
+/// assert_eq!(serde_json::Value::from(values), serde_json::json!({"name": "Ada", "city": "London"}));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Fields {
     root: Node,
-    /// The last names of the paths.
+    /// The last name of each path.
     leaves: Vec<String>,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Node {
     children: Vec<(String, Node)>,
-    /// The paths that end here.
+    /// Indices of the paths that end here.
     ends: Vec<usize>,
 }
 
 impl Fields {
-    /// The fields at these paths.
+    /// Selects the fields at these paths.
     pub fn new<P: AsRef<str>>(paths: impl IntoIterator<Item = P>) -> Self {
         let mut fields = Self::default();
         for path in paths {
             let path = path.as_ref();
             fields.leaves.push(path.rsplit('.').next().unwrap_or(path).to_owned());
-            // Nothing lies that deep in JSON that is read here.
-            if path.split('.').count() > DEEPEST {
+            // Documents are never nested that deep.
+            if path.split('.').count() > MAX_DEPTH {
                 continue;
             }
             let mut node = &mut fields.root;
             for name in path.split('.') {
-                let known = node.children.iter().position(|(child, _)| child == name);
-                let place = known.unwrap_or(node.children.len());
-                if known.is_none() {
+                let existing = node.children.iter().position(|(child, _)| child == name);
+                let at = existing.unwrap_or(node.children.len());
+                if existing.is_none() {
                     node.children.push((name.to_owned(), Node::default()));
                 }
-                let Some((_, child)) = node.children.get_mut(place) else { break };
+                let Some((_, child)) = node.children.get_mut(at) else { break };
                 node = child;
             }
-            node.ends.push(fields.leaves.len() - 1); // it was pushed above
+            node.ends.push(fields.leaves.len() - 1); // not empty: pushed above
         }
         fields
     }
 
-    /// What is found of them in a document, by the last names of their paths; what is not there is not there. Of two paths with the same last
-    /// name the later one counts.
+    /// Extracts the fields of a document, keyed by the last name of their path. Missing fields are left out. Of two paths with the same last
+    /// name, the later one wins.
     ///
     /// # Errors
-    /// Where the text is no JSON object.
+    /// If the document is not a JSON object.
     pub fn of(&self, document: &[u8]) -> serde_json::Result<Map<String, Value>> {
-        let found = self.values(document)?.into_iter();
-        Ok(self.leaves.iter().zip(found).filter_map(|(name, value)| Some((name.clone(), value?))).collect())
+        let values = self.values(document)?.into_iter();
+        Ok(self.leaves.iter().zip(values).filter_map(|(name, value)| Some((name.clone(), value?))).collect())
     }
 
-    /// The value at each path.
+    /// The value at each path, `None` if missing.
     pub(crate) fn values(&self, document: &[u8]) -> serde_json::Result<Vec<Option<Value>>> {
-        let mut found = vec![None; self.leaves.len()];
+        let mut values = vec![None; self.leaves.len()];
         let mut json = serde_json::Deserializer::from_slice(document);
-        json.deserialize_map(Walk { node: &self.root, found: &mut found })?;
+        json.deserialize_map(Collector { node: &self.root, values: &mut values })?;
         json.end()?;
-        Ok(found)
+        Ok(values)
     }
 }
 
 impl Node {
-    fn forget(&self, found: &mut [Option<Value>]) {
+    fn clear(&self, values: &mut [Option<Value>]) {
         for end in &self.ends {
-            if let Some(value) = found.get_mut(*end) {
+            if let Some(value) = values.get_mut(*end) {
                 *value = None;
             }
         }
-        self.children.iter().for_each(|(_, child)| child.forget(found));
+        self.children.iter().for_each(|(_, child)| child.clear(values));
     }
 
-    /// Puts a value that was built to the paths that end here and below.
-    fn take(&self, value: Value, found: &mut [Option<Value>]) {
+    /// Assigns a value to the paths that end at this node and below.
+    fn assign(&self, value: Value, values: &mut [Option<Value>]) {
         for (name, child) in &self.children {
             if let Some(inner) = value.as_object().and_then(|object| object.get(name)) {
-                child.take(inner.clone(), found);
+                child.assign(inner.clone(), values);
             }
         }
         let mut ends = self.ends.iter();
         let last = ends.next_back();
         for end in ends {
-            if let Some(place) = found.get_mut(*end) {
-                *place = Some(value.clone());
+            if let Some(slot) = values.get_mut(*end) {
+                *slot = Some(value.clone());
             }
         }
-        if let Some(place) = last.and_then(|end| found.get_mut(*end)) {
-            *place = Some(value);
+        if let Some(slot) = last.and_then(|end| values.get_mut(*end)) {
+            *slot = Some(value);
         }
     }
 }
 
-struct Walk<'f> {
+/// Visits a document and collects the values of a node's paths.
+struct Collector<'f> {
     node: &'f Node,
-    found: &'f mut [Option<Value>],
+    values: &'f mut [Option<Value>],
 }
 
-impl<'de> DeserializeSeed<'de> for Walk<'_> {
+impl<'de> DeserializeSeed<'de> for Collector<'_> {
     type Value = ();
 
     fn deserialize<D: serde::Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
@@ -122,7 +122,7 @@ impl<'de> DeserializeSeed<'de> for Walk<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Walk<'_> {
+impl<'de> Visitor<'de> for Collector<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -130,16 +130,16 @@ impl<'de> Visitor<'de> for Walk<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
-        while let Some(place) = members.next_key_seed(Name(self.node))? {
-            let child = place.and_then(|place| self.node.children.get(place)).map(|(_, child)| child);
+        while let Some(index) = members.next_key_seed(Name(self.node))? {
+            let child = index.and_then(|index| self.node.children.get(index)).map(|(_, child)| child);
             match child {
                 None => drop(members.next_value::<IgnoredAny>()?),
                 Some(child) => {
-                    child.forget(self.found);
+                    child.clear(self.values);
                     if child.ends.is_empty() {
-                        members.next_value_seed(Walk { node: child, found: self.found })?;
+                        members.next_value_seed(Collector { node: child, values: self.values })?;
                     } else {
-                        child.take(members.next_value()?, self.found);
+                        child.assign(members.next_value()?, self.values);
                     }
                 }
             }
@@ -177,7 +177,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
     }
 }
 
-/// A member's name, as the place of the child that it leads to.
+/// A member's name, as the index of the node's child of that name.
 struct Name<'f>(&'f Node);
 
 impl<'de> DeserializeSeed<'de> for Name<'_> {
@@ -200,57 +200,57 @@ impl Visitor<'_> for Name<'_> {
     }
 }
 
-/// What may be asked of a document; fields are paths as those of [`Fields`].
+/// A condition on a document. Fields are given as paths, as in [`Fields`].
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Predicate {
-    /// The field is there and has this value: 1 is not 1.0, and members may stand in any order.
+    /// The field exists and equals this value. 1 is not 1.0; the order of members does not matter.
     Eq(String, Value),
-    /// The field is there, be it null.
+    /// The field exists; its value may be null.
     Exists(String),
-    /// The field is not there.
+    /// The field does not exist.
     NotExists(String),
-    /// All of these hold.
+    /// All of these conditions hold.
     And(Vec<Predicate>),
-    /// One of these holds, at least.
+    /// At least one of these conditions holds.
     Or(Vec<Predicate>),
 }
 
-/// A [`Predicate`], ready to be asked of many documents: only the fields that it names are built.
+/// A compiled [`Predicate`]: only the fields it refers to are built.
 #[derive(Debug, Clone)]
 pub struct Filter {
     fields: Fields,
-    question: Question,
+    test: Test,
 }
 
 #[derive(Debug, Clone)]
-enum Question {
+enum Test {
     Eq(usize, Value),
     Exists(usize),
     NotExists(usize),
-    And(Vec<Question>),
-    Or(Vec<Question>),
+    And(Vec<Test>),
+    Or(Vec<Test>),
 }
 
 impl Filter {
-    /// Makes a predicate ready.
+    /// Compiles a predicate.
     #[must_use]
     pub fn new(predicate: &Predicate) -> Self {
         let mut paths = Vec::new();
-        let question = Question::new(predicate, &mut paths);
-        Self { fields: Fields::new(paths), question }
+        let test = Test::new(predicate, &mut paths);
+        Self { fields: Fields::new(paths), test }
     }
 
-    /// Does it hold for a document?
+    /// Whether the predicate holds for a document.
     ///
     /// # Errors
-    /// Where the text is no JSON object.
+    /// If the document is not a JSON object.
     pub fn holds(&self, document: &[u8]) -> serde_json::Result<bool> {
-        Ok(self.question.holds(&self.fields.values(document)?))
+        Ok(self.test.holds(&self.fields.values(document)?))
     }
 }
 
-impl Question {
+impl Test {
     fn new<'p>(predicate: &'p Predicate, paths: &mut Vec<&'p str>) -> Self {
         let mut field = |path: &'p str| {
             paths.push(path);
@@ -265,14 +265,14 @@ impl Question {
         }
     }
 
-    fn holds(&self, found: &[Option<Value>]) -> bool {
-        let value = |field: &usize| found.get(*field).and_then(Option::as_ref);
+    fn holds(&self, values: &[Option<Value>]) -> bool {
+        let value = |field: &usize| values.get(*field).and_then(Option::as_ref);
         match self {
             Self::Eq(field, wanted) => value(field) == Some(wanted),
             Self::Exists(field) => value(field).is_some(),
             Self::NotExists(field) => value(field).is_none(),
-            Self::And(all) => all.iter().all(|one| one.holds(found)),
-            Self::Or(all) => all.iter().any(|one| one.holds(found)),
+            Self::And(all) => all.iter().all(|one| one.holds(values)),
+            Self::Or(all) => all.iter().any(|one| one.holds(values)),
         }
     }
 }
@@ -291,8 +291,8 @@ mod tests {
         let by_hand = |path: &str| path.split('.').try_fold(&whole, |value, name| value.get(name)).cloned();
         let paths = ["a", "b", "b.c", "b.d.e", "b.c.x", "f.g", "f.h", "f", "za", "none", "a.b", "", "b."];
         let together = Fields::new(paths).values(DOCUMENT.as_bytes()).unwrap();
-        for (path, found) in paths.iter().zip(together) {
-            assert_eq!(found, by_hand(path), "{path}");
+        for (path, values) in paths.iter().zip(together) {
+            assert_eq!(values, by_hand(path), "{path}");
             assert_eq!(Fields::new([path]).values(DOCUMENT.as_bytes()).unwrap(), [by_hand(path)], "{path}");
         }
         // A path deeper than any document leads to nothing, and takes no recursion.
@@ -310,7 +310,7 @@ mod tests {
         let eq = |path: &str, value: Value| Predicate::Eq(path.to_owned(), value);
         let (exists, lacks) =
             (|path: &str| Predicate::Exists(path.to_owned()), |path: &str| Predicate::NotExists(path.to_owned()));
-        for (predicate, wanted) in [
+        for (predicate, expected) in [
             (eq("a", json!(2)), true),
             (eq("a", json!(1)), false),
             (eq("a", json!(2.0)), false),
@@ -325,7 +325,7 @@ mod tests {
             (Predicate::Or(vec![]), false),
             (Predicate::And(vec![]), true),
         ] {
-            assert_eq!(Filter::new(&predicate).holds(DOCUMENT.as_bytes()).unwrap(), wanted, "{predicate:?}");
+            assert_eq!(Filter::new(&predicate).holds(DOCUMENT.as_bytes()).unwrap(), expected, "{predicate:?}");
         }
     }
 }

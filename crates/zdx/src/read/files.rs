@@ -1,59 +1,59 @@
-//! Documents that have a file each, and the order they come in.
+//! File-per-document documents and their order.
 
 use std::collections::HashSet;
 
 use container_core::{OpenOptions, Result};
 
 use crate::layout::{META, ORDER};
-use crate::read::home::Home;
+use crate::read::paths::CollectionPaths;
 
-/// The ids of documents in files of their own that have no line.
+/// Ids of the documents in `docs` that have no line in `data.jsonl`.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
-    /// In the order of `order.ids`, then the others by name.
+    /// In the order of `order.ids`, then the rest by name.
     pub(crate) ids: Vec<String>,
-    /// Files whose id has a line.
+    /// Number of files whose id also has a line, which takes precedence.
     pub(crate) shadowed: u64,
-    /// Ids of `order.ids` that have neither file nor line.
-    pub(crate) without_file: u64,
+    /// Number of ids in `order.ids` that have neither a file nor a line.
+    pub(crate) missing_files: u64,
 }
 
-/// Finds them, but for those that are about to be removed; `has_line` says of an id whether it has one.
+/// Lists the files, except those about to be removed.
 ///
 /// # Errors
-/// [`Io`](container_core::ErrorKind::Io) of the folder or of `order.ids`, which is no file of a limited size either way.
+/// [`Io`](container_core::ErrorKind::Io) of `docs` or `order.ids`; [`Limit`](container_core::ErrorKind::Limit) of `order.ids`.
 pub(crate) fn files(
-    home: &Home,
+    paths: &CollectionPaths,
     options: &OpenOptions,
     removed: &HashSet<String>,
     has_line: impl Fn(&str) -> bool,
 ) -> Result<Files> {
-    let mut found = Files::default();
-    if !home.has_documents() {
-        return Ok(found);
+    let mut files = Files::default();
+    if !paths.has_documents() {
+        return Ok(files);
     }
-    let mut names = home.documents()?;
+    let mut names = paths.documents()?;
     names.retain(|id| !removed.contains(id));
-    let mut is_taken = vec![false; names.len()];
-    if let Some((order, _)) = home.meta(ORDER, options)? {
+    let mut is_listed = vec![false; names.len()];
+    if let Some((order, _)) = paths.meta(ORDER, options)? {
         options.limits.check_block("the length of order.ids", order.len())?;
         let bytes = order.read(0..order.len()).map_err(|error| error.in_file(format!("{META}/{ORDER}")))?;
         for id in String::from_utf8_lossy(&bytes).lines().map(str::trim).filter(|id| !id.is_empty()) {
             match names.binary_search_by(|name| name.as_str().cmp(id)) {
-                Ok(place) => {
-                    if let Some(taken @ false) = is_taken.get_mut(place) {
-                        *taken = true;
-                        found.add(id, &has_line);
+                Ok(at) => {
+                    if let Some(listed @ false) = is_listed.get_mut(at) {
+                        *listed = true;
+                        files.add(id, &has_line);
                     }
                 }
-                Err(_) => found.without_file += u64::from(!has_line(id) && !removed.contains(id)),
+                Err(_) => files.missing_files += u64::from(!has_line(id) && !removed.contains(id)),
             }
         }
     }
-    for (id, _) in names.iter().zip(is_taken).filter(|(_, is_taken)| !is_taken) {
-        found.add(id, &has_line);
+    for (id, _) in names.iter().zip(is_listed).filter(|(_, is_listed)| !is_listed) {
+        files.add(id, &has_line);
     }
-    Ok(found)
+    Ok(files)
 }
 
 impl Files {

@@ -1,4 +1,4 @@
-//! The line that an entry of the index points at, checked for being one.
+//! The line that an index entry points at, and the check that it is one.
 
 use std::ops::Deref;
 
@@ -7,7 +7,7 @@ use container_core::{Bytes, Error, Limits, Result, Source};
 use crate::wire::json;
 use crate::wire::lines::BYTE_ORDER_MARK;
 
-/// Bytes that lie in a mapped file or in memory, or were read.
+/// Bytes borrowed from a mapped file or memory, or a shared buffer.
 #[derive(Debug, Clone)]
 pub(crate) enum Raw<'a> {
     Borrowed(&'a [u8]),
@@ -26,14 +26,14 @@ impl Deref for Raw<'_> {
     }
 }
 
-/// Where a line begins and ends in bytes that hold it, without its line end.
-type Ends = (usize, usize);
+/// Start and end of a line within its buffer, without the line ending.
+type LineBounds = (usize, usize);
 
-/// The line of an entry.
+/// The line of an index entry.
 ///
 /// # Errors
-/// [`Truncated`](container_core::ErrorKind::Truncated) where it lies behind the end of the data, [`Invalid`](container_core::ErrorKind::Invalid)
-/// where it is no whole line, or more than one.
+/// [`Truncated`](container_core::ErrorKind::Truncated) if it reaches past the end of the data, [`Invalid`](container_core::ErrorKind::Invalid)
+/// if it is not exactly one line.
 #[inline]
 pub(crate) fn line(data: &Source, offset: u64, length: u32) -> Result<Raw<'_>> {
     match data.as_slice() {
@@ -42,26 +42,26 @@ pub(crate) fn line(data: &Source, offset: u64, length: u32) -> Result<Raw<'_>> {
     }
 }
 
-/// The line of an entry in data that lie in memory.
+/// The line of an index entry, in data that are in memory.
 ///
 /// # Errors
 /// As [`line`].
 #[inline]
 pub(crate) fn line_of<'b>(bytes: &'b [u8], data: &Source, offset: u64, length: u32) -> Result<Raw<'b>> {
-    let found = usize::try_from(offset).ok().and_then(|start| ends(bytes, start, length, start == 0, true));
-    match found {
+    let bounds = usize::try_from(offset).ok().and_then(|start| line_bounds(bytes, start, length, start == 0, true));
+    match bounds {
         Some((start, end)) => Ok(Raw::Borrowed(bytes.get(start..end).unwrap_or_default())),
-        None => behind_torn(data, offset, length),
+        None => document_after_torn(data, offset, length),
     }
 }
 
-/// Checks what is to be read into memory, before it is: that it is there, and not longer than is allowed.
+/// Checks an entry before its line is read into memory: it must lie within the data and the limits.
 ///
 /// # Errors
 /// [`Truncated`](container_core::ErrorKind::Truncated) and [`Limit`](container_core::ErrorKind::Limit).
 pub(crate) fn check_read(data: &Source, offset: u64, length: u32, limits: &Limits) -> Result<()> {
     if offset.saturating_add(length.into()) > data.len() {
-        return Err(wrong(data, offset, length));
+        return Err(invalid_line(data, offset, length));
     }
     limits.check_block("the length of a line", length.into()).map_err(|error| error.at(offset))
 }
@@ -69,77 +69,76 @@ pub(crate) fn check_read(data: &Source, offset: u64, length: u32, limits: &Limit
 fn read_line(data: &Source, offset: u64, length: u32) -> Result<Raw<'static>> {
     let end = offset.saturating_add(length.into());
     if end > data.len() {
-        return Err(wrong(data, offset, length));
+        return Err(invalid_line(data, offset, length));
     }
     let from = offset.saturating_sub(BYTE_ORDER_MARK.len() as u64);
     let until = data.len().min(end + 2);
     match line_in(&data.read(from..until)?, from, until == data.len(), offset, length) {
         Some(line) => Ok(line),
-        None => behind_torn(data, offset, length),
+        None => document_after_torn(data, offset, length),
     }
 }
 
-/// The line in a part of the data that begins at `from`, and ends with them if `is_last`: at least a byte order mark in front of the line
-/// belongs to the part where there is one in the data, and two bytes behind it.
+/// The line within `part` of the data, which begins at `from` and reaches their end if `is_last`. The part must include the three bytes before
+/// the line (room for a byte order mark) and the two after it, as far as the data do.
 pub(crate) fn line_in(part: &Bytes, from: u64, is_last: bool, offset: u64, length: u32) -> Option<Raw<'static>> {
     let start = usize::try_from(offset.checked_sub(from)?).ok()?;
-    let (start, end) = ends(part, start, length, offset == 0, is_last)?;
+    let (start, end) = line_bounds(part, start, length, offset == 0, is_last)?;
     Some(Raw::Shared(part.slice(start..end)))
 }
 
-/// Where the line begins and ends without its line end; nothing where it is no whole line.
+/// The bounds of the line without its line ending; `None` if it is not a whole line.
 #[inline]
-fn ends(bytes: &[u8], start: usize, length: u32, is_first: bool, is_last: bool) -> Option<Ends> {
+fn line_bounds(bytes: &[u8], start: usize, length: u32, is_first: bool, is_last: bool) -> Option<LineBounds> {
     let length = usize::try_from(length).ok()?;
-    let given = bytes.get(start..start.checked_add(length)?)?;
-    // A line begins behind a line feed, at the beginning, and behind the mark that may stand there.
+    let stated = bytes.get(start..start.checked_add(length)?)?;
+    // A line begins after a line feed, at offset 0, or after a byte order mark there.
     let before = bytes.get(..start)?;
     if !is_first && before.last() != Some(&b'\n') && before != BYTE_ORDER_MARK {
         return None;
     }
-    let end = match memchr::memchr(b'\n', given) {
-        // The line feed is the last one of what is given.
+    let end = match memchr::memchr(b'\n', stated) {
+        // The length counts the line feed.
         Some(feed) if feed + 1 == length => feed,
         Some(_) => return None,
-        // Or it was not counted, or there is none behind the last line.
+        // The length does not count the line ending, or the last line has none.
         None => match bytes.get(start + length..)? {
             [b'\n', ..] | [b'\r', b'\n', ..] => length,
             [] if is_last => length,
             _ => return None,
         },
     };
-    let line = given.get(..end)?;
+    let line = stated.get(..end)?;
     let line = line.strip_suffix(b"\r").unwrap_or(line);
-    let marked = if is_first && line.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
-    Some((start + marked, start + line.len()))
+    let mark_len = if is_first && line.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+    Some((start + mark_len, start + line.len()))
 }
 
-/// A document that stands behind what was left of another one in the same line: the reference, killed in the middle of a long line, goes on
-/// behind it without a line feed. It is told from a part of a document by this: it is a whole object with an `_id`, and the line ends with
-/// it. (An object inside of another has the other's end behind it.)
+/// A document that follows a torn one on the same line: killed while writing a long line, the reference later appends without a line feed. It
+/// is distinguished from a fragment by being a whole object with an `_id` that ends the line. (After a nested object, the outer one still has to end.)
 #[cold]
-fn behind_torn(data: &Source, offset: u64, length: u32) -> Result<Raw<'static>> {
+fn document_after_torn(data: &Source, offset: u64, length: u32) -> Result<Raw<'static>> {
     let end = offset.saturating_add(length.into());
     if end <= data.len() && offset > 0 {
-        let given = data.read(offset..end)?;
-        let object = given.strip_suffix(b"\n").unwrap_or(&given);
+        let stated = data.read(offset..end)?;
+        let object = stated.strip_suffix(b"\n").unwrap_or(&stated);
         let object = object.strip_suffix(b"\r").unwrap_or(object);
-        let ends_the_line = given.ends_with(b"\n")
+        let ends_the_line = stated.ends_with(b"\n")
             || matches!(&*data.read(end..data.len().min(end + 2))?, [] | [b'\n', ..] | [b'\r', b'\n']);
         if ends_the_line && !object.contains(&b'\n') && json::scan(object).is_ok_and(|scanned| scanned.id().is_some()) {
-            return Ok(Raw::Shared(given.slice(..object.len())));
+            return Ok(Raw::Shared(stated.slice(..object.len())));
         }
     }
-    Err(wrong(data, offset, length))
+    Err(invalid_line(data, offset, length))
 }
 
-/// Why it is none.
+/// The error for an entry that does not point at a line.
 #[cold]
-fn wrong(data: &Source, offset: u64, length: u32) -> Error {
+fn invalid_line(data: &Source, offset: u64, length: u32) -> Error {
     let end = offset.saturating_add(length.into());
     if end > data.len() {
         let available = data.len().saturating_sub(offset);
-        return Error::truncated("the line that the index names", length.into(), available).at(offset);
+        return Error::truncated("the line of an index entry", length.into(), available).at(offset);
     }
     let of = |range| data.read(range).unwrap_or_default();
     let begins = offset == 0
@@ -147,13 +146,13 @@ fn wrong(data: &Source, offset: u64, length: u32) -> Error {
         || offset == BYTE_ORDER_MARK.len() as u64 && of(0..offset) == BYTE_ORDER_MARK;
     let line = of(offset..end);
     let problem = if !begins {
-        "it does not begin where a line does"
+        "not the start of a line"
     } else if memchr::memchr(b'\n', &line).is_some_and(|feed| feed + 1 < line.len()) {
-        "it holds more than one line"
+        "more than one line"
     } else {
-        "it ends within a line"
+        "not the end of a line"
     };
-    Error::invalid(format!("the index names bytes {offset} to {end} of the data: {problem}")).at(offset)
+    Error::invalid(format!("the index entry points at bytes {offset} to {end}: {problem}")).at(offset)
 }
 
 #[cfg(test)]
@@ -169,9 +168,9 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_found_with_and_without_its_end() {
+    fn accepts_lengths_with_and_without_line_ending() {
         for data in sources() {
-            for (offset, length, wanted) in [
+            for (offset, length, expected) in [
                 (3, 8, "{\"a\":1}"),
                 (3, 7, "{\"a\":1}"),
                 (0, 11, "{\"a\":1}"),
@@ -183,22 +182,22 @@ mod tests {
                 (20, 1, ""),
             ] {
                 let found = line(&data, offset, length).unwrap();
-                assert_eq!(String::from_utf8_lossy(&found), wanted, "{offset} {length}");
+                assert_eq!(String::from_utf8_lossy(&found), expected, "{offset} {length}");
             }
         }
     }
 
     #[test]
-    fn a_document_behind_a_torn_one_is_read() {
+    fn reads_document_after_torn_one() {
         const TORN: &[u8] = b"{\"_id\":\"a\",\"x\":\"ab{\"_id\":\"b\"}\r\n{\"_id\":\"c\",\"d\":{\"_id\":\"e\"}}\n{\"_id\":\"f\"}{\"_id\":\"g\"}";
         let mut file = tempfile::tempfile().unwrap();
         std::io::Write::write_all(&mut file, TORN).unwrap();
         for data in [Source::from(TORN), Source::from_file(file).unwrap()] {
-            for (offset, length, wanted) in [(18, 13, "b"), (18, 12, "b"), (18, 11, "b"), (70, 11, "g")] {
+            for (offset, length, id) in [(18, 13, "b"), (18, 12, "b"), (18, 11, "b"), (70, 11, "g")] {
                 let found = line(&data, offset, length).unwrap();
-                assert_eq!(String::from_utf8_lossy(&found), format!("{{\"_id\":\"{wanted}\"}}"), "{offset} {length}");
+                assert_eq!(String::from_utf8_lossy(&found), format!("{{\"_id\":\"{id}\"}}"), "{offset} {length}");
             }
-            // A part of a document is none, wherever it begins, and neither is what has no end or no id.
+            // Rejects fragments, wherever they begin, and objects without an end or an id.
             for (offset, length) in [(46, 11), (46, 12), (46, 13), (59, 11), (33, 25), (16, 15), (8, 3)] {
                 assert!(line(&data, offset, length).is_err(), "{offset} {length}");
             }
@@ -206,22 +205,22 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_line_is_told() {
+    fn rejects_ranges_that_are_not_lines() {
         for data in sources() {
-            for (offset, length, wanted) in [
-                (12, 8, "the index names bytes 12 to 20 of the data: it does not begin where a line does (byte 12)"),
-                (1, 10, "the index names bytes 1 to 11 of the data: it does not begin where a line does (byte 1)"),
-                (3, 17, "the index names bytes 3 to 20 of the data: it holds more than one line (byte 3)"),
-                (11, 5, "the index names bytes 11 to 16 of the data: it ends within a line (byte 11)"),
-                (11, 0, "the index names bytes 11 to 11 of the data: it ends within a line (byte 11)"),
-                (21, 8, "the line that the index names: needs 8 bytes, 7 available (byte 21)"),
+            for (offset, length, expected) in [
+                (12, 8, "the index entry points at bytes 12 to 20: not the start of a line (byte 12)"),
+                (1, 10, "the index entry points at bytes 1 to 11: not the start of a line (byte 1)"),
+                (3, 17, "the index entry points at bytes 3 to 20: more than one line (byte 3)"),
+                (11, 5, "the index entry points at bytes 11 to 16: not the end of a line (byte 11)"),
+                (11, 0, "the index entry points at bytes 11 to 11: not the end of a line (byte 11)"),
+                (21, 8, "the line of an index entry: needs 8 bytes, 7 available (byte 21)"),
                 (
                     u64::MAX,
                     u32::MAX,
-                    "the line that the index names: needs 4294967295 bytes, 0 available (byte 18446744073709551615)",
+                    "the line of an index entry: needs 4294967295 bytes, 0 available (byte 18446744073709551615)",
                 ),
             ] {
-                assert_eq!(line(&data, offset, length).unwrap_err().to_string(), wanted);
+                assert_eq!(line(&data, offset, length).unwrap_err().to_string(), expected);
             }
         }
     }

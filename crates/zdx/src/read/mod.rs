@@ -1,31 +1,31 @@
-//! Reading: a store, its collections, their documents.
+//! Reading: stores, collections, documents.
 
+mod batch_lookup;
+mod cold_lookup;
 mod collection;
 mod condition;
 mod document;
 mod documents;
+pub(crate) mod fast_line;
 mod fields;
 mod files;
-mod first;
-pub(crate) mod home;
 pub(crate) mod line;
-mod many;
+pub(crate) mod line_run;
 mod map;
-mod once;
-pub(crate) mod places;
-pub(crate) mod plain;
+pub(crate) mod offsets;
+mod once_cell;
+pub(crate) mod paths;
 pub(crate) mod rebuild;
 pub(crate) mod resolve;
-pub(crate) mod run;
 mod store;
 pub(crate) mod table;
 #[cfg(test)]
 mod tests;
 
+pub use batch_lookup::BatchLookup;
 pub use collection::Collection;
 pub use condition::{Condition, IndexState};
 pub use document::Document;
 pub use documents::Documents;
 pub use fields::{Fields, Filter, Predicate};
-pub use many::Many;
 pub use store::Store;

@@ -1,11 +1,10 @@
-//! Where in an index each id is: a table of positions, beside the entries and without copies of them.
+//! Hash table from ids to index entries, without copies of the ids.
 //!
-//! A place of the table is a number of 64 bits: the position of an entry in the index, about where its line lies in the data, and for the rest
-//! bits of the id's hash. So a look-up waits for one place of the table, and then for entry and line at once. The table is cut into shares by the first bits of the hash. Some million
-//! entries at a time are sorted by share, and then put into the shares, one after another, so that what is written to lies close together;
-//! different threads sort different entries, and fill different shares. What was sorted comes in the order of the entries: so of several
-//! entries of one id the last one stays, whatever the number of threads. The hash is seeded by chance: no file can be made that has all its
-//! ids in one place.
+//! A slot is a 64-bit number: the position of an entry in the index, roughly where its line is in the data, and the remaining bits of the id's
+//! hash. A look-up thus waits for one slot, and then for entry and line at once. The table is divided into partitions by the first bits of the
+//! hash. It is built in rounds of some million entries: threads first distribute different entries to partitions, then fill different
+//! partitions, so that writes stay close together. Within a partition, entries keep their order, so that the last of several entries with
+//! one id wins, whatever the number of threads. The hash is randomly seeded: no file can force its ids into one slot.
 
 use std::hash::{BuildHasher, Hasher};
 use std::hint::{black_box, select_unpredictable};
@@ -14,7 +13,7 @@ use std::thread;
 use container_core::{Bytes, Error, Result, zeroed_vec};
 use foldhash::quality::RandomState;
 
-use crate::read::plain::{is_ascii, is_same};
+use crate::read::fast_line::{is_ascii, is_same};
 use crate::wire::index::{Entries, Entry, Index};
 
 mod slot;
@@ -23,102 +22,102 @@ mod tests;
 
 use slot::Slot;
 
-/// Indexes of fewer entries are walked over by one thread.
-const SMALL: u64 = 1 << 15;
+/// Indexes of fewer entries are read by one thread.
+const MIN_PARALLEL: u64 = 1 << 15;
 
-/// Bits of a position, at most.
-const POSITION: u32 = 40;
+/// Maximum bits of a position.
+const POSITION_BITS: u32 = 40;
 
-/// Of a larger table, two to this power shares.
-const SHARE_BITS: u32 = 5;
+/// Binary logarithm of the number of partitions of a large table.
+const PARTITION_BITS: u32 = 5;
 
-/// Places of the smallest table that is cut into shares.
-const CUT: usize = 1 << 12;
+/// Slots of the smallest table that is divided into partitions.
+const MIN_PARTITIONED: usize = 1 << 12;
 
-/// Entries that are sorted at a time, 16 bytes for each.
-const ROUND: u64 = 1 << 20;
+/// Entries distributed to partitions at a time; 16 bytes each.
+const ENTRIES_PER_ROUND: u64 = 1 << 20;
 
-/// All entries of an index, checked, and the table in which ids are searched.
+/// A validated index, and the hash table of its ids.
 #[derive(Debug)]
 pub(crate) struct Table {
-    /// A whole index file.
+    /// The index file.
     bytes: Bytes,
     slots: Vec<u64>,
-    shape: Shape,
+    layout: Layout,
     hash: RandomState,
-    /// What the walk over the entries found.
-    pub(crate) seen: Seen,
+    /// Statistics of all entries.
+    pub(crate) stats: IndexStats,
 }
 
-/// Where in a table an id is searched, and what is found there.
+/// Layout of the table and its slots.
 #[derive(Debug, Clone, Copy)]
-struct Shape {
+struct Layout {
     slot: Slot,
-    /// Bits of the number of places.
+    /// Binary logarithm of the number of slots.
     bits: u32,
-    /// Places of a share.
-    share: usize,
+    /// Slots per partition.
+    partition_len: usize,
 }
 
-/// What is known of all entries together.
+/// Statistics of an index.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Seen {
-    /// Entries.
+pub(crate) struct IndexStats {
+    /// Number of entries.
     pub(crate) entries: u64,
-    /// Ids among them.
+    /// Number of distinct ids.
     pub(crate) ids: u64,
-    /// Is each entry's line behind that of the one before?
+    /// Whether each line begins after the one of the previous entry.
     pub(crate) is_in_order: bool,
-    /// The end of the last line.
-    pub(crate) covered: u64,
+    /// End of the last line, in bytes of the data.
+    pub(crate) lines_end: u64,
 }
 
 impl Table {
-    /// Walks over all entries of an index file, and puts them into a table; with so many threads, 0 for as many as there are.
+    /// Validates an index file and builds its table. Uses all available threads if `threads` is 0.
     ///
     /// # Errors
-    /// As [`Index::parse`] and its entries; [`Invalid`](container_core::ErrorKind::Invalid) for an id that is not UTF-8.
+    /// As [`Index::parse`] and its entries; [`Invalid`](container_core::ErrorKind::Invalid) for an id that is not valid UTF-8.
     pub(crate) fn build(bytes: Bytes, threads: usize) -> Result<Self> {
         Self::build_for(bytes, 0, threads)
     }
 
-    /// The same, of an index whose lines lie in so many bytes of data: then [`find_line`](Self::find_line) knows about where they are.
+    /// As [`build`](Self::build), for data of this length: lets [`find_line`](Self::find_line) prefetch lines.
     pub(crate) fn build_for(bytes: Bytes, data: u64, threads: usize) -> Result<Self> {
         let index = Index::parse(&bytes)?;
-        if bytes.len() as u64 >= 1 << POSITION {
-            return Err(Error::limit("the length of an index", bytes.len() as u64, (1 << POSITION) - 1));
+        if bytes.len() as u64 >= 1 << POSITION_BITS {
+            return Err(Error::limit("the length of an index", bytes.len() as u64, (1 << POSITION_BITS) - 1));
         }
         let entries = index.len();
         let threads = match threads {
-            _ if entries < SMALL => 1,
-            0 => thread::available_parallelism().map_or(1, Into::into).min(1 << SHARE_BITS),
-            some => some.min(1 << SHARE_BITS),
+            _ if entries < MIN_PARALLEL => 1,
+            0 => thread::available_parallelism().map_or(1, Into::into).min(1 << PARTITION_BITS),
+            some => some.min(1 << PARTITION_BITS),
         };
-        let slot = Slot::of(bytes.len() as u64, data);
+        let slot = Slot::new(bytes.len() as u64, data);
         let hash = RandomState::default();
-        // So many entries lie in memory: their number, times 8 / 5, is far from the largest one.
-        let mut places = usize::try_from(entries / 5 * 8 + 16).unwrap_or(usize::MAX).next_power_of_two();
+        // The entries are in memory, so that this cannot overflow.
+        let mut slot_count = usize::try_from(entries / 5 * 8 + 16).unwrap_or(usize::MAX).next_power_of_two();
         loop {
-            let mut slots =
-                zeroed_vec(places).ok_or_else(|| Error::usage(format!("no memory for a table of {places} places")))?;
-            let share = if places < CUT { places } else { places >> SHARE_BITS };
-            let shape = Shape { slot, bits: places.trailing_zeros(), share };
-            if let Some(seen) = fill(&index, &mut slots, shape, &hash, threads, ROUND)? {
-                return Ok(Self { slots, shape, hash, seen, bytes });
+            let mut slots = zeroed_vec(slot_count)
+                .ok_or_else(|| Error::usage(format!("out of memory for {slot_count} table slots")))?;
+            let partition_len = if slot_count < MIN_PARTITIONED { slot_count } else { slot_count >> PARTITION_BITS };
+            let layout = Layout { slot, bits: slot_count.trailing_zeros(), partition_len };
+            if let Some(stats) = fill(&index, &mut slots, layout, &hash, threads, ENTRIES_PER_ROUND)? {
+                return Ok(Self { slots, layout, hash, stats, bytes });
             }
-            // A share was full: that takes a seed that cannot be met by chance, and still is no error.
-            places *= 2;
+            // A partition overflowed, which is practically impossible.
+            slot_count *= 2;
         }
     }
 
-    /// The index file that this is about.
+    /// The index file.
     pub(crate) const fn bytes(&self) -> &Bytes {
         &self.bytes
     }
 
-    /// All entries in the file's order, and where each begins. An id may stand there more than once where [`Seen::ids`] says so.
+    /// All entries with their positions, in file order. May include outdated entries, see [`IndexStats::ids`].
     pub(crate) fn entries(&self) -> impl Iterator<Item = (u64, Entry<'_>)> {
-        // Both were checked when the table was built.
+        // Validated when the table was built.
         let mut entries = Index::parse(&self.bytes).ok().map(|index| index.entries());
         std::iter::from_fn(move || {
             let entries = entries.as_mut()?;
@@ -127,84 +126,84 @@ impl Table {
         })
     }
 
-    /// The entry at a position that this table gave.
+    /// The entry at a position returned by this table.
     pub(crate) fn entry(&self, position: u64) -> Option<Entry<'_>> {
         entry_at(&self.bytes, position)
     }
 
-    /// Where the entry that holds for this id begins in the index.
+    /// The current entry of an id, and its position in the index.
     pub(crate) fn find(&self, id: &[u8]) -> Option<(u64, Entry<'_>)> {
         self.find_hashed(self.hash(id), id, |_| ())
     }
 
-    /// The entry that holds for this id, whose line is wanted: memory gives both at once.
+    /// As [`find`](Self::find), and prefetches the line: memory delivers entry and line at once.
     #[inline]
     pub(crate) fn find_line(&self, id: &[u8], data: &[u8]) -> Option<(u64, Entry<'_>)> {
-        self.find_hashed(self.hash(id), id, |line| touch_line(data, line))
+        self.find_hashed(self.hash(id), id, |line| prefetch_line(data, line))
     }
 
-    /// The hash of an id in this table.
+    /// The hash of an id, specific to this table.
     #[inline]
     pub(crate) fn hash(&self, id: &[u8]) -> u64 {
         hash_of(&self.hash, id)
     }
 
-    /// The same as [`find`](Self::find), for an id whose hash is known. About where the line of each entry that may be the one lies, is told
-    /// before the entry is needed.
+    /// As [`find`](Self::find), for an id with a known hash. Calls `line` with the approximate offset of a candidate's line before its entry is
+    /// read.
     #[inline(always)]
     pub(crate) fn find_hashed(&self, hash: u64, id: &[u8], line: impl Fn(Option<u64>)) -> Option<(u64, Entry<'_>)> {
-        let Shape { slot: kind, share, .. } = self.shape;
-        let (slots, wanted) = (&self.slots[..], kind.tag(hash));
-        let (mut place, base) = self.shape.first_place(hash);
-        let mut slot = *slots.get(place)?;
-        // An id that is not at its first place is mostly at the next one. Which of them it is cannot be foreseen: so it is chosen without a branch.
-        let next = next_place(place, base, share);
-        let is_first = kind.have_one_tag(slot, wanted);
+        let Layout { slot: format, partition_len, .. } = self.layout;
+        let (slots, tag) = (&self.slots[..], format.tag(hash));
+        let (mut at, base) = self.layout.first_slot(hash);
+        let mut slot = *slots.get(at)?;
+        // An id that is not in its first slot is usually in the next one. Which one is unpredictable, so select it without a branch.
+        let next = next_slot(at, base, partition_len);
+        let is_first = format.same_tag(slot, tag);
         slot = select_unpredictable(is_first, slot, *slots.get(next)?);
-        place = select_unpredictable(is_first, place, next);
+        at = select_unpredictable(is_first, at, next);
         loop {
             if slot == 0 {
                 return None;
             }
-            if kind.have_one_tag(slot, wanted) {
-                line(kind.line(slot));
-                let position = kind.position(slot);
+            if format.same_tag(slot, tag) {
+                line(format.line(slot));
+                let position = format.position(slot);
                 if let Some(entry) = entry_at(&self.bytes, position)
                     && is_same(entry.id, id)
                 {
                     return Some((position, entry));
                 }
             }
-            place = next_place(place, base, share);
-            slot = *slots.get(place)?;
+            at = next_slot(at, base, partition_len);
+            slot = *slots.get(at)?;
         }
     }
 
-    /// Has the places fetched where ids of these hashes are searched first, and then the entries that stand there: those of the ids, as a rule.
-    /// It is short, so that many of them are under way together.
-    pub(crate) fn touch(&self, hashes: &[u64]) {
+    /// Prefetches the slots where these hashes are looked up first, and then the entries they point to. Small, so that the processor overlaps
+    /// many of them.
+    pub(crate) fn prefetch(&self, hashes: &[u64]) {
         let (slots, index): (&[u64], &[u8]) = (&self.slots, &self.bytes);
-        let shape = self.shape;
-        let place = |hash: &u64| slots.get(shape.first_place(*hash).0).copied();
+        let layout = self.layout;
+        let first = |hash: &u64| slots.get(layout.first_slot(*hash).0).copied();
         for hash in hashes {
-            black_box(place(hash));
+            black_box(first(hash));
         }
-        hashes.iter().for_each(|hash| touch_byte(index, place(hash).map(|found| shape.slot.position(found))));
+        hashes.iter().for_each(|hash| prefetch_byte(index, first(hash).map(|slot| layout.slot.position(slot))));
     }
 }
 
-/// Has the first bytes of a line fetched, about where it begins.
+/// Prefetches the beginning of a line at about this offset.
 #[inline]
-fn touch_line(data: &[u8], at: Option<u64>) {
+fn prefetch_line(data: &[u8], at: Option<u64>) {
     let part: Option<&[u8; 193]> = at.and_then(|at| data.get(usize::try_from(at).ok()?..)?.first_chunk());
     if let Some(part) = part {
         black_box(part[0] ^ part[64] ^ part[128] ^ part[192]);
     }
 }
 
-/// Has the byte at a place fetched, whatever it is.
+/// Prefetches the byte at an offset.
 #[inline]
-pub(crate) fn touch_byte(bytes: &[u8], at: Option<u64>) {
+pub(crate) fn prefetch_byte(bytes: &[u8], at: Option<u64>) {
     black_box(at.and_then(|at| bytes.get(usize::try_from(at).ok()?)).copied());
 }
 
@@ -215,82 +214,83 @@ fn hash_of(state: &RandomState, id: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// An entry of an index that was walked over before; its bytes lie where they lay.
+/// The entry at a position of an index that was validated before.
 #[inline]
 pub(crate) fn entry_at(file: &[u8], position: u64) -> Option<Entry<'_>> {
     Entry::split(file.get(usize::try_from(position).ok()?..)?).map(|(entry, _)| entry)
 }
 
-impl Shape {
-    /// The place that the first bits of a hash name, and the first one of its share.
+impl Layout {
+    /// The slot for a hash, and the first slot of its partition.
     #[inline]
-    fn first_place(self, hash: u64) -> (usize, usize) {
-        // At least 16 places: so many bits are left that the result is a place.
-        let place = usize::try_from(hash >> (64 - self.bits)).unwrap_or(0);
-        (place, place & !(self.share - 1))
+    fn first_slot(self, hash: u64) -> (usize, usize) {
+        // There are at least 16 slots, so the shift leaves an index below their number.
+        let at = usize::try_from(hash >> (64 - self.bits)).unwrap_or(0);
+        (at, at & !(self.partition_len - 1))
     }
 }
 
-/// The place behind, in the same share.
+/// The following slot, wrapping around within the partition.
 #[inline]
-const fn next_place(place: usize, base: usize, share: usize) -> usize {
-    base | (place + 1) & (share - 1)
+const fn next_slot(at: usize, base: usize, partition_len: usize) -> usize {
+    base | (at + 1) & (partition_len - 1)
 }
 
-/// Fills a table of zeros; nothing where a share has no place left.
+/// Fills an empty table; `None` if a partition overflows.
 fn fill(
     index: &Index<'_>,
     slots: &mut [u64],
-    shape: Shape,
+    layout: Layout,
     hash: &RandomState,
     threads: usize,
     round: u64,
-) -> Result<Option<Seen>> {
-    let Shape { slot, share, .. } = shape;
-    let shares = slots.len() / share;
-    let mut seen = Seen { entries: index.len(), is_in_order: true, ..Seen::default() };
-    let mut sorted: Vec<Sorted> = (0..threads).map(|_| Sorted::new(shares)).collect();
+) -> Result<Option<IndexStats>> {
+    let Layout { slot, partition_len, .. } = layout;
+    let partitions = slots.len() / partition_len;
+    let mut stats = IndexStats { entries: index.len(), is_in_order: true, ..IndexStats::default() };
+    let mut distributed: Vec<Partitioned> = (0..threads).map(|_| Partitioned::new(partitions)).collect();
     let mut entries = index.entries();
     let mut left = index.len();
     while left > 0 {
         let round = left.min(round);
         left -= round;
         let each = round.div_ceil(threads as u64);
-        // Where a part begins is known when those in front of it were walked over.
+        // A range's start is only known once the entries before it have been parsed.
         let mut parts = Vec::with_capacity(threads);
-        for sorted in &mut sorted {
+        for part in &mut distributed {
             let count = each.min(round.saturating_sub(each * parts.len() as u64));
-            parts.push((entries.clone(), count, sorted));
+            parts.push((entries.clone(), count, part));
             if parts.len() < threads {
                 (0..count).try_for_each(|_| entries.next().transpose().map(drop))?;
             }
         }
-        let walked = on_threads(parts, |(entries, count, sorted)| sorted.take(entries, count, shape, hash));
-        for walked in walked {
-            let walked = walked?;
-            seen.is_in_order &= walked.is_in_order && (walked.first >= seen.covered);
-            seen.covered = seen.covered.max(walked.covered);
-            entries = walked.behind;
+        let ranges = on_threads(parts, |(entries, count, part)| part.distribute(entries, count, layout, hash));
+        for range in ranges {
+            let range = range?;
+            stats.is_in_order &= range.is_in_order && (range.first >= stats.lines_end);
+            stats.lines_end = stats.lines_end.max(range.lines_end);
+            entries = range.rest;
         }
-        let most = shares.div_ceil(threads);
-        let parts = slots.chunks_mut(most * share).enumerate().map(|(part, slots)| (part * most, slots)).collect();
-        let put_in = on_threads(parts, |(first, slots)| {
-            let mut shares = slots.chunks_mut(share).enumerate();
-            shares.try_fold(0, |ids, (number, slots)| {
-                Some(ids + put_in(slots, slot, first + number, &sorted, index.file())?)
+        let each = partitions.div_ceil(threads);
+        let parts = slots.chunks_mut(each * partition_len).enumerate();
+        let parts = parts.map(|(part, slots)| (part * each, slots)).collect();
+        let inserted = on_threads(parts, |(first, slots)| {
+            let mut partitions = slots.chunks_mut(partition_len).enumerate();
+            partitions.try_fold(0, |ids, (number, slots)| {
+                Some(ids + insert(slots, slot, first + number, &distributed, index.file())?)
             })
         });
-        for ids in put_in {
+        for ids in inserted {
             let Some(ids) = ids else { return Ok(None) };
-            seen.ids += ids;
+            stats.ids += ids;
         }
     }
-    // What follows the last one is an error.
+    // Reports trailing bytes.
     entries.next().transpose()?;
-    Ok(Some(seen))
+    Ok(Some(stats))
 }
 
-/// Does the work on every part, each but the last one on a thread of its own; the results come in their order.
+/// Calls `work` for each part, all but the last on a thread of its own; returns the results in order.
 pub(crate) fn on_threads<P: Send, T: Send>(mut parts: Vec<P>, work: impl Fn(P) -> T + Sync) -> Vec<T> {
     let last = parts.pop();
     thread::scope(|scope| {
@@ -303,82 +303,82 @@ pub(crate) fn on_threads<P: Send, T: Send>(mut parts: Vec<P>, work: impl Fn(P) -
     })
 }
 
-/// Entries by the shares that they belong to: the first place for the id, and what is to stand there.
-struct Sorted(Vec<Vec<(usize, u64)>>);
+/// Entries by partition: the first slot for the id, and the slot's value.
+struct Partitioned(Vec<Vec<(usize, u64)>>);
 
-/// What a walk over some entries found.
-struct Walked<'b> {
-    /// The offset of the first one.
+/// Summary of a range of entries.
+struct EntryRange<'b> {
+    /// Offset of the first line.
     first: u64,
     is_in_order: bool,
-    covered: u64,
-    /// The entries behind them.
-    behind: Entries<'b>,
+    lines_end: u64,
+    /// The entries after the range.
+    rest: Entries<'b>,
 }
 
-impl Sorted {
-    fn new(shares: usize) -> Self {
-        Self((0..shares).map(|_| Vec::new()).collect())
+impl Partitioned {
+    fn new(partitions: usize) -> Self {
+        Self((0..partitions).map(|_| Vec::new()).collect())
     }
 
-    /// Takes so many entries in the place of those that are there.
-    fn take<'b>(
+    /// Replaces the contents with the next `count` entries.
+    fn distribute<'b>(
         &mut self,
         mut entries: Entries<'b>,
         count: u64,
-        shape: Shape,
+        layout: Layout,
         hash: &RandomState,
-    ) -> Result<Walked<'b>> {
-        // A little more than by chance: few of them have to grow.
-        let some = usize::try_from(count).unwrap_or(0) / self.0.len();
-        for sorted in &mut self.0 {
-            sorted.clear();
-            sorted.reserve(some + some / 32);
+    ) -> Result<EntryRange<'b>> {
+        // Slightly more than the average, so that few of them have to grow.
+        let average = usize::try_from(count).unwrap_or(0) / self.0.len();
+        for partition in &mut self.0 {
+            partition.clear();
+            partition.reserve(average + average / 32);
         }
-        let shift = shape.share.trailing_zeros();
-        let (mut first, mut is_in_order, mut covered) = (None, true, 0);
+        let shift = layout.partition_len.trailing_zeros();
+        let (mut first, mut is_in_order, mut lines_end) = (None, true, 0);
         for _ in 0..count {
             let position = entries.offset();
             let Some(entry) = entries.next().transpose()? else { break };
             first.get_or_insert(entry.offset);
-            is_in_order &= entry.offset >= covered;
-            covered = covered.max(entry.offset.saturating_add(entry.length.into()));
+            is_in_order &= entry.offset >= lines_end;
+            lines_end = lines_end.max(entry.offset.saturating_add(entry.length.into()));
             if !is_ascii(entry.id)
                 && let Err(error) = std::str::from_utf8(entry.id)
             {
                 let at = position + 2 + error.valid_up_to() as u64;
-                return Err(Error::invalid("an id in the index is not UTF-8").at(at));
+                return Err(Error::invalid("an id in the index is not valid UTF-8").at(at));
             }
-            let found = hash_of(hash, entry.id);
-            let (place, _) = shape.first_place(found);
-            if let Some(sorted) = self.0.get_mut(place >> shift) {
-                sorted.push((place, shape.slot.holding(found, position, entry.offset)));
+            let id_hash = hash_of(hash, entry.id);
+            let (first, _) = layout.first_slot(id_hash);
+            if let Some(partition) = self.0.get_mut(first >> shift) {
+                partition.push((first, layout.slot.pack(id_hash, position, entry.offset)));
             }
         }
-        Ok(Walked { first: first.unwrap_or(u64::MAX), is_in_order, covered, behind: entries })
+        Ok(EntryRange { first: first.unwrap_or(u64::MAX), is_in_order, lines_end, rest: entries })
     }
 }
 
-/// Puts what belongs to a share into it; the number of ids that were not there, or nothing where there is no place left.
-fn put_in(slots: &mut [u64], slot: Slot, number: usize, all: &[Sorted], file: &[u8]) -> Option<u64> {
+/// Inserts the entries of a partition. Returns the number of new ids; `None` if the partition overflows.
+fn insert(slots: &mut [u64], slot: Slot, number: usize, all: &[Partitioned], file: &[u8]) -> Option<u64> {
     let mut ids = 0;
-    let share = slots.len();
-    for (place, new) in all.iter().filter_map(|sorted| sorted.0.get(number)).flatten() {
-        let mut place = place & (share - 1);
-        let mut left = share;
+    let partition_len = slots.len();
+    for (first, new) in all.iter().filter_map(|part| part.0.get(number)).flatten() {
+        let mut at = first & (partition_len - 1);
+        let mut left = partition_len;
         loop {
-            let old = slots.get_mut(place)?;
+            let old = slots.get_mut(at)?;
             if *old == 0 {
                 *old = *new;
                 ids += 1;
                 break;
             }
-            if slot.have_one_tag(*old, *new) && id_at(file, slot.position(*old)) == id_at(file, slot.position(*new)) {
+            if slot.same_tag(*old, *new) && id_at(file, slot.position(*old)) == id_at(file, slot.position(*new)) {
                 *old = *new;
                 break;
             }
             left = left.checked_sub(1).filter(|left| *left > 0)?;
-            place = next_place(place, 0, share);
+            at = next_slot(at, 0, partition_len);
         }
     }
     Some(ids)

@@ -7,20 +7,20 @@ use container_core::{Access, OpenOptions};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::journal::{self, Head, IndexMark, Record};
-use crate::wire::index::{Entry, head, put};
+use crate::journal::{self, Header, IndexMark, Record};
+use crate::wire::index::{Entry, header, put};
 
-/// A store of one collection, `c`, made by hand.
-struct Made {
+/// A handmade store with one collection, `c`.
+struct TestStore {
     folder: tempfile::TempDir,
 }
 
-impl Made {
+impl TestStore {
     fn new(data: &str) -> Self {
-        let made = Self { folder: tempfile::tempdir().unwrap() };
-        fs::create_dir_all(made.meta()).unwrap();
-        fs::write(made.meta().join("data.jsonl"), data).unwrap();
-        made
+        let test_store = Self { folder: tempfile::tempdir().unwrap() };
+        fs::create_dir_all(test_store.meta()).unwrap();
+        fs::write(test_store.meta().join("data.jsonl"), data).unwrap();
+        test_store
     }
 
     fn root(&self) -> &Path {
@@ -33,7 +33,7 @@ impl Made {
 
     /// Writes an index, after the data or long before.
     fn index(&self, entries: &[(&str, u64, u32)], is_older: bool) -> Vec<u8> {
-        let mut bytes = head(entries.len() as u64).to_vec();
+        let mut bytes = header(entries.len() as u64).to_vec();
         for (id, offset, length) in entries {
             put(&Entry { id: id.as_bytes(), offset: *offset, length: *length }, &mut bytes).unwrap();
         }
@@ -52,37 +52,38 @@ impl Made {
         Store::open(self.root()).unwrap().collection("c").unwrap()
     }
 
-    /// All documents, by every way there is, which have to agree.
+    /// All documents, by every access method, which must agree.
     fn all(&self) -> Vec<(String, String)> {
-        let mut ways = Vec::new();
+        let mut results = Vec::new();
         let absent = "no such".to_owned();
         for access in [container_core::testkit::mapped(), Access::Auto, Access::Positional] {
             let store = Store::open_with(self.root(), OpenOptions::default().with_access(access)).unwrap();
             let collection = store.collection("c").unwrap();
-            let shown = |document: &Document<'_>| {
+            let show = |document: &Document<'_>| {
                 (document.id().to_owned(), String::from_utf8(document.bytes().to_vec()).unwrap())
             };
-            let walked: Vec<_> = collection.documents().unwrap().map(|document| shown(&document.unwrap())).collect();
-            assert_eq!(collection.len().unwrap(), walked.len() as u64);
-            assert!(collection.ids().unwrap().eq(walked.iter().map(|(id, _)| id)));
-            let ids = || walked.iter().map(|(id, _)| id).chain([&absent]).chain(walked.iter().rev().map(|(id, _)| id));
-            let many: Vec<_> = collection.get_many(ids()).map(|found| found.unwrap().as_ref().map(shown)).collect();
-            let single = ids().map(|id| collection.get(id).unwrap().as_ref().map(shown));
+            let iterated: Vec<_> = collection.documents().unwrap().map(|document| show(&document.unwrap())).collect();
+            assert_eq!(collection.len().unwrap(), iterated.len() as u64);
+            assert!(collection.ids().unwrap().eq(iterated.iter().map(|(id, _)| id)));
+            let ids =
+                || iterated.iter().map(|(id, _)| id).chain([&absent]).chain(iterated.iter().rev().map(|(id, _)| id));
+            let many: Vec<_> = collection.get_many(ids()).map(|found| found.unwrap().as_ref().map(show)).collect();
+            let single = ids().map(|id| collection.get(id).unwrap().as_ref().map(show));
             assert!(many.into_iter().eq(single));
-            for (row, (id, bytes)) in walked.iter().enumerate() {
+            for (row, (id, bytes)) in iterated.iter().enumerate() {
                 let document = collection.get(id).unwrap().unwrap();
                 assert_eq!((document.id(), document.bytes()), (id.as_str(), bytes.as_bytes()));
                 assert_eq!(collection.row_of(id).unwrap(), Some(row as u64));
-                assert_eq!(shown(&collection.document(row as u64).unwrap()), walked[row]);
-                // Each time as the first look-up of a collection.
+                assert_eq!(show(&collection.document(row as u64).unwrap()), iterated[row]);
+                // As the first look-up of a freshly opened collection.
                 let fresh = store.collection("c").unwrap();
-                assert_eq!(shown(&fresh.get(id).unwrap().unwrap()), walked[row]);
+                assert_eq!(show(&fresh.get(id).unwrap().unwrap()), iterated[row]);
                 assert!(fresh.contains(id).unwrap() && !fresh.contains("no such").unwrap());
             }
-            ways.push(walked);
+            results.push(iterated);
         }
-        assert_eq!(ways[0], ways[1]);
-        ways.swap_remove(0)
+        assert_eq!(results[0], results[1]);
+        results.swap_remove(0)
     }
 
     fn ids(&self) -> Vec<String> {
@@ -97,16 +98,16 @@ impl Made {
 const THREE: &str = "{\"_id\":\"a\",\"n\":1}\n{\"_id\":\"b\",\"n\":2}\n{\"n\":3,\"_id\":\"c\"}\n";
 
 #[test]
-fn an_index_says_which_documents_there_are() {
-    let made = Made::new(THREE);
+fn index_decides_which_documents_exist() {
+    let test_store = TestStore::new(THREE);
     // Out of order, one deleted, one without its line feed.
-    made.index(&[("c", 36, 17), ("a", 0, 18)], false);
+    test_store.index(&[("c", 36, 17), ("a", 0, 18)], false);
     assert_eq!(
-        made.all(),
+        test_store.all(),
         [("a".into(), "{\"_id\":\"a\",\"n\":1}".into()), ("c".into(), "{\"n\":3,\"_id\":\"c\"}".into())]
     );
-    assert_eq!(made.notes(), [""; 0]);
-    let collection = made.open();
+    assert_eq!(test_store.notes(), [""; 0]);
+    let collection = test_store.open();
     assert!(collection.get("b").unwrap().is_none());
     assert_eq!(collection.get("c").unwrap().unwrap().value().unwrap(), json!({"n": 3, "_id": "c"}));
     #[derive(serde::Deserialize)]
@@ -120,147 +121,153 @@ fn an_index_says_which_documents_there_are() {
     let fields = document.fields(&Fields::new(["n"])).unwrap();
     assert_eq!(Value::Object(fields), json!({"n": 3}));
     let error = collection.document(2).unwrap_err().to_string();
-    assert_eq!(error, "zds: there is no document 2: there are 2 (row 2)");
+    assert_eq!(error, "zds: row 2 is out of range: 2 documents (row 2)");
 }
 
 #[test]
-fn an_empty_index_means_that_all_are_deleted() {
-    let made = Made::new(THREE);
-    made.index(&[], false);
-    assert_eq!(made.all(), []);
-    assert_eq!(made.notes(), [""; 0]);
+fn empty_index_means_all_deleted() {
+    let test_store = TestStore::new(THREE);
+    test_store.index(&[], false);
+    assert_eq!(test_store.all(), []);
+    assert_eq!(test_store.notes(), [""; 0]);
 }
 
 #[test]
-fn without_an_index_the_data_say_it() {
-    let made = Made::new(THREE);
-    assert_eq!(made.ids(), ["a", "b", "c"]);
-    let missing =
-        "there is no index: 3 documents found in the data, deleted ones among them if their lines are still there";
-    assert_eq!(made.notes(), [missing]);
-    // The last line of an id holds; what is no document is told; a torn end is left out.
-    fs::write(made.meta().join("data.jsonl"), [THREE, "x\n{\"_id\":\"a\"}\n{\"_id\":\"d\",\"x\":"].concat()).unwrap();
-    assert_eq!(made.ids(), ["b", "c", "a"]);
+fn missing_index_is_rebuilt_from_the_data() {
+    let test_store = TestStore::new(THREE);
+    assert_eq!(test_store.ids(), ["a", "b", "c"]);
+    let missing = "no index: recovered 3 documents from the data, including deleted ones whose lines remain";
+    assert_eq!(test_store.notes(), [missing]);
+    // The last line of an id wins; invalid lines are reported; a torn line is ignored.
+    fs::write(test_store.meta().join("data.jsonl"), [THREE, "x\n{\"_id\":\"a\"}\n{\"_id\":\"d\",\"x\":"].concat())
+        .unwrap();
+    assert_eq!(test_store.ids(), ["b", "c", "a"]);
     assert_eq!(
-        made.notes(),
+        test_store.notes(),
         [
-            "there is no index: 4 documents found in the data, deleted ones among them if their lines are still there",
-            "1 line passed over that hold no document, first: 'x' stands where an object (\"{\") is expected (byte 54, line 4)",
-            "1 document left out whose id comes again later: the last one holds",
-            "the last line is torn: it is left out (byte 68)",
+            "no index: recovered 4 documents from the data, including deleted ones whose lines remain",
+            "skipped 1 line without a document, first: expected an object (\"{\"), found 'x' (byte 54, line 4)",
+            "ignored 1 document replaced by a later one with the same id",
+            "ignored the last line, which is torn (byte 68)",
         ]
     );
 }
 
 #[test]
-fn a_damaged_index_is_as_none() {
-    let made = Made::new(THREE);
+fn damaged_index_is_treated_as_missing() {
+    let test_store = TestStore::new(THREE);
     for bytes in [&b""[..], b"ISDZ", b"rubbish", b"ISDZ\x01\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff"] {
-        made.index_file(bytes, false);
-        assert_eq!(made.ids(), ["a", "b", "c"]);
-        let note = &made.notes()[0];
-        assert!(note.starts_with("the index is damaged (index.bin: ") && note.contains("3 documents found"), "{note}");
+        test_store.index_file(bytes, false);
+        assert_eq!(test_store.ids(), ["a", "b", "c"]);
+        let note = &test_store.notes()[0];
+        assert!(
+            note.starts_with("the index is damaged (index.bin: ") && note.contains("recovered 3 documents"),
+            "{note}"
+        );
     }
 }
 
 #[test]
-fn a_text_index_is_read() {
-    let made = Made::new(THREE);
-    made.index_file(b"c\t36\t18\na\t0\t18\n", false);
-    assert_eq!(made.ids(), ["a", "c"]);
-    assert!(matches!(made.open().condition().unwrap().index, IndexState::Text));
+fn reads_text_index() {
+    let test_store = TestStore::new(THREE);
+    test_store.index_file(b"c\t36\t18\na\t0\t18\n", false);
+    assert_eq!(test_store.ids(), ["a", "c"]);
+    assert!(matches!(test_store.open().condition().unwrap().index, IndexState::Text));
 }
 
 #[test]
-fn what_stands_behind_an_older_index_was_appended() {
-    let made = Made::new(THREE);
-    made.index(&[("a", 0, 18)], true);
-    assert_eq!(made.ids(), ["a", "b", "c"]);
+fn lines_past_a_stale_index_count() {
+    let test_store = TestStore::new(THREE);
+    test_store.index(&[("a", 0, 18)], true);
+    assert_eq!(test_store.ids(), ["a", "b", "c"]);
     assert_eq!(
-        made.notes(),
+        test_store.notes(),
         [
-            "the index is older than the data: 2 documents found behind the end that it knows, appended later or, if only its time is wrong, deleted"
+            "the index is older than the data: recovered 2 documents past its end, appended later (or deleted, if only the modification time is wrong)"
         ]
     );
-    // In front of its end there are only deleted ones; and behind a younger one, too.
-    made.index(&[("b", 18, 18)], true);
-    assert_eq!(made.ids(), ["b", "c"]);
-    made.index(&[("b", 18, 18)], false);
-    assert_eq!(made.ids(), ["b"]);
+    // Unindexed lines before its end are deleted, as are those past the end of a newer index.
+    test_store.index(&[("b", 18, 18)], true);
+    assert_eq!(test_store.ids(), ["b", "c"]);
+    test_store.index(&[("b", 18, 18)], false);
+    assert_eq!(test_store.ids(), ["b"]);
 }
 
 #[test]
-fn a_journal_says_what_was_appended_and_deleted() {
-    let made = Made::new(&[THREE, "{\"_id\":\"d\"}\n{\"_id\":\"b\",\"n\":5}\n{\"_id\":\"e\""].concat());
-    let index = made.index(&[("a", 0, 18), ("b", 18, 18)], false);
+fn journal_lists_appended_and_deleted_documents() {
+    let test_store = TestStore::new(&[THREE, "{\"_id\":\"d\"}\n{\"_id\":\"b\",\"n\":5}\n{\"_id\":\"e\""].concat());
+    let index = test_store.index(&[("a", 0, 18), ("b", 18, 18)], false);
     let write = |mark: Option<IndexMark>, deleted: &[(&str, u64)]| {
-        let head = Head { version: journal::VERSION, index: mark, data_bytes: 54, compacts: false };
-        let mut bytes = journal::line(&head).unwrap();
+        let header = Header { version: journal::VERSION, index: mark, data_bytes: 54, compacts: false };
+        let mut bytes = journal::line(&header).unwrap();
         for (id, data_bytes) in deleted {
             bytes.extend(journal::line(&Record::Delete { delete: (*id).to_owned(), data_bytes: *data_bytes }).unwrap());
         }
-        fs::write(made.meta().join("wharf.journal"), bytes).unwrap();
+        fs::write(test_store.meta().join("wharf.journal"), bytes).unwrap();
     };
     write(Some(IndexMark::of(&index)), &[("a", 54), ("b", 54)]);
-    // The line of c stands in front of the end that the journal knows: it was deleted before.
-    assert_eq!(made.ids(), ["d", "b"]);
-    assert_eq!(made.open().get("b").unwrap().unwrap().value().unwrap(), json!({"_id": "b", "n": 5}));
+    // The line of c is before the journal's start: it was deleted earlier.
+    assert_eq!(test_store.ids(), ["d", "b"]);
+    assert_eq!(test_store.open().get("b").unwrap().unwrap().value().unwrap(), json!({"_id": "b", "n": 5}));
     assert_eq!(
-        made.notes(),
+        test_store.notes(),
         [
-            "a writer is at work or was interrupted: 2 documents found that it appended since the index was written",
-            "the last line is torn: it is left out (byte 84)",
+            "a writer is at work or was interrupted: recovered 2 documents appended since the index was written",
+            "ignored the last line, which is torn (byte 84)",
         ]
     );
-    // Of another index it says nothing.
+    // It is void beside another index.
     write(Some(IndexMark { crc32: 0, ..IndexMark::of(&index) }), &[("a", 54)]);
-    assert_eq!(made.ids(), ["a", "b"]);
+    assert_eq!(test_store.ids(), ["a", "b"]);
     write(None, &[("a", 54)]);
-    assert_eq!(made.ids(), ["a", "b"]);
-    // And where there was none, all of it.
-    fs::remove_file(made.meta().join("index.bin")).unwrap();
-    assert_eq!(made.ids(), ["c", "d", "b"]);
+    assert_eq!(test_store.ids(), ["a", "b"]);
+    // And without an index before, everything counts.
+    fs::remove_file(test_store.meta().join("index.bin")).unwrap();
+    assert_eq!(test_store.ids(), ["c", "d", "b"]);
 }
 
 #[test]
-fn an_index_that_lies_is_an_error_for_those_it_lies_about() {
-    let made = Made::new(THREE);
-    made.index(&[("a", 18, 18), ("b", 0, 18), ("c", 36, 18), ("d", 40, 3), ("e", 54, 9)], false);
-    let collection = made.open();
+fn wrong_entries_fail_individually() {
+    let test_store = TestStore::new(THREE);
+    test_store.index(&[("a", 18, 18), ("b", 0, 18), ("c", 36, 18), ("d", 40, 3), ("e", 54, 9)], false);
+    let collection = test_store.open();
     let error = |id: &str| collection.get(id).unwrap_err().to_string();
-    assert_eq!(error("a"), "zds: meta/data.jsonl: the index names the line of the document \"b\" (byte 18, key \"a\")");
+    assert_eq!(
+        error("a"),
+        "zds: meta/data.jsonl: the index entry points at the line of document \"b\" (byte 18, key \"a\")"
+    );
     assert_eq!(
         error("d"),
-        "zds: meta/data.jsonl: the index names bytes 40 to 43 of the data: it does not begin where a line does (byte 40, key \"d\")"
+        "zds: meta/data.jsonl: the index entry points at bytes 40 to 43: not the start of a line (byte 40, key \"d\")"
     );
     assert_eq!(
         error("e"),
-        "zds: meta/data.jsonl: the line that the index names: needs 9 bytes, 0 available (byte 54, key \"e\")"
+        "zds: meta/data.jsonl: the line of an index entry: needs 9 bytes, 0 available (byte 54, key \"e\")"
     );
     assert_eq!(collection.get("c").unwrap().unwrap().value().unwrap()["n"], 3);
-    // Of many, each has its own error.
+    // In a batch, each has its own error.
     let many: Vec<_> = collection.get_many(["d", "c", "x", "e"]).collect();
     assert_eq!(many[0].as_ref().unwrap_err().to_string(), error("d"));
     assert_eq!(many[1].as_ref().unwrap().as_ref().unwrap().id(), "c");
     assert!(many[2].as_ref().unwrap().is_none());
     assert_eq!(many[3].as_ref().unwrap_err().to_string(), error("e"));
-    // Two ids with one line: the walk ends there.
-    made.index(&[("a", 0, 18), ("b", 0, 18)], false);
-    let mut walk = made.open().documents().unwrap().map(|found| found.map(|_| ())).collect::<Vec<_>>();
+    // Two ids with one line: iteration ends there.
+    test_store.index(&[("a", 0, 18), ("b", 0, 18)], false);
+    let mut walk = test_store.open().documents().unwrap().map(|found| found.map(|_| ())).collect::<Vec<_>>();
     let error = walk.pop().unwrap().unwrap_err().to_string();
     assert_eq!(
         error,
-        "zds: meta/data.jsonl: the line begins in front of byte 18, where the one of the document before ends (byte 0, row 1, key \"b\")"
+        "zds: meta/data.jsonl: the line overlaps the previous document, which ends at byte 18 (byte 0, row 1, key \"b\")"
     );
     assert_eq!(walk.len(), 1);
 }
 
 #[test]
-fn a_document_begins_with_the_id_that_was_looked_for() {
-    for (line, id, wanted) in [
+fn checks_the_id_of_a_looked_up_document() {
+    for (line, id, expected) in [
         (r#"{"_id":"a","x":{"_id":"b"}}"#, "a", None),
         (r#"{"_id": "a"}"#, "a", None),
-        // Of several ones the index chose.
+        // Of duplicate members, the index decides.
         (r#"{"_id":"a","_id":"b"}"#, "a", None),
         (r#"{"_id":"a","_id":"b"}"#, "b", None),
         (r#"{"_id":"a","_id":"b"}"#, "c", Some("\"b\"")),
@@ -269,15 +276,15 @@ fn a_document_begins_with_the_id_that_was_looked_for() {
         (r#"{"_id":"a\",","_id":"b"}"#, "a\\", Some("\"b\"")),
         (r#"{"x":"_id","_id":"a"}"#, "a", None),
     ] {
-        let made = Made::new(&format!("{line}\n"));
-        made.index(&[(id, 0, u32::try_from(line.len()).unwrap() + 1)], false);
-        let collection = made.open();
+        let test_store = TestStore::new(&format!("{line}\n"));
+        test_store.index(&[(id, 0, u32::try_from(line.len()).unwrap() + 1)], false);
+        let collection = test_store.open();
         for _ in 0..3 {
-            match (collection.get(id), wanted) {
+            match (collection.get(id), expected) {
                 (Ok(found), None) => assert_eq!(found.unwrap().bytes(), line.as_bytes()),
-                (Err(error), Some(wanted)) => {
-                    let wanted = format!("the index names the line of the document {wanted} (byte 0");
-                    assert!(error.to_string().contains(&wanted), "{error}");
+                (Err(error), Some(expected)) => {
+                    let expected = format!("the index entry points at the line of document {expected} (byte 0");
+                    assert!(error.to_string().contains(&expected), "{error}");
                 }
                 (found, _) => panic!("{line} {id}: {found:?}"),
             }
@@ -286,45 +293,42 @@ fn a_document_begins_with_the_id_that_was_looked_for() {
 }
 
 #[test]
-fn files_come_behind_lines_in_their_order() {
-    let made = Made::new(THREE);
-    made.index(&[("a", 0, 18)], false);
-    let docs = made.root().join("collections/c/docs");
+fn files_follow_lines_in_order() {
+    let test_store = TestStore::new(THREE);
+    test_store.index(&[("a", 0, 18)], false);
+    let docs = test_store.root().join("collections/c/docs");
     fs::create_dir_all(&docs).unwrap();
     for id in ["z", "y", "x", "a", "w"] {
         fs::write(docs.join(format!("{id}.json")), format!("{{\n  \"is\": \"{id}\"\n}}")).unwrap();
     }
     fs::write(docs.join(".q.tmp"), "").unwrap();
-    fs::write(made.meta().join("order.ids"), "y\nnone\nx\ny\na\n").unwrap();
-    assert_eq!(made.ids(), ["a", "y", "x", "w", "z"]);
+    fs::write(test_store.meta().join("order.ids"), "y\nnone\nx\ny\na\n").unwrap();
+    assert_eq!(test_store.ids(), ["a", "y", "x", "w", "z"]);
     assert_eq!(
-        made.notes(),
+        test_store.notes(),
         [
-            "1 file in docs left out whose id has a line in data.jsonl: the line holds",
-            "1 id of order.ids without a file in docs"
+            "ignored 1 file in docs: data.jsonl has a line with the same id",
+            "order.ids lists 1 id without a file in docs"
         ]
     );
-    let collection = made.open();
+    let collection = test_store.open();
     let document = collection.get("x").unwrap().unwrap();
     assert_eq!((document.offset(), &*document.line().unwrap()), (None, &b"{\"is\":\"x\"}"[..]));
     assert!(collection.get("../docs/x").unwrap().is_none() && collection.get(".q").unwrap().is_none());
     fs::write(docs.join("y.json"), "{\n  \"is\": \"y\",\n  5\n}").unwrap();
     let error = collection.get("y").unwrap().unwrap().value().unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "zds: docs/y.json: the document is not the JSON that is wanted: key must be a string (byte 17, key \"y\")"
-    );
-    // Without lines, too.
-    fs::remove_file(made.meta().join("data.jsonl")).unwrap();
-    fs::remove_file(made.meta().join("index.bin")).unwrap();
-    assert_eq!(made.ids(), ["y", "x", "a", "w", "z"]);
+    assert_eq!(error, "zds: docs/y.json: cannot decode the document: key must be a string (byte 17, key \"y\")");
+    // Also without any lines.
+    fs::remove_file(test_store.meta().join("data.jsonl")).unwrap();
+    fs::remove_file(test_store.meta().join("index.bin")).unwrap();
+    assert_eq!(test_store.ids(), ["y", "x", "a", "w", "z"]);
 }
 
 #[test]
-fn every_door_leads_in() {
-    let made = Made::new(THREE);
-    let root = made.root().join("collections/c");
-    for path in [root.clone(), root.join("meta/data.jsonl"), made.root().join("collections/../collections/c")] {
+fn opens_every_kind_of_path() {
+    let test_store = TestStore::new(THREE);
+    let root = test_store.root().join("collections/c");
+    for path in [root.clone(), root.join("meta/data.jsonl"), test_store.root().join("collections/../collections/c")] {
         let store = Store::open(&path).unwrap();
         assert_eq!(store.names().unwrap(), ["c"]);
         assert_eq!(store.only_collection().unwrap().len().unwrap(), 3);
@@ -334,29 +338,29 @@ fn every_door_leads_in() {
     fs::create_dir_all(&inner).unwrap();
     fs::write(inner.join("data.jsonl"), THREE).unwrap();
     assert_eq!(Store::open(outer.path()).unwrap().names().unwrap(), ["d"]);
-    let store = Store::open(made.root()).unwrap();
+    let store = Store::open(test_store.root()).unwrap();
     for name in ["", ".", "..", "../c", "c/", "/", "d"] {
         let error = store.collection(name).unwrap_err().to_string();
-        assert_eq!(error, format!("zds: there is no collection {name:?}: there is c"));
+        assert_eq!(error, format!("zds: no collection {name:?} (available: c)"));
     }
-    assert!(Store::open(made.root().join("collections/c/meta/none")).is_err());
-    let error = Store::open(made.root().join("collections")).map(|store| store.names().unwrap());
+    assert!(Store::open(test_store.root().join("collections/c/meta/none")).is_err());
+    let error = Store::open(test_store.root().join("collections")).map(|store| store.names().unwrap());
     assert!(error.is_err(), "{error:?}");
-    fs::write(made.root().join("zds.json"), "{\"name\":\"test\",\"more\":1}").unwrap();
+    fs::write(test_store.root().join("zds.json"), "{\"name\":\"test\",\"more\":1}").unwrap();
     assert_eq!(Value::Object(store.metadata().unwrap().unwrap()), json!({"name": "test", "more": 1}));
-    fs::write(made.meta().join("manifest.json"), "[]").unwrap();
-    let error = made.open().manifest().unwrap_err().to_string();
-    assert!(error.starts_with("zds: meta/manifest.json: the metadata are no JSON object: "), "{error}");
+    fs::write(test_store.meta().join("manifest.json"), "[]").unwrap();
+    let error = test_store.open().manifest().unwrap_err().to_string();
+    assert!(error.starts_with("zds: meta/manifest.json: the metadata is not a JSON object: "), "{error}");
 }
 
 #[test]
-fn threads_give_the_same_in_the_same_order() {
+fn map_documents_does_not_depend_on_threads() {
     let mut data = String::new();
     for n in 0..5000 {
         data += &format!("{{\"_id\":\"{n}\",\"n\":{n}}}\n");
     }
-    let made = Made::new(&data);
-    let collection = made.open();
+    let test_store = TestStore::new(&data);
+    let collection = test_store.open();
     for threads in [1, 2, 4, 7] {
         for rows in [0..u64::MAX, 0..1, 100..3333, 4999..9999, 7..7] {
             let mut found = Vec::new();
@@ -369,7 +373,7 @@ fn threads_give_the_same_in_the_same_order() {
                 .unwrap();
             assert!(found.into_iter().eq(rows.start.min(5000)..rows.end.min(5000)));
         }
-        // The first error ends it, and all in front of it is given.
+        // The first error ends it, after all earlier results.
         let mut count = 0;
         let work = |document: Document<'_>| match document.id() {
             "1700" | "3000" => Err(crate::Error::invalid("no").in_key(document.id().to_owned())),
@@ -381,14 +385,14 @@ fn threads_give_the_same_in_the_same_order() {
         });
         assert_eq!(error.unwrap_err().to_string(), "no (key \"1700\")");
         assert_eq!(count, 1700);
-        // And so does one of what takes it.
+        // As does an error of the consumer.
         let stop = collection.map_documents(0..u64::MAX, threads, |_| Ok(()), |()| Err(crate::Error::usage("enough")));
         assert_eq!(stop.unwrap_err().to_string(), "enough");
     }
 }
 
 #[test]
-fn look_ups_agree_with_and_without_a_table() {
+fn lookups_agree_with_and_without_table() {
     let mut data = String::new();
     let mut model = BTreeMap::new();
     for n in 0..100 {
@@ -397,78 +401,79 @@ fn look_ups_agree_with_and_without_a_table() {
         model.insert(id, (data.len() as u64, u32::try_from(line.len()).unwrap()));
         data += &line;
     }
-    let made = Made::new(&data);
-    // Older entries of an id in front of those that hold.
+    let test_store = TestStore::new(&data);
+    // Outdated entries before current ones.
     let mut entries = vec![("5", 0, 10), ("7", 0, 10)];
     entries.extend(model.iter().map(|(id, (offset, length))| (id.as_str(), *offset, *length)));
-    made.index(&entries, false);
-    let collection = made.open();
+    test_store.index(&entries, false);
+    let collection = test_store.open();
     for _ in 0..4 {
         for id in ["5", "7", "59", "0"] {
             assert_eq!(collection.get(id).unwrap().unwrap().offset(), Some(model[id].0));
         }
     }
-    assert_eq!(made.open().condition().unwrap().superseded, 2);
-    assert_eq!(made.all().len(), 60);
+    assert_eq!(test_store.open().condition().unwrap().superseded, 2);
+    assert_eq!(test_store.all().len(), 60);
 }
 
 #[test]
-fn data_that_are_gone_are_missed() {
-    let made = Made::new("");
-    assert_eq!((made.ids(), made.notes()), (vec![], vec![]));
-    made.index(&[("a", 0, 18)], false);
+fn reports_missing_data() {
+    let test_store = TestStore::new("");
+    assert_eq!((test_store.ids(), test_store.notes()), (vec![], vec![]));
+    test_store.index(&[("a", 0, 18)], false);
     for without in [false, true] {
         if without {
-            fs::remove_file(made.meta().join("data.jsonl")).unwrap();
+            fs::remove_file(test_store.meta().join("data.jsonl")).unwrap();
         }
-        let collection = made.open();
+        let collection = test_store.open();
         assert_eq!(collection.len().unwrap(), 1);
-        let wanted =
-            "zds: meta/data.jsonl: the line that the index names: needs 18 bytes, 0 available (byte 0, key \"a\")";
-        assert_eq!(collection.get("a").unwrap_err().to_string(), wanted);
+        let expected =
+            "zds: meta/data.jsonl: the line of an index entry: needs 18 bytes, 0 available (byte 0, key \"a\")";
+        assert_eq!(collection.get("a").unwrap_err().to_string(), expected);
         assert!(collection.documents().unwrap().next().unwrap().is_err());
     }
-    // Nothing is missed where the index names nothing, or is none.
-    for bytes in [&b""[..], b"ISDZ", &head(0)] {
-        made.index_file(bytes, false);
-        assert_eq!((made.ids(), made.notes()), (vec![], vec![]));
+    // Nothing is missing if the index is empty or damaged.
+    for bytes in [&b""[..], b"ISDZ", &header(0)] {
+        test_store.index_file(bytes, false);
+        assert_eq!((test_store.ids(), test_store.notes()), (vec![], vec![]));
     }
 }
 
 #[test]
-fn a_store_is_read_in_its_archive_as_in_its_folder() {
-    let made = Made::new(&[THREE, "{\"_id\":\"d\"}\n{\"_id\":\"to"].concat());
+fn archive_reads_like_the_directory() {
+    let test_store = TestStore::new(&[THREE, "{\"_id\":\"d\"}\n{\"_id\":\"to"].concat());
     let elsewhere = tempfile::tempdir().unwrap();
     let target = elsewhere.path().join("packed.zds");
-    let docs = made.root().join("collections/c/docs");
+    let docs = test_store.root().join("collections/c/docs");
     fs::create_dir_all(&docs).unwrap();
     fs::write(docs.join("\u{e9}.json"), "{}").unwrap();
-    let check = |wanted: &[&str], renewed: bool| {
+    let check = |expected: &[&str], needs_index: bool| {
         let output = container_core::OutputOptions::default().with_overwrite(container_core::Overwrite::Replace);
         let options = crate::archive::PackOptions::default().with_output(output);
-        let (_, told) = Store::open(made.root()).unwrap().pack(&target, options).unwrap();
-        assert_eq!(told.len(), usize::from(renewed));
-        assert_eq!(made.ids(), wanted);
+        let (_, reindexed) = Store::open(test_store.root()).unwrap().pack(&target, options).unwrap();
+        assert_eq!(reindexed.len(), usize::from(needs_index));
+        assert_eq!(test_store.ids(), expected);
         let store = Store::open(&target).unwrap();
         let packed = store.collection("c").unwrap();
-        assert!(packed.ids().unwrap().eq(wanted.iter().copied()));
+        assert!(packed.ids().unwrap().eq(expected.iter().copied()));
         assert!(matches!(packed.condition().unwrap().index, IndexState::Valid));
-        for id in wanted {
-            assert_eq!(packed.get(id).unwrap().unwrap().bytes(), made.open().get(id).unwrap().unwrap().bytes());
+        for id in expected {
+            assert_eq!(packed.get(id).unwrap().unwrap().bytes(), test_store.open().get(id).unwrap().unwrap().bytes());
         }
         assert!(!store.archive().unwrap().contains("collections/c/meta/wharf.journal"));
         let error = store.pack(&target, crate::archive::PackOptions::default()).unwrap_err().to_string();
-        assert_eq!(error, "zds: it is an archive already");
+        assert_eq!(error, "zds: already an archive");
     };
     check(&["a", "b", "c", "d", "\u{e9}"], true);
-    let index = made.index(&[("c", 36, 18), ("b", 18, 18)], false);
+    let index = test_store.index(&[("c", 36, 18), ("b", 18, 18)], false);
     check(&["b", "c", "\u{e9}"], false);
-    let head = Head { version: journal::VERSION, index: Some(IndexMark::of(&index)), data_bytes: 54, compacts: false };
+    let header =
+        Header { version: journal::VERSION, index: Some(IndexMark::of(&index)), data_bytes: 54, compacts: false };
     let deletion = Record::Delete { delete: "b".to_owned(), data_bytes: 54 };
-    let lines = [journal::line(&head).unwrap(), journal::line(&deletion).unwrap()].concat();
-    fs::write(made.meta().join("wharf.journal"), lines).unwrap();
+    let lines = [journal::line(&header).unwrap(), journal::line(&deletion).unwrap()].concat();
+    fs::write(test_store.meta().join("wharf.journal"), lines).unwrap();
     check(&["c", "d", "\u{e9}"], true);
-    fs::remove_file(made.meta().join("wharf.journal")).unwrap();
-    made.index(&[("a", 0, 18)], true);
+    fs::remove_file(test_store.meta().join("wharf.journal")).unwrap();
+    test_store.index(&[("a", 0, 18)], true);
     check(&["a", "b", "c", "d", "\u{e9}"], true);
 }

@@ -1,4 +1,4 @@
-//! Files and folders where there is no `openat`: a name is looked at before it is used. Making links takes a privilege on Windows.
+//! File operations without `openat`: entries are checked before they are used. On Windows, creating links takes a privilege.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -11,7 +11,7 @@ pub(crate) type Bits = ();
 
 pub(crate) const NEW_FILE: Bits = ();
 
-pub(crate) fn with_our_rights((): Bits) -> Bits {}
+pub(crate) fn with_owner_access((): Bits) -> Bits {}
 
 pub(crate) fn open_root(path: &Path) -> io::Result<Handle> {
     match fs::metadata(path)?.is_dir() {
@@ -42,12 +42,12 @@ pub(crate) fn open_file(_: &Handle, folder: &Path, name: &str, mode: Mode) -> io
 }
 
 pub(crate) fn kind(_: &Handle, folder: &Path, name: &str) -> io::Result<Kind> {
-    let found = fs::symlink_metadata(folder.join(name))?;
-    Ok(if found.is_symlink() {
+    let metadata = fs::symlink_metadata(folder.join(name))?;
+    Ok(if metadata.is_symlink() {
         Kind::Link
-    } else if found.is_dir() {
+    } else if metadata.is_dir() {
         Kind::Folder
-    } else if found.is_file() {
+    } else if metadata.is_file() {
         Kind::File(())
     } else {
         Kind::Special
@@ -66,12 +66,12 @@ pub(crate) fn remove(_: &Handle, folder: &Path, name: &str) -> io::Result<()> {
 
 pub(crate) fn sync(_: &Handle) {}
 
-/// A folder that has an open file in it is not replaced.
+/// A directory that contains an open file cannot be replaced.
 pub(crate) fn is_at(_: &Handle, _: &Path) -> bool {
     true
 }
 
-/// A file that is open is not removed.
+/// An open file cannot be removed.
 pub(crate) fn is_named(_: &Handle, _: &File, _: &str) -> bool {
     true
 }
@@ -81,7 +81,8 @@ pub(crate) const fn file_number(_: &Metadata) -> u64 {
     0
 }
 
-/// The names of a file are not counted.
+/// Hard links are not counted.
+
 pub(crate) const fn name_count(_: &Metadata) -> u64 {
     1
 }

@@ -1,4 +1,4 @@
-//! Files and folders on Unix, where a name is looked up in an open folder.
+//! File operations on Unix, relative to open directories.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -13,16 +13,16 @@ use crate::write::folder::{Kind, Mode};
 pub(crate) type Handle = OwnedFd;
 pub(crate) type Bits = rustix::fs::Mode;
 
-/// What any new file gets: the mask of the process takes its part.
+/// Permissions of new files, subject to the process's umask.
 pub(crate) const NEW_FILE: Bits =
     Bits::RUSR.union(Bits::WUSR).union(Bits::RGRP).union(Bits::WGRP).union(Bits::ROTH).union(Bits::WOTH);
 
-pub(crate) fn with_our_rights(mode: Bits) -> Bits {
+pub(crate) fn with_owner_access(mode: Bits) -> Bits {
     mode.union(Bits::RUSR).union(Bits::WUSR)
 }
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-/// A pipe that has taken the name of a file is not waited for.
+/// Does not block on a pipe that has taken a file's name.
 const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
 pub(crate) fn open_root(path: &Path) -> io::Result<Handle> {
@@ -49,9 +49,9 @@ pub(crate) fn open_file(folder: &Handle, _: &Path, name: &str, mode: Mode) -> io
 }
 
 pub(crate) fn kind(folder: &Handle, _: &Path, name: &str) -> io::Result<Kind> {
-    let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
-    Ok(match FileType::from_raw_mode(found.st_mode) {
-        FileType::RegularFile => Kind::File(Bits::from_raw_mode(found.st_mode)),
+    let stat = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok(match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Kind::File(Bits::from_raw_mode(stat.st_mode)),
         FileType::Directory => Kind::Folder,
         FileType::Symlink => Kind::Link,
         _ => Kind::Special,
@@ -59,7 +59,7 @@ pub(crate) fn kind(folder: &Handle, _: &Path, name: &str) -> io::Result<Kind> {
 }
 
 pub(crate) fn set_mode(file: &File, mode: Bits) {
-    // The mask of the process may have taken something. Some file systems have no modes: the content is whole all the same.
+    // The umask may have removed bits. Ignore errors, as some file systems have no permissions.
     if !rustix::fs::fstat(file).is_ok_and(|now| Bits::from_raw_mode(now.st_mode) == mode) {
         let _ = rustix::fs::fchmod(file, mode);
     }
@@ -89,12 +89,12 @@ pub(crate) fn is_named(folder: &Handle, file: &File, name: &str) -> bool {
     (own.st_dev, own.st_ino) == (there.st_dev, there.st_ino)
 }
 
-/// By what a file is told from another one of its name.
+/// A number that identifies a file while it is open.
 pub(crate) fn file_number(metadata: &Metadata) -> u64 {
     metadata.ino()
 }
 
-/// How many names a file has.
+/// Number of hard links of a file.
 pub(crate) fn name_count(metadata: &Metadata) -> u64 {
     metadata.nlink()
 }

@@ -1,13 +1,13 @@
-//! A document's JSON, gone through once: is it an object, whole, and what is its `_id`?
+//! Single-pass scan of a document's JSON: checks that it is one whole object, and finds its `_id`.
 
 use std::borrow::Cow;
 
 use container_core::{Error, Limits, Result};
 
-/// The member that names a document.
+/// Name of the member that holds a document's id.
 const ID: &str = "_id";
 
-/// What is known of a document without building it.
+/// Result of [`scan`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scanned<'l> {
     line: &'l [u8],
@@ -21,29 +21,29 @@ impl<'l> Scanned<'l> {
         self.line
     }
 
-    /// The value of its own `_id` (not of one in an object inside it), escapes resolved; of several the last one, which is what `serde_json`
-    /// keeps. `None` where there is none.
+    /// The value of the document's own `_id` (not of a nested object's), unescaped. Of several, the last one, as in `serde_json`. `None` if
+    /// there is none.
     #[must_use]
     pub fn id(&self) -> Option<&str> {
         self.id.as_deref()
     }
 
-    /// The same, borrowed from the line where no escape is in it.
+    /// As [`id`](Self::id), borrowed from the line unless it contains escapes.
     #[must_use]
     pub fn into_id(self) -> Option<Cow<'l, str>> {
         self.id
     }
 }
 
-/// Goes through a line, which is one JSON object and nothing else: every token is checked, nothing is allocated but an id with escapes in it.
+/// Scans a line that must be exactly one JSON object. Validates every token; allocates only to unescape an id.
 ///
 /// # Errors
-/// [`Invalid`](container_core::ErrorKind::Invalid) with the byte, counted from the line's first, for what is no JSON, no object, or has an
-/// `_id` that is no string; [`Truncated`](container_core::ErrorKind::Truncated) for the beginning of one;
-/// [`Limit`](container_core::ErrorKind::Limit) for more than 128 brackets in each other.
+/// [`Invalid`](container_core::ErrorKind::Invalid), with the byte from the start of the line, if it is not valid JSON, not an object, or its
+/// `_id` is not a string; [`Truncated`](container_core::ErrorKind::Truncated) if the object is incomplete;
+/// [`Limit`](container_core::ErrorKind::Limit) if it is nested more than 128 levels deep.
 pub fn scan(line: &[u8]) -> Result<Scanned<'_>> {
     let text =
-        std::str::from_utf8(line).map_err(|error| Error::invalid("it is not UTF-8").at(error.valid_up_to() as u64))?;
+        std::str::from_utf8(line).map_err(|error| Error::invalid("invalid UTF-8").at(error.valid_up_to() as u64))?;
     let mut scanner = Scanner { text, bytes: line, at: 0, open: 0, depth: 0, id: None };
     match scanner.token() {
         Some(b'{') => scanner.object()?,
@@ -53,7 +53,7 @@ pub fn scan(line: &[u8]) -> Result<Scanned<'_>> {
     Ok(Scanned { line, id: scanner.id })
 }
 
-/// JSON without the white space between its tokens. What is no JSON comes out as something else that is none.
+/// Removes white space between tokens. Invalid JSON remains invalid.
 #[must_use]
 pub fn compact(json: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(json.len());
@@ -73,26 +73,26 @@ struct Scanner<'l> {
     text: &'l str,
     bytes: &'l [u8],
     at: usize,
-    /// A bit for each open bracket, the innermost last: is it an object's?
+    /// One bit per open bracket, the innermost lowest: 1 for an object, 0 for an array.
     open: u128,
     depth: u32,
     id: Option<Cow<'l, str>>,
 }
 
-/// Is one of these eight bytes no plain one of a string: a quote, a backslash, or a control character? The lowest bit that is set belongs to
-/// the first of them; what is set above it means nothing.
+/// Marks bytes that are special in a string: quotes, backslashes and control characters. The lowest set bit belongs to the first of them;
+/// higher bits are unreliable.
 #[inline]
-pub(crate) const fn not_plain(word: [u8; 8]) -> u64 {
+pub(crate) const fn special_bytes(word: [u8; 8]) -> u64 {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     const HIGH: u64 = ONES << 7;
     let word = u64::from_le_bytes(word);
     let quotes = word ^ (ONES * 0x22);
     let backslashes = word ^ (ONES * 0x5c);
-    // A subtraction borrows from a byte only behind one that was found: bytes with the high bit are never found.
-    let found = word.wrapping_sub(ONES * 0x20) & !word
+    // A subtraction borrows only above a byte that matched, and bytes with the high bit never match.
+    let special = word.wrapping_sub(ONES * 0x20) & !word
         | quotes.wrapping_sub(ONES) & !quotes
         | backslashes.wrapping_sub(ONES) & !backslashes;
-    found & HIGH
+    special & HIGH
 }
 
 impl<'l> Scanner<'l> {
@@ -101,7 +101,7 @@ impl<'l> Scanner<'l> {
         self.bytes.get(self.at).copied()
     }
 
-    /// The next byte that is no white space.
+    /// Skips white space and peeks at the next byte.
     #[inline]
     fn token(&mut self) -> Option<u8> {
         loop {
@@ -116,7 +116,7 @@ impl<'l> Scanner<'l> {
     fn expected(&self, what: &str) -> Error {
         let at = self.at as u64;
         match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
-            Some(found) => Error::invalid(format!("{found:?} stands where {what} is expected")).at(at),
+            Some(found) => Error::invalid(format!("expected {what}, found {found:?}")).at(at),
             None => Error::truncated(what.to_owned(), 1, 0).at(at),
         }
     }
@@ -136,7 +136,7 @@ impl<'l> Scanner<'l> {
         Ok(())
     }
 
-    /// From the opening bracket of the document to the end of the line.
+    /// Scans from the document's opening bracket to the end of the line.
     fn object(&mut self) -> Result<()> {
         self.push(true)?;
         let mut is_first = true;
@@ -171,11 +171,11 @@ impl<'l> Scanner<'l> {
         self.expected(if self.inside_object() { "\"}\"" } else { "\"]\"" })
     }
 
-    /// A name and its colon; where it is the document's own id its value, too, and then it says so.
+    /// Scans a member's name and colon. If it is the document's `_id`, also scans its value and returns true.
     #[inline]
     fn member(&mut self) -> Result<bool> {
         if self.token() != Some(b'"') {
-            return Err(self.expected("the name of a member"));
+            return Err(self.expected("a member name"));
         }
         let name = self.string()?;
         let is_id = self.depth == 1 && self.is_id(&name)?;
@@ -185,10 +185,10 @@ impl<'l> Scanner<'l> {
         self.at += 1;
         if is_id {
             if self.token() != Some(b'"') {
-                return Err(self.expected("the string that an _id is"));
+                return Err(self.expected("a string (\"_id\")"));
             }
             let id = self.string()?;
-            self.id = Some(self.resolved(&id)?);
+            self.id = Some(self.unescape(&id)?);
         }
         Ok(is_id)
     }
@@ -197,11 +197,11 @@ impl<'l> Scanner<'l> {
     fn is_id(&self, name: &Quoted) -> Result<bool> {
         match name.escaped {
             false => Ok(self.bytes.get(name.start..name.end) == Some(ID.as_bytes())),
-            true => Ok(self.resolved(name)? == ID),
+            true => Ok(self.unescape(name)? == ID),
         }
     }
 
-    /// A value, or the bracket that opens one: then it says so.
+    /// Scans a value, or just its opening bracket, and then returns true.
     #[inline]
     fn value(&mut self, first: u8) -> Result<bool> {
         match first {
@@ -225,8 +225,8 @@ impl<'l> Scanner<'l> {
             self.at += word.len();
             return Ok(());
         }
-        let same = |(wanted, found): &(u8, &u8)| wanted == *found;
-        self.at += word.bytes().zip(self.bytes.get(self.at..).unwrap_or_default()).take_while(same).count();
+        let matches = |(expected, found): &(u8, &u8)| expected == *found;
+        self.at += word.bytes().zip(self.bytes.get(self.at..).unwrap_or_default()).take_while(matches).count();
         Err(self.expected(word))
     }
 
@@ -246,7 +246,7 @@ impl<'l> Scanner<'l> {
         if self.peek() == Some(b'-') {
             self.at += 1;
         }
-        // A zero is not followed by digits.
+        // A leading zero is not followed by digits.
         if self.peek() == Some(b'0') {
             self.at += 1;
         } else {
@@ -266,55 +266,55 @@ impl<'l> Scanner<'l> {
         Ok(())
     }
 
-    /// The first byte from here on that is no plain one of a string, or the end.
-    #[inline(always)] // as string()
-    fn plain(&self, mut at: usize) -> usize {
+    /// The position of the next special byte of a string, or the end.
+    #[inline(always)] // see string()
+    fn skip_plain(&self, mut at: usize) -> usize {
         let mut rest = self.bytes.get(at..).unwrap_or_default();
-        while let Some((word, behind)) = rest.split_first_chunk() {
-            match not_plain(*word) {
-                0 => (at, rest) = (at + 8, behind),
-                found => return at + (found.trailing_zeros() / 8) as usize, // 0 to 7
+        while let Some((word, tail)) = rest.split_first_chunk() {
+            match special_bytes(*word) {
+                0 => (at, rest) = (at + 8, tail),
+                marks => return at + (marks.trailing_zeros() / 8) as usize, // 0 to 7
             }
         }
         at + rest.iter().take_while(|byte| !matches!(byte, b'"' | b'\\' | ..b' ')).count()
     }
 
-    /// From one quote behind the other.
-    #[inline(always)] // a call takes longer than most strings
+    /// Scans a string from its opening to its closing quote.
+    #[inline(always)] // most strings are shorter than a call takes
     fn string(&mut self) -> Result<Quoted> {
         let start = self.at + 1;
-        self.at = self.plain(start);
+        self.at = self.skip_plain(start);
         if self.peek() != Some(b'"') {
-            return self.other_string(start);
+            return self.escaped_string(start);
         }
         self.at += 1;
         Ok(Quoted { start, end: self.at - 1, escaped: false })
     }
 
-    /// The same of a string that is not plain, from the first byte on that is none.
-    fn other_string(&mut self, start: usize) -> Result<Quoted> {
+    /// Continues a string at its first special byte.
+    fn escaped_string(&mut self, start: usize) -> Result<Quoted> {
         loop {
             match self.peek() {
                 Some(b'"') => break,
                 Some(b'\\') => self.escape()?,
-                Some(_) => return Err(self.expected("a character that is no control character")),
+                Some(_) => return Err(self.expected("no control character")),
                 None => return Err(self.expected("the end of a string")),
             }
-            self.at = self.plain(self.at);
+            self.at = self.skip_plain(self.at);
         }
         self.at += 1;
         Ok(Quoted { start, end: self.at - 1, escaped: true })
     }
 
-    /// The text that a string means.
-    fn resolved(&self, quoted: &Quoted) -> Result<Cow<'l, str>> {
-        let text = self.text.get(quoted.start..quoted.end).unwrap_or_default(); // both ends stand at quotes
+    /// The unescaped contents of a string.
+    fn unescape(&self, quoted: &Quoted) -> Result<Cow<'l, str>> {
+        let text = self.text.get(quoted.start..quoted.end).unwrap_or_default(); // between quotes, so on character boundaries
         if !quoted.escaped {
             return Ok(Cow::Borrowed(text));
         }
         serde_json::from_str(&format!("\"{text}\"")).map(Cow::Owned).map_err(|_| {
-            // The one thing that is left: half of a surrogate pair.
-            Error::invalid("an escape in it is half of a surrogate pair").at(quoted.start as u64)
+            // Everything else has been validated.
+            Error::invalid("an escape is an unpaired surrogate").at(quoted.start as u64)
         })
     }
 
@@ -337,7 +337,7 @@ impl<'l> Scanner<'l> {
     }
 }
 
-/// Where a string stands between its quotes. Its escapes are sound one by one.
+/// The range of a string between its quotes. Its escapes are valid one by one.
 struct Quoted {
     start: usize,
     end: usize,

@@ -1,15 +1,15 @@
-//! What lies on disk, as pure functions over bytes: an index, its older form of text, lines, tokens, ids.
+//! The on-disk structures as pure functions over bytes: the index, its older text form, lines, JSON tokens, ids.
 //!
-//! To write an index, and to read it:
+//! Writes and reads an index:
 //!
 //! ```
-//! use zdx::wire::index::{Entry, Index, head, put};
+//! use zdx::wire::index::{Entry, Index, header, put};
 //! use zdx::wire::json;
 //!
 //! let line = br#"{"name":"oak","_id":"tree-1"}"#;
-//! let id = json::scan(line)?.into_id().ok_or("no _id")?; // the document's own, wherever it stands
-//! let mut file = head(1).to_vec();
-//! // The line feed counts.
+//! let id = json::scan(line)?.into_id().ok_or("no _id")?; // the document's own, wherever it is
+//! let mut file = header(1).to_vec();
+//! // The length includes the line feed.
 //! put(&Entry { id: id.as_bytes(), offset: 0, length: u32::try_from(line.len())? + 1 }, &mut file)?;
 //!
 //! let index = Index::parse(&file)?;

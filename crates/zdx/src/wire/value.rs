@@ -1,45 +1,44 @@
-//! JSON into a tree of values: what `serde_json` makes of it, sooner.
+//! Parses JSON into a tree of values, as `serde_json` does, but faster.
 //!
-//! The text is checked for being UTF-8 once and not string by string, and goes straight into values, without the general way that every type
-//! could take. What is out of the ordinary (nesting of more than a hundred, half surrogate pairs, and everything that is wrong) is left to
-//! `serde_json`, which then gives the value or the error.
+//! UTF-8 is validated once instead of string by string, and values are built directly instead of through serde's generic data model. Unusual
+//! input (nesting deeper than 100, unpaired surrogates, large numbers) and errors are left to `serde_json`.
 
 use std::sync::LazyLock;
 
 use serde_json::{Map, Number, Value};
 
-use crate::wire::json::not_plain;
+use crate::wire::json::special_bytes;
 
-/// Deeper ones are rare.
-const DEEPEST: u32 = 100;
+/// Deeper values are left to `serde_json`.
+const MAX_DEPTH: u32 = 100;
 
-/// Is a number of `serde_json` a number, and not its text? A feature of that crate, which anybody may have switched on, decides.
-static IS_PLAIN: LazyLock<bool> = LazyLock::new(|| {
+/// Whether `serde_json` keeps numbers as numbers, not as text. Any crate in the build may enable its feature `arbitrary_precision`.
+static HAS_PLAIN_NUMBERS: LazyLock<bool> = LazyLock::new(|| {
     let number: Result<Value, _> = serde_json::from_str("1.50");
     number.is_ok_and(|number| serde_json::to_vec(&number).is_ok_and(|text| text == b"1.5"))
 });
 
-/// The value of a JSON text.
+/// Parses a JSON text.
 ///
 /// # Errors
-/// Those of `serde_json`, for what is no JSON.
+/// Those of `serde_json`.
 pub fn parse(json: &[u8]) -> serde_json::Result<Value> {
-    match quickly(json) {
+    match parse_fast(json) {
         Some(value) => Ok(value),
         None => serde_json::from_slice(json),
     }
 }
 
-/// The same; nothing where it is out of the ordinary.
-fn quickly(json: &[u8]) -> Option<Value> {
-    if !*IS_PLAIN {
+/// Parses a JSON text; `None` if it has to be left to `serde_json`.
+fn parse_fast(json: &[u8]) -> Option<Value> {
+    if !*HAS_PLAIN_NUMBERS {
         return None;
     }
     let text = std::str::from_utf8(json).ok()?;
     let mut parser = Parser { text, bytes: json, at: 0, unescaped: String::new() };
     let first = parser.token()?;
     let mut value = Value::Null;
-    parser.value(first, DEEPEST, |found| value = found)?;
+    parser.value(first, MAX_DEPTH, |parsed| value = parsed)?;
     parser.token().is_none().then_some(value)
 }
 
@@ -47,7 +46,7 @@ struct Parser<'j> {
     text: &'j str,
     bytes: &'j [u8],
     at: usize,
-    /// The text of the last string that had escapes in it.
+    /// The last string that contained escapes, unescaped.
     unescaped: String,
 }
 
@@ -57,17 +56,17 @@ impl<'j> Parser<'j> {
         self.bytes.get(self.at).copied()
     }
 
-    /// The next byte that is no white space, where it stands then.
+    /// Skips white space and peeks at the next byte.
     #[inline(always)]
     fn token(&mut self) -> Option<u8> {
         match self.peek() {
-            Some(..=b' ') => self.behind_white(),
+            Some(..=b' ') => self.skip_white_space(),
             other => other,
         }
     }
 
     #[cold]
-    fn behind_white(&mut self) -> Option<u8> {
+    fn skip_white_space(&mut self) -> Option<u8> {
         while matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
             self.at += 1;
         }
@@ -75,28 +74,28 @@ impl<'j> Parser<'j> {
     }
 
     fn word(&mut self, word: &[u8], value: Value) -> Option<Value> {
-        let found = self.bytes.get(self.at..)?.starts_with(word);
+        let is_match = self.bytes.get(self.at..)?.starts_with(word);
         self.at += word.len();
-        found.then_some(value)
+        is_match.then_some(value)
     }
 
-    /// Gives away the value that begins with this byte, which is the next one. Each kind is given for itself: a value that is moved when it has
-    /// just been made waits for all of its parts to be in memory.
+    /// Parses the value that begins with this byte and passes it to `emit`, separately for each kind: moving a freshly built value would stall
+    /// until all of its parts are written.
     #[inline(always)]
-    fn value(&mut self, first: u8, deep: u32, give: impl FnOnce(Value)) -> Option<()> {
+    fn value(&mut self, first: u8, depth_left: u32, emit: impl FnOnce(Value)) -> Option<()> {
         match first {
-            b'"' => give(Value::String(self.string()?)),
-            b'{' => give(Value::Object(self.object(deep.checked_sub(1)?)?)),
-            b'[' => give(Value::Array(self.array(deep.checked_sub(1)?)?)),
-            b't' => give(self.word(b"true", Value::Bool(true))?),
-            b'f' => give(self.word(b"false", Value::Bool(false))?),
-            b'n' => give(self.word(b"null", Value::Null)?),
-            _ => self.number(|number| give(Value::Number(number)))?,
+            b'"' => emit(Value::String(self.string()?)),
+            b'{' => emit(Value::Object(self.object(depth_left.checked_sub(1)?)?)),
+            b'[' => emit(Value::Array(self.array(depth_left.checked_sub(1)?)?)),
+            b't' => emit(self.word(b"true", Value::Bool(true))?),
+            b'f' => emit(self.word(b"false", Value::Bool(false))?),
+            b'n' => emit(self.word(b"null", Value::Null)?),
+            _ => self.number(|number| emit(Value::Number(number)))?,
         }
         Some(())
     }
 
-    fn object(&mut self, deep: u32) -> Option<Map<String, Value>> {
+    fn object(&mut self, depth_left: u32) -> Option<Map<String, Value>> {
         self.at += 1;
         let mut members = Map::new();
         let mut byte = self.token()?;
@@ -114,8 +113,8 @@ impl<'j> Parser<'j> {
             }
             self.at += 1;
             let first = self.token()?;
-            // Of several of one name the last one stays.
-            self.value(first, deep, |value| drop(members.insert(name, value)))?;
+            // Of duplicate members, the last one wins.
+            self.value(first, depth_left, |value| drop(members.insert(name, value)))?;
             let end = self.token()?;
             self.at += 1;
             match end {
@@ -126,7 +125,7 @@ impl<'j> Parser<'j> {
         }
     }
 
-    fn array(&mut self, deep: u32) -> Option<Vec<Value>> {
+    fn array(&mut self, depth_left: u32) -> Option<Vec<Value>> {
         self.at += 1;
         let mut elements = Vec::new();
         let mut first = self.token()?;
@@ -135,7 +134,7 @@ impl<'j> Parser<'j> {
             return Some(elements);
         }
         loop {
-            self.value(first, deep, |value| elements.push(value))?;
+            self.value(first, depth_left, |value| elements.push(value))?;
             let end = self.token()?;
             self.at += 1;
             match end {
@@ -149,7 +148,7 @@ impl<'j> Parser<'j> {
     #[inline(always)] // a call takes longer than most strings
     fn string(&mut self) -> Option<String> {
         let start = self.at + 1;
-        let end = plain_end(self.bytes, start);
+        let end = skip_plain(self.bytes, start);
         let mut text = self.text.get(start..end)?;
         self.at = end + 1;
         match self.bytes.get(end)? {
@@ -163,7 +162,7 @@ impl<'j> Parser<'j> {
         Some(text.to_owned())
     }
 
-    /// A string to its end; the first escape in it is here.
+    /// Unescapes the rest of a string from its first escape, at `at`.
     #[cold]
     fn unescape(&mut self, start: usize, mut at: usize) -> Option<()> {
         let mut out = std::mem::take(&mut self.unescaped);
@@ -188,7 +187,7 @@ impl<'j> Parser<'j> {
                         b'u' => {
                             let mut code = self.hex(at)?;
                             at += 4;
-                            // The two halves of a pair; a half alone is not for here.
+                            // A surrogate pair; an unpaired surrogate is left to `serde_json`.
                             if (0xd800..0xdc00).contains(&code) && self.bytes.get(at..at + 2)? == b"\\u" {
                                 let low = self.hex(at + 2)?.checked_sub(0xdc00).filter(|low| *low < 0x400)?;
                                 code = 0x10000 + ((code - 0xd800) << 10) + low;
@@ -200,8 +199,8 @@ impl<'j> Parser<'j> {
                     });
                 }
                 _ => {
-                    let end = plain_end(self.bytes, at);
-                    // Nothing plain: a control character.
+                    let end = skip_plain(self.bytes, at);
+                    // Empty at a control character.
                     out.push_str(self.text.get(at..end).filter(|text| !text.is_empty())?);
                     at = end;
                 }
@@ -216,7 +215,7 @@ impl<'j> Parser<'j> {
     }
 
     #[inline(always)]
-    fn number(&mut self, give: impl FnOnce(Number)) -> Option<()> {
+    fn number(&mut self, emit: impl FnOnce(Number)) -> Option<()> {
         let start = self.at;
         let is_negative = self.peek() == Some(b'-');
         self.at += usize::from(is_negative);
@@ -227,30 +226,30 @@ impl<'j> Parser<'j> {
             return None;
         }
         if matches!(self.peek(), Some(b'.' | b'e' | b'E')) {
-            // One that is too large is an error.
-            give(Number::from_f64(self.float(start, first, number)?)?);
+            // Out of range is an error.
+            emit(Number::from_f64(self.float(start, first, number)?)?);
             return Some(());
         }
-        // Up to 19 digits always fit. What may be larger is not for here, and neither is a negative zero, which is a float.
+        // 19 digits always fit. Larger numbers are left to `serde_json`, as is negative zero, which is a float.
         if digits > 19 || is_negative && number == 0 {
             return None;
         }
         match is_negative {
-            true => give(0i64.checked_sub_unsigned(number)?.into()),
-            false => give(number.into()),
+            true => emit(0i64.checked_sub_unsigned(number)?.into()),
+            false => emit(number.into()),
         }
         Some(())
     }
 
-    /// The float that begins at `start`; this number are its digits from `first` up to here.
+    /// Parses the rest of a float that begins at `start`, whose integer digits from `first` on make up `number`.
     fn float(&mut self, start: usize, first: usize, mut number: u64) -> Option<f64> {
-        let (mut digits, mut behind) = (self.at - first, 0);
+        let (mut digits, mut fraction_len) = (self.at - first, 0);
         if self.peek() == Some(b'.') {
             self.at += 1;
             let point = self.at;
             number = self.digits(number)?;
-            behind = self.at - point;
-            digits += behind;
+            fraction_len = self.at - point;
+            digits += fraction_len;
         }
         let has_exponent = matches!(self.peek(), Some(b'e' | b'E'));
         if has_exponent {
@@ -258,10 +257,9 @@ impl<'j> Parser<'j> {
             self.at += usize::from(matches!(self.peek(), Some(b'+' | b'-')));
             self.digits(0)?;
         }
-        match POWERS.get(behind) {
-            // Both are whole numbers that a float has exactly, and so it is rounded once, as it should be; but for a processor that counts
-            // with more bits than that.
-            #[expect(clippy::cast_precision_loss, reason = "there is none up to so many bits")]
+        match POWERS.get(fraction_len) {
+            // Both operands are exact, so the quotient is correctly rounded, except with the excess precision of x87.
+            #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53")]
             Some(power) if !has_exponent && digits <= 19 && number <= 1 << 53 && !cfg!(target_arch = "x86") => {
                 let float = number as f64 / power;
                 Some(if first > start { -float } else { float })
@@ -270,7 +268,7 @@ impl<'j> Parser<'j> {
         }
     }
 
-    /// One digit or more, put behind those of a number; with more than 19 altogether it is another number.
+    /// Appends at least one digit to a number. Overflows past 19 digits, which callers check.
     #[inline(always)]
     fn digits(&mut self, mut number: u64) -> Option<u64> {
         let start = self.at;
@@ -282,20 +280,20 @@ impl<'j> Parser<'j> {
     }
 }
 
-/// Powers of ten that a float has exactly.
+/// Powers of ten that are exact as floats.
 const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
     1e21, 1e22,
 ];
 
-/// The first byte from there on that means more than itself in a string, or the end.
+/// The position of the first byte that is special in a string, or the end.
 #[inline(always)]
-fn plain_end(bytes: &[u8], mut at: usize) -> usize {
+fn skip_plain(bytes: &[u8], mut at: usize) -> usize {
     let mut rest = bytes.get(at..).unwrap_or_default();
-    while let Some((word, behind)) = rest.split_first_chunk() {
-        match not_plain(*word) {
-            0 => (at, rest) = (at + 8, behind),
-            found => return at + (found.trailing_zeros() / 8) as usize, // 0 to 7
+    while let Some((word, tail)) = rest.split_first_chunk() {
+        match special_bytes(*word) {
+            0 => (at, rest) = (at + 8, tail),
+            marks => return at + (marks.trailing_zeros() / 8) as usize, // 0 to 7
         }
     }
     at + rest.iter().take_while(|byte| !matches!(byte, b'"' | b'\\' | ..b' ')).count()

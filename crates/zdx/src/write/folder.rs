@@ -1,11 +1,11 @@
-//! A folder of a store, held open. Every file that the writer opens, creates, replaces or removes goes through one.
+//! An open directory of a store. The writer opens, creates, replaces and removes all files through one.
 //!
-//! A store may come out of an archive or a repository that somebody else made. A symbolic link in it could lead a write to any file of the
-//! user, and a pipe could block it. So files are named by one component, relative to the open folder, and are only touched where they are
-//! regular files. The root of the store is the exception: the user names it, and it may be a link.
+//! A store may come from an archive or repository made by somebody else. A symbolic link in it could redirect a write to any of the user's
+//! files, and a pipe could block it. Therefore files are named by a single component relative to an open directory, and only regular files are
+//! touched. The store's root is the exception: the user names it, and it may be a link.
 //!
-//! Hard links: a file that is replaced or removed may have other names, which keep the old content. A file that is written in place (the
-//! data, the lock) may not: its other names would change with it.
+//! Hard links: a file that is replaced or removed may have other names, which keep the old contents. A file that is modified in place (the data,
+//! the lock) must not, as its other names would change, too.
 
 use std::fs::File;
 use std::io;
@@ -16,34 +16,34 @@ use container_core::{Error, RegisteredTemporary, Result, SyncPolicy, uninterrupt
 
 use crate::sys;
 
-/// An open folder.
+/// An open directory.
 #[derive(Debug)]
 pub(crate) struct Folder {
     handle: sys::Handle,
     path: PathBuf,
 }
 
-/// What has a name in a folder.
+/// Kind of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A regular file, and its mode.
+    /// A regular file, with its permissions.
     File(sys::Bits),
     Folder,
     Link,
     Special,
 }
 
-/// How a file is opened.
+/// How to open a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     Read,
-    /// Read, and written only behind its end.
+    /// For reading and appending.
     Append,
-    /// The same, made where it is missing.
+    /// As `Append`, but created if missing.
     AppendOrCreate,
-    /// Read and overwritten, made where it is missing.
+    /// For reading and overwriting, created if missing.
     WriteOrCreate,
-    /// Written, and an error where it is there already; with this mode.
+    /// For writing, with these permissions; fails if it exists.
     CreateNew(sys::Bits),
 }
 
@@ -54,7 +54,7 @@ impl Mode {
 }
 
 impl Folder {
-    /// The folder that a user named; it may be a link to one.
+    /// Opens a directory given by the user, which may be a link.
     ///
     /// # Errors
     /// [`Io`](container_core::ErrorKind::Io).
@@ -62,11 +62,11 @@ impl Folder {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         match sys::open_root(path) {
             Ok(handle) => Ok(Self { handle, path: path.to_owned() }),
-            Err(cause) => Err(Error::io("cannot open the folder", cause).in_file(path.display().to_string())),
+            Err(cause) => Err(Error::io("cannot open the directory", cause).in_file(path.display().to_string())),
         }
     }
 
-    /// The path of one of its files, for messages.
+    /// The path of an entry, for messages.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
@@ -75,7 +75,7 @@ impl Folder {
         Error::io(doing, cause).in_file(self.path(name).display().to_string())
     }
 
-    /// What has this name; an error for a link and for what is neither file nor folder.
+    /// The kind of an entry; an error for links and special files.
     fn kind(&self, name: &str) -> Result<Option<Kind>> {
         let kind = match sys::kind(&self.handle, &self.path, name) {
             Ok(kind) => kind,
@@ -83,28 +83,25 @@ impl Folder {
             Err(cause) => return Err(self.failed("cannot open", cause, name)),
         };
         match kind {
-            Kind::Link => {
-                Err(self.refused("it is a symbolic link; a store is written only through regular files", name))
-            }
-            Kind::Special => Err(self.refused("it is not a regular file", name)),
+            Kind::Link => Err(self.refuse("a symbolic link: stores are written only through regular files", name)),
+            Kind::Special => Err(self.refuse("not a regular file", name)),
             kind => Ok(Some(kind)),
         }
     }
 
-    fn refused(&self, detail: &'static str, name: &str) -> Error {
+    fn refuse(&self, detail: &'static str, name: &str) -> Error {
         Error::unsupported(detail).in_file(self.path(name).display().to_string())
     }
 
-    /// Is there something of this name?
+    /// Whether an entry exists.
     ///
     /// # Errors
-    /// [`Unsupported`](container_core::ErrorKind::Unsupported) for a link and for what is neither file nor folder;
-    /// [`Io`](container_core::ErrorKind::Io).
+    /// [`Unsupported`](container_core::ErrorKind::Unsupported) for links and special files; [`Io`](container_core::ErrorKind::Io).
     pub(crate) fn contains(&self, name: &str) -> Result<bool> {
         self.kind(name).map(|kind| kind.is_some())
     }
 
-    /// A folder in this one; `None` where it does not exist.
+    /// Opens a subdirectory; `None` if it does not exist.
     ///
     /// # Errors
     /// As [`contains`](Self::contains).
@@ -113,73 +110,74 @@ impl Folder {
             None => Ok(None),
             Some(Kind::Folder) => match sys::open_folder(&self.handle, &self.path, name) {
                 Ok(handle) => Ok(Some(Self { handle, path: self.path(name) })),
-                Err(cause) => Err(self.failed("cannot open the folder", cause, name)),
+                Err(cause) => Err(self.failed("cannot open the directory", cause, name)),
             },
-            Some(_) => Err(self.refused("it is no folder", name)),
+            Some(_) => Err(self.refuse("not a directory", name)),
         }
     }
 
-    /// A folder in this one, made where it is missing.
+    /// Opens a subdirectory, created if missing.
     ///
     /// # Errors
     /// As [`contains`](Self::contains).
     pub(crate) fn make_folder(&self, name: &str) -> Result<Self> {
         match sys::make_folder(&self.handle, &self.path, name) {
             Err(cause) if cause.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(self.failed("cannot make the folder", cause, name));
+                return Err(self.failed("cannot create the directory", cause, name));
             }
             _ => {}
         }
-        let missing = || self.failed("cannot make the folder", io::ErrorKind::NotFound.into(), name);
+        let missing = || self.failed("cannot create the directory", io::ErrorKind::NotFound.into(), name);
         self.folder(name)?.ok_or_else(missing)
     }
 
-    /// A regular file; `None` where it does not exist and is not created.
+    /// Opens a regular file; `None` if it does not exist and is not created.
     ///
     /// # Errors
-    /// As [`contains`](Self::contains), and [`Unsupported`](container_core::ErrorKind::Unsupported) for a file that would be changed in
-    /// place and has other names.
+    /// As [`contains`](Self::contains), and [`Unsupported`](container_core::ErrorKind::Unsupported) for a file with several hard links if it
+    /// would be modified in place.
     pub(crate) fn open(&self, name: &str, mode: Mode) -> Result<Option<File>> {
         let is_regular = |kind: Option<Kind>| match kind {
-            Some(Kind::Folder) => Err(self.refused("it is not a regular file", name)),
+            Some(Kind::Folder) => Err(self.refuse("not a regular file", name)),
             _ => Ok(()),
         };
         is_regular(self.kind(name)?)?;
         let file = match sys::open_file(&self.handle, &self.path, name, mode) {
             Ok(file) => file,
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
-            // What took its name meanwhile.
+            // Report a link or special file that has taken the name in the meantime.
             Err(cause) => return Err(self.kind(name).err().unwrap_or_else(|| self.failed("cannot open", cause, name))),
         };
         let metadata = file.metadata().map_err(|cause| self.failed("cannot open", cause, name))?;
         if !metadata.is_file() {
-            return Err(self.refused("it is not a regular file", name));
+            return Err(self.refuse("not a regular file", name));
         }
         if mode.changes_in_place() && sys::name_count(&metadata) > 1 {
-            let detail = "it has other names (hard links), which would change with it: a copy can be written";
-            return Err(self.refused(detail, name));
+            let detail = "the file has other hard links, which would change with it; write to a copy";
+            return Err(self.refuse(detail, name));
         }
         Ok(Some(file))
     }
 
-    /// Writes a file as a whole: a temporary one, synced where that is wanted, takes the name and keeps the old one's mode. `fill` writes
-    /// it; dropped before, nothing of it is left.
+    /// Atomically replaces a file: writes a temporary file with the permissions of the existing one, syncs it if requested, and renames it. On
+    /// error the temporary file is removed.
     ///
     /// # Errors
-    /// As [`open`](Self::open), and those of `fill`.
+    /// As [`open`](Self::open), and those of `write`.
+    /// As [`open`](Self::open), and those of `write`.
     pub(crate) fn replace(
         &self,
         name: &str,
         sync: SyncPolicy,
-        fill: impl FnOnce(&mut File) -> Result<()>,
+        write: impl FnOnce(&mut File) -> Result<()>,
     ) -> Result<()> {
         let replaced = match self.kind(name)? {
             Some(Kind::File(mode)) => Some(mode),
-            Some(_) => return Err(self.refused("it is not a regular file", name)),
+            Some(_) => return Err(self.refuse("not a regular file", name)),
             None => None,
         };
         let (mut file, temporary) = self.temporary(replaced)?;
-        fill(&mut file)?;
+        write(&mut file)?;
         if sync == SyncPolicy::Disk {
             file.sync_all().map_err(|cause| self.failed("cannot sync the output", cause, name))?;
         }
@@ -196,13 +194,13 @@ impl Folder {
         Ok(())
     }
 
-    /// A new file under a name that nothing else has, readable and writable by us, with this mode or that of any new file.
+    /// Creates a file with a unique name, that we can read and write, with the given or default permissions.
     fn temporary(&self, mode: Option<sys::Bits>) -> Result<(File, Temporary<'_>)> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         loop {
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
             let name = format!(".wharf-{:x}-{count:x}.tmp", std::process::id());
-            let bits = mode.map_or(sys::NEW_FILE, sys::with_our_rights);
+            let bits = mode.map_or(sys::NEW_FILE, sys::with_owner_access);
             let created = uninterrupted(|| {
                 let file = sys::open_file(&self.handle, &self.path, &name, Mode::CreateNew(bits))?;
                 Ok((file, RegisteredTemporary::new(self.path(&name))))
@@ -215,14 +213,14 @@ impl Folder {
                     }
                     return Ok((file, temporary));
                 }
-                // Of a process of the same number that died.
+                // Left behind by a dead process with the same id.
                 Err(cause) if io::Error::kind(&cause) == io::ErrorKind::AlreadyExists => {}
                 Err(cause) => return Err(self.failed("cannot create a temporary file", cause, &name)),
             }
         }
     }
 
-    /// Gives a file or folder a name in another folder, in the place of a file that has it.
+    /// Renames an entry, possibly into another directory, replacing an existing file.
     ///
     /// # Errors
     /// As [`contains`](Self::contains).
@@ -230,17 +228,17 @@ impl Folder {
         self.kind(name)?;
         to.kind(new_name)?;
         let renamed = sys::rename(&self.handle, &self.path, name, &to.handle, &to.path, new_name);
-        renamed.map_err(|cause| to.failed("cannot put it in place", cause, new_name))
+        renamed.map_err(|cause| to.failed("cannot move it into place", cause, new_name))
     }
 
-    /// Removes a regular file; one that does not exist is not an error.
+    /// Removes a regular file, if it exists.
     ///
     /// # Errors
     /// As [`contains`](Self::contains).
     pub(crate) fn remove(&self, name: &str) -> Result<()> {
         match self.kind(name)? {
             None => return Ok(()),
-            Some(Kind::Folder) => return Err(self.refused("it is not a regular file", name)),
+            Some(Kind::Folder) => return Err(self.refuse("not a regular file", name)),
             Some(_) => {}
         }
         match sys::remove(&self.handle, &self.path, name) {
@@ -249,7 +247,7 @@ impl Folder {
         }
     }
 
-    /// Removes a folder in this one, with all that is in it. Links in it are removed, not followed.
+    /// Removes a subdirectory with all its contents. Links in it are removed, not followed.
     ///
     /// # Errors
     /// As [`contains`](Self::contains).
@@ -258,15 +256,15 @@ impl Folder {
             return Ok(());
         }
         let removed = std::fs::remove_dir_all(self.path(name));
-        removed.map_err(|cause| self.failed("cannot remove the folder", cause, name))
+        removed.map_err(|cause| self.failed("cannot remove the directory", cause, name))
     }
 
-    /// The names in it that begin with these letters.
+    /// Names of the entries that begin with `prefix`.
     ///
     /// # Errors
     /// [`Io`](container_core::ErrorKind::Io).
     pub(crate) fn names(&self, prefix: &str) -> Result<Vec<String>> {
-        let failed = |cause| self.failed("cannot read the folder", cause, "");
+        let failed = |cause| self.failed("cannot read the directory", cause, "");
         let mut names = Vec::new();
         for entry in std::fs::read_dir(&self.path).map_err(failed)? {
             let name = entry.map_err(failed)?.file_name();
@@ -275,23 +273,23 @@ impl Folder {
         Ok(names)
     }
 
-    /// Makes sure that the names in it outlast a power cut. Some file systems cannot: the names are there all the same.
+    /// Syncs the directory's entries to disk. Ignores errors, as some file systems do not support it.
     pub(crate) fn sync(&self) {
         sys::sync(&self.handle);
     }
 
-    /// Is it this folder that the path leads to now?
+    /// Whether the path still leads to this directory.
     pub(crate) fn is_at(&self, path: &Path) -> bool {
         sys::is_at(&self.handle, path)
     }
 
-    /// Is it this file that has the name now?
+    /// Whether this file still has the name.
     pub(crate) fn is_named(&self, file: &File, name: &str) -> bool {
         sys::is_named(&self.handle, file, name)
     }
 }
 
-/// A file that is removed unless it gets its name.
+/// A temporary file, removed unless kept.
 struct Temporary<'f> {
     folder: &'f Folder,
     name: String,
@@ -308,7 +306,7 @@ impl Temporary<'_> {
 impl Drop for Temporary<'_> {
     fn drop(&mut self) {
         if !self.is_kept {
-            // Nothing else could be done about it; the next writer removes it.
+            // The next writer removes it otherwise.
             let _ = sys::remove(&self.folder.handle, &self.folder.path, &self.name);
         }
     }

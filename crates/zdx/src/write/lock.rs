@@ -1,4 +1,4 @@
-//! The lock that one writer of a store holds: the reference's, so that each keeps the other out.
+//! The lock of a store's writer. It is compatible with the reference's.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -11,10 +11,10 @@ use crate::layout::{LOCK, LOCK_FOLDER};
 use crate::write::folder::{Folder, Mode};
 use crate::write::time::rfc3339;
 
-/// So often a file is opened that is another one by the time it is locked.
-const TRIES: u32 = 100;
+/// Maximum attempts to lock a file that is replaced in the meantime.
+const MAX_ATTEMPTS: u32 = 100;
 
-/// A locked file. It is removed while it is still locked; a lock of a process that dies dies with it.
+/// A locked file, removed while still locked. If the process dies, the lock dies with it.
 #[derive(Debug)]
 pub(crate) struct Lock {
     file: File,
@@ -25,26 +25,26 @@ impl Lock {
     /// Takes the lock of a store whose root exists.
     ///
     /// # Errors
-    /// [`Io`](container_core::ErrorKind::Io) where another holds it, saying who, and where there can be no lock;
-    /// [`Unsupported`](container_core::ErrorKind::Unsupported) where the lock or its folder is a symbolic link or no regular file.
+    /// [`Io`](container_core::ErrorKind::Io) if another writer holds it (the error names it) or locking fails;
+    /// [`Unsupported`](container_core::ErrorKind::Unsupported) if the lock file or its directory is a symbolic link or special file.
     pub(crate) fn take(root: &Path, now: SystemTime) -> Result<Self> {
-        for _ in 0..TRIES {
+        for _ in 0..MAX_ATTEMPTS {
             let store = Folder::root(root)?;
             let folder = match store.make_folder(LOCK_FOLDER) {
-                // The store was replaced meanwhile.
+                // The store was replaced in the meantime.
                 Err(_) if !store.is_at(root) => continue,
                 folder => folder?,
             };
             let failed =
                 |cause| Error::io("cannot lock the store", cause).in_file(folder.path(LOCK).display().to_string());
-            // Its folder was removed meanwhile.
+            // The directory was removed in the meantime.
             let Some(mut file) = folder.open(LOCK, Mode::WriteOrCreate)? else { continue };
             match file.try_lock() {
                 Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Err(held(&mut file, &folder.path(LOCK))),
+                Err(TryLockError::WouldBlock) => return Err(held_by(&mut file, &folder.path(LOCK))),
                 Err(TryLockError::Error(cause)) => return Err(failed(cause)),
             }
-            // Who held it before has removed it: then nobody else sees this one.
+            // The previous holder removed the file: nobody else would see this lock.
             if !folder.is_named(&file, LOCK) || !folder.is_at(&store.path(LOCK_FOLDER)) {
                 continue;
             }
@@ -52,14 +52,14 @@ impl Lock {
             file.set_len(0).and_then(|()| file.write_all(text.as_bytes())).map_err(failed)?;
             return Ok(Self { file, folder });
         }
-        let detail = "cannot lock the store: its lock is removed as often as it is made";
+        let detail = "cannot lock the store: its lock file keeps being removed";
         Err(Error::new(ErrorKind::Io, detail).in_file(root.join(LOCK_FOLDER).join(LOCK).display().to_string()))
     }
 
-    /// Makes sure that it still keeps others out: the reference unlocks its file before it removes it, which may be this one by then.
+    /// Makes sure that the lock still excludes others: the reference unlocks its file before removing it, and may have removed ours.
     ///
     /// # Errors
-    /// [`Io`](container_core::ErrorKind::Io) where another holds a lock now.
+    /// [`Io`](container_core::ErrorKind::Io) if another writer holds a lock by now.
     pub(crate) fn renew(&mut self, root: &Path, now: SystemTime) -> Result<()> {
         if !self.folder.is_named(&self.file, LOCK) {
             *self = Self::take(root, now)?;
@@ -67,15 +67,15 @@ impl Lock {
         Ok(())
     }
 
-    /// Gives it back: other writers may come.
+    /// Releases the lock.
     pub(crate) fn release(&self) {
         if self.folder.is_named(&self.file, LOCK) {
-            // What stays behind locks nobody out.
+            // A file left behind does not lock anything.
             let _ = self.folder.remove(LOCK);
         }
     }
 
-    /// The folder that the lock is in.
+    /// The directory of the lock file.
     pub(crate) const fn folder(&self) -> &Folder {
         &self.folder
     }
@@ -87,21 +87,21 @@ impl Drop for Lock {
     }
 }
 
-fn held(file: &mut File, path: &Path) -> Error {
+fn held_by(file: &mut File, path: &Path) -> Error {
     let mut text = String::new();
-    // A holder that has not written yet is one all the same.
+    // The holder may not have written anything yet.
     let _ = file.rewind().and_then(|()| file.take(4096).read_to_string(&mut text));
-    let said = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("unknown");
-    let (pid, host, since) = (said("pid="), said("hostname="), said("timestamp="));
-    let detail = format!("another writer has the store locked: process {pid} on {host}, since {since}");
+    let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("unknown");
+    let (pid, host, since) = (field("pid="), field("hostname="), field("timestamp="));
+    let detail = format!("another writer holds the lock: process {pid} on {host}, since {since}");
     Error::new(ErrorKind::Io, detail).in_file(path.display().to_string())
 }
 
-/// The name of this machine.
+/// The host name.
 fn host() -> String {
-    let told = fs::read_to_string("/proc/sys/kernel/hostname").or_else(|_| fs::read_to_string("/etc/hostname"));
-    let told = told.ok().or_else(|| std::env::var("HOSTNAME").or_else(|_| std::env::var("COMPUTERNAME")).ok());
-    let name: String = told.unwrap_or_default().trim().chars().filter(|found| !found.is_control()).collect();
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").or_else(|_| fs::read_to_string("/etc/hostname"));
+    let name = name.ok().or_else(|| std::env::var("HOSTNAME").or_else(|_| std::env::var("COMPUTERNAME")).ok());
+    let name: String = name.unwrap_or_default().trim().chars().filter(|c| !c.is_control()).collect();
     if name.is_empty() { "unknown".to_owned() } else { name }
 }
 
@@ -111,7 +111,7 @@ mod tests {
     use std::time::{Duration, UNIX_EPOCH};
 
     #[test]
-    fn one_holds_it_and_the_other_is_told_who() {
+    fn error_names_the_holder() {
         let root = tempfile::tempdir().unwrap();
         let time = UNIX_EPOCH + Duration::from_secs(1_795_278_559);
         let path = root.path().join(".zds/.zds_write.lock");
@@ -123,18 +123,18 @@ mod tests {
         assert_eq!(text, format!("pid={pid}\nhostname={host}\ntimestamp=2026-11-21T16:29:19Z\n"));
         let error = Lock::take(root.path(), time).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Io);
-        let wanted = format!(
-            "{}: another writer has the store locked: process {pid} on {host}, since 2026-11-21T16:29:19Z",
+        let expected = format!(
+            "{}: another writer holds the lock: process {pid} on {host}, since 2026-11-21T16:29:19Z",
             path.display()
         );
-        assert_eq!(error.to_string(), wanted);
+        assert_eq!(error.to_string(), expected);
         drop(first);
         assert!(!path.exists());
         drop(Lock::take(root.path(), time).unwrap());
     }
 
     #[test]
-    fn what_a_dead_one_left_locks_nobody_out() {
+    fn ignores_lock_file_of_a_dead_process() {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir(root.path().join(".zds")).unwrap();
         let path = root.path().join(".zds/.zds_write.lock");
@@ -147,7 +147,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_lock_that_was_removed_is_taken_again_unless_another_has_it() {
+    fn renews_a_removed_lock_unless_another_writer_has_it() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join(".zds/.zds_write.lock");
         let now = SystemTime::now();
@@ -158,7 +158,7 @@ mod tests {
         fs::remove_file(&path).unwrap();
         let second = Lock::take(root.path(), now).unwrap();
         assert!(first.renew(root.path(), now).is_err());
-        // And what is not its own it does not remove.
+        // Does not remove another writer's file.
         drop(first);
         assert!(path.exists());
         drop(second);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn many_at_once_exclude_each_other() {
+    fn concurrent_writers_exclude_each_other() {
         let root = tempfile::tempdir().unwrap();
         let inside = std::sync::atomic::AtomicU32::new(0);
         let taken = std::sync::atomic::AtomicU32::new(0);

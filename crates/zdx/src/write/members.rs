@@ -1,24 +1,24 @@
-//! The members of an object as they stand in its JSON, and their values replaced without touching the rest.
+//! The members of a JSON object, located in its text, and edits that leave the rest untouched.
 
 use std::ops::Range;
 
-/// Where a member stands.
+/// The location of a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Member {
-    /// Its name, with its quotes.
+    /// Its name, including the quotes.
     pub(crate) name: Range<usize>,
     pub(crate) value: Range<usize>,
 }
 
-/// A walk over the members of an object, not of those inside it. The JSON was gone through by [`scan`](crate::wire::json::scan) before:
-/// of other bytes nothing useful comes.
+/// Iterator over the members of an object, not of nested ones. The JSON must have passed [`scan`](crate::wire::json::scan); otherwise the result
+/// is meaningless.
 #[derive(Debug, Clone)]
 pub(crate) struct Members<'j> {
     json: &'j [u8],
     at: usize,
 }
 
-/// Begins a walk.
+/// Iterates over the members of an object.
 pub(crate) fn members(json: &[u8]) -> Members<'_> {
     let at = json.iter().position(|byte| *byte == b'{').map_or(json.len(), |at| at + 1);
     Members { json, at }
@@ -85,7 +85,7 @@ impl Iterator for Members<'_> {
     }
 }
 
-/// Is it this name? Escapes are resolved.
+/// Whether a member has this name. Unescapes it if necessary.
 pub(crate) fn is_named(json: &[u8], member: &Member, name: &str) -> bool {
     let quoted = json.get(member.name.clone()).unwrap_or_default();
     if !quoted.contains(&b'\\') {
@@ -94,13 +94,13 @@ pub(crate) fn is_named(json: &[u8], member: &Member, name: &str) -> bool {
     serde_json::from_slice::<String>(quoted).is_ok_and(|found| found == name)
 }
 
-/// The last member of this name, which is the one that holds.
+/// The last member with this name, which is the one that counts.
 pub(crate) fn find(json: &[u8], name: &str) -> Option<Member> {
     members(json).filter(|member| is_named(json, member, name)).last()
 }
 
-/// The object without its members of this name: compact between its members, which stay as they are.
-pub(crate) fn without(json: &[u8], name: &str) -> Vec<u8> {
+/// Removes all members with this name. The others are kept verbatim, without white space between them.
+pub(crate) fn remove(json: &[u8], name: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(json.len());
     for member in members(json).filter(|member| !is_named(json, member, name)) {
         out.push(if out.is_empty() { b'{' } else { b',' });
@@ -115,8 +115,8 @@ pub(crate) fn without(json: &[u8], name: &str) -> Vec<u8> {
     out
 }
 
-/// Sets a member of an object, or of one in it: the path says which. Everything else stays as it stands; what is not there is added at
-/// the end. A value on the way that is no object is replaced by one.
+/// Sets a member of an object, or of a nested one, given by its path. Everything else is kept verbatim; a missing member is appended. A value
+/// on the path that is not an object is replaced by one.
 pub(crate) fn set(json: &str, path: &[&str], value: &str) -> String {
     let Some((first, rest)) = path.split_first() else { return value.to_owned() };
     if let Some(member) = find(json.as_bytes(), first) {
@@ -127,7 +127,7 @@ pub(crate) fn set(json: &str, path: &[&str], value: &str) -> String {
     let name = serde_json::Value::from(*first).to_string();
     let value = set("{}", rest, value);
     let last = members(json.as_bytes()).last();
-    // As the member before it stands: on a line of its own, and so far in.
+    // Formatted as the last member: on a line of its own, with the same indentation.
     let at = last.as_ref().map_or_else(|| json.find('{').map_or(json.len(), |at| at + 1), |last| last.value.end);
     let (before, behind) = json.split_at_checked(at).unwrap_or((json, ""));
     let (comma, gap) = match &last {
@@ -138,7 +138,7 @@ pub(crate) fn set(json: &str, path: &[&str], value: &str) -> String {
     [before, comma, gap, &name, colon, &value, behind].concat()
 }
 
-/// The white space in front of a byte.
+/// The white space before an offset.
 fn gap_before(json: &str, at: usize) -> &str {
     let before = json.get(..at).unwrap_or_default();
     before.get(before.trim_end_matches([' ', '\t', '\r', '\n']).len()..).unwrap_or_default()
@@ -149,44 +149,44 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_of_the_object_alone() {
+    fn iterates_over_members_of_the_outer_object() {
         let json = r#" { "a" : { "b" : [1, "}\"]"] } , "c\"d":-1.5e3,"e":"x\\","f":[[],{}],"g":null } "#;
         let found: Vec<_> = members(json.as_bytes()).map(|m| (&json[m.name], &json[m.value])).collect();
-        let wanted = [
+        let expected = [
             (r#""a""#, r#"{ "b" : [1, "}\"]"] }"#),
             (r#""c\"d""#, "-1.5e3"),
             (r#""e""#, r#""x\\""#),
             (r#""f""#, "[[],{}]"),
             (r#""g""#, "null"),
         ];
-        assert_eq!(found, wanted);
+        assert_eq!(found, expected);
         assert_eq!(members(b"{}").count(), 0);
-        // Nothing comes of what is no JSON, and it ends.
+        // Terminates on invalid JSON.
         for rubbish in [&b"{\"a\":[[["[..], b"", b"{\"a", b"{\"a\":\"\\", b"{\"a\":}}]"] {
             assert!(members(rubbish).count() <= 1);
         }
     }
 
     #[test]
-    fn members_are_left_out() {
-        for (json, wanted) in [
+    fn removes_members() {
+        for (json, expected) in [
             (r#"{"_id":"a"}"#, "{}"),
             (r#"{"x":{"_id":1},"_id":"a","y":2}"#, r#"{"x":{"_id":1},"y":2}"#),
             (r#"{"\u005fid":"a","_id":"b","z":[]}"#, r#"{"z":[]}"#),
         ] {
-            assert_eq!(String::from_utf8(without(json.as_bytes(), "_id")).unwrap(), wanted);
+            assert_eq!(String::from_utf8(remove(json.as_bytes(), "_id")).unwrap(), expected);
         }
     }
 
     #[test]
-    fn values_are_set_and_the_rest_stays() {
+    fn set_keeps_the_rest_verbatim() {
         let set = |json: &str, path: &[&str], value: &str| super::set(json, path, value);
         assert_eq!(set("{\"b\": 1,  \"a\":2}", &["b"], "7"), "{\"b\": 7,  \"a\":2}");
         assert_eq!(set("{}", &["a", "b"], "1"), r#"{"a":{"b":1}}"#);
         assert_eq!(set(r#"{"a":5,"z":0}"#, &["a", "b"], "1"), r#"{"a":{"b":1},"z":0}"#);
         let pretty = "{\n  \"x\": 1,\n  \"in\": {\n    \"k\": {}\n  }\n}\n";
         assert_eq!(set(pretty, &["new"], "2"), pretty.replace("  }\n}", "  },\n  \"new\": 2\n}"));
-        let wanted = "{\n  \"x\": 1,\n  \"in\": {\n    \"k\": {\"count\":3}\n  }\n}\n";
-        assert_eq!(set(pretty, &["in", "k", "count"], "3"), wanted);
+        let expected = "{\n  \"x\": 1,\n  \"in\": {\n    \"k\": {\"count\":3}\n  }\n}\n";
+        assert_eq!(set(pretty, &["in", "k", "count"], "3"), expected);
     }
 }

@@ -1,4 +1,4 @@
-//! `manifest.json` and `zds.json`: what this crate knows is kept right in them, and everything else stays as it stands, in its order.
+//! `manifest.json` and `zds.json`: known members are kept up to date, everything else stays verbatim and in order.
 
 use std::io::Read;
 
@@ -10,7 +10,7 @@ use crate::write::disk::Disk;
 use crate::write::folder::{Folder, Mode};
 use crate::write::members::{find, set};
 
-/// A file of metadata: its text, and as it is on the disk.
+/// A metadata file: its current text, and the text on disk.
 #[derive(Debug)]
 pub(crate) struct Metadata {
     text: String,
@@ -18,11 +18,11 @@ pub(crate) struct Metadata {
 }
 
 impl Metadata {
-    /// Reads it; `None` where it is missing.
+    /// Reads a metadata file; `None` if it does not exist.
     ///
     /// # Errors
-    /// [`Io`](container_core::ErrorKind::Io); [`Invalid`](container_core::ErrorKind::Invalid) for what is no JSON object: what is not
-    /// understood cannot be kept; [`Unsupported`](container_core::ErrorKind::Unsupported) for a symbolic link.
+    /// [`Io`](container_core::ErrorKind::Io); [`Invalid`](container_core::ErrorKind::Invalid) if it is not a JSON object, as it could not be
+    /// preserved; [`Unsupported`](container_core::ErrorKind::Unsupported) for a symbolic link.
     pub(crate) fn read(folder: &Folder, name: &str) -> Result<Option<Self>> {
         let placed = |error: Error| error.in_file(folder.path(name).display().to_string());
         let Some(mut file) = folder.open(name, Mode::Read)? else { return Ok(None) };
@@ -31,13 +31,13 @@ impl Metadata {
         Limits::default().check_metadata("the length of metadata", len).map_err(placed)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed)?;
-        let wrong = |error: Error| placed(Error::invalid("the metadata are no JSON object").caused_by(error));
-        json::scan(&bytes).map_err(wrong)?;
+        let invalid = |error: Error| placed(Error::invalid("the metadata is not a JSON object").caused_by(error));
+        json::scan(&bytes).map_err(invalid)?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
         Ok(Some(Self { written: Some(text.clone()), text }))
     }
 
-    /// One that is not on the disk yet.
+    /// Creates metadata that is not on disk yet.
     pub(crate) fn new(members: &[(&str, Value)]) -> Self {
         let lines: Vec<String> =
             members.iter().map(|(name, value)| format!("  {}: {value}", Value::from(*name))).collect();
@@ -50,22 +50,22 @@ impl Metadata {
         serde_json::from_str(self.text.get(member.value)?).ok()
     }
 
-    /// Sets a member, or one inside another.
+    /// Sets a member, or a nested one, given by its path.
     pub(crate) fn set(&mut self, path: &[&str], value: &Value) {
         self.text = set(&self.text, path, &value.to_string());
     }
 
-    /// Its file is gone.
+    /// Notes that the file was removed.
     pub(crate) fn forget_written(&mut self) {
         self.written = None;
     }
 
-    /// Is something in it that is not on the disk?
+    /// Whether the text differs from the file.
     pub(crate) fn is_changed(&self) -> bool {
         self.written.as_deref() != Some(&self.text)
     }
 
-    /// Writes it where it has changed.
+    /// Writes the file if the text has changed.
     pub(crate) fn write(&mut self, disk: &Disk, folder: &Folder, name: &str) -> Result<()> {
         if self.is_changed() {
             disk.replace("metadata", folder, name, |write| write(self.text.as_bytes()))?;

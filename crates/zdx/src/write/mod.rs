@@ -1,67 +1,63 @@
-//! Writing: a store, its collections, their documents.
+//! Writing: stores, collections, documents.
 //!
-//! # What a crash leaves
+//! # Crash safety
 //!
-//! Data are only appended to, in whole lines. Index, journal and metadata are only ever replaced as a whole, by a rename. Between two
-//! flushes there is a journal ([`crate::journal`]). It names the index it belongs to, says how long the data were when that was written,
-//! and lists what was deleted since, each deletion with the length of the data at that moment. A reader takes index, journal and data
-//! together. This is what it finds at each point, in the order in which things happen:
+//! Data are only appended to, in whole lines. Index, journal and metadata are only replaced as a whole, by a rename. Between two flushes there
+//! is a journal ([`crate::journal`]). It identifies the index it belongs to, records the length of the data at that time, and lists the
+//! deletions since, each with the length of the data at that moment. Readers combine index, journal and data. These are the states they may
+//! find, in the order in which they occur:
 //!
-//! 1. *After a flush.* The index names all documents, in the order of their lines, and the last line of the data is the last of them.
-//!    Nothing behind it could be taken for appended, whatever times the files have.
-//! 2. *The journal is made, before any other change.* It adds nothing to the index yet.
-//! 3. *Changes are written:* first the deletions that were gathered, then the lines. A deletion whose data are missing does not count, so at
-//!    any point, even in the middle of a write, the files hold the beginning of all changes, in their order. A torn last line does not
-//!    count, in the data or in the journal.
-//! 4. *Flush: the last line.* Where the document of the last line was deleted, the last one that is left is appended once more. Readers
-//!    that see the journal see no change.
-//! 5. *Flush: the data are synced, the index is replaced.* Now the index alone tells all, and the journal, which names another one, means
-//!    nothing any more.
-//! 6. *Flush: where no document is left the data are replaced by an empty file.* They are not cut, as readers have them mapped. Until then
-//!    only the times of the files tell the index of no documents from one that is too old.
+//! 1. *After a flush.* The index lists all documents, in the order of their lines, and the last line of the data is the last document's.
+//!    Nothing follows it that could be taken for an appended document, whatever the modification times.
+//! 2. *The journal is created, before any other change.* It does not change anything yet.
+//! 3. *Changes are written:* first the buffered deletions, then the lines. A deletion whose data are missing does not count, so at any time, even
+//!    in the middle of a write, the files hold a prefix of all changes. A torn last line does not count, in the data or in the journal.
+//! 4. *Flush: the last line.* If the last line's document was deleted, the last remaining document is appended again. Readers that see the
+//!    journal see no change.
+//! 5. *Flush: the data are synced, the index is replaced.* Now the index alone counts: the journal belongs to another one and is void.
+//! 6. *Flush: if no documents are left, the data are replaced by an empty file.* They are not truncated, as readers may have mapped them. Until
+//!    then, only the modification times tell an empty index from a stale one.
 //! 7. *Flush: the journal is removed.* A power cut may bring it back, without effect: see 5.
 //!
-//! *Compacting* begins with 1. Its journal says that shorter data are to come, which the index does not know. Then the data are replaced by
-//! the lines that are left, and until the index is replaced, too, all of these lines count. Readers that have the old data open keep them.
+//! *Compaction* begins with state 1. Its journal announces shorter data that the index does not describe. Then the data are replaced by the
+//! remaining lines, and until the index is replaced, too, all of these lines count. Readers that have the old data open keep them.
 //!
-//! *Opening* changes nothing. Where the files are not as in 1, the first change or flush repairs them before it does anything else: a torn
-//! end or the rest of a transaction is cut off, an index of what was found is written, and the old journal is removed last. Broken off, it
-//! is done again. A valid index is never made anew, as nothing else knows of deletions.
+//! *Opening* changes nothing. Unless the files are in state 1, the first change or flush repairs them first: it cuts off a torn line or an
+//! unfinished transaction, writes an index of what was found, and finally removes the old journal. If interrupted, the repair starts over. A
+//! valid index is never rebuilt, because only it knows of deletions.
 //!
 //! # Transactions
 //!
-//! In a transaction all changes up to the next flush count together or not at all (`transaction.rs`). Where they are until then depends on
-//! the collection:
+//! In a transaction all changes up to the next flush count together or not at all (`transaction.rs`). Until then they are kept in one of three
+//! places, depending on the collection:
 //!
-//! * *It has documents.* The journal gets a record, `begin`, with the length of the data, before the first line is appended. From then on
-//!   readers end the data there, and ignore deletions behind the record. They never look at what is behind, so that it can be cut off while
-//!   they have the file mapped. Step 5 ends the transaction: the journal is void beside the new index. A reader of the reference, which
-//!   trusts the index and ignores the journal, sees the same two states.
-//! * *It has none.* The reference takes an index of no documents for a missing one, and would rebuild it from the data. So lines go into
-//!   `wharf-data.tmp`. At the end a journal is written that lists what was deleted among them, and the file is renamed to `data.jsonl`: with
-//!   that all of it counts. Index and cleaning up follow as in 5 to 7.
-//! * *It does not exist.* It is written in a folder beside the lock, `.zds/new-0/NAME`, and renamed into `collections`. In a new store
-//!   `.zds/new-0` itself is renamed and becomes `collections`: before, the folder is no store. The next writer removes such folders.
+//! * *It has documents.* Before the first line is appended, a record `begin` with the length of the data is added to the journal. Readers end
+//!   the data there, and ignore deletions after the record. They never look past that point, so that it can be cut off even while the file is
+//!   mapped. Step 5 ends the transaction: beside the new index the journal is void. A reader of the reference, which trusts the index and
+//!   ignores the journal, sees the same two states.
+//! * *It is empty.* The reference treats an index without documents as missing, and would rebuild it from the data. So lines go into
+//!   `wharf-data.tmp`. At the end a journal is written that lists the deletions among them, and the file is renamed to `data.jsonl`, which makes
+//!   everything count. Index and clean-up follow as in 5 to 7.
+//! * *It does not exist.* It is written to a directory beside the lock, `.zds/new-0/NAME`, and renamed into `collections`. In a new store
+//!   `.zds/new-0` itself is renamed to `collections`, which makes the directory a store. The next writer removes left-over directories.
 //!
-//! *Documents in files of their own* that a transaction deletes are removed behind its end. Before step 5 the journal gets a record,
-//! `publish`, with the index to come and the ids of these documents. A reader that finds this index takes them for deleted, and the
-//! next writer removes the files. Where the index does not change, the record itself ends the transaction. The reference sees such files
-//! go one by one.
+//! *File-per-document documents* deleted in a transaction are removed after its end. Before step 5 a record `publish` is added to the journal,
+//! with the index to come and the ids of these documents. Readers that find this index treat them as deleted, and the next writer removes the
+//! files. If the index does not change, the record itself ends the transaction. The reference sees such files disappear one by one.
 //!
-//! *Rolling back* cuts the data to the length in the record and gives them back their time, then removes the journal, or puts back the one
-//! of earlier changes. A crash in between leaves the record, and the next opening goes on. The same happens after an error of the files.
+//! *Rollback* cuts the data to the recorded length and restores their modification time, then removes the journal, or restores the one of
+//! earlier changes. After a crash in between, or an I/O error, the record is still there and the next opening continues.
 //!
-//! *Loading* is a transaction of its own which need not wait for a flush: a record `end`, with the length of the data, ends it.
+//! *Loading* is an implicit transaction which does not wait for a flush: a record `end`, with the length of the data, ends it.
 //!
 //! # Power cuts, other programs, links
 //!
-//! *A power cut* takes what was not synced. [`Durability::Flush`] syncs the journal before the first change, the data before the index, and
-//! each file before its name. So after one the files are at one of the points above, but of the changes since the last flush any may be
-//! missing, in part also those of a load. [`Durability::EveryPut`] syncs each of them, too.
+//! *A power cut* loses what was not synced. [`Durability::Flush`] syncs the journal before the first change, the data before the index, and
+//! each file before its rename. So the files are in one of the states above afterwards, but any of the changes since the last flush may be
+//! missing, including parts of a load. [`Durability::EveryPut`] syncs each change, too.
 //!
-//! *Another program* that writes the index between our crash and the next opening, as the reference does, voids the journal: what it has
-//! written counts. Changes that were not flushed are lost, and lines of a transaction that was open are dead lines or, for a
-//! program that rebuilds the index from the data, documents.
+//! *Another program*, such as the reference, that writes the index between our crash and the next opening voids the journal: its index counts.
+//! Unflushed changes are lost; lines of an open transaction are dead, or documents to a program that rebuilds the index from the data.
 //!
 //! *Links and pipes* in a store are refused: see `folder.rs`.
 
@@ -90,6 +86,6 @@ mod transaction;
 pub(crate) use lock::Lock;
 
 pub use collection::CollectionWriter;
-pub use compact::Compacted;
-pub use options::{Durability, LoadOptions, Loaded, OnDuplicate, WriterOptions};
+pub use compact::Compaction;
+pub use options::{Durability, LoadOptions, LoadSummary, OnDuplicate, WriterOptions};
 pub use store::StoreWriter;

@@ -1,4 +1,4 @@
-//! How a store is written.
+//! Options of the writer.
 
 use std::time::SystemTime;
 
@@ -6,37 +6,36 @@ use container_core::Limits;
 
 use crate::write::disk::{Disk, Hook};
 
-/// When what was written has to be on the disk, and not only in the hands of the system: what a power cut may take. The death of the
-/// process alone takes nothing that the writer has written, whichever is chosen.
+/// When writes must reach the disk, and so what a power cut may lose. If only the process dies, nothing that was written is lost in any mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 #[non_exhaustive]
 pub enum Durability {
-    /// The system decides: after a power cut, data and index may not fit together, though each file is whole or the old one.
+    /// Never: the operating system decides. After a power cut data and index may not match, though each file is either whole or the old one.
     None,
     /// At each [`flush`](crate::CollectionWriter::flush) and [`finish`](crate::CollectionWriter::finish).
     #[default]
     Flush,
-    /// Also at every single put and delete, before it returns.
+    /// Also at every put and delete, before it returns.
     EveryPut,
 }
 
-/// How a [`StoreWriter`](crate::StoreWriter) works.
+/// Options of a [`StoreWriter`](crate::StoreWriter).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct WriterOptions {
-    /// Make the store, and its collections, where there are none. Default on.
+    /// Create the store and its collections if missing. Default: true.
     pub create: bool,
-    /// What a power cut may take.
+    /// When writes must reach the disk.
     pub durability: Durability,
-    /// Threads that may work at once; 0 for as many as the machine has.
+    /// Number of threads; 0, the default, uses all available ones.
     pub threads: usize,
-    /// All documents of a collection must have one schema, as if its manifest said so. Of a collection that is made, the manifest will.
+    /// Require one schema for all documents of a collection, as if its manifest did. New collections get it into their manifest.
     pub strict: bool,
-    /// Pass the index over and make a new one out of the data: deleted documents whose lines are still there come back.
+    /// Ignore the index and rebuild it from the data: deleted documents whose lines remain come back.
     pub rebuild: bool,
-    /// The time that metadata and the lock state; the present one where none is given.
+    /// Time recorded in metadata and lock; `None`, the default, for the current time.
     pub time: Option<SystemTime>,
-    /// What readers take by default: nothing is written that they would refuse.
+    /// Default limits of readers: nothing is written that they would refuse.
     pub(crate) limits: Limits,
     pub(crate) hook: Hook,
 }
@@ -57,42 +56,42 @@ impl Default for WriterOptions {
 }
 
 impl WriterOptions {
-    /// Replaces [`create`](Self::create).
+    /// Sets [`create`](Self::create).
     #[must_use]
     pub fn with_create(mut self, create: bool) -> Self {
         self.create = create;
         self
     }
 
-    /// Replaces [`durability`](Self::durability).
+    /// Sets [`durability`](Self::durability).
     #[must_use]
     pub fn with_durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
     }
 
-    /// Replaces [`threads`](Self::threads).
+    /// Sets [`threads`](Self::threads).
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// Replaces [`strict`](Self::strict).
+    /// Sets [`strict`](Self::strict).
     #[must_use]
     pub fn with_strict(mut self, strict: bool) -> Self {
         self.strict = strict;
         self
     }
 
-    /// Replaces [`rebuild`](Self::rebuild).
+    /// Sets [`rebuild`](Self::rebuild).
     #[must_use]
     pub fn with_rebuild(mut self, rebuild: bool) -> Self {
         self.rebuild = rebuild;
         self
     }
 
-    /// Replaces [`time`](Self::time).
+    /// Sets [`time`](Self::time).
     #[must_use]
     pub fn with_time(mut self, time: SystemTime) -> Self {
         self.time = Some(time);
@@ -112,30 +111,30 @@ impl WriterOptions {
     }
 }
 
-/// What is done with a document whose id there is already.
+/// What to do with a document whose id already exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 #[non_exhaustive]
 pub enum OnDuplicate {
-    /// The later one holds.
+    /// Replace the existing document.
     #[default]
     Replace,
-    /// It is an error.
+    /// Fail.
     Refuse,
-    /// The earlier one holds.
+    /// Keep the existing document.
     Keep,
 }
 
-/// How lines are loaded.
+/// Options of [`CollectionWriter::load`](crate::CollectionWriter::load).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoadOptions {
-    /// The member that gives the id, a text or an integer: `_id` is put in front of the others. None: documents have an `_id`.
+    /// The member to use as id, a string or an integer; it is added as `_id` in front of the others. `None`: documents have an `_id`.
     pub id_field: Option<String>,
-    /// What is done with a document whose id there is already, in the collection or in the input.
+    /// What to do with a document whose id already exists in the collection or earlier in the input.
     pub on_duplicate: OnDuplicate,
-    /// Threads that may work at once; 0, the default, as [`WriterOptions::threads`].
+    /// Number of threads; 0, the default, as [`WriterOptions::threads`].
     pub threads: usize,
-    /// Look at every token of every line. Without it a line that begins with a plain `_id` is taken for JSON. Default on.
+    /// Validate every token of every line. Otherwise a line that begins with a plain `_id` is assumed to be valid JSON. Default: true.
     pub validate: bool,
 }
 
@@ -146,28 +145,28 @@ impl Default for LoadOptions {
 }
 
 impl LoadOptions {
-    /// Replaces [`id_field`](Self::id_field).
+    /// Sets [`id_field`](Self::id_field).
     #[must_use]
     pub fn with_id_field(mut self, field: impl Into<String>) -> Self {
         self.id_field = Some(field.into());
         self
     }
 
-    /// Replaces [`on_duplicate`](Self::on_duplicate).
+    /// Sets [`on_duplicate`](Self::on_duplicate).
     #[must_use]
     pub fn with_on_duplicate(mut self, on_duplicate: OnDuplicate) -> Self {
         self.on_duplicate = on_duplicate;
         self
     }
 
-    /// Replaces [`threads`](Self::threads).
+    /// Sets [`threads`](Self::threads).
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// Replaces [`validate`](Self::validate).
+    /// Sets [`validate`](Self::validate).
     #[must_use]
     pub fn with_validate(mut self, validate: bool) -> Self {
         self.validate = validate;
@@ -175,15 +174,15 @@ impl LoadOptions {
     }
 }
 
-/// What was loaded.
+/// Result of [`CollectionWriter::load`](crate::CollectionWriter::load).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Loaded {
-    /// Documents that were put.
+pub struct LoadSummary {
+    /// Documents put.
     pub documents: u64,
-    /// Bytes that were appended.
+    /// Bytes appended.
     pub bytes: u64,
-    /// Documents among those put that took the place of others.
+    /// Documents put that replaced existing ones.
     pub replaced: u64,
-    /// Documents that were not put, as there was one of their id.
+    /// Documents not put because their id existed.
     pub kept: u64,
 }

@@ -1,4 +1,4 @@
-//! A part of an input of JSON lines, gone through by one thread.
+//! A part of a JSON lines input, parsed by one thread.
 
 use std::borrow::Cow;
 use std::sync::Mutex;
@@ -9,91 +9,91 @@ use std::thread;
 use container_core::{Error, Limits, Result};
 use serde_json::Value;
 
-use crate::read::rebuild::line_bytes;
-use crate::wire::index::{AROUND, Entry, put};
+use crate::read::rebuild::checked_line_length;
+use crate::wire::index::{ENTRY_OVERHEAD, Entry, put};
 use crate::wire::lines::{Line, lines_from};
 use crate::wire::{id, json};
-use crate::write::members::{find, is_named, members, without};
+use crate::write::members::{find, is_named, members, remove};
 use crate::write::schema::Schema;
 
-/// What a line has to be, and becomes.
+/// Requirements on a line.
 #[derive(Debug)]
-pub(crate) struct Rules {
+pub(crate) struct LineRules {
     pub(crate) id_field: Option<String>,
     pub(crate) validate: bool,
     pub(crate) schema: Option<Schema>,
     pub(crate) limits: Limits,
 }
 
-/// What was found.
+/// A parsed part.
 #[derive(Debug)]
 pub(crate) struct Part {
-    /// Where it lies in its window.
+    /// Its range within the window.
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) documents: usize,
-    /// Entries of its documents: offsets are those of the lines in the input, lengths those of what is to be written.
+    /// Index entries of its documents: offsets are those of the lines in the input, lengths those of the lines to be written.
     pub(crate) entries: Vec<u8>,
-    /// It can be taken as it is.
-    pub(crate) is_plain: bool,
-    /// Offsets of lines that are not taken, in their order.
-    pub(crate) left_out: Vec<u64>,
+    /// Whether it can be appended verbatim.
+    pub(crate) is_verbatim: bool,
+    /// Input offsets of lines to be skipped, in order.
+    pub(crate) skipped: Vec<u64>,
 }
 
 impl Part {
-    /// Goes through all lines of a part of a window that begins at a byte of the input.
+    /// Parses and validates the lines of a part, which begins at offset `at` of the input.
     ///
     /// # Errors
-    /// What is wrong with the first line with which something is, with its byte in the input.
-    pub(crate) fn read(bytes: &[u8], at: u64, rules: &Rules) -> Result<Self> {
-        // A guess from the first line: of documents alike it is enough.
+    /// Of the first invalid line, with its byte in the input.
+    pub(crate) fn read(bytes: &[u8], at: u64, rules: &LineRules) -> Result<Self> {
+        // Capacity estimated from the length of the first line.
         let line = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |feed| feed + 1).max(64);
         let mut part = Self {
             start: 0,
             end: bytes.len(),
             documents: 0,
-            entries: Vec::with_capacity(bytes.len() / line * (AROUND + 16)),
-            is_plain: true,
-            left_out: Vec::new(),
+            entries: Vec::with_capacity(bytes.len() / line * (ENTRY_OVERHEAD + 16)),
+            is_verbatim: true,
+            skipped: Vec::new(),
         };
         let mut scratch = Vec::new();
         let mut expected = at;
         for line in lines_from(bytes, at, 0) {
             let placed = |error: Error| error.at(line.offset);
-            let is_whole = line.is_ended && line.end - line.offset == line.bytes.len() as u64 + 1;
-            part.is_plain &= line.offset == expected && is_whole;
+            let is_clean = line.is_ended && line.end - line.offset == line.bytes.len() as u64 + 1;
+            part.is_verbatim &= line.offset == expected && is_clean;
             expected = line.end;
             let (id, length) = match &rules.id_field {
-                None => (own_id(&line, rules.validate)?, line.bytes.len()),
+                None => (line_id(&line, rules.validate)?, line.bytes.len()),
                 Some(_) => {
                     scratch.clear();
-                    let (id, is_as_it_was) = render(&line, rules, &mut scratch)?;
-                    part.is_plain &= is_as_it_was;
+                    let (id, is_unchanged) = render(&line, rules, &mut scratch)?;
+                    part.is_verbatim &= is_unchanged;
                     (id, scratch.len())
                 }
             };
             if let Some(schema) = &rules.schema {
-                let found = Schema::of(line.bytes).map_err(placed)?;
-                schema.admit(&found).map_err(|error| placed(error.in_key(id.to_string())))?;
+                let other = Schema::of(line.bytes).map_err(placed)?;
+                schema.check_matches(&other).map_err(|error| placed(error.in_key(id.to_string())))?;
             }
-            let length = line_bytes(length as u64 + 1, &rules.limits).map_err(placed)?;
+            let length = checked_line_length(length as u64 + 1, &rules.limits).map_err(placed)?;
             put(&Entry { id: id.as_bytes(), offset: line.offset, length }, &mut part.entries)?;
             part.documents += 1;
         }
-        part.is_plain &= expected == at + bytes.len() as u64;
+        part.is_verbatim &= expected == at + bytes.len() as u64;
         Ok(part)
     }
 
-    /// The lines of this part as they are to be written.
+    /// Renders the lines of this part that are not skipped, in the form in which they are written.
     ///
     /// # Errors
-    /// None but of an input that has changed.
-    pub(crate) fn render(&self, window: &[u8], at: u64, rules: &Rules) -> Result<Vec<u8>> {
+    /// Only if the input has changed.
+    pub(crate) fn render(&self, window: &[u8], at: u64, rules: &LineRules) -> Result<Vec<u8>> {
         let bytes = window.get(self.start..self.end).unwrap_or_default();
         let mut out = Vec::with_capacity(bytes.len() + 1);
-        let mut left_out = self.left_out.iter().peekable();
+        let mut skipped = self.skipped.iter().peekable();
         for line in lines_from(bytes, at + self.start as u64, 0) {
-            if left_out.next_if(|offset| **offset == line.offset).is_none() {
+            if skipped.next_if(|offset| **offset == line.offset).is_none() {
                 render(&line, rules, &mut out)?;
                 out.push(b'\n');
             }
@@ -102,44 +102,44 @@ impl Part {
     }
 }
 
-/// The id of a line, which is its own, and legal.
-fn own_id<'l>(line: &Line<'l>, validate: bool) -> Result<Cow<'l, str>> {
+/// The valid id of a line's document.
+fn line_id<'l>(line: &Line<'l>, validate: bool) -> Result<Cow<'l, str>> {
     let placed = |error: Error| error.at(line.offset);
     if !validate && let Some(id) = line.plain_id() {
-        // Of what characters it is, is known.
-        return if id.len() <= id::MOST {
+        // All its characters are valid.
+        return if id.len() <= id::MAX_ID_LEN {
             Ok(Cow::Borrowed(id))
         } else {
-            Err(placed(id::check(id).err().unwrap_or_else(no_id)))
+            Err(placed(id::check(id).err().unwrap_or_else(missing_id)))
         };
     }
-    let id = scan(line)?.into_id().ok_or_else(|| placed(no_id()))?;
+    let id = scan(line)?.into_id().ok_or_else(|| placed(missing_id()))?;
     id::check(&id).map_err(placed)?;
     Ok(id)
 }
 
-/// As [`Line::scan`], but that the number of the line, which is one in this part, is not told.
+/// As [`Line::scan`], without the line number, which would be relative to this part.
 fn scan<'l>(line: &Line<'l>) -> Result<json::Scanned<'l>> {
     json::scan(line.bytes).map_err(|error| error.shifted(line.offset))
 }
 
-fn no_id() -> Error {
+fn missing_id() -> Error {
     Error::invalid("the document has no \"_id\"")
 }
 
-/// Puts a line behind what there is, in the form in which it is to be written, without a line feed; gives its id, and whether it is as it was.
-pub(crate) fn render<'l>(line: &Line<'l>, rules: &Rules, out: &mut Vec<u8>) -> Result<(Cow<'l, str>, bool)> {
+/// Appends a line to `out` in the form in which it is written, without a line feed. Returns its id, and whether it is unchanged.
+pub(crate) fn render<'l>(line: &Line<'l>, rules: &LineRules, out: &mut Vec<u8>) -> Result<(Cow<'l, str>, bool)> {
     let Some(field) = &rules.id_field else {
         out.extend_from_slice(line.bytes);
         return Ok((Cow::Borrowed(""), true));
     };
     let placed = |error: Error| error.at(line.offset);
     let own = scan(line)?.into_id();
-    let id = id_in(line.bytes, field).map_err(placed)?;
+    let id = id_from_field(line.bytes, field).map_err(placed)?;
     id::check(&id).map_err(placed)?;
     match own {
         Some(own) if own != id => {
-            let detail = format!("the document has another \"_id\" than its {field:?}: {own:?}");
+            let detail = format!("the document's {field:?} differs from its \"_id\", {own:?}");
             return Err(placed(Error::usage(detail).in_key(id)));
         }
         Some(_) if members(line.bytes).next().is_some_and(|first| is_named(line.bytes, &first, "_id")) => {
@@ -148,7 +148,7 @@ pub(crate) fn render<'l>(line: &Line<'l>, rules: &Rules, out: &mut Vec<u8>) -> R
         }
         _ => {}
     }
-    let changed = own.map(|_| without(line.bytes, "_id"));
+    let changed = own.map(|_| remove(line.bytes, "_id"));
     let object = changed.as_deref().unwrap_or(line.bytes);
     let open = memchr::memchr(b'{', object).map_or(0, |at| at + 1);
     out.extend_from_slice(b"{\"_id\":\"");
@@ -158,23 +158,23 @@ pub(crate) fn render<'l>(line: &Line<'l>, rules: &Rules, out: &mut Vec<u8>) -> R
     Ok((Cow::Owned(id), false))
 }
 
-/// The id that another member has: a text, or an integer.
-fn id_in(object: &[u8], field: &str) -> Result<String> {
-    let member = find(object, field)
-        .ok_or_else(|| Error::invalid(format!("the document has no {field:?}, which is to be its id")))?;
+/// The id taken from another member: a string or an integer.
+fn id_from_field(object: &[u8], field: &str) -> Result<String> {
+    let member =
+        find(object, field).ok_or_else(|| Error::invalid(format!("the document has no {field:?} to use as its id")))?;
     let value = object.get(member.value).unwrap_or_default();
     match serde_json::from_slice(value) {
         Ok(Value::String(text)) => Ok(text),
         Ok(Value::Number(number)) if number.is_i64() || number.is_u64() => Ok(number.to_string()),
         _ => {
-            let shown = String::from_utf8_lossy(value.get(..value.len().min(40)).unwrap_or_default()).into_owned();
-            Err(Error::invalid(format!("{field:?}, which is to be the id, is neither a text nor an integer: {shown}")))
+            let value = String::from_utf8_lossy(value.get(..value.len().min(40)).unwrap_or_default()).into_owned();
+            Err(Error::invalid(format!("{field:?}, used as id: expected a string or an integer, found {value}")))
         }
     }
 }
 
-/// Divides whole lines into parts of about so many bytes, and does the work on each; the results come in their order.
-pub(crate) fn on_threads(
+/// Divides whole lines into parts of about `each` bytes and calls `work` for each, on several threads; returns the results in order.
+pub(crate) fn parse_parts(
     bytes: &[u8],
     at: u64,
     each: usize,
@@ -184,8 +184,8 @@ pub(crate) fn on_threads(
     let mut parts = Vec::new();
     let mut start = 0;
     while start < bytes.len() {
-        let behind = bytes.get(start + each..).and_then(|behind| memchr::memchr(b'\n', behind));
-        let end = behind.map_or(bytes.len(), |feed| start + each + feed + 1);
+        let feed = bytes.get(start + each..).and_then(|behind| memchr::memchr(b'\n', behind));
+        let end = feed.map_or(bytes.len(), |feed| start + each + feed + 1);
         parts.push(start..end);
         start = end;
     }
@@ -194,27 +194,27 @@ pub(crate) fn on_threads(
         some => some,
     };
     let next = AtomicUsize::new(0);
-    let done = Mutex::new(Vec::with_capacity(parts.len()));
-    let one_after_another = || {
+    let results = Mutex::new(Vec::with_capacity(parts.len()));
+    let run_worker = || {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let Some(part) = parts.get(number) else { break };
-            let found = work(bytes.get(part.clone()).unwrap_or_default(), at + part.start as u64);
-            let found = found.map(|found| Part { start: part.start, end: part.end, ..found });
-            if found.is_err() {
-                // What stands behind does not matter any more; what stands in front was begun.
+            let result = work(bytes.get(part.clone()).unwrap_or_default(), at + part.start as u64);
+            let result = result.map(|parsed| Part { start: part.start, end: part.end, ..parsed });
+            if result.is_err() {
+                // Skip the parts that follow; those before have been started.
                 next.store(parts.len(), Ordering::Relaxed);
             }
-            done.lock().unwrap_or_else(PoisonError::into_inner).push((number, found));
+            results.lock().unwrap_or_else(PoisonError::into_inner).push((number, result));
         }
     };
     thread::scope(|scope| {
         for _ in 1..threads.min(parts.len()) {
-            scope.spawn(one_after_another);
+            scope.spawn(run_worker);
         }
-        one_after_another();
+        run_worker();
     });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_unstable_by_key(|(number, _)| *number);
-    done.into_iter().map(|(_, found)| found).collect()
+    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.sort_unstable_by_key(|(number, _)| *number);
+    results.into_iter().map(|(_, result)| result).collect()
 }

@@ -1,4 +1,4 @@
-//! What documents are made of: the names of members and the types of values, as the reference compares them.
+//! Document schemas: names of members and types of values, compared as the reference does.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,13 +6,13 @@ use std::fmt;
 use container_core::{Error, Result};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// A document without its values. Of an array the first element speaks for all.
+/// A document's schema. The first element of an array stands for all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Schema {
     Object(BTreeMap<String, Schema>),
     Array(Option<Box<Schema>>),
-    Text,
-    /// A number that fits into 64 bits with its sign.
+    String,
+    /// An integer that fits into an `i64`.
     Integer,
     Number,
     Boolean,
@@ -20,27 +20,27 @@ pub(crate) enum Schema {
 }
 
 impl Schema {
-    /// That of a document, which is JSON; its own `_id` is left out.
+    /// The schema of a JSON document, without its `_id`.
     ///
     /// # Errors
-    /// [`Invalid`](container_core::ErrorKind::Invalid) for what is no JSON.
+    /// [`Invalid`](container_core::ErrorKind::Invalid) for invalid JSON.
     pub(crate) fn of(document: &[u8]) -> Result<Self> {
         let mut schema: Self = serde_json::from_slice(document)
-            .map_err(|cause| Error::invalid("the document has no schema").caused_by(cause))?;
+            .map_err(|cause| Error::invalid("cannot determine the document's schema").caused_by(cause))?;
         if let Self::Object(members) = &mut schema {
             members.remove("_id");
         }
         Ok(schema)
     }
 
-    /// Fails where a document of that schema has no place among those of this one.
+    /// Fails if another document's schema is different.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage), with the first member that differs.
-    pub(crate) fn admit(&self, other: &Self) -> Result<()> {
+    /// [`Usage`](container_core::ErrorKind::Usage), with the first difference.
+    pub(crate) fn check_matches(&self, other: &Self) -> Result<()> {
         match self.difference(other, "") {
-            Some(told) => {
-                Err(Error::usage(format!("the documents here have one schema, this one has another: {told}")))
+            Some(difference) => {
+                Err(Error::usage(format!("the document does not match the collection's schema: {difference}")))
             }
             None => Ok(()),
         }
@@ -51,18 +51,18 @@ impl Schema {
         match (self, other) {
             (Self::Object(own), Self::Object(others)) => {
                 let missing = |name: &String| format!("{:?} is missing", member(name));
-                let of_own = own.iter().find_map(|(name, own)| match others.get(name) {
+                let in_own = own.iter().find_map(|(name, own)| match others.get(name) {
                     Some(other) => own.difference(other, &member(name)),
                     None => Some(missing(name)),
                 });
-                let new = || others.keys().find(|name| !own.contains_key(*name));
-                of_own.or_else(|| new().map(|name| format!("{:?} is new", member(name))))
+                let extra = || others.keys().find(|name| !own.contains_key(*name));
+                in_own.or_else(|| extra().map(|name| format!("unexpected {:?}", member(name))))
             }
             (Self::Array(Some(own)), Self::Array(Some(other))) => own.difference(other, &format!("{path}[0]")),
             _ if self == other => None,
             _ => {
                 let place = if path.is_empty() { "the document" } else { path };
-                Some(format!("{place:?} is {}, not {}", other.name(), self.name()))
+                Some(format!("{place:?}: expected {}, found {}", self.name(), other.name()))
             }
         }
     }
@@ -72,10 +72,10 @@ impl Schema {
             Self::Object(_) => "an object",
             Self::Array(Some(_)) => "an array",
             Self::Array(None) => "an empty array",
-            Self::Text => "a text",
+            Self::String => "a string",
             Self::Integer => "an integer",
-            Self::Number => "a number that is no integer",
-            Self::Boolean => "true or false",
+            Self::Number => "a non-integer number",
+            Self::Boolean => "a boolean",
             Self::Null => "null",
         }
     }
@@ -113,7 +113,7 @@ impl<'de> Visitor<'de> for Values {
     }
 
     fn visit_str<E>(self, _: &str) -> Result<Schema, E> {
-        Ok(Schema::Text)
+        Ok(Schema::String)
     }
 
     fn visit_unit<E>(self) -> Result<Schema, E> {
@@ -140,35 +140,38 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_member_that_differs_is_named() {
+    fn names_the_first_difference() {
         let of = |json: &str| Schema::of(json.as_bytes()).unwrap();
         let one = of(r#"{"_id":"a","n":1,"o":{"x":[{"y":"t"}],"e":[]},"f":1.0,"b":true,"z":null}"#);
         let same = of(r#"{"z":null,"b":false,"f":-2e5,"o":{"e":[],"x":[{"y":""},7]},"n":-3}"#);
         assert_eq!(one, same);
-        one.admit(&same).unwrap();
-        for (json, wanted) in [
+        one.check_matches(&same).unwrap();
+        for (json, expected) in [
             (
                 r#"{"n":1.5,"o":{"x":[{"y":"t"}],"e":[]},"f":1.0,"b":true,"z":null}"#,
-                "\"n\" is a number that is no integer, not an integer",
+                "\"n\": expected an integer, found a non-integer number",
             ),
             (
                 r#"{"n":9223372036854775808,"o":{"x":[{"y":"t"}],"e":[]},"f":1.0,"b":true,"z":null}"#,
-                "\"n\" is a number that is no integer, not an integer",
+                "\"n\": expected an integer, found a non-integer number",
             ),
             (
                 r#"{"n":1,"o":{"x":[{"y":1}],"e":[]},"f":1.0,"b":true,"z":null}"#,
-                "\"o.x[0].y\" is an integer, not a text",
+                "\"o.x[0].y\": expected a string, found an integer",
             ),
             (
                 r#"{"n":1,"o":{"x":[{"y":"t"}],"e":[1]},"f":1.0,"b":true,"z":null}"#,
-                "\"o.e\" is an array, not an empty array",
+                "\"o.e\": expected an empty array, found an array",
             ),
             (r#"{"n":1,"o":{"x":[{"y":"t"}]},"f":1.0,"b":true,"z":null}"#, "\"o.e\" is missing"),
-            (r#"{"n":1,"o":{"x":[{"y":"t","w":1}],"e":[]},"f":1.0,"b":true,"z":null}"#, "\"o.x[0].w\" is new"),
-            (r#"{"n":1,"o":{"x":[{"y":"t"}],"e":[]},"f":1.0,"b":true,"z":0}"#, "\"z\" is an integer, not null"),
+            (r#"{"n":1,"o":{"x":[{"y":"t","w":1}],"e":[]},"f":1.0,"b":true,"z":null}"#, "unexpected \"o.x[0].w\""),
+            (
+                r#"{"n":1,"o":{"x":[{"y":"t"}],"e":[]},"f":1.0,"b":true,"z":0}"#,
+                "\"z\": expected null, found an integer",
+            ),
         ] {
-            let error = one.admit(&of(json)).unwrap_err().to_string();
-            assert_eq!(error, format!("the documents here have one schema, this one has another: {wanted}"));
+            let error = one.check_matches(&of(json)).unwrap_err().to_string();
+            assert_eq!(error, format!("the document does not match the collection's schema: {expected}"));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the collections of a store that is written have in common.
+//! State shared by the collections of a store opened for writing.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,14 +15,14 @@ use crate::write::metadata::Metadata;
 use crate::write::options::WriterOptions;
 use crate::write::time::rfc3339;
 
-/// What folders begin with, beside the lock, in which collections are made that are not seen yet.
+/// Prefix of the directories beside the lock in which new collections are prepared.
 pub(super) const NEW: &str = "new-";
 
-/// What the collections of a store have in common.
+/// State shared by the collections of a store.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) root: PathBuf,
-    /// The folder at that path. One that takes its place later is another store.
+    /// The directory opened at that path. If another takes its place, that is a different store.
     pub(super) folder: Folder,
     pub(crate) options: WriterOptions,
     pub(super) state: Mutex<State>,
@@ -31,46 +31,46 @@ pub(crate) struct Shared {
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) lock: Lock,
-    /// The names of collections that are being written.
+    /// Names of the collections open for writing.
     pub(super) open: BTreeSet<String>,
-    /// `zds.json`; `None` where the store has none and was not made here.
+    /// `zds.json`; `None` if an existing store has none.
     pub(super) metadata: Option<Metadata>,
-    /// Where the store is a new one, and has no collection yet: the folders that were made for it, the outermost first.
-    pub(super) made: Option<Vec<PathBuf>>,
+    /// For a new store without collections: the directories created for it, the outermost first.
+    pub(super) created: Option<Vec<PathBuf>>,
 }
 
 impl Shared {
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner) // nothing in it is ever half changed
+        self.state.lock().unwrap_or_else(PoisonError::into_inner) // always consistent
     }
 
-    /// A collection is not written any more.
-    pub(crate) fn closed(&self, name: &str) {
+    /// Marks a collection as closed.
+    pub(crate) fn release_collection(&self, name: &str) {
         self.state().open.remove(name);
     }
 
-    /// Makes sure that others are still kept out, and that the store is still the one that was opened.
+    /// Checks that the lock still excludes others, and that the store is still the one that was opened.
     pub(crate) fn renew_lock(&self) -> Result<()> {
         if !self.folder.is_at(&self.root) {
-            let detail = "the store was moved or replaced while it was being written";
+            let detail = "the store was moved or replaced while it was open for writing";
             return Err(Error::new(ErrorKind::Io, detail).in_file(self.root.display().to_string()));
         }
         self.state().lock.renew(&self.root, self.options.now())
     }
 
-    /// The folder of collections; one that is made makes the folder a store.
-    pub(crate) fn collections(&self, make: bool) -> Result<Option<Folder>> {
-        let found = self.folder.folder(COLLECTIONS)?;
-        if found.is_some() || !make {
-            return Ok(found);
+    /// The directory of collections. Creating it turns the root into a store.
+    pub(crate) fn collections(&self, create: bool) -> Result<Option<Folder>> {
+        let existing = self.folder.folder(COLLECTIONS)?;
+        if existing.is_some() || !create {
+            return Ok(existing);
         }
         let collections = self.options.disk().folder(&self.folder, COLLECTIONS)?;
-        self.state().made = None;
+        self.state().created = None;
         Ok(Some(collections))
     }
 
-    /// A folder in which a new collection can be made unseen, and its name.
-    pub(crate) fn make_unseen(&self) -> Result<(Folder, String)> {
+    /// Creates a directory in which a new collection is prepared; also returns its name.
+    pub(crate) fn make_hidden(&self) -> Result<(Folder, String)> {
         let state = self.state();
         let folder = state.lock.folder();
         let name =
@@ -79,31 +79,31 @@ impl Shared {
         Ok((self.options.disk().folder(folder, &name)?, name))
     }
 
-    /// Removes such a folder.
-    pub(crate) fn remove_unseen(&self, name: &str) -> Result<()> {
+    /// Removes such a directory.
+    pub(crate) fn remove_hidden(&self, name: &str) -> Result<()> {
         self.state().lock.folder().remove_folder(name)
     }
 
-    /// Gives a new collection its place: from now on it is seen.
-    pub(crate) fn show(&self, unseen: &Folder, unseen_name: &str, name: &str) -> Result<()> {
+    /// Moves a new collection into place, which makes it visible.
+    pub(crate) fn publish(&self, hidden: &Folder, hidden_name: &str, name: &str) -> Result<()> {
         let disk = self.options.disk();
         match self.collections(false)? {
-            Some(collections) => disk.rename("collection", (unseen, name), (&collections, name))?,
-            // The folder that it is alone in becomes the one of collections.
+            Some(collections) => disk.rename("collection", (hidden, name), (&collections, name))?,
+            // The hidden directory contains nothing else, and becomes the directory of collections.
             None => {
                 let mut state = self.state();
-                disk.rename("collection", (state.lock.folder(), unseen_name), (&self.folder, COLLECTIONS))?;
-                state.made = None;
+                disk.rename("collection", (state.lock.folder(), hidden_name), (&self.folder, COLLECTIONS))?;
+                state.created = None;
                 return Ok(());
             }
         }
-        // The next writer removes what stays.
-        let _ = self.remove_unseen(unseen_name);
+        // What remains is removed by the next writer.
+        let _ = self.remove_hidden(hidden_name);
         Ok(())
     }
 
-    /// A collection has so many documents now.
-    pub(crate) fn counted(&self, name: &str, count: u64, is_changed: bool) -> Result<()> {
+    /// Records the number of documents of a collection.
+    pub(crate) fn set_count(&self, name: &str, count: u64, is_changed: bool) -> Result<()> {
         let mut state = self.state();
         if let Some(metadata) = &mut state.metadata {
             metadata.set(&["collections", name, "count"], &Value::from(count));
@@ -126,10 +126,10 @@ impl Shared {
 impl Drop for Shared {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let Some(made) = state.made.take() else { return };
-        // A store that never became one. What is not empty stays, and the first error ends it: nothing else could be done.
+        let Some(created) = state.created.take() else { return };
+        // The store was never completed. Stop at the first directory that is not empty.
         state.lock.release();
-        for folder in made.iter().rev() {
+        for folder in created.iter().rev() {
             if fs::remove_dir(folder).is_err() {
                 return;
             }

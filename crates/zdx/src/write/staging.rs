@@ -1,4 +1,4 @@
-//! Where the changes of a transaction are until they count.
+//! Where the changes of a transaction are kept until they count.
 
 use std::fs::File;
 use std::time::SystemTime;
@@ -6,71 +6,71 @@ use std::time::SystemTime;
 use crate::write::folder::Folder;
 use crate::write::schema::Schema;
 
-/// Data that are to take the place of empty ones.
+/// Temporary file for the data of a collection that has no documents.
 pub(crate) const STAGED_DATA: &str = "wharf-data.tmp";
 
-/// A transaction that is open, and what is needed to go back.
+/// An open transaction, and what is needed to roll it back.
 #[derive(Debug)]
 pub(crate) struct Transaction {
     pub(super) before: Before,
     pub(super) staging: Staging,
-    /// Somebody asked for it; otherwise it is one of loading.
+    /// Begun by the user; otherwise by a load.
     pub(super) is_explicit: bool,
-    /// Documents in files of their own that have got a line.
+    /// File-per-document documents that have been given a line.
     pub(crate) shadowed: Vec<String>,
-    /// Documents whose own files are removed at the end, and whether they had no line.
+    /// Documents whose files are removed at the end, and whether they had no line.
     pub(crate) removed: Vec<(String, bool)>,
 }
 
-/// The writer's state when it began.
+/// The writer's state at the beginning.
 #[derive(Debug)]
 pub(super) struct Before {
     pub(super) written: u64,
-    pub(super) covered: u64,
-    pub(super) is_tail_alive: bool,
+    pub(super) lines_end: u64,
+    pub(super) is_last_line_live: bool,
     pub(super) needs_feed: bool,
     pub(super) is_changed: bool,
     pub(super) schema: Option<Schema>,
 }
 
-/// Where its changes are until they count. What was made there is `None` before the first change.
+/// Where changes are kept. The payload is `None` before the first change.
 #[derive(Debug)]
 pub(super) enum Staging {
-    /// Behind the data, and the journal says that they do not count.
-    Appended(Option<Appended>),
-    /// In a file that takes the place of data without documents; and the old data.
+    /// At the end of the data, ignored because of a record in the journal.
+    Appended(Option<Append>),
+    /// In a file that will replace the data of a collection without documents; and the previous data.
     ///
-    /// A reader of the reference takes an index without documents for a missing one, and would take what is behind the data for documents.
+    /// The reference treats an index without documents as missing, and would read appended lines as documents.
     Data(Option<Option<File>>),
-    /// In a folder that becomes the new collection, and which of those beside the lock it is in.
+    /// In a directory that will become the collection, and the name of its parent beside the lock.
     Collection(Option<(Folder, String)>),
 }
 
 #[derive(Debug)]
-pub(super) struct Appended {
-    /// Was there a journal of earlier changes?
+pub(super) struct Append {
+    /// Whether there was a journal of earlier changes.
     pub(super) had_journal: bool,
-    /// Bytes of the journal in front of the transaction.
+    /// Length of the journal before the transaction.
     pub(super) journal_bytes: u64,
-    /// When the data were written last.
+    /// Modification time of the data.
     pub(super) modified: Option<SystemTime>,
 }
 
 impl Transaction {
-    /// Where the folder of a new collection is kept until it is seen; `None` where it need not be hidden.
-    pub(crate) fn unseen(&mut self) -> Option<&mut Option<(Folder, String)>> {
+    /// Where the directory of a new collection is kept; `None` if it need not be hidden.
+    pub(crate) fn hidden(&mut self) -> Option<&mut Option<(Folder, String)>> {
         match &mut self.staging {
-            Staging::Collection(unseen) => Some(unseen),
+            Staging::Collection(hidden) => Some(hidden),
             _ => None,
         }
     }
 
-    /// There was something to be flushed before it began.
-    pub(crate) fn found_changes(&mut self) {
+    /// Notes that there were unflushed changes before the transaction.
+    pub(crate) fn mark_changed(&mut self) {
         self.before.is_changed = true;
     }
 
-    /// Are the data in a file that no reader sees?
+    /// Whether the data are staged in a file of their own.
     pub(crate) const fn stages_data(&self) -> bool {
         matches!(self.staging, Staging::Data(_))
     }

@@ -1,4 +1,4 @@
-//! The root of a store that is written.
+//! A store opened for writing.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,8 +18,8 @@ use crate::write::options::WriterOptions;
 use crate::write::shared::{NEW, Shared, State};
 use crate::write::time::rfc3339;
 
-/// A store that is written: it holds the lock that keeps other writers out, this crate's and the reference's, for as long as it or one of
-/// its collections lives.
+/// A store opened for writing. It holds the lock that excludes other writers, including the reference's, until it and all of its collections
+/// are dropped.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -41,47 +41,47 @@ use crate::write::time::rfc3339;
 /// # }
 /// ```
 #[derive(Debug)]
-#[must_use = "without finish() the store's metadata are not written"]
+#[must_use = "without finish() the store's metadata is not written"]
 pub struct StoreWriter {
     shared: Arc<Shared>,
 }
 
 impl StoreWriter {
-    /// Opens a store and takes its lock. A new store gets a folder, and becomes a store with its first collection or
-    /// [`finish`](Self::finish): dropped before, nothing of it stays.
+    /// Opens a store and takes its lock. A new store gets a directory, which becomes a store with its first collection or
+    /// [`finish`](Self::finish); dropped before, it is removed again.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) where the store does not exist and must not be made, or something else is there;
-    /// [`Io`](container_core::ErrorKind::Io) where another writer has it locked, saying who, and where files cannot be read or made;
-    /// [`Invalid`](container_core::ErrorKind::Invalid) where its `zds.json` is no JSON object;
-    /// [`Unsupported`](container_core::ErrorKind::Unsupported) where a file or folder of it is a symbolic link. The path itself may be one.
+    /// [`Usage`](container_core::ErrorKind::Usage) if the store does not exist and must not be created, or something else is there;
+    /// [`Io`](container_core::ErrorKind::Io) if another writer holds the lock (the error names it), or files cannot be read or created;
+    /// [`Invalid`](container_core::ErrorKind::Invalid) if its `zds.json` is not a JSON object;
+    /// [`Unsupported`](container_core::ErrorKind::Unsupported) if a file or directory in it is a symbolic link. The path itself may be one.
     pub fn open(path: impl AsRef<Path>, options: WriterOptions) -> Result<Self> {
         let root = path.as_ref();
         if !root.is_dir() {
-            // It may be there once a replacement that was broken off is put right.
+            // Completing an interrupted replacement may restore it.
             container_core::remove_stale_temporaries(crate::new_store::beside(root));
         }
         let placed = |error: Error| error.in_file(root.display().to_string()).in_format(FORMAT_NAME);
-        let made = match root.join(COLLECTIONS).is_dir() {
+        let created = match root.join(COLLECTIONS).is_dir() {
             true => None,
             false => {
-                what_is_there(root, options.create).map_err(placed)?;
+                check_new_root(root, options.create).map_err(placed)?;
                 Some(options.disk().root(root).map_err(placed)?)
             }
         };
-        Self::open_at(root, options, made).map_err(placed)
+        Self::open_at(root, options, created).map_err(placed)
     }
 
-    fn open_at(root: &Path, options: WriterOptions, made: Option<Vec<PathBuf>>) -> Result<Self> {
+    fn open_at(root: &Path, options: WriterOptions, created: Option<Vec<PathBuf>>) -> Result<Self> {
         let folder = Folder::root(root)?;
         folder.folder(COLLECTIONS)?;
         let had_lock_folder = folder.contains(LOCK_FOLDER)?;
         let lock = Lock::take(root, options.now())?;
-        // What is locked may be a store that has replaced the other meanwhile.
+        // While we waited for the lock, the store may have been replaced.
         let folder = if folder.is_at(root) { folder } else { Folder::root(root)? };
-        let mut made = made.filter(|_| !root.join(COLLECTIONS).is_dir());
-        if let Some(made) = made.as_mut().filter(|_| !had_lock_folder) {
-            made.push(root.join(LOCK_FOLDER));
+        let mut created = created.filter(|_| !root.join(COLLECTIONS).is_dir());
+        if let Some(created) = created.as_mut().filter(|_| !had_lock_folder) {
+            created.push(root.join(LOCK_FOLDER));
         }
         let is_empty = match folder.folder(COLLECTIONS)? {
             Some(collections) => collections.names("")?.is_empty(),
@@ -100,54 +100,53 @@ impl StoreWriter {
                 ("collections", json!({})),
             ]));
         }
-        // Temporary files and collections of a writer that died. Nobody else has any while we hold the lock.
+        // Left behind by a writer that died. No other writer can have any while we hold the lock.
         for name in folder.names("")?.iter().filter(|name| is_stale(name)) {
             folder.remove(name)?;
         }
         for name in lock.folder().names(NEW)? {
             lock.folder().remove_folder(&name)?;
         }
-        let state = Mutex::new(State { lock, open: BTreeSet::new(), metadata, made });
+        let state = Mutex::new(State { lock, open: BTreeSet::new(), metadata, created });
         Ok(Self { shared: Arc::new(Shared { root: root.to_owned(), folder, options, state }) })
     }
 
-    /// The folder of the store.
+    /// The store's directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.shared.root
     }
 
-    /// Opens a collection, which need not exist where [`WriterOptions::create`] allows that. Opening changes nothing. Where its last
-    /// writer has died, or its index is missing, damaged or older than the data, [`CollectionWriter::recovered`] says so, and the first
-    /// change or flush repairs it. Several may be open at once, each once.
+    /// Opens a collection, which may be new if [`WriterOptions::create`] is set. Opening changes nothing. If its last writer died, or its
+    /// index is missing, damaged or stale, [`CollectionWriter::recovered`] says so, and the first change or flush repairs it. Several
+    /// collections can be open at once, each of them once.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) for a name that cannot be one, a collection that does not exist and must not be made,
-    /// and one that is open already; [`Invalid`](container_core::ErrorKind::Invalid) where the index names what lies behind the end of
-    /// the data, or no line of the data is a document: see [`WriterOptions::rebuild`];
-    /// [`Unsupported`](container_core::ErrorKind::Unsupported) where a file or folder of it is a symbolic link, and where the data have
-    /// other names (hard links); [`Io`](container_core::ErrorKind::Io).
+    /// [`Usage`](container_core::ErrorKind::Usage) for an invalid name, a collection that does not exist and must not be created, or one that
+    /// is already open; [`Invalid`](container_core::ErrorKind::Invalid) if the index lists lines past the end of the data, or the data
+    /// contain no document: see [`WriterOptions::rebuild`]; [`Unsupported`](container_core::ErrorKind::Unsupported) if a file or directory of
+    /// it is a symbolic link, or the data have other hard links; [`Io`](container_core::ErrorKind::Io).
     pub fn collection(&self, name: &str) -> Result<CollectionWriter> {
         check_collection(name).map_err(|error| error.in_format(FORMAT_NAME))?;
         if !self.shared.state().open.insert(name.to_owned()) {
-            let detail = format!("the collection {name:?} is being written already");
+            let detail = format!("collection {name:?} is already open for writing");
             return Err(Error::usage(detail).in_format(FORMAT_NAME));
         }
         let opened = CollectionWriter::open(Arc::clone(&self.shared), name);
         if opened.is_err() {
-            self.shared.closed(name);
+            self.shared.release_collection(name);
         }
         opened.map_err(|error| error.in_format(FORMAT_NAME))
     }
 
-    /// Writes the metadata and gives the lock back.
+    /// Writes the store's metadata and releases the lock.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) while a collection is still being written; [`Io`](container_core::ErrorKind::Io).
+    /// [`Usage`](container_core::ErrorKind::Usage) while a collection is open; [`Io`](container_core::ErrorKind::Io).
     pub fn finish(self) -> Result<()> {
         let open: Vec<String> = self.shared.state().open.iter().cloned().collect();
         if !open.is_empty() {
-            let detail = format!("a collection of the store is still being written: {}", open.join(", "));
+            let detail = format!("collections are still open for writing: {}", open.join(", "));
             return Err(Error::usage(detail).in_format(FORMAT_NAME));
         }
         let written = self.shared.write_metadata().and_then(|()| self.shared.collections(true));
@@ -155,27 +154,28 @@ impl StoreWriter {
     }
 }
 
-/// May a store be made here?
-fn what_is_there(root: &Path, create: bool) -> Result<()> {
+/// Checks that a store may be created at this path.
+fn check_new_root(root: &Path, create: bool) -> Result<()> {
     match fs::metadata(root) {
         Ok(found) if !found.is_dir() => {
-            return Err(Error::usage(
-                "it is a file: a store that is written is a folder, an archive has to be unpacked",
-            ));
+            return Err(Error::usage("a file, not a directory: unpack an archive to write to it"));
         }
-        // A folder of other things is none that a store is made in by mistake.
-        Ok(_) if fs::read_dir(root).is_ok_and(|entries| entries.flatten().any(|entry| !is_own(&entry.file_name()))) => {
-            return Err(Error::usage("the folder is no store, and not empty: it holds no \"collections\""));
+        // Do not create a store among unrelated files by mistake.
+        Ok(_)
+            if fs::read_dir(root)
+                .is_ok_and(|entries| entries.flatten().any(|entry| !is_store_file(&entry.file_name()))) =>
+        {
+            return Err(Error::usage("the directory is not a store (no \"collections\" in it), and not empty"));
         }
         _ => {}
     }
     match create {
         true => Ok(()),
-        false => Err(Error::usage("there is no store, and none is to be made")),
+        false => Err(Error::usage("no store at this path")),
     }
 }
 
-/// Is it what stands in a store beside its collections?
-fn is_own(name: &std::ffi::OsStr) -> bool {
+/// Whether a name belongs to a store, apart from its collections.
+fn is_store_file(name: &std::ffi::OsStr) -> bool {
     name == STORE_METADATA || name == LOCK_FOLDER || name == "metadata"
 }

@@ -1,12 +1,12 @@
-//! Points in time as texts.
+//! Formatting of times.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use container_core::calendar::civil_from_days;
 
-/// A time as RFC 3339 has it, in UTC and whole seconds: `2026-11-21T16:29:19Z`.
+/// Formats a time as RFC 3339, in UTC and whole seconds: `2026-11-21T16:29:19Z`.
 pub(crate) fn rfc3339(time: SystemTime) -> String {
-    // Times before 1970 are none of a file that is written now.
+    // Clamps times before 1970.
     let seconds = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs();
     let (days, second) = (seconds / 86_400, seconds % 86_400);
     let (year, month, day) = civil_from_days(days.cast_signed());
@@ -18,8 +18,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seconds_are_dates() {
-        for (seconds, wanted) in [
+    fn formats_times() {
+        for (seconds, expected) in [
             (0, "1970-01-01T00:00:00Z"),
             (951_782_399, "2000-02-28T23:59:59Z"),
             (951_782_400, "2000-02-29T00:00:00Z"),
@@ -29,7 +29,7 @@ mod tests {
             (1_795_278_559, "2026-11-21T16:29:19Z"),
             (4_107_542_400, "2100-03-01T00:00:00Z"),
         ] {
-            assert_eq!(rfc3339(UNIX_EPOCH + Duration::from_secs(seconds)), wanted);
+            assert_eq!(rfc3339(UNIX_EPOCH + Duration::from_secs(seconds)), expected);
         }
         assert_eq!(rfc3339(UNIX_EPOCH - Duration::from_secs(1)), "1970-01-01T00:00:00Z");
     }

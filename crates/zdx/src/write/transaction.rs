@@ -1,4 +1,4 @@
-//! Changes that count together or not at all.
+//! Transactions: changes that count together or not at all.
 
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -6,21 +6,21 @@ use std::io::{Read, Seek};
 use container_core::{Error, Result};
 
 use crate::FORMAT_NAME;
-use crate::journal::{Head, IndexMark, Record, VERSION, line};
+use crate::journal::{Header, IndexMark, Record, VERSION, line};
 use crate::layout::{DATA, JOURNAL};
-use crate::write::collection::{CollectionWriter, OnDisk, Preparation};
+use crate::write::collection::{CollectionWriter, DiskIndex, PendingRepair};
 use crate::write::folder::{Folder, Mode};
 use crate::write::options::Durability;
-use crate::write::staging::{Appended, Before, STAGED_DATA, Staging, Transaction};
+use crate::write::staging::{Append, Before, STAGED_DATA, Staging, Transaction};
 
 impl CollectionWriter {
-    /// Begins a transaction: all changes from here to the next [`flush`](Self::flush), [`compact`](Self::compact) or
-    /// [`finish`](Self::finish) count together or not at all, for every reader and after every crash. Until then no reader sees any of them. A collection that does
-    /// not exist yet appears whole.
+    /// Begins a transaction: all changes up to the next [`flush`](Self::flush), [`compact`](Self::compact) or [`finish`](Self::finish) count
+    /// together or not at all, for every reader and after every crash. Until then no reader sees any of them. A new collection appears as a
+    /// whole.
     ///
-    /// A document that is refused is not put, and the transaction goes on: it is for the caller to end it with
-    /// [`roll_back`](Self::roll_back), or to drop the writer, which does the same. An error of the files rolls it back at once; the error
-    /// says so where that fails, too, and then the next opening does it. An error behind the point at which the changes count says that they do.
+    /// A rejected document is not put, and the transaction continues: end it with [`roll_back`](Self::roll_back), or by dropping the writer. An
+    /// I/O error rolls it back at once; if that fails, the error says so and the next opening rolls back. An error after the commit point says
+    /// that the changes are saved.
     ///
     /// ```
     /// # fn main() -> Result<(), zdx::Error> {
@@ -38,34 +38,34 @@ impl CollectionWriter {
     /// ```
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) while another one is open; [`Io`](container_core::ErrorKind::Io) of changes before.
+    /// [`Usage`](container_core::ErrorKind::Usage) if a transaction is already open; [`Io`](container_core::ErrorKind::Io) of earlier changes.
     pub fn begin(&mut self) -> Result<()> {
         self.ready().and_then(|()| self.begin_transaction(true)).map_err(|error| error.in_format(FORMAT_NAME))
     }
 
-    /// Takes back all changes since [`begin`](Self::begin). The writer can go on.
+    /// Discards all changes since [`begin`](Self::begin). The writer can continue.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) where no transaction is open; [`Io`](container_core::ErrorKind::Io): then the writer
-    /// refuses to go on, and the next opening takes the changes back.
+    /// [`Usage`](container_core::ErrorKind::Usage) if no transaction is open; [`Io`](container_core::ErrorKind::Io): then the writer refuses
+    /// to continue, and the next opening rolls back.
     pub fn roll_back(&mut self) -> Result<()> {
         let open = self.ready().and_then(|()| match &self.transaction {
             Some(_) => Ok(()),
-            None => Err(Error::usage("there is no transaction to roll back")),
+            None => Err(Error::usage("no transaction is open")),
         });
-        open.and_then(|()| self.undo()).map_err(|error| error.in_format(FORMAT_NAME))
+        open.and_then(|()| self.try_roll_back()).map_err(|error| error.in_format(FORMAT_NAME))
     }
 
     pub(crate) fn begin_transaction(&mut self, is_explicit: bool) -> Result<()> {
         if self.transaction.is_some() {
-            return Err(Error::usage("a transaction is open already"));
+            return Err(Error::usage("a transaction is already open"));
         }
         let drained = self.drain();
-        self.guarded(drained)?;
-        let has_files = !self.loose.seen.is_empty() || !self.loose.shadowed.is_empty();
-        let staging = match &self.to_prepare {
+        self.roll_back_on_error(drained)?;
+        let has_files = !self.docs.unshadowed.is_empty() || !self.docs.shadowed.is_empty();
+        let staging = match &self.pending_repair {
             _ if !is_explicit => Staging::Appended(None),
-            Some(Preparation { is_new: true, .. }) => Staging::Collection(None),
+            Some(PendingRepair { is_new: true, .. }) => Staging::Collection(None),
             _ if self.written == 0 && self.ids.len() == 0 && self.journal.is_none() && !has_files => {
                 Staging::Data(None)
             }
@@ -73,8 +73,8 @@ impl CollectionWriter {
         };
         let before = Before {
             written: self.written,
-            covered: self.covered,
-            is_tail_alive: self.is_tail_alive,
+            lines_end: self.lines_end,
+            is_last_line_live: self.is_last_line_live,
             needs_feed: self.needs_feed,
             is_changed: self.is_changed,
             schema: self.strict.as_ref().and_then(|strict| strict.schema.clone()),
@@ -85,7 +85,7 @@ impl CollectionWriter {
         Ok(())
     }
 
-    /// Before files are changed: prepares the collection, and makes sure that the journal says what the changes mean.
+    /// Before files change: repairs the collection if necessary, and records in the journal what the changes mean.
     pub(crate) fn before_change(&mut self, compacts: bool) -> Result<()> {
         self.prepare()?;
         match self.transaction.as_ref().map(|transaction| &transaction.staging) {
@@ -102,40 +102,40 @@ impl CollectionWriter {
             None => Vec::new(),
         };
         if self.journal.is_some() {
-            return self.mark_journal(&begin);
+            return self.append_begin(&begin);
         }
-        let head = line(&Head { version: VERSION, index: self.index_mark(), data_bytes: self.written, compacts })?;
-        self.appended(false, head.len() as u64)?;
-        self.write_journal(&[head, begin].concat())
+        let header = line(&Header { version: VERSION, index: self.index_mark(), data_bytes: self.written, compacts })?;
+        self.record_append(false, header.len() as u64)?;
+        self.write_journal(&[header, begin].concat())
     }
 
-    /// A transaction is about to append.
-    fn appended(&mut self, had_journal: bool, journal_bytes: u64) -> Result<()> {
+    /// Records what is needed to roll back appended data, if a transaction is open.
+    fn record_append(&mut self, had_journal: bool, journal_bytes: u64) -> Result<()> {
         let Some(data) = &self.data else { return Ok(()) };
         let modified = data.metadata().and_then(|metadata| metadata.modified()).ok();
-        if let Some(Transaction { staging: Staging::Appended(appended), .. }) = &mut self.transaction {
-            *appended = Some(Appended { had_journal, journal_bytes, modified });
+        if let Some(Transaction { staging: Staging::Appended(append), .. }) = &mut self.transaction {
+            *append = Some(Append { had_journal, journal_bytes, modified });
         }
         Ok(())
     }
 
-    /// Behind earlier changes.
-    fn mark_journal(&mut self, begin: &[u8]) -> Result<()> {
+    /// Adds the record `begin` to the journal of earlier changes.
+    fn append_begin(&mut self, begin: &[u8]) -> Result<()> {
         let is_explicit = self.transaction.as_ref().is_some_and(|transaction| transaction.is_explicit);
         let Some(mut journal) = self.journal.take() else { return Ok(()) };
         let failed = |cause| Error::io("cannot read the journal", cause);
         let len = journal.metadata().map_err(failed)?.len();
-        let marked = self.appended(true, len).and_then(|()| self.disk.append("journal", &mut journal, begin));
+        let marked = self.record_append(true, len).and_then(|()| self.disk.append("journal", &mut journal, begin));
         let synced = match is_explicit {
             true => marked.and_then(|()| self.disk.sync("journal", &journal)),
-            // What was loaded may be missing in part after a power cut, as anything since the last flush.
+            // A load may be lost in part in a power cut, as any change since the last flush.
             false => marked,
         };
         self.journal = Some(journal);
         synced
     }
 
-    /// Makes the journal, in the place of one that means nothing any more.
+    /// Writes a new journal, replacing a void one.
     fn write_journal(&mut self, lines: &[u8]) -> Result<()> {
         self.disk.replace("journal", self.meta()?, JOURNAL, |write| write(lines))?;
         let missing = || Error::io("cannot open the journal", std::io::ErrorKind::NotFound.into());
@@ -143,12 +143,12 @@ impl CollectionWriter {
         Ok(())
     }
 
-    /// The index on the disk.
+    /// Identifies the index file.
     pub(crate) fn index_mark(&self) -> Option<IndexMark> {
-        match self.on_disk {
-            OnDisk::Nothing => None,
-            OnDisk::Base => Some(IndexMark::of(self.ids.base_bytes())),
-            OnDisk::Other(mark) => Some(mark),
+        match self.disk_index {
+            DiskIndex::Nothing => None,
+            DiskIndex::Base => Some(IndexMark::of(self.ids.base_bytes())),
+            DiskIndex::Other(mark) => Some(mark),
         }
     }
 
@@ -156,20 +156,20 @@ impl CollectionWriter {
         let meta = self.meta()?;
         meta.remove(STAGED_DATA)?;
         let staged = meta.open(STAGED_DATA, Mode::AppendOrCreate)?;
-        let old = std::mem::replace(&mut self.data, staged);
+        let previous = std::mem::replace(&mut self.data, staged);
         if let Some(transaction) = &mut self.transaction {
-            transaction.staging = Staging::Data(Some(old));
+            transaction.staging = Staging::Data(Some(previous));
         }
         Ok(())
     }
 
-    /// Puts staged data in their place, with which the transaction ends. The journal says what was deleted in them.
-    pub(crate) fn place_data(&mut self) -> Result<()> {
+    /// Moves staged data into place, which ends the transaction. The journal lists the deletions among them.
+    pub(crate) fn publish_data(&mut self) -> Result<()> {
         if !matches!(&self.transaction, Some(Transaction { staging: Staging::Data(Some(_)), .. })) {
             return Ok(());
         }
-        let head = line(&Head { version: VERSION, index: self.index_mark(), data_bytes: 0, compacts: false })?;
-        let lines = [&head[..], &self.deletions].concat();
+        let header = line(&Header { version: VERSION, index: self.index_mark(), data_bytes: 0, compacts: false })?;
+        let lines = [&header[..], &self.deletions].concat();
         self.write_journal(&lines)?;
         let meta = self.meta()?;
         self.disk.rename("data", (meta, STAGED_DATA), (meta, DATA))?;
@@ -178,22 +178,22 @@ impl CollectionWriter {
         Ok(())
     }
 
-    /// Gives a new collection its place, with which the transaction ends.
-    pub(crate) fn place_collection(&mut self) -> Result<()> {
-        if let Some(Transaction { staging: Staging::Collection(Some((folder, unseen))), .. }) = &self.transaction {
-            self.shared.show(folder, unseen, &self.name)?;
+    /// Moves a new collection into place, which ends the transaction.
+    pub(crate) fn publish_collection(&mut self) -> Result<()> {
+        if let Some(Transaction { staging: Staging::Collection(Some((folder, hidden))), .. }) = &self.transaction {
+            self.shared.publish(folder, hidden, &self.name)?;
         }
         Ok(())
     }
 
-    /// All changes count now.
+    /// Commits the transaction in memory.
     pub(crate) fn end_transaction(&mut self) {
         if self.transaction.take().is_some() {
             self.ids.commit();
         }
     }
 
-    /// Ends a transaction whose changes are of the journal, and stay so.
+    /// Ends a transaction with a record in the journal.
     pub(crate) fn end_in_journal(&mut self) -> Result<()> {
         if let Some(Transaction { staging: Staging::Appended(Some(_)), .. }) = &self.transaction
             && let Some(journal) = &mut self.journal
@@ -207,47 +207,47 @@ impl CollectionWriter {
         Ok(())
     }
 
-    /// Takes back what was done since the transaction began. Where that fails the writer does not go on, and the next opening does it.
-    pub(crate) fn undo(&mut self) -> Result<()> {
+    /// Rolls the transaction back. If that fails the writer refuses to continue, and the next opening rolls back.
+    pub(crate) fn try_roll_back(&mut self) -> Result<()> {
         let Some(transaction) = self.transaction.take() else { return Ok(()) };
         let Transaction { before, staging, shadowed, removed, .. } = transaction;
         self.ids.roll_back();
         self.buffer.clear();
         self.deletions.clear();
         for id in shadowed {
-            self.loose.shadowed.remove(&id);
-            self.loose.seen.insert(id);
+            self.docs.shadowed.remove(&id);
+            self.docs.unshadowed.insert(id);
         }
-        for (id, was_seen) in removed {
-            if was_seen { &mut self.loose.seen } else { &mut self.loose.shadowed }.insert(id);
+        for (id, was_unshadowed) in removed {
+            if was_unshadowed { &mut self.docs.unshadowed } else { &mut self.docs.shadowed }.insert(id);
         }
         if let Some(strict) = &mut self.strict {
             strict.schema = before.schema.clone();
         }
         self.written = before.written;
-        (self.covered, self.is_tail_alive) = (before.covered, before.is_tail_alive);
+        (self.lines_end, self.is_last_line_live) = (before.lines_end, before.is_last_line_live);
         (self.needs_feed, self.is_changed) = (before.needs_feed, before.is_changed);
-        let undone = match staging {
-            Staging::Appended(Some(appended)) => self.undo_appended(&before, &appended),
-            Staging::Data(Some(old)) => self.undo_data(old),
-            Staging::Collection(unseen) if self.folders.is_some() || unseen.is_some() => self.undo_collection(unseen),
+        let result = match staging {
+            Staging::Appended(Some(append)) => self.undo_append(&before, &append),
+            Staging::Data(Some(previous)) => self.undo_data(previous),
+            Staging::Collection(hidden) if self.folders.is_some() || hidden.is_some() => self.undo_collection(hidden),
             Staging::Appended(None) | Staging::Data(None) | Staging::Collection(_) => Ok(()),
         };
-        self.is_broken |= undone.is_err();
-        undone
+        self.has_failed |= result.is_err();
+        result
     }
 
-    /// The data first: as long as the journal says that a transaction is open, nobody looks at what is behind.
-    fn undo_appended(&mut self, before: &Before, appended: &Appended) -> Result<()> {
+    /// The data first: while the journal has an open transaction, readers ignore what follows.
+    fn undo_append(&mut self, before: &Before, append: &Append) -> Result<()> {
         let data = self.data()?;
         let failed = |cause| Error::io("cannot read the data", cause);
         if data.metadata().map_err(failed)?.len() > before.written {
             self.disk.cut("data", data, before.written)?;
             self.disk.sync("data", data)?;
         }
-        // An index that is older than the data would not be trusted: lines behind its end might have been appended.
-        let is_as_old = appended.modified.is_some_and(|time| data.set_modified(time).is_ok());
-        if !appended.had_journal && (before.is_tail_alive || is_as_old) {
+        // An index older than the data would not be trusted: lines past its end could have been appended.
+        let is_time_restored = append.modified.is_some_and(|time| data.set_modified(time).is_ok());
+        if !append.had_journal && (before.is_last_line_live || is_time_restored) {
             self.journal = None;
             return self.disk.remove("journal", self.meta()?, JOURNAL);
         }
@@ -255,26 +255,26 @@ impl CollectionWriter {
         let failed = |cause| Error::io("cannot read the journal", cause);
         let mut lines = Vec::new();
         journal.rewind().map_err(failed)?;
-        journal.take(appended.journal_bytes).read_to_end(&mut lines).map_err(failed)?;
+        journal.take(append.journal_bytes).read_to_end(&mut lines).map_err(failed)?;
         self.write_journal(&lines)
     }
 
-    fn undo_data(&mut self, old: Option<File>) -> Result<()> {
-        self.data = old;
+    fn undo_data(&mut self, previous: Option<File>) -> Result<()> {
+        self.data = previous;
         if self.journal.take().is_some() {
             self.disk.remove("journal", self.meta()?, JOURNAL)?;
         }
         self.disk.remove("data", self.meta()?, STAGED_DATA)
     }
 
-    fn undo_collection(&mut self, unseen: Option<(Folder, String)>) -> Result<()> {
-        (self.folders, self.data, self.on_disk) = (None, None, OnDisk::Nothing);
-        self.to_prepare = Some(Preparation::of_new());
+    fn undo_collection(&mut self, hidden: Option<(Folder, String)>) -> Result<()> {
+        (self.folders, self.data, self.disk_index) = (None, None, DiskIndex::Nothing);
+        self.pending_repair = Some(PendingRepair::new_collection());
         if let Some(manifest) = &mut self.manifest {
             manifest.forget_written();
         }
-        match unseen {
-            Some((_, name)) => self.shared.remove_unseen(&name),
+        match hidden {
+            Some((_, name)) => self.shared.remove_hidden(&name),
             None => Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! Readers that open a collection while a writer is at work: each sees what there was at one moment.
+//! Readers concurrent with a writer see a consistent snapshot.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use zdx::{Durability, Store, StoreWriter, WriterOptions};
 
-/// Documents of one generation, which are replaced one after another.
+/// Documents per generation, which are replaced one by one.
 const MANY: u64 = 60;
 
 #[test]
-fn readers_see_one_moment() {
+fn readers_see_a_consistent_snapshot() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
     let root = StoreWriter::open(&path, WriterOptions::default().with_durability(Durability::None)).unwrap();
@@ -18,7 +18,7 @@ fn readers_see_one_moment() {
     let is_done = AtomicBool::new(false);
     let mut write = |generation: u64| {
         for n in 0..MANY {
-            // Now and then it is gone for a while.
+            // Occasionally deleted for a while.
             if (n + generation).is_multiple_of(7) {
                 writer.delete(&format!("id-{n}")).unwrap();
             }
@@ -41,11 +41,11 @@ fn readers_see_one_moment() {
                         .unwrap()
                         .map(|document| document.unwrap().value().unwrap()["g"].as_u64().unwrap())
                         .collect();
-                    // In the order of the lines: the older ones that are left, then the newer ones.
+                    // In line order: remaining older ones, then newer ones.
                     assert!(generations.is_sorted(), "{generations:?}");
                     let (first, newest) = (generations[0], generations[generations.len() - 1]);
                     assert!(newest - first <= 1 && first >= last, "{first} {newest} {last}");
-                    // One may be deleted and not put again yet.
+                    // One may be deleted but not put again yet.
                     assert!(generations.len() as u64 + 1 >= MANY, "{}", generations.len());
                     last = first;
                     opened += 1;

@@ -1,4 +1,4 @@
-//! Every seed of the fuzz targets, and every input that once failed, in the bodies of the targets: no fuzzer needed.
+//! Runs all seeds and regressions of the fuzz targets, without a fuzzer.
 #![allow(dead_code, reason = "shared with the fuzz targets")]
 #![allow(unreachable_pub, reason = "shared with the fuzz targets")]
 

@@ -1,4 +1,4 @@
-//! The stores that the reference wrote, against what it read in them itself.
+//! Reads stores written by the reference, and compares with what the reference reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,7 +13,7 @@ use zdx::{Collection, Document, OpenOptions, Store};
 struct Expected {
     collection: String,
     id: String,
-    /// Without its `_id`, where it has a line.
+    /// Without its `_id`, if it has a line.
     document: Value,
     line: Option<String>,
     position: Option<u64>,
@@ -40,13 +40,13 @@ fn without_id(mut value: Value) -> Value {
     value
 }
 
-/// Holds a document against what the reference read.
+/// Compares a document with what the reference reads.
 fn check(expected: &Expected, document: &Document<'_>) {
     let id = &expected.id;
     assert_eq!(document.id(), id);
     match &expected.line {
         Some(line) => {
-            // The reference takes CR for a part of the line.
+            // The reference keeps the CR as part of the line.
             assert_eq!(String::from_utf8_lossy(document.bytes()), line.trim_end_matches('\r'), "{id}");
             assert_eq!(without_id(document.value().unwrap()), expected.document, "{id}");
         }
@@ -54,9 +54,9 @@ fn check(expected: &Expected, document: &Document<'_>) {
     }
 }
 
-/// Every document of a collection, by every way, and how many there are.
+/// Checks every document of a collection by every access method; returns their number.
 fn check_collection(collection: &Collection, expected: &[Expected]) -> usize {
-    // Where a line and a file have one id, the line is what is read.
+    // If a line and a file have the same id, the line is read.
     let with_line: BTreeSet<&str> =
         expected.iter().filter(|one| one.line.is_some()).map(|one| one.id.as_str()).collect();
     let wanted: BTreeMap<&str, &Expected> = expected
@@ -64,15 +64,15 @@ fn check_collection(collection: &Collection, expected: &[Expected]) -> usize {
         .filter(|one| one.line.is_some() || !with_line.contains(one.id.as_str()))
         .map(|one| (one.id.as_str(), one))
         .collect();
-    let walked: Vec<_> = collection.documents().unwrap().map(Result::unwrap).collect();
-    let ids: BTreeSet<&str> = walked.iter().map(Document::id).collect();
+    let iterated: Vec<_> = collection.documents().unwrap().map(Result::unwrap).collect();
+    let ids: BTreeSet<&str> = iterated.iter().map(Document::id).collect();
     assert_eq!(ids, wanted.keys().copied().collect(), "{}", collection.name());
-    assert_eq!(walked.len(), ids.len());
-    walked.iter().for_each(|document| check(wanted[document.id()], document));
+    assert_eq!(iterated.len(), ids.len());
+    iterated.iter().for_each(|document| check(wanted[document.id()], document));
     for (id, one) in &wanted {
         match collection.get(id) {
             Ok(document) => check(one, &document.unwrap()),
-            // A line that the reference filed under another id than its own; it goes by the index alone.
+            // A line indexed under another id; the reference relies on the index alone.
             Err(error) => {
                 assert!(
                     one.line.as_deref().is_some_and(|line| !line.contains(&format!("\"_id\":\"{id}\""))),
@@ -81,11 +81,11 @@ fn check_collection(collection: &Collection, expected: &[Expected]) -> usize {
             }
         }
     }
-    // Files come in the reference's order, behind the lines.
+    // Files follow the lines, in the reference's order.
     let mut files: Vec<_> = wanted.values().filter(|one| one.line.is_none()).collect();
     files.sort_by_key(|one| one.position);
-    assert!(files.iter().map(|one| one.id.as_str()).eq(walked.iter().skip(with_line.len()).map(Document::id)));
-    walked.len()
+    assert!(files.iter().map(|one| one.id.as_str()).eq(iterated.iter().skip(with_line.len()).map(Document::id)));
+    iterated.len()
 }
 
 fn check_store(path: &Path, name: &str, options: OpenOptions) -> usize {
@@ -101,7 +101,7 @@ fn check_store(path: &Path, name: &str, options: OpenOptions) -> usize {
 }
 
 #[test]
-fn every_store_is_read_as_the_reference_reads_it() {
+fn agrees_with_the_reference() {
     let (mut stores, mut documents) = (0, 0);
     for entry in fs::read_dir(folder()).unwrap() {
         let path = entry.unwrap().path();

@@ -16,10 +16,10 @@ use zdx::{CollectionWriter, Durability, LoadOptions, Store, StoreWriter, WriterO
 const PATH: &str = "ZDX_KILL_PATH";
 const SEED: &str = "ZDX_KILL_SEED";
 
-/// Ids that are put, deleted and put again.
+/// Number of ids that are put, deleted and put again.
 const IDS: u32 = 400;
 
-/// Numbers that look random: a linear congruential generator.
+/// A linear congruential generator.
 struct Random(u64);
 
 impl Random {
@@ -29,7 +29,7 @@ impl Random {
     }
 }
 
-/// What a writer does next. The same seed gives the same story, so that who finds the store can tell at which point of it it was killed.
+/// What the writer does next. Determined by the seed, so that the test can tell at which point it was killed.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Put(u32),
@@ -88,31 +88,31 @@ fn act(writer: &mut CollectionWriter, step: Step, number: u64) {
 }
 
 fn options(seed: u64) -> WriterOptions {
-    // Syncing slows the story down and changes nothing for a process that is killed: now and then is enough.
+    // Syncing is slow and makes no difference if only the process is killed: occasionally is enough.
     let durability = [Durability::None, Durability::None, Durability::Flush][(seed % 3) as usize];
     WriterOptions::default().with_durability(durability).with_threads(2)
 }
 
-/// Not a test by itself: what the process does that is to be killed. It says what it has flushed.
+/// Not a test by itself: the process to be killed. It prints what it has flushed.
 #[test]
-fn the_child_writes_until_it_is_killed() {
+fn child_process() {
     let Some(path) = std::env::var_os(PATH).map(PathBuf::from) else { return };
     let seed: u64 = std::env::var(SEED).unwrap().parse().unwrap();
     let root = StoreWriter::open(&path, options(seed)).unwrap();
     let mut writer = root.collection("c").unwrap();
     let mut random = Random(seed);
-    let mut told = fs::File::options().append(true).create(true).open(path.with_extension("told")).unwrap();
+    let mut log = fs::File::options().append(true).create(true).open(path.with_extension("flushed")).unwrap();
     for number in 1.. {
         let step = step(&mut random);
         act(&mut writer, step, number);
         if matches!(step, Step::Flush | Step::Compact) {
-            told.write_all(&number.to_le_bytes()).unwrap();
+            log.write_all(&number.to_le_bytes()).unwrap();
         }
     }
 }
 
 fn read(root: &Path) -> Model {
-    // It is made with its first change.
+    // Created by the first change.
     if !root.join("collections/c").exists() {
         return Model::new();
     }
@@ -128,19 +128,19 @@ fn read(root: &Path) -> Model {
     model
 }
 
-/// Lets a writer live for so long, and looks at what it has left; says whether something was to be put right.
+/// Kills a writer after some time and checks what is left; returns whether a repair was necessary.
 fn killed(seed: u64, micros: u64) -> bool {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "kill::the_child_writes_until_it_is_killed"])
+        .args(["--exact", "kill::child_process"])
         .env(PATH, &path)
         .env(SEED, seed.to_string())
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    // The clock starts when it has begun.
-    while !path.with_extension("told").exists() {
+    // The clock starts once the child has.
+    while !path.with_extension("flushed").exists() {
         assert!(child.try_wait().unwrap().is_none(), "the child ended by itself");
         std::thread::sleep(Duration::from_micros(200));
     }
@@ -148,10 +148,10 @@ fn killed(seed: u64, micros: u64) -> bool {
     child.kill().unwrap();
     assert_eq!(child.wait().unwrap().signal(), Some(9), "the child ended by itself");
 
-    let told = fs::read(path.with_extension("told")).unwrap();
-    let flushed = told.chunks_exact(8).last().map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().unwrap()));
+    let log = fs::read(path.with_extension("flushed")).unwrap();
+    let flushed = log.chunks_exact(8).last().map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().unwrap()));
     let found = read(&path);
-    // The lock has died with it.
+    // Its lock has been released.
     let root = StoreWriter::open(&path, options(seed)).unwrap();
     let writer = root.collection("c").unwrap();
     let was_broken_off = !writer.recovered().notes().is_empty();
@@ -160,7 +160,7 @@ fn killed(seed: u64, micros: u64) -> bool {
     drop(root);
     assert_eq!(read(&path), found);
 
-    // At a point of the story at or behind what was flushed it is as the store says.
+    // The store is in a state at or after the last flush.
     let mut random = Random(seed);
     let mut model = Model::new();
     let mut number = 0;
@@ -171,7 +171,7 @@ fn killed(seed: u64, micros: u64) -> bool {
         number += 1;
         let step = step(&mut random);
         apply(&mut model, step, number);
-        assert!(number < flushed + 5000, "seed {seed}: the store is no point of the story behind step {flushed}");
+        assert!(number < flushed + 5000, "seed {seed}: the store is in no state at or after step {flushed}");
     }
 }
 
@@ -182,11 +182,11 @@ fn many(times: u64) {
         let micros = u64::from(random.below(30_000));
         broken_off += u64::from(killed(seed, micros));
     }
-    // How many depends on how busy the machine is.
+    // The number depends on the machine's load.
     assert!(broken_off * 20 > times, "{broken_off} of {times} were killed with something open");
 }
 
 #[test]
-fn killed_at_any_moment() {
+fn survives_being_killed_at_any_moment() {
     many(200);
 }

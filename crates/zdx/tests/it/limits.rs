@@ -1,4 +1,4 @@
-//! Lines that are longer than is allowed: an error wherever one is met, and found before it costs anything.
+//! Lines above the limit are errors everywhere, detected before they cost anything.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ fn is_limit(error: &zdx::Error) -> bool {
 }
 
 #[test]
-fn a_line_that_is_too_long_is_an_error_everywhere() {
+fn long_lines_are_errors_everywhere() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("s");
     let store = StoreWriter::open(&root, WriterOptions::default().with_durability(Durability::None)).unwrap();
@@ -39,7 +39,7 @@ fn a_line_that_is_too_long_is_an_error_everywhere() {
             let what = format!("{name} {access:?}");
             let store = Store::open_with(folder.path().join(name), options(access)).unwrap();
             let collection = match store.collection("c") {
-                // Inflating ends behind a line that is too long.
+                // Decompression stops after a line above the limit.
                 Err(error) => {
                     assert!(
                         name == "deflated.zds" && matches!(error.kind(), ErrorKind::Limit { limit: LIMIT, .. }),
@@ -68,7 +68,7 @@ fn a_line_that_is_too_long_is_an_error_everywhere() {
             );
         }
     }
-    // Without an index, and also where no line feed ends it: it is not torn, and nothing cuts it off.
+    // Without an index, even without a line feed: it does not count as torn, and is not cut off.
     fs::remove_file(root.join("collections/c/meta/index.bin")).unwrap();
     let data = root.join("collections/c/meta/data.jsonl");
     let text = fs::read_to_string(&data).unwrap();

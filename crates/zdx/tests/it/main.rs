@@ -1,4 +1,4 @@
-//! The integration tests of this crate, a module for each part of it: one program to build and to link.
+//! Integration tests, in one program to save linking.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,

@@ -1,4 +1,4 @@
-//! The tokenizer beside `serde_json`, on JSON and on what nearly is.
+//! Compares the scanner with `serde_json`, on JSON and near misses.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value};
@@ -25,8 +25,8 @@ fn name() -> impl Strategy<Value = String> {
     prop_oneof![Just("_id".to_owned()), "[_id\"\\\\ax]{0,5}"]
 }
 
-/// A text that is a value of JSON, or nearly, as its parser meets it and no writer makes it.
-fn some_text() -> impl Strategy<Value = String> {
+/// A JSON value, or almost one, in unusual spelling.
+fn almost_json() -> impl Strategy<Value = String> {
     prop_oneof![
         "-?(0|[1-9][0-9]{0,22})(\\.[0-9]{1,25})?([eE][-+]?[0-9]{1,3})?",
         "-?[0-9]{0,4}\\.[0-9]{1,9}",
@@ -38,22 +38,22 @@ fn some_text() -> impl Strategy<Value = String> {
 }
 
 fn agree(line: &[u8]) {
-    let shown =
+    let show =
         |value: serde_json::Result<Value>| value.map(|value| value.to_string()).map_err(|error| error.to_string());
-    assert_eq!(shown(zdx::wire::value::parse(line)), shown(serde_json::from_slice(line)));
+    assert_eq!(show(zdx::wire::value::parse(line)), show(serde_json::from_slice(line)));
     let expected = match serde_json::from_slice::<Map<String, Value>>(line) {
-        // Numbers have no bounds where nobody builds them.
+        // The scanner does not limit numbers.
         Err(error) if error.to_string().contains("out of range") => return,
         expected => expected.ok(),
     };
     match json::scan(line) {
         Ok(found) => {
-            let expected = expected.unwrap_or_else(|| panic!("{:?} is no object", String::from_utf8_lossy(line)));
+            let expected = expected.unwrap_or_else(|| panic!("{:?} is not an object", String::from_utf8_lossy(line)));
             assert_eq!(found.id().map(Value::from), expected.get("_id").cloned());
         }
-        // It is stricter in one thing: an `_id` is a string, each of them.
+        // The scanner is stricter in one respect: every `_id` must be a string.
         Err(error) => {
-            let about_id = error.to_string().contains("the string that an _id is");
+            let about_id = error.to_string().contains("a string (\"_id\")");
             assert!(expected.is_none() || about_id, "{:?}: {error}", String::from_utf8_lossy(line));
         }
     }
@@ -68,7 +68,7 @@ fn agree(line: &[u8]) {
 proptest! {
     #[test]
     fn documents(members in proptest::collection::vec((name(), value()), 0..5), pretty in any::<bool>()) {
-        // Members may be there twice, which no map has.
+        // Written by hand, because members may be duplicate.
         let all: Vec<String> = members.iter().map(|(name, value)| {
             let value = if pretty { serde_json::to_string_pretty(value).unwrap().replace('\n', " ") } else { value.to_string() };
             format!("{}:{value}", Value::from(name.as_str()))
@@ -77,7 +77,7 @@ proptest! {
     }
 
     #[test]
-    fn texts(values in proptest::collection::vec((some_text(), some_text(), "[ \t\r]{0,2}"), 1..6), in_array in any::<bool>()) {
+    fn texts(values in proptest::collection::vec((almost_json(), almost_json(), "[ \t\r]{0,2}"), 1..6), in_array in any::<bool>()) {
         let all: Vec<String> = values.iter().map(|(value, other, white)| match in_array {
             true => format!("{white}{value}{white}"),
             false if other.starts_with('"') => format!("{white}{other}{white}:{white}{value}{white}"),
@@ -89,11 +89,11 @@ proptest! {
     }
 
     #[test]
-    fn nearly_documents(value in value(), place in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>()) {
+    fn damaged_documents(value in value(), place in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>()) {
         let mut line = format!("{{\"_id\":\"a\",\"x\":{value}}}").into_bytes();
         let place = place.index(line.len());
         if cut { line.truncate(place); } else { line[place] = byte; }
-        // Line ends inside are no matter of tokens.
+        // Line endings are handled elsewhere.
         agree(&line);
     }
 }

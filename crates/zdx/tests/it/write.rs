@@ -1,4 +1,4 @@
-//! The stores that the reference wrote, written on.
+//! Writing to stores created by the reference.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/zds")
 }
 
-/// A copy with the times of the files, by which an index is told to be older than its data.
+/// Copies a store with its modification times, which decide whether an index is stale.
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
@@ -27,7 +27,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Documents by collection and id, as they stand in their files.
+/// Raw documents by collection and id.
 type Documents = BTreeMap<(String, String), Vec<u8>>;
 
 fn read(root: &Path) -> Documents {
@@ -48,7 +48,7 @@ fn options() -> WriterOptions {
 }
 
 #[test]
-fn stores_of_the_reference_are_written_on() {
+fn writes_to_stores_of_the_reference() {
     let (mut stores, mut refused) = (0, 0);
     for entry in fs::read_dir(folder()).unwrap() {
         let path = entry.unwrap().path();
@@ -59,33 +59,33 @@ fn stores_of_the_reference_are_written_on() {
         let other = tempfile::tempdir().unwrap();
         let root = other.path().join("store");
         copy(&path, &root);
-        let mut wanted = read(&root);
+        let mut expected = read(&root);
         let store = StoreWriter::open(&root, options()).unwrap();
         for name in Store::open(&root).unwrap().names().unwrap() {
             let mut writer = store.collection(&name).unwrap();
             let own: Vec<String> =
-                wanted.keys().filter(|(collection, _)| *collection == name).map(|(_, id)| id.clone()).collect();
+                expected.keys().filter(|(collection, _)| *collection == name).map(|(_, id)| id.clone()).collect();
             assert_eq!(writer.len(), own.len() as u64);
             for id in &own {
-                // A line that is filed under another id than its own is given as it is.
-                assert_eq!(writer.get(id).unwrap().as_ref(), wanted.get(&(name.clone(), id.clone())));
+                // A line indexed under another id is returned as stored.
+                assert_eq!(writer.get(id).unwrap().as_ref(), expected.get(&(name.clone(), id.clone())));
             }
-            // Some collections take documents of one schema alone.
+            // Some collections require a schema.
             let mut value = own
                 .first()
                 .map_or(json!({"n": 1}), |id| serde_json::from_slice(&writer.get(id).unwrap().unwrap()).unwrap());
             value.as_object_mut().unwrap().remove("_id");
             writer.put("new", &value).unwrap();
-            wanted.insert((name.clone(), "new".to_owned()), writer.get("new").unwrap().unwrap());
+            expected.insert((name.clone(), "new".to_owned()), writer.get("new").unwrap().unwrap());
             for id in own.iter().step_by(3) {
                 assert!(writer.delete(id).unwrap(), "{id}");
-                wanted.remove(&(name.clone(), id.clone()));
+                expected.remove(&(name.clone(), id.clone()));
             }
             writer.flush().unwrap();
-            assert_eq!(writer.len(), wanted.keys().filter(|(collection, _)| *collection == name).count() as u64);
+            assert_eq!(writer.len(), expected.keys().filter(|(collection, _)| *collection == name).count() as u64);
             match writer.compact() {
                 Ok(compacted) => assert!(compacted.after <= compacted.before),
-                // Lines under other ids than their own would be lost at the next look.
+                // Lines indexed under another id cannot be compacted.
                 Err(error) => {
                     assert!(error.to_string().starts_with("zds: meta/data.jsonl: "), "{error}");
                     refused += 1;
@@ -94,14 +94,14 @@ fn stores_of_the_reference_are_written_on() {
             writer.finish().unwrap();
         }
         store.finish().unwrap();
-        assert!(read(&root) == wanted);
+        assert!(read(&root) == expected);
         let again = Store::open(&root).unwrap();
         for name in again.names().unwrap() {
             let mut notes = again.collection(&name).unwrap().condition().unwrap().notes();
-            notes.retain(|note| !note.contains("in docs left out whose id has a line"));
+            notes.retain(|note| !note.contains("in docs: data.jsonl has a line with the same id"));
             assert_eq!(notes, [""; 0]);
         }
-        // Nothing is left to be put right, and nothing is changed that need not be.
+        // Nothing is left to repair, and nothing changes needlessly.
         let before = files(&root);
         let store = StoreWriter::open(&root, options()).unwrap();
         for name in again.names().unwrap() {
@@ -114,7 +114,7 @@ fn stores_of_the_reference_are_written_on() {
     assert!(stores >= 20 && refused <= 3, "{stores} {refused}");
 }
 
-/// All files and what is in them.
+/// All files with their contents.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -128,7 +128,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 #[test]
-fn equal_stores_have_equal_bytes_and_metadata_are_kept() {
+fn writes_reproducible_bytes_and_keeps_metadata() {
     let folder = tempfile::tempdir().unwrap();
     let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_795_278_559);
     let write = |name: &str, at_once: bool| {
@@ -157,7 +157,7 @@ fn equal_stores_have_equal_bytes_and_metadata_are_kept() {
     assert_eq!(std::str::from_utf8(&first[Path::new("zds.json")]).unwrap(), zds);
     let manifest = "{\n  \"version\": \"0.1.0\",\n  \"collection\": \"a\",\n  \"strict\": false,\n  \"created_at\": \"2026-11-21T16:29:19Z\",\n  \"doc_count\": 1000,\n  \"schema_count\": 0\n}";
     assert_eq!(std::str::from_utf8(&first[Path::new("collections/a/meta/manifest.json")]).unwrap(), manifest);
-    // What others have put into them stays, where it stands.
+    // Unknown members stay in place.
     let other = zds
         .replace("\"1.0\",", "\"1.0\",\n  \"zebra\": [1,  2],")
         .replace("{\"count\":1000}}", "{\"count\":1000,\"x\":null}}");
@@ -167,10 +167,10 @@ fn equal_stores_have_equal_bytes_and_metadata_are_kept() {
     writer.delete("id-7").unwrap();
     writer.finish().unwrap();
     store.finish().unwrap();
-    let wanted = other.replace("{\"count\":1000,\"x\"", "{\"count\":999,\"x\"");
-    let wanted = wanted.replace("\"modified\": \"2026-11-21T16:29:19Z\"", "\"modified\": \"2026-11-21T16:29:20Z\"");
-    assert_eq!(fs::read_to_string(root.join("zds.json")).unwrap(), wanted);
+    let expected = other.replace("{\"count\":1000,\"x\"", "{\"count\":999,\"x\"");
+    let expected = expected.replace("\"modified\": \"2026-11-21T16:29:19Z\"", "\"modified\": \"2026-11-21T16:29:20Z\"");
+    assert_eq!(fs::read_to_string(root.join("zds.json")).unwrap(), expected);
     fs::write(root.join("zds.json"), "[]").unwrap();
     let error = StoreWriter::open(&root, options()).unwrap_err().to_string();
-    assert!(error.contains("zds.json: the metadata are no JSON object: "), "{error}");
+    assert!(error.contains("zds.json: the metadata is not a JSON object: "), "{error}");
 }

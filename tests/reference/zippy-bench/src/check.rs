@@ -1,4 +1,4 @@
-//! Do both read the same?
+//! Checks that both read the same documents.
 
 use std::path::Path;
 
@@ -9,15 +9,15 @@ use crate::reading::{ours, theirs};
 pub(crate) fn run(directory: &Path) {
     for store in ["ordered", "hashed", "bare"] {
         let (ours, theirs) = (ours(&directory.join(store)), theirs(&directory.join(store)));
-        assert_eq!(ours.len().expect("their number"), theirs.len() as u64, "{store}");
+        assert_eq!(ours.len().expect("length"), theirs.len() as u64, "{store}");
         let mut raw: Vec<Vec<u8>> = Vec::new();
-        for document in ours.documents().expect("a walk") {
+        for document in ours.documents().expect("documents") {
             let document = document.expect("a document");
             let mut value = document.value().expect("an object");
             let own = value.as_object_mut().and_then(|members| members.remove("_id"));
             assert_eq!(own, Some(Value::from(document.id())), "{store}");
-            assert_eq!(theirs.get(document.id()).expect("it is there"), value, "{store}");
-            let found = ours.get(document.id()).expect("it is read").expect("it is there");
+            assert_eq!(theirs.get(document.id()).expect("found"), value, "{store}");
+            let found = ours.get(document.id()).expect("no error").expect("found");
             assert_eq!(found.bytes(), document.bytes(), "{store}");
             raw.push(document.bytes().to_vec());
         }

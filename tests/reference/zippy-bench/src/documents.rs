@@ -1,20 +1,20 @@
-//! The documents, as the reference's own benchmarks make them, and the stores of them.
+//! The documents of the reference's own benchmarks, and stores of them.
 
 use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use zdx::wire::index::{Entry, Index, head, put};
+use zdx::wire::index::{Entry, Index, header, put};
 use zippy_data::{FastStore, OpenMode};
 
-/// The one collection of each store.
+/// The only collection of each store.
 pub(crate) const COLLECTION: &str = "bench";
 
 pub(crate) fn id(number: usize) -> String {
     format!("doc_{number:06}")
 }
 
-/// A document without its id. About 205 bytes are its line.
+/// A document without its id. Its line has about 205 bytes.
 pub(crate) fn document(number: usize) -> Value {
     json!({
         "id": number,
@@ -34,7 +34,7 @@ fn line(number: usize) -> String {
     format!("{{\"_id\":\"{}\",{}\n", id(number), &members[1..])
 }
 
-/// Makes the stores: the reference writes one, and the others are of the same data.
+/// Creates the stores: the reference writes one, the others get the same data.
 pub(crate) fn make(directory: &Path, count: usize) {
     let ids: Vec<_> = (0..count).map(id).collect();
     let lines: String = (0..count).map(line).collect();
@@ -45,15 +45,15 @@ pub(crate) fn make(directory: &Path, count: usize) {
     drop(theirs);
 
     let meta = |store: &str| directory.join(store).join("collections").join(COLLECTION).join("meta");
-    let index = fs::read(meta("hashed").join("index.bin")).expect("the index is there");
-    let index = Index::parse(&index).expect("it is one");
+    let index = fs::read(meta("hashed").join("index.bin")).expect("the index exists");
+    let index = Index::parse(&index).expect("a valid index");
     let mut entries: Vec<Entry<'_>> = index.entries().map(|entry| entry.expect("an entry")).collect();
     assert!(!entries.is_sorted_by_key(|entry| entry.offset) || count < 10, "a hash map has another order");
     entries.sort_by_key(|entry| entry.offset);
-    let mut ordered = head(index.len()).to_vec();
+    let mut ordered = header(index.len()).to_vec();
     entries.iter().for_each(|entry| put(entry, &mut ordered).expect("ids are short"));
     for store in ["ordered", "bare"] {
-        fs::create_dir_all(meta(store)).expect("a folder");
+        fs::create_dir_all(meta(store)).expect("a directory");
         fs::write(meta(store).join("data.jsonl"), &lines).expect("data are written");
     }
     fs::write(meta("ordered").join("index.bin"), ordered).expect("an index is written");

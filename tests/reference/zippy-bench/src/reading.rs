@@ -1,4 +1,4 @@
-//! Reading.
+//! Reading benchmarks.
 
 use std::fs;
 use std::hint::black_box;
@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use zdx::{Collection, Document, Store};
 use zippy_data::{FastStore, OpenMode};
 
-use crate::Clock;
+use crate::Bench;
 use crate::documents::{COLLECTION, id};
 
-/// Look-ups of a series.
-const GETS: usize = 200_000;
+/// Look-ups per measurement.
+const LOOKUPS: usize = 200_000;
 
 pub(crate) fn ours(path: &Path) -> Collection {
     Store::open(path).expect("a store").collection(COLLECTION).expect("a collection")
@@ -24,7 +24,7 @@ pub(crate) fn theirs(path: &Path) -> Theirs {
     Theirs { store: Some(store), path: path.to_owned() }
 }
 
-/// A store of the reference, which writes its index anew when it goes away, even if it was opened for reading: so it is led astray then.
+/// A store of the reference, which rewrites its index when dropped, even if opened for reading: renaming the store makes that fail.
 pub(crate) struct Theirs {
     store: Option<FastStore>,
     path: PathBuf,
@@ -34,7 +34,7 @@ impl Deref for Theirs {
     type Target = FastStore;
 
     fn deref(&self) -> &FastStore {
-        self.store.as_ref().expect("it is there until the end")
+        self.store.as_ref().expect("present until dropped")
     }
 }
 
@@ -47,45 +47,45 @@ impl Drop for Theirs {
     }
 }
 
-/// The member that every document has, as a number.
+/// The numeric member `id` of a document.
 fn number(value: &Value) -> u64 {
     value["id"].as_u64().expect("a number")
 }
 
-/// Opens with the index, until look-ups need nothing more than a few steps.
-pub(crate) fn open(clock: &Clock, store: &str) {
-    let path = clock.path(store);
+/// Opens with the index, until look-ups take constant time.
+pub(crate) fn open(bench: &Bench, store: &str) {
+    let path = bench.path(store);
     let ids = [id(3), id(1), id(2)];
-    clock.ours(|| {
+    bench.ours(|| {
         let collection = ours(&path);
-        let documents = ids.each_ref().map(|id| collection.get(id).expect("it is read").expect("it is there").value());
+        let documents = ids.each_ref().map(|id| collection.get(id).expect("no error").expect("found").value());
         let sum: u64 = documents.into_iter().map(|value| number(&value.expect("an object"))).sum();
-        (json!([collection.len().expect("their number"), sum]), collection)
+        (json!([collection.len().expect("length"), sum]), collection)
     });
-    clock.theirs(|| {
+    bench.theirs(|| {
         let collection = theirs(&path);
-        let sum: u64 = ids.iter().map(|id| number(&collection.get(id).expect("it is there"))).sum();
+        let sum: u64 = ids.iter().map(|id| number(&collection.get(id).expect("found"))).sum();
         (json!([collection.len(), sum]), collection)
     });
 }
 
-/// Opens, and takes one document out.
-pub(crate) fn first_get(clock: &Clock, store: &str) {
-    let path = clock.path(store);
+/// Opens, and gets one document.
+pub(crate) fn first_get(bench: &Bench, store: &str) {
+    let path = bench.path(store);
     let id = id(7);
-    clock.ours(|| {
+    bench.ours(|| {
         let collection = ours(&path);
-        let value = collection.get(&id).expect("it is read").expect("it is there").value().expect("an object");
+        let value = collection.get(&id).expect("no error").expect("found").value().expect("an object");
         (number(&value).into(), collection)
     });
-    clock.theirs(|| {
+    bench.theirs(|| {
         let collection = theirs(&path);
-        (number(&collection.get(&id).expect("it is there")).into(), collection)
+        (number(&collection.get(&id).expect("found")).into(), collection)
     });
 }
 
-/// Ids by chance, the same ones at every run.
-fn some_ids(count: usize) -> Vec<String> {
+/// Random ids, the same in every run.
+fn random_ids(count: usize) -> Vec<String> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = || {
         state ^= state << 13;
@@ -93,112 +93,111 @@ fn some_ids(count: usize) -> Vec<String> {
         state ^= state << 17;
         state
     };
-    (0..GETS).map(|_| id((next() % count as u64) as usize)).collect()
+    (0..LOOKUPS).map(|_| id((next() % count as u64) as usize)).collect()
 }
 
-/// A document's bytes by id. The reference has no such thing.
-pub(crate) fn get_raw(clock: &Clock, store: &str) {
-    let collection = ours(&clock.path(store));
-    let ids = some_ids(collection.len().expect("their number") as usize);
+/// Gets documents' bytes by id. The reference cannot.
+pub(crate) fn get_raw(bench: &Bench, store: &str) {
+    let collection = ours(&bench.path(store));
+    let ids = random_ids(collection.len().expect("length") as usize);
     let all = || {
-        let bytes = |id: &String| collection.get(id).expect("it is read").expect("it is there").bytes().len();
+        let bytes = |id: &String| collection.get(id).expect("no error").expect("found").bytes().len();
         (ids.iter().map(bytes).sum::<usize>().into(), ())
     };
-    all(); // so that all pages are there
-    clock.ours(all);
-    let many = clock.work.replace("get raw", "get many raw");
-    clock.time(crate::OURS, &many, clock.repeat, || {
-        let bytes =
-            |found: zdx::Result<Option<Document<'_>>>| found.expect("it is read").expect("it is there").bytes().len();
+    all(); // touches all pages
+    bench.ours(all);
+    let many = bench.work.replace("get raw", "get many raw");
+    bench.time(crate::OURS, &many, bench.repeat, || {
+        let bytes = |found: zdx::Result<Option<Document<'_>>>| found.expect("no error").expect("found").bytes().len();
         (collection.get_many(&ids).map(bytes).sum::<usize>().into(), ())
     });
 }
 
-pub(crate) fn get(clock: &Clock, store: &str) {
-    let path = clock.path(store);
+pub(crate) fn get(bench: &Bench, store: &str) {
+    let path = bench.path(store);
     let collection = ours(&path);
-    let ids = some_ids(collection.len().expect("their number") as usize);
+    let ids = random_ids(collection.len().expect("length") as usize);
     let all = || {
-        let value = |id: &String| collection.get(id).expect("it is read").expect("it is there").value();
+        let value = |id: &String| collection.get(id).expect("no error").expect("found").value();
         (ids.iter().map(|id| number(&value(id).expect("an object"))).sum::<u64>().into(), ())
     };
     all();
-    clock.ours(all);
-    if clock.is_wanted(crate::THEIRS) {
+    bench.ours(all);
+    if bench.runs(crate::THEIRS) {
         let collection = theirs(&path);
         let all = || {
-            let value = |id: &String| number(&collection.get(id).expect("it is there"));
+            let value = |id: &String| number(&collection.get(id).expect("found"));
             (ids.iter().map(value).sum::<u64>().into(), ())
         };
         all();
-        clock.theirs(all);
+        bench.theirs(all);
     }
 }
 
-/// Every byte of a line is in memory; how many, is counted.
+/// Reads all lines, and counts their bytes.
 fn bytes(collection: &Collection) -> Value {
-    let documents = collection.documents().expect("a walk");
+    let documents = collection.documents().expect("documents");
     documents.map(|document| black_box(document.expect("a document").bytes()).len()).sum::<usize>().into()
 }
 
-/// All lines, from a collection that was read before.
-pub(crate) fn scan_raw(clock: &Clock, store: &str) {
-    let path = clock.path(store);
+/// Reads all lines of a collection that is already in memory.
+pub(crate) fn scan_raw(bench: &Bench, store: &str) {
+    let path = bench.path(store);
     let collection = ours(&path);
     bytes(&collection);
-    clock.ours(|| (bytes(&collection), ()));
-    if clock.is_wanted(crate::THEIRS) {
+    bench.ours(|| (bytes(&collection), ()));
+    if bench.runs(crate::THEIRS) {
         let collection = theirs(&path);
         drop(collection.scan_raw());
-        clock.theirs(|| {
+        bench.theirs(|| {
             let lines = collection.scan_raw().expect("all lines");
             (lines.iter().map(Vec::len).sum::<usize>().into(), lines)
         });
     }
 }
 
-pub(crate) fn open_and_scan_raw(clock: &Clock, store: &str) {
-    let path = clock.path(store);
-    clock.ours(|| {
+pub(crate) fn open_and_scan_raw(bench: &Bench, store: &str) {
+    let path = bench.path(store);
+    bench.ours(|| {
         let collection = ours(&path);
         (bytes(&collection), collection)
     });
-    clock.theirs(|| {
+    bench.theirs(|| {
         let collection = theirs(&path);
         let lines = collection.scan_raw().expect("all lines");
         (lines.iter().map(Vec::len).sum::<usize>().into(), (lines, collection))
     });
 }
 
-/// All documents as values, one after another; the reference gives them all at once and uses its threads.
-pub(crate) fn scan(clock: &Clock) {
-    let path = clock.path("ordered");
+/// Parses all documents, one after another; the reference returns them all at once, using several threads.
+pub(crate) fn scan(bench: &Bench) {
+    let path = bench.path("ordered");
     let collection = ours(&path);
     bytes(&collection);
-    clock.ours(|| {
-        let documents = collection.documents().expect("a walk");
+    bench.ours(|| {
+        let documents = collection.documents().expect("documents");
         let value = |document: Document<'_>| document.value().expect("an object");
         (documents.map(|document| number(&value(document.expect("a document")))).sum::<u64>().into(), ())
     });
-    if clock.is_wanted(crate::THEIRS) {
+    if bench.runs(crate::THEIRS) {
         let collection = theirs(&path);
         drop(collection.scan_raw());
-        clock.theirs(|| {
+        bench.theirs(|| {
             let values = collection.scan().expect("all documents");
             (values.iter().map(number).sum::<u64>().into(), values)
         });
-        clock.time(crate::THEIRS, "scan and free", 1, || {
+        bench.time(crate::THEIRS, "scan and free", 1, || {
             let values = collection.scan().expect("all documents");
             (values.into_iter().map(|value| number(&value)).sum::<u64>().into(), ())
         });
     }
 }
 
-/// The same, by four threads; and so that one thread has all the values, one after another.
-pub(crate) fn scan_by_threads(clock: &Clock) {
-    let collection = ours(&clock.path("ordered"));
+/// Parses with four threads; then also hands the values over to a single thread.
+pub(crate) fn scan_by_threads(bench: &Bench) {
+    let collection = ours(&bench.path("ordered"));
     bytes(&collection);
-    clock.ours(|| {
+    bench.ours(|| {
         let mut sum = 0;
         let each = |number: u64| {
             sum += number;
@@ -208,7 +207,7 @@ pub(crate) fn scan_by_threads(clock: &Clock) {
         collection.map_documents(0..u64::MAX, 4, work, each).expect("all documents");
         (sum.into(), ())
     });
-    clock.time(crate::OURS, "scan, 4 threads, handed over", clock.repeat, || {
+    bench.time(crate::OURS, "scan, 4 threads, handed over", bench.repeat, || {
         let mut sum = 0;
         let each = |value: Value| {
             sum += number(&value);
@@ -219,16 +218,16 @@ pub(crate) fn scan_by_threads(clock: &Clock) {
     });
 }
 
-/// Opens without an index, until all ids are known.
-pub(crate) fn rebuild(clock: &Clock) {
-    let path = clock.path("bare");
+/// Opens without an index and rebuilds it.
+pub(crate) fn rebuild(bench: &Bench) {
+    let path = bench.path("bare");
     for (threads, work) in [(1, "rebuild, 1 thread"), (4, "rebuild, 4 threads")] {
-        clock.time(crate::OURS, work, clock.repeat, || {
+        bench.time(crate::OURS, work, bench.repeat, || {
             let collection = ours(&path).with_threads(threads);
-            (collection.len().expect("their number").into(), collection)
+            (collection.len().expect("length").into(), collection)
         });
     }
-    clock.theirs(|| {
+    bench.theirs(|| {
         let collection = theirs(&path);
         (collection.len().into(), collection)
     });

@@ -1,4 +1,4 @@
-//! Writing. Nobody waits for a disk here: the reference never does.
+//! Writing benchmarks. Nothing is synced, as the reference never does.
 
 use std::fs;
 use std::path::Path;
@@ -10,24 +10,24 @@ use zdx::{CollectionWriter, Durability, LoadOptions, StoreWriter, WriterOptions}
 use zippy_data::{FastStore, OpenMode};
 
 use crate::documents::{COLLECTION, document, id};
-use crate::{Clock, OURS, THEIRS, reading};
+use crate::{Bench, OURS, THEIRS, reading};
 
-/// Documents after which the reference writes its index, and which are made before the clock runs.
+/// Documents after which the reference writes its index; they are created outside of the measurement.
 const BATCH: usize = 1000;
 
-/// A new store, and what there is in the end: how many documents, and the bytes of their lines.
-fn written(path: &Path, write: impl FnOnce(&Path) -> Duration) -> (f64, Value) {
+/// Writes a new store; returns the seconds, and the number of documents and the bytes of their lines.
+fn measure(path: &Path, write: impl FnOnce(&Path) -> Duration) -> (f64, Value) {
     if path.exists() {
-        // Somebody was interrupted here.
-        fs::remove_dir_all(path).expect("the store goes away");
+        // Left by an interrupted run.
+        fs::remove_dir_all(path).expect("the store is removed");
     }
     let took = write(path).as_secs_f64();
     let made = reading::ours(path);
-    let lines = made.documents().expect("a walk");
+    let lines = made.documents().expect("documents");
     let bytes: usize = lines.map(|document| document.expect("a document").bytes().len()).sum();
-    let result = json!([made.len().expect("their number"), bytes]);
+    let result = json!([made.len().expect("length"), bytes]);
     drop(made);
-    fs::remove_dir_all(path).expect("the store goes away");
+    fs::remove_dir_all(path).expect("the store is removed");
     (took, result)
 }
 
@@ -42,7 +42,7 @@ fn theirs(path: &Path) -> FastStore {
     FastStore::open_with_mode(path, COLLECTION, BATCH, OpenMode::ReadWrite).expect("a store")
 }
 
-/// Calls for each batch, made before, with the clock running.
+/// Calls `put` for all documents, and measures only that.
 fn timed(count: usize, mut put: impl FnMut(String, Value)) -> Duration {
     let mut took = Duration::ZERO;
     for start in (0..count).step_by(BATCH) {
@@ -61,11 +61,11 @@ fn and_then(took: Duration, end: impl FnOnce()) -> Duration {
 }
 
 /// Puts documents one by one.
-pub(crate) fn put(clock: &Clock) {
-    let count = reading::ours(&clock.path("ordered")).len().expect("their number") as usize;
-    let path = clock.path("written");
-    for _ in 0..if clock.is_wanted(OURS) { clock.repeat } else { 0 } {
-        let (seconds, result) = written(&path, |path| {
+pub(crate) fn put(bench: &Bench) {
+    let count = reading::ours(&bench.path("ordered")).len().expect("length") as usize;
+    let path = bench.path("written");
+    for _ in 0..if bench.runs(OURS) { bench.repeat } else { 0 } {
+        let (seconds, result) = measure(&path, |path| {
             let (store, mut writer) = ours(path);
             let took = timed(count, |id, document| writer.put(&id, &document).expect("a document"));
             and_then(took, || {
@@ -73,26 +73,26 @@ pub(crate) fn put(clock: &Clock) {
                 store.finish().expect("the store");
             })
         });
-        clock.took(OURS, clock.work, seconds, &result);
+        bench.report(OURS, bench.work, seconds, &result);
     }
-    if clock.is_wanted(THEIRS) {
-        let (seconds, result) = written(&path, |path| {
+    if bench.runs(THEIRS) {
+        let (seconds, result) = measure(&path, |path| {
             let mut store = theirs(path);
             let took = timed(count, |id, document| store.put(id, document).expect("a document"));
-            // It writes its index once more when it goes away: that is not counted.
+            // It writes its index again when dropped, which is not measured.
             let took = and_then(took, || store.flush().expect("the store"));
             drop(store);
             took
         });
-        clock.took(THEIRS, clock.work, seconds, &result);
+        bench.report(THEIRS, bench.work, seconds, &result);
     }
 }
 
-/// Takes lines of JSON that lie in memory. The reference is given the ids, too, and looks at nothing of a line but its end.
-pub(crate) fn load(clock: &Clock) {
-    let meta = clock.path("ordered").join("collections").join(COLLECTION).join("meta");
+/// Loads JSON lines from memory. The reference is given the ids, too, and does not examine the lines.
+pub(crate) fn load(bench: &Bench) {
+    let meta = bench.path("ordered").join("collections").join(COLLECTION).join("meta");
     let lines = container_core::Bytes::from(fs::read(meta.join("data.jsonl")).expect("the data"));
-    let path = clock.path("written");
+    let path = bench.path("written");
     let default = LoadOptions::default();
     let ways = [
         ("load", default.clone().with_validate(false)),
@@ -101,8 +101,8 @@ pub(crate) fn load(clock: &Clock) {
         ("load, validated, 1 thread", default.with_threads(1)),
     ];
     for (work, options) in ways {
-        for _ in 0..if clock.is_wanted(OURS) { clock.repeat } else { 0 } {
-            let (seconds, result) = written(&path, |path| {
+        for _ in 0..if bench.runs(OURS) { bench.repeat } else { 0 } {
+            let (seconds, result) = measure(&path, |path| {
                 let (store, mut writer) = ours(path);
                 let source = Source::from(lines.clone());
                 and_then(Duration::ZERO, || {
@@ -111,13 +111,13 @@ pub(crate) fn load(clock: &Clock) {
                     store.finish().expect("the store");
                 })
             });
-            clock.took(OURS, work, seconds, &result);
+            bench.report(OURS, work, seconds, &result);
         }
     }
-    if clock.is_wanted(THEIRS) {
-        let count = reading::ours(&clock.path("ordered")).len().expect("their number") as usize;
+    if bench.runs(THEIRS) {
+        let count = reading::ours(&bench.path("ordered")).len().expect("length") as usize;
         let ids: Vec<_> = (0..count).map(id).collect();
-        let (seconds, result) = written(&path, |path| {
+        let (seconds, result) = measure(&path, |path| {
             let mut store = theirs(path);
             let took = and_then(Duration::ZERO, || {
                 store.write_jsonl_blob(&lines, &ids).expect("all lines");
@@ -126,6 +126,6 @@ pub(crate) fn load(clock: &Clock) {
             drop(store);
             took
         });
-        clock.took(THEIRS, clock.work, seconds, &result);
+        bench.report(THEIRS, bench.work, seconds, &result);
     }
 }

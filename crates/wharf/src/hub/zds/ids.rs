@@ -119,7 +119,7 @@ mod tests {
             (r#"{"_id":"x","k":{"n":"t"}}"#, "the document has the \"_id\" \"x\", and \"k.n\" is \"t\""),
             (
                 r#"{"k":{"n":"a b"}}"#,
-                "' ' is no character of an id: they are a-z, A-Z, 0-9, \"_\", \"-\" and \".\" (key \"a b\")",
+                "invalid character ' ' in the id (allowed: a-z, A-Z, 0-9, \"_\", \"-\" and \".\") (key \"a b\")",
             ),
         ] {
             assert_eq!(line(&mut field, text).unwrap_err(), expected);

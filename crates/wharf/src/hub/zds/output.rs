@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use container_core::{Error, Output, OutputOptions, Overwrite, Result, SyncPolicy, TemporaryFolder};
 
-use zdx::archive::{PackOptions, pack_unplaced};
+use zdx::archive::{PackOptions, pack_to_output};
 use zdx::{CollectionWriter, Durability, NewStore, PlacedStore, StoreWriter, WriterOptions};
 
 use super::super::inputs::Location;
@@ -91,7 +91,7 @@ impl NewZds {
             Staging::Archive(temporary, folder) => {
                 let overwrite = if force { Overwrite::Replace } else { Overwrite::Refuse };
                 let options = PackOptions::default().with_output(OutputOptions::default().with_overwrite(overwrite));
-                let (output, packed) = pack_unplaced(&folder, &path, &options).map_err(named)?;
+                let (output, packed) = pack_to_output(&folder, &path, &options).map_err(named)?;
                 written.bytes = packed.packed;
                 Made::Archive(temporary, output)
             }

@@ -96,7 +96,7 @@ impl Stored {
 
     /// Writes a document unchanged, or with its id added if it has none.
     pub fn put(&self, document: &zdx::Document<'_>, writer: &mut CollectionWriter) -> Result<()> {
-        let line = document.identified().map_err(|error| self.named(error))?;
+        let line = document.line_with_id().map_err(|error| self.named(error))?;
         writer.put_raw(document.id(), &line).map_err(|error| self.named(error))
     }
 }

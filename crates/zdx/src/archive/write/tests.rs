@@ -12,9 +12,9 @@ const FILES: [(&str, &[u8]); 4] = [
     ("collections/b/docs/x.json", b"{}"),
 ];
 
-fn write<W: Write + Seek>(sink: W, compression: Compression, large: u64, many: u64) -> Result<(W, u64)> {
+fn write<W: Write + Seek>(sink: W, compression: Compression, zip64_from: u64, zip64_count: u64) -> Result<(W, u64)> {
     let mut writer = ArchiveWriter::new(sink, compression)?;
-    (writer.large, writer.many) = (large, many);
+    (writer.zip64_from, writer.zip64_count) = (zip64_from, zip64_count);
     for (path, content) in FILES {
         writer.add(path, &Source::from(content))?;
     }
@@ -25,7 +25,7 @@ fn write<W: Write + Seek>(sink: W, compression: Compression, large: u64, many: u
 fn check(bytes: Vec<u8>) {
     let archive = Archive::from_source(Source::from(bytes), None, &OpenOptions::default()).unwrap();
     assert_eq!(archive.collections(), ["a\u{e9}", "b", "empty"]);
-    assert_eq!((archive.len(), archive.strangers().count()), (4, 0));
+    assert_eq!((archive.len(), archive.foreign_entries().count()), (4, 0));
     for (path, content) in FILES {
         let source = archive.file(path).unwrap().unwrap();
         assert_eq!(source.read(0..source.len()).unwrap(), content);
@@ -34,10 +34,10 @@ fn check(bytes: Vec<u8>) {
 }
 
 #[test]
-fn what_is_written_is_read_with_and_without_zip64() {
+fn round_trips_with_and_without_zip64() {
     for compression in [Compression::Store, Compression::Deflate(0), Compression::Deflate(6), Compression::Deflate(9)] {
-        let whole = |large, many| {
-            let (sink, len) = write(Cursor::new(Vec::new()), compression, large, many).unwrap();
+        let whole = |zip64_from, zip64_count| {
+            let (sink, len) = write(Cursor::new(Vec::new()), compression, zip64_from, zip64_count).unwrap();
             assert_eq!(sink.get_ref().len() as u64, len);
             sink.into_inner()
         };
@@ -45,17 +45,17 @@ fn what_is_written_is_read_with_and_without_zip64() {
         assert!(!plain.windows(4).any(|four| four == b"PK\x06\x06"));
         check(plain.clone());
         assert_eq!(plain, whole(u32::MAX.into(), u16::MAX.into()), "the same bytes");
-        // The end's numbers, some of the entries', all of them.
-        for (large, many) in [(u32::MAX.into(), 5), (60, 100), (3, 100), (0, 0)] {
-            let bytes = whole(large, many);
-            assert!(bytes.windows(4).any(|four| four == b"PK\x06\x06"), "{large} {many}");
+        // ZIP64 for the end record, for some entries, for everything.
+        for (zip64_from, zip64_count) in [(u32::MAX.into(), 5), (60, 100), (3, 100), (0, 0)] {
+            let bytes = whole(zip64_from, zip64_count);
+            assert!(bytes.windows(4).any(|four| four == b"PK\x06\x06"), "{zip64_from} {zip64_count}");
             check(bytes);
         }
     }
 }
 
 #[test]
-fn headers_are_completed_in_the_buffer_and_behind_it() {
+fn completes_headers_before_and_after_a_flush() {
     let content: Vec<u8> =
         (0..3_000_000_u32).map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes()[3]).collect();
     for compression in [Compression::Store, Compression::Deflate(1)] {
@@ -72,11 +72,11 @@ fn headers_are_completed_in_the_buffer_and_behind_it() {
 }
 
 #[test]
-fn a_sink_that_breaks_is_reported() {
-    let large = vec![7; BUFFER + 10];
+fn reports_write_errors() {
+    let zip64_from = vec![7; BUFFER_BYTES + 10];
     let calls = testkit::every_write_may_fail(|sink| {
         let mut writer = ArchiveWriter::new(sink, Compression::Store)?;
-        writer.add("collections/a/meta/data.jsonl", &Source::from(large.clone()))?;
+        writer.add("collections/a/meta/data.jsonl", &Source::from(zip64_from.clone()))?;
         writer.add("zds.json", &Source::from(&b"{}"[..]))?;
         writer.end().map(drop)
     });
@@ -84,15 +84,15 @@ fn a_sink_that_breaks_is_reported() {
 }
 
 #[test]
-fn what_cannot_be_added() {
+fn refuses_invalid_additions() {
     let writer = || ArchiveWriter::new(Cursor::new(Vec::new()), Compression::Store).unwrap();
     let add = |path: &str| writer().add(path, &Source::from(&b""[..])).unwrap_err().to_string();
-    let refused = "zds: this file cannot be in an archive: ";
-    assert_eq!(add("readme"), format!("{refused}its name is no path of the format (key \"readme\")"));
-    assert_eq!(add("../x"), format!("{refused}its name leads out of the tree by \"..\" (key \"../x\")"));
+    let refused = "zds: invalid path in an archive: ";
+    assert_eq!(add("readme"), format!("{refused}not a path of a store (key \"readme\")"));
+    assert_eq!(add("../x"), format!("{refused}path that escapes the directory with \"..\" (key \"../x\")"));
     let deep = format!("metadata/{}x", "abc/".repeat(40));
-    assert_eq!(add(&deep), format!("{refused}its path has more than 32 parts (key {deep:?})"));
-    // A refusal harms nothing; a file that breaks off does.
+    assert_eq!(add(&deep), format!("{refused}path with more than 32 components (key {deep:?})"));
+    // A refused path is harmless; an incomplete file is not.
     let mut one = writer();
     assert!(one.add("x", &Source::from(&b""[..])).is_err());
     assert!(one.end().is_ok());
@@ -101,18 +101,18 @@ fn what_cannot_be_added() {
         two.add(path, &Source::from(&b""[..])).unwrap();
     }
     let error = two.end().unwrap_err();
-    assert_eq!(error.to_string(), "zds: two files were added under one name (key \"zds.json\")");
-    for (size, wanted) in [
-        (2, "zds: the file has more than the 2 bytes that it had before (key \"zds.json\")"),
-        (4, "zds: the file has 3 bytes, and had 4 before (key \"zds.json\")"),
+    assert_eq!(error.to_string(), "zds: duplicate file name (key \"zds.json\")");
+    for (size, expected) in [
+        (2, "zds: the file has grown from 2 bytes (key \"zds.json\")"),
+        (4, "zds: the file has shrunk from 4 to 3 bytes (key \"zds.json\")"),
     ] {
         let mut three = writer();
-        assert_eq!(three.add_from("zds.json", size, |sink| sink(b"abc")).unwrap_err().to_string(), wanted);
-        let whole = "zds: the archive is not whole: a file could not be added before";
+        assert_eq!(three.add_from("zds.json", size, |sink| sink(b"abc")).unwrap_err().to_string(), expected);
+        let whole = "zds: the archive is incomplete: adding a file failed before";
         let again = three.add("collections/a/meta/x", &Source::from(&b""[..])).unwrap_err();
         assert_eq!(again.to_string(), format!("{whole} (key \"collections/a/meta/x\")"));
         assert_eq!(three.end().unwrap_err().to_string(), whole);
     }
     let error = ArchiveWriter::new(Cursor::new(Vec::new()), Compression::Deflate(10)).unwrap_err();
-    assert_eq!(error.to_string(), "zds: the level of DEFLATE is 0 to 9, not 10");
+    assert_eq!(error.to_string(), "zds: DEFLATE level: expected 0 to 9, found 10");
 }

@@ -1,29 +1,29 @@
-//! The lines of the data, and the entries of the index that name them.
+//! Verification of the lines of the data, and of the index entries that point at them.
 
 use container_core::{Bytes, Error, ErrorKind, Limits, Result, Source, Unit, VerifyOptions};
 
 use super::super::table::CollectionTable;
-use super::findings::{Batch, Findings, What};
+use super::findings::{Batch, FindingKind, Findings};
 use crate::layout::{DATA, META};
 use crate::read::line::line as line_at;
-use crate::read::places::Place;
-use crate::read::rebuild::{id_of, line_bytes, whole_lines};
+use crate::read::offsets::LineRef;
+use crate::read::rebuild::{checked_line_length, document_id, read_lines};
 use crate::read::table::Table;
 use crate::read::{Condition, IndexState};
 use crate::wire::lines::{BYTE_ORDER_MARK, Line, lines_from};
 use crate::wire::{id, json};
 
-/// Parts of fewer bytes are not divided among threads.
-const SMALL: usize = 1 << 20;
+/// Minimum bytes per thread.
+const MIN_PART: usize = 1 << 20;
 
-/// What is checked.
+/// What to verify against.
 struct Plan<'a> {
     data: &'a Source,
     table: &'a Table,
-    places: &'a [Place],
-    /// The index says which lines there are; else all lines do.
+    line_refs: &'a [LineRef],
+    /// Whether the index decides which lines are documents; otherwise all lines are.
     is_indexed: bool,
-    /// Lines in front of the index's end may be those of deleted documents, whatever else there is.
+    /// Whether lines before the end of the index may belong to deleted documents.
     has_dead: bool,
     limits: &'a Limits,
 }
@@ -37,10 +37,10 @@ pub(super) fn check(
     let collection = &table.collection;
     let located = |error: Error| table.located(error);
     let (Some(data), Some(index)) = (&collection.data, collection.table().map_err(located)?) else { return Ok(()) };
-    let places = collection.places().map_err(located)?;
+    let line_refs = collection.line_refs().map_err(located)?;
     let is_indexed = matches!(condition.index, IndexState::Valid | IndexState::Text);
     let has_dead = is_indexed || matches!(condition.index, IndexState::Stale | IndexState::Journal);
-    let plan = Plan { data, table: index, places, is_indexed, has_dead, limits: &collection.options.limits };
+    let plan = Plan { data, table: index, line_refs, is_indexed, has_dead, limits: &collection.options.limits };
     if let Some(progress) = &options.progress {
         progress.begin(Unit::Bytes, Some(data.len()));
     }
@@ -50,9 +50,9 @@ pub(super) fn check(
     };
     let (mut at, mut lines) = (0, 0);
     while at < data.len() {
-        let window = whole_lines(data, at, collection.options.limits).map_err(located)?;
-        for (batch, count) in side_by_side(parts(&window, at, threads), |(part, at)| plan.part(&part, at)) {
-            findings.take(batch, lines);
+        let window = read_lines(data, at, collection.options.limits).map_err(located)?;
+        for (batch, count) in on_threads(parts(&window, at, threads), |(part, at)| plan.part(&part, at)) {
+            findings.add(batch, lines);
             lines += count;
         }
         at += window.len() as u64;
@@ -60,18 +60,18 @@ pub(super) fn check(
             progress.advance(window.len() as u64);
         }
     }
-    let behind = places.partition_point(|place| place.offset < data.len());
+    let past_end = line_refs.partition_point(|line_ref| line_ref.offset < data.len());
     let mut batch = Batch::default();
-    for place in places.get(behind..).unwrap_or_default() {
-        plan.no_line(*place, &mut batch);
+    for line_ref in line_refs.get(past_end..).unwrap_or_default() {
+        plan.report_entry(*line_ref, &mut batch);
     }
-    findings.take(batch, lines);
+    findings.add(batch, lines);
     Ok(())
 }
 
-/// Whole lines cut into a part for each thread, and where each begins.
+/// Divides whole lines into parts, one per thread, with their offsets.
 fn parts(window: &Bytes, offset: u64, threads: usize) -> Vec<(Bytes, u64)> {
-    let each = window.len().div_ceil(threads.max(1)).max(SMALL);
+    let each = window.len().div_ceil(threads.max(1)).max(MIN_PART);
     let mut parts = Vec::new();
     let mut at = 0;
     while at < window.len() {
@@ -84,8 +84,8 @@ fn parts(window: &Bytes, offset: u64, threads: usize) -> Vec<(Bytes, u64)> {
     parts
 }
 
-/// Does work in a thread for each.
-pub(super) fn side_by_side<T: Send, R: Send>(mut all: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+/// Calls `work` for each element on a thread of its own; returns the results in order.
+pub(super) fn on_threads<T: Send, R: Send>(mut all: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     let last = all.pop();
     std::thread::scope(|scope| {
         let work = &work;
@@ -98,121 +98,121 @@ pub(super) fn side_by_side<T: Send, R: Send>(mut all: Vec<T>, work: impl Fn(T) -
 }
 
 impl Plan<'_> {
-    /// Checks whole lines that begin at a byte of the data; says how many lines they are.
+    /// Verifies the lines of a part at offset `at`; also returns their number.
     fn part(&self, part: &[u8], at: u64) -> (Batch, u64) {
         let mut batch = Batch::default();
         let end = at + part.len() as u64;
-        let before = |byte: u64| self.places.partition_point(|place| place.offset < byte);
-        let mut places = self.places.get(before(at)..before(end)).unwrap_or_default();
+        let before = |byte: u64| self.line_refs.partition_point(|line_ref| line_ref.offset < byte);
+        let mut line_refs = self.line_refs.get(before(at)..before(end)).unwrap_or_default();
         for line in lines_from(part, at, 0) {
-            // A byte order mark in front belongs to the line or not.
+            // A leading byte order mark may or may not be counted as part of the line.
             let start = if line.offset == BYTE_ORDER_MARK.len() as u64 && at == 0 && line.number == 1 {
                 0
             } else {
                 line.offset
             };
-            while let Some((place, rest)) = places.split_first().filter(|(place, _)| place.offset < start) {
-                self.no_line(*place, &mut batch);
-                places = rest;
+            while let Some((line_ref, rest)) = line_refs.split_first().filter(|(line_ref, _)| line_ref.offset < start) {
+                self.report_entry(*line_ref, &mut batch);
+                line_refs = rest;
             }
-            let mut is_named = false;
-            while let Some((place, rest)) =
-                places.split_first().filter(|(place, _)| place.offset == start || place.offset == line.offset)
+            let mut is_indexed_line = false;
+            while let Some((line_ref, rest)) = line_refs
+                .split_first()
+                .filter(|(line_ref, _)| line_ref.offset == start || line_ref.offset == line.offset)
             {
-                is_named = true;
-                self.live(*place, &line, &mut batch);
-                places = rest;
+                is_indexed_line = true;
+                self.check_live(*line_ref, &line, &mut batch);
+                line_refs = rest;
             }
-            if !is_named {
-                self.dead(&line, &mut batch);
+            if !is_indexed_line {
+                self.check_dead(&line, &mut batch);
             }
         }
-        for place in places {
-            self.no_line(*place, &mut batch);
+        for line_ref in line_refs {
+            self.report_entry(*line_ref, &mut batch);
         }
         (batch, memchr::memchr_iter(b'\n', part).count() as u64)
     }
 
-    fn id(&self, place: Place) -> &str {
-        let id = self.table.entry(place.position).map(|entry| entry.id).unwrap_or_default();
-        std::str::from_utf8(id).unwrap_or_default() // it was checked when the index was read
+    fn id(&self, line_ref: LineRef) -> &str {
+        let id = self.table.entry(line_ref.position).map(|entry| entry.id).unwrap_or_default();
+        std::str::from_utf8(id).unwrap_or_default() // validated when the index was read
     }
 
-    /// An entry that names no beginning of a line, or the one of an empty line. What it names may be read all the same.
-    fn no_line(&self, place: Place, batch: &mut Batch) {
-        batch.push(What::Entry, None, || {
-            let error = match line_at(self.data, place.offset, place.length) {
+    /// Reports an entry that does not point at a line, or at an empty one. Its document may still be readable.
+    fn report_entry(&self, line_ref: LineRef, batch: &mut Batch) {
+        batch.push(FindingKind::Entry, None, || {
+            let error = match line_at(self.data, line_ref.offset, line_ref.length) {
                 Err(error) => error,
                 Ok(line) if line.iter().all(u8::is_ascii_whitespace) => {
-                    Error::invalid("the index names an empty line").at(place.offset)
+                    Error::invalid("the index entry points at an empty line").at(line_ref.offset)
                 }
-                Ok(_) => Error::invalid("the document stands behind the rest of another one in the same line")
-                    .at(place.offset),
+                Ok(_) => Error::invalid("the document follows a torn one on the same line").at(line_ref.offset),
             };
-            in_data(error).in_key(self.id(place).to_owned())
+            in_data(error).in_key(self.id(line_ref).to_owned())
         });
     }
 
-    /// A line that an entry names.
-    fn live(&self, place: Place, line: &Line<'_>, batch: &mut Batch) {
+    /// Verifies a line that an entry points at.
+    fn check_live(&self, line_ref: LineRef, line: &Line<'_>, batch: &mut Batch) {
         let number = Some(line.number);
-        let named = |error: Error| in_data(error).in_key(self.id(place).to_owned());
-        let length = u64::from(place.length);
-        if length != line.end - place.offset
+        let named = |error: Error| in_data(error).in_key(self.id(line_ref).to_owned());
+        let length = u64::from(line_ref.length);
+        if length != line.end - line_ref.offset
             && length != line.bytes.len() as u64
-            && let Err(error) = line_at(self.data, place.offset, place.length)
+            && let Err(error) = line_at(self.data, line_ref.offset, line_ref.length)
         {
-            batch.push(What::Entry, number, || named(error));
+            batch.push(FindingKind::Entry, number, || named(error));
             return;
         }
-        if let Err(error) = line_bytes(line.end - line.offset, self.limits) {
-            batch.push(What::Line, number, || named(error.at(line.offset)));
+        if let Err(error) = checked_line_length(line.end - line.offset, self.limits) {
+            batch.push(FindingKind::Line, number, || named(error.at(line.offset)));
             return;
         }
         match json::scan(line.bytes) {
-            Err(error) => batch.push(What::Line, number, || named(error.shifted(line.offset))),
+            Err(error) => batch.push(FindingKind::Line, number, || named(error.shifted(line.offset))),
             Ok(scanned) => match scanned.id() {
                 None => {
                     let error = || Error::invalid("the document has no \"_id\"").at(line.offset);
-                    batch.push(What::Id, number, || named(error()));
+                    batch.push(FindingKind::Id, number, || named(error()));
                 }
-                Some(own) if own != self.id(place) => batch.push(What::OtherId, number, || {
-                    let error = Error::invalid(format!("the index names the line of the document {own:?}"));
+                Some(own) if own != self.id(line_ref) => batch.push(FindingKind::OtherId, number, || {
+                    let error = Error::invalid(format!("the index entry points at the line of document {own:?}"));
                     named(error.at(line.offset))
                 }),
                 Some(own) => {
                     if let Err(error) = id::check(own) {
-                        batch.push(What::Id, number, || named(error.at(line.offset)));
+                        batch.push(FindingKind::Id, number, || named(error.at(line.offset)));
                     }
                 }
             },
         }
     }
 
-    /// A line that none names: of a deleted document, or of one whose id comes again; or it is no document.
-    fn dead(&self, line: &Line<'_>, batch: &mut Batch) {
+    /// Verifies a line that no entry points at: of a deleted or replaced document, or not a document at all.
+    fn check_dead(&self, line: &Line<'_>, batch: &mut Batch) {
         let number = Some(line.number);
         let is_plain = || self.has_dead && line.plain_id().is_some();
-        let found = match line_bytes(line.end - line.offset, self.limits).map(|_| is_plain()) {
+        let found = match checked_line_length(line.end - line.offset, self.limits).map(|_| is_plain()) {
             Err(error) => Err(error.at(line.offset)),
             Ok(true) => json::scan(line.bytes).map(|_| None).map_err(|error| error.shifted(line.offset)),
-            Ok(false) => id_of(&Line { number: 0, ..*line }, self.limits).map(Some),
+            Ok(false) => document_id(&Line { number: 0, ..*line }, self.limits).map(Some),
         };
         match found {
-            // What is torn is told as such.
+            // A torn line is reported as such.
             Err(_) if !line.is_ended && !self.is_indexed => {}
             Err(error) => {
-                let what = if self.has_dead { What::Dead } else { What::Line };
+                let what = if self.has_dead { FindingKind::DeadLine } else { FindingKind::Line };
                 let byte = error.position().byte.unwrap_or(line.offset);
-                let told = || match error.kind() {
+                let reported = || match error.kind() {
                     ErrorKind::Invalid => Error::invalid(error.detail().to_owned()),
                     kind => Error::new(kind, error.detail().to_owned()),
                 };
-                batch.push(what, number, || in_data(told().at(byte)));
+                batch.push(what, number, || in_data(reported().at(byte)));
             }
             Ok(Some(own)) if !self.has_dead && self.table.find(own.as_bytes()).is_some() => {
-                batch.push(What::Again, number, || {
-                    let error = Error::invalid("a document with the same id comes later, which holds");
+                batch.push(FindingKind::Duplicate, number, || {
+                    let error = Error::invalid("a later document with the same id replaces this one");
                     in_data(error.at(line.offset)).in_key(own.clone().into_owned())
                 });
             }

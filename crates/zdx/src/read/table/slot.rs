@@ -1,53 +1,53 @@
-//! What a place of the table holds.
+//! The layout of a table slot.
 
-/// Bits of the hash in a place of the table, at least.
-const TAG: u32 = 12;
+/// Minimum bits of the hash in a slot.
+const MIN_TAG_BITS: u32 = 12;
 
-/// Memory gives two to this power bytes at once; where a line lies is not told more exactly.
-const NEAR: u32 = 6;
+/// Binary logarithm of the bytes of a cache line: the most precise unit for the line's offset.
+const CACHE_LINE_BITS: u32 = 6;
 
-/// Two to this power bytes are a page: where a line lies is not told less exactly.
-const FAR: u32 = 12;
+/// Binary logarithm of the bytes of a page: the least precise unit for the line's offset.
+const PAGE_BITS: u32 = 12;
 
-/// What a place of the table holds, from its low bits on: the position of an entry in the index, about where its line lies, and bits of the
+/// Layout of a slot, from its low bits on: the position of an entry in the index, the approximate offset of its line, and bits of the id's
 /// hash.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Slot {
     /// Bits of the position.
     position: u32,
-    /// Bits of the line's place; 0 where there are too few.
+    /// Bits of the line's offset; 0 if there would be too few.
     line: u32,
-    /// The line's place is counted in two to this power bytes.
+    /// The line's offset counts units of two to this power bytes.
     unit: u32,
 }
 
 impl Slot {
-    /// For an index of so many bytes, and data of so many.
-    pub(super) const fn of(index: u64, data: u64) -> Self {
+    /// The layout for an index and data of these lengths.
+    pub(super) const fn new(index: u64, data: u64) -> Self {
         let position = u64::BITS - index.leading_zeros();
-        let room = u64::BITS.saturating_sub(position + TAG);
-        let wanted = (u64::BITS - data.leading_zeros()).saturating_sub(NEAR);
-        let line = if wanted < room { wanted } else { room };
-        let unit = NEAR + wanted - line;
-        if unit > FAR { Self { position, line: 0, unit } } else { Self { position, line, unit } }
+        let available = u64::BITS.saturating_sub(position + MIN_TAG_BITS);
+        let needed = (u64::BITS - data.leading_zeros()).saturating_sub(CACHE_LINE_BITS);
+        let line = if needed < available { needed } else { available };
+        let unit = CACHE_LINE_BITS + needed - line;
+        if unit > PAGE_BITS { Self { position, line: 0, unit } } else { Self { position, line, unit } }
     }
 
     #[inline]
-    pub(super) const fn holding(self, hash: u64, position: u64, offset: u64) -> u64 {
-        // Of an entry that lies, the place is another one: nothing hangs on it.
+    pub(super) const fn pack(self, hash: u64, position: u64, offset: u64) -> u64 {
+        // A wrong entry may not fit: the offset is only a hint.
         let line = (offset >> self.unit) & ((1 << self.line) - 1);
-        // An entry stands behind the head: its position is never 0, and neither is this.
+        // Positions are past the header and never 0, and so is the slot.
         self.tag(hash) | line << self.position | position
     }
 
-    /// What the hash is among what a place holds.
+    /// The hash's bits of a slot.
     #[inline]
     pub(super) const fn tag(self, hash: u64) -> u64 {
         hash << (self.position + self.line)
     }
 
     #[inline]
-    pub(super) const fn have_one_tag(self, one: u64, other: u64) -> bool {
+    pub(super) const fn same_tag(self, one: u64, other: u64) -> bool {
         (one ^ other) >> (self.position + self.line) == 0
     }
 
@@ -56,7 +56,7 @@ impl Slot {
         slot & ((1 << self.position) - 1)
     }
 
-    /// A byte of the data close to the line's first one, not behind it.
+    /// Approximate offset of the line, at most one unit before it.
     #[inline]
     pub(super) const fn line(self, slot: u64) -> Option<u64> {
         match self.line {
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_tells_about_where_the_line_is() {
+    fn approximates_line_offset() {
         for (index, data, line, unit) in [
             (1, 0, 0, 6),
             (24 << 20, 200 << 20, 22, 6),
@@ -82,15 +82,16 @@ mod tests {
             ((1 << 40) - 1, u64::MAX, 0, 52),
             (1 << 20, u64::MAX, 0, 33),
         ] {
-            let slot = Slot::of(index, data);
-            assert_eq!((slot.line, slot.unit), (if unit > FAR { 0 } else { line }, unit), "{index} {data}");
-            assert!(slot.position + slot.line + TAG <= 64 && index < 1 << slot.position);
+            let slot = Slot::new(index, data);
+            assert_eq!((slot.line, slot.unit), (if unit > PAGE_BITS { 0 } else { line }, unit), "{index} {data}");
+            assert!(slot.position + slot.line + MIN_TAG_BITS <= 64 && index < 1 << slot.position);
             for (offset, hash) in [(0, 0), (data / 3, 0x1234_5678_9abc_def0), (data.saturating_sub(1), u64::MAX)] {
-                let place = slot.holding(hash, index, offset);
-                assert_eq!(slot.position(place), index);
-                assert!(slot.have_one_tag(place, slot.tag(hash)) && !slot.have_one_tag(place, slot.tag(hash ^ 1)));
-                match slot.line(place) {
+                let packed = slot.pack(hash, index, offset);
+                assert_eq!(slot.position(packed), index);
+                assert!(slot.same_tag(packed, slot.tag(hash)) && !slot.same_tag(packed, slot.tag(hash ^ 1)));
+                match slot.line(packed) {
                     Some(near) => assert!(near <= offset && offset - near < 1 << unit, "{near} {offset}"),
+
                     None => assert_eq!(slot.line, 0),
                 }
             }

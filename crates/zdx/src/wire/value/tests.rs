@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn values_are_those_of_serde_json() {
+fn agrees_with_serde_json() {
     for json in [
         r#"{"a":1,"b":[true,false,null,-3,0,18446744073709551615,-9223372036854775808],"c":{"d":{}},"e":[]}"#,
         r#" { "a" : 1.5e3 , "b" : [ -0 , -0.0 , 0.1 , 1e-7 , 123456789012345678901234567890 , 5E+2 ] } "#,
@@ -11,18 +11,18 @@ fn values_are_those_of_serde_json() {
         "null",
         "[[[[[[[[[[]]]]]]]]]]",
     ] {
-        let wanted: Value = serde_json::from_str(json).unwrap();
-        assert_eq!(parse(json.as_bytes()).unwrap(), wanted, "{json}");
-        assert_eq!(parse(json.as_bytes()).unwrap().to_string(), wanted.to_string(), "{json}");
+        let expected: Value = serde_json::from_str(json).unwrap();
+        assert_eq!(parse(json.as_bytes()).unwrap(), expected, "{json}");
+        assert_eq!(parse(json.as_bytes()).unwrap().to_string(), expected.to_string(), "{json}");
     }
     let long = "[".repeat(120) + &"]".repeat(120);
     assert_eq!(parse(long.as_bytes()).unwrap(), serde_json::from_str::<Value>(&long).unwrap());
-    // The ordinary is not left to another.
-    assert!(quickly(br#"{"a":[1,-2,3.5,"x\u00e9",{"b":null}],"c":"\ud83d\ude00"}"#).is_some());
+    // The fast path handles ordinary input.
+    assert!(parse_fast(br#"{"a":[1,-2,3.5,"x\u00e9",{"b":null}],"c":"\ud83d\ude00"}"#).is_some());
 }
 
 #[test]
-fn what_is_wrong_is_told_by_serde_json() {
+fn leaves_errors_to_serde_json() {
     for json in [
         "",
         " ",
@@ -61,9 +61,9 @@ fn what_is_wrong_is_told_by_serde_json() {
         "--1",
         "-a",
     ] {
-        let wanted = serde_json::from_str::<Value>(json).unwrap_err().to_string();
-        assert_eq!(parse(json.as_bytes()).unwrap_err().to_string(), wanted, "{json}");
-        assert_eq!(quickly(json.as_bytes()), None, "{json}");
+        let expected = serde_json::from_str::<Value>(json).unwrap_err().to_string();
+        assert_eq!(parse(json.as_bytes()).unwrap_err().to_string(), expected, "{json}");
+        assert_eq!(parse_fast(json.as_bytes()), None, "{json}");
     }
     assert!(parse(b"\"\xff\"").is_err() && parse(&[b'['; 1000]).is_err());
 }
@@ -73,18 +73,18 @@ fn numbers_of_every_length() {
     for digits in 1..25 {
         for (sign, fraction) in [("", ""), ("-", ""), ("", ".25"), ("-", "e-3"), ("", ".0")] {
             let json = format!("{sign}{}{fraction}", "1234567890123456789012345".split_at(digits).0);
-            same(&json);
-            same(&format!("{sign}0.{}{json}", "0".repeat(digits)).replace(['-', 'e'], ""));
+            assert_agrees(&json);
+            assert_agrees(&format!("{sign}0.{}{json}", "0".repeat(digits)).replace(['-', 'e'], ""));
         }
     }
 }
 
-fn same(json: &str) {
-    // As text, too, which tells 1 from 1.0.
-    let shown = |value: serde_json::Result<Value>| {
+fn assert_agrees(json: &str) {
+    // Compare as text, too, which distinguishes 1 from 1.0.
+    let show = |value: serde_json::Result<Value>| {
         value.map(|value| (value.to_string(), value)).map_err(|error| error.to_string())
     };
-    assert_eq!(shown(parse(json.as_bytes())), shown(serde_json::from_str(json)), "{json}");
+    assert_eq!(show(parse(json.as_bytes())), show(serde_json::from_str(json)), "{json}");
 }
 
 #[test]
@@ -114,11 +114,11 @@ fn numbers_at_their_bounds() {
         "4.9406564584124654e-324",
         "2.2250738585072011e-308",
     ] {
-        same(json);
+        assert_agrees(json);
     }
-    // Ordinary ones are not left to another.
+    // The fast path handles ordinary numbers.
     for json in ["9999999999999999999", "-9223372036854775808", "-0.0", "9007199254740993.5", "1e-7"] {
-        assert!(quickly(json.as_bytes()).is_some(), "{json}");
+        assert!(parse_fast(json.as_bytes()).is_some(), "{json}");
     }
 }
 
@@ -127,11 +127,11 @@ fn strings_of_every_length() {
     for len in 0..40 {
         for byte in ["", "\\n", "\\u00e9", "\u{e9}", "\u{7f}", "\u{80}", "\u{1f}", "\n", "\\x", " ", "!", "#", "[", "]"]
         {
-            for place in 0..=len {
-                let text = "a".repeat(place) + byte + &"b".repeat(len - place);
-                same(&format!("\"{text}\""));
-                same(&format!("{{\"{text}\":\"{text}\\\\\"}}"));
-                same(&format!("[\"{text}"));
+            for at in 0..=len {
+                let text = "a".repeat(at) + byte + &"b".repeat(len - at);
+                assert_agrees(&format!("\"{text}\""));
+                assert_agrees(&format!("{{\"{text}\":\"{text}\\\\\"}}"));
+                assert_agrees(&format!("[\"{text}"));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Every single step of one long story fails once.
+//! Fails each step of a long sequence of changes once.
 
 use std::fs;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use crate::write::disk::{Disk, Hook};
 use crate::{LoadOptions, StoreWriter};
 
 #[test]
-fn a_failed_write_ends_it_and_says_so() {
-    for through in [0, 1, 5] {
+fn failed_write_stops_the_writer() {
+    for bytes_written in [0, 1, 5] {
         let mut failed = 0;
         for at in 0.. {
             let folder = tempfile::tempdir().unwrap();
@@ -27,13 +27,13 @@ fn a_failed_write_ends_it_and_says_so() {
 
             let steps = Arc::new(AtomicU64::new(0));
             let counter = Arc::clone(&steps);
-            let mut with_hook = options();
-            with_hook.hook = Hook::new(move |_, bytes| match counter.fetch_add(1, Ordering::SeqCst) == at {
-                true if through == 0 || bytes == 0 => Err(std::io::Error::other("injected")),
-                true => Ok(bytes.min(through)),
+            let mut options_with_hook = options();
+            options_with_hook.hook = Hook::new(move |_, bytes| match counter.fetch_add(1, Ordering::SeqCst) == at {
+                true if bytes_written == 0 || bytes == 0 => Err(std::io::Error::other("injected")),
+                true => Ok(bytes.min(bytes_written)),
                 false => Ok(bytes),
             });
-            let store = StoreWriter::open(root, with_hook).unwrap();
+            let store = StoreWriter::open(root, options_with_hook).unwrap();
             let mut writer = store.collection("c").unwrap();
             writer.delete("gone").unwrap();
             writer.put("new", &serde_json::json!({"text": "x".repeat(100)})).unwrap();
@@ -49,7 +49,7 @@ fn a_failed_write_ends_it_and_says_so() {
                     writer.put_line(b"{\"_id\":\"x\"}").map(drop).unwrap_err(),
                 ] {
                     let text = error.to_string();
-                    assert!(text.contains("a write failed before: the collection has to be opened anew"), "{text}");
+                    assert!(text.contains("a write failed before: reopen the collection"), "{text}");
                 }
             }
             drop((writer, store));
@@ -57,7 +57,7 @@ fn a_failed_write_ends_it_and_says_so() {
             assert!(after.contains_key("kept"));
             match &flushed {
                 Ok(()) => assert!(after.contains_key("new") && !after.contains_key("gone")),
-                // Deleted, then put: the second only with the first.
+                // Deleted, then put: never the second change without the first.
                 Err(_) => assert!(after == before || !after.contains_key("gone")),
             }
             assert_eq!(recover(root), after);
@@ -72,16 +72,18 @@ fn a_failed_write_ends_it_and_says_so() {
 }
 
 #[test]
-fn of_a_load_whose_write_failed_nothing_is_there() {
+fn failed_load_puts_nothing() {
     let lines: Vec<String> = (0..200).map(|n| format!("{{\"_id\":\"doc-{}\",\"n\":{n}}}\n", n % 150)).collect();
     let text = lines.concat();
-    for (threads, through) in [1, 4].into_iter().flat_map(|threads| [0, 1, 1000].map(|through| (threads, through))) {
+    for (threads, bytes_written) in
+        [1, 4].into_iter().flat_map(|threads| [0, 1, 1000].map(|bytes_written| (threads, bytes_written)))
+    {
         let mut failed = 0;
         for (has_changes, at) in [false, true].into_iter().flat_map(|has| (0..20).map(move |at| (has, at))) {
             let folder = tempfile::tempdir().unwrap();
             let root = folder.path();
             StoreWriter::open(root, options()).unwrap().collection("c").unwrap().finish().unwrap();
-            // No line feed ends it: that is a step of its own.
+            // Without a line feed at its end: adding one is a step of its own.
             fs::write(root.join("collections/c/meta/data.jsonl"), "{\"_id\":\"before\"}").unwrap();
             let steps = Arc::new(AtomicU64::new(0));
             let counter = Arc::clone(&steps);
@@ -95,8 +97,8 @@ fn of_a_load_whose_write_failed_nothing_is_there() {
             let before = read(root);
             writer.disk = Disk::new(
                 Hook::new(move |_, bytes| match counter.fetch_add(1, Ordering::SeqCst) == at {
-                    true if bytes <= through => Err(std::io::Error::other("injected")),
-                    true => Ok(through),
+                    true if bytes <= bytes_written => Err(std::io::Error::other("injected")),
+                    true => Ok(bytes_written),
                     false => Ok(bytes),
                 }),
                 container_core::SyncPolicy::Never,
@@ -110,7 +112,7 @@ fn of_a_load_whose_write_failed_nothing_is_there() {
             if let Err(error) = &loaded {
                 failed += 1;
                 assert!(error.to_string().contains("cannot write the "), "{error}");
-                // It was taken back, and can be done again.
+                // The load was rolled back, and can be repeated.
                 assert_eq!(read(root), before);
                 let _ = writer.load(&source, &LoadOptions::default()).unwrap();
             }

@@ -1,4 +1,4 @@
-//! Lines loaded at once.
+//! Bulk loading.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,8 +7,8 @@ use container_core::{OpenOptions, Source};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{options, read, tidy};
-use crate::read::rebuild::line_bytes;
+use super::{check_tidy, options, read};
+use crate::read::rebuild::checked_line_length;
 use crate::{CollectionWriter, LoadOptions, OnDuplicate, StoreWriter};
 
 fn source(text: &str) -> Source {
@@ -22,13 +22,13 @@ fn with<T>(work: impl FnOnce(&mut CollectionWriter) -> T) -> (T, BTreeMap<String
     let done = work(&mut writer);
     writer.finish().unwrap();
     store.finish().unwrap();
-    tidy(folder.path());
+    check_tidy(folder.path());
     (done, read(folder.path()), fs::read_to_string(folder.path().join("collections/c/meta/data.jsonl")).unwrap())
 }
 
 #[test]
-fn lines_are_taken_as_they_are() {
-    for (text, wanted) in [
+fn keeps_lines_verbatim() {
+    for (text, expected) in [
         ("{\"_id\":\"a\"}\n{\"x\": 1.0,\"_id\":\"b\"}\n", "{\"_id\":\"a\"}\n{\"x\": 1.0,\"_id\":\"b\"}\n"),
         ("\u{feff}{\"_id\":\"a\"}\r\n\n   \n{\"_id\":\"b\"}", "{\"_id\":\"a\"}\n{\"_id\":\"b\"}\n"),
         ("\n\n", ""),
@@ -37,14 +37,14 @@ fn lines_are_taken_as_they_are() {
         for validate in [true, false] {
             let load = LoadOptions::default().with_validate(validate);
             let (loaded, read, data) = with(|writer| writer.load(&source(text), &load).unwrap());
-            assert_eq!(data, wanted);
-            assert_eq!((loaded.documents, loaded.bytes), (read.len() as u64, wanted.len() as u64));
+            assert_eq!(data, expected);
+            assert_eq!((loaded.documents, loaded.bytes), (read.len() as u64, expected.len() as u64));
         }
     }
 }
 
 #[test]
-fn another_member_gives_the_id() {
+fn takes_id_from_another_member() {
     let load = LoadOptions::default().with_id_field("key");
     let text = concat!(
         "{\"a\":1,\"key\":\"x\"}\n",
@@ -54,42 +54,42 @@ fn another_member_gives_the_id() {
         "{\"k\\u0065y\":\"-5.e_\"}\n",
     );
     let (_, read, data) = with(|writer| writer.load(&source(text), &load).unwrap());
-    let wanted = concat!(
+    let expected = concat!(
         "{\"_id\":\"x\",\"a\":1,\"key\":\"x\"}\n",
         "{\"_id\":\"7\", \"key\" : 7 , \"b\" : [ 2 ] }\n",
         "{\"_id\":\"y\",\"key\":\"y\"}\n",
         "{\"_id\":\"z\",\"key\":\"z\",\"in\":{\"_id\":1}}\n",
         "{\"_id\":\"-5.e_\",\"k\\u0065y\":\"-5.e_\"}\n",
     );
-    assert_eq!(data, wanted);
+    assert_eq!(data, expected);
     assert_eq!(read.into_keys().collect::<Vec<_>>(), ["-5.e_", "7", "x", "y", "z"]);
-    for (text, wanted) in [
-        ("{\"a\":1}", "the document has no \"key\", which is to be its id (byte 0, line 1)"),
-        ("\n{\"key\":1.5}", "\"key\", which is to be the id, is neither a text nor an integer: 1.5 (byte 1, line 2)"),
+    for (text, expected) in [
+        ("{\"a\":1}", "the document has no \"key\" to use as its id (byte 0, line 1)"),
+        ("\n{\"key\":1.5}", "\"key\", used as id: expected a string or an integer, found 1.5 (byte 1, line 2)"),
         (
             "{\"key\":\"a\",\"_id\":\"b\"}",
-            "the document has another \"_id\" than its \"key\": \"b\" (byte 0, line 1, key \"a\")",
+            "the document's \"key\" differs from its \"_id\", \"b\" (byte 0, line 1, key \"a\")",
         ),
         ("{\"key\":\"\"}", "the id is empty (byte 0, line 1, key \"\")"),
     ] {
         let (error, ..) = with(|writer| writer.load(&source(text), &load).unwrap_err().to_string());
-        assert_eq!(error, format!("zds: {wanted}"));
+        assert_eq!(error, format!("zds: {expected}"));
     }
 }
 
 #[test]
-fn of_an_input_with_an_error_nothing_is_put() {
+fn invalid_input_puts_nothing() {
     let good: String =
         (0..50_000).map(|n| format!("{{\"_id\":\"{n}\",\"text\":\"{}\"}}\n", "x".repeat(n % 100))).collect();
     let lines = good.lines().count();
     let place = good.len();
-    for (bad, at, wanted) in [
-        ("{\"_id\":\"z\",}\n", 11, "'}' stands where the name of a member is expected"),
+    for (bad, at, expected) in [
+        ("{\"_id\":\"z\",}\n", 11, "expected a member name, found '}'"),
         ("{\"id\":\"z\"}\n", 0, "the document has no \"_id\""),
         ("{\"_id\":\"z\"", 10, "\"}\": needs 1 byte, 0 available"),
-        ("{\"_id\":\"z z\"}\n", 0, "' ' is no character of an id: they are a-z, A-Z, 0-9, \"_\", \"-\" and \".\""),
+        ("{\"_id\":\"z z\"}\n", 0, "invalid character ' ' in the id (allowed: a-z, A-Z, 0-9, \"_\", \"-\" and \".\")"),
     ] {
-        // Behind it stands another one, which is found first, perhaps.
+        // Another error follows, which may be found first.
         let text = [
             good.as_str(),
             "\r\n",
@@ -108,14 +108,14 @@ fn of_an_input_with_an_error_nothing_is_put() {
                 error
             });
             let place = format!("(byte {}, line {}", place + 2 + at, lines + 2);
-            assert!(error.starts_with(&format!("zds: {wanted}")) && error.contains(&place), "{error} {place}");
+            assert!(error.starts_with(&format!("zds: {expected}")) && error.contains(&place), "{error} {place}");
             assert_eq!((read.len(), data.len()), (2, 34));
         }
     }
 }
 
 #[test]
-fn duplicates_are_replaced_refused_or_kept() {
+fn handles_duplicates() {
     let text = "{\"_id\":\"b\",\"n\":2}\n{\"_id\":\"a\",\"n\":2}\n{\"_id\":\"b\",\"n\":3}\n{\"_id\":\"c\",\"n\":2}\n";
     let run = |on| {
         with(|writer| {
@@ -136,12 +136,12 @@ fn duplicates_are_replaced_refused_or_kept() {
     assert_eq!((value(&read, "a"), value(&read, "b"), data.lines().count()), (json!(1), json!(2), 3));
     let (loaded, read, data) = run(OnDuplicate::Refuse);
     let error = loaded.unwrap_err().to_string();
-    assert_eq!(error, "zds: there is a document of this id already (byte 18, line 2, key \"a\")");
+    assert_eq!(error, "zds: a document with this id already exists (byte 18, line 2, key \"a\")");
     assert_eq!((value(&read, "a"), data.lines().count()), (json!(1), 1));
 }
 
 #[test]
-fn what_follows_a_load_lies_behind_it() {
+fn later_changes_follow_a_load() {
     for threads in [1, 4] {
         let load = LoadOptions::default().with_threads(threads);
         let ((), read, data) = with(|writer| {
@@ -153,7 +153,7 @@ fn what_follows_a_load_lies_behind_it() {
             assert_eq!(writer.get("a").unwrap().unwrap(), b"{\"_id\":\"a\",\"n\":2}");
             assert_eq!(writer.get("d").unwrap().unwrap(), b"{\"_id\":\"d\",\"n\":1}");
             writer.put("e", &json!({"n": 1})).unwrap();
-            // It is the last line: its deletion must be seen.
+            // It is the last line: its deletion must be noticed.
             assert!(writer.delete("e").unwrap());
         });
         assert_eq!(
@@ -167,7 +167,7 @@ fn what_follows_a_load_lies_behind_it() {
 }
 
 #[test]
-fn a_source_that_is_read_gives_the_same() {
+fn mapped_and_read_sources_agree() {
     let mut text = String::new();
     for n in 0..300_000 {
         text += &format!("{{\"_id\":\"doc-{}\",\"text\":\"{}\"}}\n", n % 200_000, "x".repeat(n % 150));
@@ -191,27 +191,27 @@ fn a_source_that_is_read_gives_the_same() {
 }
 
 #[test]
-fn documents_of_another_schema_are_refused() {
+fn refuses_documents_of_another_schema() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     let store = StoreWriter::open(root, options().with_strict(true)).unwrap();
     let mut writer = store.collection("c").unwrap();
-    let wrong = |text: &str| format!("zds: the documents here have one schema, this one has another: {text}");
+    let wrong = |text: &str| format!("zds: the document does not match the collection's schema: {text}");
     let error = writer
         .load(&source("\n{\"_id\":\"a\",\"n\":1}\n{\"_id\":\"b\",\"n\":\"x\"}\n"), &LoadOptions::default())
         .unwrap_err();
-    assert_eq!(error.to_string(), wrong("\"n\" is a text, not an integer (byte 19, line 3, key \"b\")"));
-    // Nothing was put: the first document is still to come.
+    assert_eq!(error.to_string(), wrong("\"n\": expected an integer, found a string (byte 19, line 3, key \"b\")"));
+    // Nothing was put, so the next document determines the schema.
     writer.put("a", &json!({"t": "x"})).unwrap();
     let error = writer.put("b", &json!({"t": 1})).unwrap_err();
-    assert_eq!(error.to_string(), wrong("\"t\" is an integer, not a text (key \"b\")"));
+    assert_eq!(error.to_string(), wrong("\"t\": expected a string, found an integer (key \"b\")"));
     writer.finish().unwrap();
     store.finish().unwrap();
-    // The manifest says it from now on.
+    // From now on the manifest requires it.
     let store = StoreWriter::open(root, options()).unwrap();
     let mut writer = store.collection("c").unwrap();
     let error = writer.put_line(b"{\"_id\":\"b\",\"t\":\"x\",\"u\":null}").unwrap_err();
-    assert_eq!(error.to_string(), wrong("\"u\" is new (key \"b\")"));
+    assert_eq!(error.to_string(), wrong("unexpected \"u\" (key \"b\")"));
     let loaded = writer.load(&source("{\"t\":\"y\",\"_id\":\"b\"}\n"), &LoadOptions::default()).unwrap();
     assert_eq!(loaded.documents, 1);
     writer.finish().unwrap();
@@ -228,7 +228,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
     #[test]
-    fn loading_is_putting_line_by_line(
+    fn loading_agrees_with_putting_lines(
         lines in prop::collection::vec((0..20u8, 0..30usize, 0..5u8), 0..60),
         there in prop::collection::vec(0..20u8, 0..10),
         threads in 1..4usize,
@@ -261,7 +261,7 @@ proptest! {
 }
 
 #[test]
-fn a_line_that_readers_refuse_is_not_written() {
+fn refuses_lines_above_the_read_limit() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("store");
     let mut small = options();
@@ -269,7 +269,7 @@ fn a_line_that_readers_refuse_is_not_written() {
     small.limits = small.limits.with_block_bytes(19);
     let store = StoreWriter::open(&root, small).unwrap();
     let mut writer = store.collection("c").unwrap();
-    // With their line feeds 19 bytes and 20.
+    // 19 and 20 bytes with their line feeds.
     let (fits, long) = ("{\"_id\":\"a\",\"x\":12}", "{\"_id\":\"b\",\"x\":123}");
     writer.put_line(fits.as_bytes()).unwrap();
     writer.load(&source(&fits.replace("\"a\"", "\"c\"")), &LoadOptions::default()).unwrap();
@@ -286,9 +286,9 @@ fn a_line_that_readers_refuse_is_not_written() {
     writer.finish().unwrap();
     store.finish().unwrap();
     assert_eq!(read(&root).into_keys().collect::<Vec<_>>(), ["a", "c"]);
-    // What readers take by default.
+    // The default limits of readers.
     let limits = options().limits;
-    assert_eq!(line_bytes(1 << 30, &limits).unwrap(), 1 << 30);
-    let error = line_bytes((1 << 30) + 1, &limits).unwrap_err().to_string();
+    assert_eq!(checked_line_length(1 << 30, &limits).unwrap(), 1 << 30);
+    let error = checked_line_length((1 << 30) + 1, &limits).unwrap_err().to_string();
     assert_eq!(error, "the length of a line 1073741825 exceeds the limit 1073741824");
 }

@@ -14,13 +14,13 @@ use crate::write::disk::Hook;
 use crate::{Store, StoreWriter, WriterOptions};
 
 impl Hook {
-    /// Asks this function before each step that changes a file.
-    pub(crate) fn new(ask: impl Fn(&'static str, usize) -> io::Result<usize> + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(ask)))
+    /// Calls `intercept` before each file operation.
+    pub(crate) fn new(intercept: impl Fn(&'static str, usize) -> io::Result<usize> + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(intercept)))
     }
 }
 
-/// Documents by id: their lines.
+/// Lines of documents by id.
 pub(super) type Documents = BTreeMap<String, String>;
 
 pub(super) fn options() -> WriterOptions {
@@ -40,7 +40,7 @@ pub(super) fn read(root: &Path) -> Documents {
     all
 }
 
-/// What a writer sees after it has put right what it found.
+/// What a writer sees after repairing the store.
 pub(super) fn recover(root: &Path) -> Documents {
     let store = StoreWriter::open(root, options()).unwrap();
     let writer = store.collection("c").unwrap();
@@ -51,14 +51,14 @@ pub(super) fn recover(root: &Path) -> Documents {
     assert_eq!(all.len() as u64, len);
     let collection = Store::open(root).unwrap().collection("c").unwrap();
     let mut notes = collection.condition().unwrap().notes();
-    notes.retain(|note| !note.contains("in docs left out whose id has a line"));
+    notes.retain(|note| !note.contains("in docs: data.jsonl has a line with the same id"));
     assert_eq!(notes, [""; 0]);
-    tidy(root);
+    check_tidy(root);
     all
 }
 
-/// No journal, and an index in the order of the data whose last line is a document.
-pub(super) fn tidy(root: &Path) {
+/// Checks that there is no journal, and that the index is in data order and covers all data.
+pub(super) fn check_tidy(root: &Path) {
     let meta = root.join("collections/c/meta");
     assert!(!meta.join("wharf.journal").exists());
     let (index, data) =

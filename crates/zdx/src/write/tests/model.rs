@@ -1,4 +1,4 @@
-//! Random operations, of which every prefix that a crash may leave is one of the states that there were.
+//! Random operations: whatever a crash leaves is one of the previous states.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
 
-use super::{Documents, copy, options, read, recover, tidy};
+use super::{Documents, check_tidy, copy, options, read, recover};
 use crate::journal::{IndexMark, Journal};
 use crate::read::table::Table;
 use crate::write::disk::Hook;
@@ -44,33 +44,33 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// What the files may say at any moment.
+/// The states that readers may see at any moment.
 #[derive(Debug)]
-struct History {
+struct Expectations {
     root: PathBuf,
-    /// All states since the last flush, the one flushed among them.
+    /// All states since the last flush, including the flushed one.
     states: Vec<Documents>,
     steps: u64,
     failing: Option<(u64, usize)>,
 }
 
-impl History {
-    /// The files as they are now, as a copy finds them.
+impl Expectations {
+    /// Checks a copy of the files in their current state.
     fn check(&self, what: &str) {
         let other = tempfile::tempdir().unwrap();
         let target = other.path().join("copy");
         copy(&self.root, &target);
-        let seen = read(&target);
-        assert!(self.states.contains(&seen), "{what}: {seen:?} is none of {:?}", self.states);
-        // Times that say nothing, or lie: that only counts while lines of deleted documents end the data and there is no journal of this
-        // index, which is so for a moment when they are about to be emptied, or put right.
+        let found = read(&target);
+        assert!(self.states.contains(&found), "{what}: {found:?} is none of {:?}", self.states);
+        // Remove or falsify modification times: they only matter while the data end in dead lines and there is no journal of this
+        // index, which is briefly so before the data are emptied or repaired.
         let meta = target.join("collections/c/meta");
         let journal = fs::read(meta.join("wharf.journal")).ok();
         let journal = journal.and_then(|bytes| Journal::parse(&bytes, 0).unwrap());
         let index = fs::read(meta.join("index.bin")).ok();
-        let is_of_it = journal.is_some_and(|journal| journal.head.index == index.as_deref().map(IndexMark::of));
-        let covered = index.map_or(0, |index| Table::build(index.into(), 1).unwrap().seen.covered);
-        if is_of_it || covered == fs::metadata(meta.join("data.jsonl")).unwrap().len() {
+        let is_current = journal.is_some_and(|journal| journal.header.index == index.as_deref().map(IndexMark::of));
+        let lines_end = index.map_or(0, |index| Table::build(index.into(), 1).unwrap().stats.lines_end);
+        if is_current || lines_end == fs::metadata(meta.join("data.jsonl")).unwrap().len() {
             for (index, data) in [(0, 60), (60, 0)] {
                 for (name, age) in [("index.bin", index), ("data.jsonl", data)] {
                     if let Ok(file) = fs::File::options().write(true).open(meta.join(name)) {
@@ -78,57 +78,57 @@ impl History {
                     }
                 }
                 let other = read(&target);
-                assert_eq!(other, seen, "{what}");
+                assert_eq!(other, found, "{what}");
             }
         }
-        assert_eq!(recover(&target), seen, "{what}");
+        assert_eq!(recover(&target), found, "{what}");
     }
 }
 
-fn hook(history: &Arc<Mutex<History>>) -> Hook {
-    let history = Arc::clone(history);
+fn hook(expectations: &Arc<Mutex<Expectations>>) -> Hook {
+    let expectations = Arc::clone(expectations);
     Hook::new(move |step, bytes| {
-        let mut history = history.lock().unwrap();
-        history.steps += 1;
-        if let Some((at, through)) = history.failing
-            && history.steps >= at
+        let mut expectations = expectations.lock().unwrap();
+        expectations.steps += 1;
+        if let Some((at, bytes_written)) = expectations.failing
+            && expectations.steps >= at
         {
-            if history.steps == at {
-                return match through.min(bytes) {
+            if expectations.steps == at {
+                return match bytes_written.min(bytes) {
                     0 => Err(std::io::Error::other("injected")),
                     some => Ok(some),
                 };
             }
             return Err(std::io::Error::other("injected"));
         }
-        if fs::exists(history.root.join("collections/c/meta/data.jsonl")).unwrap() {
-            history.check(step);
+        if fs::exists(expectations.root.join("collections/c/meta/data.jsonl")).unwrap() {
+            expectations.check(step);
         }
         Ok(bytes)
     })
 }
 
-/// Runs them; false when an injected failure ended it.
+/// Runs the operations; false if an injected failure stopped them.
 fn run(root: &Path, ops: &[Op], failing: Option<(u64, usize)>, durability: Durability) -> (bool, u64) {
-    let history =
-        Arc::new(Mutex::new(History { root: root.to_owned(), states: vec![Documents::new()], steps: 0, failing }));
-    let mut with_hook = options().with_durability(durability);
-    with_hook.hook = hook(&history);
+    let expectations =
+        Arc::new(Mutex::new(Expectations { root: root.to_owned(), states: vec![Documents::new()], steps: 0, failing }));
+    let mut options_with_hook = options().with_durability(durability);
+    options_with_hook.hook = hook(&expectations);
     let open = || -> crate::Result<_> {
-        let store = StoreWriter::open(root, with_hook.clone())?;
+        let store = StoreWriter::open(root, options_with_hook.clone())?;
         let writer = store.collection("c")?;
         Ok((store, writer))
     };
-    let done = (|| -> crate::Result<()> {
+    let result = (|| -> crate::Result<()> {
         let (mut store, mut writer) = open()?;
         let mut model = Documents::new();
-        // The state in which a transaction began.
-        let mut begun = None;
-        let push = |model: &Documents| history.lock().unwrap().states.push(model.clone());
-        let flushed = |model: &Documents| history.lock().unwrap().states = vec![model.clone()];
+        // The state before the transaction.
+        let mut before_transaction = None;
+        let push = |model: &Documents| expectations.lock().unwrap().states.push(model.clone());
+        let flushed = |model: &Documents| expectations.lock().unwrap().states = vec![model.clone()];
         for op in ops {
             let changed = |model: &Documents| {
-                if begun.is_none() {
+                if before_transaction.is_none() {
                     push(model)
                 }
             };
@@ -143,13 +143,13 @@ fn run(root: &Path, ops: &[Op], failing: Option<(u64, usize)>, durability: Durab
                     let _ = writer.load(&source, &crate::LoadOptions::default())?;
                     model = next;
                 }
-                Op::Begin if begun.is_none() => {
+                Op::Begin if before_transaction.is_none() => {
                     writer.begin()?;
-                    begun = Some(model.clone());
+                    before_transaction = Some(model.clone());
                 }
-                Op::RollBack if begun.is_some() => {
+                Op::RollBack if before_transaction.is_some() => {
                     writer.roll_back()?;
-                    model = begun.take().unwrap();
+                    model = before_transaction.take().unwrap();
                 }
                 Op::Begin | Op::RollBack => {}
                 Op::Put(id, n) => {
@@ -172,26 +172,26 @@ fn run(root: &Path, ops: &[Op], failing: Option<(u64, usize)>, durability: Durab
                 Op::Delete(id) => {
                     let id = format!("id-{id}");
                     let mut next = model.clone();
-                    let was_there = next.remove(&id).is_some();
+                    let existed = next.remove(&id).is_some();
                     changed(&next);
-                    assert_eq!(writer.delete(&id)?, was_there);
+                    assert_eq!(writer.delete(&id)?, existed);
                     model = next;
                 }
                 Op::Drain => {
                     let drained = writer.drain();
-                    writer.guarded(drained)?;
+                    writer.roll_back_on_error(drained)?;
                 }
                 Op::Flush => {
                     push(&model);
-                    begun = None;
+                    before_transaction = None;
                     writer.flush()?;
                     flushed(&model);
                     assert_eq!(read(root), model);
-                    tidy(root);
+                    check_tidy(root);
                 }
                 Op::Reopen => {
                     push(&model);
-                    begun = None;
+                    before_transaction = None;
                     writer.finish()?;
                     store.finish()?;
                     flushed(&model);
@@ -200,24 +200,24 @@ fn run(root: &Path, ops: &[Op], failing: Option<(u64, usize)>, durability: Durab
                 }
                 Op::Compact => {
                     push(&model);
-                    begun = None;
+                    before_transaction = None;
                     writer.compact()?;
                     flushed(&model);
                     assert_eq!(read(root), model);
-                    tidy(root);
+                    check_tidy(root);
                     let lines: usize = model.values().map(|line| line.len() + 1).sum();
                     assert_eq!(fs::metadata(root.join("collections/c/meta/data.jsonl")).unwrap().len(), lines as u64);
                 }
                 Op::Drop => {
-                    begun = None;
+                    before_transaction = None;
                     drop((writer, store));
-                    // A collection that was never changed does not exist.
-                    let is_there = root.join("collections/c").exists();
-                    let left = if is_there { read(root) } else { Documents::new() };
-                    assert!(history.lock().unwrap().states.contains(&left));
+                    // A collection is not created before its first change.
+                    let exists = root.join("collections/c").exists();
+                    let remaining = if exists { read(root) } else { Documents::new() };
+                    assert!(expectations.lock().unwrap().states.contains(&remaining));
                     (store, writer) = open()?;
-                    flushed(&left);
-                    model = left;
+                    flushed(&remaining);
+                    model = remaining;
                 }
             }
             assert_eq!(writer.len(), model.len() as u64);
@@ -231,30 +231,30 @@ fn run(root: &Path, ops: &[Op], failing: Option<(u64, usize)>, durability: Durab
         assert_eq!(read(root), model);
         store.finish()
     })();
-    let mut history = history.lock().unwrap();
-    history.failing = None;
+    let mut expectations = expectations.lock().unwrap();
+    expectations.failing = None;
     if fs::exists(root.join("collections/c/meta/data.jsonl")).unwrap() {
-        history.check("the end");
+        expectations.check("the end");
     }
-    if let Err(error) = &done {
+    if let Err(error) = &result {
         assert!(failing.is_some(), "{error}");
     }
-    (done.is_ok(), history.steps)
+    (result.is_ok(), expectations.steps)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(12) })]
 
     #[test]
-    fn a_crash_leaves_a_state_that_there_was(ops in prop::collection::vec(op(), 0..40), durability in 0..2u8) {
+    fn crash_leaves_an_earlier_state(ops in prop::collection::vec(op(), 0..40), durability in 0..2u8) {
         let folder = tempfile::tempdir().unwrap();
         let durability = if durability == 0 { Durability::None } else { Durability::EveryPut };
         prop_assert!(run(folder.path(), &ops, None, durability).0);
     }
 
     #[test]
-    fn a_write_that_fails_leaves_one_too(ops in prop::collection::vec(op(), 0..25), at in 1..60u64, through in 0..40usize) {
+    fn failed_write_leaves_an_earlier_state(ops in prop::collection::vec(op(), 0..25), at in 1..60u64, bytes_written in 0..40usize) {
         let folder = tempfile::tempdir().unwrap();
-        run(folder.path(), &ops, Some((at, through)), Durability::None);
+        run(folder.path(), &ops, Some((at, bytes_written)), Durability::None);
     }
 }

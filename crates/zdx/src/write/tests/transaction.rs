@@ -1,4 +1,4 @@
-//! A transaction stopped at every step: before and after, for every reader, there is the old state or the new one.
+//! Transactions interrupted at every step: every reader sees the old state or the new one.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,12 +15,12 @@ use crate::wire::lines::lines;
 use crate::write::disk::Hook;
 use crate::{CollectionWriter, LoadOptions, OnDuplicate, Result, StoreWriter, WriterOptions};
 
-/// A store, and what a transaction does with it.
-struct Story {
+/// A store, and a transaction on it.
+struct Scenario {
     name: &'static str,
     make: fn(&Path),
     change: fn(&mut CollectionWriter) -> Result<()>,
-    /// Does the reference see one of the two states at each step? It removes documents' own files one by one, and rebuilds an index
+    /// Whether the reference sees one of the two states at each step. It sees files disappear one by one, and rebuilds an index
     /// without documents.
     is_for_reference: bool,
 }
@@ -40,12 +40,12 @@ fn with(root: &Path, change: impl FnOnce(&mut CollectionWriter)) {
     store.finish().unwrap();
 }
 
-fn ten(root: &Path) {
+fn with_ten_documents(root: &Path) {
     with(root, |writer| put(writer, 0..10, "old").unwrap());
 }
 
 fn with_files(root: &Path) {
-    ten(root);
+    with_ten_documents(root);
     let docs = root.join("collections/c/docs");
     fs::create_dir_all(&docs).unwrap();
     for id in ["id-3", "file-a", "file-b", "file-c"] {
@@ -62,22 +62,22 @@ fn change_all(writer: &mut CollectionWriter) -> Result<()> {
     let lines = "{\"_id\":\"load-1\"}\n{\"_id\":\"id-1\",\"n\":1}\n";
     let _ = writer.load(&Source::from(lines.as_bytes()), &LoadOptions::default())?;
     let refuse = LoadOptions::default().with_on_duplicate(OnDuplicate::Refuse);
-    // What is refused alone changes nothing.
-    let refused = "{\"_id\":\"load-2\"}\n{\"_id\":\"id-1\"}\n";
-    assert!(writer.load(&Source::from(refused.as_bytes()), &refuse).is_err());
+    // A rejected document changes nothing.
+    let rejected = "{\"_id\":\"load-2\"}\n{\"_id\":\"id-1\"}\n";
+    assert!(writer.load(&Source::from(rejected.as_bytes()), &refuse).is_err());
     writer.delete("id-9")?;
     Ok(())
 }
 
-const STORIES: &[Story] = &[
-    Story { name: "put and delete", make: ten, change: change_all, is_for_reference: true },
-    Story {
+const SCENARIOS: &[Scenario] = &[
+    Scenario { name: "put and delete", make: with_ten_documents, change: change_all, is_for_reference: true },
+    Scenario {
         name: "new store",
         make: |_| {},
         change: |writer| put(writer, 0..5, "new").and_then(|()| writer.delete("id-3").map(drop)),
         is_for_reference: true,
     },
-    Story {
+    Scenario {
         name: "new collection",
         make: |root| {
             let store = StoreWriter::open(root, options()).unwrap();
@@ -87,21 +87,31 @@ const STORIES: &[Story] = &[
         change: change_all,
         is_for_reference: true,
     },
-    Story {
+    Scenario {
         name: "collection without documents",
         make: |root| with(root, |_| {}),
         change: |writer| put(writer, 0..30, "new").and_then(|()| writer.drain()),
         is_for_reference: true,
     },
-    Story { name: "and with deletions", make: |root| with(root, |_| {}), change: change_all, is_for_reference: false },
-    Story {
+    Scenario {
+        name: "and with deletions",
+        make: |root| with(root, |_| {}),
+        change: change_all,
+        is_for_reference: false,
+    },
+    Scenario {
         name: "all deleted",
-        make: ten,
+        make: with_ten_documents,
         change: |writer| (0..10).try_for_each(|id| writer.delete(&format!("id-{id}")).map(drop)),
         is_for_reference: true,
     },
-    Story { name: "only deleted", make: ten, change: |writer| writer.delete("id-9").map(drop), is_for_reference: true },
-    Story {
+    Scenario {
+        name: "only deleted",
+        make: with_ten_documents,
+        change: |writer| writer.delete("id-9").map(drop),
+        is_for_reference: true,
+    },
+    Scenario {
         name: "documents in files",
         make: with_files,
         change: |writer| {
@@ -112,13 +122,13 @@ const STORIES: &[Story] = &[
         },
         is_for_reference: true,
     },
-    Story {
+    Scenario {
         name: "documents in files alone",
         make: with_files,
         change: |writer| ["file-a", "file-c"].iter().try_for_each(|id| writer.delete(id).map(drop)),
         is_for_reference: true,
     },
-    Story {
+    Scenario {
         name: "strict",
         make: |root| {
             let store = StoreWriter::open(root, options().with_strict(true)).unwrap();
@@ -128,15 +138,15 @@ const STORIES: &[Story] = &[
         change: |writer| {
             put(writer, 0..3, "new")?;
             let error = writer.put("x", &json!({"other": 1})).unwrap_err().to_string();
-            assert!(error.contains("have one schema"), "{error}");
+            assert!(error.contains("does not match the collection's schema"), "{error}");
             Ok(())
         },
         is_for_reference: true,
     },
-    Story {
+    Scenario {
         name: "torn and without line feed",
         make: |root| {
-            ten(root);
+            with_ten_documents(root);
             let data = root.join("collections/c/meta/data.jsonl");
             let text = fs::read_to_string(&data).unwrap();
             fs::write(data, text + "{\"_id\":\"last\"}\n{\"_id\":\"torn").unwrap();
@@ -145,10 +155,10 @@ const STORIES: &[Story] = &[
         change: change_all,
         is_for_reference: false,
     },
-    Story {
+    Scenario {
         name: "no line feed at the end",
         make: |root| {
-            ten(root);
+            with_ten_documents(root);
             let data = root.join("collections/c/meta/data.jsonl");
             let text = fs::read_to_string(&data).unwrap();
             fs::write(&data, text.trim_end()).unwrap();
@@ -162,28 +172,28 @@ const STORIES: &[Story] = &[
     },
 ];
 
-/// The states that there may be: the second only once the transaction is about to end.
-struct Watch {
+/// The possible states: the second one only once the transaction is about to end.
+struct Watcher {
     root: PathBuf,
     states: Vec<Documents>,
     reference: Option<Vec<Documents>>,
     steps: u64,
     at: u64,
-    through: usize,
-    /// Do all steps behind fail, too?
+    bytes_written: usize,
+    /// Whether all later steps fail, too.
     is_lasting: bool,
 }
 
-/// What a reader sees, where there is a store and a collection.
-fn seen(root: &Path) -> Documents {
+/// What a reader sees, if there is a store and a collection.
+fn visible(root: &Path) -> Documents {
     match root.join("collections/c").exists() {
         true => read(root),
         false => Documents::new(),
     }
 }
 
-/// The lines that the reference sees: those of the index, and all where it has no entries.
-fn seen_by_reference(root: &Path) -> Documents {
+/// The lines that the reference sees: those in the index, or all if it is empty.
+fn visible_to_reference(root: &Path) -> Documents {
     let meta = root.join("collections/c/meta");
     let data = fs::read(meta.join("data.jsonl")).unwrap_or_default();
     let index = fs::read(meta.join("index.bin")).unwrap_or_default();
@@ -206,18 +216,18 @@ fn seen_by_reference(root: &Path) -> Documents {
     all
 }
 
-impl Watch {
-    /// Where a process that dies here leaves the files.
-    fn look(&self, what: &str) {
+impl Watcher {
+    /// Checks the files as left by a process that dies here.
+    fn check(&self, what: &str) {
         let other = tempfile::tempdir().unwrap();
         let target = other.path().join("copy");
         if self.root.exists() {
             copy(&self.root, &target);
         }
-        let found = seen(&target);
+        let found = visible(&target);
         assert!(self.states.contains(&found), "{what}: {found:?} is none of {:?}", self.states);
         if let Some(reference) = &self.reference {
-            let found = seen_by_reference(&target);
+            let found = visible_to_reference(&target);
             assert!(reference.contains(&found), "{what}: the reference sees {found:?}, none of {reference:?}");
         }
         if target.join("collections/c").exists() {
@@ -228,7 +238,7 @@ impl Watch {
                 .collect();
             assert!(left.iter().all(|name| !name.to_string_lossy().contains("wharf")), "{what}: {left:?}");
         } else {
-            // The next writer removes what was not seen yet.
+            // The next writer removes hidden directories.
             let store = StoreWriter::open(&target, options()).unwrap();
             let mut writer = store.collection("c").unwrap();
             writer.put("x", &json!({})).unwrap();
@@ -240,21 +250,21 @@ impl Watch {
     }
 }
 
-fn watching(watch: &Arc<Mutex<Watch>>) -> WriterOptions {
-    let watch = Arc::clone(watch);
+fn with_watcher(watcher: &Arc<Mutex<Watcher>>) -> WriterOptions {
+    let watcher = Arc::clone(watcher);
     let mut options = options();
     options.hook = Hook::new(move |step, bytes| {
-        // A failed look has panicked with it.
-        let mut watch = watch.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        watch.steps += 1;
+        // Poisoned if a check panicked.
+        let mut watcher = watcher.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        watcher.steps += 1;
         let failed = || Err(std::io::Error::other("injected"));
-        // What is there when one step alone fails was seen before.
-        if watch.steps == watch.at && watch.is_lasting {
-            watch.look(step);
+        // The state before a single failing step has been checked before.
+        if watcher.steps == watcher.at && watcher.is_lasting {
+            watcher.check(step);
         }
-        match watch.steps {
-            now if now == watch.at && watch.through.min(bytes) > 0 => Ok(watch.through.min(bytes)),
-            now if now == watch.at || now > watch.at && watch.is_lasting => failed(),
+        match watcher.steps {
+            now if now == watcher.at && watcher.bytes_written.min(bytes) > 0 => Ok(watcher.bytes_written.min(bytes)),
+            now if now == watcher.at || now > watcher.at && watcher.is_lasting => failed(),
             _ => Ok(bytes),
         }
     });
@@ -276,42 +286,42 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     all
 }
 
-/// The state that the story leads to.
-fn wanted(story: &Story) -> (Documents, Documents) {
+/// The states before and after the transaction.
+fn expected(scenario: &Scenario) -> (Documents, Documents) {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("store");
-    (story.make)(&root);
-    with(&root, |writer| (story.change)(writer).unwrap());
-    (read(&root), seen_by_reference(&root))
+    (scenario.make)(&root);
+    with(&root, |writer| (scenario.change)(writer).unwrap());
+    (read(&root), visible_to_reference(&root))
 }
 
 #[test]
-fn at_every_step_there_is_the_old_state_or_the_new_one() {
-    for story in STORIES {
-        let (new, new_for_reference) = wanted(story);
+fn every_step_shows_the_old_or_the_new_state() {
+    for scenario in SCENARIOS {
+        let (new, new_for_reference) = expected(scenario);
         let mut failures = [0; 2];
-        for (is_lasting, through) in [(true, 3), (false, 0)] {
+        for (is_lasting, bytes_written) in [(true, 3), (false, 0)] {
             for at in 1.. {
-                let what = format!("{}: step {at}, {through} bytes, lasting: {is_lasting}", story.name);
+                let what = format!("{}: step {at}, {bytes_written} bytes, lasting: {is_lasting}", scenario.name);
                 let folder = tempfile::tempdir().unwrap();
                 let root = folder.path().join("store");
-                (story.make)(&root);
-                let (before, old, old_for_reference) = (files(&root), seen(&root), seen_by_reference(&root));
-                let watch = Arc::new(Mutex::new(Watch {
+                (scenario.make)(&root);
+                let (before, old, old_for_reference) = (files(&root), visible(&root), visible_to_reference(&root));
+                let watcher = Arc::new(Mutex::new(Watcher {
                     root: root.clone(),
                     states: vec![old.clone()],
-                    reference: story.is_for_reference.then(|| vec![old_for_reference.clone()]),
+                    reference: scenario.is_for_reference.then(|| vec![old_for_reference.clone()]),
                     steps: 0,
                     at,
-                    through,
+                    bytes_written,
                     is_lasting,
                 }));
-                let done = (|| {
-                    let store = StoreWriter::open(&root, watching(&watch))?;
+                let result = (|| {
+                    let store = StoreWriter::open(&root, with_watcher(&watcher))?;
                     let mut writer = store.collection("c")?;
                     writer.begin()?;
-                    (story.change)(&mut writer)?;
-                    let mut allowed = watch.lock().unwrap();
+                    (scenario.change)(&mut writer)?;
+                    let mut allowed = watcher.lock().unwrap();
                     allowed.states.push(new.clone());
                     if let Some(reference) = &mut allowed.reference {
                         reference.push(new_for_reference.clone());
@@ -320,78 +330,77 @@ fn at_every_step_there_is_the_old_state_or_the_new_one() {
                     let flushed = writer.flush();
                     if flushed.is_err() {
                         failures[0] += 1;
-                        // It goes on where the changes could be taken back.
+                        // The writer can continue if the rollback succeeded.
                         let is_old = writer.put("x", &json!({"text": "x"})).is_ok();
-                        assert!(!is_old || seen(&root) == old, "{what}");
+                        assert!(!is_old || visible(&root) == old, "{what}");
                     }
                     flushed?;
                     writer.finish()?;
                     store.finish()
                 })();
-                let steps = watch.lock().unwrap().steps;
-                watch.lock().unwrap().look(&what);
-                match &done {
-                    Ok(()) => assert_eq!(seen(&root), new, "{what}"),
+                let steps = watcher.lock().unwrap().steps;
+                watcher.lock().unwrap().check(&what);
+                match &result {
+                    Ok(()) => assert_eq!(visible(&root), new, "{what}"),
                     Err(error) => {
                         failures[1] += 1;
-                        let is_saved =
-                            error.to_string().contains("the changes are saved, but what follows them failed");
-                        let found = seen(&root);
+                        let is_saved = error.to_string().contains("the changes are saved, but the clean-up failed");
+                        let found = visible(&root);
                         assert_eq!(found == new, is_saved, "{what}: {error}");
-                        // A repair may have been done before; apart from that nothing has changed.
-                        if found == old && !is_lasting && !story.name.starts_with("torn") {
+                        // Apart from a possible repair, nothing has changed.
+                        if found == old && !is_lasting && !scenario.name.starts_with("torn") {
                             assert_eq!(files(&root), before, "{what}: {error}");
                         }
                     }
                 }
-                if done.is_ok() && steps < at {
+                if result.is_ok() && steps < at {
                     break;
                 }
                 assert!(at < 200, "{what}");
             }
         }
-        assert!(failures[0] >= 8 && failures[1] >= 12, "{}: {failures:?}", story.name);
+        assert!(failures[0] >= 8 && failures[1] >= 12, "{}: {failures:?}", scenario.name);
     }
 }
 
 #[test]
-fn what_is_rolled_back_or_dropped_never_was() {
-    for story in STORIES {
+fn rollback_and_drop_leave_no_trace() {
+    for scenario in SCENARIOS {
         for is_dropped in [false, true] {
             let folder = tempfile::tempdir().unwrap();
             let root = folder.path().join("store");
-            (story.make)(&root);
+            (scenario.make)(&root);
             let before = files(&root);
-            let old = seen(&root);
+            let old = visible(&root);
             let store = StoreWriter::open(&root, options()).unwrap();
             let mut writer = store.collection("c").unwrap();
-            assert!(writer.roll_back().unwrap_err().to_string().contains("there is no transaction to roll back"));
+            assert!(writer.roll_back().unwrap_err().to_string().contains("no transaction is open"));
             writer.begin().unwrap();
-            assert!(writer.begin().unwrap_err().to_string().contains("a transaction is open already"));
-            (story.change)(&mut writer).unwrap();
+            assert!(writer.begin().unwrap_err().to_string().contains("a transaction is already open"));
+            (scenario.change)(&mut writer).unwrap();
             writer.drain().unwrap();
-            assert_eq!(seen(&root), old, "{}", story.name);
+            assert_eq!(visible(&root), old, "{}", scenario.name);
             if !is_dropped {
                 writer.roll_back().unwrap();
-                assert_eq!(writer.len(), old.len() as u64, "{}", story.name);
+                assert_eq!(writer.len(), old.len() as u64, "{}", scenario.name);
                 for (id, line) in &old {
-                    assert_eq!(writer.get(id).unwrap().as_deref(), Some(line.as_bytes()), "{} {id}", story.name);
+                    assert_eq!(writer.get(id).unwrap().as_deref(), Some(line.as_bytes()), "{} {id}", scenario.name);
                 }
             }
             drop((writer, store));
-            assert_eq!(seen(&root), old, "{}", story.name);
-            if !story.name.starts_with("torn") {
-                assert_eq!(files(&root), before, "{}", story.name);
+            assert_eq!(visible(&root), old, "{}", scenario.name);
+            if !scenario.name.starts_with("torn") {
+                assert_eq!(files(&root), before, "{}", scenario.name);
             }
         }
     }
 }
 
 #[test]
-fn changes_around_a_transaction_stay() {
+fn changes_around_a_transaction_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
-    ten(root);
+    with_ten_documents(root);
     let store = StoreWriter::open(root, options()).unwrap();
     let mut writer = store.collection("c").unwrap();
     put(&mut writer, 30..33, "before").unwrap();
@@ -403,7 +412,7 @@ fn changes_around_a_transaction_stay() {
     writer.delete("id-31").unwrap();
     writer.drain().unwrap();
     assert_eq!(read(root), before);
-    // A reader that is opened now is never shown what is cut off later.
+    // A reader opened now never sees what is cut off later.
     let during = crate::Store::open(root).unwrap().collection("c").unwrap();
     writer.roll_back().unwrap();
     assert_eq!(during.documents().unwrap().map(Result::unwrap).count(), before.len());

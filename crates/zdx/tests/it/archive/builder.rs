@@ -1,8 +1,8 @@
-//! Archives made byte by byte, so that every field can lie.
+//! Builds archives byte by byte, so that every field can be wrong.
 
 use std::io::Write as _;
 
-/// An entry as it will lie on disk; what is `None` is as it should be.
+/// An entry as written to disk; fields that are `None` get the correct value.
 #[derive(Clone, Default)]
 pub(crate) struct Item {
     pub(crate) name: Vec<u8>,
@@ -19,7 +19,7 @@ pub(crate) struct Item {
     pub(crate) extra: Vec<u8>,
     pub(crate) local_extra: Vec<u8>,
     pub(crate) offset: Option<u32>,
-    /// No local header and no data: the directory names another's.
+    /// No local header and no data: the directory points at another entry's.
     pub(crate) ghost: bool,
 }
 
@@ -51,17 +51,17 @@ fn short(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// Where each item's local header is, then the whole.
+/// Offsets of the local headers, and the archive.
 pub(crate) fn build_at(items: &[Item]) -> (Vec<u32>, Vec<u8>) {
     let mut out = Vec::new();
-    let mut places = Vec::new();
+    let mut offsets = Vec::new();
     let put = |out: &mut Vec<u8>, numbers: &[(u32, usize)]| {
         for (number, bytes) in numbers {
             out.extend_from_slice(&number.to_le_bytes()[..*bytes]);
         }
     };
     for item in items {
-        places.push(item.offset.unwrap_or(out.len() as u32));
+        offsets.push(item.offset.unwrap_or(out.len() as u32));
         if item.ghost {
             continue;
         }
@@ -79,19 +79,19 @@ pub(crate) fn build_at(items: &[Item]) -> (Vec<u32>, Vec<u8>) {
         out.extend_from_slice(&item.data);
     }
     let start = out.len() as u32;
-    for (item, place) in items.iter().zip(&places) {
+    for (item, offset) in items.iter().zip(&offsets) {
         let packed = short(item.packed.unwrap_or(item.data.len() as u64));
         out.extend_from_slice(b"PK\x01\x02");
         put(&mut out, &[((3 << 8) | 20, 2), (20, 2), (item.flags.into(), 2), (item.method.into(), 2), (0x21 << 16, 4)]);
         put(&mut out, &[(item.crc, 4), (packed, 4), (short(item.size), 4), (item.name.len() as u32, 2)]);
-        put(&mut out, &[(item.extra.len() as u32, 2), (0, 2), (0, 2), (0, 2), (item.mode << 16, 4), (*place, 4)]);
+        put(&mut out, &[(item.extra.len() as u32, 2), (0, 2), (0, 2), (0, 2), (item.mode << 16, 4), (*offset, 4)]);
         out.extend_from_slice(&item.name);
         out.extend_from_slice(&item.extra);
     }
     let len = out.len() as u32 - start;
     out.extend_from_slice(b"PK\x05\x06\0\0\0\0");
     put(&mut out, &[(items.len() as u32, 2), (items.len() as u32, 2), (len, 4), (start, 4), (0, 2)]);
-    (places, out)
+    (offsets, out)
 }
 
 pub(crate) fn build(items: &[Item]) -> Vec<u8> {

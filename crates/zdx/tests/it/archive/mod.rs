@@ -1,4 +1,4 @@
-//! Archives: what is read out of them, and what no archive can do.
+//! Archives: reading, packing, and hostile input.
 
 mod builder;
 mod folders;

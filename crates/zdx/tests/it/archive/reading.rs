@@ -22,7 +22,7 @@ fn whole(archive: &Archive, path: &str) -> Option<Bytes> {
     archive.file(path).unwrap().map(|source| source.read(0..source.len()).unwrap())
 }
 
-/// Every file of it, read out.
+/// All files with their contents.
 fn all(source: Source) -> Result<Vec<(String, Bytes)>> {
     let archive = Archive::from_source(source, None, &OpenOptions::default())?;
     let read = |path: &str| {
@@ -44,7 +44,7 @@ fn files_documents_and_collections() {
         assert_eq!(whole(&archive, "collections/b/meta/data.jsonl").unwrap(), "{\"_id\":\"x\"}\n");
     }
     assert!(archive.file("collections/b/meta/none").unwrap().is_none());
-    // The order is that of the files' names, "y-1.json" before "y.json".
+    // Sorted by file name: "y-1.json" before "y.json".
     assert_eq!(archive.documents("a").collect::<Vec<_>>(), ["y-1", "y", "z"]);
     assert_eq!(archive.documents("a").nth(2), Some("z"));
     assert_eq!(archive.documents("a").nth(3), None);
@@ -53,20 +53,20 @@ fn files_documents_and_collections() {
     assert_eq!(archive.document("a", "z").unwrap().unwrap(), "{\"z\":1}");
     assert_eq!(archive.document("a", "y-1").unwrap().unwrap(), "{\"y\":[1,1,1,1,1,1,1,1,1,1,1]}");
     assert!(archive.document("a", "x").unwrap().is_none());
-    assert_eq!(archive.strangers().count(), 0);
+    assert_eq!(archive.foreign_entries().count(), 0);
     fn shared<T: Send + Sync + Clone + 'static>(_: &T) {}
     shared(&archive);
 }
 
 #[test]
-fn every_way_in_agrees() {
+fn all_access_modes_agree() {
     testkit::every_source_agrees(&build(&small()), all);
     testkit::every_source_agrees(b"no archive at all", all);
     testkit::every_source_agrees(&build(&small().into_iter().rev().collect::<Vec<_>>()), all);
 }
 
 #[test]
-fn what_is_stored_is_not_copied() {
+fn stored_files_are_not_copied() {
     let bytes = Bytes::from(build(&small()));
     let archive = Archive::from_source(Source::from(bytes.clone()), None, &OpenOptions::default()).unwrap();
     let file = archive.file("zds.json").unwrap().unwrap();
@@ -78,7 +78,7 @@ fn what_is_stored_is_not_copied() {
 }
 
 #[test]
-fn the_tree_may_stand_in_one_folder() {
+fn store_may_be_in_one_directory() {
     for folder in ["x/", "./", "my data/"] {
         let mut items = vec![store(folder, b""), store(&format!("{folder}collections/"), b"")];
         items.extend(
@@ -95,39 +95,40 @@ fn the_tree_may_stand_in_one_folder() {
         assert_eq!(archive.len(), 6);
         assert_eq!(archive.collections(), ["a", "b", "empty"]);
         assert_eq!(archive.document("a", "y").unwrap().unwrap(), "{}");
-        let strangers: Vec<_> = archive.strangers().map(|stranger| (stranger.name, stranger.why)).collect();
+        let foreign: Vec<_> = archive.foreign_entries().map(|entry| (entry.name, entry.reason)).collect();
         assert_eq!(
-            strangers,
+            foreign,
             [
-                ("readme.txt", "it stands outside the tree"),
-                (&*format!("{folder}notes.txt"), "its name is no path of the format"),
-                (&*format!("__MACOSX/{folder}collections/a/._docs"), "it is what a system leaves beside files"),
+                ("readme.txt", "outside the store's directory"),
+                (&*format!("{folder}notes.txt"), "not a path of a store"),
+                (&*format!("__MACOSX/{folder}collections/a/._docs"), "file left by an operating system"),
                 (
                     &*format!("{folder}collections/a/docs/no id.json"),
-                    "its name is no document's: \"<id>.json\" is expected in docs/"
+                    "not a document (expected \"<id>.json\" in docs/)"
                 ),
-                ("\\xff.txt", "its name is not UTF-8"),
+                ("\\xff.txt", "name that is not valid UTF-8"),
             ]
         );
     }
 }
 
 #[test]
-fn two_trees_or_none_are_an_error() {
+fn refuses_two_stores_or_none() {
     let two = build(&[store("a/collections/x/meta/data.jsonl", b""), store("b/zds.json", b"")]);
     let error = open(two).unwrap_err();
-    assert_eq!(error.to_string(), "zds: two folders of the archive have collections: \"a/\" and \"b/\" (byte 0)");
+    assert_eq!(error.to_string(), "zds: the archive contains two stores, in \"a/\" and \"b/\" (byte 0)");
     let error = open(build(&[store("a/b/collections/x/meta/data.jsonl", b"")])).unwrap_err();
-    let none = "zds: the archive has neither collections/ nor zds.json, at its root or in one folder there (byte 0)";
+    let none =
+        "zds: the archive is not a store: neither collections/ nor zds.json at the top or in one directory (byte 0)";
     assert_eq!(error.to_string(), none);
-    // The root wins, and nothing at all is a store without collections.
+    // The top level wins, and an empty archive is a store without collections.
     let archive = open(build(&[store("a/zds.json", b""), store("zds.json", b"1")])).unwrap();
-    assert_eq!((archive.root(), archive.strangers().count()), ("", 1));
+    assert_eq!((archive.root(), archive.foreign_entries().count()), ("", 1));
     assert!(open(build(&[])).unwrap().collections().is_empty());
 }
 
 #[test]
-fn a_prefix_is_borne() {
+fn accepts_leading_bytes() {
     let bytes = [b"#!/bin/sh\n".as_slice(), &build(&small())].concat();
     let archive = open(bytes).unwrap();
     assert_eq!(whole(&archive, "metadata/root_manifest.json").unwrap(), "[]");
@@ -135,11 +136,11 @@ fn a_prefix_is_borne() {
 }
 
 #[test]
-fn what_is_large_goes_into_a_temporary_file_and_documents_have_a_limit() {
+fn spools_large_files_and_limits_documents() {
     let content = b"012345678\n".repeat(100_000);
     let bytes =
         build(&[deflate("collections/a/meta/data.jsonl", &content), deflate("collections/a/docs/x.json", &content)]);
-    // How far the first entry reaches is the compressor's.
+    // The compressed length depends on the compressor.
     let second = memchr::memmem::rfind(&bytes, b"PK\x03\x04").unwrap();
     let options = OpenOptions::default().with_limits(Limits::default().with_block_bytes(999_999));
     for access in [container_core::testkit::mapped(), Access::Auto, Access::Positional] {
@@ -150,26 +151,26 @@ fn what_is_large_goes_into_a_temporary_file_and_documents_have_a_limit() {
         let error = archive.document("a", "x").unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Limit { asked: 1_000_000, limit: 999_999 }));
         let file = file.path().display();
-        let wanted = format!(
+        let expected = format!(
             "the document's size 1000000 exceeds the limit 999999 (byte {second}, key \"collections/a/docs/x.json\")"
         );
-        assert_eq!(error.to_string(), format!("zds: {file}: {wanted}"));
+        assert_eq!(error.to_string(), format!("zds: {file}: {expected}"));
     }
 }
 
 #[test]
-fn the_directory_may_have_another_order_than_the_files() {
-    let (places, bytes) = build_at(&small());
-    let mut items: Vec<_> = small().into_iter().zip(places).collect();
+fn directory_order_may_differ_from_file_order() {
+    let (offsets, bytes) = build_at(&small());
+    let mut items: Vec<_> = small().into_iter().zip(offsets).collect();
     let data = bytes;
     items.reverse();
-    // The same files, named by a directory that goes backwards.
+    // The same files, with the directory reversed.
     let ghosts: Vec<_> = items
         .into_iter()
-        .map(|(item, place)| {
+        .map(|(item, offset)| {
             item.with(|item| {
                 item.packed = Some(item.data.len() as u64);
-                item.offset = Some(place);
+                item.offset = Some(offset);
                 item.ghost = true;
             })
         })
@@ -184,8 +185,8 @@ fn the_directory_may_have_another_order_than_the_files() {
 }
 
 #[test]
-fn files_are_found_whatever_order_the_directory_has() {
-    // Names that begin alike, that are alike in their first eight bytes, and some of other folders between them.
+fn finds_files_in_any_directory_order() {
+    // Names with common prefixes, equal in the first eight bytes, and some in other directories.
     let mut paths: Vec<String> = (0..300)
         .flat_map(|number| {
             [format!("collections/a/docs/doc-0123456789-{number}.json"), format!("collections/a/docs/d{number}-x.json")]
@@ -208,15 +209,15 @@ fn files_are_found_whatever_order_the_directory_has() {
         }
         let twice: Vec<_> = items.iter().cloned().chain([items[step].clone()]).collect();
         let error = open(build(&twice)).unwrap_err().to_string();
-        assert!(error.starts_with("zds: two entries have one name: they begin at byte "), "{error}");
+        assert!(error.starts_with("zds: two entries have the same name: at byte "), "{error}");
         let name = String::from_utf8(items[step].name.clone()).unwrap();
         assert!(error.ends_with(&format!("key {name:?})")), "{error} {name}");
     }
 }
 
 #[test]
-fn what_is_kept_in_memory_has_an_end() {
-    // 60 MiB each: the first four are held in memory, the others in temporary files, and all read the same.
+fn memory_use_is_bounded() {
+    // 60 MiB each: four are kept in memory, the others in temporary files, and all read the same.
     let content = vec![b'x'; 60 << 20];
     let one = deflate("collections/a/meta/0", &content);
     let named = |number: usize| one.clone().with(|item| item.name = format!("collections/a/meta/{number}").into());
@@ -231,23 +232,23 @@ fn what_is_kept_in_memory_has_an_end() {
 }
 
 #[test]
-fn sizes_may_stand_behind_the_data() {
-    // As a writer to a pipe leaves it: nothing in front, sixteen bytes behind.
+fn accepts_data_descriptors() {
+    // As written to a pipe: no sizes before the data, a descriptor of 16 bytes after them.
     let mut items = Vec::new();
     for item in [store("collections/a/docs/x.json", b"{}"), deflate("collections/a/docs/y.json", b"[1,1,1,1,1,1]")] {
         items.push(item.with(|item| item.flags = 8));
     }
-    let (places, bytes) = build_at(&items);
+    let (offsets, bytes) = build_at(&items);
     let mut streamed = bytes.clone();
-    for place in places {
-        streamed[place as usize + 14..place as usize + 26].fill(0);
+    for offset in offsets {
+        streamed[offset as usize + 14..offset as usize + 26].fill(0);
     }
     let archive = open(streamed.clone()).unwrap();
     assert_eq!(archive.document("a", "y").unwrap().unwrap(), "[1,1,1,1,1,1]");
     archive.verify(&mut |finding| panic!("{}", finding.error)).unwrap();
-    // Without the flag zeros are a lie.
-    for place in [0, 57] {
-        streamed[place + 6] = 0;
+    // Without the flag, zeros are wrong.
+    for offset in [0, 57] {
+        streamed[offset + 6] = 0;
     }
     let mut found = 0;
     open(streamed).unwrap().verify(&mut |_| found += 1).unwrap();

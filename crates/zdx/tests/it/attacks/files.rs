@@ -1,5 +1,5 @@
-//! What is no plain file, and what is elsewhere. A store on disk is its owner's, whose links are followed when it is read; what packs and
-//! unpacks follows none.
+//! Links and special files. Reading a store on disk follows its owner's links; packing and
+//! unpacking do not.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use zdx::Store;
 
-use super::{Made, ids, walk};
+use super::{TestStore, ids, iterate};
 
 const DATA: &[u8] = b"{\"_id\":\"a\",\"n\":1}\n";
 
-/// What comes out in ten seconds; whoever waits for a pipe has to be waited for himself.
+/// Runs `work` for at most ten seconds, as it might block on a pipe.
 fn soon<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || sender.send(work()));
@@ -26,144 +26,142 @@ fn pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
-/// What opening the collection says.
-fn refused(made: &Made) -> String {
-    let root = made.root().to_owned();
+/// The error of opening the collection.
+fn refused(test_store: &TestStore) -> String {
+    let root = test_store.root().to_owned();
     let error = soon(move || Store::open(&root).and_then(|store| store.collection("c")).map(drop).unwrap_err());
-    error.to_string().replace(&made.root().display().to_string(), "")
+    error.to_string().replace(&test_store.root().display().to_string(), "")
 }
 
 #[test]
-fn links_of_the_owner_are_followed() {
+fn follows_links_when_reading() {
     let elsewhere = tempfile::tempdir().unwrap();
     let there = elsewhere.path().join("lines");
     fs::write(&there, DATA).unwrap();
-    let made = Made::new(b"");
-    fs::remove_file(made.meta().join("data.jsonl")).unwrap();
-    symlink(&there, made.meta().join("data.jsonl")).unwrap();
-    assert_eq!(ids(&made.open()), ["a"]);
-    // A document of its own.
-    let docs = made.root().join("collections/c/docs");
+    let test_store = TestStore::new(b"");
+    fs::remove_file(test_store.meta().join("data.jsonl")).unwrap();
+    symlink(&there, test_store.meta().join("data.jsonl")).unwrap();
+    assert_eq!(ids(&test_store.open()), ["a"]);
+    // A document's file.
+    let docs = test_store.root().join("collections/c/docs");
     fs::create_dir(&docs).unwrap();
     fs::write(elsewhere.path().join("b"), "{\"n\":2}").unwrap();
     symlink(elsewhere.path().join("b"), docs.join("b.json")).unwrap();
-    assert_eq!(ids(&made.open()), ["a", "b"]);
-    assert_eq!(made.open().get("b").unwrap().unwrap().bytes(), b"{\"n\":2}");
+    assert_eq!(ids(&test_store.open()), ["a", "b"]);
+    assert_eq!(test_store.open().get("b").unwrap().unwrap().bytes(), b"{\"n\":2}");
     // A collection.
-    symlink(made.root().join("collections/c"), made.root().join("collections/d")).unwrap();
-    let store = Store::open(made.root()).unwrap();
+    symlink(test_store.root().join("collections/c"), test_store.root().join("collections/d")).unwrap();
+    let store = Store::open(test_store.root()).unwrap();
     assert_eq!(store.names().unwrap(), ["c", "d"]);
     assert_eq!(ids(&store.collection("d").unwrap()), ["a", "b"]);
-    // Packing takes none of them in, and says so.
+    // Packing refuses all of them.
     let packed = elsewhere.path().join("packed.zds");
     let error =
-        zdx::archive::pack(made.root(), &packed, &zdx::archive::PackOptions::default()).unwrap_err().to_string();
-    let links = ["c/docs/b.json", "c/meta/data.jsonl", "d"].map(|link| made.root().join("collections").join(link));
+        zdx::archive::pack(test_store.root(), &packed, &zdx::archive::PackOptions::default()).unwrap_err().to_string();
+    let links =
+        ["c/docs/b.json", "c/meta/data.jsonl", "d"].map(|link| test_store.root().join("collections").join(link));
     assert!(
-        links.iter().any(|link| error == format!("zds: {}: a symbolic link is not packed", link.display())),
+        links.iter().any(|link| error == format!("zds: {}: cannot pack a symbolic link", link.display())),
         "{error}"
     );
     assert!(!packed.exists());
 }
 
 #[test]
-fn links_to_nowhere_and_to_themselves() {
-    let made = Made::new(DATA);
-    let data = made.meta().join("data.jsonl");
+fn dangling_and_circular_links() {
+    let test_store = TestStore::new(DATA);
+    let data = test_store.meta().join("data.jsonl");
     fs::remove_file(&data).unwrap();
     symlink("data.jsonl", &data).unwrap();
-    let said = refused(&made);
-    assert!(said.starts_with("zds: /collections/c/meta/data.jsonl: cannot open: "), "{said}");
-    // What is not there is not there.
+    let message = refused(&test_store);
+    assert!(message.starts_with("zds: /collections/c/meta/data.jsonl: cannot open: "), "{message}");
+    // A dangling link counts as missing.
     fs::remove_file(&data).unwrap();
     symlink("none", &data).unwrap();
-    assert_eq!(ids(&made.open()), [""; 0]);
+    assert_eq!(ids(&test_store.open()), [""; 0]);
 }
 
 #[test]
-fn pipes_are_not_waited_for() {
+fn does_not_block_on_pipes() {
     for name in ["data.jsonl", "index.bin", "wharf.journal"] {
-        let made = Made::new(DATA);
-        let _ = fs::remove_file(made.meta().join(name));
-        pipe(&made.meta().join(name));
-        assert_eq!(refused(&made), format!("zds: /collections/c/meta/{name}: it is not a regular file"));
+        let test_store = TestStore::new(DATA);
+        let _ = fs::remove_file(test_store.meta().join(name));
+        pipe(&test_store.meta().join(name));
+        assert_eq!(refused(&test_store), format!("zds: /collections/c/meta/{name}: not a regular file"));
     }
-    for (name, said) in [("meta/order.ids", ""), ("docs/b.json", " (row 1)")] {
-        let made = Made::new(DATA);
-        let folder = made.root().join("collections/c");
+    for (name, message) in [("meta/order.ids", ""), ("docs/b.json", " (row 1)")] {
+        let test_store = TestStore::new(DATA);
+        let folder = test_store.root().join("collections/c");
         fs::create_dir(folder.join("docs")).unwrap();
         fs::write(folder.join("docs/x.json"), "{}").unwrap();
         pipe(&folder.join(name));
-        let collection = made.open();
-        let wanted = format!("zds: {}: it is not a regular file{said}", folder.join(name).display());
+        let collection = test_store.open();
+        let expected = format!("zds: {}: not a regular file{message}", folder.join(name).display());
         let found = soon(move || match collection.documents() {
-            Ok(_) => walk(&collection).1,
+            Ok(_) => iterate(&collection).1,
             Err(error) => error.to_string(),
         });
-        assert_eq!(found, wanted);
+        assert_eq!(found, expected);
     }
     for name in ["manifest.json", "../../../zds.json"] {
-        let made = Made::new(DATA);
-        pipe(&made.meta().join(name));
-        let store = Store::open(made.root()).unwrap();
-        let said = soon(move || match store.metadata() {
+        let test_store = TestStore::new(DATA);
+        pipe(&test_store.meta().join(name));
+        let store = Store::open(test_store.root()).unwrap();
+        let message = soon(move || match store.metadata() {
             Err(error) => error.to_string(),
             Ok(_) => store.collection("c").unwrap().manifest().unwrap_err().to_string(),
         });
-        assert!(said.starts_with("zds: ") && said.ends_with(": it is not a regular file"), "{said}");
+        assert!(message.starts_with("zds: ") && message.ends_with(": not a regular file"), "{message}");
     }
 }
 
 #[test]
-fn folders_are_no_files() {
+fn refuses_directories_in_place_of_files() {
     for name in ["data.jsonl", "index.bin", "wharf.journal"] {
-        let made = Made::new(DATA);
-        let _ = fs::remove_file(made.meta().join(name));
-        fs::create_dir(made.meta().join(name)).unwrap();
-        assert_eq!(refused(&made), format!("zds: /collections/c/meta/{name}: it is not a regular file"));
+        let test_store = TestStore::new(DATA);
+        let _ = fs::remove_file(test_store.meta().join(name));
+        fs::create_dir(test_store.meta().join(name)).unwrap();
+        assert_eq!(refused(&test_store), format!("zds: /collections/c/meta/{name}: not a regular file"));
     }
-    let made = Made::new(DATA);
-    fs::create_dir_all(made.root().join("collections/c/docs/b.json")).unwrap();
-    let collection = made.open();
+    let test_store = TestStore::new(DATA);
+    fs::create_dir_all(test_store.root().join("collections/c/docs/b.json")).unwrap();
+    let collection = test_store.open();
     assert_eq!(ids(&collection), ["a", "b"]);
-    let said = collection.get("b").unwrap_err().to_string();
-    assert!(said.starts_with("zds: ") && said.ends_with("docs/b.json: it is not a regular file"), "{said}");
-    let (count, said) = walk(&collection);
-    assert!(count == 1 && said.contains("docs/b.json: it is not a regular file (row 1"), "{said}");
+    let message = collection.get("b").unwrap_err().to_string();
+    assert!(message.starts_with("zds: ") && message.ends_with("docs/b.json: not a regular file"), "{message}");
+    let (count, message) = iterate(&collection);
+    assert!(count == 1 && message.contains("docs/b.json: not a regular file (row 1"), "{message}");
 }
 
 #[test]
-fn devices_have_no_end() {
+fn refuses_devices() {
     if !Path::new("/dev/zero").exists() {
         return;
     }
-    let made = Made::new(DATA);
-    let data = made.meta().join("data.jsonl");
+    let test_store = TestStore::new(DATA);
+    let data = test_store.meta().join("data.jsonl");
     fs::remove_file(&data).unwrap();
     symlink("/dev/zero", &data).unwrap();
-    assert_eq!(refused(&made), "zds: /collections/c/meta/data.jsonl: it is not a regular file");
-    // By its own name, too.
-    let said =
+    assert_eq!(refused(&test_store), "zds: /collections/c/meta/data.jsonl: not a regular file");
+    // Also when opened directly.
+    let message =
         soon(move || Store::open(data).and_then(|store| store.only_collection()).map(drop).unwrap_err().to_string());
-    assert!(said.ends_with("meta/data.jsonl: it is not a regular file"), "{said}");
+    assert!(message.ends_with("meta/data.jsonl: not a regular file"), "{message}");
 }
 
 #[test]
-fn names_that_lead_out_are_names_of_nothing() {
-    let made = Made::new(DATA);
-    fs::create_dir_all(made.root().join("collections/c/deep/meta")).unwrap();
-    fs::write(made.root().join("collections/c/deep/meta/data.jsonl"), DATA).unwrap();
-    let store = Store::open(made.root()).unwrap();
+fn names_cannot_escape_the_store() {
+    let test_store = TestStore::new(DATA);
+    fs::create_dir_all(test_store.root().join("collections/c/deep/meta")).unwrap();
+    fs::write(test_store.root().join("collections/c/deep/meta/data.jsonl"), DATA).unwrap();
+    let store = Store::open(test_store.root()).unwrap();
     let long = "c".repeat(300);
     for name in ["..", ".", "", "c/deep", "c/", "/", "./c", "c/../c", "../collections/c", "c\0", "C:", &long] {
         let error = store.collection(name).map(drop).unwrap_err().to_string();
-        assert_eq!(error, format!("zds: there is no collection {name:?}: there is c"));
+        assert_eq!(error, format!("zds: no collection {name:?} (available: c)"));
     }
-    let absolute = made.root().join("collections/c");
+    let absolute = test_store.root().join("collections/c");
     assert!(store.collection(absolute.to_str().unwrap()).is_err());
     let inner = Store::open(&absolute).unwrap();
-    assert_eq!(
-        inner.collection("..").map(drop).unwrap_err().to_string(),
-        "zds: there is no collection \"..\": there is c"
-    );
+    assert_eq!(inner.collection("..").map(drop).unwrap_err().to_string(), "zds: no collection \"..\" (available: c)");
 }

@@ -1,32 +1,32 @@
-//! Stores of somebody who means harm, or of a program that means well, each with exactly what is said of it.
+//! Hostile and unusual stores, each with the exact result expected.
 
+mod bulk;
 #[cfg(unix)]
 mod files;
 mod index;
 mod journal;
 mod json;
-mod many;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use container_core::{Access, OpenOptions};
-use zdx::wire::index::{Entry, head, put};
+use zdx::wire::index::{Entry, header, put};
 use zdx::{Collection, Store};
 
-/// A store of one collection, `c`, made by hand.
-pub(crate) struct Made {
+/// A handmade store with one collection, `c`.
+pub(crate) struct TestStore {
     folder: tempfile::TempDir,
-    /// For the archive of it.
+    /// Files of its archive.
     beside: tempfile::TempDir,
 }
 
-impl Made {
+impl TestStore {
     pub(crate) fn new(data: &[u8]) -> Self {
-        let made = Self { folder: tempfile::tempdir().unwrap(), beside: tempfile::tempdir().unwrap() };
-        fs::create_dir_all(made.meta()).unwrap();
-        fs::write(made.meta().join("data.jsonl"), data).unwrap();
-        made
+        let test_store = Self { folder: tempfile::tempdir().unwrap(), beside: tempfile::tempdir().unwrap() };
+        fs::create_dir_all(test_store.meta()).unwrap();
+        fs::write(test_store.meta().join("data.jsonl"), data).unwrap();
+        test_store
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -42,7 +42,7 @@ impl Made {
     }
 
     pub(crate) fn index(&self, entries: &[(&[u8], u64, u32)]) -> Vec<u8> {
-        let mut bytes = head(entries.len() as u64).to_vec();
+        let mut bytes = header(entries.len() as u64).to_vec();
         for (id, offset, length) in entries {
             put(&Entry { id, offset: *offset, length: *length }, &mut bytes).unwrap();
         }
@@ -54,7 +54,7 @@ impl Made {
         Store::open(self.root()).unwrap().collection("c").unwrap()
     }
 
-    /// The collection as a file in memory or mapped, by positional reads, and once more by each, out of an archive.
+    /// The collection mapped and by positional reads, from the directory and from an archive.
     pub(crate) fn each(&self) -> Vec<Collection> {
         let packed = self.beside.path().join("packed.zds");
         let _ = fs::remove_file(&packed);
@@ -79,8 +79,8 @@ pub(crate) fn ids(collection: &Collection) -> Vec<String> {
     collection.ids().unwrap().map(str::to_owned).collect()
 }
 
-/// What a walk over all documents ends with, and how many came before.
-pub(crate) fn walk(collection: &Collection) -> (usize, String) {
+/// The error that ends iteration, and the number of documents before it.
+pub(crate) fn iterate(collection: &Collection) -> (usize, String) {
     let mut count = 0;
     for document in collection.documents().unwrap() {
         match document {

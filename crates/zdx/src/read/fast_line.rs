@@ -1,50 +1,50 @@
-//! What nearly every look-up meets: a line as writers leave it, that begins with the id that was asked for. It is made out in few steps, so that
-//! a processor that waits for one line goes on to the next look-up; whatever is otherwise is left to [`line`](crate::read::line).
+//! Fast checks for the common look-up: a line as writers produce it, starting with the requested id. Few instructions and few branches let the
+//! processor overlap several look-ups. Everything else is left to [`line`](crate::read::line).
 
-/// Bytes that are compared at once.
+/// Bytes compared at once.
 const WORD: usize = 8;
 
-/// Bytes of a line that are looked at together.
+/// Bytes searched for a line feed at once.
 const CHUNK: usize = 64;
 
-/// Longer lines are searched as any bytes.
-const LONG: usize = 1 << 10;
+/// Longer lines are searched with `memchr`.
+const MAX_CHUNKED: usize = 1 << 10;
 
-/// With which a document begins.
-pub(crate) const BEGIN: u64 = u64::from_le_bytes(*b"{\"_id\":\"");
+/// First bytes of most documents.
+pub(crate) const ID_PREFIX: u64 = u64::from_le_bytes(*b"{\"_id\":\"");
 
-/// The line of so many bytes from `offset` on, without the line feed that is its last byte. Nothing where it is no such line, or the first one,
-/// or a carriage return is in front of the line feed.
+/// The line of `length` bytes at `offset`, without its line feed. `None` if it is not exactly one line, does not end with a line feed, ends
+/// with CR LF, or is the first line.
 #[inline(always)]
-pub(crate) fn plain_line(data: &[u8], offset: u64, length: u32) -> Option<&[u8]> {
+pub(crate) fn fast_line(data: &[u8], offset: u64, length: u32) -> Option<&[u8]> {
     let start = usize::try_from(offset).ok()?;
     let end = start.checked_add(usize::try_from(length).ok()?)?;
-    // A line begins behind a line feed.
+    // A line begins after a line feed.
     let [b'\n', line @ .., b'\n'] = data.get(start.checked_sub(1)?..end)? else { return None };
     (!has_feed(line) && line.last() != Some(&b'\r')).then_some(line)
 }
 
-/// Is there a line feed? Lines of about one length take the same way, so that the processor foresees it: what it does beforehand for the next
-/// look-ups is not in vain. (It is a function of its own, as the compiler makes single bytes of it where it knows more of the line.)
+/// Whether a line contains a line feed. Lines of similar length take the same branches, so the branch predictor can run ahead into the next
+/// look-ups. (Not inlined: knowing more about the line, the compiler would go byte by byte.)
 #[inline(never)]
 fn has_feed(line: &[u8]) -> bool {
-    let Some(last) = line.last_chunk().filter(|_| line.len() <= LONG) else {
+    let Some(last) = line.last_chunk().filter(|_| line.len() <= MAX_CHUNKED) else {
         return memchr::memchr(b'\n', line).is_some();
     };
-    line.as_chunks().0.iter().fold(feeds(last), |found, chunk| found | feeds(chunk)) != 0
+    line.as_chunks().0.iter().fold(feeds_in_chunk(last), |found, chunk| found | feeds_in_chunk(chunk)) != 0
 }
 
-/// Nothing is decided within: so all of it is done by few steps.
+/// Branchless, so that the compiler vectorizes it.
 #[inline(always)]
-fn feeds(chunk: &[u8; CHUNK]) -> u8 {
+fn feeds_in_chunk(chunk: &[u8; CHUNK]) -> u8 {
     chunk.iter().fold(0, |found, byte| found | u8::from(*byte == b'\n'))
 }
 
-/// Does a document begin with this `_id`, as nearly all do? Another one may follow: it is the index that says which of them holds.
+/// Whether a document begins with this `_id`, as nearly all do. A second `_id` may follow: the index decides which one counts.
 #[inline(always)]
 pub(crate) fn begins_with_id(document: &[u8], id: &[u8]) -> bool {
     let value = match document.split_first_chunk() {
-        Some((begin, value)) if u64::from_le_bytes(*begin) == BEGIN => value,
+        Some((begin, value)) if u64::from_le_bytes(*begin) == ID_PREFIX => value,
         _ => match document.strip_prefix(b"{\"_id\": \"") {
             Some(value) => value,
             None => return false,
@@ -54,21 +54,21 @@ pub(crate) fn begins_with_id(document: &[u8], id: &[u8]) -> bool {
     is_same(found, id) && !has_escape(id)
 }
 
-/// The same as `==`, for what is mostly a few bytes long.
+/// As `==`, but faster for short slices.
 #[inline(always)]
 pub(crate) fn is_same(one: &[u8], other: &[u8]) -> bool {
     if one.len() != other.len() {
         return false;
     }
-    match (ends(one), ends(other)) {
+    match (first_and_last(one), first_and_last(other)) {
         (Some(one), Some(other)) => one == other,
         _ => one == other,
     }
 }
 
-/// The first and the last word of 8 to 16 bytes: all of them.
+/// The first and last eight bytes of a slice of 8 to 16 bytes, which cover it.
 #[inline]
-fn ends(bytes: &[u8]) -> Option<(u64, u64)> {
+fn first_and_last(bytes: &[u8]) -> Option<(u64, u64)> {
     if bytes.len() > 2 * WORD {
         return None;
     }
@@ -76,31 +76,31 @@ fn ends(bytes: &[u8]) -> Option<(u64, u64)> {
     Some((u64::from_le_bytes(*first), u64::from_le_bytes(*last)))
 }
 
-/// The same as of the standard library, for what is mostly a few bytes long.
+/// As [`<[u8]>::is_ascii`](slice::is_ascii), but faster for short slices.
 #[inline(always)]
 pub(crate) fn is_ascii(bytes: &[u8]) -> bool {
     const HIGH: u64 = u64::from_le_bytes([0x80; WORD]);
-    match ends(bytes) {
+    match first_and_last(bytes) {
         Some((first, last)) => (first | last) & HIGH == 0,
         None => bytes.is_ascii(),
     }
 }
 
-/// Are there bytes that JSON would have escaped?
+/// Whether an id contains bytes that JSON would escape.
 #[inline(always)]
 fn has_escape(id: &[u8]) -> bool {
-    match ends(id) {
-        Some((first, last)) => has(first) | has(last),
+    match first_and_last(id) {
+        Some((first, last)) => has_quote_or_backslash(first) | has_quote_or_backslash(last),
         None => id.iter().any(|byte| matches!(byte, b'"' | b'\\')),
     }
 }
 
-/// Is a byte of this word a quotation mark or a backslash?
+/// Whether a byte of this word is a quotation mark or a backslash.
 #[inline(always)]
-const fn has(word: u64) -> bool {
+const fn has_quote_or_backslash(word: u64) -> bool {
     const ONES: u64 = u64::from_le_bytes([1; WORD]);
     let (quotes, slashes) = (word ^ (ONES * b'"' as u64), word ^ (ONES * b'\\' as u64));
-    // A byte of zeros takes a one from the next higher place.
+    // Subtracting one borrows only from zero bytes.
     let quote = quotes.wrapping_sub(ONES) & !quotes;
     let slash = slashes.wrapping_sub(ONES) & !slashes;
     (quote | slash) & (ONES << 7) != 0
@@ -111,61 +111,61 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_lines_are_taken_and_no_others() {
-        for len in [0, 1, 15, 63, 64, 65, 127, 128, 129, 200, LONG, LONG + 1, 5000] {
+    fn accepts_plain_lines_only() {
+        for len in [0, 1, 15, 63, 64, 65, 127, 128, 129, 200, MAX_CHUNKED, MAX_CHUNKED + 1, 5000] {
             let line: Vec<u8> = (0..len).map(|n| b'a' + u8::try_from(n % 26).unwrap()).collect();
             let data = [b"x\n", &line[..], b"\nrest\n"].concat();
             let length = u32::try_from(len).unwrap() + 1;
-            assert_eq!(plain_line(&data, 2, length), Some(&line[..]), "{len}");
+            assert_eq!(fast_line(&data, 2, length), Some(&line[..]), "{len}");
             for (offset, length) in [(2, length - 1), (2, length + 1), (1, length), (3, length), (2, u32::MAX), (2, 0)]
             {
                 assert!(
-                    plain_line(&data, offset, length).is_none() || (len, offset) == (0, 1),
+                    fast_line(&data, offset, length).is_none() || (len, offset) == (0, 1),
                     "{len} {offset} {length}"
                 );
             }
-            // Wherever a line feed stands, it is seen.
-            for place in 2..2 + len {
+            // A line feed is detected at every position.
+            for at in 2..2 + len {
                 let mut data = data.clone();
-                data[place] = b'\n';
-                assert_eq!(plain_line(&data, 2, length), None, "{len} {place}");
+                data[at] = b'\n';
+                assert_eq!(fast_line(&data, 2, length), None, "{len} {at}");
             }
         }
-        assert_eq!(plain_line(b"a\n", 0, 2), None);
-        assert_eq!(plain_line(b"\na\r\n", 1, 3), None);
-        assert_eq!(plain_line(b"\na\n", u64::MAX, 3), None);
-        assert_eq!(plain_line(b"\n", 1, 0), None);
+        assert_eq!(fast_line(b"a\n", 0, 2), None);
+        assert_eq!(fast_line(b"\na\r\n", 1, 3), None);
+        assert_eq!(fast_line(b"\na\n", u64::MAX, 3), None);
+        assert_eq!(fast_line(b"\n", 1, 0), None);
     }
 
     #[test]
-    fn bytes_are_the_same_or_not() {
+    fn compares_slices_of_any_length() {
         for len in 0..40 {
             let one: Vec<u8> = (0..len).collect();
             assert!(is_same(&one, &one.clone()));
             assert!(!is_same(&one, &[&one[..], b"x"].concat()));
-            for place in 0..one.len() {
+            for at in 0..one.len() {
                 let mut other = one.clone();
-                other[place] ^= 1;
-                assert!(!is_same(&one, &other), "{len} {place}");
+                other[at] ^= 1;
+                assert!(!is_same(&one, &other), "{len} {at}");
             }
         }
     }
 
     #[test]
-    fn ascii_is_told_at_every_place() {
+    fn detects_non_ascii_at_every_position() {
         for len in 0..40 {
             let bytes = vec![0x7f; len];
             assert!(is_ascii(&bytes));
-            for place in 0..len {
+            for at in 0..len {
                 let mut other = bytes.clone();
-                other[place] = 0x80;
-                assert!(!is_ascii(&other), "{len} {place}");
+                other[at] = 0x80;
+                assert!(!is_ascii(&other), "{len} {at}");
             }
         }
     }
 
     #[test]
-    fn ids_are_compared_as_they_stand() {
+    fn compares_ids_verbatim() {
         for id in ["a", "doc-1234", "doc-12345678", "doc-123456789012", "doc-1234567890123", &"long".repeat(60)] {
             for end in [",\"x\":1}", "}"] {
                 for begin in ["{\"_id\":\"", "{\"_id\": \""] {
@@ -181,20 +181,24 @@ mod tests {
             {
                 assert!(!begins_with_id(other.as_bytes(), id.as_bytes()), "{other}");
             }
-            // What would have an escape is no id that stands there, wherever it is.
-            for place in 0..=id.len() {
+            // Ids that JSON would escape never match verbatim.
+            for at in 0..=id.len() {
                 for byte in ["\"", "\\"] {
-                    let odd = [&id[..place], byte, &id[place..]].concat();
-                    let document = format!("{{\"_id\":\"{odd}\"}}");
-                    assert!(!begins_with_id(document.as_bytes(), odd.as_bytes()), "{document}");
+                    let id = [&id[..at], byte, &id[at..]].concat();
+                    let document = format!("{{\"_id\":\"{id}\"}}");
+                    assert!(!begins_with_id(document.as_bytes(), id.as_bytes()), "{document}");
                 }
             }
         }
         for byte in 0..=255 {
-            for place in 0..8 {
+            for at in 0..8 {
                 let mut word = *b"abcdefgh";
-                word[place] = byte;
-                assert_eq!(has(u64::from_le_bytes(word)), matches!(byte, b'"' | b'\\'), "{byte} {place}");
+                word[at] = byte;
+                assert_eq!(
+                    has_quote_or_backslash(u64::from_le_bytes(word)),
+                    matches!(byte, b'"' | b'\\'),
+                    "{byte} {at}"
+                );
             }
         }
     }
