@@ -126,7 +126,7 @@ fn a_sound_dataset_is_recovered_whole_and_nonsense_not_at_all() {
     let before = folder.files();
     let ran = run(["recover", &nonsense, "-o", &folder.path("none.msgpack")]);
     assert_eq!((ran.code(), ran.out()), (1, ""));
-    assert!(ran.err().starts_with(&format!("error: datadings: {nonsense}: no sample is whole")), "{}", ran.err());
+    assert!(ran.err().starts_with(&format!("error: datadings: {nonsense}: no intact sample")), "{}", ran.err());
     assert_eq!(folder.files(), before);
 }
 
