@@ -145,7 +145,7 @@ fn a_loss_is_told_and_the_output_is_there() {
     let place = Place::new().with("in", &["a"], &json!([[null]]));
     let ran = place.wharf(&["convert", "@in", "@out.csv"]);
     assert_eq!((ran.code, ran.out.as_str()), (3, ""));
-    assert_eq!(ran.err, "warning: @in: null in the only column written as an empty text (row 0)\n");
+    assert_eq!(ran.err, "warning: @in: null in the only column written as an empty string (row 0)\n");
     assert_eq!(place.read("out.csv"), "a\n\"\"\n");
 }
 

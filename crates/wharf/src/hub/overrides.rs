@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::text::{Kind, Seen, TextContainer, TextForm, TextOptions};
+use crate::text::{CellProfile, ColumnKind, TextContainer, TextFormat, TextOptions};
 use container_core::{Container, Error, ErrorKind, Format, Input, OpenOptions, Result};
 
 /// What is said of inputs. The default is nothing: they are what content and names tell.
@@ -18,7 +18,7 @@ pub struct Overrides {
     /// There is an option that says what inputs are: errors may name it.
     pub is_known: bool,
     /// What the cells of a column are in all inputs of CSV that are read together.
-    pub(super) kinds: Option<Arc<HashMap<String, Kind>>>,
+    pub(super) kinds: Option<Arc<HashMap<String, ColumnKind>>>,
 }
 
 impl Overrides {
@@ -49,11 +49,11 @@ impl Overrides {
         formats: &[&'static dyn Format],
         options: &OpenOptions,
         threads: usize,
-        cells: &mut HashMap<String, Seen>,
+        cells: &mut HashMap<String, CellProfile>,
     ) -> Result<u64> {
         let name = self.name(input, formats)?;
         match self.text(name, input, options)? {
-            Some(text) if name != TextForm::JsonLines.name() => text.add_cells(threads, cells),
+            Some(text) if name != TextFormat::JsonLines.name() => text.add_cells(threads, cells),
             _ => Ok(0),
         }
     }
@@ -74,13 +74,13 @@ impl Overrides {
     /// An input of this format as the text that it is; nothing where it is none.
     fn text(&self, name: &'static str, input: &Input, options: &OpenOptions) -> Result<Option<TextContainer>> {
         let form = match name {
-            "csv" => TextForm::Csv,
-            "tsv" => TextForm::Tsv,
+            "csv" => TextFormat::Csv,
+            "tsv" => TextFormat::Tsv,
             other if self.is_of_cells() => {
                 let option = if self.delimiter.is_some() { "delimiter" } else { "no_header" };
                 return Err(Error::usage(format!("does not go with inputs that are {other}")).in_option(option));
             }
-            "jsonl" => TextForm::JsonLines,
+            "jsonl" => TextFormat::JsonLines,
             _ => return Ok(None),
         };
         let folder = || Error::usage("it is a folder where a file is wanted");

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::convert::{Sink, column_names, pour};
+use crate::convert::{Sink, column_names, copy_rows};
 use container_core::{Error, ErrorKind, Loss, Position, Result, Rows, Scan, Table, Unit};
 
 use super::Bar;
@@ -157,7 +157,7 @@ fn walk(rows: &mut dyn Rows, skip: u64, sink: &mut dyn Sink, bar: &Bar, report: 
         }
         skipped += 1;
     }
-    Ok(skipped + pour(rows, u64::MAX, &mut Counting { sink, report }, Some(bar))?)
+    Ok(skipped + copy_rows(rows, u64::MAX, &mut Counting { sink, report }, Some(bar))?)
 }
 
 /// Counts what reaches the sink, also when an error follows.

@@ -15,17 +15,17 @@ use super::super::select::RowRange;
 use super::super::{Bar, DS, Lost, output, rows};
 use super::{Copying, Written};
 use crate::Registry;
-use crate::text::{TextContainer, TextForm, TextOptions};
+use crate::text::{TextContainer, TextFormat, TextOptions};
 
 /// Rows between two words to the bar.
 const STRIDE: u64 = 256;
 
 /// The form of text that a format is.
-fn text_form(format: &str) -> Option<TextForm> {
-    [TextForm::JsonLines, TextForm::Csv, TextForm::Tsv].into_iter().find(|form| form_name(*form) == format)
+fn text_form(format: &str) -> Option<TextFormat> {
+    [TextFormat::JsonLines, TextFormat::Csv, TextFormat::Tsv].into_iter().find(|form| form_name(*form) == format)
 }
 
-fn form_name(form: TextForm) -> &'static str {
+fn form_name(form: TextFormat) -> &'static str {
     container_core::Format::name(&form)
 }
 

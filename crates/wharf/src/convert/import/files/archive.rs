@@ -10,12 +10,12 @@ use rawzip::{
 };
 
 /// Bytes of a piece at most.
-const PIECE: u64 = 256 << 10;
+const MAX_READ: u64 = 256 << 10;
 
 /// Room for a piece of a file of this length; one byte more tells that it is not longer.
-pub(super) fn piece(len: u64) -> Vec<u8> {
-    let bytes = len.saturating_add(1).min(PIECE);
-    vec![0; usize::try_from(bytes).unwrap_or(0)] // it is at most PIECE
+pub(super) fn read_buffer(len: u64) -> Vec<u8> {
+    let bytes = len.saturating_add(1).min(MAX_READ);
+    vec![0; usize::try_from(bytes).unwrap_or(0)] // it is at most MAX_READ
 }
 
 /// A source, for rawzip.
@@ -67,7 +67,7 @@ impl Archive {
         let named = |error: Error| error.in_format("zip").in_file(name.clone());
         let mut buffer = vec![0; rawzip::RECOMMENDED_BUFFER_SIZE];
         let found = ZipLocator::new().locate_in_reader(Positional(source.clone()), &mut buffer, source.len());
-        let zip = found.map_err(|(_, error)| named(told(error, "the archive's end record")))?;
+        let zip = found.map_err(|(_, error)| named(zip_error(error, "the archive's end record")))?;
         let mut buffer = vec![0; rawzip::MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
         let mut entries = zip.entries(&mut buffer);
         let mut count = 0;
@@ -75,8 +75,9 @@ impl Archive {
         // Where files lie: no two of an honest archive share bytes.
         let mut extents = Vec::new();
         loop {
-            let next =
-                entries.next_entry().map_err(|error| told(error, format!("entry {count} of the archive's directory")));
+            let next = entries
+                .next_entry()
+                .map_err(|error| zip_error(error, format!("entry {count} of the archive's directory")));
             let Some(record) = next.map_err(named)? else { break };
             count += 1;
             let shown = || String::from_utf8_lossy(record.file_path().as_bytes()).into_owned();
@@ -136,7 +137,7 @@ impl Archive {
             return Err(at(Error::unsupported(detail)));
         }
         limits.check_block("the entry's size", entry.size).map_err(at)?;
-        let found = self.zip.get_entry(entry.way).map_err(|error| at(told(error, "the entry's own header")))?;
+        let found = self.zip.get_entry(entry.way).map_err(|error| at(zip_error(error, "the entry's own header")))?;
         let (start, _) = found.compressed_data_range();
         let available = self.source.len().saturating_sub(start);
         if available < entry.packed {
@@ -146,9 +147,18 @@ impl Archive {
         let bytes: Box<dyn Read + 'a> = if entry.method == CompressionMethod::STORE {
             Box::new(packed)
         } else {
-            Box::new(DeflateDecoder::new_with_buf(packed, piece(entry.packed)))
+            Box::new(DeflateDecoder::new_with_buf(packed, read_buffer(entry.packed)))
         };
-        Ok(Content { archive: self, path, entry, start, bytes, piece: piece(entry.size), read: 0, crc: Crc32::new() })
+        Ok(Content {
+            archive: self,
+            path,
+            entry,
+            start,
+            bytes,
+            buffer: read_buffer(entry.size),
+            read: 0,
+            crc: Crc32::new(),
+        })
     }
 }
 
@@ -159,7 +169,7 @@ pub(super) struct Content<'a> {
     entry: &'a Entry,
     start: u64,
     bytes: Box<dyn Read + 'a>,
-    piece: Vec<u8>,
+    buffer: Vec<u8>,
     read: u64,
     crc: Crc32,
 }
@@ -173,11 +183,11 @@ impl Content<'_> {
     /// The next piece: none when all was read, and found to be what the directory declares.
     pub(super) fn next(&mut self) -> Result<Option<&[u8]>> {
         let len = self.read_next().map_err(|error| self.archive.named(error.at(self.start), self.path))?;
-        Ok(self.piece.get(..len).filter(|piece| !piece.is_empty()))
+        Ok(self.buffer.get(..len).filter(|buffer| !buffer.is_empty()))
     }
 
     fn read_next(&mut self) -> Result<usize> {
-        let len = self.bytes.read(&mut self.piece).map_err(|cause| match cause.downcast::<Error>() {
+        let len = self.bytes.read(&mut self.buffer).map_err(|cause| match cause.downcast::<Error>() {
             Ok(error) => error,
             Err(cause) => Error::invalid("the entry's compressed data are damaged").caused_by(cause),
         })?;
@@ -188,7 +198,7 @@ impl Content<'_> {
             let found = self.read.min(size);
             return Err(Error::invalid(format!("the entry has {more}{found} bytes, the directory declares {size}")));
         }
-        self.crc.update(self.piece.get(..len).unwrap_or_default());
+        self.crc.update(self.buffer.get(..len).unwrap_or_default());
         if len == 0 && self.crc.checksum() != crc {
             let detail = format!("the content's CRC-32 is {:08x}, the directory says {crc:08x}", self.crc.checksum());
             return Err(Error::invalid(detail));
@@ -199,8 +209,8 @@ impl Content<'_> {
     /// All of it. For what is small: ask the entry for its size.
     pub(super) fn all(mut self) -> Result<Vec<u8>> {
         let mut all = Vec::new();
-        while let Some(piece) = self.next()? {
-            all.extend_from_slice(piece);
+        while let Some(buffer) = self.next()? {
+            all.extend_from_slice(buffer);
         }
         Ok(all)
     }
@@ -238,7 +248,7 @@ impl Entry {
 }
 
 /// An error of rawzip in the words of this project; `what` is what was being read.
-fn told(error: rawzip::Error, what: impl Into<String>) -> Error {
+fn zip_error(error: rawzip::Error, what: impl Into<String>) -> Error {
     let what = what.into();
     match error.into_kind() {
         rawzip::ErrorKind::IO(cause) => match cause.downcast::<Error>() {

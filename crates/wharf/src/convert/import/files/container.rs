@@ -23,11 +23,11 @@ pub const FOLDER: &dyn Format = &Files { name: "folder", extensions: &[] };
 /// ZIP archives of files, likewise.
 pub const ZIP: &dyn Format = &Files { name: "zip", extensions: &["zip"] };
 
-/// Files of one batch at most.
-const ITEMS: usize = 512;
+/// Files of one batch at max_rows.
+const MAX_BATCH_FILES: usize = 512;
 
 /// Files that are checked at once.
-const CHECKED: usize = 64;
+const VERIFY_BATCH: usize = 64;
 
 struct Files {
     name: &'static str,
@@ -130,7 +130,7 @@ impl Container for FilesContainer {
 
     fn details(&self) -> Map<String, Value> {
         let mut details = Map::new();
-        details.insert("labels".to_owned(), self.table.came.names().len().into());
+        details.insert("labels".to_owned(), self.table.labels_seen.names().len().into());
         if !self.table.left_out.is_empty() {
             details.insert("left_out".to_owned(), self.table.left_out.iter().map(ToString::to_string).collect());
         }
@@ -150,7 +150,7 @@ impl Container for FilesContainer {
             report(Finding::warning(Error::unsupported(loss.to_string()).in_format(self.format)));
         }
         let workers = Workers::new(options.threads);
-        for items in self.table.items.chunks(CHECKED) {
+        for items in self.table.items.chunks(VERIFY_BATCH) {
             let read = |item: &Item| {
                 let mut content = self.table.content(item)?;
                 while content.next()?.is_some() {}
@@ -211,15 +211,15 @@ impl ArrowTable for FilesContainer {
     }
 
     fn batches<'a>(&'a self, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>> {
-        let chosen = self.choose(scan)?;
-        let columns = chosen.columns.iter().filter_map(|index| Column::ALL.get(*index).copied());
+        let projection = self.choose(scan)?;
+        let columns = projection.columns.iter().filter_map(|index| Column::ALL.get(*index).copied());
         // No more than there are files, whose number is a usize.
-        let place = |row: u64| usize::try_from(row).unwrap_or(usize::MAX);
+        let index = |row: u64| usize::try_from(row).unwrap_or(usize::MAX);
         Ok(Box::new(Batches {
             table: &self.table,
             columns: columns.collect(),
-            schema: chosen.schema,
-            rows: place(chosen.rows.start)..place(chosen.rows.end),
+            schema: projection.schema,
+            rows: index(projection.rows.start)..index(projection.rows.end),
             scan: scan.clone(),
             workers: Workers::new(scan.scan.threads),
         }))
@@ -249,13 +249,13 @@ impl Batches<'_> {
 
     /// The rows of the next batch: files of as many bytes as a batch may have, at least one.
     fn next_rows(&self) -> Result<Range<usize>> {
-        let most = self.scan.rows_of(0).min(if self.has(Column::Data) { ITEMS } else { usize::MAX });
+        let max_rows = self.scan.rows_of(0).min(if self.has(Column::Data) { MAX_BATCH_FILES } else { usize::MAX });
         let (mut bytes, mut end) = (0u64, self.rows.start);
-        while end < self.rows.end && end - self.rows.start < most {
+        while end < self.rows.end && end - self.rows.start < max_rows {
             if self.has(Column::Data)
                 && let Some(item) = self.table.items.get(end)
             {
-                bytes = bytes.saturating_add(self.table.len_of(item)?);
+                bytes = bytes.saturating_add(self.table.file_len(item)?);
                 if bytes > self.scan.batch_bytes as u64 && end > self.rows.start {
                     break;
                 }
@@ -267,19 +267,19 @@ impl Batches<'_> {
 
     fn load(&self, item: &Item) -> Result<Loaded> {
         if !self.has(Column::Data) {
-            let size = if self.has(Column::Size) { self.table.len_of(item)? } else { 0 };
+            let size = if self.has(Column::Size) { self.table.file_len(item)? } else { 0 };
             return Ok(Loaded { size, data: Vec::new() });
         }
         let mut content = self.table.content(item)?;
         let mut data = Vec::new();
-        while let Some(piece) = content.next()? {
-            data.extend_from_slice(piece);
+        while let Some(bytes) = content.next()? {
+            data.extend_from_slice(bytes);
         }
         // A file may have grown since it was opened.
         self.table
             .limits
             .check_block("the length of the file", data.len() as u64)
-            .map_err(|error| self.table.place(error, item))?;
+            .map_err(|error| self.table.with_file(error, item))?;
         Ok(Loaded { size: data.len() as u64, data })
     }
 
@@ -306,8 +306,8 @@ impl Batches<'_> {
         };
         match column {
             Column::Key => texts(&|item| Some(key_of(item).to_owned())),
-            Column::Label => texts(&|item| item.label.map(|label| self.table.came.name(label).to_owned())),
-            Column::Path => texts(&|item| Some(self.table.shown(item))),
+            Column::Label => texts(&|item| item.label.map(|label| self.table.labels_seen.name(label).to_owned())),
+            Column::Path => texts(&|item| Some(self.table.path_of(item))),
             Column::Size => {
                 let mut builder = UInt64Builder::with_capacity(items.len());
                 loaded.iter().for_each(|loaded| builder.append_value(loaded.size));
@@ -351,12 +351,12 @@ impl BatchReader for Batches<'_> {
 
 impl FileTable {
     /// Bytes of a file.
-    fn len_of(&self, item: &Item) -> Result<u64> {
+    fn file_len(&self, item: &Item) -> Result<u64> {
         match &item.entry {
             Some(entry) => Ok(entry.size),
-            None => match std::fs::metadata(self.shown(item)) {
+            None => match std::fs::metadata(self.path_of(item)) {
                 Ok(metadata) => Ok(metadata.len()),
-                Err(cause) => Err(self.place(Error::io("cannot look at the file", cause), item)),
+                Err(cause) => Err(self.with_file(Error::io("cannot look at the file", cause), item)),
             },
         }
     }

@@ -14,13 +14,13 @@ use container_core::{Error, Result};
 use super::glob::{Pattern, State};
 
 /// What is found in a folder. Paths are relative to it, with `/` between their components.
-pub(super) trait Found {
+pub(super) trait FileVisitor {
     /// A file whose path matches.
     fn file(&mut self, path: &str);
     /// Something whose path matches and that is neither a file nor a folder.
     fn other(&mut self, path: &str);
     /// A link to a folder with files that are found by another path.
-    fn again(&mut self, path: &str);
+    fn duplicate_link(&mut self, path: &str);
     /// Is the file wanted?
     fn is_included(&self, path: &str) -> bool;
     /// Is nothing wanted of what has this path?
@@ -58,35 +58,35 @@ impl std::error::Error for LinkOutside {}
 /// A folder is walked once: by its own path, and only where that does not match by the first link to it. So links cannot multiply files, and
 /// cycles end. A link to a file is one more name of it. A link out of `root` is an error unless links are to be followed there, and one that
 /// leads nowhere is an error.
-pub(super) fn walk(root: &Path, pattern: &Pattern, follow: bool, found: &mut dyn Found) -> Result<()> {
-    let inside = if follow { None } else { Some(real(root)?) };
-    let mut walk = Walk {
+pub(super) fn visit_files(root: &Path, pattern: &Pattern, follow: bool, visitor: &mut dyn FileVisitor) -> Result<()> {
+    let inside = if follow { None } else { Some(canonical(root)?) };
+    let mut scan = FolderScan {
         root,
         inside,
         pattern,
         folders: vec![(String::new(), pattern.start())],
         links: VecDeque::new(),
-        walked: HashMap::new(),
+        visited: HashMap::new(),
         files: Vec::new(),
-        again: Vec::new(),
+        duplicates: Vec::new(),
     };
     loop {
-        while let Some((path, state)) = walk.folders.pop() {
-            walk.folder(&path, &state, found)?;
+        while let Some((path, state)) = scan.folders.pop() {
+            scan.folder(&path, &state, visitor)?;
         }
         // Links come last: what they lead to has its own path, where that matches.
-        match walk.links.pop_front() {
-            Some(link) => walk.folders.push(link),
+        match scan.links.pop_front() {
+            Some(link) => scan.folders.push(link),
             None => break,
         }
     }
-    walk.files.sort_unstable_by(|one, other| by_components(one, other));
-    walk.files.iter().for_each(|path| found.file(path));
-    for (link, walked) in &walk.again {
-        let start = walk.files.partition_point(|file| by_components(file, walked) == Ordering::Less);
-        let is_below = |file: &String| file.strip_prefix(walked).is_some_and(|rest| rest.starts_with('/'));
-        if walk.files.get(start).is_some_and(is_below) {
-            found.again(link);
+    scan.files.sort_unstable_by(|one, other| by_components(one, other));
+    scan.files.iter().for_each(|path| visitor.file(path));
+    for (link, visited) in &scan.duplicates {
+        let start = scan.files.partition_point(|file| by_components(file, visited) == Ordering::Less);
+        let is_below = |file: &String| file.strip_prefix(visited).is_some_and(|rest| rest.starts_with('/'));
+        if scan.files.get(start).is_some_and(is_below) {
+            visitor.duplicate_link(link);
         }
     }
     Ok(())
@@ -105,12 +105,12 @@ pub(super) fn check_inside(root: &Path, path: &Path) -> Result<()> {
 }
 
 /// The real path of a folder.
-pub(super) fn real(folder: &Path) -> Result<PathBuf> {
-    folder.canonicalize().map_err(|cause| cannot_look(folder, cause))
+pub(super) fn canonical(folder: &Path) -> Result<PathBuf> {
+    folder.canonicalize().map_err(|cause| read_dir_error(folder, cause))
 }
 
 #[cold]
-fn cannot_look(folder: &Path, cause: io::Error) -> Error {
+fn read_dir_error(folder: &Path, cause: io::Error) -> Error {
     Error::io("cannot look into the folder", cause).in_file(folder.display().to_string())
 }
 
@@ -140,7 +140,7 @@ fn identity(folder: &Path) -> io::Result<Identity> {
     folder.canonicalize()
 }
 
-struct Walk<'a> {
+struct FolderScan<'a> {
     root: &'a Path,
     /// The real path of the root, where links must not lead out of it.
     inside: Option<PathBuf>,
@@ -150,19 +150,19 @@ struct Walk<'a> {
     /// Links to folders.
     links: VecDeque<(String, State)>,
     /// Folders that were walked, by which path. The same folder may be another part of the pattern elsewhere.
-    walked: HashMap<(Identity, Vec<bool>), String>,
+    visited: HashMap<(Identity, Vec<bool>), String>,
     files: Vec<String>,
     /// Folders that were found again, and the path by which they were walked.
-    again: Vec<(String, String)>,
+    duplicates: Vec<(String, String)>,
 }
 
-impl Walk<'_> {
-    fn folder(&mut self, path: &str, state: &State, found: &mut dyn Found) -> Result<()> {
+impl FolderScan<'_> {
+    fn folder(&mut self, path: &str, state: &State, visitor: &mut dyn FileVisitor) -> Result<()> {
         let folder = self.root.join(path);
-        let cannot = |cause| cannot_look(&folder, cause);
-        match self.walked.entry((identity(&folder).map_err(cannot)?, state.ahead().to_vec())) {
-            Entry::Occupied(walked) => {
-                self.again.push((path.to_owned(), walked.get().clone()));
+        let cannot = |cause| read_dir_error(&folder, cause);
+        match self.visited.entry((identity(&folder).map_err(cannot)?, state.continuation().to_vec())) {
+            Entry::Occupied(visited) => {
+                self.duplicates.push((path.to_owned(), visited.get().clone()));
                 return Ok(());
             }
             Entry::Vacant(new) => new.insert(path.to_owned()),
@@ -183,7 +183,7 @@ impl Walk<'_> {
             let state = self.pattern.step(state, name);
             if state.matters() {
                 let path = if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") };
-                self.entry(&entry, path, state, found)?;
+                self.entry(&entry, path, state, visitor)?;
             }
         }
         // The next one is the last.
@@ -193,17 +193,17 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn entry(&mut self, entry: &fs::DirEntry, path: String, state: State, found: &mut dyn Found) -> Result<()> {
+    fn entry(&mut self, entry: &fs::DirEntry, path: String, state: State, visitor: &mut dyn FileVisitor) -> Result<()> {
         let cannot = |cause| Error::io("cannot look at it", cause).in_file(entry.path().display().to_string());
         let mut kind = entry.file_type().map_err(cannot)?;
         let is_link = kind.is_symlink();
         if is_link {
-            if found.is_excluded(&path) {
+            if visitor.is_excluded(&path) {
                 return Ok(());
             }
             kind = match fs::metadata(entry.path()) {
                 Ok(metadata) => metadata.file_type(),
-                Err(_) if !found.is_included(&path) => return Ok(()),
+                Err(_) if !visitor.is_included(&path) => return Ok(()),
                 Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
                     let target = fs::read_link(entry.path()).map_err(cannot)?;
                     let error = Error::invalid(format!("the link leads nowhere: {} does not exist", target.display()));
@@ -211,7 +211,8 @@ impl Walk<'_> {
                 }
                 Err(cause) => return Err(cannot(cause)),
             };
-            let is_wanted = if kind.is_dir() { state.goes_on() } else { state.is_whole() && found.is_included(&path) };
+            let is_wanted =
+                if kind.is_dir() { state.may_continue() } else { state.is_match() && visitor.is_included(&path) };
             if !is_wanted {
                 return Ok(());
             }
@@ -219,7 +220,7 @@ impl Walk<'_> {
             let target = link.canonicalize().map_err(cannot)?;
             // To a folder that it lies in: a cycle, which adds nothing.
             if kind.is_dir()
-                && link.parent().is_some_and(|folder| real(folder).is_ok_and(|real| real.starts_with(&target)))
+                && link.parent().is_some_and(|folder| canonical(folder).is_ok_and(|path| path.starts_with(&target)))
             {
                 return Ok(());
             }
@@ -228,11 +229,11 @@ impl Walk<'_> {
             }
         }
         if kind.is_dir() {
-            if state.goes_on() {
+            if state.may_continue() {
                 if is_link { self.links.push_back((path, state)) } else { self.folders.push((path, state)) }
             }
-        } else if state.is_whole() {
-            if kind.is_file() { self.files.push(path) } else { found.other(&path) }
+        } else if state.is_match() {
+            if kind.is_file() { self.files.push(path) } else { visitor.other(&path) }
         }
         Ok(())
     }
@@ -241,6 +242,6 @@ impl Walk<'_> {
 impl State {
     /// The path matches, or one that goes on may.
     fn matters(&self) -> bool {
-        self.is_whole() || self.goes_on()
+        self.is_match() || self.may_continue()
     }
 }

@@ -128,18 +128,18 @@ impl Pattern {
 
 impl State {
     /// The path matches.
-    pub(super) fn is_whole(&self) -> bool {
+    pub(super) fn is_match(&self) -> bool {
         self.0.last() == Some(&true)
     }
 
     /// A path that goes on may match.
-    pub(super) fn goes_on(&self) -> bool {
-        self.ahead().contains(&true)
+    pub(super) fn may_continue(&self) -> bool {
+        self.continuation().contains(&true)
     }
 
     /// What decides whether paths that go on match: equal for two folders, the same paths match below both.
-    pub(super) fn ahead(&self) -> &[bool] {
-        self.0.split_last().map_or(&[], |(_, ahead)| ahead)
+    pub(super) fn continuation(&self) -> &[bool] {
+        self.0.split_last().map_or(&[], |(_, continuation)| continuation)
     }
 }
 
@@ -267,7 +267,7 @@ mod tests {
             parts in prop::collection::vec("a|b|\\*|\\.\\*|\\*\\*|a\\*|\\.a", 1..5),
             names in prop::collection::vec("a|b|ab|\\.a|\\.b", 1..6),
         ) {
-            let found = Pattern::new(&parts.join("/")).unwrap().reach(&names.join("/")).is_whole();
+            let found = Pattern::new(&parts.join("/")).unwrap().reach(&names.join("/")).is_match();
             let parts: Vec<_> = parts.iter().map(String::as_str).collect();
             let names: Vec<_> = names.iter().map(String::as_str).collect();
             prop_assert_eq!(found, naive_path(&parts, &names));
@@ -324,7 +324,7 @@ mod tests {
     fn paths() {
         let find = |pattern: &str, path: &'static str| {
             let pattern = Pattern::new(pattern).unwrap();
-            pattern.reach(path).is_whole().then(|| pattern.label_of(path))
+            pattern.reach(path).is_match().then(|| pattern.label_of(path))
         };
         assert_eq!(find("{LABEL}/**", "cat/1.jpg"), Some(Some("cat")));
         assert_eq!(find("{LABEL}/**", "cat/x/y/1.jpg"), Some(Some("cat")));

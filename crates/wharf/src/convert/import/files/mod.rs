@@ -1,6 +1,5 @@
 //! Files of a folder or a ZIP archive as samples of a datadings dataset: each the content of a file, with its path and its label.
 
-mod ahead;
 mod archive;
 mod container;
 mod content;
@@ -8,6 +7,7 @@ mod directory;
 mod folder;
 mod glob;
 mod labels;
+mod read_ahead;
 mod sample;
 
 use std::ops::Range;
@@ -17,7 +17,7 @@ use container_core::{Error, ErrorKind, Limits, Loss, Position, Progress, Result,
 use datadings::Writer;
 use datadings::ser::to_vec;
 
-use super::samples::of_input;
+use super::samples::as_input_error;
 use archive::{Archive, Entry, Member};
 pub use container::{FOLDER, ZIP};
 use content::Content;
@@ -28,7 +28,7 @@ use labels::Labels;
 use sample::Sample;
 
 /// Files up to so many bytes are read ahead and held whole; larger ones pass in pieces.
-const LARGE: u64 = 8 << 20;
+const MAX_BUFFERED: u64 = 8 << 20;
 
 /// Which files become samples, and what of them.
 ///
@@ -68,8 +68,8 @@ pub struct FileTable {
     options: FileOptions,
     roots: Vec<Root>,
     items: Vec<Item>,
-    /// All labels that items have, in the order in which they came.
-    came: Labels,
+    /// All labels that items have, in the order in which they labels_seen.
+    labels_seen: Labels,
     left_out: Vec<Loss>,
     limits: Limits,
 }
@@ -124,7 +124,7 @@ impl FileTable {
     /// The paths of all files that are no part of an archive.
     pub fn paths(&self) -> impl Iterator<Item = PathBuf> {
         self.items.iter().filter_map(|item| match self.roots.get(item.root) {
-            Some(Root::Folder(_)) => Some(PathBuf::from(self.shown(item))),
+            Some(Root::Folder(_)) => Some(PathBuf::from(self.path_of(item))),
             _ => None,
         })
     }
@@ -151,10 +151,10 @@ impl FileTable {
         }
         for pattern in self.patterns()? {
             let follow = self.options.follow;
-            let mut collect = Collect { table: self, pattern: &pattern, others: None, again: None };
-            folder::walk(&path, &pattern, follow, &mut collect)?;
-            let Collect { others, again, .. } = collect;
-            self.left_out.extend(others.into_iter().chain(again));
+            let mut collect = Collect { table: self, pattern: &pattern, others: None, duplicate_links: None };
+            folder::visit_files(&path, &pattern, follow, &mut collect)?;
+            let Collect { others, duplicate_links, .. } = collect;
+            self.left_out.extend(others.into_iter().chain(duplicate_links));
         }
         Ok(())
     }
@@ -177,12 +177,12 @@ impl FileTable {
     }
 
     fn take_members(&mut self, pattern: &Pattern, directory: &Directory) -> Result<()> {
-        let mut again = None;
+        let mut duplicate_links = None;
         for (path, member) in directory.members() {
             let state = pattern.reach(path);
-            let is_file = state.is_whole() && self.is_included(path);
+            let is_file = state.is_match() && self.is_included(path);
             let is_link = matches!(member, Member::Link(_));
-            let may_be_folder = is_link && state.goes_on() && !self.is_excluded(path);
+            let may_be_folder = is_link && state.may_continue() && !self.is_excluded(path);
             if !(is_file || may_be_folder) {
                 continue;
             }
@@ -192,11 +192,13 @@ impl FileTable {
             };
             match target {
                 Some(Target::File(entry)) if is_file => self.add(path, pattern, Some(entry)),
-                Some(Target::Folder) if is_link => count(&mut again, "link to a folder in the archive left out", path),
+                Some(Target::Folder) if is_link => {
+                    count(&mut duplicate_links, "link to a folder in the archive left out", path)
+                }
                 _ => {}
             }
         }
-        self.left_out.extend(again);
+        self.left_out.extend(duplicate_links);
         Ok(())
     }
 
@@ -219,7 +221,7 @@ impl FileTable {
         if !self.is_included(path) {
             return;
         }
-        let label = pattern.label_of(path).map(|label| self.came.add(label));
+        let label = pattern.label_of(path).map(|label| self.labels_seen.add(label));
         let key = path.len() - pattern.key_of(path).len();
         let root = self.roots.len() - 1;
         self.items.push(Item { root, path: path.to_owned(), key, label, more: Vec::new(), entry });
@@ -238,12 +240,12 @@ impl FileTable {
         if names.is_empty() {
             return false;
         }
-        let full = self.full(path);
+        let full = self.qualified(path);
         names.iter().map(|name| Name::new(name)).any(|name| name.matches(path) || name.matches(&full))
     }
 
     /// A path in what was opened last.
-    fn full(&self, path: &str) -> String {
+    fn qualified(&self, path: &str) -> String {
         match self.roots.last() {
             Some(Root::Folder(folder)) => join(folder, path),
             _ => path.to_owned(),
@@ -254,35 +256,35 @@ impl FileTable {
     fn take_list(&mut self, folder: &Path, directory: Option<&Directory>) -> Result<()> {
         let Some((name, text)) = self.options.list.clone() else { return Ok(()) };
         let separator = if self.options.separator.is_empty() { "\t" } else { &self.options.separator }.to_owned();
-        let inside = if directory.is_some() || self.options.follow { None } else { Some(folder::real(folder)?) };
+        let inside = if directory.is_some() || self.options.follow { None } else { Some(folder::canonical(folder)?) };
         let root = self.roots.len() - 1;
         let mut first: Option<bool> = None;
         for (line, text) in text.lines().enumerate().filter(|(_, text)| !text.is_empty()) {
-            let place = |error: Error| error.in_line(line as u64 + 1).in_file(name.clone());
+            let in_list = |error: Error| error.in_line(line as u64 + 1).in_file(name.clone());
             let mut parts = text.split(separator.as_str());
             let path = parts.next().unwrap_or_default();
             if path.is_empty() {
-                return Err(place(Error::invalid("the line has no path")));
+                return Err(in_list(Error::invalid("the line has no path")));
             }
             let label = parts.next();
             if *first.get_or_insert(label.is_some()) != label.is_some() {
                 let has = if label.is_some() { "has a label" } else { "has no label" };
-                return Err(place(Error::invalid(format!("the line {has}, unlike the lines before"))));
+                return Err(in_list(Error::invalid(format!("the line {has}, unlike the lines before"))));
             }
             if !self.is_included(path) {
                 continue;
             }
             if let Some(inside) = &inside {
-                folder::check_inside(inside, Path::new(&self.full(path)))?;
+                folder::check_inside(inside, Path::new(&self.qualified(path)))?;
             }
             let entry = match directory {
                 None => None,
                 Some(directory) => match self.resolve(directory, path)? {
                     Some(Target::File(entry)) => Some(entry),
-                    _ => return Err(place(Error::invalid(format!("the archive has no file {path:?}")))),
+                    _ => return Err(in_list(Error::invalid(format!("the archive has no file {path:?}")))),
                 },
             };
-            let label = label.map(|label| self.came.add(label));
+            let label = label.map(|label| self.labels_seen.add(label));
             let more = parts.map(str::to_owned).collect();
             self.items.push(Item { root, path: path.to_owned(), key: 0, label, more, entry });
         }
@@ -294,13 +296,13 @@ impl FileTable {
     /// # Errors
     /// [`Invalid`](ErrorKind::Invalid) when there are labels that the list does not have, naming a file that has such a one.
     fn labels(&self) -> Result<Labels> {
-        let Some((name, list)) = &self.options.labels else { return Ok(self.came.sorted()) };
+        let Some((name, list)) = &self.options.labels else { return Ok(self.labels_seen.sorted()) };
         let labels = Labels::of(list).map_err(|error| error.in_file(name.clone()))?;
         for item in &self.items {
-            let Some(label) = item.label.map(|label| self.came.name(label)) else { continue };
+            let Some(label) = item.label.map(|label| self.labels_seen.name(label)) else { continue };
             if labels.get(label).is_none() {
                 let detail = format!("the label {label:?} is none of the {} in {name}", labels.names().len());
-                return Err(self.place(Error::invalid(detail), item));
+                return Err(self.with_file(Error::invalid(detail), item));
             }
         }
         Ok(labels)
@@ -341,7 +343,7 @@ impl FileTable {
         let count = rows.len() as u64;
         let mut written = 0_usize;
         let first = rows.start;
-        ahead::each(rows, threads, size, load, |index, message| {
+        read_ahead::load_in_order(rows, threads, size, load, |index, message| {
             let item = item(index)?;
             let appended = match message {
                 Some(message) => writer.append_message(&message),
@@ -352,7 +354,7 @@ impl FileTable {
                 if error.kind() == ErrorKind::Io || error.position().file.is_some() {
                     return error;
                 }
-                self.refused(error, item, first..first + written)
+                self.append_error(error, item, first..first + written)
             })?;
             written += 1;
             if let Some(progress) = progress {
@@ -365,23 +367,23 @@ impl FileTable {
 
     /// What the writer says of a file, and which other has its key.
     #[cold]
-    fn refused(&self, error: Error, item: &Item, before: Range<usize>) -> Error {
-        let twin = self.items.get(before).unwrap_or_default().iter().find(|other| key_of(other) == key_of(item));
-        match twin {
-            Some(twin) => {
-                let error = Error::invalid(format!("the key is that of {} already", self.shown(twin)));
-                self.place(error.in_key(key_of(item).to_owned()), item)
+    fn append_error(&self, error: Error, item: &Item, before: Range<usize>) -> Error {
+        let other = self.items.get(before).unwrap_or_default().iter().find(|other| key_of(other) == key_of(item));
+        match other {
+            Some(other) => {
+                let error = Error::invalid(format!("the key is that of {} already", self.path_of(other)));
+                self.with_file(error.in_key(key_of(item).to_owned()), item)
             }
-            None => self.place(of_input(error), item),
+            None => self.with_file(as_input_error(error), item),
         }
     }
 
     /// Says of an error which file it is about.
     #[cold]
-    fn place(&self, error: Error, item: &Item) -> Error {
+    fn with_file(&self, error: Error, item: &Item) -> Error {
         match self.roots.get(item.root) {
             Some(Root::Archive(archive)) => error.in_file(archive.name().to_owned()).in_key(item.path.clone()),
-            _ => error.in_file(self.shown(item)),
+            _ => error.in_file(self.path_of(item)),
         }
     }
 
@@ -389,13 +391,13 @@ impl FileTable {
     fn size(&self, item: &Item) -> u64 {
         let size = match &item.entry {
             Some(entry) => entry.size,
-            None => std::fs::metadata(self.shown(item)).map_or(0, |metadata| metadata.len()),
+            None => std::fs::metadata(self.path_of(item)).map_or(0, |metadata| metadata.len()),
         };
-        if size > LARGE { 0 } else { size }
+        if size > MAX_BUFFERED { 0 } else { size }
     }
 
     /// A file's path, as samples have it.
-    fn shown(&self, item: &Item) -> String {
+    fn path_of(&self, item: &Item) -> String {
         match self.roots.get(item.root) {
             Some(Root::Folder(folder)) => join(folder, &item.path),
             _ => item.path.clone(),
@@ -406,39 +408,39 @@ impl FileTable {
     fn message(&self, item: &Item, labels: &Labels) -> Result<Option<Vec<u8>>> {
         let mut source = self.content(item)?;
         let mut content = Vec::new();
-        if source.len() <= LARGE {
+        if source.len() <= MAX_BUFFERED {
             // A file may grow meanwhile.
-            while let Some(piece) = source.next()?.filter(|_| content.len() as u64 <= LARGE) {
-                content.extend_from_slice(piece);
+            while let Some(bytes) = source.next()?.filter(|_| content.len() as u64 <= MAX_BUFFERED) {
+                content.extend_from_slice(bytes);
             }
         }
-        if source.len().max(content.len() as u64) > LARGE {
+        if source.len().max(content.len() as u64) > MAX_BUFFERED {
             return Ok(None);
         }
-        to_vec(&self.sample(item, labels, &content)).map(Some).map_err(|error| self.place(error, item))
+        to_vec(&self.sample(item, labels, &content)).map(Some).map_err(|error| self.with_file(error, item))
     }
 
     /// Writes a large file, piece by piece.
     fn stream(&self, item: &Item, labels: &Labels, writer: &mut Writer) -> Result<()> {
         let mut source = self.content(item)?;
         let (head, tail) =
-            self.sample(item, labels, &[]).around(source.len()).map_err(|error| self.place(error, item))?;
+            self.sample(item, labels, &[]).envelope(source.len()).map_err(|error| self.with_file(error, item))?;
         let len = (head.len() + tail.len()) as u64 + source.len();
         writer.append_stream(key_of(item), len, |put| {
             put(&head)?;
-            while let Some(piece) = source.next()? {
-                put(piece)?;
+            while let Some(bytes) = source.next()? {
+                put(bytes)?;
             }
             put(&tail)
         })
     }
 
     fn sample<'a>(&'a self, item: &'a Item, labels: &Labels, content: &'a [u8]) -> Sample<'a> {
-        let label = item.label.map(|label| self.came.name(label));
+        let label = item.label.map(|label| self.labels_seen.name(label));
         let number = label.and_then(|label| labels.get(label));
         Sample {
             key: key_of(item),
-            path: self.shown(item),
+            path: self.path_of(item),
             label,
             number: number.filter(|_| !self.options.text_labels),
             more: &item.more,
@@ -453,7 +455,7 @@ impl FileTable {
             (Some(Root::Archive(archive)), Some(entry)) => {
                 archive.content(&item.path, entry, limits).map(Content::Entry)
             }
-            _ => Content::of_file(self.shown(item), limits),
+            _ => Content::open_file(self.path_of(item), limits),
         }
     }
 }
@@ -484,23 +486,27 @@ struct Collect<'a> {
     table: &'a mut FileTable,
     pattern: &'a Pattern,
     others: Option<Loss>,
-    again: Option<Loss>,
+    duplicate_links: Option<Loss>,
 }
 
-impl folder::Found for Collect<'_> {
+impl folder::FileVisitor for Collect<'_> {
     fn file(&mut self, path: &str) {
         self.table.add(path, self.pattern, None);
     }
 
     fn other(&mut self, path: &str) {
         if self.table.is_included(path) {
-            count(&mut self.others, "neither a file nor a folder: left out", &self.table.full(path));
+            count(&mut self.others, "neither a file nor a folder: left out", &self.table.qualified(path));
         }
     }
 
-    fn again(&mut self, path: &str) {
+    fn duplicate_link(&mut self, path: &str) {
         if !self.table.is_excluded(path) {
-            count(&mut self.again, "link to a folder that is imported already left out", &self.table.full(path));
+            count(
+                &mut self.duplicate_links,
+                "link to a folder that is imported already left out",
+                &self.table.qualified(path),
+            );
         }
     }
 

@@ -18,7 +18,7 @@ pub(super) struct Sample<'a> {
 
 impl Sample<'_> {
     /// What stands in the message before and behind a content of `len` bytes. That of this sample must be empty.
-    pub(super) fn around(&self, len: u64) -> Result<(Vec<u8>, Vec<u8>)> {
+    pub(super) fn envelope(&self, len: u64) -> Result<(Vec<u8>, Vec<u8>)> {
         let tail = match (self.field, self.number, self.label) {
             (Some(_), Some(number), _) => [to_vec("label")?, to_vec(&number)?].concat(),
             (Some(_), None, Some(label)) => [to_vec("label")?, to_vec(label)?].concat(),
@@ -95,7 +95,7 @@ mod tests {
                     content,
                     field,
                 };
-                let (head, tail) = sample(&[]).around(len as u64).unwrap();
+                let (head, tail) = sample(&[]).envelope(len as u64).unwrap();
                 assert_eq!(
                     [head, content.clone(), tail].concat(),
                     to_vec(&sample(&content)).unwrap(),
