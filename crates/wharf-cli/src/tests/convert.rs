@@ -105,7 +105,7 @@ fn rows_of_any_format_become_samples() {
     );
     assert_eq!(samples("a.msgpack"), [b"\x82\xa3key\xa12\xa1b\xc0"]);
     let error = place.wharf(&["convert", "@in", "@b.msgpack", "--key", "b"]).failed(1);
-    assert_eq!(error, "error: @in: a value of the kind nil where the key, a text or an integer, is wanted (row 1)");
+    assert_eq!(error, "error: @in: key: expected text or an integer, found a value of kind nil (row 1)");
     let error = place.wharf(&["convert", "@in", "@b.msgpack", "--key", "c"]).failed(2);
     assert_eq!(error, "error: @in: there is no column \"c\"");
     let error = place.wharf(&["convert", "@in", "@in", "@b.msgpack", "--key", "a"]).failed(1);

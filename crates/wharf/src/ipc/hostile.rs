@@ -10,10 +10,10 @@ use super::*;
 use crate::batches::samples;
 
 fn sample(options: WriterOptions) -> Vec<u8> {
-    let wanted = ["i64", "utf8", "utf8_view", "list", "dictionary", "struct"];
+    let expected = ["i64", "utf8", "utf8_view", "list", "dictionary", "struct"];
     let columns = samples::columns(12)
         .into_iter()
-        .filter(|(field, _)| wanted.contains(&field.name().as_str()))
+        .filter(|(field, _)| expected.contains(&field.name().as_str()))
         .collect::<Vec<_>>();
     let columns = columns.into_iter().chain(samples::odd_columns(12).into_iter().skip(1).take(1));
     let batch =
@@ -53,38 +53,38 @@ fn use_it(bytes: Vec<u8>) -> bool {
     good && read
 }
 
-const ALL: [(Form, Compression); 4] = [
-    (Form::File, Compression::None),
-    (Form::File, Compression::Lz4),
-    (Form::Stream, Compression::None),
-    (Form::Stream, Compression::Zstd(1)),
+const ALL: [(Layout, Compression); 4] = [
+    (Layout::File, Compression::None),
+    (Layout::File, Compression::Lz4),
+    (Layout::Stream, Compression::None),
+    (Layout::Stream, Compression::Zstd(1)),
 ];
 
 #[test]
 fn every_prefix_is_an_error_or_a_shorter_stream() {
-    for (form, compression) in ALL {
-        let bytes = sample(WriterOptions::default().with_form(form).with_compression(compression));
+    for (layout, compression) in ALL {
+        let bytes = sample(WriterOptions::default().with_layout(layout).with_compression(compression));
         assert!(use_it(bytes.clone()));
         let mut whole = 0;
         for len in 0..bytes.len() {
             match open(bytes[..len].to_vec(), Limits::default()) {
                 Ok(container) => {
-                    assert!(form == Form::Stream && container.len() < Some(17), "{len}");
+                    assert!(layout == Layout::Stream && container.len() < Some(17), "{len}");
                     whole += 1;
                 }
                 Err(error) => assert_eq!(error.format(), Some(FORMAT_NAME), "{error}"),
             }
         }
         // A stream may end behind any of its messages, also without the mark of its end.
-        assert!(if form == Form::File { whole == 0 } else { (1..8).contains(&whole) }, "{whole}");
+        assert!(if layout == Layout::File { whole == 0 } else { (1..8).contains(&whole) }, "{whole}");
     }
 }
 
 #[test]
 fn every_flipped_bit_comes_to_an_end() {
     let step = container_core::testkit::cases(13, 1);
-    for (form, compression) in ALL {
-        let bytes = sample(WriterOptions::default().with_form(form).with_compression(compression));
+    for (layout, compression) in ALL {
+        let bytes = sample(WriterOptions::default().with_layout(layout).with_compression(compression));
         let mut wrong = 0;
         for bit in (0..bytes.len() * 8).step_by(step) {
             let mut bytes = bytes.clone();
@@ -133,7 +133,7 @@ fn lengths_that_leave_the_file_are_errors() {
     assert!(matches!(with_length(i32::MAX).kind(), ErrorKind::Truncated { needed: 0x7FFF_FFFF, .. }));
     assert_eq!(with_length(-1).to_string().split(" (").next(), Some("arrow: the footer has the length -1"));
     let error = said(bytes[..bytes.len() / 2].to_vec());
-    assert!(error.detail().contains("where ARROW1 is wanted: it is cut short"), "{error}");
+    assert!(error.detail().contains("expected ARROW1 at the end"), "{error}");
     assert_eq!(said(b"FEA1 and more of it".to_vec()).kind(), ErrorKind::Unsupported);
     let mark = |length: u32| [&[0xFF; 4][..], &length.to_le_bytes(), &[0; 64]].concat();
     assert!(matches!(said(mark(0x7FFF_FFF8)).kind(), ErrorKind::Limit { .. }));

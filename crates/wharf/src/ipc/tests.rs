@@ -54,9 +54,9 @@ fn findings(container: &IpcContainer) -> Vec<String> {
 
 fn every() -> Vec<WriterOptions> {
     let mut all = Vec::new();
-    for form in [Form::File, Form::Stream] {
+    for layout in [Layout::File, Layout::Stream] {
         for compression in [Compression::None, Compression::Lz4, Compression::Zstd(3)] {
-            all.push(WriterOptions::default().with_form(form).with_compression(compression));
+            all.push(WriterOptions::default().with_layout(layout).with_compression(compression));
         }
     }
     all
@@ -72,7 +72,7 @@ fn every_type_comes_back_as_it_was() {
     for options in every() {
         let container = open(write(&parts, options));
         assert_eq!((container.len(), container.reader().batch_count()), (Some(1000), 4));
-        assert_eq!(container.reader().is_file(), options.form == Form::File);
+        assert_eq!(container.reader().is_file(), options.layout == Layout::File);
         for threads in [1, 0] {
             let scan = BatchScan::from(Scan::default().with_threads(threads)).with_batch_rows(170);
             let found = batches(&container, &scan).unwrap();
@@ -162,19 +162,19 @@ fn dictionaries_of_a_file_are_joined_and_those_of_a_stream_are_kept() {
             RecordBatch::try_from_iter_with_nullable([("n", number, true), ("w", Arc::clone(array), true)]).unwrap()
         })
         .collect();
-    let wanted: Vec<_> = arrays.iter().flat_map(|array| plain(array)).collect();
+    let expected: Vec<_> = arrays.iter().flat_map(|array| plain(array)).collect();
     for options in every() {
         let container = open(write(&parts, options));
         for threads in [1, 0] {
             let all = batches(&container, &Scan::default().with_threads(threads).into()).unwrap();
             let found: Vec<_> = all.iter().flat_map(|batch| plain(batch.column(1))).collect();
-            assert_eq!(found, wanted, "{options:?}");
+            assert_eq!(found, expected, "{options:?}");
         }
         let from = batches(&container, &Scan::default().with_rows(4..8).with_columns([1]).into()).unwrap();
-        assert_eq!(from.iter().flat_map(|batch| plain(batch.column(0))).collect::<Vec<_>>(), wanted[4..8]);
-        assert_eq!(read(&container, &Scan::default().with_columns([0]).into()).unwrap().num_rows(), wanted.len());
+        assert_eq!(from.iter().flat_map(|batch| plain(batch.column(0))).collect::<Vec<_>>(), expected[4..8]);
+        assert_eq!(read(&container, &Scan::default().with_columns([0]).into()).unwrap().num_rows(), expected.len());
         assert_eq!(findings(&container), [""; 0]);
-        if options.form == Form::File {
+        if options.layout == Layout::File {
             let all = batches(&container, &BatchScan::default()).unwrap();
             let of = |batch: &RecordBatch| batch.column(1).to_data().child_data()[0].len();
             assert!(all.iter().all(|batch| of(batch) == 4), "a, b, c, d");
@@ -221,7 +221,7 @@ fn dictionaries_that_keys_cannot_count_are_refused_by_name() {
     assert!(error.detail() == "labels of a dictionary with indexes of Int8", "{error}");
     assert_eq!(writer.end().err().unwrap().kind(), ErrorKind::Usage);
     let parts = [part(0), part(1000)];
-    let container = open(write(&parts, WriterOptions::default().with_form(Form::Stream)));
+    let container = open(write(&parts, WriterOptions::default().with_layout(Layout::Stream)));
     assert_eq!(container.len(), Some(2));
 }
 
@@ -294,7 +294,7 @@ fn verify_names_the_columns_of_each_damaged_batch() {
 #[test]
 fn what_is_behind_a_stream_is_told() {
     let batch = samples::batch(samples::columns(3));
-    let mut bytes = write(&[batch], WriterOptions::default().with_form(Form::Stream));
+    let mut bytes = write(&[batch], WriterOptions::default().with_layout(Layout::Stream));
     bytes.extend(b"more");
-    assert!(findings(&open(bytes))[0].starts_with("arrow: behind the end of the stream are 4 bytes"));
+    assert!(findings(&open(bytes))[0].starts_with("arrow: 4 unexpected trailing bytes after the stream"));
 }

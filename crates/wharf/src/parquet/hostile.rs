@@ -61,7 +61,7 @@ fn every_prefix_is_an_error_that_says_what_is_wrong() {
         let error = open(bytes[..len].to_vec(), Limits::default()).err().unwrap();
         assert_eq!(error.format(), Some(FORMAT_NAME), "{error}");
         if len >= 12 {
-            assert!(error.detail().contains("where PAR1 is wanted: it is cut short"), "{error}");
+            assert!(error.detail().contains("expected PAR1 at the end"), "{error}");
         }
     }
 }

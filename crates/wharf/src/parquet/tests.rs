@@ -84,10 +84,10 @@ fn every_type_comes_back_as_it_was() {
             let scan = BatchScan::from(Scan::default().with_threads(threads)).with_batch_rows(333);
             let found = read(&container, &scan).unwrap();
             assert_eq!(found.schema(), batch.schema(), "{compression}");
-            for (field, (found, wanted)) in
+            for (field, (found, expected)) in
                 batch.schema().fields().iter().zip(found.columns().iter().zip(batch.columns()))
             {
-                assert_eq!(found, wanted, "{compression} {field}");
+                assert_eq!(found, expected, "{compression} {field}");
             }
         }
     }
@@ -102,9 +102,9 @@ fn rows_and_columns_are_chosen() {
             let columns = [46, 0, 13, 5];
             let scan = Scan::default().with_rows(start..end).with_columns(columns).with_threads(threads);
             let found = read(&container, &scan.into()).unwrap();
-            let wanted = batch.project(&columns).unwrap();
+            let expected = batch.project(&columns).unwrap();
             let count = usize::try_from(end.min(1000) - start.min(1000)).unwrap();
-            assert_eq!(found, wanted.slice(usize::try_from(start).unwrap(), count), "{start}..{end}");
+            assert_eq!(found, expected.slice(usize::try_from(start).unwrap(), count), "{start}..{end}");
         }
     }
     let none = read(&container, &Scan::default().with_columns([]).with_rows(10..u64::MAX).into());
@@ -219,7 +219,7 @@ fn what_parquet_has_no_type_for_is_refused_by_name() {
     let error = refused(Field::new("good", DataType::Utf8, true));
     assert_eq!(
         error.to_string(),
-        "parquet: the columns 0 and 1 have the same name, which Parquet files cannot have (column \"good\")"
+        "parquet: the columns 0 and 1 have the same name, which Parquet does not allow (column \"good\")"
     );
 }
 
@@ -233,7 +233,7 @@ fn names_that_differ_in_case_are_kept_and_told() {
     assert_eq!((notes.len(), notes[0].count), (1, 0));
     assert_eq!(
         notes[0].what,
-        "the columns \"A\" and \"a\" differ in case only: some readers of Parquet take them for one"
+        "the columns \"A\" and \"a\" differ only in case: some Parquet readers treat them as one"
     );
     assert_eq!(read(&open(bytes), &BatchScan::default()).unwrap(), batch);
 }
@@ -254,7 +254,7 @@ fn batches_of_another_schema_and_nulls_that_may_not_be_are_refused() {
     let error = writer.end().err().unwrap();
     assert_eq!(
         error.to_string(),
-        "parquet: a value is null in a column that has no nulls by its schema (row 7, column \"n\")"
+        "parquet: null in a column that the schema declares non-nullable (row 7, column \"n\")"
     );
 }
 
@@ -368,7 +368,7 @@ fn what_the_sink_says_is_the_error() {
             for batch in &batches {
                 if let Err(error) = writer.write(batch) {
                     let again = writer.write(batch).unwrap_err();
-                    assert_eq!(again.to_string(), "parquet: the writer was used after it failed");
+                    assert_eq!(again.to_string(), "parquet: the writer was used after a failure");
                     return Err(error);
                 }
             }

@@ -64,7 +64,7 @@ fn seconds_come_back_and_others_see_milliseconds() {
     // Whoever does not know the schema of Arrow.
     let plain = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let reader =
-        ParquetRecordBatchReaderBuilder::try_new_with_options(super::source::Chunks(Source::from(bytes)), plain)
+        ParquetRecordBatchReaderBuilder::try_new_with_options(super::source::SourceReader(Source::from(bytes)), plain)
             .unwrap();
     let schema = Arc::clone(reader.schema());
     let time = DataType::Time32(TimeUnit::Millisecond);
@@ -98,7 +98,7 @@ fn what_does_not_fit_is_refused_with_its_row() {
     let error = refused(&[Arc::new(TimestampSecondArray::from(vec![i64::MIN]))]);
     assert!(error.to_string().contains("is more than Parquet's Timestamp(ms) holds"), "{error}");
     let error = refused(&[Arc::new(Date64Array::from(vec![0, 86_400_001]))]);
-    assert!(error.to_string().contains("the date of 86400001 ms is no whole day"), "{error}");
+    assert!(error.to_string().contains("the date of 86400001 ms is not a multiple of 86400000 ms"), "{error}");
 }
 
 /// A file of the library with values of one schema, that says it was made of another.
@@ -120,8 +120,8 @@ fn the_zone_is_kept_where_nanoseconds_became_microseconds() {
     let zone: Arc<str> = "+02:00".into();
     let nanoseconds = DataType::Timestamp(TimeUnit::Nanosecond, Some(Arc::clone(&zone)));
     let found = read(&open(disguised(&batch, &said(nanoseconds.clone()))), &BatchScan::default()).unwrap();
-    let wanted = TimestampMicrosecondArray::from(vec![Some(1), None, Some(-3)]).with_timezone(zone);
-    assert_eq!(found.column(0).as_ref(), &wanted as &dyn Array);
+    let expected = TimestampMicrosecondArray::from(vec![Some(1), None, Some(-3)]).with_timezone(zone);
+    assert_eq!(found.column(0).as_ref(), &expected as &dyn Array);
     // Of another shape, it says nothing.
     let list = DataType::List(Arc::new(Field::new("item", nanoseconds, true)));
     for other in [list, DataType::Int32, DataType::Timestamp(TimeUnit::Second, None)] {
@@ -141,7 +141,7 @@ fn no_whole_seconds_in_a_file_that_says_so_are_an_error() {
     let error = read(&open(disguised(&batch, &said)), &BatchScan::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "parquet: a time is 2500 ms, which is no whole second, and the file says it was written as Time32(s) (block 0, row 2, column \"x\")"
+        "parquet: the time of 2500 ms is not a whole second, but the file declares Time32(s) (block 0, row 2, column \"x\")"
     );
 }
 

@@ -195,7 +195,7 @@ fn what_cannot_be_is_told_and_nothing_is_written() {
     Convert::new([at("b.jsonl")]).write(at("b.ds"), Overwrite::Refuse, &registry).unwrap();
     let before = fs::read_dir(folder.path()).unwrap().count();
     for (input, number, wanted) in [
-        ("a.csv", 1, "1 cell where there are 2 columns (byte 8, line 3"),
+        ("a.csv", 1, "expected 2 cells, found 1 (byte 8, line 3"),
         ("a.jsonl", 1, "line 2"),
         ("b.jsonl", 2, "2 rows are asked for: the table has 1"),
         ("b.ds", 1, "this one is ds"),

@@ -1,4 +1,4 @@
-//! The content of a file, piece by piece: of one in a folder, or in an archive.
+//! Reads the content of a file in a folder or an archive, buffer by buffer.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,11 +12,11 @@ pub(super) enum Content<'a> {
     File(FileContent),
 }
 
-/// A file of a folder.
+/// The content of a file in a folder.
 pub(super) struct FileContent {
     file: File,
     name: String,
-    /// Bytes of the file when it was opened.
+    /// The file's length when it was opened.
     len: u64,
     left: u64,
     buffer: Vec<u8>,
@@ -30,7 +30,7 @@ impl Content<'_> {
         let file = File::open(&name).map_err(cannot)?;
         let metadata = file.metadata().map_err(cannot)?;
         if !metadata.is_file() {
-            return Err(named(Error::unsupported("it is not a file")));
+            return Err(named(Error::unsupported("not a file")));
         }
         let len = metadata.len();
         limits.check_block("the length of the file", len).map_err(named)?;
@@ -38,7 +38,7 @@ impl Content<'_> {
         Ok(Self::File(FileContent { file, name, len, left, buffer: read_buffer(len) }))
     }
 
-    /// How many bytes it should have.
+    /// The expected length.
     pub(super) fn len(&self) -> u64 {
         match self {
             Self::Entry(content) => content.len(),
@@ -46,7 +46,7 @@ impl Content<'_> {
         }
     }
 
-    /// The next piece: none at the end.
+    /// The next bytes; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<&[u8]>> {
         match self {
             Self::Entry(content) => content.next(),

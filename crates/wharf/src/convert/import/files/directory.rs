@@ -1,4 +1,4 @@
-//! What the directory of an archive lists, and where links among it lead.
+//! The directory of an archive: lookup by path, and resolution of symbolic links.
 
 use std::collections::BTreeMap;
 
@@ -6,18 +6,18 @@ use container_core::{Error, Limits, Result};
 
 use super::archive::{Archive, Entry, Member};
 
-/// Bytes that the path in a link has at most, and links on the way to a file.
+/// Maximum bytes of a link's target, and maximum links to follow.
 const MAX_LINK_PATH: u64 = 4096;
 const MAX_LINKS: usize = 40;
 
-/// Where a path leads.
+/// What a path resolves to.
 #[derive(Debug)]
 pub(super) enum Target {
     File(Entry),
     Folder,
 }
 
-/// The members of an archive, in its order.
+/// The members of an archive, in order.
 #[derive(Debug)]
 pub(super) struct Directory {
     members: Vec<(String, Member)>,
@@ -48,10 +48,10 @@ impl Directory {
             || self.by_path.range(below.clone()..).next().is_some_and(|(next, _)| next.starts_with(&below))
     }
 
-    /// What a path leads to, over links.
+    /// Resolves a path, following links.
     ///
     /// # Errors
-    /// [`Invalid`](container_core::ErrorKind::Invalid) for a link that leads nowhere, or out of the archive.
+    /// [`Invalid`](container_core::ErrorKind::Invalid) for a broken link, or one out of the archive.
     pub(super) fn resolve(&self, archive: &Archive, path: &str) -> Result<Option<Target>> {
         if let Some(Member::File(entry)) = self.get(path) {
             return Ok(Some(Target::File(entry.clone())));
@@ -92,15 +92,13 @@ impl Directory {
         match self.get(&at) {
             Some(Member::File(entry)) => Ok(Some(Target::File(entry.clone()))),
             _ if self.is_folder(&at) => Ok(Some(Target::Folder)),
-            _ if links > 0 => {
-                Err(named(Error::invalid(format!("the link leads nowhere: {last} is not in the archive"))))
-            }
+            _ if links > 0 => Err(named(Error::invalid(format!("broken link: {last} is not in the archive")))),
             _ => Ok(None),
         }
     }
 }
 
-/// The path that a link leads to.
+/// The target of a link.
 fn target(archive: &Archive, path: &str, entry: &Entry) -> Result<String> {
     let content = archive.content(path, entry, &Limits::default().with_block_bytes(MAX_LINK_PATH))?.all()?;
     String::from_utf8(content).map_err(|_| {

@@ -1,4 +1,4 @@
-//! Contents loaded ahead of the writing, side by side, in order, with bounded memory.
+//! Loads files in parallel ahead of the writer, in order and with bounded memory.
 
 use std::ops::Range;
 use std::sync::mpsc;
@@ -7,11 +7,11 @@ use container_core::Result;
 
 use crate::workers::Workers;
 
-/// Bytes and items of a batch: one is being written, one waits, one is being loaded.
+/// Maximum bytes of a batch of files. Three batches are in memory: one being written, one queued, one being loaded.
 const MAX_BYTES: u64 = 32 << 20;
 const MAX_ITEMS: usize = 512;
 
-/// Loads each item of a range and hands it on, in order, up to the first error. `size` says about how large an item will be.
+/// Loads the items of a range in parallel and passes them to `consume` in order, up to the first error. `size` estimates an item's bytes.
 pub(super) fn load_in_order<T: Send>(
     items: Range<usize>,
     threads: usize,
@@ -36,7 +36,7 @@ pub(super) fn load_in_order<T: Send>(
                 rest.start = batch.end;
                 let loaded = workers.map(batch.collect(), &load);
                 let failed = loaded.last().is_some_and(Result::is_err);
-                // Nobody takes it when writing has failed; what follows an error would be loaded for nothing.
+                // Stop after an error, or when the consumer has failed.
                 if sender.send(loaded).is_err() || failed {
                     break;
                 }
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn order_is_kept_and_the_first_error_ends_it() {
+    fn loads_in_order_up_to_the_first_error() {
         for threads in [0, 1, 2, 7] {
             let mut received = Vec::new();
             let load = |item: usize| if item == 1500 { Err(Error::invalid("this one")) } else { Ok(item * 2) };

@@ -14,7 +14,7 @@ use super::super::options::OutputForm;
 /// The form of the output, and how it is compressed.
 pub(super) enum Target {
     Parquet(parquet::Compression),
-    Ipc(ipc::Form, ipc::Compression),
+    Ipc(ipc::Layout, ipc::Compression),
 }
 
 impl Target {
@@ -23,7 +23,7 @@ impl Target {
         if job.form == OutputForm::Parquet {
             return Ok(Self::Parquet(compression.map(str::parse).transpose()?.unwrap_or_default()));
         }
-        let kind = if job.form == OutputForm::Arrows { ipc::Form::Stream } else { ipc::Form::File };
+        let kind = if job.form == OutputForm::Arrows { ipc::Layout::Stream } else { ipc::Layout::File };
         Ok(Self::Ipc(kind, compression.map(str::parse).transpose()?.unwrap_or_default()))
     }
 
@@ -60,7 +60,7 @@ impl Target {
                 Ok(Writer::Parquet(Box::new(parquet::Writer::new(sink, schema, options)?)))
             }
             Self::Ipc(form, compression) => {
-                let options = ipc::WriterOptions::default().with_form(*form).with_compression(*compression);
+                let options = ipc::WriterOptions::default().with_layout(*form).with_compression(*compression);
                 Ok(Writer::Ipc(Box::new(ipc::Writer::new(sink, schema, options)?)))
             }
         }
