@@ -17,13 +17,13 @@ use container_core::{Error, ErrorKind, Limits, Loss, Position, Progress, Result,
 use datadings::Writer;
 use datadings::ser::to_vec;
 
+use self::glob::{Pattern, matches_name};
 use super::samples::as_input_error;
 use archive::{Archive, Entry, Member};
 pub use container::{FOLDER, ZIP};
 use content::Content;
 use directory::{Directory, Target};
 pub use folder::LinkOutside;
-use glob::{Name, Pattern};
 use labels::Labels;
 use sample::Sample;
 
@@ -240,7 +240,7 @@ impl FileTable {
             return false;
         }
         let full = self.qualified(path);
-        names.iter().map(|name| Name::new(name)).any(|name| name.matches(path) || name.matches(&full))
+        names.iter().any(|name| matches_name(name, path) || matches_name(name, &full))
     }
 
     /// A path including the latest root.
