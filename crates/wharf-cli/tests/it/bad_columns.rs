@@ -393,9 +393,7 @@ fn a_column_larger_than_the_memory() {
 fn files_cut_in_half() {
     let folder = Folder::new();
     let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/cross/");
-    for (form, said) in
-        [("parquet", ": truncated, or not a Parquet file"), ("arrow", ""), ("arrows", "")]
-    {
+    for (form, said) in [("parquet", ": truncated, or not a Parquet file"), ("arrow", ""), ("arrows", "")] {
         // Written by pyarrow.
         let whole = fs::read(format!("{golden}types.{form}")).unwrap();
         let half = folder.path(&format!("half.{form}"));

@@ -299,10 +299,7 @@ fn hostile_archives_are_refused() {
         // Where its own header begins: at the other's.
         (with(deflated + 42, &0_u32.to_le_bytes()), "two entries of the archive share bytes"),
         (good[..good.len() - 1].to_vec(), "the archive's end record extends beyond the file"),
-        (
-            b"PK\x03\x04 and nothing else".to_vec(),
-            "not a ZIP archive, or truncated: missing end record",
-        ),
+        (b"PK\x03\x04 and nothing else".to_vec(), "not a ZIP archive, or truncated: missing end record"),
     ] {
         let (code, error) = run(&bytes);
         assert_eq!(code, 1, "{said}: {error}");

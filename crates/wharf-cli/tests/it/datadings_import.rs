@@ -281,10 +281,7 @@ fn rows_of_idv_become_samples() {
     assert!(said.starts_with("error: @a.idv: missing \"key\", which every sample needs"), "{said}");
     let (code, said) = place.said(&["convert", "@a.idv", "@d.msgpack", "--key", "x"]);
     assert_eq!(code, 1);
-    assert_eq!(
-        said,
-        "error: @a.idv: key: expected text or an integer, found a value of kind float (row 0)\n"
-    );
+    assert_eq!(said, "error: @a.idv: key: expected text or an integer, found a value of kind float (row 0)\n");
     let (code, said) = place.said(&["convert", "@a.idv", "@a.jsonl", "@d.msgpack", "--number"]);
     assert_eq!(code, 2);
     assert_eq!(

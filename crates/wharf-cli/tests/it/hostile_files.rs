@@ -72,12 +72,7 @@ fn links_stay_in_the_folder() {
     let run = |options: &[&str]| inside(&place, &[&["convert", "in", "y.msgpack"], options].concat());
     symlink("../../out/b", place.path("in/a/folder")).unwrap();
     let refused = |link: &str, target: &str| {
-        (
-            1,
-            format!(
-                "error: in/{link}: the path leads out of the folder: HERE/{target}; --follow imports it anyway\n"
-            ),
-        )
+        (1, format!("error: in/{link}: the path leads out of the folder: HERE/{target}; --follow imports it anyway\n"))
     };
     assert_eq!(run(&[]), refused("a/folder", "out/b"));
     assert_eq!(keys(&place, &["--exclude", "a/folder"], (0, "")), ["a/1"]);

@@ -202,7 +202,7 @@ pub(crate) fn same_columns(expected: &SchemaRef, found: &SchemaRef) -> Result<()
             continue;
         }
         if expected.name() != found.name() {
-            let detail = format!("found the column {:?} in its place in the batch", found.name());
+            let detail = format!("expected this column, found {:?} in the batch", found.name());
             return Err(Error::usage(detail).in_column(expected.name().clone()));
         }
         if expected.data_type() != found.data_type() {

@@ -190,7 +190,7 @@ fn writes_files_without_rows_or_columns() {
         &arrow_array::RecordBatchOptions::new().with_row_count(Some(4)),
     );
     let error = writer.write(&rows.unwrap()).unwrap_err();
-    assert_eq!(error.to_string(), "parquet: a Parquet file without columns has no rows");
+    assert_eq!(error.to_string(), "parquet: a Parquet file without columns cannot have rows");
     assert_eq!(writer.end().err().unwrap().kind().name(), "usage");
 }
 
@@ -245,9 +245,9 @@ fn rejects_other_schemas_and_nulls_in_non_nullable_columns() {
     let batch = |name: &str, array: ArrayRef| RecordBatch::try_from_iter_with_nullable([(name, array, true)]).unwrap();
     let numbers: ArrayRef = Arc::new(Int32Array::from_iter_values(0..5));
     let error = begin().write(&batch("m", Arc::clone(&numbers))).unwrap_err();
-    assert_eq!(error.to_string(), "parquet: the batch has the column \"m\" where the file has another (column \"n\")");
+    assert_eq!(error.to_string(), "parquet: expected this column, found \"m\" in the batch (column \"n\")");
     let error = begin().write(&batch("n", Arc::new(StringArray::from(vec!["a"])))).unwrap_err();
-    assert_eq!(error.to_string(), "parquet: the batch has Utf8 where the file has Int32 (column \"n\")");
+    assert_eq!(error.to_string(), "parquet: expected Int32, found Utf8 in the batch (column \"n\")");
     let mut writer = begin();
     writer.write(&batch("n", numbers)).unwrap();
     writer.write(&batch("n", Arc::new(Int32Array::from(vec![Some(1), Some(2), None])))).unwrap();

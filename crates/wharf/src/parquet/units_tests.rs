@@ -93,10 +93,10 @@ fn rejects_out_of_range_values_with_their_row() {
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert_eq!(
         error.to_string(),
-        "parquet: 2147483647 (Time32(s)) is more than Parquet's Time32(ms) holds (row 3, column \"x\")"
+        "parquet: 2147483647 (Time32(s)) is out of range for Parquet's Time32(ms) (row 3, column \"x\")"
     );
     let error = refused(&[Arc::new(TimestampSecondArray::from(vec![i64::MIN]))]);
-    assert!(error.to_string().contains("is more than Parquet's Timestamp(ms) holds"), "{error}");
+    assert!(error.to_string().contains("is out of range for Parquet's Timestamp(ms)"), "{error}");
     let error = refused(&[Arc::new(Date64Array::from(vec![0, 86_400_001]))]);
     assert!(error.to_string().contains("the date of 86400001 ms is not a multiple of 86400000 ms"), "{error}");
 }

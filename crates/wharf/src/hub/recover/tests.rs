@@ -153,7 +153,10 @@ fn what_cannot_be_recovered_says_so() {
         fs::write(folder.path().join(name), "{\"a\":1}\n").unwrap();
         let error = recover(&folder, name).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);
-        assert!(error.to_string().contains("recovery of text is not supported: where the next record begins"), "{error}");
+        assert!(
+            error.to_string().contains("recovery of text is not supported: where the next record begins"),
+            "{error}"
+        );
     }
     let convert = Convert::new([folder.path().join("a.jsonl")]);
     convert.write(folder.path().join("a.ds"), Overwrite::Refuse, &registry).unwrap();
