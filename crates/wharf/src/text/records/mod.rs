@@ -35,7 +35,7 @@ pub(crate) struct Options {
     /// Empty CSV is a table without columns even if a header is expected.
     pub(crate) may_be_empty: bool,
     pub(crate) threads: usize,
-    /// Bytes that are looked at for the ends of records.
+    /// Bytes read per chunk; more if a record is longer.
     pub(crate) window: u64,
 }
 

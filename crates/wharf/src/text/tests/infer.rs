@@ -33,7 +33,7 @@ fn object(row: usize) -> String {
     )
 }
 
-/// Such rows, of which one is replaced.
+/// Generated rows, one of them replaced by `odd`.
 fn text(format: TextFormat, odd: Option<(usize, &str)>) -> String {
     let mut text = String::new();
     if format == TextFormat::Csv {
