@@ -10,7 +10,7 @@ use datadings::{Writer, WriterOptions};
 use serde_json::Value;
 use wharf::convert::import::{Keys, SampleOptions, TextTable};
 use wharf::convert::{InputForm, JsonLines, IdvTarget, copy};
-use wharf::text::{TextContainer, TextForm, TextOptions};
+use wharf::text::{TextContainer, TextFormat, TextOptions};
 use wharf::{Convert, Registry};
 
 use super::arrow_json::same;
@@ -113,7 +113,7 @@ impl Given<'_> {
     fn read_back(&self, alone: &Outcome) {
         let mut wanted = Vec::new();
         for input in &self.inputs {
-            let form = if self.is_csv() { TextForm::Csv } else { TextForm::JsonLines };
+            let form = if self.is_csv() { TextFormat::Csv } else { TextFormat::JsonLines };
             let options = TextOptions::new(form).with_delimiter(self.delimiter()).unwrap();
             let options = options.with_header(self.has_header());
             // Both readers apply the same rules, except for duplicate members.

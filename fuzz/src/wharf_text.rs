@@ -9,7 +9,7 @@ use container_arrow::{BatchScan, JsonRows};
 use container_core::{Container, Error, ErrorKind, Limits, Scan, Source, Table, VerifyOptions};
 use serde_json::Value;
 use wharf::convert::{Csv, JsonLines, Sink, copy};
-use wharf::text::{TextContainer, TextForm, TextOptions};
+use wharf::text::{TextContainer, TextFormat, TextOptions};
 
 use super::arrow_batches::{Walked, rows, walk};
 use super::arrow_json::same;
@@ -23,19 +23,19 @@ const CHUNKS: [u64; 3] = [1, 5, 40];
 /// A byte for delimiter and header, then the text.
 pub fn wharf_csv(data: &[u8]) {
     let (how, text) = data.split_first().map_or((0, data), |(how, text)| (*how, text));
-    let options = TextOptions::new(TextForm::Csv).with_header(how & 4 == 0);
+    let options = TextOptions::new(TextFormat::Csv).with_header(how & 4 == 0);
     let options = options.with_delimiter([b',', b';', b'\t', b'a'][usize::from(how & 3)]).unwrap();
     let Some(container) = in_any_chunks(text, options) else { return };
     let table = container.tables()[0];
     if let Some(quoted) = as_text(table) {
         let rows_of = |container: &TextContainer| rows(container.tables()[0], &BatchScan::default()).unwrap().0;
-        assert_eq!(rows_of(&open(quoted.as_bytes(), TextOptions::new(TextForm::Csv)).unwrap()), rows_of(&container));
+        assert_eq!(rows_of(&open(quoted.as_bytes(), TextOptions::new(TextFormat::Csv)).unwrap()), rows_of(&container));
     }
 }
 
 /// The bytes are the text.
 pub fn wharf_json_lines(data: &[u8]) {
-    in_any_chunks(data, TextOptions::new(TextForm::JsonLines));
+    in_any_chunks(data, TextOptions::new(TextFormat::JsonLines));
 }
 
 fn open(text: &[u8], options: TextOptions) -> Result<TextContainer, Error> {
@@ -192,13 +192,13 @@ fn printed(container: &TextContainer, found: &Outcome) {
     let mut sink = JsonLines::new(Vec::new());
     assert_eq!(copy(table, &Scan::default(), &mut sink).unwrap().rows, found.rows.len() as u64);
     assert_eq!(String::from_utf8(sink.finish().unwrap()).unwrap(), lines);
-    let again = open(lines.as_bytes(), TextOptions::new(TextForm::JsonLines)).unwrap();
+    let again = open(lines.as_bytes(), TextOptions::new(TextFormat::JsonLines)).unwrap();
     let (rows_again, error) = rows(again.tables()[0], &BatchScan::default()).unwrap();
     assert!(error.is_none(), "output does not read back: {error:?}");
     assert_eq!(rows_again, found.rows);
 
     let Some(first) = csv_of(table) else { return };
-    let read = |text: &[u8]| open(text, TextOptions::new(TextForm::Csv)).unwrap();
+    let read = |text: &[u8]| open(text, TextOptions::new(TextFormat::Csv)).unwrap();
     let second = read(&first);
     assert_eq!(second.tables()[0].len(), Some(found.rows.len() as u64));
     assert_eq!(names(second.tables()[0]), names(table));

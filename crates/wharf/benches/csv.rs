@@ -1,19 +1,19 @@
-//! Rows of CSV cut into cells by one thread, beside the crate `csv-core`, in MB/s.
+//! Splits CSV rows into cells on one thread, and compares the throughput with the crate `csv-core`, in MB/s.
 //!
 //! ```text
 //! cargo bench -p wharf --bench csv -- [--repeat N] [FILE...]
 //! ```
 //!
-//! Without files three tables are made: of words and numbers, of many numbers, and of texts in quotes. The median of all times counts.
-//! Both have to see the same cells.
+//! Without files three tables are generated: words and numbers, many numbers, and quoted text. Reports the median. Both parsers must find the
+//! same cells.
 
-// Measurements may panic: whoever runs them reads the message.
-#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a benchmark that fails is to stop")]
+// A benchmark may panic.
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failing benchmark stops")]
 
 use std::fmt::Write as _;
 use std::time::Instant;
 
-#[allow(dead_code, unused_imports, reason = "only some of it is measured")]
+#[allow(dead_code, unused_imports, reason = "only a part is measured")]
 #[path = "../src/text"]
 mod text {
     pub(crate) mod columns {
@@ -27,22 +27,22 @@ mod text {
     }
 }
 
-/// Cells, and their bytes.
-type Seen = (usize, usize);
+/// The number of cells, and of their bytes.
+type Counts = (usize, usize);
 
-fn ours(text: &str) -> Seen {
-    let (mut split, mut at, mut seen) = (text::records::split::Split::new(b','), 0, (0, 0));
+fn ours(text: &str) -> Counts {
+    let (mut split, mut at, mut counts) = (text::records::split::Split::new(b','), 0, (0, 0));
     while let Some(record) = split.next(text.as_bytes(), at) {
         for (cell, _) in split.texts(text) {
-            seen = (seen.0 + 1, seen.1 + cell.len());
+            counts = (counts.0 + 1, counts.1 + cell.len());
         }
         at = record.end;
     }
-    seen
+    counts
 }
 
-fn theirs(text: &str) -> Seen {
-    let (mut reader, mut bytes, mut seen) = (csv_core::Reader::new(), text.as_bytes(), (0, 0));
+fn theirs(text: &str) -> Counts {
+    let (mut reader, mut bytes, mut counts) = (csv_core::Reader::new(), text.as_bytes(), (0, 0));
     let (mut cells, mut ends) = (vec![0; 1 << 20], vec![0; 1 << 16]);
     loop {
         let (result, read, _, count) = reader.read_record(bytes, &mut cells, &mut ends);
@@ -53,11 +53,11 @@ fn theirs(text: &str) -> Seen {
                 let row = std::str::from_utf8(&cells[..ends.last().copied().unwrap_or(0)]).unwrap();
                 let mut start = 0;
                 for &end in ends {
-                    seen = (seen.0 + 1, seen.1 + row[std::mem::replace(&mut start, end)..end].len());
+                    counts = (counts.0 + 1, counts.1 + row[std::mem::replace(&mut start, end)..end].len());
                 }
             }
             csv_core::ReadRecordResult::InputEmpty => {}
-            csv_core::ReadRecordResult::End => return seen,
+            csv_core::ReadRecordResult::End => return counts,
             other => panic!("{other:?}"),
         }
     }
@@ -79,7 +79,7 @@ fn tables() -> Vec<(String, String)> {
 }
 
 fn main() {
-    // Cargo adds this word.
+    // Cargo adds `--bench`.
     let mut words = std::env::args().skip(1).filter(|word| word != "--bench");
     let (mut repeat, mut inputs) = (9, Vec::new());
     while let Some(word) = words.next() {
@@ -106,7 +106,7 @@ fn main() {
     }
 }
 
-fn seconds(work: impl Fn() -> Seen) -> f64 {
+fn seconds(work: impl Fn() -> Counts) -> f64 {
     let start = Instant::now();
     std::hint::black_box(work());
     start.elapsed().as_secs_f64()

@@ -1,28 +1,28 @@
-//! Open any dataset container, whatever its format, and convert it.
+//! Opens, queries and converts dataset containers of any supported format.
 //!
-//! | you want to | take |
+//! | you want to | use |
 //! |---|---|
-//! | open a file whose format you do not know (or do) | [`open`], [`open_with`] |
-//! | see what is in it | [`Container::tables`], [`Table::columns`], [`Container::details`] |
-//! | walk over rows, some columns of them, a range of them | [`Table::rows`], [`Scan`] |
-//! | bring anything into any other format | `Convert` |
-//! | join files of one format into one | `Merge` |
-//! | save what is whole out of a damaged file | `Recover` |
-//! | make a lost index anew | `Reindex` |
-//! | cut a dataset into several, choose some of its samples, shuffle them | `Split`, `Sample`, `Shuffle` |
+//! | open a file of any format | [`open`], [`open_with`] |
+//! | inspect it | [`Container::tables`], [`Table::columns`], [`Container::details`] |
+//! | iterate over rows, with a projection and a row range | [`Table::rows`], [`Scan`] |
+//! | convert between formats | `Convert` |
+//! | merge files of one format | `Merge` |
+//! | recover intact records of a damaged file | `Recover` |
+//! | rebuild an index | `Reindex` |
+//! | split, sample or shuffle a dataset | `Split`, `Sample`, `Shuffle` |
 //! | write rows as JSON lines or CSV | [`convert::JsonLines`], [`convert::Csv`], [`convert::copy`] |
-//! | write text, rows or files into a container | `convert::import` |
-//! | columns of any container as Arrow record batches | `Table::arrow` |
+//! | import text, rows or files into datadings | `convert::import` |
+//! | read any container as Arrow record batches | `Table::arrow` |
 //! | read and write Parquet, Arrow IPC | `parquet`, `ipc` |
-//! | check a file | [`Container::verify`] |
-//! | know the formats, add your own | [`Registry`] |
+//! | verify a file | [`Container::verify`] |
+//! | list the formats, or add your own | [`Registry`] |
 //!
-//! Rows are anything [`serde::Serialize`]: there is no value type of ours to learn. Who works with one format alone takes
-//! that format's crate, which has typed access and fewer dependencies.
+//! Rows are [`serde::Serialize`]: there is no value type to learn. For a single format, use its crate, which has typed access and fewer
+//! dependencies.
 //!
 //! # A first program
 //!
-//! What is in a file, and its first row:
+//! Print the columns of a file, and its first row:
 //!
 //! ```no_run
 //! let container = wharf::open("adult.idv")?;
@@ -41,7 +41,7 @@
 //!
 //! # One to write
 //!
-//! Two columns of a table as CSV, into a file that appears whole or not at all:
+//! Write two columns of a table as CSV, with an atomic replace of the output:
 //!
 //! ```no_run
 //! use wharf::convert::{Csv, copy};
@@ -61,14 +61,14 @@
 //!
 //! # Features
 //!
-//! | feature | brings |
+//! | feature | enables |
 //! |---|---|
-//! | `convert` (default) | `Convert`, `Merge`, `Recover`: any container into any other, joined, saved; with it `convert::import`: text, rows and files into datadings; needs and brings all formats |
-//! | `parallel` (default) | formats decode with all cores |
+//! | `convert` (default) | `Convert`, `Merge`, `Recover`, and `convert::import`; enables all formats |
+//! | `parallel` (default) | decoding and encoding on all cores |
 //! | `datadings` (default) | [datadings](mod@datadings), datasets of msgpack samples |
 //! | `ds` (default) | [ds](dsfmt), n-dimensional arrays with metadata |
-//! | `arrow` (default) | tables as Arrow record batches, and the formats of Arrow IPC: files and streams |
-//! | `parquet` (default) | Parquet files; with it `arrow` |
+//! | `arrow` (default) | tables as Arrow record batches; Arrow IPC files and streams |
+//! | `parquet` (default) | Parquet files; enables `arrow` |
 //! | `netcdf` | NetCDF files, and NetCDF from ds files |
 //! | `zds` (default) | [ZDS](zdx), collections of JSON documents with an index |
 //! | `idv` (default) | [IDV](::idv), the format of ML.NET |
@@ -89,7 +89,7 @@ pub mod ipc;
 pub mod parquet;
 mod registry;
 pub mod text;
-#[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "Parquet alone is written ahead"))]
+#[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "only the Parquet writer starts background tasks"))]
 mod workers;
 
 #[cfg(feature = "arrow")]

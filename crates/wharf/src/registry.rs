@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use container_core::{Container, Format, Input, OpenOptions, Result, detect};
 
-/// The formats that are built in.
+/// The built-in formats.
 static FORMATS: &[&dyn Format] = &[
     #[cfg(feature = "idv")]
     idv::FORMAT,
@@ -20,18 +20,18 @@ static FORMATS: &[&dyn Format] = &[
     crate::parquet::FORMAT,
     #[cfg(feature = "arrow")]
     crate::ipc::FORMAT,
-    // Last: what another format knows by its name is not taken for text.
+    // Text last: a format that recognizes the name takes precedence.
     crate::text::JSON_LINES,
     crate::text::CSV,
     crate::text::TSV,
-    // Of folders and archives that no format knows all files.
+    // For folders and archives that no other format recognizes.
     #[cfg(feature = "convert")]
     crate::convert::import::FOLDER,
     #[cfg(feature = "convert")]
     crate::convert::import::ZIP,
 ];
 
-/// The formats that a program knows, in the order in which they are asked whether an input is theirs.
+/// The known formats, in the order in which they try to recognize an input.
 ///
 /// ```
 /// # use container_core::testkit::MOCK as YOURS;
@@ -51,19 +51,19 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// The formats of this crate, as far as its features bring them.
+    /// The formats of this crate that its features enable.
     #[must_use]
     pub fn builtin() -> Self {
         Self { formats: FORMATS.to_vec() }
     }
 
-    /// No formats at all.
+    /// No formats.
     #[must_use]
     pub const fn empty() -> Self {
         Self { formats: Vec::new() }
     }
 
-    /// With this format in the place of the one that has its name. A new one is asked first, so that it wins over others that are as sure.
+    /// Adds a format, replacing the one of the same name. A new format comes first, so that it wins over others with equal confidence.
     #[must_use]
     pub fn with(mut self, format: &'static dyn Format) -> Self {
         match self.formats.iter_mut().find(|known| known.name() == format.name()) {
@@ -73,32 +73,32 @@ impl Registry {
         self
     }
 
-    /// All of them.
+    /// All formats.
     #[must_use]
     pub fn formats(&self) -> &[&'static dyn Format] {
         &self.formats
     }
 
-    /// The format that is surest that an input is its own: by its content, or else its name.
+    /// Detects the format of an input by content, or else by name.
     ///
     /// # Errors
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) when no format recognizes it, naming those that were asked, and errors of reading its
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if no format recognizes the input, with the known formats; errors of reading its
     /// beginning.
     pub fn detect(&self, input: &Input) -> Result<&'static dyn Format> {
         detect(&self.formats, input)
     }
 
-    /// Opens a container of any of these formats, with default options.
+    /// Opens a container with default options.
     ///
     /// # Errors
-    /// [`Io`](crate::ErrorKind::Io) when there is nothing to read, those of [`detect`](Self::detect), and what the format finds wrong. The
-    /// error names the file.
+    /// [`Io`](crate::ErrorKind::Io) if the path cannot be read, and those of [`detect`](Self::detect) and of the format. The error names the
+    /// file.
     pub fn open(&self, path: impl Into<PathBuf>) -> Result<Box<dyn Container>> {
         let options = OpenOptions::default();
         self.open_with(&Input::open(path, options.access)?, &options)
     }
 
-    /// Opens a container from an [`Input`]: a path, a directory, bytes.
+    /// Opens a container from an [`Input`]: a path, a directory, or bytes.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -125,7 +125,7 @@ impl std::fmt::Debug for Registry {
     }
 }
 
-/// Opens a container of any [built-in](Registry::builtin) format, with default options: its content says which, or else its name.
+/// Opens a container of any [built-in](Registry::builtin) format with default options. The format is detected by content, or else by name.
 ///
 /// # Errors
 /// Those of [`Registry::open`].
@@ -133,7 +133,7 @@ pub fn open(path: impl Into<PathBuf>) -> Result<Box<dyn Container>> {
     Registry::builtin().open(path)
 }
 
-/// Opens a container of any built-in format from an [`Input`]: a path, a directory, bytes.
+/// Opens a container of any built-in format from an [`Input`]: a path, a directory, or bytes.
 ///
 /// # Errors
 /// Those of [`Registry::open`].
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn content_leads_to_the_format() {
+    fn detects_format_by_content() {
         let container = Registry::empty()
             .with(MOCK)
             .open_with(&file(br#"{"mock":1,"tables":[]}"#), &OpenOptions::default())
@@ -175,10 +175,10 @@ mod tests {
     }
 
     #[test]
-    fn a_format_of_ones_own_is_asked_first_and_once() {
+    fn added_format_comes_first_and_once() {
         let registry = Registry::builtin().with(MOCK).with(MOCK);
         assert_eq!(registry.formats().len(), Registry::builtin().formats().len() + 1);
-        // By its content it is JSON lines as well.
+        // JSON lines would recognize it too.
         let input = file(br#"{"mock":1,"tables":[]}"#);
         assert_eq!(registry.detect(&input).map(Format::name).unwrap(), "mock");
         assert!(format!("{registry:?}").starts_with(r#"["mock", "#), "{registry:?}");

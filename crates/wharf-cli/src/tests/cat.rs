@@ -269,9 +269,9 @@ fn nulls_of_a_single_csv_column_are_a_loss() {
     let place = Place::new().with("n", &["n"], &json!([[1], [null]]));
     let ran = place.wharf(&["cat", "@n", "--csv"]);
     assert_eq!((ran.code, ran.out.as_str()), (3, "n\n1\n\"\"\n"));
-    assert_eq!(ran.err, "warning: @n: null in the only column written as an empty text (row 1)\n");
+    assert_eq!(ran.err, "warning: @n: null in the only column written as an empty string (row 1)\n");
     let ran = place.wharf(&["cat", "@n", "@n", "--csv"]);
-    assert_eq!(ran.err, "warning: null in the only column written as an empty text (2 times, first row 1)\n");
+    assert_eq!(ran.err, "warning: null in the only column written as an empty string (2 times, first row 1)\n");
 }
 
 #[test]

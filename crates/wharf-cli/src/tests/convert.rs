@@ -98,7 +98,7 @@ fn rows_of_any_format_become_samples() {
     );
     assert_eq!(samples("a.msgpack"), [b"\x82\xa3key\xa12\xa1b\xc0"]);
     let error = place.wharf(&["convert", "@in", "@b.msgpack", "--key", "b"]).failed(1);
-    assert_eq!(error, "error: @in: a value of the kind nil where the key, a text or an integer, is wanted (row 1)");
+    assert_eq!(error, "error: @in: key: expected text or an integer, found a value of kind nil (row 1)");
     let error = place.wharf(&["convert", "@in", "@b.msgpack", "--key", "c"]).failed(2);
     assert_eq!(error, "error: @in: there is no column \"c\"");
     let error = place.wharf(&["convert", "@in", "@in", "@b.msgpack", "--key", "a"]).failed(1);
@@ -138,7 +138,7 @@ fn a_loss_is_told_and_the_output_is_there() {
     let place = Place::new().with("in", &["a"], &json!([[null]]));
     let ran = place.wharf(&["convert", "@in", "@out.csv"]);
     assert_eq!((ran.code, ran.out.as_str()), (3, ""));
-    assert_eq!(ran.err, "warning: @in: null in the only column written as an empty text (row 0)\n");
+    assert_eq!(ran.err, "warning: @in: null in the only column written as an empty string (row 0)\n");
     assert_eq!(place.read("out.csv"), "a\n\"\"\n");
 }
 

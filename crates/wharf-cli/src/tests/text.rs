@@ -40,7 +40,7 @@ fn rows_of_text() {
     let error = place.wharf(&["get", "@p.csv", "--row", "2"]).failed(2);
     assert!(error.contains("there is no row 2"), "{error}");
     let error = place.wharf(&["get", "@p.csv", "Ada"]).failed(2);
-    assert!(error.contains("rows of text have no keys"), "{error}");
+    assert!(error.contains("text rows have no keys"), "{error}");
 }
 
 #[test]
@@ -78,13 +78,13 @@ fn info_tells_why_the_rows_of_a_text_do_not_read() {
     assert_eq!(ran.code, 1, "{}", ran.out);
     assert!(ran.out.contains("\nlikely delimiter: \";\"\n"), "{}", ran.out);
     assert!(ran.out.contains("\nrows not counted, 1 column\n"), "{}", ran.out);
-    assert!(ran.err.contains("error: csv: @de.csv: 2 cells where there is 1 column (byte 11, line 2)"), "{}", ran.err);
+    assert!(ran.err.contains("error: csv: @de.csv: expected 1 cell, found 2 (byte 11, line 2)"), "{}", ran.err);
     // Nothing is wrong with it, but nobody wants it so.
     let one = place.wharf(&["info", "@one.csv", "--json"]).json();
     assert_eq!((&one["likely_delimiter"], &one["tables"][0]["rows"]), (&json!(";"), &json!(1)));
     let ran = place.wharf(&["info", "@pretty.json"]);
     assert!(ran.out.contains("\nrows not counted, 0 columns\n"), "{}", ran.out);
-    assert!(ran.err.contains("the line is no JSON"), "{}", ran.err);
+    assert!(ran.err.contains("invalid JSON in the line"), "{}", ran.err);
     let ran = place.wharf(&["info", "@pretty.json", "--json"]);
     let told: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!((ran.code, &told["tables"][0]["rows"]), (1, &json!(null)));
@@ -101,12 +101,12 @@ warning: csv: @p.csv: the column name \"age\" is there more than once (byte 0, l
 @p.csv: ok, 1 warning
 @p.tsv: ok
 @p.jsonl: ok
-error: csv: @bad.csv: 1 cell where there are 2 columns (byte 4, line 2)
-error: csv: @bad.csv: 3 cells where there are 2 columns (byte 10, line 4)
+error: csv: @bad.csv: expected 2 cells, found 1 (byte 4, line 2)
+error: csv: @bad.csv: expected 2 cells, found 3 (byte 10, line 4)
 @bad.csv: 2 problems
 warning: jsonl: @bad.jsonl: the member \"a\" is there more than once: the last one counts (byte 11, line 1)
-error: jsonl: @bad.jsonl: the line is no JSON: EOF while parsing an object; a line holds a whole object (byte 14, line 2)
-error: jsonl: @bad.jsonl: the line is [] where an object is wanted (byte 16, line 3)
+error: jsonl: @bad.jsonl: invalid JSON in the line: EOF while parsing an object; each line must be a complete object (byte 14, line 2)
+error: jsonl: @bad.jsonl: the line: expected an object, found [] (byte 16, line 3)
 @bad.jsonl: 2 problems, 1 warning
 ";
     assert_eq!((ran.out.as_str(), ran.code), (expected, 1));

@@ -71,8 +71,8 @@ impl Folder {
             parquet::Writer::new(create("parquet"), Arc::clone(&schema), parquet::WriterOptions::default()).unwrap();
         writer.write(&batch).unwrap();
         writer.end().unwrap();
-        for (extension, form) in [("arrow", ipc::Form::File), ("arrows", ipc::Form::Stream)] {
-            let options = ipc::WriterOptions::default().with_form(form);
+        for (extension, form) in [("arrow", ipc::Layout::File), ("arrows", ipc::Layout::Stream)] {
+            let options = ipc::WriterOptions::default().with_layout(form);
             let mut writer = ipc::Writer::new(create(extension), Arc::clone(&schema), options).unwrap();
             writer.write(&batch).unwrap();
             writer.end().unwrap();
@@ -295,7 +295,7 @@ fn members_that_an_object_has_twice() {
         assert_eq!((&row["x"], &row["y"]), (&json!(3), &json!(2)), "{out}");
     }
     // Samples refuse it; documents keep their bytes.
-    folder.fails(&["@a.jsonl", "@x.msgpack"], 1, "the member is there twice (byte 27, line 1, column \"x\")");
+    folder.fails(&["@a.jsonl", "@x.msgpack"], 1, "duplicate member (byte 27, line 1, column \"x\")");
     folder.convert(&["@a.jsonl", "@x.zds", "--id", "key"]).ok();
     let shown = run(["cat", &folder.path("x.zds")]);
     assert!(shown.out().contains(r#""x":1,"y":2,"x":3"#), "{}", shown.out());
@@ -394,9 +394,7 @@ fn a_column_larger_than_the_memory() {
 fn files_cut_in_half() {
     let folder = Folder::new();
     let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/cross/");
-    for (form, said) in
-        [("parquet", "where PAR1 is wanted: it is cut short, or no Parquet file"), ("arrow", ""), ("arrows", "")]
-    {
+    for (form, said) in [("parquet", ": truncated, or not a Parquet file"), ("arrow", ""), ("arrows", "")] {
         // Written by pyarrow.
         let whole = fs::read(format!("{golden}types.{form}")).unwrap();
         let half = folder.path(&format!("half.{form}"));
@@ -425,7 +423,7 @@ fn names_that_differ_in_case_only() {
     for input in ["@a.parquet", "@a.arrow", "@a.csv", "@a.jsonl"] {
         // Hive and Spark fold the case of the columns of Parquet: it is said, and nothing is lost.
         let ran = folder.convert(&[input, "@x.parquet", "--force"]);
-        let said = "the columns \"a\" and \"A\" differ in case only: some readers of Parquet take them for one";
+        let said = "the columns \"a\" and \"A\" differ only in case: some Parquet readers treat them as one";
         assert!(ran.code() == 0 && ran.err().contains(said), "{input}: {}", ran.err());
         assert_eq!(folder.rows("x.parquet"), std::slice::from_ref(&expected), "{input}");
         for out in ["x.arrow", "x.arrows", "x.csv", "x.jsonl", "x.msgpack", "x.idv", "x.ds"] {

@@ -129,7 +129,7 @@ fn labels_below_other_folders() {
     assert_eq!(keys("b.msgpack"), ["test/a/1", "test/b/1", "train/a/1"]);
     let patterns = ["--pattern", "test/{LABEL}/*", "--pattern", "train/{LABEL}/*"];
     let error = place.failed(&[&["convert", "in", "c.msgpack"], &patterns[..]].concat(), 1);
-    assert_eq!(error, "error: in/train/a/1: the key is that of in/test/a/1 already (key \"a/1\")");
+    assert_eq!(error, "error: in/train/a/1: duplicate key, also of in/test/a/1 (key \"a/1\")");
     place
         .inside(&[
             "convert",
@@ -146,14 +146,14 @@ fn labels_below_other_folders() {
         .ok();
     assert_eq!(keys("d.msgpack"), ["b/1", "a/1"]);
     let error = place.failed(&["convert", "in/test", "in/train", "e.msgpack"], 1);
-    assert_eq!(error, "error: in/train/a/1: the key is that of in/test/a/1 already (key \"a/1\")");
+    assert_eq!(error, "error: in/train/a/1: duplicate key, also of in/test/a/1 (key \"a/1\")");
     let order = ["--pattern", "test/{LABEL}/*", "--label-names", "names.txt"];
     fs::write(place.path("names.txt"), "b\n").unwrap();
     let error = place.failed(&[&["convert", "in", "e.msgpack"], &order[..]].concat(), 1);
-    assert_eq!(error, "error: in/test/a/1: the label \"a\" is none of the 1 in names.txt");
+    assert_eq!(error, "error: in/test/a/1: the label \"a\" is not among the 1 in names.txt");
     fs::write(place.path("names.txt"), "b\na\nb\n").unwrap();
     let error = place.failed(&[&["convert", "in", "e.msgpack"], &order[..]].concat(), 1);
-    assert_eq!(error, "error: names.txt: the label \"b\" is there twice (line 3)");
+    assert_eq!(error, "error: names.txt: duplicate label \"b\" (line 3)");
     assert!(place.files().iter().all(|name| !name.starts_with("e.")));
 }
 
@@ -163,8 +163,8 @@ fn lists_say_what_is_wrong_with_their_lines() {
     for (list, said) in [
         ("cat/1.jpg\ta\ncat/2.jpg\n", "list: the line has no label, unlike the lines before (line 2)"),
         ("cat/1.jpg\n\ncat/2.jpg\tx\n", "list: the line has a label, unlike the lines before (line 3)"),
-        ("\tx\n", "list: the line has no path (line 1)"),
-        ("cat/1.jpg\ncat/1.jpg\n", "photos/cat/1.jpg: the key is that of photos/cat/1.jpg already (key \"cat/1.jpg\")"),
+        ("\tx\n", "list: missing path (line 1)"),
+        ("cat/1.jpg\ncat/1.jpg\n", "photos/cat/1.jpg: duplicate key, also of photos/cat/1.jpg (key \"cat/1.jpg\")"),
     ] {
         fs::write(place.path("list"), list).unwrap();
         assert_eq!(place.failed(&["convert", "photos", "x.msgpack", "--list", "list"], 1), format!("error: {said}"));
@@ -229,7 +229,7 @@ fn names_that_are_no_text_are_named() {
     let place = Place::new().with("in/a/1", "x");
     fs::write(place.0.path().join("in/a").join(OsStr::from_bytes(b"\xff.jpg")), "y").unwrap();
     let error = place.failed(&["convert", "in", "x.msgpack"], 1);
-    assert_eq!(error, "error: in/a/\u{fffd}.jpg: the name is not UTF-8, which keys are");
+    assert_eq!(error, "error: in/a/\u{fffd}.jpg: the file name is not valid UTF-8, as keys must be");
     place.inside(&["convert", "in", "x.msgpack", "--pattern", "{LABEL}/1"]).ok();
 }
 
@@ -298,11 +298,8 @@ fn hostile_archives_are_refused() {
         (with(stored + 24, &13_u32.to_le_bytes()), "the entry has more than 13 bytes, the directory declares 13"),
         // Where its own header begins: at the other's.
         (with(deflated + 42, &0_u32.to_le_bytes()), "two entries of the archive share bytes"),
-        (good[..good.len() - 1].to_vec(), "the archive's end record leaves the file"),
-        (
-            b"PK\x03\x04 and nothing else".to_vec(),
-            "it is no ZIP archive, or its end is missing: there is no end record",
-        ),
+        (good[..good.len() - 1].to_vec(), "the archive's end record extends beyond the file"),
+        (b"PK\x03\x04 and nothing else".to_vec(), "not a ZIP archive, or truncated: missing end record"),
     ] {
         let (code, error) = run(&bytes);
         assert_eq!(code, 1, "{said}: {error}");
@@ -332,5 +329,5 @@ fn files_of_one_name_are_one_too_many() {
     let place = Place::new();
     fs::write(place.path("x.zip"), bytes).unwrap();
     let error = place.failed(&["convert", "x.zip", "x.msgpack"], 1);
-    assert_eq!(error, "error: x.zip: the key is that of a/1 already (key \"a/1\")");
+    assert_eq!(error, "error: x.zip: duplicate key, also of a/1 (key \"a/1\")");
 }

@@ -133,15 +133,15 @@ fn what_is_wrong_with_a_record_is_told_with_its_line() {
         (
             &["none.jsonl"][..],
             1,
-            "none.jsonl: there is no \"key\", and a sample has one; --key takes another column, --number the row's number (byte 12, line 2)",
+            "none.jsonl: missing \"key\", which every sample needs; --key takes another column, --number the row's number (byte 12, line 2)",
         ),
-        (&["number.jsonl"], 1, "number.jsonl: 7 where the key, a text, is wanted (byte 26, line 3, column \"key\")"),
+        (&["number.jsonl"], 1, "number.jsonl: key: expected text, found 7 (byte 26, line 3, column \"key\")"),
         (
             &["twice.jsonl"],
             1,
             "twice.jsonl: duplicate key, first in sample 0: not written again (byte 24, line 3, key \"a\")",
         ),
-        (&["member.jsonl"], 1, "member.jsonl: the member is there twice (byte 21, line 1, column \"x\")"),
+        (&["member.jsonl"], 1, "member.jsonl: duplicate member (byte 21, line 1, column \"x\")"),
         (
             &["wide.jsonl"],
             1,
@@ -150,22 +150,22 @@ fn what_is_wrong_with_a_record_is_told_with_its_line() {
         (
             &["id.jsonl", "--key", "id"],
             1,
-            "id.jsonl: 1.5 where the key, a text or an integer, is wanted (byte 6, line 1, column \"id\")",
+            "id.jsonl: key: expected text or an integer, found 1.5 (byte 6, line 1, column \"id\")",
         ),
-        (&["id.jsonl", "--key", "no"], 1, "id.jsonl: there is no \"no\", which is to be the key (byte 0, line 1)"),
+        (&["id.jsonl", "--key", "no"], 1, "id.jsonl: missing \"no\", the key column (byte 0, line 1)"),
         (
             &["two.jsonl", "--key", "id"],
             1,
-            "two.jsonl: there is a column \"key\" already, and the key is to come from elsewhere; --columns can leave it out (byte 16, line 1, column \"key\")",
+            "two.jsonl: the column \"key\" exists already, and another key was requested; --columns can leave it out (byte 16, line 1, column \"key\")",
         ),
         (&["none.jsonl", "--number", "--columns", "no"], 2, "there is no column \"no\""),
         (
             &["none.csv"],
             1,
-            "none.csv: there is no \"key\", and a sample has one; --key takes another column, --number the row's number",
+            "none.csv: missing \"key\", which every sample needs; --key takes another column, --number the row's number",
         ),
         (&["none.csv", "--key", "b"], 2, "none.csv: there is no column \"b\""),
-        (&["empty.csv"], 1, "empty.csv: the cell is empty where the key is wanted (byte 10, line 3, column \"key\")"),
+        (&["empty.csv"], 1, "empty.csv: key: expected text, found an empty cell (byte 10, line 3, column \"key\")"),
         (
             &["twice.csv"],
             1,
@@ -174,7 +174,7 @@ fn what_is_wrong_with_a_record_is_told_with_its_line() {
         (
             &["empty.csv", "--number"],
             1,
-            "empty.csv: there is a column \"key\" already, and the key is to come from elsewhere; --columns can leave it out (column \"key\")",
+            "empty.csv: the column \"key\" exists already, and another key was requested; --columns can leave it out (column \"key\")",
         ),
     ] {
         let format = if arguments[0].ends_with("csv") { "csv" } else { "jsonl" };
@@ -278,13 +278,10 @@ fn rows_of_idv_become_samples() {
     assert_eq!(place.lines("c.msgpack"), [r#"{"key":"0000000001","n":2}"#, r#"{"key":"0000000002","n":1}"#]);
     let (code, said) = place.said(&["convert", "@a.idv", "@d.msgpack"]);
     assert_eq!(code, 1);
-    assert!(said.starts_with("error: @a.idv: there is no \"key\", and a sample has one"), "{said}");
+    assert!(said.starts_with("error: @a.idv: missing \"key\", which every sample needs"), "{said}");
     let (code, said) = place.said(&["convert", "@a.idv", "@d.msgpack", "--key", "x"]);
     assert_eq!(code, 1);
-    assert_eq!(
-        said,
-        "error: @a.idv: a value of the kind float where the key, a text or an integer, is wanted (row 0)\n"
-    );
+    assert_eq!(said, "error: @a.idv: key: expected text or an integer, found a value of kind float (row 0)\n");
     let (code, said) = place.said(&["convert", "@a.idv", "@a.jsonl", "@d.msgpack", "--number"]);
     assert_eq!(code, 2);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Columns of a file with an Arrow schema: how they are called, and which of them a scan wants.
+//! Columns of a file with an Arrow schema: unique names, projection, and rows.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,9 +11,9 @@ use container_core::{ColumnInfo, Error, Loss, Position, Result, Rows, Scan};
 
 use super::guarded;
 
-/// The columns of a schema: names unique, types in Arrow's words. Also the fields under these names.
+/// The columns of a schema with unique names, and the fields under these names.
 pub(crate) fn describe(schema: &Schema) -> (Vec<ColumnInfo>, Vec<FieldRef>) {
-    // How many columns had each name so far.
+    // Number of columns with each name so far.
     let mut names: HashMap<&str, u64> = schema.fields().iter().map(|field| (field.name().as_str(), 0)).collect();
     let mut plain = HashMap::<&DataType, Option<String>>::new();
     let mut columns = Vec::with_capacity(schema.fields().len());
@@ -23,7 +23,7 @@ pub(crate) fn describe(schema: &Schema) -> (Vec<ColumnInfo>, Vec<FieldRef>) {
         let mut number = names.get(field.name().as_str()).copied().unwrap_or(0) + 1;
         while number > 1 {
             name = format!("{}#{number}", field.name());
-            // What is behind the last `#` is of one name alone: only those of the file can be met.
+            // Only a name from the file can collide: the suffix makes the others unique.
             if !names.contains_key(name.as_str()) {
                 break;
             }
@@ -38,33 +38,33 @@ pub(crate) fn describe(schema: &Schema) -> (Vec<ColumnInfo>, Vec<FieldRef>) {
             fields.push(Arc::new(Field::clone(field).with_name(name)));
         }
         info.unreadable = match field.data_type().is_nested() || !field.metadata().is_empty() {
-            true => no_rows(field),
-            // Of the same type it is the same.
-            false => plain.entry(field.data_type()).or_insert_with(|| no_rows(field)).clone(),
+            true => row_support_error(field),
+            // Equal for equal types.
+            false => plain.entry(field.data_type()).or_insert_with(|| row_support_error(field)).clone(),
         };
         columns.push(info);
     }
     (columns, fields)
 }
 
-/// What there is to say of any field.
+/// Details that every field has.
 pub(crate) fn summary(field: Option<&FieldRef>) -> serde_json::Map<String, serde_json::Value> {
     field.map(|field| ("nullable".to_owned(), field.is_nullable().into())).into_iter().collect()
 }
 
-/// What the column of a field is called; of none, nothing.
+/// The name of a column; empty if there is no such column.
 pub(crate) fn name(fields: &[FieldRef], column: usize) -> String {
     fields.get(column).map(|field| field.name().clone()).unwrap_or_default()
 }
 
-/// Why a column cannot be shown in rows: types that no row has are for other files of Arrow alone.
-fn no_rows(field: &FieldRef) -> Option<String> {
+/// Why a column's type is not supported in rows; such columns can still be copied as batches.
+fn row_support_error(field: &FieldRef) -> Option<String> {
     let schema = Arc::new(Schema::new(vec![Arc::clone(field)]));
     let rows = guarded("the column", || JsonRows::new(&RecordBatch::new_empty(schema)));
     rows.err().map(|error| error.detail().to_owned())
 }
 
-/// The rows of a table of batches.
+/// The rows of a table that reads batches.
 pub(crate) fn rows<'a>(table: &'a dyn ArrowTable, scan: &Scan) -> Result<Box<dyn Rows + 'a>> {
     let unreadable = |&index: &usize| table.columns().get(index).is_some_and(|column| column.unreadable.is_some());
     if let Some(column) =
@@ -84,16 +84,16 @@ pub(crate) fn rows<'a>(table: &'a dyn ArrowTable, scan: &Scan) -> Result<Box<dyn
         scan.columns = Some((0..table.columns().len()).filter(|index| !unreadable(index)).collect());
     }
     let first = scan.rows.start;
-    Ok(Box::new(AllRows { rows: BatchRows::new(table.batches(&scan.into())?, first), left_out }))
+    Ok(Box::new(ReadableRows { rows: BatchRows::new(table.batches(&scan.into())?, first), left_out }))
 }
 
-/// Rows of batches, and what they leave out.
-struct AllRows<'a> {
+/// Rows of the readable columns, with a loss for each other column.
+struct ReadableRows<'a> {
     rows: BatchRows<'a>,
     left_out: Vec<Loss>,
 }
 
-impl Rows for AllRows<'_> {
+impl Rows for ReadableRows<'_> {
     fn advance(&mut self) -> Result<bool> {
         self.rows.advance()
     }
@@ -115,41 +115,41 @@ impl Rows for AllRows<'_> {
     }
 }
 
-/// What there is to say of a field's own metadata, for `info`.
+/// A field's metadata, for `info`.
 pub(crate) fn metadata(field: &Field) -> serde_json::Map<String, serde_json::Value> {
     let pairs = sorted(field.metadata()).into_iter();
     pairs.map(|(key, value)| (key.clone(), json_or_text(value))).collect()
 }
 
-/// Metadata in the order of their keys: the order of a hash map is another in each run.
+/// Metadata sorted by key, so that output is deterministic.
 pub(crate) fn sorted(metadata: &HashMap<String, String>) -> Vec<(&String, &String)> {
     let mut pairs: Vec<_> = metadata.iter().collect();
     pairs.sort();
     pairs
 }
 
-/// A text that is an object of JSON as that object: such are the original types of columns.
+/// Text that is a JSON object as that object, as in the metadata for original column types.
 pub(crate) fn json_or_text(text: &str) -> serde_json::Value {
     let object = text.starts_with('{').then(|| serde_json::from_str(text).ok()).flatten();
     object.unwrap_or_else(|| text.into())
 }
 
-/// What a scan wants of a table with these fields.
+/// A validated scan: selected columns and row range.
 #[derive(Debug, Clone)]
-pub(crate) struct Chosen {
-    /// Indexes of the columns, in the order wanted.
+pub(crate) struct Projection {
+    /// Indexes of the columns, in the requested order.
     pub(crate) columns: Vec<usize>,
     pub(crate) schema: SchemaRef,
     pub(crate) rows: Range<u64>,
 }
 
-/// Finds out what a scan wants.
-pub(crate) fn choose(
+/// Validates a scan of a table with these fields.
+pub(crate) fn project(
     fields: &[FieldRef],
     metadata: &HashMap<String, String>,
     len: u64,
     scan: &BatchScan,
-) -> Result<Chosen> {
+) -> Result<Projection> {
     let columns: Vec<usize> = match (&scan.schema, &scan.scan.columns) {
         (Some(declared), _) => {
             let by_name: HashMap<&str, usize> =
@@ -165,49 +165,49 @@ pub(crate) fn choose(
             || Error::usage(format!("there is no column {index}: the file has {}, counted from 0", fields.len()));
         fields.get(index).cloned().ok_or_else(missing)
     };
-    let chosen: Vec<FieldRef> = columns.iter().map(field).collect::<Result<_>>()?;
-    let schema = Arc::new(Schema::new_with_metadata(chosen, metadata.clone()));
+    let projection: Vec<FieldRef> = columns.iter().map(field).collect::<Result<_>>()?;
+    let schema = Arc::new(Schema::new_with_metadata(projection, metadata.clone()));
     let rows = scan.scan.rows.clone();
     if rows.start > len {
         return Err(Error::usage(format!("there is no row {}: the file has {len}, counted from 0", rows.start)));
     }
-    Ok(Chosen { columns, schema, rows: rows.start..rows.end.min(len).max(rows.start) })
+    Ok(Projection { columns, schema, rows: rows.start..rows.end.min(len).max(rows.start) })
 }
 
-/// The column that a declared one is: the file has types of its own, which have to be the same.
+/// The column that a declared field refers to. Its type in the file must be the declared one.
 fn declared_column(fields: &[FieldRef], by_name: &HashMap<&str, usize>, declared: &Field) -> Result<usize> {
     let found = by_name.get(declared.name().as_str()).copied();
     let found = found.and_then(|index| Some((index, fields.get(index)?)));
     match found {
         Some((index, field)) if field.data_type() == declared.data_type() => Ok(index),
         Some((_, field)) => {
-            let detail = format!("the column is {} and declared as {}", field.data_type(), declared.data_type());
+            let detail = format!("declared as {}, but the file has {}", declared.data_type(), field.data_type());
             Err(Error::usage(detail).in_column(declared.name().clone()))
         }
         None => Err(Error::usage(format!("there is no column {:?}, which the schema declares", declared.name()))),
     }
 }
 
-/// Fails unless a batch has the columns of a writer: names and types, in their order.
-pub(crate) fn same_columns(wanted: &SchemaRef, found: &SchemaRef) -> Result<()> {
-    if Arc::ptr_eq(wanted, found) {
+/// Fails unless a batch has a writer's columns: names and types, in order.
+pub(crate) fn same_columns(expected: &SchemaRef, found: &SchemaRef) -> Result<()> {
+    if Arc::ptr_eq(expected, found) {
         return Ok(());
     }
-    let (wanted, found) = (wanted.fields(), found.fields());
-    if wanted.len() != found.len() {
-        return Err(Error::usage(format!("the batch has {} columns, the file {}", found.len(), wanted.len())));
+    let (expected, found) = (expected.fields(), found.fields());
+    if expected.len() != found.len() {
+        return Err(Error::usage(format!("expected {} columns, found {} in the batch", expected.len(), found.len())));
     }
-    for (wanted, found) in wanted.iter().zip(found) {
-        if Arc::ptr_eq(wanted, found) {
+    for (expected, found) in expected.iter().zip(found) {
+        if Arc::ptr_eq(expected, found) {
             continue;
         }
-        if wanted.name() != found.name() {
-            let detail = format!("the batch has the column {:?} where the file has another", found.name());
-            return Err(Error::usage(detail).in_column(wanted.name().clone()));
+        if expected.name() != found.name() {
+            let detail = format!("expected this column, found {:?} in the batch", found.name());
+            return Err(Error::usage(detail).in_column(expected.name().clone()));
         }
-        if wanted.data_type() != found.data_type() {
-            let detail = format!("the batch has {} where the file has {}", found.data_type(), wanted.data_type());
-            return Err(Error::usage(detail).in_column(wanted.name().clone()));
+        if expected.data_type() != found.data_type() {
+            let detail = format!("expected {}, found {} in the batch", expected.data_type(), found.data_type());
+            return Err(Error::usage(detail).in_column(expected.name().clone()));
         }
     }
     Ok(())
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn names_become_unique_and_never_another_columns() {
+    fn makes_names_unique() {
         let (columns, fields) = describe(&schema(&["a", "a", "a#2", "a", "A", ""]));
         let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
         assert_eq!(names, ["a", "a#3", "a#2", "a#4", "A", ""]);
@@ -232,21 +232,24 @@ mod tests {
     }
 
     #[test]
-    fn columns_rows_and_declared_types_are_checked() {
+    fn validates_scans() {
         let (_, fields) = describe(&schema(&["a", "b"]));
-        let choose = |scan: BatchScan| choose(&fields, &Default::default(), 10, &scan);
-        let chosen = choose(Scan::default().with_columns([1]).with_rows(3..99).into()).unwrap();
-        assert_eq!((chosen.columns, chosen.rows, chosen.schema.field(0).name().as_str()), (vec![1], 3..10, "b"));
-        let error = choose(Scan::default().with_columns([2]).into()).unwrap_err();
+        let project = |scan: BatchScan| super::project(&fields, &Default::default(), 10, &scan);
+        let projection = project(Scan::default().with_columns([1]).with_rows(3..99).into()).unwrap();
+        assert_eq!(
+            (projection.columns, projection.rows, projection.schema.field(0).name().as_str()),
+            (vec![1], 3..10, "b")
+        );
+        let error = project(Scan::default().with_columns([2]).into()).unwrap_err();
         assert_eq!(error.to_string(), "there is no column 2: the file has 2, counted from 0");
-        assert_eq!(choose(Scan::default().with_rows(11..12).into()).unwrap_err().kind().name(), "usage");
-        assert_eq!(choose(Scan::default().with_rows(10..12).into()).unwrap().rows, 10..10);
+        assert_eq!(project(Scan::default().with_rows(11..12).into()).unwrap_err().kind().name(), "usage");
+        assert_eq!(project(Scan::default().with_rows(10..12).into()).unwrap().rows, 10..10);
         let declare = |name: &str, kind: DataType| {
             BatchScan::default().with_schema(Arc::new(Schema::new(vec![Field::new(name, kind, true)])))
         };
-        assert_eq!(choose(declare("b", DataType::Int32)).unwrap().columns, [1]);
-        let error = choose(declare("b", DataType::Utf8)).unwrap_err();
-        assert_eq!(error.to_string(), "the column is Int32 and declared as Utf8 (column \"b\")");
-        assert!(choose(declare("c", DataType::Utf8)).is_err());
+        assert_eq!(project(declare("b", DataType::Int32)).unwrap().columns, [1]);
+        let error = project(declare("b", DataType::Utf8)).unwrap_err();
+        assert_eq!(error.to_string(), "declared as Utf8, but the file has Int32 (column \"b\")");
+        assert!(project(declare("c", DataType::Utf8)).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Dictionaries of many batches as one that grows: a file of Arrow IPC has one for each column, and readers of Parquet make one of all its values.
+//! Joins the dictionaries of many batches into one that grows: an Arrow IPC file has one per column, and Parquet readers build one per file.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,22 +16,22 @@ use arrow_select::take::take;
 use container_arrow::from_arrow;
 use container_core::{Error, Result};
 
-/// The dictionaries of a file so far, by the place of their array in the schema.
+/// The dictionaries of a file so far, by the path of their array in the schema.
 #[derive(Debug, Default)]
-pub(crate) struct Dictionaries(HashMap<Vec<usize>, Known>);
+pub(crate) struct Dictionaries(HashMap<Vec<usize>, JoinedDictionary>);
 
 #[derive(Debug)]
-struct Known {
+struct JoinedDictionary {
     /// All values so far.
     values: ArrayRef,
-    /// Where each stands; empty before the first time that it is asked.
-    places: HashMap<Option<Vec<u8>>, u64>,
-    /// The dictionary that came last, and where its values stand; `None` for where they stood.
+    /// The index of each value; built on first use.
+    positions: HashMap<Option<Vec<u8>>, u64>,
+    /// The latest dictionary, and the index of each of its values here; `None` if unchanged.
     last: (ArrayData, Option<Vec<u64>>),
 }
 
 impl Dictionaries {
-    /// The columns of a batch, keys counted in the joined dictionaries.
+    /// The columns of a batch, with keys into the joined dictionaries.
     pub(crate) fn join(&mut self, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
         let schema = batch.schema();
         let mut columns = Vec::with_capacity(batch.num_columns());
@@ -42,7 +42,7 @@ impl Dictionaries {
         Ok(columns)
     }
 
-    /// `None` where nothing has to be changed.
+    /// `None` if the array is unchanged.
     fn array(&mut self, array: &ArrayRef, path: &mut Vec<usize>) -> Result<Option<ArrayRef>> {
         if let DataType::Dictionary(key, _) = array.data_type() {
             return match **key {
@@ -81,21 +81,22 @@ impl Dictionaries {
         let incoming = array.values();
         let data = incoming.to_data();
         let Some(known) = self.0.get_mut(path) else {
-            let known = Known { values: Arc::clone(incoming), places: HashMap::new(), last: (data, None) };
+            let known =
+                JoinedDictionary { values: Arc::clone(incoming), positions: HashMap::new(), last: (data, None) };
             self.0.insert(path.to_vec(), known);
             return Ok(None);
         };
-        known.see(incoming, data)?;
+        known.add_values(incoming, data)?;
         let moved = match &known.last.1 {
             None => array.keys().clone(),
-            Some(places) => {
+            Some(positions) => {
                 // A key under a null may be any number.
-                let place = |key: K::Native| key.to_usize().and_then(|key| places.get(key)).copied().unwrap_or(0);
+                let position = |key: K::Native| key.to_usize().and_then(|key| positions.get(key)).copied().unwrap_or(0);
                 let keys = array.keys().try_unary::<_, K, ArrowError>(|key| {
-                    let place = usize::try_from(place(key)).unwrap_or(usize::MAX);
-                    K::Native::from_usize(place).ok_or(ArrowError::DictionaryKeyOverflowError)
+                    let position = usize::try_from(position(key)).unwrap_or(usize::MAX);
+                    K::Native::from_usize(position).ok_or(ArrowError::DictionaryKeyOverflowError)
                 });
-                keys.map_err(|_| too_many(&known.values, array.keys()))?
+                keys.map_err(|_| too_many_labels(&known.values, array.keys()))?
             }
         };
         let joined = DictionaryArray::<K>::try_new(moved, Arc::clone(&known.values));
@@ -104,22 +105,22 @@ impl Dictionaries {
 }
 
 #[cold]
-fn too_many<K: ArrowDictionaryKeyType>(values: &ArrayRef, keys: &PrimitiveArray<K>) -> Error {
+fn too_many_labels<K: ArrowDictionaryKeyType>(values: &ArrayRef, keys: &PrimitiveArray<K>) -> Error {
     Error::limit(
         format!("labels of a dictionary with indexes of {}", keys.data_type()),
         values.len() as u64,
-        most::<K>(),
+        max_labels::<K>(),
     )
 }
 
-/// How many labels indexes of a type count.
-fn most<K: ArrowDictionaryKeyType>() -> u64 {
+/// The number of labels that indexes of a type can address.
+fn max_labels<K: ArrowDictionaryKeyType>() -> u64 {
     let bits = u32::try_from(8 * size_of::<K::Native>()).unwrap_or(64);
     let signed = matches!(K::DATA_TYPE, DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::Int64);
     1_u64.checked_shl(bits - u32::from(signed)).unwrap_or(u64::MAX)
 }
 
-/// Whether a column is a dictionary, or has one within.
+/// Whether a column is a dictionary or contains one.
 pub(crate) fn has_dictionary(field: &Field) -> bool {
     match field.data_type() {
         DataType::Dictionary(..) => true,
@@ -136,53 +137,53 @@ pub(crate) fn has_dictionary(field: &Field) -> bool {
     }
 }
 
-impl Known {
-    /// Takes in the values of a dictionary.
-    fn see(&mut self, incoming: &ArrayRef, data: ArrayData) -> Result<()> {
+impl JoinedDictionary {
+    /// Adds the values of a dictionary.
+    fn add_values(&mut self, incoming: &ArrayRef, data: ArrayData) -> Result<()> {
         if ArrayData::ptr_eq(&self.last.0, &data) {
             return Ok(());
         }
         let known = self.values.len();
         if data.len() >= known && data.slice(0, known) == self.values.to_data() {
-            // It is the same, or has grown.
+            // The same dictionary, or a longer one.
             self.values = Arc::clone(incoming);
-            self.places.clear();
+            self.positions.clear();
             self.last = (data, None);
             return Ok(());
         }
-        if self.places.is_empty() {
-            // Where a value stands twice, its first place counts.
-            for place in 0..known {
-                if let Some(key) = key_of(&self.values, place) {
-                    self.places.entry(key).or_insert(place as u64);
+        if self.positions.is_empty() {
+            // The first of duplicate values is used.
+            for position in 0..known {
+                if let Some(key) = key_of(&self.values, position) {
+                    self.positions.entry(key).or_insert(position as u64);
                 }
             }
         }
-        let mut places = Vec::with_capacity(incoming.len());
-        let mut fresh: Vec<u64> = Vec::new();
+        let mut positions = Vec::with_capacity(incoming.len());
+        let mut new_values: Vec<u64> = Vec::new();
         for index in 0..incoming.len() {
-            let next = (known + fresh.len()) as u64;
-            let place = match key_of(incoming, index) {
-                Some(key) => *self.places.entry(key).or_insert(next),
-                // Values that cannot be compared are appended.
+            let next = (known + new_values.len()) as u64;
+            let position = match key_of(incoming, index) {
+                Some(key) => *self.positions.entry(key).or_insert(next),
+                // Values that are not comparable are appended.
                 None => next,
             };
-            if place == next {
-                fresh.push(index as u64);
+            if position == next {
+                new_values.push(index as u64);
             }
-            places.push(place);
+            positions.push(position);
         }
-        if !fresh.is_empty() {
-            let fresh = take(incoming, &UInt64Array::from(fresh), None).map_err(from_arrow)?;
-            self.values = concat(&[&self.values, &fresh]).map_err(from_arrow)?;
+        if !new_values.is_empty() {
+            let new_values = take(incoming, &UInt64Array::from(new_values), None).map_err(from_arrow)?;
+            self.values = concat(&[&self.values, &new_values]).map_err(from_arrow)?;
         }
-        self.last = (data, Some(places));
+        self.last = (data, Some(positions));
         Ok(())
     }
 }
 
-/// What two values have in common that are the same; the inner `None` for null, the outer one for types that are not compared.
-#[expect(clippy::option_option, reason = "a null is a value, too")]
+/// A comparison key: equal for equal values. The inner `None` is null, the outer one a type that is not comparable.
+#[expect(clippy::option_option, reason = "null is a value")]
 fn key_of(values: &ArrayRef, index: usize) -> Option<Option<Vec<u8>>> {
     if values.is_null(index) {
         return Some(None);

@@ -1,4 +1,4 @@
-//! Panics of the libraries that read files become errors.
+//! Turns panics of the libraries that read files into errors.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -10,11 +10,10 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Is this thread inside of a library whose panics become errors of this crate?
+/// Whether this thread is inside a library call whose panics become errors.
 ///
-/// The crates `parquet` and `arrow-ipc` can panic on malformed files. What they say is caught and given as an error, but every panic is told
-/// to the process's hook before anybody can catch it, and the hook that a process begins with prints it. A program that wants no such print
-/// can have a hook that asks this:
+/// The crates `parquet` and `arrow-ipc` can panic on malformed files. Such panics are caught and returned as errors, but the process's panic hook
+/// runs first, and the default hook prints a message. To suppress it, install a hook:
 ///
 /// ```
 /// let usual = std::panic::take_hook();
@@ -29,16 +28,16 @@ pub fn is_guarded() -> bool {
     GUARDED.get()
 }
 
-/// Runs a library on `what`, so that a panic in it becomes an error: it is not ours to trust on damaged files.
+/// Runs `work` of a library on `what`, turning a panic into an error.
 pub(crate) fn guarded<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     let before = GUARDED.replace(true);
-    // Whoever gets the error drops what was half changed: no walk goes on behind it.
-    let done = catch_unwind(AssertUnwindSafe(work));
+    // Unwind safety: after an error callers drop what may be half changed, and readers stop.
+    let result = catch_unwind(AssertUnwindSafe(work));
     GUARDED.set(before);
-    done.unwrap_or_else(|panic: Box<dyn Any + Send>| {
+    result.unwrap_or_else(|panic: Box<dyn Any + Send>| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
-        Err(Error::invalid(format!("{what} cannot be read: {}", text.lines().next().unwrap_or_default())))
+        Err(Error::invalid(format!("cannot read {what}: {}", text.lines().next().unwrap_or_default())))
     })
 }
 
@@ -47,10 +46,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_is_an_error_that_says_why() {
+    fn panic_becomes_error_with_its_message() {
         assert!(!is_guarded());
         let error = guarded("the page", || -> Result<()> { panic!("index {} out of bounds\nmore", 7) }).unwrap_err();
-        assert_eq!(error.to_string(), "the page cannot be read: index 7 out of bounds");
+        assert_eq!(error.to_string(), "cannot read the page: index 7 out of bounds");
         assert!(!is_guarded());
         assert!(guarded("a", || guarded("b", || Ok(is_guarded()))).unwrap());
     }

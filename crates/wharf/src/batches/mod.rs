@@ -1,4 +1,4 @@
-//! What the readers and writers of record batches share.
+//! Shared by the readers and writers of Parquet and Arrow IPC.
 
 pub(crate) mod columns;
 mod dictionaries;
@@ -8,8 +8,8 @@ mod guard;
 pub(crate) mod samples;
 pub(crate) mod size;
 
-pub(crate) use columns::{Chosen, choose, describe, json_or_text, metadata, name, rows, same_columns, summary};
+pub(crate) use columns::{Projection, describe, json_or_text, metadata, name, project, rows, same_columns, summary};
 pub(crate) use dictionaries::{Dictionaries, has_dictionary};
 pub(crate) use guard::guarded;
 pub use guard::is_guarded;
-pub(crate) use size::pieces;
+pub(crate) use size::batch_slices;

@@ -1,4 +1,4 @@
-//! Batches with every type that Arrow has, for tests.
+//! Test batches with every Arrow type.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ fn offsets(rows: usize) -> Vec<usize> {
         .collect()
 }
 
-/// A list of these items: lengths 0 to 3.
+/// A list array with lengths 0 to 3.
 fn list(rows: usize, item: FieldRef, items: impl Fn(usize) -> ArrayRef) -> ListArray {
     let at = offsets(rows);
     let offsets: ScalarBuffer<i32> = at.iter().map(|at| i32::try_from(*at).unwrap()).collect();
@@ -40,7 +40,7 @@ fn item(kind: DataType) -> FieldRef {
     Arc::new(Field::new_list_field(kind, true))
 }
 
-/// Columns of every type that both formats hold.
+/// Columns of every type that Parquet and Arrow IPC support.
 pub(crate) fn columns(rows: usize) -> Vec<(Field, ArrayRef)> {
     let n = |row: usize| i64::try_from(row).unwrap() * 1_234_567 - 40;
     let small = |row: usize| i32::try_from(row % 1000).unwrap() - 40;
@@ -164,7 +164,7 @@ pub(crate) fn columns(rows: usize) -> Vec<(Field, ArrayRef)> {
     all
 }
 
-/// Columns that Parquet cannot hold, or not with their type.
+/// Columns of types that Parquet does not support.
 pub(crate) fn odd_columns(rows: usize) -> Vec<(Field, ArrayRef)> {
     let mut all: Vec<(Field, ArrayRef)> = Vec::new();
     let mut add = |name: &str, array: ArrayRef| all.push((Field::new(name, array.data_type().clone(), true), array));
@@ -185,7 +185,7 @@ pub(crate) fn odd_columns(rows: usize) -> Vec<(Field, ArrayRef)> {
     all
 }
 
-/// One batch of columns; fields and schema have metadata.
+/// A batch of columns, with metadata on fields and schema.
 pub(crate) fn batch(columns: Vec<(Field, ArrayRef)>) -> RecordBatch {
     let (fields, arrays): (Vec<_>, Vec<_>) = columns
         .into_iter()

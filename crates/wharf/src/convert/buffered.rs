@@ -2,14 +2,14 @@ use std::io::Write;
 
 use container_core::{Error, Result};
 
-/// Bytes held back before they are written in one piece.
-const PIECE: usize = 256 << 10;
+/// Bytes buffered before they are written.
+const BUFFER_BYTES: usize = 256 << 10;
 
-/// A writer with a buffer that rows are printed into directly, and that knows when a write has failed.
+/// A buffered writer. Rows are formatted directly into its buffer; after a failed write every call fails.
 #[derive(Debug)]
 pub(super) struct Buffered<W> {
     out: W,
-    /// Whole rows, not yet written.
+    /// Complete rows, not yet written.
     pub(super) buffer: Vec<u8>,
     failed: bool,
 }
@@ -23,12 +23,12 @@ impl<W: Write> Buffered<W> {
         &self.out
     }
 
-    /// To be called after each row.
+    /// Call after each row.
     pub(super) fn row_done(&mut self) -> Result<()> {
-        if self.buffer.len() < PIECE { Ok(()) } else { self.write() }
+        if self.buffer.len() < BUFFER_BYTES { Ok(()) } else { self.write() }
     }
 
-    /// Fails when a write has failed before: what was written is then unknown.
+    /// Fails if a write failed before: what was written is unknown then.
     pub(super) fn check(&self) -> Result<()> {
         if self.failed { Err(Error::usage("the sink was used after a write to it failed")) } else { Ok(()) }
     }
@@ -52,8 +52,8 @@ impl<W: Write> Buffered<W> {
         self.out.write_all(&self.buffer).map_err(failed)?;
         self.failed = false;
         self.buffer.clear();
-        // One huge row must not cost its memory for the rest of the run.
-        self.buffer.shrink_to(4 * PIECE);
+        // One huge row must not keep its memory.
+        self.buffer.shrink_to(4 * BUFFER_BYTES);
         Ok(())
     }
 }

@@ -6,37 +6,37 @@ use container_core::{Error, Result};
 use serde::Serialize;
 use serde_json::ser::{CharEscape, CompactFormatter, Formatter, Serializer as Json};
 
-use super::row::{RowSerializer, TakeFields};
+use super::row::{FieldVisitor, RowSerializer};
 
-/// What a [`Cell`] holds.
+/// The kind of a [`Cell`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CellKind {
-    /// Null, or a field that the row does not have. No bytes.
+    /// Null, or a field that the row lacks. No bytes.
     Null,
     /// A bool or a number.
     Plain,
-    /// A text, as it is.
+    /// Text, unescaped.
     Text,
-    /// A list or a map, as JSON text.
+    /// A list or a map, as JSON.
     Nested,
 }
 
-/// One value of a row, as text.
+/// A value of a row, as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Cell<'a> {
-    /// What it holds.
+    /// Its kind.
     pub kind: CellKind,
-    /// The text, UTF-8.
+    /// Its text, UTF-8.
     pub bytes: &'a [u8],
-    /// True when the text was longer than the limit of its [`Cells`] and is its beginning only.
+    /// Whether the text was truncated to the limit of its [`Cells`].
     pub cut: bool,
 }
 
-/// The current row as texts, one per column: what a sink for tables needs. The memory is reused from row to row.
+/// The current row as text, one cell per column, for sinks that write tables. Buffers are reused from row to row.
 ///
-/// Any row goes in, whatever its format: it only has to serialize as a map (or a struct) from names to values. Fields are
-/// found by name, so they may come in another order than the columns, or be missing.
+/// Accepts any value that serializes as a map or a struct. Fields are matched by name, so they may have another order than the
+/// columns, or be missing.
 ///
 /// ```
 /// use wharf::convert::Cells;
@@ -49,12 +49,12 @@ pub struct Cell<'a> {
 #[derive(Debug)]
 pub struct Cells {
     names: Vec<Box<str>>,
-    /// The columns by name, built when a row does not come in their order.
+    /// Column indexes by name, built for the first row whose fields have another order.
     by_name: Option<HashMap<Box<str>, usize>>,
     limit: usize,
-    /// The texts of all cells, one behind another.
+    /// The text of all cells, concatenated.
     text: Vec<u8>,
-    /// The name of the field at hand.
+    /// The name of the current field.
     name: Vec<u8>,
     slots: Vec<Slot>,
 }
@@ -78,14 +78,14 @@ impl Cells {
         Self { names, by_name: None, limit: usize::MAX, text: Vec::new(), name: Vec::new(), slots: Vec::new() }
     }
 
-    /// Keeps at most so many bytes of each cell's text, cut between characters.
+    /// Truncates each cell's text to at most `bytes`, between characters.
     #[must_use]
     pub fn with_limit(mut self, bytes: usize) -> Self {
         self.limit = bytes;
         self
     }
 
-    /// The columns' names.
+    /// The names of the columns.
     pub fn columns(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(AsRef::as_ref)
     }
@@ -96,28 +96,28 @@ impl Cells {
         self.names.len()
     }
 
-    /// True when there are no columns.
+    /// Whether there are no columns.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// Takes a row. Says how many of its fields are none of the columns; they are left out.
+    /// Replaces the cells by those of a row. Returns the number of fields that match no column; they are left out.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) when the row is no map from names to values that JSON can show.
+    /// [`Invalid`](crate::ErrorKind::Invalid) if the row is not a map from names to values that JSON can represent.
     pub fn fill(&mut self, row: &dyn erased_serde::Serialize) -> Result<u64> {
         self.text.clear();
-        self.text.shrink_to(1 << 20); // one huge row must not cost its memory for the rest of the run
+        self.text.shrink_to(1 << 20); // one huge row must not keep its memory
         self.slots.clear();
         self.slots.resize(self.names.len(), Slot::NULL);
         let mut fields = Fields { cells: self, next: 0, column: None, unknown: 0 };
         erased_serde::serialize(row, RowSerializer(&mut fields))
-            .map_err(|cause| Error::invalid("the row cannot be shown as text").caused_by(cause))?;
+            .map_err(|cause| Error::invalid("cannot convert the row to text").caused_by(cause))?;
         Ok(fields.unknown)
     }
 
-    /// The cells of the row that was taken last, one per column.
+    /// The cells of the current row, one per column.
     pub fn iter(&self) -> impl Iterator<Item = Cell<'_>> {
         self.slots.iter().map(|slot| Cell {
             kind: slot.kind,
@@ -127,18 +127,18 @@ impl Cells {
     }
 }
 
-/// A row on its way into [`Cells`].
+/// Writes the fields of a row into [`Cells`].
 struct Fields<'a> {
     cells: &'a mut Cells,
-    /// The column that is expected next: rows mostly come in the columns' order.
+    /// The column expected next: fields are mostly in the order of columns.
     next: usize,
-    /// The column that the current field belongs to.
+    /// The column of the current field.
     column: Option<usize>,
     unknown: u64,
 }
 
-impl TakeFields for Fields<'_> {
-    fn key_of(&mut self, key: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error> {
+impl FieldVisitor for Fields<'_> {
+    fn serialized_key(&mut self, key: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error> {
         let mut name = std::mem::take(&mut self.cells.name);
         name.clear();
         let formatter = CellFormatter { depth: 0, kind: &mut CellKind::Plain };
@@ -171,8 +171,8 @@ impl TakeFields for Fields<'_> {
         let text = &mut self.cells.text;
         let start = text.len();
         let (mut kind, mut cut) = (CellKind::Plain, false);
-        let room = Room { end: start.saturating_add(self.cells.limit), text: &mut *text, cut: &mut cut };
-        value.serialize(&mut Json::with_formatter(room, CellFormatter { depth: 0, kind: &mut kind }))?;
+        let writer = Truncating { end: start.saturating_add(self.cells.limit), text: &mut *text, cut: &mut cut };
+        value.serialize(&mut Json::with_formatter(writer, CellFormatter { depth: 0, kind: &mut kind }))?;
         if cut {
             let kept = text.get(start..).unwrap_or_default();
             let whole = std::str::from_utf8(kept).map_or_else(|error| error.valid_up_to(), str::len);
@@ -183,14 +183,14 @@ impl TakeFields for Fields<'_> {
     }
 }
 
-/// A buffer that takes so much and lets the rest go by.
-struct Room<'a> {
+/// A buffer that keeps bytes up to `end` and discards the rest.
+struct Truncating<'a> {
     text: &'a mut Vec<u8>,
     end: usize,
     cut: &'a mut bool,
 }
 
-impl Write for Room<'_> {
+impl Write for Truncating<'_> {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.write_all(bytes).map(|()| bytes.len())
@@ -214,14 +214,14 @@ impl Write for Room<'_> {
     }
 }
 
-/// JSON inside lists and maps; outside of them texts stand bare and null is nothing.
+/// Formats JSON inside lists and maps. At the top level strings are unquoted and null is empty.
 struct CellFormatter<'a> {
     depth: u32,
     kind: &'a mut CellKind,
 }
 
 impl CellFormatter<'_> {
-    fn down(&mut self) {
+    fn enter(&mut self) {
         self.depth += 1;
         *self.kind = CellKind::Nested;
     }
@@ -267,7 +267,7 @@ impl Formatter for CellFormatter<'_> {
     }
 
     fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.down();
+        self.enter();
         CompactFormatter.begin_array(writer)
     }
 
@@ -277,7 +277,7 @@ impl Formatter for CellFormatter<'_> {
     }
 
     fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.down();
+        self.enter();
         CompactFormatter.begin_object(writer)
     }
 

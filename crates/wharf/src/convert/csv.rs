@@ -6,16 +6,16 @@ use super::Sink;
 use super::buffered::Buffered;
 use super::cells::{Cell, CellKind, Cells};
 
-/// What stands between two cells of a [`Csv`] line.
+/// The delimiter between two cells of a [`Csv`] line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 #[non_exhaustive]
 pub enum Delimiter {
     /// `,`: CSV.
     #[default]
     Comma,
-    /// A tabulator: TSV.
+    /// Tab: TSV.
     Tab,
-    /// `;`: CSV where a comma separates decimals.
+    /// `;`: CSV for locales with a decimal comma.
     Semicolon,
 }
 
@@ -29,18 +29,18 @@ impl Delimiter {
     }
 }
 
-/// Rows as CSV: a line of column names, then a line per row, each ended by a line feed.
+/// Writes rows as CSV: a header line, then a line per row, each ended by a line feed.
 ///
 /// | value | cell |
 /// |---|---|
 /// | null | empty |
-/// | empty text | `""`, so that it differs from null |
-/// | text | as it is; in quotes, quotes doubled, where it holds a quote, the delimiter or a line break (RFC 4180) |
-/// | bool, number | `true`, `-1`, `0.1`, the words `NaN`, `Infinity`, `-Infinity` |
-/// | vector, nested value | its JSON text |
+/// | empty string | `""`, to differ from null |
+/// | text | unchanged; quoted if it has a quote, the delimiter or a line break (RFC 4180) |
+/// | bool, number | `true`, `-1`, `0.1`, `NaN`, `Infinity`, `-Infinity` |
+/// | vector, nested value | JSON |
 ///
-/// In a table of one column a line without anything would be skipped by most readers, so null is written `""` there, and
-/// counted as a loss because it can no longer be told from an empty text. Rows of no columns leave no trace: a loss too.
+/// Most readers skip empty lines, so in a table of one column null is written as `""`, and counted as a loss: it reads back as an empty
+/// string. Rows without columns are left out, also a loss.
 ///
 /// ```no_run
 /// use wharf::convert::{Csv, Delimiter, copy};
@@ -60,13 +60,13 @@ pub struct Csv<W> {
 }
 
 impl<W: Write> Csv<W> {
-    /// Writes to `out`, in large pieces.
+    /// Writes to `out`, buffered.
     pub fn new(out: W) -> Self {
         let out = Buffered::new(out);
         Self { out, delimiter: Delimiter::Comma, cells: None, lost_null: None, lost_rows: None, lost_fields: None }
     }
 
-    /// Another delimiter than the comma.
+    /// Sets the delimiter.
     #[must_use]
     pub fn with_delimiter(mut self, delimiter: Delimiter) -> Self {
         self.delimiter = delimiter;
@@ -78,17 +78,17 @@ impl<W: Write> Csv<W> {
         self.out.get_ref()
     }
 
-    /// Writes what is held back and gives the writer back.
+    /// Flushes the buffer and returns the writer.
     ///
     /// # Errors
-    /// [`Io`](crate::ErrorKind::Io) of the writer; [`Usage`](crate::ErrorKind::Usage) when a write failed before.
+    /// [`Io`](crate::ErrorKind::Io) of the writer; [`Usage`](crate::ErrorKind::Usage) if a write failed before.
     pub fn finish(self) -> Result<W> {
         self.out.finish()
     }
 }
 
 impl<W: Write> Sink for Csv<W> {
-    /// The first table's columns become the header line; every later table must have the same names in the same order.
+    /// Writes the header for the first table. Later tables must have the same columns in the same order.
     fn begin(&mut self, columns: &[&str]) -> Result<()> {
         self.out.check()?;
         if let Some(cells) = &self.cells {
@@ -97,7 +97,7 @@ impl<W: Write> Sink for Csv<W> {
         let mut separator = None;
         for column in columns {
             self.out.buffer.extend(separator);
-            put_text(&mut self.out.buffer, column.as_bytes(), self.delimiter);
+            write_quoted(&mut self.out.buffer, column.as_bytes(), self.delimiter);
             separator = Some(self.delimiter.byte());
         }
         if !columns.is_empty() {
@@ -112,7 +112,7 @@ impl<W: Write> Sink for Csv<W> {
         let cells = self.cells.as_mut().ok_or_else(|| Error::usage("a row was written before the table began"))?;
         let unknown = cells.fill(rows.row()).map_err(|error| error.in_row(rows.index()))?;
         let row = rows.index();
-        count(&mut self.lost_fields, "field that is no column left out", unknown, row);
+        count(&mut self.lost_fields, "field without a column left out", unknown, row);
         let buffer = &mut self.out.buffer;
         match cells.len() {
             0 => {
@@ -120,14 +120,14 @@ impl<W: Write> Sink for Csv<W> {
                 return Ok(());
             }
             1 if cells.iter().all(|cell| cell.kind == CellKind::Null) => {
-                count(&mut self.lost_null, "null in the only column written as an empty text", 1, row);
+                count(&mut self.lost_null, "null in the only column written as an empty string", 1, row);
                 buffer.extend_from_slice(b"\"\"");
             }
             _ => {
                 let mut separator = None;
                 for cell in cells.iter() {
                     buffer.extend(separator);
-                    put(buffer, &cell, self.delimiter);
+                    write_cell(buffer, &cell, self.delimiter);
                     separator = Some(self.delimiter.byte());
                 }
             }
@@ -160,33 +160,32 @@ fn count(loss: &mut Option<Loss>, what: &str, times: u64, row: u64) {
     }
 }
 
-fn put(buffer: &mut Vec<u8>, cell: &Cell<'_>, delimiter: Delimiter) {
+fn write_cell(buffer: &mut Vec<u8>, cell: &Cell<'_>, delimiter: Delimiter) {
     match cell.kind {
         CellKind::Null => {}
-        // Digits, signs, letters: never anything to quote.
+        // Digits, signs and letters never need quotes.
         CellKind::Plain => buffer.extend_from_slice(cell.bytes),
-        CellKind::Text | CellKind::Nested => put_text(buffer, cell.bytes, delimiter),
+        CellKind::Text | CellKind::Nested => write_quoted(buffer, cell.bytes, delimiter),
     }
 }
 
-fn put_text(buffer: &mut Vec<u8>, text: &[u8], delimiter: Delimiter) {
+fn write_quoted(buffer: &mut Vec<u8>, text: &[u8], delimiter: Delimiter) {
     let special = |&byte: &u8| matches!(byte, b'"' | b'\n' | b'\r') || byte == delimiter.byte();
     if !text.is_empty() && !text.iter().any(special) {
         buffer.extend_from_slice(text);
         return;
     }
     buffer.push(b'"');
-    let mut pieces = text.split(|&byte| byte == b'"');
-    buffer.extend_from_slice(pieces.next().unwrap_or_default());
-    for piece in pieces {
+    let mut parts = text.split(|&byte| byte == b'"');
+    buffer.extend_from_slice(parts.next().unwrap_or_default());
+    for part in parts {
         buffer.extend_from_slice(b"\"\"");
-        buffer.extend_from_slice(piece);
+        buffer.extend_from_slice(part);
     }
     buffer.push(b'"');
 }
 
-/// Fails when the columns are not the same as those of the table before, and says how they differ. For sinks whose tables
-/// must be alike.
+/// Fails if the columns differ from those of the table before, and lists the differences. For sinks whose tables must have equal columns.
 ///
 /// # Errors
 /// [`Invalid`](crate::ErrorKind::Invalid).
@@ -194,11 +193,11 @@ pub fn same_columns(first: &[&str], other: &[&str]) -> Result<()> {
     if first == other {
         return Ok(());
     }
-    let lacking = |of: &[&str], others: &[&str]| -> Vec<String> {
-        let of: std::collections::HashSet<_> = of.iter().copied().collect();
-        others.iter().filter(|name| !of.contains(**name)).map(|name| format!("{name:?}")).collect()
+    let missing_in = |columns: &[&str], others: &[&str]| -> Vec<String> {
+        let columns: std::collections::HashSet<_> = columns.iter().copied().collect();
+        others.iter().filter(|name| !columns.contains(**name)).map(|name| format!("{name:?}")).collect()
     };
-    let (missing, new) = (lacking(other, first), lacking(first, other));
+    let (missing, new) = (missing_in(other, first), missing_in(first, other));
     let mut differences = Vec::new();
     if !missing.is_empty() {
         differences.push(format!("missing: {}", abbreviated(&missing)));
@@ -207,9 +206,9 @@ pub fn same_columns(first: &[&str], other: &[&str]) -> Result<()> {
         differences.push(format!("new: {}", abbreviated(&new)));
     }
     if differences.is_empty() {
-        let places = first.iter().zip(other).enumerate();
-        let moved = places.filter(|(_, (a, b))| a != b).map(|(i, (a, b))| format!("column {i} is {b:?}, was {a:?}"));
-        differences.push(format!("another order: {}", abbreviated(&moved.collect::<Vec<_>>())));
+        let pairs = first.iter().zip(other).enumerate();
+        let moved = pairs.filter(|(_, (a, b))| a != b).map(|(i, (a, b))| format!("column {i} is {b:?}, was {a:?}"));
+        differences.push(format!("different order: {}", abbreviated(&moved.collect::<Vec<_>>())));
     }
     Err(Error::invalid(format!("the columns differ from those of the table before: {}", differences.join("; "))))
 }

@@ -5,10 +5,9 @@ use container_core::{Loss, Position, Result, Rows};
 use super::Sink;
 use super::buffered::Buffered;
 
-/// Rows as JSON lines: one object per row, one row per line. Tables may follow one another whatever their columns.
+/// Writes rows as JSON lines: one object per row, one row per line. Tables with different columns may follow one another.
 ///
-/// A row that is another value than an object, as a sample of datadings can be, is written as it is, and counted as a loss: readers of tables
-/// refuse such a line.
+/// A row that is not an object, as a datadings sample can be, is written unchanged and counted as a loss: table readers reject such a line.
 ///
 /// ```no_run
 /// use wharf::convert::{JsonLines, copy};
@@ -24,7 +23,7 @@ pub struct JsonLines<W> {
 }
 
 impl<W: Write> JsonLines<W> {
-    /// Writes to `out`, in large pieces.
+    /// Writes to `out`, buffered.
     pub fn new(out: W) -> Self {
         Self { out: Buffered::new(out), other_values: None }
     }
@@ -34,10 +33,10 @@ impl<W: Write> JsonLines<W> {
         self.out.get_ref()
     }
 
-    /// Writes what is held back and gives the writer back.
+    /// Flushes the buffer and returns the writer.
     ///
     /// # Errors
-    /// [`Io`](crate::ErrorKind::Io) of the writer; [`Usage`](crate::ErrorKind::Usage) when a write failed before.
+    /// [`Io`](crate::ErrorKind::Io) of the writer; [`Usage`](crate::ErrorKind::Usage) if a write failed before.
     pub fn finish(self) -> Result<W> {
         self.out.finish()
     }

@@ -1,13 +1,11 @@
-//! Any container into any other: `Convert` and its options, with the feature `convert`.
+//! Conversion of any container into any other: `Convert` and its options, with the feature `convert`.
 //!
-//! Without it, rows of any container into text: [`JsonLines`] and [`Csv`] over [`Table`] and [`Rows`], and [`Cells`] for sinks of
-//! your own.
+//! Without the feature: rows of any container as text, with the sinks [`JsonLines`] and [`Csv`], and [`Cells`] for custom sinks.
 //!
-//! [`copy`] takes a table to a sink in one call. Whoever joins several tables, skips rows or counts along does the steps
-//! alone: [`Sink::begin`] for each table, [`pour`] over its rows, [`Sink::flush`] at the end.
+//! [`copy`] writes a table to a sink in one call. To join tables, skip rows or count, call the steps yourself: [`Sink::begin`] for each
+//! table, [`copy_rows`] for its rows, [`Sink::flush`] at the end.
 //!
-//! Sinks hold back up to 256 KiB and write them in one piece, so the writer needs no buffer of its own. Dropping a sink
-//! writes nothing: call `finish` or [`Sink::flush`].
+//! Sinks buffer up to 256 KiB, so the writer needs no buffer. Dropping a sink does not flush it: call `finish` or [`Sink::flush`].
 
 mod buffered;
 mod cells;
@@ -40,95 +38,93 @@ pub use crate::hub::{
 
 use container_core::{Loss, Progress, Result, Rows, Scan, Table};
 
-/// How many rows pass between two words to a [`Progress`].
-const STRIDE: u64 = 256;
+/// Rows between two progress reports.
+const PROGRESS_ROWS: u64 = 256;
 
-/// What rows are written to.
+/// A destination for rows.
 pub trait Sink {
-    /// A table begins, or the next one: the columns that its rows will have.
+    /// Begins a table, the first or another one, whose rows have these columns.
     ///
     /// # Errors
-    /// [`Usage`](crate::ErrorKind::Usage) when they do not fit those of the table before; nothing of it is written then.
+    /// [`Usage`](crate::ErrorKind::Usage) if the columns do not match those of the table before; nothing of the table is written then.
     fn begin(&mut self, columns: &[&str]) -> Result<()>;
 
     /// Writes the current row.
     ///
     /// # Errors
     /// [`Io`](crate::ErrorKind::Io) of the writer, after which every call fails;
-    /// [`Invalid`](crate::ErrorKind::Invalid) for a value that has no form here, of which nothing is written then.
+    /// [`Invalid`](crate::ErrorKind::Invalid) for a value that the sink cannot represent; nothing of the row is written then.
     fn write(&mut self, rows: &dyn Rows) -> Result<()>;
 
-    /// Writes what is held back and flushes the writer.
+    /// Writes the buffer and flushes the writer.
     ///
     /// # Errors
     /// [`Io`](crate::ErrorKind::Io) of the writer, after which every call fails.
     fn flush(&mut self) -> Result<()>;
 
-    /// True when all columns are laid out before the first row: those of a table that has no schema are surveyed then (see
-    /// [`Table::infer_columns`]), unless they are chosen.
+    /// Whether all columns must be known before the first row. If so, [`copy`] calls [`Table::infer_columns`] unless columns are selected.
     fn needs_columns(&self) -> bool {
         false
     }
 
-    /// What the form could not keep, so far; what the rows themselves could not show is in [`Rows::losses`].
+    /// What the sink could not represent so far. Losses of the rows themselves are in [`Rows::losses`].
     fn losses(&self) -> Vec<Loss>;
 }
 
-/// What [`copy`] did.
+/// The outcome of [`copy`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Copied {
     /// Rows written.
     pub rows: u64,
-    /// What could not be kept: of the rows, and of the sink over its whole life.
+    /// Losses of the rows, and of the sink since its creation.
     pub losses: Vec<Loss>,
 }
 
-/// Writes the rows of a table, as far as `scan` selects them, to a sink, and flushes it.
+/// Writes the rows of a table that `scan` selects to a sink, and flushes it.
 ///
 /// # Errors
-/// Of the table (see [`Table::rows`], [`Rows::advance`]) and of the sink. Rows before the failing one have been given to
-/// the sink.
+/// Those of the table (see [`Table::rows`], [`Rows::advance`]) and of the sink. Rows before the failing one have been written to the sink.
 pub fn copy(table: &dyn Table, scan: &Scan, sink: &mut dyn Sink) -> Result<Copied> {
     if sink.needs_columns() && scan.columns.is_none() {
         table.infer_columns()?;
     }
     let mut rows = table.rows(scan)?;
     sink.begin(&column_names(table, scan))?;
-    let count = pour(rows.as_mut(), u64::MAX, sink, None)?;
+    let count = copy_rows(rows.as_mut(), u64::MAX, sink, None)?;
     sink.flush()?;
     let mut losses = rows.losses();
     losses.extend(sink.losses());
     Ok(Copied { rows: count, losses })
 }
 
-/// Writes rows from where the walk is, at most `most`, and says how many there were. `progress` hears of them in steps.
+/// Writes the next rows, at most `limit`, to a sink and returns their number. Reports to `progress` every 256 rows.
 ///
 /// # Errors
-/// Of the walk and of the sink. Rows before the failing one have been given to the sink.
-pub fn pour(rows: &mut dyn Rows, most: u64, sink: &mut dyn Sink, progress: Option<&dyn Progress>) -> Result<u64> {
+/// Those of the rows and of the sink. Rows before the failing one have been written to the sink.
+pub fn copy_rows(rows: &mut dyn Rows, limit: u64, sink: &mut dyn Sink, progress: Option<&dyn Progress>) -> Result<u64> {
     let mut count = 0;
-    while count < most && rows.advance()? {
+    while count < limit && rows.advance()? {
         sink.write(rows)?;
         count += 1;
-        if count.is_multiple_of(STRIDE)
+        if count.is_multiple_of(PROGRESS_ROWS)
             && let Some(progress) = progress
         {
-            progress.advance(STRIDE);
+            progress.advance(PROGRESS_ROWS);
         }
     }
     if let Some(progress) = progress {
-        progress.advance(count % STRIDE);
+        progress.advance(count % PROGRESS_ROWS);
     }
     Ok(count)
 }
 
-/// The names of the columns that a scan walks over, in its order: those it lists, or all that can be read.
+/// Names of the columns that a scan selects, in its order; without a projection, of all readable columns.
 #[must_use]
 pub fn column_names<'t>(table: &'t dyn Table, scan: &Scan) -> Vec<&'t str> {
     let columns = table.columns();
     match &scan.columns {
-        Some(chosen) => chosen.iter().filter_map(|&index| columns.get(index)).map(|c| c.name.as_str()).collect(),
+        Some(selected) => selected.iter().filter_map(|&index| columns.get(index)).map(|c| c.name.as_str()).collect(),
         None => columns.iter().filter(|c| c.unreadable.is_none()).map(|c| c.name.as_str()).collect(),
     }
 }

@@ -1,45 +1,45 @@
 use serde::Serialize;
 use serde::ser::{self, Impossible, SerializeMap, SerializeStruct};
 
-/// Takes the fields of a row.
-pub(super) trait TakeFields {
-    /// A field's name comes: any value that JSON can have as a name.
-    fn key_of(&mut self, key: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error>;
+/// Receives the fields of a row.
+pub(super) trait FieldVisitor {
+    /// The name of the next field: any value that can be a JSON member name.
+    fn serialized_key(&mut self, key: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error>;
 
-    /// A field's name comes.
+    /// The name of the next field.
     fn key(&mut self, name: &[u8]);
 
-    /// The field's value comes.
+    /// The value of the field.
     fn value(&mut self, value: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error>;
 }
 
-/// Takes a map or a struct apart into fields; anything else is no row.
+/// Serializes a map or a struct into a [`FieldVisitor`], and rejects any other value.
 pub(super) struct RowSerializer<'a, F>(pub(super) &'a mut F);
 
-type No = Impossible<(), serde_json::Error>;
+type Unsupported = Impossible<(), serde_json::Error>;
 
-fn no_row<T>() -> Result<T, serde_json::Error> {
-    Err(ser::Error::custom("it is no map from column names to values"))
+fn not_a_row<T>() -> Result<T, serde_json::Error> {
+    Err(ser::Error::custom("expected a map from column names to values"))
 }
 
-macro_rules! no_rows {
+macro_rules! not_rows {
     ($($method:ident($($kind:ty),*) -> $ok:ty;)*) => {
-        $(fn $method(self $(, _: $kind)*) -> Result<$ok, serde_json::Error> { no_row() })*
+        $(fn $method(self $(, _: $kind)*) -> Result<$ok, serde_json::Error> { not_a_row() })*
     };
 }
 
-impl<F: TakeFields> ser::Serializer for RowSerializer<'_, F> {
+impl<F: FieldVisitor> ser::Serializer for RowSerializer<'_, F> {
     type Ok = ();
     type Error = serde_json::Error;
-    type SerializeSeq = No;
-    type SerializeTuple = No;
-    type SerializeTupleStruct = No;
-    type SerializeTupleVariant = No;
+    type SerializeSeq = Unsupported;
+    type SerializeTuple = Unsupported;
+    type SerializeTupleStruct = Unsupported;
+    type SerializeTupleVariant = Unsupported;
     type SerializeMap = Self;
     type SerializeStruct = Self;
-    type SerializeStructVariant = No;
+    type SerializeStructVariant = Unsupported;
 
-    no_rows! {
+    not_rows! {
         serialize_bool(bool) -> ();
         serialize_i8(i8) -> ();
         serialize_i16(i16) -> ();
@@ -58,11 +58,11 @@ impl<F: TakeFields> ser::Serializer for RowSerializer<'_, F> {
         serialize_unit() -> ();
         serialize_unit_struct(&'static str) -> ();
         serialize_unit_variant(&'static str, u32, &'static str) -> ();
-        serialize_seq(Option<usize>) -> No;
-        serialize_tuple(usize) -> No;
-        serialize_tuple_struct(&'static str, usize) -> No;
-        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> No;
-        serialize_struct_variant(&'static str, u32, &'static str, usize) -> No;
+        serialize_seq(Option<usize>) -> Unsupported;
+        serialize_tuple(usize) -> Unsupported;
+        serialize_tuple_struct(&'static str, usize) -> Unsupported;
+        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Unsupported;
+        serialize_struct_variant(&'static str, u32, &'static str, usize) -> Unsupported;
     }
 
     fn serialize_some<T: ?Sized + Serialize>(self, value: &T) -> Result<(), serde_json::Error> {
@@ -84,7 +84,7 @@ impl<F: TakeFields> ser::Serializer for RowSerializer<'_, F> {
         _: &'static str,
         _: &T,
     ) -> Result<(), serde_json::Error> {
-        no_row()
+        not_a_row()
     }
 
     fn serialize_map(self, _: Option<usize>) -> Result<Self, serde_json::Error> {
@@ -96,12 +96,12 @@ impl<F: TakeFields> ser::Serializer for RowSerializer<'_, F> {
     }
 }
 
-impl<F: TakeFields> SerializeMap for RowSerializer<'_, F> {
+impl<F: FieldVisitor> SerializeMap for RowSerializer<'_, F> {
     type Ok = ();
     type Error = serde_json::Error;
 
     fn serialize_key<T: ?Sized + Serialize>(&mut self, key: &T) -> Result<(), serde_json::Error> {
-        self.0.key_of(key)
+        self.0.serialized_key(key)
     }
 
     fn serialize_value<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), serde_json::Error> {
@@ -113,7 +113,7 @@ impl<F: TakeFields> SerializeMap for RowSerializer<'_, F> {
     }
 }
 
-impl<F: TakeFields> SerializeStruct for RowSerializer<'_, F> {
+impl<F: FieldVisitor> SerializeStruct for RowSerializer<'_, F> {
     type Ok = ();
     type Error = serde_json::Error;
 

@@ -8,7 +8,7 @@ use super::*;
 use crate::Registry;
 use container_core::testkit::MOCK;
 
-/// A container of one table `rows` with these columns.
+/// A container with one table `rows`.
 fn table(columns: &[&str], rows: &Value) -> Box<dyn Container> {
     let columns: Vec<_> = columns.iter().map(|name| json!({"name": name, "type": "any"})).collect();
     open(&json!({"mock": 1, "tables": [{"name": "rows", "columns": columns, "rows": rows}]}))
@@ -27,7 +27,7 @@ fn csv_of(columns: &[&str], rows: &Value) -> (String, Vec<Loss>) {
 }
 
 #[test]
-fn json_lines_are_the_rows() {
+fn writes_json_lines() {
     let container = table(&["a", "b"], &json!([[1, "x"], [null, "y\n"]]));
     let mut sink = JsonLines::new(Vec::new());
     let copied = copy(container.tables()[0], &Scan::default().with_columns([1, 0]), &mut sink).unwrap();
@@ -37,14 +37,14 @@ fn json_lines_are_the_rows() {
 }
 
 #[test]
-fn csv_tells_null_from_empty_text() {
+fn csv_distinguishes_null_from_empty_string() {
     let (text, losses) = csv_of(&["a", "b"], &json!([[null, ""], ["", null]]));
     assert_eq!(text, "a,b\n,\"\"\n\"\",\n");
     assert_eq!(losses, []);
 }
 
 #[test]
-fn csv_quotes_what_would_break_a_line() {
+fn csv_quotes_delimiters_quotes_and_line_breaks() {
     let cells = json!([["a,b", "say \"hi\"", "two\nlines", "back\rslash\\", "tab\t", " blank ", "\u{8}\u{1}ü"]]);
     let (text, _) = csv_of(&["1", "2", "3", "4", "5", "6", "7"], &cells);
     assert_eq!(
@@ -54,12 +54,12 @@ fn csv_quotes_what_would_break_a_line() {
 }
 
 #[test]
-fn csv_quotes_column_names_too() {
+fn csv_quotes_column_names() {
     assert_eq!(csv_of(&["a,b", ""], &json!([])).0, "\"a,b\",\"\"\n");
 }
 
 #[test]
-fn csv_shows_numbers_bools_and_nested_values() {
+fn csv_writes_numbers_bools_and_nested_values() {
     let row = json!([[true, -1, u64::MAX, 0.1, 1e300, "NaN", [1, null, "a\"b\n"], {"k": {"$sparse": []}}, []]]);
     let (text, _) = csv_of(&["1", "2", "3", "4", "5", "6", "7", "8", "9"], &row);
     let expected =
@@ -68,7 +68,7 @@ fn csv_shows_numbers_bools_and_nested_values() {
 }
 
 #[test]
-fn a_csv_reader_finds_every_text_again() {
+fn csv_text_round_trips() {
     let texts = ["", "a", ",", "\"", "\"\"", "\n", "\r\n", "a,\"b\"\n", "\t", " ", "ü€😀", "NaN", "#", "-", "\u{feff}"];
     let rows: Vec<_> = texts.iter().map(|text| json!([text, "end"])).collect();
     let container = table(&["text", "end"], &json!(rows));
@@ -83,24 +83,24 @@ fn a_csv_reader_finds_every_text_again() {
 }
 
 #[test]
-fn one_column_keeps_its_null_rows_and_says_what_that_costs() {
+fn csv_of_one_column_writes_null_as_empty_string_with_loss() {
     let (text, losses) = csv_of(&["a"], &json!([["x"], [null], [""], [null]]));
     assert_eq!(text, "a\nx\n\"\"\n\"\"\n\"\"\n");
-    let told: Vec<_> = losses.iter().map(ToString::to_string).collect();
-    assert_eq!(told, ["null in the only column written as an empty text (2 times, first row 1)"]);
+    let reported: Vec<_> = losses.iter().map(ToString::to_string).collect();
+    assert_eq!(reported, ["null in the only column written as an empty string (2 times, first row 1)"]);
     let mut reader = ::csv::Reader::from_reader(text.as_bytes());
     assert_eq!(reader.records().count(), 4);
 }
 
 #[test]
-fn rows_without_columns_are_a_loss() {
+fn csv_reports_rows_without_columns_as_loss() {
     let (text, losses) = csv_of(&[], &json!([[], []]));
     assert_eq!(text, "");
     assert_eq!(losses[0].to_string(), "row without columns left out (2 times, first row 0)");
 }
 
 #[test]
-fn fields_find_their_columns_by_name() {
+fn cells_match_fields_by_name() {
     let mut cells = Cells::new(&["a", "b", "c"]);
     assert_eq!(cells.fill(&json!({"c": 3, "x": 0, "a": "one"})).unwrap(), 1);
     let kinds: Vec<_> = cells.iter().map(|cell| (cell.kind, cell.bytes.to_vec())).collect();
@@ -111,14 +111,14 @@ fn fields_find_their_columns_by_name() {
 }
 
 #[test]
-fn what_is_no_map_is_no_row() {
+fn cells_reject_rows_that_are_not_maps() {
     let error = Cells::new(&["a"]).fill(&json!([1])).unwrap_err();
-    assert_eq!(error.to_string(), "the row cannot be shown as text: it is no map from column names to values");
+    assert_eq!(error.to_string(), "cannot convert the row to text: expected a map from column names to values");
     assert_eq!(error.kind(), ErrorKind::Invalid);
 }
 
 #[test]
-fn a_limit_cuts_between_characters() {
+fn limit_truncates_between_characters() {
     let mut cells = Cells::new(&["a", "b", "c"]).with_limit(4);
     cells.fill(&json!({"a": "123ü", "b": "1234", "c": [1, 2, 3]})).unwrap();
     let kept: Vec<_> = cells.iter().map(|cell| (cell.bytes.to_vec(), cell.cut)).collect();
@@ -126,7 +126,7 @@ fn a_limit_cuts_between_characters() {
 }
 
 #[test]
-fn tables_of_equal_columns_follow_one_another_under_one_header() {
+fn csv_joins_tables_with_equal_columns_under_one_header() {
     let (one, two) = (table(&["a"], &json!([[1]])), table(&["a"], &json!([[2]])));
     let mut sink = Csv::new(Vec::new());
     copy(one.tables()[0], &Scan::default(), &mut sink).unwrap();
@@ -135,7 +135,7 @@ fn tables_of_equal_columns_follow_one_another_under_one_header() {
 }
 
 #[test]
-fn different_columns_are_refused_with_the_difference() {
+fn csv_rejects_different_columns_listing_the_differences() {
     let difference = |first: &[&str], other: &[&str]| {
         let mut sink = Csv::new(Vec::new());
         sink.begin(first).unwrap();
@@ -147,14 +147,14 @@ fn different_columns_are_refused_with_the_difference() {
     assert_eq!(difference(&["a", "b"], &["a"]), r#"missing: "b""#);
     assert_eq!(
         difference(&["a", "b"], &["b", "a"]),
-        r#"another order: column 0 is "b", was "a", column 1 is "a", was "b""#
+        r#"different order: column 0 is "b", was "a", column 1 is "a", was "b""#
     );
     let many = ["1", "2", "3", "4", "5", "6", "7"];
     assert_eq!(difference(&[], &many), r#"new: "1", "2", "3", "4", "5" and 2 more"#);
 }
 
 #[test]
-fn an_error_in_the_rows_leaves_the_rows_before_it() {
+fn error_in_a_row_keeps_the_rows_before() {
     let document = json!({"mock": 1, "tables": [
         {"columns": [{"name": "a", "type": "int"}], "rows": [[1], [2], [3]], "fail_at": 2}]});
     let container = open(&document);
@@ -165,20 +165,20 @@ fn an_error_in_the_rows_leaves_the_rows_before_it() {
 }
 
 #[test]
-fn a_row_without_json_form_leaves_no_half_line() {
+fn failed_row_leaves_no_partial_line() {
     let container = table(&["a"], &json!([[1], [{"$no_json": true}], [3]]));
     let tables = container.tables();
     let mut rows = tables[0].rows(&Scan::default()).unwrap();
     let mut sink = JsonLines::new(Vec::new());
-    let error = pour(rows.as_mut(), u64::MAX, &mut sink, None).unwrap_err();
+    let error = copy_rows(rows.as_mut(), u64::MAX, &mut sink, None).unwrap_err();
     assert_eq!(error.to_string(), "mock: the value has no JSON form (row 1)");
-    // Whoever can do without that row goes on.
-    assert_eq!(pour(rows.as_mut(), u64::MAX, &mut sink, None).unwrap(), 1);
+    // The failed row can be skipped.
+    assert_eq!(copy_rows(rows.as_mut(), u64::MAX, &mut sink, None).unwrap(), 1);
     assert_eq!(sink.finish().unwrap(), b"{\"a\":1}\n{\"a\":3}\n");
 }
 
 #[test]
-fn a_broken_writer_is_said_once_and_for_all() {
+fn sinks_fail_after_a_failed_write() {
     let rows: Vec<_> = (0..20_000).map(|i| json!([i, "some text to fill the buffer"])).collect();
     let container = table(&["a", "b"], &json!(rows));
     let sinks: [Box<dyn Sink>; 2] = [
@@ -195,19 +195,19 @@ fn a_broken_writer_is_said_once_and_for_all() {
 }
 
 #[test]
-fn small_pieces_and_large_ones_give_the_same_bytes() {
+fn output_does_not_depend_on_write_sizes() {
     let rows: Vec<_> = (0..20_000).map(|i| json!([i, format!("text {i}")])).collect();
     let container = table(&["a", "b"], &json!(rows));
     let mut whole = Csv::new(Vec::new());
     copy(container.tables()[0], &Scan::default(), &mut whole).unwrap();
-    let mut pieces = Csv::new(FailingSink::new(Vec::new(), usize::MAX, 7));
-    copy(container.tables()[0], &Scan::default(), &mut pieces).unwrap();
-    let (whole, pieces) = (whole.finish().unwrap(), pieces.finish().unwrap().into_inner());
-    assert!(whole.len() > 256 << 10 && whole == pieces);
+    let mut short_writes = Csv::new(FailingSink::new(Vec::new(), usize::MAX, 7));
+    copy(container.tables()[0], &Scan::default(), &mut short_writes).unwrap();
+    let (whole, short_writes) = (whole.finish().unwrap(), short_writes.finish().unwrap().into_inner());
+    assert!(whole.len() > 256 << 10 && whole == short_writes);
 }
 
 #[test]
-fn nothing_is_written_before_it_is_worth_a_call() {
+fn small_output_is_written_once() {
     struct Calls(usize);
     impl Write for Calls {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -226,7 +226,7 @@ fn nothing_is_written_before_it_is_worth_a_call() {
 }
 
 #[test]
-fn progress_hears_of_every_row_and_a_limit_stops() {
+fn reports_progress_and_stops_at_the_limit() {
     struct Count(std::sync::atomic::AtomicU64);
     impl Progress for Count {
         fn begin(&self, _: Unit, _: Option<u64>) {}
@@ -237,11 +237,11 @@ fn progress_hears_of_every_row_and_a_limit_stops() {
     let rows: Vec<_> = (0..1000).map(|i| json!([i])).collect();
     let container = table(&["a"], &json!(rows));
     let tables = container.tables();
-    let mut walk = tables[0].rows(&Scan::default()).unwrap();
+    let mut rows_reader = tables[0].rows(&Scan::default()).unwrap();
     let mut sink = JsonLines::new(Vec::new());
     let count = Count(0.into());
-    assert_eq!(pour(walk.as_mut(), 700, &mut sink, Some(&count)).unwrap(), 700);
+    assert_eq!(copy_rows(rows_reader.as_mut(), 700, &mut sink, Some(&count)).unwrap(), 700);
     assert_eq!(count.0.load(std::sync::atomic::Ordering::Relaxed), 700);
-    assert_eq!(pour(walk.as_mut(), 700, &mut sink, Some(&count)).unwrap(), 300);
+    assert_eq!(copy_rows(rows_reader.as_mut(), 700, &mut sink, Some(&count)).unwrap(), 300);
     assert_eq!(count.0.load(std::sync::atomic::Ordering::Relaxed), 1000);
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::convert::{Sink, column_names, pour};
+use crate::convert::{Sink, column_names, copy_rows};
 use container_core::{Error, ErrorKind, Loss, Position, Result, Rows, Scan, Table, Unit};
 
 use super::Bar;
@@ -164,7 +164,7 @@ fn skip_and_copy(
         }
         skipped += 1;
     }
-    Ok(skipped + pour(rows, u64::MAX, &mut Counting { sink, report }, Some(progress))?)
+    Ok(skipped + copy_rows(rows, u64::MAX, &mut Counting { sink, report }, Some(progress))?)
 }
 
 /// Counts the rows that reach the sink, also when an error follows.

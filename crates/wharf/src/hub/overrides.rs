@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::text::{Kind, Seen, TextContainer, TextForm, TextOptions};
+use crate::text::{CellProfile, ColumnKind, TextContainer, TextFormat, TextOptions};
 use container_core::{Container, Error, ErrorKind, Format, Input, OpenOptions, Result};
 
 /// What is declared about inputs. By default nothing: formats are detected by content and name.
@@ -18,7 +18,7 @@ pub struct Overrides {
     /// The caller has an option that declares the format: errors can advise it.
     pub is_known: bool,
     /// The types of columns over all CSV inputs that are read together.
-    pub(super) kinds: Option<Arc<HashMap<String, Kind>>>,
+    pub(super) kinds: Option<Arc<HashMap<String, ColumnKind>>>,
 }
 
 impl Overrides {
@@ -49,11 +49,11 @@ impl Overrides {
         formats: &[&'static dyn Format],
         options: &OpenOptions,
         threads: usize,
-        cells: &mut HashMap<String, Seen>,
+        cells: &mut HashMap<String, CellProfile>,
     ) -> Result<u64> {
         let name = self.name(input, formats)?;
         match self.text(name, input, options)? {
-            Some(text) if name != TextForm::JsonLines.name() => text.add_cells(threads, cells),
+            Some(text) if name != TextFormat::JsonLines.name() => text.add_cells(threads, cells),
             _ => Ok(0),
         }
     }
@@ -74,13 +74,13 @@ impl Overrides {
     /// Opens an input of a text format; `None` for other formats.
     fn text(&self, name: &'static str, input: &Input, options: &OpenOptions) -> Result<Option<TextContainer>> {
         let form = match name {
-            "csv" => TextForm::Csv,
-            "tsv" => TextForm::Tsv,
+            "csv" => TextFormat::Csv,
+            "tsv" => TextFormat::Tsv,
             other if self.is_of_cells() => {
                 let option = if self.delimiter.is_some() { "delimiter" } else { "no_header" };
                 return Err(Error::usage(format!("does not go with inputs that are {other}")).in_option(option));
             }
-            "jsonl" => TextForm::JsonLines,
+            "jsonl" => TextFormat::JsonLines,
             _ => return Ok(None),
         };
         let folder = || Error::usage("expected a file, found a folder");

@@ -1,4 +1,4 @@
-//! What `container-core` asks of a container.
+//! The `container-core` traits for Arrow IPC.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use serde_json::{Map, Value};
 
 use super::read::{Batches, Reader};
 use super::wire::{FEATHER_1, MAGIC, MARK};
-use super::{FORMAT_NAME, Form, Writer, WriterOptions};
+use super::{FORMAT_NAME, Layout, Writer, WriterOptions};
 use crate::batches;
 
-/// Arrow IPC, files and streams, for tools that open anything.
+/// The Arrow IPC format, files and streams.
 pub const FORMAT: &dyn Format = &Ipc;
 
 struct Ipc;
@@ -42,20 +42,20 @@ impl Format for Ipc {
 
     fn open(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {
         let Some(source) = input.source() else {
-            return Err(Error::usage("a directory is no Arrow file").in_format(FORMAT_NAME));
+            return Err(Error::usage("expected an Arrow file, found a directory").in_format(FORMAT_NAME));
         };
         Ok(Box::new(IpcContainer::new(Reader::from_source(source.clone(), *options)?)))
     }
 
-    /// A stream where the extension is `arrows`, else a file.
+    /// Writes a stream for the extension `arrows`, else a file.
     fn batch_writer(&self, path: &Path, schema: SchemaRef, options: OutputOptions) -> Result<Box<dyn BatchWriter>> {
         let is_stream = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("arrows"));
-        let form = if is_stream { Form::Stream } else { Form::File };
-        Ok(Box::new(Writer::create(path, schema, WriterOptions::default().with_form(form), options)?))
+        let layout = if is_stream { Layout::Stream } else { Layout::File };
+        Ok(Box::new(Writer::create(path, schema, WriterOptions::default().with_layout(layout), options)?))
     }
 }
 
-/// True for the mark, a length that a schema may have, and a table of flatbuffers that lies within it.
+/// Whether bytes begin with a continuation marker, a plausible schema length, and the offset of a flatbuffers table within it.
 fn begins_stream(head: &[u8]) -> bool {
     let number = |at: usize| {
         let four = head.get(at..at + 4).and_then(|four| four.try_into().ok());
@@ -90,9 +90,9 @@ impl IpcContainer {
         &self.reader
     }
 
-    fn choose(&self, scan: &BatchScan) -> Result<batches::Chosen> {
+    fn project(&self, scan: &BatchScan) -> Result<batches::Projection> {
         let metadata = self.reader.schema().metadata();
-        batches::choose(&self.fields, metadata, self.reader.row_count(), scan)
+        batches::project(&self.fields, metadata, self.reader.row_count(), scan)
             .map_err(|error| error.in_format(FORMAT_NAME))
     }
 }
@@ -135,31 +135,31 @@ impl Container for IpcContainer {
         }
         let all: Vec<usize> = (0..self.columns.len()).collect();
         let mut decoder = self.reader.decoder(&all);
-        let mut tell = |error: Error| report(Finding::error(error.in_format(FORMAT_NAME)));
-        for (batch, placed) in index.batches.iter().enumerate() {
-            // Each dictionary is told of once; batches that lack it follow.
+        let mut report_error = |error: Error| report(Finding::error(error.in_format(FORMAT_NAME)));
+        for (batch, location) in index.batches.iter().enumerate() {
+            // Each damaged dictionary is reported once; batches that need it are reported below.
             while let Err(error) = decoder.prepare(&self.reader, batch) {
-                tell(error);
+                report_error(error);
             }
             if let Err(error) = decoder.decode(&self.reader, batch) {
                 let columns = self.reader.damaged(batch, &all, usize::MAX);
                 match columns.is_empty() {
-                    true => tell(error),
+                    true => report_error(error),
                     false => columns.into_iter().for_each(|(column, error)| {
-                        tell(error.in_block(batch as u64).in_column(batches::name(&self.fields, column)));
+                        report_error(error.in_block(batch as u64).in_column(batches::name(&self.fields, column)));
                     }),
                 }
             }
             if let Some(progress) = &options.progress {
-                progress.advance(placed.rows);
+                progress.advance(location.rows);
             }
         }
         while let Err(error) = decoder.prepare(&self.reader, usize::MAX) {
-            tell(error);
+            report_error(error);
         }
         let left = self.reader.source().len().saturating_sub(index.end);
         if !index.is_file && left > 0 {
-            let error = Error::invalid(format!("behind the end of the stream are {left} bytes")).at(index.end);
+            let error = Error::invalid(format!("{left} unexpected trailing bytes after the stream")).at(index.end);
             report(Finding::warning(error.in_format(FORMAT_NAME)));
         }
         Ok(())
@@ -176,7 +176,7 @@ impl Table for IpcContainer {
     }
 
     fn infer_columns(&self) -> Result<()> {
-        Ok(()) // the schema has them all
+        Ok(()) // the schema lists all columns
     }
 
     fn column_summary(&self, index: usize) -> Map<String, Value> {
@@ -203,7 +203,7 @@ impl Table for IpcContainer {
     }
 
     fn find(&self, _key: &str) -> Result<Option<u64>> {
-        Err(Error::usage("rows of an Arrow file have no keys: ask for a row by its number").in_format(FORMAT_NAME))
+        Err(Error::usage("rows of an Arrow file have no keys: use row numbers").in_format(FORMAT_NAME))
     }
 
     fn arrow(&self) -> Option<&dyn ArrowTable> {
@@ -213,11 +213,11 @@ impl Table for IpcContainer {
 
 impl ArrowTable for IpcContainer {
     fn schema(&self, scan: &BatchScan) -> Result<SchemaRef> {
-        Ok(self.choose(scan)?.schema)
+        Ok(self.project(scan)?.schema)
     }
 
     fn batches<'a>(&'a self, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>> {
-        let chosen = self.choose(scan)?;
-        Ok(Box::new(Batches::new(self.reader.clone(), chosen, Arc::clone(&self.fields), scan)))
+        let projection = self.project(scan)?;
+        Ok(Box::new(Batches::new(self.reader.clone(), projection, Arc::clone(&self.fields), scan)))
     }
 }

@@ -1,19 +1,19 @@
-//! Arrow IPC, read and written: files (`.arrow`, also Feather of version 2) and streams (`.arrows`).
+//! Reads and writes Arrow IPC: files (`.arrow`, also Feather version 2) and streams (`.arrows`).
 //!
-//! A file is a [`Container`](crate::Container) with one table, `rows`; [`Writer`] makes one of record batches. Every type of Arrow is kept as
-//! it is. Buffers that are not compressed are those of the source: nothing is copied from a mapped file that has them aligned.
+//! A file is a [`Container`](crate::Container) with one table, `rows`; [`Writer`] writes record batches. All Arrow types are preserved.
+//! Uncompressed buffers are zero-copy if the source is mapped and the buffers are aligned.
 //!
 //! | what | read | written |
 //! |---|---|---|
-//! | files with a footer, streams with or without a mark at the end, old streams without marks | yes | files and streams of version 5 |
-//! | buffers compressed by LZ4 and Zstandard | yes, up to [`Limits::block_bytes`](crate::Limits::block_bytes) of a message | yes, none by default |
-//! | dictionaries that grow (deltas) | yes | yes |
-//! | dictionaries that change from batch to batch | in streams, which alone may have them | streams as they are; in a file they are joined to one that grows, refused where its indexes cannot count the labels |
-//! | two columns of one name | with `#2` appended | yes |
-//! | Feather of version 1, files of the other byte order | refused | |
-//! | dictionaries of dictionaries | refused | refused |
+//! | files with a footer, streams with or without an end marker, old streams without continuation markers | yes | files and streams of version 5 |
+//! | LZ4 and Zstandard compression | yes, up to [`Limits::block_bytes`](crate::Limits::block_bytes) per message | yes, none by default |
+//! | delta dictionaries | yes | yes |
+//! | replacement dictionaries | in streams, the only place where they are valid | unchanged in streams; in files they are joined into one that grows, rejected if its indexes cannot address all labels |
+//! | duplicate column names | with `#2` appended | yes |
+//! | Feather version 1, files of the other byte order | rejected | |
+//! | dictionaries of dictionaries | rejected | rejected |
 //!
-//! All headers of a stream are read when it is opened, so that its rows are counted and any of them is found.
+//! All message headers of a stream are read when it is opened, so that rows are counted and randomly accessible.
 
 mod container;
 mod read;
@@ -27,7 +27,7 @@ mod tests;
 
 pub use container::{FORMAT, IpcContainer};
 pub use read::{Batches, Reader};
-pub use write::{Compression, Form, Writer, WriterOptions, read_back};
+pub use write::{Compression, Layout, Writer, WriterOptions, read_back};
 
 /// The name of the format.
 pub const FORMAT_NAME: &str = "arrow";

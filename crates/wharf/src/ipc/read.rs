@@ -1,4 +1,4 @@
-//! Arrow IPC read: where the messages lie is found once, then a scan decodes what it asks for.
+//! Reads Arrow IPC: messages are located once, then a scan decodes the batches and columns it selects.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use container_arrow::{BatchReader, BatchScan, BatchSlices, from_arrow, to_arrow}
 use container_core::{Error, Limits, Loss, OpenOptions, Result, Source};
 
 use super::FORMAT_NAME;
-use super::wire::{Index, Placed, check_buffers, index};
-use crate::batches::{Chosen, guarded, has_dictionary, name, pieces};
+use super::wire::{Index, MessageLocation, check_buffers, index};
+use crate::batches::{Projection, batch_slices, guarded, has_dictionary, name};
 use crate::workers::Workers;
 
-/// Bytes of batches that are decoded at once, at most, where threads are many: one batch whatever its size.
-const AT_ONCE: u64 = 256 << 20;
+/// Maximum bytes of batches decoded in parallel; one batch is always allowed.
+const MAX_DECODE_BYTES: u64 = 256 << 20;
 
-/// An Arrow IPC file or stream, its messages found.
+/// An Arrow IPC file or stream with its messages located.
 #[derive(Debug, Clone)]
 pub struct Reader {
     source: Source,
@@ -27,40 +27,41 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Finds the messages. Of a stream, all of their headers are read.
+    /// Locates the messages. For a stream, reads all message headers.
     ///
     /// # Errors
-    /// What is wrong with the footer or a header; [`Truncated`](crate::ErrorKind::Truncated) where the bytes end within a message.
+    /// [`Invalid`](crate::ErrorKind::Invalid) for a damaged footer or header; [`Truncated`](crate::ErrorKind::Truncated) if the source ends within a
+    /// message.
     pub fn from_source(source: Source, options: OpenOptions) -> Result<Self> {
         let index = index(&source, &options.limits).map_err(|error| error.in_format(FORMAT_NAME))?;
         Ok(Self { source, index: Arc::new(index), limits: options.limits })
     }
 
-    /// The bytes.
+    /// The source.
     #[must_use]
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// The schema. Names of columns may be there twice.
+    /// The schema. Column names may be duplicated.
     #[must_use]
     pub fn schema(&self) -> &SchemaRef {
         &self.index.schema
     }
 
-    /// How many rows the batches have.
+    /// The number of rows in all batches.
     #[must_use]
     pub fn row_count(&self) -> u64 {
         self.index.rows()
     }
 
-    /// How many batches there are.
+    /// The number of batches.
     #[must_use]
     pub fn batch_count(&self) -> usize {
         self.index.batches.len()
     }
 
-    /// True for a file with a footer, false for a stream.
+    /// Whether this is a file with a footer rather than a stream.
     #[must_use]
     pub fn is_file(&self) -> bool {
         self.index.is_file
@@ -72,30 +73,30 @@ impl Reader {
         self.decoder(&all).prepare(self, usize::MAX).map_err(|error| error.in_format(FORMAT_NAME))
     }
 
-    /// Decodes these columns of batches; no dictionary is there yet.
+    /// A decoder for these columns, without dictionaries yet.
     pub(super) fn decoder(&self, columns: &[usize]) -> Decoder {
-        /// Of so many columns each is compared with each of the chosen ones.
-        const COMPARED: usize = 1 << 22;
+        /// The library's projection is quadratic; beyond this many comparisons all columns are decoded instead.
+        const MAX_COMPARISONS: usize = 1 << 22;
         let all = self.index.schema.fields().len();
         let inner = FileDecoder::new(Arc::clone(&self.index.schema), self.index.version);
-        let (inner, chosen) = match all.saturating_mul(columns.len()) > COMPARED {
+        let (inner, projection) = match all.saturating_mul(columns.len()) > MAX_COMPARISONS {
             true => (inner, Some(columns.to_vec())),
             false => (inner.with_projection(columns.to_vec()), None),
         };
         let fields = columns.iter().filter_map(|&column| self.index.schema.fields().get(column));
         let needs_dictionaries = fields.into_iter().any(|field| has_dictionary(field));
-        Decoder { inner, chosen, needs_dictionaries, dictionaries: 0 }
+        Decoder { inner, projection, needs_dictionaries, dictionaries: 0 }
     }
 
-    /// The bytes of a message, checked.
-    fn message(&self, placed: &Placed) -> Result<Buffer> {
-        let bytes = placed.read(&self.source)?;
-        check_buffers(&bytes, placed, &self.limits)?;
+    /// Reads and checks a message.
+    fn message(&self, location: &MessageLocation) -> Result<Buffer> {
+        let bytes = location.read(&self.source)?;
+        check_buffers(&bytes, location, &self.limits)?;
         Ok(Buffer::from(bytes))
     }
 }
 
-/// What the library says of a message, which it has in memory: what it calls a failure of input is one of decompressing.
+/// Converts an error in a message. The message is in memory, so an I/O error of the library is one of decompression.
 fn damaged(error: ArrowError) -> Error {
     match error {
         ArrowError::IoError(what, _) => Error::invalid(what),
@@ -103,60 +104,60 @@ fn damaged(error: ArrowError) -> Error {
     }
 }
 
-/// What decodes batches, with the dictionaries that stand before them.
+/// Decodes batches, and the dictionaries before them.
 pub(super) struct Decoder {
     inner: FileDecoder,
-    /// Columns that are taken out of all, where the library would take long to find them.
-    chosen: Option<Vec<usize>>,
+    /// The projection to apply after decoding, if the library does not.
+    projection: Option<Vec<usize>>,
     needs_dictionaries: bool,
-    /// How many have been read.
+    /// Number of dictionaries read.
     dictionaries: usize,
 }
 
 impl Decoder {
-    /// Reads the dictionaries that stand before a batch.
+    /// Reads the dictionaries before a batch.
     pub(super) fn prepare(&mut self, reader: &Reader, batch: usize) -> Result<()> {
         while self.needs_dictionaries
-            && let Some((before, placed)) = reader.index.dictionaries.get(self.dictionaries)
+            && let Some((before, location)) = reader.index.dictionaries.get(self.dictionaries)
             && *before <= batch
         {
             self.dictionaries += 1;
             let read = || {
-                let message = reader.message(placed)?;
-                self.inner.read_dictionary(&placed.block()?, &message).map_err(damaged)
+                let message = reader.message(location)?;
+                self.inner.read_dictionary(&location.block()?, &message).map_err(damaged)
             };
-            guarded("the dictionary", read).map_err(|error| error.at(placed.offset))?;
+            guarded("the dictionary", read).map_err(|error| error.at(location.offset))?;
         }
         Ok(())
     }
 
-    /// How many batches may be decoded with the dictionaries that are there.
+    /// The first batch that needs further dictionaries.
     fn until(&self, reader: &Reader) -> usize {
         let next = reader.index.dictionaries.get(self.dictionaries).filter(|_| self.needs_dictionaries);
         next.map_or(usize::MAX, |(before, _)| *before)
     }
 
     pub(super) fn decode(&self, reader: &Reader, batch: usize) -> Result<RecordBatch> {
-        let missing = || Error::usage(format!("there is no batch {batch}"));
-        let placed = reader.index.batches.get(batch).ok_or_else(missing)?;
+        let missing = || Error::usage(format!("no batch {batch}"));
+        let location = reader.index.batches.get(batch).ok_or_else(missing)?;
         let read = || {
-            let message = reader.message(placed)?;
-            let found = self.inner.read_record_batch(&placed.block()?, &message).map_err(damaged)?;
-            let found = found.ok_or_else(|| Error::invalid("the message has no rows"))?;
-            match &self.chosen {
+            let message = reader.message(location)?;
+            let found = self.inner.read_record_batch(&location.block()?, &message).map_err(damaged)?;
+            let found = found.ok_or_else(|| Error::invalid("message without rows"))?;
+            match &self.projection {
                 None => Ok(found),
-                Some(chosen) => found.project(chosen).map_err(from_arrow),
+                Some(projection) => found.project(projection).map_err(from_arrow),
             }
         };
         guarded("the batch", read)
-            .map_err(|error| error.at(placed.offset).in_block(batch as u64).in_format(FORMAT_NAME))
+            .map_err(|error| error.at(location.offset).in_block(batch as u64).in_format(FORMAT_NAME))
     }
 }
 
-/// A walk over record batches of Arrow IPC.
+/// Reads Arrow IPC as record batches.
 pub struct Batches {
     reader: Reader,
-    chosen: Chosen,
+    projection: Projection,
     fields: Arc<[FieldRef]>,
     workers: Workers,
     decoder: Decoder,
@@ -164,52 +165,53 @@ pub struct Batches {
     batch_bytes: usize,
     next: usize,
     ready: VecDeque<Result<RecordBatch>>,
-    cut: Option<BatchSlices>,
+    slices: Option<BatchSlices>,
     failed: bool,
 }
 
 impl Batches {
-    pub(super) fn new(reader: Reader, chosen: Chosen, fields: Arc<[FieldRef]>, scan: &BatchScan) -> Self {
-        let next = reader.index.batches.partition_point(|batch| batch.start + batch.rows <= chosen.rows.start);
+    pub(super) fn new(reader: Reader, projection: Projection, fields: Arc<[FieldRef]>, scan: &BatchScan) -> Self {
+        let next = reader.index.batches.partition_point(|batch| batch.start + batch.rows <= projection.rows.start);
         Self {
-            decoder: reader.decoder(&chosen.columns),
+            decoder: reader.decoder(&projection.columns),
             reader,
-            chosen,
+            projection,
             fields,
             workers: Workers::new(scan.scan.threads),
             batch_rows: scan.batch_rows,
             batch_bytes: scan.batch_bytes,
             next,
             ready: VecDeque::new(),
-            cut: None,
+            slices: None,
             failed: false,
         }
     }
 
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         loop {
-            if let Some(piece) = self.cut.as_mut().and_then(Iterator::next) {
-                return Ok(Some(piece));
+            if let Some(slice) = self.slices.as_mut().and_then(Iterator::next) {
+                return Ok(Some(slice));
             }
             if let Some(batch) = self.ready.pop_front() {
-                self.cut = Some(pieces(batch?, self.batch_rows, self.batch_bytes));
+                self.slices = Some(batch_slices(batch?, self.batch_rows, self.batch_bytes));
                 continue;
             }
-            let batches = self.ahead()?;
+            let batches = self.next_batches()?;
             if batches.is_empty() {
                 return Ok(None);
             }
-            self.ready = self.workers.map(batches, |batch| self.one(batch)).into();
+            self.ready = self.workers.map(batches, |batch| self.read_batch(batch)).into();
         }
     }
 
-    /// The batches to decode now: none at the end.
-    fn ahead(&mut self) -> Result<Vec<usize>> {
+    /// The batches to decode next; none at the end.
+    fn next_batches(&mut self) -> Result<Vec<usize>> {
         let mut batches = Vec::new();
         let mut bytes = 0_u64;
-        while let Some(placed) = self.reader.index.batches.get(self.next) {
-            let enough = batches.len() >= self.workers.count() || bytes.saturating_add(placed.body) > AT_ONCE;
-            if placed.start >= self.chosen.rows.end || (enough && !batches.is_empty()) {
+        while let Some(location) = self.reader.index.batches.get(self.next) {
+            let enough =
+                batches.len() >= self.workers.count() || bytes.saturating_add(location.body) > MAX_DECODE_BYTES;
+            if location.start >= self.projection.rows.end || (enough && !batches.is_empty()) {
                 break;
             }
             if batches.is_empty() {
@@ -217,31 +219,35 @@ impl Batches {
             } else if self.next >= self.decoder.until(&self.reader) {
                 break;
             }
-            bytes = bytes.saturating_add(placed.body);
+            bytes = bytes.saturating_add(location.body);
             batches.push(self.next);
             self.next += 1;
         }
         Ok(batches)
     }
 
-    /// The wanted rows of a batch.
-    fn one(&self, batch: usize) -> Result<RecordBatch> {
-        let decoded = self.decoder.decode(&self.reader, batch).map_err(|error| self.blame(batch, error))?;
-        let options = RecordBatchOptions::new().with_row_count(Some(decoded.num_rows()));
+    /// Reads the selected rows of a batch.
+    fn read_batch(&self, batch: usize) -> Result<RecordBatch> {
         let decoded =
-            RecordBatch::try_new_with_options(Arc::clone(&self.chosen.schema), decoded.columns().to_vec(), &options);
+            self.decoder.decode(&self.reader, batch).map_err(|error| self.with_damaged_column(batch, error))?;
+        let options = RecordBatchOptions::new().with_row_count(Some(decoded.num_rows()));
+        let decoded = RecordBatch::try_new_with_options(
+            Arc::clone(&self.projection.schema),
+            decoded.columns().to_vec(),
+            &options,
+        );
         let decoded = decoded.map_err(from_arrow)?;
-        let Some(placed) = self.reader.index.batches.get(batch) else { return Ok(decoded) };
+        let Some(location) = self.reader.index.batches.get(batch) else { return Ok(decoded) };
         let within =
-            |row: u64| usize::try_from(row.saturating_sub(placed.start).min(placed.rows)).unwrap_or(usize::MAX);
-        let (start, end) = (within(self.chosen.rows.start), within(self.chosen.rows.end));
+            |row: u64| usize::try_from(row.saturating_sub(location.start).min(location.rows)).unwrap_or(usize::MAX);
+        let (start, end) = (within(self.projection.rows.start), within(self.projection.rows.end));
         let rows = decoded.num_rows();
         Ok(decoded.slice(start.min(rows), end.min(rows).saturating_sub(start)))
     }
 
-    /// Finds the column that cannot be read: each is read alone until one fails.
-    fn blame(&self, batch: usize, error: Error) -> Error {
-        match self.reader.damaged(batch, &self.chosen.columns, 1).first() {
+    /// Adds the damaged column's name to an error: columns are read one by one until one fails.
+    fn with_damaged_column(&self, batch: usize, error: Error) -> Error {
+        match self.reader.damaged(batch, &self.projection.columns, 1).first() {
             Some((column, _)) => error.in_column(name(&self.fields, *column)),
             None => error,
         }
@@ -249,17 +255,17 @@ impl Batches {
 }
 
 impl Reader {
-    /// Columns of a batch that cannot be read alone, so many at most.
-    pub(super) fn damaged(&self, batch: usize, columns: &[usize], most: usize) -> Vec<(usize, Error)> {
-        /// More columns than these are not tried.
-        const TRIED: usize = 256;
+    /// Damaged columns of a batch, at most `limit`, with their errors.
+    pub(super) fn damaged(&self, batch: usize, columns: &[usize], limit: usize) -> Vec<(usize, Error)> {
+        /// Maximum columns tried.
+        const MAX_TRIED: usize = 256;
         let alone = |column: usize| -> Result<()> {
             let mut decoder = self.decoder(&[column]);
             decoder.prepare(self, batch)?;
             decoder.decode(self, batch).map(drop)
         };
-        let failed = columns.iter().take(TRIED).filter_map(|&column| Some((column, alone(column).err()?)));
-        failed.take(most).collect()
+        let failed = columns.iter().take(MAX_TRIED).filter_map(|&column| Some((column, alone(column).err()?)));
+        failed.take(limit).collect()
     }
 }
 
@@ -278,7 +284,7 @@ impl Iterator for Batches {
 
 impl RecordBatchReader for Batches {
     fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.chosen.schema)
+        Arc::clone(&self.projection.schema)
     }
 }
 

@@ -52,27 +52,27 @@ fn findings(container: &IpcContainer) -> Vec<String> {
     found
 }
 
-fn every() -> Vec<WriterOptions> {
+fn all_options() -> Vec<WriterOptions> {
     let mut all = Vec::new();
-    for form in [Form::File, Form::Stream] {
+    for layout in [Layout::File, Layout::Stream] {
         for compression in [Compression::None, Compression::Lz4, Compression::Zstd(3)] {
-            all.push(WriterOptions::default().with_form(form).with_compression(compression));
+            all.push(WriterOptions::default().with_layout(layout).with_compression(compression));
         }
     }
     all
 }
 
 #[test]
-fn every_type_comes_back_as_it_was() {
+fn every_type_round_trips() {
     let rows = 1000;
     let mut columns = samples::columns(rows);
     columns.extend(samples::odd_columns(rows));
     let batch = samples::batch(columns);
     let parts = [batch.slice(0, 300), batch.slice(300, 1), batch.slice(301, 0), batch.slice(301, 699)];
-    for options in every() {
+    for options in all_options() {
         let container = open(write(&parts, options));
         assert_eq!((container.len(), container.reader().batch_count()), (Some(1000), 4));
-        assert_eq!(container.reader().is_file(), options.form == Form::File);
+        assert_eq!(container.reader().is_file(), options.layout == Layout::File);
         for threads in [1, 0] {
             let scan = BatchScan::from(Scan::default().with_threads(threads)).with_batch_rows(170);
             let found = batches(&container, &scan).unwrap();
@@ -89,10 +89,10 @@ fn every_type_comes_back_as_it_was() {
 }
 
 #[test]
-fn rows_and_columns_are_chosen() {
+fn selects_rows_and_columns() {
     let batch = samples::batch(samples::columns(900));
     let parts: Vec<_> = (0..9).map(|part| batch.slice(part * 100, 100)).collect();
-    for options in every() {
+    for options in all_options() {
         let container = open(write(&parts, options));
         for (start, end) in [(0_u64, 900_u64), (99, 101), (100, 200), (5, 6), (250, 899), (900, 2000), (0, 0)] {
             let columns = [49, 0, 14, 3];
@@ -114,7 +114,7 @@ fn rows_and_columns_are_chosen() {
 }
 
 #[test]
-fn no_rows_no_columns_and_no_batches() {
+fn handles_files_without_rows_columns_or_batches() {
     let batch = samples::batch(samples::columns(3));
     let nothing = RecordBatch::try_new_with_options(
         Arc::new(Schema::empty()),
@@ -122,7 +122,7 @@ fn no_rows_no_columns_and_no_batches() {
         &arrow_array::RecordBatchOptions::new().with_row_count(Some(4)),
     )
     .unwrap();
-    for options in every() {
+    for options in all_options() {
         let container = open(write(&[batch.slice(0, 0)], options));
         assert_eq!((container.len(), container.columns().len()), (Some(0), batch.num_columns()));
         assert_eq!(read(&container, &BatchScan::default()).unwrap().schema(), batch.schema());
@@ -146,7 +146,7 @@ fn plain(array: &dyn Array) -> Vec<Option<String>> {
 }
 
 #[test]
-fn dictionaries_of_a_file_are_joined_and_those_of_a_stream_are_kept() {
+fn joins_dictionaries_in_files_and_keeps_them_in_streams() {
     let arrays = [
         words(&["a", "b"], &[Some(1), None, Some(0)]),
         words(&["a", "b", "c"], &[Some(2)]),
@@ -162,19 +162,19 @@ fn dictionaries_of_a_file_are_joined_and_those_of_a_stream_are_kept() {
             RecordBatch::try_from_iter_with_nullable([("n", number, true), ("w", Arc::clone(array), true)]).unwrap()
         })
         .collect();
-    let wanted: Vec<_> = arrays.iter().flat_map(|array| plain(array)).collect();
-    for options in every() {
+    let expected: Vec<_> = arrays.iter().flat_map(|array| plain(array)).collect();
+    for options in all_options() {
         let container = open(write(&parts, options));
         for threads in [1, 0] {
             let all = batches(&container, &Scan::default().with_threads(threads).into()).unwrap();
             let found: Vec<_> = all.iter().flat_map(|batch| plain(batch.column(1))).collect();
-            assert_eq!(found, wanted, "{options:?}");
+            assert_eq!(found, expected, "{options:?}");
         }
         let from = batches(&container, &Scan::default().with_rows(4..8).with_columns([1]).into()).unwrap();
-        assert_eq!(from.iter().flat_map(|batch| plain(batch.column(0))).collect::<Vec<_>>(), wanted[4..8]);
-        assert_eq!(read(&container, &Scan::default().with_columns([0]).into()).unwrap().num_rows(), wanted.len());
+        assert_eq!(from.iter().flat_map(|batch| plain(batch.column(0))).collect::<Vec<_>>(), expected[4..8]);
+        assert_eq!(read(&container, &Scan::default().with_columns([0]).into()).unwrap().num_rows(), expected.len());
         assert_eq!(findings(&container), [""; 0]);
-        if options.form == Form::File {
+        if options.layout == Layout::File {
             let all = batches(&container, &BatchScan::default()).unwrap();
             let of = |batch: &RecordBatch| batch.column(1).to_data().child_data()[0].len();
             assert!(all.iter().all(|batch| of(batch) == 4), "a, b, c, d");
@@ -183,7 +183,7 @@ fn dictionaries_of_a_file_are_joined_and_those_of_a_stream_are_kept() {
 }
 
 #[test]
-fn dictionaries_within_lists_and_structs_are_joined() {
+fn joins_nested_dictionaries() {
     let part = |values: &[&str], keys: &[Option<i8>]| {
         let array = words(values, keys);
         let item = Arc::new(Field::new_list_field(array.data_type().clone(), true));
@@ -207,7 +207,7 @@ fn dictionaries_within_lists_and_structs_are_joined() {
 }
 
 #[test]
-fn dictionaries_that_keys_cannot_count_are_refused_by_name() {
+fn rejects_joined_dictionaries_beyond_the_index_range() {
     let part = |from: usize| {
         let values: Vec<String> = (from..from + 100).map(|n| n.to_string()).collect();
         let array = words(&values.iter().map(String::as_str).collect::<Vec<_>>(), &[Some(99)]);
@@ -221,24 +221,24 @@ fn dictionaries_that_keys_cannot_count_are_refused_by_name() {
     assert!(error.detail() == "labels of a dictionary with indexes of Int8", "{error}");
     assert_eq!(writer.end().err().unwrap().kind(), ErrorKind::Usage);
     let parts = [part(0), part(1000)];
-    let container = open(write(&parts, WriterOptions::default().with_form(Form::Stream)));
+    let container = open(write(&parts, WriterOptions::default().with_layout(Layout::Stream)));
     assert_eq!(container.len(), Some(2));
 }
 
 #[test]
-fn runs_come_back() {
+fn run_end_encoding_round_trips() {
     let ends = Int32Array::from(vec![2, 5, 6]);
     let runs: ArrayRef =
         Arc::new(RunArray::<Int32Type>::try_new(&ends, &StringArray::from(vec!["a", "b", "a"])).unwrap());
     let batch = RecordBatch::try_from_iter([("r", runs)]).unwrap();
-    for options in every() {
+    for options in all_options() {
         let container = open(write(std::slice::from_ref(&batch), options));
         assert_eq!(read(&container, &BatchScan::default()).unwrap(), batch);
     }
 }
 
 #[test]
-fn buffers_are_those_of_the_source() {
+fn buffers_are_zero_copy() {
     let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..100_000));
     let batch = RecordBatch::try_from_iter([("n", numbers)]).unwrap();
     let bytes = container_core::Bytes::from(write(std::slice::from_ref(&batch), WriterOptions::default()));
@@ -254,7 +254,7 @@ fn buffers_are_those_of_the_source() {
 }
 
 #[test]
-fn names_that_are_there_twice_are_kept_and_numbered() {
+fn numbers_duplicate_column_names() {
     let one: ArrayRef = Arc::new(Int32Array::from_iter_values(0..3));
     let field = || Field::new("a", DataType::Int32, true);
     let batch =
@@ -267,14 +267,14 @@ fn names_that_are_there_twice_are_kept_and_numbered() {
 }
 
 #[test]
-fn verify_names_the_columns_of_each_damaged_batch() {
+fn verify_reports_damaged_columns_of_each_batch() {
     let texts = |from: i32| -> ArrayRef {
         Arc::new(StringArray::from_iter_values((from..from + 500).map(|n| format!("text {n}"))))
     };
     let part = |n: i32| RecordBatch::try_from_iter([("a", texts(n)), ("b", texts(n)), ("c", texts(n))]).unwrap();
     let mut bytes = write(&[part(0), part(1000), part(2000)], WriterOptions::default());
     let index = Arc::clone(&open(bytes.clone()).reader().index);
-    // A byte that is no UTF-8, in the column b of the second batch.
+    // An invalid UTF-8 byte in column b of the second batch.
     let place = index.batches[1];
     let whole = usize::try_from(place.offset).unwrap()
         ..usize::try_from(place.offset + u64::from(place.head) + place.body).unwrap();
@@ -292,9 +292,9 @@ fn verify_names_the_columns_of_each_damaged_batch() {
 }
 
 #[test]
-fn what_is_behind_a_stream_is_told() {
+fn verify_reports_bytes_after_a_stream() {
     let batch = samples::batch(samples::columns(3));
-    let mut bytes = write(&[batch], WriterOptions::default().with_form(Form::Stream));
+    let mut bytes = write(&[batch], WriterOptions::default().with_layout(Layout::Stream));
     bytes.extend(b"more");
-    assert!(findings(&open(bytes))[0].starts_with("arrow: behind the end of the stream are 4 bytes"));
+    assert!(findings(&open(bytes))[0].starts_with("arrow: 4 unexpected trailing bytes after the stream"));
 }

@@ -1,4 +1,4 @@
-//! Arrow IPC written from record batches.
+//! Writes record batches as Arrow IPC.
 
 use std::fmt;
 use std::io::{BufWriter, Write};
@@ -16,16 +16,16 @@ use super::FORMAT_NAME;
 use super::read::Reader;
 use crate::batches::{Dictionaries, guarded, same_columns};
 
-/// How the buffers of batches are compressed. As a text: `none`, `lz4`, `zstd`, or `zstd:3` with a level.
+/// Compression of buffers. Parses from `none`, `lz4`, `zstd`, or `zstd:3` with a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 #[non_exhaustive]
 pub enum Compression {
-    /// Not at all: a file can be mapped and used as it is. The default.
+    /// No compression: files can be mapped and used zero-copy. The default.
     #[default]
     None,
     /// Fast.
     Lz4,
-    /// Smaller; 1 to 22.
+    /// Smaller; level 1 to 22.
     Zstd(i32),
 }
 
@@ -49,45 +49,43 @@ impl FromStr for Compression {
             ("zstd", None) => Ok(Self::Zstd(1)),
             ("zstd", Some(level)) => {
                 let number = level.parse().ok().filter(|level| (1..=22).contains(level));
-                let wrong = || Error::usage(format!("zstd has the levels 1 to 22, not {level:?}"));
-                number.map(Self::Zstd).ok_or_else(wrong)
+                let invalid = || Error::usage(format!("zstd: expected a level from 1 to 22, found {level:?}"));
+                number.map(Self::Zstd).ok_or_else(invalid)
             }
             (name @ ("none" | "lz4"), Some(level)) => {
-                Err(Error::usage(format!("{name} has no levels, and {level:?} is given")))
+                Err(Error::usage(format!("{name} has no levels, found {level:?}")))
             }
-            (other, _) => {
-                Err(Error::usage(format!("Arrow IPC has no compression {other:?}: it has none, lz4 and zstd")))
-            }
+            (other, _) => Err(Error::usage(format!("unknown compression {other:?} (known: none, lz4, zstd)"))),
         }
     }
 }
 
-/// What is written.
+/// The layout of Arrow IPC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 #[non_exhaustive]
-pub enum Form {
-    /// A file, with a footer that leads to each batch.
+pub enum Layout {
+    /// A file with a footer, for random access.
     #[default]
     File,
-    /// A stream, which is read from its beginning.
+    /// A stream, read sequentially.
     Stream,
 }
 
-/// How Arrow IPC is written.
+/// Options for writing Arrow IPC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct WriterOptions {
-    /// A file or a stream. Default a file.
-    pub form: Form,
-    /// How buffers are compressed. Default not at all.
+    /// File or stream. Default: file.
+    pub layout: Layout,
+    /// Compression of buffers. Default: none.
     pub compression: Compression,
 }
 
 impl WriterOptions {
-    /// Replaces [`form`](Self::form).
+    /// Replaces [`layout`](Self::layout).
     #[must_use]
-    pub const fn with_form(mut self, form: Form) -> Self {
-        self.form = form;
+    pub const fn with_layout(mut self, layout: Layout) -> Self {
+        self.layout = layout;
         self
     }
 
@@ -104,29 +102,29 @@ impl WriterOptions {
             Compression::Lz4 => (Some(CompressionType::LZ4_FRAME), None),
             Compression::Zstd(level) => (Some(CompressionType::ZSTD), Some(level)),
         };
-        // A dictionary that has grown is written as what is new of it.
+        // A dictionary that has grown is written as a delta.
         let options = IpcWriteOptions::default().with_dictionary_handling(DictionaryHandling::Delta);
         options.try_with_compression(kind)?.try_with_compression_level(level)
     }
 }
 
-/// Writes record batches as Arrow IPC, each as it comes.
+/// Writes record batches as Arrow IPC, each immediately.
 ///
-/// A file has one dictionary per column, which may only grow: dictionaries of later batches are joined to it. A stream has each as it is.
+/// A file has one dictionary per column, which may only grow: dictionaries of later batches are joined to it. In a stream they are unchanged.
 pub struct Writer<W: Write> {
-    inner: Inner<W>,
+    inner: InnerWriter<W>,
     schema: SchemaRef,
     dictionaries: Option<Dictionaries>,
     failed: bool,
 }
 
-enum Inner<W: Write> {
+enum InnerWriter<W: Write> {
     File(FileWriter<BufWriter<W>>),
     Stream(StreamWriter<BufWriter<W>>),
 }
 
 impl Writer<Output> {
-    /// Begins a file, which appears at [`finish`](BatchWriter::finish).
+    /// Creates a file, which appears at [`finish`](BatchWriter::finish).
     ///
     /// # Errors
     /// As [`new`](Self::new), and those of [`Output::create`].
@@ -141,31 +139,30 @@ impl Writer<Output> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a file or a stream. The sink is flushed at the end only.
+    /// Begins a file or a stream. The sink is flushed only at the end.
     ///
     /// # Errors
-    /// [`Usage`](crate::ErrorKind::Usage) for a level that the compression has not; [`Invalid`](crate::ErrorKind::Invalid) for dictionaries
-    /// of dictionaries; [`Io`](crate::ErrorKind::Io).
+    /// [`Usage`](crate::ErrorKind::Usage) for an invalid compression level; [`Invalid`](crate::ErrorKind::Invalid) for dictionaries of
+    /// dictionaries; [`Io`](crate::ErrorKind::Io).
     pub fn new(sink: W, schema: SchemaRef, options: WriterOptions) -> Result<Self> {
         let sink = BufWriter::with_capacity(256 << 10, sink);
         let inner = guarded("the schema", || {
             let library = options.library().map_err(|error| Error::usage(error.to_string()))?;
-            match options.form {
-                Form::File => FileWriter::try_new_with_options(sink, &schema, library).map(Inner::File),
-                Form::Stream => StreamWriter::try_new_with_options(sink, &schema, library).map(Inner::Stream),
+            match options.layout {
+                Layout::File => FileWriter::try_new_with_options(sink, &schema, library).map(InnerWriter::File),
+                Layout::Stream => StreamWriter::try_new_with_options(sink, &schema, library).map(InnerWriter::Stream),
             }
             .map_err(from_arrow)
         });
-        let dictionaries = (options.form == Form::File).then(Dictionaries::default);
-        Ok(Self { inner: inner.map_err(told)?, schema, dictionaries, failed: false })
+        let dictionaries = (options.layout == Layout::File).then(Dictionaries::default);
+        Ok(Self { inner: inner.map_err(with_io_cause)?, schema, dictionaries, failed: false })
     }
 
     /// Appends a batch.
     ///
     /// # Errors
-    /// [`Usage`](crate::ErrorKind::Usage) for a batch of another schema, or after an error;
-    /// [`Limit`](crate::ErrorKind::Limit) for dictionaries of a file that have more labels together than their indexes can count;
-    /// [`Io`](crate::ErrorKind::Io).
+    /// [`Usage`](crate::ErrorKind::Usage) for a batch with another schema, or after an error; [`Limit`](crate::ErrorKind::Limit) for
+    /// dictionaries of a file that together have more labels than their indexes can address; [`Io`](crate::ErrorKind::Io).
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.guarded(|writer| {
             same_columns(&writer.schema, &batch.schema())?;
@@ -178,29 +175,29 @@ impl<W: Write> Writer<W> {
             let batch = batch.map_err(from_arrow)?;
             guarded("the batch", || {
                 match &mut writer.inner {
-                    Inner::File(file) => file.write(&batch),
-                    Inner::Stream(stream) => stream.write(&batch),
+                    InnerWriter::File(file) => file.write(&batch),
+                    InnerWriter::Stream(stream) => stream.write(&batch),
                 }
                 .map_err(from_arrow)
             })
         })
     }
 
-    /// Ends the file or the stream and gives back the sink, flushed.
+    /// Finishes the file or stream and returns the flushed sink.
     ///
     /// # Errors
     /// [`Io`](crate::ErrorKind::Io); [`Usage`](crate::ErrorKind::Usage) after an error.
     pub fn end(mut self) -> Result<W> {
         self.guarded(|writer| {
             match &mut writer.inner {
-                Inner::File(file) => file.finish(),
-                Inner::Stream(stream) => stream.finish(),
+                InnerWriter::File(file) => file.finish(),
+                InnerWriter::Stream(stream) => stream.finish(),
             }
             .map_err(from_arrow)
         })?;
         let sink = match self.inner {
-            Inner::File(file) => file.into_inner(),
-            Inner::Stream(stream) => stream.into_inner(),
+            InnerWriter::File(file) => file.into_inner(),
+            InnerWriter::Stream(stream) => stream.into_inner(),
         };
         let failed = |cause| Error::io("cannot write the output", cause);
         let mut sink = sink.map_err(from_arrow)?.into_inner().map_err(|error| failed(error.into_error()))?;
@@ -210,26 +207,26 @@ impl<W: Write> Writer<W> {
 
     fn guarded(&mut self, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         if self.failed {
-            return Err(Error::usage("the writer was used after it failed").in_format(FORMAT_NAME));
+            return Err(Error::usage("the writer was used after a failure").in_format(FORMAT_NAME));
         }
         self.failed = true;
-        work(self).map_err(told)?;
+        work(self).map_err(with_io_cause)?;
         self.failed = false;
         Ok(())
     }
 }
 
-/// Opens what was written, before it gets its name: the footer or the headers, and the dictionaries.
+/// Verifies a written file before it gets its name: reads the footer or the headers, and the dictionaries.
 ///
 /// # Errors
-/// What is wrong with it.
+/// What [`Reader::from_source`] rejects, or an unreadable dictionary.
 pub fn read_back(output: &Output) -> Result<()> {
     let reader = Reader::from_source(output.read_back()?, OpenOptions::default())?;
     reader.check_dictionaries()
 }
 
-/// What the writer says of an error. The disk's own are no matter of the format.
-fn told(error: Error) -> Error {
+/// Restores the I/O cause of an error; names the format for all others.
+fn with_io_cause(error: Error) -> Error {
     match error.kind() {
         container_core::ErrorKind::Io => {
             use std::error::Error as _;
@@ -264,17 +261,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn compressions_are_read_from_text_and_written_back() {
-        for (text, wanted) in [("none", Compression::None), ("lz4", Compression::Lz4), ("zstd:3", Compression::Zstd(3))]
+    fn compressions_round_trip_through_text() {
+        for (text, expected) in
+            [("none", Compression::None), ("lz4", Compression::Lz4), ("zstd:3", Compression::Zstd(3))]
         {
-            let found: Compression = text.parse().unwrap();
-            assert_eq!((found, found.to_string().as_str()), (wanted, text));
-            WriterOptions::default().with_compression(found).library().unwrap();
+            let parsed: Compression = text.parse().unwrap();
+            assert_eq!((parsed, parsed.to_string().as_str()), (expected, text));
+            WriterOptions::default().with_compression(parsed).library().unwrap();
         }
         for (wrong, why) in [
-            ("zstd:23", "zstd has the levels 1 to 22, not \"23\""),
-            ("lz4:1", "lz4 has no levels, and \"1\" is given"),
-            ("snappy", "Arrow IPC has no compression \"snappy\": it has none, lz4 and zstd"),
+            ("zstd:23", "zstd: expected a level from 1 to 22, found \"23\""),
+            ("lz4:1", "lz4 has no levels, found \"1\""),
+            ("snappy", "unknown compression \"snappy\" (known: none, lz4, zstd)"),
         ] {
             assert_eq!(wrong.parse::<Compression>().unwrap_err().to_string(), why);
         }

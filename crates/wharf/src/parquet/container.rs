@@ -1,4 +1,4 @@
-//! What `container-core` asks of a container.
+//! The `container-core` traits for Parquet.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::{FORMAT_NAME, Writer, WriterOptions, describe};
 use crate::batches;
 use crate::workers::Workers;
 
-/// Parquet, for tools that open anything.
+/// The Parquet format.
 pub const FORMAT: &dyn Format = &Parquet;
 
 struct Parquet;
@@ -32,7 +32,7 @@ impl Format for Parquet {
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
-        // A file cut short has the mark at its beginning alone: that it is one is said all the same, and then what is wrong.
+        // A truncated file has the magic bytes only at its beginning; opening it then reports the truncation.
         if probe.head.starts_with(MAGIC) || probe.head.starts_with(ENCRYPTED) {
             Recognition::Content
         } else if !probe.directory && probe.has_extension(self.extensions()) {
@@ -44,7 +44,9 @@ impl Format for Parquet {
 
     fn open(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {
         let Some(source) = input.source() else {
-            return Err(Error::usage("a directory is no Parquet file: give its files").in_format(FORMAT_NAME));
+            return Err(
+                Error::usage("expected a Parquet file, found a directory: open its files").in_format(FORMAT_NAME)
+            );
         };
         Ok(Box::new(ParquetContainer::new(Reader::from_source(source.clone(), *options)?)))
     }
@@ -75,21 +77,21 @@ impl ParquetContainer {
         &self.reader
     }
 
-    fn choose(&self, scan: &BatchScan) -> Result<batches::Chosen> {
+    fn project(&self, scan: &BatchScan) -> Result<batches::Projection> {
         let metadata = self.reader.schema().metadata();
-        batches::choose(&self.fields, metadata, self.reader.row_count(), scan)
+        batches::project(&self.fields, metadata, self.reader.row_count(), scan)
             .map_err(|error| error.in_format(FORMAT_NAME))
     }
 
-    /// Reads all of a column in a row group, and says what is wrong.
+    /// Reads a column of a row group completely.
     fn check(&self, group: usize, column: usize) -> Result<()> {
         let rows = self.reader.group_rows(group);
         let count = rows.end - rows.start;
-        let found = self.reader.walk(group, &[column], 0..count)?;
-        if found == count {
+        let rows_found = self.reader.count_rows(group, &[column], 0..count)?;
+        if rows_found == count {
             return Ok(());
         }
-        Err(Error::invalid(format!("the row group says it has {count} rows, the column has {found}")))
+        Err(Error::invalid(format!("the row group declares {count} rows, the column has {rows_found}")))
     }
 }
 
@@ -112,9 +114,10 @@ impl Container for ParquetContainer {
 
     fn verify(&self, options: &VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<()> {
         let workers = Workers::new(options.threads);
-        let said = self.reader.metadata().file_metadata().num_rows();
-        if u64::try_from(said) != Ok(self.reader.row_count()) {
-            let detail = format!("the footer says {said} rows, its row groups {}", self.reader.row_count());
+        let declared = self.reader.metadata().file_metadata().num_rows();
+        if u64::try_from(declared) != Ok(self.reader.row_count()) {
+            let detail =
+                format!("the footer declares {declared} rows, its row groups have {}", self.reader.row_count());
             report(Finding::error(Error::invalid(detail).in_format(FORMAT_NAME)));
         }
         if let Some(progress) = &options.progress {
@@ -147,7 +150,7 @@ impl Table for ParquetContainer {
     }
 
     fn infer_columns(&self) -> Result<()> {
-        Ok(()) // the footer has them all
+        Ok(()) // the footer lists all columns
     }
 
     fn column_summary(&self, index: usize) -> Map<String, Value> {
@@ -170,7 +173,7 @@ impl Table for ParquetContainer {
     }
 
     fn find(&self, _key: &str) -> Result<Option<u64>> {
-        Err(Error::usage("rows of a Parquet file have no keys: ask for a row by its number").in_format(FORMAT_NAME))
+        Err(Error::usage("rows of a Parquet file have no keys: use row numbers").in_format(FORMAT_NAME))
     }
 
     fn arrow(&self) -> Option<&dyn ArrowTable> {
@@ -180,11 +183,11 @@ impl Table for ParquetContainer {
 
 impl ArrowTable for ParquetContainer {
     fn schema(&self, scan: &BatchScan) -> Result<SchemaRef> {
-        Ok(self.choose(scan)?.schema)
+        Ok(self.project(scan)?.schema)
     }
 
     fn batches<'a>(&'a self, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>> {
-        let chosen = self.choose(scan)?;
-        Ok(Box::new(Batches::new(self.reader.clone(), chosen, Arc::clone(&self.fields), scan)))
+        let projection = self.project(scan)?;
+        Ok(Box::new(Batches::new(self.reader.clone(), projection, Arc::clone(&self.fields), scan)))
     }
 }

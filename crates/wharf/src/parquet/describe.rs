@@ -1,4 +1,4 @@
-//! What `info` shows of a Parquet file: of the whole, and of a column.
+//! Details of a Parquet file and its columns, for `info`.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ use super::read::Reader;
 use crate::batches::columns::sorted;
 use crate::batches::{json_or_text, metadata};
 
-/// Of the file as a whole.
+/// Details of the file.
 pub(super) fn file(reader: &Reader) -> Map<String, Value> {
     let file = reader.metadata().file_metadata();
     let mut details = Map::new();
@@ -38,7 +38,7 @@ pub(super) fn file(reader: &Reader) -> Map<String, Value> {
     details
 }
 
-/// Of a column, over all row groups.
+/// Details of a column, over all row groups.
 pub(super) fn column(reader: &Reader, index: usize) -> Result<Map<String, Value>> {
     let mut details = Map::new();
     let leaves: Vec<usize> = reader.leaves(index).collect();
@@ -62,14 +62,14 @@ pub(super) fn column(reader: &Reader, index: usize) -> Result<Map<String, Value>
         all.into_iter().collect::<Vec<_>>().join(" ").into()
     };
     if chunks().next().is_some() {
-        let word = |word: String| word.split('(').next().unwrap_or_default().to_lowercase();
+        let base_name = |name: String| name.split('(').next().unwrap_or_default().to_lowercase();
         details.insert(
             "compression".to_owned(),
-            names(&|chunk| vec![word(chunk.compression_codec().to_string()).replace("uncompressed", "none")]),
+            names(&|chunk| vec![base_name(chunk.compression_codec().to_string()).replace("uncompressed", "none")]),
         );
         details.insert(
             "encodings".to_owned(),
-            names(&|chunk| chunk.encodings().map(|kind| word(format!("{kind:?}"))).collect()),
+            names(&|chunk| chunk.encodings().map(|kind| base_name(format!("{kind:?}"))).collect()),
         );
     }
     let sum = |size: &dyn Fn(&ColumnChunkMetaData) -> i64| -> Value {
@@ -78,7 +78,7 @@ pub(super) fn column(reader: &Reader, index: usize) -> Result<Map<String, Value>
     details.insert("bytes".to_owned(), sum(&ColumnChunkMetaData::compressed_size));
     details.insert("decompressed_bytes".to_owned(), sum(&ColumnChunkMetaData::uncompressed_size));
     let field = reader.schema().fields().get(index);
-    // Those of a list would be of its items.
+    // Statistics of a list would be those of its items.
     if let [leaf] = leaves.as_slice()
         && let Some(descriptor) = schema.columns().get(*leaf)
         && field.is_some_and(|field| !field.data_type().is_nested())
@@ -120,45 +120,45 @@ fn logical(column: &ColumnDescriptor) -> Option<String> {
     }
 }
 
-/// Nulls, and the smallest and the largest value where they are plain numbers or text.
+/// Null count, and minimum and maximum of numbers and text.
 fn statistics(all: &[Option<&Statistics>], column: &ColumnDescriptor, details: &mut Map<String, Value>) {
     let nulls: Option<u64> = all.iter().map(|found| found.and_then(Statistics::null_count_opt)).sum();
     if let Some(nulls) = nulls.filter(|_| !all.is_empty()) {
         details.insert("nulls".to_owned(), nulls.into());
     }
-    let kind = Kind::of(column);
-    let extreme = |wanted: Ordering| -> Option<Value> {
+    let kind = StatisticsType::of(column);
+    let extreme = |order: Ordering| -> Option<Value> {
         let kind = kind?;
-        let mut best: Option<Plain> = None;
+        let mut best: Option<StatisticsValue> = None;
         for found in all {
             let found = (*found)?;
-            let valued = match wanted {
+            let value = match order {
                 Ordering::Less => kind.read(found.min_bytes_opt()),
                 _ => kind.read(found.max_bytes_opt()),
             };
-            let Some(value) = valued else {
-                // A row group of nulls alone has no smallest value; another that tells none leaves it open.
+            let Some(value) = value else {
+                // A row group of nulls has no minimum. Any other without one leaves the result unknown.
                 if found.null_count_opt() == Some(0) || found.min_bytes_opt().is_some() {
                     return None;
                 }
                 continue;
             };
-            if best.as_ref().is_none_or(|best| value.partial_cmp(best) == Some(wanted)) {
+            if best.as_ref().is_none_or(|best| value.partial_cmp(best) == Some(order)) {
                 best = Some(value);
             }
         }
-        best.and_then(Plain::json)
+        best.and_then(StatisticsValue::json)
     };
-    for (name, wanted) in [("min", Ordering::Less), ("max", Ordering::Greater)] {
-        if let Some(value) = extreme(wanted) {
+    for (name, order) in [("min", Ordering::Less), ("max", Ordering::Greater)] {
+        if let Some(value) = extreme(order) {
             details.insert(name.to_owned(), value);
         }
     }
 }
 
-/// Types whose smallest and largest values are shown.
+/// Types whose minimum and maximum are shown.
 #[derive(Clone, Copy)]
-enum Kind {
+enum StatisticsType {
     Bool,
     Int32,
     Int64,
@@ -169,9 +169,9 @@ enum Kind {
     Text,
 }
 
-/// A value of them.
+/// A minimum or maximum.
 #[derive(PartialEq, PartialOrd)]
-enum Plain {
+enum StatisticsValue {
     Bool(bool),
     Int(i64),
     Uint(u64),
@@ -180,7 +180,7 @@ enum Plain {
     Text(String),
 }
 
-impl Kind {
+impl StatisticsType {
     fn of(column: &ColumnDescriptor) -> Option<Self> {
         let plain = match column.logical_type_ref() {
             None => column.converted_type() == ConvertedType::NONE || column.converted_type() == ConvertedType::UTF8,
@@ -206,24 +206,24 @@ impl Kind {
         }
     }
 
-    fn read(self, bytes: Option<&[u8]>) -> Option<Plain> {
+    fn read(self, bytes: Option<&[u8]>) -> Option<StatisticsValue> {
         let bytes = bytes?;
         let four = || bytes.try_into().ok();
         let eight = || bytes.try_into().ok();
         Some(match self {
-            Self::Bool => Plain::Bool(bytes.first()? & 1 == 1),
-            Self::Int32 => Plain::Int(i32::from_le_bytes(four()?).into()),
-            Self::Uint32 => Plain::Uint(u32::from_le_bytes(four()?).into()),
-            Self::Float => Plain::Float(f32::from_le_bytes(four()?)),
-            Self::Int64 => Plain::Int(i64::from_le_bytes(eight()?)),
-            Self::Uint64 => Plain::Uint(u64::from_le_bytes(eight()?)),
-            Self::Double => Plain::Double(f64::from_le_bytes(eight()?)),
-            Self::Text => Plain::Text(String::from_utf8(bytes.to_vec()).ok()?),
+            Self::Bool => StatisticsValue::Bool(bytes.first()? & 1 == 1),
+            Self::Int32 => StatisticsValue::Int(i32::from_le_bytes(four()?).into()),
+            Self::Uint32 => StatisticsValue::Uint(u32::from_le_bytes(four()?).into()),
+            Self::Float => StatisticsValue::Float(f32::from_le_bytes(four()?)),
+            Self::Int64 => StatisticsValue::Int(i64::from_le_bytes(eight()?)),
+            Self::Uint64 => StatisticsValue::Uint(u64::from_le_bytes(eight()?)),
+            Self::Double => StatisticsValue::Double(f64::from_le_bytes(eight()?)),
+            Self::Text => StatisticsValue::Text(String::from_utf8(bytes.to_vec()).ok()?),
         })
     }
 }
 
-impl Plain {
+impl StatisticsValue {
     fn json(self) -> Option<Value> {
         let float = |value: f64, digits: String| match value.is_finite() {
             true => digits.parse().ok().map(Value::Number),
@@ -242,7 +242,7 @@ impl Plain {
             Self::Bool(value) => Some(value.into()),
             Self::Int(value) => Some(value.into()),
             Self::Uint(value) => Some(value.into()),
-            // An f32 by its own digits.
+            // Keep the shortest digits of f32.
             Self::Float(value) => float(value.into(), format!("{value:?}")),
             Self::Double(value) => float(value, format!("{value:?}")),
             Self::Text(value) => Some(value.into()),

@@ -1,30 +1,29 @@
-//! The footer of a Parquet file, as far as it has to be looked at before a library may: it reserves memory by what the footer says of
-//! itself, and goes into nested groups without an end.
+//! Checks the footer of a Parquet file before the library decodes it: the library allocates by declared counts and recurses into nested groups
+//! without a limit.
 //!
-//! A footer is a struct of Thrift's compact protocol; its field 2 is the schema, the list of all nodes of a tree, each of which says how many
-//! children follow. Field 4 is the list of row groups, each of which begins with the list of its column chunks, as many as there are leaves.
+//! A footer is a struct in Thrift's compact protocol. Field 2 is the schema, a list of tree nodes in preorder, each with its number of children.
+//! Field 4 is the list of row groups, each of which begins with the list of its column chunks, one per leaf.
 
 use container_core::{Cursor, Error, Limits, Result, Source};
 
-/// At both ends of a file.
+/// Magic bytes at both ends of a file.
 pub(super) const MAGIC: &[u8; 4] = b"PAR1";
-/// At the end of a file whose footer is encrypted.
+/// Magic bytes of a file whose footer is encrypted.
 pub(super) const ENCRYPTED: &[u8; 4] = b"PARE";
-/// Bytes that a node of the schema takes once decoded, as types of Parquet and of Arrow, and as a column that is shown.
+/// Decoded bytes of a schema node: as Parquet type, Arrow type and column info.
 const NODE_BYTES: u64 = 1024;
-/// Bytes that a column chunk takes once decoded.
+/// Decoded bytes of a column chunk.
 const CHUNK_BYTES: u64 = 512;
-/// How many times the memory allowed for one operation the column chunks may take: files of many row groups are common, as well
-/// as large, and no other reader refuses them.
+/// Column chunks may take this multiple of the memory limit: large files with many row groups are common, and no other reader rejects them.
 const CHUNKS_FACTOR: u64 = 4;
-/// Structures of Thrift in structures that are skipped.
-const MOST_NESTED: u32 = 64;
+/// Maximum nesting of skipped Thrift values.
+const MAX_SKIP_DEPTH: u32 = 64;
 
-/// The bytes of the footer, checked as far as needed.
+/// Checks the footer.
 pub(super) fn check(source: &Source, limits: &Limits) -> Result<()> {
     let len = source.len();
     let Some(tail) = len.checked_sub(8).filter(|tail| *tail >= 4) else {
-        return Err(Error::truncated("a Parquet file has 12 bytes at least", 12, len).at(0));
+        return Err(Error::truncated("a Parquet file", 12, len).at(0));
     };
     let end = source.read(tail..len)?;
     let (length, magic) = end.split_at_checked(4).unwrap_or_default();
@@ -32,13 +31,12 @@ pub(super) fn check(source: &Source, limits: &Limits) -> Result<()> {
         return Err(Error::unsupported("the footer is encrypted").at(tail));
     }
     if magic != MAGIC {
-        let detail =
-            format!("the file ends with {magic:02X?} where PAR1 is wanted: it is cut short, or no Parquet file");
+        let detail = format!("expected PAR1 at the end, found {magic:02X?}: truncated, or not a Parquet file");
         return Err(Error::invalid(detail).at(tail + 4));
     }
     let length = u64::from(length.try_into().map_or(0, u32::from_le_bytes));
     let Some(start) = tail.checked_sub(length).filter(|start| *start >= 4) else {
-        return Err(Error::truncated("the footer, as long as the file says", length, tail - 4).at(tail));
+        return Err(Error::truncated("the footer, by its declared length", length, tail - 4).at(tail));
     };
     limits.check_metadata("the length of the footer", length).map_err(|error| error.at(tail))?;
     let bytes = source.read(start..tail)?;
@@ -61,25 +59,25 @@ impl Footer<'_> {
             match (id, nodes) {
                 (2, None) => nodes = Some(self.schema(kind)?),
                 (4, Some(nodes)) => return self.row_groups(kind, nodes),
-                _ => self.skip(kind, MOST_NESTED)?,
+                _ => self.skip(kind, MAX_SKIP_DEPTH)?,
             }
         }
         match nodes {
-            Some(nodes) => self.memory(nodes, 0),
-            None => Err(self.wrong("the footer has no schema")),
+            Some(nodes) => self.check_memory(nodes, 0),
+            None => Err(self.invalid("missing schema in the footer")),
         }
     }
 
-    /// Fails where what the library makes of the footer takes more memory than allowed: it decodes all of it, whatever is asked for.
-    fn memory(&self, nodes: u64, chunks: u64) -> Result<()> {
+    /// Rejects a footer whose decoded form exceeds the memory limit: the library always decodes all of it.
+    fn check_memory(&self, nodes: u64, chunks: u64) -> Result<()> {
         let what = || format!("the memory for a footer of {nodes} schema nodes and {chunks} column chunks");
         self.limits.check_memory(what(), nodes.saturating_mul(NODE_BYTES + CHUNK_BYTES))?;
-        let (decoded, most) =
+        let (decoded, max) =
             (chunks.saturating_mul(CHUNK_BYTES), self.limits.memory_bytes.saturating_mul(CHUNKS_FACTOR));
-        if decoded > most { Err(Error::limit(what(), decoded, most)) } else { Ok(()) }
+        if decoded > max { Err(Error::limit(what(), decoded, max)) } else { Ok(()) }
     }
 
-    /// The row groups have as many column chunks each as the first one.
+    /// Checks the memory of row groups, assuming that each has as many column chunks as the first.
     fn row_groups(&mut self, kind: u8, nodes: u64) -> Result<()> {
         let (element, groups) = if kind == 9 { self.list()? } else { (0, 0) };
         let mut id = 0;
@@ -87,11 +85,11 @@ impl Footer<'_> {
             true => self.list()?.1,
             false => 0,
         };
-        // Each takes a byte at least, whatever the lists say.
-        self.memory(nodes, groups.saturating_mul(chunks).min(self.cursor.remaining() as u64))
+        // Each takes at least one byte, whatever the lists declare.
+        self.check_memory(nodes, groups.saturating_mul(chunks).min(self.cursor.remaining() as u64))
     }
 
-    fn wrong(&self, what: impl Into<container_core::Text>) -> Error {
+    fn invalid(&self, what: impl Into<container_core::Text>) -> Error {
         Error::invalid(what).at(self.cursor.offset())
     }
 
@@ -121,7 +119,7 @@ impl Footer<'_> {
                 return Ok(value);
             }
         }
-        Err(self.wrong("a number has more than ten bytes"))
+        Err(self.invalid("number of more than ten bytes"))
     }
 
     fn zigzag(&mut self) -> Result<i64> {
@@ -141,7 +139,7 @@ impl Footer<'_> {
 
     fn skip(&mut self, kind: u8, depth: u32) -> Result<()> {
         let Some(depth) = depth.checked_sub(1) else {
-            return Err(self.wrong(format!("the footer is nested more than {MOST_NESTED} times")));
+            return Err(self.invalid(format!("the footer is nested more than {MAX_SKIP_DEPTH} levels deep")));
         };
         match kind {
             1 | 2 => Ok(()),
@@ -155,7 +153,7 @@ impl Footer<'_> {
             }
             9 | 10 => {
                 let (kind, count) = self.list()?;
-                // Bools in lists take a byte, each other element as well: the count cannot pass what is left.
+                // Every element takes at least one byte, also bools in lists: the count cannot exceed what is left.
                 (0..count).try_for_each(|_| {
                     if matches!(kind, 1 | 2) { self.byte().map(drop) } else { self.skip(kind, depth) }
                 })
@@ -180,60 +178,60 @@ impl Footer<'_> {
                 }
                 Ok(())
             }
-            other => Err(self.wrong(format!("the footer has a field of the unknown type {other}"))),
+            other => Err(self.invalid(format!("unknown field type {other} in the footer"))),
         }
     }
 
-    /// How many nodes the tree of the schema has: they are there, and it is not too deep.
+    /// The number of nodes in the schema tree, after checking that they exist and are not nested too deep.
     fn schema(&mut self, kind: u8) -> Result<u64> {
         let begin = self.cursor.offset();
         let (element, count) = if kind == 9 { self.list()? } else { (0, 0) };
         if element != STRUCT {
-            return Err(self.wrong("the schema in the footer is no list of nodes"));
+            return Err(self.invalid("the footer's schema is not a list of nodes"));
         }
         self.limits.check_columns("the count of nodes in the schema", count).map_err(|error| error.at(begin))?;
         let depth = usize::try_from(self.limits.depth).unwrap_or(usize::MAX);
-        // Children that are still to come: of each group that the walk is in, and of all of them.
-        let (mut open, mut owed) = (Vec::new(), 1_u64);
+        // Children still to come: of each open group, and in total.
+        let (mut open_groups, mut expected_nodes) = (Vec::new(), 1_u64);
         for left in (0..count).rev() {
             let at = self.cursor.offset();
             let children = self.children()?;
-            owed = owed.saturating_sub(1).saturating_add(children);
-            if owed > left {
-                let detail = format!(
-                    "a group of the schema has {children} children, which is more than the {left} nodes that follow"
-                );
+            expected_nodes = expected_nodes.saturating_sub(1).saturating_add(children);
+            if expected_nodes > left {
+                let detail = format!("a schema group declares {children} children, only {left} nodes follow");
                 return Err(Error::invalid(detail).at(at));
             }
             if children > 0 {
-                open.push(children);
-                if open.len() > depth {
-                    return Err(Error::limit("the nesting of the schema", open.len() as u64, depth as u64).at(at));
+                open_groups.push(children);
+                if open_groups.len() > depth {
+                    return Err(
+                        Error::limit("the nesting of the schema", open_groups.len() as u64, depth as u64).at(at)
+                    );
                 }
                 continue;
             }
-            // A leaf is a child, and may be the last one of groups.
-            while let Some(children) = open.last_mut() {
+            // A leaf may complete any number of open groups.
+            while let Some(children) = open_groups.last_mut() {
                 *children -= 1;
                 if *children > 0 {
                     break;
                 }
-                open.pop();
+                open_groups.pop();
             }
         }
         Ok(count)
     }
 
-    /// How many children a node says it has.
+    /// The declared number of a node's children.
     fn children(&mut self) -> Result<u64> {
         let (mut id, mut children) = (0, 0);
         while let Some(kind) = self.field(&mut id)? {
             if id == 5 && kind == 5 {
                 let count = self.zigzag()?;
                 children = u64::try_from(count)
-                    .map_err(|_| self.wrong(format!("a group of the schema has {count} children")))?;
+                    .map_err(|_| self.invalid(format!("a schema group declares {count} children")))?;
             } else {
-                self.skip(kind, MOST_NESTED)?;
+                self.skip(kind, MAX_SKIP_DEPTH)?;
             }
         }
         Ok(children)

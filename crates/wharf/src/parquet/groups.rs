@@ -1,4 +1,4 @@
-//! Row groups that are encoded while others are gathered.
+//! Encodes row groups in the background while the next ones are collected.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,32 +20,32 @@ use crate::batches::size::bytes_of;
 use crate::batches::{guarded, has_dictionary};
 use crate::workers::{Task, Workers};
 
-/// Bytes, in Arrow's form, of all row groups that are being encoded. One is always allowed.
-const MOST_BYTES: usize = 160 << 20;
+/// Maximum Arrow bytes of all row groups being encoded; one is always allowed.
+const MAX_ENCODING_BYTES: usize = 160 << 20;
 
-/// Bytes of an array whose values take less memory than itself.
+/// Below this many bytes an array's values take less memory than its overhead.
 const SMALL_ARRAY: usize = 512;
 
-/// Bytes of a part of a page that is copied.
+/// Page parts below this many bytes are copied.
 const SMALL_PAGE: usize = 512;
 
-/// What columns are, and how they are stored: see [`units`].
+/// The schema of the columns, and the schema stored in Parquet: see [`units`].
 #[derive(Debug)]
 pub(super) struct Columns {
     pub(super) schema: SchemaRef,
     pub(super) stored: SchemaRef,
 }
 
-/// What makes the encoders of a column. Each takes memory, whether it has rows or not: a column has them while it is encoded.
+/// Creates column encoders. An encoder takes memory even without rows, so each column has them only while it is encoded.
 pub(super) struct Encoders {
     pub(super) properties: WriterPropertiesPtr,
-    /// The schema of the file.
+    /// The Parquet schema of the file.
     pub(super) root: TypePtr,
 }
 
 impl Encoders {
-    /// The encoders of a column's leaves.
-    fn of(&self, column: usize, stored: &FieldRef) -> Result<Vec<ArrowColumnWriter>> {
+    /// Creates the encoders of a column's leaves.
+    fn create(&self, column: usize, stored: &FieldRef) -> Result<Vec<ArrowColumnWriter>> {
         library("the column", || {
             let own = self.root.get_fields().get(column).cloned();
             let root = Type::group_type_builder(self.root.name()).with_fields(own.into_iter().collect()).build()?;
@@ -57,20 +57,20 @@ impl Encoders {
     }
 }
 
-/// Pages in memory, each in as much as it needs: the library reserves 1 KiB for the header of each.
+/// Keeps pages in buffers of their exact size: the library reserves 1 KiB for each page header.
 #[derive(Debug)]
 struct SmallPages;
 
 impl PageStoreFactory for SmallPages {
     fn create(&self, _: &PageStoreArgs<'_>) -> ParquetResult<Box<dyn PageStore>> {
-        Ok(Box::new(Pages::default()))
+        Ok(Box::new(CompactPages::default()))
     }
 }
 
 #[derive(Debug, Default)]
-struct Pages(InMemoryPageStore);
+struct CompactPages(InMemoryPageStore);
 
-impl PageStore for Pages {
+impl PageStore for CompactPages {
     fn put(&mut self, part: Bytes) -> ParquetResult<PageKey> {
         self.0.put(if part.len() < SMALL_PAGE { Bytes::copy_from_slice(&part) } else { part })
     }
@@ -84,9 +84,9 @@ impl PageStore for Pages {
     }
 }
 
-/// Batches of the next row group.
+/// Collects the batches of the next row group.
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
+pub(super) struct GroupBuilder {
     batches: Vec<RecordBatch>,
     /// Its first row.
     first: u64,
@@ -94,7 +94,7 @@ pub(super) struct Gathered {
     bytes: usize,
 }
 
-impl Gathered {
+impl GroupBuilder {
     pub(super) fn push(&mut self, batch: RecordBatch) -> Result<()> {
         self.rows += batch.num_rows();
         let bytes = bytes_of(&batch);
@@ -103,13 +103,13 @@ impl Gathered {
         self.merge(bytes)
     }
 
-    /// Of many columns and few rows an array takes more memory than its values: such batches become fewer. Each is merged with those before it that
-    /// are no longer than it, so that no value is copied often.
+    /// Merges small batches: with many columns and few rows, arrays take more memory than their values. A batch is merged with earlier ones
+    /// that are not longer, so each value is copied O(log n) times.
     fn merge(&mut self, mut bytes: usize) -> Result<()> {
         while let [.., before, last] = self.batches.as_slice()
             && before.num_rows() <= last.num_rows()
             && bytes < SMALL_ARRAY.saturating_mul(last.num_columns())
-            // Dictionaries together can have more labels than their indexes count.
+            // Joined dictionaries could have more labels than their indexes can address.
             && !last.schema().fields().iter().any(|field| has_dictionary(field))
         {
             let both = concat_batches(&last.schema(), [before, last]).map_err(from_arrow)?;
@@ -132,22 +132,22 @@ impl Gathered {
         self.bytes
     }
 
-    /// Takes what there is; the next group begins behind it.
+    /// Takes the collected batches and begins the next group.
     pub(super) fn take(&mut self) -> Self {
         let next = Self { first: self.first + self.rows as u64, ..Self::default() };
         std::mem::replace(self, next)
     }
 
-    /// Encodes the rows, column by column.
+    /// Encodes the rows, columns in parallel.
     fn encode(&self, columns: &Columns, encoders: &Encoders, workers: &Workers) -> Result<Vec<ArrowColumnChunk>> {
         let fields = columns.schema.fields().iter().zip(columns.stored.fields());
         let work: Vec<_> = fields.enumerate().collect();
         let encoded = workers.map(work, |(column, (field, stored))| {
-            let mut encoders = encoders.of(column, stored)?;
+            let mut encoders = encoders.create(column, stored)?;
             let mut row = self.first;
             for batch in &self.batches {
                 let Some(array) = batch.columns().get(column) else { continue };
-                no_null(field, array, row)?;
+                check_nulls(field, array, row)?;
                 let array = units::convert(array, stored.data_type(), row)?;
                 library("the values", || {
                     let leaves = compute_leaves(stored, &array)?;
@@ -164,59 +164,61 @@ impl Gathered {
     }
 }
 
-/// Fails for a null in a column that the schema says has none.
-fn no_null(field: &Field, array: &dyn Array, first: u64) -> Result<()> {
+/// Rejects a null in a non-nullable column.
+fn check_nulls(field: &Field, array: &dyn Array, first: u64) -> Result<()> {
     let nulls = array.logical_nulls().filter(|nulls| !field.is_nullable() && nulls.null_count() > 0);
     let Some(row) = nulls.and_then(|nulls| nulls.iter().position(|valid| !valid)) else { return Ok(()) };
-    Err(Error::invalid("a value is null in a column that has no nulls by its schema").in_row(first + row as u64))
+    Err(Error::invalid("null in a column that the schema declares non-nullable").in_row(first + row as u64))
 }
 
-/// Row groups that are being encoded, in order.
+/// Row groups being encoded, in order.
 #[derive(Default)]
 pub(super) struct Pending {
-    groups: VecDeque<Begun>,
+    groups: VecDeque<EncodingGroup>,
     bytes: usize,
 }
 
-struct Begun {
+struct EncodingGroup {
     chunks: Task<Result<Vec<ArrowColumnChunk>>>,
     bytes: usize,
 }
 
 impl Pending {
-    /// Has one to be written before this one is begun?
-    pub(super) fn is_full(&self, next: &Gathered, workers: usize) -> bool {
-        !self.groups.is_empty() && (self.groups.len() >= workers || self.bytes.saturating_add(next.bytes) > MOST_BYTES)
+    /// Whether a group must be written before the next one can be started.
+    pub(super) fn is_full(&self, next: &GroupBuilder, workers: usize) -> bool {
+        !self.groups.is_empty()
+            && (self.groups.len() >= workers || self.bytes.saturating_add(next.bytes) > MAX_ENCODING_BYTES)
     }
 
-    /// Has a group encoded.
+    /// Starts to encode a group.
     pub(super) fn begin(
         &mut self,
-        group: Gathered,
+        group: GroupBuilder,
         encoders: &Arc<Encoders>,
         columns: &Arc<Columns>,
         workers: &Arc<Workers>,
     ) {
         let bytes = group.bytes;
         self.bytes = self.bytes.saturating_add(bytes);
-        let (columns, encoders, inner) = (Arc::clone(columns), Arc::clone(encoders), Arc::clone(workers));
-        // A panic that nobody catches would end the process.
-        let chunks = workers.begin(move || guarded("the row group", || group.encode(&columns, &encoders, &inner)));
-        self.groups.push_back(Begun { chunks, bytes });
+        let (columns, encoders, column_workers) = (Arc::clone(columns), Arc::clone(encoders), Arc::clone(workers));
+        // An uncaught panic in the pool would abort the process.
+        let chunks =
+            workers.begin(move || guarded("the row group", || group.encode(&columns, &encoders, &column_workers)));
+        self.groups.push_back(EncodingGroup { chunks, bytes });
     }
 
-    /// Is the first group encoded, so that nobody would have to wait for it?
+    /// Whether the first group is encoded.
     pub(super) fn is_done(&mut self) -> bool {
         self.groups.front_mut().is_some_and(|group| group.chunks.is_done())
     }
 
-    /// The columns of the first group, when they are encoded; none where there is no group.
+    /// Waits for the column chunks of the first group; `None` if there is no group.
     pub(super) fn next(&mut self) -> Result<Option<Vec<ArrowColumnChunk>>> {
-        let Some(Begun { chunks, bytes }) = self.groups.pop_front() else { return Ok(None) };
+        let Some(EncodingGroup { chunks, bytes }) = self.groups.pop_front() else { return Ok(None) };
         self.bytes = self.bytes.saturating_sub(bytes);
         match chunks.wait() {
             Some(chunks) => chunks.map(Some),
-            None => Err(Error::usage("the thread that encodes a row group has ended")),
+            None => Err(Error::usage("the encoder of a row group has ended")),
         }
     }
 }

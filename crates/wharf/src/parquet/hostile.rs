@@ -1,4 +1,4 @@
-//! Files that are damaged, or lie.
+//! Damaged and malicious files.
 
 use arrow_array::types::Int8Type;
 use arrow_array::{ArrayRef, DictionaryArray, Int64Array, ListArray, RecordBatch};
@@ -26,8 +26,8 @@ fn open(bytes: Vec<u8>, limits: Limits) -> Result<ParquetContainer, Error> {
     Reader::from_source(Source::from(bytes), OpenOptions::default().with_limits(limits)).map(ParquetContainer::new)
 }
 
-/// Does everything with a file; what comes of it does not matter, that it comes to an end does.
-fn use_it(bytes: Vec<u8>) -> bool {
+/// Uses a file in every way. Any result is fine as long as it returns. True if the file could be opened.
+fn exercise(bytes: Vec<u8>) -> bool {
     let Ok(container) = open(bytes, Limits::default()) else { return false };
     container.details();
     for column in 0..container.columns().len() {
@@ -39,7 +39,7 @@ fn use_it(bytes: Vec<u8>) -> bool {
     let mut batches = container.batches(&scan).unwrap();
     let mut rows = 0_u64;
     let read = loop {
-        // A row group without columns may say that it has any number of rows.
+        // A row group without columns may declare any number of rows.
         match batches.try_next() {
             Ok(Some(batch)) if rows < 100_000 => rows += batch.num_rows() as u64,
             Ok(_) => break true,
@@ -54,28 +54,28 @@ fn use_it(bytes: Vec<u8>) -> bool {
 }
 
 #[test]
-fn every_prefix_is_an_error_that_says_what_is_wrong() {
+fn every_prefix_is_an_error() {
     let bytes = sample();
-    assert!(use_it(bytes.clone()));
+    assert!(exercise(bytes.clone()));
     for len in 0..bytes.len() {
         let error = open(bytes[..len].to_vec(), Limits::default()).err().unwrap();
         assert_eq!(error.format(), Some(FORMAT_NAME), "{error}");
         if len >= 12 {
-            assert!(error.detail().contains("where PAR1 is wanted: it is cut short"), "{error}");
+            assert!(error.detail().contains("expected PAR1 at the end"), "{error}");
         }
     }
 }
 
 #[test]
-fn every_flipped_bit_comes_to_an_end() {
+fn every_flipped_bit_is_handled() {
     let bytes = sample();
     let mut wrong = 0;
     for bit in 0..bytes.len() * 8 {
         let mut bytes = bytes.clone();
         bytes[bit / 8] ^= 1 << (bit % 8);
-        wrong += usize::from(!use_it(bytes));
+        wrong += usize::from(!exercise(bytes));
     }
-    assert!(wrong > bytes.len(), "{wrong} flips of {} bytes are seen", bytes.len());
+    assert!(wrong > bytes.len(), "{wrong} flips of {} bytes are detected", bytes.len());
 }
 
 /// A file with this footer.
@@ -84,7 +84,7 @@ fn with_footer(footer: &[u8]) -> Vec<u8> {
     [b"PAR1".as_slice(), footer, &length, b"PAR1"].concat()
 }
 
-/// A schema whose nodes have these counts of children.
+/// A schema whose nodes declare these numbers of children.
 fn with_schema(children: &[i32]) -> Vec<u8> {
     let mut footer = vec![0x15, 2, 0x19, 0xFC];
     varint(&mut footer, children.len() as u64);
@@ -109,22 +109,19 @@ fn varint(out: &mut Vec<u8>, mut value: u64) {
 }
 
 #[test]
-fn footers_that_lie_are_errors_before_memory_is_reserved() {
-    let said = |bytes: Vec<u8>| open(bytes, Limits::default()).err().unwrap();
-    let error = said(with_schema(&[i32::MAX]));
-    assert_eq!(
-        error.to_string(),
-        "parquet: a group of the schema has 2147483647 children, which is more than the 0 nodes that follow (byte 9)"
-    );
-    let error = said(with_schema(&[-1]));
-    assert!(error.detail().contains("has -1 children"), "{error}");
+fn rejects_malicious_footers_before_allocating() {
+    let open_error = |bytes: Vec<u8>| open(bytes, Limits::default()).err().unwrap();
+    let error = open_error(with_schema(&[i32::MAX]));
+    assert_eq!(error.to_string(), "parquet: a schema group declares 2147483647 children, only 0 nodes follow (byte 9)");
+    let error = open_error(with_schema(&[-1]));
+    assert!(error.detail().contains("declares -1 children"), "{error}");
     let mut deep = vec![1; 300_000];
     deep.push(0);
-    let error = said(with_schema(&deep));
+    let error = open_error(with_schema(&deep));
     assert_eq!(error.kind(), ErrorKind::Limit { asked: 129, limit: 128 });
-    let error = said(with_schema(&vec![0; 1 << 20 | 1]));
+    let error = open_error(with_schema(&vec![0; 1 << 20 | 1]));
     assert_eq!(error.kind(), ErrorKind::Limit { asked: 1 << 20 | 1, limit: 1 << 20 });
-    // What the library would make of it: 1000 nodes and 4,000,000 chunks, which the bytes are there for.
+    // The library would decode 1000 nodes and 4,000,000 chunks, which the file is large enough for.
     let mut wide = with_schema(&{
         let mut children = vec![0; 1000];
         children[0] = 999;
@@ -137,19 +134,19 @@ fn footers_that_lie_are_errors_before_memory_is_reserved() {
     wide.extend([0x19, 0xFC]);
     varint(&mut wide, 1000);
     wide.resize(wide.len() + 4_100_000, 0);
-    let error = said(with_footer(&wide[4..]));
+    let error = open_error(with_footer(&wide[4..]));
     assert_eq!(error.kind(), ErrorKind::Limit { asked: 4_000_000 * 512, limit: 4 * (384 << 20) }, "{error}");
-    // A million columns of one row group.
+    // One row group of a million columns.
     const COLUMNS: i32 = (1 << 20) - 2;
     let wide = [&[COLUMNS][..], &vec![0; COLUMNS as usize]].concat();
-    let error = said(with_schema(&wide));
+    let error = open_error(with_schema(&wide));
     let asked = (COLUMNS as u64 + 1) * (1024 + 512);
     assert_eq!(error.kind(), ErrorKind::Limit { asked, limit: 384 << 20 }, "{error}");
     let mut long = sample();
     let at = long.len() - 8;
     long[at..at + 4].copy_from_slice(&u32::MAX.to_le_bytes());
-    assert!(matches!(said(long).kind(), ErrorKind::Truncated { needed: 0xFFFF_FFFF, .. }));
-    // A list of more elements than bytes; nothing at all; a list in a list without an end.
+    assert!(matches!(open_error(long).kind(), ErrorKind::Truncated { needed: 0xFFFF_FFFF, .. }));
+    // A list of more elements than bytes; an empty footer; endlessly nested lists.
     for footer in [
         &[0x19, 0xFC, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F][..],
         &[],
@@ -157,12 +154,12 @@ fn footers_that_lie_are_errors_before_memory_is_reserved() {
         &[0xFF; 100],
         &[0x1B, 0xFF, 0xFF, 0x7F, 0x33],
     ] {
-        assert_eq!(said(with_footer(footer)).format(), Some(FORMAT_NAME));
+        assert_eq!(open_error(with_footer(footer)).format(), Some(FORMAT_NAME));
     }
     let mut encrypted = sample();
     let at = encrypted.len() - 4;
     encrypted[at..].copy_from_slice(b"PARE");
-    assert_eq!(said(encrypted).to_string().split(" (").next(), Some("parquet: the footer is encrypted"));
+    assert_eq!(open_error(encrypted).to_string().split(" (").next(), Some("parquet: the footer is encrypted"));
     let error = open(sample(), Limits::default().with_metadata_bytes(100)).err().unwrap();
     assert!(matches!(error.kind(), ErrorKind::Limit { limit: 100, .. }));
     let error = open(sample(), Limits::default().with_columns(2)).err().unwrap();
@@ -170,8 +167,8 @@ fn footers_that_lie_are_errors_before_memory_is_reserved() {
 }
 
 #[test]
-fn a_file_that_becomes_shorter_is_an_error() {
-    // The footer says where columns lie: in front of it are fewer bytes than it says.
+fn truncated_column_chunks_are_errors() {
+    // The column chunks that the footer declares exceed the bytes before it.
     let bytes = write(&[ints(0, 1000)], WriterOptions::default());
     let length = u32::from_le_bytes(bytes[bytes.len() - 8..bytes.len() - 4].try_into().unwrap());
     let footer = bytes.len() - 8 - usize::try_from(length).unwrap();
@@ -183,7 +180,7 @@ fn a_file_that_becomes_shorter_is_an_error() {
     assert_eq!(error.position().block, Some(0));
 }
 
-/// A file of the library alone, which says nothing of Arrow's types.
+/// A file without an Arrow schema.
 fn plain(batch: &RecordBatch, properties: parquet::file::properties::WriterPropertiesBuilder) -> Vec<u8> {
     use parquet::arrow::arrow_writer::{ArrowWriter, ArrowWriterOptions};
     let options = ArrowWriterOptions::new().with_skip_arrow_metadata(true).with_properties(properties.build());
@@ -194,7 +191,7 @@ fn plain(batch: &RecordBatch, properties: parquet::file::properties::WriterPrope
     bytes
 }
 
-/// 8192 rows of one text of 300,000 letters.
+/// 8192 rows of the same string of 300,000 letters.
 const ONE_TEXT: [&str; 4] = [
     "UEFSMRUEFcjPJBVCTBUCFQASAAAotS/9oOSTBABsAAAo4JMEAHkBAPj/OdACAgAQeSOfBHkVABUaFSwsFYCAARUQFQYVBhwAAAAo",
     "tS/9IA1pAAAEAAAAgIABAQGAgAEAFQQZLDUAGAZzY2hlbWEVAgAVDCUCGAF0JQBMHAAAABaAgAEZHBkcJgAcFQwZNQAGEBkYAXQV",
@@ -202,7 +199,7 @@ const ONE_TEXT: [&str; 4] = [
     "cHAtYXJyb3cgdmVyc2lvbiAyNi4wLjEZHBwAAACeAAAAUEFSMQ==",
 ];
 
-/// Rows that all have one text, which is in the file once.
+/// Rows with the same string, which is stored once.
 fn one_text(rows: usize, length: usize) -> ArrayRef {
     let keys = arrow_array::Int32Array::from(vec![0; rows]);
     let text = std::sync::Arc::new(arrow_array::StringArray::from(vec!["x".repeat(length)]));
@@ -210,10 +207,10 @@ fn one_text(rows: usize, length: usize) -> ArrayRef {
 }
 
 #[test]
-fn a_text_that_all_rows_share_costs_its_bytes_once() {
+fn shared_dictionary_value_is_not_copied_per_row() {
     use arrow_array::cast::AsArray;
 
-    // 2.4 GB of texts in rows that are read together, more than offsets of 32 bits count: a file of pyarrow, compressed by Zstandard.
+    // 2.4 GB of strings in one batch, more than 32-bit offsets can address: a file by pyarrow, compressed with Zstandard.
     let (rows, length) = (8192, 300_000);
     let bytes = BASE64_STANDARD.decode(ONE_TEXT.concat()).unwrap();
     let container = open(bytes, Limits::default()).unwrap();
@@ -227,7 +224,7 @@ fn a_text_that_all_rows_share_costs_its_bytes_once() {
         assert!((1..=7).contains(&batch.num_rows()), "{} rows", batch.num_rows());
         assert!(batch.column(0).as_string::<i32>().iter().all(|text| text.unwrap().len() == length));
     }
-    // A limit that a text alone passes.
+    // A limit that a single string exceeds.
     let batch = RecordBatch::try_from_iter([("t", one_text(10, length))]).unwrap();
     let container = open(plain(&batch, Default::default()), Limits::default().with_block_bytes(200_000));
     let error =
@@ -237,14 +234,14 @@ fn a_text_that_all_rows_share_costs_its_bytes_once() {
 }
 
 #[test]
-fn texts_that_begin_as_others_do_are_read_in_small_batches() {
+fn delta_encoded_strings_are_read_in_small_batches() {
     let texts = arrow_array::StringArray::from(vec!["y".repeat(100_000); 300]);
     let batch = RecordBatch::try_from_iter([("t", std::sync::Arc::new(texts) as ArrayRef)]).unwrap();
     let properties = parquet::file::properties::WriterProperties::builder().set_dictionary_enabled(false);
     let properties = properties.set_encoding(parquet::basic::Encoding::DELTA_BYTE_ARRAY);
     let bytes = plain(&batch, properties);
     assert!(bytes.len() < 2_000_000, "{}", bytes.len());
-    // 30 MB of texts: a row has 100,000 bytes, what the limit allows is less than all rows have.
+    // 30 MB of strings, 100,000 bytes per row: the limit is below the sum of all rows.
     let container = open(bytes.clone(), Limits::default().with_block_bytes(10 << 20)).unwrap();
     let mut findings = Vec::new();
     container.verify(&VerifyOptions::default(), &mut |finding| findings.push(finding)).unwrap();
@@ -258,8 +255,8 @@ fn texts_that_begin_as_others_do_are_read_in_small_batches() {
 }
 
 #[test]
-fn a_row_of_more_items_than_the_limit_allows_is_an_error_that_says_so() {
-    // A row of two million nulls, in a file of some bytes; behind a row of one.
+fn rejects_row_with_more_items_than_the_limit() {
+    // A row of one item, then a row of two million nulls, in a tiny file.
     let item = std::sync::Arc::new(arrow_schema::Field::new_list_field(arrow_schema::DataType::Int64, true));
     let offsets = arrow_buffer::OffsetBuffer::from_lengths([1, 2_000_000]);
     let nulls = std::sync::Arc::new(Int64Array::new_null(2_000_001));
@@ -273,5 +270,5 @@ fn a_row_of_more_items_than_the_limit_allows_is_an_error_that_says_so() {
     assert!(matches!(findings[0].error.kind(), ErrorKind::Limit { limit: 0x80_0000, .. }), "{findings:?}");
     let error = container.batches(&BatchScan::default()).unwrap().try_next().unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Limit { limit: 0x80_0000, .. }), "{error}");
-    assert!(use_it(bytes), "what is within the limits is read");
+    assert!(exercise(bytes), "what is within the limits is read");
 }

@@ -1,30 +1,29 @@
-//! Parquet files, read and written as record batches of Arrow.
+//! Reads and writes Parquet files as Arrow record batches.
 //!
-//! A file is a [`Container`](crate::Container) with one table, `rows`; [`Writer`] makes one of record batches. Both go by way of Arrow: the
-//! schema of Arrow is kept in the file (under `ARROW:schema`, as all writers of Arrow do), and reading gives it back, with the metadata of
-//! fields and of the schema.
+//! A file is a [`Container`](crate::Container) with one table, `rows`; [`Writer`] writes record batches. The Arrow schema is stored in the file
+//! (under `ARROW:schema`, as by all Arrow writers) and restored on reading, with the metadata of fields and of the schema.
 //!
 //! | Arrow type | in Parquet | note |
 //! |---|---|---|
 //! | Boolean, integers, Float16, Float32, Float64 | the same | |
 //! | Null | INT32, all null | |
 //! | Utf8, LargeUtf8, Utf8View; Binary, LargeBinary, BinaryView | BYTE_ARRAY | |
-//! | FixedSizeBinary, Decimal of all widths | the smallest that holds it | |
-//! | Date32; Time, Timestamp of milli-, micro- and nanoseconds | the same | the zone by name is known to readers of Arrow only, others see UTC |
-//! | Time, Timestamp of seconds | of milliseconds | of seconds again when it is read; a number that milliseconds do not hold is refused |
-//! | Date64 | DATE | Date64 again when it is read; what is no whole day is refused |
-//! | Duration | INT64 | plain numbers for readers that do not know Arrow |
+//! | FixedSizeBinary, Decimal of all widths | the smallest type that holds it | |
+//! | Date32; Time, Timestamp of milli-, micro- and nanoseconds | the same | only Arrow readers see the name of the time zone, others UTC |
+//! | Time, Timestamp of seconds | milliseconds | read back as seconds; values outside milliseconds are rejected |
+//! | Date64 | DATE | read back as Date64; values that are not whole days are rejected |
+//! | Duration | INT64 | numbers for readers without Arrow |
 //! | Interval of months, of days and milliseconds | FIXED_LEN_BYTE_ARRAY(12) | |
 //! | List, LargeList, FixedSizeList and views, Map, Struct | groups | |
-//! | Dictionary of plain values | its values | a dictionary again when it is read; dates of milliseconds and times of seconds in one are plain numbers for others |
-//! | Interval of months, days and nanoseconds; Union; Struct without members, or with two of one name; Dictionary of nested values | refused | with the column's name |
+//! | Dictionary of primitive values | its values | read back as a dictionary; Date64 and times of seconds in it are numbers for readers without Arrow |
+//! | Interval of months, days and nanoseconds; Union; Struct without members, or with duplicate names; Dictionary of nested values | rejected | with the column's name |
 //!
-//! Two columns of one name are refused, too: columns of Parquet are known by their names. Names that differ in case only are kept, and
-//! [`Writer::end`] notes that some readers take them for one. In a file of another writer, names that are there twice have `#2`, `#3` appended.
-//! A file without columns has no rows.
+//! Duplicate column names are rejected as well: Parquet identifies columns by name. Names that differ only in case are kept, and [`Writer::end`]
+//! warns that some readers treat them as one. In files of other writers, duplicate names get `#2`, `#3` appended. A file without columns has no
+//! rows.
 //!
-//! Reading a damaged file is an error that names row group and column, also where the library panics (see
-//! [`is_guarded`](crate::is_guarded)). What the footer says is checked against the file before memory is reserved by it.
+//! Errors of damaged files name row group and column, even where the library panics (see [`is_guarded`](crate::is_guarded)). The footer is
+//! checked against the file before memory is allocated for it.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -40,7 +39,7 @@
 //! let (bytes, _) = writer.end()?;
 //!
 //! let file = ParquetContainer::new(Reader::from_source(Source::from(bytes), OpenOptions::default())?);
-//! let table = file.arrow().ok_or("it is one")?;
+//! let table = file.arrow().ok_or("no Arrow table")?;
 //! let mut batches = table.batches(&Default::default())?;
 //! assert_eq!(batches.try_next()?, Some(batch));
 //! # Ok(())
@@ -50,16 +49,16 @@
 mod container;
 mod describe;
 mod distinct;
-mod fit;
 mod footer;
 mod groups;
-mod lane;
 mod options;
 mod pages;
 mod read;
 mod source;
+mod supported_types;
 mod units;
 mod write;
+mod writer_thread;
 
 #[cfg(test)]
 mod hostile;

@@ -10,37 +10,37 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPrope
 
 use crate::batches::columns::sorted;
 
-/// How pages are compressed.
+/// Compression of pages.
 ///
-/// As a text: `none`, `snappy`, `lz4`, `gzip`, `zstd`, `brotli`; the last three with a level, if wanted: `zstd:3`.
+/// Parses from `none`, `snappy`, `lz4`, `gzip`, `zstd` and `brotli`; the last three with an optional level: `zstd:3`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 #[non_exhaustive]
 pub enum Compression {
-    /// Not at all.
+    /// No compression.
     None,
-    /// Fast, and read by everybody: the default.
+    /// Fast, and supported by all readers. The default.
     #[default]
     Snappy,
-    /// As fast, and a little smaller (`LZ4_RAW` in the format's words).
+    /// As fast, a little smaller (`LZ4_RAW` in the specification).
     Lz4,
-    /// Slow; 0 to 9.
+    /// Slow; level 0 to 9.
     Gzip(u32),
-    /// Small, and still fast; 1 to 22.
+    /// Small and still fast; level 1 to 22.
     Zstd(i32),
-    /// Smallest, and slow; 0 to 11.
+    /// Smallest and slow; level 0 to 11.
     Brotli(u32),
 }
 
 impl Compression {
     pub(super) fn codec(self) -> Result<Codec> {
-        let wrong = |_| Error::usage(format!("there is no compression {self}"));
+        let invalid = |_| Error::usage(format!("invalid compression level: {self}"));
         Ok(match self {
             Self::None => Codec::UNCOMPRESSED,
             Self::Snappy => Codec::SNAPPY,
             Self::Lz4 => Codec::LZ4_RAW,
-            Self::Gzip(level) => Codec::GZIP(GzipLevel::try_new(level).map_err(wrong)?),
-            Self::Zstd(level) => Codec::ZSTD(ZstdLevel::try_new(level).map_err(wrong)?),
-            Self::Brotli(level) => Codec::BROTLI(BrotliLevel::try_new(level).map_err(wrong)?),
+            Self::Gzip(level) => Codec::GZIP(GzipLevel::try_new(level).map_err(invalid)?),
+            Self::Zstd(level) => Codec::ZSTD(ZstdLevel::try_new(level).map_err(invalid)?),
+            Self::Brotli(level) => Codec::BROTLI(BrotliLevel::try_new(level).map_err(invalid)?),
         })
     }
 }
@@ -66,12 +66,16 @@ impl FromStr for Compression {
         let number = |default: u32, range: std::ops::RangeInclusive<u32>| match level {
             None => Ok(default),
             Some(level) => level.parse().ok().filter(|level| range.contains(level)).ok_or_else(|| {
-                Error::usage(format!("{name} has the levels {} to {}, not {level:?}", range.start(), range.end()))
+                Error::usage(format!(
+                    "{name}: expected a level from {} to {}, found {level:?}",
+                    range.start(),
+                    range.end()
+                ))
             }),
         };
         let plain = |kind: Self| match level {
             None => Ok(kind),
-            Some(level) => Err(Error::usage(format!("{name} has no levels, and {level:?} is given"))),
+            Some(level) => Err(Error::usage(format!("{name} has no levels, found {level:?}"))),
         };
         match name {
             "none" => plain(Self::None),
@@ -81,29 +85,28 @@ impl FromStr for Compression {
             "zstd" => number(1, 1..=22).map(|level| Self::Zstd(level.try_into().unwrap_or(1))),
             "brotli" => number(1, 0..=11).map(Self::Brotli),
             other => Err(Error::usage(format!(
-                "Parquet has no compression {other:?}: it has none, snappy, lz4, gzip, zstd and brotli"
+                "unknown compression {other:?} (known: none, snappy, lz4, gzip, zstd, brotli)"
             ))),
         }
     }
 }
 
-/// How a Parquet file is written.
+/// Options for writing a Parquet file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WriterOptions {
-    /// How pages are compressed. Default Snappy.
+    /// Compression of pages. Default: Snappy.
     pub compression: Compression,
-    /// Rows of a row group at most; at least 1. Default 1,048,576.
+    /// Maximum rows per row group, at least 1. Default: 1,048,576.
     pub group_rows: usize,
-    /// Bytes of a row group in Arrow's form at most, about; it has one row at least. Without it (the default): a MiB for each column that is
-    /// stored, 16 MiB at least and 64 MiB at most, and half of it in the first 16 row groups.
+    /// Approximate maximum Arrow bytes per row group; a group has at least one row. Default: 1 MiB per leaf column, clamped to 16 to 64 MiB, and
+    /// half of that for the first 16 row groups.
     pub group_bytes: Option<usize>,
-    /// Values that come back are written once, where that is smaller. A column whose first values are nearly all different is not tried.
-    /// Default yes.
+    /// Dictionary encoding where it is smaller. Not tried for columns whose first values are nearly all distinct. Default: true.
     pub dictionary: bool,
-    /// The smallest and the largest value of each row group and page, so that readers can leave out what they do not want. Default yes.
+    /// Write minimum and maximum of each row group and page, so that readers can skip them. Default: true.
     pub statistics: bool,
-    /// Threads that encode columns; 0 for as many as the machine has. The bytes are the same however many there are.
+    /// Threads that encode columns; 0 for one per core. The output does not depend on it.
     pub threads: usize,
 }
 
@@ -164,7 +167,7 @@ impl WriterOptions {
     }
 
     pub(super) fn properties(&self, schema: &Schema) -> Result<WriterPropertiesBuilder> {
-        // Metadata of the schema is for those, too, who do not know the one of Arrow.
+        // Schema metadata is also written as plain key-value pairs, for readers without Arrow.
         let pairs = sorted(schema.metadata()).into_iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone()));
         let pairs: Vec<KeyValue> = pairs.filter(|pair| pair.key != ARROW_SCHEMA_META_KEY).collect();
         let statistics = if self.statistics { EnabledStatistics::Page } else { EnabledStatistics::None };
@@ -182,8 +185,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn compressions_are_read_from_text_and_written_back() {
-        for (text, wanted) in [
+    fn compressions_round_trip_through_text() {
+        for (text, expected) in [
             ("none", Compression::None),
             ("snappy", Compression::Snappy),
             ("lz4", Compression::Lz4),
@@ -191,16 +194,16 @@ mod tests {
             ("zstd:3", Compression::Zstd(3)),
             ("brotli:11", Compression::Brotli(11)),
         ] {
-            let found: Compression = text.parse().unwrap();
-            assert_eq!((found, found.to_string().as_str()), (wanted, text));
-            found.codec().unwrap();
+            let parsed: Compression = text.parse().unwrap();
+            assert_eq!((parsed, parsed.to_string().as_str()), (expected, text));
+            parsed.codec().unwrap();
         }
         assert_eq!("zstd".parse::<Compression>().unwrap(), Compression::Zstd(1));
         for (wrong, why) in [
-            ("zstd:0", "zstd has the levels 1 to 22, not \"0\""),
-            ("gzip:x", "gzip has the levels 0 to 9, not \"x\""),
-            ("lz4:1", "lz4 has no levels, and \"1\" is given"),
-            ("deflate", "Parquet has no compression \"deflate\": it has none, snappy, lz4, gzip, zstd and brotli"),
+            ("zstd:0", "zstd: expected a level from 1 to 22, found \"0\""),
+            ("gzip:x", "gzip: expected a level from 0 to 9, found \"x\""),
+            ("lz4:1", "lz4 has no levels, found \"1\""),
+            ("deflate", "unknown compression \"deflate\" (known: none, snappy, lz4, gzip, zstd, brotli)"),
         ] {
             assert_eq!(wrong.parse::<Compression>().unwrap_err().to_string(), why);
         }

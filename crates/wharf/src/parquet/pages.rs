@@ -1,7 +1,7 @@
-//! The pages of some columns of a row group, for the library, and how much memory a batch of their rows takes.
+//! Feeds the pages of column chunks to the library, and bounds the memory that a batch of their rows takes.
 //!
-//! What the footer says of sizes does not bound that: a dictionary gives one long text to millions of rows, a run of levels many items to one row.
-//! So each page is looked at before the library decodes it, and a batch that would become too large fails before it does.
+//! Declared sizes do not bound it: a dictionary can give one long string to millions of rows, a run of levels many items to one row. So each page
+//! is measured before the library decodes it, and a batch that would become too large fails first.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,51 +17,52 @@ use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor, Type};
 
-use super::source::{Chunks, library};
+use super::source::{SourceReader, library};
 use super::units;
 
-/// Bytes of a view of a text, and of two levels of an item.
+/// Bytes of a string view, and of the definition and repetition level of an item.
 const VIEW: u64 = 16;
 const LEVELS: u64 = 4;
 
-/// How much larger a page may become without being counted.
+/// Pages may expand by this factor without being counted.
 const EXPANSION: u64 = 4;
 
-/// How much memory the batches of some readers take together.
+/// Measures the memory that a batch takes in all readers of a row group.
 #[derive(Debug)]
-pub(super) struct Gauge {
-    most: u64,
-    /// Rows of a batch.
+pub(super) struct MemoryGauge {
+    max_bytes: u64,
+    /// Rows per batch.
     rows: u64,
-    /// Bytes of each batch that follow from a dictionary.
-    lasting: AtomicU64,
-    /// Bytes of the pages since the batch began.
-    passing: AtomicU64,
+    /// Bytes that dictionaries add to every batch.
+    dictionary_bytes: AtomicU64,
+    /// Bytes of the current batch's pages.
+    page_bytes: AtomicU64,
     exceeded: AtomicBool,
 }
 
-impl Gauge {
-    pub(super) const fn new(most: u64, rows: u64) -> Self {
-        let (lasting, passing) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { most, rows, lasting, passing, exceeded: AtomicBool::new(false) }
+impl MemoryGauge {
+    pub(super) const fn new(max_bytes: u64, rows: u64) -> Self {
+        let (dictionary_bytes, page_bytes) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { max_bytes, rows, dictionary_bytes, page_bytes, exceeded: AtomicBool::new(false) }
     }
 
-    /// A batch begins.
+    /// Begins a batch.
     pub(super) fn begin(&self) {
-        self.passing.store(0, Ordering::Relaxed);
+        self.page_bytes.store(0, Ordering::Relaxed);
     }
 
-    /// Was a page refused? The bytes that a batch would take.
+    /// The bytes that the batch would have taken, if a page was rejected.
     pub(super) fn exceeded(&self) -> Option<u64> {
-        let bytes = || self.lasting.load(Ordering::Relaxed).saturating_add(self.passing.load(Ordering::Relaxed));
+        let bytes =
+            || self.dictionary_bytes.load(Ordering::Relaxed).saturating_add(self.page_bytes.load(Ordering::Relaxed));
         self.exceeded.load(Ordering::Relaxed).then(bytes)
     }
 
     fn add(&self, to: &AtomicU64, bytes: u64) -> ParquetResult<()> {
-        // Sums stay far below what a u64 holds: what passes the bound is refused.
+        // The sum cannot overflow: beyond the limit pages are rejected.
         to.fetch_add(bytes.min(1 << 48), Ordering::Relaxed);
-        let sum = self.lasting.load(Ordering::Relaxed).saturating_add(self.passing.load(Ordering::Relaxed));
-        if sum <= self.most {
+        let sum = self.dictionary_bytes.load(Ordering::Relaxed).saturating_add(self.page_bytes.load(Ordering::Relaxed));
+        if sum <= self.max_bytes {
             return Ok(());
         }
         self.exceeded.store(true, Ordering::Relaxed);
@@ -69,79 +70,79 @@ impl Gauge {
     }
 }
 
-/// Bytes that a value of a type takes at least in Arrow, whatever the file has for it.
-pub(super) fn least_width(data_type: &DataType) -> u64 {
+/// Minimum Arrow bytes of a value of a type, whatever the file stores.
+pub(super) fn min_width(data_type: &DataType) -> u64 {
     match data_type {
         DataType::FixedSizeList(item, size) => {
-            u64::try_from(*size).unwrap_or(0).saturating_mul(least_width(item.data_type()))
+            u64::try_from(*size).unwrap_or(0).saturating_mul(min_width(item.data_type()))
         }
         DataType::Struct(members) => {
-            members.iter().map(|member| least_width(member.data_type())).fold(0, u64::saturating_add)
+            members.iter().map(|member| min_width(member.data_type())).fold(0, u64::saturating_add)
         }
         DataType::FixedSizeBinary(width) => u64::try_from(*width).unwrap_or(0),
         other => other.primitive_width().map_or(4, |width| width as u64),
     }
 }
 
-/// Which rows of a row group are read, and how.
-pub(super) struct Wanted<'a> {
+/// Rows and columns of a row group to read.
+pub(super) struct PageSelection<'a> {
     pub(super) group: usize,
-    /// Columns of the file, in its order.
+    /// Column indexes, in the order of the file.
     pub(super) columns: &'a [usize],
     pub(super) skip: usize,
     pub(super) take: usize,
-    /// Texts come as views: one of a dictionary is there once, however many rows have it.
+    /// Read strings as views: a dictionary value is then stored once, however many rows have it.
     pub(super) views: bool,
 }
 
-/// The library's reader of some columns of a row group. Nothing is done for columns that are not read.
+/// The library's reader for the selected columns of a row group.
 pub(super) fn reader(
-    source: &Chunks,
+    source: &SourceReader,
     metadata: &Arc<ParquetMetaData>,
     fields: &Fields,
     leaves: Vec<usize>,
-    wanted: &Wanted<'_>,
-    gauge: &Arc<Gauge>,
+    selection: &PageSelection<'_>,
+    gauge: &Arc<MemoryGauge>,
 ) -> Result<ParquetRecordBatchReader> {
-    let batch = usize::try_from(gauge.rows).unwrap_or(usize::MAX).min(wanted.take).max(1);
-    let fields = wanted.columns.iter().filter_map(|&column| fields.get(column));
+    let batch = usize::try_from(gauge.rows).unwrap_or(usize::MAX).min(selection.take).max(1);
+    let fields = selection.columns.iter().filter_map(|&column| fields.get(column));
     let fields: Fields =
-        fields.map(|field| if wanted.views { units::with_views(field) } else { FieldRef::clone(field) }).collect();
+        fields.map(|field| if selection.views { units::with_views(field) } else { FieldRef::clone(field) }).collect();
     library("the row group", || {
         let root = metadata.file_metadata().schema_descr().root_schema();
-        let types = wanted.columns.iter().filter_map(|&column| root.get_fields().get(column).cloned());
+        let types = selection.columns.iter().filter_map(|&column| root.get_fields().get(column).cloned());
         let root = Type::group_type_builder(root.name()).with_fields(types.collect()).build()?;
         let schema = SchemaDescriptor::new(Arc::new(root));
         let levels = parquet_to_arrow_field_levels(&schema, ProjectionMask::all(), Some(&fields))?;
-        let group = metadata.row_group(wanted.group);
+        let group = metadata.row_group(selection.group);
         let pages = Pages {
             source,
             metadata,
             group,
-            number: wanted.group,
+            number: selection.group,
             leaves,
-            views: wanted.views,
+            views: selection.views,
             rows: batch as u64,
             gauge,
         };
-        let is_all = wanted.skip == 0 && wanted.take == pages.num_rows();
-        let rows = [RowSelector::skip(wanted.skip), RowSelector::select(wanted.take)];
+        let is_all = selection.skip == 0 && selection.take == pages.num_rows();
+        let rows = [RowSelector::skip(selection.skip), RowSelector::select(selection.take)];
         let selection = (!is_all).then(|| RowSelection::from(rows.to_vec()));
         ParquetRecordBatchReader::try_new_with_row_groups(&levels, &pages, batch, selection)
     })
 }
 
 struct Pages<'a> {
-    source: &'a Chunks,
+    source: &'a SourceReader,
     metadata: &'a Arc<ParquetMetaData>,
     group: &'a RowGroupMetaData,
     number: usize,
-    /// The leaves of the file that those of the schema are.
+    /// The file's leaf index for each leaf of the projected schema.
     leaves: Vec<usize>,
     views: bool,
-    /// Rows of a batch.
+    /// Rows per batch.
     rows: u64,
-    gauge: &'a Arc<Gauge>,
+    gauge: &'a Arc<MemoryGauge>,
 }
 
 impl RowGroups for Pages<'_> {
@@ -151,13 +152,13 @@ impl RowGroups for Pages<'_> {
 
     fn column_chunks(&self, leaf: usize) -> ParquetResult<Box<dyn PageIterator>> {
         let chunk = self.leaves.get(leaf).and_then(|leaf| Some((*leaf, self.group.columns().get(*leaf)?)));
-        let (leaf, chunk) = chunk.ok_or_else(|| ParquetError::General("the column has no pages".to_owned()))?;
+        let (leaf, chunk) = chunk.ok_or_else(|| ParquetError::General("column without pages".to_owned()))?;
         let index = self.metadata.offset_index().and_then(|index| index.get(self.number)?.get(leaf));
         let locations = index.map(|index| index.page_locations().clone());
         let inner = SerializedPageReader::new(Arc::new(self.source.clone()), chunk, self.num_rows(), locations)?;
-        let values = Values::of(chunk.column_descr(), self.views);
-        let pages = Measured { inner, values, longest: 0, rows: self.rows, gauge: Arc::clone(self.gauge) };
-        Ok(Box::new(One(Some(Box::new(pages)))))
+        let values = LeafLayout::of(chunk.column_descr(), self.views);
+        let pages = MeasuredPages { inner, values, longest: 0, rows: self.rows, gauge: Arc::clone(self.gauge) };
+        Ok(Box::new(SinglePageIterator(Some(Box::new(pages)))))
     }
 
     fn row_groups(&self) -> Box<dyn Iterator<Item = &RowGroupMetaData> + '_> {
@@ -169,10 +170,10 @@ impl RowGroups for Pages<'_> {
     }
 }
 
-/// The pages of one chunk.
-struct One(Option<Box<dyn PageReader>>);
+/// Yields the pages of one column chunk.
+struct SinglePageIterator(Option<Box<dyn PageReader>>);
 
-impl Iterator for One {
+impl Iterator for SinglePageIterator {
     type Item = ParquetResult<Box<dyn PageReader>>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -180,26 +181,26 @@ impl Iterator for One {
     }
 }
 
-impl PageIterator for One {}
+impl PageIterator for SinglePageIterator {}
 
-/// What the values of a leaf take.
-struct Values {
-    /// Each of them, beside the text itself.
+/// Sizes of a leaf column's values.
+struct LeafLayout {
+    /// Bytes per value, without string data.
     width: u64,
-    /// Texts are copied for each value.
+    /// String data is copied for each value.
     copied: bool,
     text: bool,
-    /// A row may have many.
+    /// A row may have many values.
     repeated: bool,
-    /// The greatest levels.
-    most_repeated: i16,
-    most_defined: i16,
+    /// The maximum levels.
+    max_rep_level: i16,
+    max_def_level: i16,
 }
 
-impl Values {
+impl LeafLayout {
     fn of(leaf: &ColumnDescriptor, views: bool) -> Self {
         let text = leaf.physical_type() == Physical::BYTE_ARRAY;
-        let (most_repeated, most_defined) = (leaf.max_rep_level(), leaf.max_def_level());
+        let (max_rep_level, max_def_level) = (leaf.max_rep_level(), leaf.max_def_level());
         let width = match leaf.physical_type() {
             Physical::BYTE_ARRAY if views => VIEW,
             Physical::BOOLEAN => 1,
@@ -207,23 +208,23 @@ impl Values {
             Physical::INT64 | Physical::DOUBLE | Physical::INT96 => 8,
             Physical::FIXED_LEN_BYTE_ARRAY => u64::try_from(leaf.type_length()).unwrap_or(0),
         };
-        let repeated = most_repeated > 0;
-        Self { width, copied: text && !views, text, repeated, most_repeated, most_defined }
+        let repeated = max_rep_level > 0;
+        Self { width, copied: text && !views, text, repeated, max_rep_level, max_def_level }
     }
 }
 
-/// Pages that are measured before they are decoded.
-struct Measured {
-    inner: SerializedPageReader<Chunks>,
-    values: Values,
-    /// Bytes of the longest text of the dictionary.
+/// Measures pages before they are decoded.
+struct MeasuredPages {
+    inner: SerializedPageReader<SourceReader>,
+    values: LeafLayout,
+    /// Bytes of the dictionary's longest string.
     longest: u64,
-    /// Rows of a batch.
+    /// Rows per batch.
     rows: u64,
-    gauge: Arc<Gauge>,
+    gauge: Arc<MemoryGauge>,
 }
 
-impl Measured {
+impl MeasuredPages {
     fn measure(&mut self, page: &Page) -> ParquetResult<()> {
         let count = u64::from(page.num_values());
         match page {
@@ -232,7 +233,7 @@ impl Measured {
                     self.longest = longest(buf);
                     if !self.values.repeated {
                         let bytes = self.rows.saturating_mul(self.longest);
-                        self.gauge.add(&self.gauge.lasting, bytes)?;
+                        self.gauge.add(&self.gauge.dictionary_bytes, bytes)?;
                     }
                 }
             }
@@ -242,20 +243,20 @@ impl Measured {
                     let text = if is_dictionary(*encoding) { self.longest } else { 0 };
                     bytes = count.saturating_mul(self.values.width.saturating_add(LEVELS).saturating_add(text));
                 }
-                // Each text may begin as the one before it does.
+                // Strings may share prefixes, so the data expands.
                 if self.values.text && *encoding == Encoding::DELTA_BYTE_ARRAY {
                     let values = levels_bytes(page, &self.values).and_then(|levels| buf.get(levels..));
                     let own = buf.len() as u64;
                     let (sum, most) = values.and_then(|values| sum_of_deltas(values, count)).unwrap_or_default();
                     let all = sum.saturating_add(own);
-                    // A column without lists has one value per row of the batch.
+                    // Without lists, a batch has one value per row.
                     let batch = self.rows.saturating_mul(most.saturating_add(own));
                     bytes = bytes.saturating_add(if self.values.repeated { all } else { all.min(batch) });
                 }
-                // What there are bytes for is no matter: the rows of a batch were chosen by these.
+                // Only the expansion counts: the batch size was chosen by stored bytes.
                 let excess = bytes.saturating_sub(EXPANSION.saturating_mul((buf.len() as u64).min(1 << 20)));
                 if excess > 0 {
-                    self.gauge.add(&self.gauge.passing, excess)?;
+                    self.gauge.add(&self.gauge.page_bytes, excess)?;
                 }
             }
         }
@@ -263,7 +264,7 @@ impl Measured {
     }
 }
 
-impl Iterator for Measured {
+impl Iterator for MeasuredPages {
     type Item = ParquetResult<Page>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -271,7 +272,7 @@ impl Iterator for Measured {
     }
 }
 
-impl PageReader for Measured {
+impl PageReader for MeasuredPages {
     fn get_next_page(&mut self) -> ParquetResult<Option<Page>> {
         let page = self.inner.get_next_page()?;
         if let Some(page) = &page {
@@ -297,7 +298,7 @@ const fn is_dictionary(encoding: Encoding) -> bool {
     matches!(encoding, Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY)
 }
 
-/// Bytes of the longest of the texts of a dictionary, each of which stands behind its length.
+/// Length of the longest string in a dictionary page of length-prefixed strings.
 fn longest(mut texts: &[u8]) -> u64 {
     let mut longest = 0;
     while let Some((length, rest)) = texts.split_first_chunk() {
@@ -308,14 +309,14 @@ fn longest(mut texts: &[u8]) -> u64 {
     longest.into()
 }
 
-/// Bytes of a page's levels, which stand in front of its values.
-fn levels_bytes(page: &Page, leaf: &Values) -> Option<usize> {
+/// Bytes of a page's levels, which precede its values.
+fn levels_bytes(page: &Page, leaf: &LeafLayout) -> Option<usize> {
     match page {
         Page::DataPageV2 { def_levels_byte_len, rep_levels_byte_len, .. } => {
             usize::try_from(def_levels_byte_len.checked_add(*rep_levels_byte_len)?).ok()
         }
         Page::DataPage { buf, num_values, def_level_encoding, rep_level_encoding, .. } => {
-            let levels = [(leaf.most_repeated, rep_level_encoding), (leaf.most_defined, def_level_encoding)];
+            let levels = [(leaf.max_rep_level, rep_level_encoding), (leaf.max_def_level, def_level_encoding)];
             levels.into_iter().filter(|(most, _)| *most > 0).try_fold(0_usize, |at, (most, encoding)| {
                 let length = if *encoding == Encoding::RLE {
                     u32::from_le_bytes(*buf.get(at..)?.first_chunk()?).checked_add(4)?
@@ -330,7 +331,7 @@ fn levels_bytes(page: &Page, leaf: &Values) -> Option<usize> {
     }
 }
 
-/// The sum and the maximum of numbers that are stored as differences to the number before, in blocks of a common width.
+/// Sum and maximum of delta-encoded (DELTA_BINARY_PACKED) numbers.
 fn sum_of_deltas(mut bytes: &[u8], count: u64) -> Option<(u64, u64)> {
     let bytes = &mut bytes;
     let (block, parts) = (varint(bytes)?, varint(bytes)?);
@@ -351,7 +352,7 @@ fn sum_of_deltas(mut bytes: &[u8], count: u64) -> Option<(u64, u64)> {
         let widths = bytes.split_off(..usize::try_from(parts).ok()?)?;
         for &width in widths {
             let length = each.checked_mul(u64::from(width))?.div_ceil(8);
-            // The last part may be cut short.
+            // The last miniblock may be truncated.
             let packed = bytes.split_off(..usize::try_from(length).ok()?.min(bytes.len()))?;
             for number in 0..each.min(left) {
                 let delta = bits(packed, number * u64::from(width), width);
@@ -364,7 +365,7 @@ fn sum_of_deltas(mut bytes: &[u8], count: u64) -> Option<(u64, u64)> {
     Some((sum, most))
 }
 
-/// Some bits, the least first; those behind the end are zero.
+/// Extracts `width` bits, least significant first; bits beyond the end are zero.
 fn bits(bytes: &[u8], from: u64, width: u8) -> u64 {
     let Ok(start) = usize::try_from(from / 8) else { return 0 };
     let mut sixteen = [0_u8; 16];
@@ -397,7 +398,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_that_texts_share_are_summed() {
+    fn sums_delta_encoded_lengths() {
         // Blocks of 128 numbers in 4 parts; 5 numbers: 7, 5, 3, 1, 2, with deltas -2 and +1 in 2 bits above -2.
         let mut bytes = vec![128, 1, 4, 5, 14, 3, 2, 0, 0, 0];
         bytes.extend([0b1100_0000, 0, 0, 0, 0, 0, 0, 0]);
@@ -409,14 +410,14 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_text_of_a_dictionary_is_found() {
+    fn finds_longest_dictionary_value() {
         assert_eq!(longest(&[1, 0, 0, 0, b'a', 3, 0, 0, 0, b'a', b'b', b'c', 0, 0, 0, 0]), 3);
         assert_eq!((longest(&[]), longest(&[9, 0, 0, 0, 1])), (0, 9));
     }
 
     #[test]
-    fn a_value_takes_what_its_type_says() {
-        let of = |kind: &str| least_width(&kind.parse().unwrap());
+    fn computes_min_width_of_types() {
+        let of = |kind: &str| min_width(&kind.parse().unwrap());
         assert_eq!((of("Int16"), of("Utf8"), of("FixedSizeBinary(100)")), (2, 4, 100));
         assert_eq!(of("FixedSizeList(1000 x Float64)"), 8000);
         assert_eq!(of(r#"Struct("a": Int64, "b": Int32)"#), 12);

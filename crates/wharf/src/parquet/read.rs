@@ -1,4 +1,4 @@
-//! Parquet files read: the footer once, then what a scan asks for.
+//! Reads Parquet files: the footer once, then the row groups and column chunks that a scan selects.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,44 +10,45 @@ use container_core::{Error, Limits, Loss, OpenOptions, Result, Source};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
-use super::pages::{self, Gauge, Wanted};
-use super::source::{Chunks, from_arrow, library};
+use super::pages::{self, MemoryGauge, PageSelection};
+use super::source::{SourceReader, from_arrow, library};
 use super::{FORMAT_NAME, footer, units};
 use crate::batches::size::array_bytes;
-use crate::batches::{Chosen, guarded, has_dictionary, name, pieces};
+use crate::batches::{Projection, batch_slices, guarded, has_dictionary, name};
 use crate::workers::{Workers, groups};
 
-/// A Parquet file, its footer read and checked.
+/// A Parquet file with its footer read and checked.
 #[derive(Debug, Clone)]
 pub struct Reader {
     source: Source,
     metadata: ArrowReaderMetadata,
-    /// With the units that were written.
+    /// With the units that were written, see `units`.
     schema: SchemaRef,
-    /// The first row of each row group, and the end.
+    /// The first row of each row group, then the number of rows.
     starts: Vec<u64>,
     limits: Limits,
 }
 
-/// Bytes of a batch while it is read, at most; a row alone may have what the limits allow.
-const MOST_BYTES: u64 = 256 << 20;
+/// Maximum bytes of a batch while it is read. A single row may take what the limits allow.
+const MAX_BATCH_MEMORY: u64 = 256 << 20;
 
-/// Rows that are read at once where nothing is to be made of them.
-const CHECKED_ROWS: u64 = 8192;
+/// Rows per batch when only verifying.
+const VERIFY_ROWS: u64 = 8192;
 
 impl Reader {
     /// Reads the footer.
     ///
     /// # Errors
-    /// What is wrong with it; [`Unsupported`](crate::ErrorKind::Unsupported) for an encrypted one,
-    /// [`Limit`](crate::ErrorKind::Limit) for one that is larger, wider or deeper than allowed.
+    /// [`Invalid`](crate::ErrorKind::Invalid) or [`Truncated`](crate::ErrorKind::Truncated) for a damaged footer;
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for an encrypted one; [`Limit`](crate::ErrorKind::Limit) for one that is too large, wide or
+    /// deep.
     pub fn from_source(source: Source, options: OpenOptions) -> Result<Self> {
         Self::open(source, options).map_err(|error| error.in_format(FORMAT_NAME))
     }
 
     fn open(source: Source, options: OpenOptions) -> Result<Self> {
         footer::check(&source, &options.limits)?;
-        let load = || ArrowReaderMetadata::load(&Chunks(source.clone()), ArrowReaderOptions::new());
+        let load = || ArrowReaderMetadata::load(&SourceReader(source.clone()), ArrowReaderOptions::new());
         let metadata = library("the footer", load)?;
         let columns = metadata.metadata().file_metadata().schema_descr().num_columns();
         options.limits.check_columns("the count of columns", columns as u64)?;
@@ -58,9 +59,10 @@ impl Reader {
             let count = count.map_err(|_| {
                 in_group(number)(Error::invalid(format!("the row group has {} rows", group.num_rows())))
             })?;
-            rows = rows.checked_add(count).filter(|rows| i64::try_from(*rows).is_ok()).ok_or_else(|| {
-                in_group(number)(Error::invalid("the row groups have more rows together than can be counted"))
-            })?;
+            rows = rows
+                .checked_add(count)
+                .filter(|rows| i64::try_from(*rows).is_ok())
+                .ok_or_else(|| in_group(number)(Error::invalid("the total number of rows overflows")))?;
             if group.num_columns() != columns {
                 let detail = format!("the row group has {} columns, the schema {columns}", group.num_columns());
                 return Err(in_group(number)(Error::invalid(detail)));
@@ -71,37 +73,37 @@ impl Reader {
         Ok(Self { source, metadata, schema, starts, limits: options.limits })
     }
 
-    /// The bytes.
+    /// The source.
     #[must_use]
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// The footer, as the library has it.
+    /// The decoded footer.
     #[must_use]
     pub fn metadata(&self) -> &Arc<ParquetMetaData> {
         self.metadata.metadata()
     }
 
-    /// The schema of the file. Names of columns may be there twice.
+    /// The schema of the file. Column names may be duplicated.
     #[must_use]
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
-    /// How many rows the row groups have.
+    /// The number of rows in all row groups.
     #[must_use]
     pub fn row_count(&self) -> u64 {
         self.starts.last().copied().unwrap_or(0)
     }
 
-    /// How many row groups there are.
+    /// The number of row groups.
     #[must_use]
     pub fn group_count(&self) -> usize {
         self.metadata().num_row_groups()
     }
 
-    /// The rows of a row group.
+    /// The row range of a row group.
     pub(super) fn group_rows(&self, group: usize) -> Range<u64> {
         match self.starts.get(group..group.saturating_add(2)) {
             Some([start, end]) => *start..*end,
@@ -110,14 +112,14 @@ impl Reader {
     }
 
     pub(super) fn group(&self, group: usize) -> Result<&RowGroupMetaData> {
-        let missing = || Error::usage(format!("there is no row group {group}"));
+        let missing = || Error::usage(format!("no row group {group}"));
         self.metadata().row_groups().get(group).ok_or_else(missing)
     }
 
-    /// The places of a column's leaves among all leaves.
+    /// The leaf indexes of a column.
     pub(super) fn leaves(&self, column: usize) -> impl Iterator<Item = usize> + '_ {
         let schema = self.metadata().file_metadata().schema_descr();
-        // The leaves of a column follow one another: what is before and behind need not be looked at.
+        // Leaves of a column are contiguous and sorted: binary search for the first.
         let root = move |leaf: &usize| schema.get_column_root_idx(*leaf);
         let (mut low, mut high) = (0, schema.num_columns());
         while low < high {
@@ -127,14 +129,14 @@ impl Reader {
         (low..schema.num_columns()).take_while(move |leaf| root(leaf) == column)
     }
 
-    /// The library's reader of some columns of a row group, of some of its rows.
+    /// The library's reader for columns and rows of a row group.
     pub(super) fn columns(
         &self,
         group: usize,
         columns: &[usize],
         rows: Range<u64>,
         views: bool,
-        gauge: &Arc<Gauge>,
+        gauge: &Arc<MemoryGauge>,
     ) -> Result<ParquetRecordBatchReader> {
         for &column in columns {
             self.check_chunks(group, column)?;
@@ -143,35 +145,34 @@ impl Reader {
             |rows: u64| usize::try_from(rows).map_err(|_| Error::unsupported(format!("{rows} rows in one row group")));
         let (skip, take) = (usize_of(rows.start)?, usize_of(rows.end - rows.start)?);
         let leaves = columns.iter().flat_map(|&column| self.leaves(column)).collect();
-        let wanted = Wanted { group, columns, skip, take, views };
+        let selection = PageSelection { group, columns, skip, take, views };
         let fields = self.metadata.schema().fields();
-        pages::reader(&Chunks(self.source.clone()), self.metadata(), fields, leaves, &wanted, gauge)
+        pages::reader(&SourceReader(self.source.clone()), self.metadata(), fields, leaves, &selection, gauge)
     }
 
-    /// Reads some columns of some rows of a row group to the end, and says how many rows they have. Memory is that of a batch, whatever the file
-    /// says of its rows.
-    pub(super) fn walk(&self, group: usize, columns: &[usize], rows: Range<u64>) -> Result<u64> {
-        let mut size = BatchSize::new(self, columns, CHECKED_ROWS)?;
+    /// Reads columns of a row group to the end, discarding values, and returns the number of rows. Memory is bounded by a batch.
+    pub(super) fn count_rows(&self, group: usize, columns: &[usize], rows: Range<u64>) -> Result<u64> {
+        let mut size = BatchSize::new(self, columns, VERIFY_ROWS)?;
         size.views = true;
         let mut found = 0;
         loop {
             let gauge = size.gauge();
             let mut reader = self.columns(group, columns, rows.start + found..rows.end, size.views, &gauge)?;
-            let walked = guarded("the column", || {
+            let result = guarded("the column", || {
                 reader.try_for_each(|batch| {
                     found += batch.map_err(from_arrow)?.num_rows() as u64;
                     gauge.begin();
                     Ok(())
                 })
             });
-            match walked {
+            match result {
                 Ok(()) => return Ok(found),
                 Err(error) => size.shrink(&gauge, error)?,
             }
         }
     }
 
-    /// Reads the dictionaries of columns that are dictionaries in Arrow, of each row group.
+    /// Reads the dictionaries of all Arrow dictionary columns, in each row group.
     pub(super) fn check_dictionaries(&self) -> Result<()> {
         let fields = self.schema().fields().iter().enumerate();
         let columns: Vec<usize> = fields.filter(|(_, field)| has_dictionary(field)).map(|(column, _)| column).collect();
@@ -179,8 +180,8 @@ impl Reader {
             let rows = self.group_rows(group);
             let rows = rows.end - rows.start;
             for &column in &columns {
-                // The dictionary comes before the first row.
-                let read = self.walk(group, &[column], 0..rows.min(1));
+                // Reading the first row reads the dictionary.
+                let read = self.count_rows(group, &[column], 0..rows.min(1));
                 let name = || self.schema().fields().get(column).map(|field| field.name().clone()).unwrap_or_default();
                 read.map_err(|error| in_group(group)(error.in_column(name())))?;
             }
@@ -188,18 +189,18 @@ impl Reader {
         Ok(())
     }
 
-    /// Fails unless the bytes of a column lie in the file.
+    /// Checks that the column chunks of a column lie in the file.
     fn check_chunks(&self, group: usize, column: usize) -> Result<()> {
         let metadata = self.group(group)?;
         for leaf in self.leaves(column) {
             let Some(chunk) = metadata.columns().get(leaf) else { continue };
             if let Some(file) = chunk.file_path() {
-                return Err(Error::unsupported(format!("the column lies in another file, {file:?}")));
+                return Err(Error::unsupported(format!("column chunk in another file: {file:?}")));
             }
             let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
             let sizes = [start, chunk.compressed_size(), chunk.uncompressed_size(), chunk.num_values()];
             if let Some(negative) = sizes.iter().find(|size| **size < 0) {
-                return Err(Error::invalid(format!("the column has a negative place or length, {negative}")));
+                return Err(Error::invalid(format!("negative offset or length of a column chunk: {negative}")));
             }
             let (start, len) = (start.unsigned_abs(), chunk.compressed_size().unsigned_abs());
             let available = self.source.len().saturating_sub(start);
@@ -210,7 +211,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Bytes of a row of some columns in Arrow, about, and of each of them in the file.
+    /// Approximate Arrow bytes of a row of columns, and the weight of each column.
     fn row_bytes(&self, group: usize, columns: &[usize]) -> Result<(usize, Vec<u64>)> {
         let metadata = self.group(group)?;
         let rows = u64::try_from(metadata.num_rows()).unwrap_or(0).max(1);
@@ -220,7 +221,7 @@ impl Reader {
             let mut weight = 0_u64;
             for chunk in self.leaves(column).filter_map(|leaf| metadata.columns().get(leaf)) {
                 let packed = u64::try_from(chunk.uncompressed_size()).unwrap_or(0);
-                // Values of a dictionary are there many times in Arrow; where the file says so, how large they are.
+                // Dictionary values are repeated in Arrow; use their declared total size, if present.
                 let values = chunk.unencoded_byte_array_data_bytes().and_then(|bytes| u64::try_from(bytes).ok());
                 let fixed =
                     u64::try_from(chunk.num_values()).unwrap_or(0).saturating_mul(fixed_width(chunk.column_descr()));
@@ -233,7 +234,7 @@ impl Reader {
     }
 }
 
-/// Bytes of a value in Arrow.
+/// Fixed Arrow bytes of a value.
 fn fixed_width(column: &parquet::schema::types::ColumnDescriptor) -> u64 {
     use parquet::basic::Type;
     match column.physical_type() {
@@ -244,57 +245,57 @@ fn fixed_width(column: &parquet::schema::types::ColumnDescriptor) -> u64 {
     }
 }
 
-/// Names the row group.
+/// Adds the row group to an error.
 pub(super) fn in_group(group: usize) -> impl Fn(Error) -> Error {
     move |error| error.in_block(group as u64).in_format(FORMAT_NAME)
 }
 
-/// A walk over record batches of a Parquet file.
+/// Reads a Parquet file as record batches.
 pub struct Batches {
-    plan: Plan,
+    plan: ReadPlan,
     group: usize,
     open: Option<Group>,
-    /// Rows that are not converted yet, the first ones last, and whether texts are views in them.
+    /// Rows that are not converted yet, next ones last, and whether their strings are views.
     raw: Vec<(RawRows, bool)>,
-    cut: Option<BatchSlices>,
+    slices: Option<BatchSlices>,
     failed: bool,
 }
 
-/// What to read, and how.
-struct Plan {
+/// What to read and how; shared by all threads.
+struct ReadPlan {
     reader: Reader,
-    chosen: Chosen,
-    /// The names of all columns, unique.
+    projection: Projection,
+    /// All columns, with unique names.
     fields: Arc<[FieldRef]>,
     workers: Workers,
     batch_rows: usize,
     batch_bytes: usize,
 }
 
-/// How many rows are read at once, and how.
+/// Rows per batch, adapted to memory.
 struct BatchSize {
     rows: u64,
     views: bool,
-    /// Bytes of a row alone.
+    /// Maximum bytes of a single row.
     limit: u64,
 }
 
 impl BatchSize {
     fn new(reader: &Reader, columns: &[usize], rows: u64) -> Result<Self> {
         let fields = columns.iter().filter_map(|&column| reader.schema().fields().get(column));
-        let least = fields.map(|field| pages::least_width(field.data_type())).fold(1, u64::saturating_add);
+        let least = fields.map(|field| pages::min_width(field.data_type())).fold(1, u64::saturating_add);
         let limit = reader.limits.block_bytes;
         reader.limits.check_block("the bytes of a row", least)?;
-        Ok(Self { rows: rows.min(MOST_BYTES / least).max(1), views: false, limit })
+        Ok(Self { rows: rows.min(MAX_BATCH_MEMORY / least).max(1), views: false, limit })
     }
 
-    fn gauge(&self) -> Arc<Gauge> {
-        let most = if self.views && self.rows == 1 { self.limit } else { MOST_BYTES.min(self.limit) };
-        Arc::new(Gauge::new(most, self.rows))
+    fn gauge(&self) -> Arc<MemoryGauge> {
+        let most = if self.views && self.rows == 1 { self.limit } else { MAX_BATCH_MEMORY.min(self.limit) };
+        Arc::new(MemoryGauge::new(most, self.rows))
     }
 
-    /// Of an error that is one of memory, another way to read; else it is given back.
-    fn shrink(&mut self, gauge: &Gauge, error: Error) -> Result<()> {
+    /// Adapts to an exceeded memory limit; returns any other error.
+    fn shrink(&mut self, gauge: &MemoryGauge, error: Error) -> Result<()> {
         match (gauge.exceeded(), self.views) {
             (None, _) => return Err(error),
             (Some(_), false) => self.views = true,
@@ -307,32 +308,32 @@ impl BatchSize {
     }
 }
 
-/// A row group that is being read.
+/// A row group being read.
 struct Group {
-    parts: Vec<Part>,
+    column_sets: Vec<ColumnSet>,
     size: BatchSize,
-    gauge: Arc<Gauge>,
+    gauge: Arc<MemoryGauge>,
     number: usize,
-    /// Rows that are still to come.
+    /// Rows still to be read.
     left: u64,
-    /// The next one's number.
+    /// The next row number.
     row: u64,
 }
 
-/// Some columns of a row group, which are read together.
-struct Part {
-    /// Their places in the file, sorted.
+/// Columns of a row group that one task reads together.
+struct ColumnSet {
+    /// Column indexes, sorted.
     columns: Vec<usize>,
-    /// There while it has more than one batch to read: of a wide table, those of all columns together take much memory.
+    /// Kept only while more than one batch is left: in wide tables, readers of all columns take much memory.
     reader: Option<ParquetRecordBatchReader>,
 }
 
-/// Rows as they were read.
+/// Rows before conversion.
 struct RawRows {
-    /// Columns by their places in the file.
+    /// Arrays by column index.
     columns: Vec<(usize, ArrayRef)>,
     rows: usize,
-    /// The first one's number.
+    /// The first row number.
     row: u64,
     number: usize,
 }
@@ -342,7 +343,7 @@ impl RawRows {
         self.columns.iter().map(|(_, array)| array_bytes(&array.to_data())).fold(0, usize::saturating_add)
     }
 
-    /// The rows of the first half, and the others.
+    /// Splits the rows into two halves.
     fn halves(self) -> [Self; 2] {
         let half = self.rows / 2;
         let part = |from: usize, rows: usize| Self {
@@ -356,35 +357,35 @@ impl RawRows {
 }
 
 impl Batches {
-    pub(super) fn new(reader: Reader, chosen: Chosen, fields: Arc<[FieldRef]>, scan: &BatchScan) -> Self {
+    pub(super) fn new(reader: Reader, projection: Projection, fields: Arc<[FieldRef]>, scan: &BatchScan) -> Self {
         let workers = Workers::new(scan.scan.threads);
         let (batch_rows, batch_bytes) = (scan.batch_rows, scan.batch_bytes);
-        // Row groups before the rows wanted are not touched.
-        let group = reader.starts.partition_point(|start| *start <= chosen.rows.start).saturating_sub(1);
-        let plan = Plan { reader, chosen, fields, workers, batch_rows, batch_bytes };
-        Self { plan, group, open: None, raw: Vec::new(), cut: None, failed: false }
+        // Skip row groups before the row range.
+        let group = reader.starts.partition_point(|start| *start <= projection.rows.start).saturating_sub(1);
+        let plan = ReadPlan { reader, projection, fields, workers, batch_rows, batch_bytes };
+        Self { plan, group, open: None, raw: Vec::new(), slices: None, failed: false }
     }
 
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         loop {
-            if let Some(piece) = self.cut.as_mut().and_then(Iterator::next) {
-                return Ok(Some(piece));
+            if let Some(slice) = self.slices.as_mut().and_then(Iterator::next) {
+                return Ok(Some(slice));
             }
             let plan = &self.plan;
             if let Some((raw, views)) = self.raw.pop() {
-                // Views of one text are many texts in the end: the sizes of rows may differ by any factor.
+                // Converting views copies shared strings, so row sizes may differ by any factor.
                 if views && raw.rows > 1 && raw.bytes() > plan.batch_bytes {
                     let [first, second] = raw.halves();
                     self.raw.extend([(second, views), (first, views)]);
                     continue;
                 }
                 let batch = plan.convert(raw, views)?;
-                self.cut = Some(pieces(batch, plan.batch_rows, plan.batch_bytes));
+                self.slices = Some(batch_slices(batch, plan.batch_rows, plan.batch_bytes));
                 continue;
             }
             let Some(mut open) = self.open.take() else {
                 let rows = plan.reader.group_rows(self.group);
-                if self.group >= plan.reader.group_count() || rows.start >= plan.chosen.rows.end {
+                if self.group >= plan.reader.group_count() || rows.start >= plan.projection.rows.end {
                     return Ok(None);
                 }
                 self.open = plan.open(self.group, rows).map_err(in_group(self.group))?;
@@ -398,11 +399,11 @@ impl Batches {
     }
 }
 
-impl Plan {
-    /// Begins a row group; `None` for one that has no rows.
+impl ReadPlan {
+    /// Begins a row group; `None` if it has no selected rows.
     fn open(&self, number: usize, rows: Range<u64>) -> Result<Option<Group>> {
-        let start = self.chosen.rows.start.max(rows.start);
-        let end = self.chosen.rows.end.min(rows.end);
+        let start = self.projection.rows.start.max(rows.start);
+        let end = self.projection.rows.end.min(rows.end);
         if start >= end {
             return Ok(None);
         }
@@ -411,40 +412,40 @@ impl Plan {
         let fit = self.batch_bytes.checked_div(row_bytes).unwrap_or(usize::MAX).min(self.batch_rows).max(1);
         let size = BatchSize::new(&self.reader, &columns, fit as u64)?;
         let gauge = size.gauge();
-        let mut group = Group { parts: Vec::new(), size, gauge, number, left: end - start, row: start };
+        let mut group = Group { column_sets: Vec::new(), size, gauge, number, left: end - start, row: start };
         self.begin(&mut group)?;
         Ok(Some(group))
     }
 
-    /// The columns that are read, in the order of the file.
+    /// The selected columns, in the order of the file.
     fn columns(&self) -> Vec<usize> {
-        let mut columns = self.chosen.columns.clone();
+        let mut columns = self.projection.columns.clone();
         columns.sort_unstable();
         columns.dedup();
         columns
     }
 
-    /// Parts of the columns, of the rows that are still to come.
+    /// Distributes the columns over tasks, for the rows still to be read.
     fn begin(&self, group: &mut Group) -> Result<()> {
-        /// Columns whose readers take little memory together.
+        /// Minimum columns per task in wide tables.
         const FEW_COLUMNS: usize = 1 << 10;
         let columns = self.columns();
         let (_, weights) = self.reader.row_bytes(group.number, &columns)?;
         group.gauge = group.size.gauge();
-        group.parts.clear();
-        // More parts than threads, so that a slow one holds up nobody; but not one for each of ten thousand columns.
-        let most = if self.workers.count() == 1 { 1 } else { 4 * self.workers.count() };
-        let most = most.max(columns.len() / FEW_COLUMNS);
-        for indexes in groups(&weights, most) {
+        group.column_sets.clear();
+        // More tasks than threads, to balance slow columns; but not one per column of a wide table.
+        let max_sets = if self.workers.count() == 1 { 1 } else { 4 * self.workers.count() };
+        let max_sets = max_sets.max(columns.len() / FEW_COLUMNS);
+        for indexes in groups(&weights, max_sets) {
             let columns = indexes.iter().filter_map(|index| columns.get(*index).copied()).collect();
-            group.parts.push(Part { columns, reader: None });
+            group.column_sets.push(ColumnSet { columns, reader: None });
         }
         Ok(())
     }
 
-    /// The next rows of a row group.
+    /// Reads the next rows of a row group.
     fn read(&self, open: &mut Group) -> Result<RawRows> {
-        if open.parts.is_empty() {
+        if open.column_sets.is_empty() {
             let rows = usize::try_from(open.left).unwrap_or(usize::MAX).min(self.batch_rows);
             let raw = RawRows { columns: Vec::new(), rows, row: open.row, number: open.number };
             open.left -= rows as u64;
@@ -453,7 +454,7 @@ impl Plan {
         }
         loop {
             open.gauge.begin();
-            let error = match self.read_parts(open) {
+            let error = match self.read_column_sets(open) {
                 Err(error) if open.gauge.exceeded().is_some() => error,
                 read => return read,
             };
@@ -462,12 +463,12 @@ impl Plan {
         }
     }
 
-    fn read_parts(&self, open: &mut Group) -> Result<RawRows> {
+    fn read_column_sets(&self, open: &mut Group) -> Result<RawRows> {
         let (number, row, gauge) = (open.number, open.row, &open.gauge);
         let start = row - self.reader.group_rows(number).start;
         let rows = start..start + open.left;
         let (is_last, views) = (open.left <= open.size.rows, open.size.views);
-        let one = |part: &mut Part| {
+        let read_set = |part: &mut ColumnSet| {
             let mut reader = match part.reader.take() {
                 Some(reader) => reader,
                 None => self.reader.columns(number, &part.columns, rows.clone(), views, gauge)?,
@@ -476,16 +477,16 @@ impl Plan {
             part.reader = Some(reader).filter(|_| !is_last);
             next.map_err(|error| match gauge.exceeded() {
                 Some(_) => error,
-                None => self.blame(number, &part.columns, row, error),
+                None => self.with_damaged_column(number, &part.columns, row, error),
             })
         };
-        let read = self.workers.map(open.parts.iter_mut().collect(), one);
+        let read = self.workers.map(open.column_sets.iter_mut().collect(), read_set);
         let (mut columns, mut rows) = (Vec::new(), None);
-        for (part, batch) in open.parts.iter().zip(read) {
+        for (part, batch) in open.column_sets.iter().zip(read) {
             let batch = batch?;
             let found = batch.as_ref().map_or(0, RecordBatch::num_rows);
             if found == 0 || *rows.get_or_insert(found) != found || found as u64 > open.left {
-                let detail = format!("the row group says it has {} more rows and has {found}", open.left);
+                let detail = format!("the row group declares {} more rows, found {found}", open.left);
                 return Err(Error::invalid(detail).in_row(row));
             }
             columns.extend(part.columns.iter().copied().zip(batch.iter().flat_map(RecordBatch::columns).cloned()));
@@ -496,48 +497,48 @@ impl Plan {
         Ok(RawRows { columns, rows, row, number })
     }
 
-    /// Rows in the types that the schema says.
+    /// Converts rows to the types of the schema.
     fn convert(&self, raw: RawRows, views: bool) -> Result<RecordBatch> {
         let RawRows { columns: found, rows, row, number } = raw;
         let fields = self.reader.schema().fields();
         let mut columns: Vec<Option<ArrayRef>> = vec![None; fields.len()];
         for (column, array) in found {
-            let (Some(place), Some(field)) = (columns.get_mut(column), fields.get(column)) else { continue };
+            let (Some(slot), Some(field)) = (columns.get_mut(column), fields.get(column)) else { continue };
             if views && rows == 1 {
                 let bytes = array_bytes(&array.to_data()) as u64;
                 let checked = self.reader.limits.check_block("the bytes of a value", bytes);
                 checked.map_err(|error| in_group(number)(error.in_column(self.name(column)).in_row(row)))?;
             }
             let converted = units::convert(&array, field.data_type(), row);
-            *place = Some(converted.map_err(|error| in_group(number)(error.in_column(self.name(column))))?);
+            *slot = Some(converted.map_err(|error| in_group(number)(error.in_column(self.name(column))))?);
         }
         self.assemble(&columns, rows).map_err(in_group(number))
     }
 
     fn assemble(&self, columns: &[Option<ArrayRef>], rows: usize) -> Result<RecordBatch> {
-        let missing = || Error::invalid("a column has no values");
+        let missing = || Error::invalid("column without values");
         let arrays =
-            self.chosen.columns.iter().map(|&column| columns.get(column).cloned().flatten().ok_or_else(missing));
+            self.projection.columns.iter().map(|&column| columns.get(column).cloned().flatten().ok_or_else(missing));
         let arrays = arrays.collect::<Result<Vec<_>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        RecordBatch::try_new_with_options(Arc::clone(&self.chosen.schema), arrays, &options).map_err(from_arrow)
+        RecordBatch::try_new_with_options(Arc::clone(&self.projection.schema), arrays, &options).map_err(from_arrow)
     }
 
     fn name(&self, column: usize) -> String {
         name(&self.fields, column)
     }
 
-    /// Names the column that cannot be read. Of several, the library does not tell which it was: each is read alone until one fails.
-    fn blame(&self, group: usize, columns: &[usize], row: u64, error: Error) -> Error {
-        /// More columns than these are not tried.
-        const TRIED: usize = 64;
+    /// Adds the damaged column's name to an error. The library does not report it, so columns are read one by one until one fails.
+    fn with_damaged_column(&self, group: usize, columns: &[usize], row: u64, error: Error) -> Error {
+        /// Maximum columns tried.
+        const MAX_TRIED: usize = 64;
         if let [column] = columns {
             return error.in_column(self.name(*column));
         }
         let rows = self.reader.group_rows(group);
         let rows = row - rows.start..rows.end - rows.start;
-        let damaged = |column: &&usize| self.reader.walk(group, &[**column], rows.clone()).is_err();
-        match columns.iter().take(TRIED).find(damaged) {
+        let damaged = |column: &&usize| self.reader.count_rows(group, &[**column], rows.clone()).is_err();
+        match columns.iter().take(MAX_TRIED).find(damaged) {
             Some(&column) => error.in_column(self.name(column)),
             None => error,
         }
@@ -559,7 +560,7 @@ impl Iterator for Batches {
 
 impl RecordBatchReader for Batches {
     fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.plan.chosen.schema)
+        Arc::clone(&self.plan.projection.schema)
     }
 }
 

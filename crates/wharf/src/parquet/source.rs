@@ -1,4 +1,4 @@
-//! A [`Source`] as the library reads it, and its errors as ours.
+//! Adapts a [`Source`] to the parquet crate, and its errors to ours.
 
 use std::io;
 
@@ -6,24 +6,24 @@ use container_core::{Bytes, Error, Result, Source};
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::reader::{ChunkReader, Length};
 
-/// Bytes that are fetched at once where the library reads headers byte by byte.
-const AHEAD: u64 = 8 << 10;
+/// Bytes fetched at once: the library reads page headers byte by byte.
+const READ_AHEAD: u64 = 8 << 10;
 
-/// The bytes of a file, for the library.
+/// A source for the library.
 #[derive(Debug, Clone)]
-pub(super) struct Chunks(pub(super) Source);
+pub(super) struct SourceReader(pub(super) Source);
 
-impl Length for Chunks {
+impl Length for SourceReader {
     fn len(&self) -> u64 {
         self.0.len()
     }
 }
 
-impl ChunkReader for Chunks {
-    type T = Ahead;
+impl ChunkReader for SourceReader {
+    type T = BufferedRange;
 
-    fn get_read(&self, start: u64) -> ParquetResult<Ahead> {
-        Ok(Ahead { source: self.0.clone(), at: start, held: Bytes::new() })
+    fn get_read(&self, start: u64) -> ParquetResult<BufferedRange> {
+        Ok(BufferedRange { source: self.0.clone(), at: start, buffer: Bytes::new() })
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
@@ -32,46 +32,46 @@ impl ChunkReader for Chunks {
     }
 }
 
-/// Reads on from a place.
-pub(super) struct Ahead {
+/// Sequential reads from an offset.
+pub(super) struct BufferedRange {
     source: Source,
     at: u64,
-    held: Bytes,
+    buffer: Bytes,
 }
 
-impl io::Read for Ahead {
+impl io::Read for BufferedRange {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        if self.held.is_empty() && !out.is_empty() {
-            let end = self.at.saturating_add(AHEAD.max(out.len() as u64)).min(self.source.len());
+        if self.buffer.is_empty() && !out.is_empty() {
+            let end = self.at.saturating_add(READ_AHEAD.max(out.len() as u64)).min(self.source.len());
             if self.at >= end {
                 return Ok(0);
             }
-            self.held = self.source.read(self.at..end).map_err(io::Error::other)?;
+            self.buffer = self.source.read(self.at..end).map_err(io::Error::other)?;
             self.at = end;
         }
-        let count = out.len().min(self.held.len());
-        if let (Some(out), Some(held)) = (out.get_mut(..count), self.held.get(..count)) {
-            out.copy_from_slice(held);
+        let count = out.len().min(self.buffer.len());
+        if let (Some(out), Some(buffer)) = (out.get_mut(..count), self.buffer.get(..count)) {
+            out.copy_from_slice(buffer);
         }
-        self.held = self.held.slice(count..);
+        self.buffer = self.buffer.slice(count..);
         Ok(count)
     }
 }
 
-/// The library's error as one of ours; one of ours that went through it comes out whole.
+/// Converts an error of the library. Errors of ours that passed through it are unwrapped.
 pub(super) fn from_parquet(error: ParquetError) -> Error {
     match error {
-        ParquetError::General(what) | ParquetError::ArrowError(what) => Error::invalid(plain(&what)),
-        ParquetError::EOF(what) => Error::invalid(format!("it ends too early: {}", plain(&what))),
-        ParquetError::NYI(what) => Error::unsupported(plain(&what)),
-        ParquetError::External(cause) => own(cause),
+        ParquetError::General(what) | ParquetError::ArrowError(what) => Error::invalid(normalized(&what)),
+        ParquetError::EOF(what) => Error::invalid(format!("unexpected end: {}", normalized(&what))),
+        ParquetError::NYI(what) => Error::unsupported(normalized(&what)),
+        ParquetError::External(cause) => unwrap_cause(cause),
         other => Error::invalid(other.to_string()),
     }
 }
 
-fn own(cause: Box<dyn std::error::Error + Send + Sync>) -> Error {
+fn unwrap_cause(cause: Box<dyn std::error::Error + Send + Sync>) -> Error {
     let cause = match cause.downcast::<Error>() {
-        Ok(own) => return *own,
+        Ok(error) => return *error,
         Err(cause) => cause,
     };
     let cause = match cause.downcast::<ParquetError>() {
@@ -80,42 +80,42 @@ fn own(cause: Box<dyn std::error::Error + Send + Sync>) -> Error {
     };
     match cause.downcast::<io::Error>() {
         Ok(cause) => from_io(*cause),
-        Err(cause) => Error::invalid(plain(&cause.to_string())),
+        Err(cause) => Error::invalid(normalized(&cause.to_string())),
     }
 }
 
 fn from_io(cause: io::Error) -> Error {
     let kind = cause.kind();
     match cause.into_inner() {
-        Some(inner) => own(inner),
-        None => Error::invalid(format!("it ends too early or cannot be decompressed: {kind}")),
+        Some(inner) => unwrap_cause(inner),
+        None => Error::invalid(format!("truncated or not decompressible: {kind}")),
     }
 }
 
-/// Arrow's error, which may have the library's in it.
+/// Converts an Arrow error, which may wrap one of the library.
 pub(super) fn from_arrow(error: arrow_schema::ArrowError) -> Error {
     match error {
-        arrow_schema::ArrowError::ExternalError(cause) => own(cause),
-        arrow_schema::ArrowError::ParquetError(what) => Error::invalid(plain(&what)),
+        arrow_schema::ArrowError::ExternalError(cause) => unwrap_cause(cause),
+        arrow_schema::ArrowError::ParquetError(what) => Error::invalid(normalized(&what)),
         other => container_arrow::from_arrow(other),
     }
 }
 
-/// What the library says, without its own name, beginning small.
-fn plain(what: &str) -> String {
+/// The library's message without its prefix, in lower case.
+fn normalized(what: &str) -> String {
     let what = ["Parquet error: ", "Parquet argument error: ", "Arrow: "]
         .iter()
         .fold(what, |what, prefix| what.strip_prefix(prefix).unwrap_or(what));
     let what = what.trim_end_matches('.');
     let mut letters = what.chars();
     match (letters.next(), letters.clone().next()) {
-        // A name in capitals stays one.
+        // Keep acronyms.
         (Some(first), Some(second)) if second.is_lowercase() => first.to_lowercase().chain(letters).collect(),
         _ => what.to_owned(),
     }
 }
 
-/// Runs the library on `what`: errors and panics are ours.
+/// Runs the library on `what`, converting errors and panics.
 pub(super) fn library<T>(what: &str, work: impl FnOnce() -> ParquetResult<T>) -> Result<T> {
     crate::batches::guarded(what, || work().map_err(from_parquet))
 }

@@ -44,7 +44,7 @@ pub(super) fn ints(from: i32, to: i32) -> RecordBatch {
 }
 
 #[test]
-fn metadata_stand_in_the_order_of_their_keys() {
+fn metadata_is_sorted_by_key() {
     let keys: Vec<String> = (10..30).map(|number| format!("key {number}")).collect();
     let metadata: HashMap<String, String> = keys.iter().map(|key| (key.clone(), "value".to_owned())).collect();
     let schema = Arc::new(Schema::new_with_metadata(vec![Field::new("n", DataType::Int32, true)], metadata));
@@ -55,7 +55,7 @@ fn metadata_stand_in_the_order_of_their_keys() {
     let found = pairs.iter().map(|pair| pair.key.clone()).filter(|key| key != ARROW_SCHEMA_META_KEY);
     assert_eq!(found.collect::<Vec<_>>(), keys);
 
-    // Other writers put them into Arrow's schema alone.
+    // Other writers store it in the Arrow schema only.
     let mut writer = ArrowWriter::try_new(Vec::new(), schema, None).unwrap();
     writer.write(&batch).unwrap();
     let details = open(writer.into_inner().unwrap()).details();
@@ -63,7 +63,7 @@ fn metadata_stand_in_the_order_of_their_keys() {
 }
 
 #[test]
-fn every_type_comes_back_as_it_was() {
+fn every_type_round_trips() {
     let rows = 2000;
     let batch = samples::batch(samples::columns(rows));
     for (compression, threads) in [
@@ -84,17 +84,17 @@ fn every_type_comes_back_as_it_was() {
             let scan = BatchScan::from(Scan::default().with_threads(threads)).with_batch_rows(333);
             let found = read(&container, &scan).unwrap();
             assert_eq!(found.schema(), batch.schema(), "{compression}");
-            for (field, (found, wanted)) in
+            for (field, (found, expected)) in
                 batch.schema().fields().iter().zip(found.columns().iter().zip(batch.columns()))
             {
-                assert_eq!(found, wanted, "{compression} {field}");
+                assert_eq!(found, expected, "{compression} {field}");
             }
         }
     }
 }
 
 #[test]
-fn rows_and_columns_are_chosen() {
+fn selects_rows_and_columns() {
     let batch = samples::batch(samples::columns(1000));
     let container = open(write(std::slice::from_ref(&batch), WriterOptions::default().with_group_rows(170)));
     for (start, end) in [(0, 1000), (169, 171), (170, 340), (5, 6), (333, 999), (1000, 2000), (0, 0)] {
@@ -102,9 +102,9 @@ fn rows_and_columns_are_chosen() {
             let columns = [46, 0, 13, 5];
             let scan = Scan::default().with_rows(start..end).with_columns(columns).with_threads(threads);
             let found = read(&container, &scan.into()).unwrap();
-            let wanted = batch.project(&columns).unwrap();
+            let expected = batch.project(&columns).unwrap();
             let count = usize::try_from(end.min(1000) - start.min(1000)).unwrap();
-            assert_eq!(found, wanted.slice(usize::try_from(start).unwrap(), count), "{start}..{end}");
+            assert_eq!(found, expected.slice(usize::try_from(start).unwrap(), count), "{start}..{end}");
         }
     }
     let none = read(&container, &Scan::default().with_columns([]).with_rows(10..u64::MAX).into());
@@ -127,8 +127,8 @@ fn batches_are_bounded_by_bytes() {
 }
 
 #[test]
-fn a_dictionary_in_the_file_does_not_make_batches_huge() {
-    // A text of 100 kB, 1000 times: 100 kB in the file.
+fn dictionary_values_do_not_make_batches_huge() {
+    // A string of 100 kB, 1000 times: 100 kB in the file.
     let long = "x".repeat(100_000);
     let texts: ArrayRef = Arc::new(StringArray::from_iter_values((0..1000).map(|_| long.as_str())));
     let batch = RecordBatch::try_from_iter([("t", texts)]).unwrap();
@@ -142,7 +142,7 @@ fn a_dictionary_in_the_file_does_not_make_batches_huge() {
 }
 
 #[test]
-fn the_bytes_are_the_same_however_many_threads() {
+fn output_does_not_depend_on_threads() {
     let batch = samples::batch(samples::columns(3000));
     let of = |threads| {
         write(
@@ -155,7 +155,7 @@ fn the_bytes_are_the_same_however_many_threads() {
 }
 
 #[test]
-fn row_groups_end_by_rows_and_by_bytes_and_small_batches_are_joined() {
+fn row_groups_are_limited_by_rows_and_bytes() {
     let groups = |batches: &[RecordBatch], options: WriterOptions| {
         let container = open(write(batches, options));
         let metadata = Arc::clone(container.reader().metadata());
@@ -171,7 +171,7 @@ fn row_groups_end_by_rows_and_by_bytes_and_small_batches_are_joined() {
 }
 
 #[test]
-fn no_rows_and_no_columns() {
+fn writes_files_without_rows_or_columns() {
     let batch = samples::batch(samples::columns(3));
     for batches in [vec![batch.slice(0, 0)], vec![batch.slice(0, 0); 3]] {
         let container = open(write(&batches, WriterOptions::default()));
@@ -190,12 +190,12 @@ fn no_rows_and_no_columns() {
         &arrow_array::RecordBatchOptions::new().with_row_count(Some(4)),
     );
     let error = writer.write(&rows.unwrap()).unwrap_err();
-    assert_eq!(error.to_string(), "parquet: a Parquet file without columns has no rows");
+    assert_eq!(error.to_string(), "parquet: a Parquet file without columns cannot have rows");
     assert_eq!(writer.end().err().unwrap().kind().name(), "usage");
 }
 
 #[test]
-fn what_parquet_has_no_type_for_is_refused_by_name() {
+fn rejects_unsupported_types_by_column_name() {
     let refused = |field: Field| {
         let schema: SchemaRef = Arc::new(Schema::new(vec![Field::new("good", DataType::Int32, true), field]));
         Writer::new(Vec::new(), schema, WriterOptions::default()).err().unwrap()
@@ -219,12 +219,12 @@ fn what_parquet_has_no_type_for_is_refused_by_name() {
     let error = refused(Field::new("good", DataType::Utf8, true));
     assert_eq!(
         error.to_string(),
-        "parquet: the columns 0 and 1 have the same name, which Parquet files cannot have (column \"good\")"
+        "parquet: the columns 0 and 1 have the same name, which Parquet does not allow (column \"good\")"
     );
 }
 
 #[test]
-fn names_that_differ_in_case_are_kept_and_told() {
+fn warns_about_names_that_differ_in_case() {
     let one: ArrayRef = Arc::new(Int32Array::from_iter_values(0..3));
     let batch = RecordBatch::try_from_iter([("A", Arc::clone(&one)), ("b", Arc::clone(&one)), ("a", one)]).unwrap();
     let mut writer = Writer::new(Vec::new(), batch.schema(), WriterOptions::default()).unwrap();
@@ -233,34 +233,34 @@ fn names_that_differ_in_case_are_kept_and_told() {
     assert_eq!((notes.len(), notes[0].count), (1, 0));
     assert_eq!(
         notes[0].what,
-        "the columns \"A\" and \"a\" differ in case only: some readers of Parquet take them for one"
+        "the columns \"A\" and \"a\" differ only in case: some Parquet readers treat them as one"
     );
     assert_eq!(read(&open(bytes), &BatchScan::default()).unwrap(), batch);
 }
 
 #[test]
-fn batches_of_another_schema_and_nulls_that_may_not_be_are_refused() {
+fn rejects_other_schemas_and_nulls_in_non_nullable_columns() {
     let schema: SchemaRef = Arc::new(Schema::new(vec![Field::new("n", DataType::Int32, false)]));
     let begin = || Writer::new(Vec::new(), Arc::clone(&schema), WriterOptions::default()).unwrap();
     let batch = |name: &str, array: ArrayRef| RecordBatch::try_from_iter_with_nullable([(name, array, true)]).unwrap();
     let numbers: ArrayRef = Arc::new(Int32Array::from_iter_values(0..5));
     let error = begin().write(&batch("m", Arc::clone(&numbers))).unwrap_err();
-    assert_eq!(error.to_string(), "parquet: the batch has the column \"m\" where the file has another (column \"n\")");
+    assert_eq!(error.to_string(), "parquet: expected this column, found \"m\" in the batch (column \"n\")");
     let error = begin().write(&batch("n", Arc::new(StringArray::from(vec!["a"])))).unwrap_err();
-    assert_eq!(error.to_string(), "parquet: the batch has Utf8 where the file has Int32 (column \"n\")");
+    assert_eq!(error.to_string(), "parquet: expected Int32, found Utf8 in the batch (column \"n\")");
     let mut writer = begin();
     writer.write(&batch("n", numbers)).unwrap();
     writer.write(&batch("n", Arc::new(Int32Array::from(vec![Some(1), Some(2), None])))).unwrap();
     let error = writer.end().err().unwrap();
     assert_eq!(
         error.to_string(),
-        "parquet: a value is null in a column that has no nulls by its schema (row 7, column \"n\")"
+        "parquet: null in a column that the schema declares non-nullable (row 7, column \"n\")"
     );
 }
 
 #[test]
-fn a_column_that_is_there_twice_has_a_number() {
-    // Others write such files.
+fn numbers_duplicate_column_names() {
+    // Other writers produce such files.
     let one: ArrayRef = Arc::new(Int32Array::from_iter_values(0..3));
     let two: ArrayRef = Arc::new(Int32Array::from_iter_values(3..6));
     let batch = RecordBatch::try_new(
@@ -278,7 +278,7 @@ fn a_column_that_is_there_twice_has_a_number() {
 }
 
 #[test]
-fn dictionaries_stay_dictionaries_over_row_groups() {
+fn dictionaries_round_trip_over_row_groups() {
     let words: DictionaryArray<Int32Type> =
         (0..900).map(|n| Some(format!("w{}", n / 100))).collect::<Vec<_>>().iter().map(|w| w.as_deref()).collect();
     let batch = RecordBatch::try_from_iter([("w", Arc::new(words) as ArrayRef)]).unwrap();
@@ -293,7 +293,7 @@ fn dictionaries_stay_dictionaries_over_row_groups() {
 }
 
 #[test]
-fn info_tells_of_types_sizes_and_statistics() {
+fn details_have_types_sizes_and_statistics() {
     let batch = samples::batch(samples::columns(1000));
     let container = open(write(std::slice::from_ref(&batch), WriterOptions::default().with_group_rows(300)));
     let details = container.details();
@@ -327,14 +327,14 @@ pub(super) fn findings(container: &ParquetContainer) -> Vec<String> {
 }
 
 #[test]
-fn verify_names_each_column_that_is_damaged_and_goes_on() {
+fn verify_reports_every_damaged_column() {
     let batches: Vec<_> = (0..3).map(|n| ints(n * 1000, n * 1000 + 1000)).collect();
     let options =
         WriterOptions::default().with_group_rows(1000).with_compression(Compression::Zstd(1)).with_dictionary(false);
     let mut bytes = write(&batches, options);
     assert_eq!(findings(&open(bytes.clone())), [""; 0]);
     let metadata = Arc::clone(open(bytes.clone()).reader().metadata());
-    // The text of the first row group and the numbers of the last one.
+    // The strings of the first row group and the numbers of the last one.
     for (group, column) in [(0, 1), (2, 0)] {
         let place = usize::try_from(metadata.row_group(group).column(column).byte_range().0).unwrap();
         bytes[place..place + 8].fill(0xEE);
@@ -353,7 +353,7 @@ fn verify_names_each_column_that_is_damaged_and_goes_on() {
 }
 
 #[test]
-fn what_the_sink_says_is_the_error() {
+fn errors_of_the_sink_are_returned() {
     use container_core::testkit::FailingSink;
 
     let batches: Vec<_> = (0..8).map(|at| ints(at * 2000, at * 2000 + 2000)).collect();
@@ -368,7 +368,7 @@ fn what_the_sink_says_is_the_error() {
             for batch in &batches {
                 if let Err(error) = writer.write(batch) {
                     let again = writer.write(batch).unwrap_err();
-                    assert_eq!(again.to_string(), "parquet: the writer was used after it failed");
+                    assert_eq!(again.to_string(), "parquet: the writer was used after a failure");
                     return Err(error);
                 }
             }
@@ -385,7 +385,7 @@ fn what_the_sink_says_is_the_error() {
 }
 
 #[test]
-fn a_thread_that_writes_changes_nothing() {
+fn writer_thread_does_not_change_the_output() {
     let batches: Vec<_> = (0..8).map(|at| ints(at * 2000, at * 2000 + 2000)).collect();
     let written = |threads, behind| {
         let options = WriterOptions::default().with_threads(threads).with_group_rows(3000);
@@ -400,14 +400,14 @@ fn a_thread_that_writes_changes_nothing() {
     }
 }
 
-/// Who drops the writer finds its sink dropped, whoever wrote to it.
+/// Dropping the writer drops its sink, also on the writer thread.
 #[test]
-fn a_writer_that_is_dropped_lets_go_of_its_sink() {
-    struct Held {
+fn dropping_the_writer_drops_the_sink() {
+    struct CountedSink {
         _count: Arc<()>,
     }
 
-    impl std::io::Write for Held {
+    impl std::io::Write for CountedSink {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             std::thread::sleep(std::time::Duration::from_millis(1));
             Ok(bytes.len())
@@ -419,12 +419,13 @@ fn a_writer_that_is_dropped_lets_go_of_its_sink() {
     }
     let batch = ints(0, 20_000);
     for rows in [0, 5000, 20_000] {
-        let held = Arc::new(());
+        let sink_alive = Arc::new(());
         let options = WriterOptions::default().with_threads(2).with_group_rows(1000);
-        let mut writer =
-            Writer::new(Held { _count: Arc::clone(&held) }, batch.schema(), options).unwrap().with_thread();
+        let mut writer = Writer::new(CountedSink { _count: Arc::clone(&sink_alive) }, batch.schema(), options)
+            .unwrap()
+            .with_thread();
         writer.write(&batch.slice(0, rows)).unwrap();
         drop(writer);
-        assert_eq!(Arc::strong_count(&held), 1, "{rows}");
+        assert_eq!(Arc::strong_count(&sink_alive), 1, "{rows}");
     }
 }

@@ -1,7 +1,6 @@
-//! Units of Arrow that Parquet has no type for: they are stored in the next one that it has, which every reader knows, and come back as they were
-//! by the schema of Arrow in the file.
+//! Arrow units without a Parquet type: stored in the nearest one, which every reader knows, and restored from the Arrow schema in the file.
 //!
-//! Without this, the library stores them as plain numbers, and whoever does not follow its reading of that schema sees numbers.
+//! The library alone would store them as plain numbers for readers without Arrow.
 
 use std::sync::Arc;
 
@@ -24,10 +23,10 @@ use parquet::file::metadata::FileMetaData;
 
 use super::source::from_arrow;
 
-const SECOND: i64 = 1000;
-const DAY: i64 = 86_400_000;
+const MILLIS_PER_SECOND: i64 = 1000;
+const MILLIS_PER_DAY: i64 = 86_400_000;
 
-/// The schema of what is stored: itself where all has its type in Parquet.
+/// The stored schema: the same one if Parquet has all types.
 pub(super) fn stored(schema: &SchemaRef) -> SchemaRef {
     let fields: Vec<FieldRef> = schema.fields().iter().map(stored_field).collect();
     if fields.iter().zip(schema.fields()).all(|(one, other)| Arc::ptr_eq(one, other)) {
@@ -36,12 +35,12 @@ pub(super) fn stored(schema: &SchemaRef) -> SchemaRef {
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
-/// A column as it is stored. pyarrow takes a tensor for one only where the items are optional: its type for tensors has no others.
+/// The stored field. pyarrow recognizes tensors only with nullable items.
 fn stored_field(field: &FieldRef) -> FieldRef {
     with_items(&with_types(field, &mut stored_type), true)
 }
 
-/// The tensor with nullable items, or with others; the same field if it is no tensor or has them.
+/// A tensor with items of this nullability; the same field if nothing changes.
 fn with_items(field: &FieldRef, nullable: bool) -> FieldRef {
     match field.data_type() {
         DataType::FixedSizeList(item, size) if item.is_nullable() != nullable && is_tensor(field) => {
@@ -56,7 +55,7 @@ fn is_tensor(field: &Field) -> bool {
     field.extension_type_name() == Some("arrow.fixed_shape_tensor")
 }
 
-/// The types of dictionaries and runs stay: that they come back as such is worth more.
+/// Types of dictionaries and runs are kept, so that they are restored.
 fn stored_type(found: &DataType) -> Option<DataType> {
     match found {
         DataType::Time32(TimeUnit::Second) => Some(DataType::Time32(TimeUnit::Millisecond)),
@@ -68,19 +67,19 @@ fn stored_type(found: &DataType) -> Option<DataType> {
     }
 }
 
-/// The field with other types of what is not nested in it; the same one if there are none.
+/// Replaces the leaf types of a field; the same field if nothing changes.
 fn with_types(field: &FieldRef, change: &mut impl FnMut(&DataType) -> Option<DataType>) -> FieldRef {
-    let mut inner = |item: &FieldRef, make: &dyn Fn(FieldRef) -> DataType| {
+    let mut wrap = |item: &FieldRef, make: &dyn Fn(FieldRef) -> DataType| {
         let changed = with_types(item, change);
         (!Arc::ptr_eq(item, &changed)).then(|| make(changed))
     };
     let changed = match field.data_type() {
-        DataType::List(item) => inner(item, &DataType::List),
-        DataType::LargeList(item) => inner(item, &DataType::LargeList),
-        DataType::ListView(item) => inner(item, &DataType::ListView),
-        DataType::LargeListView(item) => inner(item, &DataType::LargeListView),
-        DataType::FixedSizeList(item, size) => inner(item, &|item| DataType::FixedSizeList(item, *size)),
-        DataType::Map(entries, sorted) => inner(entries, &|entries| DataType::Map(entries, *sorted)),
+        DataType::List(item) => wrap(item, &DataType::List),
+        DataType::LargeList(item) => wrap(item, &DataType::LargeList),
+        DataType::ListView(item) => wrap(item, &DataType::ListView),
+        DataType::LargeListView(item) => wrap(item, &DataType::LargeListView),
+        DataType::FixedSizeList(item, size) => wrap(item, &|item| DataType::FixedSizeList(item, *size)),
+        DataType::Map(entries, sorted) => wrap(entries, &|entries| DataType::Map(entries, *sorted)),
         DataType::Struct(members) => {
             let changed: Vec<FieldRef> = members.iter().map(|member| with_types(member, change)).collect();
             let same = changed.iter().zip(members).all(|(one, other)| Arc::ptr_eq(one, other));
@@ -91,27 +90,27 @@ fn with_types(field: &FieldRef, change: &mut impl FnMut(&DataType) -> Option<Dat
     changed.map_or_else(|| Arc::clone(field), |changed| Arc::new(Field::clone(field).with_data_type(changed)))
 }
 
-/// The schema that was written, as far as it can be had of what the library reads by what the file says.
+/// Restores the written schema from the schema that the library reads and the Arrow schema in the file.
 pub(super) fn restored(read: &SchemaRef, file: &FileMetaData) -> Result<SchemaRef> {
     let pairs = file.key_value_metadata().into_iter().flatten();
     let encoded = pairs.filter(|pair| pair.key == ARROW_SCHEMA_META_KEY).find_map(|pair| pair.value.as_ref());
     let Some(encoded) = encoded else { return Ok(Arc::clone(read)) };
-    // The library has decoded it, or there would be no schema.
+    // The library has decoded it already.
     let bytes = BASE64_STANDARD
         .decode(encoded)
-        .map_err(|error| Error::invalid(format!("the schema of Arrow in the footer is no base64: {error}")))?;
+        .map_err(|error| Error::invalid(format!("invalid base64 in the footer's Arrow schema: {error}")))?;
     let message = match bytes.split_at_checked(8) {
         Some((mark, message)) if mark.starts_with(&[255; 4]) => message,
         _ => &bytes,
     };
-    let written = crate::batches::guarded("the schema of Arrow in the footer", || {
+    let written = crate::batches::guarded("the footer's Arrow schema", || {
         arrow_ipc::convert::try_schema_from_flatbuffer_bytes(message).map_err(from_arrow)
     })?;
     let fields: Vec<FieldRef> = read
         .fields()
         .iter()
         .enumerate()
-        .map(|(place, field)| match written.fields().get(place) {
+        .map(|(index, field)| match written.fields().get(index) {
             Some(written) if written.name() == field.name() => restored_field(field, written),
             _ => Arc::clone(field),
         })
@@ -123,7 +122,7 @@ pub(super) fn restored(read: &SchemaRef, file: &FileMetaData) -> Result<SchemaRe
 }
 
 fn restored_field(read: &FieldRef, written: &Field) -> FieldRef {
-    // Both are walked in one order, as their shapes are the same.
+    // Both have the same shape, so their leaves are visited in the same order.
     if !same_shape(read.data_type(), written.data_type()) {
         return Arc::clone(read);
     }
@@ -145,7 +144,7 @@ fn restored_type(read: &DataType, written: &DataType) -> Option<DataType> {
         {
             written.clone()
         }
-        // Other writers store nanoseconds as microseconds, where they are asked for an old version: the zone is the same.
+        // Other writers store nanoseconds as microseconds for old format versions. Only the zone is restored.
         (DataType::Timestamp(unit, Some(_)), DataType::Timestamp(_, Some(zone))) => {
             DataType::Timestamp(*unit, Some(Arc::clone(zone)))
         }
@@ -154,8 +153,8 @@ fn restored_type(read: &DataType, written: &DataType) -> Option<DataType> {
     (restored != *read).then_some(restored)
 }
 
-/// What is nested in a type, or nothing.
-fn inner(found: &DataType) -> Option<Vec<&DataType>> {
+/// The types nested in a type; `None` for leaves.
+fn nested_types(found: &DataType) -> Option<Vec<&DataType>> {
     match found {
         DataType::List(item)
         | DataType::LargeList(item)
@@ -169,7 +168,7 @@ fn inner(found: &DataType) -> Option<Vec<&DataType>> {
 }
 
 fn same_shape(one: &DataType, other: &DataType) -> bool {
-    match (inner(one), inner(other)) {
+    match (nested_types(one), nested_types(other)) {
         (Some(some), Some(others)) => {
             std::mem::discriminant(one) == std::mem::discriminant(other)
                 && some.len() == others.len()
@@ -180,7 +179,7 @@ fn same_shape(one: &DataType, other: &DataType) -> bool {
     }
 }
 
-/// The field with views of texts and of bytes; the same one if there are none.
+/// The field with string and binary types as views; the same field if there are none.
 pub(super) fn with_views(field: &FieldRef) -> FieldRef {
     with_types(field, &mut |found| match found {
         DataType::Utf8 | DataType::LargeUtf8 => Some(DataType::Utf8View),
@@ -190,25 +189,25 @@ pub(super) fn with_views(field: &FieldRef) -> FieldRef {
 }
 
 fn push_leaves<'a>(found: &'a DataType, leaves: &mut Vec<&'a DataType>) {
-    match inner(found) {
+    match nested_types(found) {
         Some(types) => types.into_iter().for_each(|found| push_leaves(found, leaves)),
         None => leaves.push(found),
     }
 }
 
-/// A value that the other type does not hold, by its place among those of its array.
+/// The first value that the target type cannot hold, and its index in the array.
 #[derive(Debug)]
-struct Misfit {
-    place: usize,
+struct Mismatch {
+    index: usize,
     value: i64,
 }
 
-/// The values in another type that [`stored`], [`restored`] or [`with_views`] gave. `first` is the number of the first row, for errors.
+/// Converts values to a type from [`stored`], [`restored`] or [`with_views`]. `first` is the number of the first row, for errors.
 pub(super) fn convert(array: &ArrayRef, to: &DataType, first: u64) -> Result<ArrayRef> {
     if array.data_type() == to {
         return Ok(Arc::clone(array));
     }
-    // The same items, which may be null or not: nothing is copied.
+    // Only the nullability of items differs: zero-copy.
     if let (DataType::FixedSizeList(item, size), Some(lists)) = (to, array.as_fixed_size_list_opt())
         && lists.value_type() == *item.data_type()
     {
@@ -216,21 +215,22 @@ pub(super) fn convert(array: &ArrayRef, to: &DataType, first: u64) -> Result<Arr
         let lists = FixedSizeListArray::try_new_with_length(Arc::clone(item), *size, values, nulls, lists.len());
         return Ok(Arc::new(lists.map_err(from_arrow)?));
     }
-    if let Some(types) = inner(to) {
-        let data = own_items(array.to_data())?;
-        // Rows of nested values are not known here.
-        let items = |(items, to)| convert_plain(&make_array(items), to);
+    if let Some(types) = nested_types(to) {
+        let data = sliced_items(array.to_data())?;
+        // Row numbers of nested values are unknown here.
+        let items = |(items, to)| convert_items(&make_array(items), to);
         let children = data.child_data().iter().cloned().zip(types).map(items).collect::<Result<Vec<_>>>()?;
         let children = children.iter().map(Array::to_data).collect();
         let data = data.into_builder().data_type(to.clone()).child_data(children).build().map_err(from_arrow)?;
         return Ok(make_array(data));
     }
-    convert_leaf(array, to)?.map_err(|misfit| refused(array, to, &misfit).in_row(first + misfit.place as u64))
+    convert_leaf(array, to)?
+        .map_err(|mismatch| conversion_error(array, to, &mismatch).in_row(first + mismatch.index as u64))
 }
 
-/// A piece of a long array has the items of all of it: of the piece's own alone, so that many pieces do not convert them each.
-fn own_items(data: ArrayData) -> Result<ArrayData> {
-    // Items of views may be there for many rows: copied for each they would be more than there are.
+/// Copies a slice of an array, without the items of other slices, so that these are not converted once per slice.
+fn sliced_items(data: ArrayData) -> Result<ArrayData> {
+    // List views may share items between rows: copying could multiply them.
     if has_views(data.data_type()) {
         return Ok(data);
     }
@@ -242,45 +242,49 @@ fn own_items(data: ArrayData) -> Result<ArrayData> {
 
 fn has_views(found: &DataType) -> bool {
     matches!(found, DataType::ListView(_) | DataType::LargeListView(_))
-        || inner(found).into_iter().flatten().any(has_views)
+        || nested_types(found).into_iter().flatten().any(has_views)
 }
 
-fn convert_plain(items: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
-    if inner(to).is_some() || items.data_type() == to {
+fn convert_items(items: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+    if nested_types(to).is_some() || items.data_type() == to {
         return convert(items, to, 0);
     }
-    convert_leaf(items, to)?.map_err(|misfit| refused(items, to, &misfit))
+    convert_leaf(items, to)?.map_err(|mismatch| conversion_error(items, to, &mismatch))
 }
 
-fn refused(array: &ArrayRef, to: &DataType, misfit: &Misfit) -> Error {
-    let (value, from) = (misfit.value, array.data_type());
+fn conversion_error(array: &ArrayRef, to: &DataType, mismatch: &Mismatch) -> Error {
+    let (value, from) = (mismatch.value, array.data_type());
     match to {
         DataType::Date32 => Error::unsupported(format!(
-            "the date of {value} ms is no whole day (of {DAY} ms), and Parquet has dates of whole days alone"
+            "the date of {value} ms is not a multiple of {MILLIS_PER_DAY} ms: Parquet has dates of whole days only"
         )),
-        DataType::Time32(TimeUnit::Second) | DataType::Timestamp(TimeUnit::Second, _) => Error::invalid(format!(
-            "a time is {value} ms, which is no whole second, and the file says it was written as {to}"
-        )),
-        _ => Error::unsupported(format!("{value} ({from}) is more than Parquet's {to} holds")),
+        DataType::Time32(TimeUnit::Second) | DataType::Timestamp(TimeUnit::Second, _) => {
+            Error::invalid(format!("the time of {value} ms is not a whole second, but the file declares {to}"))
+        }
+        _ => Error::unsupported(format!("{value} ({from}) is out of range for Parquet's {to}")),
     }
 }
 
-fn convert_leaf(array: &ArrayRef, to: &DataType) -> Result<std::result::Result<ArrayRef, Misfit>> {
+fn convert_leaf(array: &ArrayRef, to: &DataType) -> Result<std::result::Result<ArrayRef, Mismatch>> {
     use DataType::{Date32, Date64, Time32, Timestamp};
     use TimeUnit::{Millisecond, Second};
-    let longer = |value: i64| value.checked_mul(SECOND);
-    let shorter = |value: i64| (value % SECOND == 0).then_some(value / SECOND);
-    let days = |value: i64| (value % DAY == 0).then_some(value / DAY);
+    let to_millis = |value: i64| value.checked_mul(MILLIS_PER_SECOND);
+    let to_seconds = |value: i64| (value % MILLIS_PER_SECOND == 0).then_some(value / MILLIS_PER_SECOND);
+    let days = |value: i64| (value % MILLIS_PER_DAY == 0).then_some(value / MILLIS_PER_DAY);
     let converted = match (array.data_type(), to) {
-        (Time32(Second), Time32(Millisecond)) => each::<Time32SecondType, Time32MillisecondType>(array, to, longer),
-        (Time32(Millisecond), Time32(Second)) => each::<Time32MillisecondType, Time32SecondType>(array, to, shorter),
+        (Time32(Second), Time32(Millisecond)) => {
+            convert_values::<Time32SecondType, Time32MillisecondType>(array, to, to_millis)
+        }
+        (Time32(Millisecond), Time32(Second)) => {
+            convert_values::<Time32MillisecondType, Time32SecondType>(array, to, to_seconds)
+        }
         (Timestamp(Second, _), Timestamp(Millisecond, _)) => {
-            each::<TimestampSecondType, TimestampMillisecondType>(array, to, longer)
+            convert_values::<TimestampSecondType, TimestampMillisecondType>(array, to, to_millis)
         }
         (Timestamp(Millisecond, _), Timestamp(Second, _)) => {
-            each::<TimestampMillisecondType, TimestampSecondType>(array, to, shorter)
+            convert_values::<TimestampMillisecondType, TimestampSecondType>(array, to, to_seconds)
         }
-        (Date64, Date32) => each::<Date64Type, Date32Type>(array, to, days),
+        (Date64, Date32) => convert_values::<Date64Type, Date32Type>(array, to, days),
         (DataType::Utf8View, DataType::Utf8) => {
             Ok(Arc::new(array.as_string_view().iter().collect::<StringArray>()) as _)
         }
@@ -293,21 +297,21 @@ fn convert_leaf(array: &ArrayRef, to: &DataType) -> Result<std::result::Result<A
         (DataType::BinaryView, DataType::LargeBinary) => {
             Ok(Arc::new(array.as_binary_view().iter().collect::<LargeBinaryArray>()) as _)
         }
-        // Another zone: the numbers are the same.
+        // Only the zone differs.
         (Timestamp(one, _), Timestamp(other, _)) if one == other => {
             let data = array.to_data().into_builder().data_type(to.clone()).build().map_err(from_arrow)?;
             Ok(make_array(data))
         }
-        (from, to) => return Err(Error::invalid(format!("the column is {from} where the schema says {to}"))),
+        (from, to) => return Err(Error::invalid(format!("expected a column of {to}, found {from}"))),
     };
     Ok(converted)
 }
 
-fn each<A, B>(
+fn convert_values<A, B>(
     array: &ArrayRef,
     to: &DataType,
     step: impl Fn(i64) -> Option<i64>,
-) -> std::result::Result<ArrayRef, Misfit>
+) -> std::result::Result<ArrayRef, Mismatch>
 where
     A: ArrowPrimitiveType,
     B: ArrowPrimitiveType,
@@ -319,9 +323,9 @@ where
     match array.try_unary::<_, B, ()>(|value| fit(value).ok_or(())) {
         Ok(converted) => Ok(Arc::new(converted.with_data_type(to.clone()))),
         Err(()) => {
-            let misfit = array.iter().enumerate().find(|(_, value)| value.is_some_and(|value| fit(value).is_none()));
-            let (place, value) = misfit.map_or((0, 0), |(place, value)| (place, value.map_or(0, Into::into)));
-            Err(Misfit { place, value })
+            let mismatch = array.iter().enumerate().find(|(_, value)| value.is_some_and(|value| fit(value).is_none()));
+            let (index, value) = mismatch.map_or((0, 0), |(index, value)| (index, value.map_or(0, Into::into)));
+            Err(Mismatch { index, value })
         }
     }
 }

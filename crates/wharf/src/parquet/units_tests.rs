@@ -52,7 +52,7 @@ fn seconds() -> RecordBatch {
 }
 
 #[test]
-fn seconds_come_back_and_others_see_milliseconds() {
+fn seconds_round_trip_and_are_stored_as_milliseconds() {
     let batch = seconds();
     let bytes = write(&[batch.slice(0, 10), batch.slice(10, 90)], WriterOptions::default().with_group_rows(30));
     let found = read(&open(bytes.clone()), &BatchScan::default().with_batch_rows(17)).unwrap();
@@ -61,10 +61,10 @@ fn seconds_come_back_and_others_see_milliseconds() {
     let some = BatchScan::from(container_core::Scan::default().with_columns([4, 1]).with_rows(25..70));
     assert_eq!(read(&open(bytes.clone()), &some).unwrap(), batch.project(&[4, 1]).unwrap().slice(25, 45));
 
-    // Whoever does not know the schema of Arrow.
+    // A reader that ignores the Arrow schema.
     let plain = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let reader =
-        ParquetRecordBatchReaderBuilder::try_new_with_options(super::source::Chunks(Source::from(bytes)), plain)
+        ParquetRecordBatchReaderBuilder::try_new_with_options(super::source::SourceReader(Source::from(bytes)), plain)
             .unwrap();
     let schema = Arc::clone(reader.schema());
     let time = DataType::Time32(TimeUnit::Millisecond);
@@ -78,7 +78,7 @@ fn seconds_come_back_and_others_see_milliseconds() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_with_its_row() {
+fn rejects_out_of_range_values_with_their_row() {
     let first: ArrayRef = Arc::new(Time32SecondArray::from(vec![Some(1), None]));
     let second: ArrayRef = Arc::new(Time32SecondArray::from(vec![Some(1), Some(i32::MAX)]));
     let refused = |batches: &[ArrayRef]| {
@@ -93,18 +93,18 @@ fn what_does_not_fit_is_refused_with_its_row() {
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert_eq!(
         error.to_string(),
-        "parquet: 2147483647 (Time32(s)) is more than Parquet's Time32(ms) holds (row 3, column \"x\")"
+        "parquet: 2147483647 (Time32(s)) is out of range for Parquet's Time32(ms) (row 3, column \"x\")"
     );
     let error = refused(&[Arc::new(TimestampSecondArray::from(vec![i64::MIN]))]);
-    assert!(error.to_string().contains("is more than Parquet's Timestamp(ms) holds"), "{error}");
+    assert!(error.to_string().contains("is out of range for Parquet's Timestamp(ms)"), "{error}");
     let error = refused(&[Arc::new(Date64Array::from(vec![0, 86_400_001]))]);
-    assert!(error.to_string().contains("the date of 86400001 ms is no whole day"), "{error}");
+    assert!(error.to_string().contains("the date of 86400001 ms is not a multiple of 86400000 ms"), "{error}");
 }
 
-/// A file of the library with values of one schema, that says it was made of another.
-fn disguised(batch: &RecordBatch, said: &Schema) -> Vec<u8> {
+/// A file with values of one schema that declares another Arrow schema.
+fn with_declared_schema(batch: &RecordBatch, declared: &Schema) -> Vec<u8> {
     let mut properties = WriterProperties::builder().build();
-    add_encoded_arrow_schema_to_metadata(said, &mut properties);
+    add_encoded_arrow_schema_to_metadata(declared, &mut properties);
     let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
     let mut writer = ArrowWriter::try_new_with_options(Vec::new(), batch.schema(), options).unwrap();
     writer.write(batch).unwrap();
@@ -112,20 +112,21 @@ fn disguised(batch: &RecordBatch, said: &Schema) -> Vec<u8> {
 }
 
 #[test]
-fn the_zone_is_kept_where_nanoseconds_became_microseconds() {
+fn restores_zone_if_nanoseconds_were_stored_as_microseconds() {
     let stamps: ArrayRef =
         Arc::new(TimestampMicrosecondArray::from(vec![Some(1), None, Some(-3)]).with_timezone("UTC"));
     let batch = RecordBatch::try_from_iter([("x", stamps)]).unwrap();
-    let said = |kind| Schema::new(vec![Field::new("x", kind, true)]);
+    let declared = |kind| Schema::new(vec![Field::new("x", kind, true)]);
     let zone: Arc<str> = "+02:00".into();
     let nanoseconds = DataType::Timestamp(TimeUnit::Nanosecond, Some(Arc::clone(&zone)));
-    let found = read(&open(disguised(&batch, &said(nanoseconds.clone()))), &BatchScan::default()).unwrap();
-    let wanted = TimestampMicrosecondArray::from(vec![Some(1), None, Some(-3)]).with_timezone(zone);
-    assert_eq!(found.column(0).as_ref(), &wanted as &dyn Array);
-    // Of another shape, it says nothing.
+    let found =
+        read(&open(with_declared_schema(&batch, &declared(nanoseconds.clone()))), &BatchScan::default()).unwrap();
+    let expected = TimestampMicrosecondArray::from(vec![Some(1), None, Some(-3)]).with_timezone(zone);
+    assert_eq!(found.column(0).as_ref(), &expected as &dyn Array);
+    // A schema of another shape is ignored.
     let list = DataType::List(Arc::new(Field::new("item", nanoseconds, true)));
     for other in [list, DataType::Int32, DataType::Timestamp(TimeUnit::Second, None)] {
-        let bytes = disguised(&batch, &said(other.clone()));
+        let bytes = with_declared_schema(&batch, &declared(other.clone()));
         match Reader::from_source(Source::from(bytes), container_core::OpenOptions::default()) {
             Ok(reader) => assert_eq!(**reader.schema(), *batch.schema(), "{other}"),
             Err(error) => assert_eq!(error.kind(), ErrorKind::Invalid, "{other}"),
@@ -134,19 +135,19 @@ fn the_zone_is_kept_where_nanoseconds_became_microseconds() {
 }
 
 #[test]
-fn no_whole_seconds_in_a_file_that_says_so_are_an_error() {
+fn rejects_fractional_seconds_declared_as_seconds() {
     let times: ArrayRef = Arc::new(Time32MillisecondArray::from(vec![1000, 2000, 2500]));
     let batch = RecordBatch::try_from_iter([("x", times)]).unwrap();
-    let said = Schema::new(vec![Field::new("x", DataType::Time32(TimeUnit::Second), true)]);
-    let error = read(&open(disguised(&batch, &said)), &BatchScan::default()).unwrap_err();
+    let declared = Schema::new(vec![Field::new("x", DataType::Time32(TimeUnit::Second), true)]);
+    let error = read(&open(with_declared_schema(&batch, &declared)), &BatchScan::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "parquet: a time is 2500 ms, which is no whole second, and the file says it was written as Time32(s) (block 0, row 2, column \"x\")"
+        "parquet: the time of 2500 ms is not a whole second, but the file declares Time32(s) (block 0, row 2, column \"x\")"
     );
 }
 
 #[test]
-fn items_of_tensors_are_optional_in_the_file_and_come_back_as_they_were() {
+fn tensor_items_are_stored_nullable_and_restored() {
     let item = Arc::new(Field::new_list_field(DataType::Int32, false));
     let values: ArrayRef = Arc::new((0..40).collect::<Int32Array>());
     let lists = || FixedSizeListArray::new(Arc::clone(&item), 4, Arc::clone(&values), None);

@@ -1,4 +1,4 @@
-//! Parquet files written from record batches.
+//! Writes record batches as a Parquet file.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -14,52 +14,51 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::SchemaDescriptor;
 
 use super::distinct;
-use super::groups::{Columns, Encoders, Gathered, Pending};
-use super::lane::Lane;
+use super::groups::{Columns, Encoders, GroupBuilder, Pending};
 use super::options::WriterOptions;
 use super::read::Reader;
 use super::source::library;
-use super::{FORMAT_NAME, fit, units};
+use super::writer_thread::GroupWriter;
+use super::{FORMAT_NAME, supported_types, units};
 use crate::batches::Dictionaries;
 use crate::batches::size::bytes_of;
 use crate::workers::Workers;
 
-/// Bytes of a row group where nothing is said: a chunk of a column should not be small, and several groups are encoded at once.
-const LEAST_GROUP: usize = 16 << 20;
-const MOST_GROUP: usize = 64 << 20;
+/// Bounds of the default row group size: column chunks should not be small, and several groups are in memory at once.
+const MIN_GROUP_BYTES: usize = 16 << 20;
+const MAX_GROUP_BYTES: usize = 64 << 20;
 
-/// So many row groups, the first ones, are half as large: of a small file, too, every thread has some, to the end.
-const HALF_GROUPS: usize = 16;
+/// The first row groups have half the size, so that small files keep all threads busy too.
+const HALF_SIZE_GROUPS: usize = 16;
 
 /// Writes record batches as a Parquet file.
 ///
-/// A row group is encoded when it is whole, by a thread of its own and column by column by those that have nothing to do, while the next
-/// ones are gathered: a group's batches are held in memory until then, and what is encoded of it until it is written. The schema of Arrow is
-/// kept in the file, so that reading gives it back.
+/// A complete row group is encoded in the background, its columns in parallel, while the next ones are collected. Its batches are kept in memory
+/// until then, and its encoded pages until they are written. The Arrow schema is stored in the file and restored on reading.
 pub struct Writer<W: Write + Send> {
-    file: Stage<W>,
-    /// Why the sink failed: the library tells no more than that it did.
+    file: FileState<W>,
+    /// Why the sink failed, which the library does not report.
     cause: Cause,
     columns: Arc<Columns>,
-    /// The labels so far of the columns whose indexes may not count all of them, and these columns.
+    /// Labels so far of dictionary columns with narrow indexes, which may not address all labels of the file.
     dictionaries: Dictionaries,
-    narrow: Vec<usize>,
+    narrow_dictionaries: Vec<usize>,
     workers: Arc<Workers>,
     group_rows: usize,
     group_bytes: usize,
-    /// How many row groups, the first ones, have half as many bytes.
-    half_groups: usize,
-    /// The rows of the next row group.
-    gathered: Gathered,
-    /// Row groups that are being encoded.
+    /// The number of first row groups that have half the size.
+    half_size_groups: usize,
+    /// Collects the next row group.
+    next_group: GroupBuilder,
+    /// Row groups being encoded.
     pending: Pending,
-    /// How many row groups were begun.
-    begun: usize,
+    /// Row groups started so far.
+    started_groups: usize,
     failed: bool,
 }
 
 impl Writer<Output> {
-    /// Begins a file, which appears at [`finish`](Self::finish).
+    /// Creates a file, which appears at [`finish`](BatchWriter::finish).
     ///
     /// # Errors
     /// As [`new`](Self::new), and those of [`Output::create`].
@@ -74,35 +73,34 @@ impl Writer<Output> {
 }
 
 impl<W: Write + Send> Writer<W> {
-    /// Begins a file. The sink gets large pieces; it is not flushed before the end.
+    /// Begins a file. The sink gets large writes and is flushed only at the end.
     ///
     /// # Errors
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for a column that Parquet has no type for, with its name;
-    /// [`Usage`](crate::ErrorKind::Usage) for two columns of one name, and for a level that the compression has not.
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for a column without a Parquet type, with its name;
+    /// [`Usage`](crate::ErrorKind::Usage) for duplicate column names or an invalid compression level.
     pub fn new(sink: W, schema: SchemaRef, options: WriterOptions) -> Result<Self> {
         Self::begin(sink, schema, options).map_err(|error| error.in_format(FORMAT_NAME))
     }
 
-    /// The sink is written to by a thread of its own, while this one goes on; without the feature `parallel`, and where the
-    /// [options](WriterOptions::threads) allow one thread only, it is not. One row group more may be in memory. What the sink says comes with a
-    /// later call, [`end`](Self::end) at last.
+    /// Writes to the sink on a dedicated thread, unless the feature `parallel` is off or the [options](WriterOptions::threads) allow one thread
+    /// only. One more row group may be in memory. Errors of the sink are returned by later calls, at the latest by [`end`](Self::end).
     ///
-    /// Once rows were written this changes nothing.
+    /// Has no effect after rows were written.
     #[must_use]
     pub fn with_thread(mut self) -> Self
     where
         W: 'static,
     {
-        if let Stage::Before(begin) = &mut self.file
+        if let FileState::Before(begin) = &mut self.file
             && self.workers.count() > 1
         {
-            begin.lane = Lane::behind;
+            begin.group_writer = GroupWriter::threaded;
         }
         self
     }
 
     fn begin(sink: W, schema: SchemaRef, options: WriterOptions) -> Result<Self> {
-        fit::check(&schema)?;
+        supported_types::check(&schema)?;
         let properties = options.properties(&schema)?;
         let cause = Cause::default();
         let sink = Sink { inner: sink, cause: Arc::clone(&cause) };
@@ -110,23 +108,24 @@ impl<W: Write + Send> Writer<W> {
         let described = library("the schema", || ArrowSchemaConverter::new().convert(&stored))?;
         let group_bytes = options.group_bytes.unwrap_or_else(|| {
             let columns = described.num_columns();
-            columns.saturating_mul(1 << 20).clamp(LEAST_GROUP, MOST_GROUP)
+            columns.saturating_mul(1 << 20).clamp(MIN_GROUP_BYTES, MAX_GROUP_BYTES)
         });
         let described = Arc::new(described);
-        let begin = Begin { sink, properties, described, dictionary: options.dictionary, lane: Lane::here };
+        let begin =
+            Prelude { sink, properties, described, dictionary: options.dictionary, group_writer: GroupWriter::direct };
         Ok(Self {
-            file: Stage::Before(Box::new(begin)),
+            file: FileState::Before(Box::new(begin)),
             cause,
-            narrow: narrow(&schema),
+            narrow_dictionaries: narrow_dictionaries(&schema),
             dictionaries: Dictionaries::default(),
             columns: Arc::new(Columns { schema, stored }),
             workers: Arc::new(Workers::new(options.threads)),
             group_rows: options.group_rows,
             group_bytes,
-            half_groups: if options.group_bytes.is_none() { HALF_GROUPS } else { 0 },
-            gathered: Gathered::default(),
+            half_size_groups: if options.group_bytes.is_none() { HALF_SIZE_GROUPS } else { 0 },
+            next_group: GroupBuilder::default(),
             pending: Pending::default(),
-            begun: 0,
+            started_groups: 0,
             failed: false,
         })
     }
@@ -134,14 +133,14 @@ impl<W: Write + Send> Writer<W> {
     /// Appends the rows of a batch.
     ///
     /// # Errors
-    /// [`Usage`](crate::ErrorKind::Usage) for a batch of another schema, or after an error; [`Invalid`](crate::ErrorKind::Invalid) for a
-    /// null in a column that has none; [`Limit`](crate::ErrorKind::Limit) for dictionaries that have more labels together than their indexes can
-    /// count, as no reader could open the file; [`Io`](crate::ErrorKind::Io).
+    /// [`Usage`](crate::ErrorKind::Usage) for a batch with another schema, or after an error; [`Invalid`](crate::ErrorKind::Invalid) for a null in
+    /// a non-nullable column; [`Limit`](crate::ErrorKind::Limit) for dictionaries that together have more labels than their indexes can address,
+    /// as no reader could open the file; [`Io`](crate::ErrorKind::Io).
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.guarded(|writer| writer.append(batch))
     }
 
-    /// Ends the file and gives back the sink, flushed, and notes for whoever reads the file elsewhere.
+    /// Finishes the file. Returns the flushed sink, and warnings about interoperability.
     ///
     /// # Errors
     /// [`Io`](crate::ErrorKind::Io); [`Usage`](crate::ErrorKind::Usage) after an error.
@@ -149,25 +148,25 @@ impl<W: Write + Send> Writer<W> {
         self.guarded(|writer| {
             writer.begin_group()?;
             while writer.end_group()? {}
-            // A file without rows has not begun yet.
-            writer.file.begin(&writer.columns, &writer.gathered).map(drop)
+            // A file without rows has not been begun yet.
+            writer.file.begin(&writer.columns, &writer.next_group).map(drop)
         })?;
-        let Self { file: Stage::Open(Open { lane, .. }), cause, columns, .. } = self else {
-            return Err(Error::usage("the writer was used after it failed").in_format(FORMAT_NAME));
+        let Self { file: FileState::Open(Open { group_writer, .. }), cause, columns, .. } = self else {
+            return Err(Error::usage("the writer was used after a failure").in_format(FORMAT_NAME));
         };
-        let ended = lane.end().and_then(|file| library("the footer", || file.into_inner()));
-        let sink = ended.map_err(|error| failed(&cause, error))?;
+        let ended = group_writer.end().and_then(|file| library("the footer", || file.into_inner()));
+        let sink = ended.map_err(|error| with_sink_cause(&cause, error))?;
         let mut sink = sink.inner;
         sink.flush().map_err(cannot_write)?;
-        Ok((sink, fit::notes(&columns.schema)))
+        Ok((sink, supported_types::warnings(&columns.schema)))
     }
 
     fn guarded(&mut self, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         if self.failed {
-            return Err(Error::usage("the writer was used after it failed").in_format(FORMAT_NAME));
+            return Err(Error::usage("the writer was used after a failure").in_format(FORMAT_NAME));
         }
         self.failed = true;
-        work(self).map_err(|error| failed(&self.cause, error))?;
+        work(self).map_err(|error| with_sink_cause(&self.cause, error))?;
         self.failed = false;
         Ok(())
     }
@@ -175,94 +174,95 @@ impl<W: Write + Send> Writer<W> {
     fn append(&mut self, batch: &RecordBatch) -> Result<()> {
         crate::batches::same_columns(&self.columns.schema, &batch.schema())?;
         if self.columns.schema.fields().is_empty() && batch.num_rows() > 0 {
-            return Err(Error::unsupported("a Parquet file without columns has no rows"));
+            return Err(Error::unsupported("a Parquet file without columns cannot have rows"));
         }
-        if !self.narrow.is_empty() {
-            let narrow = batch.project(&self.narrow).map_err(container_arrow::from_arrow)?;
-            self.dictionaries.join(&narrow)?;
+        if !self.narrow_dictionaries.is_empty() {
+            let narrow_dictionaries = batch.project(&self.narrow_dictionaries).map_err(container_arrow::from_arrow)?;
+            self.dictionaries.join(&narrow_dictionaries)?;
         }
         let mut rest = batch.clone();
         while rest.num_rows() > 0 {
             let (rows, bytes) = (rest.num_rows(), bytes_of(&rest));
-            let most = if self.begun < self.half_groups { self.group_bytes / 2 } else { self.group_bytes };
-            let room = most.saturating_sub(self.gathered.bytes());
-            let fit = (room as u128 * rows as u128).checked_div(bytes as u128).unwrap_or(u128::MAX);
-            let room = self.group_rows.saturating_sub(self.gathered.rows());
-            let fit = usize::try_from(fit).unwrap_or(usize::MAX).min(room);
-            let take = if self.gathered.rows() == 0 { fit.max(1) } else { fit }.min(rows);
+            let max_bytes =
+                if self.started_groups < self.half_size_groups { self.group_bytes / 2 } else { self.group_bytes };
+            let space = max_bytes.saturating_sub(self.next_group.bytes());
+            let fit = (space as u128 * rows as u128).checked_div(bytes as u128).unwrap_or(u128::MAX);
+            let space = self.group_rows.saturating_sub(self.next_group.rows());
+            let fit = usize::try_from(fit).unwrap_or(usize::MAX).min(space);
+            let take = if self.next_group.rows() == 0 { fit.max(1) } else { fit }.min(rows);
             if take == 0 {
                 self.begin_group()?;
                 continue;
             }
-            self.gathered.push(rest.slice(0, take))?;
+            self.next_group.push(rest.slice(0, take))?;
             rest = rest.slice(take, rows - take);
-            if self.gathered.rows() >= self.group_rows {
+            if self.next_group.rows() >= self.group_rows {
                 self.begin_group()?;
             }
         }
-        // What is done leaves memory, and is written while others are encoded; one at a time, as whoever makes batches may be this thread.
+        // Write a finished group while others are encoded, to free its memory. One at a time: this thread also produces batches.
         if self.pending.is_done() {
             self.end_group()?;
         }
         Ok(())
     }
 
-    /// Has the row group encoded that was gathered, and writes what lies too far ahead.
+    /// Starts to encode the collected row group, after writing finished ones if too many are pending.
     fn begin_group(&mut self) -> Result<()> {
-        if self.gathered.rows() == 0 {
+        if self.next_group.rows() == 0 {
             return Ok(());
         }
-        while self.pending.is_full(&self.gathered, self.workers.count()) {
+        while self.pending.is_full(&self.next_group, self.workers.count()) {
             self.end_group()?;
         }
-        let encoders = Arc::clone(&self.file.begin(&self.columns, &self.gathered)?.encoders);
-        let group = self.gathered.take();
-        self.begun += 1;
+        let encoders = Arc::clone(&self.file.begin(&self.columns, &self.next_group)?.encoders);
+        let group = self.next_group.take();
+        self.started_groups += 1;
         self.pending.begin(group, &encoders, &self.columns, &self.workers);
         Ok(())
     }
 
-    /// Writes the first of the row groups that are being encoded; false where there is none.
+    /// Waits for the first pending row group and writes it. False if there is none.
     fn end_group(&mut self) -> Result<bool> {
         let Some(chunks) = self.pending.next()? else { return Ok(false) };
-        self.file.begin(&self.columns, &self.gathered)?.lane.write(chunks)?;
+        self.file.begin(&self.columns, &self.next_group)?.group_writer.write(chunks)?;
         Ok(true)
     }
 }
 
-/// The file, before and behind its first bytes.
-enum Stage<W: Write + Send> {
-    Before(Box<Begin<W>>),
+/// The file, before or after its first bytes are written.
+enum FileState<W: Write + Send> {
+    Before(Box<Prelude<W>>),
     Open(Open<W>),
-    /// It could not begin.
+    /// Beginning it failed.
     Failed,
 }
 
 struct Open<W: Write + Send> {
-    lane: Lane<Sink<W>>,
+    group_writer: GroupWriter<Sink<W>>,
     encoders: Arc<Encoders>,
 }
 
-/// What the file begins with, when rows are there that tell what is worth a dictionary.
-struct Begin<W: Write + Send> {
+/// A file to be begun with the first rows, which decide on dictionaries.
+struct Prelude<W: Write + Send> {
     sink: Sink<W>,
     properties: WriterPropertiesBuilder,
     described: Arc<SchemaDescriptor>,
     dictionary: bool,
-    /// How row groups come into the file.
-    lane: fn(SerializedFileWriter<Sink<W>>) -> Lane<Sink<W>>,
+    /// How row groups are written.
+    group_writer: fn(SerializedFileWriter<Sink<W>>) -> GroupWriter<Sink<W>>,
 }
 
-impl<W: Write + Send> Stage<W> {
-    /// Begins the file where that is not done yet; `first` is its first row group, or there is none.
-    fn begin(&mut self, columns: &Columns, first: &Gathered) -> Result<&mut Open<W>> {
+impl<W: Write + Send> FileState<W> {
+    /// Begins the file if necessary. `first` is its first row group, possibly empty.
+    fn begin(&mut self, columns: &Columns, first: &GroupBuilder) -> Result<&mut Open<W>> {
         if matches!(self, Self::Before(_))
             && let Self::Before(begin) = std::mem::replace(self, Self::Failed)
         {
-            let Begin { sink, mut properties, described, dictionary, lane } = *begin;
+            let Prelude { sink, mut properties, described, dictionary, group_writer } = *begin;
             if dictionary {
                 let fields: Vec<&Field> = columns.schema.fields().iter().map(AsRef::as_ref).collect();
-                let distinct = distinct::nearly_all(&fields, first.batches());
+                let distinct = distinct::mostly_distinct(&fields, first.batches());
                 for (leaf, _) in described.columns().iter().zip(distinct).filter(|(_, distinct)| *distinct) {
                     properties = properties.set_column_dictionary_enabled(leaf.path().clone(), false);
                 }
@@ -273,11 +273,11 @@ impl<W: Write + Send> Stage<W> {
                 SerializedFileWriter::new(sink, described.root_schema_ptr(), Arc::new(properties))
             })?;
             let encoders = Encoders { properties: Arc::clone(file.properties()), root: described.root_schema_ptr() };
-            *self = Self::Open(Open { lane: lane(file), encoders: Arc::new(encoders) });
+            *self = Self::Open(Open { group_writer: group_writer(file), encoders: Arc::new(encoders) });
         }
         match self {
             Self::Open(open) => Ok(open),
-            Self::Before(_) | Self::Failed => Err(Error::usage("the writer was used after it failed")),
+            Self::Before(_) | Self::Failed => Err(Error::usage("the writer was used after a failure")),
         }
     }
 }
@@ -288,17 +288,17 @@ impl BatchWriter for Writer<Output> {
     }
 
     fn finish(self: Box<Self>) -> Result<Vec<Loss>> {
-        let (output, notes) = self.end()?;
+        let (output, warnings) = self.end()?;
         read_back(&output)?;
         output.finish()?;
-        Ok(notes)
+        Ok(warnings)
     }
 }
 
-/// Opens what was written, before it gets its name: the footer, and the dictionaries of each row group.
+/// Verifies a written file before it gets its name: reads the footer, and the dictionaries of each row group.
 ///
 /// # Errors
-/// What is wrong with it.
+/// What [`Reader::from_source`] rejects, or an unreadable dictionary.
 pub fn read_back(output: &Output) -> Result<()> {
     let reader = Reader::from_source(output.read_back()?, OpenOptions::default())?;
     reader.check_dictionaries()
@@ -307,14 +307,14 @@ pub fn read_back(output: &Output) -> Result<()> {
 /// Why a sink failed.
 type Cause = Arc<Mutex<Option<io::Error>>>;
 
-/// A sink that keeps why it failed.
+/// Records why the sink failed.
 struct Sink<W> {
     inner: W,
     cause: Cause,
 }
 
 impl<W: Write> Sink<W> {
-    fn kept<T>(&self, done: io::Result<T>) -> io::Result<T> {
+    fn keep_cause<T>(&self, done: io::Result<T>) -> io::Result<T> {
         done.map_err(|cause| {
             let kind = cause.kind();
             if kind != io::ErrorKind::Interrupted {
@@ -328,11 +328,11 @@ impl<W: Write> Sink<W> {
 impl<W: Write> Write for Sink<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let done = self.inner.write(bytes);
-        self.kept(done)
+        self.keep_cause(done)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        // The library flushes behind each row group: at the end it is soon enough.
+        // The library flushes after each row group; once at the end suffices.
         Ok(())
     }
 }
@@ -341,16 +341,16 @@ fn cannot_write(cause: io::Error) -> Error {
     Error::io("cannot write the output", cause)
 }
 
-/// The error of the sink, where it is the reason for one of the library.
-fn failed(cause: &Cause, error: Error) -> Error {
+/// Replaces an error of the library by the sink's, if that is its cause.
+fn with_sink_cause(cause: &Cause, error: Error) -> Error {
     match cause.lock().unwrap_or_else(PoisonError::into_inner).take() {
         Some(cause) => cannot_write(cause),
         None => error.in_format(FORMAT_NAME),
     }
 }
 
-/// The columns with dictionaries whose indexes have 8 or 16 bits: a file can have more labels than these count.
-fn narrow(schema: &Schema) -> Vec<usize> {
+/// Columns with dictionaries of 8 or 16-bit indexes: a file can have more labels than these can address.
+fn narrow_dictionaries(schema: &Schema) -> Vec<usize> {
     fn is_narrow(data_type: &DataType) -> bool {
         match data_type {
             DataType::Dictionary(index, _) => index.primitive_width().is_some_and(|width| width < 4),

@@ -1,4 +1,4 @@
-//! Which columns a text has, and what is in them.
+//! Inference of a text table's columns: names, kinds and counts.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -6,34 +6,34 @@ use std::collections::HashMap;
 use container_core::{ColumnInfo, Error, Limits, Result};
 use serde_json::{Map, Value};
 
-use super::cut::{Feeder, next_json};
-use super::inner::{Text, place};
+use super::chunk_reader::{ChunkReader, next_json_record};
+use super::layout::{Text, location_of};
+use super::profile::{CellContext, CellProfile, ColumnKind};
 use super::records::csv::not_utf8;
 use super::records::split::Split;
-use super::seen::{Kind, Rows, Seen};
 use crate::text::records::chunk::Chunk;
-use crate::text::records::place::Place;
-use crate::text::records::record::{Look, one};
+use crate::text::records::location::Location;
+use crate::text::records::record::{RecordVisitor, visit_object};
 use crate::workers::Workers;
 
-/// The columns that were found in some rows.
+/// Columns inferred from scanned rows.
 #[derive(Debug, Default)]
-pub(super) struct Survey {
+pub(super) struct ColumnInference {
     pub(super) rows: u64,
-    pub(super) csv: Vec<Seen>,
+    pub(super) csv: Vec<CellProfile>,
     fields: Vec<Field>,
     by_name: HashMap<Box<str>, usize>,
 }
 
-/// Columns as they are shown.
+/// Inferred columns as [`ColumnInfo`].
 #[derive(Debug)]
 pub(super) struct Columns {
     pub(super) infos: Vec<ColumnInfo>,
-    /// Rows that have each.
+    /// Rows that have a value, by column.
     counts: Vec<u64>,
-    /// Rows that were looked at.
+    /// Scanned rows.
     rows: u64,
-    /// What is wrong with the row behind them.
+    /// Why the scan stopped early.
     pub(super) error: Option<Error>,
 }
 
@@ -49,53 +49,52 @@ impl Columns {
 #[derive(Debug)]
 struct Field {
     name: Box<str>,
-    /// Kinds of values, a bit each.
+    /// Kinds of values, a bit for each of `KINDS`.
     kinds: u8,
-    /// Rows that have it, and the last one.
+    /// Rows that have it.
     count: u64,
     last: u64,
 }
 
-/// In the order in which they are told: null comes last.
+/// In the order in which they are reported: null comes last.
 const KINDS: [&str; 6] = ["boolean", "number", "string", "array", "object", "null"];
 
-impl Survey {
-    /// Looks at chunks, all or those that are taken together first; and what is wrong with one, or behind the last one. Broken rows of CSV are passed
-    /// over.
-    pub(super) fn of(text: &Text, workers: &Workers, all: bool) -> (Self, Result<()>) {
-        let mut survey = Self::default();
-        let mut feeder = Feeder::new(text);
+impl ColumnInference {
+    /// Scans all chunks, or the first group. Returns the first error as well; broken rows of CSV are skipped.
+    pub(super) fn scan(text: &Text, workers: &Workers, all: bool) -> (Self, Result<()>) {
+        let mut inference = Self::default();
+        let mut chunk_reader = ChunkReader::new(text);
         let mut broken = None;
         loop {
-            let (chunks, result) = feeder.next(workers);
+            let (chunks, result) = chunk_reader.next(workers);
             let done = chunks.is_empty() || !all;
             for (part, result) in workers.map(chunks, |chunk| Self::chunk(text, &chunk)) {
-                if let Err(error) = survey.merge(part, &text.limits).and(result) {
+                if let Err(error) = inference.merge(part, &text.limits).and(result) {
                     let error = error.in_format(text.format);
                     if !text.is_csv() {
-                        return (survey, Err(error));
+                        return (inference, Err(error));
                     }
                     broken.get_or_insert(error);
                 }
             }
             if result.is_err() || done {
-                return (survey, broken.map_or(result, Err));
+                return (inference, broken.map_or(result, Err));
             }
         }
     }
 
-    /// Looks at the rows of a chunk; those of JSON up to a broken one.
+    /// Scans the rows of a chunk; of JSON those before the first broken one.
     pub(super) fn chunk(text: &Text, chunk: &Chunk) -> (Self, Result<()>) {
         let mut part = Self::default();
         if text.is_csv() {
-            let result = csv(text, chunk, &mut part.csv, &mut part.rows);
+            let result = profile_csv(text, chunk, &mut part.csv, &mut part.rows);
             return (part, result);
         }
         let mut at = 0;
-        while let Some(span) = next_json(chunk, at) {
+        while let Some(span) = next_json_record(chunk, at) {
             at = span.next;
-            let mut look = Fields { survey: &mut part, limits: &text.limits, next: 0 };
-            if let Err(error) = json(chunk, span.start..span.end, &mut look) {
+            let mut visitor = Fields { inference: &mut part, limits: &text.limits, next: 0 };
+            if let Err(error) = visit_json(chunk, span.start..span.end, &mut visitor) {
                 return (part, Err(error));
             }
         }
@@ -129,28 +128,28 @@ impl Survey {
         Ok(at)
     }
 
-    /// What the columns of CSV hold.
-    pub(super) fn kinds(&self, text: &Text) -> Box<[Kind]> {
-        let mut kinds: Vec<_> = self.csv.iter().map(Seen::row_kind).collect();
-        kinds.resize(text.names.len(), Kind::Null); // without rows there is nothing yet
+    /// Kinds of the CSV columns.
+    pub(super) fn kinds(&self, text: &Text) -> Box<[ColumnKind]> {
+        let mut kinds: Vec<_> = self.csv.iter().map(CellProfile::row_kind).collect();
+        kinds.resize(text.names.len(), ColumnKind::Null); // empty if there were no rows
         kinds.into()
     }
 
-    /// The columns, as far as an error let them be found.
+    /// The columns, as far as they were scanned before an error.
     pub(super) fn columns(self, text: &Text, error: Option<Error>) -> Columns {
         let rows = self.rows;
         let is_unknown = rows == 0 && error.is_some();
         if text.is_csv() {
-            let column = |(name, seen): (&String, &Seen)| {
+            let column = |(name, profile): (&String, &CellProfile)| {
                 if is_unknown {
                     return (ColumnInfo::new(name, "unknown"), 0);
                 }
-                let kind = seen.kind();
-                let null = if seen.nulls() > 0 && kind != Kind::Null { " or null" } else { "" };
-                (ColumnInfo::new(name, format!("{}{null}", kind.name())), rows - seen.nulls())
+                let kind = profile.kind();
+                let null = if profile.nulls() > 0 && kind != ColumnKind::Null { " or null" } else { "" };
+                (ColumnInfo::new(name, format!("{}{null}", kind.name())), rows - profile.nulls())
             };
             let mut csv = self.csv;
-            csv.resize_with(text.names.len(), Seen::default); // without rows there is nothing yet
+            csv.resize_with(text.names.len(), CellProfile::default); // empty if there were no rows
             let (infos, counts) = text.names.iter().zip(&csv).map(column).unzip();
             return Columns { infos, counts, rows, error };
         }
@@ -164,18 +163,18 @@ impl Survey {
     }
 }
 
-/// Looks at the rows of a chunk, and counts them. Broken rows are passed over, and the first is what comes back.
-fn csv(text: &Text, chunk: &Chunk, seen: &mut Vec<Seen>, count: &mut u64) -> Result<()> {
-    seen.resize(text.names.len(), Seen::default());
+/// Profiles and counts the rows of a CSV chunk. Skips broken rows, and returns the first error.
+fn profile_csv(text: &Text, chunk: &Chunk, profiles: &mut Vec<CellProfile>, count: &mut u64) -> Result<()> {
+    profiles.resize(text.names.len(), CellProfile::default());
     let mut split = Split::new(text.options.delimiter);
-    let (shown, invalid) = readable(&chunk.bytes);
-    let mut here = Rows::new(&text.limits);
+    let (lossy, invalid) = decode_lossy(&chunk.bytes);
+    let mut context = CellContext::new(&text.limits);
     let (mut at, mut row, mut broken) = (0, chunk.row, Ok(()));
     while let Some(record) = split.next(&chunk.bytes, at) {
         at = record.end;
-        here.row = row;
+        context.row = row;
         row += 1;
-        let checked = split.check(seen.len()).and_then(|()| {
+        let checked = split.check(profiles.len()).and_then(|()| {
             let behind = invalid.partition_point(|byte| *byte < record.start);
             match invalid.get(behind) {
                 Some(byte) if *byte < record.end => Err(not_utf8(byte - record.start)),
@@ -183,19 +182,19 @@ fn csv(text: &Text, chunk: &Chunk, seen: &mut Vec<Seen>, count: &mut u64) -> Res
             }
         });
         if let Err(error) = checked {
-            broken = broken.and_then(|()| Err(text.placed(error, chunk, record.start)));
+            broken = broken.and_then(|()| Err(text.locate_error(error, chunk, record.start)));
             continue;
         }
         *count += 1;
-        for (seen, (cell, quoted)) in seen.iter_mut().zip(split.texts(&shown)) {
-            seen.see(cell, quoted, &mut here);
+        for (profile, (cell, quoted)) in profiles.iter_mut().zip(split.texts(&lossy)) {
+            profile.observe(cell, quoted, &mut context);
         }
     }
     broken
 }
 
-/// The text of bytes, with a `?` for each that is not UTF-8, and where those begin.
-fn readable(bytes: &[u8]) -> (Cow<'_, str>, Vec<usize>) {
+/// Decodes UTF-8 with a `?` for each invalid byte, so that offsets stay the same. Also returns the offsets of invalid sequences.
+fn decode_lossy(bytes: &[u8]) -> (Cow<'_, str>, Vec<usize>) {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return (Cow::Borrowed(text), Vec::new());
     }
@@ -210,16 +209,16 @@ fn readable(bytes: &[u8]) -> (Cow<'_, str>, Vec<usize>) {
     (Cow::Owned(text), invalid)
 }
 
-/// Shows the members of an object that lies here.
-pub(super) fn json(chunk: &Chunk, span: std::ops::Range<usize>, look: &mut impl Look) -> Result<()> {
+/// Visits the members of the object at `span`.
+pub(super) fn visit_json(chunk: &Chunk, span: std::ops::Range<usize>, visitor: &mut impl RecordVisitor) -> Result<()> {
     let start = span.start;
-    // The line is counted only where something is wrong.
-    let here = Place { line: 0, ..chunk.start.ahead(start as u64) };
+    // Lines are counted only if there is an error.
+    let here = Location { line: 0, ..chunk.start.ahead(start as u64) };
     let bytes = chunk.bytes.get(span).unwrap_or_default();
     let what = if chunk.array { "the array's item" } else { "the line" };
     let text = std::str::from_utf8(bytes).map_err(|error| not_utf8(error.valid_up_to()).shifted(here.byte));
-    text.and_then(|text| one(text, what, here, look)).map_err(|error| {
-        let line = place(chunk, start).line + error.position().line.unwrap_or(0);
+    text.and_then(|text| visit_object(text, what, here, visitor)).map_err(|error| {
+        let line = location_of(chunk, start).line + error.position().line.unwrap_or(0);
         let mut own = Error::new(error.kind(), error.detail().to_owned()).in_line(line);
         own = own.at(error.position().byte.unwrap_or(here.byte));
         match &error.position().column {
@@ -230,28 +229,28 @@ pub(super) fn json(chunk: &Chunk, span: std::ops::Range<usize>, look: &mut impl 
 }
 
 struct Fields<'s> {
-    survey: &'s mut Survey,
+    inference: &'s mut ColumnInference,
     limits: &'s Limits,
-    /// The column that the next member is probably of.
+    /// The column that the next member probably belongs to.
     next: usize,
 }
 
-impl Look for Fields<'_> {
-    fn begin(&mut self, _: Place) {
-        self.survey.rows += 1;
+impl RecordVisitor for Fields<'_> {
+    fn begin(&mut self, _: Location) {
+        self.inference.rows += 1;
         self.next = 0;
     }
 
-    fn member(&mut self, name: &str, value: &str, _: Place) -> Result<()> {
-        let expected = self.survey.fields.get(self.next).is_some_and(|field| *field.name == *name);
-        let at = match self.survey.by_name.get(name) {
+    fn member(&mut self, name: &str, value: &str, _: Location) -> Result<()> {
+        let expected = self.inference.fields.get(self.next).is_some_and(|field| *field.name == *name);
+        let at = match self.inference.by_name.get(name) {
             _ if expected => self.next,
             Some(at) => *at,
-            None => self.survey.add(name, self.limits)?,
+            None => self.inference.add(name, self.limits)?,
         };
         self.next = at + 1;
-        let row = self.survey.rows;
-        if let Some(field) = self.survey.fields.get_mut(at) {
+        let row = self.inference.rows;
+        if let Some(field) = self.inference.fields.get_mut(at) {
             field.kinds |= match value.as_bytes().first() {
                 Some(b't' | b'f') => 1,
                 Some(b'"') => 4,
@@ -266,7 +265,7 @@ impl Look for Fields<'_> {
         Ok(())
     }
 
-    fn cell(&mut self, _: usize, _: &str, _: bool, _: Place) -> Result<()> {
+    fn cell(&mut self, _: usize, _: &str, _: bool, _: Location) -> Result<()> {
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! What `container-core` asks of a container.
+//! The `container-core` traits for text: formats, options and the container.
 
 use std::path::Path;
 
@@ -8,33 +8,33 @@ use container_core::{
 };
 use serde_json::{Map, Value};
 
-use super::cut::{Feeder, nameless};
-use super::inner::Text;
-use super::records::{Form, Options};
+use super::chunk_reader::{ChunkReader, without_file_name};
+use super::layout::Text;
+use super::records::{Options, RecordFormat};
 use super::rows::TextRows;
-use super::table::TextTable;
+use super::table::RecordsTable;
 use super::verify::verify;
 use crate::workers::Workers;
 
-/// JSON lines, for tools that open anything.
-pub const JSON_LINES: &dyn Format = &TextForm::JsonLines;
+/// The format JSON lines.
+pub const JSON_LINES: &dyn Format = &TextFormat::JsonLines;
 
-/// CSV, for tools that open anything.
-pub const CSV: &dyn Format = &TextForm::Csv;
+/// The format CSV.
+pub const CSV: &dyn Format = &TextFormat::Csv;
 
-/// TSV, for tools that open anything.
-pub const TSV: &dyn Format = &TextForm::Tsv;
+/// The format TSV.
+pub const TSV: &dyn Format = &TextFormat::Tsv;
 
-/// In a text up to so many bytes rows are counted when somebody asks for it.
-const COUNTED: u64 = 64 << 20;
+/// Up to this many bytes, [`Table::len`] counts rows.
+const MAX_COUNTED: u64 = 64 << 20;
 
-/// Bytes that are looked at for the ends of records; more when a record is longer.
+/// Bytes read per chunk; more if a record is longer.
 const WINDOW: u64 = 1 << 20;
 
-/// A form of text.
+/// The text formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum TextForm {
+pub enum TextFormat {
     /// JSON lines, or one array of objects.
     JsonLines,
     /// Comma-separated values.
@@ -43,20 +43,20 @@ pub enum TextForm {
     Tsv,
 }
 
-impl TextForm {
-    const fn form(self) -> Form {
+impl TextFormat {
+    const fn record_format(self) -> RecordFormat {
         match self {
-            Self::JsonLines => Form::JsonLines,
-            Self::Csv | Self::Tsv => Form::Csv,
+            Self::JsonLines => RecordFormat::JsonLines,
+            Self::Csv | Self::Tsv => RecordFormat::Csv,
         }
     }
 }
 
-/// How a text is read.
+/// Options for reading text.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct TextOptions {
-    form: TextForm,
+    format: TextFormat,
     delimiter: u8,
     header: bool,
     limits: Limits,
@@ -64,41 +64,44 @@ pub struct TextOptions {
 }
 
 impl TextOptions {
-    /// A text of this form, as it mostly is: CSV with commas and a line of names.
+    /// Defaults for a format: CSV with commas and a header line.
     #[must_use]
-    pub fn new(form: TextForm) -> Self {
-        let delimiter = if form == TextForm::Tsv { b'\t' } else { b',' };
-        Self { form, delimiter, header: true, limits: Limits::default(), window: WINDOW }
+    pub fn new(format: TextFormat) -> Self {
+        let delimiter = if format == TextFormat::Tsv { b'\t' } else { b',' };
+        Self { format, delimiter, header: true, limits: Limits::default(), window: WINDOW }
     }
 
-    /// What stands between two cells of CSV.
+    /// Sets the delimiter between CSV cells.
     ///
     /// # Errors
-    /// [`Usage`](crate::ErrorKind::Usage) for a quote, a line end, and what is no ASCII.
+    /// [`Usage`](crate::ErrorKind::Usage) for a quote, a line break, or a byte that is not ASCII.
     pub fn with_delimiter(mut self, delimiter: u8) -> Result<Self> {
         if !delimiter.is_ascii() || matches!(delimiter, b'"' | b'\n' | b'\r') {
-            let detail = format!("the delimiter {:?} is a quote, a line end or no ASCII", char::from(delimiter));
+            let detail = format!(
+                "delimiter: expected an ASCII character other than a quote or line break, found {:?}",
+                char::from(delimiter)
+            );
             return Err(Error::usage(detail));
         }
         self.delimiter = delimiter;
         Ok(self)
     }
 
-    /// Whether the first line of CSV has the names; without, columns are called `c0`, `c1` and so on.
+    /// Whether the first line of CSV has the column names. Without a header, columns are named `c0`, `c1` and so on.
     #[must_use]
     pub const fn with_header(mut self, header: bool) -> Self {
         self.header = header;
         self
     }
 
-    /// Bytes that are read at once, 1 MiB where nothing is set; more where a row is longer. The rows do not depend on it.
+    /// Bytes read per chunk, 1 MiB by default; more if a row is longer. Rows do not depend on it.
     #[must_use]
     pub fn with_chunk_bytes(mut self, bytes: u64) -> Self {
         self.window = bytes.max(1);
         self
     }
 
-    /// What may be spent: of [`columns`](Limits::columns), [`depth`](Limits::depth) and [`block_bytes`](Limits::block_bytes) of a row.
+    /// Sets the limits; [`columns`](Limits::columns), [`depth`](Limits::depth) and, per row, [`block_bytes`](Limits::block_bytes) apply.
     #[must_use]
     pub const fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -106,7 +109,7 @@ impl TextOptions {
     }
 }
 
-impl Format for TextForm {
+impl Format for TextFormat {
     fn name(&self) -> &'static str {
         match self {
             Self::JsonLines => "jsonl",
@@ -123,14 +126,14 @@ impl Format for TextForm {
         }
     }
 
-    /// Never by the content: every other format is surer of what it sees.
+    /// By name only: any other format that recognizes the content takes precedence.
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
         if probe.directory {
             return Recognition::No;
         }
         let text = probe.head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(probe.head);
         let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
-        let other = || [CSV, TSV].iter().any(|form| probe.has_extension(form.extensions()));
+        let other = || [CSV, TSV].iter().any(|format| probe.has_extension(format.extensions()));
         match probe.has_extension(self.extensions()) || *self == Self::JsonLines && first == Some(&b'{') && !other() {
             true => Recognition::Name,
             false => Recognition::No,
@@ -138,35 +141,36 @@ impl Format for TextForm {
     }
 
     fn open(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {
-        let folder = || Error::unsupported("it is a folder where a file is wanted").in_format(self.name());
+        let folder = || Error::unsupported("expected a file, found a folder").in_format(self.name());
         let source = input.source().ok_or_else(folder)?;
         let options = TextOptions::new(*self).with_limits(options.limits);
         Ok(Box::new(TextContainer::open(source.clone(), &options)?))
     }
 
-    /// An object or a quoted cell may have lines in it that look like records.
+    /// Unsupported: lines inside objects or quoted cells may look like records.
     fn recover(&self, _: &Input, _: &OpenOptions, _: &Path, _: OutputOptions) -> Result<Option<RecoverReport>> {
-        let detail = "text cannot be recovered so far: where a record begins behind a damaged one is not known";
+        let detail = "recovery of text is not supported: where the next record begins after a damaged one is ambiguous";
         Err(Error::unsupported(detail).in_format(self.name()))
     }
 }
 
-/// A text as a [`Container`] with one table, `rows`.
+/// Text as a [`Container`] with one table, `rows`.
 #[derive(Debug)]
 pub struct TextContainer {
-    pub(super) table: TextTable,
+    pub(super) table: RecordsTable,
 }
 
 impl TextContainer {
-    /// Looks where the rows begin, and of CSV at the names.
+    /// Opens text: finds where the rows begin and reads the header of CSV.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) for text in UTF-16, a name that is not UTF-8, a quote that is not closed;
-    /// [`Limit`](crate::ErrorKind::Limit) for too many names; [`Io`](crate::ErrorKind::Io).
+    /// [`Invalid`](crate::ErrorKind::Invalid) for UTF-16, a column name that is not UTF-8, or an unclosed quote;
+    /// [`Limit`](crate::ErrorKind::Limit) for too many columns; [`Io`](crate::ErrorKind::Io).
     pub fn open(source: Source, options: &TextOptions) -> Result<Self> {
-        let &TextOptions { form, delimiter, header, limits, window } = options;
-        let options = Options { form: form.form(), delimiter, header, may_be_empty: true, threads: 1, window };
-        Ok(Self { table: TextTable::new(Text::new(source, options, form.name(), limits)?) })
+        let &TextOptions { format, delimiter, header, limits, window } = options;
+        let options =
+            Options { format: format.record_format(), delimiter, header, may_be_empty: true, threads: 1, window };
+        Ok(Self { table: RecordsTable::new(Text::new(source, options, format.name(), limits)?) })
     }
 }
 
@@ -175,7 +179,7 @@ impl Container for TextContainer {
         self.table.text.format
     }
 
-    /// Which characters it is written in.
+    /// The character encoding.
     fn version(&self) -> String {
         "UTF-8".to_owned()
     }
@@ -189,7 +193,7 @@ impl Container for TextContainer {
         if text.is_csv() {
             add("delimiter", char::from(text.options.delimiter).to_string().into());
             add("header", text.options.header.into());
-            // Spreadsheets write it where a comma separates decimals.
+            // Spreadsheets write semicolons in locales with a decimal comma.
             let semicolons: usize = text.names.iter().map(|name| name.matches(';').count()).sum();
             if text.options.delimiter == b',' && semicolons >= text.names.len() && semicolons > 0 {
                 add("likely_delimiter", ";".into());
@@ -222,26 +226,26 @@ impl Container for TextContainer {
     }
 }
 
-impl Table for TextTable {
+impl Table for RecordsTable {
     fn name(&self) -> &'static str {
         "rows"
     }
 
-    /// Of CSV those of the header; of JSON lines the members of objects, in the order of their first appearance: of all objects of a text up to
-    /// 16 MiB, else of those in its first MiB, until [`infer_columns`](Table::infer_columns) has looked at them all. In these rows also the kinds are found.
+    /// For CSV, the header. For JSON lines, the members of objects in the order in which they first appear. Members and kinds are inferred
+    /// from all rows up to 16 MiB of text; beyond, from the first chunk until [`infer_columns`](Table::infer_columns) has scanned all rows.
     fn columns(&self) -> &[ColumnInfo] {
         &self.known().infos
     }
 
     fn columns_error(&self) -> Option<Error> {
-        self.known().error.as_ref().map(|error| nameless(error).in_format(self.text.format))
+        self.known().error.as_ref().map(|error| without_file_name(error).in_format(self.text.format))
     }
 
     fn infer_columns(&self) -> Result<()> {
-        if self.all.get().is_none() {
-            let (survey, result) = self.look(&Workers::new(0), true);
+        if self.all_columns.get().is_none() {
+            let (inference, result) = self.infer_columns(&Workers::new(0), true);
             result?;
-            let _ = self.all.set(survey.columns(&self.text, None)); // somebody else may have been faster, with the same
+            let _ = self.all_columns.set(inference.columns(&self.text, None)); // ignore: a concurrent caller set the same value
         }
         Ok(())
     }
@@ -254,11 +258,11 @@ impl Table for TextTable {
         self.column(index).map(|_| Map::new())
     }
 
-    /// Rows are counted where the text is no larger than 64 MiB; of a larger one it is known how many they are when all were walked over.
+    /// Counts the rows of up to 64 MiB of text. For larger text, the number is known after a complete pass.
     fn len(&self) -> Option<u64> {
-        if self.text.index.get().is_none() && self.text.len() <= COUNTED {
+        if self.text.index.get().is_none() && self.text.len() <= MAX_COUNTED {
             let workers = Workers::new(0);
-            Feeder::new(&self.text).finish(&workers).ok()?;
+            ChunkReader::new(&self.text).finish(&workers).ok()?;
         }
         self.text.index.get().map(|index| index.rows)
     }
@@ -269,7 +273,7 @@ impl Table for TextTable {
     }
 
     fn find(&self, _: &str) -> Result<Option<u64>> {
-        Err(Error::usage("rows of text have no keys")
+        Err(Error::usage("text rows have no keys")
             .advising("{row} takes a row by its number")
             .in_format(self.text.format))
     }

@@ -1,4 +1,4 @@
-//! A walk over the rows of a text.
+//! Iteration over the rows of a text table.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -9,93 +9,93 @@ use serde::ser::{Error as _, SerializeMap};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::columns::json;
-use super::cut::{Feeder, next_json};
-use super::inner::place;
+use super::chunk_reader::{ChunkReader, next_json_record};
+use super::columns::visit_json;
+use super::layout::location_of;
+use super::profile::ColumnKind;
 use super::records::csv::{cell_text, not_utf8};
 use super::records::split::Split;
-use super::seen::Kind;
-use super::table::TextTable;
-use super::values::{Cell, put_line, put_text};
+use super::table::RecordsTable;
+use super::values::{Cell, write_json_string, write_single_line};
 use crate::text::records::chunk::Chunk;
-use crate::text::records::place::Place;
-use crate::text::records::record::Look;
+use crate::text::records::location::Location;
+use crate::text::records::record::RecordVisitor;
 use crate::workers::Workers;
 
 pub(super) struct TextRows<'a> {
-    table: &'a TextTable,
-    feeder: Feeder<'a>,
+    table: &'a RecordsTable,
+    chunk_reader: ChunkReader<'a>,
     workers: Workers,
     chunks: VecDeque<Chunk>,
-    /// What is wrong behind them.
+    /// The error behind `chunks`.
     pending: Option<Error>,
-    /// Where the next record of the first chunk is looked for, and its number.
+    /// Offset in the first chunk at which the search for the next record begins, and that record's row number.
     at: usize,
     next: u64,
-    wanted: Range<u64>,
-    /// The current record.
+    row_range: Range<u64>,
+    /// Byte range in the first chunk and row number of the current record.
     current: Option<(Range<usize>, u64)>,
     split: Split,
-    /// What the columns of CSV hold.
-    kinds: &'a [Kind],
-    chosen: Option<Chosen<'a>>,
+    /// Kinds of the CSV columns.
+    kinds: &'a [ColumnKind],
+    projection: Option<Projection<'a>>,
     failed: bool,
 }
 
-/// Columns that are shown, in the order wanted.
-struct Chosen<'a> {
-    /// Their places in CSV, their names, and these as JSON.
+/// Selected columns, in the order requested.
+struct Projection<'a> {
+    /// Column index, name, and name as a JSON string.
     columns: Vec<(usize, &'a str, Vec<u8>)>,
     by_name: HashMap<&'a str, usize>,
-    /// Where the current record has the value of each.
-    found: Vec<Option<Range<usize>>>,
+    /// Byte range of each column's value in the current record.
+    values: Vec<Option<Range<usize>>>,
     start: u64,
 }
 
 impl<'a> TextRows<'a> {
-    pub(super) fn new(table: &'a TextTable, scan: &Scan) -> Result<Self> {
+    pub(super) fn new(table: &'a RecordsTable, scan: &Scan) -> Result<Self> {
         let text = &table.text;
-        let chosen = match (&scan.columns, text.is_csv()) {
+        let projection = match (&scan.columns, text.is_csv()) {
             (Some(columns), _) => {
                 let column = |index: &usize| {
                     let name = table.column(*index)?.name.as_str();
                     Ok((*index, name))
                 };
-                Some(Chosen::new(columns.iter().map(column).collect::<Result<_>>()?))
+                Some(Projection::new(columns.iter().map(column).collect::<Result<_>>()?))
             }
-            (None, true) => Some(Chosen::new(text.names.iter().map(String::as_str).enumerate().collect())),
+            (None, true) => Some(Projection::new(text.names.iter().map(String::as_str).enumerate().collect())),
             (None, false) => None,
         };
         let kinds = table.kinds(scan.threads)?;
-        Ok(Self { kinds, chosen, wanted: scan.rows.clone(), ..Self::bare(table) })
+        Ok(Self { kinds, projection, row_range: scan.rows.clone(), ..Self::bare(table) })
     }
 
-    /// Records, not taken apart.
-    pub(super) fn bare(table: &'a TextTable) -> Self {
+    /// Records only, without projection.
+    pub(super) fn bare(table: &'a RecordsTable) -> Self {
         Self {
             table,
-            feeder: Feeder::new(&table.text),
+            chunk_reader: ChunkReader::new(&table.text),
             workers: Workers::new(1),
             chunks: VecDeque::new(),
             pending: None,
             at: 0,
             next: 0,
-            wanted: 0..u64::MAX,
+            row_range: 0..u64::MAX,
             current: None,
             split: Split::new(table.text.options.delimiter),
             kinds: &[],
-            chosen: None,
+            projection: None,
             failed: false,
         }
     }
 
     fn step(&mut self) -> Result<bool> {
-        while self.next < self.wanted.end {
+        while self.next < self.row_range.end {
             let Some(chunk) = self.chunks.front() else {
                 if let Some(error) = self.pending.take() {
                     return Err(error);
                 }
-                let (chunks, result) = self.feeder.next(&self.workers);
+                let (chunks, result) = self.chunk_reader.next(&self.workers);
                 self.pending = result.err();
                 if chunks.is_empty() && self.pending.is_none() {
                     return Ok(false);
@@ -104,24 +104,24 @@ impl<'a> TextRows<'a> {
                 self.at = 0;
                 continue;
             };
-            if self.at == 0 && chunk.row + chunk.records <= self.wanted.start {
+            if self.at == 0 && chunk.row + chunk.records <= self.row_range.start {
                 self.next = chunk.row + chunk.records;
                 self.chunks.pop_front();
                 continue;
             }
             let text = &self.table.text;
-            let found = match text.is_csv() {
+            let record = match text.is_csv() {
                 true => self.split.next(&chunk.bytes, self.at).map(|record| (record.start..record.end, record.end)),
-                false => next_json(chunk, self.at).map(|span| (span.start..span.end, span.next)),
+                false => next_json_record(chunk, self.at).map(|span| (span.start..span.end, span.next)),
             };
-            let Some((span, next)) = found else {
+            let Some((span, next)) = record else {
                 self.chunks.pop_front();
                 self.at = 0;
                 continue;
             };
             self.at = next;
             self.next += 1;
-            if self.next <= self.wanted.start {
+            if self.next <= self.row_range.start {
                 continue;
             }
             let row = self.next - 1;
@@ -129,15 +129,15 @@ impl<'a> TextRows<'a> {
                 let bytes = chunk.bytes.get(span.clone()).unwrap_or_default();
                 let valid = std::str::from_utf8(bytes).map_err(|error| not_utf8(error.valid_up_to()));
                 let checked = valid.and_then(|_| self.split.check(text.names.len()));
-                checked.map_err(|error| text.placed(error, chunk, span.start).in_row(row))?;
+                checked.map_err(|error| text.locate_error(error, chunk, span.start).in_row(row))?;
             } else {
-                let checked = match &mut self.chosen {
-                    Some(chosen) => {
-                        chosen.found.fill(None);
-                        chosen.start = chunk.start.byte;
-                        json(chunk, span.clone(), chosen)
+                let checked = match &mut self.projection {
+                    Some(projection) => {
+                        projection.values.fill(None);
+                        projection.start = chunk.start.byte;
+                        visit_json(chunk, span.clone(), projection)
                     }
-                    None => json(chunk, span.clone(), &mut Passing),
+                    None => visit_json(chunk, span.clone(), &mut ValidateEscapes),
                 };
                 checked.map_err(|error| error.in_format(text.format).in_row(row))?;
             }
@@ -147,49 +147,49 @@ impl<'a> TextRows<'a> {
         Ok(false)
     }
 
-    /// A cell of the column at this place.
+    /// A cell of the column with this index.
     fn cell<'c>(&self, index: usize, cell: &'c [u8], quoted: bool) -> Cell<'c> {
-        let kind = self.kinds.get(index).copied().unwrap_or(Kind::Text);
+        let kind = self.kinds.get(index).copied().unwrap_or(ColumnKind::Text);
         Cell { text: cell_text(cell), quoted, kind }
     }
 
-    /// The bytes of a chunk, and the record that lies in them.
+    /// The current chunk, and the current record's byte range in it.
     pub(super) fn current(&self) -> Result<(&Chunk, &Range<usize>)> {
         match (self.chunks.front(), &self.current) {
             (Some(chunk), Some((span, _))) => Ok((chunk, span)),
-            _ => Err(Error::usage("there is no current row").in_format(self.table.text.format)),
+            _ => Err(Error::usage("no current row").in_format(self.table.text.format)),
         }
     }
 }
 
-impl<'a> Chosen<'a> {
+impl<'a> Projection<'a> {
     fn new(columns: Vec<(usize, &'a str)>) -> Self {
         let by_name = columns.iter().enumerate().map(|(at, (_, name))| (*name, at)).collect();
-        let found = vec![None; columns.len()];
+        let values = vec![None; columns.len()];
         let json = |name: &str| {
             let mut json = Vec::new();
-            put_text(name, &mut json);
+            write_json_string(name, &mut json);
             json
         };
         let columns = columns.into_iter().map(|(index, name)| (index, name, json(name))).collect();
-        Self { columns, by_name, found, start: 0 }
+        Self { columns, by_name, values, start: 0 }
     }
 }
 
-impl Look for Chosen<'_> {
-    fn begin(&mut self, _: Place) {}
+impl RecordVisitor for Projection<'_> {
+    fn begin(&mut self, _: Location) {}
 
-    fn member(&mut self, name: &str, value: &str, place: Place) -> Result<()> {
-        if let Some(found) = self.by_name.get(name).and_then(|at| self.found.get_mut(*at)) {
-            // It lies in the chunk, which is in memory.
-            let start = usize::try_from(place.byte - self.start).unwrap_or(usize::MAX);
-            *found = Some(start..start.saturating_add(value.len()));
+    fn member(&mut self, name: &str, value: &str, location: Location) -> Result<()> {
+        if let Some(range) = self.by_name.get(name).and_then(|at| self.values.get_mut(*at)) {
+            // The value lies in the chunk, which is in memory: the offset fits.
+            let start = usize::try_from(location.byte - self.start).unwrap_or(usize::MAX);
+            *range = Some(start..start.saturating_add(value.len()));
             check_escapes(value)?;
         }
         Ok(())
     }
 
-    fn cell(&mut self, _: usize, _: &str, _: bool, _: Place) -> Result<()> {
+    fn cell(&mut self, _: usize, _: &str, _: bool, _: Location) -> Result<()> {
         Ok(())
     }
 
@@ -198,17 +198,17 @@ impl Look for Chosen<'_> {
     }
 }
 
-/// Only looks whether it is an object of JSON.
-struct Passing;
+/// Validates a JSON object without keeping anything.
+struct ValidateEscapes;
 
-impl Look for Passing {
-    fn begin(&mut self, _: Place) {}
+impl RecordVisitor for ValidateEscapes {
+    fn begin(&mut self, _: Location) {}
 
-    fn member(&mut self, _: &str, value: &str, _: Place) -> Result<()> {
+    fn member(&mut self, _: &str, value: &str, _: Location) -> Result<()> {
         check_escapes(value)
     }
 
-    fn cell(&mut self, _: usize, _: &str, _: bool, _: Place) -> Result<()> {
+    fn cell(&mut self, _: usize, _: &str, _: bool, _: Location) -> Result<()> {
         Ok(())
     }
 
@@ -217,7 +217,7 @@ impl Look for Passing {
     }
 }
 
-/// Fails for half of a surrogate pair, which is the one thing that is not looked at where JSON is passed over. Counts bytes from the value.
+/// Rejects lone surrogates, the only fault that skipping over JSON does not detect. Offsets are relative to the value.
 fn check_escapes(json: &str) -> Result<()> {
     let bytes = json.as_bytes();
     let unit = |at: usize| {
@@ -225,13 +225,13 @@ fn check_escapes(json: &str) -> Result<()> {
         u16::from_str_radix(digits, 16).ok()
     };
     let mut at = 0;
-    while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr(b'\\', rest)) {
-        let escape = at + found;
+    while let Some(skipped) = bytes.get(at..).and_then(|rest| memchr::memchr(b'\\', rest)) {
+        let escape = at + skipped;
         at = match unit(escape) {
             None => escape + 2,
             Some(0xd800..=0xdbff) if matches!(unit(escape + 6), Some(0xdc00..=0xdfff)) => escape + 12,
             Some(0xd800..=0xdfff) => {
-                let error = Error::invalid("the escape is half of a surrogate pair");
+                let error = Error::invalid("lone surrogate in an escape");
                 return Err(error.at(escape as u64));
             }
             Some(_) => escape + 6,
@@ -257,7 +257,7 @@ impl Rows for TextRows<'_> {
 
     fn locate(&self, error: Error) -> Error {
         match self.current() {
-            Ok((chunk, span)) => error.in_line(place(chunk, span.start).line),
+            Ok((chunk, span)) => error.in_line(location_of(chunk, span.start).line),
             Err(_) => error,
         }
     }
@@ -268,8 +268,8 @@ impl Rows for TextRows<'_> {
 
     fn json(&self, out: &mut Vec<u8>) -> Result<()> {
         let (chunk, span) = self.current()?;
-        let Some(chosen) = &self.chosen else {
-            put_line(chunk.bytes.get(span.clone()).unwrap_or_default(), out);
+        let Some(projection) = &self.projection else {
+            write_single_line(chunk.bytes.get(span.clone()).unwrap_or_default(), out);
             return Ok(());
         };
         out.push(b'{');
@@ -283,18 +283,18 @@ impl Rows for TextRows<'_> {
         };
         if self.table.text.is_csv() {
             let cells: Vec<_> = self.split.cells(&chunk.bytes).collect();
-            for (index, _, json) in &chosen.columns {
+            for (index, _, json) in &projection.columns {
                 if let Some((cell, quoted)) = cells.get(*index) {
                     name(json, out);
-                    self.cell(*index, cell, *quoted).put(out);
+                    self.cell(*index, cell, *quoted).write_json(out);
                 }
             }
         } else {
-            for ((_, _, json), found) in chosen.columns.iter().zip(&chosen.found) {
-                // A member that the object has not is not there: null would say that it is.
-                if let Some(found) = found {
+            for ((_, _, json), range) in projection.columns.iter().zip(&projection.values) {
+                // Leave out a missing member: null would be a value.
+                if let Some(range) = range {
                     name(json, out);
-                    put_line(chunk.bytes.get(found.clone()).unwrap_or_default(), out);
+                    write_single_line(chunk.bytes.get(range.clone()).unwrap_or_default(), out);
                 }
             }
         }
@@ -307,25 +307,25 @@ impl Rows for TextRows<'_> {
     }
 }
 
-/// The current row: a map of the columns that are shown.
+/// The current row: a map of the selected columns.
 impl Serialize for TextRows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (chunk, span) = self.current().map_err(S::Error::custom)?;
         let text = |span: &Range<usize>| cell_text(chunk.bytes.get(span.clone()).unwrap_or_default());
         let mut map = serializer.serialize_map(None)?;
-        match &self.chosen {
-            Some(chosen) if self.table.text.is_csv() => {
+        match &self.projection {
+            Some(projection) if self.table.text.is_csv() => {
                 let cells: Vec<_> = self.split.cells(&chunk.bytes).collect();
-                for (index, name, _) in &chosen.columns {
+                for (index, name, _) in &projection.columns {
                     if let Some((cell, quoted)) = cells.get(*index) {
                         map.serialize_entry(name, &self.cell(*index, cell, *quoted))?;
                     }
                 }
             }
-            Some(chosen) => {
-                for ((_, name, _), found) in chosen.columns.iter().zip(&chosen.found) {
-                    if let Some(found) = found {
-                        let raw: &RawValue = serde_json::from_str(text(found)).map_err(S::Error::custom)?;
+            Some(projection) => {
+                for ((_, name, _), range) in projection.columns.iter().zip(&projection.values) {
+                    if let Some(range) = range {
+                        let raw: &RawValue = serde_json::from_str(text(range)).map_err(S::Error::custom)?;
                         map.serialize_entry(name, &Json::new(raw).with_keep_last())?;
                     }
                 }

@@ -1,70 +1,71 @@
-//! The rows of a text as a table.
+//! The single table of a text container, with lazily inferred columns.
 
 use std::sync::OnceLock;
 
 use container_core::{ColumnInfo, Error, ErrorKind, Result};
 
-use super::columns::{Columns, Survey};
-use super::inner::Text;
-use super::seen::Kind;
+use super::columns::{ColumnInference, Columns};
+use super::layout::Text;
+use super::profile::ColumnKind;
 use crate::workers::Workers;
 
-/// A text up to so many bytes is looked at as a whole for its columns.
-const SMALL: u64 = 16 << 20;
+/// Up to this many bytes all rows are scanned for columns; beyond, only those of the first chunk.
+const MAX_FULL_SCAN: u64 = 16 << 20;
 
-/// The only table of a text.
+/// The only table of a text container.
 #[derive(Debug)]
-pub(super) struct TextTable {
+pub(super) struct RecordsTable {
     pub(super) text: Text,
-    /// What the first rows have, and what all have.
-    some: OnceLock<Columns>,
-    pub(super) all: OnceLock<Columns>,
-    /// What the columns of CSV hold in all rows.
-    pub(super) kinds: OnceLock<Box<[Kind]>>,
-    /// What all rows were seen to hold.
+    /// Columns inferred from the first rows.
+    sample_columns: OnceLock<Columns>,
+    /// Columns inferred from all rows.
+    pub(super) all_columns: OnceLock<Columns>,
+    /// Kinds of CSV columns, inferred from all rows.
+    pub(super) kinds: OnceLock<Box<[ColumnKind]>>,
+    /// Profile of all rows.
     #[cfg(feature = "arrow")]
-    pub(super) observed: OnceLock<super::arrow::held::Held>,
+    pub(super) observed: OnceLock<super::arrow::row_profile::RowProfile>,
 }
 
-impl TextTable {
+impl RecordsTable {
     pub(super) fn new(text: Text) -> Self {
         Self {
             text,
-            some: OnceLock::new(),
-            all: OnceLock::new(),
+            sample_columns: OnceLock::new(),
+            all_columns: OnceLock::new(),
             kinds: OnceLock::new(),
             #[cfg(feature = "arrow")]
             observed: OnceLock::new(),
         }
     }
 
-    /// The columns that are known.
+    /// The best columns known so far.
     pub(super) fn known(&self) -> &Columns {
-        if let Some(all) = self.all.get() {
+        if let Some(all) = self.all_columns.get() {
             return all;
         }
-        self.some.get_or_init(|| {
-            let small = self.text.len() <= SMALL;
-            let (survey, result) = self.look(&Workers::new(usize::from(!small)), small);
-            survey.columns(&self.text, result.err())
+        self.sample_columns.get_or_init(|| {
+            let small = self.text.len() <= MAX_FULL_SCAN;
+            let (inference, result) = self.infer_columns(&Workers::new(usize::from(!small)), small);
+            inference.columns(&self.text, result.err())
         })
     }
 
-    /// Looks at all rows, or the first ones.
-    pub(super) fn look(&self, workers: &Workers, all: bool) -> (Survey, Result<()>) {
-        let (survey, result) = Survey::of(&self.text, workers, all);
-        // Of a text with broken rows the others count.
+    /// Infers columns from all rows, or from the first ones.
+    pub(super) fn infer_columns(&self, workers: &Workers, all: bool) -> (ColumnInference, Result<()>) {
+        let (inference, result) = ColumnInference::scan(&self.text, workers, all);
+        // Broken rows are ignored.
         if all && !result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Io) {
-            let _ = self.kinds.set(survey.kinds(&self.text)); // somebody else may have been faster, with the same
+            let _ = self.kinds.set(inference.kinds(&self.text)); // ignore: a concurrent caller set the same value
         }
-        (survey, result)
+        (inference, result)
     }
 
-    /// What the columns of CSV hold, in all rows that are not broken: cells are shown as values of their column's type.
-    pub(super) fn kinds(&self, threads: usize) -> Result<&[Kind]> {
+    /// Kinds of CSV columns, inferred from all rows that are not broken. Cells become values of their column's kind.
+    pub(super) fn kinds(&self, threads: usize) -> Result<&[ColumnKind]> {
         if self.text.is_csv() && self.kinds.get().is_none() {
-            match self.look(&Workers::new(threads), true) {
-                (survey, Ok(())) => drop(self.all.set(survey.columns(&self.text, None))),
+            match self.infer_columns(&Workers::new(threads), true) {
+                (inference, Ok(())) => drop(self.all_columns.set(inference.columns(&self.text, None))),
                 (_, Err(error)) if error.kind() == ErrorKind::Io => return Err(error),
                 _ => {}
             }
@@ -72,18 +73,18 @@ impl TextTable {
         Ok(self.kinds.get().map(AsRef::as_ref).unwrap_or_default())
     }
 
-    /// Which column is called so.
+    /// The column with this index.
     pub(super) fn column(&self, index: usize) -> Result<&ColumnInfo> {
         let missing = || Error::usage(format!("there is no column {index}")).in_format(self.text.format);
         self.known().infos.get(index).ok_or_else(missing)
     }
 
-    /// Fails for rows that begin behind the last one, where it is known how many there are.
+    /// Rejects a row range that begins after the last row, if the number of rows is known.
     pub(super) fn check_rows(&self, rows: &std::ops::Range<u64>) -> Result<()> {
         match self.text.index.get() {
             Some(index) if rows.start > index.rows => {
                 let (start, count) = (rows.start, index.rows);
-                Err(Error::usage(format!("the rows begin at {start}, and there are {count}"))
+                Err(Error::usage(format!("row range begins at {start}, the table has {count} rows"))
                     .in_format(self.text.format))
             }
             _ => Ok(()),

@@ -1,21 +1,21 @@
-//! Values of text as JSON, and for any serializer.
+//! CSV cells and JSON text as serialized values.
 
 use container_core::raw_json::{Json, number};
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::seen::Kind;
-use super::words::{Word, is_json_number, may_be_nested};
+use super::profile::ColumnKind;
+use super::scalar::{Scalar, is_json_number, may_be_nested};
 
-/// A cell of CSV in a column of a kind, for any serializer.
+/// A CSV cell in a column of a known kind.
 pub(super) struct Cell<'a> {
     pub(super) text: &'a str,
     pub(super) quoted: bool,
-    pub(super) kind: Kind,
+    pub(super) kind: ColumnKind,
 }
 
-/// The value of a cell. Numbers still have their digits.
+/// The value of a cell. Numbers keep their digits.
 enum Value<'a> {
     Null,
     Bool(bool),
@@ -29,15 +29,17 @@ impl<'a> Cell<'a> {
     fn value(&self) -> Value<'a> {
         let text = self.text;
         match self.kind {
-            Kind::Text if self.quoted => Value::Text(text),
+            ColumnKind::Text if self.quoted => Value::Text(text),
             _ if text.is_empty() => Value::Null,
-            Kind::Null | Kind::Date | Kind::Time(_) | Kind::Stamp(..) | Kind::Text => Value::Text(text),
-            kind => match Word::of(text) {
-                Word::Bool(value) => Value::Bool(value),
-                Word::Integer(_) | Word::Large(..) if kind != Kind::Float => Value::Integer(text),
-                Word::Integer(_) | Word::Large(..) | Word::Float => Value::Float(text),
-                Word::Beyond | Word::NoNumber => Value::Text(text),
-                Word::Text => nested(text).map_or(Value::Text(text), Value::Nested),
+            ColumnKind::Null | ColumnKind::Date | ColumnKind::Time(_) | ColumnKind::Stamp(..) | ColumnKind::Text => {
+                Value::Text(text)
+            }
+            kind => match Scalar::parse(text) {
+                Scalar::Bool(value) => Value::Bool(value),
+                Scalar::Integer(_) | Scalar::Large(..) if kind != ColumnKind::Float => Value::Integer(text),
+                Scalar::Integer(_) | Scalar::Large(..) | Scalar::Float => Value::Float(text),
+                Scalar::Overflow | Scalar::NonFinite => Value::Text(text),
+                Scalar::Text => nested(text).map_or(Value::Text(text), Value::Nested),
             },
         }
     }
@@ -57,27 +59,27 @@ impl Serialize for Cell<'_> {
 }
 
 impl Cell<'_> {
-    /// As JSON: numbers keep their digits, and each in a column of floats has a point or an exponent.
-    pub(super) fn put(&self, out: &mut Vec<u8>) {
+    /// Appends the value as JSON. Numbers keep their digits; in a float column each has a point or an exponent.
+    pub(super) fn write_json(&self, out: &mut Vec<u8>) {
         match self.value() {
             Value::Null => out.extend_from_slice(b"null"),
             Value::Bool(true) => out.extend_from_slice(b"true"),
             Value::Bool(false) => out.extend_from_slice(b"false"),
             Value::Integer(text) => out.extend_from_slice(text.as_bytes()),
-            Value::Float(text) if !is_json_number(text) => put_point(text, out),
+            Value::Float(text) if !is_json_number(text) => write_decimal(text, out),
             Value::Float(text) => {
                 out.extend_from_slice(text.as_bytes());
                 if !text.contains(['.', 'e', 'E']) {
                     out.extend_from_slice(b".0");
                 }
             }
-            Value::Nested(raw) => put_line(raw.get().as_bytes(), out),
-            Value::Text(text) => put_text(text, out),
+            Value::Nested(raw) => write_single_line(raw.get().as_bytes(), out),
+            Value::Text(text) => write_json_string(text, out),
         }
     }
 }
 
-/// A word that is an array or an object of JSON, no deeper than any reader goes.
+/// Parses a cell that is a JSON array or object within serde_json's depth limit.
 pub(super) fn nested(text: &str) -> Option<&RawValue> {
     if !may_be_nested(text) || serde_json::from_str::<serde_json::Value>(text).is_err() {
         return None;
@@ -85,8 +87,8 @@ pub(super) fn nested(text: &str) -> Option<&RawValue> {
     serde_json::from_str(text).ok()
 }
 
-/// A number that begins or ends with its point: with a zero there.
-fn put_point(text: &str, out: &mut Vec<u8>) {
+/// Appends a number that begins or ends with its decimal point, adding the zero that JSON requires.
+fn write_decimal(text: &str, out: &mut Vec<u8>) {
     let Some((whole, behind)) = text.split_once('.') else { return out.extend_from_slice(text.as_bytes()) };
     out.extend_from_slice(whole.as_bytes());
     if !whole.ends_with(|c: char| c.is_ascii_digit()) {
@@ -99,14 +101,14 @@ fn put_point(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(behind.as_bytes());
 }
 
-/// A text as JSON.
-pub(super) fn put_text(text: &str, out: &mut Vec<u8>) {
-    // Writing a text into memory does not fail.
+/// Appends a JSON string.
+pub(super) fn write_json_string(text: &str, out: &mut Vec<u8>) {
+    // Serializing a string into memory cannot fail.
     out.extend_from_slice(&serde_json::to_vec(text).unwrap_or_default());
 }
 
-/// A JSON text on one line: as it is, or, where it goes over several, without white space between tokens.
-pub(super) fn put_line(text: &[u8], out: &mut Vec<u8>) {
+/// Appends JSON on one line: unchanged, or, where it spans several lines, without white space between tokens.
+pub(super) fn write_single_line(text: &[u8], out: &mut Vec<u8>) {
     if !text.contains(&b'\n') && !text.contains(&b'\r') {
         out.extend_from_slice(text);
         return;
@@ -129,44 +131,49 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_as_json() {
-        for (kind, text, quoted, wanted) in [
-            (Kind::Text, "", false, "null"),
-            (Kind::Text, "", true, "\"\""),
-            (Kind::Integer, "", true, "null"),
-            (Kind::Bool, "TRUE", false, "true"),
-            (Kind::Text, "TRUE", false, "\"TRUE\""),
-            (Kind::Float, "1.50", false, "1.50"),
-            (Kind::Text, "1.50", false, "\"1.50\""),
-            (Kind::Float, ".5", false, "0.5"),
-            (Kind::Float, "-.5e1", false, "-0.5e1"),
-            (Kind::Float, "5.", false, "5.0"),
-            (Kind::Float, "5.e3", false, "5.0e3"),
-            (Kind::Float, "5E3", false, "5E3"),
-            (Kind::Float, "-0", false, "-0.0"),
-            (Kind::Float, "18446744073709551616", false, "18446744073709551616.0"),
-            (Kind::Unsigned, "18446744073709551615", false, "18446744073709551615"),
-            (Kind::Integer, "-5", true, "-5"),
-            (Kind::Float, "NaN", false, "\"NaN\""),
-            (Kind::Text, "[1]", false, "\"[1]\""),
-            (Kind::Nested, "[1,\n2]", true, "[1,2]"),
-            (Kind::Text, "a\"b", true, "\"a\\\"b\""),
+    fn writes_cells_as_json() {
+        for (kind, text, quoted, expected) in [
+            (ColumnKind::Text, "", false, "null"),
+            (ColumnKind::Text, "", true, "\"\""),
+            (ColumnKind::Integer, "", true, "null"),
+            (ColumnKind::Bool, "TRUE", false, "true"),
+            (ColumnKind::Text, "TRUE", false, "\"TRUE\""),
+            (ColumnKind::Float, "1.50", false, "1.50"),
+            (ColumnKind::Text, "1.50", false, "\"1.50\""),
+            (ColumnKind::Float, ".5", false, "0.5"),
+            (ColumnKind::Float, "-.5e1", false, "-0.5e1"),
+            (ColumnKind::Float, "5.", false, "5.0"),
+            (ColumnKind::Float, "5.e3", false, "5.0e3"),
+            (ColumnKind::Float, "5E3", false, "5E3"),
+            (ColumnKind::Float, "-0", false, "-0.0"),
+            (ColumnKind::Float, "18446744073709551616", false, "18446744073709551616.0"),
+            (ColumnKind::Unsigned, "18446744073709551615", false, "18446744073709551615"),
+            (ColumnKind::Integer, "-5", true, "-5"),
+            (ColumnKind::Float, "NaN", false, "\"NaN\""),
+            (ColumnKind::Text, "[1]", false, "\"[1]\""),
+            (ColumnKind::Nested, "[1,\n2]", true, "[1,2]"),
+            (ColumnKind::Text, "a\"b", true, "\"a\\\"b\""),
         ] {
             let mut out = Vec::new();
-            Cell { text, quoted, kind }.put(&mut out);
-            assert_eq!(String::from_utf8(out).unwrap(), wanted, "{kind:?} {text}");
+            Cell { text, quoted, kind }.write_json(&mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), expected, "{kind:?} {text}");
         }
         let shown = |text, kind| serde_json::to_string(&Cell { text, quoted: false, kind }).unwrap();
         assert_eq!(
-            [shown("1.50", Kind::Float), shown("2", Kind::Float), shown("2", Kind::Integer), shown("2", Kind::Text)],
+            [
+                shown("1.50", ColumnKind::Float),
+                shown("2", ColumnKind::Float),
+                shown("2", ColumnKind::Integer),
+                shown("2", ColumnKind::Text)
+            ],
             ["1.5", "2.0", "2", "\"2\""]
         );
     }
 
     #[test]
-    fn a_text_over_several_lines_becomes_one() {
+    fn joins_multi_line_json() {
         let mut out = Vec::new();
-        put_line(b"{\r\n \"a b\\\" \\\\\": [1,\n2] }", &mut out);
+        write_single_line(b"{\r\n \"a b\\\" \\\\\": [1,\n2] }", &mut out);
         assert_eq!(String::from_utf8(out).unwrap(), r#"{"a b\" \\":[1,2]}"#);
     }
 }

@@ -1,4 +1,4 @@
-//! Everything that is wrong with a text.
+//! Verification: reports every fault of a text source.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -8,14 +8,14 @@ use container_core::{Error, ErrorKind, Finding, Result, Unit, VerifyOptions};
 use serde::Deserializer;
 use serde::de::{Deserialize, MapAccess, SeqAccess, Visitor};
 
-use super::columns::json;
-use super::cut::{Feeder, next_json};
-use super::inner::{Text, place};
+use super::chunk_reader::{ChunkReader, next_json_record};
+use super::columns::visit_json;
+use super::layout::{Text, location_of};
 use super::records::csv::not_utf8;
 use super::records::split::Split;
 use crate::text::records::chunk::Chunk;
-use crate::text::records::place::Place;
-use crate::text::records::record::Look;
+use crate::text::records::location::Location;
+use crate::text::records::record::RecordVisitor;
 use crate::workers::Workers;
 
 pub(super) fn verify(text: &Text, options: &VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<()> {
@@ -23,13 +23,13 @@ pub(super) fn verify(text: &Text, options: &VerifyOptions, report: &mut dyn FnMu
     if let Some(progress) = &options.progress {
         progress.begin(Unit::Bytes, Some(text.len()));
     }
-    header(text, report);
-    let mut feeder = Feeder::new(text);
+    check_header(text, report);
+    let mut chunk_reader = ChunkReader::new(text);
     loop {
-        let (chunks, result) = feeder.next(&workers);
+        let (chunks, result) = chunk_reader.next(&workers);
         let done = chunks.is_empty();
         let bytes: u64 = chunks.iter().map(|chunk| chunk.bytes.len() as u64).sum();
-        let check = |chunk: Chunk| if text.is_csv() { rows(text, &chunk) } else { objects(text, &chunk) };
+        let check = |chunk: Chunk| if text.is_csv() { check_rows(text, &chunk) } else { check_objects(text, &chunk) };
         workers.map(chunks, check).into_iter().flatten().for_each(&mut *report);
         if let Some(progress) = &options.progress {
             progress.advance(bytes);
@@ -46,8 +46,8 @@ pub(super) fn verify(text: &Text, options: &VerifyOptions, report: &mut dyn FnMu
     }
 }
 
-/// The names of CSV.
-fn header(text: &Text, report: &mut dyn FnMut(Finding)) {
+/// Checks the header of CSV.
+fn check_header(text: &Text, report: &mut dyn FnMut(Finding)) {
     if !text.is_csv() || !text.options.header {
         return;
     }
@@ -58,50 +58,50 @@ fn header(text: &Text, report: &mut dyn FnMut(Finding)) {
     let mark: &[u8] = b"\xEF\xBB\xBF";
     let mut split = Split::new(text.options.delimiter);
     if split.next(&bytes, if bytes.starts_with(mark) { mark.len() } else { 0 }).is_none() {
-        return warn("there is no line of column names".to_owned());
+        return warn("missing header line".to_owned());
     }
     let mut known = HashSet::new();
     for (cell, _) in split.cells(&bytes) {
         let name = String::from_utf8_lossy(cell);
         if !name.is_empty() && !known.insert(cell) {
-            warn(format!("the column name {name:?} is there more than once"));
+            warn(format!("duplicate column name {name:?}"));
         }
     }
 }
 
-fn rows(text: &Text, chunk: &Chunk) -> Vec<Finding> {
+fn check_rows(text: &Text, chunk: &Chunk) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut split = Split::new(text.options.delimiter);
     let mut at = 0;
     while let Some(record) = split.next(&chunk.bytes, at) {
         at = record.end;
         let bytes = chunk.bytes.get(record.start..record.end).unwrap_or_default();
-        let mut wrong = |error: Error| findings.push(Finding::error(text.placed(error, chunk, record.start)));
+        let mut report = |error: Error| findings.push(Finding::error(text.locate_error(error, chunk, record.start)));
         if let Err(error) = split.check(text.names.len()) {
-            wrong(error);
+            report(error);
         }
         if let Err(error) = std::str::from_utf8(bytes) {
-            wrong(not_utf8(error.valid_up_to()));
+            report(not_utf8(error.valid_up_to()));
         }
-        // A text may have it, and is read as it is.
+        // Read unchanged, but not portable.
         if let Some(nul) = memchr::memchr(0, bytes) {
-            let error = Error::invalid("the row has a NUL byte: some readers of CSV refuse it").at(nul as u64);
-            findings.push(Finding::warning(text.placed(error, chunk, record.start)));
+            let error = Error::invalid("NUL byte in the row: some CSV readers reject it").at(nul as u64);
+            findings.push(Finding::warning(text.locate_error(error, chunk, record.start)));
         }
     }
     findings
 }
 
-fn objects(text: &Text, chunk: &Chunk) -> Vec<Finding> {
+fn check_objects(text: &Text, chunk: &Chunk) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut members = Members::default();
     let mut at = 0;
-    while let Some(span) = next_json(chunk, at) {
+    while let Some(span) = next_json_record(chunk, at) {
         at = span.next;
-        let checked = json(chunk, span.start..span.end, &mut members);
+        let checked = visit_json(chunk, span.start..span.end, &mut members);
         for (name, byte) in members.repeated.drain(..) {
-            let error = Error::invalid(format!("the member {name:?} is there more than once: the last one counts"));
-            let line = place(chunk, span.start).line;
+            let error = Error::invalid(format!("duplicate member {name:?}: the last one is used"));
+            let line = location_of(chunk, span.start).line;
             findings.push(Finding::warning(error.in_line(line).at(byte).in_format(text.format)));
         }
         if let Err(error) = checked {
@@ -111,54 +111,54 @@ fn objects(text: &Text, chunk: &Chunk) -> Vec<Finding> {
     findings
 }
 
-/// Finds members that are there more than once.
+/// Finds duplicate members.
 #[derive(Default)]
 struct Members {
-    /// The record that had each last.
+    /// The last record that had each member.
     last: HashMap<Box<str>, u64>,
     record: u64,
-    /// Their names and where they are.
+    /// Names and offsets of duplicates.
     repeated: Vec<(String, u64)>,
 }
 
-impl Look for Members {
-    fn begin(&mut self, _: Place) {
+impl RecordVisitor for Members {
+    fn begin(&mut self, _: Location) {
         self.record += 1;
-        // What is kept is bounded.
+        // Bounds the memory for names.
         if self.last.len() > 1 << 16 {
             self.last.clear();
         }
     }
 
-    fn member(&mut self, name: &str, value: &str, place: Place) -> Result<()> {
+    fn member(&mut self, name: &str, value: &str, location: Location) -> Result<()> {
         match self.last.get_mut(name) {
-            Some(last) if *last == self.record => self.repeated.push((name.to_owned(), place.byte)),
+            Some(last) if *last == self.record => self.repeated.push((name.to_owned(), location.byte)),
             Some(last) => *last = self.record,
             None => drop(self.last.insert(name.into(), self.record)),
         }
-        let inner = value.starts_with(['{', '[']) || value.starts_with('"') && value.contains('\\');
-        if !inner {
+        let needs_parsing = value.starts_with(['{', '[']) || value.starts_with('"') && value.contains('\\');
+        if !needs_parsing {
             return Ok(());
         }
         match serde_json::from_str::<Deep>(value) {
             Ok(Deep(repeated)) => {
-                self.repeated.extend(repeated.map(|name| (name, place.byte)));
+                self.repeated.extend(repeated.map(|name| (name, location.byte)));
                 Ok(())
             }
-            // It is JSON, though no number of 64 bits.
+            // Valid JSON, though it does not fit 64 bits.
             Err(cause) if cause.to_string().starts_with("number out of range") => Ok(()),
             Err(cause) => {
-                let said = cause.to_string();
-                let said = said.split(" at line ").next().unwrap_or_default();
+                let message = cause.to_string();
+                let message = message.split(" at line ").next().unwrap_or_default();
                 let byte =
                     value.split_inclusive('\n').take(cause.line().saturating_sub(1)).map(str::len).sum::<usize>();
-                Err(Error::invalid(format!("the value is no JSON: {said}"))
+                Err(Error::invalid(format!("invalid JSON in the value: {message}"))
                     .at((byte + cause.column().saturating_sub(1)) as u64))
             }
         }
     }
 
-    fn cell(&mut self, _: usize, _: &str, _: bool, _: Place) -> Result<()> {
+    fn cell(&mut self, _: usize, _: &str, _: bool, _: Location) -> Result<()> {
         Ok(())
     }
 
@@ -167,7 +167,7 @@ impl Look for Members {
     }
 }
 
-/// A value, all of it looked at: a name that an object in it has more than once.
+/// A completely parsed value, and the first duplicate member name in it.
 struct Deep(Option<String>);
 
 impl<'de> Deserialize<'de> for Deep {
@@ -210,22 +210,22 @@ impl<'de> Visitor<'de> for DeepVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Deep, A::Error> {
-        let mut found = None;
+        let mut duplicate = None;
         while let Some(Deep(element)) = list.next_element()? {
-            found = found.or(element);
+            duplicate = duplicate.or(element);
         }
-        Ok(Deep(found))
+        Ok(Deep(duplicate))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Deep, A::Error> {
-        let (mut found, mut names) = (None, HashSet::new());
+        let (mut duplicate, mut names) = (None, HashSet::new());
         while let Some((name, Deep(value))) = map.next_entry::<Cow<'_, str>, Deep>()? {
-            found = found.or(value);
+            duplicate = duplicate.or(value);
             if names.contains(&name) {
-                found = found.or_else(|| Some(name.clone().into_owned()));
+                duplicate = duplicate.or_else(|| Some(name.clone().into_owned()));
             }
             names.insert(name);
         }
-        Ok(Deep(found))
+        Ok(Deep(duplicate))
     }
 }

@@ -1,6 +1,6 @@
-//! Work on several things at once, and ahead of who waits for it.
+//! Parallel maps and background tasks on a thread pool; serial without the feature `parallel`.
 
-#[cfg_attr(not(feature = "parallel"), path = "alone.rs")]
+#[cfg_attr(not(feature = "parallel"), path = "serial.rs")]
 mod pool;
 
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -8,27 +8,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pool::Pool;
 
-/// Who does the work: this thread alone, or a pool of threads.
+/// The calling thread alone, or a pool of threads.
 #[derive(Debug)]
 pub(crate) struct Workers(Option<Pool>);
 
 impl Workers {
-    /// So many threads; 0 for as many as the machine has. One where no others can be had, and without the feature `parallel`.
+    /// Uses `threads` threads; 0 for one per core. Only the calling thread if no pool can be started, or without the feature `parallel`.
     pub(crate) fn new(threads: usize) -> Self {
         Self(Pool::new(threads))
     }
 
-    /// How many work at once.
+    /// The number of threads.
     pub(crate) fn count(&self) -> usize {
         self.0.as_ref().map_or(1, Pool::count)
     }
 
-    /// How many things are worth being done together.
+    /// How many items are worth passing to [`map`](Self::map) at once.
     pub(crate) fn width(&self) -> usize {
         self.0.as_ref().map_or(1, |pool| 2 * pool.count())
     }
 
-    /// Works on each item; the outcomes are in the order of the items.
+    /// Maps items in parallel; results are in the order of items.
     pub(crate) fn map<T: Send, R: Send>(&self, items: Vec<T>, work: impl Fn(T) -> R + Send + Sync) -> Vec<R> {
         match &self.0 {
             Some(pool) if items.len() > 1 => pool.map(items, work),
@@ -36,35 +36,35 @@ impl Workers {
         }
     }
 
-    /// Begins a work that nobody waits for yet. It is done at once where there is one thread, and on a thread of the pool itself: that is
-    /// not to wait for others of its pool.
+    /// Starts a task in the background. It runs at once if there is only one thread, or on a thread of the shared pool, which must not
+    /// wait for other threads of its pool.
     pub(crate) fn begin<R: Send + 'static>(&self, work: impl FnOnce() -> R + Send + 'static) -> Task<R> {
         let Some(pool) = self.0.as_ref().filter(|pool| pool.may_wait()) else {
             return Task(State::Done(work()));
         };
         let waiting: Waiting<R> = Arc::new(Mutex::new(Some(Box::new(work))));
         let (sender, receiver) = sync_channel(1);
-        // When the task is dropped nobody wants the work any more.
+        // A dropped task is not run.
         let shared = Arc::downgrade(&waiting);
         pool.spawn(move || {
             if let Some(work) = shared.upgrade().and_then(|waiting| take(&waiting)) {
-                // Nobody may be waiting any more.
+                // Ignore: the task may have been dropped.
                 let _ = sender.send(work());
             }
         });
-        Task(State::Begun(waiting, receiver))
+        Task(State::Started(waiting, receiver))
     }
 }
 
-/// A work that was begun.
+/// A background task.
 pub(crate) struct Task<R>(State<R>);
 
 enum State<R> {
     Done(R),
-    Begun(Waiting<R>, Receiver<R>),
+    Started(Waiting<R>, Receiver<R>),
 }
 
-/// A work, until somebody does it.
+/// The closure, until a thread takes it.
 type Waiting<R> = Arc<Mutex<Option<Box<dyn FnOnce() -> R + Send>>>>;
 
 fn take<R>(waiting: &Waiting<R>) -> Option<Box<dyn FnOnce() -> R + Send>> {
@@ -72,9 +72,9 @@ fn take<R>(waiting: &Waiting<R>) -> Option<Box<dyn FnOnce() -> R + Send>> {
 }
 
 impl<R> Task<R> {
-    /// Is it done, so that nobody would have to wait?
+    /// Whether the result is available.
     pub(crate) fn is_done(&mut self) -> bool {
-        if let State::Begun(_, outcome) = &self.0
+        if let State::Started(_, outcome) = &self.0
             && let Ok(outcome) = outcome.try_recv()
         {
             self.0 = State::Done(outcome);
@@ -82,11 +82,11 @@ impl<R> Task<R> {
         matches!(self.0, State::Done(_))
     }
 
-    /// What came of it; none where it ended by a panic. What no thread has come to is done here.
+    /// Returns the result, or `None` after a panic. Runs the task here if no thread has taken it.
     pub(crate) fn wait(self) -> Option<R> {
         match self.0 {
             State::Done(outcome) => Some(outcome),
-            State::Begun(waiting, outcome) => match take(&waiting) {
+            State::Started(waiting, outcome) => match take(&waiting) {
                 Some(work) => Some(work()),
                 None => outcome.recv().ok(),
             },
@@ -94,9 +94,10 @@ impl<R> Task<R> {
     }
 }
 
-/// Puts items into so many groups that weigh about the same, the heaviest first; no group is empty. Items of a group are in their order.
-pub(crate) fn groups(weights: &[u64], most: usize) -> Vec<Vec<usize>> {
-    let count = most.max(1).min(weights.len());
+/// Distributes items over at most `max_groups` groups of about equal weight, heaviest item first. No group is empty; items of a group are in
+/// their original order.
+pub(crate) fn groups(weights: &[u64], max_groups: usize) -> Vec<Vec<usize>> {
+    let count = max_groups.max(1).min(weights.len());
     let mut order: Vec<(u64, usize)> = weights.iter().copied().zip(0..).collect();
     order.sort_by_key(|&(weight, index)| (std::cmp::Reverse(weight), index));
     let mut heap: std::collections::BinaryHeap<_> =
@@ -107,7 +108,7 @@ pub(crate) fn groups(weights: &[u64], most: usize) -> Vec<Vec<usize>> {
         if let Some(items) = groups.get_mut(group) {
             items.push(index);
         }
-        // Something without weight is work all the same.
+        // Items of weight 0 are not free.
         heap.push((std::cmp::Reverse(load.saturating_add(weight.max(1))), std::cmp::Reverse(group)));
     }
     groups.iter_mut().for_each(|group: &mut Vec<usize>| group.sort_unstable());
@@ -119,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_weigh_about_the_same() {
+    fn groups_have_about_equal_weight() {
         assert_eq!(groups(&[1, 9, 1, 1, 5, 1], 2), [vec![1], vec![0, 2, 3, 4, 5]]);
         assert_eq!(groups(&[0, 0, 0, 0], 2), [vec![0, 2], vec![1, 3]]);
         assert_eq!(groups(&[7, 7], 9), [vec![0], vec![1]]);
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn work_that_was_begun_is_done_once() {
+    fn tasks_run_once() {
         for threads in [0, 1, 3] {
             let workers = Workers::new(threads);
             let mut tasks: Vec<_> = (0..100).map(|item: u32| workers.begin(move || item * 2)).collect();
@@ -141,8 +142,8 @@ mod tests {
 
     #[cfg(feature = "parallel")]
     #[test]
-    fn work_is_done_while_every_thread_of_the_pool_waits() {
-        // Two threads of a pool, each of which waits for what was begun elsewhere, and begins more.
+    fn tasks_finish_while_all_pool_threads_wait() {
+        // Both threads of the pool wait for tasks started elsewhere, and start more.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         let tasks: Vec<_> = (0..2).map(|item: u32| Workers::new(0).begin(move || item)).collect();
         let outcomes: Vec<u32> = pool.install(|| {
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_the_outcomes_is_that_of_the_items() {
+    fn map_keeps_order() {
         for threads in [0, 1, 3] {
             let workers = Workers::new(threads);
             assert!(workers.count() >= 1);

@@ -1,8 +1,8 @@
-//! Threads of rayon.
+//! Rayon thread pools.
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-/// Those that the whole process shares, or some of one's own.
+/// The global pool, or a private one.
 #[derive(Debug)]
 pub(super) enum Pool {
     Shared,
@@ -34,7 +34,7 @@ impl Pool {
         }
     }
 
-    /// May the calling thread wait for another? A thread of the shared pool may be the last one that is free.
+    /// Whether the calling thread may wait for a task. A thread of the global pool may be its last free one.
     pub(super) fn may_wait(&self) -> bool {
         matches!(self, Self::Own(_)) || rayon::current_thread_index().is_none()
     }

@@ -1,4 +1,4 @@
-//! Folders and ZIP archives as formats like the others: a row of each file.
+//! Folders and ZIP archives as formats with one row per file.
 
 use std::fs;
 use std::io::Write;
@@ -21,7 +21,7 @@ fn folder(path: &Path) {
     }
 }
 
-/// A ZIP archive of the same files, whose contents begin at a byte after their names.
+/// A ZIP archive of the same files; contents begin right after the names.
 fn archive() -> Vec<u8> {
     let (mut out, mut directory) = (Vec::new(), Vec::new());
     for (name, content) in FILES {
@@ -73,9 +73,9 @@ fn rows(path: &Path, columns: Option<Vec<usize>>) -> wharf::Result<Vec<Value>> {
 }
 
 #[test]
-fn a_folder_and_an_archive_of_it_have_the_same_rows() {
-    let place = tempfile::tempdir().unwrap();
-    let (files, zip) = (place.path().join("files"), place.path().join("files.zip"));
+fn folder_and_archive_have_the_same_rows() {
+    let temp = tempfile::tempdir().unwrap();
+    let (files, zip) = (temp.path().join("files"), temp.path().join("files.zip"));
     folder(&files);
     fs::write(&zip, archive()).unwrap();
     let own = |name: &str| format!("{}/{name}", files.display());
@@ -91,7 +91,7 @@ fn a_folder_and_an_archive_of_it_have_the_same_rows() {
     assert_eq!(rows(&zip, None).unwrap(), expected(&str::to_owned));
     for (input, path) in [(&files, &own as &dyn Fn(&str) -> String), (&zip, &str::to_owned)] {
         for extension in ["parquet", "arrow", "jsonl"] {
-            let out = place.path().join(format!("out.{extension}"));
+            let out = temp.path().join(format!("out.{extension}"));
             Convert::new([input]).write(&out, Overwrite::Replace, &Registry::builtin()).unwrap();
             assert_eq!(rows(&out, None).unwrap(), expected(path), "{extension}");
         }
@@ -105,9 +105,9 @@ fn a_folder_and_an_archive_of_it_have_the_same_rows() {
 }
 
 #[test]
-fn of_a_damaged_archive_the_file_is_named() {
-    let place = tempfile::tempdir().unwrap();
-    let zip = place.path().join("files.zip");
+fn errors_name_the_damaged_file_of_an_archive() {
+    let temp = tempfile::tempdir().unwrap();
+    let zip = temp.path().join("files.zip");
     let mut bytes = archive();
     // The content of the second file.
     let at = bytes.windows(9).position(|part| part == b"cat/2.bin").unwrap() + 9;
@@ -120,13 +120,13 @@ fn of_a_damaged_archive_the_file_is_named() {
     assert_eq!(findings[0].severity, Severity::Error);
     assert!(findings[0].error.to_string().contains("cat/2.bin"), "{findings:?}");
     assert!(rows(&zip, None).unwrap_err().to_string().contains("cat/2.bin"));
-    // Where no content is asked for none is read.
+    // Content is read only if selected.
     assert_eq!(rows(&zip, Some(vec![0, 3])).unwrap()[1], json!({"key": "cat/2.bin", "size": 4}));
 }
 
 #[test]
-fn what_another_format_knows_stays_its_own() {
-    let place = tempfile::tempdir().unwrap();
+fn other_formats_take_precedence() {
+    let temp = tempfile::tempdir().unwrap();
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
     let stores = fs::read_dir(golden.join("zds")).unwrap().map(|entry| entry.unwrap().path());
     let found: Vec<_> = stores.filter(|path| path.is_dir()).map(|path| wharf::open(path).unwrap().format()).collect();
@@ -135,19 +135,19 @@ fn what_another_format_knows_stays_its_own() {
     let zips = models.iter().filter(|path| path.extension().is_some_and(|extension| extension == "zip"));
     let found: Vec<_> = zips.map(|path| wharf::open(path).unwrap().format()).collect();
     assert!(!found.is_empty() && found.iter().all(|format| *format == "mlnet-model"), "{found:?}");
-    let empty = place.path().join("empty");
+    let empty = temp.path().join("empty");
     fs::create_dir_all(empty.join("inner")).unwrap();
     let error = wharf::open(&empty).err().unwrap().to_string();
-    assert!(error.starts_with("folder: ") && error.ends_with("there are no files in it"), "{error}");
+    assert!(error.starts_with("folder: ") && error.ends_with("no files found"), "{error}");
 }
 
 #[cfg(unix)]
 #[test]
-fn links_do_not_lead_out_of_a_folder() {
-    let place = tempfile::tempdir().unwrap();
-    let files = place.path().join("files");
+fn rejects_links_out_of_a_folder() {
+    let temp = tempfile::tempdir().unwrap();
+    let files = temp.path().join("files");
     folder(&files);
-    fs::write(place.path().join("outside"), "secret").unwrap();
+    fs::write(temp.path().join("outside"), "secret").unwrap();
     std::os::unix::fs::symlink("../../outside", files.join("cat/link")).unwrap();
     let error = rows(&files, None).unwrap_err().to_string();
     assert!(error.contains("leads out of the folder") && error.contains("cat/link"), "{error}");

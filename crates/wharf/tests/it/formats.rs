@@ -1,13 +1,13 @@
-//! What formats of the registry offer whoever knows them by their traits alone.
+//! Formats of the registry used only through their traits.
 
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray};
 use wharf::{ErrorKind, OutputOptions, Registry, Scan};
 
-/// Formats that are written from record batches: each file reads back, and stands in the way of the next.
+/// Formats that can write record batches: each file reads back, and an existing file is not replaced.
 #[test]
-fn batches_are_written_by_the_trait() {
+fn formats_write_batches() {
     let folder = tempfile::tempdir().unwrap();
     let numbers: ArrayRef = Arc::new(Int32Array::from(vec![1, -2]));
     let keys: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
@@ -16,8 +16,8 @@ fn batches_are_written_by_the_trait() {
     for format in Registry::builtin().formats() {
         let Some(extension) = format.extensions().first() else { continue };
         let path = folder.path().join(format!("{}.{extension}", format.name()));
-        let begun = format.batch_writer(&path, batch.schema(), OutputOptions::default());
-        let mut writer = match begun {
+        let created = format.batch_writer(&path, batch.schema(), OutputOptions::default());
+        let mut writer = match created {
             Ok(writer) => writer,
             Err(error) => {
                 assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");

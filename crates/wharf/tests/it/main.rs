@@ -1,4 +1,4 @@
-//! The integration tests of this crate, a module for each part of it: one program to build and to link.
+//! The integration tests of this crate in one binary, a module per topic.
 #![cfg(feature = "convert")]
 #![allow(
     clippy::cast_possible_truncation,
@@ -6,7 +6,7 @@
     clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "tests fail by panicking, and make their data with casts"
+    reason = "tests fail by panicking, and build their data with casts"
 )]
 
 mod files;

@@ -1,4 +1,4 @@
-//! NetCDF as a format like the others: read where it lies, it has the rows of the ds file that a conversion makes of it.
+//! NetCDF as a format: read directly, it has the rows of the ds file converted from it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +19,7 @@ fn goldens() -> Vec<PathBuf> {
     all
 }
 
-/// Rows as JSON, whose members may stand in any order.
+/// Rows as JSON, with members in any order.
 fn rows(table: &dyn Table, scan: &Scan) -> Vec<Value> {
     let mut sink = JsonLines::new(Vec::new());
     copy(table, scan, &mut sink).unwrap();
@@ -31,8 +31,8 @@ fn tables(container: &dyn Container) -> BTreeMap<String, Vec<Value>> {
     container.tables().iter().map(|table| (table.name().to_owned(), rows(*table, &Scan::default()))).collect()
 }
 
-/// A NetCDF file of `len` rows with numbers, some of which are missing, and texts; in pieces of a MiB, compressed, where it is NetCDF-4.
-fn made(folder: &Path, name: &str, units: &str, len: u64, kind: Kind) -> PathBuf {
+/// Writes a NetCDF file of `len` rows with text and numbers, some of them missing; for NetCDF-4 in compressed chunks of 1 MiB.
+fn write_netcdf(folder: &Path, name: &str, units: &str, len: u64, kind: Kind) -> PathBuf {
     let count = usize::try_from(len).unwrap();
     let (ds, nc) = (folder.join(format!("{name}.ds")), folder.join(format!("{name}.nc")));
     let wide: Vec<i32> = (0..i32::try_from(len * 3).unwrap()).map(|n| n * 7 - 1000).collect();
@@ -60,7 +60,7 @@ fn made(folder: &Path, name: &str, units: &str, len: u64, kind: Kind) -> PathBuf
 }
 
 #[test]
-fn rows_are_those_of_the_ds_file() {
+fn has_the_rows_of_the_ds_file() {
     let folder = tempfile::tempdir().unwrap();
     for path in goldens() {
         let ds = folder.path().join("out.ds");
@@ -70,17 +70,17 @@ fn rows_are_those_of_the_ds_file() {
         assert_eq!(netcdf.format(), "netcdf");
         let mut found = tables(netcdf.as_ref());
         let expected = tables(ds.as_ref());
-        // Of variables that ds has no type for nothing is left there.
+        // ds lacks variables of types it does not have.
         found.retain(|name, _| expected.contains_key(name));
         assert_eq!(found, expected, "{}", path.display());
     }
 }
 
 #[test]
-fn columns_are_those_of_the_ds_file_in_every_output() {
+fn has_the_columns_of_the_ds_file_in_every_output() {
     let folder = tempfile::tempdir().unwrap();
     for kind in [Kind::Classic, Kind::Hdf5] {
-        let nc = made(folder.path(), "a", "hours since 2000-01-01", 700, kind);
+        let nc = write_netcdf(folder.path(), "a", "hours since 2000-01-01", 700, kind);
         let ds = nc.with_extension("ds");
         for extension in ["parquet", "arrow", "jsonl", "csv", "msgpack"] {
             let given = |input: &Path, name: &str| {
@@ -96,12 +96,12 @@ fn columns_are_those_of_the_ds_file_in_every_output() {
 }
 
 #[test]
-fn rows_lie_in_pieces_of_the_file() {
+fn reads_row_ranges_across_chunks() {
     let folder = tempfile::tempdir().unwrap();
-    // Some pieces of each variable.
+    // Several chunks per variable.
     let len = 300_000;
     for kind in [Kind::Offset64, Kind::Hdf5] {
-        let nc = made(folder.path(), "large", "hours since 2000-01-01", len, kind);
+        let nc = write_netcdf(folder.path(), "large", "hours since 2000-01-01", len, kind);
         let ds = wharf::open(nc.with_extension("ds")).unwrap();
         let netcdf = wharf::open(&nc).unwrap();
         for range in [0..5, 87_000..87_900, 262_100..262_200, len - 3..len, 7..7] {
@@ -124,10 +124,10 @@ fn rows_lie_in_pieces_of_the_file() {
 }
 
 #[test]
-fn numbers_of_other_units_are_not_joined() {
+fn rejects_joining_different_units() {
     let folder = tempfile::tempdir().unwrap();
-    let one = made(folder.path(), "one", "hours since 2000-01-01", 20, Kind::Classic);
-    let other = made(folder.path(), "other", "hours since 1990-01-01", 20, Kind::Classic);
+    let one = write_netcdf(folder.path(), "one", "hours since 2000-01-01", 20, Kind::Classic);
+    let other = write_netcdf(folder.path(), "other", "hours since 1990-01-01", 20, Kind::Classic);
     for extension in ["parquet", "csv", "jsonl", "msgpack", "idv"] {
         let path = folder.path().join(format!("both.{extension}"));
         let (convert, registry) = (Convert::new([&one, &other]), Registry::builtin());
@@ -162,10 +162,10 @@ fn all(path: &Path) -> BTreeMap<String, Vec<Value>> {
 }
 
 #[test]
-fn anything_becomes_netcdf() {
+fn any_format_converts_to_netcdf() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    let first = made(folder.path(), "first", "hours since 2000-01-01", 50, Kind::Classic);
+    let first = write_netcdf(folder.path(), "first", "hours since 2000-01-01", 50, Kind::Classic);
     for extension in ["parquet", "arrow", "arrows", "jsonl", "csv", "tsv", "idv", "msgpack", "zds"] {
         let between = at(&format!("a.{extension}"));
         write(&Convert::new([&first]), &between);
@@ -186,31 +186,31 @@ fn anything_becomes_netcdf() {
         let rows = all(&at("b.nc"));
         let rows = rows.get("row").or(rows.get("t")).unwrap_or_else(|| panic!("{extension}: {:?}", rows.keys()));
         let names: Vec<&Value> = rows.iter().map(|row| &row["name"]).collect();
-        let wanted = &all(&first)["t"];
-        assert_eq!(names, wanted.iter().map(|row| &row["name"]).collect::<Vec<_>>(), "{extension}");
+        let expected = &all(&first)["t"];
+        assert_eq!(names, expected.iter().map(|row| &row["name"]).collect::<Vec<_>>(), "{extension}");
     }
     // Several files, one behind the other, and some of their rows and columns.
     let convert = Convert::new([at("a.parquet"), at("a.parquet")]).with_columns(["name"]).with_rows(40..60);
     let mut target = NetcdfTarget::default();
     target.ds.dim = Some("n".to_owned());
     write_as(&target, &convert, &at("d.nc"));
-    let wanted: Vec<Value> = all(&at("a.parquet"))["rows"].iter().map(|row| row["name"].clone()).collect();
+    let expected: Vec<Value> = all(&at("a.parquet"))["rows"].iter().map(|row| row["name"].clone()).collect();
     let found: Vec<Value> = all(&at("d.nc"))["n"].iter().map(|row| row["name"].clone()).collect();
-    assert_eq!(found, wanted.iter().cycle().skip(40).take(20).cloned().collect::<Vec<_>>());
+    assert_eq!(found, expected.iter().cycle().skip(40).take(20).cloned().collect::<Vec<_>>());
 }
 
 #[test]
-fn parts_of_netcdf_are_those_of_the_ds_file() {
+fn subsets_match_those_of_the_ds_file() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    let mut cut = 0;
+    let mut compared = 0;
     for path in goldens() {
         write(&Convert::new([&path]), &at("whole.ds"));
         let whole = dsfmt::Reader::open(at("whole.ds")).unwrap();
         let names: Vec<&str> = whole.variables().map(|variable| variable.name()).step_by(2).collect();
         for dimension in whole.dimensions().iter().map(|found| Some(found.name.clone())).chain([None]) {
             for out in ["ds", "nc"] {
-                let made = |input: &Path, name: &str| {
+                let subset = |input: &Path, name: &str| {
                     let mut convert = Convert::new([input]).with_columns(names.clone());
                     let path = at(&format!("{name}.{out}"));
                     let mut target = target(&path);
@@ -221,23 +221,23 @@ fn parts_of_netcdf_are_those_of_the_ds_file() {
                     let report = convert.write_as(target.as_ref(), &path, Overwrite::Replace, &Registry::builtin());
                     report.map(|_| fs::read(path).unwrap()).map_err(|error| error.detail().to_owned())
                 };
-                let (ours, theirs) = (made(&path, "ours"), made(&at("whole.ds"), "theirs"));
+                let (ours, theirs) = (subset(&path, "ours"), subset(&at("whole.ds"), "theirs"));
                 assert!(ours == theirs, "{path:?} {dimension:?} {out}");
-                cut += usize::from(ours.is_ok());
+                compared += usize::from(ours.is_ok());
             }
         }
     }
-    assert!(cut > 60, "{cut}");
+    assert!(compared > 60, "{compared}");
 }
 
 #[test]
-fn netcdf_files_are_joined_along_a_dimension() {
+fn joins_files_along_a_dimension() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     for kind in KINDS {
         let days: Vec<PathBuf> =
             [("a", "hours since 2000-01-01"), ("b", "hours since 2000-01-02"), ("c", "minutes since 2000-01-03")]
-                .map(|(name, units)| made(folder.path(), name, units, 3000, kind))
+                .map(|(name, units)| write_netcdf(folder.path(), name, units, 3000, kind))
                 .into();
         let sets: Vec<PathBuf> = days.iter().map(|day| day.with_extension("whole.ds")).collect();
         for (day, set) in days.iter().zip(&sets) {
@@ -253,7 +253,7 @@ fn netcdf_files_are_joined_along_a_dimension() {
         assert_eq!((report.format, report.inputs, report.variables), ("netcdf", 3, 3));
         let found = all(&at("all.nc"));
         assert!(found == all(&at("all.ds")), "{kind:?}");
-        // Counted as the first file counts: the second day begins after 24 hours.
+        // In the units of the first file: the second day begins after 24 hours.
         let times: Vec<f64> = found["t"].iter().map(|row| row["t"].as_f64().unwrap()).collect();
         assert_eq!((times.len(), times[3000], times[6001]), (9000, 24.0, 48.0 + 0.25 / 60.0), "{kind:?}");
         let whole = Reader::open(at("all.nc")).unwrap();
@@ -265,7 +265,7 @@ fn netcdf_files_are_joined_along_a_dimension() {
         if kind != Kind::Hdf5 {
             continue;
         }
-        // Compressed as the first file is.
+        // Compressed like the first file.
         for deflate in [None, Some(1)] {
             let mut target = NetcdfTarget::default();
             (target.kind, target.deflate) = (Some(kind), deflate);
@@ -278,9 +278,9 @@ fn netcdf_files_are_joined_along_a_dimension() {
 }
 
 #[test]
-fn damage_is_found_where_it_is() {
+fn reports_damage_with_its_position() {
     let folder = tempfile::tempdir().unwrap();
-    let nc = made(folder.path(), "a", "hours since 2000-01-01", 40_000, Kind::Hdf5);
+    let nc = write_netcdf(folder.path(), "a", "hours since 2000-01-01", 40_000, Kind::Hdf5);
     let findings = |path: &Path| {
         let mut findings = Vec::new();
         let checked = wharf::open(path)
@@ -301,7 +301,7 @@ fn damage_is_found_where_it_is() {
             Ok(all) => usize::from(all.iter().any(|(severity, _)| *severity == Severity::Error)),
         };
     }
-    // Deflate has no sums of its own: some damage is other numbers.
+    // Deflate has no checksum, so some damage only changes numbers.
     assert!(found > 10, "{found} of 40");
     let rich = goldens().into_iter().find(|path| path.ends_with("rich.nc")).unwrap();
     let warnings = findings(&rich).unwrap();

@@ -1,7 +1,7 @@
-//! The same values give the same types and values whichever way they come.
+//! The same values give the same types and values on every conversion route.
 //!
-//! An Arrow file goes into format C directly and by way of format B; what C holds is compared. [`RULES`] has the differences that cannot
-//! be avoided, each with its reason. A rule that no column needs any more makes the test fail, too.
+//! An Arrow file is converted to format C directly and via format B, and the results are compared. [`RULES`] lists the unavoidable differences,
+//! each with its reason. A rule that no column needs any more fails the test as well.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -25,11 +25,10 @@ use container_core::testkit::cases;
 use proptest::prelude::*;
 use wharf::{Convert, Overwrite, Registry, Scan};
 
-/// The formats, by the extension that they are written under. The table comes as an Arrow file. TSV is read and written as CSV is; NetCDF is
-/// written from ds alone.
+/// The formats, by extension. The input is an Arrow file. TSV behaves like CSV; NetCDF is written only from ds.
 const FORMATS: [&str; 8] = ["csv", "jsonl", "parquet", "arrows", "idv", "ds", "msgpack", "zds"];
 
-/// Values of one kind, from which columns take theirs.
+/// The kinds of values that columns are made of.
 fn kinds() -> Vec<(&'static str, ArrayRef)> {
     let mut pairs = FixedSizeListBuilder::new(Float32Builder::new(), 2);
     for pair in [[0.1f32, -0.0], [f32::NAN, f32::INFINITY], [f32::MIN_POSITIVE / 2.0, f32::MAX]] {
@@ -114,7 +113,7 @@ fn kinds() -> Vec<(&'static str, ArrayRef)> {
     ]
 }
 
-/// A column whose rows are values of a kind, by number; `None` is null.
+/// A column of values of a kind, by index; `None` is null.
 fn column(values: &ArrayRef, rows: &[Option<u64>]) -> ArrayRef {
     if values.data_type() == &DataType::Null {
         return Arc::new(NullArray::new(rows.len()));
@@ -136,29 +135,29 @@ fn write(path: &Path, columns: &[(String, ArrayRef)]) {
     writer.finish().unwrap();
 }
 
-/// How a column that took another way differs.
+/// How a column differs on another route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Change {
-    /// Its values, perhaps with its type.
+    /// In its values, possibly also in its type.
     Value,
-    /// Its type alone.
+    /// In its type only.
     Type,
-    /// It no longer fits the last format.
+    /// The last format rejects it.
     Refused,
-    /// It fits the last format, which refuses it directly.
+    /// The last format accepts it, but rejects it directly.
     Taken,
 }
 
-/// A difference that there is, and why.
+/// An expected difference, and its reason.
 struct Rule {
     change: Change,
-    /// The formats that columns go through.
+    /// The intermediate formats.
     via: &'static [&'static str],
-    /// Those that they end in.
+    /// The final formats.
     into: &'static [&'static str],
-    /// The kinds of columns, with nulls and without; only with nulls if the name ends with `?`.
+    /// The kinds of columns, nullable or not; only nullable if the name ends with `?`.
     kinds: &'static [&'static [&'static str]],
-    /// No report tells of changed values.
+    /// Changed values are not reported.
     silent: bool,
     reason: &'static str,
 }
@@ -179,7 +178,7 @@ const INSTANTS: &[&str] = &["timestamp s", "timestamp ms", "timestamp us"];
 const ZONED: &[&str] = &["timestamp utc", "timestamp +02:00"];
 const SPANS: &[&str] = &["duration s", "duration us"];
 
-/// The differences that there are. Nothing else differs.
+/// All expected differences.
 const RULES: &[Rule] = &[
     Rule {
         change: Change::Type,
@@ -561,7 +560,7 @@ const RULES: &[Rule] = &[
 
 type Found = (Change, String, &'static str, &'static str, bool, Result<Column, String>, Result<Column, String>);
 
-/// Every difference has a rule. Parts of rules without any are returned.
+/// Checks that every difference has a rule. Returns the parts of rules without differences.
 fn check(found: &[Found]) -> Vec<String> {
     let mut unused: BTreeSet<(usize, &str)> = RULES
         .iter()
@@ -572,7 +571,7 @@ fn check(found: &[Found]) -> Vec<String> {
         })
         .collect();
     let mut unexplained = Vec::new();
-    for (change, name, via, into, told, direct, other) in found {
+    for (change, name, via, into, reported, direct, other) in found {
         let mut explained = false;
         for (at, rule) in RULES.iter().enumerate() {
             let of_kind = |kind: &&&str| name == **kind || name.strip_suffix('?') == Some(**kind);
@@ -582,7 +581,7 @@ fn check(found: &[Found]) -> Vec<String> {
             else {
                 continue;
             };
-            if *told || rule.silent || *change > Change::Value {
+            if *reported || rule.silent || *change > Change::Value {
                 explained = true;
                 for part in [*via, *into, *kind] {
                     unused.remove(&(at, part));
@@ -590,22 +589,22 @@ fn check(found: &[Found]) -> Vec<String> {
             }
         }
         if !explained {
-            let told = if *told { "reported" } else { "silent" };
-            unexplained.push(format!("{name} {via} -> {into}: {change:?}, {told}: {direct:?}, then {other:?}"));
+            let reported = if *reported { "reported" } else { "silent" };
+            unexplained.push(format!("{name} {via} -> {into}: {change:?}, {reported}: {direct:?}, then {other:?}"));
         }
     }
     assert!(unexplained.is_empty(), "{}", unexplained.join("\n"));
     unused.into_iter().map(|(at, part)| format!("{part:?} of: {}", RULES[at].reason)).collect()
 }
 
-/// What a column is in a file: its type, and its values as JSON.
+/// A column of a file: its type, and its values as JSON.
 #[derive(Debug, Clone, PartialEq)]
 struct Column {
     kind: String,
     values: Vec<String>,
 }
 
-/// The columns of a file. Of a file without columns of types, a member that an object lacks is null.
+/// The columns of a file. In formats without a schema, a missing member is null.
 fn read(path: &Path) -> BTreeMap<String, Column> {
     let container = Registry::builtin().open(path).unwrap();
     let table = container.tables()[0];
@@ -627,7 +626,7 @@ fn read(path: &Path) -> BTreeMap<String, Column> {
     columns
 }
 
-/// What became of columns in a conversion.
+/// The outcome of converting columns.
 #[derive(Default)]
 struct Outcome {
     columns: BTreeMap<String, Result<Column, String>>,
@@ -635,12 +634,12 @@ struct Outcome {
 }
 
 impl Outcome {
-    fn tells_of(&self, name: &str) -> bool {
+    fn reports(&self, name: &str) -> bool {
         self.losses.iter().any(|loss| loss.contains(&format!("{name:?}")))
     }
 }
 
-/// Converts these columns; where they are refused together, in halves, until it is known which are.
+/// Converts columns. If they are rejected together, bisects to find which ones are.
 fn convert(from: &Path, names: &[String], to: &Path, outcome: &mut Outcome) {
     if names.is_empty() {
         return;
@@ -671,7 +670,7 @@ fn convert(from: &Path, names: &[String], to: &Path, outcome: &mut Outcome) {
     }
 }
 
-/// All differences of these columns between the direct way from Arrow and every other.
+/// All differences between the direct route from Arrow and every other route.
 fn differences(columns: &[(String, ArrayRef)], via: &[&'static str], into: &[&'static str]) -> Vec<Found> {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
@@ -690,16 +689,16 @@ fn differences(columns: &[(String, ArrayRef)], via: &[&'static str], into: &[&'s
     let mut found = Vec::new();
     for &b in via {
         let first = &directly[b];
-        // The columns that it holds, in one file.
-        let held: Vec<String> =
+        // The columns that it accepts, in one file.
+        let accepted: Vec<String> =
             first.columns.iter().filter(|(_, column)| column.is_ok()).map(|(name, _)| name.clone()).collect();
         let between = path(&format!("between.{b}"));
-        convert(&start, &held, &between, &mut Outcome::default());
+        convert(&start, &accepted, &between, &mut Outcome::default());
         for &c in into {
             let (direct, mut via) = (&directly[c], Outcome::default());
-            convert(&between, &held, &path(&format!("via.{c}")), &mut via);
-            for name in &held {
-                let told = first.tells_of(name) || via.tells_of(name) || direct.tells_of(name);
+            convert(&between, &accepted, &path(&format!("via.{c}")), &mut via);
+            for name in &accepted {
+                let reported = first.reports(name) || via.reports(name) || direct.reports(name);
                 let what = match (&direct.columns[name], &via.columns[name]) {
                     (Ok(one), Ok(other)) if one.values != other.values => Change::Value,
                     (Ok(one), Ok(other)) if one.kind != other.kind => Change::Type,
@@ -707,7 +706,15 @@ fn differences(columns: &[(String, ArrayRef)], via: &[&'static str], into: &[&'s
                     (Err(_), Ok(_)) => Change::Taken,
                     _ => continue,
                 };
-                found.push((what, name.clone(), b, c, told, direct.columns[name].clone(), via.columns[name].clone()));
+                found.push((
+                    what,
+                    name.clone(),
+                    b,
+                    c,
+                    reported,
+                    direct.columns[name].clone(),
+                    via.columns[name].clone(),
+                ));
             }
         }
     }
@@ -715,7 +722,7 @@ fn differences(columns: &[(String, ArrayRef)], via: &[&'static str], into: &[&'s
 }
 
 #[test]
-fn a_route_changes_nothing_but_what_the_rules_say() {
+fn routes_differ_only_by_the_rules() {
     let mut columns = Vec::new();
     for (kind, values) in kinds() {
         let rows: Vec<_> = (0..8).map(Some).collect();
@@ -730,9 +737,9 @@ fn a_route_changes_nothing_but_what_the_rules_say() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(3, 100), failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The same whatever the order of rows, how often values come, and where gaps are. Each value is there: types follow from them.
+    /// The same for any order of rows, repetition of values and position of nulls. Every value occurs, as types are inferred from them.
     #[test]
-    fn a_route_changes_nothing_whatever_the_rows(
+    fn routes_do_not_depend_on_the_order_of_rows(
         rows in proptest::collection::vec(proptest::option::weighted(0.8, 0..60_u64), 0..40)
             .prop_map(|more| (0..8).map(Some).chain(more).collect::<Vec<_>>())
             .prop_shuffle(),

@@ -1,4 +1,4 @@
-//! Rows of any format chosen, cut and shuffled.
+//! Sampling, splitting and shuffling rows of any format.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -25,8 +25,8 @@ fn ids(rows: &[Value]) -> Vec<u64> {
     rows.iter().map(|row| row["id"].as_u64().unwrap()).collect()
 }
 
-/// The table in every format, whose column `id` numbers the rows.
-fn made(folder: &Path) -> Vec<PathBuf> {
+/// Writes a table in every format. Its column `id` numbers the rows.
+fn write_inputs(folder: &Path) -> Vec<PathBuf> {
     let row = |n: u64| {
         let text = ["a, \"b\"", "c", "e\u{301}\n\r\nf", "", "07"][n as usize % 5];
         let x = (!n.is_multiple_of(4)).then_some(n as f64 / 8.0);
@@ -46,9 +46,9 @@ fn made(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_part_has_its_rows_in_order() {
+fn split_keeps_the_order_of_rows() {
     let folder = tempfile::tempdir().unwrap();
-    for input in made(folder.path()) {
+    for input in write_inputs(folder.path()) {
         let all = rows(&input);
         assert_eq!(all.len() as u64, ROWS);
         for (parts, counts) in [
@@ -68,20 +68,20 @@ fn a_part_has_its_rows_in_order() {
 }
 
 #[test]
-fn the_same_seed_chooses_the_same_rows_in_every_format() {
+fn same_seed_selects_the_same_rows_in_every_format() {
     let folder = tempfile::tempdir().unwrap();
     let (mut sampled, mut shuffled, mut split) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-    for input in made(folder.path()) {
+    for input in write_inputs(folder.path()) {
         let extension = input.extension().unwrap().to_str().unwrap().to_owned();
         let all = rows(&input);
         let out = |name: &str| folder.path().join(format!("{name}.{extension}"));
-        // Each row that is chosen is the one of its number.
+        // Selected rows are unchanged.
         let checked = |path: &Path| {
             let found = rows(path);
-            let chosen = ids(&found);
-            assert!(found.iter().zip(&chosen).all(|(row, id)| *row == all[*id as usize]), "{path:?}");
-            assert_eq!(chosen.iter().collect::<BTreeSet<_>>().len(), chosen.len(), "{path:?}");
-            chosen
+            let selected = ids(&found);
+            assert!(found.iter().zip(&selected).all(|(row, id)| *row == all[*id as usize]), "{path:?}");
+            assert_eq!(selected.iter().collect::<BTreeSet<_>>().len(), selected.len(), "{path:?}");
+            selected
         };
         let sample = |method: SampleMethod, name: &str| {
             let mut sample = Sample::new(&input, 400).with_seed(7);
@@ -114,7 +114,7 @@ fn the_same_seed_chooses_the_same_rows_in_every_format() {
         let order = [checked(&out("train")), checked(&out("test"))].concat();
         assert_eq!(order.len() as u64, ROWS);
         split.insert(order);
-        // The names say which format they are of.
+        // Another extension is another format.
         let other = folder.path().join("other.zds");
         let error = Shuffle::new(&input).write(&other, Overwrite::Refuse, &Registry::builtin()).unwrap_err();
         assert!(error.to_string().contains("`wharf convert` does that"), "{error}");
@@ -123,9 +123,9 @@ fn the_same_seed_chooses_the_same_rows_in_every_format() {
     assert_eq!((sampled.len(), shuffled.len(), split.len()), (1, 2, 1));
 }
 
-/// Vectors that are sparse come back in full, which is the same as columns.
+/// Sparse vectors become dense, which are the same values.
 #[test]
-fn rows_of_idv_are_the_same_in_another_order() {
+fn shuffling_idv_keeps_its_rows() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let registry = Registry::builtin();
@@ -163,7 +163,7 @@ fn rows_of_idv_are_the_same_in_another_order() {
 }
 
 #[test]
-fn records_of_text_keep_their_bytes() {
+fn text_records_keep_their_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let (input, out) = (folder.path().join("a.csv"), folder.path().join("b.csv"));
     let registry = Registry::builtin();
@@ -185,7 +185,7 @@ fn records_of_text_keep_their_bytes() {
 }
 
 #[test]
-fn what_cannot_be_is_told_and_nothing_is_written() {
+fn errors_leave_no_output() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let registry = Registry::builtin();
@@ -194,15 +194,15 @@ fn what_cannot_be_is_told_and_nothing_is_written() {
     fs::write(at("b.jsonl"), "{\"a\":1}\n").unwrap();
     Convert::new([at("b.jsonl")]).write(at("b.ds"), Overwrite::Refuse, &registry).unwrap();
     let before = fs::read_dir(folder.path()).unwrap().count();
-    for (input, number, wanted) in [
-        ("a.csv", 1, "1 cell where there are 2 columns (byte 8, line 3"),
+    for (input, number, expected) in [
+        ("a.csv", 1, "expected 2 cells, found 1 (byte 8, line 3"),
         ("a.jsonl", 1, "line 2"),
         ("b.jsonl", 2, "2 rows are asked for: the table has 1"),
         ("b.ds", 1, "this one is ds"),
     ] {
         let out = at("out").with_extension(Path::new(input).extension().unwrap());
         let error = Sample::new(at(input), number).write(&out, Overwrite::Refuse, &registry).unwrap_err().to_string();
-        assert!(error.contains(wanted) && error.contains(input), "{error}");
+        assert!(error.contains(expected) && error.contains(input), "{error}");
     }
     let error = Split::new(at("b.jsonl"), Parts::Equal(1)).with_outputs([at("b.jsonl")]);
     let error = error.write(Overwrite::Replace, &registry).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Rows of formats without types into IDV, which has exact ones: what is inferred, and how values are read where a schema says their types.
+//! Converts formats without types to IDV: inferred types, and values read with a declared schema.
 
 use std::fs;
 
@@ -10,9 +10,9 @@ use tempfile::TempDir;
 use wharf::convert::{Convert, InputForm, JsonLines, copy};
 use wharf::{Overwrite, Registry, Scan};
 
-/// What a conversion gave: the inferred types, the rows as JSON, and what was lost.
+/// The outcome of a conversion: inferred types, rows as JSON, and losses.
 #[derive(Debug, Clone, PartialEq, Default)]
-struct Given {
+struct Outcome {
     types: Vec<String>,
     rows: Vec<String>,
     losses: Vec<String>,
@@ -34,7 +34,7 @@ impl Inputs {
         Self { folder, convert }
     }
 
-    /// With types: `{"age": "Single"}`, or the JSON that a program prints.
+    /// With a declared schema: `{"age": "Single"}`, or the JSON that a program prints.
     fn typed(mut self, schema: &str) -> Self {
         let path = self.folder.path().join("types.json");
         fs::write(&path, schema).unwrap();
@@ -42,7 +42,7 @@ impl Inputs {
         self
     }
 
-    fn given(&self) -> Result<Given, String> {
+    fn convert(&self) -> Result<Outcome, String> {
         let path = self.folder.path().join("out.idv");
         let folder = format!("{}/", self.folder.path().display());
         let written = self.convert.write(&path, Overwrite::Replace, &Registry::builtin());
@@ -51,7 +51,7 @@ impl Inputs {
         let mut sink = JsonLines::new(Vec::new());
         copy(idv.tables()[0], &Scan::default(), &mut sink).unwrap();
         let rows = String::from_utf8(sink.finish().unwrap()).unwrap();
-        Ok(Given {
+        Ok(Outcome {
             types: report.inferred.iter().map(|(name, kind)| format!("{name}: {kind}")).collect(),
             rows: rows.lines().map(str::to_owned).collect(),
             losses: report.losses.iter().map(|lost| lost.loss.to_string()).collect(),
@@ -67,24 +67,24 @@ fn csv(text: &str) -> Inputs {
     Inputs::new(InputForm::Csv, &[text])
 }
 
-/// The type of a JSON column `x` of these values; an empty text is a record without it.
-fn kind(values: &[&str]) -> String {
+/// The type of a JSON column `x` of these values; an empty string is a record without it.
+fn json_type(values: &[&str]) -> String {
     let record = |value: &&str| if value.is_empty() { "{}\n".to_owned() } else { format!("{{\"x\":{value}}}\n") };
-    match lines(&values.iter().map(record).collect::<String>()).given() {
-        Ok(given) => given.types[0].strip_prefix("x: ").unwrap().to_owned(),
+    match lines(&values.iter().map(record).collect::<String>()).convert() {
+        Ok(outcome) => outcome.types[0].strip_prefix("x: ").unwrap().to_owned(),
         Err(error) => error,
     }
 }
 
 /// The type of a CSV column of these cells.
-fn word(cells: &[&str]) -> String {
+fn csv_type(cells: &[&str]) -> String {
     let cell = |cell: &&str| format!("\"{}\",\n", cell.replace('"', "\"\""));
-    let given = csv(&std::iter::once("x,y\n".to_owned()).chain(cells.iter().map(cell)).collect::<String>()).given();
-    given.unwrap().types[0].strip_prefix("x: ").unwrap().to_owned()
+    let outcome = csv(&std::iter::once("x,y\n".to_owned()).chain(cells.iter().map(cell)).collect::<String>()).convert();
+    outcome.unwrap().types[0].strip_prefix("x: ").unwrap().to_owned()
 }
 
 #[test]
-fn types_of_json() {
+fn infers_types_of_json() {
     let text = "Text (some missing, which ML.NET reads as empty)";
     for (values, expected) in [
         (&["1", "-2", "9223372036854775807", "-9223372036854775808"][..], "Int64"),
@@ -102,7 +102,7 @@ fn types_of_json() {
         (&["\"a\"", "null"], text),
         (&["\"NaN\"", "\"a\""], "Text"),
         (&["null", "null"], text),
-        // A string of JSON is a string.
+        // A JSON string is text, whatever it contains.
         (&["\"2020-02-29T00:00:00\""], "Text"),
         (&["[1,2]", "[3,4]"], "Vector<Int64, 2>"),
         (&["[1,2]", "[3]"], "Vector<Int64>"),
@@ -117,7 +117,7 @@ fn types_of_json() {
         (&["[[1,2]]", "[]"], "Vector<Int64, *, 2>"),
         (&["[[[1],[2]]]"], "Vector<Int64, 1, 2, 1>"),
     ] {
-        assert_eq!(kind(values), expected, "{values:?}");
+        assert_eq!(json_type(values), expected, "{values:?}");
     }
     for (values, expected) in [
         (&["1", "\"a\""][..], "the column has text, but an integer in row 0"),
@@ -129,13 +129,13 @@ fn types_of_json() {
         (&["{\"a\":1}"], "no IDV type for Struct"),
         (&["[[1],[2,3]]"], "no IDV type for FixedSizeList"),
     ] {
-        let told = kind(values);
-        assert!(told.contains(expected) && told.contains("column \"x"), "{values:?}: {told}");
+        let error = json_type(values);
+        assert!(error.contains(expected) && error.contains("column \"x"), "{values:?}: {error}");
     }
 }
 
 #[test]
-fn types_of_cells() {
+fn infers_types_of_cells() {
     let missing = "(some missing, which ML.NET reads as 0001-01-01T00:00:00)";
     for (cells, expected) in [
         (&["1", "-2"][..], "Int64"),
@@ -169,7 +169,7 @@ fn types_of_cells() {
         (&["{\"a\":1}"], "Text"),
         (&["[{\"a\":1}]"], "Text"),
     ] {
-        assert_eq!(word(cells), expected, "{cells:?}");
+        assert_eq!(csv_type(cells), expected, "{cells:?}");
     }
 }
 
@@ -186,15 +186,15 @@ fn sparse_vectors_stay_sparse() {
         (&[sparse(4, "\"a\"")], "Vector<Text, 4>"),
     ] {
         let text: String = values.iter().map(|value| format!("{{\"x\":{value}}}\n")).collect();
-        let given = lines(&text).given().unwrap();
-        assert_eq!(given.types, [format!("x: {expected}")]);
-        let rows = given.rows.iter().map(|row| row.replace(".0", "") + "\n").collect::<String>();
+        let outcome = lines(&text).convert().unwrap();
+        assert_eq!(outcome.types, [format!("x: {expected}")]);
+        let rows = outcome.rows.iter().map(|row| row.replace(".0", "") + "\n").collect::<String>();
         assert_eq!(rows, text);
     }
 }
 
 #[test]
-fn values_are_read_as_what_a_schema_says() {
+fn reads_values_by_declared_schema() {
     for (value, kind) in [
         ("1", "Byte"),
         ("-9223372036854775808", "Int64"),
@@ -218,17 +218,17 @@ fn values_are_read_as_what_a_schema_says() {
         ("{\"$sparse\":{\"length\":9,\"indices\":[3],\"values\":[0.5]}}", "Vector<Single, 9>"),
     ] {
         let schema = format!("{{\"x\":\"{kind}\"}}");
-        let expected = Ok(Given { rows: vec![format!("{{\"x\":{value}}}")], ..Given::default() });
-        assert_eq!(lines(&format!("{{\"x\":{value}}}")).typed(&schema).given(), expected, "{kind}");
+        let expected = Ok(Outcome { rows: vec![format!("{{\"x\":{value}}}")], ..Outcome::default() });
+        assert_eq!(lines(&format!("{{\"x\":{value}}}")).typed(&schema).convert(), expected, "{kind}");
         if value != "null" {
             let cell = value.trim_matches('"').replace("\\\"\\n", "\"\n").replace('"', "\"\"");
-            assert_eq!(csv(&format!("x\n\"{cell}\"\n")).typed(&schema).given(), expected, "{kind}");
+            assert_eq!(csv(&format!("x\n\"{cell}\"\n")).typed(&schema).convert(), expected, "{kind}");
         }
     }
-    // Whoever wants texts gets those of all values.
+    // Declared as text, all values are text.
     for (value, text) in [("17", "17"), ("1e400", "1e400"), ("[1, 2]", "[1, 2]"), ("{\"a\":1}", "{\\\"a\\\":1}")] {
-        let given = lines(&format!("{{\"x\":{value}}}")).typed("{\"x\":\"Text\"}").given().unwrap();
-        assert_eq!(given.rows, [format!("{{\"x\":\"{text}\"}}")]);
+        let outcome = lines(&format!("{{\"x\":{value}}}")).typed("{\"x\":\"Text\"}").convert().unwrap();
+        assert_eq!(outcome.rows, [format!("{{\"x\":\"{text}\"}}")]);
     }
     for (value, kind, expected) in [
         ("300", "Byte", "300 does not fit Byte (0 to 255)"),
@@ -239,26 +239,27 @@ fn values_are_read_as_what_a_schema_says() {
         ("[1]", "Vector<Byte, 2>", "expected 2 items for Vector<Byte, 2>, found 1"),
         ("null", "Vector<Byte, 2>", "Vector<Byte, 2> cannot be missing"),
     ] {
-        let told = lines(&format!("{{}}\n{{\"x\":{value}}}")).typed(&format!("{{\"x\":\"{kind}\"}}"));
-        let told = if kind.starts_with("Key") || kind == "Single" {
-            told
+        let error = lines(&format!("{{}}\n{{\"x\":{value}}}")).typed(&format!("{{\"x\":\"{kind}\"}}"));
+        let error = if kind.starts_with("Key") || kind == "Single" {
+            error
         } else {
             lines(&format!("{{\"x\":{value}}}")).typed(&format!("{{\"x\":\"{kind}\"}}"))
         };
-        let told = told.given().unwrap_err();
-        assert!(told.contains(expected) && told.ends_with("column \"x\")"), "{told}");
+        let error = error.convert().unwrap_err();
+        assert!(error.contains(expected) && error.ends_with("column \"x\")"), "{error}");
     }
 }
 
 #[test]
-fn columns_of_a_schema_that_an_input_does_not_have() {
-    let given = lines("{\"a\":1}\n").typed("{\"b\":\"Vector<Byte>\",\"a\":\"Byte\",\"c\":\"Single\"}").given().unwrap();
-    assert_eq!(given.rows, ["{\"b\":[],\"a\":1,\"c\":\"NaN\"}"]);
-    assert_eq!(given.losses, ["null written as an empty vector (row 0, column \"b\")"]);
-    let told = lines("{\"a\":1}\n").typed("{\"b\":\"Byte\",\"a\":\"Byte\"}").given().unwrap_err();
-    assert!(told.contains("Byte cannot be missing (row 0, column \"b\")"), "{told}");
-    let given = csv("a,b\n1,2\n").typed("{\"a\":\"Byte\"}").given().unwrap();
-    assert_eq!(given.losses, ["column left out: the schema does not have it (column \"b\")"]);
+fn handles_declared_columns_that_are_missing() {
+    let outcome =
+        lines("{\"a\":1}\n").typed("{\"b\":\"Vector<Byte>\",\"a\":\"Byte\",\"c\":\"Single\"}").convert().unwrap();
+    assert_eq!(outcome.rows, ["{\"b\":[],\"a\":1,\"c\":\"NaN\"}"]);
+    assert_eq!(outcome.losses, ["null written as an empty vector (row 0, column \"b\")"]);
+    let error = lines("{\"a\":1}\n").typed("{\"b\":\"Byte\",\"a\":\"Byte\"}").convert().unwrap_err();
+    assert!(error.contains("Byte cannot be missing (row 0, column \"b\")"), "{error}");
+    let outcome = csv("a,b\n1,2\n").typed("{\"a\":\"Byte\"}").convert().unwrap();
+    assert_eq!(outcome.losses, ["column left out: the schema does not have it (column \"b\")"]);
 }
 
 #[test]
@@ -267,37 +268,37 @@ fn labels_are_keys() {
         format!("[{{\"name\":\"c\",\"type\":\"Key<Byte, 2>\",\"metadata\":{{\"KeyValues\":{labels}}}}}]")
     };
     let colors = schema("[\"red\",\"green\"]");
-    let given = lines("{\"c\":\"green\"}\n{\"c\":0}\n{}").typed(&colors).given().unwrap();
-    assert_eq!(given.rows, ["{\"c\":\"green\"}", "{\"c\":\"red\"}", "{\"c\":null}"]);
-    let told = lines("{\"c\":\"blue\"}").typed(&colors).given().unwrap_err();
-    assert!(told.contains("unknown label \"blue\" (2 labels"), "{told}");
-    let given = csv("c,x\ngreen,\n0,\n,\n\"\",\n").typed(&colors).given().unwrap();
-    assert_eq!(given.rows, ["{\"c\":\"green\"}", "{\"c\":\"red\"}", "{\"c\":null}", "{\"c\":null}"]);
-    // In quotes it is the empty label, where there is one.
-    let given = csv("c,x\n,\n\"\",\n").typed(&schema("[\"red\",\"\"]")).given().unwrap();
-    assert_eq!(given.rows, ["{\"c\":null}", "{\"c\":\"\"}"]);
+    let outcome = lines("{\"c\":\"green\"}\n{\"c\":0}\n{}").typed(&colors).convert().unwrap();
+    assert_eq!(outcome.rows, ["{\"c\":\"green\"}", "{\"c\":\"red\"}", "{\"c\":null}"]);
+    let error = lines("{\"c\":\"blue\"}").typed(&colors).convert().unwrap_err();
+    assert!(error.contains("unknown label \"blue\" (2 labels"), "{error}");
+    let outcome = csv("c,x\ngreen,\n0,\n,\n\"\",\n").typed(&colors).convert().unwrap();
+    assert_eq!(outcome.rows, ["{\"c\":\"green\"}", "{\"c\":\"red\"}", "{\"c\":null}", "{\"c\":null}"]);
+    // Quoted, it is the empty label, if there is one.
+    let outcome = csv("c,x\n,\n\"\",\n").typed(&schema("[\"red\",\"\"]")).convert().unwrap();
+    assert_eq!(outcome.rows, ["{\"c\":null}", "{\"c\":\"\"}"]);
 }
 
 #[test]
-fn the_first_and_the_last_row_decide() {
+fn types_depend_on_all_rows() {
     let mut text = String::from("{\"a\":1,\"first\":true}\n");
     (0..50_000).for_each(|row| text.push_str(&format!("{{\"a\":{row},\"b\":\"text of some length {row}\"}}\n")));
     text.push_str("{\"a\":0.5,\"last\":[1]}\n");
     let mut inputs = lines(&text);
     for threads in [0, 1, 3] {
         inputs.convert.selection.reading.threads = threads;
-        let given = inputs.given().unwrap();
+        let outcome = inputs.convert().unwrap();
         let expected = [
             "a: Double",
             "first: Boolean (some missing, which ML.NET reads as false)",
             "b: Text (some missing, which ML.NET reads as empty)",
             "last: Vector<Int64>",
         ];
-        assert_eq!(given.types, expected);
-        assert_eq!(given.rows.len(), 50_002);
-        assert_eq!(given.rows[25_000], r#"{"a":24999.0,"first":null,"b":"text of some length 24999","last":[]}"#);
-        let told = "null written as an empty vector (50001 times, first row 0, column \"last\")";
-        assert_eq!(given.losses, [told]);
+        assert_eq!(outcome.types, expected);
+        assert_eq!(outcome.rows.len(), 50_002);
+        assert_eq!(outcome.rows[25_000], r#"{"a":24999.0,"first":null,"b":"text of some length 24999","last":[]}"#);
+        let loss = "null written as an empty vector (50001 times, first row 0, column \"last\")";
+        assert_eq!(outcome.losses, [loss]);
     }
 }
 
@@ -332,7 +333,7 @@ const VALUES: &[&str] = &[
 
 type Row = Vec<Option<&'static str>>;
 
-/// Rows of three columns, and the same in another order. A few values only, so that columns have a type now and then.
+/// Rows of three columns, and the same rows shuffled. Few distinct values, so that columns often have a common type.
 fn rows() -> impl Strategy<Value = (Vec<Row>, Vec<Row>)> {
     let few = proptest::collection::vec(select(VALUES), 1..4);
     few.prop_flat_map(|few| {
@@ -356,9 +357,9 @@ fn text_of(form: InputForm, rows: &[Row]) -> String {
     "p,q,r\n".to_owned() + &rows.iter().map(row).collect::<String>()
 }
 
-/// The types by name, sorted, as columns come in the order of their first appearance; nothing where values do not fit together.
+/// The types sorted by name, as columns are in order of first appearance; `None` if values have no common type.
 fn types(form: InputForm, texts: &[&str]) -> Option<Vec<String>> {
-    let mut types = Inputs::new(form, texts).given().ok()?.types;
+    let mut types = Inputs::new(form, texts).convert().ok()?.types;
     types.sort();
     Some(types)
 }
@@ -367,13 +368,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(60, 2000)))]
 
     #[test]
-    fn the_order_of_rows_does_not_matter((rows, shuffled) in rows(), cut in 0..8_usize) {
+    fn types_do_not_depend_on_the_order_of_rows((rows, shuffled) in rows(), cut in 0..8_usize) {
         for form in [InputForm::Jsonl, InputForm::Csv] {
             let whole = text_of(form, &rows);
             let known = types(form, &[&whole]);
             prop_assert_eq!(&known, &types(form, &[&text_of(form, &shuffled)]));
-            // Several inputs are one table, or refused: of each the types are known then, not the values. Words for floats are text in an
-            // input that has nothing else.
+            // Several inputs form one table or are rejected, by their types alone. Spellings of non-finite floats are text in an input without
+            // other numbers.
             let (one, two) = rows.split_at(cut.min(rows.len()));
             let parts = types(form, &[&text_of(form, one), &text_of(form, two)]);
             if !whole.contains("NaN") && parts.is_some() {
@@ -382,38 +383,38 @@ proptest! {
         }
     }
 
-    /// Cells always have a type, and all rows come.
+    /// Cells always have a type, and all rows are written.
     #[test]
     fn all_cells_are_written((rows, _) in rows()) {
-        let given = csv(&text_of(InputForm::Csv, &rows)).given();
-        prop_assert_eq!(given.map(|given| given.rows.len()), Ok(rows.len()));
+        let outcome = csv(&text_of(InputForm::Csv, &rows)).convert();
+        prop_assert_eq!(outcome.map(|outcome| outcome.rows.len()), Ok(rows.len()));
     }
 }
 
 #[test]
-fn what_does_not_fit_becomes_what_is_asked_for() {
-    let given = |text: &str, on_mismatch| {
+fn applies_the_mismatch_policy() {
+    let outcome = |text: &str, on_mismatch| {
         let mut inputs = Inputs::new(InputForm::Jsonl, &[text]);
         inputs.convert.mapping.on_mismatch = Some(on_mismatch);
-        inputs.given()
+        inputs.convert()
     };
     let text = r#"{"a":1}
 {"a":"x"}
 {"a":2}
 "#;
-    let error = given(text, OnMismatch::Error).unwrap_err();
+    let error = outcome(text, OnMismatch::Error).unwrap_err();
     assert!(error.contains("the column has text, but an integer in row 0"), "{error}");
-    let nulls = given(text, OnMismatch::Null).unwrap();
+    let nulls = outcome(text, OnMismatch::Null).unwrap();
     assert_eq!(nulls.types, ["a: Double"]);
     assert_eq!(nulls.rows, [r#"{"a":1.0}"#, r#"{"a":"NaN"}"#, r#"{"a":2.0}"#]);
     assert_eq!(nulls.losses.len(), 1, "{nulls:?}");
-    let json = given(text, OnMismatch::Json).unwrap();
+    let json = outcome(text, OnMismatch::Json).unwrap();
     assert_eq!(json.types, ["a: Text"]);
     assert_eq!(json.rows, [r#"{"a":"1"}"#, r#"{"a":"\"x\""}"#, r#"{"a":"2"}"#]);
     assert!(json.losses.is_empty(), "{json:?}");
-    let error = given(text, OnMismatch::Msgpack).unwrap_err();
+    let error = outcome(text, OnMismatch::Msgpack).unwrap_err();
     assert!(error.contains("no type for Binary"), "{error}");
     let mut inputs = Inputs::new(InputForm::Jsonl, &[text]).typed(r#"{"a": "Int32"}"#);
     inputs.convert.mapping.on_mismatch = Some(OnMismatch::Null);
-    assert!(inputs.given().unwrap_err().contains("in IDV a value that does not fit is an error"));
+    assert!(inputs.convert().unwrap_err().contains("is an error in IDV"));
 }

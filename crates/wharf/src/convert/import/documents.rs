@@ -1,23 +1,23 @@
-//! Rows of containers as the lines of JSON that they are.
+//! Rows of containers as chunks of JSON lines, so that they take the same path as text.
 
 use std::fmt;
 
 use container_core::{Bytes, Container, Error, Result, Rows, Scan, Table};
 
-use crate::text::records::chunk::{Chunk, Chunks, WINDOW};
-use crate::text::records::place::Place;
+use crate::text::records::chunk::{Chunk, ChunkSource, WINDOW};
+use crate::text::records::location::Location;
 
-/// Some rows of a table.
+/// Selected rows of a container's table.
 pub(crate) struct Documents {
     name: String,
     container: Box<dyn Container>,
-    /// The table, by its place.
+    /// Index of the table.
     table: usize,
     scan: Scan,
 }
 
 impl Documents {
-    /// Rows of the table at this place. Errors call the container by this name.
+    /// Rows of the table with this index. Errors name the container `name`.
     pub(crate) fn new(name: String, container: Box<dyn Container>, table: usize, scan: Scan) -> Self {
         Self { name, container, table, scan }
     }
@@ -30,14 +30,14 @@ impl Documents {
         self.container.format()
     }
 
-    /// How many there are, where that is known.
+    /// The number of rows, if known.
     pub(super) fn len(&self) -> Option<u64> {
         self.table().ok().and_then(Table::len)
     }
 
     fn table(&self) -> Result<&dyn Table> {
         let tables = self.container.tables();
-        tables.get(self.table).copied().ok_or_else(|| Error::usage(format!("there is no table {}", self.table)))
+        tables.get(self.table).copied().ok_or_else(|| Error::usage(format!("no table {}", self.table)))
     }
 }
 
@@ -47,8 +47,8 @@ impl fmt::Debug for Documents {
     }
 }
 
-/// An error in a line that was made of a row: the row is what can be found.
-pub(super) fn of_row(error: Error, name: Option<&str>) -> Error {
+/// Replaces the line of an error by the row it was made from, and adds the input's name.
+pub(super) fn with_row(error: Error, name: Option<&str>) -> Error {
     let mut position = error.position().clone();
     if let Some(line) = position.line.take() {
         position.row.get_or_insert(line - 1);
@@ -61,38 +61,38 @@ pub(super) fn of_row(error: Error, name: Option<&str>) -> Error {
     }
 }
 
-/// Rows, one table after the other.
-pub(super) struct Lines<'a> {
+/// Chunks of rows, one table after another.
+pub(super) struct DocumentChunks<'a> {
     all: &'a [Documents],
-    /// Records of a chunk at most.
-    most: u64,
+    /// Maximum records per chunk.
+    max_records: u64,
     input: usize,
     rows: Option<Box<dyn Rows + 'a>>,
-    /// Rows of all inputs that were passed.
-    passed: u64,
-    /// What is wrong behind the latest chunk.
+    /// Rows read so far, over all inputs.
+    next_row: u64,
+    /// The error behind the latest chunk.
     pending: Option<Error>,
 }
 
-impl<'a> Lines<'a> {
-    pub(super) fn new(all: &'a [Documents], most: u64) -> Self {
-        Self { all, most, input: 0, rows: None, passed: 0, pending: None }
+impl<'a> DocumentChunks<'a> {
+    pub(super) fn new(all: &'a [Documents], max_records: u64) -> Self {
+        Self { all, max_records, input: 0, rows: None, next_row: 0, pending: None }
     }
 
-    /// Appends lines, says how many, and the number of the first.
-    fn fill(&mut self, documents: &'a Documents, lines: &mut Vec<u8>) -> Result<(u64, u64)> {
+    /// Appends lines. Returns how many, and the row number of the first.
+    fn read_lines(&mut self, documents: &'a Documents, lines: &mut Vec<u8>) -> Result<(u64, u64)> {
         let rows = match &mut self.rows {
             Some(rows) => rows,
             none => none.insert(documents.table()?.rows(&documents.scan)?),
         };
         let (mut records, mut first) = (0, 0);
-        while records < self.most && (lines.len() as u64) < WINDOW {
+        while records < self.max_records && (lines.len() as u64) < WINDOW {
             let start = lines.len();
             let next = rows.advance().and_then(|more| if more { rows.json(lines).map(|()| true) } else { Ok(false) });
             match next {
                 Ok(true) => lines.push(b'\n'),
                 Ok(false) => break,
-                // What is right before it comes first.
+                // Return the rows before the error first.
                 Err(error) => {
                     lines.truncate(start);
                     self.pending = Some(error.in_file(documents.name.clone()));
@@ -108,20 +108,20 @@ impl<'a> Lines<'a> {
     }
 }
 
-impl Chunks for Lines<'_> {
+impl ChunkSource for DocumentChunks<'_> {
     fn next(&mut self) -> Result<Option<Chunk>> {
         while let Some(documents) = self.all.get(self.input) {
             if let Some(error) = self.pending.take() {
                 return Err(error);
             }
             let mut lines = Vec::new();
-            let filled = self.fill(documents, &mut lines);
-            let (records, first) = filled.map_err(|error| error.in_file(documents.name.clone()))?;
+            let read = self.read_lines(documents, &mut lines);
+            let (records, first) = read.map_err(|error| error.in_file(documents.name.clone()))?;
             if records > 0 {
-                // As a line, the first row has the number 1.
-                let start = Place { input: self.input, line: first + 1, byte: 0 };
-                let row = self.passed;
-                self.passed += records;
+                // Lines count from 1, rows from 0.
+                let start = Location { input: self.input, line: first + 1, byte: 0 };
+                let row = self.next_row;
+                self.next_row += records;
                 return Ok(Some(Chunk { bytes: Bytes::from(lines), start, row, records, array: false }));
             }
             if self.pending.is_none() {

@@ -1,15 +1,15 @@
-//! Records of text files, rows of any container and files of folders and ZIP archives as samples of a datadings dataset.
+//! Imports records of text files, rows of any container, and files of folders and ZIP archives as samples of a datadings dataset.
 //!
-//! | you have | take |
+//! | you have | use |
 //! |---|---|
 //! | JSON lines, CSV | [`TextTable`], `TextTable::write_samples` |
 //! | rows of any container | `write_rows` |
-//! | a dataset, of which some fields and samples are wanted | `copy_samples` |
+//! | a dataset, to select fields and samples | `copy_samples` |
 //! | a folder, a ZIP archive | `FileTable` |
 //!
-//! Numbers and texts keep their digits and characters. Memory grows with a record, and with the number of columns (for files, with their names), not with the input.
+//! Numbers keep their digits. Memory grows with a record and the number of columns (for files, with the number of names), not with the input.
 //!
-//! A sample has a key. It is the column `key`, or another one, or the row's number: see `SampleOptions`.
+//! Every sample has a key: the column `key`, another column, or the row number. See `SampleOptions`.
 //!
 //! ```no_run
 //! # fn main() -> wharf::Result<()> {
@@ -37,19 +37,19 @@ use std::sync::Arc;
 
 use container_core::{Error, Progress, Result, Source, Unit};
 
-use crate::text::records::chunk::{self, Chunk, Chunks, Cutter, Input};
-use crate::text::records::place::Place;
-use crate::text::records::{Form, Options};
+use crate::text::records::chunk::{self, Chunk, ChunkSource, Chunker, Input};
+use crate::text::records::location::Location;
+use crate::text::records::{Options, RecordFormat};
 use crate::workers::Workers;
 
 pub(crate) use documents::Documents;
 pub use files::{FOLDER, FileOptions, FileTable, LinkOutside, ZIP};
 pub use samples::{Keys, SampleOptions, Sampled, copy_samples, write_rows};
 
-/// Records that are taken together at most.
-const RECORDS: u64 = 8192;
+/// Maximum records per chunk.
+const CHUNK_RECORDS: u64 = 8192;
 
-/// A table in text files, one after another.
+/// A table read from text inputs, one after another.
 #[derive(Debug, Clone)]
 pub struct TextTable {
     inputs: Inputs,
@@ -59,29 +59,29 @@ pub struct TextTable {
 #[derive(Debug, Clone)]
 enum Inputs {
     Texts(Vec<Input>),
-    /// Rows that are as good as lines of JSON.
+    /// Rows that serialize as JSON objects.
     Documents(Arc<[Documents]>),
 }
 
 impl TextTable {
-    /// JSON lines: an object on each line; or one array of objects, as a `.json` file may be. Blank lines are skipped, members
-    /// may come in any order, one that is absent is null.
+    /// JSON lines: an object on each line; or one array of objects, as in many `.json` files. Blank lines are skipped. Members may be in
+    /// any order; a missing one is null.
     #[must_use]
     pub fn json_lines() -> Self {
-        Self::new(Form::JsonLines)
+        Self::new(RecordFormat::JsonLines)
     }
 
-    /// CSV: cells in quotes may hold delimiters and line feeds, the first line has the names (in all inputs the same).
+    /// CSV: quoted cells may contain delimiters and line breaks. The first line is the header, the same in all inputs.
     #[must_use]
     pub fn csv() -> Self {
-        Self::new(Form::Csv)
+        Self::new(RecordFormat::Csv)
     }
 
-    fn new(form: Form) -> Self {
+    fn new(format: RecordFormat) -> Self {
         Self {
             inputs: Inputs::Texts(Vec::new()),
             options: Options {
-                form,
+                format,
                 delimiter: b',',
                 header: true,
                 may_be_empty: false,
@@ -91,50 +91,53 @@ impl TextTable {
         }
     }
 
-    /// Another delimiter of CSV than the comma: a tabulator, say.
+    /// Sets the delimiter between CSV cells.
     ///
     /// # Errors
-    /// [`Usage`](crate::ErrorKind::Usage) for a quote, a line end, and what is no ASCII.
+    /// [`Usage`](crate::ErrorKind::Usage) for a quote, a line break, or a byte that is not ASCII.
     pub fn with_delimiter(mut self, delimiter: u8) -> Result<Self> {
         if !delimiter.is_ascii() || matches!(delimiter, b'"' | b'\n' | b'\r') {
-            let detail = format!("the delimiter {:?} is a quote, a line end or no ASCII", char::from(delimiter));
+            let detail = format!(
+                "delimiter: expected an ASCII character other than a quote or line break, found {:?}",
+                char::from(delimiter)
+            );
             return Err(Error::usage(detail));
         }
         self.options.delimiter = delimiter;
         Ok(self)
     }
 
-    /// Whether the first line of CSV has the names; without, columns are called `c0`, `c1` and so on.
+    /// Whether the first line of CSV has the column names. Without a header, columns are named `c0`, `c1` and so on.
     #[must_use]
     pub fn with_header(mut self, header: bool) -> Self {
         self.options.header = header;
         self
     }
 
-    /// Threads that may work at once (feature `parallel`); 0 for as many as the machine has. What comes out does not depend on it.
+    /// Threads to use (feature `parallel`); 0 for one per core. The result does not depend on it.
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.options.threads = threads;
         self
     }
 
-    /// Adds an input, which continues the table. Errors call it by this name.
+    /// Appends an input. Errors name it `name`.
     pub fn push(&mut self, name: impl Into<String>, source: Source) {
         if let Inputs::Texts(texts) = &mut self.inputs {
             texts.push(Input { name: name.into(), source });
         }
     }
 
-    /// Rows that are lines of JSON.
+    /// A table over rows of containers.
     pub(crate) fn documents(documents: Vec<Documents>) -> Self {
         Self { inputs: Inputs::Documents(documents.into()), ..Self::json_lines() }
     }
 
-    /// All records, in chunks of so many at most.
-    fn chunks(&self, most: u64) -> Box<dyn Chunks + '_> {
+    /// All records, in chunks of at most `max_records`.
+    fn chunks(&self, max_records: u64) -> Box<dyn ChunkSource + '_> {
         match &self.inputs {
-            Inputs::Texts(texts) => Box::new(Cutter::new(texts, &self.options, most)),
-            Inputs::Documents(documents) => Box::new(documents::Lines::new(documents, most)),
+            Inputs::Texts(texts) => Box::new(Chunker::new(texts, &self.options, max_records)),
+            Inputs::Documents(documents) => Box::new(documents::DocumentChunks::new(documents, max_records)),
         }
     }
 
@@ -148,8 +151,8 @@ impl TextTable {
         }
     }
 
-    /// Says that a chunk is done.
-    fn told(&self, progress: Option<&dyn Progress>, chunk: &Chunk) {
+    /// Reports a finished chunk.
+    fn report_chunk(&self, progress: Option<&dyn Progress>, chunk: &Chunk) {
         let Some(progress) = progress else { return };
         progress.advance(match &self.inputs {
             Inputs::Texts(_) => chunk.bytes.len() as u64,
@@ -157,40 +160,40 @@ impl TextTable {
         });
     }
 
-    /// The name of the format, for errors.
+    /// The format's name in errors.
     fn format(&self) -> &'static str {
         match &self.inputs {
-            Inputs::Texts(_) => self.options.form.name(),
+            Inputs::Texts(_) => self.options.format.name(),
             Inputs::Documents(documents) => documents.first().map_or("", Documents::format),
         }
     }
 
-    /// An error at a place of an input.
-    fn placed(&self, error: Error, place: Place) -> Error {
+    /// Adds a location to an error.
+    fn locate_error(&self, error: Error, location: Location) -> Error {
         match &self.inputs {
-            Inputs::Texts(texts) => place.mark(error, texts.get(place.input).map(|input| &*input.name)),
+            Inputs::Texts(texts) => location.locate(error, texts.get(location.input).map(|input| &*input.name)),
             Inputs::Documents(documents) => {
-                let name = documents.get(place.input).map(Documents::name);
-                documents::of_row(error.in_line(place.line), name)
+                let name = documents.get(location.input).map(Documents::name);
+                documents::with_row(error.in_line(location.line), name)
             }
         }
     }
 
-    /// An error in a chunk, which may know where.
-    fn name(&self, error: Error, chunk: &Chunk) -> Error {
+    /// Adds the input's name to an error in a chunk.
+    fn with_input_name(&self, error: Error, chunk: &Chunk) -> Error {
         match &self.inputs {
             Inputs::Texts(texts) => match texts.get(chunk.start.input) {
                 Some(input) => error.in_file(input.name.clone()),
                 None => error,
             },
             Inputs::Documents(documents) => {
-                documents::of_row(error, documents.get(chunk.start.input).map(Documents::name))
+                documents::with_row(error, documents.get(chunk.start.input).map(Documents::name))
             }
         }
     }
 
-    /// Some chunks, and why there are no more if that is an error: what is wrong before it comes first.
-    fn gather(chunks: &mut dyn Chunks, workers: &Workers) -> (Vec<Chunk>, Result<()>) {
+    /// Reads as many chunks as are worth processing in parallel, and the error behind them. Earlier errors take precedence.
+    fn next_chunks(chunks: &mut dyn ChunkSource, workers: &Workers) -> (Vec<Chunk>, Result<()>) {
         let mut gathered = Vec::new();
         while gathered.len() < workers.width() {
             match chunks.next() {

@@ -122,9 +122,9 @@ fn where_no_row_can_be_read_nothing_is_written() {
 #[test]
 fn of_arrow_the_other_batches_are_saved() {
     let folder = tempfile::tempdir().unwrap();
-    for (name, form) in [("a.arrow", ipc::Form::File), ("a.arrows", ipc::Form::Stream)] {
+    for (name, form) in [("a.arrow", ipc::Layout::File), ("a.arrows", ipc::Layout::Stream)] {
         let path = folder.path().join(name);
-        let options = ipc::WriterOptions::default().with_form(form).with_compression(ipc::Compression::Zstd(1));
+        let options = ipc::WriterOptions::default().with_layout(form).with_compression(ipc::Compression::Zstd(1));
         let mut writer = ipc::Writer::create(&path, batch(0..1).schema(), options, OutputOptions::default()).unwrap();
         for start in (0..ROWS).step_by(1000) {
             writer.write(&batch(start..start + 1000)).unwrap();
@@ -153,7 +153,10 @@ fn what_cannot_be_recovered_says_so() {
         fs::write(folder.path().join(name), "{\"a\":1}\n").unwrap();
         let error = recover(&folder, name).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);
-        assert!(error.to_string().contains("text cannot be recovered so far: where a record begins"), "{error}");
+        assert!(
+            error.to_string().contains("recovery of text is not supported: where the next record begins"),
+            "{error}"
+        );
     }
     let convert = Convert::new([folder.path().join("a.jsonl")]);
     convert.write(folder.path().join("a.ds"), Overwrite::Refuse, &registry).unwrap();

@@ -15,17 +15,17 @@ use super::super::select::RowRange;
 use super::super::{Bar, Lost, output, rows};
 use super::{Copying, Written};
 use crate::Registry;
-use crate::text::{TextContainer, TextForm, TextOptions};
+use crate::text::{TextContainer, TextFormat, TextOptions};
 
 /// Rows between two progress reports.
 const STRIDE: u64 = 256;
 
 /// The text form of a format, if it is one.
-fn text_form(format: &str) -> Option<TextForm> {
-    [TextForm::JsonLines, TextForm::Csv, TextForm::Tsv].into_iter().find(|form| form_name(*form) == format)
+fn text_form(format: &str) -> Option<TextFormat> {
+    [TextFormat::JsonLines, TextFormat::Csv, TextFormat::Tsv].into_iter().find(|form| form_name(*form) == format)
 }
 
-fn form_name(form: TextForm) -> &'static str {
+fn form_name(form: TextFormat) -> &'static str {
     container_core::Format::name(&form)
 }
 
@@ -75,7 +75,7 @@ impl Rows {
             let opened = TextContainer::open(source.clone(), &TextOptions::new(text)).map_err(named)?;
             let (head, (starts, end)) = (opened.head().map_err(named)?, opened.starts().map_err(named)?);
             let (name, source, is_array) = (location.name(), source.clone(), opened.is_array());
-            let is_cells = text != TextForm::JsonLines;
+            let is_cells = text != TextFormat::JsonLines;
             return Ok(Some(Self::Lines(Lines {
                 format,
                 target,

@@ -1,4 +1,4 @@
-//! A walk over the batches of a text.
+//! Reads a text table as record batches, parsing chunks in parallel.
 
 use std::collections::VecDeque;
 
@@ -7,91 +7,91 @@ use arrow_schema::{ArrowError, SchemaRef};
 use container_arrow::{BatchReader, add_losses, to_arrow};
 use container_core::{Error, Loss, Result};
 
-use super::super::cut::Feeder;
-use super::super::seen::Seen;
-use super::super::table::TextTable;
-use super::held::field;
-use super::plan::{Done, Plan, Task, missed};
+use super::super::chunk_reader::ChunkReader;
+use super::super::profile::CellProfile;
+use super::super::table::RecordsTable;
+use super::plan::{ChunkTask, ParsePlan, ParsedChunk, schema_mismatch};
+use super::row_profile::field;
 use crate::workers::Workers;
 
 pub(super) struct TextBatches<'a> {
-    table: &'a TextTable,
-    feeder: Feeder<'a>,
+    table: &'a RecordsTable,
+    chunk_reader: ChunkReader<'a>,
     workers: Workers,
-    plan: Plan<'a>,
-    /// In the order of chunks.
-    slots: VecDeque<Done>,
+    plan: ParsePlan<'a>,
+    /// Parsed chunks, in order.
+    parsed: VecDeque<ParsedChunk>,
     pending: Option<Error>,
     losses: Vec<Loss>,
-    /// What the columns of CSV hold so far, where the schema is a guess.
-    seen: Vec<Seen>,
-    /// There are no more chunks with rows that are wanted.
-    over: bool,
+    /// Profiles of the CSV columns so far, if the schema was inferred from a sample.
+    profiles: Vec<CellProfile>,
+    /// No more chunks with selected rows.
+    at_end: bool,
     done: bool,
 }
 
 impl<'a> TextBatches<'a> {
-    pub(super) fn new(table: &'a TextTable, workers: Workers, plan: Plan<'a>) -> Self {
+    pub(super) fn new(table: &'a RecordsTable, workers: Workers, plan: ParsePlan<'a>) -> Self {
         Self {
             table,
-            feeder: Feeder::new(&table.text),
+            chunk_reader: ChunkReader::new(&table.text),
             workers,
-            seen: vec![Seen::default(); if plan.scan.is_sampled { table.text.names.len() } else { 0 }],
+            profiles: vec![CellProfile::default(); if plan.scan.is_sampled { table.text.names.len() } else { 0 }],
             plan,
-            slots: VecDeque::new(),
+            parsed: VecDeque::new(),
             pending: None,
             losses: Vec::new(),
-            over: false,
+            at_end: false,
             done: false,
         }
     }
 
-    /// Would all cells of some column make another one of it?
+    /// Whether all cells together give a different schema than the sample did.
     fn contradicts_sample(&self) -> bool {
         let names = self.table.text.names.iter();
-        let mut columns = names.zip(&self.seen).zip(self.plan.schema.fields());
-        columns.any(|((name, seen), guess)| field(name.clone(), seen, &self.plan.scan.mapping) != **guess)
+        let mut columns = names.zip(&self.profiles).zip(self.plan.schema.fields());
+        columns.any(|((name, profile), inferred)| field(name.clone(), profile, &self.plan.scan.mapping) != **inferred)
     }
 
     fn end(&self) -> Result<Option<RecordBatch>> {
-        if self.contradicts_sample() { Err(missed().in_format(self.table.text.format)) } else { Ok(None) }
+        if self.contradicts_sample() { Err(schema_mismatch().in_format(self.table.text.format)) } else { Ok(None) }
     }
 
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         loop {
-            if let Some(slot) = self.slots.front_mut() {
-                add_losses(&mut self.losses, std::mem::take(&mut slot.losses));
-                self.seen.iter_mut().zip(slot.seen.drain(..)).for_each(|(own, seen)| own.merge(seen));
-                if let Some(batch) = slot.batches.pop_front() {
+            if let Some(chunk) = self.parsed.front_mut() {
+                add_losses(&mut self.losses, std::mem::take(&mut chunk.losses));
+                self.profiles.iter_mut().zip(chunk.profiles.drain(..)).for_each(|(own, profile)| own.merge(profile));
+                if let Some(batch) = chunk.batches.pop_front() {
                     return Ok(Some(batch));
                 }
-                if let Some(rest) = slot.rest.take() {
-                    *slot = self.plan.run(rest);
-                } else if let Some(error) = slot.error.take() {
+                if let Some(rest) = chunk.rest.take() {
+                    *chunk = self.plan.run(rest);
+                } else if let Some(error) = chunk.error.take() {
                     return Err(error);
                 } else {
-                    self.slots.pop_front();
+                    self.parsed.pop_front();
                 }
                 continue;
             }
             if let Some(error) = self.pending.take() {
                 return Err(error);
             }
-            if self.over {
+            if self.at_end {
                 return self.end();
             }
             let rows = &self.plan.scan.scan.rows;
-            let (mut chunks, result) = self.feeder.next(&self.workers);
+            let (mut chunks, result) = self.chunk_reader.next(&self.workers);
             let Some(last) = chunks.last() else {
                 result?;
                 self.table.check_rows(rows)?;
                 return self.end();
             };
-            self.over = last.row + last.records >= rows.end;
-            self.pending = result.err().filter(|_| !self.over);
+            self.at_end = last.row + last.records >= rows.end;
+            self.pending = result.err().filter(|_| !self.at_end);
             chunks.retain(|chunk| chunk.row < rows.end && chunk.row + chunk.records > rows.start);
-            let tasks = chunks.into_iter().map(|chunk| Task { at: 0, row: chunk.row, chunk }).collect();
-            self.slots.extend(self.workers.map(tasks, |task| self.plan.run(task)));
+            let tasks = chunks.into_iter().map(|chunk| ChunkTask { at: 0, row: chunk.row, chunk }).collect();
+            self.parsed.extend(self.workers.map(tasks, |task| self.plan.run(task)));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Cells of CSV put into columns.
+//! Appends CSV cells to columns.
 
 use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{DataType, Field};
@@ -7,30 +7,30 @@ use container_core::Result;
 use serde::de::IgnoredAny;
 
 use super::super::records::csv::cell_text;
-use super::super::values::{nested, put_text};
-use super::super::words::Word;
+use super::super::scalar::Scalar;
+use super::super::values::{nested, write_json_string};
 
-/// How words get into a column.
+/// How cells are appended to a column.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Put {
+pub(super) enum AppendMode {
     Integer,
     Float,
     Text,
-    /// As the array or object of JSON that each is; bytes are an object.
+    /// As the JSON array or object that each cell is; binary values are objects.
     Nested,
-    /// The same, where nobody has looked whether they are.
-    Maybe,
+    /// The same, but cells have not been checked.
+    MaybeNested,
     Other,
 }
 
-impl Put {
-    /// How they get into this one, which was declared, or is made for what is there.
-    pub(super) fn into(field: &Field, is_declared: bool) -> Self {
+impl AppendMode {
+    /// The mode for a field that was declared, or inferred from all cells.
+    pub(super) fn for_field(field: &Field, is_declared: bool) -> Self {
         let is_extended = field.metadata().contains_key(EXTENSION_TYPE_NAME_KEY);
         match field.data_type() {
             DataType::Int64 | DataType::Int32 | DataType::UInt64 => Self::Integer,
             DataType::Float64 => Self::Float,
-            // Text may be JSON.
+            // Extension types may be JSON.
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View if is_extended => Self::Other,
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..) => Self::Text,
             DataType::List(_)
@@ -40,7 +40,7 @@ impl Put {
             | DataType::Binary
             | DataType::LargeBinary => {
                 if is_declared {
-                    Self::Maybe
+                    Self::MaybeNested
                 } else {
                     Self::Nested
                 }
@@ -50,56 +50,56 @@ impl Put {
     }
 }
 
-/// A cell.
+/// A cell of CSV.
 #[derive(Clone, Copy)]
 pub(super) struct Cell<'t> {
     pub(super) text: &'t str,
     pub(super) quoted: bool,
-    /// Which word it is, where somebody has looked.
-    pub(super) word: Option<Word>,
+    /// Its scalar, if already parsed.
+    pub(super) scalar: Option<Scalar>,
 }
 
 impl Cell<'_> {
     #[inline]
-    fn word(&self) -> Word {
-        self.word.unwrap_or_else(|| Word::of(self.text))
+    fn scalar(&self) -> Scalar {
+        self.scalar.unwrap_or_else(|| Scalar::parse(self.text))
     }
 }
 
-/// Puts a cell.
+/// Appends a cell.
 #[inline]
-pub(super) fn cell_into(slot: Slot<'_>, cell: Cell<'_>, put: Put, json: &mut Json) -> Result<()> {
+pub(super) fn append_cell(slot: Slot<'_>, cell: Cell<'_>, mode: AppendMode, json: &mut Json) -> Result<()> {
     let Cell { text, quoted, .. } = cell;
     if text.is_empty() {
-        if quoted && matches!(put, Put::Text) {
+        if quoted && matches!(mode, AppendMode::Text) {
             return slot.str("");
         }
         slot.null();
         return Ok(());
     }
-    match put {
-        Put::Text => slot.str(text),
-        Put::Integer => match cell.word() {
-            Word::Integer(value) => slot.i64(value),
-            word => word_into(slot, text, word),
+    match mode {
+        AppendMode::Text => slot.str(text),
+        AppendMode::Integer => match cell.scalar() {
+            Scalar::Integer(value) => slot.i64(value),
+            scalar => append_scalar(slot, text, scalar),
         },
-        Put::Float => match cell.word() {
-            Word::Float => slot.f64(text.parse().unwrap_or(f64::NAN)),
-            word => word_into(slot, text, word),
+        AppendMode::Float => match cell.scalar() {
+            Scalar::Float => slot.f64(text.parse().unwrap_or(f64::NAN)),
+            scalar => append_scalar(slot, text, scalar),
         },
-        Put::Nested => json.append_value(text.as_bytes(), slot),
-        Put::Maybe if nested(text).is_some() => json.append_value(text.as_bytes(), slot),
-        Put::Maybe => slot.str(text),
-        Put::Other => other_into(slot, text),
+        AppendMode::Nested => json.append_value(text.as_bytes(), slot),
+        AppendMode::MaybeNested if nested(text).is_some() => json.append_value(text.as_bytes(), slot),
+        AppendMode::MaybeNested => slot.str(text),
+        AppendMode::Other => append_other(slot, text),
     }
 }
 
-fn other_into(slot: Slot<'_>, text: &str) -> Result<()> {
+fn append_other(slot: Slot<'_>, text: &str) -> Result<()> {
     match (slot.encoding(), slot.data_type()) {
         (SlotEncoding::Json, _) if serde_json::from_str::<IgnoredAny>(text).is_ok() => slot.json(text),
         (SlotEncoding::Json, _) => {
             let mut json = Vec::new();
-            put_text(text, &mut json);
+            write_json_string(text, &mut json);
             slot.json(cell_text(&json))
         }
         (SlotEncoding::Msgpack, _) => slot.on_mismatch(Class::Text),
@@ -113,23 +113,23 @@ fn other_into(slot: Slot<'_>, text: &str) -> Result<()> {
             | DataType::UInt32
             | DataType::Float16
             | DataType::Float32,
-        ) => word_into(slot, text, Word::of(text)),
+        ) => append_scalar(slot, text, Scalar::parse(text)),
         _ => slot.str(text),
     }
 }
 
-/// Puts a word into a column of booleans or numbers.
-fn word_into(slot: Slot<'_>, text: &str, word: Word) -> Result<()> {
-    match word {
-        Word::Bool(value) => slot.bool(value),
-        Word::Integer(value) => slot.i64(value),
-        Word::Large(value, exact) => match u64::try_from(value) {
+/// Appends a scalar to a column of booleans or numbers.
+fn append_scalar(slot: Slot<'_>, text: &str, scalar: Scalar) -> Result<()> {
+    match scalar {
+        Scalar::Bool(value) => slot.bool(value),
+        Scalar::Integer(value) => slot.i64(value),
+        Scalar::Large(value, exact) => match u64::try_from(value) {
             Ok(value) => slot.u64(value),
             Err(_) if exact => slot.f64(text.parse().unwrap_or(f64::NAN)),
             Err(_) => slot.on_mismatch(Class::Number),
         },
-        Word::Float => slot.f64(text.parse().unwrap_or(f64::NAN)),
-        Word::Beyond => slot.on_mismatch(Class::Number),
-        Word::NoNumber | Word::Text => slot.str(text),
+        Scalar::Float => slot.f64(text.parse().unwrap_or(f64::NAN)),
+        Scalar::Overflow => slot.on_mismatch(Class::Number),
+        Scalar::NonFinite | Scalar::Text => slot.str(text),
     }
 }

@@ -1,4 +1,4 @@
-//! Chunks of text parsed into columns.
+//! Parses chunks of text into record batches.
 
 use std::collections::VecDeque;
 
@@ -7,79 +7,79 @@ use arrow_schema::SchemaRef;
 use container_arrow::{BatchScan, Columns, Json};
 use container_core::{Error, Loss, Result};
 
-use super::super::cut::next_json;
-use super::super::inner::Text;
+use super::super::chunk_reader::next_json_record;
+use super::super::layout::Text;
+use super::super::profile::{CellContext, CellProfile};
 use super::super::records::csv::{cell_text, not_utf8};
 use super::super::records::split::Split;
-use super::super::seen::{Rows, Seen};
-use super::cells::{Cell, Put, cell_into};
+use super::cells::{AppendMode, Cell, append_cell};
 use crate::text::records::chunk::Chunk;
 
-/// What the parsing of a chunk takes.
-pub(super) struct Plan<'a> {
+/// How chunks are parsed; shared by all threads.
+pub(super) struct ParsePlan<'a> {
     text: &'a Text,
     pub(super) schema: SchemaRef,
     pub(super) scan: BatchScan,
-    /// Which column a cell of CSV belongs to, and how it is put there.
-    cells: Vec<Option<(usize, Put)>>,
+    /// For each CSV cell, the column it belongs to and how it is appended; `None` if it is not selected.
+    cells: Vec<Option<(usize, AppendMode)>>,
 }
 
-/// A chunk, or what is left of it.
-pub(super) struct Task {
+/// A chunk, or the rest of it.
+pub(super) struct ChunkTask {
     pub(super) chunk: Chunk,
     pub(super) at: usize,
     pub(super) row: u64,
 }
 
-/// What came of a task: batches, what is left of it, and what is wrong behind them.
+/// The outcome of a task: batches, the rest of the chunk, and the error behind them.
 #[derive(Default)]
-pub(super) struct Done {
+pub(super) struct ParsedChunk {
     pub(super) batches: VecDeque<RecordBatch>,
     pub(super) losses: Vec<Loss>,
-    /// What the columns of CSV hold in these rows, where the schema is a guess.
-    pub(super) seen: Vec<Seen>,
-    pub(super) rest: Option<Task>,
+    /// Profiles of the CSV columns in these rows, if the schema was inferred from a sample.
+    pub(super) profiles: Vec<CellProfile>,
+    pub(super) rest: Option<ChunkTask>,
     pub(super) error: Option<Error>,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> ParsePlan<'a> {
     pub(super) fn new(text: &'a Text, schema: SchemaRef, scan: &BatchScan) -> Self {
-        let places: std::collections::HashMap<&str, usize> =
+        let indexes: std::collections::HashMap<&str, usize> =
             schema.fields().iter().enumerate().map(|(at, field)| (field.name().as_str(), at)).collect();
         let cell = |name: &String| {
-            let at = *places.get(name.as_str())?;
-            Some((at, Put::into(schema.fields().get(at)?, scan.schema.is_some() && !scan.is_sampled)))
+            let at = *indexes.get(name.as_str())?;
+            Some((at, AppendMode::for_field(schema.fields().get(at)?, scan.schema.is_some() && !scan.is_sampled)))
         };
         let cells = text.names.iter().map(cell).collect();
         Self { text, schema: schema.clone(), scan: scan.clone(), cells }
     }
 
-    /// Parses rows until a batch is full of those that are allowed at once, or the chunk ends.
-    pub(super) fn run(&self, mut task: Task) -> Done {
-        let mut done = Done::default();
-        if let Err(error) = self.fill(&mut task, &mut done) {
-            done.error = Some(error.in_format(self.text.format));
-            done.rest = None;
+    /// Parses rows until the batches reach the size limit, or the chunk ends.
+    pub(super) fn run(&self, mut task: ChunkTask) -> ParsedChunk {
+        let mut parsed = ParsedChunk::default();
+        if let Err(error) = self.parse_rows(&mut task, &mut parsed) {
+            parsed.error = Some(error.in_format(self.text.format));
+            parsed.rest = None;
         } else if task.at < task.chunk.bytes.len() && task.row < self.scan.scan.rows.end {
-            done.rest = Some(task);
+            parsed.rest = Some(task);
         }
-        done
+        parsed
     }
 
-    fn fill(&self, task: &mut Task, done: &mut Done) -> Result<()> {
+    fn parse_rows(&self, task: &mut ChunkTask, parsed: &mut ParsedChunk) -> Result<()> {
         let mut columns = Columns::new(self.schema.clone(), &self.scan, &self.text.limits)?;
         let mut spent = 0;
         let mut readers = Readers::new(self.text);
         let bytes = task.chunk.bytes.clone();
-        let valid = if self.text.is_csv() { valid(&bytes) } else { "" };
+        let valid = if self.text.is_csv() { valid_prefix(&bytes) } else { "" };
         if self.scan.is_sampled {
-            readers.seen.resize(self.text.names.len(), Seen::default());
+            readers.profiles.resize(self.text.names.len(), CellProfile::default());
         }
         let result = loop {
             if columns.is_full() {
                 spent += columns.bytes();
-                done.losses.extend(columns.take_losses());
-                done.batches.push_back(columns.finish()?);
+                parsed.losses.extend(columns.take_losses());
+                parsed.batches.push_back(columns.finish()?);
                 if spent >= self.scan.batch_bytes {
                     break Ok(());
                 }
@@ -99,50 +99,51 @@ impl<'a> Plan<'a> {
                 }
             }
         };
-        done.losses.extend(columns.take_losses());
-        done.seen = readers.seen;
+        parsed.losses.extend(columns.take_losses());
+        parsed.profiles = readers.profiles;
         if !columns.is_empty() {
-            done.batches.push_back(columns.finish()?);
+            parsed.batches.push_back(columns.finish()?);
         }
         result
     }
 
-    /// Puts the next row; false at the end of the chunk. So much of the chunk is `valid` UTF-8, if it is CSV.
+    /// Appends the next row; false at the end of the chunk. For CSV, `valid` is the chunk's leading valid UTF-8.
     #[inline]
-    fn row(&self, task: &mut Task, valid: &str, columns: &mut Columns, readers: &mut Readers) -> Result<bool> {
+    fn row(&self, task: &mut ChunkTask, valid: &str, columns: &mut Columns, readers: &mut Readers) -> Result<bool> {
         let (chunk, text) = (&task.chunk, self.text);
-        let wanted = task.row >= self.scan.scan.rows.start;
+        let selected = task.row >= self.scan.scan.rows.start;
         if text.is_csv() {
             let Some(record) = readers.split.next(&chunk.bytes, task.at) else { return Ok(false) };
             task.at = record.end;
-            if wanted {
-                let placed = |error: Error| text.placed(error, chunk, record.start);
-                readers.split.check(text.names.len()).map_err(placed)?;
+            if selected {
+                let locate_error = |error: Error| text.locate_error(error, chunk, record.start);
+                readers.split.check(text.names.len()).map_err(locate_error)?;
                 if record.end > valid.len() {
-                    return Err(placed(not_utf8(valid.len().saturating_sub(record.start))));
+                    return Err(locate_error(not_utf8(valid.len().saturating_sub(record.start))));
                 }
                 let mut row = columns.row(task.row);
-                readers.here.row = task.row;
-                let mut seen = readers.seen.iter_mut();
-                for ((text, quoted), put) in readers.split.texts(valid).zip(&self.cells) {
-                    let word = seen.next().and_then(|seen| seen.see(text, quoted, &mut readers.here));
-                    let Some((at, put)) = put else { continue };
+                readers.context.row = task.row;
+                let mut profiles = readers.profiles.iter_mut();
+                for ((text, quoted), mode) in readers.split.texts(valid).zip(&self.cells) {
+                    let scalar =
+                        profiles.next().and_then(|profile| profile.observe(text, quoted, &mut readers.context));
+                    let Some((at, mode)) = mode else { continue };
                     let Some(slot) = row.at(*at) else { continue };
-                    cell_into(slot, Cell { text, quoted, word }, *put, &mut readers.json).map_err(placed)?;
+                    append_cell(slot, Cell { text, quoted, scalar }, *mode, &mut readers.json).map_err(locate_error)?;
                 }
                 row.end();
             }
         } else {
-            let Some(span) = next_json(chunk, task.at) else { return Ok(false) };
+            let Some(span) = next_json_record(chunk, task.at) else { return Ok(false) };
             task.at = span.next;
-            if wanted {
+            if selected {
                 let json = chunk.bytes.get(span.start..span.end).unwrap_or_default();
                 let mut row = columns.row(task.row);
-                let put = readers.json.append(json, &mut row);
-                put.map_err(|error| text.placed(error, chunk, span.start))?;
+                let appended = readers.json.append(json, &mut row);
+                appended.map_err(|error| text.locate_error(error, chunk, span.start))?;
                 row.end();
                 if columns.contradicts_sample() {
-                    return Err(text.placed(missed(), chunk, span.start));
+                    return Err(text.locate_error(schema_mismatch(), chunk, span.start));
                 }
             }
         }
@@ -151,25 +152,25 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// What of bytes is UTF-8, from the first one on.
-fn valid(bytes: &[u8]) -> &str {
+/// The leading valid UTF-8 of bytes.
+fn valid_prefix(bytes: &[u8]) -> &str {
     let valid = std::str::from_utf8(bytes);
     valid.unwrap_or_else(|error| cell_text(bytes.get(..error.valid_up_to()).unwrap_or_default()))
 }
 
-/// The rows are others than those that the schema was guessed from.
+/// A row does not fit the schema inferred from a sample.
 #[cold]
-pub(super) fn missed() -> Error {
-    Error::invalid("the schema that was guessed is not that of all rows")
+pub(super) fn schema_mismatch() -> Error {
+    Error::invalid("the schema inferred from a sample does not fit all rows")
 }
 
-/// What is reused from row to row.
+/// Parsers and buffers reused from row to row.
 struct Readers {
     split: Split,
     json: Json,
-    /// What the cells are, column by column; empty where nobody wants to know.
-    seen: Vec<Seen>,
-    here: Rows,
+    /// Profiles of the columns; empty unless the schema was inferred from a sample.
+    profiles: Vec<CellProfile>,
+    context: CellContext,
 }
 
 impl Readers {
@@ -177,8 +178,8 @@ impl Readers {
         Self {
             split: Split::new(text.options.delimiter),
             json: Json::new(&text.limits),
-            seen: Vec::new(),
-            here: Rows::new(&text.limits),
+            profiles: Vec::new(),
+            context: CellContext::new(&text.limits),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Inputs cut into pieces of whole records, which can then be looked at side by side.
+//! Splits inputs into chunks of whole records, which can then be parsed in parallel.
 
 use std::ops::Range;
 
@@ -6,10 +6,10 @@ use container_core::{Bytes, Error, Result, Source};
 
 use super::csv::{self, Ending, Line};
 use super::json::{end_of_nested, is_blank};
-use super::place::Place;
-use super::{Form, Options};
+use super::location::Location;
+use super::{Options, RecordFormat};
 
-/// Bytes that are looked at for the ends of records; more when a record is longer.
+/// Bytes read per chunk; more if a record is longer.
 pub(crate) const WINDOW: u64 = 1 << 20;
 
 /// One input.
@@ -24,34 +24,34 @@ pub(crate) struct Input {
 pub(crate) struct Chunk {
     pub(crate) bytes: Bytes,
     /// Where it begins.
-    pub(crate) start: Place,
-    /// The number of its first record over all inputs.
+    pub(crate) start: Location,
+    /// The number of its first record, counted over all inputs.
     pub(crate) row: u64,
     pub(crate) records: u64,
-    /// Records are items of a JSON array.
+    /// Whether records are items of a JSON array.
     pub(crate) array: bool,
 }
 
-/// Who gives chunks, one after another.
-pub(crate) trait Chunks {
+/// A sequence of chunks.
+pub(crate) trait ChunkSource {
     /// The next chunk; `None` at the end of the last input.
     fn next(&mut self) -> Result<Option<Chunk>>;
 
-    /// The names of a CSV's cells; `None` before the first chunk.
+    /// The column names of CSV; `None` before the first chunk.
     fn names(&self) -> Option<&[String]>;
 }
 
-/// Cuts inputs, one after another.
+/// Splits inputs into chunks, one input after another.
 #[derive(Debug)]
-pub(crate) struct Cutter<'a> {
+pub(crate) struct Chunker<'a> {
     inputs: &'a [Input],
     options: &'a Options,
-    /// Records of a chunk at most.
-    most: u64,
-    at: Place,
+    /// Maximum records per chunk.
+    max_records: u64,
+    at: Location,
     row: u64,
     state: State,
-    /// The names of a CSV's cells, once they are known.
+    /// The column names of CSV, once known.
     names: Option<Vec<String>>,
     window: u64,
 }
@@ -61,15 +61,15 @@ enum State {
     /// Before the first byte.
     Begin,
     Lines,
-    /// In an array; whether an item was seen.
+    /// In an array; true after its first item.
     Array(bool),
     Csv,
-    /// Behind the last byte that matters.
+    /// After the last record.
     End,
 }
 
-/// What a window begins with.
-struct Cut {
+/// The whole records that a window begins with.
+struct Prefix {
     /// Bytes of whole records.
     len: usize,
     records: u64,
@@ -77,21 +77,21 @@ struct Cut {
     last: bool,
 }
 
-impl<'a> Cutter<'a> {
-    pub(crate) fn new(inputs: &'a [Input], options: &'a Options, most: u64) -> Self {
-        let at = Place { input: 0, line: 1, byte: 0 };
-        Self { inputs, options, most, at, row: 0, state: State::Begin, names: None, window: options.window }
+impl<'a> Chunker<'a> {
+    pub(crate) fn new(inputs: &'a [Input], options: &'a Options, max_records: u64) -> Self {
+        let at = Location { input: 0, line: 1, byte: 0 };
+        Self { inputs, options, max_records, at, row: 0, state: State::Begin, names: None, window: options.window }
     }
 
-    /// Where the records of the first input begin, and whether they are items of an array. To be asked before the first chunk.
-    pub(crate) fn begun(&mut self) -> Result<(Place, bool)> {
+    /// Where the records of the first input begin, and whether they are items of an array. Call it before reading the first chunk.
+    pub(crate) fn first_record(&mut self) -> Result<(Location, bool)> {
         if let (State::Begin, Some(input)) = (self.state, self.inputs.get(self.at.input)) {
             self.begin(&input.source).map_err(|error| error.at(self.at.byte).in_line(self.at.line))?;
         }
         Ok((self.at, matches!(self.state, State::Array(_))))
     }
 
-    fn next_of(&mut self, source: &Source) -> Result<Option<Chunk>> {
+    fn next_in(&mut self, source: &Source) -> Result<Option<Chunk>> {
         loop {
             if self.state == State::Begin {
                 self.begin(source)?;
@@ -102,46 +102,46 @@ impl<'a> Cutter<'a> {
             }
             let whole = left <= self.window;
             let bytes = source.read(self.at.byte..self.at.byte + left.min(self.window))?;
-            let cut = match self.state {
-                State::Csv => self.cut_csv(&bytes, whole, self.most)?,
-                State::Array(_) => self.cut_array(&bytes, whole)?,
-                _ => cut_lines(&bytes, whole, self.most),
+            let prefix = match self.state {
+                State::Csv => self.csv_prefix(&bytes, whole, self.max_records)?,
+                State::Array(_) => self.array_prefix(&bytes, whole)?,
+                _ => lines_prefix(&bytes, whole, self.max_records),
             };
-            if cut.len == 0 {
-                // The record is longer than what was looked at.
+            if prefix.len == 0 {
+                // The record is longer than the window.
                 self.window = self.window.saturating_mul(2);
                 continue;
             }
             self.window = self.options.window;
             let (start, row) = (self.at, self.row);
             let array = matches!(self.state, State::Array(_));
-            let bytes = bytes.slice(..cut.len);
-            self.at.byte += cut.len as u64;
+            let bytes = bytes.slice(..prefix.len);
+            self.at.byte += prefix.len as u64;
             self.at.line += line_feeds(&bytes);
-            self.row += cut.records;
-            if cut.last {
+            self.row += prefix.records;
+            if prefix.last {
                 self.state = State::End;
             }
-            if cut.records > 0 {
-                return Ok(Some(Chunk { bytes, start, row, records: cut.records, array }));
+            if prefix.records > 0 {
+                return Ok(Some(Chunk { bytes, start, row, records: prefix.records, array }));
             }
         }
     }
 
-    /// Finds out what an input is, and where its records begin.
+    /// Detects encoding and layout of an input, and where its records begin.
     fn begin(&mut self, source: &Source) -> Result<()> {
         let head = source.read(0..source.len().min(4))?;
         if head.starts_with(&[0xEF, 0xBB, 0xBF]) {
             self.at.byte = 3;
         } else if head.starts_with(&[0xFF, 0xFE]) || head.starts_with(&[0xFE, 0xFF]) {
-            return Err(Error::invalid("the text is UTF-16 where UTF-8 is wanted").at(0));
+            return Err(Error::invalid("expected UTF-8, found UTF-16").at(0));
         }
-        match self.options.form {
-            Form::Csv => {
+        match self.options.format {
+            RecordFormat::Csv => {
                 self.state = State::Csv;
                 self.header(source)
             }
-            Form::JsonLines => {
+            RecordFormat::JsonLines => {
                 self.state = State::Lines;
                 self.skip_blanks(source)?;
                 if self.first_byte(source)? == Some(b'[') {
@@ -172,18 +172,18 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// Reads the line of names, or looks at the first record for how many there are.
+    /// Reads the header, or counts the cells of the first record.
     fn header(&mut self, source: &Source) -> Result<()> {
-        let (bytes, cut) = loop {
+        let (bytes, prefix) = loop {
             let left = source.len().saturating_sub(self.at.byte);
             let whole = left <= self.window;
             let bytes = source.read(self.at.byte..self.at.byte + left.min(self.window))?;
-            let cut = self.cut_csv(&bytes, whole, 1)?;
-            if cut.records > 0 || whole {
-                break (bytes, cut);
+            let prefix = self.csv_prefix(&bytes, whole, 1)?;
+            if prefix.records > 0 || whole {
+                break (bytes, prefix);
             }
-            // Empty lines only, or a record that is longer.
-            match bytes.get(..cut.len).unwrap_or_default() {
+            // Empty lines only, or a longer record.
+            match bytes.get(..prefix.len).unwrap_or_default() {
                 [] => self.window = self.window.saturating_mul(2),
                 empty => {
                     self.at.byte += empty.len() as u64;
@@ -191,13 +191,13 @@ impl<'a> Cutter<'a> {
                 }
             }
         };
-        let bytes = bytes.slice(..cut.len);
+        let bytes = bytes.slice(..prefix.len);
         let mut line = Line::default();
         let Some(record) = csv::record(&bytes, 0, self.options.delimiter, &mut line) else {
             self.state = State::End;
             return if self.options.header && !self.options.may_be_empty {
-                Err(Error::invalid("there is no line of column names")
-                    .advising("{no_header} where there is none")
+                Err(Error::invalid("missing header line")
+                    .advising("{no_header} reads files without one")
                     .at(source.len()))
             } else {
                 Ok(())
@@ -209,13 +209,13 @@ impl<'a> Cutter<'a> {
         if self.options.header {
             for cell in line.iter() {
                 let name = std::str::from_utf8(cell);
-                let error = |cause| Error::invalid("a column name is not UTF-8").caused_by(cause);
+                let error = |cause| Error::invalid("column name is not valid UTF-8").caused_by(cause);
                 let name = name.map_err(|cause| error(cause).at(byte).in_line(number))?;
-                // An index column has no name in many files, and a column must have one.
+                // Index columns often have no name, but a column must have one.
                 names.push(if name.is_empty() { format!("c{}", names.len()) } else { name.to_owned() });
             }
             super::make_unique(&mut names);
-            self.at.byte += cut.len as u64;
+            self.at.byte += prefix.len as u64;
             self.at.line += line_feeds(&bytes);
         } else {
             names.extend((0..line.len()).map(|index| format!("c{index}")));
@@ -230,77 +230,77 @@ impl<'a> Cutter<'a> {
         Ok(())
     }
 
-    fn cut_csv(&self, bytes: &[u8], whole: bool, most: u64) -> Result<Cut> {
-        let mut cut = Cut { len: 0, records: 0, last: false };
-        while cut.records < most {
-            match csv::end(bytes, cut.len, self.options.delimiter) {
-                // What is wrong with a record before comes first.
-                Some(record) if whole && record.ending == Ending::Quote && cut.records == 0 => {
-                    return Err(self.wrong(bytes, record.start, "a quote of this record is not closed".to_owned()));
+    fn csv_prefix(&self, bytes: &[u8], whole: bool, max_records: u64) -> Result<Prefix> {
+        let mut prefix = Prefix { len: 0, records: 0, last: false };
+        while prefix.records < max_records {
+            match csv::end(bytes, prefix.len, self.options.delimiter) {
+                // Errors in earlier records take precedence.
+                Some(record) if whole && record.ending == Ending::Quote && prefix.records == 0 => {
+                    return Err(self.error_at(bytes, record.start, "unclosed quote in this record".to_owned()));
                 }
                 Some(record) if record.ending == Ending::Line || (whole && record.ending == Ending::Bytes) => {
-                    cut.len = record.end;
-                    cut.records += 1;
+                    prefix.len = record.end;
+                    prefix.records += 1;
                 }
                 Some(_) => break,
                 None => {
                     // Empty lines.
-                    cut.len = bytes.len();
+                    prefix.len = bytes.len();
                     break;
                 }
             }
         }
-        Ok(cut)
+        Ok(prefix)
     }
 
-    /// Items of an array with the commas between them, up to its end.
-    fn cut_array(&mut self, bytes: &[u8], whole: bool) -> Result<Cut> {
-        let State::Array(mut any) = self.state else { return Ok(Cut { len: 0, records: 0, last: false }) };
-        let mut cut = Cut { len: 0, records: 0, last: false };
-        while cut.records < self.most && !cut.last {
-            match next_item(bytes, cut.len, any, whole) {
-                Ok(Some(Piece::Item(end))) => {
+    /// Items of an array with the commas between them, up to the array's end.
+    fn array_prefix(&mut self, bytes: &[u8], whole: bool) -> Result<Prefix> {
+        let State::Array(mut any) = self.state else { return Ok(Prefix { len: 0, records: 0, last: false }) };
+        let mut prefix = Prefix { len: 0, records: 0, last: false };
+        while prefix.records < self.max_records && !prefix.last {
+            match next_item(bytes, prefix.len, any, whole) {
+                Ok(Some(ArrayToken::Item(end))) => {
                     any = true;
-                    cut.len = end;
-                    cut.records += 1;
+                    prefix.len = end;
+                    prefix.records += 1;
                 }
-                Ok(Some(Piece::End)) => cut = Cut { len: bytes.len(), last: true, ..cut },
+                Ok(Some(ArrayToken::End)) => prefix = Prefix { len: bytes.len(), last: true, ..prefix },
                 Ok(None) => break,
-                // What is wrong with an item before comes first.
-                Err(_) if cut.records > 0 => break,
-                Err((at, detail)) => return Err(self.wrong(bytes, at, detail)),
+                // Errors in earlier items take precedence.
+                Err(_) if prefix.records > 0 => break,
+                Err((at, detail)) => return Err(self.error_at(bytes, at, detail)),
             }
         }
         self.state = State::Array(any);
-        Ok(cut)
+        Ok(prefix)
     }
 
-    /// An error at a byte of a window.
+    /// An error at an offset in a window.
     #[cold]
-    fn wrong(&self, bytes: &[u8], at: usize, detail: String) -> Error {
+    fn error_at(&self, bytes: &[u8], at: usize, detail: String) -> Error {
         let before = bytes.get(..at).unwrap_or_default();
         Error::invalid(detail).at(self.at.byte + at as u64).in_line(self.at.line + line_feeds(before))
     }
 
     fn end(&self) -> Result<()> {
         match self.state {
-            State::Array(_) => Err(Error::invalid("the array is not closed: ] is missing")),
+            State::Array(_) => Err(Error::invalid("unclosed array: missing ]")),
             _ => Ok(()),
         }
     }
 }
 
-impl Chunks for Cutter<'_> {
+impl ChunkSource for Chunker<'_> {
     fn next(&mut self) -> Result<Option<Chunk>> {
         while let Some(input) = self.inputs.get(self.at.input) {
-            let chunk = self.next_of(&input.source).map_err(|error| match error.position().byte {
+            let chunk = self.next_in(&input.source).map_err(|error| match error.position().byte {
                 Some(_) => error.in_file(input.name.clone()),
                 None => error.at(self.at.byte).in_line(self.at.line).in_file(input.name.clone()),
             });
             if let Some(chunk) = chunk? {
                 return Ok(Some(chunk));
             }
-            self.at = Place { input: self.at.input + 1, line: 1, byte: 0 };
+            self.at = Location { input: self.at.input + 1, line: 1, byte: 0 };
             self.state = State::Begin;
         }
         Ok(None)
@@ -311,30 +311,30 @@ impl Chunks for Cutter<'_> {
     }
 }
 
-/// What comes next in an array.
-enum Piece {
-    /// An item, and where it ends.
+/// The next token of an array.
+enum ArrayToken {
+    /// An item, and its end.
     Item(usize),
-    /// The array is over, and the input too.
+    /// The end of the array and of the input.
     End,
 }
 
-/// The next piece of an array; `any` says that an item was before, so that a comma must be. `None` when more bytes are
-/// needed to tell; an error has its place.
-fn next_item(bytes: &[u8], at: usize, any: bool, whole: bool) -> Result<Option<Piece>, (usize, String)> {
+/// The next token of an array; with `any`, a comma must precede the item. `None` if more bytes are needed. An error has its
+/// offset.
+fn next_item(bytes: &[u8], at: usize, any: bool, whole: bool) -> Result<Option<ArrayToken>, (usize, String)> {
     let more = |what: &str| if whole { Err((bytes.len(), what.to_owned())) } else { Ok(None) };
-    const UNCLOSED: &str = "the array is not closed: ] is missing";
+    const UNCLOSED: &str = "unclosed array: missing ]";
     let Some(mut at) = next_after_blanks(bytes, at) else { return more(UNCLOSED) };
     if bytes.get(at) == Some(&b']') {
         return match next_after_blanks(bytes, at + 1) {
-            Some(more) => Err((more, "something follows the array, which is the whole input".to_owned())),
-            None if whole => Ok(Some(Piece::End)),
+            Some(more) => Err((more, "unexpected data after the array".to_owned())),
+            None if whole => Ok(Some(ArrayToken::End)),
             None => Ok(None),
         };
     }
     if any {
         if bytes.get(at) != Some(&b',') {
-            return Err((at, format!("{} where , or ] is wanted", shown(bytes, at))));
+            return Err((at, format!("expected , or ], found {}", describe_byte(bytes, at))));
         }
         match next_after_blanks(bytes, at + 1) {
             Some(next) => at = next,
@@ -342,14 +342,14 @@ fn next_item(bytes: &[u8], at: usize, any: bool, whole: bool) -> Result<Option<P
         }
     }
     match end_of_item(bytes, at) {
-        Some(end) if end > at => Ok(Some(Piece::Item(end))),
-        Some(_) => Err((at, format!("{} where an object is wanted", shown(bytes, at)))),
-        None if whole => Err((at, "the last item of the array is cut off".to_owned())),
+        Some(end) if end > at => Ok(Some(ArrayToken::Item(end))),
+        Some(_) => Err((at, format!("expected an object, found {}", describe_byte(bytes, at)))),
+        None if whole => Err((at, "truncated last item of the array".to_owned())),
         None => Ok(None),
     }
 }
 
-fn shown(bytes: &[u8], at: usize) -> String {
+fn describe_byte(bytes: &[u8], at: usize) -> String {
     match bytes.get(at) {
         Some(byte @ 0x20..0x7F) => char::from(*byte).to_string(),
         Some(byte) => format!("the byte {byte:02X}"),
@@ -361,7 +361,7 @@ fn next_after_blanks(bytes: &[u8], at: usize) -> Option<usize> {
     bytes.get(at..)?.iter().position(|&byte| !is_blank(byte)).map(|blanks| at + blanks)
 }
 
-/// The end of an array's item, `None` when it is not here; of what is no object or array, the next comma or bracket.
+/// The end of an array's item; `None` if more bytes are needed. A scalar ends at the next comma, bracket or white space.
 fn end_of_item(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = bytes.get(at..)?;
     let len = match rest.first()? {
@@ -371,7 +371,7 @@ fn end_of_item(bytes: &[u8], at: usize) -> Option<usize> {
     Some(at + len)
 }
 
-/// The next item of an array's piece and where it begins.
+/// Start and end of the next item in a chunk of an array.
 pub(crate) fn array_item(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     let blank = |&byte: &u8| is_blank(byte) || byte == b',';
     let start = at + bytes.get(at..)?.iter().position(|byte| !blank(byte))?;
@@ -381,10 +381,10 @@ pub(crate) fn array_item(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     }
 }
 
-fn cut_lines(bytes: &[u8], whole: bool, most: u64) -> Cut {
-    let mut cut = Cut { len: 0, records: 0, last: false };
-    while cut.records < most {
-        let rest = bytes.get(cut.len..).unwrap_or_default();
+fn lines_prefix(bytes: &[u8], whole: bool, max_records: u64) -> Prefix {
+    let mut prefix = Prefix { len: 0, records: 0, last: false };
+    while prefix.records < max_records {
+        let rest = bytes.get(prefix.len..).unwrap_or_default();
         let end = match memchr::memchr(b'\n', rest) {
             Some(end) => end + 1,
             None if whole => rest.len(),
@@ -394,18 +394,18 @@ fn cut_lines(bytes: &[u8], whole: bool, most: u64) -> Cut {
             break;
         }
         let blank = rest.get(..end).unwrap_or_default().iter().all(|&byte| is_blank(byte));
-        cut.records += u64::from(!blank);
-        cut.len += end;
+        prefix.records += u64::from(!blank);
+        prefix.len += end;
     }
-    cut
+    prefix
 }
 
 pub(crate) fn line_feeds(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
-/// The part of a range of rows that lies in a chunk, counted from its first.
-pub(crate) fn part(rows: &Range<u64>, chunk: &Chunk) -> Range<u64> {
+/// The part of a row range that lies in a chunk, relative to the chunk's first row.
+pub(crate) fn rows_in_chunk(rows: &Range<u64>, chunk: &Chunk) -> Range<u64> {
     let from = |row: u64| row.saturating_sub(chunk.row).min(chunk.records);
     from(rows.start)..from(rows.end)
 }

@@ -1,37 +1,37 @@
-//! Records of CSV: cells of RFC 4180, line feeds in quotes included.
+//! CSV records: cells of RFC 4180, including line breaks in quotes.
 //!
-//! A quote that is not the first of its cell is a character like others, and what follows a closing quote belongs to the
-//! cell. Empty lines are no records.
+//! A quote that is not the first byte of its cell is literal, and bytes after a closing quote belong to the cell. Empty lines are
+//! skipped.
 
 use std::ops::Range;
 
 use container_core::Error;
 
-/// Takes what a record's cells consist of.
+/// Receives the content of a record's cells.
 pub(crate) trait Cells {
-    /// More of the current cell.
+    /// More bytes of the current cell.
     fn more(&mut self, bytes: &[u8]);
-    /// The cell ends; whether it began with a quote.
+    /// The cell ends; `quoted` if it began with a quote.
     fn end(&mut self, quoted: bool);
 }
 
-/// The text of a record is none from this byte of it on.
+/// A record that is not valid UTF-8, from this offset in it.
 #[cold]
 pub(crate) fn not_utf8(byte: usize) -> Error {
-    Error::invalid("the text is not UTF-8").at(byte as u64)
+    Error::invalid("invalid UTF-8").at(byte as u64)
 }
 
-/// A cell of bytes that were found to be UTF-8: it is cut at characters of ASCII.
+/// A cell of a record that is valid UTF-8: cells end at ASCII characters, so they are valid too.
 #[inline]
 pub(crate) fn cell_text(cell: &[u8]) -> &str {
     std::str::from_utf8(cell).unwrap_or_default()
 }
 
-/// The cells of a record, without quotes. The memory is reused.
+/// The unquoted cells of a record, in reused buffers.
 #[derive(Debug, Default)]
 pub(crate) struct Line {
     text: Vec<u8>,
-    /// Where each ends, and whether it had quotes.
+    /// Where each cell ends, and whether it was quoted.
     ends: Vec<(usize, bool)>,
     has_quotes: bool,
 }
@@ -55,23 +55,23 @@ impl Line {
         self.quoted().map(|(cell, _)| cell)
     }
 
-    /// The cells, and whether each had quotes.
+    /// The cells, and whether each was quoted.
     pub(crate) fn quoted(&self) -> impl Iterator<Item = (&[u8], bool)> {
         self.ranges(0, 0).map(|(range, quoted)| (self.text.get(range).unwrap_or_default(), quoted))
     }
 
-    /// All cells, one after the other.
+    /// All cells, concatenated.
     pub(crate) fn text(&self) -> &[u8] {
         &self.text
     }
 
-    /// A cell without quotes ends there, in bytes that are somewhere else.
+    /// Ends an unquoted cell at an offset in the input.
     #[inline]
     pub(crate) fn end_at(&mut self, end: usize) {
         self.ends.push((end, false));
     }
 
-    /// Where the cells lie in a text in which the first begins at `start`, and `gap` bytes separate two.
+    /// The ranges of cells in text where the first begins at `start` and `gap` bytes separate two.
     #[inline]
     pub(crate) fn ranges(&self, mut start: usize, gap: usize) -> impl Iterator<Item = (Range<usize>, bool)> {
         self.ends.iter().map(move |&(end, quoted)| (std::mem::replace(&mut start, end + gap)..end, quoted))
@@ -89,27 +89,27 @@ impl Cells for Line {
     }
 }
 
-/// Where a record lies.
+/// The extent of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Record {
-    /// Its first byte, behind empty lines.
+    /// Offset of its first byte, after empty lines.
     pub(crate) start: usize,
-    /// Behind its line end.
+    /// Offset after its line break.
     pub(crate) end: usize,
     pub(crate) ending: Ending,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// It ends with a line.
+    /// With a line break.
     Line,
-    /// It ends where the bytes end.
+    /// With the last byte.
     Bytes,
-    /// A quote is not closed.
+    /// In an unclosed quote.
     Quote,
 }
 
-/// The next record from `at` on; `None` when only empty lines are left.
+/// Parses the next record at or after `at`; `None` if only empty lines are left.
 pub(crate) fn record(bytes: &[u8], at: usize, delimiter: u8, cells: &mut impl Cells) -> Option<Record> {
     let from = |at: usize| bytes.get(at..).unwrap_or_default();
     let start = at + from(at).iter().position(|byte| !matches!(byte, b'\r' | b'\n'))?;
@@ -139,7 +139,7 @@ pub(crate) fn record(bytes: &[u8], at: usize, delimiter: u8, cells: &mut impl Ce
         cells.end(quoted);
         match (bytes.get(end), bytes.get(end + 1)) {
             (Some(b'\r'), Some(b'\n')) => return Some(Record { start, end: end + 2, ending: Ending::Line }),
-            // What follows the last byte may be the line feed.
+            // A line feed may follow in the next chunk.
             (Some(b'\r'), None) => return Some(Record { start, end: end + 1, ending: Ending::Bytes }),
             (Some(b'\r' | b'\n'), _) => return Some(Record { start, end: end + 1, ending: Ending::Line }),
             (Some(_), _) => at = end + 1,
@@ -148,7 +148,7 @@ pub(crate) fn record(bytes: &[u8], at: usize, delimiter: u8, cells: &mut impl Ce
     }
 }
 
-/// The same for those who want to know only where the record ends.
+/// Finds the extent of the next record without parsing its cells.
 pub(crate) fn end(bytes: &[u8], at: usize, delimiter: u8) -> Option<Record> {
     let from = |at: usize| bytes.get(at..).unwrap_or_default();
     let start = at + from(at).iter().position(|byte| !matches!(byte, b'\r' | b'\n'))?;
@@ -158,14 +158,16 @@ pub(crate) fn end(bytes: &[u8], at: usize, delimiter: u8) -> Option<Record> {
         let Some(found) = memchr::memchr3(b'"', b'\n', b'\r', from(at)) else {
             return record(bytes.len(), Ending::Bytes);
         };
-        let place = at + found;
-        at = place + 1;
-        match (bytes.get(place), bytes.get(at)) {
+        let at_mark = at + found;
+        at = at_mark + 1;
+        match (bytes.get(at_mark), bytes.get(at)) {
             (Some(b'\r'), Some(b'\n')) => return record(at + 1, Ending::Line),
             (Some(b'\r'), None) => return record(at, Ending::Bytes),
             (Some(b'\r' | b'\n'), _) => return record(at, Ending::Line),
-            // A quote that opens a cell: the delimiter in front of it is none in quotes, as those were passed.
-            _ if place == start || place.checked_sub(1).and_then(|before| bytes.get(before)) == Some(&delimiter) => {
+            // A quote that opens a cell. The delimiter before it is not quoted: quoted cells were skipped.
+            _ if at_mark == start
+                || at_mark.checked_sub(1).and_then(|before| bytes.get(before)) == Some(&delimiter) =>
+            {
                 loop {
                     match memchr::memchr(b'"', from(at)) {
                         None => return record(bytes.len(), Ending::Quote),
@@ -200,14 +202,14 @@ mod tests {
         records
     }
 
-    fn by_csv(bytes: &[u8], delimiter: u8) -> Vec<Vec<Vec<u8>>> {
+    fn by_csv_crate(bytes: &[u8], delimiter: u8) -> Vec<Vec<Vec<u8>>> {
         let mut reader = ::csv::ReaderBuilder::new();
         let mut reader = reader.has_headers(false).flexible(true).delimiter(delimiter).from_reader(bytes);
         reader.byte_records().map(|record| record.unwrap().iter().map(<[u8]>::to_vec).collect()).collect()
     }
 
     #[test]
-    fn cells_of_a_record() {
+    fn parses_cells() {
         let cells = |text: &str| {
             let records = all(text.as_bytes(), b',');
             let text = |cell: Vec<u8>| String::from_utf8(cell).unwrap();
@@ -221,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn endings() {
+    fn reports_endings() {
         let ending = |text: &str| end(text.as_bytes(), 0, b',').unwrap().ending;
         assert_eq!(ending("a\n"), Ending::Line);
         assert_eq!(ending("a\r\n"), Ending::Line);
@@ -234,9 +236,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_csv_crate_reads_the_same(text in "[ab,;\"\r\n]{0,40}", semicolon: bool) {
+        fn agrees_with_the_csv_crate(text in "[ab,;\"\r\n]{0,40}", semicolon: bool) {
             let delimiter = if semicolon { b';' } else { b',' };
-            prop_assert_eq!(all(text.as_bytes(), delimiter), by_csv(text.as_bytes(), delimiter));
+            prop_assert_eq!(all(text.as_bytes(), delimiter), by_csv_crate(text.as_bytes(), delimiter));
         }
     }
 }

@@ -1,13 +1,13 @@
-//! Pieces of JSON texts that are known to be valid: what a value is, the items of an array, what a string says.
+//! Helpers for JSON text that is known to be valid: the kind of a value, the ends of strings and nested values, unescaping.
 
 use std::borrow::Cow;
 
 use container_core::{Error, Result};
 
-/// So much of a value is shown in an error.
-const SHOWN: usize = 40;
+/// Characters of a value that an error shows.
+const MAX_SHOWN: usize = 40;
 
-/// What a JSON text is, told by its first byte.
+/// The kind of a JSON value, from its first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Null,
@@ -35,31 +35,31 @@ pub(crate) const fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-/// What a JSON string says.
+/// The content of a JSON string.
 pub(crate) fn unescaped(text: &str) -> Result<Cow<'_, str>> {
     match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
         Some(plain) if !plain.contains('\\') => Ok(Cow::Borrowed(plain)),
-        _ => serde_json::from_str(text).map(Cow::Owned).map_err(|cause| no_json("the text", &cause)),
+        _ => serde_json::from_str(text).map(Cow::Owned).map_err(|cause| invalid_json("the string", &cause)),
     }
 }
 
 /// The beginning of a long value.
 pub(crate) fn shortened(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
+    match text.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
     }
 }
 
-/// The parser's message without its position, which counts from the wrong place.
+/// A parser's message without its position, which is relative to the value.
 #[cold]
-pub(crate) fn no_json(what: &str, cause: &serde_json::Error) -> Error {
+pub(crate) fn invalid_json(what: &str, cause: &serde_json::Error) -> Error {
     let message = cause.to_string();
     let message = message.split(" at line ").next().unwrap_or_default();
-    Error::invalid(format!("{what} is no JSON: {message}"))
+    Error::invalid(format!("invalid JSON in {what}: {message}"))
 }
 
-/// The end of the string that the bytes begin with; their end when it has none.
+/// The end of the string that the bytes begin with, or of the bytes if it is unclosed.
 pub(crate) fn end_of_string(bytes: &[u8]) -> usize {
     let mut at = 1;
     loop {
@@ -72,14 +72,14 @@ pub(crate) fn end_of_string(bytes: &[u8]) -> usize {
     }
 }
 
-/// The end of the array or object that the bytes begin with; `None` when it does not end here.
+/// The end of the array or object that the bytes begin with; `None` if it is unclosed.
 pub(crate) fn end_of_nested(bytes: &[u8]) -> Option<usize> {
     let mut depth = 0_usize;
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
         match byte {
             b'"' => {
-                // Of a string without end nothing is left, and the bracket is still open.
+                // After an unclosed string nothing is left, and the bracket is still open.
                 at += end_of_string(bytes.get(at..).unwrap_or_default());
                 continue;
             }
@@ -102,10 +102,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_are_unescaped() {
+    fn unescapes_strings() {
         assert_eq!(unescaped(r#""a b""#).unwrap(), "a b");
         assert_eq!(unescaped(r#""\u00e4\n""#).unwrap(), "ä\n");
         let error = unescaped(r#""\ud800""#).unwrap_err().to_string();
-        assert_eq!(error, "the text is no JSON: unexpected end of hex escape");
+        assert_eq!(error, "invalid JSON in the string: unexpected end of hex escape");
     }
 }

@@ -1,24 +1,24 @@
-//! What there is to know of a number before its type is chosen.
+//! Classifies the text of numbers before a column's type is chosen.
 
-/// The greatest integer up to which a Double has all of them.
-const EXACT: i128 = 1 << 53;
+/// Integers up to this magnitude are exact as `f64`.
+const MAX_EXACT: i128 = 1 << 53;
 
-/// A number's text, understood as far as its column's type depends on it.
+/// A number, as far as its column's type depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Number {
-    /// Digits alone. What 128 bits do not hold is their greatest or least.
+    /// Digits alone, saturated to `i128`.
     Integer {
         value: i128,
-        /// A Double holds it as it is.
+        /// Exact as `f64`.
         exact: bool,
     },
-    /// With a point or an exponent, or `-0`: no integer has that sign.
+    /// With a decimal point or an exponent, or `-0`, which no integer type holds.
     Float,
-    /// Greater than any Double.
-    Beyond,
+    /// Overflows `f64`.
+    Overflow,
 }
 
-/// Understands a text that has the syntax of a number.
+/// Classifies text that has the syntax of a number.
 pub(crate) fn number(text: &str) -> Number {
     if text.len() < 16
         && let Ok(value) = text.parse::<i64>()
@@ -30,7 +30,7 @@ pub(crate) fn number(text: &str) -> Number {
     }
     if text.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E')) {
         let float = text.parse::<f64>().unwrap_or(f64::NAN);
-        return if float.is_infinite() { Number::Beyond } else { Number::Float };
+        return if float.is_infinite() { Number::Overflow } else { Number::Float };
     }
     match text.parse::<i128>() {
         Ok(value) => Number::Integer { value, exact: is_exact(value) },
@@ -39,26 +39,26 @@ pub(crate) fn number(text: &str) -> Number {
             let value = if negative { i128::MIN } else { i128::MAX };
             match text.parse::<f64>() {
                 Ok(float) if float.is_finite() => {
-                    // All digits of the Double, which `{}` would fill up with zeros.
+                    // `{:.0}` prints all digits of the float.
                     Number::Integer { value, exact: text.len() < 400 && format!("{float:.0}") == text }
                 }
-                _ => Number::Beyond,
+                _ => Number::Overflow,
             }
         }
     }
 }
 
 fn is_exact(value: i128) -> bool {
-    if (-EXACT..=EXACT).contains(&value) {
+    if (-MAX_EXACT..=MAX_EXACT).contains(&value) {
         return true;
     }
-    // What is left of the zeros behind its last one bit must fit the 53 bits of a Double.
+    // Without trailing zero bits it must fit the 53 bits of a float's mantissa.
     let odd = value.unsigned_abs() >> value.trailing_zeros();
     odd >> 53 == 0
 }
 
-/// Whether a cell is a number: digits, perhaps a minus, a point, an exponent. `+1` and `007` are none: they would not come
-/// back as they were.
+/// Whether a cell is a number: digits, optionally with a minus, a decimal point, an exponent. `+1` and `007` are not: they would
+/// not round-trip.
 pub(crate) fn is_number(text: &str) -> bool {
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let rest = text.strip_prefix('-').unwrap_or(text);
@@ -85,7 +85,7 @@ pub(crate) fn is_number(text: &str) -> bool {
     }
 }
 
-/// The words that floats are printed as when they are no number.
+/// The spellings of non-finite floats.
 pub(crate) fn is_float_word(text: &str) -> bool {
     matches!(text, "NaN" | "Infinity" | "-Infinity")
 }
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn integers_know_whether_a_double_holds_them() {
+    fn reports_integers_exact_as_float() {
         let exact = |text: &str| match number(text) {
             Number::Integer { exact, .. } => exact,
             other => unreachable!("{text} is {other:?}"),
@@ -128,19 +128,19 @@ mod tests {
     }
 
     #[test]
-    fn floats_end_somewhere() {
+    fn classifies_floats_and_overflow() {
         assert_eq!(number("1.0"), Number::Float);
         assert_eq!(number("-0"), Number::Float);
         assert_eq!(number("1e308"), Number::Float);
         assert_eq!(number("1e-999"), Number::Float);
-        assert_eq!(number("-1e309"), Number::Beyond);
-        assert_eq!(number(&"9".repeat(400)), Number::Beyond);
-        assert_eq!(number(&"9".repeat(309)), Number::Beyond);
+        assert_eq!(number("-1e309"), Number::Overflow);
+        assert_eq!(number(&"9".repeat(400)), Number::Overflow);
+        assert_eq!(number(&"9".repeat(309)), Number::Overflow);
         assert_eq!(number(&"9".repeat(308)), Number::Integer { value: i128::MAX, exact: false });
     }
 
     #[test]
-    fn cells_that_are_numbers() {
+    fn recognizes_numbers() {
         for text in ["0", "-0", "7", "-12", "0.5", ".5", "5.", "1e5", "1E-5", "-1.5e+10", "0e0"] {
             assert!(is_number(text), "{text}");
             assert!(text.parse::<f64>().is_ok(), "{text}");

@@ -1,4 +1,4 @@
-//! The records of a chunk, taken apart.
+//! Visits the records of a chunk, member by member or cell by cell.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,117 +10,118 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::chunk::{Chunk, array_item, line_feeds};
-use super::json::{is_blank, no_json, shortened};
-use super::place::Place;
+use super::json::{invalid_json, is_blank, shortened};
+use super::location::Location;
 use super::split::Split;
-use super::{Form, Options};
+use super::{Options, RecordFormat};
 
-/// Who looks at records.
-pub(crate) trait Look {
+/// Receives the content of records.
+pub(crate) trait RecordVisitor {
     /// A record begins.
-    fn begin(&mut self, place: Place);
-    /// A member of an object: its value is a valid JSON text.
-    fn member(&mut self, name: &str, value: &str, place: Place) -> Result<()>;
-    /// A cell of a CSV record, by its number, and whether it had quotes. All cells of a record come, in order.
-    fn cell(&mut self, index: usize, text: &str, quoted: bool, place: Place) -> Result<()>;
-    /// The record is over.
+    fn begin(&mut self, location: Location);
+    /// A member of an object; its value is valid JSON.
+    fn member(&mut self, name: &str, value: &str, location: Location) -> Result<()>;
+    /// A cell of a CSV record, by index, and whether it was quoted. All cells of a record are visited, in order.
+    fn cell(&mut self, index: usize, text: &str, quoted: bool, location: Location) -> Result<()>;
+    /// The record ends.
     fn end(&mut self) -> Result<()>;
 }
 
-/// Shows the records of a chunk; `wanted` counts them from the chunk's first. `cells` is how many a CSV record must have.
+/// Visits the records of a chunk in `rows`, which is relative to the chunk. A CSV record must have `cells` cells.
 ///
 /// # Errors
-/// The first that is found, with its place; those of `look` get the place of the record.
-pub(crate) fn records(
+/// The first fault, with its location; errors of `visitor` get the location of the record.
+pub(crate) fn visit_records(
     chunk: &Chunk,
     options: &Options,
     cells: usize,
-    wanted: &Range<u64>,
-    look: &mut impl Look,
+    rows: &Range<u64>,
+    visitor: &mut impl RecordVisitor,
 ) -> Result<()> {
     let (text, damage) = match std::str::from_utf8(&chunk.bytes) {
         Ok(text) => (text, None),
         Err(cause) => {
             let valid = chunk.bytes.get(..cause.valid_up_to()).unwrap_or_default();
-            let place = Place { line: chunk.start.line + line_feeds(valid), ..chunk.start.ahead(valid.len() as u64) };
-            // What is wrong with a line before comes first.
+            let location =
+                Location { line: chunk.start.line + line_feeds(valid), ..chunk.start.ahead(valid.len() as u64) };
+            // Errors in earlier lines take precedence.
             let lines = valid.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-            let before = if chunk.array || options.form == Form::Csv { 0 } else { lines };
+            let before = if chunk.array || options.format == RecordFormat::Csv { 0 } else { lines };
             let text = std::str::from_utf8(valid).ok().and_then(|text| text.get(..before)).unwrap_or_default();
-            (text, Some(Error::invalid("the text is not UTF-8").in_line(place.line).at(place.byte)))
+            (text, Some(Error::invalid("invalid UTF-8").in_line(location.line).at(location.byte)))
         }
     };
-    let walk = Walk { start: chunk.start, wanted, seen: 0 };
-    match options.form {
-        Form::Csv => walk.csv(text, options.delimiter, cells, look),
-        Form::JsonLines if chunk.array => walk.array(text, look),
-        Form::JsonLines => walk.lines(text, look),
+    let scan = RecordScan { start: chunk.start, rows, next_row: 0 };
+    match options.format {
+        RecordFormat::Csv => scan.csv(text, options.delimiter, cells, visitor),
+        RecordFormat::JsonLines if chunk.array => scan.array(text, visitor),
+        RecordFormat::JsonLines => scan.lines(text, visitor),
     }?;
     damage.map_or(Ok(()), Err)
 }
 
-struct Walk<'a> {
-    start: Place,
-    wanted: &'a Range<u64>,
-    seen: u64,
+struct RecordScan<'a> {
+    start: Location,
+    rows: &'a Range<u64>,
+    next_row: u64,
 }
 
-impl Walk<'_> {
-    /// Counts a record; whether it is wanted.
-    fn is_wanted(&mut self) -> bool {
-        self.seen += 1;
-        self.wanted.contains(&(self.seen - 1))
+impl RecordScan<'_> {
+    /// Counts a record. True if it is selected.
+    fn is_selected(&mut self) -> bool {
+        self.next_row += 1;
+        self.rows.contains(&(self.next_row - 1))
     }
 
-    fn lines(mut self, text: &str, look: &mut impl Look) -> Result<()> {
-        let mut place = self.start;
+    fn lines(mut self, text: &str, visitor: &mut impl RecordVisitor) -> Result<()> {
+        let mut location = self.start;
         for line in text.split_inclusive('\n') {
-            if self.seen >= self.wanted.end {
+            if self.next_row >= self.rows.end {
                 break;
             }
             let indent = line.bytes().position(|byte| !is_blank(byte));
             if let Some(indent) = indent
-                && self.is_wanted()
+                && self.is_selected()
             {
                 let object = line.get(indent..).unwrap_or_default().trim_ascii_end();
-                one(object, "the line", place.ahead(indent as u64), look)?;
+                visit_object(object, "the line", location.ahead(indent as u64), visitor)?;
             }
-            place = Place { line: place.line + 1, ..place.ahead(line.len() as u64) };
+            location = Location { line: location.line + 1, ..location.ahead(line.len() as u64) };
         }
         Ok(())
     }
 
-    fn array(mut self, text: &str, look: &mut impl Look) -> Result<()> {
-        let (mut place, mut at) = (self.start, 0);
-        while self.seen < self.wanted.end
+    fn array(mut self, text: &str, visitor: &mut impl RecordVisitor) -> Result<()> {
+        let (mut location, mut at) = (self.start, 0);
+        while self.next_row < self.rows.end
             && let Some((start, end)) = array_item(text.as_bytes(), at)
         {
-            let line = place.line + line_feeds(text.as_bytes().get(at..start).unwrap_or_default());
-            place = Place { line, ..self.start.ahead(start as u64) };
+            let line = location.line + line_feeds(text.as_bytes().get(at..start).unwrap_or_default());
+            location = Location { line, ..self.start.ahead(start as u64) };
             let item = text.get(start..end).unwrap_or_default();
-            if self.is_wanted() {
-                one(item, "the array's item", place, look)?;
+            if self.is_selected() {
+                visit_object(item, "the array's item", location, visitor)?;
             }
-            place.line += line_feeds(item.as_bytes());
+            location.line += line_feeds(item.as_bytes());
             at = end;
         }
         Ok(())
     }
 
-    fn csv(mut self, text: &str, delimiter: u8, cells: usize, look: &mut impl Look) -> Result<()> {
+    fn csv(mut self, text: &str, delimiter: u8, cells: usize, visitor: &mut impl RecordVisitor) -> Result<()> {
         let (mut at, mut number) = (0, self.start.line);
         let mut split = Split::new(delimiter);
-        while self.seen < self.wanted.end {
+        while self.next_row < self.rows.end {
             let Some(record) = split.next(text.as_bytes(), at) else { break };
             number += line_feeds(text.as_bytes().get(at..record.start).unwrap_or_default());
-            if self.is_wanted() {
-                let place = Place { line: number, ..self.start.ahead(record.start as u64) };
-                split.check(cells).map_err(|error| error.in_line(place.line).at(place.byte))?;
-                look.begin(place);
+            if self.is_selected() {
+                let location = Location { line: number, ..self.start.ahead(record.start as u64) };
+                split.check(cells).map_err(|error| error.in_line(location.line).at(location.byte))?;
+                visitor.begin(location);
                 for (index, (cell, quoted)) in split.texts(text).enumerate() {
-                    look.cell(index, cell, quoted, place).map_err(|error| in_record(error, place))?;
+                    visitor.cell(index, cell, quoted, location).map_err(|error| in_record(error, location))?;
                 }
-                look.end().map_err(|error| in_record(error, place))?;
+                visitor.end().map_err(|error| in_record(error, location))?;
             }
             number += line_feeds(text.as_bytes().get(record.start..record.end).unwrap_or_default());
             at = record.end;
@@ -129,53 +130,55 @@ impl Walk<'_> {
     }
 }
 
-/// A cell's bytes do not lie in the file as they are, so the record's place has to do.
+/// Unquoted cells have no offset in the file, so errors get the record's location.
 #[cold]
-fn in_record(error: Error, place: Place) -> Error {
-    let mut told = Error::new(error.kind(), error.detail().to_owned());
+fn in_record(error: Error, location: Location) -> Error {
+    let mut located = Error::new(error.kind(), error.detail().to_owned());
     if let Some(column) = &error.position().column {
-        told = told.in_column(column.clone());
+        located = located.in_column(column.clone());
     }
-    told.in_line(place.line).at(place.byte)
+    located.in_line(location.line).at(location.byte)
 }
 
-/// A member that an object has already.
+/// A duplicate member.
 #[cold]
 pub(crate) fn duplicate() -> Error {
-    Error::invalid("the member is there twice")
+    Error::invalid("duplicate member")
 }
 
-/// Shows the object that a text is.
-pub(crate) fn one(text: &str, what: &str, place: Place, look: &mut impl Look) -> Result<()> {
-    look.begin(place);
-    object(text, what, place, look).and_then(|()| look.end()).map_err(|error| error.in_line(place.line).at(place.byte))
+/// Visits the object that `text` is.
+pub(crate) fn visit_object(text: &str, what: &str, location: Location, visitor: &mut impl RecordVisitor) -> Result<()> {
+    visitor.begin(location);
+    visit_members(text, what, location, visitor)
+        .and_then(|()| visitor.end())
+        .map_err(|error| error.in_line(location.line).at(location.byte))
 }
 
-fn object(text: &str, what: &str, place: Place, look: &mut impl Look) -> Result<()> {
+fn visit_members(text: &str, what: &str, location: Location, visitor: &mut impl RecordVisitor) -> Result<()> {
     if !text.starts_with('{') {
         let found = shortened(text.trim_end());
-        return Err(Error::invalid(format!("{what} is {found} where an object is wanted")));
+        return Err(Error::invalid(format!("{what}: expected an object, found {found}")));
     }
     let mut failed = None;
     let mut parser = serde_json::Deserializer::from_str(text);
-    let members = Members { text, place, look, failed: &mut failed };
+    let members = Members { text, location, visitor, failed: &mut failed };
     let outcome = parser.deserialize_map(members).and_then(|()| parser.end());
     match (outcome, failed) {
         (_, Some(error)) => Err(error),
         (Ok(()), None) => Ok(()),
         (Err(cause), None) => {
             let (line, byte) = offset(text, &cause);
-            let mut error = no_json(what, &cause);
+            let mut error = invalid_json(what, &cause);
             if cause.is_eof() {
-                // Most likely an object that goes on on the next line.
-                error = Error::invalid(format!("{}; a line holds a whole object", error.detail()));
+                // Most likely an object that spans several lines.
+                error = Error::invalid(format!("{}; each line must be a complete object", error.detail()));
             }
-            Err(error.in_line(place.line + line).at(place.byte + byte))
+            Err(error.in_line(location.line + line).at(location.byte + byte))
         }
     }
 }
 
-/// Lines and bytes before the place of a parser's error.
+/// Lines and bytes before the position of a parser's error.
 fn offset(text: &str, cause: &serde_json::Error) -> (u64, u64) {
     let line = cause.line().saturating_sub(1);
     let before: usize = text.split_inclusive('\n').take(line).map(str::len).sum();
@@ -185,12 +188,12 @@ fn offset(text: &str, cause: &serde_json::Error) -> (u64, u64) {
 
 struct Members<'a, L> {
     text: &'a str,
-    place: Place,
-    look: &'a mut L,
+    location: Location,
+    visitor: &'a mut L,
     failed: &'a mut Option<Error>,
 }
 
-impl<'de, L: Look> Visitor<'de> for Members<'_, L> {
+impl<'de, L: RecordVisitor> Visitor<'de> for Members<'_, L> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -201,20 +204,20 @@ impl<'de, L: Look> Visitor<'de> for Members<'_, L> {
         let begin = self.text.as_ptr().addr();
         while let Some(name) = map.next_key_seed(Name)? {
             let value = map.next_value::<&'de RawValue>()?.get();
-            // The value is a piece of the text.
+            // The value is a slice of the text.
             let ahead = value.as_ptr().addr().saturating_sub(begin) as u64;
-            let place = self.place.ahead(ahead);
-            if let Err(error) = check_nesting(value, 1).and_then(|()| self.look.member(&name, value, place)) {
-                // A byte counts from the value's beginning.
-                *self.failed = Some(error.in_column(name.into_owned()).shifted(place.byte).at(place.byte));
-                return Err(serde::de::Error::custom("the member is refused"));
+            let location = self.location.ahead(ahead);
+            if let Err(error) = check_nesting(value, 1).and_then(|()| self.visitor.member(&name, value, location)) {
+                // The error's offset is relative to the value.
+                *self.failed = Some(error.in_column(name.into_owned()).shifted(location.byte).at(location.byte));
+                return Err(serde::de::Error::custom("rejected member"));
             }
         }
         Ok(())
     }
 }
 
-/// A member's name, borrowed where nothing is escaped in it.
+/// A member's name, borrowed if it has no escapes.
 struct Name;
 
 impl<'de> DeserializeSeed<'de> for Name {

@@ -6,7 +6,7 @@ use container_arrow::{BatchScan, Mapping, OnMismatch};
 
 use super::*;
 
-/// All batches, and the error behind them.
+/// All batches, the losses, and the error behind them.
 fn read(container: &TextContainer, scan: &BatchScan) -> (Vec<RecordBatch>, Vec<String>, Option<String>) {
     let tables = container.tables();
     let mut reader = match tables[0].arrow().unwrap().batches(scan) {
@@ -62,7 +62,7 @@ fn types(container: &TextContainer) -> Vec<String> {
 }
 
 #[test]
-fn words_have_types() {
+fn infers_types_of_cells() {
     let cases = [
         ("1|-2|", "Int64"),
         ("1|18446744073709551615", "UInt64"),
@@ -106,26 +106,26 @@ fn words_have_types() {
         ("[x]|[1]", "Utf8"),
         ("[1|[1]", "Utf8"),
     ];
-    for (words, wanted) in cases {
+    for (words, expected) in cases {
         let words: Vec<&str> = words.split('|').collect();
         for window in [1, 1 << 20] {
-            let of = |words: &mut dyn Iterator<Item = &&str>| {
+            let infer = |words: &mut dyn Iterator<Item = &&str>| {
                 let lines: String = words.map(|word| format!("{word},x\n")).collect();
-                types(&open(TextForm::Csv, format!("a,b\n{lines}").as_bytes(), window)).swap_remove(0)
+                types(&open(TextFormat::Csv, format!("a,b\n{lines}").as_bytes(), window)).swap_remove(0)
             };
-            assert_eq!(of(&mut words.iter()), format!("a: {wanted}"), "{words:?}");
-            assert_eq!(of(&mut words.iter().rev()), format!("a: {wanted}"), "{words:?}");
+            assert_eq!(infer(&mut words.iter()), format!("a: {expected}"), "{words:?}");
+            assert_eq!(infer(&mut words.iter().rev()), format!("a: {expected}"), "{words:?}");
         }
     }
 }
 
 #[test]
-fn cells_become_values() {
+fn converts_cells_to_values() {
     let text = "i,f,b,d,t,z,s,i\r\n1,1,true,2024-02-29,12:30:00.5,2024-05-01T12:00:00+02:00,\"a,\"\"\n\",\r\n\r\n,\"\",,,,,\"\",x\r\n-3,NaN,False,1969-12-31,00:00,1970-01-01T00:00Z,ö,7";
     for window in [1, 30, 1 << 20] {
         for threads in [1, 3] {
             let scan = BatchScan::from(Scan::default().with_threads(threads));
-            let batches = all(&open(TextForm::Csv, text.as_bytes(), window), &scan);
+            let batches = all(&open(TextFormat::Csv, text.as_bytes(), window), &scan);
             assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 3);
             if window > 100 {
                 assert_eq!(
@@ -147,18 +147,18 @@ fn cells_become_values() {
 }
 
 #[test]
-fn arrays_and_objects_of_cells_become_lists_and_structs() {
+fn converts_json_cells_to_lists_and_structs() {
     let deep = "[".repeat(200) + &"]".repeat(200);
     let text = format!(
         "l,s,m,d,e\n\"[1, 2]\",\"{{\"\"a\"\":[\"\"x\"\"]}}\",\"[1, 2]\",{deep},{{}}\n,{{}},x,[],\n[],\"{{\"\"b\"\":1,\n\"\"a\"\":null}}\",[],[],{{}}\n"
     );
-    let wanted = [
+    let expected = [
         "l List(Int64): [ PrimitiveArray<Int64> [ 1, 2, ], null, PrimitiveArray<Int64> [ ], ]",
         "m Utf8: [ \"[1, 2]\", \"x\", \"[]\", ]",
         "e Utf8: [ \"{}\", null, \"{}\", ]",
     ];
     for window in [1, 1 << 20] {
-        let container = open(TextForm::Csv, text.as_bytes(), window);
+        let container = open(TextFormat::Csv, text.as_bytes(), window);
         assert_eq!(
             types(&container),
             ["l: List(Int64)", "s: Struct(\"a\": List(Utf8), \"b\": Int64)", "m: Utf8", "d: Utf8", "e: Utf8"]
@@ -167,9 +167,9 @@ fn arrays_and_objects_of_cells_become_lists_and_structs() {
         assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 3);
         if window > 1 {
             let shown = shown(&batches);
-            assert_eq!([&shown[0], &shown[2], &shown[4]], wanted);
+            assert_eq!([&shown[0], &shown[2], &shown[4]], expected);
         }
-        // As JSON, too: what no column holds together, and what is deeper than anybody reads, is text.
+        // Rows as JSON: values without a common type or beyond the depth limit are text.
         assert_eq!(
             rows(&container).replace(&deep, "DEEP"),
             concat!(
@@ -183,7 +183,7 @@ fn arrays_and_objects_of_cells_become_lists_and_structs() {
         );
         assert_eq!(columns(&container)[0], "l: JSON or null");
     }
-    // What does not go together is text, or JSON where that was asked for, and never null.
+    // Mismatched values are text, or JSON on request, and never null.
     let container = csv("a\n[1]\n\"[\"\"x\"\"]\"\n");
     for (on_mismatch, json) in [(OnMismatch::Null, false), (OnMismatch::Json, true)] {
         let scan = BatchScan::default().with_mapping(Mapping::default().with_on_mismatch(on_mismatch));
@@ -197,7 +197,7 @@ fn arrays_and_objects_of_cells_become_lists_and_structs() {
 }
 
 #[test]
-fn a_type_that_changes_far_behind_is_seen() {
+fn infers_types_from_all_rows() {
     const FAR: usize = 900_000;
     let mut text = "{\"a\":1}\n".repeat(FAR);
     text.push_str("{\"a\":\"x\"}\n{\"a\":2}");
@@ -214,7 +214,7 @@ fn a_type_that_changes_far_behind_is_seen() {
     let batches = all(&container, &scan(OnMismatch::Json));
     let last = batches.last().unwrap();
     assert_eq!(shown(&[last.slice(last.num_rows() - 3, 3)]), ["a Utf8: [ \"1\", \"\\\"x\\\"\", \"2\", ]"]);
-    // Words have a type that holds all of them.
+    // CSV falls back to a type that holds all cells.
     let mut text = "a\n".to_owned() + &"1\n".repeat(FAR);
     text.push_str("x\n2");
     let batches = all(&csv(&text), &BatchScan::default());
@@ -224,11 +224,11 @@ fn a_type_that_changes_far_behind_is_seen() {
 }
 
 #[test]
-fn json_has_nested_columns() {
+fn converts_nested_json() {
     let text = "{\"a\":{\"b\":null,\"l\":[1,null]},\"A\":1}\r\n\n{\"a\":null,\"A\":2,\"A\":3.5}\n{\"a\":{\"l\":[]},\"n\":null}\n{\"a\":{\"b\":{\"c\":true},\"l\":null}}";
-    let wanted = ["a: Struct(\"b\": Struct(\"c\": Boolean), \"l\": List(Int64))", "A: Float64", "n: Null"];
+    let expected = ["a: Struct(\"b\": Struct(\"c\": Boolean), \"l\": List(Int64))", "A: Float64", "n: Null"];
     for window in [1, 40, 1 << 20] {
-        assert_eq!(types(&open(TextForm::JsonLines, text.as_bytes(), window)), wanted);
+        assert_eq!(types(&open(TextFormat::JsonLines, text.as_bytes(), window)), expected);
     }
     let (batches, losses, error) = read(&jsonl(text), &BatchScan::default());
     assert_eq!(error, None);
@@ -242,30 +242,30 @@ fn json_has_nested_columns() {
 }
 
 #[test]
-fn rows_and_columns_are_chosen() {
+fn selects_rows_and_columns() {
     let text: String = (0..100)
         .map(|row| format!("{{\"a\":{row},\"b\":\"{row}\",\"c\":{}}}\n", if row < 50 { "1" } else { "[]" }))
         .collect();
     for window in [1, 100, 1 << 20] {
-        let container = open(TextForm::JsonLines, text.as_bytes(), window);
+        let container = open(TextFormat::JsonLines, text.as_bytes(), window);
         let scan = BatchScan::from(Scan::default().with_columns([1, 0]).with_rows(10..14)).with_batch_rows(3);
         let batches = all(&container, &scan);
         assert!(batches.iter().all(|batch| batch.num_rows() <= 3));
         let batch = &batches[0];
         assert_eq!((batch.schema().field(0).name().as_str(), batch.num_columns()), ("b", 2));
         assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 4);
-        // The column c of all rows has no type; of these it has.
+        // Column c has no common type over all rows, but over these.
         assert!(!all(&container, &BatchScan::from(Scan::default().with_rows(48..50))).is_empty());
         let (_, _, error) = read(&container, &BatchScan::from(Scan::default().with_rows(48..51)));
         assert!(error.unwrap().contains("the column has a list, but an integer in row 48"));
         let (_, _, error) = read(&container, &BatchScan::from(Scan::default().with_rows(101..102)));
-        assert_eq!(error.unwrap(), "jsonl: the rows begin at 101, and there are 100");
+        assert_eq!(error.unwrap(), "jsonl: row range begins at 101, the table has 100 rows");
         assert_eq!(all(&container, &BatchScan::from(Scan::default().with_rows(100..102))).len(), 0);
     }
 }
 
 #[test]
-fn a_declared_schema_is_taken() {
+fn uses_declared_schema() {
     let field = |name: &str, data_type| Field::new(name, data_type, true);
     let schema = Arc::new(Schema::new(vec![
         field("x", DataType::Float32),
@@ -294,7 +294,7 @@ fn a_declared_schema_is_taken() {
 }
 
 #[test]
-fn a_declared_list_takes_what_is_one() {
+fn converts_to_declared_nested_types() {
     let list = DataType::List(Arc::new(Field::new_list_field(DataType::Int8, true)));
     let keys = DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8));
     let duration = DataType::Duration(arrow_schema::TimeUnit::Millisecond);
@@ -319,16 +319,26 @@ fn a_declared_list_takes_what_is_one() {
 }
 
 #[test]
-fn what_is_wrong_has_a_place_and_what_is_before_it_is_read() {
-    for (form, text, before, wanted) in [
-        (TextForm::Csv, &b"a,b\n1,2\n3\n"[..], 1, "csv: 1 cell where there are 2 columns (byte 8, line 3)"),
-        (TextForm::Csv, b"a,b\n1,2\n3,\xff\n", 1, "csv: the text is not UTF-8 (byte 10, line 3)"),
-        (TextForm::Csv, b"a,b\n1,2\n3,\"4\n5,6", 1, "csv: a quote of this record is not closed (byte 8, line 3)"),
-        (TextForm::JsonLines, b"{}\n{\"a\":\"\xff\"}", 1, "jsonl: invalid UTF-8 in JSON (byte 9, line 2)"),
-        (TextForm::JsonLines, b"{}\n{\"a\":1", 1, "jsonl: \",\" or \"}\": needs 1 byte, 0 available (byte 9, line 2)"),
-        (TextForm::JsonLines, b"{}\n[]\n", 1, "jsonl: expected an object (\"{\"), found '[' (byte 3, line 2)"),
+fn errors_have_positions_and_follow_the_rows_before() {
+    for (format, text, before, expected) in [
+        (TextFormat::Csv, &b"a,b\n1,2\n3\n"[..], 1, "csv: expected 2 cells, found 1 (byte 8, line 3)"),
+        (TextFormat::Csv, b"a,b\n1,2\n3,\xff\n", 1, "csv: invalid UTF-8 (byte 10, line 3)"),
+        (TextFormat::Csv, b"a,b\n1,2\n3,\"4\n5,6", 1, "csv: unclosed quote in this record (byte 8, line 3)"),
+        (TextFormat::JsonLines, b"{}\n{\"a\":\"\xff\"}", 1, "jsonl: invalid UTF-8 in JSON (byte 9, line 2)"),
         (
-            TextForm::JsonLines,
+            TextFormat::JsonLines,
+            b"{}\n{\"a\":1",
+            1,
+            "jsonl: \",\" or \"}\": needs 1 byte, 0 available (byte 9, line 2)",
+        ),
+        (
+            TextFormat::JsonLines,
+            b"{}\n[]\n",
+            1,
+            "jsonl: '[' stands where an object (\"{\") is expected (byte 3, line 2)",
+        ),
+        (
+            TextFormat::JsonLines,
             b"[{},\n {\"a\":\n 1x}]",
             1,
             "jsonl: expected \",\" or \"}\", found 'x' (byte 14, line 3)",
@@ -336,13 +346,13 @@ fn what_is_wrong_has_a_place_and_what_is_before_it_is_read() {
     ] {
         let schema = Arc::new(Schema::new(vec![Field::new("a", DataType::Int64, true)]));
         for window in [1, 1 << 20] {
-            let (batches, _, error) = read(&open(form, text, window), &BatchScan::default());
-            assert_eq!((batches.len(), error.as_deref()), (0, Some(wanted)));
+            let (batches, _, error) = read(&open(format, text, window), &BatchScan::default());
+            assert_eq!((batches.len(), error.as_deref()), (0, Some(expected)));
             let (batches, _, error) =
-                read(&open(form, text, window), &BatchScan::default().with_schema(schema.clone()));
+                read(&open(format, text, window), &BatchScan::default().with_schema(schema.clone()));
             assert_eq!(
                 (batches.iter().map(RecordBatch::num_rows).sum::<usize>(), error.as_deref()),
-                (before, Some(wanted))
+                (before, Some(expected))
             );
         }
     }
@@ -361,10 +371,10 @@ fn batches_are_bounded() {
 
 proptest! {
     #[test]
-    fn batches_have_what_rows_have(cells in prop::collection::vec(("[0-9]{0,2}|[ab]{1,2}|true", "(-?[1-9][0-9]{0,2})|0|", "([0-9]\\.[0-9])|NaN|"), 1..40), window in 1..200_u64) {
+    fn batches_match_rows(cells in prop::collection::vec(("[0-9]{0,2}|[ab]{1,2}|true", "(-?[1-9][0-9]{0,2})|0|", "([0-9]\\.[0-9])|NaN|"), 1..40), window in 1..200_u64) {
         let lines: String = cells.iter().map(|(a, b, c)| format!("{a},{b},{c},\n")).collect();
         let text = format!("a,b,c,d\n{lines}");
-        let batches = all(&open(TextForm::Csv, text.as_bytes(), window), &BatchScan::default().with_batch_rows(7));
+        let batches = all(&open(TextFormat::Csv, text.as_bytes(), window), &BatchScan::default().with_batch_rows(7));
         let whole = all(&csv(&text), &BatchScan::default());
         prop_assert_eq!(whole.len(), 1);
         let mut at = 0;
@@ -382,7 +392,7 @@ proptest! {
     }
 }
 
-/// The words that values of some types came from.
+/// The cells that a column's values came from.
 fn arrow_cells(batch: &RecordBatch, at: usize) -> Vec<String> {
     let column = batch.column(at).as_any();
     if let Some(texts) = column.downcast_ref::<arrow_array::StringArray>() {

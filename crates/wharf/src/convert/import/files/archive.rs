@@ -1,5 +1,4 @@
-//! The files of a ZIP archive. The structures are rawzip's to parse; what they declare is checked here before anything is
-//! allocated for it.
+//! Reads files of a ZIP archive. `rawzip` parses the structures; declared sizes are checked here before anything is allocated.
 
 use std::io::{self, Read};
 
@@ -9,16 +8,16 @@ use rawzip::{
     CompressionMethod, Crc32, ReaderAt, ZipArchive, ZipArchiveEntryWayfinder, ZipFileHeaderRecord, ZipLocator,
 };
 
-/// Bytes of a piece at most.
-const PIECE: u64 = 256 << 10;
+/// Maximum bytes per read.
+const MAX_READ: u64 = 256 << 10;
 
-/// Room for a piece of a file of this length; one byte more tells that it is not longer.
-pub(super) fn piece(len: u64) -> Vec<u8> {
-    let bytes = len.saturating_add(1).min(PIECE);
-    vec![0; usize::try_from(bytes).unwrap_or(0)] // it is at most PIECE
+/// A buffer for reading a file of this length. One extra byte detects longer content.
+pub(super) fn read_buffer(len: u64) -> Vec<u8> {
+    let bytes = len.saturating_add(1).min(MAX_READ);
+    vec![0; usize::try_from(bytes).unwrap_or(0)] // at most MAX_READ
 }
 
-/// A source, for rawzip.
+/// A source for rawzip.
 #[derive(Debug)]
 struct Positional(Source);
 
@@ -31,7 +30,7 @@ impl ReaderAt for Positional {
     }
 }
 
-/// An archive, whose directory has been read.
+/// An archive with its directory read.
 #[derive(Debug)]
 pub(super) struct Archive {
     name: String,
@@ -39,10 +38,10 @@ pub(super) struct Archive {
     zip: ZipArchive<Positional>,
 }
 
-/// A file in an archive, as the directory describes it.
+/// A directory entry of a file.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
-    /// Bytes once decompressed, as declared.
+    /// Declared decompressed size in bytes.
     pub(super) size: u64,
     offset: u64,
     packed: u64,
@@ -52,36 +51,37 @@ pub(super) struct Entry {
     way: ZipArchiveEntryWayfinder,
 }
 
-/// What an archive lists at a path.
+/// A member of an archive.
 #[derive(Debug, Clone)]
 pub(super) enum Member {
     File(Entry),
     Folder,
-    /// A link; its content is the path that it leads to.
+    /// A symbolic link; its content is the target.
     Link(Entry),
 }
 
 impl Archive {
-    /// Opens an archive, and reads its directory: the paths, in its order.
+    /// Opens an archive and reads its directory. Returns the members by path, in order.
     pub(super) fn open(name: String, source: &Source) -> Result<(Self, Vec<(String, Member)>)> {
         let named = |error: Error| error.in_format("zip").in_file(name.clone());
         let mut buffer = vec![0; rawzip::RECOMMENDED_BUFFER_SIZE];
         let found = ZipLocator::new().locate_in_reader(Positional(source.clone()), &mut buffer, source.len());
-        let zip = found.map_err(|(_, error)| named(told(error, "the archive's end record")))?;
+        let zip = found.map_err(|(_, error)| named(zip_error(error, "the archive's end record")))?;
         let mut buffer = vec![0; rawzip::MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
         let mut entries = zip.entries(&mut buffer);
         let mut count = 0;
         let mut members = Vec::new();
-        // Where files lie: no two of an honest archive share bytes.
+        // Extents of files. Overlapping entries are a sign of a ZIP bomb.
         let mut extents = Vec::new();
         loop {
-            let next =
-                entries.next_entry().map_err(|error| told(error, format!("entry {count} of the archive's directory")));
+            let next = entries
+                .next_entry()
+                .map_err(|error| zip_error(error, format!("entry {count} of the archive's directory")));
             let Some(record) = next.map_err(named)? else { break };
             count += 1;
             let shown = || String::from_utf8_lossy(record.file_path().as_bytes()).into_owned();
             let path = std::str::from_utf8(record.file_path().as_bytes()).map_err(|_| {
-                named(Error::unsupported("the name of an entry is not UTF-8, which keys are").in_key(shown()))
+                named(Error::unsupported("the name of an entry is not valid UTF-8, as keys must be").in_key(shown()))
             })?;
             if path.starts_with(['/', '\\']) || path.split(['/', '\\']).any(|name| name == "..") {
                 return Err(named(Error::invalid("the name of an entry leads out of the archive").in_key(shown())));
@@ -111,12 +111,12 @@ impl Archive {
         }
     }
 
-    /// How it is called in errors.
+    /// The name in errors.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    /// The content of a file, in pieces: no more than declared, no more than the limits allow, and its CRC-32 is right.
+    /// Opens the content of a file, checking its declared size, the limits and the CRC-32 while reading.
     pub(super) fn content<'a>(&'a self, path: &'a str, entry: &'a Entry, limits: &Limits) -> Result<Content<'a>> {
         let content = self.content_of(path, entry, limits);
         content.map_err(|error| self.named(error, path))
@@ -136,7 +136,7 @@ impl Archive {
             return Err(at(Error::unsupported(detail)));
         }
         limits.check_block("the entry's size", entry.size).map_err(at)?;
-        let found = self.zip.get_entry(entry.way).map_err(|error| at(told(error, "the entry's own header")))?;
+        let found = self.zip.get_entry(entry.way).map_err(|error| at(zip_error(error, "the entry's own header")))?;
         let (start, _) = found.compressed_data_range();
         let available = self.source.len().saturating_sub(start);
         if available < entry.packed {
@@ -146,9 +146,18 @@ impl Archive {
         let bytes: Box<dyn Read + 'a> = if entry.method == CompressionMethod::STORE {
             Box::new(packed)
         } else {
-            Box::new(DeflateDecoder::new_with_buf(packed, piece(entry.packed)))
+            Box::new(DeflateDecoder::new_with_buf(packed, read_buffer(entry.packed)))
         };
-        Ok(Content { archive: self, path, entry, start, bytes, piece: piece(entry.size), read: 0, crc: Crc32::new() })
+        Ok(Content {
+            archive: self,
+            path,
+            entry,
+            start,
+            bytes,
+            buffer: read_buffer(entry.size),
+            read: 0,
+            crc: Crc32::new(),
+        })
     }
 }
 
@@ -159,27 +168,27 @@ pub(super) struct Content<'a> {
     entry: &'a Entry,
     start: u64,
     bytes: Box<dyn Read + 'a>,
-    piece: Vec<u8>,
+    buffer: Vec<u8>,
     read: u64,
     crc: Crc32,
 }
 
 impl Content<'_> {
-    /// How many bytes it has, as declared.
+    /// The declared length.
     pub(super) fn len(&self) -> u64 {
         self.entry.size
     }
 
-    /// The next piece: none when all was read, and found to be what the directory declares.
+    /// The next bytes; `None` after all were read and match the directory.
     pub(super) fn next(&mut self) -> Result<Option<&[u8]>> {
         let len = self.read_next().map_err(|error| self.archive.named(error.at(self.start), self.path))?;
-        Ok(self.piece.get(..len).filter(|piece| !piece.is_empty()))
+        Ok(self.buffer.get(..len).filter(|buffer| !buffer.is_empty()))
     }
 
     fn read_next(&mut self) -> Result<usize> {
-        let len = self.bytes.read(&mut self.piece).map_err(|cause| match cause.downcast::<Error>() {
+        let len = self.bytes.read(&mut self.buffer).map_err(|cause| match cause.downcast::<Error>() {
             Ok(error) => error,
-            Err(cause) => Error::invalid("the entry's compressed data are damaged").caused_by(cause),
+            Err(cause) => Error::invalid("damaged compressed data of the entry").caused_by(cause),
         })?;
         let Entry { size, crc, .. } = *self.entry;
         self.read += len as u64;
@@ -188,7 +197,7 @@ impl Content<'_> {
             let found = self.read.min(size);
             return Err(Error::invalid(format!("the entry has {more}{found} bytes, the directory declares {size}")));
         }
-        self.crc.update(self.piece.get(..len).unwrap_or_default());
+        self.crc.update(self.buffer.get(..len).unwrap_or_default());
         if len == 0 && self.crc.checksum() != crc {
             let detail = format!("the content's CRC-32 is {:08x}, the directory says {crc:08x}", self.crc.checksum());
             return Err(Error::invalid(detail));
@@ -196,17 +205,17 @@ impl Content<'_> {
         Ok(len)
     }
 
-    /// All of it. For what is small: ask the entry for its size.
+    /// Reads everything. Check the entry's size first.
     pub(super) fn all(mut self) -> Result<Vec<u8>> {
         let mut all = Vec::new();
-        while let Some(piece) = self.next()? {
-            all.extend_from_slice(piece);
+        while let Some(buffer) = self.next()? {
+            all.extend_from_slice(buffer);
         }
         Ok(all)
     }
 }
 
-/// The bytes of an entry as they are in the archive.
+/// The stored bytes of an entry.
 struct Packed<'a> {
     source: &'a Source,
     at: u64,
@@ -237,20 +246,20 @@ impl Entry {
     }
 }
 
-/// An error of rawzip in the words of this project; `what` is what was being read.
-fn told(error: rawzip::Error, what: impl Into<String>) -> Error {
+/// Converts an error of rawzip; `what` was being read.
+fn zip_error(error: rawzip::Error, what: impl Into<String>) -> Error {
     let what = what.into();
     match error.into_kind() {
         rawzip::ErrorKind::IO(cause) => match cause.downcast::<Error>() {
             Ok(error) => error,
             Err(cause) if cause.kind() == io::ErrorKind::UnexpectedEof => {
-                Error::invalid(format!("{what} leaves the file"))
+                Error::invalid(format!("{what} extends beyond the file"))
             }
             Err(cause) => Error::io(format!("cannot read {what}"), cause),
         },
-        rawzip::ErrorKind::Eof => Error::invalid(format!("{what} leaves the file")),
+        rawzip::ErrorKind::Eof => Error::invalid(format!("{what} extends beyond the file")),
         rawzip::ErrorKind::MissingEndOfCentralDirectory => {
-            Error::invalid("it is no ZIP archive, or its end is missing: there is no end record")
+            Error::invalid("not a ZIP archive, or truncated: missing end record")
         }
         other => Error::invalid(format!("{what} is damaged: {other}")),
     }

@@ -1,4 +1,4 @@
-//! Folders and ZIP archives of files as containers: a row of each file.
+//! Folders and ZIP archives as containers with one row per file.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,17 +17,17 @@ use super::{FileOptions, FileTable, Item, key_of};
 use crate::batches;
 use crate::workers::Workers;
 
-/// Folders of files that are no container of another format, for tools that open anything.
+/// Folders of files that no other format recognizes.
 pub const FOLDER: &dyn Format = &Files { name: "folder", extensions: &[] };
 
-/// ZIP archives of files, likewise.
+/// ZIP archives of files that no other format recognizes.
 pub const ZIP: &dyn Format = &Files { name: "zip", extensions: &["zip"] };
 
-/// Files of one batch at most.
-const ITEMS: usize = 512;
+/// Files of one batch at max_rows.
+const MAX_BATCH_FILES: usize = 512;
 
-/// Files that are checked at once.
-const CHECKED: usize = 64;
+/// Files verified in parallel.
+const VERIFY_BATCH: usize = 64;
 
 struct Files {
     name: &'static str,
@@ -43,7 +43,7 @@ impl Format for Files {
         self.extensions
     }
 
-    /// Formats that know more of a folder or an archive are asked first.
+    /// Other formats take precedence.
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
         let is_archive = [b"PK\x03\x04", b"PK\x05\x06"].iter().any(|mark| probe.head.starts_with(*mark));
         match self.extensions.is_empty() {
@@ -64,16 +64,16 @@ impl Format for Files {
                 table.push_archive(name, source)?;
             }
             (None, Some(path)) => table.push_folder(path)?,
-            (None, None) => return Err(Error::usage("there is neither a folder nor an archive").in_format(self.name)),
+            (None, None) => return Err(Error::usage("expected a folder or an archive").in_format(self.name)),
         }
         if table.is_empty() {
-            return Err(Error::invalid("there are no files in it").in_format(self.name));
+            return Err(Error::invalid("no files found").in_format(self.name));
         }
         Ok(Box::new(FilesContainer::new(table, self.name)))
     }
 }
 
-/// A column of files, in this order.
+/// The columns, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Column {
     Key,
@@ -97,8 +97,8 @@ impl Column {
     }
 }
 
-/// The files of a folder or an archive: `key`, the path in it; `label`, the folder at its top in which the file lies, null where it lies in none;
-/// `path`, as it is opened; `size` in bytes; `data`, the content. Files in folders come first, sorted by path.
+/// The files of a folder or an archive. Columns: `key`, the path in it; `label`, the top-level folder of the file, or null; `path`, including the
+/// opened folder; `size` in bytes; `data`, the content. Files in subfolders come first, sorted by path.
 struct FilesContainer {
     table: FileTable,
     format: &'static str,
@@ -113,8 +113,8 @@ impl FilesContainer {
         Self { columns: infos.collect(), fields: fields.into(), table, format }
     }
 
-    fn choose(&self, scan: &BatchScan) -> Result<batches::Chosen> {
-        batches::choose(&self.fields, &std::collections::HashMap::new(), self.table.len(), scan)
+    fn project(&self, scan: &BatchScan) -> Result<batches::Projection> {
+        batches::project(&self.fields, &std::collections::HashMap::new(), self.table.len(), scan)
             .map_err(|error| error.in_format(self.format))
     }
 }
@@ -130,7 +130,7 @@ impl Container for FilesContainer {
 
     fn details(&self) -> Map<String, Value> {
         let mut details = Map::new();
-        details.insert("labels".to_owned(), self.table.came.names().len().into());
+        details.insert("labels".to_owned(), self.table.labels_seen.names().len().into());
         if !self.table.left_out.is_empty() {
             details.insert("left_out".to_owned(), self.table.left_out.iter().map(ToString::to_string).collect());
         }
@@ -141,7 +141,7 @@ impl Container for FilesContainer {
         vec![self]
     }
 
-    /// Reads all files; in archives their checksums have to be right.
+    /// Reads all files, checking checksums in archives.
     fn verify(&self, options: &VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<()> {
         if let Some(progress) = &options.progress {
             progress.begin(Unit::Rows, Some(self.table.len()));
@@ -150,7 +150,7 @@ impl Container for FilesContainer {
             report(Finding::warning(Error::unsupported(loss.to_string()).in_format(self.format)));
         }
         let workers = Workers::new(options.threads);
-        for items in self.table.items.chunks(CHECKED) {
+        for items in self.table.items.chunks(VERIFY_BATCH) {
             let read = |item: &Item| {
                 let mut content = self.table.content(item)?;
                 while content.next()?.is_some() {}
@@ -176,7 +176,7 @@ impl Table for FilesContainer {
     }
 
     fn infer_columns(&self) -> Result<()> {
-        Ok(()) // they are always the same
+        Ok(()) // the columns are fixed
     }
 
     fn column_summary(&self, index: usize) -> Map<String, Value> {
@@ -207,19 +207,19 @@ impl Table for FilesContainer {
 
 impl ArrowTable for FilesContainer {
     fn schema(&self, scan: &BatchScan) -> Result<SchemaRef> {
-        Ok(self.choose(scan)?.schema)
+        Ok(self.project(scan)?.schema)
     }
 
     fn batches<'a>(&'a self, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>> {
-        let chosen = self.choose(scan)?;
-        let columns = chosen.columns.iter().filter_map(|index| Column::ALL.get(*index).copied());
-        // No more than there are files, whose number is a usize.
-        let place = |row: u64| usize::try_from(row).unwrap_or(usize::MAX);
+        let projection = self.project(scan)?;
+        let columns = projection.columns.iter().filter_map(|index| Column::ALL.get(*index).copied());
+        // At most the number of files, which is a usize.
+        let index = |row: u64| usize::try_from(row).unwrap_or(usize::MAX);
         Ok(Box::new(Batches {
             table: &self.table,
             columns: columns.collect(),
-            schema: chosen.schema,
-            rows: place(chosen.rows.start)..place(chosen.rows.end),
+            schema: projection.schema,
+            rows: index(projection.rows.start)..index(projection.rows.end),
             scan: scan.clone(),
             workers: Workers::new(scan.scan.threads),
         }))
@@ -230,13 +230,13 @@ struct Batches<'a> {
     table: &'a FileTable,
     columns: Vec<Column>,
     schema: SchemaRef,
-    /// Rows that are left.
+    /// Rows still to be read.
     rows: Range<usize>,
     scan: BatchScan,
     workers: Workers,
 }
 
-/// What a row needs beside what is known of a file.
+/// The size and content of a file.
 struct Loaded {
     size: u64,
     data: Vec<u8>,
@@ -247,15 +247,16 @@ impl Batches<'_> {
         self.columns.contains(&column)
     }
 
-    /// The rows of the next batch: files of as many bytes as a batch may have, at least one.
+    /// The rows of the next batch, limited by bytes; at least one.
     fn next_rows(&self) -> Result<Range<usize>> {
-        let most = self.scan.rows_per_batch(0).min(if self.has(Column::Data) { ITEMS } else { usize::MAX });
+        let max_rows =
+            self.scan.rows_per_batch(0).min(if self.has(Column::Data) { MAX_BATCH_FILES } else { usize::MAX });
         let (mut bytes, mut end) = (0u64, self.rows.start);
-        while end < self.rows.end && end - self.rows.start < most {
+        while end < self.rows.end && end - self.rows.start < max_rows {
             if self.has(Column::Data)
                 && let Some(item) = self.table.items.get(end)
             {
-                bytes = bytes.saturating_add(self.table.len_of(item)?);
+                bytes = bytes.saturating_add(self.table.file_len(item)?);
                 if bytes > self.scan.batch_bytes as u64 && end > self.rows.start {
                     break;
                 }
@@ -267,19 +268,19 @@ impl Batches<'_> {
 
     fn load(&self, item: &Item) -> Result<Loaded> {
         if !self.has(Column::Data) {
-            let size = if self.has(Column::Size) { self.table.len_of(item)? } else { 0 };
+            let size = if self.has(Column::Size) { self.table.file_len(item)? } else { 0 };
             return Ok(Loaded { size, data: Vec::new() });
         }
         let mut content = self.table.content(item)?;
         let mut data = Vec::new();
-        while let Some(piece) = content.next()? {
-            data.extend_from_slice(piece);
+        while let Some(bytes) = content.next()? {
+            data.extend_from_slice(bytes);
         }
-        // A file may have grown since it was opened.
+        // The file may have grown since it was opened.
         self.table
             .limits
             .check_block("the length of the file", data.len() as u64)
-            .map_err(|error| self.table.place(error, item))?;
+            .map_err(|error| self.table.with_file(error, item))?;
         Ok(Loaded { size: data.len() as u64, data })
     }
 
@@ -306,8 +307,8 @@ impl Batches<'_> {
         };
         match column {
             Column::Key => texts(&|item| Some(key_of(item).to_owned())),
-            Column::Label => texts(&|item| item.label.map(|label| self.table.came.name(label).to_owned())),
-            Column::Path => texts(&|item| Some(self.table.shown(item))),
+            Column::Label => texts(&|item| item.label.map(|label| self.table.labels_seen.name(label).to_owned())),
+            Column::Path => texts(&|item| Some(self.table.path_of(item))),
             Column::Size => {
                 let mut builder = UInt64Builder::with_capacity(items.len());
                 loaded.iter().for_each(|loaded| builder.append_value(loaded.size));
@@ -350,13 +351,13 @@ impl BatchReader for Batches<'_> {
 }
 
 impl FileTable {
-    /// Bytes of a file.
-    fn len_of(&self, item: &Item) -> Result<u64> {
+    /// A file's length in bytes.
+    fn file_len(&self, item: &Item) -> Result<u64> {
         match &item.entry {
             Some(entry) => Ok(entry.size),
-            None => match std::fs::metadata(self.shown(item)) {
+            None => match std::fs::metadata(self.path_of(item)) {
                 Ok(metadata) => Ok(metadata.len()),
-                Err(cause) => Err(self.place(Error::io("cannot look at the file", cause), item)),
+                Err(cause) => Err(self.with_file(Error::io("cannot read the file's metadata", cause), item)),
             },
         }
     }

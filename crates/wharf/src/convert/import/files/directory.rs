@@ -1,4 +1,4 @@
-//! What the directory of an archive lists, and where links among it lead.
+//! The directory of an archive: lookup by path, and resolution of symbolic links.
 
 use std::collections::BTreeMap;
 
@@ -6,29 +6,29 @@ use container_core::{Error, Limits, Result};
 
 use super::archive::{Archive, Entry, Member};
 
-/// Bytes that the path in a link has at most, and links on the way to a file.
-const MOST_PATH: u64 = 4096;
-const MOST_LINKS: usize = 40;
+/// Maximum bytes of a link's target, and maximum links to follow.
+const MAX_LINK_PATH: u64 = 4096;
+const MAX_LINKS: usize = 40;
 
-/// Where a path leads.
+/// What a path resolves to.
 #[derive(Debug)]
 pub(super) enum Target {
     File(Entry),
     Folder,
 }
 
-/// The members of an archive, in its order.
+/// The members of an archive, in order.
 #[derive(Debug)]
 pub(super) struct Directory {
     members: Vec<(String, Member)>,
-    numbers: BTreeMap<String, usize>,
+    by_path: BTreeMap<String, usize>,
 }
 
 impl Directory {
     pub(super) fn new(members: Vec<(String, Member)>) -> Self {
         let name = |(path, _): &(String, Member)| path.trim_end_matches('/').to_owned();
-        let numbers = members.iter().map(name).zip(0..).collect();
-        Self { members, numbers }
+        let by_path = members.iter().map(name).zip(0..).collect();
+        Self { members, by_path }
     }
 
     /// Files and links, in the order of the archive.
@@ -38,20 +38,20 @@ impl Directory {
     }
 
     fn get(&self, path: &str) -> Option<&Member> {
-        self.numbers.get(path).and_then(|&number| self.members.get(number)).map(|(_, member)| member)
+        self.by_path.get(path).and_then(|&number| self.members.get(number)).map(|(_, member)| member)
     }
 
     fn is_folder(&self, path: &str) -> bool {
         let below = format!("{path}/");
         path.is_empty()
             || matches!(self.get(path), Some(Member::Folder))
-            || self.numbers.range(below.clone()..).next().is_some_and(|(next, _)| next.starts_with(&below))
+            || self.by_path.range(below.clone()..).next().is_some_and(|(next, _)| next.starts_with(&below))
     }
 
-    /// What a path leads to, over links.
+    /// Resolves a path, following links.
     ///
     /// # Errors
-    /// [`Invalid`](container_core::ErrorKind::Invalid) for a link that leads nowhere, or out of the archive.
+    /// [`Invalid`](container_core::ErrorKind::Invalid) for a broken link, or one out of the archive.
     pub(super) fn resolve(&self, archive: &Archive, path: &str) -> Result<Option<Target>> {
         if let Some(Member::File(entry)) = self.get(path) {
             return Ok(Some(Target::File(entry.clone())));
@@ -76,8 +76,8 @@ impl Directory {
                     at.push_str(name);
                     let Some(Member::Link(entry)) = self.get(&at) else { continue };
                     links += 1;
-                    if links > MOST_LINKS {
-                        let error = Error::limit("the number of links to follow", links as u64, MOST_LINKS as u64);
+                    if links > MAX_LINKS {
+                        let error = Error::limit("the number of links to follow", links as u64, MAX_LINKS as u64);
                         return Err(named(error));
                     }
                     last = target(archive, &at, entry)?;
@@ -92,17 +92,15 @@ impl Directory {
         match self.get(&at) {
             Some(Member::File(entry)) => Ok(Some(Target::File(entry.clone()))),
             _ if self.is_folder(&at) => Ok(Some(Target::Folder)),
-            _ if links > 0 => {
-                Err(named(Error::invalid(format!("the link leads nowhere: {last} is not in the archive"))))
-            }
+            _ if links > 0 => Err(named(Error::invalid(format!("broken link: {last} is not in the archive")))),
             _ => Ok(None),
         }
     }
 }
 
-/// The path that a link leads to.
+/// The target of a link.
 fn target(archive: &Archive, path: &str, entry: &Entry) -> Result<String> {
-    let content = archive.content(path, entry, &Limits::default().with_block_bytes(MOST_PATH))?.all()?;
+    let content = archive.content(path, entry, &Limits::default().with_block_bytes(MAX_LINK_PATH))?.all()?;
     String::from_utf8(content).map_err(|_| {
         let error = Error::unsupported("the path in the link is not UTF-8").in_format("zip");
         error.in_file(archive.name().to_owned()).in_key(path.to_owned())

@@ -1,4 +1,4 @@
-//! The files of a folder.
+//! Finds the files of a folder that match a pattern, following symbolic links safely.
 
 use std::cmp::Ordering;
 use std::collections::hash_map::Entry;
@@ -13,32 +13,32 @@ use container_core::{Error, Result};
 
 use super::glob::{Pattern, State};
 
-/// What is found in a folder. Paths are relative to it, with `/` between their components.
-pub(super) trait Found {
-    /// A file whose path matches.
+/// Receives what is found in a folder. Paths are relative to it, with `/` separators.
+pub(super) trait FileVisitor {
+    /// A file that matches.
     fn file(&mut self, path: &str);
-    /// Something whose path matches and that is neither a file nor a folder.
+    /// A match that is neither a file nor a folder.
     fn other(&mut self, path: &str);
-    /// A link to a folder with files that are found by another path.
-    fn again(&mut self, path: &str);
-    /// Is the file wanted?
+    /// A link to a folder whose files are found by another path.
+    fn duplicate_link(&mut self, path: &str);
+    /// Whether a file is included.
     fn is_included(&self, path: &str) -> bool;
-    /// Is nothing wanted of what has this path?
+    /// Whether everything at this path is excluded.
     fn is_excluded(&self, path: &str) -> bool;
 }
 
-/// Why a folder is not imported: a link in it leads out of it. It is the [source](std::error::Error::source) of the error.
+/// The [source](std::error::Error::source) of an error for a link that leads out of the imported folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LinkOutside {
     /// The link.
     pub link: PathBuf,
-    /// Where it leads.
+    /// Its target.
     pub target: PathBuf,
 }
 
 impl LinkOutside {
-    /// The one behind an error.
+    /// The cause of an error, if it is a link out of the folder.
     #[must_use]
     pub fn behind(error: &Error) -> Option<&Self> {
         error.source()?.downcast_ref()
@@ -53,40 +53,39 @@ impl fmt::Display for LinkOutside {
 
 impl std::error::Error for LinkOutside {}
 
-/// Shows the files below `root` whose path matches, names in the order of their bytes.
+/// Visits the files below `root` that match, sorted by path components.
 ///
-/// A folder is walked once: by its own path, and only where that does not match by the first link to it. So links cannot multiply files, and
-/// cycles end. A link to a file is one more name of it. A link out of `root` is an error unless links are to be followed there, and one that
-/// leads nowhere is an error.
-pub(super) fn walk(root: &Path, pattern: &Pattern, follow: bool, found: &mut dyn Found) -> Result<()> {
-    let inside = if follow { None } else { Some(real(root)?) };
-    let mut walk = Walk {
+/// A folder is visited once: by its own path, or, if that does not match, by the first link to it. So links cannot multiply files, and cycles
+/// end. A link to a file is another name of it. A link out of `root` is an error unless `follow` is set; a broken link is an error.
+pub(super) fn visit_files(root: &Path, pattern: &Pattern, follow: bool, visitor: &mut dyn FileVisitor) -> Result<()> {
+    let inside = if follow { None } else { Some(canonical(root)?) };
+    let mut scan = FolderScan {
         root,
         inside,
         pattern,
         folders: vec![(String::new(), pattern.start())],
         links: VecDeque::new(),
-        walked: HashMap::new(),
+        visited: HashMap::new(),
         files: Vec::new(),
-        again: Vec::new(),
+        duplicates: Vec::new(),
     };
     loop {
-        while let Some((path, state)) = walk.folders.pop() {
-            walk.folder(&path, &state, found)?;
+        while let Some((path, state)) = scan.folders.pop() {
+            scan.folder(&path, &state, visitor)?;
         }
-        // Links come last: what they lead to has its own path, where that matches.
-        match walk.links.pop_front() {
-            Some(link) => walk.folders.push(link),
+        // Links come last: a folder's own path takes precedence.
+        match scan.links.pop_front() {
+            Some(link) => scan.folders.push(link),
             None => break,
         }
     }
-    walk.files.sort_unstable_by(|one, other| by_components(one, other));
-    walk.files.iter().for_each(|path| found.file(path));
-    for (link, walked) in &walk.again {
-        let start = walk.files.partition_point(|file| by_components(file, walked) == Ordering::Less);
-        let is_below = |file: &String| file.strip_prefix(walked).is_some_and(|rest| rest.starts_with('/'));
-        if walk.files.get(start).is_some_and(is_below) {
-            found.again(link);
+    scan.files.sort_unstable_by(|one, other| by_components(one, other));
+    scan.files.iter().for_each(|path| visitor.file(path));
+    for (link, visited) in &scan.duplicates {
+        let start = scan.files.partition_point(|file| by_components(file, visited) == Ordering::Less);
+        let is_below = |file: &String| file.strip_prefix(visited).is_some_and(|rest| rest.starts_with('/'));
+        if scan.files.get(start).is_some_and(is_below) {
+            visitor.duplicate_link(link);
         }
     }
     Ok(())
@@ -96,7 +95,7 @@ fn by_components(one: &str, other: &str) -> Ordering {
     one.split('/').cmp(other.split('/'))
 }
 
-/// Fails for a path that leads out of a folder, whose real path this is.
+/// Rejects a path out of `root`, a canonical path.
 pub(super) fn check_inside(root: &Path, path: &Path) -> Result<()> {
     let target = path
         .canonicalize()
@@ -104,14 +103,14 @@ pub(super) fn check_inside(root: &Path, path: &Path) -> Result<()> {
     check_target(root, path, target)
 }
 
-/// The real path of a folder.
-pub(super) fn real(folder: &Path) -> Result<PathBuf> {
-    folder.canonicalize().map_err(|cause| cannot_look(folder, cause))
+/// The canonical path of a folder.
+pub(super) fn canonical(folder: &Path) -> Result<PathBuf> {
+    folder.canonicalize().map_err(|cause| read_dir_error(folder, cause))
 }
 
 #[cold]
-fn cannot_look(folder: &Path, cause: io::Error) -> Error {
-    Error::io("cannot look into the folder", cause).in_file(folder.display().to_string())
+fn read_dir_error(folder: &Path, cause: io::Error) -> Error {
+    Error::io("cannot read the folder", cause).in_file(folder.display().to_string())
 }
 
 fn check_target(root: &Path, link: &Path, target: PathBuf) -> Result<()> {
@@ -119,13 +118,13 @@ fn check_target(root: &Path, link: &Path, target: PathBuf) -> Result<()> {
         return Ok(());
     }
     let error = Error::invalid("the path leads out of the folder").in_file(link.display().to_string());
-    Err(error.caused_by(LinkOutside { link: link.to_owned(), target }).advising("{follow} imports it all the same"))
+    Err(error.caused_by(LinkOutside { link: link.to_owned(), target }).advising("{follow} imports it anyway"))
 }
 
 #[cfg(unix)]
 type Identity = (u64, u64);
 
-/// What tells folders from each other, by whatever path.
+/// The identity of a folder, independent of its path.
 #[cfg(unix)]
 fn identity(folder: &Path) -> io::Result<Identity> {
     use std::os::unix::fs::MetadataExt;
@@ -140,29 +139,29 @@ fn identity(folder: &Path) -> io::Result<Identity> {
     folder.canonicalize()
 }
 
-struct Walk<'a> {
+struct FolderScan<'a> {
     root: &'a Path,
-    /// The real path of the root, where links must not lead out of it.
+    /// The canonical root, if links must not lead out of it.
     inside: Option<PathBuf>,
     pattern: &'a Pattern,
-    /// Folders that are to be walked, the next one last.
+    /// Folders to visit, next one last.
     folders: Vec<(String, State)>,
-    /// Links to folders.
+    /// Links to folders, visited last.
     links: VecDeque<(String, State)>,
-    /// Folders that were walked, by which path. The same folder may be another part of the pattern elsewhere.
-    walked: HashMap<(Identity, Vec<bool>), String>,
+    /// Visited folders and their paths. The key includes the pattern state: a folder may match differently elsewhere.
+    visited: HashMap<(Identity, Vec<bool>), String>,
     files: Vec<String>,
-    /// Folders that were found again, and the path by which they were walked.
-    again: Vec<(String, String)>,
+    /// Links to visited folders, and the paths by which these were visited.
+    duplicates: Vec<(String, String)>,
 }
 
-impl Walk<'_> {
-    fn folder(&mut self, path: &str, state: &State, found: &mut dyn Found) -> Result<()> {
+impl FolderScan<'_> {
+    fn folder(&mut self, path: &str, state: &State, visitor: &mut dyn FileVisitor) -> Result<()> {
         let folder = self.root.join(path);
-        let cannot = |cause| cannot_look(&folder, cause);
-        match self.walked.entry((identity(&folder).map_err(cannot)?, state.ahead().to_vec())) {
-            Entry::Occupied(walked) => {
-                self.again.push((path.to_owned(), walked.get().clone()));
+        let cannot = |cause| read_dir_error(&folder, cause);
+        match self.visited.entry((identity(&folder).map_err(cannot)?, state.continuation().to_vec())) {
+            Entry::Occupied(visited) => {
+                self.duplicates.push((path.to_owned(), visited.get().clone()));
                 return Ok(());
             }
             Entry::Vacant(new) => new.insert(path.to_owned()),
@@ -173,9 +172,9 @@ impl Walk<'_> {
         for entry in entries {
             let name = entry.file_name();
             let Some(name) = name.to_str() else {
-                // Only where it could have mattered.
+                // Only if it could match.
                 if self.pattern.step(state, &name.to_string_lossy()).matters() {
-                    let error = Error::unsupported("the name is not UTF-8, which keys are");
+                    let error = Error::unsupported("the file name is not valid UTF-8, as keys must be");
                     return Err(error.in_file(entry.path().display().to_string()));
                 }
                 continue;
@@ -183,43 +182,44 @@ impl Walk<'_> {
             let state = self.pattern.step(state, name);
             if state.matters() {
                 let path = if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") };
-                self.entry(&entry, path, state, found)?;
+                self.entry(&entry, path, state, visitor)?;
             }
         }
-        // The next one is the last.
+        // The stack pops from the end.
         if let Some(new) = self.folders.get_mut(first..) {
             new.reverse();
         }
         Ok(())
     }
 
-    fn entry(&mut self, entry: &fs::DirEntry, path: String, state: State, found: &mut dyn Found) -> Result<()> {
-        let cannot = |cause| Error::io("cannot look at it", cause).in_file(entry.path().display().to_string());
+    fn entry(&mut self, entry: &fs::DirEntry, path: String, state: State, visitor: &mut dyn FileVisitor) -> Result<()> {
+        let cannot = |cause| Error::io("cannot read its metadata", cause).in_file(entry.path().display().to_string());
         let mut kind = entry.file_type().map_err(cannot)?;
         let is_link = kind.is_symlink();
         if is_link {
-            if found.is_excluded(&path) {
+            if visitor.is_excluded(&path) {
                 return Ok(());
             }
             kind = match fs::metadata(entry.path()) {
                 Ok(metadata) => metadata.file_type(),
-                Err(_) if !found.is_included(&path) => return Ok(()),
+                Err(_) if !visitor.is_included(&path) => return Ok(()),
                 Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
                     let target = fs::read_link(entry.path()).map_err(cannot)?;
-                    let error = Error::invalid(format!("the link leads nowhere: {} does not exist", target.display()));
+                    let error = Error::invalid(format!("broken link: {} does not exist", target.display()));
                     return Err(error.in_file(entry.path().display().to_string()));
                 }
                 Err(cause) => return Err(cannot(cause)),
             };
-            let is_wanted = if kind.is_dir() { state.goes_on() } else { state.is_whole() && found.is_included(&path) };
+            let is_wanted =
+                if kind.is_dir() { state.may_continue() } else { state.is_match() && visitor.is_included(&path) };
             if !is_wanted {
                 return Ok(());
             }
             let link = entry.path();
             let target = link.canonicalize().map_err(cannot)?;
-            // To a folder that it lies in: a cycle, which adds nothing.
+            // A link to an enclosing folder is a cycle and adds nothing.
             if kind.is_dir()
-                && link.parent().is_some_and(|folder| real(folder).is_ok_and(|real| real.starts_with(&target)))
+                && link.parent().is_some_and(|folder| canonical(folder).is_ok_and(|path| path.starts_with(&target)))
             {
                 return Ok(());
             }
@@ -228,19 +228,19 @@ impl Walk<'_> {
             }
         }
         if kind.is_dir() {
-            if state.goes_on() {
+            if state.may_continue() {
                 if is_link { self.links.push_back((path, state)) } else { self.folders.push((path, state)) }
             }
-        } else if state.is_whole() {
-            if kind.is_file() { self.files.push(path) } else { found.other(&path) }
+        } else if state.is_match() {
+            if kind.is_file() { self.files.push(path) } else { visitor.other(&path) }
         }
         Ok(())
     }
 }
 
 impl State {
-    /// The path matches, or one that goes on may.
+    /// Whether the path or a longer one may match.
     fn matters(&self) -> bool {
-        self.is_whole() || self.goes_on()
+        self.is_match() || self.may_continue()
     }
 }

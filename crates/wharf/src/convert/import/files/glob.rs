@@ -1,29 +1,34 @@
-//! Patterns: of paths, component by component, and of whole names, as Python's `glob` and `fnmatch` understand them.
+//! Patterns with the meaning of Python's `glob` (paths) and `fnmatch` (names).
+//!
+//! A name is matched by the crate `glob`. Paths are matched component by component here, because no crate offers what [`State`] needs: whether any
+//! longer path can match, to skip folders, and whether two folders match the same paths below them, to visit linked folders once. `glob::glob`
+//! walks the file system itself, not archives, and `globset` matches complete paths only; it also has no rule for leading dots, and gives `{}` and
+//! `\` a meaning. Neither captures a `{LABEL}`.
 
 use container_core::{Error, Result};
 
-/// The component that says which folder is the label.
+/// The component that stands for the label folder.
 const LABEL: &str = "{LABEL}";
 
-/// A pattern of paths, relative to a folder or an archive.
+/// A path pattern, relative to a folder or an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pattern {
     parts: Vec<Part>,
-    /// Which component of a path is its label.
+    /// The index of the label component.
     pub(super) label: Option<usize>,
-    /// The components before the label are names, so that keys need not have them.
-    named: bool,
+    /// All components before the label are literal, so keys can omit them.
+    is_prefix_literal: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
     Name(String),
-    Wild(Vec<char>),
-    /// Any folders, also none.
+    Wild(glob::Pattern),
+    /// `**`: any number of folders.
     Any,
 }
 
-/// Which parts of a pattern a path may be at: bit i for the first i parts being behind it.
+/// The states of a pattern, as an NFA, after some components of a path: element i is set if the first i parts may have matched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct State(Vec<bool>);
 
@@ -34,29 +39,29 @@ impl Pattern {
             return Err(refuse("must be relative to the input"));
         }
         let mut parts = Vec::new();
-        let (mut label, mut named) = (None, true);
+        let (mut label, mut is_prefix_literal) = (None, true);
         for part in text.split('/').filter(|part| !matches!(*part, "" | ".")) {
             parts.push(match part {
                 ".." => return Err(refuse("leaves the input")),
                 LABEL if label.is_some() => return Err(refuse("has two labels")),
                 LABEL if parts.contains(&Part::Any) => {
-                    return Err(refuse("has ** before its label, so that any folder could be it"));
+                    return Err(refuse("has ** before its label, which is ambiguous"));
                 }
                 LABEL => {
-                    named = parts.iter().all(|part| matches!(part, Part::Name(_)));
+                    is_prefix_literal = parts.iter().all(|part| matches!(part, Part::Name(_)));
                     label = Some(parts.len());
-                    Part::Wild(vec!['*'])
+                    Part::Wild(compile("*")?)
                 }
                 "**" => Part::Any,
-                wild if wild.contains(['*', '?', '[']) => Part::Wild(wild.chars().collect()),
-                name if name.contains(LABEL) => return Err(refuse("has a label that is no whole component")),
+                wild if wild.contains(['*', '?', '[']) => Part::Wild(compile(wild)?),
+                name if name.contains(LABEL) => return Err(refuse("has a label that is not a whole component")),
                 name => Part::Name(name.to_owned()),
             });
         }
-        Ok(Self { parts, label, named })
+        Ok(Self { parts, label, is_prefix_literal })
     }
 
-    /// Before the first component of a path.
+    /// The state before the first component.
     pub(super) fn start(&self) -> State {
         let mut state = State(vec![false; self.parts.len() + 1]);
         if let Some(first) = state.0.first_mut() {
@@ -66,7 +71,7 @@ impl Pattern {
         state
     }
 
-    /// Behind one more component; what is hidden is matched by patterns alone that begin with a dot too.
+    /// The state after one more component. Hidden names match only parts with a leading dot.
     pub(super) fn step(&self, state: &State, name: &str) -> State {
         let mut next = State(vec![false; state.0.len()]);
         for (index, part) in self.parts.iter().enumerate() {
@@ -76,14 +81,14 @@ impl Pattern {
             let hidden = name.starts_with('.');
             let (to, matches) = match part {
                 Part::Any => {
-                    // At the end it is also the file itself, but not nothing.
+                    // At the end, `**` also matches the file itself.
                     if let Some(last) = next.0.last_mut().filter(|_| index + 1 == self.parts.len()) {
                         *last |= !hidden;
                     }
                     (index, !hidden)
                 }
                 Part::Name(own) => (index + 1, own == name),
-                Part::Wild(wild) => (index + 1, (!hidden || wild.first() == Some(&'.')) && matches(wild, name)),
+                Part::Wild(wild) => (index + 1, (!hidden || wild.as_str().starts_with('.')) && wild.matches(name)),
             };
             if let Some(there) = next.0.get_mut(to) {
                 *there |= matches;
@@ -105,19 +110,19 @@ impl Pattern {
         }
     }
 
-    /// Behind all components of a path.
+    /// The state after all components of a path.
     pub(super) fn reach(&self, path: &str) -> State {
         path.split('/').fold(self.start(), |state, name| self.step(&state, name))
     }
 
-    /// The label of a path that matches.
+    /// The label of a matching path.
     pub(super) fn label_of<'p>(&self, path: &'p str) -> Option<&'p str> {
         path.split('/').nth(self.label?)
     }
 
-    /// The key of a path that matches: from its label on, where what stands before is the same for all paths.
+    /// The key of a matching path: from its label on, if the part before is literal.
     pub(super) fn key_of<'p>(&self, path: &'p str) -> &'p str {
-        let Some(before) = self.label.filter(|_| self.named) else { return path };
+        let Some(before) = self.label.filter(|_| self.is_prefix_literal) else { return path };
         let mut rest = path;
         for _ in 0..before {
             rest = rest.split_once('/').map_or(rest, |(_, rest)| rest);
@@ -127,97 +132,52 @@ impl Pattern {
 }
 
 impl State {
-    /// The path matches.
-    pub(super) fn is_whole(&self) -> bool {
+    /// Whether the path matches.
+    pub(super) fn is_match(&self) -> bool {
         self.0.last() == Some(&true)
     }
 
-    /// A path that goes on may match.
-    pub(super) fn goes_on(&self) -> bool {
-        self.ahead().contains(&true)
+    /// Whether a longer path may match.
+    pub(super) fn may_continue(&self) -> bool {
+        self.continuation().contains(&true)
     }
 
-    /// What decides whether paths that go on match: equal for two folders, the same paths match below both.
-    pub(super) fn ahead(&self) -> &[bool] {
-        self.0.split_last().map_or(&[], |(_, ahead)| ahead)
-    }
-}
-
-/// A pattern of whole names: `*` also matches slashes, as for Python's `fnmatch`.
-#[derive(Debug, Clone)]
-pub(super) struct Name(Vec<char>);
-
-impl Name {
-    pub(super) fn new(text: &str) -> Self {
-        Self(text.chars().collect())
-    }
-
-    pub(super) fn matches(&self, name: &str) -> bool {
-        matches(&self.0, name)
+    /// The part of the state that decides about longer paths: if equal for two folders, the same paths match below both.
+    pub(super) fn continuation(&self) -> &[bool] {
+        self.0.split_last().map_or(&[], |(_, continuation)| continuation)
     }
 }
 
-/// `*` is any characters, `?` one, `[a-z]` one of these, `[!a-z]` none of these; all else is itself.
-fn matches(pattern: &[char], text: &str) -> bool {
-    let text: Vec<char> = text.chars().collect();
-    let (mut p, mut t) = (0, 0);
-    // Where to go on when it fails behind the last star: the star takes one character more.
-    let mut star: Option<(usize, usize)> = None;
-    loop {
-        let one = text.get(t);
-        let step = match (pattern.get(p), one) {
-            (Some('*'), _) => {
-                star = Some((p, t));
-                p += 1;
-                continue;
-            }
-            (Some('?'), Some(_)) => Some(1),
-            (Some('['), Some(&one)) => match class(pattern.get(p + 1..).unwrap_or_default(), one) {
-                Some((true, len)) => Some(len + 1),
-                Some((false, _)) => None,
-                None => (one == '[').then_some(1),
-            },
-            (Some(own), Some(one)) => (own == one).then_some(1),
-            (None, None) => return true,
-            _ => None,
+/// Whether a pattern matches a whole name. `*` also matches slashes, as in Python's `fnmatch`.
+pub(super) fn matches_name(pattern: &str, name: &str) -> bool {
+    compile(pattern).is_ok_and(|pattern| pattern.matches(name))
+}
+
+/// Compiles a pattern of a name. What `glob` rejects and Python accepts is rewritten: an unclosed bracket is literal, and a run of stars is one.
+fn compile(pattern: &str) -> Result<glob::Pattern> {
+    let mut text = String::with_capacity(pattern.len());
+    let mut rest = pattern;
+    while let Some(first) = rest.chars().next() {
+        let (len, replacement) = match (first, class_len(rest)) {
+            ('*', _) => (rest.len() - rest.trim_start_matches('*').len(), Some("*")),
+            ('[', None) => (1, Some("[[]")),
+            ('[', Some(len)) => (len, None),
+            _ => (first.len_utf8(), None),
         };
-        match (step, star) {
-            (Some(len), _) => {
-                p += len;
-                t += 1;
-            }
-            (None, Some((at, from))) if from < text.len() => {
-                star = Some((at, from + 1));
-                p = at + 1;
-                t = from + 1;
-            }
-            _ => return false,
-        }
+        let (token, behind) = rest.split_at_checked(len).unwrap_or((rest, ""));
+        text.push_str(replacement.unwrap_or(token));
+        rest = behind;
     }
+    glob::Pattern::new(&text).map_err(|cause| Error::usage(format!("invalid pattern {pattern:?}: {}", cause.msg)))
 }
 
-/// Whether a character is of the class that begins here, behind its bracket, and how long that is; `None` for a bracket that is not
-/// closed.
-fn class(pattern: &[char], one: char) -> Option<(bool, usize)> {
-    let negated = pattern.first() == Some(&'!');
-    let first = usize::from(negated);
-    // A bracket that comes first is one of the class.
-    let close = first + 1 + pattern.get(first + 1..)?.iter().position(|&c| c == ']')?;
-    let mut rest = pattern.get(first..close)?;
-    let mut found = false;
-    while let [low, others @ ..] = rest {
-        rest = match others {
-            ['-', high, others @ ..] => {
-                found |= (low..=high).contains(&&one);
-                others
-            }
-            _ => {
-                found |= *low == one;
-                others
-            }
-        };
-    }
-    Some((found != negated, close + 1))
+/// The length of the character class that a pattern begins with; `None` if it is unclosed. A bracket right after `[` or `[!` is part of the class.
+fn class_len(pattern: &str) -> Option<usize> {
+    let class = pattern.strip_prefix('[')?;
+    let class = class.strip_prefix('!').unwrap_or(class);
+    let first = class.chars().next()?.len_utf8();
+    let close = first + class.get(first..)?.find(']')?;
+    Some(pattern.len() - class.len() + close + 1)
 }
 
 #[cfg(test)]
@@ -226,7 +186,7 @@ mod tests {
 
     use super::*;
 
-    /// The same by trying everything.
+    /// An exhaustive matcher.
     fn naive(pattern: &[char], text: &[char]) -> bool {
         match (pattern, text) {
             ([], []) => true,
@@ -237,7 +197,7 @@ mod tests {
         }
     }
 
-    /// Paths by trying everything: ** is any folders, at the end also at least one name.
+    /// An exhaustive matcher of paths: `**` is any folders, at the end at least one name.
     fn naive_path(parts: &[&str], names: &[&str]) -> bool {
         match (parts, names) {
             ([], []) => true,
@@ -257,17 +217,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn stars_match_what_trying_everything_does(pattern in "[ab*?]{0,8}", text in "[ab]{0,10}") {
+        fn names_match_exhaustive_search(pattern in "[ab*?]{0,8}", text in "[ab]{0,10}") {
             let chars = |text: &str| text.chars().collect::<Vec<_>>();
             prop_assert_eq!(name(&pattern, &text), naive(&chars(&pattern), &chars(&text)));
         }
 
         #[test]
-        fn paths_match_what_trying_everything_does(
+        fn paths_match_exhaustive_search(
             parts in prop::collection::vec("a|b|\\*|\\.\\*|\\*\\*|a\\*|\\.a", 1..5),
             names in prop::collection::vec("a|b|ab|\\.a|\\.b", 1..6),
         ) {
-            let found = Pattern::new(&parts.join("/")).unwrap().reach(&names.join("/")).is_whole();
+            let found = Pattern::new(&parts.join("/")).unwrap().reach(&names.join("/")).is_match();
             let parts: Vec<_> = parts.iter().map(String::as_str).collect();
             let names: Vec<_> = names.iter().map(String::as_str).collect();
             prop_assert_eq!(found, naive_path(&parts, &names));
@@ -275,11 +235,11 @@ mod tests {
     }
 
     fn name(pattern: &str, text: &str) -> bool {
-        Name::new(pattern).matches(text)
+        matches_name(pattern, text)
     }
 
     #[test]
-    fn names() {
+    fn matches_names_like_fnmatch() {
         for (pattern, text) in [
             ("*", ""),
             ("*", "a/b"),
@@ -297,6 +257,12 @@ mod tests {
             ("*a*b*c", "xaybzc"),
             ("ä?", "äö"),
             ("a**b", "ab"),
+            ("***", "ab"),
+            ("[+-**]", "*"),
+            ("[**]", "*"),
+            ("{a,b}", "{a,b}"),
+            ("a\\b", "a\\b"),
+            ("[ä-ü]*", "ö1"),
         ] {
             assert!(name(pattern, text), "{pattern} {text}");
         }
@@ -321,10 +287,10 @@ mod tests {
     }
 
     #[test]
-    fn paths() {
+    fn matches_paths() {
         let find = |pattern: &str, path: &'static str| {
             let pattern = Pattern::new(pattern).unwrap();
-            pattern.reach(path).is_whole().then(|| pattern.label_of(path))
+            pattern.reach(path).is_match().then(|| pattern.label_of(path))
         };
         assert_eq!(find("{LABEL}/**", "cat/1.jpg"), Some(Some("cat")));
         assert_eq!(find("{LABEL}/**", "cat/x/y/1.jpg"), Some(Some("cat")));
@@ -354,12 +320,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern() {
+    fn rejects_invalid_patterns() {
         let refused = |pattern: &str| Pattern::new(pattern).unwrap_err().to_string();
         assert_eq!(refused("/a/*"), "the pattern \"/a/*\" must be relative to the input");
         assert_eq!(refused("../*"), "the pattern \"../*\" leaves the input");
         assert_eq!(refused("{LABEL}/{LABEL}"), "the pattern \"{LABEL}/{LABEL}\" has two labels");
-        assert_eq!(refused("x{LABEL}/*"), "the pattern \"x{LABEL}/*\" has a label that is no whole component");
-        assert!(refused("**/{LABEL}/*").ends_with("has ** before its label, so that any folder could be it"));
+        assert_eq!(refused("x{LABEL}/*"), "the pattern \"x{LABEL}/*\" has a label that is not a whole component");
+        assert!(refused("**/{LABEL}/*").ends_with("has ** before its label, which is ambiguous"));
     }
 }

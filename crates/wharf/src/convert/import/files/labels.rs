@@ -1,4 +1,4 @@
-//! Labels and their numbers.
+//! Labels and their numbers, sorted naturally.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -6,13 +6,13 @@ use std::collections::HashMap;
 use container_core::{Error, Result};
 use unicode_normalization::UnicodeNormalization;
 
-/// Sorts as Python's `natsorted` does: runs of digits count as numbers, accents stand behind their letters. What is equal to it is
-/// sorted by its bytes. (Other digits than those of ASCII are letters here.)
+/// Sorts like Python's `natsorted`: runs of digits compare as numbers, accents sort after their letters. Ties are sorted by bytes. Unlike
+/// `natsorted`, only ASCII digits count as digits.
 fn sort(names: &mut [String]) {
     names.sort_by_cached_key(|name| (Natural(name.nfd().collect()), name.clone()));
 }
 
-/// A text that is compared with its numbers as numbers.
+/// A string with natural order.
 #[derive(PartialEq, Eq)]
 struct Natural(String);
 
@@ -58,7 +58,7 @@ fn natural(one: &str, other: &str) -> Ordering {
     }
 }
 
-/// Labels, each once.
+/// Unique labels, numbered.
 #[derive(Debug, Default)]
 pub(super) struct Labels {
     names: Vec<String>,
@@ -66,20 +66,20 @@ pub(super) struct Labels {
 }
 
 impl Labels {
-    /// Those of a list, in its order.
+    /// Labels of a list, in order.
     pub(super) fn of(list: &str) -> Result<Self> {
         let mut labels = Self::default();
         for (line, name) in list.lines().enumerate() {
             let name = name.trim_matches(' ');
             if labels.numbers.contains_key(name) {
-                return Err(Error::invalid(format!("the label {name:?} is there twice")).in_line(line as u64 + 1));
+                return Err(Error::invalid(format!("duplicate label {name:?}")).in_line(line as u64 + 1));
             }
             labels.add(name);
         }
         Ok(labels)
     }
 
-    /// The place of a label in order of coming.
+    /// Adds a label if it is new, and returns its number.
     pub(super) fn add(&mut self, name: &str) -> usize {
         if let Some(&number) = self.numbers.get(name) {
             return number;
@@ -98,7 +98,7 @@ impl Labels {
         self.names.get(number).map(String::as_str).unwrap_or_default()
     }
 
-    /// All of them, sorted naturally.
+    /// All labels, sorted naturally.
     pub(super) fn sorted(&self) -> Self {
         let mut names = self.names.clone();
         sort(&mut names);
@@ -116,8 +116,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digits_count_as_numbers() {
-        // What natsort 8 makes of them.
+    fn sorts_naturally() {
+        // The order of natsort 8.
         let sorted = [
             "1", "1a", "2", "9z", "10", "A", "a", "a1", "a1b", "a2", "a10", "a10.5", "ä2", "ä10", "b", "e", "ez",
             "été", "fox", "ǆ",

@@ -1,6 +1,5 @@
-//! Files of a folder or a ZIP archive as samples of a datadings dataset: each the content of a file, with its path and its label.
+//! Imports the files of a folder or a ZIP archive as datadings samples: content, path and label.
 
-mod ahead;
 mod archive;
 mod container;
 mod content;
@@ -8,6 +7,7 @@ mod directory;
 mod folder;
 mod glob;
 mod labels;
+mod read_ahead;
 mod sample;
 
 use std::ops::Range;
@@ -17,66 +17,63 @@ use container_core::{Error, ErrorKind, Limits, Loss, Position, Progress, Result,
 use datadings::Writer;
 use datadings::ser::to_vec;
 
-use super::samples::of_input;
+use self::glob::{Pattern, matches_name};
+use super::samples::as_input_error;
 use archive::{Archive, Entry, Member};
 pub use container::{FOLDER, ZIP};
 use content::Content;
 use directory::{Directory, Target};
 pub use folder::LinkOutside;
-use glob::{Name, Pattern};
 use labels::Labels;
 use sample::Sample;
 
-/// Files up to so many bytes are read ahead and held whole; larger ones pass in pieces.
-const LARGE: u64 = 8 << 20;
+/// Files up to this many bytes are read ahead as a whole; larger ones are streamed.
+const MAX_BUFFERED: u64 = 8 << 20;
 
-/// Which files become samples, and what of them.
+/// Which files are imported, and how.
 ///
-/// Patterns mean what they mean to Python's `DirectoryReader`: `{LABEL}` is the folder whose name is the label, `*`, `?`, `[a-z]` and `[!a-z]`
-/// stand for parts of a name, `**` for any folders and, at the end, for all files in them. What begins with a dot is matched by
-/// patterns alone that do so too. In archives patterns mean the same.
+/// Patterns have the meaning of Python's `DirectoryReader`: `{LABEL}` is the folder whose name is the label; `*`, `?`, `[a-z]` and `[!a-z]`
+/// match within a name; `**` matches any folders and, at the end, all files in them. Names with a leading dot match only patterns with a
+/// leading dot. The same applies to archives.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FileOptions {
-    /// Patterns of paths, relative to the folder or archive; without any, `{LABEL}/**`. Not looked at where there is a list.
+    /// Path patterns, relative to the folder or archive. Default: `{LABEL}/**`. Ignored if there is a list.
     pub patterns: Vec<String>,
-    /// A list of files and the name by which errors call it: a line has a path, its label if there are labels, and whatever more is to be
-    /// kept, with separators between.
+    /// The name, for errors, and content of a file list. Each line has a path, an optional label, and additional values, separated.
     pub list: Option<(String, String)>,
-    /// What separates the parts of a list's lines; empty for a tabulator.
+    /// The separator of the list; empty for tab.
     pub separator: String,
-    /// Of the files that a pattern or the list gives, only those whose path matches one of these; all, without any. `*` also matches slashes.
+    /// Import only files whose path matches one of these; all if empty. `*` also matches slashes.
     pub include: Vec<String>,
-    /// Not those whose path matches one of these.
+    /// Exclude files whose path matches one of these.
     pub exclude: Vec<String>,
-    /// The name of the field with the content: then samples are `{key, <field>, label}`, as the image sets that come with the Python package.
-    /// Without, they are what its `DirectoryReader` gives: `{key, label, path, _additional_info, _label, data}`.
+    /// The name of the content field: samples are `{key, <field>, label}`, as in the image datasets of the Python package. Without it,
+    /// samples are those of its `DirectoryReader`: `{key, label, path, _additional_info, _label, data}`.
     pub field: Option<String>,
-    /// Links, and paths of a list, may lead out of the folder; otherwise that is an error, behind which is [`LinkOutside`].
+    /// Allow links and listed paths that lead out of the folder. Otherwise they are an error with the source [`LinkOutside`].
     pub follow: bool,
-    /// The label is its text and not its number.
+    /// Write labels as text instead of numbers.
     pub text_labels: bool,
-    /// Labels in the order of their numbers, one on each line, and the name by which errors call the list; without, all labels there are,
-    /// sorted naturally.
+    /// The name, for errors, and content of a label list, one per line in the order of their numbers. Default: all labels, sorted naturally.
     pub labels: Option<(String, String)>,
 }
 
-/// The files of folders and archives that are to become samples, in order: of a folder sorted by path, of an archive in the order of its directory, of a
-/// list in its order.
+/// The files to import, in order: of a folder sorted by path, of an archive in directory order, of a list in list order.
 #[derive(Debug, Default)]
 pub struct FileTable {
     options: FileOptions,
     roots: Vec<Root>,
     items: Vec<Item>,
-    /// All labels that items have, in the order in which they came.
-    came: Labels,
+    /// All labels of items, in order of first appearance.
+    labels_seen: Labels,
     left_out: Vec<Loss>,
     limits: Limits,
 }
 
 #[derive(Debug)]
 enum Root {
-    /// A folder, by the text before the paths in it.
+    /// A folder, as the prefix of its paths.
     Folder(String),
     Archive(Archive),
 }
@@ -87,12 +84,12 @@ struct Item {
     root: usize,
     /// Relative to the root.
     path: String,
-    /// Where the key begins in the path.
+    /// Offset of the key in the path.
     key: usize,
     label: Option<usize>,
-    /// What else a list says.
+    /// Additional values of a list.
     more: Vec<String>,
-    /// What the archive says.
+    /// The archive's directory entry.
     entry: Option<Entry>,
 }
 
@@ -103,46 +100,48 @@ impl FileTable {
         Self { options, ..Self::default() }
     }
 
-    /// How many files there are.
+    /// The number of files.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.items.len() as u64
     }
 
-    /// True when there are no files.
+    /// Whether there are no files.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// What patterns match and is no sample: pipes, sockets, further links to the same folder.
+    /// Matches that are not imported: pipes, sockets, further links to the same folder.
     #[must_use]
     pub fn left_out(&self) -> &[Loss] {
         &self.left_out
     }
 
-    /// The paths of all files that are no part of an archive.
+    /// The paths of all files outside archives.
     pub fn paths(&self) -> impl Iterator<Item = PathBuf> {
         self.items.iter().filter_map(|item| match self.roots.get(item.root) {
-            Some(Root::Folder(_)) => Some(PathBuf::from(self.shown(item))),
+            Some(Root::Folder(_)) => Some(PathBuf::from(self.path_of(item))),
             _ => None,
         })
     }
 
-    /// Looks for files in a folder.
+    /// Adds the files of a folder.
     ///
-    /// Each folder is walked once, whatever links lead to it: by its own path, and only where that does not match by the first link to it.
-    /// Other links to it are [left out](Self::left_out). A link to a file is a file, too.
+    /// Each folder is visited once: by its own path, or, if that does not match, by the first link to it. Other links to it are
+    /// [left out](Self::left_out). A link to a file counts as a file.
     ///
     /// # Errors
-    /// [`Io`](ErrorKind::Io) of looking, [`Unsupported`](ErrorKind::Unsupported) for a name that is not UTF-8,
-    /// [`Usage`](ErrorKind::Usage) for patterns that are invalid, [`Invalid`](ErrorKind::Invalid) for what is wrong with a list, and for a
-    /// link that leads nowhere or, without [`FileOptions::follow`], out of the folder.
+    /// [`Io`](ErrorKind::Io); [`Unsupported`](ErrorKind::Unsupported) for a file name that is not UTF-8; [`Usage`](ErrorKind::Usage) for an
+    /// invalid pattern; [`Invalid`](ErrorKind::Invalid) for an invalid list, a broken link, or, without [`FileOptions::follow`], a link out of
+    /// the folder.
     pub fn push_folder(&mut self, path: impl Into<PathBuf>) -> Result<()> {
         let path: PathBuf = path.into();
         let shown = path.display().to_string();
         let Some(text) = path.to_str() else {
-            return Err(Error::unsupported("the name is not UTF-8, which paths in samples are").in_file(shown));
+            return Err(
+                Error::unsupported("the folder name is not valid UTF-8, as paths in samples must be").in_file(shown)
+            );
         };
         let text = text.trim_end_matches('/');
         self.roots.push(Root::Folder(format!("{text}/")));
@@ -151,18 +150,18 @@ impl FileTable {
         }
         for pattern in self.patterns()? {
             let follow = self.options.follow;
-            let mut collect = Collect { table: self, pattern: &pattern, others: None, again: None };
-            folder::walk(&path, &pattern, follow, &mut collect)?;
-            let Collect { others, again, .. } = collect;
-            self.left_out.extend(others.into_iter().chain(again));
+            let mut collect = Collect { table: self, pattern: &pattern, others: None, duplicate_links: None };
+            folder::visit_files(&path, &pattern, follow, &mut collect)?;
+            let Collect { others, duplicate_links, .. } = collect;
+            self.left_out.extend(others.into_iter().chain(duplicate_links));
         }
         Ok(())
     }
 
-    /// Reads the directory of a ZIP archive; errors call it by this name.
+    /// Adds the files of a ZIP archive. Errors name it `name`.
     ///
     /// # Errors
-    /// As [`push_folder`](Self::push_folder), and [`Invalid`](ErrorKind::Invalid) for what is wrong with the archive.
+    /// As [`push_folder`](Self::push_folder), and [`Invalid`](ErrorKind::Invalid) for a damaged archive.
     pub fn push_archive(&mut self, name: impl Into<String>, source: &Source) -> Result<()> {
         let (archive, members) = Archive::open(name.into(), source)?;
         let directory = Directory::new(members);
@@ -177,12 +176,12 @@ impl FileTable {
     }
 
     fn take_members(&mut self, pattern: &Pattern, directory: &Directory) -> Result<()> {
-        let mut again = None;
+        let mut duplicate_links = None;
         for (path, member) in directory.members() {
             let state = pattern.reach(path);
-            let is_file = state.is_whole() && self.is_included(path);
+            let is_file = state.is_match() && self.is_included(path);
             let is_link = matches!(member, Member::Link(_));
-            let may_be_folder = is_link && state.goes_on() && !self.is_excluded(path);
+            let may_be_folder = is_link && state.may_continue() && !self.is_excluded(path);
             if !(is_file || may_be_folder) {
                 continue;
             }
@@ -192,11 +191,13 @@ impl FileTable {
             };
             match target {
                 Some(Target::File(entry)) if is_file => self.add(path, pattern, Some(entry)),
-                Some(Target::Folder) if is_link => count(&mut again, "link to a folder in the archive left out", path),
+                Some(Target::Folder) if is_link => {
+                    count(&mut duplicate_links, "link to a folder in the archive left out", path)
+                }
                 _ => {}
             }
         }
-        self.left_out.extend(again);
+        self.left_out.extend(duplicate_links);
         Ok(())
     }
 
@@ -219,13 +220,13 @@ impl FileTable {
         if !self.is_included(path) {
             return;
         }
-        let label = pattern.label_of(path).map(|label| self.came.add(label));
+        let label = pattern.label_of(path).map(|label| self.labels_seen.add(label));
         let key = path.len() - pattern.key_of(path).len();
         let root = self.roots.len() - 1;
         self.items.push(Item { root, path: path.to_owned(), key, label, more: Vec::new(), entry });
     }
 
-    /// Is a file of this path wanted? Names match the path, or the path with that of its folder in front.
+    /// Whether a file is included. Names are matched against the path with and without its folder.
     fn is_included(&self, path: &str) -> bool {
         (self.options.include.is_empty() || self.is_any(&self.options.include, path)) && !self.is_excluded(path)
     }
@@ -238,89 +239,88 @@ impl FileTable {
         if names.is_empty() {
             return false;
         }
-        let full = self.full(path);
-        names.iter().map(|name| Name::new(name)).any(|name| name.matches(path) || name.matches(&full))
+        let full = self.qualified(path);
+        names.iter().any(|name| matches_name(name, path) || matches_name(name, &full))
     }
 
-    /// A path in what was opened last.
-    fn full(&self, path: &str) -> String {
+    /// A path including the latest root.
+    fn qualified(&self, path: &str) -> String {
         match self.roots.last() {
             Some(Root::Folder(folder)) => join(folder, path),
             _ => path.to_owned(),
         }
     }
 
-    /// Takes the files of the list, of a folder or of the archive that has this directory.
+    /// Adds the files of the list, from a folder, or from the archive with this directory.
     fn take_list(&mut self, folder: &Path, directory: Option<&Directory>) -> Result<()> {
         let Some((name, text)) = self.options.list.clone() else { return Ok(()) };
         let separator = if self.options.separator.is_empty() { "\t" } else { &self.options.separator }.to_owned();
-        let inside = if directory.is_some() || self.options.follow { None } else { Some(folder::real(folder)?) };
+        let inside = if directory.is_some() || self.options.follow { None } else { Some(folder::canonical(folder)?) };
         let root = self.roots.len() - 1;
         let mut first: Option<bool> = None;
         for (line, text) in text.lines().enumerate().filter(|(_, text)| !text.is_empty()) {
-            let place = |error: Error| error.in_line(line as u64 + 1).in_file(name.clone());
+            let in_list = |error: Error| error.in_line(line as u64 + 1).in_file(name.clone());
             let mut parts = text.split(separator.as_str());
             let path = parts.next().unwrap_or_default();
             if path.is_empty() {
-                return Err(place(Error::invalid("the line has no path")));
+                return Err(in_list(Error::invalid("missing path")));
             }
             let label = parts.next();
             if *first.get_or_insert(label.is_some()) != label.is_some() {
                 let has = if label.is_some() { "has a label" } else { "has no label" };
-                return Err(place(Error::invalid(format!("the line {has}, unlike the lines before"))));
+                return Err(in_list(Error::invalid(format!("the line {has}, unlike the lines before"))));
             }
             if !self.is_included(path) {
                 continue;
             }
             if let Some(inside) = &inside {
-                folder::check_inside(inside, Path::new(&self.full(path)))?;
+                folder::check_inside(inside, Path::new(&self.qualified(path)))?;
             }
             let entry = match directory {
                 None => None,
                 Some(directory) => match self.resolve(directory, path)? {
                     Some(Target::File(entry)) => Some(entry),
-                    _ => return Err(place(Error::invalid(format!("the archive has no file {path:?}")))),
+                    _ => return Err(in_list(Error::invalid(format!("the archive has no file {path:?}")))),
                 },
             };
-            let label = label.map(|label| self.came.add(label));
+            let label = label.map(|label| self.labels_seen.add(label));
             let more = parts.map(str::to_owned).collect();
             self.items.push(Item { root, path: path.to_owned(), key: 0, label, more, entry });
         }
         Ok(())
     }
 
-    /// The numbers of labels.
+    /// The labels with their numbers.
     ///
     /// # Errors
-    /// [`Invalid`](ErrorKind::Invalid) when there are labels that the list does not have, naming a file that has such a one.
+    /// [`Invalid`](ErrorKind::Invalid) for a label that is not in the list, naming a file that has it.
     fn labels(&self) -> Result<Labels> {
-        let Some((name, list)) = &self.options.labels else { return Ok(self.came.sorted()) };
+        let Some((name, list)) = &self.options.labels else { return Ok(self.labels_seen.sorted()) };
         let labels = Labels::of(list).map_err(|error| error.in_file(name.clone()))?;
         for item in &self.items {
-            let Some(label) = item.label.map(|label| self.came.name(label)) else { continue };
+            let Some(label) = item.label.map(|label| self.labels_seen.name(label)) else { continue };
             if labels.get(label).is_none() {
-                let detail = format!("the label {label:?} is none of the {} in {name}", labels.names().len());
-                return Err(self.place(Error::invalid(detail), item));
+                let detail = format!("the label {label:?} is not among the {} in {name}", labels.names().len());
+                return Err(self.with_file(Error::invalid(detail), item));
             }
         }
         Ok(labels)
     }
 
-    /// The labels by their numbers.
+    /// The labels, by number.
     ///
     /// # Errors
-    /// [`Invalid`](ErrorKind::Invalid) when there are labels that [`FileOptions::labels`] does not have, naming a file that has such a one.
+    /// [`Invalid`](ErrorKind::Invalid) for a label that is not in [`FileOptions::labels`], naming a file that has it.
     pub fn label_names(&self) -> Result<Vec<String>> {
         Ok(self.labels()?.names().to_vec())
     }
 
-    /// Writes a sample for each file of a range, in order; the next ones are read meanwhile, by `threads` threads (0 for as many as the machine
-    /// has; feature `parallel`). That takes some 100 MB, however large the files are. Returns how many there are.
+    /// Writes a sample for each file of a range, in order, and returns their number. `threads` threads (0 for one per core; feature `parallel`)
+    /// read ahead, which takes about 100 MB whatever the size of files.
     ///
     /// # Errors
-    /// [`Io`](ErrorKind::Io) of a file that cannot be read, or is gone; what is wrong with an archive;
-    /// [`Limit`](ErrorKind::Limit) for a file above [`Limits::block_bytes`]; two files of the same key; and those of the writer. All name
-    /// the file.
+    /// [`Io`](ErrorKind::Io) for a file that cannot be read; [`Invalid`](ErrorKind::Invalid) for a damaged archive or duplicate keys;
+    /// [`Limit`](ErrorKind::Limit) for a file above [`Limits::block_bytes`]; errors of the writer. All name the file.
     pub fn write_to(
         &self,
         writer: &mut Writer,
@@ -334,25 +334,24 @@ impl FileTable {
         if let Some(progress) = progress {
             progress.begin(Unit::Rows, Some(rows.len() as u64));
         }
-        let item =
-            |index: usize| self.items.get(index).ok_or_else(|| Error::usage(format!("there is no file {index}")));
+        let item = |index: usize| self.items.get(index).ok_or_else(|| Error::usage(format!("no file {index}")));
         let size = |index: usize| item(index).map_or(0, |item| self.size(item));
         let load = |index: usize| self.message(item(index)?, &labels);
         let count = rows.len() as u64;
         let mut written = 0_usize;
         let first = rows.start;
-        ahead::each(rows, threads, size, load, |index, message| {
+        read_ahead::load_in_order(rows, threads, size, load, |index, message| {
             let item = item(index)?;
             let appended = match message {
                 Some(message) => writer.append_message(&message),
                 None => self.stream(item, &labels, writer),
             };
             appended.map_err(|error| {
-                // Errors of files name them already, and so do those of the output.
+                // Errors of input and output files name them already.
                 if error.kind() == ErrorKind::Io || error.position().file.is_some() {
                     return error;
                 }
-                self.refused(error, item, first..first + written)
+                self.append_error(error, item, first..first + written)
             })?;
             written += 1;
             if let Some(progress) = progress {
@@ -363,82 +362,82 @@ impl FileTable {
         Ok(count)
     }
 
-    /// What the writer says of a file, and which other has its key.
+    /// An error of the writer for a file. For a duplicate key, names the other file.
     #[cold]
-    fn refused(&self, error: Error, item: &Item, before: Range<usize>) -> Error {
-        let twin = self.items.get(before).unwrap_or_default().iter().find(|other| key_of(other) == key_of(item));
-        match twin {
-            Some(twin) => {
-                let error = Error::invalid(format!("the key is that of {} already", self.shown(twin)));
-                self.place(error.in_key(key_of(item).to_owned()), item)
+    fn append_error(&self, error: Error, item: &Item, before: Range<usize>) -> Error {
+        let other = self.items.get(before).unwrap_or_default().iter().find(|other| key_of(other) == key_of(item));
+        match other {
+            Some(other) => {
+                let error = Error::invalid(format!("duplicate key, also of {}", self.path_of(other)));
+                self.with_file(error.in_key(key_of(item).to_owned()), item)
             }
-            None => self.place(of_input(error), item),
+            None => self.with_file(as_input_error(error), item),
         }
     }
 
-    /// Says of an error which file it is about.
+    /// Adds the file to an error.
     #[cold]
-    fn place(&self, error: Error, item: &Item) -> Error {
+    fn with_file(&self, error: Error, item: &Item) -> Error {
         match self.roots.get(item.root) {
             Some(Root::Archive(archive)) => error.in_file(archive.name().to_owned()).in_key(item.path.clone()),
-            _ => error.in_file(self.shown(item)),
+            _ => error.in_file(self.path_of(item)),
         }
     }
 
-    /// About how many bytes of a file are read ahead.
+    /// Approximate bytes to read ahead for a file.
     fn size(&self, item: &Item) -> u64 {
         let size = match &item.entry {
             Some(entry) => entry.size,
-            None => std::fs::metadata(self.shown(item)).map_or(0, |metadata| metadata.len()),
+            None => std::fs::metadata(self.path_of(item)).map_or(0, |metadata| metadata.len()),
         };
-        if size > LARGE { 0 } else { size }
+        if size > MAX_BUFFERED { 0 } else { size }
     }
 
-    /// A file's path, as samples have it.
-    fn shown(&self, item: &Item) -> String {
+    /// A file's path in samples.
+    fn path_of(&self, item: &Item) -> String {
         match self.roots.get(item.root) {
             Some(Root::Folder(folder)) => join(folder, &item.path),
             _ => item.path.clone(),
         }
     }
 
-    /// The message of a file, where that is not too large to be held.
+    /// The message of a file; `None` if it is too large to be buffered.
     fn message(&self, item: &Item, labels: &Labels) -> Result<Option<Vec<u8>>> {
         let mut source = self.content(item)?;
         let mut content = Vec::new();
-        if source.len() <= LARGE {
-            // A file may grow meanwhile.
-            while let Some(piece) = source.next()?.filter(|_| content.len() as u64 <= LARGE) {
-                content.extend_from_slice(piece);
+        if source.len() <= MAX_BUFFERED {
+            // The file may grow meanwhile.
+            while let Some(bytes) = source.next()?.filter(|_| content.len() as u64 <= MAX_BUFFERED) {
+                content.extend_from_slice(bytes);
             }
         }
-        if source.len().max(content.len() as u64) > LARGE {
+        if source.len().max(content.len() as u64) > MAX_BUFFERED {
             return Ok(None);
         }
-        to_vec(&self.sample(item, labels, &content)).map(Some).map_err(|error| self.place(error, item))
+        to_vec(&self.sample(item, labels, &content)).map(Some).map_err(|error| self.with_file(error, item))
     }
 
-    /// Writes a large file, piece by piece.
+    /// Streams a large file.
     fn stream(&self, item: &Item, labels: &Labels, writer: &mut Writer) -> Result<()> {
         let mut source = self.content(item)?;
         let (head, tail) =
-            self.sample(item, labels, &[]).around(source.len()).map_err(|error| self.place(error, item))?;
+            self.sample(item, labels, &[]).envelope(source.len()).map_err(|error| self.with_file(error, item))?;
         let len = (head.len() + tail.len()) as u64 + source.len();
         writer.append_stream(key_of(item), len, |put| {
             put(&head)?;
-            while let Some(piece) = source.next()? {
-                put(piece)?;
+            while let Some(bytes) = source.next()? {
+                put(bytes)?;
             }
             put(&tail)
         })
     }
 
     fn sample<'a>(&'a self, item: &'a Item, labels: &Labels, content: &'a [u8]) -> Sample<'a> {
-        let label = item.label.map(|label| self.came.name(label));
+        let label = item.label.map(|label| self.labels_seen.name(label));
         let number = label.and_then(|label| labels.get(label));
         Sample {
             key: key_of(item),
-            path: self.shown(item),
+            path: self.path_of(item),
             label,
             number: number.filter(|_| !self.options.text_labels),
             more: &item.more,
@@ -453,7 +452,7 @@ impl FileTable {
             (Some(Root::Archive(archive)), Some(entry)) => {
                 archive.content(&item.path, entry, limits).map(Content::Entry)
             }
-            _ => Content::of_file(self.shown(item), limits),
+            _ => Content::open_file(self.path_of(item), limits),
         }
     }
 }
@@ -462,12 +461,12 @@ fn key_of(item: &Item) -> &str {
     item.path.get(item.key..).unwrap_or_default()
 }
 
-/// A path below a folder; one that is absolute stays what it is.
+/// Joins a folder and a path; an absolute path is unchanged.
 fn join(folder: &str, path: &str) -> String {
     if path.starts_with('/') { path.to_owned() } else { format!("{folder}{path}") }
 }
 
-/// Counts what is left out; the first is named.
+/// Counts what is left out, naming the first.
 fn count(loss: &mut Option<Loss>, what: &'static str, path: &str) {
     match loss {
         Some(loss) => loss.count += 1,
@@ -479,28 +478,32 @@ fn count(loss: &mut Option<Loss>, what: &'static str, path: &str) {
     }
 }
 
-/// Takes what the walk over a folder finds.
+/// Adds visited files to the table.
 struct Collect<'a> {
     table: &'a mut FileTable,
     pattern: &'a Pattern,
     others: Option<Loss>,
-    again: Option<Loss>,
+    duplicate_links: Option<Loss>,
 }
 
-impl folder::Found for Collect<'_> {
+impl folder::FileVisitor for Collect<'_> {
     fn file(&mut self, path: &str) {
         self.table.add(path, self.pattern, None);
     }
 
     fn other(&mut self, path: &str) {
         if self.table.is_included(path) {
-            count(&mut self.others, "neither a file nor a folder: left out", &self.table.full(path));
+            count(&mut self.others, "neither a file nor a folder: left out", &self.table.qualified(path));
         }
     }
 
-    fn again(&mut self, path: &str) {
+    fn duplicate_link(&mut self, path: &str) {
         if !self.table.is_excluded(path) {
-            count(&mut self.again, "link to a folder that is imported already left out", &self.table.full(path));
+            count(
+                &mut self.duplicate_links,
+                "link to a folder that is imported already left out",
+                &self.table.qualified(path),
+            );
         }
     }
 

@@ -1,4 +1,4 @@
-//! What a file is as a sample.
+//! A file as a datadings sample.
 
 use container_core::{Error, Result};
 use datadings::ser::to_vec;
@@ -9,7 +9,7 @@ pub(super) struct Sample<'a> {
     pub(super) key: &'a str,
     pub(super) path: String,
     pub(super) label: Option<&'a str>,
-    /// The label's number, where that is wanted.
+    /// The label's number, if numbers are written.
     pub(super) number: Option<usize>,
     pub(super) more: &'a [String],
     pub(super) content: &'a [u8],
@@ -17,8 +17,8 @@ pub(super) struct Sample<'a> {
 }
 
 impl Sample<'_> {
-    /// What stands in the message before and behind a content of `len` bytes. That of this sample must be empty.
-    pub(super) fn around(&self, len: u64) -> Result<(Vec<u8>, Vec<u8>)> {
+    /// The message before and after a content of `len` bytes. The content of this sample must be empty.
+    pub(super) fn envelope(&self, len: u64) -> Result<(Vec<u8>, Vec<u8>)> {
         let tail = match (self.field, self.number, self.label) {
             (Some(_), Some(number), _) => [to_vec("label")?, to_vec(&number)?].concat(),
             (Some(_), None, Some(label)) => [to_vec("label")?, to_vec(label)?].concat(),
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_in_pieces_is_the_same_message() {
+    fn envelope_and_content_form_the_message() {
         let more = ["x".to_owned(), "y".to_owned()];
         for (field, label, number) in [
             (None, None, None),
@@ -95,7 +95,7 @@ mod tests {
                     content,
                     field,
                 };
-                let (head, tail) = sample(&[]).around(len as u64).unwrap();
+                let (head, tail) = sample(&[]).envelope(len as u64).unwrap();
                 assert_eq!(
                     [head, content.clone(), tail].concat(),
                     to_vec(&sample(&content)).unwrap(),

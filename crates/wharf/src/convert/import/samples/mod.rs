@@ -1,57 +1,57 @@
-//! Text tables, rows of containers and other datasets into datadings datasets.
+//! Writes text tables, rows of containers and datasets as datadings samples.
 
-mod cells;
 mod copy;
-mod floats;
-mod lines;
+mod csv;
+mod float_words;
+mod json;
 mod message;
 mod rows;
+mod sample_types;
 #[cfg(test)]
 mod tests;
-mod words;
 
 use std::ops::Range;
 
 use container_core::{Error, ErrorKind, Loss, Progress, Result};
 use datadings::Writer;
 
-use super::{RECORDS, TextTable};
-use crate::text::records::Form;
-use crate::text::records::chunk::part;
+use super::{CHUNK_RECORDS, TextTable};
+use crate::text::records::RecordFormat;
+use crate::text::records::chunk::rows_in_chunk;
 use crate::workers::Workers;
-use cells::Cells;
-use lines::Lines;
+use csv::CsvSamples;
+use json::JsonSamples;
 use message::Messages;
 
 pub use copy::copy_samples;
 pub use rows::write_rows;
 
-/// The member that is a sample's key.
+/// The name of the member that holds a sample's key.
 const KEY: &str = "key";
 
-/// What the keys of samples are.
+/// Where the keys of samples come from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Keys {
-    /// The column `key`, which is text.
+    /// The text column `key`.
     #[default]
     Key,
-    /// A column of another name, of texts or integers: it stays as it is, and its text becomes `key`, in front of all others.
+    /// Another column, of text or integers. It is kept; a copy of its text becomes `key`, the first member.
     Column(String),
-    /// The number of the row, counted from 0 over all inputs, in ten digits: `key`, in front of all others.
+    /// The row number, counted from 0 over all inputs, in ten digits; `key` is the first member.
     Number,
 }
 
-/// What becomes samples, and how.
+/// Options for writing samples.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SampleOptions {
-    /// What the keys are.
+    /// Where keys come from.
     pub keys: Keys,
-    /// Rows, counted from 0 over all inputs; the default is all.
+    /// Row range, counted from 0 over all inputs; all by default.
     pub rows: Range<u64>,
-    /// Columns by name, in the order wanted; `None` for all. The column `key` is there in any case, in front where it is not among these.
+    /// Names of the columns to write, in this order; `None` for all. `key` is always written, as the first member if not listed.
     pub columns: Option<Vec<String>>,
-    /// Cells of CSV stay the texts they are.
+    /// Keep all CSV cells as text.
     pub only_text: bool,
 }
 
@@ -90,7 +90,7 @@ impl SampleOptions {
         self
     }
 
-    /// The column whose text is the key; `None` where the row's number is.
+    /// The column whose text is the key; `None` for row numbers.
     fn key_column(&self) -> Option<&str> {
         match &self.keys {
             Keys::Key => Some(KEY),
@@ -99,12 +99,12 @@ impl SampleOptions {
         }
     }
 
-    /// Whether `key` comes from elsewhere than from the column of this name.
+    /// Whether `key` is made from something other than the column `key`.
     fn makes_key(&self) -> bool {
         self.key_column() != Some(KEY)
     }
 
-    /// Where a column stands in a sample; `None` where it is left out. Without a choice all stand as they come.
+    /// The rank of a column in a sample; `None` if it is not selected. Without a projection, columns keep their order.
     fn rank(&self, name: &str, next: usize) -> Option<usize> {
         match &self.columns {
             None => Some(next),
@@ -116,43 +116,42 @@ impl SampleOptions {
     }
 }
 
-/// What [`TextTable::write_samples`], [`write_rows`] or [`copy_samples`] did.
+/// The outcome of [`TextTable::write_samples`], [`write_rows`] or [`copy_samples`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sampled {
     /// Samples written.
     pub rows: u64,
-    /// Rows that were passed: all there are, unless the wanted ones end before.
+    /// Rows read, including skipped ones: all rows, unless the range ends earlier.
     pub passed: u64,
-    /// Of CSV the columns that were written and what their cells became: `int`, `float`, `bool`, `str`, `JSON` or `nil`.
+    /// For CSV, the columns written and the types of their values: `int`, `float`, `bool`, `str`, `JSON` or `nil`.
     pub kinds: Vec<(String, &'static str)>,
-    /// What the rows of a table could not show as they are.
+    /// What the rows of a table could not represent.
     pub losses: Vec<Loss>,
 }
 
 impl TextTable {
-    /// Writes rows as samples, in their order.
+    /// Writes rows as samples, in order.
     ///
-    /// JSON becomes what [`datadings::json::to_msgpack`] makes of it. Where it has the texts `NaN`, `Infinity` or `-Infinity` the input is read
-    /// twice, and they become floats beside numbers: see [`datadings::json::FloatWords`]. For CSV the input is read twice: a column's cells
-    /// become what they are in record batches (see [`text`](crate::text#arrow)), where dates and times stay texts. An empty cell is nil; in quotes, and
-    /// where [`only_text`](SampleOptions::only_text) is set, an empty text.
+    /// JSON is converted by [`datadings::json::to_msgpack`]. If it has the strings `NaN`, `Infinity` or `-Infinity`, the input is read twice,
+    /// and they become floats in columns of numbers: see [`datadings::json::FloatWords`]. CSV is always read twice: cells get their column's
+    /// type in record batches (see [`text`](crate::text#arrow)), except that dates and times stay text. An empty cell is nil; quoted, or with
+    /// [`only_text`](SampleOptions::only_text), it is an empty string.
     ///
-    /// `progress` hears of bytes.
+    /// Progress is reported in bytes.
     ///
     /// # Errors
-    /// What keeps the text from being read; a row without a key, with one that is no text, or with one that was there before, all with
-    /// file and line: of all errors the first. [`Usage`](ErrorKind::Usage) for a column that does not exist. And those of
-    /// the writer, which is not to be finished after any.
+    /// The first error in the text, with file and line: invalid text, or a row whose key is missing, not text, or a duplicate.
+    /// [`Usage`](ErrorKind::Usage) for an unknown column. Errors of the writer. Do not finish the writer after an error.
     pub fn write_samples(
         &self,
         writer: &mut Writer,
         options: &SampleOptions,
         progress: Option<&dyn Progress>,
     ) -> Result<Sampled> {
-        let written = match self.options.form {
-            Form::JsonLines => self.sample_lines(writer, options, progress),
-            Form::Csv => self.sample_cells(writer, options, progress),
+        let written = match self.options.format {
+            RecordFormat::JsonLines => self.sample_lines(writer, options, progress),
+            RecordFormat::Csv => self.sample_cells(writer, options, progress),
         };
         written.map_err(|error| error.in_format(self.format()))
     }
@@ -164,19 +163,19 @@ impl TextTable {
         progress: Option<&dyn Progress>,
     ) -> Result<Sampled> {
         let words = self.float_words(&options.rows, progress)?;
-        let mut seen = vec![false; options.columns.as_ref().map_or(0, Vec::len)];
-        let sampled = self.sample(
+        let mut present = vec![false; options.columns.as_ref().map_or(0, Vec::len)];
+        let sampled = self.write_chunks(
             writer,
             options,
             progress,
-            |chunk, part, _| Ok(Lines::new(options, words.as_ref()).messages(chunk, &self.options, part)),
+            |chunk, part, _| Ok(JsonSamples::new(options, words.as_ref()).messages(chunk, &self.options, part)),
             |messages| {
-                seen.iter_mut().zip(&messages.seen).for_each(|(seen, more)| *seen |= more);
+                present.iter_mut().zip(&messages.present).for_each(|(present, more)| *present |= more);
             },
         )?;
-        let missing = options.columns.iter().flatten().zip(&seen).find(|(_, seen)| !**seen);
+        let missing = options.columns.iter().flatten().zip(&present).find(|(_, present)| !**present);
         match missing {
-            Some((name, _)) if sampled.rows > 0 => Err(no_column(name)),
+            Some((name, _)) if sampled.rows > 0 => Err(unknown_column(name)),
             _ => Ok(sampled),
         }
     }
@@ -187,42 +186,42 @@ impl TextTable {
         options: &SampleOptions,
         progress: Option<&dyn Progress>,
     ) -> Result<Sampled> {
-        let kinds = if options.only_text { None } else { Some(self.words(&options.rows, progress)?) };
-        let plan = std::sync::OnceLock::new();
-        let mut sampled = self.sample(
+        let types = if options.only_text { None } else { Some(self.infer_types(&options.rows, progress)?) };
+        let samples = std::sync::OnceLock::new();
+        let mut sampled = self.write_chunks(
             writer,
             options,
             progress,
             |chunk, part, names| {
-                let plan = match plan.get() {
-                    Some(plan) => plan,
+                let samples = match samples.get() {
+                    Some(samples) => samples,
                     None => {
-                        let made = Cells::new(names, kinds.as_deref(), options)?;
-                        plan.get_or_init(|| made)
+                        let made = CsvSamples::new(names, types.as_deref(), options)?;
+                        samples.get_or_init(|| made)
                     }
                 };
-                Ok(plan.messages(chunk, &self.options, part))
+                Ok(samples.messages(chunk, &self.options, part))
             },
             |_| (),
         )?;
-        let plan = match plan.into_inner() {
-            Some(plan) => plan,
-            // Without records what was asked for is looked at all the same.
+        let samples = match samples.into_inner() {
+            Some(samples) => samples,
+            // Without records the options are checked all the same.
             None => {
-                let mut cutter = self.chunks(1);
-                cutter.next()?;
-                match cutter.names() {
-                    Some(names) if self.options.header => Cells::new(names, kinds.as_deref(), options)?,
+                let mut chunker = self.chunks(1);
+                chunker.next()?;
+                match chunker.names() {
+                    Some(names) if self.options.header => CsvSamples::new(names, types.as_deref(), options)?,
                     _ => return Ok(sampled),
                 }
             }
         };
-        sampled.kinds = plan.kinds();
+        sampled.kinds = samples.kinds();
         Ok(sampled)
     }
 
-    /// Cuts the inputs, turns chunks into messages side by side, and writes them one after another.
-    fn sample(
+    /// Reads chunks, converts them to messages in parallel, and writes these in order.
+    fn write_chunks(
         &self,
         writer: &mut Writer,
         options: &SampleOptions,
@@ -232,28 +231,29 @@ impl TextTable {
     ) -> Result<Sampled> {
         self.begin(progress);
         let workers = Workers::new(self.options.threads);
-        let mut cutter = self.chunks(RECORDS);
+        let mut chunker = self.chunks(CHUNK_RECORDS);
         let mut sampled = Sampled::default();
         while sampled.passed < options.rows.end {
-            let (chunks, failure) = Self::gather(cutter.as_mut(), &workers);
-            let columns = cutter.names().unwrap_or_default();
-            let made = workers.map(chunks.iter().collect(), |chunk| make(chunk, &part(&options.rows, chunk), columns));
+            let (chunks, failure) = Self::next_chunks(chunker.as_mut(), &workers);
+            let columns = chunker.names().unwrap_or_default();
+            let made = workers
+                .map(chunks.iter().collect(), |chunk| make(chunk, &rows_in_chunk(&options.rows, chunk), columns));
             for (chunk, made) in chunks.iter().zip(made) {
-                let messages = made.map_err(|error| self.name(error, chunk))?;
-                for (message, place) in messages.iter() {
+                let messages = made.map_err(|error| self.with_input_name(error, chunk))?;
+                for (message, location) in messages.iter() {
                     writer.append_message(message).map_err(|error| match error.kind() {
                         ErrorKind::Io => error,
-                        _ => self.placed(of_input(error), place),
+                        _ => self.locate_error(as_input_error(error), location),
                     })?;
                 }
                 each(&messages);
                 sampled.rows += messages.len();
-                // What is wrong behind the last whole row.
+                // The error behind the last valid row.
                 if let Some(error) = messages.error {
-                    return Err(self.name(error, chunk));
+                    return Err(self.with_input_name(error, chunk));
                 }
                 sampled.passed = chunk.row + chunk.records;
-                self.told(progress, chunk);
+                self.report_chunk(progress, chunk);
             }
             if sampled.passed < options.rows.end {
                 failure?;
@@ -266,49 +266,49 @@ impl TextTable {
     }
 }
 
-/// What a writer refuses is the input's fault here, and the place in the input is the one that matters.
+/// Turns an error of the writer into one of the input: the input's data was rejected, and its position is what matters.
 #[cold]
-pub(super) fn of_input(error: Error) -> Error {
+pub(super) fn as_input_error(error: Error) -> Error {
     let kind = if error.kind() == ErrorKind::Usage { ErrorKind::Invalid } else { error.kind() };
-    let mut told = Error::new(kind, error.detail().to_owned());
+    let mut input_error = Error::new(kind, error.detail().to_owned());
     if let Some(key) = error.position().key.clone() {
-        told = told.in_key(key);
+        input_error = input_error.in_key(key);
     }
     match kind {
         ErrorKind::Io => error,
-        _ => told,
+        _ => input_error,
     }
 }
 
 #[cold]
-fn no_column(name: &str) -> Error {
+fn unknown_column(name: &str) -> Error {
     Error::usage(format!("there is no column {name:?}"))
 }
 
-/// There is a `key` that is not to be the key.
+/// A column `key` exists, but the key comes from elsewhere.
 #[cold]
-fn two_keys() -> Error {
-    Error::invalid("there is a column \"key\" already, and the key is to come from elsewhere")
+fn duplicate_key_column() -> Error {
+    Error::invalid("the column \"key\" exists already, and another key was requested")
         .in_column(KEY)
         .advising("{columns} can leave it out")
 }
 
-/// A key that is no text.
+/// A key that is not text.
 #[cold]
-fn no_key_text(found: &str, wanted: &str) -> Error {
-    Error::invalid(format!("{found} where the key, {wanted}, is wanted"))
+fn key_not_text(found: &str, expected: &str) -> Error {
+    Error::invalid(format!("key: expected {expected}, found {found}"))
 }
 
 #[cold]
-fn no_key(column: &str) -> Error {
+fn missing_key(column: &str) -> Error {
     match column {
-        KEY => Error::invalid("there is no \"key\", and a sample has one")
+        KEY => Error::invalid("missing \"key\", which every sample needs")
             .advising("{key} takes another column, {number} the row's number"),
-        other => Error::invalid(format!("there is no {other:?}, which is to be the key")),
+        other => Error::invalid(format!("missing {other:?}, the key column")),
     }
 }
 
-/// The key of a row that has none of its own.
-fn number(row: u64) -> String {
+/// The key made from a row number.
+fn row_key(row: u64) -> String {
     format!("{row:010}")
 }

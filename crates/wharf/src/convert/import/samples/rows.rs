@@ -4,18 +4,21 @@ use container_core::{Error, ErrorKind, Progress, Result, Scan, Table};
 use datadings::ser::extend;
 use datadings::{Kind, RawValue, Writer, json};
 
-use super::message::{put_key_before, put_sample};
-use super::{KEY, Keys, SampleOptions, Sampled, no_column, no_key, no_key_text, number, of_input, two_keys};
+use super::message::{write_sample, write_with_key};
+use super::{
+    KEY, Keys, SampleOptions, Sampled, as_input_error, duplicate_key_column, key_not_text, missing_key, row_key,
+    unknown_column,
+};
 
-/// Rows between two words to a progress.
-const STRIDE: u64 = 256;
+/// Rows between two progress reports.
+const PROGRESS_ROWS: u64 = 256;
 
-/// Writes rows of a table as samples, in their order: floats stay floats of their size, texts and numbers are what they are, times and row
-/// ids become texts. `before` is the number of rows in the inputs before this one; [`SampleOptions::rows`] counts them too.
+/// Writes rows of a table as samples, in order. Floats keep their width; times and row IDs become text. `before` is the number of rows in
+/// earlier inputs, which [`SampleOptions::rows`] counts as well.
 ///
 /// # Errors
-/// Of the table and of the writer; a row without a key or with one that is no text, with its number;
-/// [`Usage`](ErrorKind::Usage) for a column that does not exist.
+/// Those of the table and of the writer; a row whose key is missing or not text, with its number; [`Usage`](ErrorKind::Usage) for an
+/// unknown column.
 pub fn write_rows(
     table: &dyn Table,
     scan: &Scan,
@@ -28,57 +31,59 @@ pub fn write_rows(
     let find = |name: &str| names.iter().position(|known| *known == name);
     let mut scan = scan.clone();
     scan.rows = options.rows.start.saturating_sub(before)..options.rows.end.saturating_sub(before);
-    // Where the length is not known, the range may begin behind it.
+    // If the length is unknown, the range may begin beyond it.
     if let Some(len) = table.len() {
         scan.rows = scan.rows.start.min(len)..scan.rows.end.min(len);
     }
     let key = match options.key_column() {
         None => None,
-        Some(KEY) => Some(find(KEY).ok_or_else(|| no_key(KEY))?),
-        Some(column) => Some(find(column).ok_or_else(|| no_column(column))?),
+        Some(KEY) => Some(find(KEY).ok_or_else(|| missing_key(KEY))?),
+        Some(column) => Some(find(column).ok_or_else(|| unknown_column(column))?),
     };
-    // A column that is read for the key alone, the last one.
+    // The last column is read for the key alone.
     let mut key_alone = false;
     if let Some(columns) = &options.columns {
-        let mut chosen = Vec::new();
+        let mut projection = Vec::new();
         for name in columns {
-            chosen.push(find(name).ok_or_else(|| no_column(name))?);
+            projection.push(find(name).ok_or_else(|| unknown_column(name))?);
         }
-        match key.filter(|key| !chosen.contains(key)) {
-            Some(key) if options.keys == Keys::Key => chosen.insert(0, key),
+        match key.filter(|key| !projection.contains(key)) {
+            Some(key) if options.keys == Keys::Key => projection.insert(0, key),
             Some(key) => {
-                chosen.push(key);
+                projection.push(key);
                 key_alone = true;
             }
             None => {}
         }
-        scan.columns = Some(chosen);
+        scan.columns = Some(projection);
     }
-    let wanted = |index: usize| scan.columns.as_ref().is_none_or(|chosen| chosen.contains(&index));
-    if options.makes_key() && find(KEY).is_some_and(wanted) {
-        return Err(two_keys());
+    let is_selected = |index: usize| scan.columns.as_ref().is_none_or(|projection| projection.contains(&index));
+    if options.makes_key() && find(KEY).is_some_and(is_selected) {
+        return Err(duplicate_key_column());
     }
     let as_text: Vec<bool> = match &scan.columns {
-        Some(chosen) => {
-            chosen.iter().filter_map(|&index| table.columns().get(index)).map(|c| is_word(&c.kind)).collect()
-        }
-        None => table.columns().iter().filter(|c| c.unreadable.is_none()).map(|c| is_word(&c.kind)).collect(),
+        Some(projection) => projection
+            .iter()
+            .filter_map(|&index| table.columns().get(index))
+            .map(|c| is_shown_as_text(&c.kind))
+            .collect(),
+        None => table.columns().iter().filter(|c| c.unreadable.is_none()).map(|c| is_shown_as_text(&c.kind)).collect(),
     };
     let mut rows = table.rows(&scan)?;
     let mut row =
-        Row { options, as_text, key_alone, plain: Vec::new(), told: Vec::new(), text: Vec::new(), out: Vec::new() };
+        Row { options, as_text, key_alone, raw: Vec::new(), json: Vec::new(), text: Vec::new(), out: Vec::new() };
     let mut sampled = Sampled { passed: before, ..Sampled::default() };
     while rows.advance()? {
         let index = rows.index();
-        let place = |error: Error| of_input(error).in_row(index);
-        row.make(rows.as_ref(), before).map_err(place)?;
+        let in_row = |error: Error| as_input_error(error).in_row(index);
+        row.make(rows.as_ref(), before).map_err(in_row)?;
         writer
             .append_message(&row.out)
-            .map_err(|error| if error.kind() == ErrorKind::Io { error } else { place(error) })?;
+            .map_err(|error| if error.kind() == ErrorKind::Io { error } else { in_row(error) })?;
         sampled.rows += 1;
         sampled.passed = before + index + 1;
-        if let Some(progress) = progress.filter(|_| sampled.rows.is_multiple_of(STRIDE)) {
-            progress.advance(STRIDE);
+        if let Some(progress) = progress.filter(|_| sampled.rows.is_multiple_of(PROGRESS_ROWS)) {
+            progress.advance(PROGRESS_ROWS);
         }
     }
     if let Some(len) = table.len() {
@@ -88,67 +93,67 @@ pub fn write_rows(
     Ok(sampled)
 }
 
-/// Columns whose values are numbers to serde and words to people.
-fn is_word(kind: &str) -> bool {
+/// Columns whose values serialize as numbers but are shown as text.
+fn is_shown_as_text(kind: &str) -> bool {
     ["DateTime", "TimeSpan", "RowId"].iter().any(|word| kind.contains(word))
 }
 
-/// Makes a sample of a row. The buffers are used again.
+/// Converts rows to samples, reusing its buffers.
 struct Row<'a> {
     options: &'a SampleOptions,
     as_text: Vec<bool>,
     key_alone: bool,
-    plain: Vec<u8>,
-    told: Vec<u8>,
+    raw: Vec<u8>,
+    json: Vec<u8>,
     text: Vec<u8>,
     out: Vec<u8>,
 }
 
 impl Row<'_> {
     fn make(&mut self, rows: &dyn container_core::Rows, before: u64) -> Result<()> {
-        self.plain.clear();
+        self.raw.clear();
         self.out.clear();
-        extend(&mut self.plain, rows.row())?;
+        extend(&mut self.raw, rows.row())?;
         if self.as_text.contains(&true) {
-            self.words(rows)?;
+            self.replace_with_text(rows)?;
         }
-        let map = RawValue::new(&self.plain);
+        let map = RawValue::new(&self.raw);
         let key = match self.options.key_column() {
-            None => Some(number(before + rows.index())),
+            None => Some(row_key(before + rows.index())),
             Some(column) => {
-                let key = map.get(column)?.ok_or_else(|| no_key(column))?;
+                let key = map.get(column)?.ok_or_else(|| missing_key(column))?;
                 let key = text(key, column)?;
                 self.options.makes_key().then_some(key)
             }
         };
         let Some(key) = key else {
-            self.out.extend_from_slice(&self.plain);
+            self.out.extend_from_slice(&self.raw);
             return Ok(());
         };
         if !self.key_alone {
-            return put_key_before(&mut self.out, &key, &self.plain);
+            return write_with_key(&mut self.out, &key, &self.raw);
         }
         let mut fields = fields(map)?;
         fields.pop();
-        put_sample(&mut self.out, Some(&key), fields.into_iter())
+        write_sample(&mut self.out, Some(&key), fields.into_iter())
     }
 
-    /// Exchanges the values that are words to people.
-    fn words(&mut self, rows: &dyn container_core::Rows) -> Result<()> {
+    /// Replaces the values that are shown as text.
+    fn replace_with_text(&mut self, rows: &dyn container_core::Rows) -> Result<()> {
         self.text.clear();
-        self.told.clear();
+        self.json.clear();
         rows.json(&mut self.text)?;
-        json::to_msgpack(&self.text, &mut self.told)?;
-        let (plain, told) = (fields(RawValue::new(&self.plain))?, fields(RawValue::new(&self.told))?);
-        let mixed: Vec<_> = plain
+        json::to_msgpack(&self.text, &mut self.json)?;
+        let (raw, json) = (fields(RawValue::new(&self.raw))?, fields(RawValue::new(&self.json))?);
+        let mixed: Vec<_> = raw
             .into_iter()
-            .zip(told)
+            .zip(json)
             .zip(&self.as_text)
-            .map(|((plain, told), &as_text)| if as_text { told } else { plain })
+            .map(|((raw, json), &as_text)| if as_text { json } else { raw })
             .collect();
-        let mut out = Vec::with_capacity(self.plain.len());
-        put_sample(&mut out, None, mixed.into_iter())?;
-        self.plain = out;
+        let mut out = Vec::with_capacity(self.raw.len());
+        write_sample(&mut out, None, mixed.into_iter())?;
+        self.raw = out;
         Ok(())
     }
 }
@@ -164,9 +169,9 @@ fn text(key: RawValue<'_>, column: &str) -> Result<String> {
             key.u64().map(|n| n.to_string()).or_else(|_| key.i64().map(|n| n.to_string()))
         }
         found => {
-            let found = format!("a value of the kind {found:?}").to_lowercase();
-            let wanted = if column == KEY { "a text" } else { "a text or an integer" };
-            Err(no_key_text(&found, wanted))
+            let found = format!("a value of kind {found:?}").to_lowercase();
+            let expected = if column == KEY { "text" } else { "text or an integer" };
+            Err(key_not_text(&found, expected))
         }
     }
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The data file of what a table becomes, or the error.
+/// Writes a table as samples. Returns the data file, or the error.
 fn written(table: &TextTable, options: &SampleOptions) -> Result<Vec<u8>, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.msgpack");
@@ -22,7 +22,7 @@ fn table(mut table: TextTable, text: &str, window: u64, threads: usize) -> TextT
     table
 }
 
-/// A JSON value as it is printed.
+/// The text of a JSON value.
 fn value() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just("null".to_owned()),
@@ -46,9 +46,9 @@ fn value() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// However the text is cut, a line becomes what the format's own JSON makes of it.
+    /// Whatever the chunks, lines become what `datadings::json` makes of them.
     #[test]
-    fn lines_are_what_their_json_is(
+    fn json_samples_match_datadings_json(
         values in prop::collection::vec((value(), value()), 0..40),
         window in 1..200_u64,
         threads in 1..4_usize,
@@ -65,9 +65,9 @@ proptest! {
         prop_assert_eq!(written(&table, &SampleOptions::default()), Ok(expected));
     }
 
-    /// Cells keep what they say, whatever type is found for them.
+    /// Cells keep their content, whatever type is inferred.
     #[test]
-    fn cells_keep_what_they_say(
+    fn csv_samples_keep_cell_content(
         columns in prop::collection::vec(
             prop_oneof![
                 Just("(0|-?[1-9][0-9]{0,18})?"),
@@ -114,9 +114,9 @@ proptest! {
         }
     }
 
-    /// Whatever the bytes are, there is a dataset or an error, the same for every number of threads.
+    /// Any text gives a dataset or an error, the same for every number of threads.
     #[test]
-    fn hostile_texts(text in "[\\[\\]{},:\"a-ck0-9.e\n -]{0,60}", window in 1..20_u64, csv: bool, number: bool) {
+    fn hostile_text_is_independent_of_threads(text in "[\\[\\]{},:\"a-ck0-9.e\n -]{0,60}", window in 1..20_u64, csv: bool, number: bool) {
         let options = SampleOptions::default().with_keys(if number { Keys::Number } else { Keys::Key });
         let make = || if csv { TextTable::csv() } else { TextTable::json_lines() };
         let one = written(&table(make(), &text, window, 1), &options);
@@ -126,22 +126,22 @@ proptest! {
 }
 
 #[test]
-fn a_key_in_front_of_maps_of_every_head() {
+fn inserts_key_into_maps_of_every_header_size() {
     for count in [0_u32, 1, 14, 15, 16, 17, 65_534, 65_535, 65_536] {
         let map: std::collections::BTreeMap<String, u32> = (0..count).map(|n| (format!("f{n:05}"), n)).collect();
         let message = datadings::ser::to_vec(&map).unwrap();
         let mut out = Vec::new();
-        message::put_key_before(&mut out, "k", &message).unwrap();
+        message::write_with_key(&mut out, "k", &message).unwrap();
         let sample = datadings::RawValue::new(&out);
         assert_eq!(sample.entries().unwrap().remaining(), count + 1);
         assert_eq!(sample.get("key").unwrap().unwrap().str().unwrap(), "k");
         assert_eq!(sample.entries().unwrap().filter(Result::is_ok).count(), count as usize + 1);
-        // As if it had been there from the beginning.
+        // The same as writing the key with the fields.
         let mut again = Vec::new();
         let fields: Vec<_> =
             datadings::RawValue::new(&message).entries().unwrap().map(|entry| entry.unwrap()).collect();
         let fields: Vec<_> = fields.iter().map(|(name, value)| (name.str().unwrap(), value.as_bytes())).collect();
-        message::put_sample(&mut again, Some("k"), fields.into_iter()).unwrap();
+        message::write_sample(&mut again, Some("k"), fields.into_iter()).unwrap();
         assert_eq!(again, out);
     }
 }

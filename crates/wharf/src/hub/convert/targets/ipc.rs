@@ -9,29 +9,29 @@ use super::super::job::{Context, Job, Report};
 use super::super::option::{OptionSpec, text};
 use super::options::{BATCH_ROWS, COMPRESSION, ON_MISMATCH, SCHEMA, SPARSE, TIMES};
 use super::{Streaming, Target, TargetInfo, TargetUnit, unknown_option};
-use crate::ipc::{Compression, FORMAT_NAME, Form, WriterOptions};
+use crate::ipc::{Compression, FORMAT_NAME, Layout, WriterOptions};
 
 /// Arrow IPC.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct IpcTarget {
     /// A file, with a footer, or a stream.
-    pub form: Form,
+    pub layout: Layout,
     /// The codec of its buffers.
     pub compression: Compression,
 }
 
 impl IpcTarget {
-    pub(super) const FILE: Self = Self { form: Form::File, compression: Compression::None };
-    pub(super) const STREAM: Self = Self { form: Form::Stream, ..Self::FILE };
+    pub(super) const FILE: Self = Self { layout: Layout::File, compression: Compression::None };
+    pub(super) const STREAM: Self = Self { layout: Layout::Stream, ..Self::FILE };
 
     /// A file or a stream, without compression.
     #[must_use]
-    pub const fn new(form: Form) -> Self {
-        Self { form, ..Self::FILE }
+    pub const fn new(layout: Layout) -> Self {
+        Self { layout, ..Self::FILE }
     }
 
-    /// The same form as an input has.
+    /// The same layout as an input.
     ///
     /// # Errors
     /// The input cannot be read.
@@ -54,8 +54,8 @@ impl Target for IpcTarget {
             stream: Streaming::Binary,
             unit: TargetUnit::TypedRows,
         };
-        match self.form {
-            Form::Stream => {
+        match self.layout {
+            Layout::Stream => {
                 TargetInfo { name: "arrows", title: "Arrow IPC, a stream", extensions: &["arrows"], ..info }
             }
             _ => info,
@@ -75,7 +75,7 @@ impl Target for IpcTarget {
     }
 
     fn run(&self, job: &Job<'_>, context: &mut Context<'_, '_>, report: &mut Report) -> Result<()> {
-        let options = WriterOptions::default().with_form(self.form).with_compression(self.compression);
+        let options = WriterOptions::default().with_layout(self.layout).with_compression(self.compression);
         columnar::run(&FileFormat::Ipc(options), job, context, report)
     }
 }

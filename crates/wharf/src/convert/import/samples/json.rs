@@ -1,4 +1,4 @@
-//! Objects of JSON as samples.
+//! JSON objects as samples.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -6,45 +6,45 @@ use std::ops::Range;
 use container_core::{Limits, Result};
 use datadings::json::{FloatWords, to_msgpack, to_msgpack_with};
 
-use super::message::{Messages, put_sample};
-use super::{KEY, SampleOptions, no_key, no_key_text, number, two_keys};
+use super::message::{Messages, write_sample};
+use super::{KEY, SampleOptions, duplicate_key_column, key_not_text, missing_key, row_key};
 use crate::text::records::Options;
 use crate::text::records::chunk::Chunk;
 use crate::text::records::json::{Kind, shortened, unescaped};
-use crate::text::records::place::Place;
-use crate::text::records::record::{Look, duplicate, records};
+use crate::text::records::location::Location;
+use crate::text::records::record::{RecordVisitor, duplicate, visit_records};
 
-/// Turns records of a chunk into samples.
-pub(super) struct Lines<'a> {
+/// Converts the records of a chunk to samples.
+pub(super) struct JsonSamples<'a> {
     options: &'a SampleOptions,
-    /// Where texts stand for floats.
+    /// Where strings are floats.
     words: Option<&'a FloatWords>,
-    /// Names that have been seen, and the last record of each.
+    /// Member names, and the last record with each.
     names: Vec<(Box<str>, usize)>,
     by_name: HashMap<Box<str>, usize>,
-    /// The name that the next member probably has.
+    /// The expected index of the next member's name.
     next: usize,
     records: usize,
     /// The number of the first record.
     row: u64,
-    place: Place,
+    location: Location,
     key: Option<String>,
     fields: Vec<Field>,
     values: Vec<u8>,
-    done: Messages,
+    messages: Messages,
 }
 
 /// A member of the current record.
 struct Field {
-    /// Where it stands in the sample.
+    /// Its rank in the sample.
     rank: usize,
     name: usize,
     value: Range<usize>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> JsonSamples<'a> {
     pub(super) fn new(options: &'a SampleOptions, words: Option<&'a FloatWords>) -> Self {
-        let seen = vec![false; options.columns.as_ref().map_or(0, Vec::len)];
+        let present = vec![false; options.columns.as_ref().map_or(0, Vec::len)];
         Self {
             options,
             words,
@@ -53,20 +53,20 @@ impl<'a> Lines<'a> {
             next: 0,
             records: 0,
             row: 0,
-            place: Place { input: 0, line: 1, byte: 0 },
+            location: Location { input: 0, line: 1, byte: 0 },
             key: None,
             fields: Vec::new(),
             values: Vec::new(),
-            done: Messages::of(seen),
+            messages: Messages::new(present),
         }
     }
 
-    /// The samples of the wanted records, up to one with which something is wrong.
-    pub(super) fn messages(mut self, chunk: &Chunk, options: &Options, wanted: &Range<u64>) -> Messages {
-        self.row = chunk.row + wanted.start;
-        let outcome = records(chunk, options, 0, wanted, &mut self);
-        self.done.error = outcome.err();
-        self.done
+    /// The samples of selected records, up to the first error.
+    pub(super) fn messages(mut self, chunk: &Chunk, options: &Options, selected: &Range<u64>) -> Messages {
+        self.row = chunk.row + selected.start;
+        let outcome = visit_records(chunk, options, 0, selected, &mut self);
+        self.messages.error = outcome.err();
+        self.messages
     }
 
     fn name(&mut self, name: &str) -> Result<usize> {
@@ -84,9 +84,9 @@ impl<'a> Lines<'a> {
     }
 }
 
-impl Look for Lines<'_> {
-    fn begin(&mut self, place: Place) {
-        self.place = place;
+impl RecordVisitor for JsonSamples<'_> {
+    fn begin(&mut self, location: Location) {
+        self.location = location;
         self.records += 1;
         self.next = 0;
         self.key = None;
@@ -94,7 +94,7 @@ impl Look for Lines<'_> {
         self.values.clear();
     }
 
-    fn member(&mut self, name: &str, value: &str, _: Place) -> Result<()> {
+    fn member(&mut self, name: &str, value: &str, _: Location) -> Result<()> {
         let index = self.name(name)?;
         self.next = index + 1;
         let records = self.records;
@@ -106,10 +106,10 @@ impl Look for Lines<'_> {
         }
         let Some(rank) = self.options.rank(name, self.fields.len()) else { return Ok(()) };
         if name == KEY && self.options.makes_key() {
-            return Err(two_keys());
+            return Err(duplicate_key_column());
         }
-        if let Some(seen) = rank.checked_sub(1).and_then(|chosen| self.done.seen.get_mut(chosen)) {
-            *seen = true;
+        if let Some(present) = rank.checked_sub(1).and_then(|chosen| self.messages.present.get_mut(chosen)) {
+            *present = true;
         }
         let start = self.values.len();
         match self.words.and_then(|words| words.member(name)) {
@@ -120,14 +120,14 @@ impl Look for Lines<'_> {
         Ok(())
     }
 
-    fn cell(&mut self, _: usize, _: &str, _: bool, _: Place) -> Result<()> {
+    fn cell(&mut self, _: usize, _: &str, _: bool, _: Location) -> Result<()> {
         Ok(())
     }
 
     fn end(&mut self) -> Result<()> {
         let made = match (self.options.key_column(), &self.key) {
-            (None, _) => Some(number(self.row + (self.records as u64 - 1))),
-            (Some(column), None) => return Err(no_key(column)),
+            (None, _) => Some(row_key(self.row + (self.records as u64 - 1))),
+            (Some(column), None) => return Err(missing_key(column)),
             (Some(_), Some(key)) => self.options.makes_key().then(|| key.clone()),
         };
         if self.options.columns.is_some() {
@@ -137,17 +137,17 @@ impl Look for Lines<'_> {
             let name = self.names.get(field.name).map(|(name, _)| &**name).unwrap_or_default();
             (name, self.values.get(field.value.clone()).unwrap_or_default())
         });
-        self.done.push(self.place, |out| put_sample(out, made.as_deref(), fields))
+        self.messages.push(self.location, |out| write_sample(out, made.as_deref(), fields))
     }
 }
 
-/// The text of a key: a string's, or the digits of an integer where the key comes from another column.
+/// The text of a key: of a string, or the digits of an integer if the key comes from another column.
 fn key_text(value: &str, column: &str) -> Result<String> {
     let digits = |byte: u8| byte.is_ascii_digit() || byte == b'-';
     match Kind::of(value) {
         Kind::String => Ok(unescaped(value)?.into_owned()),
         Kind::Number if column != KEY && value.bytes().all(digits) => Ok(value.to_owned()),
-        _ if column == KEY => Err(no_key_text(&shortened(value), "a text")),
-        _ => Err(no_key_text(&shortened(value), "a text or an integer")),
+        _ if column == KEY => Err(key_not_text(&shortened(value), "text")),
+        _ => Err(key_not_text(&shortened(value), "text or an integer")),
     }
 }

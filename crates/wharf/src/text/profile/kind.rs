@@ -1,23 +1,23 @@
-/// What the cells of a column are, all of them.
-#[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "only Arrow knows times"))]
+/// The one type that all cells of a CSV column have.
+#[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "times are detected with Arrow only"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ColumnKind {
     Null,
     Bool,
     Integer,
     Unsigned,
     Float,
     Date,
-    /// In nanoseconds?
+    /// Whether it needs nanoseconds.
     Time(bool),
-    /// Also whether they tell how far they are from UTC.
+    /// Whether it needs nanoseconds, and whether it has a UTC offset.
     Stamp(bool, bool),
-    /// Arrays or objects of JSON.
+    /// JSON arrays or objects.
     Nested,
     Text,
 }
 
-impl Kind {
+impl ColumnKind {
     pub(in crate::text) const fn name(self) -> &'static str {
         match self {
             Self::Null => "null",

@@ -1,6 +1,6 @@
-//! Without other threads.
+//! The pool without the feature `parallel`: there is none.
 
-/// There is none.
+/// Uninhabited.
 #[derive(Debug)]
 pub(super) enum Pool {}
 

@@ -1,59 +1,59 @@
-//! Chunks of whole records, one after another. Where each begins is kept once all were gone through.
+//! Reads a text source as chunks of whole records, in order. The locations of chunks are kept after a complete pass.
 
 use container_core::{Error, Result};
 use memchr::{memchr, memchr_iter, memrchr};
 
-use super::inner::{Index, Mark, Text};
-use crate::text::records::chunk::{Chunk, Chunks, Cutter, array_item};
+use super::layout::{ChunkLocation, Index, Text};
+use crate::text::records::chunk::{Chunk, ChunkSource, Chunker, array_item};
 use crate::text::records::json::is_blank;
-use crate::text::records::place::Place;
+use crate::text::records::location::Location;
 use crate::workers::Workers;
 
-/// Gives chunks, in order.
+/// Reads chunks in order.
 #[derive(Debug)]
-pub(super) struct Feeder<'a> {
+pub(super) struct ChunkReader<'a> {
     text: &'a Text,
-    from: From<'a>,
-    /// Those that were given, to be kept.
-    marks: Vec<Mark>,
+    state: State<'a>,
+    /// Chunks read so far, kept for the index.
+    locations: Vec<ChunkLocation>,
     row: u64,
 }
 
 #[derive(Debug)]
-enum From<'a> {
-    Known(std::slice::Iter<'a, Mark>),
-    /// Lines of JSON, from here on.
-    Lines(Place),
-    Others(Box<Cutter<'a>>),
+enum State<'a> {
+    Indexed(std::slice::Iter<'a, ChunkLocation>),
+    /// Lines of JSON from this location on.
+    Lines(Location),
+    Chunked(Box<Chunker<'a>>),
     End,
 }
 
-impl<'a> Feeder<'a> {
+impl<'a> ChunkReader<'a> {
     pub(super) fn new(text: &'a Text) -> Self {
-        let from = match text.index.get() {
-            Some(index) => From::Known(index.marks.iter()),
+        let state = match text.index.get() {
+            Some(index) => State::Indexed(index.chunks.iter()),
             None if text.is_csv() || text.array => {
-                From::Others(Box::new(Cutter::new(&text.inputs, &text.options, u64::MAX)))
+                State::Chunked(Box::new(Chunker::new(&text.inputs, &text.options, u64::MAX)))
             }
-            None => From::Lines(text.begin),
+            None => State::Lines(text.begin),
         };
-        Self { text, from, marks: Vec::new(), row: 0 }
+        Self { text, state, locations: Vec::new(), row: 0 }
     }
 
-    /// The next chunks; none at the end. Also why there are no more, if that is an error: what is wrong before it comes first.
+    /// The next chunks, none at the end, and the error behind them, if any. Process the chunks first: an earlier error takes precedence.
     pub(super) fn next(&mut self, workers: &Workers) -> (Vec<Chunk>, Result<()>) {
         let width = workers.width();
-        let (chunks, result) = match &mut self.from {
-            From::End => return (Vec::new(), Ok(())),
-            From::Known(marks) => {
+        let (chunks, result) = match &mut self.state {
+            State::End => return (Vec::new(), Ok(())),
+            State::Indexed(locations) => {
                 let mut chunks = Vec::new();
-                for mark in marks.take(width) {
-                    match self.text.read(mark.start.byte..mark.start.byte + mark.len) {
+                for location in locations.take(width) {
+                    match self.text.read(location.start.byte..location.start.byte + location.len) {
                         Ok(bytes) => chunks.push(Chunk {
                             bytes,
-                            start: mark.start,
-                            row: mark.row,
-                            records: mark.records,
+                            start: location.start,
+                            row: location.row,
+                            records: location.records,
                             array: self.text.array,
                         }),
                         Err(error) => return (chunks, Err(error.in_format(self.text.format))),
@@ -61,10 +61,10 @@ impl<'a> Feeder<'a> {
                 }
                 return (chunks, Ok(()));
             }
-            From::Lines(at) => {
-                let (mut chunks, result) = lines(self.text, at, width);
-                // Which rows and lines they are is not known before those in front are counted.
-                let counts = workers.map(chunks.iter().map(|chunk| &chunk.bytes).collect(), |bytes| count(bytes));
+            State::Lines(at) => {
+                let (mut chunks, result) = read_lines(self.text, at, width);
+                // Row and line numbers follow from the counts of the chunks before.
+                let counts = workers.map(chunks.iter().map(|chunk| &chunk.bytes).collect(), |bytes| count_lines(bytes));
                 let mut line = chunks.first().map_or(0, |chunk| chunk.start.line);
                 for (chunk, (records, feeds)) in chunks.iter_mut().zip(counts) {
                     (chunk.start.line, chunk.row, chunk.records) = (line, self.row, records);
@@ -74,18 +74,18 @@ impl<'a> Feeder<'a> {
                 at.line = line.max(at.line);
                 (chunks, result)
             }
-            From::Others(cutter) => {
+            State::Chunked(chunker) => {
                 let mut chunks = Vec::new();
                 let mut result = Ok(());
                 while chunks.len() < width {
-                    match cutter.next() {
+                    match chunker.next() {
                         Ok(Some(chunk)) => {
                             self.row = chunk.row + chunk.records;
                             chunks.push(chunk);
                         }
                         Ok(None) => break,
                         Err(error) => {
-                            result = Err(nameless(&error));
+                            result = Err(without_file_name(&error));
                             break;
                         }
                     }
@@ -95,21 +95,21 @@ impl<'a> Feeder<'a> {
         };
         for chunk in &chunks {
             let Chunk { bytes, start, row, records, .. } = chunk;
-            self.marks.push(Mark { start: *start, len: bytes.len() as u64, row: *row, records: *records });
+            self.locations.push(ChunkLocation { start: *start, len: bytes.len() as u64, row: *row, records: *records });
         }
         if let Err(error) = result {
-            self.from = From::End;
+            self.state = State::End;
             return (chunks, Err(error.in_format(self.text.format)));
         }
         if chunks.is_empty() {
-            self.from = From::End;
-            let index = Index { marks: std::mem::take(&mut self.marks), rows: self.row };
-            let _ = self.text.index.set(index); // somebody else may have been faster, with the same
+            self.state = State::End;
+            let index = Index { chunks: std::mem::take(&mut self.locations), rows: self.row };
+            let _ = self.text.index.set(index); // ignore: a concurrent reader set the same value
         }
         (chunks, result)
     }
 
-    /// Goes through what is left.
+    /// Reads to the end.
     pub(super) fn finish(&mut self, workers: &Workers) -> Result<()> {
         loop {
             let (chunks, result) = self.next(workers);
@@ -121,8 +121,8 @@ impl<'a> Feeder<'a> {
     }
 }
 
-/// The same error without the input's name: the command knows the file's, and the only input has no other.
-pub(super) fn nameless(error: &Error) -> Error {
+/// Removes the input's name from an error: the caller adds the file's.
+pub(super) fn without_file_name(error: &Error) -> Error {
     let position = error.position();
     let mut own = Error::new(error.kind(), error.detail().to_owned());
     if let Some(cause) = std::error::Error::source(error) {
@@ -140,8 +140,8 @@ pub(super) fn nameless(error: &Error) -> Error {
     }
 }
 
-/// Some pieces of whole lines.
-fn lines(text: &Text, at: &mut Place, width: usize) -> (Vec<Chunk>, Result<()>) {
+/// Reads up to `width` chunks of whole lines, not yet counted.
+fn read_lines(text: &Text, at: &mut Location, width: usize) -> (Vec<Chunk>, Result<()>) {
     let mut chunks = Vec::new();
     let mut window = text.options.window;
     while chunks.len() < width {
@@ -161,7 +161,7 @@ fn lines(text: &Text, at: &mut Place, width: usize) -> (Vec<Chunk>, Result<()>) 
                 continue;
             }
         };
-        // What stands behind the last line feed is a line only at the end.
+        // Bytes after the last line feed are a line only at the end of the source.
         let len = if left <= window { bytes.len() } else { len };
         window = text.options.window;
         chunks.push(Chunk { bytes: bytes.slice(..len), start: *at, row: 0, records: 0, array: false });
@@ -170,8 +170,8 @@ fn lines(text: &Text, at: &mut Place, width: usize) -> (Vec<Chunk>, Result<()>) 
     (chunks, Ok(()))
 }
 
-/// Lines that are not blank, and line feeds.
-fn count(bytes: &[u8]) -> (u64, u64) {
+/// Counts lines that are not blank, and line feeds.
+fn count_lines(bytes: &[u8]) -> (u64, u64) {
     let (mut records, mut feeds, mut at) = (0, 0, 0);
     let blank = |range: std::ops::Range<usize>| bytes.get(range).unwrap_or_default().iter().all(|&byte| is_blank(byte));
     for end in memchr_iter(b'\n', bytes) {
@@ -183,7 +183,7 @@ fn count(bytes: &[u8]) -> (u64, u64) {
     (records, feeds)
 }
 
-/// A record of JSON in a chunk: where it begins and ends, and where the next one is looked for.
+/// Offsets of a JSON record in a chunk, and the offset at which the search for the next one begins.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Span {
     pub(super) start: usize,
@@ -191,8 +191,8 @@ pub(super) struct Span {
     pub(super) next: usize,
 }
 
-/// The next record of JSON.
-pub(super) fn next_json(chunk: &Chunk, mut at: usize) -> Option<Span> {
+/// The next JSON record.
+pub(super) fn next_json_record(chunk: &Chunk, mut at: usize) -> Option<Span> {
     let bytes = &*chunk.bytes;
     if chunk.array {
         return array_item(bytes, at).map(|(start, end)| Span { start, end, next: end });

@@ -1,75 +1,74 @@
-//! Cells that are dates and times in ticks of 100 ns of the years 1 to 9999, told by their characters: looking at each text of a column is what
-//! inference spends its time on.
+//! Detects dates and times in ticks of 100 ns, years 1 to 9999, character by character: type inference spends most of its time here.
 //!
-//! The forms are those that [`parse_time`](container_arrow::parse_time) reads. The order of cells does not matter.
+//! The syntax is that of [`parse_time`](container_arrow::parse_time). The order of cells does not matter.
 
-use crate::text::seen::Kind;
+use crate::text::profile::ColumnKind;
 
-/// .NET's offsets end here, in minutes.
-const MOST_OFFSET: i32 = 14 * 60;
-/// Digits of a tick behind the second.
-const FRACTION: usize = 7;
+/// The largest UTC offset in .NET, in minutes.
+const MAX_OFFSET: i32 = 14 * 60;
+/// Fraction digits of a tick of 100 ns.
+const FRACTION_DIGITS: usize = 7;
 
-/// Which times the cells of a column are, a bit each; 0 for no cells.
+/// Which kinds of times the cells of a column are, a bit each; 0 for no cells.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Ticks(u8);
+pub(super) struct TickTypes(u8);
 
-impl Ticks {
-    /// `2024-05-01`, with `12:30`, `12:30:59`, `12:30:59.5` behind a `T` or a blank.
+impl TickTypes {
+    /// `2024-05-01`, optionally with `12:30`, `12:30:59` or `12:30:59.5` after a `T` or a space.
     const LOCAL: u8 = 1;
     /// The same with `Z`, `+02:00`, `+0200` or `+02`.
     const ZONED: u8 = 2;
     /// `12:30:59.5` alone.
     const CLOCK: u8 = 4;
     const OTHER: u8 = 8;
-    /// Notes a cell.
-    pub(super) fn see(&mut self, text: &str) {
+    /// Adds a cell.
+    pub(super) fn observe(&mut self, text: &str) {
         if !self.are_none() {
-            self.0 |= of(text);
+            self.0 |= classify(text);
         }
     }
 
-    /// Adds what was seen elsewhere.
+    /// Adds other cells of the column.
     pub(super) const fn merge(&mut self, other: Self) {
         self.0 |= other.0;
     }
 
-    /// No type has all of them.
+    /// Whether the cells have no type in common.
     pub(super) const fn are_none(self) -> bool {
         !matches!(self.0, 0 | Self::LOCAL | Self::ZONED | Self::CLOCK)
     }
 
-    /// The type that all have in common.
-    pub(super) const fn kind(self) -> Kind {
+    /// The type that all cells have in common.
+    pub(super) const fn kind(self) -> ColumnKind {
         match self.0 {
-            Self::LOCAL => Kind::Stamp(false, false),
-            Self::ZONED => Kind::Stamp(false, true),
-            Self::CLOCK => Kind::Time(false),
-            _ => Kind::Text,
+            Self::LOCAL => ColumnKind::Stamp(false, false),
+            Self::ZONED => ColumnKind::Stamp(false, true),
+            Self::CLOCK => ColumnKind::Time(false),
+            _ => ColumnKind::Text,
         }
     }
 }
 
-fn of(text: &str) -> u8 {
+fn classify(text: &str) -> u8 {
     let bytes = text.as_bytes();
     if let Some(rest) = clock(bytes) {
-        return if rest.is_empty() { Ticks::CLOCK } else { Ticks::OTHER };
+        return if rest.is_empty() { TickTypes::CLOCK } else { TickTypes::OTHER };
     }
     let rest = match date(bytes) {
         Some([b'T' | b't' | b' ', rest @ ..]) => clock(rest),
         rest => rest,
     };
     match rest {
-        Some([]) => Ticks::LOCAL,
+        Some([]) => TickTypes::LOCAL,
         Some(rest) => match offset(rest) {
-            Some(minutes) if in_years(text, minutes) => Ticks::ZONED,
-            _ => Ticks::OTHER,
+            Some(minutes) if in_years(text, minutes) => TickTypes::ZONED,
+            _ => TickTypes::OTHER,
         },
-        _ => Ticks::OTHER,
+        _ => TickTypes::OTHER,
     }
 }
 
-/// What follows a date of the years 1 to 9999.
+/// What follows a date in the years 1 to 9999.
 fn date(text: &[u8]) -> Option<&[u8]> {
     let (&[y1, y2, y3, y4, b'-', o1, o2, b'-', d1, d2], rest) = text.split_first_chunk()? else { return None };
     let (year, month, day) = (digits(&[y1, y2, y3, y4])?, digits(&[o1, o2])?, digits(&[d1, d2])?);
@@ -98,7 +97,7 @@ fn clock(text: &[u8]) -> Option<&[u8]> {
     let Some(fraction) = rest.strip_prefix(b".") else { return Some(rest) };
     let len = fraction.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (fraction, rest) = fraction.split_at_checked(len)?;
-    let is_exact = fraction.iter().skip(FRACTION).all(|digit| *digit == b'0');
+    let is_exact = fraction.iter().skip(FRACTION_DIGITS).all(|digit| *digit == b'0');
     (len > 0 && is_exact).then_some(rest)
 }
 
@@ -112,18 +111,18 @@ fn offset(text: &[u8]) -> Option<i32> {
         }
         _ => return None,
     };
-    let ahead = i32::try_from(hours * 60 + minutes).ok().filter(|ahead| minutes < 60 && *ahead <= MOST_OFFSET)?;
+    let ahead = i32::try_from(hours * 60 + minutes).ok().filter(|ahead| minutes < 60 && *ahead <= MAX_OFFSET)?;
     Some(if sign == b'-' { -ahead } else { ahead })
 }
 
-/// Whether a time with this offset is one of the years 1 to 9999 in UTC, too.
+/// Whether a time with this offset is in the years 1 to 9999 in UTC as well.
 fn in_years(text: &str, offset: i32) -> bool {
     let minutes = || {
         let [b'T' | b't' | b' ', clock @ ..] = text.as_bytes().get(10..)? else { return None };
         let &[h1, h2, _, m1, m2] = clock.first_chunk()?;
         i32::try_from(digits(&[h1, h2])? * 60 + digits(&[m1, m2])?).ok()
     };
-    let utc = minutes().unwrap_or(0) - offset; // a date alone is its midnight
+    let utc = minutes().unwrap_or(0) - offset; // a date alone means midnight
     !(utc < 0 && text.starts_with("0001-01-01") || utc >= 24 * 60 && text.starts_with("9999-12-31"))
 }
 
@@ -135,30 +134,30 @@ fn digits(text: &[u8]) -> Option<u32> {
 mod tests {
     use super::*;
 
-    const LOCAL: Kind = Kind::Stamp(false, false);
-    const ZONED: Kind = Kind::Stamp(false, true);
-    const CLOCK: Kind = Kind::Time(false);
+    const LOCAL: ColumnKind = ColumnKind::Stamp(false, false);
+    const ZONED: ColumnKind = ColumnKind::Stamp(false, true);
+    const CLOCK: ColumnKind = ColumnKind::Time(false);
 
-    fn item(text: &str) -> Kind {
-        let mut times = Ticks::default();
-        times.see(text);
+    fn kind_of(text: &str) -> ColumnKind {
+        let mut times = TickTypes::default();
+        times.observe(text);
         times.kind()
     }
 
     #[test]
-    fn a_column_has_one_kind_of_times() {
-        let item = |texts: &[&str]| {
-            let mut all = Ticks::default();
+    fn mixed_kinds_are_text() {
+        let kind_of = |texts: &[&str]| {
+            let mut all = TickTypes::default();
             for text in texts {
-                let mut one = Ticks::default();
-                one.see(text);
+                let mut one = TickTypes::default();
+                one.observe(text);
                 all.merge(one);
             }
             all.kind()
         };
-        assert_eq!(item(&["2024-05-01", "2024-05-01 12:30"]), LOCAL);
-        assert_eq!(item(&["2024-05-01T00:00:00Z", "2024-05-01 00:00+0200"]), ZONED);
-        assert_eq!(item(&["12:30", "12:30:59.5"]), CLOCK);
+        assert_eq!(kind_of(&["2024-05-01", "2024-05-01 12:30"]), LOCAL);
+        assert_eq!(kind_of(&["2024-05-01T00:00:00Z", "2024-05-01 00:00+0200"]), ZONED);
+        assert_eq!(kind_of(&["12:30", "12:30:59.5"]), CLOCK);
         for texts in [
             &[][..],
             &["text"],
@@ -168,13 +167,13 @@ mod tests {
             &["01:30.5"],
             &["12:30:00.00000001"],
         ] {
-            assert_eq!(item(texts), Kind::Text, "{texts:?}");
+            assert_eq!(kind_of(texts), ColumnKind::Text, "{texts:?}");
         }
     }
 
-    /// What is a time in IDV is one in Arrow, of the same kind.
+    /// Ticks are detected exactly where Arrow parses a time of the same kind.
     #[test]
-    fn record_batches_have_the_same_times() {
+    fn agrees_with_arrow_parsing() {
         use arrow_schema::{DataType, TimeUnit};
         use container_arrow::parse_time;
 
@@ -189,9 +188,9 @@ mod tests {
                     } else if is(DataType::Timestamp(unit, Some("UTC".into()))) {
                         ZONED
                     } else {
-                        if is(DataType::Time64(unit)) { CLOCK } else { Kind::Text }
+                        if is(DataType::Time64(unit)) { CLOCK } else { ColumnKind::Text }
                     };
-                    assert_eq!(item(&text), expected, "{text}");
+                    assert_eq!(kind_of(&text), expected, "{text}");
                 }
             }
         }
@@ -204,27 +203,27 @@ mod tests {
 
         use super::*;
 
-        /// The same by parsing, of texts in the forms that are generated here.
-        fn parsed(text: &str) -> Kind {
+        /// The expected kind, by parsing with the IDV crate.
+        fn parsed(text: &str) -> ColumnKind {
             let years = |ticks: i64| (0..=3_155_378_975_999_999_999).contains(&ticks);
             if text.parse::<DateTime>().is_ok_and(|time| years(time.0)) {
                 return LOCAL;
             }
             let zoned = text.parse::<DateTimeOffset>().is_ok_and(|time| {
                 let utc = time.ticks - i64::from(time.minutes) * 600_000_000;
-                years(time.ticks) && years(utc) && i32::from(time.minutes).abs() <= MOST_OFFSET
+                years(time.ticks) && years(utc) && i32::from(time.minutes).abs() <= MAX_OFFSET
             });
             if zoned {
                 return ZONED;
             }
-            if text.parse::<TimeSpan>().is_ok() { CLOCK } else { Kind::Text }
+            if text.parse::<TimeSpan>().is_ok() { CLOCK } else { ColumnKind::Text }
         }
 
         proptest! {
             #![proptest_config(ProptestConfig::with_cases(3000))]
 
             #[test]
-            fn times_are_what_the_writer_reads(
+            fn agrees_with_idv_parsing(
                 date in "(0000|0001|1900|2000|2023|9999)-(0[0-3]|01|12|1[0-3])-(00|01|2[89]|3[0-2]|31)",
                 clock in "(00|23|24|1):(00|59|60)(:(00|59|60)(\\.[05]{0,9})?)?",
                 offset in "([+-](00|13|14|15)(:?(00|01|59|60))?|Z)?",
@@ -235,7 +234,7 @@ mod tests {
                     1 => format!("{clock}{offset}"),
                     _ => format!("{date}T{clock}{offset}"),
                 };
-                prop_assert_eq!(item(&text), parsed(&text), "{}", text);
+                prop_assert_eq!(kind_of(&text), parsed(&text), "{}", text);
             }
         }
     }

@@ -1,24 +1,24 @@
 use container_core::Error;
 
-/// Where something stands in the inputs. Ordered as they are read.
+/// A location in the inputs. Ordered as inputs are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
-    /// Which input, from 0.
+pub(crate) struct Location {
+    /// Index of the input.
     pub(crate) input: usize,
-    /// The line, from 1.
+    /// Line number, from 1.
     pub(crate) line: u64,
-    /// The byte of that input, from 0.
+    /// Offset in that input.
     pub(crate) byte: u64,
 }
 
-impl Place {
-    /// So many bytes further on the same line.
+impl Location {
+    /// `bytes` further on the same line.
     pub(crate) const fn ahead(self, bytes: u64) -> Self {
         Self { byte: self.byte + bytes, ..self }
     }
 
-    /// Tells an error where it is, as far as it does not know.
-    pub(crate) fn mark(self, error: Error, input: Option<&str>) -> Error {
+    /// Adds this location to an error that has none.
+    pub(crate) fn locate(self, error: Error, input: Option<&str>) -> Error {
         let error = error.in_line(self.line).at(self.byte);
         match input {
             Some(name) => error.in_file(name.to_owned()),

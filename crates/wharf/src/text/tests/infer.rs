@@ -1,4 +1,4 @@
-//! Schemas that are guessed: what comes of them is what comes of a walk over all rows, or an error.
+//! Schemas inferred from a sample: reading with them gives the same as a complete scan, or an error.
 
 use std::fmt::Write;
 
@@ -33,16 +33,16 @@ fn object(row: usize) -> String {
     )
 }
 
-/// Such rows, of which one is replaced.
-fn text(form: TextForm, odd: Option<(usize, &str)>) -> String {
+/// Generated rows, one of them replaced by `odd`.
+fn text(format: TextFormat, odd: Option<(usize, &str)>) -> String {
     let mut text = String::new();
-    if form == TextForm::Csv {
+    if format == TextFormat::Csv {
         writeln!(text, "{NAMES}").unwrap();
     }
     for row in 0..ROWS {
         match odd {
             Some((at, odd)) if at == row => writeln!(text, "{odd}"),
-            _ if form == TextForm::Csv => writeln!(text, "{}", cells(row)),
+            _ if format == TextFormat::Csv => writeln!(text, "{}", cells(row)),
             _ => writeln!(text, "{}", object(row)),
         }
         .unwrap();
@@ -55,38 +55,38 @@ fn batches(table: &dyn ArrowTable, scan: &BatchScan) -> Result<Vec<RecordBatch>>
     std::iter::from_fn(|| reader.try_next().transpose()).collect()
 }
 
-fn guess(form: TextForm, text: &str, scan: &BatchScan) -> Option<SchemaRef> {
-    let container = open(form, text.as_bytes(), WINDOW);
+fn infer_sampled(format: TextFormat, text: &str, scan: &BatchScan) -> Option<SchemaRef> {
+    let container = open(format, text.as_bytes(), WINDOW);
     container.tables()[0].arrow().unwrap().infer_from_sample(scan).unwrap()
 }
 
-/// Is the guess right to the end? What it gives then is compared with what is there without it.
-fn is_right(form: TextForm, odd: Option<(usize, &str)>) -> bool {
-    let text = text(form, odd);
+/// Whether the schema inferred from a sample holds for all rows. If so, batches are compared with those of a complete scan.
+fn sample_suffices(format: TextFormat, odd: Option<(usize, &str)>) -> bool {
+    let text = text(format, odd);
     let mut found = Vec::new();
     for threads in [1, 4] {
-        let container = open(form, text.as_bytes(), WINDOW);
+        let container = open(format, text.as_bytes(), WINDOW);
         let table = container.tables()[0].arrow().unwrap();
         let scan = BatchScan::from(Scan::default().with_threads(threads));
-        let guess = table.infer_from_sample(&scan).unwrap().unwrap();
-        let guessed = batches(table, &scan.clone().with_sampled_schema(guess.clone()));
+        let inferred = table.infer_from_sample(&scan).unwrap().unwrap();
+        let sampled = batches(table, &scan.clone().with_sampled_schema(inferred.clone()));
         let all = batches(table, &scan);
-        if let Ok(guessed) = &guessed {
-            assert_eq!((Some(guessed), guess), (all.as_ref().ok(), table.schema(&scan).unwrap()), "{odd:?}");
+        if let Ok(sampled) = &sampled {
+            assert_eq!((Some(sampled), inferred), (all.as_ref().ok(), table.schema(&scan).unwrap()), "{odd:?}");
         }
-        // Where all is known nothing is guessed.
+        // After a complete scan nothing is inferred from a sample.
         assert!(all.is_err() || table.infer_from_sample(&scan).unwrap().is_none());
-        found.push(guessed.is_ok());
+        found.push(sampled.is_ok());
     }
     assert_eq!(found[0], found[1], "{odd:?}");
     found[0]
 }
 
 #[test]
-fn rows_like_those_before_are_what_was_guessed() {
-    for (form, odds) in [
+fn similar_rows_match_the_sample() {
+    for (format, odds) in [
         (
-            TextForm::Csv,
+            TextFormat::Csv,
             &[
                 "7,5,2024-02-29,0001-01-01T00:00:00.25,FALSE,1,\"[3,null]\",007,",
                 ",NaN,,2024-05-01,true,,,\"1\",",
@@ -95,7 +95,7 @@ fn rows_like_those_before_are_what_was_guessed() {
             ][..],
         ),
         (
-            TextForm::JsonLines,
+            TextFormat::JsonLines,
             &[
                 r#"{"x":1.5,"n":7}"#,
                 "{}",
@@ -105,15 +105,15 @@ fn rows_like_those_before_are_what_was_guessed() {
             ],
         ),
     ] {
-        assert!(is_right(form, None), "{form:?}");
+        assert!(sample_suffices(format, None), "{format:?}");
         for odd in odds {
-            assert!(is_right(form, Some((ROWS - 20, odd))), "{odd}");
+            assert!(sample_suffices(format, Some((ROWS - 20, odd))), "{odd}");
         }
     }
 }
 
 #[test]
-fn cells_that_make_another_schema_are_told() {
+fn detects_cells_that_change_the_schema() {
     for odd in [
         "7.0,1,,,,,,,",
         "-0,1,,,,,,,",
@@ -138,18 +138,18 @@ fn cells_that_make_another_schema_are_told() {
         ",,,,,,x,,",
         ",,,,,,,,0",
         ",,,,,,,,\"\"",
-        // Rows that are wrong.
+        // Invalid rows.
         "1,2",
         ",,,,,,,,,",
     ] {
         for row in [ROWS / 2, ROWS - 1] {
-            assert!(!is_right(TextForm::Csv, Some((row, odd))), "{odd}");
+            assert!(!sample_suffices(TextFormat::Csv, Some((row, odd))), "{odd}");
         }
     }
 }
 
 #[test]
-fn objects_that_make_another_schema_are_told() {
+fn detects_objects_that_change_the_schema() {
     for odd in [
         r#"{"n":7.0}"#,
         r#"{"n":-0.0}"#,
@@ -169,47 +169,47 @@ fn objects_that_make_another_schema_are_told() {
         "[1]",
         "{",
     ] {
-        assert!(!is_right(TextForm::JsonLines, Some((ROWS - 1, odd))), "{odd}");
+        assert!(!sample_suffices(TextFormat::JsonLines, Some((ROWS - 1, odd))), "{odd}");
     }
 }
 
-/// A sample from the middle of a cell shows rows that are none.
+/// A sample from inside a quoted cell misleads.
 #[test]
-fn samples_that_lie_are_found_out() {
+fn detects_misleading_samples() {
     let row = format!("1,\"{}\"\n", "\nx,y".repeat(600));
     let text = format!("n,t\n{}{}", "1,2\n".repeat(2000), row.repeat(30));
     let scan = BatchScan::default();
-    let lie = guess(TextForm::Csv, &text, &scan).unwrap();
-    let container = open(TextForm::Csv, text.as_bytes(), WINDOW);
+    let wrong = infer_sampled(TextFormat::Csv, &text, &scan).unwrap();
+    let container = open(TextFormat::Csv, text.as_bytes(), WINDOW);
     let table = container.tables()[0].arrow().unwrap();
-    assert_ne!(lie, table.schema(&scan).unwrap());
-    let error = batches(table, &scan.clone().with_sampled_schema(lie)).unwrap_err();
-    assert!(error.to_string().contains("guessed"), "{error}");
+    assert_ne!(wrong, table.schema(&scan).unwrap());
+    let error = batches(table, &scan.clone().with_sampled_schema(wrong)).unwrap_err();
+    assert!(error.to_string().contains("inferred from a sample"), "{error}");
 }
 
 #[test]
-fn what_no_row_could_show_is_not_guessed() {
+fn declines_where_a_sample_cannot_suffice() {
     let scan = BatchScan::default();
-    for form in [TextForm::Csv, TextForm::JsonLines] {
-        let whole = text(form, None);
-        assert!(guess(form, &whole, &scan).is_some());
+    for format in [TextFormat::Csv, TextFormat::JsonLines] {
+        let whole = text(format, None);
+        assert!(infer_sampled(format, &whole, &scan).is_some());
         let small = whole.get(..whole.len() / ROWS * 20).and_then(|text| text.rsplit_once('\n')).unwrap().0;
-        assert!(guess(form, small, &scan).is_none());
+        assert!(infer_sampled(format, small, &scan).is_none());
         for on_mismatch in [OnMismatch::Null, OnMismatch::Json] {
             let scan = scan.clone().with_mapping(Mapping::default().with_on_mismatch(on_mismatch));
-            assert!(guess(form, &whole, &scan).is_none());
+            assert!(infer_sampled(format, &whole, &scan).is_none());
         }
         let mut some = scan.clone();
         some.scan.columns = Some(vec![0]);
-        assert!(guess(form, &whole, &some).is_none());
+        assert!(infer_sampled(format, &whole, &some).is_none());
         let mut few = scan.clone();
         few.scan.rows = 0..1000;
-        assert!(guess(form, &whole, &few).is_none());
+        assert!(infer_sampled(format, &whole, &few).is_none());
     }
-    let json = |odd| guess(TextForm::JsonLines, &text(TextForm::JsonLines, Some((5, odd))), &scan);
-    // A column of what comes, and values that do not fit together.
+    let json = |odd| infer_sampled(TextFormat::JsonLines, &text(TextFormat::JsonLines, Some((5, odd))), &scan);
+    // An empty object, and values without a common type.
     assert!(json(r#"{"empty":{}}"#).is_none());
     assert!(json(r#"{"n":"x"}"#).is_none());
-    let array = text(TextForm::JsonLines, None).lines().collect::<Vec<_>>().join(",");
-    assert!(guess(TextForm::JsonLines, &format!("[{array}]"), &scan).is_none());
+    let array = text(TextFormat::JsonLines, None).lines().collect::<Vec<_>>().join(",");
+    assert!(infer_sampled(TextFormat::JsonLines, &format!("[{array}]"), &scan).is_none());
 }

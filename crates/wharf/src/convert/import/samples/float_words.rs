@@ -1,0 +1,110 @@
+//! Finds JSON columns in which the strings `NaN`, `Infinity` and `-Infinity` are floats, from all values of the column.
+
+use std::ops::Range;
+
+use container_core::{Progress, Result};
+use datadings::json::FloatWords;
+use memchr::memmem::Finder;
+
+use super::super::{CHUNK_RECORDS, Inputs, TextTable};
+use crate::text::records::Options;
+use crate::text::records::chunk::Input;
+use crate::text::records::chunk::{Chunk, rows_in_chunk};
+use crate::text::records::location::Location;
+use crate::text::records::record::{RecordVisitor, visit_records};
+use crate::workers::Workers;
+
+/// Bytes searched at once.
+const WINDOW: u64 = 1 << 20;
+
+/// How the JSON strings end.
+const SUFFIXES: [&[u8]; 2] = [b"NaN\"", b"Infinity\""];
+
+/// Profiles the values of a chunk.
+#[derive(Default)]
+struct FloatWordScan(FloatWords);
+
+impl FloatWordScan {
+    fn of(chunk: &Chunk, options: &Options, selected: &Range<u64>) -> Result<FloatWords> {
+        let mut scan = Self::default();
+        visit_records(chunk, options, 0, selected, &mut scan)?;
+        Ok(scan.0)
+    }
+}
+
+impl RecordVisitor for FloatWordScan {
+    fn begin(&mut self, _: Location) {}
+
+    fn member(&mut self, name: &str, value: &str, _: Location) -> Result<()> {
+        self.0.member_mut(name)?.observe(value.as_bytes())
+    }
+
+    fn cell(&mut self, _: usize, _: &str, _: bool, _: Location) -> Result<()> {
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl TextTable {
+    /// Reads the selected rows of JSON and finds where strings are floats; `None` if there are no such strings.
+    pub(super) fn float_words(&self, rows: &Range<u64>, progress: Option<&dyn Progress>) -> Result<Option<FloatWords>> {
+        if !self.may_have_float_words()? {
+            return Ok(None);
+        }
+        self.begin(progress);
+        let workers = Workers::new(self.options.threads);
+        let mut chunker = self.chunks(CHUNK_RECORDS);
+        let mut all = FloatWords::default();
+        let mut next_row = 0;
+        while next_row < rows.end {
+            let (chunks, failure) = Self::next_chunks(chunker.as_mut(), &workers);
+            let scan_chunk = |chunk: &Chunk| FloatWordScan::of(chunk, &self.options, &rows_in_chunk(rows, chunk));
+            for (chunk, words) in chunks.iter().zip(workers.map(chunks.iter().collect(), scan_chunk)) {
+                all.merge(words.map_err(|error| self.with_input_name(error, chunk))?);
+                next_row = chunk.row + chunk.records;
+                self.report_chunk(progress, chunk);
+            }
+            if next_row < rows.end {
+                failure?;
+            }
+            if chunks.is_empty() {
+                break;
+            }
+        }
+        Ok(Some(all))
+    }
+
+    /// A quick byte search: nearly all inputs have no such strings and need no complete scan.
+    fn may_have_float_words(&self) -> Result<bool> {
+        if let Inputs::Texts(texts) = &self.inputs {
+            return Ok(texts.iter().map(has_float_words).collect::<Result<Vec<_>>>()?.contains(&true));
+        }
+        let finders = SUFFIXES.map(Finder::new);
+        let mut chunks = self.chunks(CHUNK_RECORDS);
+        // Errors are reported when samples are written.
+        while let Ok(Some(chunk)) = chunks.next() {
+            if finders.iter().any(|finder| finder.find(&chunk.bytes).is_some()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Searches an input for the endings of such strings.
+fn has_float_words(input: &Input) -> Result<bool> {
+    let finders = SUFFIXES.map(Finder::new);
+    let overlap = SUFFIXES.iter().map(|end| end.len() as u64).max().unwrap_or(0);
+    let (mut start, len) = (0, input.source.len());
+    while start < len {
+        let bytes = input.source.read(start..len.min(start + WINDOW + overlap))?;
+        if finders.iter().any(|finder| finder.find(&bytes).is_some()) {
+            return Ok(true);
+        }
+        start += WINDOW;
+    }
+    Ok(false)
+}
