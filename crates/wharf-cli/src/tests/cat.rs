@@ -69,7 +69,7 @@ fn a_narrow_terminal_cuts_cells_and_hides_columns() {
     let rows = json!([["a text that is much longer than the terminal is wide", 1, "x", "y"]]);
     let place = Place::new().with("wide", &["text", "b", "a long column name", "d"], &rows).on_terminal(30);
     let ran = place.wharf(&["cat", "@wide"]);
-    assert_eq!(ran.err, "note: 2 columns not shown for lack of room: choose with --columns\n");
+    assert_eq!(ran.err, "note: 2 columns not shown; select columns with --columns\n");
     assert!(ran.out.lines().all(|line| line.chars().count() <= 30), "{}", ran.out);
     assert!(ran.out.contains("a text that") && ran.out.contains('…') && !ran.out.contains("longer"), "{}", ran.out);
 }
@@ -80,7 +80,7 @@ fn a_table_of_many_columns_reads_only_those_that_can_be_seen() {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let row: Vec<_> = (0..1000).collect();
     let ran = Place::new().with("wide", &names, &json!([row])).on_terminal(40).wharf(&["cat", "@wide"]);
-    assert_eq!(ran.err, "note: 997 columns not shown for lack of room: choose with --columns\n");
+    assert_eq!(ran.err, "note: 997 columns not shown; select columns with --columns\n");
     assert!(ran.out.contains("column2") && !ran.out.contains("column3"), "{}", ran.out);
 }
 
@@ -225,7 +225,7 @@ fn standard_input_is_a_file() {
     let document = json!({"tables": [{"name": "rows", "columns": [{"name": "a", "type": "int"}], "rows": [[7]]}]});
     let place = numbers("n", 0..1).with_stdin(&document);
     assert_eq!(place.wharf(&["cat", "-", "@n"]).ok(), "{\"a\":7}\n{\"n\":0}\n");
-    assert_eq!(place.wharf(&["cat", "-", "-"]).failed(2), "error: standard input (-) can be read only once");
+    assert_eq!(place.wharf(&["cat", "-", "-"]).failed(2), "error: standard input (-) can be given only once");
     let error = Place::new().wharf(&["cat", "-"]).failed(1);
     assert_eq!(error, "error: <stdin>: the format is none that is known here (mock): it is empty");
 }
@@ -362,7 +362,7 @@ t       text  y\\ny
     assert_eq!(place.wharf(&["get", "@k", "second", "--pretty"]).ok(), expected);
     assert_eq!(
         place.wharf(&["get", "@k", "third"]).failed(2),
-        "error: @k: there is no record with this key (key \"third\")"
+        "error: @k: no record has this key (key \"third\")"
     );
     assert_eq!(
         place.wharf(&["get", "@k", "--row", "2"]).failed(2),
@@ -371,5 +371,5 @@ t       text  y\\ny
     assert_eq!(people().wharf(&["get", "@people", "x"]).failed(2), "error: @people: rows of this format have no keys");
     assert_eq!(three(true).wharf(&["get", "@a", "--row", "4"]).failed(2), "error: @a: there is no row 4");
     let error = three(true).wharf(&["get", "@?", "--row", "4"]).failed(2);
-    assert_eq!(error, "error: @?: the pattern matches 3 files; get reads one");
+    assert_eq!(error, "error: @?: the pattern matches 3 files; get takes one");
 }

@@ -17,7 +17,7 @@ fn dataset() -> Place {
 #[test]
 fn bytes_are_not_for_a_terminal_and_texts_are() {
     let place = dataset().on_terminal(80);
-    let refused = "error: bytes are not for a terminal: print them into a file, or a pipe";
+    let refused = "error: cannot write binary data to a terminal; use a file or a pipe";
     assert_eq!(place.wharf(&["get", "@a.msgpack", "x", "--raw"]).failed(2), refused);
     assert_eq!(place.wharf(&["get", "@a.msgpack", "x", "--raw", "--field", "image"]).failed(2), refused);
     assert_eq!(place.wharf(&["get", "@a.msgpack", "x", "--raw", "--field", "key"]).ok(), "x");

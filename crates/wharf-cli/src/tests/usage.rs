@@ -10,7 +10,7 @@ fn help_and_version_are_results() {
         assert!(help.contains("--json"), "{help}");
     }
     let help = place.wharf(&["--help"]).ok();
-    assert!(help.contains("Exit codes: 0 done; 1 failed"), "{help}");
+    assert!(help.contains("Exit codes: 0 success; 1 failure"), "{help}");
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn usage_errors_are_json_when_json_is_wanted() {
     assert_eq!(error(&["cat", "--json", "--nonsense"]), "unexpected argument '--nonsense' found");
     assert_eq!(error(&["info", "--json"]), "the following required arguments were not provided: <FILE>...");
     let message = error(&["cat", "x", "--json", "--rows", "7..3"]);
-    let expected = "invalid value '7..3' for '--rows <A..B>': the range ends at 3 before it begins at 7";
+    let expected = "invalid value '7..3' for '--rows <A..B>': the range ends at 3, before its start 7";
     assert_eq!(message, expected);
 }
 

@@ -108,7 +108,7 @@ fn a_field_of_one_sample_is_a_column_where_that_matters() {
     let path = with_a_rare_field(&folder);
     // A glance does not find it, and says so.
     let text = run(["info", &path]).ok().to_owned();
-    assert!(text.contains("9,000 rows, 2 columns in the 4,500 rows looked at"), "{text}");
+    assert!(text.contains("9,000 rows, 2 columns in a sample of 4,500 rows"), "{text}");
     let header = |arguments: &[&str]| run(arguments).ok().lines().next().unwrap().to_owned();
     assert_eq!(header(&["cat", &path, "--csv", "-n", "1"]).split(',').collect::<Vec<_>>(), ["key", "data", "rare"]);
     assert_eq!(

@@ -12,7 +12,7 @@ fn an_index_is_made_anew_as_its_writer_made_it() {
     let folder = Folder::new();
     folder.copy("real-iris.msgpack", &[""]);
     let (iris, sound) = (folder.path("real-iris.msgpack"), golden("real-iris.msgpack"));
-    assert_eq!(run(["index", &iris]).ok(), format!("{iris}: 150 samples, index made anew; there was none\n"));
+    assert_eq!(run(["index", &iris]).ok(), format!("{iris}: 150 samples, index rebuilt (it was missing)\n"));
     same_set(&iris, &sound);
     fs::write(format!("{iris}.offsets"), [0; 16]).unwrap();
     fs::write(format!("{iris}.filter"), "nonsense").unwrap();
@@ -32,7 +32,7 @@ fn an_older_index_becomes_one_of_today() {
     let folder = Folder::new();
     let legacy = folder.path("index-legacy.msgpack");
     folder.copy("index-legacy.msgpack", &["", ".index"]);
-    let line = |what: &str| format!("{legacy}: 7 samples, index made anew from the older one{what}\n");
+    let line = |what: &str| format!("{legacy}: 7 samples, index rebuilt from the legacy index{what}\n");
     assert_eq!(run(["index", &legacy]).ok(), line(", which is kept"));
     for part in [".offsets", ".keys", ".key_hashes", ".filter"] {
         let converted = fs::read(golden(&format!("index-converted.msgpack{part}"))).unwrap();
@@ -41,7 +41,7 @@ fn an_older_index_becomes_one_of_today() {
     let folder = Folder::new();
     folder.copy("index-legacy.msgpack", &["", ".index"]);
     let legacy = folder.path("index-legacy.msgpack");
-    let expected = format!("{legacy}: 7 samples, index made anew from the older one\n");
+    let expected = format!("{legacy}: 7 samples, index rebuilt from the legacy index\n");
     assert_eq!(run(["index", &legacy, "--remove-older"]).ok(), expected);
     assert!(!folder.files().contains(&"index-legacy.msgpack.index".to_owned()));
 }

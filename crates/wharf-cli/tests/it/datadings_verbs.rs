@@ -432,7 +432,7 @@ fn bytes_come_out_as_they_lie() {
     };
     assert_eq!(
         error(&["get", &file, "x", "--raw", "--field", "label"]),
-        "error: @a.msgpack: the field \"label\" is an integer: --raw prints bytes and texts (row 0)\n"
+        "error: @a.msgpack: --raw prints bytes or a string, but the field \"label\" is an integer (row 0)\n"
     );
     assert_eq!(
         error(&["get", &file, "x", "--raw", "--field", "labels"]),
@@ -440,7 +440,7 @@ fn bytes_come_out_as_they_lie() {
     );
     assert_eq!(
         error(&["get", &file, "z", "--raw"]),
-        "error: @a.msgpack: there is no record with this key (key \"z\")\n"
+        "error: @a.msgpack: no record has this key (key \"z\")\n"
     );
     assert_eq!(
         error(&["get", &file, "--row", "2", "--raw"]),

@@ -60,7 +60,7 @@ fn info_is_laid_out_as_ncdump_does() {
         rest,
         "dimensions:\n    lat = 2\n    one = 1\n    time = 3\n\
          variables:\n    uint8 cube(lat, one, time)\n    float32 lat(lat)\n    none none  // empty\n    str raw\n    \
-         float32 temp(time, lat)  // some may be missing\n        temp:units = \"K\"\n    \
+         float32 temp(time, lat)  // may have missing values\n        temp:units = \"K\"\n    \
          float64 time(time)\n        time:units = \"hours since 2000-01-01\"\n\
          global attributes:\n        :title = \"T\u{fc}st\"\n        :n = NaN\n"
     );
@@ -116,26 +116,26 @@ fn what_is_asked_wrongly_is_refused() {
             &["get", "@", "temp", "--sel", "time=3"][..],
             "error: ds: @: there is no element 3 along \"time\", which has 3 (column \"temp\")",
         ),
-        (&["get", "@", "temp", "--sel", "time"], "error: @: --sel \"time\" is not of the form DIM=..."),
+        (&["get", "@", "temp", "--sel", "time"], "error: @: --sel: expected DIM=..., found \"time\""),
         (
             &["get", "@", "temp", "--sel", "time=1", "--sel", "time=1"],
-            "error: @: --sel names the dimension \"time\" twice",
+            "error: @: --sel: duplicate dimension \"time\"",
         ),
         (
             &["get", "@", "temp", "--at", "lat=x"],
-            "error: @: \"x\" is no number, and \"lat\" is no time variable, which dates would fit",
+            "error: @: expected a number, found \"x\"; only time variables accept dates (column \"lat\")",
         ),
         (
             &["get", "@", "temp", "--between", "lat=1"],
-            "error: @: --between \"lat=1\" has no two ends: allowed are VAR=A..B, VAR=A.. and VAR=..B",
+            "error: @: --between: expected VAR=A..B, VAR=A.. or VAR=..B, found \"lat=1\"",
         ),
         (
             &["get", "@", "temp", "--columns", "a"],
-            "error: @: a variable has no columns and no table: choose a part of it with --sel",
+            "error: @: a variable has no columns or tables; select a part of it with --sel",
         ),
         (
             &["get", "@", "--row", "0", "--table", "time", "--sel", "a=1"],
-            "error: @: --sel, --at and --between choose a part of a variable, which ds files have",
+            "error: @: --sel, --at and --between require a variable of a ds or NetCDF file",
         ),
         (&["stats", "@", "raw"], "error: ds: @: its values are str: statistics are of numbers (column \"raw\")"),
     ] {

@@ -197,7 +197,7 @@ fn stored_bytes() {
     assert_eq!(raw(&["c", "--sel", "row=1"]).ok(), "\u{fc}");
     let ran = raw(&["c"]);
     assert_eq!((ran.code(), ran.out()), (2, ""));
-    assert!(ran.err().contains("it has several strings"), "{}", ran.err());
+    assert!(ran.err().contains("the selection has several"), "{}", ran.err());
     assert_eq!(run(["get", &out, "v", "--raw", "--json"]).code(), 2);
 }
 

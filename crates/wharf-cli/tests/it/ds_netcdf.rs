@@ -89,7 +89,7 @@ variables:
 global attributes:
         :list_of_text = [\"one\", \"two\", \"drei ö\"]
         :big = 18446744073709551615
-not in a ds file:
+cannot be converted to ds:
     the names of the enumeration (0 none, 1 some, 7 all) are left out of variable \"enum\"
     the group \"inner\" with 2 variables is left out: ds has no groups
     the variable \"compound\" is left out: its elements are a compound of 2 fields
@@ -171,7 +171,7 @@ fn other_verbs_say_what_helps() {
         for (arguments, wanted) in [
             (&["cat", file][..], several),
             (&["get", file, "--row", "1"], several),
-            (&["get", file, "time", "--raw"], "--raw is for ds, and this one is netcdf"),
+            (&["get", file, "time", "--raw"], "--raw requires ds, found netcdf"),
             (&["merge", file, file, "-o", &out.replace(".ds", ".nc")], "--dim says which"),
             (&["merge", file, file, "--dim", "time", "-o", &out], "`wharf convert` does that"),
             (&["merge", file, file, "--dim", "time", "-o", "-"], "a stream is not: give a path"),

@@ -71,14 +71,14 @@ fn what_is_refused() {
     for (arguments, wanted) in [
         (vec!["rename", &file, "none=t", "-o", &out], "there is no variable \"none\""),
         (vec!["rename", &file, "time=tas", "-o", &out], "there are two variables \"tas\""),
-        (vec!["rename", &file, "time", "-o", &out], "\"time\" is not OLD=NEW"),
+        (vec!["rename", &file, "time", "-o", &out], "expected OLD=NEW, found \"time\""),
         (vec!["rename", &file, "time=t", "-o", &file, "--force"], "the output is the input"),
         (vec!["rename", &file, "time=t"], "--output <OUT>|--in-place"),
         (vec!["rm", &file, "none", "-o", &out], "there is no variable \"none\""),
         (vec!["rm", &file, "tas@none", "-o", &out], "there is no attribute \"none\" (column \"tas\")"),
         (vec!["rm", &file, "--dim", "none", "-o", &out], "no variable has the dimension \"none\""),
         (vec!["set", &file, "tas@.size=1", "-o", &out], "the format's own"),
-        (vec!["set", &file, "tas", "-o", &out], "nothing is to be set of \"tas\""),
+        (vec!["set", &file, "tas", "-o", &out], "nothing to set for \"tas\""),
         (vec!["set", &file, "x=y=300", "-o", &out], "the value 300 of element 0 is no uint8"),
         (vec!["set", &file, "new=[1]", "--dims", "x", "-o", &out], "the dimension \"x\" has the size"),
         (vec!["set", &file, "@a=1", "--type", "int8", "-o", &out], "--type and --dims are for variables"),
@@ -146,7 +146,7 @@ fn a_file_is_made() {
     let out = path(&folder, "new.ds");
     let ran = run(["set", &out, "x=1", "--in-place"]);
     assert_eq!(ran.code(), 1);
-    assert!(ran.err().contains("cannot open (--create makes a new file)"), "{}", ran.err());
+    assert!(ran.err().contains("cannot open (--create creates it)"), "{}", ran.err());
     let all = ["set", &out, "x=[1, null]", "@title=T", "--type", "float32", "--dims", "time", "--create"];
     assert_eq!(run(all).ok(), "");
     assert!(header(&out).ends_with(r#"".": {"title": "T"}}"#), "{}", header(&out));
