@@ -5,7 +5,7 @@ fn place() -> Place {
 }
 
 #[test]
-fn the_extension_says_the_form() {
+fn extension_selects_the_format() {
     for (name, expected) in [
         ("out.csv", "a,b\n1,x\n2,\n"),
         ("out.TSV", "a\tb\n1\tx\n2\t\n"),
@@ -33,7 +33,7 @@ fn the_extension_says_the_form() {
 }
 
 #[test]
-fn to_says_it_too() {
+fn to_selects_the_format() {
     let place = place();
     assert_eq!(place.wharf(&["convert", "@in", "@out.txt", "--to", "csv", "--rows", "1", "--columns", "b,a"]).ok(), "");
     assert_eq!(place.read("out.txt"), "b,a\n,2\n");
@@ -42,7 +42,7 @@ fn to_says_it_too() {
 }
 
 #[test]
-fn an_output_that_exists_needs_force() {
+fn existing_output_requires_force() {
     let place = place();
     fs::write(place.path("out.csv"), "precious").unwrap();
     let error = place.wharf(&["convert", "@in", "@out.csv"]).failed(2);
@@ -53,7 +53,7 @@ fn an_output_that_exists_needs_force() {
 }
 
 #[test]
-fn an_output_that_is_an_input_is_always_refused() {
+fn refuses_an_input_as_output() {
     let place = place();
     let before = place.read("in");
     fs::hard_link(place.path("in"), place.path("again.csv")).unwrap();
@@ -66,7 +66,7 @@ fn an_output_that_is_an_input_is_always_refused() {
 }
 
 #[test]
-fn an_error_leaves_what_was_there() {
+fn error_keeps_the_existing_output() {
     let table = json!({"name": "rows", "columns": [{"name": "n", "type": "int"}], "rows": [[1], [2]], "fail_at": 1});
     let place = Place::new().with_document("bad", &json!({"tables": [table]}));
     let error = place.wharf(&["convert", "@bad", "@out.csv"]).failed(1);
@@ -79,7 +79,7 @@ fn an_error_leaves_what_was_there() {
 }
 
 #[test]
-fn other_formats_are_no_idv_so_far() {
+fn refuses_mock_to_idv() {
     let place = place();
     let error = place.wharf(&["convert", "@in", "@out.idv"]).failed(1);
     assert_eq!(error, "error: @in: a file of the format mock cannot be written as IDV so far");
@@ -87,7 +87,7 @@ fn other_formats_are_no_idv_so_far() {
 }
 
 #[test]
-fn rows_of_any_format_become_samples() {
+fn converts_rows_of_any_format_to_samples() {
     let place = place();
     let samples = |name: &str| {
         let reader = datadings::Reader::open(place.path(name)).unwrap();
@@ -116,7 +116,7 @@ fn rows_of_any_format_become_samples() {
 }
 
 #[test]
-fn an_error_of_a_row_leaves_no_dataset() {
+fn row_error_leaves_no_dataset() {
     let table = json!({"name": "rows", "columns": [{"name": "n", "type": "int"}], "rows": [[1], [2]], "fail_at": 1});
     let place = Place::new().with_document("bad", &json!({"tables": [table]}));
     let error = place.wharf(&["convert", "@bad", "@out.msgpack", "--number"]).failed(1);
@@ -125,7 +125,7 @@ fn an_error_of_a_row_leaves_no_dataset() {
 }
 
 #[test]
-fn idv_is_not_for_terminals() {
+fn refuses_idv_on_a_terminal() {
     let place = Place::new().with_text("in.csv", "a\n1\n").on_terminal(80);
     let error = place.wharf(&["convert", "@in.csv", "-", "--to", "idv"]).failed(2);
     assert_eq!(error, "error: IDV is not for a terminal: give a file, or a pipe");
@@ -135,13 +135,13 @@ fn idv_is_not_for_terminals() {
 }
 
 #[test]
-fn a_folder_that_is_not_there_is_named() {
+fn names_a_missing_output_folder() {
     let error = place().wharf(&["convert", "@in", "@no/out.csv"]).failed(1);
     assert!(error.starts_with("error: @no/out.csv: cannot create the output: "), "{error}");
 }
 
 #[test]
-fn a_loss_is_told_and_the_output_is_there() {
+fn loss_is_reported_and_output_is_written() {
     let place = Place::new().with("in", &["a"], &json!([[null]]));
     let ran = place.wharf(&["convert", "@in", "@out.csv"]);
     assert_eq!((ran.code, ran.out.as_str()), (3, ""));
@@ -150,7 +150,7 @@ fn a_loss_is_told_and_the_output_is_there() {
 }
 
 #[test]
-fn programs_are_told_what_was_done() {
+fn prints_the_result_as_json() {
     let place = place();
     let ran = place.wharf(&["convert", "@in", "@in", "@out.csv", "--json"]);
     assert_eq!(ran.json(), json!({"file": "@out.csv", "to": "csv", "rows": 4, "bytes": 18}));
@@ -160,7 +160,7 @@ fn programs_are_told_what_was_done() {
 }
 
 #[test]
-fn names_stand_wherever_options_do() {
+fn options_may_precede_or_follow_names() {
     let csv = "a,b\n1,x\n2,\n1,x\n2,\n";
     for arguments in [
         &["convert", "@in", "@in", "@out.csv", "--limit", "9"][..],

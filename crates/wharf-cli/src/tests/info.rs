@@ -12,7 +12,7 @@ fn flowers() -> Value {
 }
 
 #[test]
-fn json_names_everything_in_order() {
+fn json_lists_all_members_in_order() {
     let place = Place::new().with_document("f", &flowers());
     let out = place.wharf(&["info", "@f", "--json"]).ok();
     let expected = concat!(
@@ -26,7 +26,7 @@ fn json_names_everything_in_order() {
 }
 
 #[test]
-fn several_files_are_lines_that_name_their_file() {
+fn prints_a_line_with_the_file_name_for_each_of_several_files() {
     let place = Place::new().with("a", &["x"], &json!([])).with("b", &["x"], &json!([]));
     let out = place.wharf(&["info", "@a", "@b", "--json"]).ok();
     let files: Vec<Value> =
@@ -35,7 +35,7 @@ fn several_files_are_lines_that_name_their_file() {
 }
 
 #[test]
-fn one_file_on_a_terminal_is_indented_json() {
+fn indents_json_of_one_file_on_a_terminal() {
     let place = Place::new().with_document("f", &flowers()).on_terminal(80);
     let ran = place.wharf(&["info", "@f", "--json"]);
     assert!(ran.out.starts_with("{\n  \"format\": \"mock\",\n"), "{}", ran.out);
@@ -43,7 +43,7 @@ fn one_file_on_a_terminal_is_indented_json() {
 }
 
 #[test]
-fn people_see_a_table() {
+fn prints_a_table_of_columns() {
     let expected = "\
 @f: mock 7, 565 bytes
 block rows: 50
@@ -65,7 +65,7 @@ label   SlotNames     [\"one\", \"two\", \"three\", \"four\", \"five\", \"six\",
 }
 
 #[test]
-fn a_table_without_columns_or_known_length() {
+fn describes_table_without_columns_or_known_length() {
     let table = json!({"name": "rows", "columns": [], "rows": [], "unknown_length": true});
     let place = Place::new().with_document("e", &json!({"version": "1", "tables": [table]}));
     let out = place.wharf(&["info", "@e"]).ok();
@@ -74,7 +74,7 @@ fn a_table_without_columns_or_known_length() {
 }
 
 #[test]
-fn damaged_metadata_leaves_the_rest_and_fails() {
+fn damaged_metadata_fails_but_prints_the_rest() {
     let columns =
         json!([{"name": "a", "type": "int", "more_fails": "metadata is damaged"}, {"name": "b", "type": "int"}]);
     let place = Place::new().with_document("d", &json!({"tables": [{"name": "rows", "columns": columns, "rows": []}]}));

@@ -17,7 +17,7 @@ fn place() -> Place {
 const LINES: &str = "{\"x\":2.5,\"y\":-1.0,\"label\":\"oak\"}\n{\"x\":-0.0,\"y\":17.25,\"label\":\"elm\"}\n";
 
 #[test]
-fn it_is_looked_at_like_any_other() {
+fn own_format_can_be_inspected() {
     let place = place();
     assert_eq!(place.wharf(&["cat", "@a.points"]).ok(), LINES);
     assert_eq!(place.wharf(&["cat", "@a.points", "--columns", "label", "--rows", "1..", "--csv"]).ok(), "label\nelm\n");
@@ -31,7 +31,7 @@ fn it_is_looked_at_like_any_other() {
 }
 
 #[test]
-fn it_is_converted_into_every_other() {
+fn own_format_converts_to_every_other() {
     let place = place();
     for (output, options) in [
         ("b.jsonl", &[][..]),
@@ -59,7 +59,7 @@ fn it_is_converted_into_every_other() {
 }
 
 #[test]
-fn it_is_written_whole_or_not_at_all() {
+fn own_format_output_is_atomic() {
     let place = place();
     let ran = place.wharf(&["convert", "@a.points", "@b.points", "--columns", "x,y"]);
     let expected = "error: points: @b.points: missing column (column \"label\")\n";
@@ -78,7 +78,7 @@ fn it_is_written_whole_or_not_at_all() {
 }
 
 #[test]
-fn files_of_it_are_joined() {
+fn own_format_files_merge() {
     let place = place();
     std::fs::write(place.path("b.points"), "points 1\n1 1 ash\n").unwrap();
     let done = place.wharf(&["merge", "@a.points", "@b.points", "-o", "@c.points", "--json"]).ok();
@@ -96,7 +96,7 @@ fn files_of_it_are_joined() {
 }
 
 #[test]
-fn its_rows_are_chosen_cut_and_shuffled() {
+fn own_format_rows_sample_split_and_shuffle() {
     let place = place();
     let rows: String = (0..100).map(|n| format!("{n} {} row-{n}\n", n % 7)).collect();
     std::fs::write(place.path("all.points"), format!("points 1\n{rows}")).unwrap();
@@ -117,7 +117,7 @@ fn its_rows_are_chosen_cut_and_shuffled() {
 }
 
 #[test]
-fn what_is_whole_of_it_is_saved_by_its_own_means() {
+fn own_format_recovers_intact_lines() {
     let place = place();
     std::fs::write(place.path("bad.points"), "points 1\n2.5 -1 oak\n2.5 oak\n???\n-0 17.25 elm\n").unwrap();
     let ran = place.wharf(&["recover", "@bad.points", "@b.points"]);

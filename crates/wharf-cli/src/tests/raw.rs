@@ -15,7 +15,7 @@ fn dataset() -> Place {
 }
 
 #[test]
-fn bytes_are_not_for_a_terminal_and_texts_are() {
+fn refuses_bytes_but_not_text_on_a_terminal() {
     let place = dataset().on_terminal(80);
     let refused = "error: cannot write binary data to a terminal; use a file or a pipe";
     assert_eq!(place.wharf(&["get", "@a.msgpack", "x", "--raw"]).failed(2), refused);
@@ -25,7 +25,7 @@ fn bytes_are_not_for_a_terminal_and_texts_are() {
 }
 
 #[test]
-fn a_pipe_that_closes_is_no_failure_and_one_that_breaks_is() {
+fn closed_pipe_succeeds_and_broken_output_fails() {
     let arguments = ["get", "@a.msgpack", "--row", "0", "--raw", "--field", "image"];
     assert_eq!(dataset().with_pipe(0, ErrorKind::BrokenPipe).wharf(&arguments).ok(), "");
     let error = dataset().with_pipe(0, ErrorKind::StorageFull).wharf(&arguments).failed(1);

@@ -26,7 +26,7 @@ fn notes_and_errors_escape_names() {
 }
 
 #[test]
-fn json_on_a_terminal_is_harmless_and_means_the_same() {
+fn escaped_json_on_a_terminal_is_equal() {
     let place = Place::new().with("n", &[EVIL], &json!([[EVIL]]));
     for arguments in [&["info", "@n", "--json"][..], &["cat", "@n", "--json"], &["get", "@n", "--row", "0", "--json"]] {
         let piped = place.wharf(arguments);
@@ -47,7 +47,7 @@ fn json_on_a_terminal_is_harmless_and_means_the_same() {
 }
 
 #[test]
-fn text_on_a_terminal_is_harmless() {
+fn escapes_text_on_a_terminal() {
     let place = Place::new().with("n", &["n"], &json!([[EVIL]]));
     for form in ["--csv", "--tsv"] {
         assert!(place.wharf(&["cat", "@n", form]).out.contains(EVIL), "bytes are exact in a pipe");
@@ -61,7 +61,7 @@ fn text_on_a_terminal_is_harmless() {
 }
 
 #[test]
-fn wrong_arguments_are_harmless_when_they_are_repeated() {
+fn escapes_arguments_in_usage_errors() {
     let place = Place::new().with("n", &["n"], &json!([[1]])).on_terminal(80);
     for arguments in [
         &["cat", "@n", &format!("--{EVIL}")][..],
@@ -78,7 +78,7 @@ fn wrong_arguments_are_harmless_when_they_are_repeated() {
 }
 
 #[test]
-fn a_failure_is_one_whoever_reads_the_output() {
+fn closed_pipe_does_not_change_the_exit_code() {
     let table = json!({"name": "rows", "columns": [{"name": "n", "type": "int"}], "rows": [[1], [2]], "fail_at": 1});
     let place = Place::new().with("n", &["n"], &json!([[1]])).with_document("bad", &json!({"tables": [table]}));
     let place = place.with_pipe(0, io::ErrorKind::BrokenPipe);

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn help_and_version_are_results() {
+fn help_and_version_go_to_stdout() {
     let place = Place::new();
     assert_eq!(place.wharf(&["--version"]).ok(), format!("wharf {}\n", env!("CARGO_PKG_VERSION")));
     for verb in ["info", "cat", "get", "verify", "convert"] {
@@ -46,7 +46,7 @@ fn wrong_usage_is_exit_code_two() {
 }
 
 #[test]
-fn usage_errors_are_json_when_json_is_wanted() {
+fn usage_errors_are_json_with_json() {
     let error = |arguments: &[&str]| {
         let err = Place::new().wharf(arguments).failed(2);
         let value: Value = serde_json::from_str(&err).unwrap_or_else(|error| panic!("{error}: {err}"));
@@ -61,7 +61,7 @@ fn usage_errors_are_json_when_json_is_wanted() {
 }
 
 #[test]
-fn json_errors_have_members_for_programs() {
+fn json_errors_have_positions() {
     let table = json!({"name": "rows", "columns": [{"name": "n", "type": "int"}], "rows": [[1]], "fail_at": 0});
     let place = Place::new().with_document("bad", &json!({"tables": [table]}));
     let ran = place.wharf(&["cat", "@bad", "--json"]);
@@ -75,7 +75,7 @@ fn json_errors_have_members_for_programs() {
 }
 
 #[test]
-fn the_global_options_may_stand_anywhere() {
+fn global_options_may_appear_anywhere() {
     let place = Place::new().with("n", &["n"], &json!([[1]]));
     for arguments in [
         &["--json", "--access", "positional", "info", "@n"][..],

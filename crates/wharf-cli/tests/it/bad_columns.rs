@@ -81,7 +81,7 @@ impl Folder {
 }
 
 #[test]
-fn a_field_that_changes_its_type_late() {
+fn field_changes_type_late() {
     let folder = Folder::new();
     let mut text = BufWriter::new(fs::File::create(folder.path("a.jsonl")).unwrap());
     for row in 0..1_000_000 {
@@ -120,7 +120,7 @@ fn a_field_that_changes_its_type_late() {
 }
 
 #[test]
-fn nulls_at_every_depth() {
+fn keeps_nulls_at_every_depth() {
     let folder = Folder::new();
     let lines = r#"{"key":"a","a":{"b":[1,null]}}
 {"key":"b","a":null}
@@ -213,7 +213,7 @@ fn tensors_of_several_shapes() {
 
 /// A name that is the dimension of two tensors is one dimension in ds, which has one size.
 #[test]
-fn dimensions_of_one_name() {
+fn duplicate_dimension_names() {
     let folder = Folder::new();
     let column = |name: &str, shape: [i32; 2]| {
         let size = shape[0] * shape[1];
@@ -235,7 +235,7 @@ fn dimensions_of_one_name() {
 }
 
 #[test]
-fn columns_of_one_name() {
+fn duplicate_column_names() {
     let folder = Folder::new();
     // Our own writers refuse such columns.
     let message = "message rows { required int64 a; required int64 a; required binary b (UTF8); }";
@@ -282,7 +282,7 @@ fn columns_of_one_name() {
 }
 
 #[test]
-fn members_that_an_object_has_twice() {
+fn duplicate_object_members() {
     let folder = Folder::new();
     folder.file("a.jsonl", "{\"key\":\"a\",\"x\":1,\"y\":2,\"x\":3}\n");
     // Columns: the last one counts, which is told of those with types.
@@ -304,7 +304,7 @@ fn members_that_an_object_has_twice() {
 }
 
 #[test]
-fn texts_beyond_what_a_batch_and_a_row_group_hold() {
+fn strings_larger_than_a_batch_and_a_row_group() {
     // 3,000 texts of 1,000 bytes, in batches of 32 KiB and row groups of 64 KiB, as those of 3 GB come in some of 32 and 128 MiB.
     let folder = Folder::new();
     let word = |row: usize| format!("{row:05}").repeat(200);
@@ -355,7 +355,7 @@ fn peak(process: u32) -> Option<u64> {
 
 /// In a nightly run it has 3 GB, and takes 6 GB of disk and a minute.
 #[test]
-fn a_column_larger_than_the_memory() {
+fn column_larger_than_memory() {
     let (rows, limit) = cases((20_000_u64, 200 << 20), (3_000_000, 500 << 20));
     let folder = Folder::new();
     let mut text = BufWriter::with_capacity(1 << 20, fs::File::create(folder.path("a.jsonl")).unwrap());
@@ -390,7 +390,7 @@ fn a_column_larger_than_the_memory() {
 }
 
 #[test]
-fn files_cut_in_half() {
+fn truncated_files() {
     let folder = Folder::new();
     let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/cross/");
     for (form, said) in
@@ -414,7 +414,7 @@ fn files_cut_in_half() {
 }
 
 #[test]
-fn names_that_differ_in_case_only() {
+fn names_that_differ_only_in_case() {
     let folder = Folder::new();
     let int = |value: i64| Arc::new(Int64Array::from(vec![value])) as ArrayRef;
     folder.batches("a", vec![("key", Arc::new(StringArray::from(vec!["k"]))), ("a", int(1)), ("A", int(2))]);

@@ -55,7 +55,7 @@ fn cross(name: &str) -> String {
 }
 
 #[test]
-fn samples_come_back_through_parquet_as_they_were() {
+fn samples_round_trip_through_parquet() {
     let folder = Folder::new();
     for form in ["parquet", "arrow", "arrows"] {
         let (there, back) = (folder.path(&format!("there.{form}")), folder.path(&format!("{form}.msgpack")));
@@ -67,7 +67,7 @@ fn samples_come_back_through_parquet_as_they_were() {
 }
 
 #[test]
-fn tensors_of_parquet_become_arrays_and_keys_come_as_asked_for() {
+fn converts_parquet_tensors_to_arrays_with_requested_keys() {
     let folder = Folder::new();
     let (input, out) = (cross("types.parquet"), folder.path("x.msgpack"));
     let convert = |rest: &[&str]| {
@@ -90,7 +90,7 @@ fn tensors_of_parquet_become_arrays_and_keys_come_as_asked_for() {
 }
 
 #[test]
-fn files_of_several_columns_become_one_dataset() {
+fn joins_column_files_into_one_dataset() {
     let folder = Folder::new();
     folder.file("a.jsonl", "{\"key\":\"a\",\"n\":1}\n");
     folder.file("b.jsonl", "{\"key\":\"b\",\"word\":\"two\"}\n{\"key\":\"c\",\"word\":null}\n");
@@ -107,7 +107,7 @@ fn files_of_several_columns_become_one_dataset() {
 }
 
 #[test]
-fn columns_come_out_of_a_pipe() {
+fn reads_columns_from_a_pipe() {
     let folder = Folder::new();
     for out in ["x.msgpack", "x.idv", "x.ds"] {
         let path = folder.path(out);
@@ -123,7 +123,7 @@ fn columns_come_out_of_a_pipe() {
 }
 
 #[test]
-fn options_say_what_text_is() {
+fn options_declare_the_text_format() {
     let folder = Folder::new();
     folder.file("plain", "1;x\n2;y\n");
     folder.file("tabs.txt", "a\tb\n1\t2.5\n");
@@ -157,7 +157,7 @@ fn options_say_what_text_is() {
 }
 
 #[test]
-fn standard_input_may_be_any_text() {
+fn reads_any_text_format_from_standard_input() {
     let folder = Folder::new();
     for (text, from) in [("a,b\n1,x\n", "csv"), ("a\tb\n1\tx\n", "tsv"), ("[{\"a\":1,\"b\":\"x\"}]", "jsonl")] {
         let out = folder.path(&format!("{from}.parquet"));
@@ -169,7 +169,7 @@ fn standard_input_may_be_any_text() {
 }
 
 #[test]
-fn a_schema_gives_the_types_of_all_that_has_none() {
+fn schema_declares_types_of_schemaless_input() {
     let folder = Folder::new();
     let lines = "{\"key\":\"a\",\"n\":1,\"at\":\"2024-05-01T12:30:00\",\"x\":[1,2]}\n{\"key\":\"b\",\"n\":null,\"at\":null,\"x\":[]}\n";
     folder.file("a.jsonl", lines);
@@ -205,7 +205,7 @@ fn a_schema_gives_the_types_of_all_that_has_none() {
 }
 
 #[test]
-fn what_a_schema_does_not_have_or_hold_is_told() {
+fn reports_mismatches_with_the_schema() {
     let folder = Folder::new();
     folder.file("a.jsonl", "{\"a\":1,\"b\":2}\n{\"a\":300,\"b\":2}\n");
     folder.file("a.json", r#"{"a": "Int8"}"#);
@@ -231,7 +231,7 @@ fn what_a_schema_does_not_have_or_hold_is_told() {
 }
 
 #[test]
-fn types_of_several_texts_are_those_of_all_their_rows() {
+fn infers_types_from_all_rows_of_several_files() {
     let folder = Folder::new();
     folder.file("1.csv", "id,n,day,word\n1,1,2024-05-01,7\n");
     folder.file("2.csv", "id,n,day,word,more\n2,0.5,2024-05-01T12:30,x,true\n3,,,,\n");
@@ -271,7 +271,7 @@ fn types_of_several_texts_are_those_of_all_their_rows() {
 }
 
 #[test]
-fn types_of_several_texts_that_do_not_go_together_are_told() {
+fn reports_conflicting_types_of_several_files() {
     let folder = Folder::new();
     folder.file("1.jsonl", "{\"a\":1}\n");
     folder.file("2.jsonl", "{\"a\":\"x\"}\n");
@@ -298,7 +298,7 @@ fn types_of_several_texts_that_do_not_go_together_are_told() {
 
 /// The types are those of all rows, whatever samples show and whichever rows are wanted.
 #[test]
-fn types_of_a_large_text_are_those_of_all_its_rows() {
+fn infers_types_from_all_rows_of_a_large_file() {
     const ROWS: usize = 60_000;
     let folder = Folder::new();
     let number = |row: usize| if row + 1 == ROWS { "1.5".to_owned() } else { row.to_string() };
@@ -324,7 +324,7 @@ fn types_of_a_large_text_are_those_of_all_its_rows() {
 }
 
 #[test]
-fn finer_times_become_the_microsecond_before_them() {
+fn rounds_times_down_to_microseconds() {
     let folder = Folder::new();
     folder.file("rows.jsonl", "{\"at\":\"1969-12-31T23:59:59.9999999\"}\n{\"at\":\"1970-01-01T00:00:00.0000019\"}\n");
     folder.file("schema.json", r#"[{"name": "at", "type": "DateTime"}]"#);

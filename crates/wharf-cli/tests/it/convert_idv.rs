@@ -122,7 +122,7 @@ fn with_unknown_codec(file: &str, codec: &str, copy: &str) {
 }
 
 #[test]
-fn columns_that_cannot_be_read_are_left_out_and_told() {
+fn omits_and_reports_unreadable_columns() {
     let place = Place::new();
     with_unknown_codec(&golden("block-rows-7.idv"), "TextSpan", &place.path("in.idv"));
     let (code, said) = place.said(&["convert", "@in.idv", "@out.idv"]);
@@ -139,7 +139,7 @@ fn columns_that_cannot_be_read_are_left_out_and_told() {
 }
 
 #[test]
-fn compression_and_blocks_are_as_asked_for() {
+fn uses_requested_compression_and_block_size() {
     let place = Place::new();
     let file = golden("block-rows-7.idv");
     for (arguments, compression, rows_per_block) in [
@@ -158,7 +158,7 @@ fn compression_and_blocks_are_as_asked_for() {
 }
 
 #[test]
-fn columns_and_rows_are_chosen_over_all_files() {
+fn selects_columns_and_rows_across_files() {
     let place = Place::new();
     let file = golden("block-rows-7.idv");
     let all = run(["cat", &file, &file, "--json", "--columns", "Vector,Text"]);
@@ -182,7 +182,7 @@ fn columns_and_rows_are_chosen_over_all_files() {
 }
 
 #[test]
-fn files_that_differ_are_refused_with_the_difference() {
+fn refuses_different_files_with_the_difference() {
     let place = Place::new();
     let (one, two) = (golden("block-rows-7.idv"), golden("text-ascii.idv"));
     let error = place.run(&["convert", &one, &two, "@out.idv", "--json"]).json_error(1);
@@ -195,7 +195,7 @@ fn files_that_differ_are_refused_with_the_difference() {
 const NOT_IN_JSON: &[(&str, &str)] = &[("key-values-sparse", "two keys have the same label")];
 
 #[test]
-fn goldens_come_back_from_json_lines() {
+fn goldens_round_trip_through_json_lines() {
     let place = Place::new();
     let (lines, types, output) = (place.path("x.jsonl"), place.path("x.json"), place.path("x.idv"));
     let mut differ = Vec::new();
@@ -221,7 +221,7 @@ const NOT_IN_CSV: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn goldens_come_back_from_csv() {
+fn goldens_round_trip_through_csv() {
     let place = Place::new();
     for extension in ["csv", "tsv"] {
         let (text, types, output) = (place.path(&format!("x.{extension}")), place.path("x.json"), place.path("x.idv"));
@@ -248,7 +248,7 @@ const PEOPLE: &str = "\
 ";
 
 #[test]
-fn types_are_inferred_and_shown() {
+fn reports_inferred_types() {
     let place = Place::new().with("people.jsonl", PEOPLE);
     let (code, said) = place.said(&["convert", "@people.jsonl", "@people.idv"]);
     assert_eq!(code, 0);
@@ -271,7 +271,7 @@ fn types_are_inferred_and_shown() {
 }
 
 #[test]
-fn programs_get_the_schema_and_can_give_it_back() {
+fn json_schema_can_be_passed_back() {
     let place = Place::new().with("people.jsonl", PEOPLE);
     let ran = place.run(&["convert", "@people.jsonl", "@people.idv", "--json"]);
     let done: Value = serde_json::from_str(ran.ok()).unwrap();
@@ -290,7 +290,7 @@ fn programs_get_the_schema_and_can_give_it_back() {
 }
 
 #[test]
-fn an_idv_file_is_a_schema_too() {
+fn accepts_an_idv_file_as_schema() {
     let place = Place::new();
     let file = golden("key-values-text.idv");
     run(["convert", &file, &place.path("x.jsonl")]);
@@ -304,7 +304,7 @@ fn an_idv_file_is_a_schema_too() {
 }
 
 #[test]
-fn a_schema_in_short_gives_the_types() {
+fn accepts_names_and_types_as_schema() {
     let place = Place::new()
         .with("people.jsonl", PEOPLE)
         .with("types.json", r#"{"age": "Byte", "name": "Text", "weight": "Single"}"#);
@@ -330,7 +330,7 @@ fn a_schema_in_short_gives_the_types() {
 }
 
 #[test]
-fn columns_and_rows_of_text_are_chosen() {
+fn selects_columns_and_rows_of_text() {
     let place = Place::new().with("people.jsonl", PEOPLE).with("types.json", r#"{"age": "Byte", "name": "Text"}"#);
     let chosen = ["convert", "@people.jsonl", "@people.idv", "--force", "--columns", "name", "--rows", "1"];
     assert_eq!(place.said(&chosen), (0, "note: @people.jsonl: name: Text\n".to_owned()));
@@ -348,7 +348,7 @@ fn columns_and_rows_of_text_are_chosen() {
 }
 
 #[test]
-fn csv_in_all_its_forms() {
+fn reads_csv_variants() {
     let place = Place::new()
         .with("a.csv", "id,text\n1,\"x,\ny\"\n2,\n")
         .with("b.csv", "id,text\n0.5,007\n")
@@ -376,7 +376,7 @@ fn csv_in_all_its_forms() {
 }
 
 #[test]
-fn many_columns_are_told_by_type() {
+fn summarizes_many_inferred_columns_by_type() {
     let members: Vec<String> = (0..30).map(|i| format!("\"x{i}\":{}", if i < 28 { "0.5" } else { "\"t\"" })).collect();
     let place = Place::new().with("wide.jsonl", &format!("{{{}}}\n", members.join(",")));
     let (code, said) = place.said(&["convert", "@wide.jsonl", "@wide.idv"]);
@@ -387,7 +387,7 @@ fn many_columns_are_told_by_type() {
 }
 
 #[test]
-fn pipes_go_in_and_out() {
+fn reads_and_writes_pipes() {
     let place = Place::new().with("people.jsonl", PEOPLE);
     place.run(&["convert", "@people.jsonl", "@people.idv", "--json"]).ok();
     let whole = fs::read(place.path("people.idv")).unwrap();
@@ -403,7 +403,7 @@ fn pipes_go_in_and_out() {
 }
 
 #[test]
-fn options_that_do_not_belong_are_refused() {
+fn refuses_inapplicable_options() {
     let place = Place::new().with("a.jsonl", "{\"a\":1}\n").with("types.json", "{}");
     let file = golden("text-ascii.idv");
     for (arguments, expected) in [
@@ -428,7 +428,7 @@ fn options_that_do_not_belong_are_refused() {
 }
 
 #[test]
-fn text_is_written_as_other_text() {
+fn converts_between_text_formats() {
     let place = Place::new().with("a.jsonl", "{\"a\":1.50,\"b\":\"x,y\"}\n").with("a.csv", "a,b\n007,\n");
     assert_eq!(place.said(&["convert", "@a.jsonl", "@x.csv"]).0, 0);
     assert_eq!(place.said(&["convert", "@a.csv", "@x.jsonl"]).0, 0);
@@ -437,7 +437,7 @@ fn text_is_written_as_other_text() {
 }
 
 #[test]
-fn an_error_leaves_what_was_there() {
+fn error_keeps_the_existing_output() {
     let place = Place::new().with("a.jsonl", "{\"a\":1}\n{\"a\":\n").with("x.idv", "precious");
     let (code, said) = place.said(&["convert", "@a.jsonl", "@x.idv"]);
     assert_eq!((code, said.as_str()), (2, "error: @x.idv: the output exists; --force replaces it\n"));

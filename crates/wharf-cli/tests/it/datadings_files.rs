@@ -50,7 +50,7 @@ impl Place {
 }
 
 #[test]
-fn folders_are_what_python_makes_of_them() {
+fn folders_match_python() {
     let place = tree();
     let ran = place.inside(&["convert", "photos/", "folder.msgpack", "--json"]);
     let labels = json!(["Zoo", "cat", "dog9", "dog10", "été", "fox"]);
@@ -80,7 +80,7 @@ fn folders_are_what_python_makes_of_them() {
 }
 
 #[test]
-fn archives_are_what_python_makes_of_them() {
+fn archives_match_python() {
     let place = tree();
     place.inside(&["convert", "tree.zip", "archive.msgpack"]).ok();
     place.is_golden("archive");
@@ -93,7 +93,7 @@ fn archives_are_what_python_makes_of_them() {
 }
 
 #[test]
-fn samples_are_image_label_and_key_where_a_field_is_named() {
+fn field_option_gives_image_label_and_key() {
     let place = Place::new().with("photos/b/2", "two").with("photos/a/10", "ten").with("photos/a/9", "nine");
     place.inside(&["convert", "photos", "x.msgpack", "--field", "image"]).ok();
     assert_eq!(
@@ -117,7 +117,7 @@ fn samples_are_image_label_and_key_where_a_field_is_named() {
 }
 
 #[test]
-fn labels_below_other_folders() {
+fn labels_from_nested_folders() {
     let place = Place::new().with("in/train/a/1", "x").with("in/test/a/1", "y").with("in/test/b/1", "z");
     let keys = |name: &str| {
         let reader = Reader::open(place.path(name)).unwrap();
@@ -158,7 +158,7 @@ fn labels_below_other_folders() {
 }
 
 #[test]
-fn lists_say_what_is_wrong_with_their_lines() {
+fn reports_errors_in_list_files_with_lines() {
     let place = tree();
     for (list, said) in [
         ("cat/1.jpg\ta\ncat/2.jpg\n", "list: the line has no label, unlike the lines before (line 2)"),
@@ -182,7 +182,7 @@ fn lists_say_what_is_wrong_with_their_lines() {
 }
 
 #[test]
-fn nothing_that_matches_is_an_error() {
+fn rejects_patterns_without_matches() {
     let place = tree();
     for input in ["photos", "tree.zip"] {
         let error = place.failed(&["convert", input, "x.msgpack", "--pattern", "*.png"], 2);
@@ -198,7 +198,7 @@ fn nothing_that_matches_is_an_error() {
 }
 
 #[test]
-fn an_output_among_the_files_is_no_input() {
+fn excludes_the_output_from_the_input_folder() {
     let place = Place::new().with("in/a/1", "x").with("in/a/out.msgpack", "precious");
     let error = place.failed(&["convert", "in", "in/a/out.msgpack", "--force"], 2);
     assert_eq!(error, "error: in/a/out.msgpack: the output is the input in/a/out.msgpack");
@@ -210,7 +210,7 @@ fn an_output_among_the_files_is_no_input() {
 
 #[cfg(unix)]
 #[test]
-fn links_are_files_and_what_is_neither_file_nor_folder_is_left_out() {
+fn imports_links_and_skips_special_files() {
     use std::os::unix::fs::symlink;
     let place = Place::new().with("in/a/1", "x");
     symlink("1", place.path("in/a/file")).unwrap();
@@ -223,7 +223,7 @@ fn links_are_files_and_what_is_neither_file_nor_folder_is_left_out() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn names_that_are_no_text_are_named() {
+fn reports_names_that_are_not_utf8() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     let place = Place::new().with("in/a/1", "x");
@@ -266,7 +266,7 @@ fn directory_entry(bytes: &[u8], nth: usize) -> usize {
 }
 
 #[test]
-fn hostile_archives_are_refused() {
+fn refuses_hostile_archives() {
     let good = archive();
     let place = Place::new();
     let run = |bytes: &[u8]| {
@@ -318,7 +318,7 @@ fn hostile_archives_are_refused() {
 }
 
 #[test]
-fn files_of_one_name_are_one_too_many() {
+fn refuses_duplicate_names() {
     let mut bytes = Vec::new();
     let mut archive = rawzip::ZipArchiveWriter::new(&mut bytes);
     for content in [b"one", b"two"] {

@@ -10,7 +10,7 @@ use crate::common::{self, run};
 use crate::datadings_place::{self, Place, SUFFIXES};
 
 #[test]
-fn json_lines_come_back_as_they_were() {
+fn json_lines_round_trip() {
     let text = concat!(
         r#"{"key":"a","n":-1,"big":18446744073709551615,"x":0.1,"s":"\u0001é","l":[1,[2.5,null],{}],"b":true}"#,
         "\n",
@@ -38,7 +38,7 @@ fn json_lines_come_back_as_they_were() {
 }
 
 #[test]
-fn keys_come_from_where_they_are_said_to() {
+fn takes_keys_from_the_requested_source() {
     let place = Place::new().with("a.jsonl", "{\"id\":7,\"x\":1}\n{\"x\":2,\"id\":\"b\"}\n\n{\"id\":-3,\"x\":3}\n");
     place.run(&["convert", "@a.jsonl", "@id.msgpack", "--key", "id"]).ok();
     assert_eq!(
@@ -65,7 +65,7 @@ fn keys_come_from_where_they_are_said_to() {
 }
 
 #[test]
-fn cells_are_what_their_columns_are() {
+fn types_cells_by_column() {
     let csv = "key,i,f,t,b,j,none\r\n1,3,1,x,true,\"[1,2]\",\r\n2,,2.5,\"a,\"\"b\"\"\n\",FALSE,,\r\n3,18446744073709551615,NaN,,,[],\r\n4,,,\"\",,,\r\n";
     let place = Place::new().with("a.csv", csv);
     let ran = place.run(&["convert", "@a.csv", "@a.msgpack", "--json"]);
@@ -97,7 +97,7 @@ fn cells_are_what_their_columns_are() {
 }
 
 #[test]
-fn many_records_are_the_same_for_any_number_of_threads() {
+fn output_does_not_depend_on_thread_count() {
     let (mut lines, mut csv) = (String::new(), "key,n,x\n".to_owned());
     for n in 0..30_000 {
         lines.push_str(&format!("{{\"key\":\"k{n}\",\"n\":{n},\"x\":{}.5}}\n", n % 7));
@@ -116,7 +116,7 @@ fn many_records_are_the_same_for_any_number_of_threads() {
 }
 
 #[test]
-fn what_is_wrong_with_a_record_is_told_with_its_line() {
+fn reports_record_errors_with_line() {
     let place = Place::new()
         .with("none.jsonl", "{\"key\":\"a\"}\n{\"k\":1}\n")
         .with("number.jsonl", "{\"key\":\"a\"}\n\n{\"x\":1,\"key\":7}\n")
@@ -193,7 +193,7 @@ fn what_is_wrong_with_a_record_is_told_with_its_line() {
 }
 
 #[test]
-fn datasets_are_copied_byte_for_byte() {
+fn copies_datasets_byte_for_byte() {
     let place = Place::new();
     for name in
         ["real-iris", "raw-without-key", "raw-long-forms", "values-arrays", "keys-unicode", "size-0", "size-300"]
@@ -221,7 +221,7 @@ fn datasets_are_copied_byte_for_byte() {
 }
 
 #[test]
-fn samples_that_are_not_maps_become_lines_that_are_reported() {
+fn reports_samples_that_are_not_maps() {
     let place = Place::new();
     let golden = datadings_place::golden("raw-without-key.msgpack");
     let (code, said) = place.said(&["convert", &golden, "@out.jsonl"]);
@@ -233,7 +233,7 @@ fn samples_that_are_not_maps_become_lines_that_are_reported() {
 }
 
 #[test]
-fn fields_and_rows_of_datasets_are_chosen() {
+fn selects_fields_and_rows() {
     let place = Place::new()
         .with("a.jsonl", "{\"key\":\"a\",\"x\":1,\"y\":2}\n{\"y\":3,\"key\":\"b\"}\n{\"key\":\"c\",\"x\":4}\n");
     place.run(&["convert", "@a.jsonl", "@a.msgpack"]).ok();
@@ -255,7 +255,7 @@ fn fields_and_rows_of_datasets_are_chosen() {
 }
 
 #[test]
-fn rows_of_idv_become_samples() {
+fn converts_idv_rows_to_samples() {
     let place = Place::new();
     let text = "{\"id\":\"a\",\"n\":1,\"x\":0.5,\"v\":[1.5,2.5],\"t\":\"2024-05-06T07:08:09\",\"b\":true}\n\
                 {\"id\":\"b\",\"n\":2,\"x\":\"NaN\",\"v\":[3.5,4.5],\"t\":\"2024-05-06T07:08:10\",\"b\":false}\n";
@@ -294,7 +294,7 @@ fn rows_of_idv_become_samples() {
 }
 
 #[test]
-fn what_is_there_stays_unless_told_otherwise() {
+fn keeps_existing_dataset_without_force() {
     let place = Place::new().with("a.jsonl", "{\"key\":\"a\"}\n").with("x.msgpack.keys", "precious");
     let (code, said) = place.said(&["convert", "@a.jsonl", "@x.msgpack"]);
     assert_eq!(code, 2);
@@ -324,7 +324,7 @@ fn what_is_there_stays_unless_told_otherwise() {
 }
 
 #[test]
-fn empty_inputs_are_empty_datasets() {
+fn empty_inputs_give_empty_datasets() {
     let place = Place::new().with("a.jsonl", "").with("b.json", "[]").with("c.csv", "key,x\n");
     for name in ["a.jsonl", "b.json", "c.csv"] {
         place.run(&["convert", &format!("@{name}"), "@out.msgpack", "--force"]).ok();
@@ -337,7 +337,7 @@ fn empty_inputs_are_empty_datasets() {
 }
 
 #[test]
-fn standard_input_is_read() {
+fn reads_standard_input() {
     let place = Place::new().with("a.jsonl", "{\"key\":\"a\"}\n");
     let mut command = common::wharf(place.arguments(&["convert", "-", "@out.msgpack", "--json"]));
     let input = fs::File::open(place.path("a.jsonl")).unwrap();
@@ -349,7 +349,7 @@ fn standard_input_is_read() {
 }
 
 #[test]
-fn options_that_do_not_go_together_are_refused() {
+fn refuses_conflicting_options() {
     let place = Place::new().with("a.jsonl", "{\"key\":\"a\"}\n").with("a.csv", "key\na\n");
     for (arguments, said) in [
         (&["@a.jsonl", "@x.msgpack", "--text"][..], "--text does not go with inputs that are JSON lines"),
@@ -383,7 +383,7 @@ fn options_that_do_not_go_together_are_refused() {
 }
 
 #[test]
-fn samples_become_rows_of_idv() {
+fn converts_samples_to_idv_rows() {
     let place = Place::new().with("a.jsonl", "{\"key\":\"a\",\"image\":{\"$bytes\":\"AAEC\"},\"n\":1}\n");
     let cat = |name: &str| {
         let ran = place.run(&["cat", &format!("@{name}"), "--json"]);

@@ -19,7 +19,7 @@ fn expected(name: &str) -> String {
 }
 
 #[test]
-fn rows_are_what_python_reads() {
+fn rows_match_python() {
     for name in ["real-iris.msgpack", "real-digits.msgpack", "index-legacy.msgpack", "size-300.msgpack"] {
         let ran = run(["cat", &golden(name), "--json"]);
         let found: Vec<Value> = ran.ok().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -37,7 +37,7 @@ fn rows_are_what_python_reads() {
 }
 
 #[test]
-fn one_sample_by_its_key() {
+fn gets_a_sample_by_key() {
     let iris = golden("real-iris.msgpack");
     let line = "{\"key\":\"iris-012\",\"sepal\":[4.8,3.0],\"petal\":[1.4,0.1],\"species\":\"setosa\"}\n";
     assert_eq!(run(["get", &iris, "iris-012"]).ok(), line);
@@ -57,7 +57,7 @@ fn one_sample_by_its_key() {
 }
 
 #[test]
-fn info_for_people_and_for_programs() {
+fn info_as_text_and_json() {
     let folder = Folder::new();
     folder.copy("real-digits.msgpack", &PARTS);
     let digits = folder.path("real-digits.msgpack");
@@ -103,7 +103,7 @@ fn with_a_rare_field(folder: &Folder) -> String {
 }
 
 #[test]
-fn a_field_of_one_sample_is_a_column_where_that_matters() {
+fn field_of_a_single_sample_is_a_column() {
     let folder = Folder::new();
     let path = with_a_rare_field(&folder);
     // A glance does not find it, and says so.
@@ -133,7 +133,7 @@ fn a_field_of_one_sample_is_a_column_where_that_matters() {
 }
 
 #[test]
-fn everything_that_is_wrong_is_found() {
+fn verify_finds_every_problem() {
     let folder = Folder::new();
     folder.copy("real-iris.msgpack", &PARTS);
     let iris = folder.path("real-iris.msgpack");

@@ -8,7 +8,7 @@ use crate::common::{run, wharf};
 use crate::datasets::{Folder, PARTS, golden, keys, same_set};
 
 #[test]
-fn an_index_is_made_anew_as_its_writer_made_it() {
+fn rebuilds_the_index_byte_for_byte() {
     let folder = Folder::new();
     folder.copy("real-iris.msgpack", &[""]);
     let (iris, sound) = (folder.path("real-iris.msgpack"), golden("real-iris.msgpack"));
@@ -28,7 +28,7 @@ fn an_index_is_made_anew_as_its_writer_made_it() {
 }
 
 #[test]
-fn an_older_index_becomes_one_of_today() {
+fn replaces_a_legacy_index() {
     let folder = Folder::new();
     let legacy = folder.path("index-legacy.msgpack");
     folder.copy("index-legacy.msgpack", &["", ".index"]);
@@ -47,7 +47,7 @@ fn an_older_index_becomes_one_of_today() {
 }
 
 #[test]
-fn data_that_are_damaged_get_no_index() {
+fn refuses_to_index_damaged_data() {
     let folder = Folder::new();
     folder.copy("real-iris.msgpack", &[""]);
     let iris = folder.path("real-iris.msgpack");
@@ -76,7 +76,7 @@ fn data_that_are_damaged_get_no_index() {
 }
 
 #[test]
-fn what_is_whole_is_recovered_and_the_rest_told() {
+fn recovers_intact_samples_and_reports_the_rest() {
     let folder = Folder::new();
     folder.copy("real-iris.msgpack", &PARTS);
     let (damaged, out) = (folder.path("real-iris.msgpack"), folder.path("out.msgpack"));
@@ -116,7 +116,7 @@ fn what_is_whole_is_recovered_and_the_rest_told() {
 }
 
 #[test]
-fn a_sound_dataset_is_recovered_whole_and_nonsense_not_at_all() {
+fn recovers_an_intact_dataset_completely_and_rejects_garbage() {
     let folder = Folder::new();
     let (iris, out) = (golden("real-iris.msgpack"), folder.path("real-iris.msgpack"));
     assert_eq!(run(["recover", &iris, &out]).ok(), format!("{out}: 150 samples, 12.2 kB, verified\n"));
@@ -131,7 +131,7 @@ fn a_sound_dataset_is_recovered_whole_and_nonsense_not_at_all() {
 }
 
 #[test]
-fn of_samples_with_one_key_the_first_is_kept_or_both() {
+fn duplicate_keys_keep_the_first_or_both() {
     let folder = Folder::new();
     let (one, out) = (folder.write("one.msgpack", &[("x", 1), ("y", 2)]), folder.path("out.msgpack"));
     let twice = folder.path("twice.msgpack");

@@ -9,7 +9,7 @@ use crate::common::{self, run, wharf};
 use crate::datasets::{Folder, PARTS, SOME, golden, keys, same_set};
 
 #[test]
-fn parts_of_a_dataset_joined_again_are_that_dataset() {
+fn split_and_merge_round_trip() {
     let folder = Folder::new();
     let iris = golden("real-iris.msgpack");
     let pattern = folder.path("part-{}.msgpack");
@@ -45,7 +45,7 @@ fn parts_of_a_dataset_joined_again_are_that_dataset() {
 }
 
 #[test]
-fn parts_have_names_of_their_own() {
+fn names_split_outputs() {
     let folder = Folder::new();
     folder.copy("real-iris.msgpack", &PARTS);
     let iris = folder.path("real-iris.msgpack");
@@ -68,7 +68,7 @@ fn parts_have_names_of_their_own() {
 }
 
 #[test]
-fn nothing_is_split_when_anything_stands_in_the_way() {
+fn split_writes_nothing_on_error() {
     let folder = Folder::new();
     folder.copy("real-iris.msgpack", &PARTS);
     let iris = folder.path("real-iris.msgpack");
@@ -120,7 +120,7 @@ fn nothing_is_split_when_anything_stands_in_the_way() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_bytes() {
+fn same_seed_gives_same_bytes() {
     let folder = Folder::new();
     let iris = golden("real-iris.msgpack");
     let (one, other) = (folder.path("1/s.msgpack"), folder.path("2/s.msgpack"));
@@ -163,7 +163,7 @@ const SHUFFLED: [u32; 5] = [101, 112, 54, 37, 113];
 const QUASI_SHUFFLED: [u32; 5] = [107, 99, 85, 61, 91];
 
 #[test]
-fn samples_are_chosen_once_each() {
+fn samples_without_replacement() {
     let folder = Folder::new();
     let (iris, out) = (golden("real-iris.msgpack"), folder.path("out.msgpack"));
     let sample = |options: &[&str]| {
@@ -197,7 +197,7 @@ fn samples_are_chosen_once_each() {
 }
 
 #[test]
-fn datasets_are_mixed_at_random_and_keep_their_order() {
+fn random_merge_keeps_the_order_of_each_dataset() {
     let folder = Folder::new();
     let (iris, digits, out) = (golden("real-iris.msgpack"), golden("real-digits.msgpack"), folder.path("out.msgpack"));
     let empty = golden("size-0.msgpack");
@@ -257,7 +257,7 @@ fn datasets_are_mixed_at_random_and_keep_their_order() {
 }
 
 #[test]
-fn a_key_that_two_datasets_have_is_named_or_handled() {
+fn duplicate_keys_are_reported_or_resolved() {
     let folder = Folder::new();
     let write = |name: &str, keys: &[(&str, u8)]| folder.write(name, keys);
     let a = write("a.msgpack", &[("x", 1), ("ü", 2)]);
@@ -292,7 +292,7 @@ fn a_key_that_two_datasets_have_is_named_or_handled() {
 }
 
 #[test]
-fn inputs_of_two_formats_and_options_of_the_other_are_refused() {
+fn refuses_mixed_formats_and_inapplicable_options() {
     let folder = Folder::new();
     let (iris, out) = (golden("real-iris.msgpack"), folder.path("out.msgpack"));
     let text = folder.path("x.jsonl");
@@ -338,7 +338,7 @@ fn inputs_of_two_formats_and_options_of_the_other_are_refused() {
 }
 
 #[test]
-fn small_datasets_and_odd_ones() {
+fn small_and_irregular_datasets() {
     let folder = Folder::new();
     let out = folder.path("out.msgpack");
     for name in SOME {
@@ -371,7 +371,7 @@ fn small_datasets_and_odd_ones() {
 
 /// The key of a sample is another than the one that the list of keys has.
 #[test]
-fn samples_under_keys_that_are_not_theirs_are_reported() {
+fn reports_samples_with_wrong_keys() {
     let folder = Folder::new();
     let input = folder.write("in.msgpack", &[("a", 1), ("b", 2), ("c", 3)]);
     let (data, out) = (fs::read(&input).unwrap(), folder.path("out.msgpack"));
@@ -395,7 +395,7 @@ fn samples_under_keys_that_are_not_theirs_are_reported() {
 }
 
 #[test]
-fn standard_input_is_a_dataset_too() {
+fn accepts_standard_input() {
     let folder = Folder::new();
     let (iris, out) = (golden("real-iris.msgpack"), folder.path("real-iris.msgpack"));
     let from_stdin = |arguments: &[&str]| {
@@ -414,7 +414,7 @@ fn standard_input_is_a_dataset_too() {
 }
 
 #[test]
-fn bytes_come_out_as_they_lie() {
+fn raw_prints_stored_bytes() {
     let folder = Folder::new();
     let file = folder.write("a.msgpack", &[("x", 1), ("ü", 2)]);
     let ran = run(["get", &file, "ü", "--raw"]);
@@ -449,7 +449,7 @@ fn bytes_come_out_as_they_lie() {
 }
 
 #[test]
-fn help_says_in_before_out() {
+fn help_lists_input_before_output() {
     for (verb, usage) in [
         ("recover", "[OPTIONS] <IN> <OUT>\n"),
         ("shuffle", "[OPTIONS] <IN> <OUT>\n"),

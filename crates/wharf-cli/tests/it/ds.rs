@@ -51,7 +51,7 @@ impl Place {
 }
 
 #[test]
-fn info_is_laid_out_as_ncdump_does() {
+fn info_has_the_layout_of_ncdump() {
     let place = Place::new();
     let ran = place.wharf(&["info", "@"]);
     let text = ran.ok();
@@ -70,7 +70,7 @@ fn info_is_laid_out_as_ncdump_does() {
 }
 
 #[test]
-fn rows_of_a_dimension_with_times() {
+fn prints_rows_with_times() {
     let place = Place::new();
     let ran = place.wharf(&["cat", "@", "--table", "time", "--time", "iso"]);
     let lines = ran.ok();
@@ -86,7 +86,7 @@ fn rows_of_a_dimension_with_times() {
 }
 
 #[test]
-fn values_of_a_variable_and_parts_of_it() {
+fn gets_variables_and_slices() {
     let place = Place::new();
     for (arguments, wanted) in [
         (&["temp"][..], "0.1   1.0\n2.0  null\n4.0   NaN\n"),
@@ -109,7 +109,7 @@ fn values_of_a_variable_and_parts_of_it() {
 }
 
 #[test]
-fn what_is_asked_wrongly_is_refused() {
+fn rejects_invalid_selections() {
     let place = Place::new();
     for (arguments, wanted) in [
         (

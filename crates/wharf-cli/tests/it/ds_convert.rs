@@ -28,7 +28,7 @@ fn types(path: &str) -> Vec<(String, Option<DataType>, bool)> {
 }
 
 #[test]
-fn text_becomes_variables_and_comes_back() {
+fn text_round_trips_through_variables() {
     let folder = tempfile::tempdir().unwrap();
     let (lines, out, back) = (put(&folder, "t.jsonl", LINES), path(&folder, "t.ds"), path(&folder, "back.jsonl"));
     assert_eq!(run(["convert", &lines, &out, "--dim", "person"]).ok(), "");
@@ -62,7 +62,7 @@ fn text_becomes_variables_and_comes_back() {
 }
 
 #[test]
-fn types_follow_from_all_rows() {
+fn infers_types_from_all_rows() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(&folder, "t.ds");
     for (text, wanted) in [
@@ -138,7 +138,7 @@ fn types_follow_from_all_rows() {
 }
 
 #[test]
-fn variables_are_copied() {
+fn copies_variables() {
     let folder = tempfile::tempdir().unwrap();
     let (lines, out, some) = (put(&folder, "t.jsonl", LINES), path(&folder, "t.ds"), path(&folder, "some.ds"));
     assert_eq!(run(["convert", &lines, &out]).ok(), "");
@@ -154,7 +154,7 @@ fn variables_are_copied() {
 }
 
 #[test]
-fn rows_are_cut() {
+fn selects_row_ranges() {
     let folder = tempfile::tempdir().unwrap();
     let (lines, out, some) = (put(&folder, "t.jsonl", LINES), path(&folder, "t.ds"), path(&folder, "some.ds"));
     assert_eq!(run(["convert", &lines, &out, "--dim", "person"]).ok(), "");
@@ -202,7 +202,7 @@ fn stored_bytes() {
 }
 
 #[test]
-fn floats_of_idv_stay_short() {
+fn keeps_32_bit_floats_short() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(&folder, "t.ds");
     assert_eq!(run(["convert", &common::golden("real-adult.idv"), &out, "--columns", "age,Label"]).ok(), "");
@@ -212,7 +212,7 @@ fn floats_of_idv_stay_short() {
 }
 
 #[test]
-fn netcdf_and_back() {
+fn netcdf_round_trip() {
     let folder = tempfile::tempdir().unwrap();
     let lines = put(&folder, "t.jsonl", "{\"x\":1.5,\"t\":\"ab\"}\n{\"x\":null,\"t\":\"c\"}\n");
     let (one, nc, two) = (path(&folder, "1.ds"), path(&folder, "x.nc"), path(&folder, "2.ds"));
@@ -236,7 +236,7 @@ fn netcdf_and_back() {
 
 /// Variables are copied as they are; what verification rejects of them is told.
 #[test]
-fn texts_that_are_not_utf_8_are_told_when_they_are_copied() {
+fn reports_copied_strings_that_are_not_utf8() {
     let folder = tempfile::tempdir().unwrap();
     let header = r#"{"a": {".dims": ["x"], ".size": [2], ".type": "unicode", ".endian": "l", ".len": 19}}"#;
     let bytes =

@@ -30,7 +30,7 @@ fn info(name: &str) -> String {
 }
 
 #[test]
-fn each_kind_is_laid_out() {
+fn describes_each_kind() {
     for (kind, called, records, none) in [
         ("cdf1", "NetCDF classic (CDF-1)", "115 bytes", "152 bytes"),
         ("cdf2", "NetCDF 64-bit offset (CDF-2)", "119 bytes", "160 bytes"),
@@ -65,7 +65,7 @@ fn each_kind_is_laid_out() {
 }
 
 #[test]
-fn what_only_netcdf4_has_is_named() {
+fn lists_what_only_netcdf4_can_store() {
     let text = info("rich.nc");
     let wanted = "\
 dimensions:
@@ -99,7 +99,7 @@ cannot be converted to ds:
 }
 
 #[test]
-fn programs_get_the_members_that_ds_has() {
+fn json_has_the_members_of_ds() {
     let ran = run(["info", &nc("odd-records-cdf2.nc"), "--json"]);
     let wanted = r#"{"format":"netcdf","version":"2","kind":"CDF-2","bytes":119,"dimensions":{"t":5,"three":3},"unlimited":["t"],"attributes":{},"tables":[{"name":"t","rows":5,"columns":[{"name":"only","type":"int8[three=3]","nc_type":"byte","dimensions":["t","three"],"shape":[5,3]}]}]}"#;
     assert_eq!(ran.ok(), format!("{wanted}\n"));
@@ -149,7 +149,7 @@ fn programs_get_the_members_that_ds_has() {
 }
 
 #[test]
-fn standard_input_and_other_names_are_known_by_content() {
+fn recognizes_content_without_extension() {
     let folder = tempfile::tempdir().unwrap();
     let file = nc("odd-records-cdf1.nc");
     let mut piped = wharf(["info", "-"]);
@@ -162,7 +162,7 @@ fn standard_input_and_other_names_are_known_by_content() {
 }
 
 #[test]
-fn other_verbs_say_what_helps() {
+fn inapplicable_verbs_suggest_alternatives() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out.ds").into_os_string().into_string().unwrap();
     for name in ["basic-cdf1.nc", "basic-cdf2.nc", "basic-cdf5.nc", "basic-nc4.nc"] {
@@ -200,7 +200,7 @@ fn other_verbs_say_what_helps() {
 
 /// What is read of variables is what the ds file has.
 #[test]
-fn variables_are_those_of_the_ds_file() {
+fn variables_match_the_ds_file() {
     let folder = tempfile::tempdir().unwrap();
     let mut seen = 0;
     for entry in fs::read_dir(Path::new(&nc("rich.nc")).parent().unwrap()).unwrap() {
@@ -251,7 +251,7 @@ fn variables_are_those_of_the_ds_file() {
 }
 
 #[test]
-fn damage_is_told_with_file_variable_and_byte() {
+fn reports_damage_with_file_variable_and_byte() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out.ds").into_os_string().into_string().unwrap();
     // The header of a classic file, in its only variable.
@@ -309,7 +309,7 @@ fn damage_is_told_with_file_variable_and_byte() {
 
 /// Links that lead back, and two to each of 24 groups: every verb ends at once, with an answer or an error.
 #[test]
-fn groups_in_circles_end() {
+fn rejects_cyclic_groups() {
     let folder = TempDir::new().unwrap();
     for (name, bytes, group) in [
         (

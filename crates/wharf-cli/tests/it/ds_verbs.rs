@@ -42,7 +42,7 @@ fn stored(path: &str, name: &str) -> Vec<u8> {
 }
 
 #[test]
-fn other_names() {
+fn renames_variables_dimensions_and_attributes() {
     let folder = tempfile::tempdir().unwrap();
     let (file, out) = (day(&folder, "day.ds", 1.0), path(&folder, "out.ds"));
     let before = header(&file);
@@ -64,7 +64,7 @@ fn other_names() {
 }
 
 #[test]
-fn what_is_refused() {
+fn refuses_invalid_edits() {
     let folder = tempfile::tempdir().unwrap();
     let (file, out) = (day(&folder, "day.ds", 1.0), path(&folder, "out.ds"));
     let whole = fs::read(&file).unwrap();
@@ -99,7 +99,7 @@ fn what_is_refused() {
 }
 
 #[test]
-fn parts_go() {
+fn removes_variables_dimensions_and_attributes() {
     let folder = tempfile::tempdir().unwrap();
     let (file, out) = (day(&folder, "day.ds", 1.0), path(&folder, "out.ds"));
     assert_eq!(run(["rm", &file, "x=y", "tas@range", "@title", "-o", &out]).ok(), "");
@@ -113,7 +113,7 @@ fn parts_go() {
 }
 
 #[test]
-fn values_types_and_attributes_are_set() {
+fn sets_values_types_and_attributes() {
     let folder = tempfile::tempdir().unwrap();
     let (file, out) = (day(&folder, "day.ds", 0.1), path(&folder, "out.ds"));
     let ran = run(["set", &file, "@title=A day", "@n=42", "tas@range=[1, Infinity]", "time=[3, null]", "-o", &out]);
@@ -141,7 +141,7 @@ fn values_types_and_attributes_are_set() {
 }
 
 #[test]
-fn a_file_is_made() {
+fn creates_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(&folder, "new.ds");
     let ran = run(["set", &out, "x=1", "--in-place"]);
@@ -162,7 +162,7 @@ fn a_file_is_made() {
 }
 
 #[test]
-fn days_become_a_week() {
+fn merges_days_into_a_week() {
     let folder = tempfile::tempdir().unwrap();
     let (one, two, out) = (day(&folder, "a.ds", 1.0), day(&folder, "b.ds", 5.0), path(&folder, "out.ds"));
     let ran = run(["merge", &one, &two, "--dim", "time", "-o", &out]);
@@ -191,7 +191,7 @@ fn days_become_a_week() {
 
 /// Values are copied byte for byte; what verification rejects of them is reported.
 #[test]
-fn texts_that_are_not_utf_8_are_reported_when_they_are_carried_on() {
+fn reports_kept_strings_that_are_not_utf8() {
     let folder = tempfile::tempdir().unwrap();
     let header = concat!(
         r#"{"a": {".dims": ["x"], ".size": [2], ".type": "unicode", ".endian": "l", ".len": 19}, "#,

@@ -78,7 +78,7 @@ impl Place {
 }
 
 #[test]
-fn what_is_shown() {
+fn shows_zero_sized_variables() {
     let place = Place::new();
     assert!(place.done("info huge.ds").contains("\n    n = 1000000000000000\n"));
     assert!(place.done("info huge.ds --json").contains("\"rows\":1000000000000000"));
@@ -108,7 +108,7 @@ fn what_is_shown() {
 }
 
 #[test]
-fn rows_that_nobody_can_have_meant() {
+fn rejects_impossible_row_counts() {
     let place = Place::new();
     let rows = |rows: &str| {
         format!(
@@ -131,7 +131,7 @@ fn rows_that_nobody_can_have_meant() {
 }
 
 #[test]
-fn what_is_written() {
+fn writes_zero_sized_variables() {
     let place = Place::new();
     let shape = |name: &str| {
         let reader = Reader::open(place.0.path().join("out.ds")).unwrap();

@@ -101,7 +101,7 @@ fn verifies(path: &Path) {
 }
 
 #[test]
-fn a_store_that_is_replaced_is_the_old_one_or_the_new_one() {
+fn replacing_a_store_is_atomic() {
     const COLLECTIONS: u32 = 40;
     let place = Place::new();
     let archives = ["a", "b"].map(|generation| place.archive(generation, COLLECTIONS));
@@ -220,21 +220,21 @@ fn datasets_are_replaced(outputs: &[&str], command: impl Fn(&Place, &str) -> Vec
 }
 
 #[test]
-fn datasets_of_split_are_the_old_ones_or_the_new_ones() {
+fn split_replaces_datasets_atomically() {
     datasets_are_replaced(&["p-0.msgpack", "p-1.msgpack"], |place, input| {
         ["split", "--parts", "2", input, "-o", &place.name("p-{}.msgpack"), "--force"].map(String::from).to_vec()
     });
 }
 
 #[test]
-fn a_dataset_of_shuffle_is_the_old_one_or_the_new_one() {
+fn shuffle_replaces_a_dataset_atomically() {
     datasets_are_replaced(&["p.msgpack"], |place, input| {
         ["shuffle", "--seed", "1", input, &place.name("p.msgpack"), "--force"].map(String::from).to_vec()
     });
 }
 
 #[test]
-fn a_store_that_somebody_writes_is_not_replaced() {
+fn refuses_to_replace_a_locked_store() {
     let place = Place::new();
     let archive = place.archive("a", 1);
     let target = place.name("s");
@@ -251,7 +251,7 @@ fn a_store_that_somebody_writes_is_not_replaced() {
 
 /// Whoever is second is refused, or waits its turn: never are there documents of one beside the index of the other.
 #[test]
-fn put_and_replacement_at_once_leave_a_store_that_verifies() {
+fn concurrent_put_and_replacement_leave_a_valid_store() {
     let place = Place::new();
     let archive = place.archive("a", 1);
     let (target, more) = (place.name("s"), place.path("more.jsonl"));
@@ -292,7 +292,7 @@ fn limited(limit: &str, arguments: &[&str]) -> Ran {
 }
 
 #[test]
-fn a_limit_of_file_sizes_is_an_error() {
+fn file_size_limit_is_an_error() {
     let place = Place::new();
     let text = place.name("t.jsonl");
     fs::write(&text, format!("{{\"_id\":\"a\",\"x\":\"{}\"}}\n", "x".repeat(100_000))).unwrap();
@@ -310,7 +310,7 @@ fn a_limit_of_file_sizes_is_an_error() {
 }
 
 #[test]
-fn too_many_open_files_is_reported_and_leaves_nothing() {
+fn too_many_open_files_is_an_error_without_leftovers() {
     let place = Place::new();
     let archive = place.archive("a", 60);
     let dataset = samples(&place, "d");
@@ -345,7 +345,7 @@ fn too_many_open_files_is_reported_and_leaves_nothing() {
 
 /// `nohup`, and `&` in a script.
 #[test]
-fn an_ignored_signal_stays_ignored() {
+fn ignored_signal_stays_ignored() {
     let place = Place::new();
     let archive = place.archive("a", 40);
     let target = place.name("s");

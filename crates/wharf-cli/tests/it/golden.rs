@@ -51,7 +51,7 @@ fn csv_and_json_agree_on_every_file() {
 }
 
 #[test]
-fn every_golden_file_but_one_is_sound() {
+fn every_golden_file_but_one_verifies() {
     let mut arguments = vec!["verify".into(), "--json".into()];
     arguments.extend(goldens().into_iter().map(std::path::PathBuf::into_os_string));
     let ran = run(arguments);
@@ -66,7 +66,7 @@ fn every_golden_file_but_one_is_sound() {
 }
 
 #[test]
-fn people_see_every_golden_file() {
+fn describes_every_golden_file() {
     for path in goldens() {
         let file = path.to_str().unwrap();
         let info = run(["info", file]);

@@ -24,7 +24,7 @@ fn keys(place: &Place, options: &[&str], expected: (i32, &str)) -> Vec<String> {
 }
 
 #[test]
-fn a_diamond_of_links_is_walked_once() {
+fn imports_a_diamond_of_links_once() {
     let mut place = Place::new();
     for level in 0..40 {
         place = place.with(&format!("in/{level:02}/file"), "x");
@@ -47,7 +47,7 @@ fn a_diamond_of_links_is_walked_once() {
 }
 
 #[test]
-fn cycles_end() {
+fn terminates_on_link_cycles() {
     let place = Place::new().with("in/a/1", "x").with("in/a/b/2", "x").with("in/c/3", "x").with("in/0", "x");
     for (target, link) in [(".", "in/a/here"), ("..", "in/a/up"), ("../..", "in/a/b/top"), ("../a", "in/a/b/back")] {
         symlink(target, place.path(link)).unwrap();
@@ -67,7 +67,7 @@ fn cycles_end() {
 }
 
 #[test]
-fn links_stay_in_the_folder() {
+fn rejects_links_outside_the_folder() {
     let place = Place::new().with("in/a/1", "x").with("out/b/2", "secret").with("in/.pool/3", "x");
     let run = |options: &[&str]| inside(&place, &[&["convert", "in", "y.msgpack"], options].concat());
     symlink("../../out/b", place.path("in/a/folder")).unwrap();
@@ -118,7 +118,7 @@ fn links_stay_in_the_folder() {
 }
 
 #[test]
-fn links_that_lead_nowhere_are_errors() {
+fn rejects_broken_links() {
     let place = Place::new().with("in/a/1", "x").with("in/2", "x");
     symlink("nowhere", place.path("in/a/link")).unwrap();
     let run = |options: &[&str]| inside(&place, &[&["convert", "in", "y.msgpack", "--force"], options].concat());
@@ -148,7 +148,7 @@ fn archive(members: &[(&str, &str, bool)]) -> Vec<u8> {
 }
 
 #[test]
-fn links_in_archives_stay_in_them() {
+fn rejects_archive_links_outside_the_archive() {
     let place = Place::new();
     let run = |links: &[(&str, &str)], options: &[&str]| {
         let mut members = vec![("a/1", "one", false), ("a/b/2", "two", false), (".x/3", "three", false)];
@@ -224,7 +224,7 @@ fn zeros(name: &str, len: u64, declared: u64) -> Vec<u8> {
 }
 
 #[test]
-fn large_files_do_not_go_through_memory() {
+fn imports_large_files_in_bounded_memory() {
     const LEN: u64 = 160 << 20;
     let place = Place::new();
     let run = |input: &str, limit: u32| {

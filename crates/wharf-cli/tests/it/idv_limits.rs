@@ -139,7 +139,7 @@ fn columns_that_share_a_block() {
 }
 
 #[test]
-fn long_metadata_are_shown_by_their_beginning() {
+fn abbreviates_long_metadata() {
     let len = 20 << 20;
     let value = [numbers(&[1, len, -1, 0]), vec![7; len as usize]].concat();
     let mut column = Column::new("x", codec("Byte", &[]), &[1, 2, 3]);
@@ -176,7 +176,7 @@ fn sparse_vectors_of_any_length() {
 
 /// A damaged row count makes a lookup table that leaves the file, and so columns that cannot be read.
 #[test]
-fn rows_of_which_nothing_can_be_read() {
+fn rows_without_readable_columns() {
     let column = || Column::new("x", codec("Nothing", &[]), &[1, 2, 3]);
     let folder = Folder::with(&file(60_000, &[column()]));
     for output in OUTPUTS.into_iter().chain(["idv", "tsv", "arrow"]) {
@@ -198,7 +198,7 @@ fn rows_of_which_nothing_can_be_read() {
 }
 
 #[test]
-fn values_that_verification_rejects_are_told_when_they_are_copied() {
+fn reports_copied_values_that_verify_rejects() {
     let key = codec("Key2", &[&codec("Byte", &[])[..], &3u64.to_le_bytes()].concat());
     let folder = Folder::with(&file(5, &[Column::new("k", key, &[1, 2, 7, 3, 9])]));
     let (code, _, said) = folder.run("convert @in.idv @out.idv");

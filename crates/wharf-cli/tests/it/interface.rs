@@ -45,7 +45,7 @@ fn info_json_of_several_files_names_them() {
 }
 
 #[test]
-fn cat_json_is_a_line_per_row() {
+fn cat_json_prints_a_line_per_row() {
     let ran = run(["cat", &golden("block-rows-7.idv"), "--rows", "6..8", "--columns", "KeyByte,Int32"]);
     ran.ok();
     let lines = ran.lines();
@@ -59,7 +59,7 @@ fn cat_json_is_a_line_per_row() {
 }
 
 #[test]
-fn exit_code_1_the_file() {
+fn exit_code_1_bad_file() {
     let error = run(["cat", "no/such.idv", "--json"]).json_error(1);
     assert_eq!((&error["kind"], &error["file"]), (&json!("io"), &json!("no/such.idv")));
 
@@ -81,7 +81,7 @@ fn exit_code_1_the_file() {
 }
 
 #[test]
-fn exit_code_2_the_caller() {
+fn exit_code_2_wrong_usage() {
     // A copy: one of the cases names it as an output, and a broken command would write there.
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("copy.idv").into_os_string().into_string().unwrap();
@@ -125,7 +125,7 @@ fn exit_code_3_done_with_loss() {
 }
 
 #[test]
-fn verify_tells_all_and_exits_1() {
+fn verify_reports_all_problems_and_exits_1() {
     let (good, bad) = (golden("text-ascii.idv"), golden("key-above-count.idv"));
     let ran = run(["verify", &good, &bad, "missing.idv", "--json"]);
     assert_eq!((ran.code(), ran.err()), (1, ""));
@@ -142,7 +142,7 @@ fn verify_tells_all_and_exits_1() {
 }
 
 #[test]
-fn convert_json_says_what_was_done() {
+fn convert_json_has_the_result() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("out.tsv");
     let ran = run(["convert", &golden("block-rows-7.idv"), output.to_str().unwrap(), "--json"]);
@@ -152,14 +152,14 @@ fn convert_json_says_what_was_done() {
 }
 
 #[test]
-fn patterns_are_expanded_here_for_shells_that_do_not() {
+fn expands_quoted_patterns() {
     let ran = run(["cat", &golden("block-rows-7*.idv"), "--columns", "Int32"]);
     ran.ok();
     assert_eq!(ran.lines().len(), 46);
 }
 
 #[test]
-fn every_way_of_access_gives_the_same() {
+fn access_modes_give_the_same_rows() {
     let file = golden("real-adult.idv");
     let [auto, mapped, positional] = ["auto", "mapped", "positional"].map(|how| run(["cat", &file, "--access", how]));
     assert!(auto.ok() == mapped.ok() && auto.ok() == positional.ok());

@@ -77,7 +77,7 @@ fn labels(letter: &str, count: usize) -> Vec<String> {
 const COLUMNAR: [&str; 3] = ["parquet", "arrow", "arrows"];
 
 #[test]
-fn indexes_count_the_labels_of_all_files() {
+fn dictionary_indexes_fit_the_labels_of_all_files() {
     let folder = Folder::new();
     let (a, b) = (labels("a", 200), labels("b", 200));
     let files = [folder.keys("a.idv", &a, ["x", "y"]), folder.keys("b.idv", &b, ["x", "y"])];
@@ -95,7 +95,7 @@ fn indexes_count_the_labels_of_all_files() {
 }
 
 #[test]
-fn indexes_are_widened_where_no_metadata_tell_the_labels() {
+fn widens_dictionary_indexes_without_metadata() {
     let folder = Folder::new();
     let (p, q) = (labels("p", 100), labels("q", 100));
     let files = [folder.dictionary("p.arrow", &p), folder.dictionary("q.arrow", &q)];
@@ -120,7 +120,7 @@ fn indexes_are_widened_where_no_metadata_tell_the_labels() {
 }
 
 #[test]
-fn labels_in_another_order_stay_with_their_rows() {
+fn reordered_labels_stay_with_their_rows() {
     let folder = Folder::new();
     let text = |all: &[&str]| all.iter().map(|&label| label.to_owned()).collect::<Vec<_>>();
     let (one, two) = (text(&["red", "green", "blue"]), text(&["blue", "black", "red"]));
@@ -183,7 +183,7 @@ fn refused_by_all(folder: &Folder, files: &[String; 2], why: &[&str]) {
 }
 
 #[test]
-fn slots_in_another_order_are_refused_by_name() {
+fn refuses_reordered_slots_by_name() {
     let folder = Folder::new();
     let label = labels("a", 1);
     let files = [folder.keys("one.idv", &label, ["x", "y"]), folder.keys("two.idv", &label, ["y", "x"])];
@@ -202,7 +202,7 @@ fn slots_in_another_order_are_refused_by_name() {
 }
 
 #[test]
-fn attributes_that_give_numbers_their_meaning_have_to_agree() {
+fn refuses_different_units_and_scale_factors() {
     let folder = Folder::new();
     let number = |name: &str, attribute: &str| {
         let (text, path) = (folder.path("rows.csv"), folder.path(&format!("{name}.ds")));
@@ -225,7 +225,7 @@ fn attributes_that_give_numbers_their_meaning_have_to_agree() {
 }
 
 #[test]
-fn inputs_with_other_columns_are_refused() {
+fn refuses_different_columns() {
     let folder = Folder::new();
     let one = |name: &str, text: &str| {
         let (rows, path) = (folder.path("rows.csv"), folder.path(name));

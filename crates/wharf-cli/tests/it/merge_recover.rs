@@ -12,7 +12,7 @@ fn path(folder: &TempDir, name: &str) -> String {
 }
 
 #[test]
-fn the_rows_of_all_files_in_their_order() {
+fn concatenates_rows_in_order() {
     let folder = tempfile::tempdir().unwrap();
     let adult = golden("real-adult.idv");
     let out = path(&folder, "all.idv");
@@ -58,7 +58,7 @@ fn the_rows_of_all_files_in_their_order() {
 }
 
 #[test]
-fn files_that_do_not_fit_are_named_with_the_difference() {
+fn reports_files_that_do_not_match_with_the_difference() {
     let folder = tempfile::tempdir().unwrap();
     let (one, other, out) = (golden("scalar-integers.idv"), golden("scalar-booleans.idv"), path(&folder, "out.idv"));
     let ran = run(["merge", &one, &other, "-o", &out]);
@@ -77,7 +77,7 @@ fn files_that_do_not_fit_are_named_with_the_difference() {
 }
 
 #[test]
-fn a_sound_file_is_recovered_whole() {
+fn recovers_an_intact_file_completely() {
     let folder = tempfile::tempdir().unwrap();
     let (adult, out) = (golden("real-adult.idv"), path(&folder, "out.idv"));
     assert_eq!(run(["recover", &adult, &out]).ok(), format!("{out}: 500 rows, 14 columns, verified\n"));
@@ -85,7 +85,7 @@ fn a_sound_file_is_recovered_whole() {
 }
 
 #[test]
-fn what_is_lost_is_said_and_the_exit_code_is_3() {
+fn losses_are_reported_with_exit_code_3() {
     let folder = tempfile::tempdir().unwrap();
     let (damaged, out) = (path(&folder, "damaged.idv"), path(&folder, "out.idv"));
     let mut bytes = fs::read(golden("real-adult.idv")).unwrap();
@@ -113,7 +113,7 @@ fn what_is_lost_is_said_and_the_exit_code_is_3() {
 }
 
 #[test]
-fn where_nothing_can_be_had_nothing_is_written() {
+fn writes_nothing_if_nothing_can_be_recovered() {
     let folder = tempfile::tempdir().unwrap();
     let (damaged, out) = (path(&folder, "damaged.idv"), path(&folder, "out.idv"));
     let bytes = fs::read(golden("real-adult.idv")).unwrap();
@@ -125,7 +125,7 @@ fn where_nothing_can_be_had_nothing_is_written() {
 }
 
 #[test]
-fn a_file_that_is_cut_off_is_recovered_by_the_schema_of_another() {
+fn recovers_a_truncated_file_with_a_schema() {
     let folder = tempfile::tempdir().unwrap();
     let (damaged, schema, out) = (path(&folder, "damaged.idv"), path(&folder, "like.json"), path(&folder, "out.idv"));
     let adult = golden("real-adult.idv");
@@ -159,7 +159,7 @@ fn damaged_parquet(folder: &TempDir) -> String {
 }
 
 #[test]
-fn of_a_damaged_parquet_file_the_other_row_groups_are_saved() {
+fn recovers_the_intact_row_groups_of_parquet() {
     let folder = tempfile::tempdir().unwrap();
     let (file, out) = (damaged_parquet(&folder), path(&folder, "out.parquet"));
     assert_eq!(run(["cat", &file]).code(), 1);
@@ -194,7 +194,7 @@ fn of_a_damaged_parquet_file_the_other_row_groups_are_saved() {
 }
 
 #[test]
-fn files_of_columns_and_of_text_are_joined() {
+fn merges_column_and_text_files() {
     let folder = tempfile::tempdir().unwrap();
     let (a, b) = (path(&folder, "a.csv"), path(&folder, "b.csv"));
     fs::write(&a, "x,y\n1,a\n").unwrap();

@@ -59,7 +59,7 @@ fn all(folder: &Path) -> BTreeMap<PathBuf, (u64, Vec<u8>)> {
 }
 
 #[test]
-fn no_verb_writes_over_a_file_of_its_inputs() {
+fn no_verb_overwrites_its_inputs() {
     let place = place();
     let before = all(place.0.path());
     let data = data_of(&place).into_os_string().into_string().unwrap();
@@ -133,7 +133,7 @@ fn unread(arguments: &[String]) -> (Option<i32>, String) {
 }
 
 #[test]
-fn a_closed_pipe_hides_no_failure() {
+fn closed_pipe_does_not_hide_failures() {
     let place = place();
     let bytes = place.read("m.msgpack");
     fs::write(place.path("m.msgpack"), &bytes[..bytes.len() - 1]).unwrap();

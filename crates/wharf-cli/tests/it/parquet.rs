@@ -39,7 +39,7 @@ impl Folder {
 const FORMS: [&str; 3] = ["parquet", "arrow", "arrows"];
 
 #[test]
-fn rows_of_several_inputs_follow_one_another() {
+fn concatenates_rows_of_several_inputs() {
     let folder = Folder::new();
     for form in FORMS {
         let out = folder.path(&format!("out.{form}"));
@@ -60,7 +60,7 @@ fn rows_of_several_inputs_follow_one_another() {
 }
 
 #[test]
-fn rows_and_columns_are_chosen_over_all_inputs() {
+fn selects_rows_and_columns_across_inputs() {
     let folder = Folder::new();
     let out = folder.path("out.parquet");
     let inputs = [folder.path("a.idv"), folder.path("b.idv"), folder.path("a.idv")];
@@ -91,7 +91,7 @@ impl common::Ran {
 }
 
 #[test]
-fn columns_that_differ_are_refused_by_name() {
+fn refuses_different_columns_by_name() {
     let folder = Folder::new();
     let (one, two) = (folder.path("a.idv"), folder.path("other.idv"));
     let error = run(["convert", &one, &two, &folder.path("out.parquet")]).json_error_or_text(1);
@@ -105,7 +105,7 @@ fn columns_that_differ_are_refused_by_name() {
 }
 
 #[test]
-fn into_a_pipe_and_out_of_one() {
+fn writes_and_reads_pipes() {
     let folder = Folder::new();
     for form in FORMS {
         let made = run(["convert", &folder.path("a.idv"), "-", "--to", form]);
@@ -126,7 +126,7 @@ fn into_a_pipe_and_out_of_one() {
 }
 
 #[test]
-fn each_form_becomes_each_other_and_compression_is_as_asked_for() {
+fn converts_between_formats_with_requested_compression() {
     let folder = Folder::new();
     let first = folder.path("first.parquet");
     run(["convert", &folder.path("a.idv"), &first, "--compression", "zstd:3", "--row-group", "1"]).ok();
@@ -142,7 +142,7 @@ fn each_form_becomes_each_other_and_compression_is_as_asked_for() {
 }
 
 #[test]
-fn options_and_inputs_that_do_not_go_are_refused() {
+fn refuses_inapplicable_options_and_inputs() {
     let folder = Folder::new();
     let input = folder.path("a.idv");
     for (out, option, wanted) in [
@@ -165,7 +165,7 @@ fn options_and_inputs_that_do_not_go_are_refused() {
 }
 
 #[test]
-fn text_becomes_columns_with_the_types_that_all_rows_have() {
+fn infers_column_types_from_all_rows() {
     let folder = Folder::new();
     let (text, csv) = (folder.path("in.jsonl"), folder.path("in.csv"));
     fs::write(&text, "{\"a\":1,\"b\":[\"x\"]}\n{\"a\":2.5,\"b\":null}\n").unwrap();
@@ -182,7 +182,7 @@ fn text_becomes_columns_with_the_types_that_all_rows_have() {
 }
 
 #[test]
-fn a_file_cut_in_half_is_an_error_with_its_name() {
+fn truncated_file_is_an_error_with_its_name() {
     let folder = Folder::new();
     for form in ["parquet", "arrow"] {
         let whole = folder.path(&format!("whole.{form}"));
@@ -200,7 +200,7 @@ fn a_file_cut_in_half_is_an_error_with_its_name() {
 }
 
 #[test]
-fn columns_come_back_into_idv_as_they_were() {
+fn columns_round_trip_to_idv() {
     let folder = Folder::new();
     let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/idv/real-adult.idv");
     for form in FORMS {
@@ -233,7 +233,7 @@ fn columns_come_back_into_idv_as_they_were() {
 }
 
 #[test]
-fn integers_that_are_missing_go_into_idv_when_that_is_said() {
+fn null_integers_option_writes_doubles_to_idv() {
     let folder = Folder::new();
     let (text, store, out) = (folder.path("in.jsonl"), folder.path("in.zds"), folder.path("in.parquet"));
     fs::write(&text, "{\"_id\":\"a\",\"n\":1}\n{\"_id\":\"b\",\"n\":null}\n").unwrap();
@@ -267,7 +267,7 @@ fn integers_that_are_missing_go_into_idv_when_that_is_said() {
 }
 
 #[test]
-fn columns_come_back_into_ds_as_they_were() {
+fn columns_round_trip_to_ds() {
     let folder = Folder::new();
     let text = folder.path("in.jsonl");
     let rows = [

@@ -49,7 +49,7 @@ impl Folder {
 
 /// Zero is not the same as its negative: no integer has that sign.
 #[test]
-fn a_negative_zero_is_a_float_by_every_route() {
+fn negative_zero_is_a_float_by_every_route() {
     let folder = Folder::new();
     folder.write("in.csv", "a,b\n1,x\n-0,y\n");
     folder.write("in.tsv", "a\tb\n1\tx\n-0\ty\n");
@@ -76,7 +76,7 @@ fn a_negative_zero_is_a_float_by_every_route() {
 
 /// What no float holds stays a text in CSV, digit by digit, and is never infinite.
 #[test]
-fn a_number_beyond_all_floats_is_a_text_by_every_route() {
+fn number_out_of_range_is_text_by_every_route() {
     let folder = Folder::new();
     for number in ["1e400", "-1e400"] {
         folder.write("in.csv", &format!("a,b\n1,x\n{number},y\n"));
@@ -139,7 +139,7 @@ struct Sample<'a> {
 
 /// What samples hold has the same types in IDV and ds directly as by way of a format with columns.
 #[test]
-fn samples_keep_their_types_by_every_route() {
+fn samples_keep_types_by_every_route() {
     let folder = Folder::new();
     samples(&folder, "in.msgpack");
     let columns = ["image", "wave", "short", "whole", "long", "none", "edge", "name"];
@@ -189,7 +189,7 @@ fn samples_keep_their_types_by_every_route() {
 
 /// What no variable of ds holds is refused, or what the options for columns say.
 #[test]
-fn samples_that_fit_no_variable_are_an_error_or_a_choice() {
+fn samples_that_fit_no_variable_are_an_error_or_follow_a_policy() {
     let folder = Folder::new();
     folder.write("in.jsonl", "{\"x\":1,\"list\":[1]}\n{\"x\":\"a\",\"list\":[1,2]}\n");
     folder.convert("in.jsonl", "in.msgpack");
@@ -214,7 +214,7 @@ fn samples_that_fit_no_variable_are_an_error_or_a_choice() {
 
 /// A float that is not finite is a text in JSON, and a float again where it can be one.
 #[test]
-fn floats_that_are_not_finite_stay_floats_by_every_route() {
+fn non_finite_floats_stay_floats_by_every_route() {
     let folder = Folder::new();
     let rows = [
         json!({"x": 1.5, "list": [1, "NaN"], "in": {"y": "Infinity"}, "name": "NaN"}),
@@ -245,7 +245,7 @@ fn floats_that_are_not_finite_stay_floats_by_every_route() {
 
 /// A column of CSV has one type in JSON lines, ZDS and datadings: the one that it has in Parquet.
 #[test]
-fn a_column_of_csv_has_one_type_by_every_route() {
+fn csv_column_has_one_type_by_every_route() {
     let folder = Folder::new();
     let rows = [
         // A code, a float, booleans beside text, numbers with gaps, an empty text, lists, lists beside text, nothing, a flag
@@ -279,7 +279,7 @@ fn a_column_of_csv_has_one_type_by_every_route() {
 
 /// The type follows from all rows, also from those that are not selected.
 #[test]
-fn selected_rows_of_csv_have_the_types_of_all() {
+fn selected_csv_rows_have_the_types_of_all_rows() {
     let folder = Folder::new();
     let mut text = "code,n\n".to_owned();
     text.extend((10_000..15_000).map(|code| format!("{code},{code}\n")));
@@ -301,7 +301,7 @@ fn selected_rows_of_csv_have_the_types_of_all() {
 
 /// A row that is broken does not hide the rows in front of it, and these have the types of all rows before it.
 #[test]
-fn rows_before_a_broken_one_have_one_type() {
+fn rows_before_a_malformed_one_have_one_type() {
     let folder = Folder::new();
     folder.write("in.csv", "code\n10001\n00712\n1,2\nx\n");
     let ran = run(["cat", &folder.path("in.csv"), "--json"]);
@@ -343,7 +343,7 @@ fn columns_of_several_files_have_one_type() {
 
 /// Times of ds are numbers with units; asked for, they are times wherever there are times, and else text.
 #[test]
-fn times_of_ds_leave_as_times() {
+fn ds_times_convert_to_times() {
     let folder = Folder::new();
     let ds = golden("../ds/from-netcdf.ds");
     let texts = [json!("2000-01-01T00:00:00"), json!("2000-01-01T06:00:00")];
@@ -390,7 +390,7 @@ fn times_of_ds_leave_as_times() {
 
 /// Cells of CSV have no types, and times among them are times; strings of JSON and samples have one, and stay what they are.
 #[test]
-fn times_are_found_in_cells_and_not_in_strings_by_every_route() {
+fn infers_times_from_cells_but_not_strings_by_every_route() {
     let folder = Folder::new();
     for (text, parquet, idv) in [
         ("2024-01-01", "Date32", "DateTime"),
@@ -439,7 +439,7 @@ fn times_are_found_in_cells_and_not_in_strings_by_every_route() {
 
 /// What `cat` prints of several files has no place for what sets their columns apart.
 #[test]
-fn columns_of_several_files_mean_the_same_where_they_are_printed() {
+fn refuses_columns_with_different_meaning() {
     let folder = Folder::new();
     folder.write("a.csv", "at\n2024-01-01\n");
     folder.write("b.csv", "at\n2024-01-01T00:00:01\n");
@@ -464,7 +464,7 @@ fn columns_of_several_files_mean_the_same_where_they_are_printed() {
 
 /// Bytes are an object in JSON and in cells, and bytes again where there are such.
 #[test]
-fn bytes_come_back_by_every_route() {
+fn bytes_round_trip_by_every_route() {
     let folder = Folder::new();
     folder.write("in.jsonl", "{\"b\":{\"$bytes\":\"AP8=\"}}\n{\"b\":{\"$bytes\":\"\"}}\n");
     let bytes = [json!({"$bytes": "AP8="}), json!({"$bytes": ""})];
@@ -485,7 +485,7 @@ fn bytes_come_back_by_every_route() {
 /// Pipes can be read once: who asks again gets what they held.
 #[cfg(unix)]
 #[test]
-fn pipes_are_read_once() {
+fn reads_pipes_once() {
     let folder = Folder::new();
     let (one, other) = (folder.path("a.csv"), folder.path("b.csv"));
     let made = std::process::Command::new("mkfifo").args([&one, &other]).status().unwrap();
@@ -521,7 +521,7 @@ fn pipes_are_read_once() {
 /// What is opened twice, to be counted and to be copied.
 #[cfg(unix)]
 #[test]
-fn pipes_are_cut_and_shuffled() {
+fn splits_and_shuffles_pipes() {
     let folder = Folder::new();
     folder.write("a.jsonl", "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n");
     let pipe = folder.path("pipe");

@@ -20,7 +20,7 @@ fn read_a_line(arguments: &[&str]) -> (Option<i32>, String) {
 }
 
 #[test]
-fn a_closed_pipe_ends_quietly() {
+fn closed_pipe_ends_quietly() {
     // Far more than a pipe holds.
     let many: Vec<String> = (0..40).map(|_| golden("block-default.idv")).collect();
     for form in ["--json", "--csv", "--pretty"] {
@@ -34,7 +34,7 @@ fn a_closed_pipe_ends_quietly() {
 }
 
 #[test]
-fn a_closed_pipe_ends_the_other_verbs_quietly_too() {
+fn closed_pipe_ends_other_verbs_quietly() {
     let many: Vec<String> = (0..2000).map(|_| golden("annotation-vectors.idv")).collect();
     for verb in [&["info"][..], &["info", "--json"], &["verify"], &["verify", "--json"]] {
         let arguments: Vec<&str> = verb.iter().copied().chain(many.iter().map(String::as_str)).collect();
@@ -44,7 +44,7 @@ fn a_closed_pipe_ends_the_other_verbs_quietly_too() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_an_error() {
+fn full_disk_is_an_error() {
     let file = golden("block-default.idv");
     for arguments in [
         &["cat", &file, "--json"][..],
@@ -66,7 +66,7 @@ fn a_full_disk_is_an_error() {
 }
 
 #[test]
-fn standard_input_is_read_to_its_end() {
+fn reads_standard_input_to_its_end() {
     let file = golden("real-adult.idv");
     let output = wharf(["cat", "-"]).stdin(File::open(&file).unwrap()).output().unwrap();
     assert_eq!(output.stdout, run(["cat", &file]).0.stdout);
@@ -75,7 +75,7 @@ fn standard_input_is_read_to_its_end() {
 
 #[cfg(unix)]
 #[test]
-fn an_output_that_is_standard_input_is_refused() {
+fn refuses_standard_input_as_output() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("data.csv");
     std::fs::copy(golden("text-ascii.idv"), &path).unwrap();
@@ -88,7 +88,7 @@ fn an_output_that_is_standard_input_is_refused() {
 }
 
 #[test]
-fn nothing_but_text_goes_into_a_pipe() {
+fn pipe_contains_only_the_output() {
     let file = golden("block-rows-7.idv");
     for arguments in [&["--help"][..], &["cat", "--help"], &["info", &file], &["cat", &file, "--pretty"], &["cat"]] {
         let ran = run(arguments);
@@ -100,7 +100,7 @@ fn nothing_but_text_goes_into_a_pipe() {
 /// What is under way has a temporary file beside its place: it goes with the process that is told to end.
 #[cfg(unix)]
 #[test]
-fn a_signal_leaves_no_temporary_files() {
+fn signal_leaves_no_temporary_files() {
     use std::os::unix::process::ExitStatusExt;
     use std::time::{Duration, Instant};
 

@@ -66,12 +66,12 @@ fn is_linear(forms: &[&str], few: usize) {
 }
 
 #[test]
-fn four_times_the_columns_take_about_four_times_as_long() {
+fn time_is_linear_in_columns() {
     is_linear(&["parquet", "arrow", "msgpack", "zds"], 5_000);
 }
 
 #[test]
-fn four_times_the_columns_take_about_four_times_as_long_in_every_format() {
+fn time_is_linear_in_columns_for_every_format() {
     is_linear(&["arrows", "idv", "ds", "jsonl", "tsv"], cases(500, 5_000));
 }
 

@@ -15,7 +15,7 @@ fn said(ran: &Ran, folder: &Folder) -> String {
 }
 
 #[test]
-fn documents_of_the_reference_keep_their_bytes() {
+fn reference_documents_keep_their_bytes() {
     let mut lines = 0;
     for (name, path) in goldens() {
         let expected =
@@ -54,7 +54,7 @@ fn documents_of_the_reference_keep_their_bytes() {
 }
 
 #[test]
-fn a_store_is_known_by_whatever_leads_to_it() {
+fn recognizes_a_store_by_any_path_inside() {
     let put = golden("put");
     let whole = run(["cat", &put]).ok().to_owned();
     let collection = format!("{put}/collections/train");
@@ -76,7 +76,7 @@ fn a_store_is_known_by_whatever_leads_to_it() {
 }
 
 #[test]
-fn documents_are_chosen_and_so_are_their_fields() {
+fn selects_documents_and_fields() {
     let put = golden("put");
     let cat = |arguments: &[&str]| run([&["cat", &put][..], arguments].concat()).ok().to_owned();
     assert_eq!(cat(&["--where", "n=4", "--columns", "n,_id"]), "{\"n\":4,\"_id\":\"doc-004\"}\n");
@@ -117,7 +117,7 @@ fn documents_are_chosen_and_so_are_their_fields() {
 }
 
 #[test]
-fn digits_are_not_lost() {
+fn keeps_digits() {
     let folder = Folder::new();
     let line = r#"{"_id":"a","big":123456789012345678901234567890,"huge":1e400,"small":0.10,"list":[1.0, {"x":12345678901234567890123}]}"#;
     folder.store("s", "c", line);
@@ -133,7 +133,7 @@ fn digits_are_not_lost() {
 }
 
 #[test]
-fn what_is_not_shown_is_told() {
+fn reports_hidden_values() {
     let folder = Folder::new();
     folder.store("s", "c", "{\"_id\":\"a\"}\nbroken\n{\"_id\":\"a\",\"n\":2}\n{\"_id\":\"b\"}\n{\"_id\":\"c\",\"n\":");
     let ran = run(["cat", &folder.path("s")]);
@@ -149,7 +149,7 @@ fn what_is_not_shown_is_told() {
 }
 
 #[test]
-fn everything_that_is_wrong_is_found() {
+fn verify_finds_every_problem() {
     let folder = Folder::new();
     let lines = "{\"_id\":\"a\"}\n{\"_id\":\"b\",\"n\":1}\nbroken\n{\"_id\":\"no id\"}\n\n{\"n\":1}\n{\"_id\":\"c\"}\n{\"_id\":\"d\",";
     let data = folder.store("s", "c", lines);
@@ -210,7 +210,7 @@ fn everything_that_is_wrong_is_found() {
 }
 
 #[test]
-fn metadata_and_files_are_checked() {
+fn verifies_metadata_and_files() {
     let folder = Folder::new();
     let data = folder.store("s", "c", "{\"_id\":\"a\"}\n");
     fs::remove_file(&data).unwrap();
@@ -247,7 +247,7 @@ fn metadata_and_files_are_checked() {
 }
 
 #[test]
-fn info_tells_the_state() {
+fn info_shows_the_index_state() {
     let info = run(["info", "--json", &golden("put-again")]).lines().remove(0);
     assert_eq!((&info["index"], &info["dead_bytes"]), (&json!("valid"), &json!(1545)));
     let info = run(["info", "--json", &golden("no-index")]).lines().remove(0);

@@ -19,7 +19,7 @@ fn cat(path: &str) -> String {
 }
 
 #[test]
-fn documents_are_put_and_taken_out() {
+fn puts_and_removes_documents() {
     let folder = Folder::new();
     let store = folder.path("s");
     let said = |ran: &Ran| (ran.code(), format!("{}{}", ran.out(), ran.err()).replace(&folder.path(""), "@"));
@@ -76,7 +76,7 @@ fn documents_are_put_and_taken_out() {
 }
 
 #[test]
-fn an_index_is_made_anew() {
+fn rebuilds_the_index() {
     let folder = Folder::new();
     let store = format!("{}/collections/middle", folder.copy("deleted"));
     let before = cat(&store);
@@ -125,7 +125,7 @@ fn line(id: u64, n: u64) -> String {
 
 /// The data end inside the last line that a sound index names.
 #[test]
-fn an_index_that_is_longer_than_the_data_is_made_anew() {
+fn rebuilds_an_index_longer_than_the_data() {
     let folder = Folder::new();
     let store = folder.path("s");
     piped(&["put", &store, "--table", "t", "--create"], "{\"_id\":\"a\"}\n{\"_id\":\"b\"}\n{\"_id\":\"c\",\"n\":1}\n");
@@ -152,7 +152,7 @@ fn an_index_that_is_longer_than_the_data_is_made_anew() {
 
 /// Lines of JSON hold objects that every reader takes.
 #[test]
-fn documents_that_are_not_objects_are_reported_and_too_deep_ones_refused() {
+fn reports_documents_that_are_not_objects_and_refuses_deep_ones() {
     let folder = Folder::new();
     let out = folder.path("out.jsonl");
     let deep = |depth: usize| format!("{{\"_id\":\"a\",\"x\":{}{}}}", "[".repeat(depth - 1), "]".repeat(depth - 1));
@@ -173,7 +173,7 @@ fn documents_that_are_not_objects_are_reported_and_too_deep_ones_refused() {
 }
 
 #[test]
-fn what_is_whole_is_saved() {
+fn recovers_intact_documents() {
     let folder = Folder::new();
     let lines = "{\"_id\":\"a\"}\nbroken\n{\"_id\":\"b\"}\n{\"_id\":\"c\",\"n\":";
     let data = folder.store("s", "c", lines);
@@ -212,7 +212,7 @@ fn what_is_whole_is_saved() {
 }
 
 #[test]
-fn every_golden_store_is_packed_and_unpacked() {
+fn packs_and_unpacks_every_golden_store() {
     let folder = Folder::new();
     for (name, path) in goldens().into_iter().filter(|(name, _)| !name.ends_with(".zds")) {
         let (packed, unpacked) = (folder.path(&format!("{name}.zds")), folder.path(&name));
@@ -241,7 +241,7 @@ fn every_golden_store_is_packed_and_unpacked() {
 }
 
 #[test]
-fn documents_come_out_of_anything_and_go_into_anything() {
+fn converts_documents_from_and_to_every_format() {
     let folder = Folder::new();
     let path = |name: &str| folder.path(name);
     let lines = "{\"name\":\"oak\",\"height\":30,\"list\":[1, 2]}\n{\"name\":\"elm\",\"height\":20.5,\"list\":[]}\n";
@@ -307,7 +307,7 @@ fn documents_come_out_of_anything_and_go_into_anything() {
 }
 
 #[test]
-fn stores_are_joined() {
+fn merges_stores() {
     let folder = Folder::new();
     let path = |name: &str| folder.path(name);
     folder.store("one", "c", "{\"_id\":\"a\",\"n\":1}\n{\"_id\":\"b\"}\n");
@@ -335,7 +335,7 @@ fn stores_are_joined() {
 }
 
 #[test]
-fn some_documents_are_taken() {
+fn samples_documents() {
     let folder = Folder::new();
     let path = |name: &str| folder.path(name);
     let iris = format!("{}/collections/train", golden("iris"));

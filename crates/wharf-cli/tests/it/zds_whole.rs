@@ -57,7 +57,7 @@ fn store(folder: &Folder) -> String {
 }
 
 #[test]
-fn a_document_that_is_refused_at_the_end_changes_nothing() {
+fn refused_document_changes_nothing() {
     let folder = Folder::new();
     let path = store(&folder);
     let before = files(Path::new(&path));
@@ -75,7 +75,7 @@ fn a_document_that_is_refused_at_the_end_changes_nothing() {
 
 #[cfg(unix)]
 #[test]
-fn a_disk_that_is_full_changes_nothing() {
+fn full_disk_changes_nothing() {
     let folder = Folder::new();
     let path = store(&folder);
     let before = files(Path::new(&path));
@@ -100,7 +100,7 @@ fn a_disk_that_is_full_changes_nothing() {
 
 #[cfg(unix)]
 #[test]
-fn a_kill_leaves_the_old_store_or_the_new_one() {
+fn kill_leaves_the_old_store_or_the_new_one() {
     let folder = Folder::new();
     fs::write(folder.path("many.jsonl"), many(60_000, "")).unwrap();
     let documents = |path: &str, table: &str| {
@@ -140,7 +140,7 @@ fn a_kill_leaves_the_old_store_or_the_new_one() {
 }
 
 #[test]
-fn what_fails_repairs_nothing_and_what_repairs_says_so() {
+fn failure_repairs_nothing_and_repairs_are_reported() {
     let folder = Folder::new();
     let path = store(&folder);
     let data = format!("{path}/collections/free/meta/data.jsonl");
@@ -163,7 +163,7 @@ fn what_fails_repairs_nothing_and_what_repairs_says_so() {
 }
 
 #[test]
-fn one_collection_that_fails_does_not_keep_the_others_from_being_done() {
+fn processes_other_collections_after_a_failure() {
     let folder = Folder::new();
     let path = store(&folder);
     folder.store("s", "a", "no document\n");
@@ -187,7 +187,7 @@ fn one_collection_that_fails_does_not_keep_the_others_from_being_done() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_in_a_store_is_not_written_through() {
+fn does_not_write_through_links() {
     use std::os::unix::fs::symlink;
     let folder = Folder::new();
     let (victim, text) = (folder.path("victim"), "precious\n".repeat(10));

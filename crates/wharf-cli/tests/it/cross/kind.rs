@@ -174,7 +174,7 @@ impl std::fmt::Display for Kind {
 }
 
 #[test]
-fn kinds_are_shown_as_they_are_read() {
+fn kinds_round_trip_through_display() {
     for text in [
         "none",
         "bool",

@@ -30,7 +30,7 @@ fn not_yet(table: &str, from: Form, to: Form) -> Vec<usize> {
 
 /// What the reference wrote is what the table says.
 #[test]
-fn files_of_the_references() {
+fn reference_files() {
     let mut wrong = Vec::new();
     for name in TABLES {
         let table = Table::open(name);
@@ -44,7 +44,7 @@ fn files_of_the_references() {
 }
 
 #[test]
-fn every_form_becomes_every_other() {
+fn converts_every_form_to_every_other() {
     let tables: Vec<_> = TABLES.iter().map(|name| Table::open(name)).collect();
     let jobs: Vec<_> = tables
         .iter()

@@ -57,7 +57,7 @@ pub(crate) fn micros(text: &str) -> i64 {
 }
 
 #[test]
-fn times_at_the_ends() {
+fn times_at_the_limits() {
     assert_eq!(["0001-01-01", "1970-01-01", "2000-02-29", "9999-12-31"], [-719_162, 0, 11_016, 2_932_896].map(date));
     assert_eq!(timestamp(-1), "1969-12-31T23:59:59.999999");
     assert_eq!(timestamp(1_582_979_696_780_000), "2020-02-29T12:34:56.78");

@@ -60,7 +60,7 @@ const VARYING: [(&str, &str); 18] = [
 ];
 
 #[test]
-fn every_idv_file_comes_back() {
+fn every_idv_file_round_trips() {
     let folder = tempfile::tempdir().unwrap();
     let mut files = goldens("idv", "idv");
     files.extend(goldens("idv-older", "idv"));
@@ -160,7 +160,7 @@ fn elements(array: &Array<'_>) -> Vec<Option<String>> {
 }
 
 #[test]
-fn every_variable_of_ds_comes_back() {
+fn every_ds_variable_round_trips() {
     let folder = tempfile::tempdir().unwrap();
     let (mut back_again, mut refused) = (0, Vec::new());
     for file in goldens("ds", "ds") {

@@ -44,7 +44,7 @@ fn idv(folder: &TempDir, name: &str, column: ColumnSchema, values: &Values) -> S
 }
 
 #[test]
-fn types_become_their_like() {
+fn maps_types() {
     let folder = tempfile::tempdir().unwrap();
     let strings: dsfmt::Values<'_> = [&b"ab"[..], b"\xc3\xbc"].into_iter().collect();
     let file = ds(
@@ -104,7 +104,7 @@ fn types_become_their_like() {
 }
 
 #[test]
-fn what_idv_cannot_hold_is_refused_or_told() {
+fn refuses_or_reports_what_idv_cannot_store() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(&folder, "x.idv");
     let check = |fields: Vec<(&str, Field<'_>)>, more: &[&str], code: i32, wanted: &str| {
@@ -188,7 +188,7 @@ fn what_idv_cannot_hold_is_refused_or_told() {
 }
 
 #[test]
-fn what_ds_cannot_hold_is_refused_or_told() {
+fn refuses_or_reports_what_ds_cannot_store() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(&folder, "x.ds");
     let check = |file: &str, code: i32, wanted: &str| {
@@ -341,7 +341,7 @@ fn rows_columns_and_several_files() {
 }
 
 #[test]
-fn inputs_that_mean_something_else_do_not_mix() {
+fn refuses_inputs_with_different_meaning() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(&folder, "x.ds");
     let numbers = Values::Int64(vec![5]);
@@ -400,7 +400,7 @@ fn inputs_that_mean_something_else_do_not_mix() {
 }
 
 #[test]
-fn vectors_of_several_lengths_are_filled_up_where_that_is_asked_for() {
+fn ragged_pad_fills_vectors() {
     let folder = tempfile::tempdir().unwrap();
     let mut vectors = Vectors::of(ItemType::Int32);
     for length in [2, 0, 1] {
@@ -420,7 +420,7 @@ fn vectors_of_several_lengths_are_filled_up_where_that_is_asked_for() {
 }
 
 #[test]
-fn columns_that_cannot_be_read_are_reported_once() {
+fn reports_unreadable_columns_once() {
     let folder = tempfile::tempdir().unwrap();
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/ds/texts-masked-before.ds");
     for out in ["x.idv", "x.arrow"] {
