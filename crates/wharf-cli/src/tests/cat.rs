@@ -147,7 +147,7 @@ fn rejects_rows_past_the_end() {
     assert_eq!(cat("11.."), "error: there is no row 11: the input has 10 rows, counted from 0");
 }
 
-/// Three files of 4, 0 and 6 rows, whose lengths are known or not.
+/// Three files with 4, 0 and 6 rows, with or without known lengths.
 fn three(unknown: bool) -> Place {
     let document = |range| {
         let table = json!({"name": "rows", "columns": [{"name": "n", "type": "int"}], "rows": rows(range),
@@ -180,7 +180,7 @@ fn counts_rows_across_files_of_known_or_unknown_length() {
 
 #[test]
 fn limit_does_not_open_further_files() {
-    // With no row to show, the fifth row may be in the files that follow.
+    // Without any rows to print, row 5 could still be in a later file.
     assert_eq!(three(false).wharf(&["cat", "@a", "@c", "--rows", "4", "-n", "0", "--csv"]).ok(), "n\n");
 }
 
@@ -201,7 +201,7 @@ fn does_not_open_unneeded_files() {
 fn csv_requires_equal_columns_and_json_lines_do_not() {
     let place = people().with("other", &["age", "size"], &json!([[1, 2]]));
     assert_eq!(place.wharf(&["cat", "@people", "@other", "--json"]).ok().lines().count(), 4);
-    // What counts is the columns that are shown.
+    // Only the selected columns are compared.
     let ran = place.wharf(&["cat", "@other", "@people", "--rows", "..2", "--csv", "--columns", "age"]);
     assert_eq!(ran.ok(), "age\n1\n36\n");
 }
@@ -294,7 +294,7 @@ fn omits_and_reports_unreadable_columns() {
 fn reports_unreadable_columns_once() {
     let unreadable = json!({"name": "b", "type": "?", "unreadable": "unknown codec"});
     let warning = "warning: @x: column left out (unknown codec) (column \"b\")\n";
-    // No rows; rows of which none is shown; more columns than a terminal has room for.
+    // No rows; no selected rows; more columns than fit on the terminal.
     let columns = json!([{"name": "a", "type": "int"}, unreadable]);
     let empty = Place::new().with_document("x", &json!({"tables": [{"columns": columns, "rows": []}]}));
     assert_eq!(empty.wharf(&["cat", "@x", "--csv"]).err, warning);

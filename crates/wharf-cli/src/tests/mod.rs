@@ -28,17 +28,17 @@ use super::report::Report;
 use super::run;
 use container_core::testkit::MOCK;
 
-/// A folder with mock files, in which the command runs.
+/// A temporary folder with mock files, in which the command runs.
 pub(super) struct Place {
     folder: TempDir,
     terminal: Option<u16>,
     stdin: Vec<u8>,
-    /// Standard output breaks after so many writes.
+    /// Number of writes after which standard output fails, and how.
     pipe: Option<(usize, io::ErrorKind)>,
     registry: Registry,
 }
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Debug)]
 pub(super) struct Ran {
     pub(super) code: u8,
@@ -47,14 +47,14 @@ pub(super) struct Ran {
 }
 
 impl Ran {
-    /// The output of a run that went well and had nothing to say.
+    /// The output of a successful run without messages.
     #[track_caller]
     pub(super) fn ok(self) -> String {
         assert_eq!((self.code, self.err.as_str()), (0, ""), "{self:?}");
         self.out
     }
 
-    /// The error of a run that printed nothing else.
+    /// The error message of a run without other output.
     #[track_caller]
     pub(super) fn failed(self, code: u8) -> String {
         assert_eq!((self.code, self.out.as_str()), (code, ""), "{self:?}");
@@ -78,19 +78,19 @@ impl Place {
         }
     }
 
-    /// A file of one table `rows`.
+    /// Adds a file with one table, `rows`.
     pub(super) fn with(self, name: &str, columns: &[&str], rows: &Value) -> Self {
         let columns: Vec<_> = columns.iter().map(|name| json!({"name": name, "type": "any"})).collect();
         self.with_document(name, &json!({"tables": [{"name": "rows", "columns": columns, "rows": rows}]}))
     }
 
-    /// A file of this document.
+    /// Adds a file with this document.
     pub(super) fn with_document(self, name: &str, document: &Value) -> Self {
         fs::write(self.path(name), mock(document)).unwrap();
         self
     }
 
-    /// A file of this text; text is known then.
+    /// Adds a text file, and registers the text formats.
     pub(super) fn with_text(mut self, name: &str, text: &str) -> Self {
         fs::write(self.path(name), text).unwrap();
         self.registry = [wharf::text::TSV, wharf::text::CSV, wharf::text::JSON_LINES, MOCK]
@@ -130,7 +130,7 @@ impl Place {
         names
     }
 
-    /// Runs `wharf`; `@x` in an argument stands for the file `x` of the folder, which appears as `@x` in what is printed.
+    /// Runs `wharf`. `@x` in an argument stands for the file `x` of the folder; the output shows it as `@x` too.
     pub(super) fn wharf(&self, arguments: &[&str]) -> Ran {
         let folder = format!("{}/", self.folder.path().display());
         let (out, err) = (Pipe::new(self.pipe), Pipe::new(None));
@@ -151,7 +151,7 @@ fn mock(document: &Value) -> Vec<u8> {
     format!("{{\"mock\":1,{}", &text[1..]).into_bytes()
 }
 
-/// A stream in memory, which may break.
+/// A stream in memory that can be made to fail.
 #[derive(Clone)]
 struct Pipe {
     bytes: Arc<Mutex<Vec<u8>>>,

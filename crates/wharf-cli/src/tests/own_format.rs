@@ -1,4 +1,4 @@
-//! A format that only the program knows which runs the command: the example has it.
+//! The format of examples/own_format.rs, which only the registry of that program contains.
 
 use wharf::Registry;
 
@@ -109,7 +109,7 @@ fn own_format_rows_sample_split_and_shuffle() {
     let done = place.wharf(&["shuffle", "@all.points", "@mixed.points", "--seed", "7"]).ok();
     assert_eq!(done, "@mixed.points: 100 rows, seed 7\n");
     let (some, mixed) = (body("some.points"), body("mixed.points"));
-    // A sample is how the shuffle begins.
+    // A sample is the beginning of a shuffle.
     assert!(mixed.starts_with(&some) && mixed != rows);
     let mut sorted: Vec<&str> = mixed.lines().collect();
     sorted.sort_by_key(|line| line.split(' ').next().unwrap().parse::<u32>().unwrap());

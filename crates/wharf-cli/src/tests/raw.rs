@@ -1,4 +1,4 @@
-//! Bytes as they lie in the file, on a terminal and into a pipe that closes.
+//! `get --raw` on a terminal and into a pipe that closes.
 
 use std::io::ErrorKind;
 

@@ -1,8 +1,8 @@
-//! What reaches a terminal, and what a closed pipe leaves of the exit code.
+//! Escaping on a terminal, and exit codes with a closed pipe.
 
 use super::*;
 
-/// A C1 control, a change of direction, an escape sequence, DEL, something invisible, an invisible character outside the BMP.
+/// A C1 control, a bidirectional control, an escape sequence, DEL, and invisible characters inside and outside of the BMP.
 const EVIL: &str = "a\u{9b}31m\u{202e}b\u{1b}[8m\u{7f}\u{200b}\u{e0041}z";
 const ESCAPED: &str = r"a\u009b31m\u202eb\u001b[8m\u007f\u200b\udb40\udc41z";
 
@@ -70,7 +70,7 @@ fn escapes_arguments_in_usage_errors() {
     ] {
         let ran = place.wharf(arguments);
         assert_eq!(ran.code, 2, "{arguments:?}");
-        // The colors are the command's own.
+        // The remaining escape sequences are the colors of clap.
         assert!(!ran.err.contains(['\u{9b}', '\u{202e}', '\u{7f}', '\u{200b}']), "{:?}", ran.err);
         assert!(!ran.err.contains("\u{1b}[8m") && !ran.err.contains("\nerror: forged"), "{:?}", ran.err);
         assert!(ran.err.contains(ESCAPED), "{:?}", ran.err);
@@ -82,14 +82,14 @@ fn closed_pipe_does_not_change_the_exit_code() {
     let table = json!({"name": "rows", "columns": [{"name": "n", "type": "int"}], "rows": [[1], [2]], "fail_at": 1});
     let place = Place::new().with("n", &["n"], &json!([[1]])).with_document("bad", &json!({"tables": [table]}));
     let place = place.with_pipe(0, io::ErrorKind::BrokenPipe);
-    // The row before the damage finds the pipe closed: the damage was found all the same.
+    // The pipe is closed at the row before the damage, which must still be reported.
     for form in ["--json", "--csv", "--pretty"] {
         let ran = place.wharf(&["cat", "@bad", form]);
         assert!(ran.code == 1 && ran.err.contains("@bad: the block is damaged (row 1)"), "{form}: {ran:?}");
         let ran = place.wharf(&["cat", "@n", "@none", form]);
         assert_eq!(ran.code, 1, "{form}: {}", ran.err);
     }
-    // What was done counts, not who reads of it.
+    // The outcome counts, not whether its report was read.
     let columns = json!([{"name": "a", "type": "int", "unreadable": "odd"}, {"name": "b", "type": "int"}]);
     let lossy = json!({"tables": [{"name": "rows", "columns": columns, "rows": [[1, 2]]}]});
     let place = place.with_document("lossy", &lossy);

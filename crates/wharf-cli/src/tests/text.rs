@@ -79,7 +79,7 @@ fn info_reports_why_rows_of_text_cannot_be_read() {
     assert!(ran.out.contains("\nlikely delimiter: \";\"\n"), "{}", ran.out);
     assert!(ran.out.contains("\nrows not counted, 1 column\n"), "{}", ran.out);
     assert!(ran.err.contains("error: csv: @de.csv: 2 cells where there is 1 column (byte 11, line 2)"), "{}", ran.err);
-    // Nothing is wrong with it, but nobody wants it so.
+    // Valid, but probably a mistake: a warning.
     let one = place.wharf(&["info", "@one.csv", "--json"]).json();
     assert_eq!((&one["likely_delimiter"], &one["tables"][0]["rows"]), (&json!(";"), &json!(1)));
     let ran = place.wharf(&["info", "@pretty.json"]);

@@ -69,7 +69,7 @@ fn json_errors_have_positions() {
     let expected = json!({"error": {"kind": "invalid", "format": "mock",
         "message": "mock: @bad: the block is damaged (row 0)", "file": "@bad", "row": 0}});
     assert_eq!((ran.code, value), (1, expected));
-    // After -- an argument is a file's name.
+    // After -- an argument is a file name.
     let ran = place.wharf(&["cat", "--", "--json"]);
     assert!(ran.failed(1).starts_with("error: --json: cannot open"));
 }

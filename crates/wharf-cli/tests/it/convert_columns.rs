@@ -1,4 +1,4 @@
-//! Columns with types by the command: Parquet and Arrow IPC into other containers, text into them.
+//! Typed columns: Parquet and Arrow IPC to other formats, text to Parquet and Arrow IPC.
 
 use std::fs;
 use std::io::Write;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::common::{self, run, wharf};
 
-/// A folder that is gone in the end.
+/// A temporary folder.
 struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -21,13 +21,13 @@ impl Folder {
         self.0.path().join(name).into_os_string().into_string().unwrap()
     }
 
-    /// Writes a file, and gives its path.
+    /// Writes a file and returns its path.
     fn file(&self, name: &str, content: &str) -> String {
         fs::write(self.path(name), content).unwrap();
         self.path(name)
     }
 
-    /// Converts files of the folder, with options behind them; `@` stands for the folder.
+    /// Runs `convert` with these arguments; `@` stands for the folder.
     fn convert(&self, arguments: &[&str]) -> common::Ran {
         let folder = format!("{}/", self.0.path().display());
         let full = arguments.iter().map(|argument| argument.replace('@', &folder));
@@ -139,7 +139,7 @@ fn options_declare_the_text_format() {
         assert_eq!(folder.rows(&format!("x.{form}")), [json!({"a": 1})]);
     }
     assert_eq!(folder.types("x.parquet"), [("a".to_owned(), "Int64".to_owned())]);
-    // A delimiter alone does for what is CSV by its name.
+    // For a .csv file, the delimiter alone suffices.
     folder.file("semicolon.csv", "a;b\n1;2\n");
     folder.convert(&["@semicolon.csv", "@s.parquet", "--delimiter", ";"]).ok();
     assert_eq!(folder.rows("s.parquet"), [json!({"a": 1, "b": 2})]);
@@ -185,14 +185,14 @@ fn schema_declares_types_of_schemaless_input() {
     let types = types.map(|(name, kind)| (name.to_owned(), kind.to_owned()));
     for input in ["@a.jsonl", "@a.msgpack", "@a.zds", "@a.csv"] {
         let ran = folder.convert(&[input, "@out.parquet", "--force", "--schema", "@types.json"]);
-        // Documents have an id besides.
+        // Documents have an additional id.
         assert_eq!(ran.code(), if input == "@a.zds" { 3 } else { 0 }, "{input}: {}", ran.err());
         assert_eq!(folder.types("out.parquet"), types, "{input}");
         let list = if input == "@a.csv" { json!(null) } else { json!([1.0, 2.0]) };
         let first = json!({"key": "a", "n": 1, "at": "2024-05-01T12:30:00", "x": list, "more": null});
         assert_eq!(folder.rows("out.parquet")[0], first, "{input}");
     }
-    // The file that was made, and what is told of it, are schemas, too; columns are chosen.
+    // The output file and its description are accepted as schemas too; with selected columns.
     fs::write(folder.path("info.json"), run(["info", &folder.path("out.parquet"), "--json"]).out()).unwrap();
     for schema in ["@out.parquet", "@info.json"] {
         folder.convert(&["@a.jsonl", "@again.arrow", "--force", "--schema", schema]).ok();
@@ -244,7 +244,7 @@ fn infers_types_from_all_rows_of_several_files() {
         json!({"id": 3, "n": null, "day": null, "word": null, "more": null}),
     ];
     assert_eq!(folder.rows("out.parquet"), rows);
-    // A column that one file has alone may be asked for.
+    // A column that only one file has can be selected.
     folder.convert(&["@*.csv", "@some.parquet", "--columns", "more,id", "--rows", "..2"]).ok();
     assert_eq!(folder.rows("some.parquet"), [json!({"more": null, "id": 1}), json!({"more": true, "id": 2})]);
     let ran = folder.convert(&["@*.csv", "@none.parquet", "--columns", "id,nowhere"]);
@@ -260,7 +260,7 @@ fn infers_types_from_all_rows_of_several_files() {
         json!({"a": 18_446_744_073_709_551_615_u64, "o": {"x": null, "y": null}}),
     ];
     assert_eq!(folder.rows("out.arrow"), rows);
-    // As if they were rows of one file.
+    // As if all rows were in one file.
     let all = ["1.jsonl", "2.jsonl", "3.jsonl"].map(|name| fs::read_to_string(folder.path(name)).unwrap()).concat();
     folder.file("all.log", &all);
     folder.convert(&["@all.log", "@one.arrow", "--from", "jsonl"]).ok();
@@ -284,7 +284,7 @@ fn reports_conflicting_types_of_several_files() {
     assert_eq!((ran.code(), folder.rows("x.parquet")), (3, vec![json!({"a": 1}), json!({"a": null})]));
     folder.convert(&["@1.jsonl", "@2.jsonl", "@x.parquet", "--on-mismatch", "json", "--force"]).ok();
     assert_eq!(folder.rows("x.parquet"), [json!({"a": 1}), json!({"a": "x"})]);
-    // Of samples and of documents as well.
+    // The same for samples and documents.
     folder.file("3.jsonl", "{\"key\":\"k\",\"a\":0.5}\n");
     folder.file("4.jsonl", "{\"key\":\"l\",\"a\":2}\n");
     for (form, key) in [("msgpack", "--key"), ("zds", "--id")] {
@@ -296,7 +296,7 @@ fn reports_conflicting_types_of_several_files() {
     }
 }
 
-/// The types are those of all rows, whatever samples show and whichever rows are wanted.
+/// Types are inferred from all rows, whatever the sample and the selection.
 #[test]
 fn infers_types_from_all_rows_of_a_large_file() {
     const ROWS: usize = 60_000;
@@ -333,7 +333,7 @@ fn rounds_times_down_to_microseconds() {
     assert_eq!(ran.code(), 3, "{ran:?}");
     let times = ["1969-12-31T23:59:59.999999", "1970-01-01T00:00:00.000001"];
     assert_eq!(folder.rows("out.parquet"), times.map(|time| json!({"at": time})));
-    // The name that this had said that times before 1970 become later ones.
+    // The former name of this option was wrong for times before 1970.
     let ran = folder.convert(&["@rows.idv", "@old.parquet", "--times", "truncate"]);
     assert_eq!((ran.code(), ran.out()), (2, ""));
     assert!(ran.err().contains("--times floor"), "{}", ran.err());

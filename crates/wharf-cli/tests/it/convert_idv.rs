@@ -1,4 +1,4 @@
-//! `wharf convert` to IDV: from IDV, and from text and back.
+//! `wharf convert` to IDV, from IDV and text.
 
 use std::fs;
 use std::io::Write;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::common::{Ran, golden, goldens, run, wharf};
 
-/// A folder with files, in which `@x` is the file `x`.
+/// A temporary folder. `@x` in arguments is its file `x`.
 struct Place(TempDir);
 
 impl Place {
@@ -37,7 +37,7 @@ impl Place {
         run(self.arguments(arguments))
     }
 
-    /// What it says on standard error, and its exit code.
+    /// Runs the command and returns its exit code and standard error.
     fn said(&self, arguments: &[&str]) -> (i32, String) {
         let ran = self.run(arguments);
         assert_eq!(ran.out(), "");
@@ -69,14 +69,14 @@ fn info(file: &str) -> Value {
     serde_json::from_str(ran.out()).unwrap()
 }
 
-/// The rows as they are printed, whatever the losses that are told of them.
+/// The printed rows, ignoring losses.
 fn rows(file: &str) -> String {
     let ran = run(["cat", file, "--json"]);
     assert!([0, 3].contains(&ran.code()), "{file}: {}", ran.err());
     ran.out().to_owned()
 }
 
-/// What is known of a file but for what depends on how its blocks are cut and compressed.
+/// The description of a file, without what depends on block size and compression.
 fn essence(file: &str) -> Value {
     let mut info = info(file);
     info.as_object_mut().unwrap().remove("bytes");
@@ -100,7 +100,7 @@ fn idv_to_idv_keeps_rows_types_and_annotations() {
     for file in goldens() {
         let file = file.to_str().unwrap();
         let ran = run(["convert", file, &output, "--force"]);
-        // What verification rejects is kept, and told.
+        // Values that `verify` rejects are kept and reported.
         let rejected = file.contains("key-above-count");
         assert_eq!(
             (ran.code(), ran.err().is_empty()),
@@ -113,7 +113,7 @@ fn idv_to_idv_keeps_rows_types_and_annotations() {
     }
 }
 
-/// A copy of a file in which a codec's name is one that nobody knows.
+/// A copy of a file with an unknown codec name.
 fn with_unknown_codec(file: &str, codec: &str, copy: &str) {
     let mut bytes = fs::read(file).unwrap();
     let at = bytes.windows(codec.len()).rposition(|window| window == codec.as_bytes()).unwrap();
@@ -131,7 +131,7 @@ fn omits_and_reports_unreadable_columns() {
     assert!(said.ends_with(" (column \"Text\")\n") && said.lines().count() == 1, "{said}");
     let others = run(["cat", &golden("block-rows-7.idv"), "--json", "--columns", "Int32,KeyByte,Vector"]);
     assert_eq!(rows(&place.path("out.idv")), others.ok());
-    // Whoever does not ask for it loses nothing.
+    // It is not a loss if the column is not selected.
     place.run(&["convert", "@in.idv", "@some.idv", "--columns", "Int32,KeyByte,Vector"]).ok();
     assert_eq!(rows(&place.path("some.idv")), others.ok());
     let (code, _) = place.said(&["convert", "@in.idv", "@none.idv", "--columns", "Text"]);
@@ -191,7 +191,7 @@ fn refuses_different_files_with_the_difference() {
     assert_eq!(place.files(), Vec::<String>::new());
 }
 
-/// What one golden file's JSON lines lack, so that it cannot come back from them.
+/// Golden files that JSON lines cannot restore, and why.
 const NOT_IN_JSON: &[(&str, &str)] = &[("key-values-sparse", "two keys have the same label")];
 
 #[test]
@@ -214,7 +214,7 @@ fn goldens_round_trip_through_json_lines() {
     assert_eq!(found, expected, "{differ:?}");
 }
 
-/// What one golden file's CSV lacks besides.
+/// Golden files that CSV cannot restore, and why.
 const NOT_IN_CSV: &[(&str, &str)] = &[
     ("empty-columns-rows", "rows without columns leave no line"),
     ("key-values-sparse", "two keys have the same label"),
@@ -335,7 +335,7 @@ fn selects_columns_and_rows_of_text() {
     let chosen = ["convert", "@people.jsonl", "@people.idv", "--force", "--columns", "name", "--rows", "1"];
     assert_eq!(place.said(&chosen), (0, "note: @people.jsonl: name: Text\n".to_owned()));
     assert_eq!(place.cat("people.idv"), [r#"{"name":"Grace"}"#]);
-    // Columns that are not chosen are no loss.
+    // Unselected columns are not a loss.
     assert_eq!(place.said(&[&chosen[..], &["--schema", "@types.json"]].concat()), (0, String::new()));
     assert_eq!(place.cat("people.idv"), [r#"{"name":"Grace"}"#]);
     let (code, said) = place.said(&["convert", "@people.jsonl", "@none.idv", "--columns", "nam"]);
@@ -397,7 +397,7 @@ fn reads_and_writes_pipes() {
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), &*output.stderr), (Some(0), &b""[..]));
     assert_eq!(output.stdout, whole);
-    // An IDV file into a pipe, too.
+    // IDV can be written to a pipe too.
     let output = wharf(["convert", &place.path("people.idv"), "-", "--to", "idv"]).output().unwrap();
     assert_eq!(output.stdout, whole);
 }

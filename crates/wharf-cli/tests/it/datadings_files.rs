@@ -1,4 +1,4 @@
-//! `wharf convert` to datadings from files: folders, lists, ZIP archives, beside what Python makes of the same.
+//! `wharf convert` from folders, lists and ZIP archives to datadings, compared with Python.
 
 use std::fs;
 use std::io::Write;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::common::{Ran, wharf};
 use crate::datadings_place::{Place, golden_folder};
 
-/// The golden tree in `photos`, and the files of the golden folder beside it.
+/// The golden tree in `photos`, next to the files of the golden folder.
 fn tree() -> Place {
     let mut place = Place::new();
     let golden = golden_folder("datadings-files");
@@ -40,7 +40,7 @@ impl Place {
         ran.err().strip_suffix('\n').unwrap().to_owned()
     }
 
-    /// Python's sums, which are those of all files of the set.
+    /// The checksums of all files that Python wrote.
     #[track_caller]
     fn is_golden(&self, name: &str) {
         let golden = fs::read_to_string(golden_folder("datadings-files").join(format!("{name}.md5"))).unwrap();
@@ -106,7 +106,7 @@ fn field_option_gives_image_label_and_key() {
     );
     place.inside(&["convert", "photos", "t.msgpack", "--field", "image", "--text-labels", "--rows", "2.."]).ok();
     assert_eq!(place.lines("t.msgpack"), [r#"{"key":"b/2","image":{"$bytes":"dHdv"},"label":"b"}"#]);
-    // Without a label there is none.
+    // Without labels there is no label field.
     place.inside(&["convert", "photos", "n.msgpack", "--pattern", "a/**"]).ok();
     assert_eq!(
         place.lines("n.msgpack")[0],
@@ -203,7 +203,7 @@ fn excludes_the_output_from_the_input_folder() {
     let error = place.failed(&["convert", "in", "in/a/out.msgpack", "--force"], 2);
     assert_eq!(error, "error: in/a/out.msgpack: the output is the input in/a/out.msgpack");
     assert_eq!(place.read("in/a/out.msgpack"), b"precious");
-    // A new one does not come into its own input.
+    // A new output is not part of its own input.
     place.inside(&["convert", "in", "in/a/new.msgpack", "--field", "x"]).ok();
     assert_eq!(Reader::open(place.path("in/a/new.msgpack")).unwrap().len(), 2);
 }
@@ -233,7 +233,7 @@ fn reports_names_that_are_not_utf8() {
     place.inside(&["convert", "in", "x.msgpack", "--pattern", "{LABEL}/1"]).ok();
 }
 
-/// An archive of one file that is stored, and one that is deflated.
+/// An archive of a stored and a deflated file.
 fn archive() -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut archive = rawzip::ZipArchiveWriter::new(&mut bytes);
@@ -260,7 +260,7 @@ fn archive() -> Vec<u8> {
     bytes
 }
 
-/// Where a directory's entry begins: its signature for the nth time.
+/// The offset of the nth entry of the central directory.
 fn directory_entry(bytes: &[u8], nth: usize) -> usize {
     (0..bytes.len()).filter(|&at| bytes[at..].starts_with(b"PK\x01\x02")).nth(nth).unwrap()
 }
@@ -285,7 +285,7 @@ fn refuses_hostile_archives() {
         (with(stored + 8, &[1]), "the entry is encrypted"),
         (with(deflated + 10, &[93]), "the entry's compression is "),
         (with(stored + 16, &[0, 0, 0, 0]), "the content's CRC-32 is "),
-        // Its size: one less, one more, 2 GiB.
+        // Size: one less, one more, 2 GiB.
         (
             with(deflated + 24, &1699_u32.to_le_bytes()),
             "the entry has more than 1699 bytes, the directory declares 1699",
@@ -296,7 +296,7 @@ fn refuses_hostile_archives() {
             "the entry's size 2147483648 exceeds the limit 1073741824",
         ),
         (with(stored + 24, &13_u32.to_le_bytes()), "the entry has more than 13 bytes, the directory declares 13"),
-        // Where its own header begins: at the other's.
+        // Header offset: that of the other file.
         (with(deflated + 42, &0_u32.to_le_bytes()), "two entries of the archive share bytes"),
         (good[..good.len() - 1].to_vec(), "the archive's end record leaves the file"),
         (
@@ -308,7 +308,7 @@ fn refuses_hostile_archives() {
         assert_eq!(code, 1, "{said}: {error}");
         assert!(error.starts_with("error: zip: x.zip: ") && error.contains(said), "{said}: {error}");
     }
-    // Whatever byte is flipped, there is an error or a dataset, and never a panic.
+    // Flipping any byte gives an error or a dataset, never a panic.
     for at in 0..good.len() {
         let mut bytes = good.clone();
         bytes[at] ^= 0x41;

@@ -23,12 +23,12 @@ fn json_lines_round_trip() {
     place.run(&["convert", "@a.jsonl", "@a.msgpack"]).ok();
     assert_eq!(place.lines("a.msgpack"), text.replace("1e300", "1e+300").lines().collect::<Vec<_>>());
     place.check_sums("a.msgpack");
-    // What a float is printed with is Python's business or Rust's, the number is the same.
+    // Python and Rust print different digits for the same float.
     let reader = Reader::open(place.path("a.msgpack")).unwrap();
     assert_eq!(reader.get(0).unwrap().field("x").unwrap().f64().unwrap(), 0.1);
     assert_eq!(reader.get(2).unwrap().field("image").unwrap().bin().unwrap(), [0, 1, 2]);
     assert_eq!(reader.find("ä b").unwrap(), Some(1));
-    // An array of objects is the same table, for any number of threads.
+    // An array of objects gives the same table, for any number of threads.
     let array = format!("[{}]", text.trim_end().replace('\n', ",\n "));
     let place = place.with("b.json", &array);
     for threads in ["1", "3"] {
@@ -47,7 +47,7 @@ fn takes_keys_from_the_requested_source() {
     );
     place.run(&["convert", "@a.jsonl", "@x.msgpack", "--key", "id", "--columns", "x", "--rows", "1.."]).ok();
     assert_eq!(place.lines("x.msgpack"), [r#"{"key":"b","x":2}"#, r#"{"key":"-3","x":3}"#]);
-    // The number is the row's in the input, whatever was chosen before it.
+    // The number is that of the input row, independent of the selection.
     place.run(&["convert", "@a.jsonl", "@a.jsonl", "@n.msgpack", "--number", "--rows", "2..5", "--columns", "id"]).ok();
     assert_eq!(
         place.lines("n.msgpack"),
@@ -80,7 +80,7 @@ fn types_cells_by_column() {
             r#"{"key":"4","i":null,"f":null,"t":"","b":null,"j":null,"none":null}"#,
         ]
     );
-    // In the dataset it is a float, whatever it is in JSON.
+    // In the dataset it is a float.
     let reader = Reader::open(place.path("a.msgpack")).unwrap();
     assert!(reader.get(2).unwrap().field("f").unwrap().f64().unwrap().is_nan());
     assert_eq!(reader.get(0).unwrap().field("f").unwrap().kind().unwrap(), Kind::Float);
@@ -207,7 +207,7 @@ fn copies_datasets_byte_for_byte() {
             assert_eq!(copy, fs::read(format!("{golden}{suffix}")).unwrap(), "{name}{suffix}");
         }
     }
-    // A legacy index becomes what Python's converter makes of it; a missing part is made.
+    // A legacy index is converted like Python does it; a missing part is created.
     let whole = datadings_place::golden("index-converted.msgpack");
     for name in ["index-legacy", "index-n-offsets-alone", "index-without-keys"] {
         let input = datadings_place::golden(&format!("{name}.msgpack"));
@@ -266,7 +266,7 @@ fn converts_idv_rows_to_samples() {
     let keyed = |line: &str| line.replacen("{\"id\":\"", "{\"key\":\"?\",\"id\":\"", 1);
     let expected: Vec<_> = text.lines().map(keyed).zip(["a", "b"]).map(|(line, key)| line.replace('?', key)).collect();
     assert_eq!(place.lines("a.msgpack"), expected);
-    // Floats stay what they are, also where JSON has a word for them.
+    // Floats stay floats, even if JSON writes them as strings.
     let reader = Reader::open(place.path("a.msgpack")).unwrap();
     let sample = reader.get(1).unwrap();
     assert_eq!(sample.field("x").unwrap().as_bytes()[0], 0xca);
@@ -310,7 +310,7 @@ fn keeps_existing_dataset_without_force() {
     }
     let (code, _) = place.said(&["convert", "@a.jsonl", "@a.jsonl", "--force", "--to", "datadings"]);
     assert_eq!(code, 2);
-    // A run that fails leaves what was there.
+    // A failed run keeps the existing output.
     let place = place.with("bad.jsonl", "{\"key\":\"a\"}\n{\"key\":\"a\"}\n");
     assert_eq!(place.said(&["convert", "@bad.jsonl", "@x.msgpack", "--force"]).0, 1);
     assert_eq!(place.read("x.msgpack"), before);
@@ -402,10 +402,10 @@ fn converts_samples_to_idv_rows() {
         types("iris.idv"),
         ["key: Text", "sepal: Vector<Double, 2>", "petal: Vector<Double, 2>", "species: Text"]
     );
-    // There and back again.
+    // And back.
     place.run(&["convert", "@iris.idv", "@iris.msgpack"]).ok();
     assert_eq!(place.lines("iris.msgpack"), cat("iris.idv"));
-    // Arrays of numpy become vectors of their type, with their dimensions.
+    // numpy arrays become vectors of the same type and dimensions.
     let digits = datadings_place::golden("real-digits.msgpack");
     place.run(&["convert", &digits, "@digits.idv", "--columns", "label,image", "-n", "3", "--json"]);
     assert_eq!(types("digits.idv"), ["label: Int64", "image: Vector<Byte, 8, 8>"]);

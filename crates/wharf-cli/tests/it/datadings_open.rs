@@ -1,4 +1,4 @@
-//! The verbs that open anything, on datasets: `info`, `cat`, `get`, `verify`, `convert`.
+//! `info`, `cat`, `get`, `verify` and `convert` on datadings datasets.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::common::{run, wharf};
 use crate::datasets::{Folder, PARTS, golden, keys};
 
-/// What Python read in a golden dataset, as JSON lines of samples.
+/// The samples that Python read from a golden dataset, as JSON lines.
 fn expected(name: &str) -> String {
     let text = fs::read_to_string(golden(&name.replace(".msgpack", ".expected.jsonl"))).unwrap();
     let samples = text.lines().map(|line| {
@@ -26,7 +26,7 @@ fn rows_match_python() {
         let expected: Vec<Value> = expected(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert!(found == expected, "{name}");
     }
-    // Any file of the set leads to the samples, and so does a stream.
+    // Any file of the dataset, or a stream, gives the samples.
     let iris = golden("real-iris.msgpack");
     let all = run(["cat", &iris, "--json"]);
     for part in PARTS {
@@ -49,7 +49,7 @@ fn gets_a_sample_by_key() {
     let error = run(["get", &iris, "iris-150", "--json"]).json_error(2);
     assert_eq!((&error["key"], &error["kind"]), (&json!("iris-150"), &json!("usage")));
     let unicode = golden("keys-unicode.msgpack");
-    // An argument cannot hold a NUL.
+    // An argument cannot contain NUL.
     for key in keys(&unicode).into_iter().filter(|key| !key.contains('\0')) {
         let ran = run(["get", &unicode, "--", &key]);
         assert_eq!(ran.lines()[0]["key"], json!(key));
@@ -80,7 +80,7 @@ fn info_as_text_and_json() {
     assert!(run(["info", &digits]).ok().contains("missing: [\"keys\", \"filter\", \"md5\"]"));
 }
 
-/// A dataset larger than what is looked at without a survey, where one sample has a field that no other has.
+/// A dataset larger than the sample for inference, in which a single sample has an additional field.
 fn with_a_rare_field(folder: &Folder) -> String {
     let path = folder.path("rare.msgpack");
     let options = WriterOptions::default().with_md5(false);
@@ -106,7 +106,7 @@ fn with_a_rare_field(folder: &Folder) -> String {
 fn field_of_a_single_sample_is_a_column() {
     let folder = Folder::new();
     let path = with_a_rare_field(&folder);
-    // A glance does not find it, and says so.
+    // The inference sample does not contain it, and `info` states the sample size.
     let text = run(["info", &path]).ok().to_owned();
     assert!(text.contains("9,000 rows, 2 columns in a sample of 4,500 rows"), "{text}");
     let header = |arguments: &[&str]| run(arguments).ok().lines().next().unwrap().to_owned();
@@ -116,7 +116,7 @@ fn field_of_a_single_sample_is_a_column() {
         "{\"rare\":\"here\",\"key\":\"k4321\"}"
     );
     assert_eq!(header(&["cat", &path, "--columns", "rare,key", "--rows", "7"]), "{\"key\":\"k7\"}");
-    // A record for people has all of its own fields.
+    // A record printed as a table has all of its fields.
     let record = run(["get", &path, "k4321", "--pretty"]).ok().to_owned();
     assert!(record.lines().any(|line| line.starts_with("rare ") && line.ends_with(" here")), "{record}");
     assert!(!run(["get", &path, "k4320", "--pretty"]).ok().contains("rare"));

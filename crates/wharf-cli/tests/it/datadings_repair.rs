@@ -16,7 +16,7 @@ fn rebuilds_the_index_byte_for_byte() {
     same_set(&iris, &sound);
     fs::write(format!("{iris}.offsets"), [0; 16]).unwrap();
     fs::write(format!("{iris}.filter"), "nonsense").unwrap();
-    // Any file of the set leads to it, and a pattern may match several.
+    // Any file of the dataset names it, and a pattern may match several.
     let ran = run(["index", &format!("{iris}*"), "--json"]);
     let done = json!({
         "file": iris, "rows": 150, "bytes": 12200, "before": "offsets", "bytes_cut": 0, "kept_older": false,
@@ -97,7 +97,7 @@ fn recovers_intact_samples_and_reports_the_rest() {
     assert_eq!((ran.code(), &done["rows"], &done["rows_declared"]), (3, &json!(149), &json!(150)));
     assert_eq!((&done["rows_lost"], &done["keys_lost"]), (&json!([12]), &json!(["iris-012"])));
     assert_eq!((&done["bytes_lost"], &done["verified"]), (&json!([[948, 1027]]), &json!(true)));
-    // The same without an index, from a file and from a stream.
+    // The same without an index, for a file and a stream.
     fs::write(folder.path("bare.msgpack"), &bytes).unwrap();
     let bare = folder.path("bare.msgpack");
     let status = wharf(["recover", "-", &out, "--force"]).stdin(fs::File::open(&bare).unwrap()).status().unwrap();
@@ -141,7 +141,7 @@ fn duplicate_keys_keep_the_first_or_both() {
     assert_eq!(folder.labels(&out), labels(&[("x", 1), ("y", 2)]));
     assert_eq!(run(["recover", &twice, &out, "--force", "--rename-duplicates"]).code(), 3);
     assert_eq!(folder.labels(&out), labels(&[("x", 1), ("y", 2), ("x#2", 1), ("y#2", 2)]));
-    // Other verbs do not choose.
+    // Other verbs do not resolve duplicates.
     let ran = run(["shuffle", &twice, &out, "--force"]);
     assert_eq!((ran.code(), ran.out()), (1, ""));
     let stdin = fs::File::open(&twice).unwrap();

@@ -1,4 +1,4 @@
-//! The verbs that write datadings, on real datasets: `merge`, `split`, `shuffle`, `sample`, and `get --raw`.
+//! `merge`, `split`, `shuffle`, `sample` and `get --raw` on datadings datasets.
 
 use std::fs;
 
@@ -35,7 +35,7 @@ fn split_and_merge_round_trip() {
         [line(0, "1 sample"), line(1, "49 samples"), line(2, "99 samples"), line(3, "1 sample")].concat()
     );
     assert_eq!(keys(&folder.path("part-1.msgpack")), keys(&iris)[1..50]);
-    // Nothing stays of a set that is replaced.
+    // No file of a replaced dataset remains.
     fs::write(folder.path("part-0.msgpack.index"), "of before").unwrap();
     assert_eq!(run(["split", &iris, "--parts", "1", "-o", &pattern, "--force", "--no-md5"]).code(), 0);
     let left: Vec<_> = folder.files().into_iter().filter(|name| name.starts_with("part-0")).collect();
@@ -107,7 +107,7 @@ fn split_writes_nothing_on_error() {
     );
     let ran = run(["split", &iris, "--parts", "2", "-o", &folder.path("nowhere/{}.msgpack")]);
     assert_eq!((ran.code(), ran.out()), (1, ""));
-    // A sample that cannot be copied is the last thing to be seen: nothing of the parts before it appears.
+    // If the last sample cannot be copied, no output appears.
     let mut bytes = fs::read(&iris).unwrap();
     let last = bytes.len() - 1;
     bytes.truncate(last);
@@ -138,7 +138,7 @@ fn same_seed_gives_same_bytes() {
         arguments.extend(options);
         assert_eq!(run(&arguments).ok(), format!("{other}: 150 samples, seed 7\n"));
         same_set(&one, &other);
-        // The order is a promise.
+        // This order is guaranteed across versions.
         let mut found = keys(&one);
         assert_eq!(found[..5], first.map(|number| format!("iris-{number:03}")));
         found.sort();
@@ -150,7 +150,7 @@ fn same_seed_gives_same_bytes() {
             assert_eq!(sample.as_bytes(), original.as_bytes());
         }
     }
-    // Without a seed one is chosen, and told: it gives the same again.
+    // Without --seed the reported seed reproduces the result.
     let ran = run(["shuffle", &iris, &one, "--force", "--json"]);
     let seed = ran.lines().remove(0)["seed"].as_u64().unwrap().to_string();
     assert_eq!(run(["shuffle", &iris, &other, "--force", "--seed", &seed]).code(), 0);
@@ -218,7 +218,7 @@ fn random_merge_keeps_the_order_of_each_dataset() {
     assert_eq!((of(&random, "iris"), of(&random, "digit")), (i.clone(), d.clone()), "each keeps its order");
     assert_eq!(random, merge(&["--strategy", "random", "--seed", "7"]));
     assert_ne!(random, merge(&["--strategy", "random", "--seed", "8"]));
-    // In proportion to what is left: of the first half of all, about half of each.
+    // Samples are drawn in proportion to what is left: the first half has about half of each dataset.
     let half = of(&random[..random.len() / 2], "iris").len();
     assert!((50..=100).contains(&half), "{half} of 150");
     let shuffled = merge(&["--shuffle", "--seed", "7"]);
@@ -235,7 +235,7 @@ fn random_merge_keeps_the_order_of_each_dataset() {
             all
         });
     }
-    // Datasets of one length come in orders of their own.
+    // Datasets of the same length are shuffled differently.
     let numbers = |name: char| (0..30).map(|number| format!("{name}{number}")).collect::<Vec<_>>();
     let [a, b] = ['a', 'b'].map(|name| {
         let samples = numbers(name);
@@ -280,13 +280,13 @@ fn duplicate_keys_are_reported_or_resolved() {
     let renamed = [("x", 1), ("ü", 2), ("ü#2", 3), ("x#2", 4), ("y", 5), ("x#2#2", 6), ("x#3", 7)];
     assert_eq!(folder.labels(&out), renamed.map(|(key, label)| (key.to_owned(), label)));
     assert_eq!(keys(&out), renamed.map(|(key, _)| key.to_owned()), "in the index too");
-    // The number goes on where it was, however often a key comes.
+    // The suffix counts all occurrences of a key.
     let copies = vec![a.as_str(); 200];
     let ran = run([&["merge", "-o", &out, "--on-duplicate", "rename", "--force"], copies.as_slice()].concat());
     assert_eq!(ran.code(), 3);
     let all = keys(&out);
     assert_eq!((all.len(), &*all[2], &*all[398], &*all[399]), (400, "x#2", "x#200", "ü#200"));
-    // A dataset with itself.
+    // Merging a dataset with itself.
     let ran = run(["merge", &a, &a, "-o", &out, "--force"]);
     assert!(ran.err().contains(&format!("{a}: {a} has the same key")), "{}", ran.err());
 }
@@ -343,7 +343,7 @@ fn small_and_irregular_datasets() {
     let out = folder.path("out.msgpack");
     for name in SOME {
         let input = golden(name);
-        // What is not a sample for others is copied, and reported.
+        // Messages that are not valid samples are copied and reported.
         let is_sound = name != "raw-without-key.msgpack";
         let run_well = |arguments: &[&str]| {
             let ran = run(arguments);
@@ -369,7 +369,7 @@ fn small_and_irregular_datasets() {
     }
 }
 
-/// The key of a sample is another than the one that the list of keys has.
+/// The key in a sample differs from the one in the key list.
 #[test]
 fn reports_samples_with_wrong_keys() {
     let folder = Folder::new();
@@ -404,7 +404,7 @@ fn accepts_standard_input() {
     };
     from_stdin(&["sample", "-", &out, "-n", "150", "--sequential"]);
     same_set(&out, &iris);
-    // So are data without an index.
+    // Data without an index too.
     folder.copy("size-300.msgpack", &[""]);
     let bare = folder.path("size-300.msgpack");
     assert_eq!(run(["shuffle", &bare, &folder.path("s.msgpack"), "--seed", "1"]).code(), 0);

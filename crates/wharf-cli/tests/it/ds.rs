@@ -1,4 +1,4 @@
-//! `wharf` on ds files: what it does with them that it does with no other.
+//! Verbs specific to ds files.
 
 use std::path::PathBuf;
 

@@ -51,12 +51,12 @@ fn text_round_trips_through_variables() {
     let again = path(&folder, "again.ds");
     assert_eq!(run(["convert", &csv, &again, "--dim", "person"]).ok(), "");
     assert_eq!(fs::read(&again).unwrap(), fs::read(&out).unwrap());
-    // Rows and columns that are chosen, and several inputs.
+    // Selected rows and columns, and several inputs.
     let some = path(&folder, "some.ds");
     assert_eq!(run(["convert", &lines, &lines, &some, "--columns", "c,a", "--rows", "2..4"]).ok(), "");
     let rows = run(["cat", &some, "--json"]);
     assert_eq!(rows.ok(), "{\"a\":3,\"c\":\"z\"}\n{\"a\":1,\"c\":\"x\"}\n");
-    // To a pipe, byte for byte the same.
+    // The same bytes into a pipe.
     let piped = run(["convert", &lines, "-", "--to", "ds", "--dim", "person"]);
     assert_eq!(piped.0.stdout, fs::read(&out).unwrap());
 }
@@ -105,11 +105,11 @@ fn infers_types_from_all_rows() {
         assert_eq!(ran.code(), 1);
         assert!(ran.err().contains(wanted), "{}", ran.err());
     }
-    // The last of two members of one name counts, which is told.
+    // The last of duplicate members is used, with a warning.
     let twice = put(&folder, "t.jsonl", "{\"x\":1,\"x\":2}\n");
     assert_eq!(run(["convert", &twice, &out, "--force"]).code(), 3);
     assert_eq!(run(["cat", &out, "--json"]).ok(), "{\"x\":2}\n");
-    // Types may be declared, and what does not fit may be missing.
+    // Declared types, and mismatches as missing values.
     let mixed = put(&folder, "t.jsonl", "{\"x\":1,\"l\":[1]}\n{\"x\":\"a\",\"l\":[1,2]}\n");
     let ran = run(["convert", &mixed, &out, "--force", "--on-mismatch", "null", "--ragged", "pad"]);
     assert_eq!(ran.code(), 3, "{}", ran.err());
@@ -149,7 +149,7 @@ fn copies_variables() {
     assert_eq!(run(["convert", &out, &some, "--table", "row", "--force"]).code(), 2);
     assert_eq!(run(["convert", &out, &out, "--force"]).code(), 2);
     let idv = run(["convert", &out, &path(&folder, "t.idv")]);
-    // Of its integers some are missing, which is told.
+    // Some integers are missing, with a warning.
     assert_eq!(idv.code(), 3);
 }
 
@@ -165,11 +165,11 @@ fn selects_row_ranges() {
         assert_eq!(found.ok(), wanted.ok(), "{rows}");
         assert_eq!(run(["verify", &some]).code(), 0);
     }
-    // Along the other dimension: `v` alone is cut, all else is there byte for byte.
+    // Along the other dimension only `v` is cut; everything else has the same bytes.
     assert_eq!(run(["convert", &out, &some, "--rows", "1..2", "--dim", "v_2", "--force"]).ok(), "");
     assert_eq!(run(["get", &some, "v", "--json"]).ok(), "[[2.0],[4.0],[null]]\n");
     assert_eq!(run(["get", &some, "c", "--raw", "--sel", "person=2"]).ok(), "z");
-    // A part of which nothing is missing has no mask.
+    // A slice without missing values has no mask.
     assert_eq!(run(["convert", &out, &some, "--rows", "2..", "--columns", "a", "--force"]).ok(), "");
     assert_eq!(types(&some), [("a".to_owned(), Some(DataType::Int64), false)]);
     for (arguments, wanted) in [
@@ -189,7 +189,7 @@ fn stored_bytes() {
     assert_eq!(run(["convert", &lines, &out]).ok(), "");
     let raw = |arguments: &[&str]| run([&["get", &out][..], arguments, &["--raw"]].concat());
     let floats = |all: &[f64]| all.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
-    // Without the missing one, as it lies there.
+    // The stored bytes, without missing elements.
     assert_eq!(raw(&["v"]).0.stdout, floats(&[1.5, 2.0, 3.0, 4.0, 5.0]));
     assert_eq!(raw(&["v", "--sel", "v_2=1"]).0.stdout, floats(&[2.0, 4.0]));
     assert_eq!(raw(&["v", "--sel", "row=::-1"]).0.stdout, floats(&[5.0, 3.0, 4.0, 1.5, 2.0]));
@@ -234,7 +234,7 @@ fn netcdf_round_trip() {
     assert!(ran.err().starts_with(&format!("error: netcdf: {nc}: ")), "{}", ran.err());
 }
 
-/// Variables are copied as they are; what verification rejects of them is told.
+/// Variables are copied unchanged; content that `verify` rejects is reported.
 #[test]
 fn reports_copied_strings_that_are_not_utf8() {
     let folder = tempfile::tempdir().unwrap();

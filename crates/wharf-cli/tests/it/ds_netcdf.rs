@@ -1,4 +1,4 @@
-//! NetCDF files: `wharf info`, and what the other verbs say of them.
+//! NetCDF files with `wharf info` and other verbs.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +23,7 @@ fn put(folder: &TempDir, name: &str, bytes: &[u8]) -> String {
     path
 }
 
-/// What is said of a file, without its name.
+/// The description of a file, without its name.
 fn info(name: &str) -> String {
     let path = nc(name);
     run(["info", &path]).ok().strip_prefix(&format!("{path}: ")).unwrap().to_owned()
@@ -131,7 +131,7 @@ fn json_has_the_members_of_ds() {
     assert_eq!(basic["attributes"]["floats"], json!([0.5, 1e20, "NaN"]));
     let packed = json!({"_FillValue": -9999, "scale_factor": 0.01, "add_offset": 20.0});
     assert_eq!(column(basic, "packed")["attributes"], packed);
-    // What a ds file of it has: the same members, but those that only one of them knows.
+    // The same members as for the converted ds file, except those that only one format has.
     let folder = tempfile::tempdir().unwrap();
     let ds = folder.path().join("basic.ds").into_os_string().into_string().unwrap();
     assert_eq!(run(["convert", &nc("basic-cdf5.nc"), &ds]).ok(), "");
@@ -139,7 +139,7 @@ fn json_has_the_members_of_ds() {
     for name in ["packed", "text", "scalar_u8", "record_i2", "nan_fill"] {
         for member in ["name", "type", "dimensions", "shape", "attributes", "endian"] {
             let (ours, theirs) = (column(basic, name), column(of_ds, name));
-            // Bytes of a classic file lie in its own order, texts in none.
+            // Classic files are big-endian; strings have no byte order.
             if member != "endian" {
                 assert_eq!(ours.get(member), theirs.get(member), "{name} {member}");
             }
@@ -198,7 +198,7 @@ fn inapplicable_verbs_suggest_alternatives() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
-/// What is read of variables is what the ds file has.
+/// Variables are the same as in the converted ds file.
 #[test]
 fn variables_match_the_ds_file() {
     let folder = tempfile::tempdir().unwrap();
@@ -215,7 +215,7 @@ fn variables_match_the_ds_file() {
                 let arguments: Vec<&str> =
                     arguments.iter().map(|word| if *word == "@" { file.as_str() } else { *word }).collect();
                 let ran = run(&arguments);
-                // ds has variables in the order of their names, and for a scalar that is missing one without values.
+                // ds sorts variables by name, and has an empty variable for a missing scalar.
                 let lines = ran.out().lines().filter(|line| !line.contains("\"hole\""));
                 let mut lines: Vec<String> = lines.map(str::to_owned).collect();
                 lines.sort_unstable();
@@ -241,7 +241,7 @@ fn variables_match_the_ds_file() {
             }
             seen += 1;
         }
-        // Of variables that ds has no type for it is said that they cannot be read.
+        // Variables without a ds type are reported as unreadable.
         assert_eq!(stats.0, i32::from(file.ends_with("rich.nc")), "{file}");
     }
     assert!(seen > 50, "{seen}");
@@ -254,7 +254,7 @@ fn variables_match_the_ds_file() {
 fn reports_damage_with_file_variable_and_byte() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out.ds").into_os_string().into_string().unwrap();
-    // The header of a classic file, in its only variable.
+    // Damage to the header of a classic file, at its only variable.
     let mut classic = fs::read(nc("odd-records-cdf1.nc")).unwrap();
     let at = classic.windows(4).position(|found| found == b"only").unwrap() + 24;
     classic[at + 3] = 9;
@@ -266,7 +266,7 @@ fn reports_damage_with_file_variable_and_byte() {
         );
         assert_eq!((ran.code(), ran.out(), ran.err()), (1, "", &*wanted));
     }
-    // Values of a classic file that are not there: the others can be read.
+    // Missing values of a classic file: other variables can be read.
     let basic = fs::read(nc("basic-cdf1.nc")).unwrap();
     let file = put(&folder, "short.nc", &basic[..basic.len() - 40]);
     let text = run(["info", &file]).ok().to_owned();
@@ -278,7 +278,7 @@ fn reports_damage_with_file_variable_and_byte() {
         "{}",
         ran.err()
     );
-    // Values of NetCDF-4 that cannot be decompressed, found while they are converted: `info` does not read them.
+    // NetCDF-4 values that cannot be decompressed, detected by conversion; `info` does not read them.
     let mut rich = fs::read(nc("rich.nc")).unwrap();
     let zlib = |bytes: &[u8]| matches!(bytes, [0x78, 0x5e, ..] | [0x78, 0x9c, ..]);
     let at = rich.windows(2).position(zlib).unwrap();
@@ -296,7 +296,7 @@ fn reports_damage_with_file_variable_and_byte() {
     );
     let error = run(["convert", &file, &out, "--json"]).json_error(1);
     assert_eq!((&error["file"], &error["format"], error["column"].is_string()), (&json!(file), &json!("netcdf"), true));
-    // The header of a variable of NetCDF-4: its address is known.
+    // The header of a NetCDF-4 variable, at a known address.
     let mut nc4 = fs::read(nc("basic-nc4.nc")).unwrap();
     let link = nc4.windows(8).position(|found| found == b"fixed_i1").unwrap() + 8;
     let header = usize::try_from(u64::from_le_bytes(nc4[link..link + 8].try_into().unwrap())).unwrap();
@@ -307,7 +307,7 @@ fn reports_damage_with_file_variable_and_byte() {
     assert!(!Path::new(&out).exists());
 }
 
-/// Links that lead back, and two to each of 24 groups: every verb ends at once, with an answer or an error.
+/// Cyclic links, and two links to each of 24 groups: every verb ends quickly, with a result or an error.
 #[test]
 fn rejects_cyclic_groups() {
     let folder = TempDir::new().unwrap();

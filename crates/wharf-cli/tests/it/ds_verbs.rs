@@ -11,7 +11,7 @@ fn path(folder: &TempDir, name: &str) -> String {
     folder.path().join(name).into_os_string().into_string().unwrap()
 }
 
-/// Two days of a place.
+/// Two days of data for one location.
 fn day(folder: &TempDir, name: &str, first: f32) -> String {
     let path = path(folder, name);
     let mut builder = Builder::new();
@@ -46,15 +46,15 @@ fn renames_variables_dimensions_and_attributes() {
     let folder = tempfile::tempdir().unwrap();
     let (file, out) = (day(&folder, "day.ds", 1.0), path(&folder, "out.ds"));
     let before = header(&file);
-    // As in the reference the dimension goes with the variable of its name.
+    // As in the reference, the dimension with the variable's name is renamed too.
     assert_eq!(run(["rename", &file, "time=tt", "x=y=z", "tas@units=unit", "@title=name", "-o", &out]).ok(), "");
     let wanted = before.replace("\"time\"", "\"tt\"").replace("\"x=y\"", "\"z\"").replace("\"units\"", "\"unit\"");
-    // Variables keep their order, which is that of their names here too.
+    // Variables keep their order.
     assert_eq!(header(&out), wanted.replace("\"title\"", "\"name\""));
     assert_eq!((stored(&out, "tas"), stored(&out, "tt")), (stored(&file, "tas"), stored(&file, "time")));
     assert_eq!(run(["rename", &file, "time=t", "--dims", "-o", &out, "--force"]).ok(), "");
     assert_eq!(header(&out), before.replace("[\"time\"", "[\"t\""));
-    // Twice back and forth is what it was, in place.
+    // Renaming twice in place restores the file.
     let whole = fs::read(&file).unwrap();
     assert_eq!(run(["rename", &file, "tas=time", "time=tas", "--in-place"]).ok(), "");
     assert_ne!(fs::read(&file).unwrap(), whole);
@@ -131,7 +131,7 @@ fn sets_values_types_and_attributes() {
     assert_eq!(ran.ok(), "");
     let reader = Reader::open(&out).unwrap();
     assert_eq!(reader.variable("new").unwrap().data_type(), Some(DataType::Unicode));
-    // 0.1 of 32 bits is exact in 64; not the other way round.
+    // A 32-bit 0.1 is exact in 64 bits, but not the reverse.
     assert_eq!(run(["set", &file, "tas", "--type", "float64", "-o", &out, "--force"]).ok(), "");
     let wide = Reader::open(&out).unwrap().variable("tas").unwrap().read().unwrap().into_owned();
     assert_eq!(wide.values().as_slice::<f64>().unwrap()[0], f64::from(0.1f32));
@@ -189,7 +189,7 @@ fn merges_days_into_a_week() {
     assert!(ran.err().contains("c.ds: its type is unicode, that of the datasets before int32"), "{}", ran.err());
 }
 
-/// Values are copied byte for byte; what verification rejects of them is reported.
+/// Values are copied byte for byte; content that `verify` rejects is reported.
 #[test]
 fn reports_kept_strings_that_are_not_utf8() {
     let folder = tempfile::tempdir().unwrap();
@@ -216,7 +216,7 @@ fn reports_kept_strings_that_are_not_utf8() {
         let written = if arguments.contains(&"--in-place") { &bad } else { &out };
         assert_eq!(run(["verify", written]).code(), 1, "{arguments:?}");
     }
-    // `merge` looks into all values; what is left out is not copied.
+    // `merge` reads all values; omitted variables are not copied.
     fs::write(&bad, &bytes).unwrap();
     let ran = run(["merge", &bad, "--dim", "y", "-o", &out, "--force"]);
     assert!(ran.code() == 1 && ran.err().contains("is not UTF-8 at its byte 0"), "{ran:?}");

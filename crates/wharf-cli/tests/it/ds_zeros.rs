@@ -1,4 +1,4 @@
-//! `wharf` on ds files whose headers state far more than they hold: every verb ends at once.
+//! ds files whose headers declare far more than the file contains: every verb ends quickly.
 
 use std::fs::{self, File};
 use std::process::Stdio;
@@ -9,14 +9,14 @@ use tempfile::TempDir;
 
 use crate::common;
 
-/// A folder, the files in it, and how `wharf` is run there.
+/// A temporary folder with such files, in which `wharf` runs.
 struct Place(TempDir);
 
-/// What a run has said: its exit code, what it printed, its errors.
+/// Exit code, standard output and standard error of a run.
 type Said = (i32, String, String);
 
 impl Place {
-    /// `huge.ds` has rows without elements in four variables, and a scalar; `axis.ds` and `few.ds` have elements along the same dimensions.
+    /// `huge.ds` has four variables with rows but no elements, and a scalar; `axis.ds` and `few.ds` have elements along the same dimensions.
     fn new() -> Self {
         let place = Self(tempfile::tempdir().unwrap());
         let huge = r#"".dims": ["n", "m"], ".size": [1000000000000000, 0]"#;
@@ -37,7 +37,7 @@ impl Place {
         fs::write(self.0.path().join(name), [b"ds-1.0\n", header.as_bytes(), b"\n", body].concat()).unwrap();
     }
 
-    /// Runs to the end, which has to come soon. What is printed goes to a file, as it could be without end.
+    /// Runs with a time limit. Output goes to a file, because it could be endless.
     #[track_caller]
     fn wharf(&self, arguments: &str) -> Said {
         const MOST: Duration = Duration::from_secs(60);
@@ -68,7 +68,7 @@ impl Place {
         out
     }
 
-    /// The error of a run that has printed nothing.
+    /// The error message of a run without output.
     #[track_caller]
     fn error(&self, arguments: &str) -> String {
         let (code, out, err) = self.wharf(arguments);
@@ -179,13 +179,13 @@ fn netcdf() {
         };
         assert!(error.contains(wanted), "{error}");
     }
-    // NetCDF-4 has a place for it, of a few thousand bytes.
+    // NetCDF-4 can store it in a few thousand bytes.
     let (code, _, err) = place.wharf("convert huge.ds out.nc --nc-kind netcdf4");
     assert!(code == 3 && err.lines().count() == 1 && err.contains("the truth values of \"b\""), "{err}");
     assert!(fs::metadata(place.0.path().join("out.nc")).unwrap().len() < 20_000);
     assert_eq!(place.done("convert out.nc again.ds"), "");
     assert!(place.done("info again.ds").contains("n = 1000000000000000\n"));
-    // A classic file: as many records as 32 bits can say, of no variable; and a dimension of 2^31 - 1 that none but these have.
+    // A classic file with the maximum number of 32-bit records without variables, and a dimension of 2^31 - 1.
     let one = |tag: u8| [0, 0, 0, tag, 0, 0, 0, 1];
     let mut file = [&b"CDF\x01\xff\xff\xff\xfe\0\0\0\x0a\0\0\0\x02"[..], b"\0\0\0\x01r\0\0\0\0\0\0\0"].concat();
     file.extend_from_slice(b"\0\0\0\x01h\0\0\0\x7f\xff\xff\xff\0\0\0\0\0\0\0\0");
@@ -199,7 +199,7 @@ fn netcdf() {
     fs::write(place.0.path().join("records.nc"), &file).unwrap();
     let (code, _, err) = place.wharf("convert records.nc out.ds --force");
     assert!(code == 3 && err.contains("the variable \"x\" is left out: its values take 9223372028264841"), "{err}");
-    // Without records it has no values, whatever the other dimension is.
+    // Without records it has no values, whatever the size of the other dimension.
     file.get_mut(4..8).unwrap().fill(0);
     fs::write(place.0.path().join("empty.nc"), &file).unwrap();
     assert_eq!(place.done("convert empty.nc out.ds --force"), "");

@@ -1,4 +1,4 @@
-//! Processes that are ended at any moment: what was there before or what is new, whole, and no temporary files. With `WHARF_EXHAUSTIVE=1`
+//! Killing processes at any moment leaves the old or the new output, complete, and no temporary files. With `WHARF_EXHAUSTIVE=1`
 //! a thousand times each.
 
 use std::fs;
@@ -13,7 +13,7 @@ use crate::common::{Ran, run, wharf};
 
 const SIGNALS: [(&str, i32); 6] = [("TERM", 15), ("KILL", 9), ("HUP", 1), ("INT", 2), ("QUIT", 3), ("XCPU", 24)];
 
-/// Rounds of a loop that ends processes.
+/// Number of rounds of a loop that kills processes.
 fn rounds(quick: u32) -> u32 {
     if std::env::var_os("WHARF_EXHAUSTIVE").is_some() { 1000 } else { quick }
 }
@@ -28,7 +28,7 @@ impl Random {
     }
 }
 
-/// A shell that sends signals at once, without a process for each.
+/// A shell that sends signals without starting a process for each.
 struct Kill(Child);
 
 impl Kill {
@@ -70,7 +70,7 @@ impl Place {
         names
     }
 
-    /// An archive of a store whose collections say which generation it is.
+    /// An archive of a store whose collections contain its generation.
     fn archive(&self, generation: &str, collections: u32) -> String {
         let store = self.path(&format!("made-{generation}"));
         for number in 0..collections {
@@ -85,7 +85,7 @@ impl Place {
     }
 }
 
-/// The generation of a store, of which no part may be missing or of another.
+/// The generation of a store. Panics if a part is missing or of another generation.
 #[track_caller]
 fn generation(store: &Path, collections: u32) -> String {
     let text = |number: u32| fs::read_to_string(store.join(format!("collections/c{number}/meta/data.jsonl"))).unwrap();
@@ -116,12 +116,12 @@ fn replacing_a_store_is_atomic() {
         let (signal, number) = SIGNALS[round as usize % SIGNALS.len()];
         let new = if old == "a" { "b" } else { "a" };
         let archive = &archives[usize::from(new == "b")];
-        // What a killed one left stays if the next is ended before it comes to it.
+        // Leftovers of a killed process remain if the next one is killed before it removes them.
         let mut expected = place.files();
         let mut child = unpack(archive).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         match round % 3 {
             0 => thread::sleep(Duration::from_nanos(random.below(whole.as_nanos()))),
-            // The moment at which the new store comes into its place.
+            // The moment at which the new store is renamed.
             _ => {
                 let last = format!("new/s/collections/c{}/meta", COLLECTIONS - 1);
                 let is_near = |name: &String| name.starts_with(".wharf-") && place.path(name).join(&last).exists();
@@ -154,13 +154,13 @@ fn replacing_a_store_is_atomic() {
         old = is;
     }
     assert!(ended * 3 > rounds(30), "{ended} were ended by a signal");
-    // What killed ones left goes with the next one.
+    // The next run removes leftovers of killed ones.
     assert!(unpack(&archives[0]).output().unwrap().status.success());
     assert_eq!(place.files(), ["a.zds", "b.zds", "s"]);
     verifies(&target);
 }
 
-/// JSON lines of samples that say which generation they are.
+/// JSON lines of samples that contain their generation.
 fn samples(place: &Place, generation: &str) -> String {
     let lines: String = (0..400)
         .map(|n| format!("{{\"key\":\"{n:03}\",\"is\":\"{generation}\",\"text\":\"{}\"}}\n", "x".repeat(n)))
@@ -172,7 +172,7 @@ fn samples(place: &Place, generation: &str) -> String {
     dataset
 }
 
-/// Runs a verb that replaces datasets, ends it by signals, and looks at what is there then.
+/// Runs a verb that replaces datasets, kills it, and checks the result.
 fn datasets_are_replaced(outputs: &[&str], command: impl Fn(&Place, &str) -> Vec<String>) {
     let place = Place::new();
     let inputs = ["a", "b"].map(|generation| samples(&place, generation));
@@ -200,7 +200,7 @@ fn datasets_are_replaced(outputs: &[&str], command: impl Fn(&Place, &str) -> Vec
         }
         for output in outputs {
             let path = place.name(output);
-            // The sums are moved last, behind the offsets.
+            // The checksums are renamed last, after the offsets.
             if ["offsets", "md5"].iter().any(|part| !place.path(&format!("{output}.{part}")).exists()) {
                 assert!(number == 9, "a signal came between two steps");
                 rebuilt += 1;
@@ -249,7 +249,7 @@ fn refuses_to_replace_a_locked_store() {
     assert_eq!(place.files(), ["a.zds", "s"]);
 }
 
-/// Whoever is second is refused, or waits its turn: never are there documents of one beside the index of the other.
+/// The second writer is refused or waits: documents and index are never from different writers.
 #[test]
 fn concurrent_put_and_replacement_leave_a_valid_store() {
     let place = Place::new();
@@ -283,7 +283,7 @@ fn concurrent_put_and_replacement_leave_a_valid_store() {
     assert!(done >= rounds(8), "one of two goes on");
 }
 
-/// Runs the command with limits that a shell sets.
+/// Runs the command with resource limits set by a shell.
 fn limited(limit: &str, arguments: &[&str]) -> Ran {
     let script = format!("{limit}; exec \"$0\" \"$@\"");
     let mut command = Command::new("sh");
@@ -343,7 +343,7 @@ fn too_many_open_files_is_an_error_without_leftovers() {
     assert!(failed > 5, "{failed}");
 }
 
-/// `nohup`, and `&` in a script.
+/// As with `nohup`, and `&` in a script.
 #[test]
 fn ignored_signal_stays_ignored() {
     let place = Place::new();

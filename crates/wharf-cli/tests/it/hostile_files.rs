@@ -1,4 +1,4 @@
-//! Folders and archives made to harm: links, names, sizes.
+//! Hostile folders and archives: links, names, sizes.
 
 use std::fs;
 use std::io::Write;
@@ -14,7 +14,7 @@ fn inside(place: &Place, arguments: &[&str]) -> (i32, String) {
     (ran.code(), ran.err().replace(place.0.path().canonicalize().unwrap().to_str().unwrap(), "HERE"))
 }
 
-/// Converts `in`, and gives the keys.
+/// Converts `in` and returns the keys.
 #[track_caller]
 fn keys(place: &Place, options: &[&str], expected: (i32, &str)) -> Vec<String> {
     let (code, err) = inside(place, &[&["convert", "in", "x.msgpack", "--field", "x", "--force"], options].concat());
@@ -38,7 +38,7 @@ fn imports_a_diamond_of_links_once() {
     let expected: Vec<_> = (0..40).map(|level| format!("{level:02}/file")).collect();
     assert_eq!(keys(&place, &[], (3, warning)), expected);
     assert_eq!(keys(&place, &["--exclude", "*/left", "--exclude", "*/right"], (0, "")), expected);
-    // Where the own path of a folder does not match, the first link to it counts.
+    // If the path of a folder itself does not match, the first link to it is used.
     let warning = "warning: in/00/left/right: link to a folder that is imported already left out, the first of 38\n";
     let mut found = keys(&place, &["--pattern", "00/left/**"], (3, warning));
     assert_eq!(found.len(), 39, "{found:?}");
@@ -55,7 +55,7 @@ fn terminates_on_link_cycles() {
     fs::remove_file(place.path("in/a/b/back")).unwrap();
     assert_eq!(keys(&place, &[], (0, "")), ["a/1", "a/b/2", "c/3"]);
     assert_eq!(keys(&place, &["--pattern", "**"], (0, "")), ["0", "a/1", "a/b/2", "c/3"]);
-    // Two folders with links to each other.
+    // Two folders that link to each other.
     symlink("../c", place.path("in/a/c")).unwrap();
     symlink("../a", place.path("in/c/a")).unwrap();
     let warning = "warning: in/a/c: link to a folder that is imported already left out, the first of 2\n";
@@ -82,7 +82,7 @@ fn rejects_links_outside_the_folder() {
     assert_eq!(run(&[]), refused("a/folder", "out/b"));
     assert_eq!(keys(&place, &["--exclude", "a/folder"], (0, "")), ["a/1"]);
     assert_eq!(keys(&place, &["--follow"], (0, "")), ["a/1", "a/folder/2"]);
-    // Only where it could matter.
+    // Only if the link is selected.
     assert_eq!(keys(&place, &["--pattern", "a/*"], (0, "")), ["a/1"]);
     symlink("../../out/b/2", place.path("in/a/file")).unwrap();
     assert_eq!(run(&["--pattern", "a/*"]), refused("a/file", "out/b/2"));
@@ -90,7 +90,7 @@ fn rejects_links_outside_the_folder() {
     assert_eq!(keys(&place, &["--follow"], (0, "")), ["a/1", "a/file", "a/folder/2"]);
     fs::remove_file(place.path("in/a/folder")).unwrap();
     fs::remove_file(place.path("in/a/file")).unwrap();
-    // Over another link, and to folders whose names begin as that of the input.
+    // Via another link, and to folders whose names have the input's name as a prefix.
     symlink("../out", place.path("in/.way")).unwrap();
     symlink("../.way/b", place.path("in/a/over")).unwrap();
     assert_eq!(run(&[]), refused("a/over", "out/b"));
@@ -99,7 +99,7 @@ fn rejects_links_outside_the_folder() {
     symlink("../../in-2", place.path("in/a/near")).unwrap();
     assert_eq!(run(&[]), refused("a/near", "in-2"));
     fs::remove_file(place.path("in/a/near")).unwrap();
-    // Inside all is well, also what the pattern leaves out itself; and the input may be a link.
+    // Links inside the folder are accepted, even to excluded files; and the input may be a link.
     symlink("../.pool", place.path("in/a/pool")).unwrap();
     symlink("../.pool/3", place.path("in/a/3")).unwrap();
     assert_eq!(keys(&place, &[], (0, "")), ["a/1", "a/3", "a/pool/3"]);
@@ -131,7 +131,7 @@ fn rejects_broken_links() {
     assert_eq!(run(&["--pattern", "a/*"]), (0, String::new()));
 }
 
-/// An archive of files, stored, and of links.
+/// An archive of stored files and links.
 fn archive(members: &[(&str, &str, bool)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut archive = rawzip::ZipArchiveWriter::new(&mut bytes);
@@ -165,7 +165,7 @@ fn rejects_archive_links_outside_the_archive() {
     let links = [("a/one", "1"), ("c/two", "../a/b/2"), ("c/again", "../a/../c/two"), ("c/three", "./../.x//3")];
     assert_eq!(run(&links, &[]), (0, String::new()));
     assert_eq!(contents(), ["a/1=b25l", "a/b/2=dHdv", "a/one=b25l", "c/two=dHdv", "c/again=dHdv", "c/three=dGhyZWU="]);
-    // Over a link to a folder.
+    // Via a link to a folder.
     let warning = "warning: d: link to a folder in the archive left out (once)\n";
     assert_eq!(run(&[("d", "a/b"), ("c/x", "../d/2")], &[]), (3, warning.replace(" (once)", "")));
     assert_eq!(contents(), ["a/1=b25l", "a/b/2=dHdv", "c/x=dHdv"]);
@@ -188,7 +188,7 @@ fn rejects_archive_links_outside_the_archive() {
         );
         assert_eq!(run(&[links[0]], &["--exclude", "a/*"]).0, 2, "nothing is left, and nothing is wrong");
     }
-    // Names that lead out of it.
+    // Names that lead out of the archive.
     for (name, bad) in [("xx/xx/xx", "xx/../xx"), ("xx/xx", "../xx"), ("xx/xx", "/x/xx"), ("xx/xx", "..\\xx")] {
         let bytes = archive(&[("a/1", "one", false), (name, "", false)]);
         let mut hostile = bytes.clone();
@@ -205,7 +205,7 @@ fn rejects_archive_links_outside_the_archive() {
     }
 }
 
-/// An archive with one large file of zeros, deflated; and what it declares.
+/// An archive with one large deflated file of zeros, and the size it declares.
 fn zeros(name: &str, len: u64, declared: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut archive = rawzip::ZipArchiveWriter::new(&mut bytes);
@@ -247,7 +247,7 @@ fn imports_large_files_in_bounded_memory() {
         assert_eq!(content.bin().unwrap().len() as u64, LEN);
         assert!(sample.as_bytes().ends_with(b"\xa5label\x00"));
     }
-    // A bomb that declares less than it is, or more.
+    // A decompression bomb that declares a smaller or larger size.
     let before = fs::read(place.path("x.msgpack.md5")).is_ok();
     for (declared, error) in [
         (1000, "the entry has more than 1000 bytes, the directory declares 1000".to_owned()),

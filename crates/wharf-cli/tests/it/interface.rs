@@ -1,4 +1,4 @@
-//! Exit codes and the members of JSON objects are an interface: programs depend on them.
+//! Exit codes and JSON members are a stable interface.
 
 use std::fs;
 
@@ -82,7 +82,7 @@ fn exit_code_1_bad_file() {
 
 #[test]
 fn exit_code_2_wrong_usage() {
-    // A copy: one of the cases names it as an output, and a broken command would write there.
+    // A copy, because one case names it as an output.
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("copy.idv").into_os_string().into_string().unwrap();
     fs::copy(golden("block-rows-7.idv"), &file).unwrap();
@@ -120,7 +120,7 @@ fn exit_code_3_done_with_loss() {
     let ran = run(["convert", &file, output.to_str().unwrap()]);
     assert_eq!((ran.code(), ran.out()), (3, ""));
     assert!(ran.err().lines().all(|line| line.starts_with("warning: ")), "{}", ran.err());
-    // The three nulls would be empty lines.
+    // Otherwise the three nulls would be empty lines.
     assert_eq!(fs::read_to_string(output).unwrap(), "Key\na\n\"\"\n\"\"\n\"\"\n");
 }
 

@@ -1,4 +1,4 @@
-//! Several inputs in one output: values keep their labels, whatever the order of the labels in each file.
+//! Joining inputs: values keep their labels, whatever the order of labels in each file.
 
 use std::fs;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ impl Folder {
         self.0.path().join(name).into_os_string().into_string().unwrap()
     }
 
-    /// An IDV file with a key column of these labels, one row for each, and a vector of two slots.
+    /// An IDV file with a key column of these labels, a row for each, and a vector of two slots.
     fn keys(&self, name: &str, labels: &[String], slots: [&str; 2]) -> String {
         let columns = json!([
             {"name": "k", "type": format!("Key<Byte, {}>", labels.len()), "metadata": {"KeyValues": labels}},
@@ -34,7 +34,7 @@ impl Folder {
         out
     }
 
-    /// An Arrow file with a dictionary of these labels and indexes of 8 bits, one row for each.
+    /// An Arrow file with a dictionary of these labels and 8-bit indexes, a row for each.
     fn dictionary(&self, name: &str, labels: &[String]) -> String {
         let indexes = Int8Array::from_iter_values((0..labels.len()).map(|index| i8::try_from(index).unwrap()));
         let labels = Arc::new(StringArray::from_iter_values(labels));
@@ -111,7 +111,7 @@ fn widens_dictionary_indexes_without_metadata() {
         run(["convert", &files[0], &files[0], &folder.path(&out)]).ok();
         assert_eq!(folder.kind(&out), "Dictionary(Int8, Utf8)", "{form}");
     }
-    // A stream alone, whose dictionaries are others from batch to batch.
+    // A single stream with a different dictionary in each batch.
     for form in ["parquet", "arrow"] {
         let out = format!("stream.{form}");
         run(["convert", &folder.path("pq.arrows"), &folder.path(&out)]).ok();
@@ -129,7 +129,7 @@ fn reordered_labels_stay_with_their_rows() {
     for form in ["parquet", "arrow", "arrows", "jsonl", "csv", "zds", "ds"] {
         let out = format!("all.{form}");
         let ran = run(["convert", &files[0], &files[1], &folder.path(&out)]);
-        // The attributes of ds are those of the first file, which is told; its values are labels.
+        // ds attributes are taken from the first file, with a warning; values are labels.
         assert!(ran.code() == 0 || form == "ds" && ran.code() == 3, "{form}: {ran:?}");
         assert_eq!(folder.labels(&out), all, "{form}");
     }
@@ -138,7 +138,7 @@ fn reordered_labels_stay_with_their_rows() {
         run(["convert", &folder.path(&format!("all.{form}")), &folder.path(&back)]).ok();
         assert_eq!(folder.labels(&back), all, "{form}");
     }
-    // Files of another format, each with the labels of its own.
+    // Files of another format, each with its own labels.
     let parts = ["one", "two"].map(|name| {
         let part = folder.path(&format!("{name}.parquet"));
         run(["convert", &folder.path(&format!("{name}.idv")), &part]).ok();
@@ -165,10 +165,10 @@ const OUTPUTS: [(&str, &[&str]); 10] = [
     ("zds", &[]),
 ];
 
-/// Fails unless no output takes both files, and each says why.
+/// Asserts that every output refuses both files with a reason.
 fn refused_by_all(folder: &Folder, files: &[String; 2], why: &[&str]) {
     for (form, options) in OUTPUTS {
-        // Of ds files there is `merge`; samples have members of their own.
+        // `merge` joins ds files; samples can have different members.
         if form == "ds" && files[0].ends_with(".ds") || form == "msgpack" && why[0] == "differ" {
             continue;
         }
@@ -195,7 +195,7 @@ fn refuses_reordered_slots_by_name() {
             other
         });
         refused_by_all(&folder, &others, &["\"SlotNames\"", "\"v\""]);
-        // Of one file, or without that column, there is nothing to mix up.
+        // A single file, or files without that column, are accepted.
         run(["convert", &others[1], &folder.path("one.jsonl"), "--force"]).ok();
         run(["convert", &others[0], &others[1], &folder.path("keys.jsonl"), "--columns", "k", "--force"]).ok();
     }
@@ -237,7 +237,7 @@ fn refuses_different_columns() {
         let files = [one(&format!("a.{format}"), "a,b\n1,2\n"), one(&format!("b.{format}"), "a,c\n1,2\n")];
         refused_by_all(&folder, &files, &["differ", "\"b\"", "\"c\""]);
     }
-    // Rows of text are those of one table, whatever members each has; and every value shows its own type.
+    // Rows of text form one table, whatever members each has, and values are self-describing.
     let texts = ["{\"a\":1}\n", "{\"b\":2}\n"];
     let texts = [("one", texts[0]), ("two", texts[1])].map(|(name, text)| {
         let path = folder.path(&format!("{name}.jsonl"));

@@ -1,4 +1,4 @@
-//! The integration tests of this crate, a module for each part of it: one program to build and to link.
+//! The integration tests of this crate, as one program, which builds faster than several.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,

@@ -21,7 +21,7 @@ fn concatenates_rows_in_order() {
     let twice = run(["cat", &out, "--json"]);
     assert_eq!(twice.ok(), once.ok().repeat(2));
     assert_eq!(run(["verify", &out]).ok(), format!("{out}: ok\n"));
-    // What is said of columns stays.
+    // Column metadata are kept.
     let metadata = |file: &str| {
         let info = run(["info", file, "--json"]).lines().remove(0);
         let columns = info["tables"][0]["columns"].as_array().unwrap().clone();
@@ -31,7 +31,7 @@ fn concatenates_rows_in_order() {
             .collect::<Vec<_>>()
     };
     assert_eq!(metadata(&out), metadata(&adult));
-    // 500 rows end within a block of 200: the first file's full blocks are carried.
+    // 500 rows end within a block of 200: the full blocks of the first file are copied.
     let ran = run(["merge", &adult, &adult, "-o", &out, "--force", "--json"]);
     let done = ran.lines().remove(0);
     assert_eq!(done["rows"], 1000);
@@ -62,7 +62,7 @@ fn reports_files_that_do_not_match_with_the_difference() {
     let folder = tempfile::tempdir().unwrap();
     let (one, other, out) = (golden("scalar-integers.idv"), golden("scalar-booleans.idv"), path(&folder, "out.idv"));
     let ran = run(["merge", &one, &other, "-o", &out]);
-    // The command was right; the data do not fit.
+    // Not a usage error: the data do not match.
     assert_eq!((ran.code(), ran.out()), (1, ""));
     let expected = format!("error: {other}: its columns differ from those of {one}: columns ");
     assert!(ran.err().starts_with(&expected), "{}", ran.err());

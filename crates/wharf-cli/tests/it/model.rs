@@ -1,4 +1,4 @@
-//! Model files of ML.NET through the command: the schemas in them are tables.
+//! ML.NET model files: their schemas are tables.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Parquet and Arrow IPC by the command: written from containers, shown, checked, and written again.
+//! Parquet and Arrow IPC: writing, showing, verifying, converting back.
 
 use std::fs;
 use std::io::Write;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::common::{self, run, wharf};
 
-/// A folder with IDV files made of text.
+/// A folder with IDV files converted from text.
 struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -82,7 +82,7 @@ fn selects_rows_and_columns_across_inputs() {
 }
 
 impl common::Ran {
-    /// What a run that failed said.
+    /// The error message of a failed run.
     #[track_caller]
     fn json_error_or_text(&self, code: i32) -> String {
         assert_eq!((self.code(), self.out()), (code, ""), "{}", self.err());
@@ -118,7 +118,7 @@ fn writes_and_reads_pipes() {
             "{\"x\":1,\"word\":\"one\"}\n{\"x\":2,\"word\":\"two\"}\n",
             "{form}"
         );
-        // The same bytes as in a file.
+        // The same bytes as when writing a file.
         let file = folder.path(&format!("file.{form}"));
         run(["convert", &folder.path("a.idv"), &file]).ok();
         assert_eq!(fs::read(file).unwrap(), made.0.stdout, "{form}");
@@ -222,7 +222,7 @@ fn columns_round_trip_to_idv() {
             columns.iter().map(|column| (column["type"].clone(), column["metadata"].clone())).collect::<Vec<_>>()
         };
         assert_eq!(columns(&back), columns(golden), "{form}");
-        // Some of it.
+        // A selection.
         let part = folder.path(&format!("{form}-part.idv"));
         run(["convert", &out, &part, "--columns", "age,Label", "--rows", "490.."]).ok();
         let rows = |file: &str, rows: &str| {

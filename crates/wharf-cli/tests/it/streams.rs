@@ -1,4 +1,4 @@
-//! Pipes that close, disks that are full, standard input: with the real command and real pipes.
+//! Closed pipes, full disks and standard input, with real processes.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use crate::common::{golden, run, wharf};
 
-/// Reads one line of the output, closes the pipe, and gives the exit code and standard error.
+/// Reads one line of the output, closes the pipe, and returns the exit code and standard error.
 fn read_a_line(arguments: &[&str]) -> (Option<i32>, String) {
     let mut child = wharf(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut out = BufReader::with_capacity(16, child.stdout.take().unwrap());
@@ -21,7 +21,7 @@ fn read_a_line(arguments: &[&str]) -> (Option<i32>, String) {
 
 #[test]
 fn closed_pipe_ends_quietly() {
-    // Far more than a pipe holds.
+    // Far more than the buffer of a pipe.
     let many: Vec<String> = (0..40).map(|_| golden("block-default.idv")).collect();
     for form in ["--json", "--csv", "--pretty"] {
         let arguments: Vec<&str> = ["cat", form].into_iter().chain(many.iter().map(String::as_str)).collect();
@@ -97,14 +97,14 @@ fn pipe_contains_only_the_output() {
     }
 }
 
-/// What is under way has a temporary file beside its place: it goes with the process that is told to end.
+/// A terminated process removes its temporary output file.
 #[cfg(unix)]
 #[test]
 fn signal_leaves_no_temporary_files() {
     use std::os::unix::process::ExitStatusExt;
     use std::time::{Duration, Instant};
 
-    // One that is ignored here, as a shell does for what runs behind its back, is ignored by children as well.
+    // Children inherit ignored signals, as for background jobs of a shell.
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
     let is_ignored = |number: i32| ignored.unwrap_or(0) >> (number - 1) & 1 != 0;

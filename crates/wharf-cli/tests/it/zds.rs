@@ -1,4 +1,4 @@
-//! The verbs that read, on the stores that the reference wrote and on damaged ones.
+//! The reading verbs, on stores of the reference and damaged ones.
 
 use std::collections::HashSet;
 use std::fs;
@@ -30,7 +30,7 @@ fn reference_documents_keep_their_bytes() {
                 assert_eq!(table["rows"], 0, "the reference brings them back");
                 continue;
             }
-            // An id may have a line and a file, of which the line holds.
+            // A line takes precedence over a document file with the same id.
             let ids: HashSet<&str> = wanted.iter().map(|one| one["id"].as_str().unwrap()).collect();
             assert_eq!(table["rows"], ids.len(), "{name} {collection}");
             let ran = run(["cat", &path, "--table", collection, "--json"]);
@@ -39,7 +39,7 @@ fn reference_documents_keep_their_bytes() {
                 let (id, line) = (one["id"].as_str().unwrap(), &one["line"]);
                 let got = run(["get", &path, id, "--table", collection, "--json"]);
                 if one["mode"] == "lines" && name != "foreign" {
-                    // Byte for byte, but for a line end of two.
+                    // Byte for byte, except for CR LF.
                     let line = line.as_str().unwrap();
                     let line = line.strip_suffix('\r').unwrap_or(line);
                     assert!(ran.out().lines().any(|found| found == line), "{name} {id}");
@@ -70,7 +70,7 @@ fn recognizes_a_store_by_any_path_inside() {
     child.stdin.take().unwrap().write_all(&fs::read(&packed).unwrap()).unwrap();
     let out = child.wait_with_output().unwrap().stdout;
     assert_eq!(serde_json::from_slice::<Value>(&out).unwrap(), first);
-    // A folder of other things is none.
+    // Other folders are not stores.
     fs::create_dir(folder.path("other")).unwrap();
     assert_eq!(run(["info", &folder.path("other")]).code(), 1);
 }
@@ -88,7 +88,7 @@ fn selects_documents_and_fields() {
     assert_eq!(cat(&["--where", "!object.deep.b"]), "");
     assert_eq!(cat(&["--where", "even=true", "--rows", "1..2", "--columns", "n"]), "{\"n\":2}\n");
     assert_eq!(cat(&["--where", "even=true", "-n", "1", "--columns", "n"]), "{\"n\":0}\n");
-    // The last name of a path is what the field is called, unless two are called so.
+    // A nested field is named by the last part of its path, unless that is ambiguous.
     assert_eq!(cat(&["--columns", "object.a,n", "--rows", "3"]), "{\"a\":3,\"n\":3}\n");
     assert_eq!(cat(&["--columns", "object.a,n", "--rows", "3", "--csv"]), "a,n\n3,3\n");
     assert_eq!(cat(&["--columns", "_id,object.deep.b", "-n", "1"]), "{\"_id\":\"doc-000\",\"b\":[0,{\"c\":\"d\"}]}\n");
@@ -96,7 +96,7 @@ fn selects_documents_and_fields() {
     assert!(error.contains("there is no column \"object.none\""), "{error}");
     let error = run(["cat", &common::golden("bool.idv"), "--where", "a=1"]);
     assert!(error.code() == 2 || error.err().contains("cannot open"), "{error:?}");
-    // A misspelled name, and a form that does not exist, are no filter that nothing passes.
+    // Misspelled names and unsupported conditions are errors, not filters without matches.
     for (condition, wanted) in [
         ("eevn=true", "--where names a field \"eevn\" that no document has; the fields are "),
         ("object.dep=1", "--where names a field \"object.dep\" that no document has; the fields are "),
@@ -241,7 +241,7 @@ fn verifies_metadata_and_files() {
         ("warning", "zds.json"),
     ];
     assert_eq!(findings, wanted.map(|(severity, file)| (severity.to_owned(), file.to_owned())), "{report}");
-    // Ids that documents do not state are shown all the same, in the order of the list.
+    // Documents without an id member are printed with their ids, in the order of the list.
     let ran = run(["cat", &folder.path("s"), "-n", "2", "--json"]);
     assert_eq!(ran.out(), "{\"_id\": \"c\"}\n{\"_id\":\"a\",\"x\":1}\n");
 }

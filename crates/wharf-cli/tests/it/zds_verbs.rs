@@ -1,4 +1,4 @@
-//! The verbs that write ZDS stores.
+//! The writing verbs on ZDS stores.
 
 use std::fs;
 use std::io::Write;
@@ -29,7 +29,7 @@ fn puts_and_removes_documents() {
         piped(&["put", &store, "--table", "t", "--create"], "{\"_id\":\"a\",\"n\": 1}\n{\"n\":2}\n{\"_id\":\"c\"}\n");
     assert_eq!(said(&ran), (0, "@s: 3 documents put; 1 without _id numbered\n".to_owned()));
     assert_eq!(cat(&store), "{\"_id\":\"a\",\"n\": 1}\n{\"_id\":\"0000000001\",\"n\":2}\n{\"_id\":\"c\"}\n");
-    // One document over several lines, its id from elsewhere.
+    // One document that spans several lines, with the id from --key.
     fs::write(folder.path("one.json"), "{\n  \"k\": {\"n\": 7},\n  \"x\": [1]\n}\n").unwrap();
     assert_eq!(run(["put", &store, &folder.path("one.json"), "--id", "k.n"]).code(), 0);
     assert_eq!(
@@ -64,7 +64,7 @@ fn puts_and_removes_documents() {
     let ran = run(["rm", &store, "a", "-o", &folder.path("o")]);
     assert!(ran.code() == 2 && ran.err().contains("--output is for ds files"), "{ran:?}");
 
-    // What is deleted is gone for good only without its bytes.
+    // Deleted documents are gone for good only after `compact`.
     let ran = run(["index", &store]);
     assert!(ran.ok().contains("would bring back 1 deleted document"), "{ran:?}");
     let after = cat(&store);
@@ -101,7 +101,7 @@ fn rebuilds_the_index() {
     }
 }
 
-/// Two files of records without ids, one after the other.
+/// Puts two files of records without ids in succession.
 #[test]
 fn documents_without_ids_never_replace_others() {
     let folder = Folder::new();
@@ -111,7 +111,7 @@ fn documents_without_ids_never_replace_others() {
     let ran = put("{\"n\":3}\n{\"n\":4}\n");
     assert!(!ran.out().contains("replaced"), "{ran:?}");
     assert_eq!(cat(&store), [0, 1, 2, 3].map(|number| line(number, number + 1)).concat());
-    // The number behind the last one is taken, and one of those that were there is gone.
+    // The next number is already taken, and one document was deleted.
     run(["rm", &store, "0000000001"]);
     put("{\"_id\":\"0000000004\",\"n\":5}\n");
     put("{\"n\":6}\n{\"_id\":\"x\"}\n{\"n\":8}\n");
@@ -123,7 +123,7 @@ fn line(id: u64, n: u64) -> String {
     format!("{{\"_id\":\"{id:010}\",\"n\":{n}}}\n")
 }
 
-/// The data end inside the last line that a sound index names.
+/// The data end inside the last line of a valid index.
 #[test]
 fn rebuilds_an_index_longer_than_the_data() {
     let folder = Folder::new();
@@ -150,7 +150,7 @@ fn rebuilds_an_index_longer_than_the_data() {
     }
 }
 
-/// Lines of JSON hold objects that every reader takes.
+/// JSON lines must be objects that every reader accepts.
 #[test]
 fn reports_documents_that_are_not_objects_and_refuses_deep_ones() {
     let folder = Folder::new();
@@ -191,7 +191,7 @@ fn recovers_intact_documents() {
     assert_eq!(fs::read_to_string(&data).unwrap(), "{\"_id\":\"a\"}\nbroken\n{\"_id\":\"b\"}\n");
     assert_eq!(cat(&store), cat(&whole));
     assert_eq!(run(["recover", &store, "--in-place"]).code(), 0);
-    // Data that end before the index does.
+    // Data shorter than the index states.
     let short = folder.copy("iris");
     let test = format!("{short}/collections/test/meta/data.jsonl");
     let bytes = fs::read(&test).unwrap();
@@ -203,7 +203,7 @@ fn recovers_intact_documents() {
     assert_eq!(run(["verify", &short]).code(), 0);
     let rows = run(["cat", &short, "--table", "test"]).ok().to_owned();
     assert!(rows.lines().count() > 10 && String::from_utf8(bytes).unwrap().starts_with(&rows));
-    // An entry that names another document's line costs that document alone.
+    // An entry that points at another document loses only one document.
     let other = folder.copy("foreign");
     let ran = run(["recover", &other, &folder.path("rest.zds"), "--json"]);
     assert_eq!(ran.code(), 3);
@@ -251,7 +251,7 @@ fn converts_documents_from_and_to_every_format() {
     let wanted = "{\"_id\":\"oak\",\"name\":\"oak\",\"height\":30,\"list\":[1, 2]}\n{\"_id\":\"elm\",\"name\":\"elm\",\"height\":20.5,\"list\":[]}\n";
     assert_eq!(cat(&path("trees.zds")), wanted);
     assert_eq!(run(["info", "--json", &path("trees.zds")]).lines()[0]["tables"][0]["name"], "trees");
-    // Through every other form and back.
+    // Through every other format and back.
     let convert = |from: &str, to: &str, more: &[&str]| {
         let ran = run([&["convert", &path(from), &path(to), "--force"][..], more].concat());
         assert!(ran.code() == 0 && !ran.err().contains("warning"), "{from} {to} {ran:?}");
@@ -286,7 +286,7 @@ fn converts_documents_from_and_to_every_format() {
         convert("folder", "trees.ds", &["--columns", "_id,height"]);
         assert_eq!(run(["get", &path("trees.ds"), "height"]).code(), 0);
     }
-    // What cannot be is told with its place, and nothing is written.
+    // Errors have a position, and nothing is written.
     fs::write(path("twice.jsonl"), "{\"_id\":\"a\"}\n\n{\"_id\":\"a\"}\n").unwrap();
     let ran = run(["convert", &path("twice.jsonl"), &path("twice.zds")]);
     assert!(ran.code() == 1 && ran.err().contains("another document has the same id (line 3, key \"a\")"), "{ran:?}");

@@ -1,4 +1,4 @@
-//! The verbs that change ZDS stores: all of what was asked for, or nothing.
+//! Atomicity of the verbs that change ZDS stores.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::Stdio;
 use crate::common::{run, wharf};
 use crate::stores::Folder;
 
-/// All files and folders under a path, and what is in them.
+/// All files and folders below a path, with contents.
 fn files(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
     for entry in fs::read_dir(path).into_iter().flatten() {
@@ -24,14 +24,14 @@ fn files(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     all
 }
 
-/// The files under a path of which others may be coming and going.
+/// The files below a path, while another process may create and remove some.
 #[cfg(unix)]
 fn walk(path: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
     entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
 }
 
-/// More lines than are written at once, and one more.
+/// More lines than one write contains, and one more.
 fn many(count: u32, last: &str) -> String {
     let pad = "x".repeat(100);
     let lines = (0..count).map(|n| format!("{{\"_id\":\"doc-{n}\",\"text\":\"{pad}\"}}\n"));
@@ -65,7 +65,7 @@ fn refused_document_changes_nothing() {
     let ran = run(["put", &path, &folder.path("bad.jsonl"), "--table", "strict"]);
     assert!(ran.code() == 2 && ran.err().contains("(line 20001, key \"last\")"), "{ran:?}");
     assert!(files(Path::new(&path)) == before);
-    // The store that would have been made was not.
+    // No store was created.
     let ran = run(["put", &folder.path("new/store"), &folder.path("bad.jsonl"), "--table", "../t", "--create"]);
     assert_eq!(ran.code(), 2, "{ran:?}");
     assert!(!Path::new(&folder.path("new")).exists());
@@ -84,7 +84,7 @@ fn full_disk_changes_nothing() {
     for (store, table, blocks) in
         [(&path, "free", 1500), (&path, "other", 1500), (&new, "t", 1500), (&path, "free", 4700)]
     {
-        // No file may be longer than so many blocks of 512 bytes.
+        // Limits file sizes, in blocks of 512 bytes.
         let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
         let own = env!("CARGO_BIN_EXE_wharf");
         let ran = std::process::Command::new("sh")
@@ -107,7 +107,7 @@ fn kill_leaves_the_old_store_or_the_new_one() {
         let ran = run(["cat", path, "--table", table, "--json"]);
         if ran.code() == 0 { ran.out().lines().count() } else { 0 }
     };
-    // Once so many bytes are in its files, it is killed.
+    // Kills the process once its files have this many bytes.
     for (number, bytes) in [1, 600_000, 2_000_000, 4_000_000, 7_000_000, 8_000_000].into_iter().enumerate() {
         let path = folder.path(&format!("s-{number}"));
         if number % 2 == 0 {
@@ -130,7 +130,7 @@ fn kill_leaves_the_old_store_or_the_new_one() {
         assert!(found == old || found == new, "{bytes}: {found}");
         // The next writer finds the same.
         fs::write(folder.path("one.jsonl"), "{\"_id\":\"one\"}\n").unwrap();
-        // It says so where it repairs something.
+        // Repairs are reported.
         let ran = run(["put", &path, &folder.path("one.jsonl"), "--table", "t", "--create"]);
         assert_eq!(ran.code(), 0, "{bytes} {ran:?}");
         assert_eq!(documents(&path, "t"), found + 1, "{bytes}");
@@ -235,7 +235,7 @@ fn does_not_write_through_links() {
             assert!(fs::symlink_metadata(&place).unwrap().is_symlink());
         }
     }
-    // The path that was named may be one, and a file with other names is not written in place.
+    // The given path itself may be a link, and files with several hard links are not written in place.
     let path = folder.path("s");
     run(["put", &path, &folder.path("one.jsonl"), "--table", "c", "--create"]).ok();
     symlink(&path, folder.path("link")).unwrap();
@@ -243,7 +243,7 @@ fn does_not_write_through_links() {
     fs::hard_link(format!("{path}/{meta}/data.jsonl"), folder.path("other-name")).unwrap();
     let ran = run(["put", &path, &folder.path("one.jsonl")]);
     assert!(ran.code() == 1 && ran.err().contains("data.jsonl: it has other names (hard links)"), "{ran:?}");
-    // A pipe is not waited for.
+    // Named pipes do not block.
     fs::remove_file(format!("{path}/{meta}/data.jsonl")).unwrap();
     assert!(std::process::Command::new("mkfifo").arg(format!("{path}/{meta}/data.jsonl")).status().unwrap().success());
     let ran = run(["put", &path, &folder.path("one.jsonl")]);

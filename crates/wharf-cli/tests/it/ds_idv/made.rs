@@ -1,4 +1,4 @@
-//! Files made for a purpose: types, what is refused and told, rows and columns.
+//! Conversions of generated files: types, refusals and losses, selected rows and columns.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::{idv_columns, path};
 use crate::common::{self, run};
 
-/// A file of ds with these variables.
+/// A ds file with these variables.
 fn ds(folder: &TempDir, name: &str, fields: Vec<(&str, Field<'_>)>) -> String {
     let file = path(folder, name);
     let mut builder = Builder::new();
@@ -33,7 +33,7 @@ fn masked<'a>(values: impl Into<dsfmt::Values<'a>>, missing: &[bool]) -> Field<'
     Field::new(Array::new([values.len() as u64], values).unwrap().with_mask(mask).unwrap()).with_dimensions(["t"])
 }
 
-/// A file of IDV with one column.
+/// An IDV file with one column.
 fn idv(folder: &TempDir, name: &str, column: ColumnSchema, values: &Values) -> String {
     let file = path(folder, name);
     let options = OutputOptions::default().with_overwrite(container_core::Overwrite::Replace);
@@ -196,7 +196,7 @@ fn refuses_or_reports_what_ds_cannot_store() {
         assert_eq!(ran.code(), code, "{}", ran.err());
         assert!(ran.err().contains(wanted), "{wanted}: {}", ran.err());
     };
-    // A small file of which a row is large.
+    // A small file with a large row.
     let mut vectors = Vectors::of(ItemType::Double);
     vectors.items_mut().push_cell(&Type::Item(ItemType::Double), None, Cell::Double(1.0)).unwrap();
     vectors.close_sparse(0x7FFF_FFFF, &[5]).unwrap();
@@ -204,7 +204,7 @@ fn refuses_or_reports_what_ds_cannot_store() {
     let column = ColumnSchema::new("v", kind);
     let file = idv(&folder, "wide.idv", column, &Values::Vector(Box::new(vectors)));
     check(&file, 1, "bytes of a row, all slots of its sparse vectors among them");
-    // A key without a label, where others have one.
+    // A key without a label in a column with labels.
     let key = Type::Item(ItemType::Key(KeyType::new(KeyWidth::Byte, 3).unwrap()));
     let column = || ColumnSchema::new("k", key.clone()).with_key_values(["a", "b"]).unwrap();
     let file = idv(&folder, "k.idv", column(), &Values::Byte(vec![1, 3, 0]));
@@ -213,11 +213,11 @@ fn refuses_or_reports_what_ds_cannot_store() {
     let file = idv(&folder, "k.idv", column(), &Values::Byte(vec![1, 2, 0]));
     check(&file, 0, "");
     assert_eq!(run(["cat", &out, "--json"]).ok(), "{\"k\":\"a\"}\n{\"k\":\"b\"}\n{\"k\":null}\n");
-    // Labels that several keys share.
+    // Duplicate labels.
     let shared = ColumnSchema::new("k", key.clone()).with_key_values(["a", "b", "a"]).unwrap();
     let file = idv(&folder, "k.idv", shared, &Values::Byte(vec![1, 2, 3]));
     check(&file, 3, "keys that share a label, or have a missing one, are told by it alone (column \"k\")");
-    // Names that the header keeps for itself.
+    // Names reserved by the header.
     let said = ColumnSchema::new("x", Type::Item(ItemType::Byte)).with_metadata(
         ".size",
         Type::Item(ItemType::Byte),
@@ -243,7 +243,7 @@ fn keys_and_times_keep_their_types() {
     assert_eq!(values.mask().unwrap().iter().collect::<Vec<_>>(), [false, true, false]);
     let shown = "{\"t\":\"2020-01-01T00:00:00.000001\"}\n{\"t\":null}\n{\"t\":\"0001-01-01T00:00:00\"}\n";
     assert_eq!(run(["cat", &out, "--time", "iso", "--json"]).ok(), shown);
-    // With what is no whole microsecond, texts: also those of the other file.
+    // Times finer than a microsecond make the column text, in all inputs.
     assert_eq!(run(["convert", &whole, &odd, &out, "--force"]).ok(), "");
     let all = format!("{shown}{{\"t\":\"2020-01-01T00:00:00.0000011\"}}\n{{\"t\":null}}\n");
     assert_eq!(run(["cat", &out, "--json"]).ok(), all);
@@ -252,7 +252,7 @@ fn keys_and_times_keep_their_types() {
     let found = idv::Reader::open(&back).unwrap();
     assert_eq!(found.columns()[0].kind().unwrap(), &Type::Item(ItemType::DateTime));
     assert_eq!(run(["cat", &back, "--json"]).ok(), all);
-    // Without labels a key is its number, of its width.
+    // A key without labels is an integer of the same width.
     let key = Type::Item(ItemType::Key(KeyType::new(KeyWidth::UInt16, 300).unwrap()));
     let file = idv(&folder, "k.idv", ColumnSchema::new("k", key.clone()), &Values::UInt16(vec![300, 0, 1]));
     assert_eq!(run(["convert", &file, &out, "--force"]).ok(), "");
@@ -293,7 +293,7 @@ fn rows_columns_and_several_files() {
         7,
         12_000,
     );
-    // Both of them, and back in one.
+    // Both inputs, and back in one file.
     let (first, second, back) = (path(&folder, "1.idv"), path(&folder, "2.idv"), path(&folder, "back.ds"));
     assert_eq!(run(["convert", &one, &first]).ok(), "");
     assert_eq!(run(["convert", &two, &second, "--rows-per-block", "777"]).ok(), "");
@@ -305,7 +305,7 @@ fn rows_columns_and_several_files() {
     assert_eq!((a.dimensions(), a.attributes().get("units").unwrap().as_text()), (&["t".to_owned()][..], "\"m\""));
     assert_eq!(run(["convert", &first, &back, "--dim", "q", "--force"]).ok(), "");
     assert_eq!(dsfmt::Reader::open(&back).unwrap().variable("b").unwrap().dimensions(), ["q"]);
-    // What does not go together.
+    // Options that conflict.
     let other = ds(&folder, "3.ds", vec![("a", numbers(5)), ("b", along(vec![1i8; 5]))]);
     let ran = run(["convert", &one, &other, &out, "--force"]);
     assert_eq!(ran.code(), 1);
@@ -325,7 +325,7 @@ fn rows_columns_and_several_files() {
     let ran = run(["convert", &one, &noted, &out, "--force"]);
     assert_eq!(ran.code(), 3);
     assert!(ran.err().contains("metadata \"note\" left out: they differ from those of"), "{}", ran.err());
-    // A dimension that is two gets two names when it has two sizes.
+    // A dimension name with two sizes gets a second name.
     let file = ds(&folder, "5.ds", vec![("s", square(3))]);
     assert_eq!(run(["convert", &file, &out, "--force"]).ok(), "");
     assert_eq!(run(["convert", &out, &back, "--force"]).ok(), "");
@@ -352,7 +352,7 @@ fn refuses_inputs_with_different_meaning() {
         let ran = run(["convert", inputs[0], inputs[1], &out, "--force"]);
         assert_eq!((ran.code(), ran.err().contains("column \"t\"")), (1, true), "{}", ran.err());
     }
-    // Numbers of other units are other numbers.
+    // Values with different units are not joined.
     let [meters, feet] = ["m", "ft"].map(|unit| {
         let variable = along(vec![1i64]).with_attribute("units", unit);
         let (file, table) = (ds(&folder, &format!("{unit}.ds"), vec![("t", variable)]), path(&folder, unit));
@@ -366,7 +366,7 @@ fn refuses_inputs_with_different_meaning() {
     }
     let ran = run(["cat", &meters, &feet, "--json"]);
     assert_eq!((ran.code(), ran.err().contains("units")), (1, true), "{}", ran.err());
-    // Keys of one width count as many values as either.
+    // Joined keys have the larger count.
     let key = |name: &str, count, stored| {
         let kind = Type::Item(ItemType::Key(KeyType::new(KeyWidth::UInt16, count).unwrap()));
         idv(&folder, name, ColumnSchema::new("k", kind), &Values::UInt16(vec![stored]))
