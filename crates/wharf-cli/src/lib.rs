@@ -125,7 +125,7 @@ enum AccessChoice {
     /// Map files into memory; read small ones at once. Fastest, but unsafe for files that another program modifies meanwhile
     #[value(alias = "mapped")]
     Auto,
-    /// Read at explicit offsets: if another program truncates the file, reading fails with an error instead of a crash
+    /// Read at explicit offsets: if another program shortens the file, reading fails with an error instead of a crash
     Positional,
 }
 

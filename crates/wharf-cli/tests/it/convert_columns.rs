@@ -316,9 +316,9 @@ fn infers_types_from_all_rows_of_a_large_file() {
             let types = folder.types("x.parquet");
             let found = types.iter().find(|(name, _)| name == "n").unwrap();
             assert_eq!(found.1, "Float64", "{input} {rows:?}");
-            let wanted = if rows.is_empty() { ROWS } else { 10 };
+            let expected = if rows.is_empty() { ROWS } else { 10 };
             let shown = folder.rows("x.parquet");
-            assert_eq!((shown.len(), &shown[3]["n"]), (wanted, &json!(3.0)), "{input} {rows:?}");
+            assert_eq!((shown.len(), &shown[3]["n"]), (expected, &json!(3.0)), "{input} {rows:?}");
         }
     }
 }

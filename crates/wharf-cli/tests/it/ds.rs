@@ -88,7 +88,7 @@ fn prints_rows_with_times() {
 #[test]
 fn gets_variables_and_slices() {
     let place = Place::new();
-    for (arguments, wanted) in [
+    for (arguments, expected) in [
         (&["temp"][..], "0.1   1.0\n2.0  null\n4.0   NaN\n"),
         (&["temp", "--json"], "[[0.1,1.0],[2.0,null],[4.0,\"NaN\"]]\n"),
         (&["temp", "--sel", "time=-1"], "4.0\nNaN\n"),
@@ -104,14 +104,14 @@ fn gets_variables_and_slices() {
     ] {
         let mut all = vec!["get", "@"];
         all.extend(arguments);
-        assert_eq!(place.wharf(&all).ok(), wanted, "{arguments:?}");
+        assert_eq!(place.wharf(&all).ok(), expected, "{arguments:?}");
     }
 }
 
 #[test]
 fn rejects_invalid_selections() {
     let place = Place::new();
-    for (arguments, wanted) in [
+    for (arguments, expected) in [
         (
             &["get", "@", "temp", "--sel", "time=3"][..],
             "error: ds: @: there is no element 3 along \"time\", which has 3 (column \"temp\")",
@@ -139,7 +139,7 @@ fn rejects_invalid_selections() {
         ),
         (&["stats", "@", "raw"], "error: ds: @: its values are str: statistics are of numbers (column \"raw\")"),
     ] {
-        assert_eq!(place.failed(arguments), wanted);
+        assert_eq!(place.failed(arguments), expected);
     }
     assert!(place.failed(&["get", "@", "nothing"]).starts_with("error: ds: @: there is no variable \"nothing\""));
 }

@@ -65,7 +65,7 @@ fn text_round_trips_through_variables() {
 fn infers_types_from_all_rows() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(&folder, "t.ds");
-    for (text, wanted) in [
+    for (text, expected) in [
         ("{\"x\":1}\n{\"x\":\"NaN\"}\n", DataType::Float64),
         ("{\"x\":\"NaN\"}\n{\"x\":\"a\"}\n", DataType::Unicode),
         ("{\"x\":{\"$bytes\":\"AAH/\"}}\n", DataType::Str),
@@ -74,7 +74,7 @@ fn infers_types_from_all_rows() {
     ] {
         let lines = put(&folder, "t.jsonl", text);
         assert_eq!(run(["convert", &lines, &out, "--force"]).ok(), "");
-        assert_eq!(types(&out)[0].1, Some(wanted), "{text}");
+        assert_eq!(types(&out)[0].1, Some(expected), "{text}");
     }
     let lines = put(&folder, "t.jsonl", "{\"x\":{\"$bytes\":\"AAH/\"}}\n{\"x\":{\"$bytes\":\"/w==\"}}\n");
     assert_eq!(run(["convert", &lines, &out, "--force"]).ok(), "");
@@ -86,7 +86,7 @@ fn infers_types_from_all_rows() {
     let found: Vec<_> = types(&out).into_iter().map(|(_, data_type, masked)| (data_type.unwrap(), masked)).collect();
     // An empty cell is missing, as in Parquet.
     assert_eq!(found, [(DataType::Unicode, true), (DataType::Float64, false)]);
-    for (text, wanted) in [
+    for (text, expected) in [
         ("{\"x\":1}\n{\"x\":\"a\"}\n", "the column has text, but an integer in row 0; --on-mismatch null or json says"),
         (
             "{\"x\":9007199254740993}\n{\"x\":0.5}\n",
@@ -103,7 +103,7 @@ fn infers_types_from_all_rows() {
         let lines = put(&folder, "t.jsonl", text);
         let ran = run(["convert", &lines, &out, "--force"]);
         assert_eq!(ran.code(), 1);
-        assert!(ran.err().contains(wanted), "{}", ran.err());
+        assert!(ran.err().contains(expected), "{}", ran.err());
     }
     // The last of duplicate members is used, with a warning.
     let twice = put(&folder, "t.jsonl", "{\"x\":1,\"x\":2}\n");
@@ -160,9 +160,9 @@ fn selects_row_ranges() {
     assert_eq!(run(["convert", &lines, &out, "--dim", "person"]).ok(), "");
     for (rows, columns) in [("1..", "a,b,c,n,u,v"), ("..1", "a,v"), ("2", "c,b"), ("3..9", "u,v")] {
         assert_eq!(run(["convert", &out, &some, "--rows", rows, "--columns", columns, "--force"]).ok(), "");
-        let wanted = run(["cat", &out, "--table", "person", "--rows", rows, "--columns", columns, "--json"]);
+        let expected = run(["cat", &out, "--table", "person", "--rows", rows, "--columns", columns, "--json"]);
         let found = run(["cat", &some, "--table", "person", "--columns", columns, "--json"]);
-        assert_eq!(found.ok(), wanted.ok(), "{rows}");
+        assert_eq!(found.ok(), expected.ok(), "{rows}");
         assert_eq!(run(["verify", &some]).code(), 0);
     }
     // Along the other dimension only `v` is cut; everything else has the same bytes.
@@ -172,13 +172,13 @@ fn selects_row_ranges() {
     // A slice without missing values has no mask.
     assert_eq!(run(["convert", &out, &some, "--rows", "2..", "--columns", "a", "--force"]).ok(), "");
     assert_eq!(types(&some), [("a".to_owned(), Some(DataType::Int64), false)]);
-    for (arguments, wanted) in [
+    for (arguments, expected) in [
         (["--rows", "5..", "--dim", "person"], "there is no row 5: the input has 3 rows"),
         (["--rows", "..1", "--dim", "none"], "there is no dimension \"none\": there are \"person\", \"v_2\""),
     ] {
         let ran = run([&["convert", &out, &some, "--force"][..], &arguments].concat());
         assert_eq!(ran.code(), 2);
-        assert!(ran.err().contains(wanted), "{}", ran.err());
+        assert!(ran.err().contains(expected), "{}", ran.err());
     }
 }
 

@@ -38,15 +38,15 @@ fn describes_each_kind() {
         ("nc4", "NetCDF-4 (HDF5)", "8.7 kB", "6.1 kB"),
     ] {
         let variable = "variables:\n    byte only(t, three)\n";
-        let wanted =
+        let expected =
             format!("{called}, {records}\ndimensions:\n    t = UNLIMITED  // 5 currently\n    three = 3\n{variable}");
-        assert_eq!(info(&format!("odd-records-{kind}.nc")), wanted);
-        let wanted = format!(
+        assert_eq!(info(&format!("odd-records-{kind}.nc")), expected);
+        let expected = format!(
             "{called}, {none}\ndimensions:\n    t = UNLIMITED  // 0 currently\n    zwölf = 2\nvariables:\n    short none(t)\n    double größe(zwölf)\n"
         );
-        assert_eq!(info(&format!("no-records-{kind}.nc")), wanted);
+        assert_eq!(info(&format!("no-records-{kind}.nc")), expected);
         let text = info(&format!("basic-{kind}.nc"));
-        for wanted in [
+        for expected in [
             "\n    short packed(time, y)\n        packed:_FillValue = -9999\n        packed:scale_factor = 0.01\n",
             "\n        only_scale:scale_factor = 2.5\n",
             "\n        marked:missing_value = -99.0\n",
@@ -56,7 +56,7 @@ fn describes_each_kind() {
             "\n        :floats = [0.5, 1e+20, NaN]\n        :doubles = [0.1, -Infinity, Infinity]\n",
             "\n        :short_one = -7\n        :accent = \"Grüße, 世界\"\n",
         ] {
-            assert!(text.contains(wanted), "{kind} {wanted}: {text}");
+            assert!(text.contains(expected), "{kind} {expected}: {text}");
         }
         let large = ["cdf5", "nc4"].contains(&kind);
         assert_eq!(text.contains("\n    ubyte fixed_u1(y, x)\n"), large, "{text}");
@@ -67,7 +67,7 @@ fn describes_each_kind() {
 #[test]
 fn lists_what_only_netcdf4_can_store() {
     let text = info("rich.nc");
-    let wanted = "\
+    let expected = "\
 dimensions:
     t = UNLIMITED  // 9 currently
     u = UNLIMITED  // 2 currently
@@ -95,14 +95,14 @@ cannot be converted to ds:
     the variable \"compound\" is left out: its elements are a compound of 2 fields
     the variable \"vlen\" is left out: its elements are a list of any length in each element
 ";
-    assert_eq!(text.split_once('\n').unwrap().1, wanted);
+    assert_eq!(text.split_once('\n').unwrap().1, expected);
 }
 
 #[test]
 fn json_has_the_members_of_ds() {
     let ran = run(["info", &nc("odd-records-cdf2.nc"), "--json"]);
-    let wanted = r#"{"format":"netcdf","version":"2","kind":"CDF-2","bytes":119,"dimensions":{"t":5,"three":3},"unlimited":["t"],"attributes":{},"tables":[{"name":"t","rows":5,"columns":[{"name":"only","type":"int8[three=3]","nc_type":"byte","dimensions":["t","three"],"shape":[5,3]}]}]}"#;
-    assert_eq!(ran.ok(), format!("{wanted}\n"));
+    let expected = r#"{"format":"netcdf","version":"2","kind":"CDF-2","bytes":119,"dimensions":{"t":5,"three":3},"unlimited":["t"],"attributes":{},"tables":[{"name":"t","rows":5,"columns":[{"name":"only","type":"int8[three=3]","nc_type":"byte","dimensions":["t","three"],"shape":[5,3]}]}]}"#;
+    assert_eq!(ran.ok(), format!("{expected}\n"));
     let ran = run(["info", &nc("rich.nc"), &nc("basic-cdf5.nc"), "--json"]);
     assert_eq!(ran.ok().lines().count(), 2);
     let [rich, basic] = &ran.lines()[..] else { unreachable!("two lines") };
@@ -168,7 +168,7 @@ fn inapplicable_verbs_suggest_alternatives() {
     for name in ["basic-cdf1.nc", "basic-cdf2.nc", "basic-cdf5.nc", "basic-nc4.nc"] {
         let file = &*nc(name);
         let several = r#"there are several tables: "y", "time", "x", "scalars"; --table chooses one"#;
-        for (arguments, wanted) in [
+        for (arguments, expected) in [
             (&["cat", file][..], several),
             (&["get", file, "--row", "1"], several),
             (&["get", file, "time", "--raw"], "--raw requires ds, found netcdf"),
@@ -184,7 +184,7 @@ fn inapplicable_verbs_suggest_alternatives() {
         ] {
             let ran = run(arguments);
             assert_eq!(ran.code(), 2, "{arguments:?} {}", ran.err());
-            assert!(ran.err().contains(wanted), "{arguments:?} {}", ran.err());
+            assert!(ran.err().contains(expected), "{arguments:?} {}", ran.err());
         }
         let error = run(["cat", file, "--json"]).json_error(2);
         assert_eq!((&error["kind"], &error["file"]), (&json!("usage"), &json!(file)));
@@ -193,8 +193,8 @@ fn inapplicable_verbs_suggest_alternatives() {
     let ran = run(["merge", mixed[0], mixed[1], "--dim", "time", "-o", &out]);
     assert!(ran.err().starts_with(&format!("error: {}: merge works on ds files", mixed[1])), "{}", ran.err());
     let ran = run(["merge", mixed[1], mixed[0], "--dim", "time", "-o", &out.replace(".ds", ".nc")]);
-    let wanted = format!("error: {}: found ds, expected netcdf as the first input is", mixed[0]);
-    assert!(ran.err().starts_with(&wanted), "{}", ran.err());
+    let expected = format!("error: {}: found ds, expected netcdf as the first input is", mixed[0]);
+    assert!(ran.err().starts_with(&expected), "{}", ran.err());
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -261,10 +261,10 @@ fn reports_damage_with_file_variable_and_byte() {
     let file = put(&folder, "type.nc", &classic);
     for arguments in [&["info", &file][..], &["convert", &file, &out]] {
         let ran = run(arguments);
-        let wanted = format!(
+        let expected = format!(
             "error: netcdf: {file}: the type of a variable is 9; 1 to 6 are allowed (byte {at}, column \"only\")\n"
         );
-        assert_eq!((ran.code(), ran.out(), ran.err()), (1, "", &*wanted));
+        assert_eq!((ran.code(), ran.out(), ran.err()), (1, "", &*expected));
     }
     // Missing values of a classic file: other variables can be read.
     let basic = fs::read(nc("basic-cdf1.nc")).unwrap();

@@ -48,9 +48,9 @@ fn renames_variables_dimensions_and_attributes() {
     let before = header(&file);
     // As in the reference, the dimension with the variable's name is renamed too.
     assert_eq!(run(["rename", &file, "time=tt", "x=y=z", "tas@units=unit", "@title=name", "-o", &out]).ok(), "");
-    let wanted = before.replace("\"time\"", "\"tt\"").replace("\"x=y\"", "\"z\"").replace("\"units\"", "\"unit\"");
+    let expected = before.replace("\"time\"", "\"tt\"").replace("\"x=y\"", "\"z\"").replace("\"units\"", "\"unit\"");
     // Variables keep their order.
-    assert_eq!(header(&out), wanted.replace("\"title\"", "\"name\""));
+    assert_eq!(header(&out), expected.replace("\"title\"", "\"name\""));
     assert_eq!((stored(&out, "tas"), stored(&out, "tt")), (stored(&file, "tas"), stored(&file, "time")));
     assert_eq!(run(["rename", &file, "time=t", "--dims", "-o", &out, "--force"]).ok(), "");
     assert_eq!(header(&out), before.replace("[\"time\"", "[\"t\""));
@@ -68,7 +68,7 @@ fn refuses_invalid_edits() {
     let folder = tempfile::tempdir().unwrap();
     let (file, out) = (day(&folder, "day.ds", 1.0), path(&folder, "out.ds"));
     let whole = fs::read(&file).unwrap();
-    for (arguments, wanted) in [
+    for (arguments, expected) in [
         (vec!["rename", &file, "none=t", "-o", &out], "there is no variable \"none\""),
         (vec!["rename", &file, "time=tas", "-o", &out], "there are two variables \"tas\""),
         (vec!["rename", &file, "time", "-o", &out], "expected OLD=NEW, found \"time\""),
@@ -90,7 +90,7 @@ fn refuses_invalid_edits() {
     ] {
         let ran = run(&arguments);
         assert_eq!((ran.code(), ran.out()), (2, ""), "{arguments:?} {}", ran.err());
-        assert!(ran.err().contains(wanted), "{arguments:?} {}", ran.err());
+        assert!(ran.err().contains(expected), "{arguments:?} {}", ran.err());
     }
     assert_eq!(fs::read(&file).unwrap(), whole);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);

@@ -138,7 +138,7 @@ fn writes_zero_sized_variables() {
         reader.variable(name).unwrap().shape().unwrap().to_vec()
     };
     const ROWS: u64 = 1_000_000_000_000_000;
-    for (verb, name, wanted) in [
+    for (verb, name, expected) in [
         ("convert huge.ds out.ds", "u", &[ROWS, 0][..]),
         ("rename huge.ds x=z -o out.ds", "z", &[ROWS, 0]),
         ("rm huge.ds x y -o out.ds", "b", &[ROWS, 0]),
@@ -150,7 +150,7 @@ fn writes_zero_sized_variables() {
         ("merge huge.ds huge.ds --dim n --new k -o out.ds", "s", &[2]),
     ] {
         assert_eq!(place.done(&format!("{verb} --force")), "", "{verb}");
-        assert_eq!(shape(name), wanted, "{verb}");
+        assert_eq!(shape(name), expected, "{verb}");
         assert!(place.done("verify out.ds").ends_with("ok\n"), "{verb}");
     }
     for (one, other, dimension, bytes, lacks, column) in [
@@ -173,11 +173,11 @@ fn netcdf() {
     let place = Place::new();
     for kind in ["classic", "64bit-offset", "cdf5"] {
         let error = place.error(&format!("convert huge.ds out.nc --nc-kind {kind}"));
-        let wanted = match kind {
+        let expected = match kind {
             "cdf5" => "CDF-5 holds no variable whose second or later dimension, \"m\", is unlimited or of no size",
             _ => "cannot hold dimension \"n\" of 1000000000000000",
         };
-        assert!(error.contains(wanted), "{error}");
+        assert!(error.contains(expected), "{error}");
     }
     // NetCDF-4 can store it in a few thousand bytes.
     let (code, _, err) = place.wharf("convert huge.ds out.nc --nc-kind netcdf4");

@@ -104,8 +104,8 @@ fn widens_dictionary_indexes_without_metadata() {
         run(["convert", &files[0], &files[1], &folder.path(&out)]).ok();
         assert_eq!(folder.labels(&out), [p.clone(), q.clone()].concat(), "{form}");
         // A stream has a dictionary for each batch.
-        let wanted = if form == "arrows" { "Dictionary(Int8, Utf8)" } else { "Dictionary(Int16, Utf8)" };
-        assert_eq!(folder.kind(&out), wanted, "{form}");
+        let expected = if form == "arrows" { "Dictionary(Int8, Utf8)" } else { "Dictionary(Int16, Utf8)" };
+        assert_eq!(folder.kind(&out), expected, "{form}");
         // The same labels again need no more indexes.
         let out = format!("pp.{form}");
         run(["convert", &files[0], &files[0], &folder.path(&out)]).ok();

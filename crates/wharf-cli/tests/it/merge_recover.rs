@@ -214,9 +214,9 @@ fn merges_column_and_text_files() {
     assert_eq!(run(["merge", &a, &b, "-o", "-"]).ok(), "x,y\n1,a\n2,b\n");
     let out = path(&folder, "other.parquet");
     let ran = run(["merge", &a, &b, "-o", &out]);
-    let wanted =
+    let expected =
         format!("error: {out}: its extension stands for parquet, and the input is csv: `wharf convert` does that\n");
-    assert_eq!((ran.code(), ran.err()), (2, &*wanted));
+    assert_eq!((ran.code(), ran.err()), (2, &*expected));
     let ran = run(["merge", &golden("real-adult.idv"), "-o", "-"]);
     assert_eq!((ran.code(), ran.err()), (2, "error: IDV is joined into a file, which a stream is not: give a path\n"));
 }

@@ -145,7 +145,7 @@ fn converts_between_formats_with_requested_compression() {
 fn refuses_inapplicable_options_and_inputs() {
     let folder = Folder::new();
     let input = folder.path("a.idv");
-    for (out, option, wanted) in [
+    for (out, option, expected) in [
         ("x.parquet", "--compression=deflate", "Parquet has no compression \"deflate\""),
         ("x.arrow", "--compression=snappy", "Arrow IPC has no compression \"snappy\""),
         ("x.idv", "--compression=zstd", "IDV has no compression \"zstd\": it has none, deflate and zlib"),
@@ -159,7 +159,7 @@ fn refuses_inapplicable_options_and_inputs() {
         ("x.parquet", "--level=5", "--level is for the output idv"),
     ] {
         let error = run(["convert", &input, &folder.path(out), option]).json_error_or_text(2);
-        assert!(error.contains(wanted), "{error}");
+        assert!(error.contains(expected), "{error}");
         assert!(!fs::exists(folder.path(out)).unwrap());
     }
 }
@@ -241,9 +241,9 @@ fn null_integers_option_writes_doubles_to_idv() {
     run(["convert", &store, &out]).ok();
     let idv = folder.path("out.idv");
     let error = run(["convert", &out, &idv]);
-    let wanted = "null where a number of type Int64 is wanted, which cannot be missing; --null-integers \
+    let expected = "null where a number of type Int64 is expected, which cannot be missing; --null-integers \
                   double makes floats of the column (row 1, column \"n\")";
-    assert!(error.json_error_or_text(1).contains(wanted), "{}", error.json_error_or_text(1));
+    assert!(error.json_error_or_text(1).contains(expected), "{}", error.json_error_or_text(1));
     assert!(!fs::exists(&idv).unwrap());
     let warning = run(["convert", &out, &idv, "--null-integers", "double"]);
     assert!(

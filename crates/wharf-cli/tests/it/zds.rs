@@ -97,7 +97,7 @@ fn selects_documents_and_fields() {
     let error = run(["cat", &common::golden("bool.idv"), "--where", "a=1"]);
     assert!(error.code() == 2 || error.err().contains("cannot open"), "{error:?}");
     // Misspelled names and unsupported conditions are errors, not filters without matches.
-    for (condition, wanted) in [
+    for (condition, expected) in [
         ("eevn=true", "--where names a field \"eevn\" that no document has; the fields are "),
         ("object.dep=1", "--where names a field \"object.dep\" that no document has; the fields are "),
         ("n>4", "--where \"n>4\" is a comparison: allowed are FIELD=VALUE, FIELD"),
@@ -105,7 +105,7 @@ fn selects_documents_and_fields() {
         for arguments in [&["cat", &put][..], &["convert", &put, "-"], &["convert", &put, "-", "--to", "csv"]] {
             let ran = run([arguments, &["--where", condition]].concat());
             assert_eq!((ran.code(), ran.out()), (2, ""), "{arguments:?} {condition}: {ran:?}");
-            assert!(ran.err().contains(wanted), "{}", ran.err());
+            assert!(ran.err().contains(expected), "{}", ran.err());
         }
     }
     assert_eq!(cat(&["--where", "missing"]), "", "a field that is nowhere is a question that has an answer");
@@ -230,7 +230,7 @@ fn verifies_metadata_and_files() {
         (finding["severity"].as_str().unwrap().to_owned(), file)
     };
     let findings: Vec<_> = report["findings"].as_array().unwrap().iter().map(of).collect();
-    let wanted = [
+    let expected = [
         ("warning", "zds.json"),
         ("warning", "order.ids"),
         ("warning", "b.json"),
@@ -240,7 +240,7 @@ fn verifies_metadata_and_files() {
         ("warning", "manifest.json"),
         ("warning", "zds.json"),
     ];
-    assert_eq!(findings, wanted.map(|(severity, file)| (severity.to_owned(), file.to_owned())), "{report}");
+    assert_eq!(findings, expected.map(|(severity, file)| (severity.to_owned(), file.to_owned())), "{report}");
     // Documents without an id member are printed with their ids, in the order of the list.
     let ran = run(["cat", &folder.path("s"), "-n", "2", "--json"]);
     assert_eq!(ran.out(), "{\"_id\": \"c\"}\n{\"_id\":\"a\",\"x\":1}\n");

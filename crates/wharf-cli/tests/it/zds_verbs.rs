@@ -40,14 +40,14 @@ fn puts_and_removes_documents() {
     assert_eq!(run(["get", &store, "c"]).ok(), "{\"_id\":\"c\",\"k\":{\"n\":7},\"x\":[1]}\n");
     // All or nothing.
     let before = cat(&store);
-    for (text, wanted) in [
+    for (text, expected) in [
         ("{\"_id\":\"z\"}\n{\"_id\":\"a b\"}\n", "(line 2, key \"a b\")"),
         ("{\"_id\":\"z\"}\n{\"_id\":\"y\",}\n", "line 2"),
         ("{\"_id\":\"z\"}\n{\"_id\":\"z\"}\n", "duplicate id (line 2, key \"z\")"),
         ("", "no documents"),
     ] {
         let ran = piped(&["put", &store], text);
-        assert!(ran.code() == 1 && ran.err().contains(wanted), "{ran:?}");
+        assert!(ran.code() == 1 && ran.err().contains(expected), "{ran:?}");
         assert_eq!(cat(&store), before);
     }
     let ran = piped(&["put", &store, "--new"], "{\"_id\":\"a\"}");
@@ -136,10 +136,10 @@ fn rebuilds_an_index_longer_than_the_data() {
         assert_eq!(run(["verify", &store]).code(), 1);
         let ran = run(["index", &store]);
         let said = ran.err().replace(&store, "@");
-        let wanted = format!(
+        let expected = format!(
             "the index named lines up to byte 42 of the data, which end before: 3 documents before, {rows} now"
         );
-        assert!(ran.code() == 3 && said.contains(&wanted), "{ran:?}");
+        assert!(ran.code() == 3 && said.contains(&expected), "{ran:?}");
         assert!(ran.out().contains("index rebuilt"), "{ran:?}");
         run(["verify", &store]).ok();
         assert_eq!(cat(&store).lines().count(), rows);
@@ -156,7 +156,7 @@ fn reports_documents_that_are_not_objects_and_refuses_deep_ones() {
     let folder = Folder::new();
     let out = folder.path("out.jsonl");
     let deep = |depth: usize| format!("{{\"_id\":\"a\",\"x\":{}{}}}", "[".repeat(depth - 1), "]".repeat(depth - 1));
-    for (name, document, code, wanted) in [
+    for (name, document, code, expected) in [
         ("list", "[1]".to_owned(), 3, "row written as a line that is not an object (row 0)"),
         ("deep", deep(129), 1, "the nesting of values 129 exceeds the limit 128"),
         ("most", deep(128), 0, ""),
@@ -165,7 +165,7 @@ fn reports_documents_that_are_not_objects_and_refuses_deep_ones() {
         fs::create_dir_all(&docs).unwrap();
         fs::write(format!("{docs}/a.json"), &document).unwrap();
         let ran = run(["convert", &folder.path(name), &out, "--force"]);
-        assert!(ran.code() == code && ran.err().contains(wanted), "{name}: {ran:?}");
+        assert!(ran.code() == code && ran.err().contains(expected), "{name}: {ran:?}");
         if code == 0 {
             run(["verify", &out]).ok();
         }
@@ -248,8 +248,8 @@ fn converts_documents_from_and_to_every_format() {
     fs::write(path("trees.jsonl"), lines).unwrap();
     let ran = run(["convert", &path("trees.jsonl"), &path("trees.zds"), "--id", "name"]);
     assert_eq!(ran.code(), 0, "{ran:?}");
-    let wanted = "{\"_id\":\"oak\",\"name\":\"oak\",\"height\":30,\"list\":[1, 2]}\n{\"_id\":\"elm\",\"name\":\"elm\",\"height\":20.5,\"list\":[]}\n";
-    assert_eq!(cat(&path("trees.zds")), wanted);
+    let expected = "{\"_id\":\"oak\",\"name\":\"oak\",\"height\":30,\"list\":[1, 2]}\n{\"_id\":\"elm\",\"name\":\"elm\",\"height\":20.5,\"list\":[]}\n";
+    assert_eq!(cat(&path("trees.zds")), expected);
     assert_eq!(run(["info", "--json", &path("trees.zds")]).lines()[0]["tables"][0]["name"], "trees");
     // Through every other format and back.
     let convert = |from: &str, to: &str, more: &[&str]| {
@@ -257,9 +257,9 @@ fn converts_documents_from_and_to_every_format() {
         assert!(ran.code() == 0 && !ran.err().contains("warning"), "{from} {to} {ran:?}");
     };
     convert("trees.zds", "again.jsonl", &[]);
-    assert_eq!(fs::read_to_string(path("again.jsonl")).unwrap(), wanted);
+    assert_eq!(fs::read_to_string(path("again.jsonl")).unwrap(), expected);
     convert("again.jsonl", "folder", &["--to", "zds", "--collection", "c"]);
-    assert_eq!(cat(&path("folder")), wanted);
+    assert_eq!(cat(&path("folder")), expected);
     assert_eq!(run(["verify", &path("folder")]).ok().lines().count(), 1);
     convert("folder", "trees.csv", &["--columns", "_id,height"]);
     assert_eq!(fs::read_to_string(path("trees.csv")).unwrap(), "_id,height\noak,30\nelm,20.5\n");
@@ -274,7 +274,7 @@ fn converts_documents_from_and_to_every_format() {
     {
         convert("folder", "trees.msgpack", &[]);
         convert("trees.msgpack", "back.zds", &["--columns", "_id,name,height,list"]);
-        assert_eq!(cat(&path("back.zds")), wanted.replace(", ", ","));
+        assert_eq!(cat(&path("back.zds")), expected.replace(", ", ","));
         assert_eq!(run(["get", &path("trees.msgpack"), "elm", "--columns", "height"]).ok(), "{\"height\":20.5}\n");
     }
     {
@@ -301,7 +301,7 @@ fn converts_documents_from_and_to_every_format() {
     assert_eq!(run(["convert", &path("folder"), &path("folder"), "--to", "zds", "--force"]).code(), 2);
     fs::write(path("array.json"), format!("[{}]", lines.trim().replace('\n', ","))).unwrap();
     convert("array.json", "array.zds", &["--id", "name"]);
-    assert_eq!(cat(&path("array.zds")), wanted);
+    assert_eq!(cat(&path("array.zds")), expected);
     convert("trees.jsonl", "part.zds", &["--id", "height", "--columns", "height", "-n", "1"]);
     assert_eq!(cat(&path("part.zds")), "{\"_id\":\"30\",\"height\":30}\n");
 }

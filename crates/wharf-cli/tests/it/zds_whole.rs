@@ -228,8 +228,8 @@ fn does_not_write_through_links() {
             &["compact", &path, "--table", "c"],
         ] {
             let ran = run(arguments);
-            let wanted = format!("{link}: it is a symbolic link; a store is written only through regular files");
-            assert!(ran.code() == 1 && ran.err().contains(&wanted), "{link} {ran:?}");
+            let expected = format!("{link}: it is a symbolic link; a store is written only through regular files");
+            assert!(ran.code() == 1 && ran.err().contains(&expected), "{link} {ran:?}");
             assert_eq!(fs::read_to_string(&victim).unwrap(), text, "{link}");
             assert!(files(Path::new(&folder.path("elsewhere"))) == before, "{link}");
             assert!(fs::symlink_metadata(&place).unwrap().is_symlink());

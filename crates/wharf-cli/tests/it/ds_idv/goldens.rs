@@ -73,8 +73,8 @@ fn every_idv_file_round_trips() {
         if let Some((_, column)) = VARYING.iter().find(|(varying, _)| *varying == name) {
             let ran = run(&there);
             assert_eq!(ran.code(), 1, "{name}");
-            let wanted = ["where that of row 0 has", "a variable has one size", column];
-            assert!(wanted.iter().all(|part| ran.err().contains(part)), "{name}: {}", ran.err());
+            let expected = ["where that of row 0 has", "a variable has one size", column];
+            assert!(expected.iter().all(|part| ran.err().contains(part)), "{name}: {}", ran.err());
             // All other values are restored.
             columns.retain(|_, (kind, values)| {
                 let lengths = |value: &String| value.split(", ").filter(|item| !item.is_empty()).count();

@@ -69,12 +69,12 @@ fn maps_types() {
     );
     let out = path(&folder, "x.idv");
     let ran = run(["convert", &file, &out]);
-    let wanted =
+    let expected =
         format!("warning: {file}: missing integer written as NaN, and its column as Double (row 1, column \"i\")\n");
-    assert_eq!((ran.code(), ran.err()), (3, wanted.as_str()));
+    assert_eq!((ran.code(), ran.err()), (3, expected.as_str()));
     let reader = idv::Reader::open(&out).unwrap();
     let kinds: Vec<_> = reader.columns().iter().map(|column| column.kind().unwrap().to_string()).collect();
-    let wanted = [
+    let expected = [
         "SByte",
         "Boolean",
         "Text",
@@ -86,7 +86,7 @@ fn maps_types() {
         "Double",
         "Vector<Double>",
     ];
-    assert_eq!(kinds, wanted);
+    assert_eq!(kinds, expected);
     assert_eq!(reader.columns()[5].kind().unwrap(), &Type::Item(ItemType::DvBool));
     let cat = run(["cat", &out, "--json"]);
     let rows = "{\"a\":1,\"b\":true,\"c\":\"ab\",\"d\":\"x\",\"e\":1.5,\"f\":null,\"g\":[0,1,2,3,4,5],\"h\":7,\"i\":9.0,\"j\":[]}
@@ -107,13 +107,13 @@ fn maps_types() {
 fn refuses_or_reports_what_idv_cannot_store() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(&folder, "x.idv");
-    let check = |fields: Vec<(&str, Field<'_>)>, more: &[&str], code: i32, wanted: &str| {
+    let check = |fields: Vec<(&str, Field<'_>)>, more: &[&str], code: i32, expected: &str| {
         let file = ds(&folder, "x.ds", fields);
         let mut command = vec!["convert", &file, &out, "--force"];
         command.extend(more);
         let ran = run(command);
-        assert_eq!(ran.code(), code, "{wanted}: {}", ran.err());
-        assert!(ran.err().contains(wanted), "{wanted}: {}", ran.err());
+        assert_eq!(ran.code(), code, "{expected}: {}", ran.err());
+        assert!(ran.err().contains(expected), "{expected}: {}", ran.err());
     };
     let bytes: dsfmt::Values<'_> = [&b"a"[..], b"b\xff"].into_iter().collect();
     check(
@@ -182,19 +182,19 @@ fn refuses_or_reports_what_idv_cannot_store() {
     let file = path(&folder, "said.ds");
     builder.write(&file, OutputOptions::default()).unwrap();
     let ran = run(["convert", &file, &out, "--force"]);
-    let wanted =
+    let expected =
         format!("warning: {file}: attribute of the dataset left out, of which IDV has none: \"title\", \"more\"\n");
-    assert_eq!((ran.code(), ran.err()), (3, wanted.as_str()));
+    assert_eq!((ran.code(), ran.err()), (3, expected.as_str()));
 }
 
 #[test]
 fn refuses_or_reports_what_ds_cannot_store() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(&folder, "x.ds");
-    let check = |file: &str, code: i32, wanted: &str| {
+    let check = |file: &str, code: i32, expected: &str| {
         let ran = run(["convert", file, &out, "--force"]);
         assert_eq!(ran.code(), code, "{}", ran.err());
-        assert!(ran.err().contains(wanted), "{wanted}: {}", ran.err());
+        assert!(ran.err().contains(expected), "{expected}: {}", ran.err());
     };
     // A small file with a large row.
     let mut vectors = Vectors::of(ItemType::Double);
