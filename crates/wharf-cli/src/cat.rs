@@ -19,7 +19,7 @@ const EXAMPLES: &str = "\
 Examples:
   wharf cat adult.idv -n 10                        the first ten rows
   wharf cat adult.idv --columns Age,Label --csv    two columns as CSV
-  wharf cat 'day-*.idv' --rows 1000000.. --json    the rows of several files, starting at row 1000000";
+  wharf cat 'day-*.idv' --rows 1000000.. --json    several files, from row 1000000 on";
 
 /// Print rows: a table on a terminal, JSON lines into a pipe
 ///

@@ -180,7 +180,7 @@ fn datasets_are_replaced(outputs: &[&str], command: impl Fn(&Place, &str) -> Vec
     run(command(&place, &inputs[0])).code();
     let whole = start.elapsed();
     let (all, mut random, mut kill) = (place.files(), Random(3), Kill::new());
-    let wanted = |name: &String| !name.starts_with(".wharf-");
+    let is_output = |name: &String| !name.starts_with(".wharf-");
     let mut rebuilt = 0;
     for round in 0..rounds(12) {
         let (signal, number) = SIGNALS[round as usize % 3];
@@ -212,7 +212,7 @@ fn datasets_are_replaced(outputs: &[&str], command: impl Fn(&Place, &str) -> Vec
                 |generation: &str| ran.out().lines().all(|line| line.contains(&format!("\"is\":\"{generation}\"")));
             assert!(is(new) || (!is_done && is(if new == "a" { "b" } else { "a" })), "{round}: a mixture");
         }
-        assert_eq!(place.files().into_iter().filter(wanted).collect::<Vec<_>>(), all);
+        assert_eq!(place.files().into_iter().filter(is_output).collect::<Vec<_>>(), all);
     }
     println!("{rebuilt} were rebuilt");
     run(command(&place, &inputs[0])).code();

@@ -25,17 +25,17 @@ fn reference_documents_keep_their_bytes() {
         assert_eq!(info["format"], "zds", "{name}");
         for table in info["tables"].as_array().unwrap() {
             let collection = table["name"].as_str().unwrap();
-            let wanted: Vec<&Value> = expected.iter().filter(|one| one["collection"] == collection).collect();
+            let documents: Vec<&Value> = expected.iter().filter(|one| one["collection"] == collection).collect();
             if name == "deleted-all" {
                 assert_eq!(table["rows"], 0, "the reference brings them back");
                 continue;
             }
             // A line takes precedence over a document file with the same id.
-            let ids: HashSet<&str> = wanted.iter().map(|one| one["id"].as_str().unwrap()).collect();
+            let ids: HashSet<&str> = documents.iter().map(|one| one["id"].as_str().unwrap()).collect();
             assert_eq!(table["rows"], ids.len(), "{name} {collection}");
             let ran = run(["cat", &path, "--table", collection, "--json"]);
             assert!([0, 3].contains(&ran.code()), "{name}: {ran:?}");
-            for one in wanted {
+            for one in documents {
                 let (id, line) = (one["id"].as_str().unwrap(), &one["line"]);
                 let got = run(["get", &path, id, "--table", collection, "--json"]);
                 if one["mode"] == "lines" && name != "foreign" {
