@@ -1,16 +1,16 @@
 use super::*;
 
-fn numbers(name: &str, range: std::ops::Range<u64>) -> Place {
-    Place::new().with(name, &["n"], &rows(range))
+fn numbers(name: &str, range: std::ops::Range<u64>) -> TestFolder {
+    TestFolder::new().with(name, &["n"], &rows(range))
 }
 
 fn rows(range: std::ops::Range<u64>) -> Value {
     range.map(|n| json!([n])).collect()
 }
 
-fn people() -> Place {
+fn people() -> TestFolder {
     let rows = json!([[36, "Ada", [1, 2]], [null, "Bob, Jr", []], [41, "", [3]]]);
-    Place::new().with("people", &["age", "name", "scores"], &rows)
+    TestFolder::new().with("people", &["age", "name", "scores"], &rows)
 }
 
 #[test]
@@ -46,7 +46,7 @@ row   age  name     scores
 #[test]
 fn tables_align_sparse_vectors_and_nan_like_numbers() {
     let sparse = json!({"$sparse": {"length": 9, "indices": [1, 4], "values": [0.5, "NaN"]}});
-    let place = Place::new().with("v", &["f", "v"], &json!([["NaN", sparse], [1.5, {"$sparse": 3}]]));
+    let place = TestFolder::new().with("v", &["f", "v"], &json!([["NaN", sparse], [1.5, {"$sparse": 3}]]));
     let expected = "\
 row    f  v
 ─────────────────────────────────
@@ -59,7 +59,7 @@ row    f  v
 #[test]
 fn prints_several_tables_in_order() {
     let table = |name: &str| json!({"name": name, "columns": [{"name": "x", "type": "int"}], "rows": [[1]]});
-    let place = Place::new().with_document("two", &json!({"tables": [table("a"), table("b")]}));
+    let place = TestFolder::new().with_document("two", &json!({"tables": [table("a"), table("b")]}));
     let out = place.wharf(&["info", "@two"]).ok();
     assert!(out.contains("\ntable a: 1 row, 1 column\n") && out.contains("\ntable b: 1 row, 1 column\n"), "{out}");
 }
@@ -67,7 +67,7 @@ fn prints_several_tables_in_order() {
 #[test]
 fn narrow_terminal_truncates_cells_and_hides_columns() {
     let rows = json!([["a text that is much longer than the terminal is wide", 1, "x", "y"]]);
-    let place = Place::new().with("wide", &["text", "b", "a long column name", "d"], &rows).on_terminal(30);
+    let place = TestFolder::new().with("wide", &["text", "b", "a long column name", "d"], &rows).on_terminal(30);
     let ran = place.wharf(&["cat", "@wide"]);
     assert_eq!(ran.err, "note: 2 columns not shown; select columns with --columns\n");
     assert!(ran.out.lines().all(|line| line.chars().count() <= 30), "{}", ran.out);
@@ -79,7 +79,7 @@ fn reads_only_visible_columns() {
     let names: Vec<String> = (0..1000).map(|i| format!("column{i}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let row: Vec<_> = (0..1000).collect();
-    let ran = Place::new().with("wide", &names, &json!([row])).on_terminal(40).wharf(&["cat", "@wide"]);
+    let ran = TestFolder::new().with("wide", &names, &json!([row])).on_terminal(40).wharf(&["cat", "@wide"]);
     assert_eq!(ran.err, "note: 997 columns not shown; select columns with --columns\n");
     assert!(ran.out.contains("column2") && !ran.out.contains("column3"), "{}", ran.out);
 }
@@ -95,7 +95,7 @@ fn pages_repeat_the_header() {
 
 #[test]
 fn escapes_control_characters_in_tables() {
-    let place = Place::new().with("evil", &["a\u{1b}]0;b"], &json!([["\u{1b}[2J\nnext"]])).on_terminal(80);
+    let place = TestFolder::new().with("evil", &["a\u{1b}]0;b"], &json!([["\u{1b}[2J\nnext"]])).on_terminal(80);
     let out = place.wharf(&["cat", "@evil"]).ok();
     assert!(out.contains("\\u001b[2J\\nnext") && out.contains("a\\u001b]0;b") && !out.contains('\u{1b}'), "{out}");
 }
@@ -118,7 +118,7 @@ fn selects_columns_by_name_in_the_requested_order() {
 
 #[test]
 fn selects_names_with_commas_quotes_and_digits() {
-    let place = Place::new().with("odd", &["a,b", "x", "x#2", "", "say \"hi\""], &json!([[1, 2, 3, 4, 5]]));
+    let place = TestFolder::new().with("odd", &["a,b", "x", "x#2", "", "say \"hi\""], &json!([[1, 2, 3, 4, 5]]));
     let cat = |columns: &str| place.wharf(&["cat", "@odd", "--columns", columns]).ok();
     assert_eq!(cat("a,b"), "{\"a,b\":1}\n");
     assert_eq!(cat("x#2,\"a,b\",\"say \"\"hi\"\"\""), "{\"x#2\":3,\"a,b\":1,\"say \\\"hi\\\"\":5}\n");
@@ -148,13 +148,13 @@ fn rejects_rows_past_the_end() {
 }
 
 /// Three files with 4, 0 and 6 rows, with or without known lengths.
-fn three(unknown: bool) -> Place {
+fn three(unknown: bool) -> TestFolder {
     let document = |range| {
         let table = json!({"name": "rows", "columns": [{"name": "n", "type": "int"}], "rows": rows(range),
                            "unknown_length": unknown});
         json!({"tables": [table]})
     };
-    let place = Place::new().with_document("a", &document(0..4)).with_document("b", &document(4..4));
+    let place = TestFolder::new().with_document("a", &document(0..4)).with_document("b", &document(4..4));
     place.with_document("c", &document(4..10))
 }
 
@@ -226,14 +226,14 @@ fn reads_standard_input() {
     let place = numbers("n", 0..1).with_stdin(&document);
     assert_eq!(place.wharf(&["cat", "-", "@n"]).ok(), "{\"a\":7}\n{\"n\":0}\n");
     assert_eq!(place.wharf(&["cat", "-", "-"]).failed(2), "error: standard input (-) can be given only once");
-    let error = Place::new().wharf(&["cat", "-"]).failed(1);
+    let error = TestFolder::new().wharf(&["cat", "-"]).failed(1);
     assert_eq!(error, "error: <stdin>: the format is none that is known here (mock): it is empty");
 }
 
 #[test]
 fn selects_tables_by_name() {
     let table = |name: &str| json!({"name": name, "columns": [{"name": name, "type": "int"}], "rows": [[1]]});
-    let place = Place::new().with_document("two", &json!({"tables": [table("a"), table("b")]}));
+    let place = TestFolder::new().with_document("two", &json!({"tables": [table("a"), table("b")]}));
     assert_eq!(place.wharf(&["cat", "@two", "--table", "b"]).ok(), "{\"b\":1}\n");
     assert_eq!(
         place.wharf(&["cat", "@two"]).failed(2),
@@ -243,7 +243,7 @@ fn selects_tables_by_name() {
         place.wharf(&["cat", "@two", "--table", "c"]).failed(2),
         "error: @two: there is no table \"c\"; the tables are \"a\", \"b\""
     );
-    let none = Place::new().with_document("none", &json!({"tables": []}));
+    let none = TestFolder::new().with_document("none", &json!({"tables": []}));
     assert_eq!(none.wharf(&["cat", "@none"]).failed(2), "error: @none: there are no tables");
 }
 
@@ -251,7 +251,7 @@ fn selects_tables_by_name() {
 fn losses_are_reported_and_set_the_exit_code() {
     let table = json!({"name": "rows", "columns": [{"name": "n", "type": "int"}], "rows": [[1]],
                        "losses": [["key above its count shown as null", 3, 7]]});
-    let place = Place::new().with_document("lossy", &json!({"tables": [table]}));
+    let place = TestFolder::new().with_document("lossy", &json!({"tables": [table]}));
     let ran = place.wharf(&["cat", "@lossy"]);
     assert_eq!((ran.code, ran.out.as_str()), (3, "{\"n\":1}\n"));
     assert_eq!(ran.err, "warning: @lossy: key above its count shown as null (3 times, first row 7)\n");
@@ -266,7 +266,7 @@ fn losses_are_reported_and_set_the_exit_code() {
 
 #[test]
 fn null_in_a_single_column_csv_is_a_loss() {
-    let place = Place::new().with("n", &["n"], &json!([[1], [null]]));
+    let place = TestFolder::new().with("n", &["n"], &json!([[1], [null]]));
     let ran = place.wharf(&["cat", "@n", "--csv"]);
     assert_eq!((ran.code, ran.out.as_str()), (3, "n\n1\n\"\"\n"));
     assert_eq!(ran.err, "warning: @n: null in the only column written as an empty text (row 1)\n");
@@ -278,8 +278,8 @@ fn null_in_a_single_column_csv_is_a_loss() {
 fn omits_and_reports_unreadable_columns() {
     let columns =
         json!([{"name": "a", "type": "int"}, {"name": "b", "type": "?", "unreadable": "unknown codec \"X\""}]);
-    let place =
-        Place::new().with_document("x", &json!({"tables": [{"name": "rows", "columns": columns, "rows": [[1, 2]]}]}));
+    let place = TestFolder::new()
+        .with_document("x", &json!({"tables": [{"name": "rows", "columns": columns, "rows": [[1, 2]]}]}));
     for arguments in [&["cat", "@x"][..], &["get", "@x", "--row", "0"]] {
         let ran = place.wharf(arguments);
         assert_eq!((ran.code, ran.out.as_str()), (3, "{\"a\":1}\n"));
@@ -296,12 +296,12 @@ fn reports_unreadable_columns_once() {
     let warning = "warning: @x: column left out (unknown codec) (column \"b\")\n";
     // No rows; no selected rows; more columns than fit on the terminal.
     let columns = json!([{"name": "a", "type": "int"}, unreadable]);
-    let empty = Place::new().with_document("x", &json!({"tables": [{"columns": columns, "rows": []}]}));
+    let empty = TestFolder::new().with_document("x", &json!({"tables": [{"columns": columns, "rows": []}]}));
     assert_eq!(empty.wharf(&["cat", "@x", "--csv"]).err, warning);
     let mut columns: Vec<Value> = (0..100).map(|i| json!({"name": format!("c{i}"), "type": "int"})).collect();
     columns.push(unreadable);
     let row: Vec<_> = (0..=100).collect();
-    let place = Place::new().with_document("x", &json!({"tables": [{"columns": columns, "rows": [row]}]}));
+    let place = TestFolder::new().with_document("x", &json!({"tables": [{"columns": columns, "rows": [row]}]}));
     let wide = place.on_terminal(40).wharf(&["cat", "@x"]);
     assert_eq!(
         (wide.code, wide.err.lines().filter(|line| line.starts_with("warning")).count()),
@@ -314,7 +314,7 @@ fn reports_unreadable_columns_once() {
 #[test]
 fn prints_rows_before_a_damaged_one() {
     let table = json!({"name": "rows", "columns": [{"name": "n", "type": "int"}], "rows": rows(0..5), "fail_at": 2});
-    let place = Place::new().with_document("bad", &json!({"tables": [table]}));
+    let place = TestFolder::new().with_document("bad", &json!({"tables": [table]}));
     let ran = place.wharf(&["cat", "@bad"]);
     assert_eq!((ran.code, ran.out.as_str()), (1, "{\"n\":0}\n{\"n\":1}\n"));
     assert_eq!(ran.err, "error: mock: @bad: the block is damaged (row 2)\n");
@@ -350,7 +350,7 @@ fn full_disk_is_an_output_error() {
 fn gets_a_record_by_row_or_key() {
     let table = json!({"name": "rows", "columns": [{"name": "n", "type": "int"}, {"name": "t", "type": "text"}],
                        "rows": [[1, "x"], [2, "y\ny"]], "keys": ["first", "second"]});
-    let place = Place::new().with_document("k", &json!({"tables": [table]}));
+    let place = TestFolder::new().with_document("k", &json!({"tables": [table]}));
     assert_eq!(place.wharf(&["get", "@k", "--row", "1"]).ok(), "{\"n\":2,\"t\":\"y\\ny\"}\n");
     assert_eq!(place.wharf(&["get", "@k", "second", "--json", "--columns", "n"]).ok(), "{\"n\":2}\n");
     let expected = "\
@@ -360,10 +360,7 @@ n       int   2
 t       text  y\\ny
 ";
     assert_eq!(place.wharf(&["get", "@k", "second", "--pretty"]).ok(), expected);
-    assert_eq!(
-        place.wharf(&["get", "@k", "third"]).failed(2),
-        "error: @k: no record has this key (key \"third\")"
-    );
+    assert_eq!(place.wharf(&["get", "@k", "third"]).failed(2), "error: @k: no record has this key (key \"third\")");
     assert_eq!(
         place.wharf(&["get", "@k", "--row", "2"]).failed(2),
         "error: @k: there is no row 2: the input has 2 rows, counted from 0"

@@ -1,7 +1,7 @@
 use super::*;
 
-fn place() -> Place {
-    Place::new().with("in", &["a", "b"], &json!([[1, "x"], [2, null]]))
+fn place() -> TestFolder {
+    TestFolder::new().with("in", &["a", "b"], &json!([[1, "x"], [2, null]]))
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn refuses_an_input_as_output() {
 #[test]
 fn error_keeps_the_existing_output() {
     let table = json!({"name": "rows", "columns": [{"name": "n", "type": "int"}], "rows": [[1], [2]], "fail_at": 1});
-    let place = Place::new().with_document("bad", &json!({"tables": [table]}));
+    let place = TestFolder::new().with_document("bad", &json!({"tables": [table]}));
     let error = place.wharf(&["convert", "@bad", "@out.csv"]).failed(1);
     assert_eq!(error, "error: mock: @bad: the block is damaged (row 1)");
     assert_eq!(place.files(), ["bad"]);
@@ -118,7 +118,7 @@ fn converts_rows_of_any_format_to_samples() {
 #[test]
 fn row_error_leaves_no_dataset() {
     let table = json!({"name": "rows", "columns": [{"name": "n", "type": "int"}], "rows": [[1], [2]], "fail_at": 1});
-    let place = Place::new().with_document("bad", &json!({"tables": [table]}));
+    let place = TestFolder::new().with_document("bad", &json!({"tables": [table]}));
     let error = place.wharf(&["convert", "@bad", "@out.msgpack", "--number"]).failed(1);
     assert_eq!(error, "error: mock: @bad: the block is damaged (row 1)");
     assert_eq!(place.files(), ["bad"]);
@@ -126,7 +126,7 @@ fn row_error_leaves_no_dataset() {
 
 #[test]
 fn refuses_idv_on_a_terminal() {
-    let place = Place::new().with_text("in.csv", "a\n1\n").on_terminal(80);
+    let place = TestFolder::new().with_text("in.csv", "a\n1\n").on_terminal(80);
     let error = place.wharf(&["convert", "@in.csv", "-", "--to", "idv"]).failed(2);
     assert_eq!(error, "error: IDV is not for a terminal: give a file, or a pipe");
     let ran = place.wharf(&["convert", "@in.csv", "@out.idv"]);
@@ -142,7 +142,7 @@ fn names_a_missing_output_folder() {
 
 #[test]
 fn loss_is_reported_and_output_is_written() {
-    let place = Place::new().with("in", &["a"], &json!([[null]]));
+    let place = TestFolder::new().with("in", &["a"], &json!([[null]]));
     let ran = place.wharf(&["convert", "@in", "@out.csv"]);
     assert_eq!((ran.code, ran.out.as_str()), (3, ""));
     assert_eq!(ran.err, "warning: @in: null in the only column written as an empty text (row 0)\n");
@@ -155,7 +155,8 @@ fn prints_the_result_as_json() {
     let ran = place.wharf(&["convert", "@in", "@in", "@out.csv", "--json"]);
     assert_eq!(ran.json(), json!({"file": "@out.csv", "to": "csv", "rows": 4, "bytes": 18}));
     assert_eq!(place.read("out.csv").len(), 18);
-    let ran = Place::new().with("in", &["a"], &json!([[1]])).on_terminal(80).wharf(&["convert", "@in", "@out.jsonl"]);
+    let ran =
+        TestFolder::new().with("in", &["a"], &json!([[1]])).on_terminal(80).wharf(&["convert", "@in", "@out.jsonl"]);
     assert_eq!((ran.out.as_str(), ran.err.as_str()), ("", "note: @out.jsonl: 1 row\n"));
 }
 

@@ -29,7 +29,7 @@ use super::run;
 use container_core::testkit::MOCK;
 
 /// A temporary folder with mock files, in which the command runs.
-pub(super) struct Place {
+pub(super) struct TestFolder {
     folder: TempDir,
     terminal: Option<u16>,
     stdin: Vec<u8>,
@@ -40,13 +40,13 @@ pub(super) struct Place {
 
 /// The result of a run.
 #[derive(Debug)]
-pub(super) struct Ran {
+pub(super) struct Finished {
     pub(super) code: u8,
     pub(super) out: String,
     pub(super) err: String,
 }
 
-impl Ran {
+impl Finished {
     /// The output of a successful run without messages.
     #[track_caller]
     pub(super) fn ok(self) -> String {
@@ -67,7 +67,7 @@ impl Ran {
     }
 }
 
-impl Place {
+impl TestFolder {
     pub(super) fn new() -> Self {
         Self {
             folder: tempfile::tempdir().unwrap(),
@@ -131,7 +131,7 @@ impl Place {
     }
 
     /// Runs `wharf`. `@x` in an argument stands for the file `x` of the folder; the output shows it as `@x` too.
-    pub(super) fn wharf(&self, arguments: &[&str]) -> Ran {
+    pub(super) fn wharf(&self, arguments: &[&str]) -> Finished {
         let folder = format!("{}/", self.folder.path().display());
         let (out, err) = (Pipe::new(self.pipe), Pipe::new(None));
         let mut env = Env {
@@ -142,7 +142,7 @@ impl Place {
         let full = arguments.iter().map(|argument| OsString::from(argument.replace('@', &folder)));
         let outcome = run(std::iter::once("wharf".into()).chain(full), &mut env);
         drop(env);
-        Ran { code: outcome.code(), out: out.text().replace(&folder, "@"), err: err.text().replace(&folder, "@") }
+        Finished { code: outcome.code(), out: out.text().replace(&folder, "@"), err: err.text().replace(&folder, "@") }
     }
 }
 

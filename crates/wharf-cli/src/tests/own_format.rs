@@ -2,14 +2,14 @@
 
 use wharf::Registry;
 
-use super::Place;
+use super::TestFolder;
 
 #[path = "../../examples/own_format.rs"]
 #[expect(dead_code, reason = "its main function runs elsewhere")]
 mod example;
 
-fn place() -> Place {
-    let mut place = Place::new().with_text("a.points", "points 1\n2.5 -1 oak\n-0 17.25 elm\n");
+fn place() -> TestFolder {
+    let mut place = TestFolder::new().with_text("a.points", "points 1\n2.5 -1 oak\n-0 17.25 elm\n");
     place.registry = Registry::builtin().with(&example::Points);
     place
 }

@@ -4,10 +4,10 @@ use std::io::ErrorKind;
 
 use datadings::{Writer, WriterOptions};
 
-use super::Place;
+use super::TestFolder;
 
-fn dataset() -> Place {
-    let place = Place::new();
+fn dataset() -> TestFolder {
+    let place = TestFolder::new();
     let mut writer = Writer::create(place.path("a.msgpack"), WriterOptions::default()).unwrap();
     writer.append_message(b"\x82\xa3key\xa1x\xa5image\xc4\x01\x07").unwrap();
     writer.finish().unwrap();

@@ -16,7 +16,7 @@ fn is_harmless(text: &str) {
 
 #[test]
 fn notes_and_errors_escape_names() {
-    let place = Place::new().with("n", &["n"], &json!([[1]])).on_terminal(80);
+    let place = TestFolder::new().with("n", &["n"], &json!([[1]])).on_terminal(80);
     let ran = place.wharf(&["convert", "@n", &format!("@{EVIL}.csv")]);
     assert_eq!(ran.err, format!("note: @{ESCAPED}.csv: 1 row\n"));
     let ran = place.wharf(&["cat", &format!("@{EVIL}")]);
@@ -27,11 +27,11 @@ fn notes_and_errors_escape_names() {
 
 #[test]
 fn escaped_json_on_a_terminal_is_equal() {
-    let place = Place::new().with("n", &[EVIL], &json!([[EVIL]]));
+    let place = TestFolder::new().with("n", &[EVIL], &json!([[EVIL]]));
     for arguments in [&["info", "@n", "--json"][..], &["cat", "@n", "--json"], &["get", "@n", "--row", "0", "--json"]] {
         let piped = place.wharf(arguments);
         assert!(piped.out.contains("a\u{9b}31m\u{202e}b"), "bytes are exact in a pipe: {}", piped.out);
-        let place = Place::new().with("n", &[EVIL], &json!([[EVIL]])).on_terminal(80);
+        let place = TestFolder::new().with("n", &[EVIL], &json!([[EVIL]])).on_terminal(80);
         let shown = place.wharf(arguments);
         is_harmless(&shown.out);
         assert_eq!(shown.json(), piped.json());
@@ -48,7 +48,7 @@ fn escaped_json_on_a_terminal_is_equal() {
 
 #[test]
 fn escapes_text_on_a_terminal() {
-    let place = Place::new().with("n", &["n"], &json!([[EVIL]]));
+    let place = TestFolder::new().with("n", &["n"], &json!([[EVIL]]));
     for form in ["--csv", "--tsv"] {
         assert!(place.wharf(&["cat", "@n", form]).out.contains(EVIL), "bytes are exact in a pipe");
     }
@@ -62,7 +62,7 @@ fn escapes_text_on_a_terminal() {
 
 #[test]
 fn escapes_arguments_in_usage_errors() {
-    let place = Place::new().with("n", &["n"], &json!([[1]])).on_terminal(80);
+    let place = TestFolder::new().with("n", &["n"], &json!([[1]])).on_terminal(80);
     for arguments in [
         &["cat", "@n", &format!("--{EVIL}")][..],
         &["cat", "@n", "--limit", EVIL],
@@ -80,7 +80,7 @@ fn escapes_arguments_in_usage_errors() {
 #[test]
 fn closed_pipe_does_not_change_the_exit_code() {
     let table = json!({"name": "rows", "columns": [{"name": "n", "type": "int"}], "rows": [[1], [2]], "fail_at": 1});
-    let place = Place::new().with("n", &["n"], &json!([[1]])).with_document("bad", &json!({"tables": [table]}));
+    let place = TestFolder::new().with("n", &["n"], &json!([[1]])).with_document("bad", &json!({"tables": [table]}));
     let place = place.with_pipe(0, io::ErrorKind::BrokenPipe);
     // The pipe is closed at the row before the damage, which must still be reported.
     for form in ["--json", "--csv", "--pretty"] {

@@ -1,7 +1,7 @@
 use super::*;
 
-fn people() -> Place {
-    Place::new()
+fn people() -> TestFolder {
+    TestFolder::new()
         .with_text("p.csv", "name,age,age\nAda,36,\n\"O\"\"Neil, B\",041,true\n")
         .with_text("p.jsonl", "{\"name\": \"Ada\", \"age\": 36.0}\n\n{\"age\":null,\"tags\":[\"x\"]}")
         .with_text("p.tsv", "a\tb\n1\t2\n")
@@ -70,7 +70,7 @@ fn info_of_text() {
 
 #[test]
 fn info_reports_why_rows_of_text_cannot_be_read() {
-    let place = Place::new()
+    let place = TestFolder::new()
         .with_text("de.csv", "Name;Preis\nBrot;3,50\nWein;12,90\n")
         .with_text("one.csv", "Name;Menge\nBrot;3\n")
         .with_text("pretty.json", "{\n  \"a\": 1,\n  \"b\": [\n    2\n  ]\n}\n");

@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn help_and_version_go_to_stdout() {
-    let place = Place::new();
+    let place = TestFolder::new();
     assert_eq!(place.wharf(&["--version"]).ok(), format!("wharf {}\n", env!("CARGO_PKG_VERSION")));
     for verb in ["info", "cat", "get", "verify", "convert"] {
         let help = place.wharf(&[verb, "--help"]).ok();
@@ -15,7 +15,7 @@ fn help_and_version_go_to_stdout() {
 
 #[test]
 fn wrong_usage_is_exit_code_two() {
-    let place = Place::new().with("n", &["n"], &json!([[1]]));
+    let place = TestFolder::new().with("n", &["n"], &json!([[1]]));
     for arguments in [
         &[][..],
         &["nonsense"],
@@ -48,7 +48,7 @@ fn wrong_usage_is_exit_code_two() {
 #[test]
 fn usage_errors_are_json_with_json() {
     let error = |arguments: &[&str]| {
-        let err = Place::new().wharf(arguments).failed(2);
+        let err = TestFolder::new().wharf(arguments).failed(2);
         let value: Value = serde_json::from_str(&err).unwrap_or_else(|error| panic!("{error}: {err}"));
         assert_eq!(value["error"]["kind"], "usage");
         value["error"]["message"].as_str().unwrap().to_owned()
@@ -63,7 +63,7 @@ fn usage_errors_are_json_with_json() {
 #[test]
 fn json_errors_have_positions() {
     let table = json!({"name": "rows", "columns": [{"name": "n", "type": "int"}], "rows": [[1]], "fail_at": 0});
-    let place = Place::new().with_document("bad", &json!({"tables": [table]}));
+    let place = TestFolder::new().with_document("bad", &json!({"tables": [table]}));
     let ran = place.wharf(&["cat", "@bad", "--json"]);
     let value: Value = serde_json::from_str(&ran.err).unwrap();
     let expected = json!({"error": {"kind": "invalid", "format": "mock",
@@ -76,7 +76,7 @@ fn json_errors_have_positions() {
 
 #[test]
 fn global_options_may_appear_anywhere() {
-    let place = Place::new().with("n", &["n"], &json!([[1]]));
+    let place = TestFolder::new().with("n", &["n"], &json!([[1]]));
     for arguments in [
         &["--json", "--access", "positional", "info", "@n"][..],
         &["info", "--access", "mapped", "@n", "--json"],

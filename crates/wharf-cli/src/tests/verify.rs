@@ -1,8 +1,8 @@
 use super::*;
 
-fn files() -> Place {
+fn files() -> TestFolder {
     let finding = |severity: &str, byte: u64| json!({"severity": severity, "message": "bad sum", "byte": byte});
-    Place::new()
+    TestFolder::new()
         .with_document("good", &json!({"version": "1", "tables": []}))
         .with_document("warned", &json!({"findings": [finding("warning", 5)], "tables": []}))
         .with_document("bad", &json!({"findings": [finding("error", 7), finding("warning", 8), finding("error", 9)]}))

@@ -11,9 +11,9 @@ use tempfile::TempDir;
 use crate::common::{Ran, golden, goldens, run, wharf};
 
 /// A temporary folder. `@x` in arguments is its file `x`.
-struct Place(TempDir);
+struct TestFolder(TempDir);
 
-impl Place {
+impl TestFolder {
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -95,7 +95,7 @@ fn name(path: &Path) -> String {
 
 #[test]
 fn idv_to_idv_keeps_rows_types_and_annotations() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let output = place.path("out.idv");
     for file in goldens() {
         let file = file.to_str().unwrap();
@@ -123,7 +123,7 @@ fn with_unknown_codec(file: &str, codec: &str, copy: &str) {
 
 #[test]
 fn omits_and_reports_unreadable_columns() {
-    let place = Place::new();
+    let place = TestFolder::new();
     with_unknown_codec(&golden("block-rows-7.idv"), "TextSpan", &place.path("in.idv"));
     let (code, said) = place.said(&["convert", "@in.idv", "@out.idv"]);
     assert_eq!(code, 3);
@@ -140,7 +140,7 @@ fn omits_and_reports_unreadable_columns() {
 
 #[test]
 fn uses_requested_compression_and_block_size() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let file = golden("block-rows-7.idv");
     for (arguments, compression, rows_per_block) in [
         (&["--compression", "none"][..], "none", 23),
@@ -159,7 +159,7 @@ fn uses_requested_compression_and_block_size() {
 
 #[test]
 fn selects_columns_and_rows_across_files() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let file = golden("block-rows-7.idv");
     let all = run(["cat", &file, &file, "--json", "--columns", "Vector,Text"]);
     let all: Vec<&str> = all.ok().lines().collect();
@@ -183,7 +183,7 @@ fn selects_columns_and_rows_across_files() {
 
 #[test]
 fn refuses_different_files_with_the_difference() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let (one, two) = (golden("block-rows-7.idv"), golden("text-ascii.idv"));
     let error = place.run(&["convert", &one, &two, "@out.idv", "--json"]).json_error(1);
     let message = error["message"].as_str().unwrap();
@@ -196,7 +196,7 @@ const NOT_IN_JSON: &[(&str, &str)] = &[("key-values-sparse", "two keys have the 
 
 #[test]
 fn goldens_round_trip_through_json_lines() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let (lines, types, output) = (place.path("x.jsonl"), place.path("x.json"), place.path("x.idv"));
     let mut differ = Vec::new();
     for path in goldens() {
@@ -222,7 +222,7 @@ const NOT_IN_CSV: &[(&str, &str)] = &[
 
 #[test]
 fn goldens_round_trip_through_csv() {
-    let place = Place::new();
+    let place = TestFolder::new();
     for extension in ["csv", "tsv"] {
         let (text, types, output) = (place.path(&format!("x.{extension}")), place.path("x.json"), place.path("x.idv"));
         let mut differ = Vec::new();
@@ -249,7 +249,7 @@ const PEOPLE: &str = "\
 
 #[test]
 fn reports_inferred_types() {
-    let place = Place::new().with("people.jsonl", PEOPLE);
+    let place = TestFolder::new().with("people.jsonl", PEOPLE);
     let (code, said) = place.said(&["convert", "@people.jsonl", "@people.idv"]);
     assert_eq!(code, 0);
     assert_eq!(
@@ -272,7 +272,7 @@ fn reports_inferred_types() {
 
 #[test]
 fn json_schema_can_be_passed_back() {
-    let place = Place::new().with("people.jsonl", PEOPLE);
+    let place = TestFolder::new().with("people.jsonl", PEOPLE);
     let ran = place.run(&["convert", "@people.jsonl", "@people.idv", "--json"]);
     let done: Value = serde_json::from_str(ran.ok()).unwrap();
     let members: Vec<&str> = done.as_object().unwrap().keys().map(String::as_str).collect();
@@ -291,7 +291,7 @@ fn json_schema_can_be_passed_back() {
 
 #[test]
 fn accepts_an_idv_file_as_schema() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let file = golden("key-values-text.idv");
     run(["convert", &file, &place.path("x.jsonl")]);
     place.run(&["convert", "@x.jsonl", "@x.idv", "--schema", &file]).ok();
@@ -305,7 +305,7 @@ fn accepts_an_idv_file_as_schema() {
 
 #[test]
 fn accepts_names_and_types_as_schema() {
-    let place = Place::new()
+    let place = TestFolder::new()
         .with("people.jsonl", PEOPLE)
         .with("types.json", r#"{"age": "Byte", "name": "Text", "weight": "Single"}"#);
     let (code, said) = place.said(&["convert", "@people.jsonl", "@people.idv", "--schema", "@types.json"]);
@@ -331,7 +331,7 @@ fn accepts_names_and_types_as_schema() {
 
 #[test]
 fn selects_columns_and_rows_of_text() {
-    let place = Place::new().with("people.jsonl", PEOPLE).with("types.json", r#"{"age": "Byte", "name": "Text"}"#);
+    let place = TestFolder::new().with("people.jsonl", PEOPLE).with("types.json", r#"{"age": "Byte", "name": "Text"}"#);
     let chosen = ["convert", "@people.jsonl", "@people.idv", "--force", "--columns", "name", "--rows", "1"];
     assert_eq!(place.said(&chosen), (0, "note: @people.jsonl: name: Text\n".to_owned()));
     assert_eq!(place.cat("people.idv"), [r#"{"name":"Grace"}"#]);
@@ -349,7 +349,7 @@ fn selects_columns_and_rows_of_text() {
 
 #[test]
 fn reads_csv_variants() {
-    let place = Place::new()
+    let place = TestFolder::new()
         .with("a.csv", "id,text\n1,\"x,\ny\"\n2,\n")
         .with("b.csv", "id,text\n0.5,007\n")
         .with("c.tsv", "id\ttext\n1\tx\n")
@@ -378,7 +378,7 @@ fn reads_csv_variants() {
 #[test]
 fn summarizes_many_inferred_columns_by_type() {
     let members: Vec<String> = (0..30).map(|i| format!("\"x{i}\":{}", if i < 28 { "0.5" } else { "\"t\"" })).collect();
-    let place = Place::new().with("wide.jsonl", &format!("{{{}}}\n", members.join(",")));
+    let place = TestFolder::new().with("wide.jsonl", &format!("{{{}}}\n", members.join(",")));
     let (code, said) = place.said(&["convert", "@wide.jsonl", "@wide.idv"]);
     assert_eq!(
         (code, said.as_str()),
@@ -388,7 +388,7 @@ fn summarizes_many_inferred_columns_by_type() {
 
 #[test]
 fn reads_and_writes_pipes() {
-    let place = Place::new().with("people.jsonl", PEOPLE);
+    let place = TestFolder::new().with("people.jsonl", PEOPLE);
     place.run(&["convert", "@people.jsonl", "@people.idv", "--json"]).ok();
     let whole = fs::read(place.path("people.idv")).unwrap();
     let mut command = wharf(["convert", "-", "-", "--to", "idv", "--json"]);
@@ -404,7 +404,7 @@ fn reads_and_writes_pipes() {
 
 #[test]
 fn refuses_inapplicable_options() {
-    let place = Place::new().with("a.jsonl", "{\"a\":1}\n").with("types.json", "{}");
+    let place = TestFolder::new().with("a.jsonl", "{\"a\":1}\n").with("types.json", "{}");
     let file = golden("text-ascii.idv");
     for (arguments, expected) in [
         (&["convert", &file, "@x.csv", "--level", "1"][..], "--level is for the output idv, and this one is csv"),
@@ -429,7 +429,7 @@ fn refuses_inapplicable_options() {
 
 #[test]
 fn converts_between_text_formats() {
-    let place = Place::new().with("a.jsonl", "{\"a\":1.50,\"b\":\"x,y\"}\n").with("a.csv", "a,b\n007,\n");
+    let place = TestFolder::new().with("a.jsonl", "{\"a\":1.50,\"b\":\"x,y\"}\n").with("a.csv", "a,b\n007,\n");
     assert_eq!(place.said(&["convert", "@a.jsonl", "@x.csv"]).0, 0);
     assert_eq!(place.said(&["convert", "@a.csv", "@x.jsonl"]).0, 0);
     assert_eq!(fs::read_to_string(place.path("x.csv")).unwrap(), "a,b\n1.5,\"x,y\"\n");
@@ -438,7 +438,7 @@ fn converts_between_text_formats() {
 
 #[test]
 fn error_keeps_the_existing_output() {
-    let place = Place::new().with("a.jsonl", "{\"a\":1}\n{\"a\":\n").with("x.idv", "precious");
+    let place = TestFolder::new().with("a.jsonl", "{\"a\":1}\n{\"a\":\n").with("x.idv", "precious");
     let (code, said) = place.said(&["convert", "@a.jsonl", "@x.idv"]);
     assert_eq!((code, said.as_str()), (2, "error: @x.idv: the output exists; --force replaces it\n"));
     let (code, said) = place.said(&["convert", "@a.jsonl", "@x.idv", "--force"]);

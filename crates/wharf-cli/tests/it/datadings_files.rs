@@ -7,11 +7,11 @@ use datadings::Reader;
 use serde_json::{Value, json};
 
 use crate::common::{Ran, wharf};
-use crate::datadings_place::{Place, golden_folder};
+use crate::dataset_folder::{TestFolder, golden_folder};
 
 /// The golden tree in `photos`, next to the files of the golden folder.
-fn tree() -> Place {
-    let mut place = Place::new();
+fn tree() -> TestFolder {
+    let mut place = TestFolder::new();
     let golden = golden_folder("datadings-files");
     let mut files = 0;
     for line in fs::read_to_string(golden.join("tree.jsonl")).unwrap().lines() {
@@ -27,7 +27,7 @@ fn tree() -> Place {
     place
 }
 
-impl Place {
+impl TestFolder {
     /// Runs the command in the folder itself: paths become part of the samples.
     fn inside(&self, arguments: &[&str]) -> Ran {
         Ran(wharf(arguments).current_dir(self.0.path()).output().unwrap())
@@ -94,7 +94,7 @@ fn archives_match_python() {
 
 #[test]
 fn field_option_gives_image_label_and_key() {
-    let place = Place::new().with("photos/b/2", "two").with("photos/a/10", "ten").with("photos/a/9", "nine");
+    let place = TestFolder::new().with("photos/b/2", "two").with("photos/a/10", "ten").with("photos/a/9", "nine");
     place.inside(&["convert", "photos", "x.msgpack", "--field", "image"]).ok();
     assert_eq!(
         place.lines("x.msgpack"),
@@ -118,7 +118,7 @@ fn field_option_gives_image_label_and_key() {
 
 #[test]
 fn labels_from_nested_folders() {
-    let place = Place::new().with("in/train/a/1", "x").with("in/test/a/1", "y").with("in/test/b/1", "z");
+    let place = TestFolder::new().with("in/train/a/1", "x").with("in/test/a/1", "y").with("in/test/b/1", "z");
     let keys = |name: &str| {
         let reader = Reader::open(place.path(name)).unwrap();
         reader.keys(0..reader.len()).unwrap().map(|key| key.unwrap().into_owned()).collect::<Vec<_>>()
@@ -199,7 +199,7 @@ fn rejects_patterns_without_matches() {
 
 #[test]
 fn excludes_the_output_from_the_input_folder() {
-    let place = Place::new().with("in/a/1", "x").with("in/a/out.msgpack", "precious");
+    let place = TestFolder::new().with("in/a/1", "x").with("in/a/out.msgpack", "precious");
     let error = place.failed(&["convert", "in", "in/a/out.msgpack", "--force"], 2);
     assert_eq!(error, "error: in/a/out.msgpack: the output is the input in/a/out.msgpack");
     assert_eq!(place.read("in/a/out.msgpack"), b"precious");
@@ -212,7 +212,7 @@ fn excludes_the_output_from_the_input_folder() {
 #[test]
 fn imports_links_and_skips_special_files() {
     use std::os::unix::fs::symlink;
-    let place = Place::new().with("in/a/1", "x");
+    let place = TestFolder::new().with("in/a/1", "x");
     symlink("1", place.path("in/a/file")).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(place.path("in/a/socket")).unwrap();
     let ran = place.inside(&["convert", "in", "x.msgpack", "--field", "x", "--text-labels"]);
@@ -226,7 +226,7 @@ fn imports_links_and_skips_special_files() {
 fn reports_names_that_are_not_utf8() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
-    let place = Place::new().with("in/a/1", "x");
+    let place = TestFolder::new().with("in/a/1", "x");
     fs::write(place.0.path().join("in/a").join(OsStr::from_bytes(b"\xff.jpg")), "y").unwrap();
     let error = place.failed(&["convert", "in", "x.msgpack"], 1);
     assert_eq!(error, "error: in/a/\u{fffd}.jpg: the name is not UTF-8, which keys are");
@@ -268,7 +268,7 @@ fn directory_entry(bytes: &[u8], nth: usize) -> usize {
 #[test]
 fn refuses_hostile_archives() {
     let good = archive();
-    let place = Place::new();
+    let place = TestFolder::new();
     let run = |bytes: &[u8]| {
         fs::write(place.path("x.zip"), bytes).unwrap();
         let ran = place.inside(&["convert", "x.zip", "x.msgpack", "--force"]);
@@ -329,7 +329,7 @@ fn refuses_duplicate_names() {
         entry.finish(descriptor).unwrap();
     }
     archive.finish().unwrap();
-    let place = Place::new();
+    let place = TestFolder::new();
     fs::write(place.path("x.zip"), bytes).unwrap();
     let error = place.failed(&["convert", "x.zip", "x.msgpack"], 1);
     assert_eq!(error, "error: x.zip: the key is that of a/1 already (key \"a/1\")");

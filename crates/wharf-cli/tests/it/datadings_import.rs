@@ -7,7 +7,7 @@ use datadings::{Kind, Reader};
 use serde_json::json;
 
 use crate::common::{self, run};
-use crate::datadings_place::{self, Place, SUFFIXES};
+use crate::dataset_folder::{self, SUFFIXES, TestFolder};
 
 #[test]
 fn json_lines_round_trip() {
@@ -19,7 +19,7 @@ fn json_lines_round_trip() {
         r#"{"key":"","image":{"$bytes":"AAEC"},"a":{"$ndarray":{"dtype":"<i2","shape":[2],"data":[1,-2]}}}"#,
         "\n",
     );
-    let place = Place::new().with("a.jsonl", text);
+    let place = TestFolder::new().with("a.jsonl", text);
     place.run(&["convert", "@a.jsonl", "@a.msgpack"]).ok();
     assert_eq!(place.lines("a.msgpack"), text.replace("1e300", "1e+300").lines().collect::<Vec<_>>());
     place.check_sums("a.msgpack");
@@ -39,7 +39,8 @@ fn json_lines_round_trip() {
 
 #[test]
 fn takes_keys_from_the_requested_source() {
-    let place = Place::new().with("a.jsonl", "{\"id\":7,\"x\":1}\n{\"x\":2,\"id\":\"b\"}\n\n{\"id\":-3,\"x\":3}\n");
+    let place =
+        TestFolder::new().with("a.jsonl", "{\"id\":7,\"x\":1}\n{\"x\":2,\"id\":\"b\"}\n\n{\"id\":-3,\"x\":3}\n");
     place.run(&["convert", "@a.jsonl", "@id.msgpack", "--key", "id"]).ok();
     assert_eq!(
         place.lines("id.msgpack"),
@@ -67,7 +68,7 @@ fn takes_keys_from_the_requested_source() {
 #[test]
 fn types_cells_by_column() {
     let csv = "key,i,f,t,b,j,none\r\n1,3,1,x,true,\"[1,2]\",\r\n2,,2.5,\"a,\"\"b\"\"\n\",FALSE,,\r\n3,18446744073709551615,NaN,,,[],\r\n4,,,\"\",,,\r\n";
-    let place = Place::new().with("a.csv", csv);
+    let place = TestFolder::new().with("a.csv", csv);
     let ran = place.run(&["convert", "@a.csv", "@a.msgpack", "--json"]);
     let columns = json!({"key": "str", "i": "int", "f": "float", "t": "str", "b": "bool", "j": "JSON", "none": "nil"});
     assert_eq!(ran.lines()[0]["columns"], columns);
@@ -103,7 +104,7 @@ fn output_does_not_depend_on_thread_count() {
         lines.push_str(&format!("{{\"key\":\"k{n}\",\"n\":{n},\"x\":{}.5}}\n", n % 7));
         csv.push_str(&format!("k{n},{n},{}.5\n", n % 7));
     }
-    let place = Place::new().with("a.jsonl", &lines).with("a.csv", &csv);
+    let place = TestFolder::new().with("a.jsonl", &lines).with("a.csv", &csv);
     for (input, output) in [("@a.jsonl", "@j.msgpack"), ("@a.csv", "@c.msgpack")] {
         place.run(&["convert", input, output, "--threads", "1"]).ok();
     }
@@ -117,7 +118,7 @@ fn output_does_not_depend_on_thread_count() {
 
 #[test]
 fn reports_record_errors_with_line() {
-    let place = Place::new()
+    let place = TestFolder::new()
         .with("none.jsonl", "{\"key\":\"a\"}\n{\"k\":1}\n")
         .with("number.jsonl", "{\"key\":\"a\"}\n\n{\"x\":1,\"key\":7}\n")
         .with("twice.jsonl", "{\"key\":\"a\"}\n{\"key\":\"b\"}\n{\"key\":\"a\"}\n{\"k\":1}\n")
@@ -194,11 +195,11 @@ fn reports_record_errors_with_line() {
 
 #[test]
 fn copies_datasets_byte_for_byte() {
-    let place = Place::new();
+    let place = TestFolder::new();
     for name in
         ["real-iris", "raw-without-key", "raw-long-forms", "values-arrays", "keys-unicode", "size-0", "size-300"]
     {
-        let golden = datadings_place::golden(&format!("{name}.msgpack"));
+        let golden = dataset_folder::golden(&format!("{name}.msgpack"));
         let output = format!("@{name}.msgpack");
         let ran = place.run(&["convert", &golden, &output]);
         assert_eq!(ran.code(), if name == "raw-without-key" { 3 } else { 0 }, "{}", ran.err());
@@ -208,9 +209,9 @@ fn copies_datasets_byte_for_byte() {
         }
     }
     // A legacy index is converted like Python does it; a missing part is created.
-    let whole = datadings_place::golden("index-converted.msgpack");
+    let whole = dataset_folder::golden("index-converted.msgpack");
     for name in ["index-legacy", "index-n-offsets-alone", "index-without-keys"] {
-        let input = datadings_place::golden(&format!("{name}.msgpack"));
+        let input = dataset_folder::golden(&format!("{name}.msgpack"));
         place.run(&["convert", &input, "@index-converted.msgpack", "--force"]).ok();
         for suffix in SUFFIXES.iter().filter(|suffix| **suffix != ".md5") {
             let made = place.read(&format!("index-converted.msgpack{suffix}"));
@@ -222,8 +223,8 @@ fn copies_datasets_byte_for_byte() {
 
 #[test]
 fn reports_samples_that_are_not_maps() {
-    let place = Place::new();
-    let golden = datadings_place::golden("raw-without-key.msgpack");
+    let place = TestFolder::new();
+    let golden = dataset_folder::golden("raw-without-key.msgpack");
     let (code, said) = place.said(&["convert", &golden, "@out.jsonl"]);
     assert!(code == 3 && said.contains("row written as a line that is not an object (3 times, first row 0)"), "{said}");
     assert_eq!(place.run(&["verify", "@out.jsonl"]).code(), 1);
@@ -234,7 +235,7 @@ fn reports_samples_that_are_not_maps() {
 
 #[test]
 fn selects_fields_and_rows() {
-    let place = Place::new()
+    let place = TestFolder::new()
         .with("a.jsonl", "{\"key\":\"a\",\"x\":1,\"y\":2}\n{\"y\":3,\"key\":\"b\"}\n{\"key\":\"c\",\"x\":4}\n");
     place.run(&["convert", "@a.jsonl", "@a.msgpack"]).ok();
     place.run(&["convert", "@a.msgpack", "@b.msgpack", "--columns", "y,x"]).ok();
@@ -256,7 +257,7 @@ fn selects_fields_and_rows() {
 
 #[test]
 fn converts_idv_rows_to_samples() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let text = "{\"id\":\"a\",\"n\":1,\"x\":0.5,\"v\":[1.5,2.5],\"t\":\"2024-05-06T07:08:09\",\"b\":true}\n\
                 {\"id\":\"b\",\"n\":2,\"x\":\"NaN\",\"v\":[3.5,4.5],\"t\":\"2024-05-06T07:08:10\",\"b\":false}\n";
     let schema = r#"{"id":"Text","n":"Int32","x":"Single","v":"Vector<Double, 2>","t":"DateTime","b":"Boolean"}"#;
@@ -295,7 +296,7 @@ fn converts_idv_rows_to_samples() {
 
 #[test]
 fn keeps_existing_dataset_without_force() {
-    let place = Place::new().with("a.jsonl", "{\"key\":\"a\"}\n").with("x.msgpack.keys", "precious");
+    let place = TestFolder::new().with("a.jsonl", "{\"key\":\"a\"}\n").with("x.msgpack.keys", "precious");
     let (code, said) = place.said(&["convert", "@a.jsonl", "@x.msgpack"]);
     assert_eq!(code, 2);
     assert!(said.starts_with("error: @x.msgpack.keys: the output exists; --force replaces it"), "{said}");
@@ -325,12 +326,12 @@ fn keeps_existing_dataset_without_force() {
 
 #[test]
 fn empty_inputs_give_empty_datasets() {
-    let place = Place::new().with("a.jsonl", "").with("b.json", "[]").with("c.csv", "key,x\n");
+    let place = TestFolder::new().with("a.jsonl", "").with("b.json", "[]").with("c.csv", "key,x\n");
     for name in ["a.jsonl", "b.json", "c.csv"] {
         place.run(&["convert", &format!("@{name}"), "@out.msgpack", "--force"]).ok();
         assert_eq!(Reader::open(place.path("out.msgpack")).unwrap().len(), 0);
         for suffix in SUFFIXES.iter().filter(|suffix| **suffix != ".md5") {
-            let golden = datadings_place::golden(&format!("size-0.msgpack{suffix}"));
+            let golden = dataset_folder::golden(&format!("size-0.msgpack{suffix}"));
             assert_eq!(place.read(&format!("out.msgpack{suffix}")), fs::read(golden).unwrap(), "{name}{suffix}");
         }
     }
@@ -338,7 +339,7 @@ fn empty_inputs_give_empty_datasets() {
 
 #[test]
 fn reads_standard_input() {
-    let place = Place::new().with("a.jsonl", "{\"key\":\"a\"}\n");
+    let place = TestFolder::new().with("a.jsonl", "{\"key\":\"a\"}\n");
     let mut command = common::wharf(place.arguments(&["convert", "-", "@out.msgpack", "--json"]));
     let input = fs::File::open(place.path("a.jsonl")).unwrap();
     let output = command.stdin(Stdio::from(input)).output().unwrap();
@@ -350,7 +351,7 @@ fn reads_standard_input() {
 
 #[test]
 fn refuses_conflicting_options() {
-    let place = Place::new().with("a.jsonl", "{\"key\":\"a\"}\n").with("a.csv", "key\na\n");
+    let place = TestFolder::new().with("a.jsonl", "{\"key\":\"a\"}\n").with("a.csv", "key\na\n");
     for (arguments, said) in [
         (&["@a.jsonl", "@x.msgpack", "--text"][..], "--text does not go with inputs that are JSON lines"),
         (&["@a.jsonl", "@x.msgpack", "--no-header"], "--no-header does not go with inputs that are JSON lines"),
@@ -384,7 +385,7 @@ fn refuses_conflicting_options() {
 
 #[test]
 fn converts_samples_to_idv_rows() {
-    let place = Place::new().with("a.jsonl", "{\"key\":\"a\",\"image\":{\"$bytes\":\"AAEC\"},\"n\":1}\n");
+    let place = TestFolder::new().with("a.jsonl", "{\"key\":\"a\",\"image\":{\"$bytes\":\"AAEC\"},\"n\":1}\n");
     let cat = |name: &str| {
         let ran = place.run(&["cat", &format!("@{name}"), "--json"]);
         ran.ok().lines().map(str::to_owned).collect::<Vec<_>>()
@@ -397,7 +398,7 @@ fn converts_samples_to_idv_rows() {
             .map(|column| format!("{}: {}", column["name"].as_str().unwrap(), column["type"].as_str().unwrap()))
             .collect()
     };
-    place.run(&["convert", &datadings_place::golden("real-iris.msgpack"), "@iris.idv", "--json"]);
+    place.run(&["convert", &dataset_folder::golden("real-iris.msgpack"), "@iris.idv", "--json"]);
     assert_eq!(
         types("iris.idv"),
         ["key: Text", "sepal: Vector<Double, 2>", "petal: Vector<Double, 2>", "species: Text"]
@@ -406,7 +407,7 @@ fn converts_samples_to_idv_rows() {
     place.run(&["convert", "@iris.idv", "@iris.msgpack"]).ok();
     assert_eq!(place.lines("iris.msgpack"), cat("iris.idv"));
     // numpy arrays become vectors of the same type and dimensions.
-    let digits = datadings_place::golden("real-digits.msgpack");
+    let digits = dataset_folder::golden("real-digits.msgpack");
     place.run(&["convert", &digits, "@digits.idv", "--columns", "label,image", "-n", "3", "--json"]);
     assert_eq!(types("digits.idv"), ["label: Int64", "image: Vector<Byte, 8, 8>"]);
     let rows = cat("digits.idv");

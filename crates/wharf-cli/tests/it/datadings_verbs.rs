@@ -438,10 +438,7 @@ fn raw_prints_stored_bytes() {
         error(&["get", &file, "x", "--raw", "--field", "labels"]),
         "error: @a.msgpack: the sample has no field \"labels\" (row 0)\n"
     );
-    assert_eq!(
-        error(&["get", &file, "z", "--raw"]),
-        "error: @a.msgpack: no record has this key (key \"z\")\n"
-    );
+    assert_eq!(error(&["get", &file, "z", "--raw"]), "error: @a.msgpack: no record has this key (key \"z\")\n");
     assert_eq!(
         error(&["get", &file, "--row", "2", "--raw"]),
         "error: @a.msgpack: there is no row 2: the input has 2 rows, counted from 0\n"

@@ -8,9 +8,9 @@ use tempfile::TempDir;
 
 use crate::common::{self, run};
 
-struct Place(TempDir);
+struct TestFolder(TempDir);
 
-impl Place {
+impl TestFolder {
     fn new() -> Self {
         let place = Self(tempfile::tempdir().unwrap());
         let array = |shape: &[u64], values: Values<'static>| Array::new(shape, values).unwrap();
@@ -52,7 +52,7 @@ impl Place {
 
 #[test]
 fn info_has_the_layout_of_ncdump() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let ran = place.wharf(&["info", "@"]);
     let text = ran.ok();
     let (_, rest) = text.split_once('\n').unwrap();
@@ -71,7 +71,7 @@ fn info_has_the_layout_of_ncdump() {
 
 #[test]
 fn prints_rows_with_times() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let ran = place.wharf(&["cat", "@", "--table", "time", "--time", "iso"]);
     let lines = ran.ok();
     assert_eq!(
@@ -87,7 +87,7 @@ fn prints_rows_with_times() {
 
 #[test]
 fn gets_variables_and_slices() {
-    let place = Place::new();
+    let place = TestFolder::new();
     for (arguments, expected) in [
         (&["temp"][..], "0.1   1.0\n2.0  null\n4.0   NaN\n"),
         (&["temp", "--json"], "[[0.1,1.0],[2.0,null],[4.0,\"NaN\"]]\n"),
@@ -110,17 +110,14 @@ fn gets_variables_and_slices() {
 
 #[test]
 fn rejects_invalid_selections() {
-    let place = Place::new();
+    let place = TestFolder::new();
     for (arguments, expected) in [
         (
             &["get", "@", "temp", "--sel", "time=3"][..],
             "error: ds: @: there is no element 3 along \"time\", which has 3 (column \"temp\")",
         ),
         (&["get", "@", "temp", "--sel", "time"], "error: @: --sel: expected DIM=..., found \"time\""),
-        (
-            &["get", "@", "temp", "--sel", "time=1", "--sel", "time=1"],
-            "error: @: --sel: duplicate dimension \"time\"",
-        ),
+        (&["get", "@", "temp", "--sel", "time=1", "--sel", "time=1"], "error: @: --sel: duplicate dimension \"time\""),
         (
             &["get", "@", "temp", "--at", "lat=x"],
             "error: @: expected a number, found \"x\"; only time variables accept dates (column \"lat\")",
@@ -146,7 +143,7 @@ fn rejects_invalid_selections() {
 
 #[test]
 fn statistics() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let ran = place.wharf(&["stats", "@", "temp", "--json"]);
     assert!(
         ran.ok().starts_with("{\"variable\":\"temp\",\"count\":6,\"missing\":1,\"nan\":1,\"min\":0.1,\"max\":4.0,"),

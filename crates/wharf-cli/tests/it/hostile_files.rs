@@ -6,17 +6,17 @@ use std::os::unix::fs::symlink;
 use std::process::Command;
 
 use crate::common::{Ran, wharf};
-use crate::datadings_place::Place;
+use crate::dataset_folder::TestFolder;
 use datadings::Reader;
 
-fn inside(place: &Place, arguments: &[&str]) -> (i32, String) {
+fn inside(place: &TestFolder, arguments: &[&str]) -> (i32, String) {
     let ran = Ran(wharf(arguments).current_dir(place.0.path()).output().unwrap());
     (ran.code(), ran.err().replace(place.0.path().canonicalize().unwrap().to_str().unwrap(), "HERE"))
 }
 
 /// Converts `in` and returns the keys.
 #[track_caller]
-fn keys(place: &Place, options: &[&str], expected: (i32, &str)) -> Vec<String> {
+fn keys(place: &TestFolder, options: &[&str], expected: (i32, &str)) -> Vec<String> {
     let (code, err) = inside(place, &[&["convert", "in", "x.msgpack", "--field", "x", "--force"], options].concat());
     assert_eq!((code, err.as_str()), expected);
     let reader = Reader::open(place.path("x.msgpack")).unwrap();
@@ -25,7 +25,7 @@ fn keys(place: &Place, options: &[&str], expected: (i32, &str)) -> Vec<String> {
 
 #[test]
 fn imports_a_diamond_of_links_once() {
-    let mut place = Place::new();
+    let mut place = TestFolder::new();
     for level in 0..40 {
         place = place.with(&format!("in/{level:02}/file"), "x");
     }
@@ -48,7 +48,7 @@ fn imports_a_diamond_of_links_once() {
 
 #[test]
 fn terminates_on_link_cycles() {
-    let place = Place::new().with("in/a/1", "x").with("in/a/b/2", "x").with("in/c/3", "x").with("in/0", "x");
+    let place = TestFolder::new().with("in/a/1", "x").with("in/a/b/2", "x").with("in/c/3", "x").with("in/0", "x");
     for (target, link) in [(".", "in/a/here"), ("..", "in/a/up"), ("../..", "in/a/b/top"), ("../a", "in/a/b/back")] {
         symlink(target, place.path(link)).unwrap();
     }
@@ -68,7 +68,7 @@ fn terminates_on_link_cycles() {
 
 #[test]
 fn rejects_links_outside_the_folder() {
-    let place = Place::new().with("in/a/1", "x").with("out/b/2", "secret").with("in/.pool/3", "x");
+    let place = TestFolder::new().with("in/a/1", "x").with("out/b/2", "secret").with("in/.pool/3", "x");
     let run = |options: &[&str]| inside(&place, &[&["convert", "in", "y.msgpack"], options].concat());
     symlink("../../out/b", place.path("in/a/folder")).unwrap();
     let refused = |link: &str, target: &str| {
@@ -119,7 +119,7 @@ fn rejects_links_outside_the_folder() {
 
 #[test]
 fn rejects_broken_links() {
-    let place = Place::new().with("in/a/1", "x").with("in/2", "x");
+    let place = TestFolder::new().with("in/a/1", "x").with("in/2", "x");
     symlink("nowhere", place.path("in/a/link")).unwrap();
     let run = |options: &[&str]| inside(&place, &[&["convert", "in", "y.msgpack", "--force"], options].concat());
     let error = |link: &str| (1, format!("error: in/{link}: the link leads nowhere: nowhere does not exist\n"));
@@ -149,7 +149,7 @@ fn archive(members: &[(&str, &str, bool)]) -> Vec<u8> {
 
 #[test]
 fn rejects_archive_links_outside_the_archive() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let run = |links: &[(&str, &str)], options: &[&str]| {
         let mut members = vec![("a/1", "one", false), ("a/b/2", "two", false), (".x/3", "three", false)];
         members.extend(links.iter().map(|(name, target)| (*name, *target, true)));
@@ -226,7 +226,7 @@ fn zeros(name: &str, len: u64, declared: u64) -> Vec<u8> {
 #[test]
 fn imports_large_files_in_bounded_memory() {
     const LEN: u64 = 160 << 20;
-    let place = Place::new();
+    let place = TestFolder::new();
     let run = |input: &str, limit: u32| {
         let script = format!("ulimit -d {limit}; exec \"$0\" \"$@\"");
         let binary = env!("CARGO_BIN_EXE_wharf");

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use crate::common::wharf;
-use crate::datadings_place::{Place, SUFFIXES};
+use crate::dataset_folder::{SUFFIXES, TestFolder};
 
 /// Files of every format, symbolic and hard links to them, and a file that is read in addition to the inputs.
-fn place() -> Place {
-    let place = Place::new()
+fn place() -> TestFolder {
+    let place = TestFolder::new()
         .with("a.jsonl", "{\"_id\":\"x\",\"key\":\"x\",\"n\":1}\n")
         .with("b.jsonl", "{\"_id\":\"y\",\"key\":\"y\",\"n\":2}\n")
         .with("types.json", "{\"n\": \"Int64\"}")
@@ -35,7 +35,7 @@ fn place() -> Place {
 }
 
 /// The data of the store.
-fn data_of(place: &Place) -> PathBuf {
+fn data_of(place: &TestFolder) -> PathBuf {
     let files = all(Path::new(&place.path("store.d")));
     files.into_keys().find(|path| path.ends_with("data.jsonl")).unwrap()
 }

@@ -12,7 +12,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 
 use super::forms::{Form, Outcome};
-use super::found;
+use super::json_csv;
 use super::kind::{Kind, Value, half};
 use super::table::Table;
 
@@ -196,7 +196,7 @@ fn value(array: &dyn Array, row: usize) -> Value {
 /// Equality, with floats compared by bits, and tensors given as nested lists by their elements.
 fn same(kind: &Kind, expected: &Value, found: &Value) -> bool {
     match (kind, expected, found) {
-        (Kind::Float(width), Value::Float(expected), Value::Float(found)) => found::same(*width, *expected, *found),
+        (Kind::Float(width), Value::Float(expected), Value::Float(found)) => json_csv::same(*width, *expected, *found),
         (
             Kind::List(item) | Kind::Fixed(item, _) | Kind::Tensor(item, _),
             Value::List(expected),

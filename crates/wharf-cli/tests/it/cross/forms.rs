@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Map, Value as Json};
 
 use super::table::{Column, Table, folder};
-use super::{batches, found, time};
+use super::{batches, json_csv, time};
 
 /// A format of the golden tables: its extension, and the format whose rules apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -181,7 +181,7 @@ fn objects(found: &[Map<String, Json>], form: Form, table: &Table) -> Outcome<()
                 None if form.is_schemaless() => &Json::Null,
                 None => return Err(format!("no column {:?}", column.name)),
             };
-            if !found::is(&column.kind, &column.values[row], value) {
+            if !json_csv::is(&column.kind, &column.values[row], value) {
                 return Err(unexpected(column, row, &value.to_string()));
             }
         }
@@ -189,7 +189,7 @@ fn objects(found: &[Map<String, Json>], form: Form, table: &Table) -> Outcome<()
         let more = members.iter().filter(|(name, _)| !table.columns.iter().any(|column| column.name == **name));
         for (name, value) in more {
             let column = names.filter(|_| form.is_schemaless() && is_name(name));
-            if !column.is_some_and(|column| found::is(&column.kind, &column.values[row], value)) {
+            if !column.is_some_and(|column| json_csv::is(&column.kind, &column.values[row], value)) {
                 return Err(format!("row {row} has {name:?}: {value}"));
             }
         }
@@ -217,7 +217,7 @@ fn cells(path: &Path, delimiter: u8, table: &Table) -> Outcome<()> {
         let Some(place) = header.iter().position(|name| name == column.name) else { continue };
         for (row, record) in rows.iter().enumerate() {
             let cell = record.get(place).unwrap_or_default();
-            if !found::is_cell(&column.kind, &column.values[row], cell) {
+            if !json_csv::is_cell(&column.kind, &column.values[row], cell) {
                 return Err(unexpected(column, row, cell));
             }
         }

@@ -3,7 +3,7 @@
 
 mod batches;
 mod forms;
-mod found;
+mod json_csv;
 mod kind;
 mod table;
 mod time;

@@ -1,7 +1,7 @@
 //! `wharf convert` between ds and IDV, in both directions.
 
+mod generated;
 mod goldens;
-mod made;
 
 use std::collections::BTreeMap;
 use std::path::Path;

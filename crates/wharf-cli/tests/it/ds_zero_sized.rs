@@ -10,12 +10,12 @@ use tempfile::TempDir;
 use crate::common;
 
 /// A temporary folder with such files, in which `wharf` runs.
-struct Place(TempDir);
+struct TestFolder(TempDir);
 
 /// Exit code, standard output and standard error of a run.
 type Said = (i32, String, String);
 
-impl Place {
+impl TestFolder {
     /// `huge.ds` has four variables with rows but no elements, and a scalar; `axis.ds` and `few.ds` have elements along the same dimensions.
     fn new() -> Self {
         let place = Self(tempfile::tempdir().unwrap());
@@ -79,7 +79,7 @@ impl Place {
 
 #[test]
 fn shows_zero_sized_variables() {
-    let place = Place::new();
+    let place = TestFolder::new();
     assert!(place.done("info huge.ds").contains("\n    n = 1000000000000000\n"));
     assert!(place.done("info huge.ds --json").contains("\"rows\":1000000000000000"));
     assert!(place.done("verify huge.ds").ends_with("ok\n"));
@@ -109,7 +109,7 @@ fn shows_zero_sized_variables() {
 
 #[test]
 fn rejects_impossible_row_counts() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let rows = |rows: &str| {
         format!(
             "error: ds: huge.ds: rows and lists without elements in the table \"n\" {rows} exceeds the limit 1048576 \
@@ -132,7 +132,7 @@ fn rejects_impossible_row_counts() {
 
 #[test]
 fn writes_zero_sized_variables() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let shape = |name: &str| {
         let reader = Reader::open(place.0.path().join("out.ds")).unwrap();
         reader.variable(name).unwrap().shape().unwrap().to_vec()
@@ -170,7 +170,7 @@ fn writes_zero_sized_variables() {
 
 #[test]
 fn netcdf() {
-    let place = Place::new();
+    let place = TestFolder::new();
     for kind in ["classic", "64bit-offset", "cdf5"] {
         let error = place.error(&format!("convert huge.ds out.nc --nc-kind {kind}"));
         let expected = match kind {

@@ -14,9 +14,9 @@ use crate::common::{Ran, run};
 pub(crate) const SUFFIXES: [&str; 6] = ["", ".offsets", ".keys", ".key_hashes", ".filter", ".md5"];
 
 /// A temporary folder. `@x` in arguments is its file `x`.
-pub(crate) struct Place(pub(crate) TempDir);
+pub(crate) struct TestFolder(pub(crate) TempDir);
 
-impl Place {
+impl TestFolder {
     pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }

@@ -48,9 +48,9 @@ impl Drop for Kill {
     }
 }
 
-struct Place(tempfile::TempDir);
+struct TestFolder(tempfile::TempDir);
 
-impl Place {
+impl TestFolder {
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -103,7 +103,7 @@ fn verifies(path: &Path) {
 #[test]
 fn replacing_a_store_is_atomic() {
     const COLLECTIONS: u32 = 40;
-    let place = Place::new();
+    let place = TestFolder::new();
     let archives = ["a", "b"].map(|generation| place.archive(generation, COLLECTIONS));
     let target = place.path("s");
     let unpack = |archive: &str| wharf(["unpack", archive, target.to_str().unwrap(), "--force"]);
@@ -161,7 +161,7 @@ fn replacing_a_store_is_atomic() {
 }
 
 /// JSON lines of samples that contain their generation.
-fn samples(place: &Place, generation: &str) -> String {
+fn samples(place: &TestFolder, generation: &str) -> String {
     let lines: String = (0..400)
         .map(|n| format!("{{\"key\":\"{n:03}\",\"is\":\"{generation}\",\"text\":\"{}\"}}\n", "x".repeat(n)))
         .collect();
@@ -173,8 +173,8 @@ fn samples(place: &Place, generation: &str) -> String {
 }
 
 /// Runs a verb that replaces datasets, kills it, and checks the result.
-fn datasets_are_replaced(outputs: &[&str], command: impl Fn(&Place, &str) -> Vec<String>) {
-    let place = Place::new();
+fn datasets_are_replaced(outputs: &[&str], command: impl Fn(&TestFolder, &str) -> Vec<String>) {
+    let place = TestFolder::new();
     let inputs = ["a", "b"].map(|generation| samples(&place, generation));
     let start = Instant::now();
     run(command(&place, &inputs[0])).code();
@@ -235,7 +235,7 @@ fn shuffle_replaces_a_dataset_atomically() {
 
 #[test]
 fn refuses_to_replace_a_locked_store() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let archive = place.archive("a", 1);
     let target = place.name("s");
     run(["unpack", &archive, &target]).ok();
@@ -252,7 +252,7 @@ fn refuses_to_replace_a_locked_store() {
 /// The second writer is refused or waits: documents and index are never from different writers.
 #[test]
 fn concurrent_put_and_replacement_leave_a_valid_store() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let archive = place.archive("a", 1);
     let (target, more) = (place.name("s"), place.path("more.jsonl"));
     run(["unpack", &archive, &target]).ok();
@@ -293,7 +293,7 @@ fn limited(limit: &str, arguments: &[&str]) -> Ran {
 
 #[test]
 fn file_size_limit_is_an_error() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let text = place.name("t.jsonl");
     fs::write(&text, format!("{{\"_id\":\"a\",\"x\":\"{}\"}}\n", "x".repeat(100_000))).unwrap();
     for (to, more) in [
@@ -311,7 +311,7 @@ fn file_size_limit_is_an_error() {
 
 #[test]
 fn too_many_open_files_is_an_error_without_leftovers() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let archive = place.archive("a", 60);
     let dataset = samples(&place, "d");
     let all = place.files();
@@ -346,7 +346,7 @@ fn too_many_open_files_is_an_error_without_leftovers() {
 /// As with `nohup`, and `&` in a script.
 #[test]
 fn ignored_signal_stays_ignored() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let archive = place.archive("a", 40);
     let target = place.name("s");
     let mut kill = Kill::new();
