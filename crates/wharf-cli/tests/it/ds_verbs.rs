@@ -81,7 +81,7 @@ fn refuses_invalid_edits() {
         (vec!["set", &file, "tas", "-o", &out], "nothing to set for \"tas\""),
         (vec!["set", &file, "x=y=300", "-o", &out], "the value 300 of element 0 is no uint8"),
         (vec!["set", &file, "new=[1]", "--dims", "x", "-o", &out], "the dimension \"x\" has the size"),
-        (vec!["set", &file, "@a=1", "--type", "int8", "-o", &out], "--type and --dims are for variables"),
+        (vec!["set", &file, "@a=1", "--type", "int8", "-o", &out], "--type and --dims require a variable"),
         (vec!["merge", &file, "-o", &out], "--dim says which"),
         (
             vec!["merge", &file, "--dim", "time", "--columns", "a", "-o", &out],

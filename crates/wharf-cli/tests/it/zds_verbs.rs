@@ -51,7 +51,7 @@ fn puts_and_removes_documents() {
         assert_eq!(cat(&store), before);
     }
     let ran = piped(&["put", &store, "--new"], "{\"_id\":\"a\"}");
-    assert!(ran.code() == 2 && ran.err().contains("is there already"), "{ran:?}");
+    assert!(ran.code() == 2 && ran.err().contains("already exists"), "{ran:?}");
 
     let ran = run(["rm", &store, "a", "none"]);
     assert_eq!((ran.code(), cat(&store) == before), (2, true), "{ran:?}");
