@@ -66,7 +66,7 @@ fn puts_and_removes_documents() {
 
     // Deleted documents are gone for good only after `compact`.
     let ran = run(["index", &store]);
-    assert!(ran.ok().contains("would bring back 1 deleted document"), "{ran:?}");
+    assert!(ran.ok().contains("would restore 1 deleted document"), "{ran:?}");
     let after = cat(&store);
     let ran = run(["compact", &store, "--json"]).lines().remove(0);
     assert!(ran["bytes"].as_u64().unwrap() < ran["bytes_before"].as_u64().unwrap(), "{ran}");
