@@ -1,4 +1,4 @@
-//! A command of one's own: `wharf` with a format that it does not know, a text of points.
+//! The command `wharf` with an additional format: a text file of labeled points.
 //!
 //! ```text
 //! points 1
@@ -46,15 +46,15 @@ impl Format for Points {
     }
 
     fn open(&self, input: &Input, _: &OpenOptions) -> Result<Box<dyn Container>> {
-        let source = input.source().ok_or_else(|| Error::usage("a directory holds no points"))?;
+        let source = input.source().ok_or_else(|| Error::usage("expected a file, found a directory"))?;
         let bytes = source.read(0..source.len())?;
-        let text = std::str::from_utf8(&bytes).map_err(|cause| Error::invalid("it is not UTF-8").caused_by(cause))?;
+        let text = std::str::from_utf8(&bytes).map_err(|cause| Error::invalid("invalid UTF-8").caused_by(cause))?;
         let lines =
-            text.strip_prefix(FIRST_LINE).ok_or_else(|| Error::invalid("the first line is not \"points 1\""))?;
+            text.strip_prefix(FIRST_LINE).ok_or_else(|| Error::invalid("expected \"points 1\" as the first line"))?;
         let (mut x, mut y, mut labels) = (Vec::new(), Vec::new(), Vec::new());
         for (row, line) in (0..).zip(lines.lines()) {
             let (point, label) = parse(line).ok_or_else(|| {
-                Error::invalid(format!("found {line:?}, expected two numbers and a label")).in_row(row)
+                Error::invalid(format!("expected two numbers and a label, found {line:?}")).in_row(row)
             })?;
             x.push(point[0]);
             y.push(point[1]);
@@ -75,7 +75,7 @@ impl Format for Points {
                 let found = schema.field(index).data_type();
                 Err(Error::unsupported(format!("expected {data_type}, found {found}")).in_column(name.to_owned()))
             }
-            Err(_) => Err(Error::usage("points have the columns x, y and label").in_column(name.to_owned())),
+            Err(_) => Err(Error::usage("missing column").in_column(name.to_owned())),
         };
         let columns =
             [column("x", DataType::Float64)?, column("y", DataType::Float64)?, column("label", DataType::Utf8)?];
@@ -84,7 +84,7 @@ impl Format for Points {
         Ok(Box::new(PointsWriter { output, columns }))
     }
 
-    /// Every line that is a point.
+    /// Copies every line that is a valid point.
     fn recover(
         &self,
         input: &Input,
@@ -92,7 +92,7 @@ impl Format for Points {
         path: &Path,
         options: OutputOptions,
     ) -> Result<Option<RecoverReport>> {
-        let source = input.source().ok_or_else(|| Error::usage("a directory holds no points"))?;
+        let source = input.source().ok_or_else(|| Error::usage("expected a file, found a directory"))?;
         let bytes = source.read(0..source.len())?;
         let text = String::from_utf8_lossy(&bytes);
         let mut output = Output::create(path, options)?;
@@ -116,7 +116,7 @@ impl Format for Points {
     }
 }
 
-/// Writes a line for each row.
+/// Writes one line per row.
 struct PointsWriter {
     output: Output,
     columns: [usize; 3],
@@ -129,7 +129,7 @@ impl BatchWriter for PointsWriter {
         let label = label.as_string::<i32>();
         let nulls = [("x", x.null_count()), ("y", y.null_count()), ("label", label.null_count())];
         if let Some((column, _)) = nulls.into_iter().find(|(_, count)| *count > 0) {
-            return Err(Error::invalid("found null, expected a value").in_column(column));
+            return Err(Error::invalid("expected a value, found null").in_column(column));
         }
         for row in 0..batch.num_rows() {
             write(&mut self.output, &format!("{} {} {}\n", x.value(row), y.value(row), label.value(row)))?;
@@ -171,7 +171,7 @@ impl Container for PointsFile {
         vec![&self.0]
     }
 
-    /// Whatever could be wrong was seen when it was opened.
+    /// Opening the file has validated all of it.
     fn verify(&self, _: &VerifyOptions, _: &mut dyn FnMut(Finding)) -> Result<()> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! `wharf cat`: rows, as JSON lines, CSV, or a table for people.
+//! `wharf cat`: prints rows as a table, JSON lines, CSV or TSV.
 
 use std::ffi::OsString;
 
@@ -8,34 +8,34 @@ use wharf::hub::convert::Report;
 use wharf::hub::copy_rows::CopyRows;
 
 use super::Outcome;
-use super::bar::Bar;
+use super::display::counted;
 use super::env::Env;
-use super::human::counted;
 use super::inputs;
-use super::pages::Pages;
+use super::paged_table::PagedTable;
+use super::progress::ProgressLine;
 use super::select::Selection;
 
 const EXAMPLES: &str = "\
 Examples:
   wharf cat adult.idv -n 10                        the first ten rows
   wharf cat adult.idv --columns Age,Label --csv    two columns as CSV
-  wharf cat 'day-*.idv' --rows 1000000.. --json    several files as one, from the millionth row on";
+  wharf cat 'day-*.idv' --rows 1000000.. --json    several files, from row 1000000 on";
 
 /// Print rows: a table on a terminal, JSON lines into a pipe
 ///
-/// Several files are printed one after another. For CSV, TSV and tables their columns must have the same names. A column of several files has to
-/// mean the same in all: units, names of slots and so on are compared.
+/// Several files are concatenated. For CSV, TSV and tables they must have the same columns. Columns of the same name must have the same
+/// meaning: units, slot names and other metadata are compared.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Files, or patterns in quotes such as 'day-*.idv' (sorted); - is standard input
+    /// Input files, or quoted glob patterns such as 'day-*.idv'; - for standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<OsString>,
 
     #[command(flatten)]
-    form: Form,
+    format: FormatOptions,
 
-    /// Show the values of time variables so, instead of their numbers (ds)
+    /// Print the values of time variables as times instead of numbers (ds)
     #[arg(long, value_enum, value_name = "FORM")]
     time: Option<super::ds::Times>,
 
@@ -45,29 +45,29 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Clone, clap::Args)]
 #[group(multiple = false)]
-struct Form {
-    /// Comma-separated values, with a line of names
+struct FormatOptions {
+    /// Print CSV with a header
     #[arg(long, conflicts_with = "json")]
     csv: bool,
 
-    /// Tab-separated values, with a line of names
+    /// Print TSV with a header
     #[arg(long, conflicts_with = "json")]
     tsv: bool,
 
-    /// A table for people, into a pipe too
+    /// Print a human-readable table even into a pipe
     #[arg(long, conflicts_with = "json")]
     pretty: bool,
 }
 
-/// A form that rows can be written in.
+/// A machine-readable output format.
 #[derive(Debug, Clone, Copy)]
-enum To {
+enum TextFormat {
     Jsonl,
     Csv,
     Tsv,
 }
 
-impl To {
+impl TextFormat {
     fn sink<'w>(self, out: impl std::io::Write + 'w) -> Box<dyn Sink + 'w> {
         match self {
             Self::Jsonl => Box::new(JsonLines::new(out)),
@@ -83,10 +83,10 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     selection.reading.time = arguments.time.map(Into::into);
     env.opener.apply(&selection)?;
     env.opener.check_filters(&locations, selection.reading.table.as_deref())?;
-    let Form { csv, tsv, pretty } = arguments.form;
+    let FormatOptions { csv, tsv, pretty } = arguments.format;
     if env.json() && (csv || tsv || pretty) {
-        // clap sees this only when --json stands behind the verb.
-        return Err(Error::usage("--json cannot be used with another form"));
+        // clap reports this conflict only if --json follows the verb.
+        return Err(Error::usage("--json cannot be used with --csv, --tsv or --pretty"));
     }
     let terminal = env.stdout.terminal;
     let mut job = CopyRows {
@@ -94,44 +94,43 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         selection: &selection,
         max_columns: usize::MAX,
         same_columns: false,
-        progress: &Bar::new(false),
+        progress: &ProgressLine::new(false),
     };
     if pretty || (terminal.is_some() && !csv && !tsv && !env.json()) {
         return table(&mut job, terminal, env);
     }
-    let to = match (csv, tsv) {
-        (true, _) => To::Csv,
-        (_, true) => To::Tsv,
-        _ => To::Jsonl,
+    let format = match (csv, tsv) {
+        (true, _) => TextFormat::Csv,
+        (_, true) => TextFormat::Tsv,
+        _ => TextFormat::Jsonl,
     };
-    // On a terminal the rows themselves show the progress.
-    let bar = Bar::new(terminal.is_none() && env.report.terminal);
-    job.progress = &bar;
+    // If rows are printed on the terminal, they are the progress.
+    let progress = ProgressLine::new(terminal.is_none() && env.report.terminal);
+    job.progress = &progress;
     let mut report = Report::default();
-    let outcome = job.stream(to.sink(&mut env.stdout).as_mut(), &mut env.opener, &mut report);
-    bar.clear();
+    let outcome = job.stream(format.sink(&mut env.stdout).as_mut(), &mut env.opener, &mut report);
+    progress.clear();
     finish(outcome, &report, env)
 }
 
 fn table(job: &mut CopyRows<'_>, terminal: Option<u16>, env: &mut Env<'_>) -> Result<Outcome> {
     let mut report = Report::default();
-    let mut sink = Pages::new(&mut env.stdout, terminal);
-    job.max_columns = sink.most_columns();
+    let mut sink = PagedTable::new(&mut env.stdout, terminal);
+    job.max_columns = sink.max_columns();
     let outcome = job.stream(&mut sink, &mut env.opener, &mut report);
     let hidden = report.hidden + sink.hidden();
     let unknown = sink.unknown();
     if hidden > 0 && !env.stdout.closed {
-        env.report.note(format!("{} not shown for lack of room: choose with --columns", counted(hidden, "column")));
+        env.report.note(format!("{} not shown; select columns with --columns", counted(hidden, "column")));
     }
     if unknown > 0 && !env.stdout.closed {
         let values = counted(unknown, "value");
-        env.report
-            .note(format!("{values} not shown of columns that few rows have: choose them with --columns, or --json"));
+        env.report.note(format!("{values} of rare columns not shown; select them with --columns, or use --json"));
     }
     finish(outcome, &report, env)
 }
 
-/// Reports what was lost, and how it ended. Nobody who closed the pipe asks for that.
+/// Reports losses and returns the outcome. If the reader closed the pipe, nothing is reported.
 pub(crate) fn finish(outcome: Result<(), Error>, report: &Report, env: &mut Env<'_>) -> Result<Outcome> {
     if outcome.as_ref().is_err_and(|error| env.stdout.is_closed(error)) {
         return Ok(Outcome::Done);

@@ -12,11 +12,11 @@ use serde_json::{Map, Value};
 use wharf::convert::{Convert, Report, Streaming, Target, TargetUnit, TextTarget, To};
 
 use super::Outcome;
-use super::bar::Bar;
 use super::cat;
+use super::display::{clean, counted};
 use super::env::Env;
-use super::human::{clean, counted};
 use super::inputs;
+use super::progress::ProgressLine;
 use super::select::Selection;
 use wharf::Registry;
 
@@ -141,7 +141,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         check_stream(target.as_ref(), env.stdout.terminal.is_some())?;
     }
     let is_shown = env.report.terminal && (!stdout || env.stdout.terminal.is_none());
-    let bar = Arc::new(Bar::new(is_shown));
+    let bar = Arc::new(ProgressLine::new(is_shown));
     (convert.inputs, convert.selection) = (locations, selection);
     let convert = convert.with_progress(Arc::clone(&bar) as Arc<dyn Progress>);
     let path = Path::new(arguments.output());

@@ -1,4 +1,4 @@
-//! What a run of the command reads, writes and knows.
+//! The environment of a run: streams, formats and global options. Tests replace it with streams in memory.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -7,8 +7,8 @@ use wharf::Registry;
 pub(crate) use wharf::hub::env::Opener;
 
 use super::Outcome;
+use super::escaping_writer::EscapingWriter;
 use super::report::Report;
-use super::stream::Stream;
 
 /// Streams, formats and global options of a run.
 pub(crate) struct Env<'a> {
@@ -18,7 +18,7 @@ pub(crate) struct Env<'a> {
 }
 
 impl Env<'static> {
-    pub(crate) fn of_the_process(registry: &Registry) -> Self {
+    pub(crate) fn from_process(registry: &Registry) -> Self {
         let terminal = io::stdout().is_terminal();
         let width = terminal.then(|| comfy_table::Table::new().width()).flatten();
         Self {
@@ -30,24 +30,24 @@ impl Env<'static> {
 }
 
 impl Env<'_> {
-    /// True when results are wanted as JSON.
+    /// Whether results are printed as JSON.
     pub(crate) fn json(&self) -> bool {
         self.report.json
     }
 
-    /// Reports an error. A closed pipe is none: who closed it has seen enough.
+    /// Reports an error and returns the outcome. A pipe closed by its reader is not an error.
     pub(crate) fn fail(&mut self, error: &Error) -> Outcome {
         if self.stdout.is_closed(error) {
             return Outcome::Done;
         }
         self.report.error(error);
-        Outcome::of(error)
+        Outcome::from_error(error)
     }
 
-    /// Prints what clap answers: help and version are results, all else is wrong usage.
-    pub(crate) fn answer(&mut self, answer: &clap::Error) -> Outcome {
-        let text = answer.render();
-        if !answer.use_stderr() {
+    /// Prints what clap returns instead of arguments: help and version to standard output, usage errors to standard error.
+    pub(crate) fn print_clap(&mut self, message: &clap::Error) -> Outcome {
+        let text = message.render();
+        if !message.use_stderr() {
             return match self.stdout.print_styled(&text) {
                 Ok(()) => Outcome::Done,
                 Err(error) => self.fail(&error),
@@ -66,22 +66,22 @@ impl Env<'_> {
     }
 }
 
-/// Standard output: it remembers when the other end of the pipe is gone.
+/// Standard output. Records whether the reader closed the pipe.
 pub(crate) struct Stdout<'a> {
-    out: Stream<'a>,
-    /// The width, when it is a terminal.
+    out: EscapingWriter<'a>,
+    /// Width of the terminal; `None` for a file or pipe.
     pub(crate) terminal: Option<u16>,
-    /// The reader is gone.
+    /// The reader has closed the pipe.
     pub(crate) closed: bool,
 }
 
 impl<'a> Stdout<'a> {
     pub(crate) fn new(out: impl Write + Send + 'a, terminal: Option<u16>) -> Self {
-        Self { out: Stream::new(out, terminal.is_some()), terminal, closed: false }
+        Self { out: EscapingWriter::new(out, terminal.is_some()), terminal, closed: false }
     }
 
-    /// Writes a whole text and flushes. A reader who is gone does not end the work that the text reports: where there is nothing to do
-    /// but to print, look at [`closed`](Self::closed), or write.
+    /// Writes text and flushes. A closed pipe is not an error, so that a verb finishes its work; verbs that only print check
+    /// [`closed`](Self::closed).
     pub(crate) fn print(&mut self, text: &str) -> Result<()> {
         let written = self.write_all(text.as_bytes()).and_then(|()| self.flush());
         self.unless_closed(written)
@@ -89,11 +89,11 @@ impl<'a> Stdout<'a> {
 
     fn print_styled(&mut self, text: &clap::builder::StyledStr) -> Result<()> {
         let written = self.out.write_styled(text);
-        let written = self.watch(written);
+        let written = self.note_closed(written);
         self.unless_closed(written)
     }
 
-    /// The outcome of writing, for work that goes on when nobody reads.
+    /// Turns a failed write into an error, unless the reader closed the pipe.
     pub(crate) fn unless_closed(&self, written: io::Result<()>) -> Result<()> {
         match written {
             Err(cause) if cause.kind() == io::ErrorKind::BrokenPipe && self.closed => Ok(()),
@@ -101,14 +101,14 @@ impl<'a> Stdout<'a> {
         }
     }
 
-    /// Is the error only that the reader is gone?
+    /// Whether the cause of the error is that the reader closed the pipe.
     pub(crate) fn is_closed(&self, error: &Error) -> bool {
         let mut causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
         let is_broken = |cause: &io::Error| cause.kind() == io::ErrorKind::BrokenPipe;
         self.closed && causes.any(|cause| cause.downcast_ref().is_some_and(is_broken))
     }
 
-    fn watch<T>(&mut self, outcome: io::Result<T>) -> io::Result<T> {
+    fn note_closed<T>(&mut self, outcome: io::Result<T>) -> io::Result<T> {
         self.closed |= outcome.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe);
         outcome
     }
@@ -117,11 +117,11 @@ impl<'a> Stdout<'a> {
 impl Write for Stdout<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let outcome = self.out.write(bytes);
-        self.watch(outcome)
+        self.note_closed(outcome)
     }
 
     fn flush(&mut self) -> io::Result<()> {
         let outcome = self.out.flush();
-        self.watch(outcome)
+        self.note_closed(outcome)
     }
 }

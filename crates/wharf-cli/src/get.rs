@@ -1,62 +1,61 @@
-//! `wharf get`: one record.
+//! `wharf get`: prints one record or variable.
 
 use std::ffi::OsString;
 
-use container_core::Input;
-use container_core::{Error, Result, Rows, Table};
+use container_core::{Error, Input, Result, Rows, Table};
 use wharf::convert::{Cells, column_names};
 
 use super::Outcome;
+use super::display;
 use super::env::Env;
-use super::human;
 use super::inputs::{self, Location};
 use super::report::Lost;
 use super::select::{self, Reading, RowRange};
 
 const EXAMPLES: &str = "\
 Examples:
-  wharf get adult.idv --row 41           the row with number 41, counted from 0
-  wharf get adult.idv --row 41 --json    the same for a program
-  wharf get train.msgpack cat-7          the sample with this key
+  wharf get adult.idv --row 41           row 41, counted from 0
+  wharf get adult.idv --row 41 --json    the same as JSON
+  wharf get train.msgpack cat-7          the sample with the key cat-7
   wharf get train.msgpack cat-7 --raw --field image > cat-7.jpg
-  wharf get climate.ds temp --raw > temp.f64     its numbers, as they lie in the file
+  wharf get climate.ds temp --raw > temp.f64     the stored bytes of a variable
   wharf get climate.ds temp --sel time=-1 --at lat=51.5 --between lon=-10..10";
 
-/// Print one record, by key or by row number
+/// Print one record by key or row number, or a variable of a ds or NetCDF file
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The file; - is standard input
+    /// Input file; - for standard input
     #[arg(value_name = "FILE")]
     file: OsString,
 
-    /// The record's key, where the format has keys; a variable's name (ds)
+    /// Key of the record (datadings, ZDS), or name of a variable (ds, NetCDF)
     #[arg(value_name = "KEY", required_unless_present = "row", conflicts_with = "row")]
     key: Option<String>,
 
-    /// The record's row number, counted from 0
+    /// Row number, counted from 0
     #[arg(long, value_name = "N")]
     row: Option<u64>,
 
-    /// A table for people, into a pipe too
+    /// Print a human-readable table even into a pipe
     #[arg(long, conflicts_with = "json")]
     pretty: bool,
 
-    /// Only these columns, in this order: names as `info` lists them, separated by commas; may be given several times
+    /// Only these columns, in this order: comma-separated names as listed by `info`. Repeatable
     #[arg(long, value_name = "NAMES")]
     columns: Vec<String>,
 
-    /// The bytes of the record as they lie in the file. datadings: its msgpack message. ds: numbers in the file's order of bytes, truth values
-    /// as bits, one string; missing elements are not stored, and so are left out
+    /// Print the stored bytes. datadings: the msgpack message of the sample. ds: numbers in the byte order of the file, booleans as bits, or one
+    /// string, without missing elements
     #[arg(long, conflicts_with_all = ["pretty", "columns", "json"])]
     raw: bool,
 
-    /// With --raw: only this field, which holds bytes or a text, such as an image
+    /// With --raw: only this field, which contains bytes or a string (datadings)
     #[arg(long, value_name = "NAME", requires = "raw")]
     field: Option<String>,
 
     #[command(flatten)]
-    part: super::ds::Part,
+    slice: super::ds::SliceOptions,
 
     #[command(flatten)]
     reading: Reading,
@@ -64,39 +63,34 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     if env.json() && arguments.pretty {
-        // clap sees this only when --json stands behind the verb.
+        // clap reports this conflict only if --json follows the verb.
         return Err(Error::usage("--json cannot be used with --pretty"));
     }
-    let locations = inputs::expand(std::slice::from_ref(&arguments.file))?;
-    let [location] = locations.as_slice() else {
-        return Err(Error::usage(format!("the pattern matches {} files; get reads one", locations.len()))
-            .in_file(arguments.file.display().to_string()));
-    };
     if arguments.raw && env.json() {
-        // clap sees this only when --json stands behind the verb.
         return Err(Error::usage("--json cannot be used with --raw"));
     }
+    let location = &inputs::expand_single(&arguments.file, "get")?;
     let file = |error: Error| error.in_file(location.name());
     let input = location.input(&mut env.opener).map_err(file)?;
     if let Some(variable) = &arguments.key
         && let Some(reader) = super::netcdf::variables(&input, &env.opener).map_err(file)?
     {
         if !arguments.columns.is_empty() || arguments.reading.table.is_some() {
-            return Err(file(Error::usage("a variable has no columns and no table: choose a part of it with --sel")));
+            return Err(file(Error::usage("a variable has no columns or tables; select a part of it with --sel")));
         }
         if arguments.field.is_some() {
-            return Err(file(Error::usage("a variable has no fields: choose a part of it with --sel")));
+            return Err(file(Error::usage("a variable has no fields; select a part of it with --sel")));
         }
         return match arguments.raw {
             true if reader.format() != dsfmt::FORMAT_NAME => {
-                Err(Error::usage(format!("is for ds, and this one is {}", reader.format())).in_option("raw"))
+                Err(Error::usage(format!("requires ds, found {}", reader.format())).in_option("raw"))
             }
-            true => super::ds::raw(&reader, variable, &arguments.part, env),
-            false => super::ds::get(&reader, variable, &arguments.part, env),
+            true => super::ds::raw(&reader, variable, &arguments.slice, env),
+            false => super::ds::get(&reader, variable, &arguments.slice, env),
         }
         .map_err(file);
     }
-    arguments.part.refuse().map_err(file)?;
+    arguments.slice.refuse().map_err(file)?;
     if arguments.raw {
         return raw(arguments, location, &input, env);
     }
@@ -106,13 +100,13 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     record(arguments, location, table, env).map_err(file)
 }
 
-/// Prints bytes as they lie in the file.
+/// Prints the stored bytes of a sample or of one field.
 fn raw(arguments: &Arguments, location: &Location, input: &Input, env: &mut Env<'_>) -> Result<Outcome> {
     use std::io::Write;
 
     use datadings::Kind;
 
-    let dataset = super::dataset::Dataset::of(location, input, &env.opener, "--raw")?;
+    let dataset = super::records::Dataset::of(location, input, &env.opener, "--raw")?;
     let reader = &dataset.reader;
     let file = |error: Error| error.in_file(location.name());
     let row = row_of(arguments, |key| reader.find(key)).map_err(file)?;
@@ -121,24 +115,24 @@ fn raw(arguments: &Arguments, location: &Location, input: &Input, env: &mut Env<
     let field = match &arguments.field {
         None => None,
         Some(name) => {
-            let found = sample.get(name).map_err(file)?;
-            Some(found.ok_or_else(|| file(Error::usage(format!("the sample has no field {name:?}")).in_row(row)))?)
+            let value = sample.get(name).map_err(file)?;
+            Some(value.ok_or_else(|| file(Error::usage(format!("the sample has no field {name:?}")).in_row(row)))?)
         }
     };
-    let (bytes, text) = match field {
+    let (bytes, is_text) = match field {
         None => (sample.as_bytes(), false),
         Some(value) => match value.kind().map_err(file)? {
             Kind::Bin => (value.bin().map_err(file)?, false),
             Kind::Str => (value.str().map_err(file)?.as_bytes(), true),
             other => {
                 let name = arguments.field.as_deref().unwrap_or_default();
-                let detail = format!("the field {name:?} is {}: --raw prints bytes and texts", kind_name(other));
+                let detail = format!("--raw prints bytes or a string, but the field {name:?} is {}", kind_name(other));
                 return Err(file(Error::usage(detail).in_row(row)));
             }
         },
     };
-    if env.stdout.terminal.is_some() && !text {
-        return Err(Error::usage("bytes are not for a terminal: print them into a file, or a pipe"));
+    if env.stdout.terminal.is_some() && !is_text {
+        return Err(Error::usage("cannot write binary data to a terminal; use a file or a pipe"));
     }
     let printed = env.stdout.write_all(bytes).and_then(|()| env.stdout.flush());
     printed.map_err(|cause| Error::io("cannot write to standard output", cause))?;
@@ -160,30 +154,30 @@ const fn kind_name(kind: datadings::Kind) -> &'static str {
     }
 }
 
-/// The names of a row's fields.
+/// The names of the row's fields.
 fn fields(rows: &dyn Rows) -> Result<Vec<String>> {
     let mut line = Vec::new();
     rows.json(&mut line)?;
-    let object: serde_json::Map<String, serde_json::Value> =
-        serde_json::from_slice(&line).map_err(|cause| Error::invalid("the row's JSON is no map").caused_by(cause))?;
+    let object: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(&line)
+        .map_err(|cause| Error::invalid("the row is not a JSON object").caused_by(cause))?;
     Ok(object.into_iter().map(|(name, _)| name).collect())
 }
 
-/// The row that is asked for, by number or by key.
+/// The number of the requested row.
 fn row_of(arguments: &Arguments, find: impl FnOnce(&str) -> Result<Option<u64>>) -> Result<u64> {
     match &arguments.key {
-        Some(key) => find(key)?.ok_or_else(|| Error::usage("there is no record with this key").in_key(key.clone())),
+        Some(key) => find(key)?.ok_or_else(|| Error::usage("no record has this key").in_key(key.clone())),
         None => Ok(arguments.row.unwrap_or(0)),
     }
 }
 
 fn record(arguments: &Arguments, location: &Location, table: &dyn Table, env: &mut Env<'_>) -> Result<Outcome> {
     let row = row_of(arguments, |key| table.find(key))?;
-    let wanted = RowRange { rows: row..row.saturating_add(1), one: true };
+    let range = RowRange { rows: row..row.saturating_add(1), one: true };
     if let Some(len) = table.len() {
-        wanted.check(len)?;
+        range.check(len)?;
     }
-    let mut scan = arguments.reading.scan().with_rows(wanted.rows.clone());
+    let mut scan = arguments.reading.scan().with_rows(range.rows);
     scan.columns = select::columns(table, &arguments.columns)?;
     let mut rows = table.rows(&scan)?;
     if !rows.advance()? {
@@ -191,32 +185,29 @@ fn record(arguments: &Arguments, location: &Location, table: &dyn Table, env: &m
     }
     let text = if arguments.pretty || (env.stdout.terminal.is_some() && !env.json()) {
         let known = column_names(table, &scan);
-        let mut cells = Cells::new(&known).with_limit(human::RECORD_CELL);
-        let own = match cells.fill(rows.row())? {
+        let mut cells = Cells::new(&known).with_limit(display::MAX_CELL_BYTES);
+        let row_fields = match cells.fill(rows.row())? {
             0 => Vec::new(),
-            // A table without a schema, whose columns are not all known: the record knows its own.
+            // Without a schema, the record may have fields outside the inferred columns.
             _ => fields(rows.as_ref())?,
         };
         let mut names = known;
-        if !own.is_empty() {
-            names = own.iter().map(String::as_str).collect();
-            cells = Cells::new(&names).with_limit(human::RECORD_CELL);
+        if !row_fields.is_empty() {
+            names = row_fields.iter().map(String::as_str).collect();
+            cells = Cells::new(&names).with_limit(display::MAX_CELL_BYTES);
             cells.fill(rows.row())?;
         }
         let kind = |name: &str| table.columns().iter().find(|column| column.name == name).map_or("", |c| &c.kind);
         let lines = names.iter().zip(cells.iter()).map(|(name, cell)| (*name, kind(name), cell));
-        human::record(lines, env.stdout.terminal)
+        display::record(lines, env.stdout.terminal)
     } else {
         let mut line = Vec::new();
         rows.json(&mut line)?;
         line.push(b'\n');
-        String::from_utf8(line).map_err(|cause| Error::invalid("the row's JSON is no text").caused_by(cause))?
+        String::from_utf8(line).map_err(|cause| Error::invalid("the row is not UTF-8").caused_by(cause))?
     };
     env.stdout.print(&text)?;
-    let told = rows.losses().into_iter().map(|loss| Lost { file: Some(location.name()), loss });
-    let lost: Vec<_> = told.collect();
-    for lost in &lost {
-        env.report.lost(lost);
-    }
-    Ok(Outcome::after(&lost))
+    let losses: Vec<_> = rows.losses().into_iter().map(|loss| Lost { file: Some(location.name()), loss }).collect();
+    losses.iter().for_each(|lost| env.report.lost(lost));
+    Ok(Outcome::after(&losses))
 }

@@ -1,4 +1,4 @@
-//! `wharf info`: what is in files.
+//! `wharf info`: describes files.
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -9,8 +9,8 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
 
 use super::Outcome;
+use super::display::{self, abbreviated, clean, counted};
 use super::env::Env;
-use super::human::{self, abbreviated, clean, counted};
 use super::inputs::{self, Location, Opened};
 use super::report::error_object;
 
@@ -22,14 +22,14 @@ Examples:
   wharf info people.csv
   wharf info adult.idv --json | jq '.tables[0].columns[].name'";
 
-/// Show what is in files: format, tables, columns with types, metadata
+/// Show the format, tables, columns, types and metadata of files
 ///
-/// Only headers and indexes are read, so this is quick for files of any size. Columns of a format without a schema (datadings, text) are looked
-/// for in some thousand rows, or in all of a small file.
+/// Reads only headers and indexes, so it is fast for files of any size. For formats without a schema (datadings, CSV, JSON lines), columns are
+/// inferred from a sample of a few thousand rows, or from all rows of a small file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Files, or patterns in quotes such as 'day-*.idv' (sorted); - is standard input
+    /// Input files, or quoted glob patterns such as 'day-*.idv'; - for standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<OsString>,
 }
@@ -83,7 +83,7 @@ fn print_json(info: &Info<'_>, env: &mut Env<'_>) -> Result<()> {
     env.stdout.unless_closed(written)
 }
 
-/// A container's description, made while it is printed: memory grows with one column's metadata.
+/// Serializes the description of a container column by column, so that only the metadata of one column is in memory.
 struct Info<'a> {
     file: Option<String>,
     container: &'a dyn Container,
@@ -169,7 +169,7 @@ impl Serialize for ColumnEntry<'_> {
     }
 }
 
-/// A list whose items are made while it is printed.
+/// A list whose items are created while it is serialized.
 struct Each<T, F>(T, F);
 
 impl<T: Clone + IntoIterator, U: Serialize, F: Fn(T::Item) -> U> Serialize for Each<T, F> {
@@ -178,17 +178,17 @@ impl<T: Clone + IntoIterator, U: Serialize, F: Fn(T::Item) -> U> Serialize for E
     }
 }
 
-/// The description for people: what fits a line. Programs get everything.
+/// The human-readable description. Long values are abbreviated; `--json` has them in full.
 fn describe(location: &Location, opened: &Opened, errors: &RefCell<Vec<Error>>, width: Option<u16>) -> String {
     let container = opened.container.as_ref();
     let version = container.version();
-    let size = opened.bytes.map(|bytes| format!(", {}", human::size(bytes))).unwrap_or_default();
+    let size = opened.bytes.map(|bytes| format!(", {}", display::size(bytes))).unwrap_or_default();
     let format = format!("{} {}", container.format(), clean(&version));
     let mut text = format!("{}: {}{size}\n", clean(&location.name()), format.trim_end());
     for (key, value) in container.details() {
-        // The size is said already, and so is a version that is no other.
+        // The first line already has the size and version.
         let of_tables = key == COLLECTIONS && value.is_object();
-        if key != "bytes" && value != *version && !of_tables && !OF_THE_WHOLE_FOR_PROGRAMS.contains(&key.as_str()) {
+        if key != "bytes" && value != *version && !of_tables && !JSON_ONLY_DETAILS.contains(&key.as_str()) {
             text.push_str(&format!("{}: {}\n", spaced(&key), brief(&value)));
         }
     }
@@ -197,25 +197,26 @@ fn describe(location: &Location, opened: &Opened, errors: &RefCell<Vec<Error>>, 
         let name = if tables.len() == 1 { String::new() } else { format!("\ntable {}: ", clean(table.name())) };
         text.push_str(&name);
         let mut described = describe_table(*table, errors, width);
-        if let Some(own) = container.details().get(COLLECTIONS).and_then(|all| all.get(table.name())?.as_object()) {
-            // Behind the line that tells how many rows there are.
-            let line = described.find('\n').map_or(described.len(), |feed| feed + 1);
-            let said: String = own.iter().map(|(key, value)| format!("{}: {}\n", spaced(key), brief(value))).collect();
-            described.insert_str(line, &said);
+        if let Some(details) = container.details().get(COLLECTIONS).and_then(|all| all.get(table.name())?.as_object()) {
+            // After the line with the row count.
+            let end = described.find('\n').map_or(described.len(), |feed| feed + 1);
+            let lines: String =
+                details.iter().map(|(key, value)| format!("{}: {}\n", spaced(key), brief(value))).collect();
+            described.insert_str(end, &lines);
         }
         text.push_str(&described);
     }
     text
 }
 
-/// The detail of a container that tells of each of its tables.
+/// The container detail that has details of each table.
 const COLLECTIONS: &str = "collections";
 
-/// Details of a container that say nothing to people, or what its version says already.
-const OF_THE_WHOLE_FOR_PROGRAMS: [&str; 2] = ["salt", "legacy"];
+/// Container details shown only with `--json`.
+const JSON_ONLY_DETAILS: [&str; 2] = ["salt", "legacy"];
 
-/// Columns of a table that are listed for people, at most.
-const LISTED: usize = 20_000;
+/// Maximum columns listed without `--json`.
+const MAX_LISTED: usize = 20_000;
 
 fn describe_table(table: &dyn Table, errors: &RefCell<Vec<Error>>, width: Option<u16>) -> String {
     let broken = table.columns_error();
@@ -223,29 +224,29 @@ fn describe_table(table: &dyn Table, errors: &RefCell<Vec<Error>>, width: Option
     let rows = count.map_or_else(|| "rows not counted".to_owned(), |rows| counted(rows, "row"));
     let columns = table.columns();
     let mut text = format!("{rows}, {}", counted(columns.len(), "column"));
-    // All columns are looked at, for what they have in common and for what is wrong, and only those that are listed are held.
+    // Read all columns, to find common details and errors, but keep only the listed ones.
     let mut profiles = Profiles::default();
     let mut described = Vec::new();
     for (index, column) in columns.iter().enumerate() {
         let column = Described::new(table, index, column, errors);
         profiles.add(&column.plain);
-        if index < LISTED {
+        if index < MAX_LISTED {
             described.push(column);
         }
     }
-    text.push_str(&profiles.take_looked_at(count));
+    text.push_str(&profiles.take_sample_note(count));
     errors.borrow_mut().extend(broken);
     let (common, differing) = profiles.common();
-    let said: Vec<String> = common.iter().map(|(key, value)| format!("{} {}", spaced(key), scalar(value))).collect();
-    if !said.is_empty() {
-        text.push_str(&format!("; all columns: {}", said.join(", ")));
+    let common: Vec<String> = common.iter().map(|(key, value)| format!("{} {}", spaced(key), scalar(value))).collect();
+    if !common.is_empty() {
+        text.push_str(&format!("; all columns: {}", common.join(", ")));
     }
     text.push('\n');
     if columns.is_empty() {
         return text;
     }
     text.push('\n');
-    let mut lines = human::table(width);
+    let mut lines = display::table(width);
     let noted = described.iter().any(|column| !column.note.is_empty());
     let header = ["column", "type"].into_iter().chain(differing.iter().map(String::as_str));
     lines.set_header(header.chain(noted.then_some("note")).map(spaced));
@@ -256,11 +257,11 @@ fn describe_table(table: &dyn Table, errors: &RefCell<Vec<Error>>, width: Option
     }
     for (key, column) in differing.iter().zip(lines.column_iter_mut().skip(2)) {
         if described.iter().filter_map(|column| column.plain.get(key)).all(Value::is_number) {
-            column.set_cell_alignment(human::RIGHT);
+            column.set_cell_alignment(display::ALIGN_RIGHT);
         }
     }
-    text.push_str(&human::print(&mut lines));
-    if let Some(more @ 1..) = columns.len().checked_sub(LISTED) {
+    text.push_str(&display::render(&mut lines));
+    if let Some(more @ 1..) = columns.len().checked_sub(MAX_LISTED) {
         text.push_str(&format!("… and {}\n", counted(more, "more column")));
     }
     if described.iter().any(|column| !column.nested.is_empty()) {
@@ -270,24 +271,24 @@ fn describe_table(table: &dyn Table, errors: &RefCell<Vec<Error>>, width: Option
     text
 }
 
-/// A detail over all columns of a table.
+/// Profile of a detail across the columns of a table.
 struct Profile {
     /// The value of the first column that has it.
     first: Value,
-    /// Columns that have it.
+    /// Number of columns that have it.
     columns: usize,
-    /// All of them have the first value.
-    same: bool,
+    /// Whether its values are all equal.
+    is_constant: bool,
 }
 
 impl Profile {
-    /// All columns of so many have the first value.
-    fn is_of_all(&self, columns: usize) -> bool {
-        self.same && self.columns == columns
+    /// Whether all `columns` columns have the same value.
+    fn is_common(&self, columns: usize) -> bool {
+        self.is_constant && self.columns == columns
     }
 }
 
-/// The details of all columns, in the order of their first appearance. Their keys are those of a format, which are few.
+/// The details of all columns, in order of first appearance. A format has few distinct keys.
 #[derive(Default)]
 struct Profiles {
     columns: usize,
@@ -301,38 +302,39 @@ impl Profiles {
             match self.details.iter_mut().find(|(own, _)| own == key) {
                 Some((_, profile)) => {
                     profile.columns += 1;
-                    profile.same &= profile.first == *value;
+                    profile.is_constant &= profile.first == *value;
                 }
                 None => {
-                    self.details.push((key.clone(), Profile { first: value.clone(), columns: 1, same: true }));
+                    self.details.push((key.clone(), Profile { first: value.clone(), columns: 1, is_constant: true }));
                 }
             }
         }
     }
 
-    /// Where columns were looked for: said unless it is in all rows, as is how many of those have each.
-    fn take_looked_at(&mut self, rows: Option<u64>) -> String {
-        for what in ["samples", "documents", "rows"] {
-            let key = format!("{what}_looked_at");
-            let Some(location) = self.details.iter().position(|(own, _)| *own == key) else { continue };
-            let (_, looked) = self.details.remove(location);
+    /// Removes the sample size from the details, and the counts of columns that occur in every sampled row. Returns a note if the columns
+    /// were inferred from fewer than all rows.
+    fn take_sample_note(&mut self, rows: Option<u64>) -> String {
+        for noun in ["samples", "documents", "rows"] {
+            let key = format!("{noun}_looked_at");
+            let Some(index) = self.details.iter().position(|(other, _)| *other == key) else { continue };
+            let (_, sampled) = self.details.remove(index);
             let columns = self.columns;
             self.details
-                .retain(|(own, profile)| own != what || !profile.is_of_all(columns) || profile.first != looked.first);
-            return match looked.first.as_u64() {
-                Some(looked @ 1..) if rows != Some(looked) => format!(" in the {} looked at", counted(looked, "row")),
+                .retain(|(key, profile)| key != noun || !profile.is_common(columns) || profile.first != sampled.first);
+            return match sampled.first.as_u64() {
+                Some(sampled @ 1..) if rows != Some(sampled) => format!(" in a sample of {}", counted(sampled, "row")),
                 _ => String::new(),
             };
         }
         String::new()
     }
 
-    /// What is the same for all columns is said once, the rest has a place of its own in the table.
+    /// Details with the same value in all columns, and the keys of all others.
     fn common(self) -> (Map<String, Value>, Vec<String>) {
         let columns = self.columns;
         let (mut common, mut differing) = (Map::new(), Vec::new());
         for (key, profile) in self.details {
-            match columns > 1 && profile.is_of_all(columns) && key != "bytes" {
+            match columns > 1 && profile.is_common(columns) && key != "bytes" {
                 true => drop(common.insert(key, profile.first)),
                 false => differing.push(key),
             }
@@ -341,9 +343,9 @@ impl Profiles {
     }
 }
 
-/// A line for everything else that columns say of themselves.
+/// A table of the columns' metadata, one line per item.
 fn metadata(described: &[Described], width: Option<u16>) -> String {
-    let mut lines = human::table(width);
+    let mut lines = display::table(width);
     lines.set_header(["column", "metadata", "value"]);
     for column in described {
         for (index, (kind, value)) in column.nested.iter().enumerate() {
@@ -351,10 +353,10 @@ fn metadata(described: &[Described], width: Option<u16>) -> String {
             lines.add_row([name, kind, value]);
         }
     }
-    human::print(&mut lines)
+    display::render(&mut lines)
 }
 
-/// A column as people see it.
+/// The human-readable description of a column.
 struct Described {
     name: String,
     kind: String,
@@ -363,8 +365,8 @@ struct Described {
     note: String,
 }
 
-/// Details that say to a program what the type or another detail says to people.
-const FOR_PROGRAMS: [&str; 7] =
+/// Column details shown only with `--json`, because the type or another detail implies them.
+const JSON_ONLY: [&str; 7] =
     ["codec", "item_codec", "dimensions", "key_count", "blocks", "decompressed_bytes", "metadata_types"];
 
 impl Described {
@@ -384,7 +386,7 @@ impl Described {
         let mut nested = Vec::new();
         for (key, value) in details {
             match value {
-                _ if FOR_PROGRAMS.contains(&key.as_str()) => {}
+                _ if JSON_ONLY.contains(&key.as_str()) => {}
                 Value::Object(members) if key == "metadata" => {
                     let named = |(kind, value): (String, Value)| (short(&kind), brief(&value));
                     nested.extend(members.into_iter().map(named));
@@ -401,7 +403,7 @@ fn spaced(key: &str) -> String {
     short(&key.replace('_', " "))
 }
 
-/// A text of a file, short and harmless.
+/// Text of a file, escaped and abbreviated.
 fn short(text: &str) -> String {
     abbreviated(&clean(text), 60).into_owned()
 }
@@ -410,21 +412,21 @@ fn scalar(value: &Value) -> String {
     match value {
         Value::String(text) => short(text),
         Value::Null => String::new(),
-        Value::Number(number) if number.is_u64() => human::grouped(number),
+        Value::Number(number) if number.is_u64() => display::grouped(number),
         other => other.to_string(),
     }
 }
 
-/// The beginning of a value, and how much there is of it.
+/// The value, abbreviated to its beginning and its number of items.
 fn brief(value: &Value) -> String {
-    /// Characters of a list or a map that are shown, about.
-    const SHOWN: usize = 60;
-    // What is too long to be shown whole has its beginning, and how much there is.
+    /// Approximate maximum characters of a list or map.
+    const MAX_CHARS: usize = 60;
+    // The library abbreviates very long values itself: to their beginning and count.
     let (value, count) = match value.get("$beginning") {
         Some(beginning) => (beginning.get("value").unwrap_or(value), beginning.get("count").and_then(Value::as_u64)),
         None => (value, None),
     };
-    if let Some(sparse) = human::sparse(value) {
+    if let Some(sparse) = display::sparse_text(value) {
         let stored = count.map(|count| format!(" ({} stored)", counted(count, "item")));
         return short(&sparse) + &stored.unwrap_or_default();
     }
@@ -449,7 +451,7 @@ fn brief(value: &Value) -> String {
     let mut text = String::from(open);
     for (index, member) in members.enumerate() {
         text.push_str(if index == 0 { "" } else { ", " });
-        if text.chars().count() > SHOWN {
+        if text.chars().count() > MAX_CHARS {
             return cut(&text);
         }
         text.push_str(&member);

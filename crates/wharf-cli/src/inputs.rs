@@ -1,4 +1,4 @@
-//! The files that a verb works on: names, patterns, standard input.
+//! Input arguments: paths, glob patterns and standard input.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -9,7 +9,7 @@ pub(crate) use wharf::hub::env::Opened;
 pub(crate) use wharf::hub::inputs::Location;
 pub(crate) use wharf::hub::overlap::refuse_overlap;
 
-/// All inputs that the arguments name, in their order; patterns sorted.
+/// The inputs that the arguments name, in order. Matches of a pattern are sorted.
 pub(crate) fn expand(arguments: &[OsString]) -> Result<Vec<Location>> {
     let mut locations = Vec::new();
     for argument in arguments {
@@ -17,11 +17,23 @@ pub(crate) fn expand(arguments: &[OsString]) -> Result<Vec<Location>> {
     }
     match locations.iter().filter(|location| **location == Location::Stdin).count() {
         0 | 1 => Ok(locations),
-        _ => Err(Error::usage("standard input (-) can be read only once")),
+        _ => Err(Error::usage("standard input (-) can be given only once")),
     }
 }
 
-/// A name that exists is taken as it is, whatever characters it has; otherwise it may be a pattern.
+/// The input of a verb that takes only one.
+pub(crate) fn expand_single(argument: &OsStr, verb: &str) -> Result<Location> {
+    let mut locations = expand_one(argument)?;
+    match (locations.pop(), locations.len()) {
+        (Some(location), 0) => Ok(location),
+        (_, others) => {
+            let detail = format!("the pattern matches {} files; {verb} takes one", others + 1);
+            Err(Error::usage(detail).in_file(argument.display().to_string()))
+        }
+    }
+}
+
+/// The inputs that one argument names. The path of an existing file is never a pattern, whatever characters it contains.
 pub(crate) fn expand_one(argument: &OsStr) -> Result<Vec<Location>> {
     if argument == "-" {
         return Ok(vec![Location::Stdin]);
@@ -36,12 +48,12 @@ pub(crate) fn expand_one(argument: &OsStr) -> Result<Vec<Location>> {
     };
     let options = glob::MatchOptions { require_literal_leading_dot: true, ..glob::MatchOptions::default() };
     let matches = glob::glob_with(pattern, options)
-        .map_err(|cause| Error::usage("the pattern cannot be understood").caused_by(cause).in_file(name()))?;
+        .map_err(|cause| Error::usage("invalid pattern").caused_by(cause).in_file(name()))?;
     let mut locations = Vec::new();
-    for found in matches {
-        let path = found.map_err(|cause| {
+    for entry in matches {
+        let path = entry.map_err(|cause| {
             let folder = cause.path().display().to_string();
-            Error::io("cannot look into the folder", cause.into()).in_file(folder)
+            Error::io("cannot read the folder", cause.into()).in_file(folder)
         })?;
         locations.push(Location::Path(path));
     }
@@ -62,13 +74,13 @@ mod tests {
         let locations = expand_one(argument.as_os_str()).unwrap();
         let file = |location: &Location| match location {
             Location::Path(path) => path.file_name().unwrap().to_str().unwrap().to_owned(),
-            Location::Stdin => unreachable!("no pattern gives standard input"),
+            Location::Stdin => unreachable!("a pattern does not match standard input"),
         };
         locations.iter().map(file).collect()
     }
 
     #[test]
-    fn patterns_are_sorted_and_literal_names_win() {
+    fn sorts_matches_and_prefers_literal_names() {
         let folder = tempfile::tempdir().unwrap();
         for name in ["b.idv", "a.idv", "c.txt", ".hidden.idv", "[ab].idv"] {
             fs::write(folder.path().join(name), "").unwrap();
@@ -85,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn standard_input_is_read_once() {
+    fn accepts_standard_input_only_once() {
         assert_eq!(expand(&["-".into()]).unwrap(), [Location::Stdin]);
         assert_eq!(expand(&["-".into(), "-".into()]).unwrap_err().kind().name(), "usage");
     }

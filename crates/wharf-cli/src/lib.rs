@@ -1,4 +1,4 @@
-//! The command `wharf` as a library: one file per verb, and what they share. `wharf --help` says what it can do.
+//! The command `wharf` as a library: one module per verb, plus what the verbs share. `wharf --help` lists the verbs.
 //!
 //! ```no_run
 //! fn main() -> std::process::ExitCode {
@@ -6,26 +6,27 @@
 //! }
 //! ```
 
-mod bar;
 mod cat;
 mod compact;
 mod convert;
-mod dataset;
+mod display;
 mod ds;
-mod edit;
 mod env;
+mod escaping_writer;
 mod get;
-mod human;
+mod idv_options;
 mod index;
 mod info;
 mod inputs;
 mod memory;
 mod merge;
 mod netcdf;
-mod output;
+mod output_path;
 mod pack;
-mod pages;
+mod paged_table;
+mod progress;
 mod put;
+mod records;
 mod recover;
 mod rename;
 mod report;
@@ -38,13 +39,11 @@ mod shuffle;
 mod signals;
 mod split;
 mod stats;
-mod stream;
 mod verify;
-mod writing;
 mod zds;
 
 #[cfg(test)]
-extern crate self as wharf_cli; // an example is a test as well
+extern crate self as wharf_cli; // tests include examples/own_format.rs, which names the crate
 #[cfg(test)]
 mod tests;
 
@@ -61,18 +60,17 @@ use wharf::Registry;
 /// How a run of the command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Outcome {
-    /// All was done.
+    /// Success.
     Done,
-    /// All was done, but something could not be kept.
+    /// Success, but some information was lost.
     Loss,
-    /// It failed, or `verify` found something.
+    /// Failure, or `verify` found an error.
     Failed,
-    /// It was asked for something that cannot be.
+    /// Wrong usage.
     Usage,
 }
 
 impl Outcome {
-    /// The exit code.
     pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Done => 0,
@@ -82,17 +80,17 @@ impl Outcome {
         }
     }
 
-    /// Of work that is done, and of which this was told.
+    /// The outcome of finished work that reported these losses. Notes have a count of 0 and are no loss.
     pub(crate) fn after(lost: &[report::Lost]) -> Self {
         if lost.iter().all(|lost| lost.loss.count == 0) { Self::Done } else { Self::Loss }
     }
 
-    fn of(error: &Error) -> Self {
+    fn from_error(error: &Error) -> Self {
         if error.kind() == ErrorKind::Usage { Self::Usage } else { Self::Failed }
     }
 }
 
-/// Open, check and convert dataset containers, whatever their format.
+/// Inspect, verify, convert and repair dataset files of many formats
 #[derive(Debug, Parser)]
 #[command(name = "wharf", version, propagate_version = true, arg_required_else_help = true, after_help = EXIT_CODES)]
 struct Command {
@@ -104,20 +102,19 @@ struct Command {
 
 const EXIT_CODES: &str = "\
 Examples:
-  wharf info adult.idv                 what is in it
-  wharf cat adult.idv -n 10            its first ten rows
-  wharf convert adult.idv adult.csv    the same data for another tool
+  wharf info adult.idv                 columns, types, sizes, metadata
+  wharf cat adult.idv -n 10            the first ten rows
+  wharf convert adult.idv adult.csv    the same rows as CSV
 
-Exit codes: 0 done; 1 failed, or verify found something; 2 wrong usage; 3 done, but something could not be kept \
-(the warnings say what).";
+Exit codes: 0 success; 1 failure, or verify found an error; 2 wrong usage; 3 success with loss (see the warnings).";
 
 #[derive(Debug, Clone, Copy, clap::Args)]
 struct Global {
-    /// JSON for programs: results, and errors and warnings too (one object per line, on stderr)
+    /// Print results as JSON, and errors and warnings as one JSON object per line on stderr
     #[arg(long, global = true, help_heading = "Options for every verb")]
     json: bool,
 
-    /// How local files are read
+    /// How to read local files
     #[arg(long, global = true, value_enum, default_value_t = AccessChoice::Auto, value_name = "HOW",
           help_heading = "Options for every verb")]
     access: AccessChoice,
@@ -125,10 +122,10 @@ struct Global {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum AccessChoice {
-    /// Small files are read at once, others mapped into memory: fastest; not for files that another program changes meanwhile
+    /// Map files into memory; read small ones at once. Fastest, but unsafe for files that another program modifies meanwhile
     #[value(alias = "mapped")]
     Auto,
-    /// Read piece by piece: a file that is shortened meanwhile is an error and no crash
+    /// Read at explicit offsets: if another program shortens the file, reading fails with an error instead of a crash
     Positional,
 }
 
@@ -164,39 +161,39 @@ enum Verb {
     Unpack(pack::UnpackArguments),
 }
 
-/// Held by the thread that ends the process after a signal, and by the main thread once its result is final. So the exit status is the signal,
-/// or the result of work that was done.
-static END: Mutex<()> = Mutex::new(());
+/// Decides the exit status: locked by the signal thread before it ends the process, and by the main thread once its outcome is final.
+/// Whoever locks first wins.
+static EXIT: Mutex<()> = Mutex::new(());
 
-fn end() -> MutexGuard<'static, ()> {
-    END.lock().unwrap_or_else(PoisonError::into_inner) // it guards no data
+fn lock_exit() -> MutexGuard<'static, ()> {
+    EXIT.lock().unwrap_or_else(PoisonError::into_inner) // it guards no data
 }
 
-/// Panics that become errors are not printed: they are reported as errors.
-fn quieten() {
-    let usual = std::panic::take_hook();
+/// Does not print panics that are caught and become errors: the error is reported instead.
+fn silence_caught_panics() {
+    let default_hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if !dsfmt::netcdf::is_guarded() && !wharf::is_guarded() {
-            usual(panic);
+            default_hook(panic);
         }
     }));
 }
 
-/// Runs the command with these formats on this process's arguments and streams, for a program that does nothing else: what is set up for memory, signals and
-/// panics is the process's, and standard output is closed by the reader, or not.
+/// Runs the command with these formats on the process's arguments and streams. Call it from `main` and do nothing else: it installs
+/// process-wide handlers for signals and panics, and configures the allocator.
 pub fn main(registry: &Registry) -> ExitCode {
-    memory::prepare();
-    quieten();
+    memory::configure();
+    silence_caught_panics();
     #[cfg(unix)]
-    signals::handle();
-    let mut env = Env::of_the_process(registry);
+    signals::install();
+    let mut env = Env::from_process(registry);
     let outcome = run(std::env::args_os(), &mut env);
-    // From here on a signal is too late. Files that could not be removed while too many were open can be removed by now.
-    std::mem::forget((end(), container_core::remove_temporaries()));
+    // Signals no longer change the exit status. Temporary files whose removal failed for lack of file handles are removed now.
+    std::mem::forget((lock_exit(), container_core::remove_temporaries()));
     ExitCode::from(outcome.code())
 }
 
-/// Runs the command: everything it reads, writes and knows is in `env`.
+/// Runs the command on these arguments. All input and output goes through `env`.
 pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>, env: &mut Env<'_>) -> Outcome {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     env.report.json = arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json");
@@ -204,14 +201,14 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>, env: &mut Env<'
         Ok(command) => {
             env.opener.access = command.global.access.into();
             dispatch(&command, env).unwrap_or_else(|error| {
-                drop(end()); // an error because files were removed after a signal is not reported
+                drop(lock_exit()); // after a signal, do not report the error that removing temporary files caused
                 env.fail(&error)
             })
         }
         Err(error) => {
-            // clap repeats arguments as they are: it is asked again, about arguments that are harmless.
-            let escaped = arguments.iter().map(|argument| human::clean(&argument.to_string_lossy()).into_owned());
-            env.answer(&Command::try_parse_from(escaped).err().unwrap_or(error))
+            // clap repeats arguments verbatim in its messages. Parse escaped ones so that a message cannot control the terminal.
+            let escaped = arguments.iter().map(|argument| display::clean(&argument.to_string_lossy()).into_owned());
+            env.print_clap(&Command::try_parse_from(escaped).err().unwrap_or(error))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `wharf merge`: one file of many.
+//! `wharf merge`: joins files of one format.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,11 +10,11 @@ use wharf::Merge;
 use wharf::merge::{Report, To};
 
 use super::Outcome;
-use super::bar::Bar;
+use super::display::counted;
 use super::env::Env;
-use super::human::counted;
+use super::idv_options::IdvOptions;
 use super::inputs;
-use super::writing::Writing;
+use super::progress::ProgressLine;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,40 +25,39 @@ Examples:
   wharf merge 'day-*.ds' --dim time -o week.ds
   wharf merge 'era5-*.nc' --dim time -o era5.nc
   wharf merge cats.d dogs.zds -o pets.d --on-duplicate first
-  wharf merge run-1.ds run-2.ds --dim run -o runs.ds           a new dimension";
+  wharf merge run-1.ds run-2.ds --dim run -o runs.ds           along a new dimension";
 
 /// Join files of one format into one
 ///
-/// IDV: rows follow one another in the order of the files. Names, types and metadata have to be equal. Blocks are carried over as
-/// they are, without being decompressed, where the new file can have them so: when every file but the last ends with a full
-/// block. `verify` tells whether the result is sound.
+/// IDV: concatenates rows. The files must have the same columns, types and metadata. If every file but the last ends with a full block,
+/// compressed blocks are copied without decoding them; run `verify` to check the result.
 ///
-/// datadings: samples follow one another, or come from all datasets at random. Messages are copied byte for byte.
+/// datadings: concatenates samples, or interleaves them at random. Messages are copied byte for byte.
 ///
-/// ds, NetCDF: variables along --dim follow one another; where no file has the dimension it is new. Others are those of the first file that has
-/// them. Of attributes of one name the last file's are kept; what differs is told. What a file does not have is missing.
+/// ds, NetCDF: concatenates variables along --dim, or along a new dimension if no file has it. Other variables are taken from the first file
+/// that has them, attributes from the last; differences are reported. Variables that a file lacks are filled with missing values.
 ///
-/// ZDS: documents of collections of the same name follow one another, byte for byte; --into joins all collections.
+/// ZDS: concatenates the documents of collections with the same name, byte for byte. --into joins all collections.
 ///
-/// Others (CSV, TSV, JSON lines, Parquet, Arrow IPC): rows follow one another, as convert joins them: columns have the same names and meaning.
+/// Parquet, Arrow IPC, JSON lines, CSV, TSV: concatenates rows like `convert`. The columns must have the same names and meaning.
 ///
-/// With --json, what was done is one object on standard output.
+/// With --json, the result is printed as one object.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Files, or patterns in quotes such as 'day-*.idv' (sorted); - is standard input
+    /// Input files, or quoted glob patterns such as 'day-*.idv'; - for standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<OsString>,
 
-    /// The file to write
+    /// Output file
     #[arg(short, long, value_name = "OUT", required = true)]
     output: PathBuf,
 
-    /// Replace the output if it exists
+    /// Overwrite existing output
     #[arg(long)]
     force: bool,
 
-    /// Threads that may work at once; 0 for all the machine has
+    /// Maximum number of threads; 0 for all processors
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
 
@@ -67,7 +66,7 @@ pub(crate) struct Arguments {
     columns: Vec<String>,
 
     #[command(flatten, next_help_heading = "Options for IDV")]
-    writing: Writing,
+    idv: IdvOptions,
 
     #[command(flatten)]
     datadings: Datadings,
@@ -78,121 +77,120 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     zds: Zds,
 
-    /// What to do with a sample or document whose key one before has already [default: error]
+    /// What to do with a sample or document whose key already exists [default: error]
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Options for datadings and ZDS")]
     on_duplicate: Option<OnDuplicate>,
 }
 
-/// Options that only datadings has.
+/// Options for datadings.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Options for datadings")]
 struct Datadings {
-    /// Which sample comes next [default: concat]
+    /// Order of the samples [default: concat]
     #[arg(long, value_enum, value_name = "HOW")]
     strategy: Option<Strategy>,
 
-    /// Take the samples of each dataset in random order
+    /// Shuffle the samples of each dataset first
     #[arg(long)]
     shuffle: bool,
 
-    /// Where chance begins: any number [default: another one each time]
+    /// Seed of the random generator [default: a different one each time]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 
-    /// Write no .md5
+    /// Write no .md5 file
     #[arg(long)]
     no_md5: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Strategy {
-    /// All of the first dataset, then all of the second, and so on
+    /// The datasets one after another
     Concat,
-    /// One of all samples that are left; each dataset keeps its order
+    /// Interleaved at random; the samples of each dataset keep their order
     Random,
 }
 
-/// Options that only ds files have.
+/// Options for ds and NetCDF.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Options for ds and NetCDF")]
 struct Ds {
-    /// The dimension along which the files are joined; one that none of them has is new
+    /// Dimension to join along; a new one if no file has it
     #[arg(long, value_name = "NAME")]
     dim: Option<String>,
 
-    /// Variables that are not along it are joined along this new one; without, the first file's are kept
+    /// Join the variables without that dimension along this new one [default: keep those of the first file]
     #[arg(long, value_name = "NAME", requires = "dim")]
     new: Option<String>,
 
-    /// Only these variables are joined along a new dimension, with commas between them
+    /// Join only these variables along a new dimension, comma-separated
     #[arg(long, value_name = "NAMES", requires = "dim", value_delimiter = ',')]
     variables: Option<Vec<String>>,
 
-    /// Times in different units are joined as they are; without, they get the units of the first file
+    /// Join times with different units unchanged [default: convert them to the units of the first file]
     #[arg(long, requires = "dim")]
     keep_times: bool,
 }
 
-/// Options that only ZDS has.
+/// Options for ZDS.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[group(id = "zds")]
 #[command(next_help_heading = "Options for ZDS")]
 struct Zds {
-    /// Only collections of this name
+    /// Only collections with this name
     #[arg(long, value_name = "NAME")]
     table: Option<String>,
 
-    /// Join all collections into one of this name
+    /// Join all collections into one with this name
     #[arg(long, value_name = "NAME")]
     into: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum OnDuplicate {
-    /// Stop, and write nothing
+    /// Fail and write nothing
     Error,
-    /// Keep the one that came first
+    /// Keep the first
     First,
-    /// Keep the one that came last (ZDS)
+    /// Keep the last (ZDS)
     Last,
-    /// Keep both: the later key gets #2, #3... appended (datadings)
+    /// Keep all, and append #2, #3, ... to the later keys (datadings)
     Rename,
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
-    let bar = Arc::new(Bar::new(env.report.terminal));
-    let merge = arguments.merge()?.with_progress(Arc::clone(&bar) as Arc<dyn Progress>);
+    let progress = Arc::new(ProgressLine::new(env.report.terminal));
+    let merge = arguments.merge()?.with_progress(Arc::clone(&progress) as Arc<dyn Progress>);
     let path: &Path = &arguments.output;
     let is_stream = path == Path::new("-");
     if is_stream && env.stdout.terminal.is_some() {
         let format = merge.format(&mut env.opener)?;
         if !["jsonl", "csv", "tsv"].contains(&format) {
-            return Err(Error::usage(format!("{format} is not for a terminal: give a file, or a pipe")));
+            return Err(Error::usage(format!("cannot write {format} to a terminal; use a file or a pipe")));
         }
     }
     let overwrite = if arguments.force { Overwrite::Replace } else { Overwrite::Refuse };
     let to = if is_stream { To::Stream(&mut env.stdout) } else { To::Path(path, overwrite) };
     let mut report = Report::default();
     let outcome = merge.run(to, &mut env.opener, &mut report);
-    bar.clear();
+    progress.clear();
     outcome?;
     report.losses.iter().for_each(|lost| env.report.lost(lost));
-    let lost = Outcome::after(&report.losses);
     if !is_stream {
-        arguments.tell(&path.display().to_string(), &report, env)?;
+        arguments.print_result(&path.display().to_string(), &report, env)?;
     }
-    Ok(lost)
+    Ok(Outcome::after(&report.losses))
 }
 
 impl Arguments {
-    /// The same for the library.
+    /// The library's form of these options.
     fn merge(&self) -> Result<Merge> {
         let mut merge = Merge::default();
         merge.inputs = inputs::expand(&self.files)?;
         merge.columns.clone_from(&self.columns);
         merge.threads = self.threads;
         merge.on_duplicate = self.on_duplicate.map(Into::into);
-        merge.idv = self.writing.output();
+        merge.idv = self.idv.output();
         let Datadings { strategy, shuffle, seed, no_md5 } = &self.datadings;
         merge.datadings.strategy = strategy.map(Into::into);
         (merge.datadings.shuffle, merge.datadings.seed, merge.datadings.no_md5) = (*shuffle, *seed, *no_md5);
@@ -203,8 +201,7 @@ impl Arguments {
         Ok(merge)
     }
 
-    /// Says what was done.
-    fn tell(&self, name: &str, report: &Report, env: &mut Env<'_>) -> Result<()> {
+    fn print_result(&self, name: &str, report: &Report, env: &mut Env<'_>) -> Result<()> {
         if env.json() {
             let mut object = Map::new();
             object.insert("file".into(), name.into());
@@ -232,18 +229,18 @@ impl Arguments {
             return env.stdout.print(&format!("{}\n", Value::Object(object)));
         }
         let Report { rows, inputs, .. } = *report;
-        let done = match report.format {
+        let result = match report.format {
             "idv" => {
-                let (carried, all) = (report.blocks_carried, report.blocks_carried + report.blocks_encoded);
+                let (copied, all) = (report.blocks_carried, report.blocks_carried + report.blocks_encoded);
                 let (rows, files, blocks) = (counted(rows, "row"), counted(inputs, "file"), counted(all, "block"));
-                format!("{rows} of {files}, {carried} of {blocks} carried over")
+                format!("{rows} of {files}, {copied} of {blocks} copied unchanged")
             }
             "datadings" => format!("{} of {}", counted(rows, "sample"), counted(inputs, "dataset")),
             "ds" => counted(report.variables, "variable"),
             "zds" => format!("{} of {}", counted(rows, "document"), counted(inputs, "collection")),
             _ => format!("{} of {}", counted(rows, "row"), counted(inputs, "file")),
         };
-        env.report.note(format!("{name}: {done}"));
+        env.report.note(format!("{name}: {result}"));
         if let (Some(seed), None) = (report.seed, self.datadings.seed) {
             env.report.message(format!("note: {name}: seed {seed}"));
         }

@@ -1,23 +1,23 @@
-//! `wharf recover`: what is whole in a damaged file, into a new one.
+//! `wharf recover`: saves the intact data of a damaged file.
 
 use std::ffi::OsString;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use container_core::{Error, Overwrite, Progress, Result};
+use container_core::{Overwrite, Progress, Result};
 use serde_json::{Map, Value, json};
 use wharf::Recover;
 use wharf::recover::{LostRow, RepairedTable, Report};
 
 use super::Outcome;
-use super::bar::Bar;
+use super::display::{clean, counted, size};
 use super::env::Env;
-use super::human::{clean, counted, size};
+use super::idv_options::IdvOptions;
 use super::inputs;
-use super::output::OneOutput;
+use super::output_path::OutputPath;
+use super::progress::ProgressLine;
 use super::report::error_object;
-use super::writing::Writing;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,99 +28,94 @@ Examples:
   wharf recover damaged.d whole.d
   wharf recover trees.d --in-place";
 
-/// Save what is whole out of a file that is cut off or damaged
+/// Save the intact data of a truncated or damaged file
 ///
-/// IDV: every block is decoded; the columns and rows that are whole go into a new file, which is opened and verified before it
-/// appears. Of columns and rows those are kept that make the most values; --columns decides otherwise.
+/// IDV: decodes every block and writes the intact columns and rows to a new file, which is verified before it appears. Keeps the combination of
+/// columns and rows with the most values, unless --columns is given.
 ///
-/// datadings: every sample that is whole goes into a new dataset, also where the index is lost. Of samples with the same key the first
-/// is kept.
+/// datadings: copies every intact sample to a new dataset, with or without an index. Of samples with the same key the first is kept.
 ///
-/// ZDS: every document that is whole goes into a new store, also where the index is lost or damaged; with --in-place the store itself is put
-/// right: a torn end is cut off, and a fresh index written.
+/// ZDS: copies every intact document to a new store, with or without an index. With --in-place, repairs the store itself: removes an incomplete
+/// last line and rebuilds the index.
 ///
-/// Parquet, Arrow IPC: every range of rows that can be read goes into a new file.
+/// Parquet, Arrow IPC: writes all readable rows to a new file.
 ///
-/// Exit code 3 when anything was lost; the warnings say what. With --json, what was done is one object on standard output.
+/// Exit code 3 if anything was lost; see the warnings. With --json, the result is printed as one object.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, override_usage = "wharf recover [OPTIONS] <IN> <OUT>")]
 pub(crate) struct Arguments {
-    /// The damaged file; - is standard input
+    /// Damaged file; - for standard input
     #[arg(value_name = "IN")]
     input: OsString,
 
     #[command(flatten)]
-    output: OneOutput,
+    output: OutputPath,
 
-    /// Put the store right where it is (ZDS)
-    #[arg(long, group = "OneOutput")]
+    /// Repair the store in place (ZDS)
+    #[arg(long, group = "OutputPath")]
     in_place: bool,
 
-    /// Replace the output if it exists
+    /// Overwrite existing output
     #[arg(long)]
     force: bool,
 
-    /// Threads that may work at once; 0 for all the machine has
+    /// Maximum number of threads; 0 for all processors
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
 
-    /// Keep these columns, in this order, whatever rows that costs: names separated by commas (quote a name that has one:
-    /// '"a,b",c'); may be given several times
+    /// Keep these columns, in this order, even if that loses more rows: comma-separated names (quote a name that contains a comma:
+    /// '"a,b",c'). Repeatable
     #[arg(long, value_name = "NAMES", help_heading = "Options for IDV")]
     columns: Vec<String>,
 
-    /// The columns of a file whose table of contents is lost (it stands at the end): those of this file, which was written in
-    /// the same way (IDV, or what `wharf info --json` said of it). Only blocks that lie in order, as wharf writes them, can be
-    /// told apart
+    /// Take the columns from this file, written with the same schema, if the table of contents at the end is lost: an IDV file, or the output
+    /// of `wharf info --json` for one. Works only for files with blocks in order, as wharf writes them
     #[arg(long, value_name = "FILE", help_heading = "Options for IDV")]
     schema: Option<PathBuf>,
 
     #[command(flatten, next_help_heading = "Options for IDV")]
-    writing: Writing,
+    idv: IdvOptions,
 
     #[command(flatten)]
     datadings: Datadings,
 }
 
-/// Options that only datadings has.
+/// Options for datadings.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Options for datadings")]
 struct Datadings {
-    /// Keep a sample whose key one before has already: the key gets #2, #3... appended
+    /// Keep samples with an existing key, and append #2, #3, ... to the key
     #[arg(long)]
     rename_duplicates: bool,
 
-    /// Write no .md5
+    /// Write no .md5 file
     #[arg(long)]
     no_md5: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
-    let locations = inputs::expand_one(&arguments.input)?;
-    let [location] = locations.as_slice() else {
-        return Err(Error::usage("one file is recovered at a time").in_file(arguments.input.display().to_string()));
-    };
-    let bar = Arc::new(Bar::new(env.report.terminal));
-    let mut recover = Recover::of(location.clone()).with_progress(Arc::clone(&bar) as Arc<dyn Progress>);
+    let location = inputs::expand_single(&arguments.input, "recover")?;
+    let progress = Arc::new(ProgressLine::new(env.report.terminal));
+    let mut recover = Recover::of(location.clone()).with_progress(Arc::clone(&progress) as Arc<dyn Progress>);
     recover.threads = arguments.threads;
     recover.idv.columns.clone_from(&arguments.columns);
     recover.idv.schema.clone_from(&arguments.schema);
-    recover.idv.output = arguments.writing.output();
+    recover.idv.output = arguments.idv.output();
     recover.datadings.rename_duplicates = arguments.datadings.rename_duplicates;
     recover.datadings.no_md5 = arguments.datadings.no_md5;
     let mut report = Report::default();
     if arguments.in_place {
         let outcome = recover.in_place(&mut env.opener, &mut report);
-        bar.clear();
-        in_place(&location.name(), &report, env)?;
+        progress.clear();
+        print_repairs(&location.name(), &report, env)?;
         outcome?;
     } else {
         let overwrite = if arguments.force { Overwrite::Replace } else { Overwrite::Refuse };
         let path = arguments.output.path()?;
         let outcome = recover.run(path, overwrite, &mut env.opener, &mut report);
-        bar.clear();
+        progress.clear();
         outcome?;
-        tell(&location.name(), &path.display().to_string(), &report, env)?;
+        print_result(&location.name(), &path.display().to_string(), &report, env)?;
     }
     Ok(match report.losses.is_empty() {
         false if report.format == "zds" && !arguments.in_place => Outcome::after(&report.losses),
@@ -129,15 +124,15 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     })
 }
 
-/// Says what was done to each table of a store.
-fn in_place(input: &str, report: &Report, env: &mut Env<'_>) -> Result<()> {
+/// Prints what was repaired in each table of a store.
+fn print_repairs(input: &str, report: &Report, env: &mut Env<'_>) -> Result<()> {
     report.losses.iter().for_each(|lost| env.report.lost(lost));
     for table in &report.tables {
         let RepairedTable { name, rows, notes, .. } = table;
         let text = if env.json() {
             json!({"file": input, "table": name, "rows": rows, "notes": notes}).to_string()
         } else {
-            let state = if notes.is_empty() { "nothing was wrong".to_owned() } else { notes.join("; ") };
+            let state = if notes.is_empty() { "no problems".to_owned() } else { notes.join("; ") };
             clean(&format!("{input}: table {name}: {}: {state}", counted(*rows, "document"))).into_owned()
         };
         env.stdout.print(&format!("{text}\n"))?;
@@ -145,11 +140,10 @@ fn in_place(input: &str, report: &Report, env: &mut Env<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Lost samples that people are told.
-const SHOWN: usize = 20;
+/// Maximum lost samples listed without `--json`.
+const MAX_LISTED: usize = 20;
 
-/// Says what was saved and lost.
-fn tell(input: &str, name: &str, report: &Report, env: &mut Env<'_>) -> Result<()> {
+fn print_result(input: &str, name: &str, report: &Report, env: &mut Env<'_>) -> Result<()> {
     if report.format != "zds" {
         for finding in &report.findings {
             env.report.message(format!("warning: {input}: {finding}"));
@@ -157,10 +151,10 @@ fn tell(input: &str, name: &str, report: &Report, env: &mut Env<'_>) -> Result<(
     }
     report.losses.iter().for_each(|lost| env.report.lost(lost));
     if env.json() {
-        return env.stdout.print(&format!("{}\n", Value::Object(object(name, report))));
+        return env.stdout.print(&format!("{}\n", Value::Object(result_object(name, report))));
     }
-    // The first is told as a loss.
-    for LostRow { row, key, .. } in report.lost_rows.iter().skip(1).take(SHOWN) {
+    // The first one is in the losses.
+    for LostRow { row, key, .. } in report.lost_rows.iter().skip(1).take(MAX_LISTED) {
         let key = key.as_ref().map(|key| format!(", key {key:?}")).unwrap_or_default();
         env.report.message(format!("warning: {input}: sample lost (row {row}{key})"));
     }
@@ -169,17 +163,16 @@ fn tell(input: &str, name: &str, report: &Report, env: &mut Env<'_>) -> Result<(
         Some(declared) if declared != rows => format!(" of {declared}"),
         _ => String::new(),
     };
-    let done = match report.format {
+    let result = match report.format {
         "idv" => format!("{}{of}, {}, verified", counted(rows, "row"), counted(report.columns.len(), "column")),
         "datadings" => format!("{}{of}, {}, verified", counted(rows, "sample"), size(bytes)),
         "zds" => format!("{}, {}", counted(rows, "document"), size(bytes)),
         _ => format!("{}{of}, {}", counted(rows, "row"), size(bytes)),
     };
-    env.stdout.print(&format!("{}\n", clean(&format!("{name}: {done}"))))
+    env.stdout.print(&format!("{}\n", clean(&format!("{name}: {result}"))))
 }
 
-/// The same for programs.
-fn object(name: &str, report: &Report) -> Map<String, Value> {
+fn result_object(name: &str, report: &Report) -> Map<String, Value> {
     let Report { format, rows, declared, columns, bytes, losses, .. } = report;
     let mut object = Map::new();
     object.insert("file".into(), name.into());

@@ -1,4 +1,4 @@
-//! Errors and warnings, on standard error.
+//! Errors, warnings and notes on standard error.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -7,20 +7,20 @@ use clap::builder::StyledStr;
 use container_core::{Error, ErrorKind, Position};
 use serde_json::{Map, Value, json};
 
-use super::human::clean;
-use super::stream::Stream;
+use super::display::clean;
+use super::escaping_writer::EscapingWriter;
 pub(crate) use wharf::hub::Lost;
 
-/// Where errors and warnings go: lines for people, or one JSON object per line.
+/// Writes errors and warnings as text, or as one JSON object per line.
 pub(crate) struct Report<'a> {
-    out: Stream<'a>,
+    out: EscapingWriter<'a>,
     pub(crate) terminal: bool,
     pub(crate) json: bool,
 }
 
 impl<'a> Report<'a> {
     pub(crate) fn new(out: impl Write + Send + 'a, terminal: bool) -> Self {
-        Self { out: Stream::new(out, terminal), terminal, json: false }
+        Self { out: EscapingWriter::new(out, terminal), terminal, json: false }
     }
 
     pub(crate) fn error(&mut self, error: &Error) {
@@ -51,23 +51,23 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// A line for people on a terminal.
+    /// Writes a note if standard error is a terminal.
     pub(crate) fn note(&mut self, text: impl Display) {
         if self.terminal {
             self.message(format_args!("note: {text}"));
         }
     }
 
-    /// A line for people, in a log, too.
+    /// Writes a line, whether or not standard error is a terminal. With `--json` it is omitted.
     pub(crate) fn message(&mut self, text: impl Display) {
         if !self.json {
             self.line(&clean(&text.to_string()));
         }
     }
 
-    /// An answer of clap, with its colors.
+    /// Writes a colored message of clap.
     pub(crate) fn styled(&mut self, text: &StyledStr) {
-        // When standard error is gone, there is nobody left to tell.
+        // A failure to write to standard error cannot be reported anywhere.
         let _ = self.out.write_styled(text);
     }
 
@@ -76,12 +76,12 @@ impl<'a> Report<'a> {
     }
 }
 
-/// How the command calls an option of the library.
+/// The flag for an option of the library: `rows_per_block` is `--rows-per-block`.
 fn flag(option: &str) -> String {
     format!("--{}", option.replace('_', "-"))
 }
 
-/// The members of an error for programs. Those that are not known are left out.
+/// An error as JSON members. Unknown ones are omitted.
 pub(crate) fn error_object(error: &Error) -> Map<String, Value> {
     let mut object = Map::new();
     object.insert("kind".into(), error.kind().name().into());

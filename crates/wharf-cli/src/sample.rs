@@ -1,4 +1,4 @@
-//! `wharf sample`: some records of an input.
+//! `wharf sample`: writes a random sample of the records of an input.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -8,10 +8,11 @@ use wharf::Sample;
 use wharf::subset::{Report, SampleMethod};
 
 use super::Outcome;
-use super::bar::Bar;
-use super::dataset::{self, Placing, Which};
 use super::env::Env;
-use super::output::OneOutput;
+use super::inputs;
+use super::output_path::OutputPath;
+use super::progress::ProgressLine;
+use super::records::{self, TableChoice, WriteOptions};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,60 +22,64 @@ Examples:
   wharf sample all.parquet small.parquet -n 1000   rows of Parquet, CSV, JSON lines, IDV, ...
   wharf sample trees.d small.zds -n 1000           documents of a ZDS store";
 
-/// Write some samples, documents or rows of an input: chosen at random, each at most once
+/// Write a random sample of the records of an input, without replacement
 ///
-/// Samples of datadings, documents of ZDS and rows of text are copied byte for byte; those of IDV, Parquet and Arrow IPC as columns. The
-/// same seed chooses the same ones of as many, on every machine and in every later version; without
-/// --seed one is chosen and told.
+/// Records are the samples of datadings, the documents of ZDS, or rows. Samples, documents and rows of text are copied byte for byte; rows of
+/// IDV, Parquet and Arrow IPC are re-encoded. For the same number of records, the same seed selects the same ones on every machine and in every
+/// version. Without --seed, the seed is reported.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, override_usage = "wharf sample [OPTIONS] -n <N> <IN> <OUT>")]
 pub(crate) struct Arguments {
-    /// The file, dataset or store; - is standard input
+    /// Input file, dataset or store; - for standard input
     #[arg(value_name = "IN")]
     input: OsString,
 
     #[command(flatten)]
-    output: OneOutput,
+    output: OutputPath,
 
-    /// How many
+    /// Number of records
     #[arg(short = 'n', long, value_name = "N", required = true)]
     number: u64,
 
-    /// Where chance begins: any number [default: another one each time]
+    /// Seed of the random generator [default: a different one each time]
     #[arg(long, value_name = "N", conflicts_with = "sequential")]
     seed: Option<u64>,
 
-    /// The first, not random ones
+    /// Take the first records instead of random ones
     #[arg(long)]
     sequential: bool,
 
-    /// Random ones in the order of the input, and not in random order
+    /// Keep the order of the input
     #[arg(long, conflicts_with = "sequential")]
     keep_order: bool,
 
     #[command(flatten)]
-    placing: Placing,
+    write_options: WriteOptions,
 
     #[command(flatten)]
-    which: Which,
+    table: TableChoice,
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let mut sample = Sample::new("", arguments.number);
-    sample.input = dataset::single(&arguments.input, "sample")?;
+    sample.input = inputs::expand_single(&arguments.input, "sample")?;
     sample.method = match arguments {
         Arguments { sequential: true, .. } => SampleMethod::First,
         Arguments { keep_order: true, .. } => SampleMethod::InOrder,
         _ => SampleMethod::Random,
     };
     sample.seed = arguments.seed;
-    sample.copying = arguments.placing.copying(&arguments.which);
-    let (path, overwrite) = (arguments.output.path()?, arguments.placing.overwrite());
-    let bar = Arc::new(Bar::new(env.report.terminal));
+    sample.copying = arguments.write_options.copying(&arguments.table);
+    let (path, overwrite) = (arguments.output.path()?, arguments.write_options.overwrite());
+    let progress = Arc::new(ProgressLine::new(env.report.terminal));
     let mut report = Report::default();
-    let outcome =
-        sample.with_progress(Arc::clone(&bar) as Arc<dyn Progress>).run(path, overwrite, &mut env.opener, &mut report);
-    bar.clear();
+    let outcome = sample.with_progress(Arc::clone(&progress) as Arc<dyn Progress>).run(
+        path,
+        overwrite,
+        &mut env.opener,
+        &mut report,
+    );
+    progress.clear();
     outcome?;
-    dataset::told(&report, true, env)
+    records::report_outputs(&report, true, env)
 }

@@ -1,26 +1,26 @@
-//! Which table, which columns, which rows: options of the verbs that show rows.
+//! Options that select a table, columns and rows.
 
-use wharf::hub::select as plain;
+use wharf::hub::select as library;
 pub(crate) use wharf::hub::select::{RowRange, columns, table};
 
-/// Options that select, shared by verbs.
+/// Selection options of `cat` and `convert`.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Selection {
-    /// Only these columns, in this order: names as `info` lists them, separated by commas (quote a name that has one:
-    /// '"a,b",c'); may be given several times
+    /// Only these columns, in this order: comma-separated names as listed by `info` (quote a name that contains a comma:
+    /// '"a,b",c'). Repeatable
     #[arg(long, value_name = "NAMES")]
     pub(crate) columns: Vec<String>,
 
-    /// Only these rows, counted from 0 over all files: A..B (without B), A.., ..B, or one N
+    /// Only these rows, counted from 0 across all inputs: A..B (excluding B), A.., ..B, or a single row N
     #[arg(long, value_name = "A..B", value_parser = parse_rows, allow_hyphen_values = true)]
     pub(crate) rows: Option<RowRange>,
 
-    /// At most so many rows
+    /// Maximum number of rows
     #[arg(short = 'n', long, value_name = "N")]
     pub(crate) limit: Option<u64>,
 
-    /// Only documents whose FIELD has this VALUE (ZDS): JSON where it is that, else a text. Names with dots between lead into objects. FIELD
-    /// alone: it is there; !FIELD: it is not. May be given several times: all must hold
+    /// Only documents whose FIELD equals VALUE (ZDS). VALUE is JSON, otherwise a string; a.b is the member b of the object a. FIELD
+    /// alone requires the field, !FIELD its absence. Repeatable: all conditions must hold
     #[arg(long = "where", value_name = "FIELD=VALUE")]
     pub(crate) filters: Vec<String>,
 
@@ -28,26 +28,26 @@ pub(crate) struct Selection {
     pub(crate) reading: Reading,
 }
 
-/// Options of every verb that reads rows.
+/// Options for reading rows.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Reading {
-    /// The table, where a file has several (`info` lists them)
+    /// The table, if the file has several (`info` lists them)
     #[arg(long, value_name = "NAME")]
     pub(crate) table: Option<String>,
 
-    /// Threads that may work at once; 0 for all the machine has
+    /// Maximum number of threads; 0 for all processors
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) threads: usize,
 
-    /// Show numbers that stand for "missing" (NaN, the smallest integer in old IDV files) as null
+    /// Print values that represent a missing value (NaN; in old IDV files, the smallest integer) as null
     #[arg(long)]
     pub(crate) missing_as_null: bool,
 }
 
 impl Selection {
-    /// The same for the library.
-    pub(crate) fn plain(&self) -> plain::Selection {
-        plain::Selection::new(
+    /// The library's form of these options.
+    pub(crate) fn plain(&self) -> library::Selection {
+        library::Selection::new(
             self.columns.clone(),
             self.rows.clone(),
             self.limit,
@@ -58,9 +58,9 @@ impl Selection {
 }
 
 impl Reading {
-    /// The same for the library.
-    pub(crate) fn plain(&self) -> plain::Reading {
-        plain::Reading::new(self.table.clone(), self.threads, self.missing_as_null)
+    /// The library's form of these options.
+    pub(crate) fn plain(&self) -> library::Reading {
+        library::Reading::new(self.table.clone(), self.threads, self.missing_as_null)
     }
 
     pub(crate) fn scan(&self) -> container_core::Scan {
@@ -69,23 +69,23 @@ impl Reading {
 }
 
 fn parse_rows(text: &str) -> Result<RowRange, String> {
-    let number = |text: &str, missing: u64| match text {
-        "" => Ok(missing),
+    let number = |text: &str, default: u64| match text {
+        "" => Ok(default),
         digits if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
             digits.parse().map_err(|_| format!("{digits} is above {}", u64::MAX))
         }
-        other => Err(format!("{other:?} is no row number; allowed are A..B, A.., ..B and N")),
+        other => Err(format!("expected a row number, found {other:?}; allowed are A..B, A.., ..B and N")),
     };
     let range = match text.split_once("..") {
         Some((start, end)) => RowRange { rows: number(start, 0)?..number(end, u64::MAX)?, one: false },
-        None if text.is_empty() => return Err("allowed are A..B, A.., ..B and N".to_owned()),
+        None if text.is_empty() => return Err("expected A..B, A.., ..B or N".to_owned()),
         None => {
             let row = number(text, 0)?;
             RowRange { rows: row..row.saturating_add(1), one: true }
         }
     };
     if range.rows.start > range.rows.end {
-        return Err(format!("the range ends at {} before it begins at {}", range.rows.end, range.rows.start));
+        return Err(format!("the range ends at {}, before its start {}", range.rows.end, range.rows.start));
     }
     Ok(range)
 }
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn row_ranges() {
+    fn parses_row_ranges() {
         let rows = |text: &str| parse_rows(text).map(|range| (range.rows.start, range.rows.end));
         assert_eq!(rows("3..7"), Ok((3, 7)));
         assert_eq!(rows("3.."), Ok((3, u64::MAX)));
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_may_begin_at_the_end_and_a_row_may_not() {
+    fn range_may_start_at_the_end_but_a_row_may_not() {
         let check = |text: &str| parse_rows(text).unwrap().check(3).map_err(|error| error.to_string());
         assert_eq!(check("3.."), Ok(()));
         assert_eq!(check("2"), Ok(()));

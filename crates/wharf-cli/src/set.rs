@@ -1,4 +1,4 @@
-//! `wharf set`: values, types, dimensions and attributes of a ds file.
+//! `wharf set`: sets values, types, dimensions and attributes in a ds file.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -8,51 +8,52 @@ use container_core::{Error, ErrorKind, Loss, Position, Result};
 use dsfmt::{Array, DataType, JsonBuf};
 
 use super::Outcome;
-use super::edit::{self, Part, Target, assignment};
+use super::ds::edit::{self, Destination, Item, assignment};
 use super::env::Env;
 
 const EXAMPLES: &str = "\
 Examples:
   wharf set day.ds tas@units=K @title='A day' -o new.ds
-  wharf set day.ds tas@valid_range='[180, 330]' --in-place      a value that is JSON is taken as such
+  wharf set day.ds tas@valid_range='[180, 330]' --in-place      a JSON value
   wharf set day.ds hour='[0, 6, 12, null]' --dims time --type int16 -o new.ds
-  wharf set day.ds tas pr --type float32 -o small.ds            another type for what is there
-  wharf set new.ds x='[1, 2, 3]' --dims time --create           a file that is not there yet";
+  wharf set day.ds tas pr --type float32 -o small.ds            convert existing variables
+  wharf set new.ds x='[1, 2, 3]' --dims time --create           create a file";
 
 /// Set values, types, dimensions and attributes in a ds file
 ///
-/// VAR@ATTR=VALUE sets an attribute of a variable, @ATTR=VALUE one of the dataset: JSON (also NaN and Infinity), or else text; in quotes
-/// ('\"42\"') JSON is text. VAR=VALUE sets values: a number, text or list of JSON, null is missing; a variable that is there keeps its
-/// type, a new one gets the type that fits. VAR alone names a variable for --type and --dims. All else is copied byte for byte.
+/// VAR@ATTR=VALUE sets an attribute of a variable, @ATTR=VALUE one of the dataset. VALUE is JSON (including NaN and Infinity), otherwise a
+/// string; quote JSON to make it a string ('\"42\"'). VAR=VALUE sets the values of a variable: a JSON number, string or list, where null means
+/// missing. An existing variable keeps its type, a new one gets a type that fits. VAR alone names a variable for --type and --dims. Everything
+/// else is copied byte for byte.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The file; - is standard input
+    /// Input file; - for standard input
     #[arg(value_name = "FILE")]
     file: OsString,
 
-    /// VAR@ATTR=VALUE, @ATTR=VALUE, VAR=VALUE, VAR
+    /// VAR@ATTR=VALUE, @ATTR=VALUE, VAR=VALUE or VAR
     #[arg(value_name = "WHAT", required = true)]
     what: Vec<String>,
 
-    /// Names of the dimensions of the variables, with commas between them
+    /// Dimensions of the variables, comma-separated
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     dims: Option<Vec<String>>,
 
-    /// The type of the variables; numbers that a float type does not hold are rounded, which is told
+    /// Type of the variables. Numbers that a float type cannot represent are rounded, with a warning
     #[arg(long = "type", value_name = "TYPE", value_parser = PossibleValuesParser::new(DataType::ALL.map(DataType::name)))]
     data_type: Option<String>,
 
-    /// FILE is a new one, which is made
+    /// Create FILE
     #[arg(long, group = "target")]
     create: bool,
 
-    /// Replace the output if it exists
+    /// Overwrite existing output
     #[arg(long, conflicts_with = "in_place")]
     force: bool,
 
     #[command(flatten)]
-    target: Target,
+    destination: Destination,
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
@@ -60,26 +61,26 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         let data_type = arguments.data_type.as_deref().and_then(DataType::from_name);
         let (mut losses, mut variables) = (Vec::new(), 0);
         for argument in &arguments.what {
-            let (part, value) = match (edit.has_variable(argument), assignment(argument, edit)) {
-                (false, Some((part, value))) => (part, Some(value)),
-                _ => (Part::of(argument, edit), None),
+            let (item, value) = match (edit.has_variable(argument), assignment(argument, edit)) {
+                (false, Some((item, value))) => (item, Some(value)),
+                _ => (Item::parse(argument, edit), None),
             };
-            let name = match (part, value) {
-                (Part::Attribute(variable, name), Some(value)) => {
+            let name = match (item, value) {
+                (Item::Attribute(variable, name), Some(value)) => {
                     edit.set_attribute(variable, name, json(value))?;
                     continue;
                 }
-                (Part::Attribute(..), None) => {
-                    return Err(Error::usage(format!("{argument:?} has no value: VAR@ATTR=VALUE sets one")));
+                (Item::Attribute(..), None) => {
+                    return Err(Error::usage(format!("missing value for {argument:?}; use {argument}=VALUE")));
                 }
-                (Part::Variable(name), None) if data_type.is_none() && arguments.dims.is_none() => {
-                    let detail = format!("nothing is to be set of {name:?}: say {name}=VALUE, --type or --dims");
+                (Item::Variable(name), None) if data_type.is_none() && arguments.dims.is_none() => {
+                    let detail = format!("nothing to set for {name:?}; use {name}=VALUE, --type or --dims");
                     return Err(Error::usage(detail));
                 }
-                (Part::Variable(name), None) => name,
-                (Part::Variable(name), Some(value)) => {
-                    let known = edit.data_type(name).ok().flatten();
-                    let array = Array::from_json(json(value).as_json(), data_type.or(known));
+                (Item::Variable(name), None) => name,
+                (Item::Variable(name), Some(value)) => {
+                    let existing = edit.data_type(name).ok().flatten();
+                    let array = Array::from_json(json(value).as_json(), data_type.or(existing));
                     edit.set_values(name, array.map_err(|error| error.in_column(name.to_owned()))?);
                     name
                 }
@@ -98,24 +99,24 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
             }
         }
         if variables == 0 && (data_type.is_some() || arguments.dims.is_some()) {
-            return Err(Error::usage("--type and --dims are for variables, and none is named"));
+            return Err(Error::usage("--type and --dims require a variable"));
         }
         Ok(losses)
     };
     if arguments.create {
         return edit::create(&arguments.file, arguments.force, env, change);
     }
-    let done = edit::run(&arguments.file, &arguments.target, arguments.force, "set", env, change);
-    done.map_err(|error| match Path::new(&arguments.file).try_exists() {
+    let result = edit::run(&arguments.file, &arguments.destination, arguments.force, "set", env, change);
+    result.map_err(|error| match Path::new(&arguments.file).try_exists() {
         Ok(false) if error.kind() == ErrorKind::Io && arguments.file != "-" => {
             let cause = std::io::Error::from(std::io::ErrorKind::NotFound);
-            Error::io("cannot open (--create makes a new file)", cause).in_file(arguments.file.display().to_string())
+            Error::io("cannot open (--create creates it)", cause).in_file(arguments.file.display().to_string())
         }
         _ => error,
     })
 }
 
-/// JSON, or else the text itself.
+/// The value as JSON, or as a JSON string if it is not JSON.
 fn json(value: &str) -> JsonBuf {
     JsonBuf::parse(value).unwrap_or_else(|_| value.into())
 }

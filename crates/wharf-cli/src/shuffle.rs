@@ -1,4 +1,4 @@
-//! `wharf shuffle`: the records of an input in another order.
+//! `wharf shuffle`: writes the records of an input in random order.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -8,72 +8,77 @@ use wharf::Shuffle;
 use wharf::subset::{Quasi, Report};
 
 use super::Outcome;
-use super::bar::Bar;
-use super::dataset::{self, Placing, Which};
 use super::env::Env;
-use super::output::OneOutput;
+use super::inputs;
+use super::output_path::OutputPath;
+use super::progress::ProgressLine;
+use super::records::{self, TableChoice, WriteOptions};
 
 const EXAMPLES: &str = "\
 Examples:
   wharf shuffle train.msgpack shuffled.msgpack --seed 7
   wharf shuffle train.csv shuffled.csv --seed 7
-  wharf shuffle huge.msgpack shuffled.msgpack --quasi --buffer 0.05    few seeks, for data larger than memory";
+  wharf shuffle huge.msgpack shuffled.msgpack --quasi --buffer 0.05    fewer seeks, for data larger than memory";
 
-/// Write the samples, documents or rows of an input in random order
+/// Write the records of an input in random order
 ///
-/// Samples of datadings, documents of ZDS and rows of text are copied byte for byte; those of IDV, Parquet and Arrow IPC as columns, by way
-/// of temporary files where memory does not hold them. The same seed gives the same bytes, on every machine and in every later version; without
-/// --seed one is chosen and told. --quasi shuffles chunks of neighbours and mixes the samples of some chunks with each other, which
-/// reads the data in long stretches.
+/// Records are the samples of datadings, the documents of ZDS, or rows. Samples, documents and rows of text are copied byte for byte; rows of
+/// IDV, Parquet and Arrow IPC are re-encoded, via temporary files if they do not fit in memory. The same seed gives the same bytes on every
+/// machine and in every version. Without --seed, the seed is reported. --quasi shuffles chunks of adjacent records and then mixes the records of
+/// several chunks, which reads the input in large sequential ranges.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, override_usage = "wharf shuffle [OPTIONS] <IN> <OUT>")]
 pub(crate) struct Arguments {
-    /// The file, dataset or store; - is standard input
+    /// Input file, dataset or store; - for standard input
     #[arg(value_name = "IN")]
     input: OsString,
 
     #[command(flatten)]
-    output: OneOutput,
+    output: OutputPath,
 
-    /// Where chance begins: any number [default: another one each time]
+    /// Seed of the random generator [default: a different one each time]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 
-    /// Less random, and far fewer seeks
+    /// Shuffle less thoroughly, with far fewer seeks
     #[arg(long)]
     quasi: bool,
 
-    /// Records that are mixed with each other; below 1 a fraction of all [default: 0.01]
+    /// Number of records to mix, or if below 1 a fraction of all records [default: 0.01]
     #[arg(long, value_name = "N", requires = "quasi")]
     buffer: Option<f64>,
 
-    /// Neighbouring records that stay near each other [default: 16]
+    /// Number of adjacent records per chunk [default: 16]
     #[arg(long, value_name = "N", requires = "quasi")]
     chunk: Option<u64>,
 
     #[command(flatten)]
-    placing: Placing,
+    write_options: WriteOptions,
 
     #[command(flatten)]
-    which: Which,
+    table: TableChoice,
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let mut shuffle = Shuffle::new("");
-    shuffle.input = dataset::single(&arguments.input, "shuffle")?;
+    shuffle.input = inputs::expand_single(&arguments.input, "shuffle")?;
     shuffle.quasi = arguments.quasi.then(|| {
         let mut quasi = Quasi::default();
         (quasi.buffer, quasi.chunk) = (arguments.buffer, arguments.chunk);
         quasi
     });
     shuffle.seed = arguments.seed;
-    shuffle.copying = arguments.placing.copying(&arguments.which);
-    let (path, overwrite) = (arguments.output.path()?, arguments.placing.overwrite());
-    let bar = Arc::new(Bar::new(env.report.terminal));
+    shuffle.copying = arguments.write_options.copying(&arguments.table);
+    let (path, overwrite) = (arguments.output.path()?, arguments.write_options.overwrite());
+    let progress = Arc::new(ProgressLine::new(env.report.terminal));
     let mut report = Report::default();
-    let outcome =
-        shuffle.with_progress(Arc::clone(&bar) as Arc<dyn Progress>).run(path, overwrite, &mut env.opener, &mut report);
-    bar.clear();
+    let outcome = shuffle.with_progress(Arc::clone(&progress) as Arc<dyn Progress>).run(
+        path,
+        overwrite,
+        &mut env.opener,
+        &mut report,
+    );
+    progress.clear();
     outcome?;
-    dataset::told(&report, false, env)
+    records::report_outputs(&report, false, env)
 }

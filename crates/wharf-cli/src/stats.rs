@@ -6,8 +6,8 @@ use container_core::{Error, Result};
 use dsfmt::{Reader, Stats, Variable};
 
 use super::Outcome;
+use super::display::{self, clean, grouped};
 use super::env::Env;
-use super::human::{self, clean, grouped};
 use super::inputs;
 use super::netcdf;
 
@@ -17,14 +17,14 @@ Examples:
   wharf stats model.nc temperature pressure
   wharf stats climate.ds --json | jq '{variable, mean}'";
 
-/// Show statistics of variables: counts, extremes, mean, median, standard deviation, intervals (ds, NetCDF)
+/// Show statistics of variables: count, extremes, mean, median, standard deviation, percentile intervals (ds, NetCDF)
 ///
-/// Missing values and NaN are left out, and counted. The deviation is that of a population. p68, p95 and p99 are the intervals that hold so
-/// many of 100 values, as percentiles. Medians and percentiles are exact. Without names: all variables of numbers.
+/// Missing values and NaN are excluded, and counted separately. std is the population standard deviation. p68, p95 and p99 are the central
+/// intervals that contain 68, 95 and 99 percent of the values. Medians and percentiles are exact. Without VAR, all numeric variables.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The file; - is standard input
+    /// Input file; - for standard input
     #[arg(value_name = "FILE")]
     file: OsString,
 
@@ -34,62 +34,58 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
-    let places = inputs::expand(std::slice::from_ref(&arguments.file))?;
-    let [place] = places.as_slice() else {
-        return Err(Error::usage(format!("the pattern matches {} files; stats reads one", places.len()))
-            .in_file(arguments.file.display().to_string()));
-    };
-    let file = |error: Error| error.in_file(place.name());
-    let input = place.input(&mut env.opener).map_err(file)?;
+    let location = inputs::expand_single(&arguments.file, "stats")?;
+    let file = |error: Error| error.in_file(location.name());
+    let input = location.input(&mut env.opener).map_err(file)?;
     let reader = match netcdf::variables(&input, &env.opener).map_err(file)? {
         Some(reader) => reader,
         None => {
-            let opened = place.open_input(&input, &env.opener)?;
-            let detail = format!("stats works on ds and NetCDF files, this one is {}", opened.container.format());
+            let opened = location.open_input(&input, &env.opener)?;
+            let detail = format!("stats requires a ds or NetCDF file, found {}", opened.container.format());
             return Err(file(Error::usage(detail)));
         }
     };
     let mut outcome = Outcome::Done;
-    let mut lines = human::table(env.stdout.terminal);
+    let mut lines = display::table(env.stdout.terminal);
     lines.set_header([
         "variable", "count", "missing", "NaN", "min", "max", "mean", "median", "std", "p68", "p95", "p99",
     ]);
-    let mut shown = 0;
-    for variable in chosen(&reader, &arguments.variables).map_err(file)? {
+    let mut has_rows = false;
+    for variable in selected(&reader, &arguments.variables).map_err(file)? {
         match variable.stats() {
             Err(error) => {
                 outcome = outcome.max(env.fail(&file(error)));
             }
             Ok(stats) if env.json() => {
-                // By way of a value a float of 32 bits would get the digits of one of 64.
-                let stats = serde_json::to_string(&stats).unwrap_or_default(); // a map of numbers
+                // Not via `Value`, which would print 32-bit floats with the digits of 64-bit ones.
+                let stats = serde_json::to_string(&stats).unwrap_or_default(); // cannot fail for numbers
                 let name = serde_json::Value::from(variable.name());
                 env.stdout.print(&format!("{{\"variable\":{name},{}\n", stats.trim_start_matches('{')))?;
             }
             Ok(stats) => {
                 lines.add_row(row(&variable, &stats));
-                shown += 1;
+                has_rows = true;
             }
         }
     }
-    if shown > 0 {
-        lines.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(human::RIGHT));
-        env.stdout.print(&human::print(&mut lines))?;
+    if has_rows {
+        lines.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(display::ALIGN_RIGHT));
+        env.stdout.print(&display::render(&mut lines))?;
     }
     Ok(outcome)
 }
 
-/// The variables that were asked for: all of numbers where none were, and those that cannot be read, so that it is said.
-fn chosen<'r>(reader: &'r Reader, names: &[String]) -> Result<Vec<Variable<'r>>> {
-    let numbers = |variable: &Variable<'_>| {
+/// The named variables, or all numeric ones. Unreadable variables are included so that their errors are reported.
+fn selected<'r>(reader: &'r Reader, names: &[String]) -> Result<Vec<Variable<'r>>> {
+    let numeric = |variable: &Variable<'_>| {
         variable.problem().is_some() || variable.data_type().is_some_and(|data_type| !data_type.is_text())
     };
-    let chosen: Vec<Variable<'_>> = match names {
-        [] => reader.variables().filter(numbers).collect(),
+    let variables: Vec<Variable<'_>> = match names {
+        [] => reader.variables().filter(numeric).collect(),
         names => names.iter().map(|name| reader.variable(name)).collect::<Result<_>>()?,
     };
-    reader.check_declared_bytes(chosen.iter().copied())?;
-    Ok(chosen)
+    reader.check_declared_bytes(variables.iter().copied())?;
+    Ok(variables)
 }
 
 fn row(variable: &Variable<'_>, stats: &Stats) -> Vec<String> {
@@ -107,7 +103,7 @@ fn row(variable: &Variable<'_>, stats: &Stats) -> Vec<String> {
     cells
 }
 
-/// Seven digits, which are enough for the eye: programs get all.
+/// The number with seven significant digits.
 fn short(number: f64) -> String {
     let scientific = format!("{number:.6e}");
     let exponent: i32 = scientific.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0);
@@ -127,8 +123,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seven_digits() {
-        for (number, wanted) in [
+    fn formats_seven_digits() {
+        for (number, expected) in [
             (0.0, "0"),
             (1.0 / 3.0, "0.3333333"),
             (-12_345.678_91, "-12345.68"),
@@ -137,7 +133,7 @@ mod tests {
             (2e-7, "2.000000e-7"),
             (f64::NAN, "NaN"),
         ] {
-            assert_eq!(short(number), wanted);
+            assert_eq!(short(number), expected);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `wharf verify`: everything that is wrong with files.
+//! `wharf verify`: reports every problem in files.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use container_core::{Error, Finding, Progress, Result, Severity, VerifyOptions};
 use serde_json::{Value, json};
 
 use super::Outcome;
-use super::bar::Bar;
+use super::display::{clean, counted};
 use super::env::{Env, Stdout};
-use super::human::{clean, counted};
 use super::inputs::{self, Location, Opened};
+use super::progress::ProgressLine;
 use super::report::error_object;
 
 const EXAMPLES: &str = "\
@@ -18,25 +18,25 @@ Examples:
   wharf verify adult.idv
   wharf verify 'archive/*.idv' --json > report.jsonl";
 
-/// Check files: everything that can be checked, every problem reported
+/// Check files completely and report every problem
 ///
-/// Exit code 1 when a file has an error; warnings alone are no failure. A file that cannot be opened is an error, and the
-/// others are checked all the same.
+/// Reads all data and verifies structure, values and checksums. Exit code 1 if a file has an error or cannot be opened; the other files are
+/// still checked. Warnings do not change the exit code.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Files, or patterns in quotes such as 'day-*.idv' (sorted); - is standard input
+    /// Input files, or quoted glob patterns such as 'day-*.idv'; - for standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<OsString>,
 
-    /// Threads that may work at once; 0 for all the machine has
+    /// Maximum number of threads; 0 for all processors
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let mut outcome = Outcome::Done;
-    let mut stdin_seen = false;
+    let mut used_stdin = false;
     for file in &arguments.files {
         let locations = match inputs::expand_one(file) {
             Ok(locations) => locations.into_iter().map(Ok).collect(),
@@ -44,20 +44,20 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         };
         for location in locations {
             let location = match location {
-                Ok(Location::Stdin) if stdin_seen => {
-                    return Err(Error::usage("standard input (-) can be read only once"));
+                Ok(Location::Stdin) if used_stdin => {
+                    return Err(Error::usage("standard input (-) can be given only once"));
                 }
                 other => other,
             };
-            stdin_seen |= matches!(location, Ok(Location::Stdin));
-            outcome = outcome.max(one(location, arguments.threads, env)?);
+            used_stdin |= matches!(location, Ok(Location::Stdin));
+            outcome = outcome.max(verify(location, arguments.threads, env)?);
         }
     }
     Ok(outcome)
 }
 
-/// Checks one file and prints what is found as it is found.
-fn one(location: Result<Location, (String, Error)>, threads: usize, env: &mut Env<'_>) -> Result<Outcome> {
+/// Verifies one file and prints each finding immediately.
+fn verify(location: Result<Location, (String, Error)>, threads: usize, env: &mut Env<'_>) -> Result<Outcome> {
     let name = match &location {
         Ok(location) => location.name(),
         Err((name, _)) => name.clone(),
@@ -67,10 +67,17 @@ fn one(location: Result<Location, (String, Error)>, threads: usize, env: &mut En
         Err((_, error)) => Err(error),
     };
     let json = env.json();
-    let bar = Arc::new(Bar::new(env.report.terminal));
-    bar.name(&name);
-    let mut findings =
-        Findings { name: &name, json, out: &mut env.stdout, bar: &bar, errors: 0, warnings: 0, failed: Ok(()) };
+    let progress = Arc::new(ProgressLine::new(env.report.terminal));
+    progress.name(&name);
+    let mut findings = Findings {
+        name: &name,
+        json,
+        out: &mut env.stdout,
+        progress: &progress,
+        errors: 0,
+        warnings: 0,
+        failed: Ok(()),
+    };
     match opened {
         Err(error) => {
             findings.begin(None)?;
@@ -78,35 +85,35 @@ fn one(location: Result<Location, (String, Error)>, threads: usize, env: &mut En
         }
         Ok(Opened { container, .. }) => {
             findings.begin(Some((container.format(), container.version())))?;
-            let options = VerifyOptions::default().with_threads(threads).with_progress(bar.clone());
+            let options = VerifyOptions::default().with_threads(threads).with_progress(progress.clone());
             if let Err(error) = container.verify(&options, &mut |finding| findings.take(finding)) {
                 findings.take(Finding::error(error));
             }
         }
     }
-    bar.clear();
+    progress.clear();
     findings.end()
 }
 
-/// Prints findings one by one: memory does not grow with their number.
+/// Prints findings one by one, so that memory does not grow with their number.
 struct Findings<'a, 'o> {
     name: &'a str,
     json: bool,
     out: &'a mut Stdout<'o>,
-    bar: &'a Bar,
+    progress: &'a ProgressLine,
     errors: u64,
     warnings: u64,
-    /// The first failure to print: checking goes on to its end, printing does not.
+    /// The first failure to print. Verification continues without printing.
     failed: Result<()>,
 }
 
 impl Findings<'_, '_> {
-    fn begin(&mut self, known: Option<(&'static str, String)>) -> Result<()> {
+    fn begin(&mut self, format: Option<(&'static str, String)>) -> Result<()> {
         if !self.json {
             return Ok(());
         }
         let mut head = json!({"file": self.name});
-        if let (Some((format, version)), Some(head)) = (known, head.as_object_mut()) {
+        if let (Some((format, version)), Some(head)) = (format, head.as_object_mut()) {
             head.insert("format".into(), format.into());
             head.insert("version".into(), version.into());
         }
@@ -116,7 +123,7 @@ impl Findings<'_, '_> {
 
     fn take(&mut self, finding: Finding) {
         let Finding { severity, error, .. } = finding;
-        let (word, count) = match severity {
+        let (name, count) = match severity {
             Severity::Error => ("error", &mut self.errors),
             Severity::Warning => ("warning", &mut self.warnings),
         };
@@ -127,13 +134,13 @@ impl Findings<'_, '_> {
         }
         let line = if self.json {
             let mut object = serde_json::Map::new();
-            object.insert("severity".into(), word.into());
+            object.insert("severity".into(), name.into());
             object.extend(error_object(&error));
             format!("{}{}", if first { "" } else { "," }, Value::Object(object))
         } else {
-            format!("{word}: {}\n", clean(&error.in_file(self.name.to_owned()).to_string()))
+            format!("{name}: {}\n", clean(&error.in_file(self.name.to_owned()).to_string()))
         };
-        self.failed = self.bar.aside(|| self.out.print(&line));
+        self.failed = self.progress.suspend(|| self.out.print(&line));
     }
 
     fn end(self) -> Result<Outcome> {

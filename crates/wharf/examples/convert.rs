@@ -1,4 +1,4 @@
-//! Anything into anything, with progress and the losses: `cargo run --example convert -- a.csv b.csv days.parquet`.
+//! Converts files of any format, with progress and losses: `cargo run --example convert -- a.csv b.csv days.parquet`.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -6,17 +6,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use wharf::{Convert, Overwrite, Progress, Registry, Unit};
 
-/// Counts what is done.
+/// Counts completed units.
 #[derive(Default)]
 struct Count(AtomicU64);
 
 impl Progress for Count {
-    fn name(&self, what: &str) {
-        eprintln!("reading {what}");
+    fn name(&self, name: &str) {
+        eprintln!("reading {name}");
     }
 
     fn begin(&self, unit: Unit, total: Option<u64>) {
-        eprintln!("of {total:?} {unit:?}");
+        eprintln!("total: {total:?} {unit:?}");
     }
 
     fn advance(&self, done: u64) {
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
         Ok(report) => {
             report.losses.iter().for_each(|lost| eprintln!("lost: {lost}"));
             println!(
-                "{output}: {} rows, {} bytes; {} counted",
+                "{output}: {} rows, {} bytes; {} units of progress",
                 report.rows,
                 report.bytes,
                 count.0.load(Ordering::Relaxed)

@@ -1,26 +1,26 @@
-//! The files of a folder, one per day, joined into one: `cargo run --example join -- days days.parquet`.
+//! Joins the files of a folder into one: `cargo run --example join -- days days.parquet`.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use wharf::{Error, Merge, Overwrite, Registry, Result};
 
-/// The files of a folder that have the extension of the output, in the order of their names.
-fn days(folder: &Path, output: &Path) -> Result<Vec<PathBuf>> {
-    let failed = |cause| Error::io("cannot look into the folder", cause).in_file(folder.display().to_string());
-    let mut days = Vec::new();
+/// The files of the folder with the extension of the output, sorted by name.
+fn inputs(folder: &Path, output: &Path) -> Result<Vec<PathBuf>> {
+    let failed = |cause| Error::io("cannot read the folder", cause).in_file(folder.display().to_string());
+    let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
         if path.extension() == output.extension() {
-            days.push(path);
+            paths.push(path);
         }
     }
-    days.sort();
-    Ok(days)
+    paths.sort();
+    Ok(paths)
 }
 
 fn join(folder: &Path, output: &Path) -> Result<()> {
-    let merge = Merge::new(days(folder, output)?);
+    let merge = Merge::new(inputs(folder, output)?);
     let report = merge.write(output, Overwrite::Refuse, &Registry::builtin())?;
     report.losses.iter().for_each(|lost| eprintln!("lost: {lost}"));
     println!("{}: {} rows of {} files", output.display(), report.rows, report.inputs);

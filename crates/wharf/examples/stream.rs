@@ -1,4 +1,4 @@
-//! Rows into whatever takes bytes, such as the body of an HTTP response: `cargo run --example stream -- adult.idv Age,Label`.
+//! Streams rows to a writer, such as the body of an HTTP response: `cargo run --example stream -- adult.idv Age,Label`.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use wharf::convert::TextTarget;
 use wharf::{Convert, Registry};
 
-/// Takes bytes as a connection does, in chunks with their length in front.
+/// Writes HTTP chunks: each write with its length in front.
 struct Chunked<W>(W);
 
 impl<W: Write> Write for Chunked<W> {

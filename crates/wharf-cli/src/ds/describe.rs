@@ -1,12 +1,12 @@
-//! A dataset as `ncdump -h` lays it out.
+//! Describes a dataset in the layout of `ncdump -h`.
 
 use dsfmt::{Attributes, Json, JsonKind, Reader, Variable};
 
-use crate::human::{abbreviated, clean, size};
+use crate::display::{abbreviated, clean, size};
 use crate::inputs::Location;
 
-/// Characters of an attribute that are shown.
-const SHOWN: usize = 200;
+/// Maximum characters shown of an attribute.
+const MAX_CHARS: usize = 200;
 
 pub(crate) fn describe(location: &Location, reader: &Reader) -> String {
     let bytes = size(reader.source().len());
@@ -33,7 +33,7 @@ pub(crate) fn describe(location: &Location, reader: &Reader) -> String {
     text
 }
 
-/// `float32 temp(time, lat)`, and what else there is to say.
+/// `float32 temp(time, lat)  // NOTES`.
 fn line(variable: &Variable<'_>) -> String {
     let name = clean(variable.name());
     if let Some(problem) = variable.problem() {
@@ -46,27 +46,27 @@ fn line(variable: &Variable<'_>) -> String {
     }
     let notes = [
         (variable.shape().is_none(), "empty"),
-        (variable.is_masked(), "some may be missing"),
+        (variable.is_masked(), "may have missing values"),
         (variable.is_time(), "Julian dates"),
     ];
-    let notes: Vec<_> = notes.iter().filter(|(said, _)| *said).map(|(_, note)| *note).collect();
+    let notes: Vec<_> = notes.iter().filter(|(applies, _)| *applies).map(|(_, note)| *note).collect();
     if !notes.is_empty() {
         line.push_str(&format!("  // {}", notes.join(", ")));
     }
     line
 }
 
-fn attributes(text: &mut String, of: &str, attributes: Attributes<'_>) {
+fn attributes(text: &mut String, owner: &str, attributes: Attributes<'_>) {
     for (name, value) in attributes {
-        text.push_str(&format!("        {}:{} = {}\n", clean(of), clean(&name), shown(value)));
+        text.push_str(&format!("        {}:{} = {}\n", clean(owner), clean(&name), attribute_text(value)));
     }
 }
 
-/// A value as it stands in the header, texts without their escapes.
-fn shown(value: Json<'_>) -> String {
+/// A value as JSON, but strings without escapes.
+fn attribute_text(value: Json<'_>) -> String {
     let text = match (value.kind(), value.to_text()) {
         (JsonKind::String, Some(text)) => format!("\"{}\"", text.replace('"', "\\\"")),
         _ => value.as_text().to_owned(),
     };
-    clean(&abbreviated(&text, SHOWN)).into_owned()
+    clean(&abbreviated(&text, MAX_CHARS)).into_owned()
 }

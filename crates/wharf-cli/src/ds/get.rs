@@ -1,4 +1,4 @@
-//! `wharf get FILE VARIABLE`: values, as a matrix or as JSON.
+//! `wharf get FILE VARIABLE`: prints values as matrices or JSON.
 
 use std::io::{BufWriter, Write};
 
@@ -6,40 +6,40 @@ use container_core::{Error, Result};
 use dsfmt::{Array, Mask, Reader, Values};
 use serde::Serialize;
 
-use super::Part;
+use super::SliceOptions;
 use crate::Outcome;
+use crate::display::clean;
 use crate::env::{Env, Stdout};
-use crate::human::clean;
 
-/// Elements that are laid out together.
-const TOGETHER: u64 = 16 << 10;
+/// Approximate elements per chunk. Columns are aligned within a chunk.
+const CHUNK: u64 = 16 << 10;
 
-pub(crate) fn get(reader: &Reader, name: &str, part: &Part, env: &mut Env<'_>) -> Result<Outcome> {
+pub(crate) fn get(reader: &Reader, name: &str, slice: &SliceOptions, env: &mut Env<'_>) -> Result<Outcome> {
     let variable = reader.variable(name)?;
     if let Some(problem) = variable.problem() {
         return Err(problem);
     }
     if variable.shape().is_none() {
-        part.selection(reader)?; // what is asked for wrongly is wrong here, too
+        slice.selection(reader)?; // report an invalid selection even for an empty variable
         env.stdout.print("null\n")?;
         return Ok(Outcome::Done);
     }
-    let selection = part.selection(reader)?;
-    match (part.is_all(), env.json()) {
+    let selection = slice.selection(reader)?;
+    match (slice.is_all(), env.json()) {
         (true, true) => json(&variable.as_serialize(), &mut env.stdout)?,
         (true, false) => {
             let shape = variable.shape().unwrap_or_default();
-            text(shape, &mut |range| variable.read_elements(range), &mut env.stdout)?;
+            matrix(shape, CHUNK, &mut |range| variable.read_elements(range), &mut env.stdout)?;
         }
         (false, true) => json(&variable.select(&selection)?, &mut env.stdout)?,
         (false, false) => {
             let array = variable.select(&selection)?;
             let shape = array.shape().to_vec();
             let mut whole = Some(array);
-            // One part, which is the whole: it is in memory.
-            let most = shape.iter().product::<u64>().max(TOGETHER);
-            let gone = || Error::usage("a part is read once");
-            matrix(&shape, most, &mut |_| whole.take().ok_or_else(gone), &mut env.stdout)?;
+            // The selection is in memory as a whole: a single chunk.
+            let chunk = shape.iter().product::<u64>().max(CHUNK);
+            let consumed = || Error::usage("the selection was already printed");
+            matrix(&shape, chunk, &mut |_| whole.take().ok_or_else(consumed), &mut env.stdout)?;
         }
     }
     Ok(Outcome::Done)
@@ -50,9 +50,9 @@ fn json(value: &impl Serialize, stdout: &mut Stdout<'_>) -> Result<()> {
     let written = serde_json::to_writer(&mut out, value);
     let written = written.map_err(std::io::Error::from).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush());
     written.map_err(|cause| match cause.kind() {
-        // What is no failure of the output is one of the values.
+        // Serialization failed, not the output.
         std::io::ErrorKind::Other | std::io::ErrorKind::InvalidData => {
-            Error::invalid("the values cannot be shown").caused_by(cause)
+            Error::invalid("cannot read the values").caused_by(cause)
         }
         _ => Error::io("cannot write to standard output", cause),
     })
@@ -60,52 +60,47 @@ fn json(value: &impl Serialize, stdout: &mut Stdout<'_>) -> Result<()> {
 
 type Fetch<'f, 'a> = dyn FnMut(std::ops::Range<u64>) -> Result<Array<'a>> + 'f;
 
-fn text(shape: &[u64], fetch: &mut Fetch<'_, '_>, stdout: &mut Stdout<'_>) -> Result<()> {
-    matrix(shape, TOGETHER, fetch, stdout)
-}
-
-/// A value, a list with a value a line, or matrices, which are headed by their place where there are more than two dimensions.
-fn matrix(shape: &[u64], most: u64, fetch: &mut Fetch<'_, '_>, stdout: &mut Stdout<'_>) -> Result<()> {
-    let (outer, wide) = match shape {
+/// Prints a scalar, a list with a value per line, or matrices. With more than two dimensions each matrix has a heading such as `[0, 3, :, :]`.
+fn matrix(shape: &[u64], chunk: u64, fetch: &mut Fetch<'_, '_>, stdout: &mut Stdout<'_>) -> Result<()> {
+    let (outer, columns) = match shape {
         [outer @ .., _, columns] => (outer, *columns),
         _ => (&[][..], 1),
     };
     let total: u64 = shape.iter().product();
-    let high = match shape {
+    let rows = match shape {
         [.., rows, _] => *rows,
         [rows] => *rows,
         [] => 1,
     };
     if total == 0 {
-        return Ok(()); // there is nothing to see
+        return Ok(());
     }
     let mut out = BufWriter::with_capacity(64 << 10, stdout);
     let failed = |cause| Error::io("cannot write to standard output", cause);
-    let some = (most / wide).max(1) * wide;
-    // Values that were fetched, and the place of the first.
+    let step = (chunk / columns).max(1) * columns;
     let (mut at, mut row) = (0, 0);
     while at < total {
-        let end = total.min(at + some);
+        let end = total.min(at + step);
         let array = fetch(at..end)?;
         let cells: Vec<String> = (0..array.len()).map(|index| cell(&array, index)).collect();
-        let width = usize::try_from(wide).unwrap_or(usize::MAX);
-        let mut widths = vec![0; width.min(cells.len())];
-        for line in cells.chunks(width) {
-            for (most, cell) in widths.iter_mut().zip(line) {
-                *most = (*most).max(cell.chars().count());
+        let cells_per_line = usize::try_from(columns).unwrap_or(usize::MAX);
+        let mut widths = vec![0; cells_per_line.min(cells.len())];
+        for line in cells.chunks(cells_per_line) {
+            for (width, cell) in widths.iter_mut().zip(line) {
+                *width = (*width).max(cell.chars().count());
             }
         }
-        for line in cells.chunks(width) {
-            if !outer.is_empty() && row % high == 0 {
+        for line in cells.chunks(cells_per_line) {
+            if !outer.is_empty() && row % rows == 0 {
                 let gap = if row > 0 { "\n" } else { "" };
-                writeln!(out, "{gap}[{}, :, :]", place(outer, row / high)).map_err(failed)?;
+                writeln!(out, "{gap}[{}, :, :]", outer_indexes(outer, row / rows)).map_err(failed)?;
             }
             let mut text = String::new();
-            for (number, (cell, most)) in line.iter().zip(&widths).enumerate() {
+            for (number, (cell, width)) in line.iter().zip(&widths).enumerate() {
                 let gap = if number > 0 { "  " } else { "" };
-                match wide {
+                match columns {
                     1 => text.push_str(cell),
-                    _ => text.push_str(&format!("{gap}{cell:>most$}")),
+                    _ => text.push_str(&format!("{gap}{cell:>width$}")),
                 }
             }
             writeln!(out, "{text}").map_err(failed)?;
@@ -116,15 +111,15 @@ fn matrix(shape: &[u64], most: u64, fetch: &mut Fetch<'_, '_>, stdout: &mut Stdo
     out.flush().map_err(failed)
 }
 
-/// `0, 3` of a matrix's number among all.
-fn place(outer: &[u64], mut number: u64) -> String {
-    let mut places = Vec::new();
+/// The indexes of the n-th matrix along the outer dimensions, such as `0, 3`.
+fn outer_indexes(outer: &[u64], mut n: u64) -> String {
+    let mut indexes = Vec::new();
     for size in outer.iter().rev() {
-        places.push((number % size).to_string());
-        number /= size;
+        indexes.push((n % size).to_string());
+        n /= size;
     }
-    places.reverse();
-    places.join(", ")
+    indexes.reverse();
+    indexes.join(", ")
 }
 
 /// A value as text.
@@ -151,11 +146,11 @@ fn cell(array: &Array<'_>, index: usize) -> String {
     }
 }
 
-/// By its own shortest digits.
-fn float(wide: f64, own: &impl Serialize) -> String {
+/// The shortest digits that identify the float in its own precision. `wide` is the same value.
+fn float(wide: f64, value: &impl Serialize) -> String {
     match wide {
         wide if wide.is_nan() => "NaN".to_owned(),
         wide if wide.is_infinite() => if wide > 0.0 { "Infinity" } else { "-Infinity" }.to_owned(),
-        _ => serde_json::to_string(own).unwrap_or_default(), // a finite float is always JSON
+        _ => serde_json::to_string(value).unwrap_or_default(), // cannot fail for a finite float
     }
 }

@@ -1,9 +1,10 @@
-//! What verbs do with ds files that they do with no other: variables with dimensions.
+//! The parts of `info`, `get`, `set`, `rename` and `rm` that are specific to ds files: variables with dimensions.
 
 mod describe;
+pub(crate) mod edit;
 mod get;
-mod part;
 mod raw;
+mod slice;
 
 use clap::ValueEnum;
 use container_core::{Input, OpenOptions, Result};
@@ -12,12 +13,12 @@ use dsfmt::container::TimeForm;
 
 pub(crate) use describe::describe;
 pub(crate) use get::get;
-pub(crate) use part::Part;
 pub(crate) use raw::raw;
+pub(crate) use slice::SliceOptions;
 
 use super::env::Opener;
 
-/// How times are shown.
+/// Representation of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Times {
     /// ISO 8601, such as 2000-01-31T12:00:00

@@ -1,68 +1,67 @@
-//! `wharf get FILE VARIABLE --raw`: values as they lie in the file.
+//! `wharf get FILE VARIABLE --raw`: prints the stored bytes of values.
 
 use std::io::{BufWriter, Write};
 
 use container_core::{Error, Result};
 use dsfmt::{Array, DataType, Endian, Mask, Reader, Values};
 
-use super::Part;
+use super::SliceOptions;
 use crate::Outcome;
 use crate::env::Env;
 
-/// Elements that are taken at once: a multiple of 8.
-const TOGETHER: u64 = 64 << 10;
+/// Elements read at once. A multiple of 8, so that packed booleans of a chunk end at a byte.
+const CHUNK: u64 = 64 << 10;
 
-/// Prints the stored values of a variable, or of a part of it: without a mask and without the elements that are missing, which no file has.
-pub(crate) fn raw(reader: &Reader, name: &str, part: &Part, env: &mut Env<'_>) -> Result<Outcome> {
+/// Prints the stored values of a variable or a part of it, without mask. Missing elements are not stored, so they are omitted.
+pub(crate) fn raw(reader: &Reader, name: &str, slice: &SliceOptions, env: &mut Env<'_>) -> Result<Outcome> {
     let variable = reader.variable(name)?;
     if let Some(problem) = variable.problem() {
         return Err(problem);
     }
-    let selection = part.selection(reader)?;
+    let selection = slice.selection(reader)?;
     let Some(data_type) = variable.data_type().filter(|_| variable.shape().is_some()) else {
         return Ok(Outcome::Done); // no values, no bytes
     };
     if env.stdout.terminal.is_some() && data_type != DataType::Unicode {
-        return Err(Error::usage("bytes are not for a terminal: print them into a file, or a pipe"));
+        return Err(Error::usage("cannot write binary data to a terminal; use a file or a pipe"));
     }
-    let mut out = Raw {
+    let mut out = RawWriter {
         out: BufWriter::with_capacity(256 << 10, &mut env.stdout),
         swap: variable.endian() != Endian::NATIVE,
         bits: 0,
-        held: 0,
+        bit_count: 0,
     };
     let mut strings = 0;
-    let mut take = |array: &Array<'_>| -> Result<()> {
+    let mut write = |array: &Array<'_>| -> Result<()> {
         strings += if data_type.is_text() { array.len() - array.missing() } else { 0 };
         if strings > 1 {
-            let detail =
-                "it has several strings, and nothing would tell where one ends: --raw prints one, which --sel chooses";
+            let detail = "--raw prints a single string, but the selection has several; select one with --sel";
             return Err(Error::usage(detail).in_column(name.to_owned()));
         }
         out.put(array).map_err(|cause| Error::io("cannot write to standard output", cause))
     };
-    if part.is_all() {
+    if slice.is_all() {
         let (mut at, all) = (0, variable.len());
-        let step = if data_type.is_text() { 2 } else { TOGETHER };
+        let step = if data_type.is_text() { 2 } else { CHUNK };
         while at < all {
             let end = all.min(at + step);
-            take(&variable.read_elements(at..end)?)?;
+            write(&variable.read_elements(at..end)?)?;
             at = end;
         }
     } else {
-        variable.select_chunks(&selection, TOGETHER, |piece| take(&piece))?;
+        variable.select_chunks(&selection, CHUNK, |array| write(&array))?;
     }
-    out.end().map_err(|cause| Error::io("cannot write to standard output", cause))?;
+    out.finish().map_err(|cause| Error::io("cannot write to standard output", cause))?;
     Ok(Outcome::Done)
 }
 
-/// Values as bytes, in the order of the file.
-struct Raw<W: Write> {
+/// Writes values in the file's byte order.
+struct RawWriter<W: Write> {
     out: W,
     swap: bool,
-    /// Truth values that do not make a byte yet, from the most significant bit on, and how many.
+    /// Booleans of an incomplete byte, from the most significant bit.
     bits: u8,
-    held: u32,
+    bit_count: u32,
 }
 
 macro_rules! numbers {
@@ -79,7 +78,7 @@ macro_rules! numbers {
     };
 }
 
-impl<W: Write> Raw<W> {
+impl<W: Write> RawWriter<W> {
     fn put(&mut self, array: &Array<'_>) -> std::io::Result<()> {
         let mask = array.mask();
         match array.values() {
@@ -98,22 +97,22 @@ impl<W: Write> Raw<W> {
                     if mask.is_some_and(|mask| mask.is_missing(index)) {
                         continue;
                     }
-                    self.bits |= u8::from(*truth) << (7 - self.held);
-                    self.held += 1;
-                    if self.held == 8 {
+                    self.bits |= u8::from(*truth) << (7 - self.bit_count);
+                    self.bit_count += 1;
+                    if self.bit_count == 8 {
                         self.out.write_all(&[self.bits])?;
-                        (self.bits, self.held) = (0, 0);
+                        (self.bits, self.bit_count) = (0, 0);
                     }
                 }
             }
-            // A missing one is empty.
+            // Missing strings are empty.
             Values::Str(all) | Values::Unicode(all) => self.out.write_all(all.as_bytes())?,
         }
         Ok(())
     }
 
-    fn end(mut self) -> std::io::Result<()> {
-        if self.held > 0 {
+    fn finish(mut self) -> std::io::Result<()> {
+        if self.bit_count > 0 {
             self.out.write_all(&[self.bits])?;
         }
         self.out.flush()

@@ -1,16 +1,16 @@
-//! The allocator of glibc.
+//! Settings of the glibc allocator.
 
 pub(super) fn keep_freed_memory() {
     let settings =
         [(libc::M_MMAP_THRESHOLD, 32 << 20), (libc::M_TRIM_THRESHOLD, 128 << 20), (libc::M_TOP_PAD, 16 << 20)];
     for (name, value) in settings {
-        // SAFETY: these settings are bounds that the allocator looks at; it takes its own lock, and refuses what it does not know.
+        // SAFETY: mallopt only sets thresholds, under the lock of the allocator, and rejects unknown values.
         let _ = unsafe { libc::mallopt(name, value) };
     }
 }
 
 pub(super) fn release_freed_memory() {
-    // SAFETY: it takes the allocator's own locks, and touches nothing but memory that nobody has.
+    // SAFETY: malloc_trim takes the locks of the allocator and touches only free memory.
     let _ = unsafe { libc::malloc_trim(0) };
 }
 
@@ -19,20 +19,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn freed_memory_goes_back() {
-        let own = || {
+    fn returns_freed_memory_to_the_system() {
+        let anonymous = || {
             let status = std::fs::read_to_string("/proc/self/status").unwrap();
             let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
             line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() << 10
         };
-        let some = |count: usize| -> Vec<Vec<u8>> { (0..count).map(|_| vec![1; 64 << 10]).collect() };
-        let mut pieces = some(1024);
-        // Every other one, so that there is no end to be cut off.
+        let mut blocks: Vec<Vec<u8>> = (0..1024).map(|_| vec![1; 64 << 10]).collect();
+        // Free every other block, so that the end of the heap stays in use.
         let mut number = 0;
-        pieces.retain(|_| (number += 1, number % 2 == 0).1);
-        let before = own();
+        blocks.retain(|_| (number += 1, number % 2 == 0).1);
+        let before = anonymous();
         release_freed_memory();
-        assert!(own() + (16 << 20) < before, "{} of {before}", own());
-        assert!(pieces.iter().all(|piece| piece.iter().all(|byte| *byte == 1)));
+        assert!(anonymous() + (16 << 20) < before, "{} of {before}", anonymous());
+        assert!(blocks.iter().all(|block| block.iter().all(|byte| *byte == 1)));
     }
 }

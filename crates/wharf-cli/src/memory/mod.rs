@@ -1,17 +1,17 @@
-//! The memory of this process, which is the command's alone: how files are mapped, and how much of what is of no use stays with it.
-#![allow(unsafe_code, reason = "the system's calls have no safe form; the argument stands at each")]
+//! Memory of the process: how files are mapped, and returning memory that is no longer used to the system.
+#![allow(unsafe_code, reason = "system calls without a safe wrapper; each call states why it is sound")]
 
-mod map;
-mod resident;
+mod mapped_files;
+mod trim;
 
-#[cfg_attr(not(all(target_os = "linux", target_env = "gnu")), path = "no_allocator.rs")]
+#[cfg_attr(not(all(target_os = "linux", target_env = "gnu")), path = "other_allocator.rs")]
 #[cfg_attr(all(target_os = "linux", target_env = "gnu"), path = "glibc.rs")]
 mod allocator;
 
-pub(crate) use map::mapped;
+pub(crate) use mapped_files::mapped;
 
-/// What is to be set up before the work begins.
-pub(crate) fn prepare() {
+/// Configures the allocator and starts trimming. Call once, before any other work.
+pub(crate) fn configure() {
     allocator::keep_freed_memory();
-    resident::watch();
+    trim::start();
 }

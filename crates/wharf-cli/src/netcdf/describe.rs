@@ -1,12 +1,12 @@
-//! A NetCDF file as `ncdump -h` lays it out.
+//! Describes a NetCDF file in the layout of `ncdump -h`.
 
 use dsfmt::netcdf::{Attribute, Kind, NcType, Reader, Variable};
 
-use crate::human::{abbreviated, clean, size};
+use crate::display::{abbreviated, clean, size};
 use crate::inputs::Location;
 
-/// Characters of an attribute that are shown.
-const SHOWN: usize = 200;
+/// Maximum characters shown of an attribute.
+const MAX_CHARS: usize = 200;
 
 pub(crate) fn describe(location: &Location, reader: &Reader) -> String {
     let mut text = format!("{}: {}, {}\n", clean(&location.name()), kind(reader.kind()), size(reader.source().len()));
@@ -32,7 +32,7 @@ pub(crate) fn describe(location: &Location, reader: &Reader) -> String {
         attributes(&mut text, "", reader.attributes());
     }
     if !reader.losses().is_empty() {
-        text.push_str("not in a ds file:\n");
+        text.push_str("cannot be converted to ds:\n");
     }
     for loss in reader.losses() {
         text.push_str(&format!("    {}\n", clean(&loss.what)));
@@ -49,31 +49,30 @@ const fn kind(kind: Kind) -> &'static str {
     }
 }
 
-/// `float temp(time, lat)`, and why it cannot be read where that is so.
+/// `float temp(time, lat)`, with the reason if it cannot be read.
 fn line(reader: &Reader, variable: &Variable) -> String {
-    // What the type is in words stands among what ds does not have.
-    let of = match &variable.nc_type {
+    let nc_type = match &variable.nc_type {
         NcType::Other(_) => "other".to_owned(),
         known => known.to_string(),
     };
-    let mut line = format!("{of} {}", clean(&variable.name));
+    let mut line = format!("{nc_type} {}", clean(&variable.name));
     let dimensions: Vec<_> = reader.dimension_names(variable).map(|name| clean(name)).collect();
     if !dimensions.is_empty() {
         line.push_str(&format!("({})", dimensions.join(", ")));
     }
     match (&variable.problem, &variable.nc_type) {
         (Some(problem), _) => line.push_str(&format!("  // cannot be read: {}", clean(problem))),
-        (None, NcType::Other(words)) => line.push_str(&format!("  // {}", clean(words))),
+        (None, NcType::Other(description)) => line.push_str(&format!("  // {}", clean(description))),
         (None, NcType::Enum { base, .. }) => line.push_str(&format!("  // of {}", NcType::Number(*base))),
         _ => {}
     }
     line
 }
 
-fn attributes(text: &mut String, of: &str, attributes: &[Attribute]) {
-    let of = clean(of);
+fn attributes(text: &mut String, owner: &str, attributes: &[Attribute]) {
+    let owner = clean(owner);
     for attribute in attributes {
-        let value = attribute.value.preview(SHOWN);
-        text.push_str(&format!("        {of}:{} = {}\n", clean(&attribute.name), clean(&abbreviated(&value, SHOWN))));
+        let (name, value) = (clean(&attribute.name), attribute.value.preview(MAX_CHARS));
+        text.push_str(&format!("        {owner}:{name} = {}\n", clean(&abbreviated(&value, MAX_CHARS))));
     }
 }

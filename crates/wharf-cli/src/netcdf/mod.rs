@@ -1,4 +1,4 @@
-//! NetCDF files as `info`, `get` and `stats` read them.
+//! NetCDF files for `info`, `get` and `stats`.
 
 mod describe;
 
@@ -10,10 +10,7 @@ pub(crate) use describe::describe;
 use wharf::hub::env::Opener;
 use wharf::hub::open_netcdf;
 
-/// The reader of a NetCDF file; `None` for what does not begin as one.
-///
-/// # Errors
-/// What is wrong with the file; its name is not among what is known here.
+/// The reader of a NetCDF file; `None` if the input does not begin like one. Errors do not name the file.
 pub(crate) fn reader(input: &Input, opener: &Opener<'_>) -> Result<Option<Reader>> {
     let Some(source) = input.source() else { return Ok(None) };
     let head = source.read(0..source.len().min(8))?;
@@ -23,10 +20,7 @@ pub(crate) fn reader(input: &Input, opener: &Opener<'_>) -> Result<Option<Reader
     }
 }
 
-/// The variables of a ds or a NetCDF file; `None` for another format.
-///
-/// # Errors
-/// What is wrong with the file; its name is not among what is known here.
+/// A ds or NetCDF file as a ds reader; `None` for other formats. Errors do not name the file.
 pub(crate) fn variables(input: &Input, opener: &Opener<'_>) -> Result<Option<dsfmt::Reader>> {
     let options = OpenOptions::default().with_access(opener.access);
     match reader(input, opener)? {

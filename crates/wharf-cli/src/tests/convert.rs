@@ -1,11 +1,11 @@
 use super::*;
 
-fn place() -> Place {
-    Place::new().with("in", &["a", "b"], &json!([[1, "x"], [2, null]]))
+fn place() -> TestFolder {
+    TestFolder::new().with("in", &["a", "b"], &json!([[1, "x"], [2, null]]))
 }
 
 #[test]
-fn the_extension_says_the_form() {
+fn extension_selects_the_format() {
     for (name, expected) in [
         ("out.csv", "a,b\n1,x\n2,\n"),
         ("out.TSV", "a\tb\n1\tx\n2\t\n"),
@@ -26,7 +26,7 @@ fn the_extension_says_the_form() {
 }
 
 #[test]
-fn to_says_it_too() {
+fn to_selects_the_format() {
     let place = place();
     assert_eq!(place.wharf(&["convert", "@in", "@out.txt", "--to", "csv", "--rows", "1", "--columns", "b,a"]).ok(), "");
     assert_eq!(place.read("out.txt"), "b,a\n,2\n");
@@ -35,7 +35,7 @@ fn to_says_it_too() {
 }
 
 #[test]
-fn an_output_that_exists_needs_force() {
+fn existing_output_requires_force() {
     let place = place();
     fs::write(place.path("out.csv"), "precious").unwrap();
     let error = place.wharf(&["convert", "@in", "@out.csv"]).failed(2);
@@ -46,7 +46,7 @@ fn an_output_that_exists_needs_force() {
 }
 
 #[test]
-fn an_output_that_is_an_input_is_always_refused() {
+fn refuses_an_input_as_output() {
     let place = place();
     let before = place.read("in");
     fs::hard_link(place.path("in"), place.path("again.csv")).unwrap();
@@ -59,9 +59,9 @@ fn an_output_that_is_an_input_is_always_refused() {
 }
 
 #[test]
-fn an_error_leaves_what_was_there() {
+fn error_keeps_the_existing_output() {
     let table = json!({"name": "rows", "columns": [{"name": "n", "type": "int"}], "rows": [[1], [2]], "fail_at": 1});
-    let place = Place::new().with_document("bad", &json!({"tables": [table]}));
+    let place = TestFolder::new().with_document("bad", &json!({"tables": [table]}));
     let error = place.wharf(&["convert", "@bad", "@out.csv"]).failed(1);
     assert_eq!(error, "error: mock: @bad: the block is damaged (row 1)");
     assert_eq!(place.files(), ["bad"]);
@@ -72,7 +72,7 @@ fn an_error_leaves_what_was_there() {
 }
 
 #[test]
-fn other_formats_are_no_idv_so_far() {
+fn refuses_mock_to_idv() {
     let place = place();
     let error = place.wharf(&["convert", "@in", "@out.idv"]).failed(1);
     assert_eq!(error, "error: @in: IDV cannot be written from files of the format mock");
@@ -80,7 +80,7 @@ fn other_formats_are_no_idv_so_far() {
 }
 
 #[test]
-fn rows_of_any_format_become_samples() {
+fn converts_rows_of_any_format_to_samples() {
     let place = place();
     let samples = |name: &str| {
         let reader = datadings::Reader::open(place.path(name)).unwrap();
@@ -109,17 +109,17 @@ fn rows_of_any_format_become_samples() {
 }
 
 #[test]
-fn an_error_of_a_row_leaves_no_dataset() {
+fn row_error_leaves_no_dataset() {
     let table = json!({"name": "rows", "columns": [{"name": "n", "type": "int"}], "rows": [[1], [2]], "fail_at": 1});
-    let place = Place::new().with_document("bad", &json!({"tables": [table]}));
+    let place = TestFolder::new().with_document("bad", &json!({"tables": [table]}));
     let error = place.wharf(&["convert", "@bad", "@out.msgpack", "--number"]).failed(1);
     assert_eq!(error, "error: mock: @bad: the block is damaged (row 1)");
     assert_eq!(place.files(), ["bad"]);
 }
 
 #[test]
-fn idv_is_not_for_terminals() {
-    let place = Place::new().with_text("in.csv", "a\n1\n").on_terminal(80);
+fn refuses_idv_on_a_terminal() {
+    let place = TestFolder::new().with_text("in.csv", "a\n1\n").on_terminal(80);
     let error = place.wharf(&["convert", "@in.csv", "-", "--to", "idv"]).failed(2);
     assert_eq!(error, "error: idv is binary and cannot be shown on a terminal: give a file or a pipe");
     let ran = place.wharf(&["convert", "@in.csv", "@out.idv"]);
@@ -128,14 +128,14 @@ fn idv_is_not_for_terminals() {
 }
 
 #[test]
-fn a_folder_that_is_not_there_is_named() {
+fn names_a_missing_output_folder() {
     let error = place().wharf(&["convert", "@in", "@no/out.csv"]).failed(1);
     assert!(error.starts_with("error: @no/out.csv: cannot create the output: "), "{error}");
 }
 
 #[test]
-fn a_loss_is_told_and_the_output_is_there() {
-    let place = Place::new().with("in", &["a"], &json!([[null]]));
+fn loss_is_reported_and_output_is_written() {
+    let place = TestFolder::new().with("in", &["a"], &json!([[null]]));
     let ran = place.wharf(&["convert", "@in", "@out.csv"]);
     assert_eq!((ran.code, ran.out.as_str()), (3, ""));
     assert_eq!(ran.err, "warning: @in: null in the only column written as an empty string (row 0)\n");
@@ -143,17 +143,18 @@ fn a_loss_is_told_and_the_output_is_there() {
 }
 
 #[test]
-fn programs_are_told_what_was_done() {
+fn prints_the_result_as_json() {
     let place = place();
     let ran = place.wharf(&["convert", "@in", "@in", "@out.csv", "--json"]);
     assert_eq!(ran.json(), json!({"file": "@out.csv", "to": "csv", "rows": 4, "bytes": 18}));
     assert_eq!(place.read("out.csv").len(), 18);
-    let ran = Place::new().with("in", &["a"], &json!([[1]])).on_terminal(80).wharf(&["convert", "@in", "@out.jsonl"]);
+    let ran =
+        TestFolder::new().with("in", &["a"], &json!([[1]])).on_terminal(80).wharf(&["convert", "@in", "@out.jsonl"]);
     assert_eq!((ran.out.as_str(), ran.err.as_str()), ("", "note: @out.jsonl: 1 row\n"));
 }
 
 #[test]
-fn names_stand_wherever_options_do() {
+fn options_may_precede_or_follow_names() {
     let csv = "a,b\n1,x\n2,\n1,x\n2,\n";
     for arguments in [
         &["convert", "@in", "@in", "@out.csv", "--limit", "9"][..],

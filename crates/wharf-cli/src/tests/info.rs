@@ -12,8 +12,8 @@ fn flowers() -> Value {
 }
 
 #[test]
-fn json_names_everything_in_order() {
-    let place = Place::new().with_document("f", &flowers());
+fn json_lists_all_members_in_order() {
+    let place = TestFolder::new().with_document("f", &flowers());
     let out = place.wharf(&["info", "@f", "--json"]).ok();
     let expected = concat!(
         r#"{"format":"mock","version":"7","block_rows":50,"flavour":{"kind":"sour"},"tables":[{"name":"rows","rows":2,"columns":["#,
@@ -26,8 +26,8 @@ fn json_names_everything_in_order() {
 }
 
 #[test]
-fn several_files_are_lines_that_name_their_file() {
-    let place = Place::new().with("a", &["x"], &json!([])).with("b", &["x"], &json!([]));
+fn prints_a_line_with_the_file_name_for_each_of_several_files() {
+    let place = TestFolder::new().with("a", &["x"], &json!([])).with("b", &["x"], &json!([]));
     let out = place.wharf(&["info", "@a", "@b", "--json"]).ok();
     let files: Vec<Value> =
         out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["file"].clone()).collect();
@@ -35,15 +35,15 @@ fn several_files_are_lines_that_name_their_file() {
 }
 
 #[test]
-fn one_file_on_a_terminal_is_indented_json() {
-    let place = Place::new().with_document("f", &flowers()).on_terminal(80);
+fn indents_json_of_one_file_on_a_terminal() {
+    let place = TestFolder::new().with_document("f", &flowers()).on_terminal(80);
     let ran = place.wharf(&["info", "@f", "--json"]);
     assert!(ran.out.starts_with("{\n  \"format\": \"mock\",\n"), "{}", ran.out);
     assert_eq!(ran.json()["tables"][0]["columns"][1]["name"], "label");
 }
 
 #[test]
-fn people_see_a_table() {
+fn prints_a_table_of_columns() {
     let expected = "\
 @f: mock 7, 565 bytes
 block rows: 50
@@ -61,23 +61,24 @@ column  metadata      value
 length  IsNormalized  true
 label   SlotNames     [\"one\", \"two\", \"three\", \"four\", \"five\", \"six\", \"seven\", \"eight\", …] (9 items)
 ";
-    assert_eq!(Place::new().with_document("f", &flowers()).wharf(&["info", "@f"]).ok(), expected);
+    assert_eq!(TestFolder::new().with_document("f", &flowers()).wharf(&["info", "@f"]).ok(), expected);
 }
 
 #[test]
-fn a_table_without_columns_or_known_length() {
+fn describes_table_without_columns_or_known_length() {
     let table = json!({"name": "rows", "columns": [], "rows": [], "unknown_length": true});
-    let place = Place::new().with_document("e", &json!({"version": "1", "tables": [table]}));
+    let place = TestFolder::new().with_document("e", &json!({"version": "1", "tables": [table]}));
     let out = place.wharf(&["info", "@e"]).ok();
     assert!(out.ends_with("\nrows not counted, 0 columns\n"), "{out}");
     assert_eq!(place.wharf(&["info", "@e", "--json"]).json()["tables"][0]["rows"], Value::Null);
 }
 
 #[test]
-fn damaged_metadata_leaves_the_rest_and_fails() {
+fn damaged_metadata_fails_but_prints_the_rest() {
     let columns =
         json!([{"name": "a", "type": "int", "more_fails": "metadata is damaged"}, {"name": "b", "type": "int"}]);
-    let place = Place::new().with_document("d", &json!({"tables": [{"name": "rows", "columns": columns, "rows": []}]}));
+    let place =
+        TestFolder::new().with_document("d", &json!({"tables": [{"name": "rows", "columns": columns, "rows": []}]}));
     let ran = place.wharf(&["info", "@d"]);
     assert_eq!(ran.code, 1);
     assert_eq!(ran.err, "error: mock: @d: metadata is damaged (byte 99, column \"a\")\n");

@@ -28,33 +28,33 @@ use super::report::Report;
 use super::run;
 use container_core::testkit::MOCK;
 
-/// A folder with mock files, in which the command runs.
-pub(super) struct Place {
+/// A temporary folder with mock files, in which the command runs.
+pub(super) struct TestFolder {
     folder: TempDir,
     terminal: Option<u16>,
     stdin: Vec<u8>,
-    /// Standard output breaks after so many writes.
+    /// Number of writes after which standard output fails, and how.
     pipe: Option<(usize, io::ErrorKind)>,
     registry: Registry,
 }
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Debug)]
-pub(super) struct Ran {
+pub(super) struct Finished {
     pub(super) code: u8,
     pub(super) out: String,
     pub(super) err: String,
 }
 
-impl Ran {
-    /// The output of a run that went well and had nothing to say.
+impl Finished {
+    /// The output of a successful run without messages.
     #[track_caller]
     pub(super) fn ok(self) -> String {
         assert_eq!((self.code, self.err.as_str()), (0, ""), "{self:?}");
         self.out
     }
 
-    /// The error of a run that printed nothing else.
+    /// The error message of a run without other output.
     #[track_caller]
     pub(super) fn failed(self, code: u8) -> String {
         assert_eq!((self.code, self.out.as_str()), (code, ""), "{self:?}");
@@ -67,7 +67,7 @@ impl Ran {
     }
 }
 
-impl Place {
+impl TestFolder {
     pub(super) fn new() -> Self {
         Self {
             folder: tempfile::tempdir().unwrap(),
@@ -78,19 +78,19 @@ impl Place {
         }
     }
 
-    /// A file of one table `rows`.
+    /// Adds a file with one table, `rows`.
     pub(super) fn with(self, name: &str, columns: &[&str], rows: &Value) -> Self {
         let columns: Vec<_> = columns.iter().map(|name| json!({"name": name, "type": "any"})).collect();
         self.with_document(name, &json!({"tables": [{"name": "rows", "columns": columns, "rows": rows}]}))
     }
 
-    /// A file of this document.
+    /// Adds a file with this document.
     pub(super) fn with_document(self, name: &str, document: &Value) -> Self {
         fs::write(self.path(name), mock(document)).unwrap();
         self
     }
 
-    /// A file of this text; text is known then.
+    /// Adds a text file, and registers the text formats.
     pub(super) fn with_text(mut self, name: &str, text: &str) -> Self {
         fs::write(self.path(name), text).unwrap();
         self.registry = [wharf::text::TSV, wharf::text::CSV, wharf::text::JSON_LINES, MOCK]
@@ -130,8 +130,8 @@ impl Place {
         names
     }
 
-    /// Runs `wharf`; `@x` in an argument stands for the file `x` of the folder, which appears as `@x` in what is printed.
-    pub(super) fn wharf(&self, arguments: &[&str]) -> Ran {
+    /// Runs `wharf`. `@x` in an argument stands for the file `x` of the folder; the output shows it as `@x` too.
+    pub(super) fn wharf(&self, arguments: &[&str]) -> Finished {
         let folder = format!("{}/", self.folder.path().display());
         let (out, err) = (Pipe::new(self.pipe), Pipe::new(None));
         let mut env = Env {
@@ -142,7 +142,7 @@ impl Place {
         let full = arguments.iter().map(|argument| OsString::from(argument.replace('@', &folder)));
         let outcome = run(std::iter::once("wharf".into()).chain(full), &mut env);
         drop(env);
-        Ran { code: outcome.code(), out: out.text().replace(&folder, "@"), err: err.text().replace(&folder, "@") }
+        Finished { code: outcome.code(), out: out.text().replace(&folder, "@"), err: err.text().replace(&folder, "@") }
     }
 }
 
@@ -151,7 +151,7 @@ fn mock(document: &Value) -> Vec<u8> {
     format!("{{\"mock\":1,{}", &text[1..]).into_bytes()
 }
 
-/// A stream in memory, which may break.
+/// A stream in memory that can be made to fail.
 #[derive(Clone)]
 struct Pipe {
     bytes: Arc<Mutex<Vec<u8>>>,

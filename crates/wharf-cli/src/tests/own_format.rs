@@ -1,15 +1,15 @@
-//! A format that only the program knows which runs the command: the example has it.
+//! The format of examples/own_format.rs, which only the registry of that program contains.
 
 use wharf::Registry;
 
-use super::Place;
+use super::TestFolder;
 
 #[path = "../../examples/own_format.rs"]
 #[expect(dead_code, reason = "its main function runs elsewhere")]
 mod example;
 
-fn place() -> Place {
-    let mut place = Place::new().with_text("a.points", "points 1\n2.5 -1 oak\n-0 17.25 elm\n");
+fn place() -> TestFolder {
+    let mut place = TestFolder::new().with_text("a.points", "points 1\n2.5 -1 oak\n-0 17.25 elm\n");
     place.registry = Registry::builtin().with(&example::Points);
     place
 }
@@ -17,7 +17,7 @@ fn place() -> Place {
 const LINES: &str = "{\"x\":2.5,\"y\":-1.0,\"label\":\"oak\"}\n{\"x\":-0.0,\"y\":17.25,\"label\":\"elm\"}\n";
 
 #[test]
-fn it_is_looked_at_like_any_other() {
+fn own_format_can_be_inspected() {
     let place = place();
     assert_eq!(place.wharf(&["cat", "@a.points"]).ok(), LINES);
     assert_eq!(place.wharf(&["cat", "@a.points", "--columns", "label", "--rows", "1..", "--csv"]).ok(), "label\nelm\n");
@@ -25,13 +25,13 @@ fn it_is_looked_at_like_any_other() {
     assert!(place.wharf(&["info", "@a.points"]).ok().starts_with("@a.points: points 1, 33 bytes\n2 rows, 3 columns\n"));
     assert_eq!(place.wharf(&["verify", "@a.points"]).ok(), "@a.points: ok\n");
     std::fs::write(place.path("bad.points"), "points 1\n2.5 oak\n").unwrap();
-    let error = "error: points: @bad.points: found \"2.5 oak\", expected two numbers and a label (row 0)\n";
+    let error = "error: points: @bad.points: expected two numbers and a label, found \"2.5 oak\" (row 0)\n";
     let ran = place.wharf(&["cat", "@bad.points"]);
     assert_eq!((ran.code, &*ran.err), (1, error));
 }
 
 #[test]
-fn it_is_converted_into_every_other() {
+fn own_format_converts_to_every_other() {
     let place = place();
     for (output, options) in [
         ("b.jsonl", &[][..]),
@@ -59,15 +59,15 @@ fn it_is_converted_into_every_other() {
 }
 
 #[test]
-fn it_is_written_whole_or_not_at_all() {
+fn own_format_output_is_atomic() {
     let place = place();
     let ran = place.wharf(&["convert", "@a.points", "@b.points", "--columns", "x,y"]);
-    let wanted = "error: points: @b.points: points have the columns x, y and label (column \"label\")\n";
-    assert_eq!((ran.code, &*ran.err), (2, wanted));
+    let expected = "error: points: @b.points: missing column (column \"label\")\n";
+    assert_eq!((ran.code, &*ran.err), (2, expected));
     let lines = "{\"x\":1.5,\"y\":null,\"label\":\"a\"}\n{\"x\":1,\"y\":2.5,\"label\":\"b\"}\n";
     std::fs::write(place.path("n.jsonl"), lines).unwrap();
     let ran = place.wharf(&["convert", "@n.jsonl", "@b.points"]);
-    assert_eq!((ran.code, ran.err.contains("found null, expected a value (column \"y\")")), (1, true), "{}", ran.err);
+    assert_eq!((ran.code, ran.err.contains("expected a value, found null (column \"y\")")), (1, true), "{}", ran.err);
     assert!(!place.path("b.points").exists());
     let ran = place.wharf(&["convert", "@a.points", "@b.points", "--row-group", "5"]);
     assert_eq!((ran.code, &*ran.err), (2, "error: --row-group is an option of parquet, the output is points\n"));
@@ -78,7 +78,7 @@ fn it_is_written_whole_or_not_at_all() {
 }
 
 #[test]
-fn files_of_it_are_joined() {
+fn own_format_files_merge() {
     let place = place();
     std::fs::write(place.path("b.points"), "points 1\n1 1 ash\n").unwrap();
     let done = place.wharf(&["merge", "@a.points", "@b.points", "-o", "@c.points", "--json"]).ok();
@@ -96,7 +96,7 @@ fn files_of_it_are_joined() {
 }
 
 #[test]
-fn its_rows_are_chosen_cut_and_shuffled() {
+fn own_format_rows_sample_split_and_shuffle() {
     let place = place();
     let rows: String = (0..100).map(|n| format!("{n} {} row-{n}\n", n % 7)).collect();
     std::fs::write(place.path("all.points"), format!("points 1\n{rows}")).unwrap();
@@ -109,7 +109,7 @@ fn its_rows_are_chosen_cut_and_shuffled() {
     let done = place.wharf(&["shuffle", "@all.points", "@mixed.points", "--seed", "7"]).ok();
     assert_eq!(done, "@mixed.points: 100 rows, seed 7\n");
     let (some, mixed) = (body("some.points"), body("mixed.points"));
-    // A sample is how the shuffle begins.
+    // A sample is the beginning of a shuffle.
     assert!(mixed.starts_with(&some) && mixed != rows);
     let mut sorted: Vec<&str> = mixed.lines().collect();
     sorted.sort_by_key(|line| line.split(' ').next().unwrap().parse::<u32>().unwrap());
@@ -117,7 +117,7 @@ fn its_rows_are_chosen_cut_and_shuffled() {
 }
 
 #[test]
-fn what_is_whole_of_it_is_saved_by_its_own_means() {
+fn own_format_recovers_intact_lines() {
     let place = place();
     std::fs::write(place.path("bad.points"), "points 1\n2.5 -1 oak\n2.5 oak\n???\n-0 17.25 elm\n").unwrap();
     let ran = place.wharf(&["recover", "@bad.points", "@b.points"]);

@@ -1,13 +1,13 @@
-//! Bytes as they lie in the file, on a terminal and into a pipe that closes.
+//! `get --raw` on a terminal and into a pipe that closes.
 
 use std::io::ErrorKind;
 
 use datadings::{Writer, WriterOptions};
 
-use super::Place;
+use super::TestFolder;
 
-fn dataset() -> Place {
-    let place = Place::new();
+fn dataset() -> TestFolder {
+    let place = TestFolder::new();
     let mut writer = Writer::create(place.path("a.msgpack"), WriterOptions::default()).unwrap();
     writer.append_message(b"\x82\xa3key\xa1x\xa5image\xc4\x01\x07").unwrap();
     writer.finish().unwrap();
@@ -15,9 +15,9 @@ fn dataset() -> Place {
 }
 
 #[test]
-fn bytes_are_not_for_a_terminal_and_texts_are() {
+fn refuses_bytes_but_not_text_on_a_terminal() {
     let place = dataset().on_terminal(80);
-    let refused = "error: bytes are not for a terminal: print them into a file, or a pipe";
+    let refused = "error: cannot write binary data to a terminal; use a file or a pipe";
     assert_eq!(place.wharf(&["get", "@a.msgpack", "x", "--raw"]).failed(2), refused);
     assert_eq!(place.wharf(&["get", "@a.msgpack", "x", "--raw", "--field", "image"]).failed(2), refused);
     assert_eq!(place.wharf(&["get", "@a.msgpack", "x", "--raw", "--field", "key"]).ok(), "x");
@@ -25,7 +25,7 @@ fn bytes_are_not_for_a_terminal_and_texts_are() {
 }
 
 #[test]
-fn a_pipe_that_closes_is_no_failure_and_one_that_breaks_is() {
+fn closed_pipe_succeeds_and_broken_output_fails() {
     let arguments = ["get", "@a.msgpack", "--row", "0", "--raw", "--field", "image"];
     assert_eq!(dataset().with_pipe(0, ErrorKind::BrokenPipe).wharf(&arguments).ok(), "");
     let error = dataset().with_pipe(0, ErrorKind::StorageFull).wharf(&arguments).failed(1);

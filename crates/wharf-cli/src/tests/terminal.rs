@@ -1,8 +1,8 @@
-//! What reaches a terminal, and what a closed pipe leaves of the exit code.
+//! Escaping on a terminal, and exit codes with a closed pipe.
 
 use super::*;
 
-/// A C1 control, a change of direction, an escape sequence, DEL, something invisible, an invisible character outside the BMP.
+/// A C1 control, a bidirectional control, an escape sequence, DEL, and invisible characters inside and outside of the BMP.
 const EVIL: &str = "a\u{9b}31m\u{202e}b\u{1b}[8m\u{7f}\u{200b}\u{e0041}z";
 const ESCAPED: &str = r"a\u009b31m\u202eb\u001b[8m\u007f\u200b\udb40\udc41z";
 
@@ -16,7 +16,7 @@ fn is_harmless(text: &str) {
 
 #[test]
 fn notes_and_errors_escape_names() {
-    let place = Place::new().with("n", &["n"], &json!([[1]])).on_terminal(80);
+    let place = TestFolder::new().with("n", &["n"], &json!([[1]])).on_terminal(80);
     let ran = place.wharf(&["convert", "@n", &format!("@{EVIL}.csv")]);
     assert_eq!(ran.err, format!("note: @{ESCAPED}.csv: 1 row\n"));
     let ran = place.wharf(&["cat", &format!("@{EVIL}")]);
@@ -26,12 +26,12 @@ fn notes_and_errors_escape_names() {
 }
 
 #[test]
-fn json_on_a_terminal_is_harmless_and_means_the_same() {
-    let place = Place::new().with("n", &[EVIL], &json!([[EVIL]]));
+fn escaped_json_on_a_terminal_is_equal() {
+    let place = TestFolder::new().with("n", &[EVIL], &json!([[EVIL]]));
     for arguments in [&["info", "@n", "--json"][..], &["cat", "@n", "--json"], &["get", "@n", "--row", "0", "--json"]] {
         let piped = place.wharf(arguments);
         assert!(piped.out.contains("a\u{9b}31m\u{202e}b"), "bytes are exact in a pipe: {}", piped.out);
-        let place = Place::new().with("n", &[EVIL], &json!([[EVIL]])).on_terminal(80);
+        let place = TestFolder::new().with("n", &[EVIL], &json!([[EVIL]])).on_terminal(80);
         let shown = place.wharf(arguments);
         is_harmless(&shown.out);
         assert_eq!(shown.json(), piped.json());
@@ -47,8 +47,8 @@ fn json_on_a_terminal_is_harmless_and_means_the_same() {
 }
 
 #[test]
-fn text_on_a_terminal_is_harmless() {
-    let place = Place::new().with("n", &["n"], &json!([[EVIL]]));
+fn escapes_text_on_a_terminal() {
+    let place = TestFolder::new().with("n", &["n"], &json!([[EVIL]]));
     for form in ["--csv", "--tsv"] {
         assert!(place.wharf(&["cat", "@n", form]).out.contains(EVIL), "bytes are exact in a pipe");
     }
@@ -61,8 +61,8 @@ fn text_on_a_terminal_is_harmless() {
 }
 
 #[test]
-fn wrong_arguments_are_harmless_when_they_are_repeated() {
-    let place = Place::new().with("n", &["n"], &json!([[1]])).on_terminal(80);
+fn escapes_arguments_in_usage_errors() {
+    let place = TestFolder::new().with("n", &["n"], &json!([[1]])).on_terminal(80);
     for arguments in [
         &["cat", "@n", &format!("--{EVIL}")][..],
         &["cat", "@n", "--limit", EVIL],
@@ -70,7 +70,7 @@ fn wrong_arguments_are_harmless_when_they_are_repeated() {
     ] {
         let ran = place.wharf(arguments);
         assert_eq!(ran.code, 2, "{arguments:?}");
-        // The colors are the command's own.
+        // The remaining escape sequences are the colors of clap.
         assert!(!ran.err.contains(['\u{9b}', '\u{202e}', '\u{7f}', '\u{200b}']), "{:?}", ran.err);
         assert!(!ran.err.contains("\u{1b}[8m") && !ran.err.contains("\nerror: forged"), "{:?}", ran.err);
         assert!(ran.err.contains(ESCAPED), "{:?}", ran.err);
@@ -78,18 +78,18 @@ fn wrong_arguments_are_harmless_when_they_are_repeated() {
 }
 
 #[test]
-fn a_failure_is_one_whoever_reads_the_output() {
+fn closed_pipe_does_not_change_the_exit_code() {
     let table = json!({"name": "rows", "columns": [{"name": "n", "type": "int"}], "rows": [[1], [2]], "fail_at": 1});
-    let place = Place::new().with("n", &["n"], &json!([[1]])).with_document("bad", &json!({"tables": [table]}));
+    let place = TestFolder::new().with("n", &["n"], &json!([[1]])).with_document("bad", &json!({"tables": [table]}));
     let place = place.with_pipe(0, io::ErrorKind::BrokenPipe);
-    // The row before the damage finds the pipe closed: the damage was found all the same.
+    // The pipe is closed at the row before the damage, which must still be reported.
     for form in ["--json", "--csv", "--pretty"] {
         let ran = place.wharf(&["cat", "@bad", form]);
         assert!(ran.code == 1 && ran.err.contains("@bad: the block is damaged (row 1)"), "{form}: {ran:?}");
         let ran = place.wharf(&["cat", "@n", "@none", form]);
         assert_eq!(ran.code, 1, "{form}: {}", ran.err);
     }
-    // What was done counts, not who reads of it.
+    // The outcome counts, not whether its report was read.
     let columns = json!([{"name": "a", "type": "int", "unreadable": "odd"}, {"name": "b", "type": "int"}]);
     let lossy = json!({"tables": [{"name": "rows", "columns": columns, "rows": [[1, 2]]}]});
     let place = place.with_document("lossy", &lossy);

@@ -1,7 +1,7 @@
 use super::*;
 
-fn people() -> Place {
-    Place::new()
+fn people() -> TestFolder {
+    TestFolder::new()
         .with_text("p.csv", "name,age,age\nAda,36,\n\"O\"\"Neil, B\",041,true\n")
         .with_text("p.jsonl", "{\"name\": \"Ada\", \"age\": 36.0}\n\n{\"age\":null,\"tags\":[\"x\"]}")
         .with_text("p.tsv", "a\tb\n1\t2\n")
@@ -69,8 +69,8 @@ fn info_of_text() {
 }
 
 #[test]
-fn info_tells_why_the_rows_of_a_text_do_not_read() {
-    let place = Place::new()
+fn info_reports_why_rows_of_text_cannot_be_read() {
+    let place = TestFolder::new()
         .with_text("de.csv", "Name;Preis\nBrot;3,50\nWein;12,90\n")
         .with_text("one.csv", "Name;Menge\nBrot;3\n")
         .with_text("pretty.json", "{\n  \"a\": 1,\n  \"b\": [\n    2\n  ]\n}\n");
@@ -92,7 +92,7 @@ fn info_tells_why_the_rows_of_a_text_do_not_read() {
 }
 
 #[test]
-fn all_faults_of_text() {
+fn verify_reports_all_faults_of_text() {
     let place =
         people().with_text("bad.csv", "a,b\n1\n2,3\n4,5,6\n").with_text("bad.jsonl", "{\"a\":1,\"a\":2}\n{\n[]\n");
     let ran = place.wharf(&["verify", "@p.csv", "@p.tsv", "@p.jsonl", "@bad.csv", "@bad.jsonl"]);
@@ -113,7 +113,7 @@ error: jsonl: @bad.jsonl: the line: expected an object, found [] (byte 16, line 
 }
 
 #[test]
-fn standard_input_is_text_where_it_begins_so() {
+fn recognizes_text_on_standard_input() {
     let mut place = people();
     place.stdin = b" {\"a\":1}\n".to_vec();
     assert_eq!(place.wharf(&["cat", "-"]).ok(), "{\"a\":1}\n");

@@ -1,8 +1,8 @@
 use super::*;
 
 #[test]
-fn help_and_version_are_results() {
-    let place = Place::new();
+fn help_and_version_go_to_stdout() {
+    let place = TestFolder::new();
     assert_eq!(place.wharf(&["--version"]).ok(), format!("wharf {}\n", env!("CARGO_PKG_VERSION")));
     for verb in ["info", "cat", "get", "verify", "convert"] {
         let help = place.wharf(&[verb, "--help"]).ok();
@@ -10,12 +10,12 @@ fn help_and_version_are_results() {
         assert!(help.contains("--json"), "{help}");
     }
     let help = place.wharf(&["--help"]).ok();
-    assert!(help.contains("Exit codes: 0 done; 1 failed"), "{help}");
+    assert!(help.contains("Exit codes: 0 success; 1 failure"), "{help}");
 }
 
 #[test]
 fn wrong_usage_is_exit_code_two() {
-    let place = Place::new().with("n", &["n"], &json!([[1]]));
+    let place = TestFolder::new().with("n", &["n"], &json!([[1]]));
     for arguments in [
         &[][..],
         &["nonsense"],
@@ -46,9 +46,9 @@ fn wrong_usage_is_exit_code_two() {
 }
 
 #[test]
-fn usage_errors_are_json_when_json_is_wanted() {
+fn usage_errors_are_json_with_json() {
     let error = |arguments: &[&str]| {
-        let err = Place::new().wharf(arguments).failed(2);
+        let err = TestFolder::new().wharf(arguments).failed(2);
         let value: Value = serde_json::from_str(&err).unwrap_or_else(|error| panic!("{error}: {err}"));
         assert_eq!(value["error"]["kind"], "usage");
         value["error"]["message"].as_str().unwrap().to_owned()
@@ -56,27 +56,27 @@ fn usage_errors_are_json_when_json_is_wanted() {
     assert_eq!(error(&["cat", "--json", "--nonsense"]), "unexpected argument '--nonsense' found");
     assert_eq!(error(&["info", "--json"]), "the following required arguments were not provided: <FILE>...");
     let message = error(&["cat", "x", "--json", "--rows", "7..3"]);
-    let expected = "invalid value '7..3' for '--rows <A..B>': the range ends at 3 before it begins at 7";
+    let expected = "invalid value '7..3' for '--rows <A..B>': the range ends at 3, before its start 7";
     assert_eq!(message, expected);
 }
 
 #[test]
-fn json_errors_have_members_for_programs() {
+fn json_errors_have_positions() {
     let table = json!({"name": "rows", "columns": [{"name": "n", "type": "int"}], "rows": [[1]], "fail_at": 0});
-    let place = Place::new().with_document("bad", &json!({"tables": [table]}));
+    let place = TestFolder::new().with_document("bad", &json!({"tables": [table]}));
     let ran = place.wharf(&["cat", "@bad", "--json"]);
     let value: Value = serde_json::from_str(&ran.err).unwrap();
     let expected = json!({"error": {"kind": "invalid", "format": "mock",
         "message": "mock: @bad: the block is damaged (row 0)", "file": "@bad", "row": 0}});
     assert_eq!((ran.code, value), (1, expected));
-    // After -- an argument is a file's name.
+    // After -- an argument is a file name.
     let ran = place.wharf(&["cat", "--", "--json"]);
     assert!(ran.failed(1).starts_with("error: --json: cannot open"));
 }
 
 #[test]
-fn the_global_options_may_stand_anywhere() {
-    let place = Place::new().with("n", &["n"], &json!([[1]]));
+fn global_options_may_appear_anywhere() {
+    let place = TestFolder::new().with("n", &["n"], &json!([[1]]));
     for arguments in [
         &["--json", "--access", "positional", "info", "@n"][..],
         &["info", "--access", "mapped", "@n", "--json"],

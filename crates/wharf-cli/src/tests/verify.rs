@@ -1,15 +1,15 @@
 use super::*;
 
-fn files() -> Place {
+fn files() -> TestFolder {
     let finding = |severity: &str, byte: u64| json!({"severity": severity, "message": "bad sum", "byte": byte});
-    Place::new()
+    TestFolder::new()
         .with_document("good", &json!({"version": "1", "tables": []}))
         .with_document("warned", &json!({"findings": [finding("warning", 5)], "tables": []}))
         .with_document("bad", &json!({"findings": [finding("error", 7), finding("warning", 8), finding("error", 9)]}))
 }
 
 #[test]
-fn every_finding_has_a_line_and_every_file_a_verdict() {
+fn prints_a_line_per_finding_and_a_verdict_per_file() {
     let ran = files().wharf(&["verify", "@good", "@bad", "@warned", "@none"]);
     let expected = "\
 @good: ok
@@ -27,12 +27,12 @@ error: @none: cannot open: No such file or directory (os error 2)
 }
 
 #[test]
-fn warnings_alone_are_no_failure() {
+fn warnings_do_not_fail() {
     assert!(files().wharf(&["verify", "@good", "@warned"]).ok().ends_with("@warned: ok, 1 warning\n"));
 }
 
 #[test]
-fn json_is_an_object_per_file() {
+fn json_has_an_object_per_file() {
     let ran = files().wharf(&["verify", "@good", "@bad", "@no*", "--json"]);
     let lines: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines[0], json!({"file": "@good", "format": "mock", "version": "1", "findings": [], "ok": true}));
@@ -48,7 +48,7 @@ fn json_is_an_object_per_file() {
 }
 
 #[test]
-fn checking_that_breaks_off_is_a_finding_and_the_next_file_is_checked() {
+fn aborted_verification_is_a_finding_and_continues_with_the_next_file() {
     let place = files().with_document("broken", &json!({"verify_fails": "disk on fire", "tables": []}));
     let ran = place.wharf(&["verify", "@broken", "@good"]);
     assert_eq!(ran.code, 1);
@@ -56,14 +56,14 @@ fn checking_that_breaks_off_is_a_finding_and_the_next_file_is_checked() {
 }
 
 #[test]
-fn a_full_disk_is_said() {
+fn reports_a_full_disk() {
     let ran = files().with_pipe(1, io::ErrorKind::StorageFull).wharf(&["verify", "@bad"]);
     assert_eq!((ran.code, ran.out.as_str()), (1, "error: mock: @bad: bad sum (byte 7)\n"));
     assert!(ran.err.contains("cannot write to standard output"), "{}", ran.err);
 }
 
 #[test]
-fn a_closed_pipe_does_not_hide_what_is_wrong() {
+fn closed_pipe_does_not_hide_errors() {
     for form in [&[][..], &["--json"]] {
         for writes in 0..5 {
             let verify = |files: &[&str]| {

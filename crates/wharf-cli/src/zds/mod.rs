@@ -1,4 +1,4 @@
-//! What verbs do with ZDS stores that they do with no other.
+//! The parts of verbs that are specific to ZDS stores.
 
 mod remove;
 

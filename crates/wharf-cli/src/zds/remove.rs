@@ -1,15 +1,15 @@
-//! Documents deleted.
+//! `wharf rm` for ZDS stores.
 
 use container_core::{Error, Result};
 use serde_json::json;
 
 use super::super::Outcome;
+use super::super::display::{clean, counted};
 use super::super::env::Env;
-use super::super::human::{clean, counted};
 use super::super::inputs::Location;
 use super::{located, open_writer, repaired, writer_options};
 
-/// Deletes documents: all of these ids or, where one is missing and that matters, none.
+/// Deletes the documents with these ids, all or none. A missing id is an error unless `ignore_missing`.
 pub(crate) fn remove(
     location: &Location,
     ids: &[String],
@@ -20,10 +20,9 @@ pub(crate) fn remove(
     let (root, name) = open_writer(location, table, writer_options(false), "rm")?;
     let named = |error: Error| located(error, location, &name);
     let mut writer = root.collection(&name).map_err(named)?;
-    // Opened and refused, nothing has changed: not even what a repair would.
+    // Before `begin`: an error leaves the store unchanged, not even repaired.
     if !ignore_missing && let Some(missing) = ids.iter().find(|id| !writer.contains(id)) {
-        let error =
-            Error::usage("there is no document of this id: nothing is deleted (--ignore-missing passes over it)");
+        let error = Error::usage("no document has this id; nothing was deleted (use --ignore-missing to skip it)");
         return Err(named(error.in_key(missing.clone())));
     }
     writer.begin().map_err(named)?;
@@ -39,8 +38,8 @@ pub(crate) fn remove(
     let text = match env.json() {
         true => json!({"file": location.name(), "table": name, "deleted": deleted, "rows": rows}).to_string(),
         false => {
-            let (gone, left) = (counted(deleted, "document"), counted(rows, "document"));
-            clean(&format!("{}: table {name}: {gone} deleted, {left} left", location.name())).into_owned()
+            let (deleted, left) = (counted(deleted, "document"), counted(rows, "document"));
+            clean(&format!("{}: table {name}: {deleted} deleted, {left} left", location.name())).into_owned()
         }
     };
     env.stdout.print(&format!("{text}\n"))?;

@@ -1,4 +1,4 @@
-//! Input of columns that goes wrong, each kind of it: what the command makes of it, and what it says.
+//! Irregular input for outputs with typed columns: results and messages. Documented in the guide, types.md.
 
 use std::collections::HashMap;
 use std::fs;
@@ -16,10 +16,10 @@ use wharf::{ipc, parquet};
 
 use crate::common::{self, run, wharf};
 
-/// The row of a million where a column is of another type.
+/// The row, of a million, at which a column changes its type.
 const ODD: usize = 900_000;
 
-/// A folder that is gone in the end.
+/// A temporary folder.
 struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -35,7 +35,7 @@ impl Folder {
         fs::write(self.path(name), content).unwrap();
     }
 
-    /// Converts files of the folder, which `@` stands for, with options behind them.
+    /// Runs `convert` with these arguments; `@` stands for the folder.
     fn convert(&self, arguments: &[&str]) -> common::Ran {
         let folder = format!("{}/", self.0.path().display());
         let full = arguments.iter().map(|argument| argument.replace('@', &folder));
@@ -46,7 +46,7 @@ impl Folder {
         run(["cat", &self.path(name), "--json"]).lines()
     }
 
-    /// Asserts that a conversion fails with this code, says this, and leaves nothing.
+    /// Asserts that a conversion fails with this code and message and leaves no output.
     #[track_caller]
     fn fails(&self, arguments: &[&str], code: i32, said: &str) {
         let ran = self.convert(arguments);
@@ -61,7 +61,7 @@ impl Folder {
         self.batch(name, columns.into_iter().map(field).collect());
     }
 
-    /// The same of columns whose fields say more.
+    /// The same with field metadata.
     fn batch(&self, name: &str, columns: Vec<(Field, ArrayRef)>) {
         let (fields, arrays): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
         let schema = Arc::new(Schema::new(fields));
@@ -81,7 +81,7 @@ impl Folder {
 }
 
 #[test]
-fn a_field_that_changes_its_type_late() {
+fn field_changes_type_late() {
     let folder = Folder::new();
     let mut text = BufWriter::new(fs::File::create(folder.path("a.jsonl")).unwrap());
     for row in 0..1_000_000 {
@@ -98,7 +98,7 @@ fn a_field_that_changes_its_type_late() {
         folder.fails(&[input, "@none.parquet"], 1, said);
         let ran = folder.convert(&[input, "@none.parquet"]);
         assert!(ran.err().contains("row 900000, column \"n\""), "{input}: {}", ran.err());
-        // One value is lost, and told.
+        // One value is lost, with a warning.
         let ran = folder.convert(&[input, "@null.parquet", "--force", "--on-mismatch", "null"]);
         assert_eq!(ran.code(), 3, "{input}: {}", ran.err());
         let lost = "value that does not fit into a column of Int64 shown as null (row 900000, column \"n\"";
@@ -107,11 +107,11 @@ fn a_field_that_changes_its_type_late() {
             run(["cat", &folder.path(name), "--json", "--rows", "899999..900002", "--columns", "n"]).lines()
         };
         assert_eq!(odd("null.parquet"), [json!({"n": 899_999}), json!({"n": null}), json!({"n": 900_001})], "{input}");
-        // All values are there, as JSON: nothing is lost.
+        // All values are kept as JSON.
         folder.convert(&[input, "@json.parquet", "--force", "--on-mismatch", "json"]).ok();
         assert_eq!(odd("json.parquet"), [json!({"n": 899_999}), json!({"n": "x"}), json!({"n": 900_001})], "{input}");
     }
-    // Cells of CSV are texts then, as the words they are.
+    // CSV cells become strings, unchanged.
     folder.convert(&["@a.jsonl", "@a.csv"]).ok();
     folder.convert(&["@a.csv", "@csv.parquet"]).ok();
     let rows =
@@ -120,7 +120,7 @@ fn a_field_that_changes_its_type_late() {
 }
 
 #[test]
-fn nulls_at_every_depth() {
+fn keeps_nulls_at_every_depth() {
     let folder = Folder::new();
     let lines = r#"{"key":"a","a":{"b":[1,null]}}
 {"key":"b","a":null}
@@ -170,7 +170,7 @@ fn lists_of_different_lengths() {
     assert_eq!((&rows[0]["x"], &rows[2]["x"]), (&json!([1, null, null]), &json!([null, null, null])));
 }
 
-/// A field of a tensor, as the canonical extensions of Arrow have it.
+/// A tensor field with the canonical Arrow extension type.
 fn tensor(name: &str, data_type: DataType, extension: &str, metadata: &str) -> Field {
     let metadata = [("ARROW:extension:name", extension), ("ARROW:extension:metadata", metadata)];
     let metadata = metadata.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned()));
@@ -212,9 +212,9 @@ fn tensors_of_several_shapes() {
     folder.fails(&["@t.parquet", "@t.ds"], 1, "--structs flatten");
 }
 
-/// A name that is the dimension of two tensors is one dimension in ds, which has one size.
+/// Two tensors with the same dimension name share a dimension in ds, which has one size.
 #[test]
-fn dimensions_of_one_name() {
+fn duplicate_dimension_names() {
     let folder = Folder::new();
     let column = |name: &str, shape: [i32; 2]| {
         let size = shape[0] * shape[1];
@@ -236,9 +236,9 @@ fn dimensions_of_one_name() {
 }
 
 #[test]
-fn columns_of_one_name() {
+fn duplicate_column_names() {
     let folder = Folder::new();
-    // Our own writers refuse such columns.
+    // The writers of wharf refuse such columns.
     let message = "message rows { required int64 a; required int64 a; required binary b (UTF8); }";
     let schema = Arc::new(::parquet::schema::parser::parse_message_type(message).unwrap());
     let sink = fs::File::create(folder.path("a.parquet")).unwrap();
@@ -283,7 +283,7 @@ fn columns_of_one_name() {
 }
 
 #[test]
-fn members_that_an_object_has_twice() {
+fn duplicate_object_members() {
     let folder = Folder::new();
     folder.file("a.jsonl", "{\"key\":\"a\",\"x\":1,\"y\":2,\"x\":3}\n");
     // Columns: the last one counts, which is told of those with types.
@@ -305,8 +305,8 @@ fn members_that_an_object_has_twice() {
 }
 
 #[test]
-fn texts_beyond_what_a_batch_and_a_row_group_hold() {
-    // 3,000 texts of 1,000 bytes, in batches of 32 KiB and row groups of 64 KiB, as those of 3 GB come in some of 32 and 128 MiB.
+fn strings_larger_than_a_batch_and_a_row_group() {
+    // 3,000 strings of 1,000 bytes, in batches of 32 KiB and row groups of 64 KiB: a scaled-down column of 3 GB.
     let folder = Folder::new();
     let word = |row: usize| format!("{row:05}").repeat(200);
     let mut text = BufWriter::new(fs::File::create(folder.path("a.jsonl")).unwrap());
@@ -331,7 +331,7 @@ fn texts_beyond_what_a_batch_and_a_row_group_hold() {
     let info: Value = serde_json::from_str(run(["info", "--json", &folder.path("a.parquet")]).ok()).unwrap();
     assert!(info["row_groups"].as_u64().unwrap() > 40, "{info}");
     assert_eq!(info["tables"][0]["columns"][0]["type"], "Utf8");
-    // And out of it, in batches that are small again.
+    // Reading it back, in small batches too.
     let container = wharf::open(folder.path("a.parquet")).unwrap();
     let table = container.tables()[0].arrow().unwrap();
     let mut row = 0;
@@ -347,16 +347,16 @@ fn texts_beyond_what_a_batch_and_a_row_group_hold() {
     assert_eq!(row, 3000);
 }
 
-/// Bytes of main memory that a process has had at most, as far as Linux tells while it runs.
+/// Peak resident memory of a running process in bytes, as reported by Linux.
 fn peak(process: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
     line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
 }
 
-/// In a nightly run it has 3 GB, and takes 6 GB of disk and a minute.
+/// In nightly runs the column has 3 GB, which needs 6 GB of disk and a minute.
 #[test]
-fn a_column_larger_than_the_memory() {
+fn column_larger_than_memory() {
     let (rows, limit) = cases((20_000_u64, 200 << 20), (3_000_000, 500 << 20));
     let folder = Folder::new();
     let mut text = BufWriter::with_capacity(1 << 20, fs::File::create(folder.path("a.jsonl")).unwrap());
@@ -391,7 +391,7 @@ fn a_column_larger_than_the_memory() {
 }
 
 #[test]
-fn files_cut_in_half() {
+fn truncated_files() {
     let folder = Folder::new();
     let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/cross/");
     for (form, said) in [("parquet", ": truncated, or not a Parquet file"), ("arrow", ""), ("arrows", "")] {
@@ -413,7 +413,7 @@ fn files_cut_in_half() {
 }
 
 #[test]
-fn names_that_differ_in_case_only() {
+fn names_that_differ_only_in_case() {
     let folder = Folder::new();
     let int = |value: i64| Arc::new(Int64Array::from(vec![value])) as ArrayRef;
     folder.batches("a", vec![("key", Arc::new(StringArray::from(vec!["k"]))), ("a", int(1)), ("A", int(2))]);
@@ -421,7 +421,7 @@ fn names_that_differ_in_case_only() {
     folder.file("a.jsonl", "{\"key\":\"k\",\"a\":1,\"A\":2}\n");
     let expected = json!({"key": "k", "a": 1, "A": 2});
     for input in ["@a.parquet", "@a.arrow", "@a.csv", "@a.jsonl"] {
-        // Hive and Spark fold the case of the columns of Parquet: it is said, and nothing is lost.
+        // Hive and Spark ignore the case of column names: a note, no loss.
         let ran = folder.convert(&[input, "@x.parquet", "--force"]);
         let said = "the columns \"a\" and \"A\" differ only in case: some Parquet readers treat them as one";
         assert!(ran.code() == 0 && ran.err().contains(said), "{input}: {}", ran.err());

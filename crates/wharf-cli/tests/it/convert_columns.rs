@@ -1,4 +1,4 @@
-//! Columns with types by the command: Parquet and Arrow IPC into other containers, text into them.
+//! Typed columns: Parquet and Arrow IPC to other formats, text to Parquet and Arrow IPC.
 
 use std::fs;
 use std::io::Write;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::common::{self, run, wharf};
 
-/// A folder that is gone in the end.
+/// A temporary folder.
 struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -21,13 +21,13 @@ impl Folder {
         self.0.path().join(name).into_os_string().into_string().unwrap()
     }
 
-    /// Writes a file, and gives its path.
+    /// Writes a file and returns its path.
     fn file(&self, name: &str, content: &str) -> String {
         fs::write(self.path(name), content).unwrap();
         self.path(name)
     }
 
-    /// Converts files of the folder, with options behind them; `@` stands for the folder.
+    /// Runs `convert` with these arguments; `@` stands for the folder.
     fn convert(&self, arguments: &[&str]) -> common::Ran {
         let folder = format!("{}/", self.0.path().display());
         let full = arguments.iter().map(|argument| argument.replace('@', &folder));
@@ -55,7 +55,7 @@ fn cross(name: &str) -> String {
 }
 
 #[test]
-fn samples_come_back_through_parquet_as_they_were() {
+fn samples_round_trip_through_parquet() {
     let folder = Folder::new();
     for form in ["parquet", "arrow", "arrows"] {
         let (there, back) = (folder.path(&format!("there.{form}")), folder.path(&format!("{form}.msgpack")));
@@ -67,7 +67,7 @@ fn samples_come_back_through_parquet_as_they_were() {
 }
 
 #[test]
-fn tensors_of_parquet_become_arrays_and_keys_come_as_asked_for() {
+fn converts_parquet_tensors_to_arrays_with_requested_keys() {
     let folder = Folder::new();
     let (input, out) = (cross("types.parquet"), folder.path("x.msgpack"));
     let convert = |rest: &[&str]| {
@@ -90,7 +90,7 @@ fn tensors_of_parquet_become_arrays_and_keys_come_as_asked_for() {
 }
 
 #[test]
-fn files_of_several_columns_become_one_dataset() {
+fn joins_column_files_into_one_dataset() {
     let folder = Folder::new();
     folder.file("a.jsonl", "{\"key\":\"a\",\"n\":1}\n");
     folder.file("b.jsonl", "{\"key\":\"b\",\"word\":\"two\"}\n{\"key\":\"c\",\"word\":null}\n");
@@ -107,7 +107,7 @@ fn files_of_several_columns_become_one_dataset() {
 }
 
 #[test]
-fn columns_come_out_of_a_pipe() {
+fn reads_columns_from_a_pipe() {
     let folder = Folder::new();
     for out in ["x.msgpack", "x.idv", "x.ds"] {
         let path = folder.path(out);
@@ -123,7 +123,7 @@ fn columns_come_out_of_a_pipe() {
 }
 
 #[test]
-fn options_say_what_text_is() {
+fn options_declare_the_text_format() {
     let folder = Folder::new();
     folder.file("plain", "1;x\n2;y\n");
     folder.file("tabs.txt", "a\tb\n1\t2.5\n");
@@ -139,7 +139,7 @@ fn options_say_what_text_is() {
         assert_eq!(folder.rows(&format!("x.{form}")), [json!({"a": 1})]);
     }
     assert_eq!(folder.types("x.parquet"), [("a".to_owned(), "Int64".to_owned())]);
-    // A delimiter alone does for what is CSV by its name.
+    // For a .csv file, the delimiter alone suffices.
     folder.file("semicolon.csv", "a;b\n1;2\n");
     folder.convert(&["@semicolon.csv", "@s.parquet", "--delimiter", ";"]).ok();
     assert_eq!(folder.rows("s.parquet"), [json!({"a": 1, "b": 2})]);
@@ -158,7 +158,7 @@ fn options_say_what_text_is() {
 }
 
 #[test]
-fn standard_input_may_be_any_text() {
+fn reads_any_text_format_from_standard_input() {
     let folder = Folder::new();
     for (text, from) in [("a,b\n1,x\n", "csv"), ("a\tb\n1\tx\n", "tsv"), ("[{\"a\":1,\"b\":\"x\"}]", "jsonl")] {
         let out = folder.path(&format!("{from}.parquet"));
@@ -170,7 +170,7 @@ fn standard_input_may_be_any_text() {
 }
 
 #[test]
-fn a_schema_gives_the_types_of_all_that_has_none() {
+fn schema_declares_types_of_schemaless_input() {
     let folder = Folder::new();
     let lines = "{\"key\":\"a\",\"n\":1,\"at\":\"2024-05-01T12:30:00\",\"x\":[1,2]}\n{\"key\":\"b\",\"n\":null,\"at\":null,\"x\":[]}\n";
     folder.file("a.jsonl", lines);
@@ -186,14 +186,14 @@ fn a_schema_gives_the_types_of_all_that_has_none() {
     let types = types.map(|(name, kind)| (name.to_owned(), kind.to_owned()));
     for input in ["@a.jsonl", "@a.msgpack", "@a.zds", "@a.csv"] {
         let ran = folder.convert(&[input, "@out.parquet", "--force", "--schema", "@types.json"]);
-        // Documents have an id besides.
+        // Documents have an additional id.
         assert_eq!(ran.code(), if input == "@a.zds" { 3 } else { 0 }, "{input}: {}", ran.err());
         assert_eq!(folder.types("out.parquet"), types, "{input}");
         let list = if input == "@a.csv" { json!(null) } else { json!([1.0, 2.0]) };
         let first = json!({"key": "a", "n": 1, "at": "2024-05-01T12:30:00", "x": list, "more": null});
         assert_eq!(folder.rows("out.parquet")[0], first, "{input}");
     }
-    // The file that was made, and what is told of it, are schemas, too; columns are chosen.
+    // The output file and its description are accepted as schemas too; with selected columns.
     fs::write(folder.path("info.json"), run(["info", &folder.path("out.parquet"), "--json"]).out()).unwrap();
     for schema in ["@out.parquet", "@info.json"] {
         folder.convert(&["@a.jsonl", "@again.arrow", "--force", "--schema", schema]).ok();
@@ -206,7 +206,7 @@ fn a_schema_gives_the_types_of_all_that_has_none() {
 }
 
 #[test]
-fn what_a_schema_does_not_have_or_hold_is_told() {
+fn reports_mismatches_with_the_schema() {
     let folder = Folder::new();
     folder.file("a.jsonl", "{\"a\":1,\"b\":2}\n{\"a\":300,\"b\":2}\n");
     folder.file("a.json", r#"{"a": "Int8"}"#);
@@ -232,7 +232,7 @@ fn what_a_schema_does_not_have_or_hold_is_told() {
 }
 
 #[test]
-fn types_of_several_texts_are_those_of_all_their_rows() {
+fn infers_types_from_all_rows_of_several_files() {
     let folder = Folder::new();
     folder.file("1.csv", "id,n,day,word\n1,1,2024-05-01,7\n");
     folder.file("2.csv", "id,n,day,word,more\n2,0.5,2024-05-01T12:30,x,true\n3,,,,\n");
@@ -245,7 +245,7 @@ fn types_of_several_texts_are_those_of_all_their_rows() {
         json!({"id": 3, "n": null, "day": null, "word": null, "more": null}),
     ];
     assert_eq!(folder.rows("out.parquet"), rows);
-    // A column that one file has alone may be asked for.
+    // A column that only one file has can be selected.
     folder.convert(&["@*.csv", "@some.parquet", "--columns", "more,id", "--rows", "..2"]).ok();
     assert_eq!(folder.rows("some.parquet"), [json!({"more": null, "id": 1}), json!({"more": true, "id": 2})]);
     let ran = folder.convert(&["@*.csv", "@none.parquet", "--columns", "id,nowhere"]);
@@ -261,7 +261,7 @@ fn types_of_several_texts_are_those_of_all_their_rows() {
         json!({"a": 18_446_744_073_709_551_615_u64, "o": {"x": null, "y": null}}),
     ];
     assert_eq!(folder.rows("out.arrow"), rows);
-    // As if they were rows of one file.
+    // As if all rows were in one file.
     let all = ["1.jsonl", "2.jsonl", "3.jsonl"].map(|name| fs::read_to_string(folder.path(name)).unwrap()).concat();
     folder.file("all.log", &all);
     folder.convert(&["@all.log", "@one.arrow", "--from", "jsonl"]).ok();
@@ -272,7 +272,7 @@ fn types_of_several_texts_are_those_of_all_their_rows() {
 }
 
 #[test]
-fn types_of_several_texts_that_do_not_go_together_are_told() {
+fn reports_conflicting_types_of_several_files() {
     let folder = Folder::new();
     folder.file("1.jsonl", "{\"a\":1}\n");
     folder.file("2.jsonl", "{\"a\":\"x\"}\n");
@@ -285,7 +285,7 @@ fn types_of_several_texts_that_do_not_go_together_are_told() {
     assert_eq!((ran.code(), folder.rows("x.parquet")), (3, vec![json!({"a": 1}), json!({"a": null})]));
     folder.convert(&["@1.jsonl", "@2.jsonl", "@x.parquet", "--on-mismatch", "json", "--force"]).ok();
     assert_eq!(folder.rows("x.parquet"), [json!({"a": 1}), json!({"a": "x"})]);
-    // Of samples and of documents as well.
+    // The same for samples and documents.
     folder.file("3.jsonl", "{\"key\":\"k\",\"a\":0.5}\n");
     folder.file("4.jsonl", "{\"key\":\"l\",\"a\":2}\n");
     for (form, key) in [("msgpack", "--key"), ("zds", "--id")] {
@@ -297,9 +297,9 @@ fn types_of_several_texts_that_do_not_go_together_are_told() {
     }
 }
 
-/// The types are those of all rows, whatever samples show and whichever rows are wanted.
+/// Types are inferred from all rows, whatever the sample and the selection.
 #[test]
-fn types_of_a_large_text_are_those_of_all_its_rows() {
+fn infers_types_from_all_rows_of_a_large_file() {
     const ROWS: usize = 60_000;
     let folder = Folder::new();
     let number = |row: usize| if row + 1 == ROWS { "1.5".to_owned() } else { row.to_string() };
@@ -317,15 +317,15 @@ fn types_of_a_large_text_are_those_of_all_its_rows() {
             let types = folder.types("x.parquet");
             let found = types.iter().find(|(name, _)| name == "n").unwrap();
             assert_eq!(found.1, "Float64", "{input} {rows:?}");
-            let wanted = if rows.is_empty() { ROWS } else { 10 };
+            let expected = if rows.is_empty() { ROWS } else { 10 };
             let shown = folder.rows("x.parquet");
-            assert_eq!((shown.len(), &shown[3]["n"]), (wanted, &json!(3.0)), "{input} {rows:?}");
+            assert_eq!((shown.len(), &shown[3]["n"]), (expected, &json!(3.0)), "{input} {rows:?}");
         }
     }
 }
 
 #[test]
-fn finer_times_become_the_microsecond_before_them() {
+fn rounds_times_down_to_microseconds() {
     let folder = Folder::new();
     folder.file("rows.jsonl", "{\"at\":\"1969-12-31T23:59:59.9999999\"}\n{\"at\":\"1970-01-01T00:00:00.0000019\"}\n");
     folder.file("schema.json", r#"[{"name": "at", "type": "DateTime"}]"#);
@@ -334,7 +334,7 @@ fn finer_times_become_the_microsecond_before_them() {
     assert_eq!(ran.code(), 3, "{ran:?}");
     let times = ["1969-12-31T23:59:59.999999", "1970-01-01T00:00:00.000001"];
     assert_eq!(folder.rows("out.parquet"), times.map(|time| json!({"at": time})));
-    // The name that this had said that times before 1970 become later ones.
+    // The former name of this option was wrong for times before 1970.
     let ran = folder.convert(&["@rows.idv", "@old.parquet", "--times", "truncate"]);
     assert_eq!((ran.code(), ran.out()), (2, ""));
     assert!(ran.err().contains("--times floor"), "{}", ran.err());

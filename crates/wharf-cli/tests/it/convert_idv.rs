@@ -1,4 +1,4 @@
-//! `wharf convert` to IDV: from IDV, and from text and back.
+//! `wharf convert` to IDV, from IDV and text.
 
 use std::fs;
 use std::io::Write;
@@ -10,10 +10,10 @@ use tempfile::TempDir;
 
 use crate::common::{Ran, golden, goldens, run, wharf};
 
-/// A folder with files, in which `@x` is the file `x`.
-struct Place(TempDir);
+/// A temporary folder. `@x` in arguments is its file `x`.
+struct TestFolder(TempDir);
 
-impl Place {
+impl TestFolder {
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -37,7 +37,7 @@ impl Place {
         run(self.arguments(arguments))
     }
 
-    /// What it says on standard error, and its exit code.
+    /// Runs the command and returns its exit code and standard error.
     fn said(&self, arguments: &[&str]) -> (i32, String) {
         let ran = self.run(arguments);
         assert_eq!(ran.out(), "");
@@ -69,14 +69,14 @@ fn info(file: &str) -> Value {
     serde_json::from_str(ran.out()).unwrap()
 }
 
-/// The rows as they are printed, whatever the losses that are told of them.
+/// The printed rows, ignoring losses.
 fn rows(file: &str) -> String {
     let ran = run(["cat", file, "--json"]);
     assert!([0, 3].contains(&ran.code()), "{file}: {}", ran.err());
     ran.out().to_owned()
 }
 
-/// What is known of a file but for what depends on how its blocks are cut and compressed.
+/// The description of a file, without what depends on block size and compression.
 fn essence(file: &str) -> Value {
     let mut info = info(file);
     info.as_object_mut().unwrap().remove("bytes");
@@ -95,12 +95,12 @@ fn name(path: &Path) -> String {
 
 #[test]
 fn idv_to_idv_keeps_rows_types_and_annotations() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let output = place.path("out.idv");
     for file in goldens() {
         let file = file.to_str().unwrap();
         let ran = run(["convert", file, &output, "--force"]);
-        // What verification rejects is kept, and told.
+        // Values that `verify` rejects are kept and reported.
         let rejected = file.contains("key-above-count");
         assert_eq!(
             (ran.code(), ran.err().is_empty()),
@@ -113,7 +113,7 @@ fn idv_to_idv_keeps_rows_types_and_annotations() {
     }
 }
 
-/// A copy of a file in which a codec's name is one that nobody knows.
+/// A copy of a file with an unknown codec name.
 fn with_unknown_codec(file: &str, codec: &str, copy: &str) {
     let mut bytes = fs::read(file).unwrap();
     let at = bytes.windows(codec.len()).rposition(|window| window == codec.as_bytes()).unwrap();
@@ -122,8 +122,8 @@ fn with_unknown_codec(file: &str, codec: &str, copy: &str) {
 }
 
 #[test]
-fn columns_that_cannot_be_read_are_left_out_and_told() {
-    let place = Place::new();
+fn omits_and_reports_unreadable_columns() {
+    let place = TestFolder::new();
     with_unknown_codec(&golden("block-rows-7.idv"), "TextSpan", &place.path("in.idv"));
     let (code, said) = place.said(&["convert", "@in.idv", "@out.idv"]);
     assert_eq!(code, 3);
@@ -131,7 +131,7 @@ fn columns_that_cannot_be_read_are_left_out_and_told() {
     assert!(said.ends_with(" (column \"Text\")\n") && said.lines().count() == 1, "{said}");
     let others = run(["cat", &golden("block-rows-7.idv"), "--json", "--columns", "Int32,KeyByte,Vector"]);
     assert_eq!(rows(&place.path("out.idv")), others.ok());
-    // Whoever does not ask for it loses nothing.
+    // It is not a loss if the column is not selected.
     place.run(&["convert", "@in.idv", "@some.idv", "--columns", "Int32,KeyByte,Vector"]).ok();
     assert_eq!(rows(&place.path("some.idv")), others.ok());
     let (code, _) = place.said(&["convert", "@in.idv", "@none.idv", "--columns", "Text"]);
@@ -139,8 +139,8 @@ fn columns_that_cannot_be_read_are_left_out_and_told() {
 }
 
 #[test]
-fn compression_and_blocks_are_as_asked_for() {
-    let place = Place::new();
+fn uses_requested_compression_and_block_size() {
+    let place = TestFolder::new();
     let file = golden("block-rows-7.idv");
     for (arguments, compression, rows_per_block) in [
         (&["--compression", "none"][..], "none", 23),
@@ -158,8 +158,8 @@ fn compression_and_blocks_are_as_asked_for() {
 }
 
 #[test]
-fn columns_and_rows_are_chosen_over_all_files() {
-    let place = Place::new();
+fn selects_columns_and_rows_across_files() {
+    let place = TestFolder::new();
     let file = golden("block-rows-7.idv");
     let all = run(["cat", &file, &file, "--json", "--columns", "Vector,Text"]);
     let all: Vec<&str> = all.ok().lines().collect();
@@ -182,8 +182,8 @@ fn columns_and_rows_are_chosen_over_all_files() {
 }
 
 #[test]
-fn files_that_differ_are_refused_with_the_difference() {
-    let place = Place::new();
+fn refuses_different_files_with_the_difference() {
+    let place = TestFolder::new();
     let (one, two) = (golden("block-rows-7.idv"), golden("text-ascii.idv"));
     let error = place.run(&["convert", &one, &two, "@out.idv", "--json"]).json_error(1);
     let message = error["message"].as_str().unwrap();
@@ -191,12 +191,12 @@ fn files_that_differ_are_refused_with_the_difference() {
     assert_eq!(place.files(), Vec::<String>::new());
 }
 
-/// What one golden file's JSON lines lack, so that it cannot come back from them.
+/// Golden files that JSON lines cannot restore, and why.
 const NOT_IN_JSON: &[(&str, &str)] = &[("key-values-sparse", "two keys have the same label")];
 
 #[test]
-fn goldens_come_back_from_json_lines() {
-    let place = Place::new();
+fn goldens_round_trip_through_json_lines() {
+    let place = TestFolder::new();
     let (lines, types, output) = (place.path("x.jsonl"), place.path("x.json"), place.path("x.idv"));
     let mut differ = Vec::new();
     for path in goldens() {
@@ -214,15 +214,15 @@ fn goldens_come_back_from_json_lines() {
     assert_eq!(found, expected, "{differ:?}");
 }
 
-/// What one golden file's CSV lacks besides.
+/// Golden files that CSV cannot restore, and why.
 const NOT_IN_CSV: &[(&str, &str)] = &[
     ("empty-columns-rows", "rows without columns leave no line"),
     ("key-values-sparse", "two keys have the same label"),
 ];
 
 #[test]
-fn goldens_come_back_from_csv() {
-    let place = Place::new();
+fn goldens_round_trip_through_csv() {
+    let place = TestFolder::new();
     for extension in ["csv", "tsv"] {
         let (text, types, output) = (place.path(&format!("x.{extension}")), place.path("x.json"), place.path("x.idv"));
         let mut differ = Vec::new();
@@ -248,8 +248,8 @@ const PEOPLE: &str = "\
 ";
 
 #[test]
-fn types_are_inferred_and_shown() {
-    let place = Place::new().with("people.jsonl", PEOPLE);
+fn reports_inferred_types() {
+    let place = TestFolder::new().with("people.jsonl", PEOPLE);
     let (code, said) = place.said(&["convert", "@people.jsonl", "@people.idv"]);
     assert_eq!(code, 0);
     assert_eq!(
@@ -271,8 +271,8 @@ fn types_are_inferred_and_shown() {
 }
 
 #[test]
-fn programs_get_the_schema_and_can_give_it_back() {
-    let place = Place::new().with("people.jsonl", PEOPLE);
+fn json_schema_can_be_passed_back() {
+    let place = TestFolder::new().with("people.jsonl", PEOPLE);
     let ran = place.run(&["convert", "@people.jsonl", "@people.idv", "--json"]);
     let done: Value = serde_json::from_str(ran.ok()).unwrap();
     let members: Vec<&str> = done.as_object().unwrap().keys().map(String::as_str).collect();
@@ -290,8 +290,8 @@ fn programs_get_the_schema_and_can_give_it_back() {
 }
 
 #[test]
-fn an_idv_file_is_a_schema_too() {
-    let place = Place::new();
+fn accepts_an_idv_file_as_schema() {
+    let place = TestFolder::new();
     let file = golden("key-values-text.idv");
     run(["convert", &file, &place.path("x.jsonl")]);
     place.run(&["convert", "@x.jsonl", "@x.idv", "--schema", &file]).ok();
@@ -304,8 +304,8 @@ fn an_idv_file_is_a_schema_too() {
 }
 
 #[test]
-fn a_schema_in_short_gives_the_types() {
-    let place = Place::new()
+fn accepts_names_and_types_as_schema() {
+    let place = TestFolder::new()
         .with("people.jsonl", PEOPLE)
         .with("types.json", r#"{"age": "Byte", "name": "Text", "weight": "Single"}"#);
     let (code, said) = place.said(&["convert", "@people.jsonl", "@people.idv", "--schema", "@types.json"]);
@@ -330,12 +330,12 @@ fn a_schema_in_short_gives_the_types() {
 }
 
 #[test]
-fn columns_and_rows_of_text_are_chosen() {
-    let place = Place::new().with("people.jsonl", PEOPLE).with("types.json", r#"{"age": "Byte", "name": "Text"}"#);
+fn selects_columns_and_rows_of_text() {
+    let place = TestFolder::new().with("people.jsonl", PEOPLE).with("types.json", r#"{"age": "Byte", "name": "Text"}"#);
     let chosen = ["convert", "@people.jsonl", "@people.idv", "--force", "--columns", "name", "--rows", "1"];
     assert_eq!(place.said(&chosen), (0, "note: @people.jsonl: name: Text\n".to_owned()));
     assert_eq!(place.cat("people.idv"), [r#"{"name":"Grace"}"#]);
-    // Columns that are not chosen are no loss.
+    // Unselected columns are not a loss.
     assert_eq!(place.said(&[&chosen[..], &["--schema", "@types.json"]].concat()), (0, String::new()));
     assert_eq!(place.cat("people.idv"), [r#"{"name":"Grace"}"#]);
     let (code, said) = place.said(&["convert", "@people.jsonl", "@none.idv", "--columns", "nam"]);
@@ -348,8 +348,8 @@ fn columns_and_rows_of_text_are_chosen() {
 }
 
 #[test]
-fn csv_in_all_its_forms() {
-    let place = Place::new()
+fn reads_csv_variants() {
+    let place = TestFolder::new()
         .with("a.csv", "id,text\n1,\"x,\ny\"\n2,\n")
         .with("b.csv", "id,text\n0.5,007\n")
         .with("c.tsv", "id\ttext\n1\tx\n")
@@ -376,9 +376,9 @@ fn csv_in_all_its_forms() {
 }
 
 #[test]
-fn many_columns_are_told_by_type() {
+fn summarizes_many_inferred_columns_by_type() {
     let members: Vec<String> = (0..30).map(|i| format!("\"x{i}\":{}", if i < 28 { "0.5" } else { "\"t\"" })).collect();
-    let place = Place::new().with("wide.jsonl", &format!("{{{}}}\n", members.join(",")));
+    let place = TestFolder::new().with("wide.jsonl", &format!("{{{}}}\n", members.join(",")));
     let (code, said) = place.said(&["convert", "@wide.jsonl", "@wide.idv"]);
     assert_eq!(
         (code, said.as_str()),
@@ -387,8 +387,8 @@ fn many_columns_are_told_by_type() {
 }
 
 #[test]
-fn pipes_go_in_and_out() {
-    let place = Place::new().with("people.jsonl", PEOPLE);
+fn reads_and_writes_pipes() {
+    let place = TestFolder::new().with("people.jsonl", PEOPLE);
     place.run(&["convert", "@people.jsonl", "@people.idv", "--json"]).ok();
     let whole = fs::read(place.path("people.idv")).unwrap();
     let mut command = wharf(["convert", "-", "-", "--to", "idv", "--json"]);
@@ -397,14 +397,14 @@ fn pipes_go_in_and_out() {
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), &*output.stderr), (Some(0), &b""[..]));
     assert_eq!(output.stdout, whole);
-    // An IDV file into a pipe, too.
+    // IDV can be written to a pipe too.
     let output = wharf(["convert", &place.path("people.idv"), "-", "--to", "idv"]).output().unwrap();
     assert_eq!(output.stdout, whole);
 }
 
 #[test]
-fn options_that_do_not_belong_are_refused() {
-    let place = Place::new().with("a.jsonl", "{\"a\":1}\n").with("types.json", "{}");
+fn refuses_inapplicable_options() {
+    let place = TestFolder::new().with("a.jsonl", "{\"a\":1}\n").with("types.json", "{}");
     let file = golden("text-ascii.idv");
     for (arguments, expected) in [
         (&["convert", &file, "@x.csv", "--level", "1"][..], "--level is an option of idv, the output is csv"),
@@ -428,8 +428,8 @@ fn options_that_do_not_belong_are_refused() {
 }
 
 #[test]
-fn text_is_written_as_other_text() {
-    let place = Place::new().with("a.jsonl", "{\"a\":1.50,\"b\":\"x,y\"}\n").with("a.csv", "a,b\n007,\n");
+fn converts_between_text_formats() {
+    let place = TestFolder::new().with("a.jsonl", "{\"a\":1.50,\"b\":\"x,y\"}\n").with("a.csv", "a,b\n007,\n");
     assert_eq!(place.said(&["convert", "@a.jsonl", "@x.csv"]).0, 0);
     assert_eq!(place.said(&["convert", "@a.csv", "@x.jsonl"]).0, 0);
     assert_eq!(fs::read_to_string(place.path("x.csv")).unwrap(), "a,b\n1.5,\"x,y\"\n");
@@ -437,8 +437,8 @@ fn text_is_written_as_other_text() {
 }
 
 #[test]
-fn an_error_leaves_what_was_there() {
-    let place = Place::new().with("a.jsonl", "{\"a\":1}\n{\"a\":\n").with("x.idv", "precious");
+fn error_keeps_the_existing_output() {
+    let place = TestFolder::new().with("a.jsonl", "{\"a\":1}\n{\"a\":\n").with("x.idv", "precious");
     let (code, said) = place.said(&["convert", "@a.jsonl", "@x.idv"]);
     assert_eq!((code, said.as_str()), (2, "error: @x.idv: the output exists; --force replaces it\n"));
     let (code, said) = place.said(&["convert", "@a.jsonl", "@x.idv", "--force"]);

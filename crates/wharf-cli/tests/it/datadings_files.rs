@@ -1,4 +1,4 @@
-//! `wharf convert` to datadings from files: folders, lists, ZIP archives, beside what Python makes of the same.
+//! `wharf convert` from folders, lists and ZIP archives to datadings, compared with Python.
 
 use std::fs;
 use std::io::Write;
@@ -7,11 +7,11 @@ use datadings::Reader;
 use serde_json::{Value, json};
 
 use crate::common::{Ran, wharf};
-use crate::datadings_place::{Place, golden_folder};
+use crate::dataset_folder::{TestFolder, golden_folder};
 
-/// The golden tree in `photos`, and the files of the golden folder beside it.
-fn tree() -> Place {
-    let mut place = Place::new();
+/// The golden tree in `photos`, next to the files of the golden folder.
+fn tree() -> TestFolder {
+    let mut place = TestFolder::new();
     let golden = golden_folder("datadings-files");
     let mut files = 0;
     for line in fs::read_to_string(golden.join("tree.jsonl")).unwrap().lines() {
@@ -27,7 +27,7 @@ fn tree() -> Place {
     place
 }
 
-impl Place {
+impl TestFolder {
     /// Runs the command in the folder itself: paths become part of the samples.
     fn inside(&self, arguments: &[&str]) -> Ran {
         Ran(wharf(arguments).current_dir(self.0.path()).output().unwrap())
@@ -40,7 +40,7 @@ impl Place {
         ran.err().strip_suffix('\n').unwrap().to_owned()
     }
 
-    /// Python's sums, which are those of all files of the set.
+    /// The checksums of all files that Python wrote.
     #[track_caller]
     fn is_golden(&self, name: &str) {
         let golden = fs::read_to_string(golden_folder("datadings-files").join(format!("{name}.md5"))).unwrap();
@@ -50,7 +50,7 @@ impl Place {
 }
 
 #[test]
-fn folders_are_what_python_makes_of_them() {
+fn folders_match_python() {
     let place = tree();
     let ran = place.inside(&["convert", "photos/", "folder.msgpack", "--json"]);
     let labels = json!(["Zoo", "cat", "dog9", "dog10", "été", "fox"]);
@@ -80,7 +80,7 @@ fn folders_are_what_python_makes_of_them() {
 }
 
 #[test]
-fn archives_are_what_python_makes_of_them() {
+fn archives_match_python() {
     let place = tree();
     place.inside(&["convert", "tree.zip", "archive.msgpack"]).ok();
     place.is_golden("archive");
@@ -93,8 +93,8 @@ fn archives_are_what_python_makes_of_them() {
 }
 
 #[test]
-fn samples_are_image_label_and_key_where_a_field_is_named() {
-    let place = Place::new().with("photos/b/2", "two").with("photos/a/10", "ten").with("photos/a/9", "nine");
+fn field_option_gives_image_label_and_key() {
+    let place = TestFolder::new().with("photos/b/2", "two").with("photos/a/10", "ten").with("photos/a/9", "nine");
     place.inside(&["convert", "photos", "x.msgpack", "--field", "image"]).ok();
     assert_eq!(
         place.lines("x.msgpack"),
@@ -106,7 +106,7 @@ fn samples_are_image_label_and_key_where_a_field_is_named() {
     );
     place.inside(&["convert", "photos", "t.msgpack", "--field", "image", "--text-labels", "--rows", "2.."]).ok();
     assert_eq!(place.lines("t.msgpack"), [r#"{"key":"b/2","image":{"$bytes":"dHdv"},"label":"b"}"#]);
-    // Without a label there is none.
+    // Without labels there is no label field.
     place.inside(&["convert", "photos", "n.msgpack", "--pattern", "a/**"]).ok();
     assert_eq!(
         place.lines("n.msgpack")[0],
@@ -117,8 +117,8 @@ fn samples_are_image_label_and_key_where_a_field_is_named() {
 }
 
 #[test]
-fn labels_below_other_folders() {
-    let place = Place::new().with("in/train/a/1", "x").with("in/test/a/1", "y").with("in/test/b/1", "z");
+fn labels_from_nested_folders() {
+    let place = TestFolder::new().with("in/train/a/1", "x").with("in/test/a/1", "y").with("in/test/b/1", "z");
     let keys = |name: &str| {
         let reader = Reader::open(place.path(name)).unwrap();
         reader.keys(0..reader.len()).unwrap().map(|key| key.unwrap().into_owned()).collect::<Vec<_>>()
@@ -158,7 +158,7 @@ fn labels_below_other_folders() {
 }
 
 #[test]
-fn lists_say_what_is_wrong_with_their_lines() {
+fn reports_errors_in_list_files_with_lines() {
     let place = tree();
     for (list, said) in [
         ("cat/1.jpg\ta\ncat/2.jpg\n", "list: the line has no label, unlike the lines before (line 2)"),
@@ -182,7 +182,7 @@ fn lists_say_what_is_wrong_with_their_lines() {
 }
 
 #[test]
-fn nothing_that_matches_is_an_error() {
+fn rejects_patterns_without_matches() {
     let place = tree();
     for input in ["photos", "tree.zip"] {
         let error = place.failed(&["convert", input, "x.msgpack", "--pattern", "*.png"], 2);
@@ -198,21 +198,21 @@ fn nothing_that_matches_is_an_error() {
 }
 
 #[test]
-fn an_output_among_the_files_is_no_input() {
-    let place = Place::new().with("in/a/1", "x").with("in/a/out.msgpack", "precious");
+fn excludes_the_output_from_the_input_folder() {
+    let place = TestFolder::new().with("in/a/1", "x").with("in/a/out.msgpack", "precious");
     let error = place.failed(&["convert", "in", "in/a/out.msgpack", "--force"], 2);
     assert_eq!(error, "error: in/a/out.msgpack: the output is the input in/a/out.msgpack");
     assert_eq!(place.read("in/a/out.msgpack"), b"precious");
-    // A new one does not come into its own input.
+    // A new output is not part of its own input.
     place.inside(&["convert", "in", "in/a/new.msgpack", "--field", "x"]).ok();
     assert_eq!(Reader::open(place.path("in/a/new.msgpack")).unwrap().len(), 2);
 }
 
 #[cfg(unix)]
 #[test]
-fn links_are_files_and_what_is_neither_file_nor_folder_is_left_out() {
+fn imports_links_and_skips_special_files() {
     use std::os::unix::fs::symlink;
-    let place = Place::new().with("in/a/1", "x");
+    let place = TestFolder::new().with("in/a/1", "x");
     symlink("1", place.path("in/a/file")).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(place.path("in/a/socket")).unwrap();
     let ran = place.inside(&["convert", "in", "x.msgpack", "--field", "x", "--text-labels"]);
@@ -223,17 +223,17 @@ fn links_are_files_and_what_is_neither_file_nor_folder_is_left_out() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn names_that_are_no_text_are_named() {
+fn reports_names_that_are_not_utf8() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
-    let place = Place::new().with("in/a/1", "x");
+    let place = TestFolder::new().with("in/a/1", "x");
     fs::write(place.0.path().join("in/a").join(OsStr::from_bytes(b"\xff.jpg")), "y").unwrap();
     let error = place.failed(&["convert", "in", "x.msgpack"], 1);
     assert_eq!(error, "error: in/a/\u{fffd}.jpg: the file name is not valid UTF-8, as keys must be");
     place.inside(&["convert", "in", "x.msgpack", "--pattern", "{LABEL}/1"]).ok();
 }
 
-/// An archive of one file that is stored, and one that is deflated.
+/// An archive of a stored and a deflated file.
 fn archive() -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut archive = rawzip::ZipArchiveWriter::new(&mut bytes);
@@ -260,15 +260,15 @@ fn archive() -> Vec<u8> {
     bytes
 }
 
-/// Where a directory's entry begins: its signature for the nth time.
+/// The offset of the nth entry of the central directory.
 fn directory_entry(bytes: &[u8], nth: usize) -> usize {
     (0..bytes.len()).filter(|&at| bytes[at..].starts_with(b"PK\x01\x02")).nth(nth).unwrap()
 }
 
 #[test]
-fn hostile_archives_are_refused() {
+fn refuses_hostile_archives() {
     let good = archive();
-    let place = Place::new();
+    let place = TestFolder::new();
     let run = |bytes: &[u8]| {
         fs::write(place.path("x.zip"), bytes).unwrap();
         let ran = place.inside(&["convert", "x.zip", "x.msgpack", "--force"]);
@@ -285,7 +285,7 @@ fn hostile_archives_are_refused() {
         (with(stored + 8, &[1]), "the entry is encrypted"),
         (with(deflated + 10, &[93]), "the entry's compression is "),
         (with(stored + 16, &[0, 0, 0, 0]), "the content's CRC-32 is "),
-        // Its size: one less, one more, 2 GiB.
+        // Size: one less, one more, 2 GiB.
         (
             with(deflated + 24, &1699_u32.to_le_bytes()),
             "the entry has more than 1699 bytes, the directory declares 1699",
@@ -296,7 +296,7 @@ fn hostile_archives_are_refused() {
             "the entry's size 2147483648 exceeds the limit 1073741824",
         ),
         (with(stored + 24, &13_u32.to_le_bytes()), "the entry has more than 13 bytes, the directory declares 13"),
-        // Where its own header begins: at the other's.
+        // Header offset: that of the other file.
         (with(deflated + 42, &0_u32.to_le_bytes()), "two entries of the archive share bytes"),
         (good[..good.len() - 1].to_vec(), "the archive's end record extends beyond the file"),
         (b"PK\x03\x04 and nothing else".to_vec(), "not a ZIP archive, or truncated: missing end record"),
@@ -305,7 +305,7 @@ fn hostile_archives_are_refused() {
         assert_eq!(code, 1, "{said}: {error}");
         assert!(error.starts_with("error: zip: x.zip: ") && error.contains(said), "{said}: {error}");
     }
-    // Whatever byte is flipped, there is an error or a dataset, and never a panic.
+    // Flipping any byte gives an error or a dataset, never a panic.
     for at in 0..good.len() {
         let mut bytes = good.clone();
         bytes[at] ^= 0x41;
@@ -315,7 +315,7 @@ fn hostile_archives_are_refused() {
 }
 
 #[test]
-fn files_of_one_name_are_one_too_many() {
+fn refuses_duplicate_names() {
     let mut bytes = Vec::new();
     let mut archive = rawzip::ZipArchiveWriter::new(&mut bytes);
     for content in [b"one", b"two"] {
@@ -326,7 +326,7 @@ fn files_of_one_name_are_one_too_many() {
         entry.finish(descriptor).unwrap();
     }
     archive.finish().unwrap();
-    let place = Place::new();
+    let place = TestFolder::new();
     fs::write(place.path("x.zip"), bytes).unwrap();
     let error = place.failed(&["convert", "x.zip", "x.msgpack"], 1);
     assert_eq!(error, "error: x.zip: duplicate key, also of a/1 (key \"a/1\")");

@@ -7,10 +7,10 @@ use datadings::{Kind, Reader};
 use serde_json::json;
 
 use crate::common::{self, run};
-use crate::datadings_place::{self, Place, SUFFIXES};
+use crate::dataset_folder::{self, SUFFIXES, TestFolder};
 
 #[test]
-fn json_lines_come_back_as_they_were() {
+fn json_lines_round_trip() {
     let text = concat!(
         r#"{"key":"a","n":-1,"big":18446744073709551615,"x":0.1,"s":"\u0001é","l":[1,[2.5,null],{}],"b":true}"#,
         "\n",
@@ -19,16 +19,16 @@ fn json_lines_come_back_as_they_were() {
         r#"{"key":"","image":{"$bytes":"AAEC"},"a":{"$ndarray":{"dtype":"<i2","shape":[2],"data":[1,-2]}}}"#,
         "\n",
     );
-    let place = Place::new().with("a.jsonl", text);
+    let place = TestFolder::new().with("a.jsonl", text);
     place.run(&["convert", "@a.jsonl", "@a.msgpack"]).ok();
     assert_eq!(place.lines("a.msgpack"), text.replace("1e300", "1e+300").lines().collect::<Vec<_>>());
     place.check_sums("a.msgpack");
-    // What a float is printed with is Python's business or Rust's, the number is the same.
+    // Python and Rust print different digits for the same float.
     let reader = Reader::open(place.path("a.msgpack")).unwrap();
     assert_eq!(reader.get(0).unwrap().field("x").unwrap().f64().unwrap(), 0.1);
     assert_eq!(reader.get(2).unwrap().field("image").unwrap().bin().unwrap(), [0, 1, 2]);
     assert_eq!(reader.find("ä b").unwrap(), Some(1));
-    // An array of objects is the same table, for any number of threads.
+    // An array of objects gives the same table, for any number of threads.
     let array = format!("[{}]", text.trim_end().replace('\n', ",\n "));
     let place = place.with("b.json", &array);
     for threads in ["1", "3"] {
@@ -38,8 +38,9 @@ fn json_lines_come_back_as_they_were() {
 }
 
 #[test]
-fn keys_come_from_where_they_are_said_to() {
-    let place = Place::new().with("a.jsonl", "{\"id\":7,\"x\":1}\n{\"x\":2,\"id\":\"b\"}\n\n{\"id\":-3,\"x\":3}\n");
+fn takes_keys_from_the_requested_source() {
+    let place =
+        TestFolder::new().with("a.jsonl", "{\"id\":7,\"x\":1}\n{\"x\":2,\"id\":\"b\"}\n\n{\"id\":-3,\"x\":3}\n");
     place.run(&["convert", "@a.jsonl", "@id.msgpack", "--key", "id"]).ok();
     assert_eq!(
         place.lines("id.msgpack"),
@@ -47,7 +48,7 @@ fn keys_come_from_where_they_are_said_to() {
     );
     place.run(&["convert", "@a.jsonl", "@x.msgpack", "--key", "id", "--columns", "x", "--rows", "1.."]).ok();
     assert_eq!(place.lines("x.msgpack"), [r#"{"key":"b","x":2}"#, r#"{"key":"-3","x":3}"#]);
-    // The number is the row's in the input, whatever was chosen before it.
+    // The number is that of the input row, independent of the selection.
     place.run(&["convert", "@a.jsonl", "@a.jsonl", "@n.msgpack", "--number", "--rows", "2..5", "--columns", "id"]).ok();
     assert_eq!(
         place.lines("n.msgpack"),
@@ -65,9 +66,9 @@ fn keys_come_from_where_they_are_said_to() {
 }
 
 #[test]
-fn cells_are_what_their_columns_are() {
+fn types_cells_by_column() {
     let csv = "key,i,f,t,b,j,none\r\n1,3,1,x,true,\"[1,2]\",\r\n2,,2.5,\"a,\"\"b\"\"\n\",FALSE,,\r\n3,18446744073709551615,NaN,,,[],\r\n4,,,\"\",,,\r\n";
-    let place = Place::new().with("a.csv", csv);
+    let place = TestFolder::new().with("a.csv", csv);
     let ran = place.run(&["convert", "@a.csv", "@a.msgpack", "--json"]);
     let columns = json!({"key": "str", "i": "int", "f": "float", "t": "str", "b": "bool", "j": "JSON", "none": "nil"});
     assert_eq!(ran.lines()[0]["columns"], columns);
@@ -80,7 +81,7 @@ fn cells_are_what_their_columns_are() {
             r#"{"key":"4","i":null,"f":null,"t":"","b":null,"j":null,"none":null}"#,
         ]
     );
-    // In the dataset it is a float, whatever it is in JSON.
+    // In the dataset it is a float.
     let reader = Reader::open(place.path("a.msgpack")).unwrap();
     assert!(reader.get(2).unwrap().field("f").unwrap().f64().unwrap().is_nan());
     assert_eq!(reader.get(0).unwrap().field("f").unwrap().kind().unwrap(), Kind::Float);
@@ -97,13 +98,13 @@ fn cells_are_what_their_columns_are() {
 }
 
 #[test]
-fn many_records_are_the_same_for_any_number_of_threads() {
+fn output_does_not_depend_on_thread_count() {
     let (mut lines, mut csv) = (String::new(), "key,n,x\n".to_owned());
     for n in 0..30_000 {
         lines.push_str(&format!("{{\"key\":\"k{n}\",\"n\":{n},\"x\":{}.5}}\n", n % 7));
         csv.push_str(&format!("k{n},{n},{}.5\n", n % 7));
     }
-    let place = Place::new().with("a.jsonl", &lines).with("a.csv", &csv);
+    let place = TestFolder::new().with("a.jsonl", &lines).with("a.csv", &csv);
     for (input, output) in [("@a.jsonl", "@j.msgpack"), ("@a.csv", "@c.msgpack")] {
         place.run(&["convert", input, output, "--threads", "1"]).ok();
     }
@@ -116,8 +117,8 @@ fn many_records_are_the_same_for_any_number_of_threads() {
 }
 
 #[test]
-fn what_is_wrong_with_a_record_is_told_with_its_line() {
-    let place = Place::new()
+fn reports_record_errors_with_line() {
+    let place = TestFolder::new()
         .with("none.jsonl", "{\"key\":\"a\"}\n{\"k\":1}\n")
         .with("number.jsonl", "{\"key\":\"a\"}\n\n{\"x\":1,\"key\":7}\n")
         .with("twice.jsonl", "{\"key\":\"a\"}\n{\"key\":\"b\"}\n{\"key\":\"a\"}\n{\"k\":1}\n")
@@ -193,12 +194,12 @@ fn what_is_wrong_with_a_record_is_told_with_its_line() {
 }
 
 #[test]
-fn datasets_are_copied_byte_for_byte() {
-    let place = Place::new();
+fn copies_datasets_byte_for_byte() {
+    let place = TestFolder::new();
     for name in
         ["real-iris", "raw-without-key", "raw-long-forms", "values-arrays", "keys-unicode", "size-0", "size-300"]
     {
-        let golden = datadings_place::golden(&format!("{name}.msgpack"));
+        let golden = dataset_folder::golden(&format!("{name}.msgpack"));
         let output = format!("@{name}.msgpack");
         let ran = place.run(&["convert", &golden, &output]);
         assert_eq!(ran.code(), if name == "raw-without-key" { 3 } else { 0 }, "{}", ran.err());
@@ -207,10 +208,10 @@ fn datasets_are_copied_byte_for_byte() {
             assert_eq!(copy, fs::read(format!("{golden}{suffix}")).unwrap(), "{name}{suffix}");
         }
     }
-    // A legacy index becomes what Python's converter makes of it; a missing part is made.
-    let whole = datadings_place::golden("index-converted.msgpack");
+    // A legacy index is converted like Python does it; a missing part is created.
+    let whole = dataset_folder::golden("index-converted.msgpack");
     for name in ["index-legacy", "index-n-offsets-alone", "index-without-keys"] {
-        let input = datadings_place::golden(&format!("{name}.msgpack"));
+        let input = dataset_folder::golden(&format!("{name}.msgpack"));
         place.run(&["convert", &input, "@index-converted.msgpack", "--force"]).ok();
         for suffix in SUFFIXES.iter().filter(|suffix| **suffix != ".md5") {
             let made = place.read(&format!("index-converted.msgpack{suffix}"));
@@ -221,9 +222,9 @@ fn datasets_are_copied_byte_for_byte() {
 }
 
 #[test]
-fn samples_that_are_not_maps_become_lines_that_are_reported() {
-    let place = Place::new();
-    let golden = datadings_place::golden("raw-without-key.msgpack");
+fn reports_samples_that_are_not_maps() {
+    let place = TestFolder::new();
+    let golden = dataset_folder::golden("raw-without-key.msgpack");
     let (code, said) = place.said(&["convert", &golden, "@out.jsonl"]);
     assert!(code == 3 && said.contains("row written as a line that is not an object (3 times, first row 0)"), "{said}");
     assert_eq!(place.run(&["verify", "@out.jsonl"]).code(), 1);
@@ -233,8 +234,8 @@ fn samples_that_are_not_maps_become_lines_that_are_reported() {
 }
 
 #[test]
-fn fields_and_rows_of_datasets_are_chosen() {
-    let place = Place::new()
+fn selects_fields_and_rows() {
+    let place = TestFolder::new()
         .with("a.jsonl", "{\"key\":\"a\",\"x\":1,\"y\":2}\n{\"y\":3,\"key\":\"b\"}\n{\"key\":\"c\",\"x\":4}\n");
     place.run(&["convert", "@a.jsonl", "@a.msgpack"]).ok();
     place.run(&["convert", "@a.msgpack", "@b.msgpack", "--columns", "y,x"]).ok();
@@ -255,8 +256,8 @@ fn fields_and_rows_of_datasets_are_chosen() {
 }
 
 #[test]
-fn rows_of_idv_become_samples() {
-    let place = Place::new();
+fn converts_idv_rows_to_samples() {
+    let place = TestFolder::new();
     let text = "{\"id\":\"a\",\"n\":1,\"x\":0.5,\"v\":[1.5,2.5],\"t\":\"2024-05-06T07:08:09\",\"b\":true}\n\
                 {\"id\":\"b\",\"n\":2,\"x\":\"NaN\",\"v\":[3.5,4.5],\"t\":\"2024-05-06T07:08:10\",\"b\":false}\n";
     let schema = r#"{"id":"Text","n":"Int32","x":"Single","v":"Vector<Double, 2>","t":"DateTime","b":"Boolean"}"#;
@@ -266,7 +267,7 @@ fn rows_of_idv_become_samples() {
     let keyed = |line: &str| line.replacen("{\"id\":\"", "{\"key\":\"?\",\"id\":\"", 1);
     let expected: Vec<_> = text.lines().map(keyed).zip(["a", "b"]).map(|(line, key)| line.replace('?', key)).collect();
     assert_eq!(place.lines("a.msgpack"), expected);
-    // Floats stay what they are, also where JSON has a word for them.
+    // Floats stay floats, even if JSON writes them as strings.
     let reader = Reader::open(place.path("a.msgpack")).unwrap();
     let sample = reader.get(1).unwrap();
     assert_eq!(sample.field("x").unwrap().as_bytes()[0], 0xca);
@@ -291,8 +292,8 @@ fn rows_of_idv_become_samples() {
 }
 
 #[test]
-fn what_is_there_stays_unless_told_otherwise() {
-    let place = Place::new().with("a.jsonl", "{\"key\":\"a\"}\n").with("x.msgpack.keys", "precious");
+fn keeps_existing_dataset_without_force() {
+    let place = TestFolder::new().with("a.jsonl", "{\"key\":\"a\"}\n").with("x.msgpack.keys", "precious");
     let (code, said) = place.said(&["convert", "@a.jsonl", "@x.msgpack"]);
     assert_eq!(code, 2);
     assert!(said.starts_with("error: @x.msgpack.keys: the output exists; --force replaces it"), "{said}");
@@ -307,7 +308,7 @@ fn what_is_there_stays_unless_told_otherwise() {
     }
     let (code, _) = place.said(&["convert", "@a.jsonl", "@a.jsonl", "--force", "--to", "datadings"]);
     assert_eq!(code, 2);
-    // A run that fails leaves what was there.
+    // A failed run keeps the existing output.
     let place = place.with("bad.jsonl", "{\"key\":\"a\"}\n{\"key\":\"a\"}\n");
     assert_eq!(place.said(&["convert", "@bad.jsonl", "@x.msgpack", "--force"]).0, 1);
     assert_eq!(place.read("x.msgpack"), before);
@@ -321,21 +322,21 @@ fn what_is_there_stays_unless_told_otherwise() {
 }
 
 #[test]
-fn empty_inputs_are_empty_datasets() {
-    let place = Place::new().with("a.jsonl", "").with("b.json", "[]").with("c.csv", "key,x\n");
+fn empty_inputs_give_empty_datasets() {
+    let place = TestFolder::new().with("a.jsonl", "").with("b.json", "[]").with("c.csv", "key,x\n");
     for name in ["a.jsonl", "b.json", "c.csv"] {
         place.run(&["convert", &format!("@{name}"), "@out.msgpack", "--force"]).ok();
         assert_eq!(Reader::open(place.path("out.msgpack")).unwrap().len(), 0);
         for suffix in SUFFIXES.iter().filter(|suffix| **suffix != ".md5") {
-            let golden = datadings_place::golden(&format!("size-0.msgpack{suffix}"));
+            let golden = dataset_folder::golden(&format!("size-0.msgpack{suffix}"));
             assert_eq!(place.read(&format!("out.msgpack{suffix}")), fs::read(golden).unwrap(), "{name}{suffix}");
         }
     }
 }
 
 #[test]
-fn standard_input_is_read() {
-    let place = Place::new().with("a.jsonl", "{\"key\":\"a\"}\n");
+fn reads_standard_input() {
+    let place = TestFolder::new().with("a.jsonl", "{\"key\":\"a\"}\n");
     let mut command = common::wharf(place.arguments(&["convert", "-", "@out.msgpack", "--json"]));
     let input = fs::File::open(place.path("a.jsonl")).unwrap();
     let output = command.stdin(Stdio::from(input)).output().unwrap();
@@ -346,8 +347,8 @@ fn standard_input_is_read() {
 }
 
 #[test]
-fn options_that_do_not_go_together_are_refused() {
-    let place = Place::new().with("a.jsonl", "{\"key\":\"a\"}\n").with("a.csv", "key\na\n");
+fn refuses_conflicting_options() {
+    let place = TestFolder::new().with("a.jsonl", "{\"key\":\"a\"}\n").with("a.csv", "key\na\n");
     for (arguments, said) in [
         (&["@a.jsonl", "@x.msgpack", "--text"][..], "--text does not go with inputs that are JSON lines"),
         (&["@a.jsonl", "@x.msgpack", "--no-header"], "--no-header does not go with inputs that are JSON lines"),
@@ -377,8 +378,8 @@ fn options_that_do_not_go_together_are_refused() {
 }
 
 #[test]
-fn samples_become_rows_of_idv() {
-    let place = Place::new().with("a.jsonl", "{\"key\":\"a\",\"image\":{\"$bytes\":\"AAEC\"},\"n\":1}\n");
+fn converts_samples_to_idv_rows() {
+    let place = TestFolder::new().with("a.jsonl", "{\"key\":\"a\",\"image\":{\"$bytes\":\"AAEC\"},\"n\":1}\n");
     let cat = |name: &str| {
         let ran = place.run(&["cat", &format!("@{name}"), "--json"]);
         ran.ok().lines().map(str::to_owned).collect::<Vec<_>>()
@@ -391,16 +392,16 @@ fn samples_become_rows_of_idv() {
             .map(|column| format!("{}: {}", column["name"].as_str().unwrap(), column["type"].as_str().unwrap()))
             .collect()
     };
-    place.run(&["convert", &datadings_place::golden("real-iris.msgpack"), "@iris.idv", "--json"]);
+    place.run(&["convert", &dataset_folder::golden("real-iris.msgpack"), "@iris.idv", "--json"]);
     assert_eq!(
         types("iris.idv"),
         ["key: Text", "sepal: Vector<Double, 2>", "petal: Vector<Double, 2>", "species: Text"]
     );
-    // There and back again.
+    // And back.
     place.run(&["convert", "@iris.idv", "@iris.msgpack"]).ok();
     assert_eq!(place.lines("iris.msgpack"), cat("iris.idv"));
-    // Arrays of numpy become vectors of their type, with their dimensions.
-    let digits = datadings_place::golden("real-digits.msgpack");
+    // numpy arrays become vectors of the same type and dimensions.
+    let digits = dataset_folder::golden("real-digits.msgpack");
     place.run(&["convert", &digits, "@digits.idv", "--columns", "label,image", "-n", "3", "--json"]);
     assert_eq!(types("digits.idv"), ["label: Int64", "image: Vector<Byte, 8, 8>"]);
     let rows = cat("digits.idv");

@@ -1,4 +1,4 @@
-//! The verbs that open anything, on datasets: `info`, `cat`, `get`, `verify`, `convert`.
+//! `info`, `cat`, `get`, `verify` and `convert` on datadings datasets.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::common::{run, wharf};
 use crate::datasets::{Folder, PARTS, golden, keys};
 
-/// What Python read in a golden dataset, as JSON lines of samples.
+/// The samples that Python read from a golden dataset, as JSON lines.
 fn expected(name: &str) -> String {
     let text = fs::read_to_string(golden(&name.replace(".msgpack", ".expected.jsonl"))).unwrap();
     let samples = text.lines().map(|line| {
@@ -19,14 +19,14 @@ fn expected(name: &str) -> String {
 }
 
 #[test]
-fn rows_are_what_python_reads() {
+fn rows_match_python() {
     for name in ["real-iris.msgpack", "real-digits.msgpack", "index-legacy.msgpack", "size-300.msgpack"] {
         let ran = run(["cat", &golden(name), "--json"]);
         let found: Vec<Value> = ran.ok().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let expected: Vec<Value> = expected(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert!(found == expected, "{name}");
     }
-    // Any file of the set leads to the samples, and so does a stream.
+    // Any file of the dataset, or a stream, gives the samples.
     let iris = golden("real-iris.msgpack");
     let all = run(["cat", &iris, "--json"]);
     for part in PARTS {
@@ -37,7 +37,7 @@ fn rows_are_what_python_reads() {
 }
 
 #[test]
-fn one_sample_by_its_key() {
+fn gets_a_sample_by_key() {
     let iris = golden("real-iris.msgpack");
     let line = "{\"key\":\"iris-012\",\"sepal\":[4.8,3.0],\"petal\":[1.4,0.1],\"species\":\"setosa\"}\n";
     assert_eq!(run(["get", &iris, "iris-012"]).ok(), line);
@@ -49,7 +49,7 @@ fn one_sample_by_its_key() {
     let error = run(["get", &iris, "iris-150", "--json"]).json_error(2);
     assert_eq!((&error["key"], &error["kind"]), (&json!("iris-150"), &json!("usage")));
     let unicode = golden("keys-unicode.msgpack");
-    // An argument cannot hold a NUL.
+    // An argument cannot contain NUL.
     for key in keys(&unicode).into_iter().filter(|key| !key.contains('\0')) {
         let ran = run(["get", &unicode, "--", &key]);
         assert_eq!(ran.lines()[0]["key"], json!(key));
@@ -57,7 +57,7 @@ fn one_sample_by_its_key() {
 }
 
 #[test]
-fn info_for_people_and_for_programs() {
+fn info_as_text_and_json() {
     let folder = Folder::new();
     folder.copy("real-digits.msgpack", &PARTS);
     let digits = folder.path("real-digits.msgpack");
@@ -80,7 +80,7 @@ fn info_for_people_and_for_programs() {
     assert!(run(["info", &digits]).ok().contains("missing: [\"keys\", \"filter\", \"md5\"]"));
 }
 
-/// A dataset larger than what is looked at without a survey, where one sample has a field that no other has.
+/// A dataset larger than the sample for inference, in which a single sample has an additional field.
 fn with_a_rare_field(folder: &Folder) -> String {
     let path = folder.path("rare.msgpack");
     let options = WriterOptions::default().with_md5(false);
@@ -103,12 +103,12 @@ fn with_a_rare_field(folder: &Folder) -> String {
 }
 
 #[test]
-fn a_field_of_one_sample_is_a_column_where_that_matters() {
+fn field_of_a_single_sample_is_a_column() {
     let folder = Folder::new();
     let path = with_a_rare_field(&folder);
-    // A glance does not find it, and says so.
+    // The inference sample does not contain it, and `info` states the sample size.
     let text = run(["info", &path]).ok().to_owned();
-    assert!(text.contains("9,000 rows, 2 columns in the 4,500 rows looked at"), "{text}");
+    assert!(text.contains("9,000 rows, 2 columns in a sample of 4,500 rows"), "{text}");
     let header = |arguments: &[&str]| run(arguments).ok().lines().next().unwrap().to_owned();
     assert_eq!(header(&["cat", &path, "--csv", "-n", "1"]).split(',').collect::<Vec<_>>(), ["key", "data", "rare"]);
     assert_eq!(
@@ -116,7 +116,7 @@ fn a_field_of_one_sample_is_a_column_where_that_matters() {
         "{\"rare\":\"here\",\"key\":\"k4321\"}"
     );
     assert_eq!(header(&["cat", &path, "--columns", "rare,key", "--rows", "7"]), "{\"key\":\"k7\"}");
-    // A record for people has all of its own fields.
+    // A record printed as a table has all of its fields.
     let record = run(["get", &path, "k4321", "--pretty"]).ok().to_owned();
     assert!(record.lines().any(|line| line.starts_with("rare ") && line.ends_with(" here")), "{record}");
     assert!(!run(["get", &path, "k4320", "--pretty"]).ok().contains("rare"));
@@ -133,7 +133,7 @@ fn a_field_of_one_sample_is_a_column_where_that_matters() {
 }
 
 #[test]
-fn everything_that_is_wrong_is_found() {
+fn verify_finds_every_problem() {
     let folder = Folder::new();
     folder.copy("real-iris.msgpack", &PARTS);
     let iris = folder.path("real-iris.msgpack");

@@ -8,15 +8,15 @@ use crate::common::{run, wharf};
 use crate::datasets::{Folder, PARTS, golden, keys, same_set};
 
 #[test]
-fn an_index_is_made_anew_as_its_writer_made_it() {
+fn rebuilds_the_index_byte_for_byte() {
     let folder = Folder::new();
     folder.copy("real-iris.msgpack", &[""]);
     let (iris, sound) = (folder.path("real-iris.msgpack"), golden("real-iris.msgpack"));
-    assert_eq!(run(["index", &iris]).ok(), format!("{iris}: 150 samples, index made anew; there was none\n"));
+    assert_eq!(run(["index", &iris]).ok(), format!("{iris}: 150 samples, index rebuilt (it was missing)\n"));
     same_set(&iris, &sound);
     fs::write(format!("{iris}.offsets"), [0; 16]).unwrap();
     fs::write(format!("{iris}.filter"), "nonsense").unwrap();
-    // Any file of the set leads to it, and a pattern may match several.
+    // Any file of the dataset names it, and a pattern may match several.
     let ran = run(["index", &format!("{iris}*"), "--json"]);
     let done = json!({
         "file": iris, "rows": 150, "bytes": 12200, "before": "offsets", "bytes_cut": 0, "kept_older": false,
@@ -28,11 +28,11 @@ fn an_index_is_made_anew_as_its_writer_made_it() {
 }
 
 #[test]
-fn an_older_index_becomes_one_of_today() {
+fn replaces_a_legacy_index() {
     let folder = Folder::new();
     let legacy = folder.path("index-legacy.msgpack");
     folder.copy("index-legacy.msgpack", &["", ".index"]);
-    let line = |what: &str| format!("{legacy}: 7 samples, index made anew from the older one{what}\n");
+    let line = |what: &str| format!("{legacy}: 7 samples, index rebuilt from the legacy index{what}\n");
     assert_eq!(run(["index", &legacy]).ok(), line(", which is kept"));
     for part in [".offsets", ".keys", ".key_hashes", ".filter"] {
         let converted = fs::read(golden(&format!("index-converted.msgpack{part}"))).unwrap();
@@ -41,13 +41,13 @@ fn an_older_index_becomes_one_of_today() {
     let folder = Folder::new();
     folder.copy("index-legacy.msgpack", &["", ".index"]);
     let legacy = folder.path("index-legacy.msgpack");
-    let expected = format!("{legacy}: 7 samples, index made anew from the older one\n");
+    let expected = format!("{legacy}: 7 samples, index rebuilt from the legacy index\n");
     assert_eq!(run(["index", &legacy, "--remove-older"]).ok(), expected);
     assert!(!folder.files().contains(&"index-legacy.msgpack.index".to_owned()));
 }
 
 #[test]
-fn data_that_are_damaged_get_no_index() {
+fn refuses_to_index_damaged_data() {
     let folder = Folder::new();
     folder.copy("real-iris.msgpack", &[""]);
     let iris = folder.path("real-iris.msgpack");
@@ -76,7 +76,7 @@ fn data_that_are_damaged_get_no_index() {
 }
 
 #[test]
-fn what_is_whole_is_recovered_and_the_rest_told() {
+fn recovers_intact_samples_and_reports_the_rest() {
     let folder = Folder::new();
     folder.copy("real-iris.msgpack", &PARTS);
     let (damaged, out) = (folder.path("real-iris.msgpack"), folder.path("out.msgpack"));
@@ -97,7 +97,7 @@ fn what_is_whole_is_recovered_and_the_rest_told() {
     assert_eq!((ran.code(), &done["rows"], &done["rows_declared"]), (3, &json!(149), &json!(150)));
     assert_eq!((&done["rows_lost"], &done["keys_lost"]), (&json!([12]), &json!(["iris-012"])));
     assert_eq!((&done["bytes_lost"], &done["verified"]), (&json!([[948, 1027]]), &json!(true)));
-    // The same without an index, from a file and from a stream.
+    // The same without an index, for a file and a stream.
     fs::write(folder.path("bare.msgpack"), &bytes).unwrap();
     let bare = folder.path("bare.msgpack");
     let status = wharf(["recover", "-", &out, "--force"]).stdin(fs::File::open(&bare).unwrap()).status().unwrap();
@@ -116,7 +116,7 @@ fn what_is_whole_is_recovered_and_the_rest_told() {
 }
 
 #[test]
-fn a_sound_dataset_is_recovered_whole_and_nonsense_not_at_all() {
+fn recovers_an_intact_dataset_completely_and_rejects_garbage() {
     let folder = Folder::new();
     let (iris, out) = (golden("real-iris.msgpack"), folder.path("real-iris.msgpack"));
     assert_eq!(run(["recover", &iris, &out]).ok(), format!("{out}: 150 samples, 12.2 kB, verified\n"));
@@ -131,7 +131,7 @@ fn a_sound_dataset_is_recovered_whole_and_nonsense_not_at_all() {
 }
 
 #[test]
-fn of_samples_with_one_key_the_first_is_kept_or_both() {
+fn duplicate_keys_keep_the_first_or_both() {
     let folder = Folder::new();
     let (one, out) = (folder.write("one.msgpack", &[("x", 1), ("y", 2)]), folder.path("out.msgpack"));
     let twice = folder.path("twice.msgpack");
@@ -141,7 +141,7 @@ fn of_samples_with_one_key_the_first_is_kept_or_both() {
     assert_eq!(folder.labels(&out), labels(&[("x", 1), ("y", 2)]));
     assert_eq!(run(["recover", &twice, &out, "--force", "--rename-duplicates"]).code(), 3);
     assert_eq!(folder.labels(&out), labels(&[("x", 1), ("y", 2), ("x#2", 1), ("y#2", 2)]));
-    // Other verbs do not choose.
+    // Other verbs do not resolve duplicates.
     let ran = run(["shuffle", &twice, &out, "--force"]);
     assert_eq!((ran.code(), ran.out()), (1, ""));
     let stdin = fs::File::open(&twice).unwrap();

@@ -1,4 +1,4 @@
-//! The verbs that write datadings, on real datasets: `merge`, `split`, `shuffle`, `sample`, and `get --raw`.
+//! `merge`, `split`, `shuffle`, `sample` and `get --raw` on datadings datasets.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::common::{self, run, wharf};
 use crate::datasets::{Folder, PARTS, SOME, golden, keys, same_set};
 
 #[test]
-fn parts_of_a_dataset_joined_again_are_that_dataset() {
+fn split_and_merge_round_trip() {
     let folder = Folder::new();
     let iris = golden("real-iris.msgpack");
     let pattern = folder.path("part-{}.msgpack");
@@ -35,7 +35,7 @@ fn parts_of_a_dataset_joined_again_are_that_dataset() {
         [line(0, "1 sample"), line(1, "49 samples"), line(2, "99 samples"), line(3, "1 sample")].concat()
     );
     assert_eq!(keys(&folder.path("part-1.msgpack")), keys(&iris)[1..50]);
-    // Nothing stays of a set that is replaced.
+    // No file of a replaced dataset remains.
     fs::write(folder.path("part-0.msgpack.index"), "of before").unwrap();
     assert_eq!(run(["split", &iris, "--parts", "1", "-o", &pattern, "--force", "--no-md5"]).code(), 0);
     let left: Vec<_> = folder.files().into_iter().filter(|name| name.starts_with("part-0")).collect();
@@ -45,7 +45,7 @@ fn parts_of_a_dataset_joined_again_are_that_dataset() {
 }
 
 #[test]
-fn parts_have_names_of_their_own() {
+fn names_split_outputs() {
     let folder = Folder::new();
     folder.copy("real-iris.msgpack", &PARTS);
     let iris = folder.path("real-iris.msgpack");
@@ -68,7 +68,7 @@ fn parts_have_names_of_their_own() {
 }
 
 #[test]
-fn nothing_is_split_when_anything_stands_in_the_way() {
+fn split_writes_nothing_on_error() {
     let folder = Folder::new();
     folder.copy("real-iris.msgpack", &PARTS);
     let iris = folder.path("real-iris.msgpack");
@@ -107,7 +107,7 @@ fn nothing_is_split_when_anything_stands_in_the_way() {
     );
     let ran = run(["split", &iris, "--parts", "2", "-o", &folder.path("nowhere/{}.msgpack")]);
     assert_eq!((ran.code(), ran.out()), (1, ""));
-    // A sample that cannot be copied is the last thing to be seen: nothing of the parts before it appears.
+    // If the last sample cannot be copied, no output appears.
     let mut bytes = fs::read(&iris).unwrap();
     let last = bytes.len() - 1;
     bytes.truncate(last);
@@ -120,7 +120,7 @@ fn nothing_is_split_when_anything_stands_in_the_way() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_bytes() {
+fn same_seed_gives_same_bytes() {
     let folder = Folder::new();
     let iris = golden("real-iris.msgpack");
     let (one, other) = (folder.path("1/s.msgpack"), folder.path("2/s.msgpack"));
@@ -138,7 +138,7 @@ fn the_same_seed_gives_the_same_bytes() {
         arguments.extend(options);
         assert_eq!(run(&arguments).ok(), format!("{other}: 150 samples, seed 7\n"));
         same_set(&one, &other);
-        // The order is a promise.
+        // This order is guaranteed across versions.
         let mut found = keys(&one);
         assert_eq!(found[..5], first.map(|number| format!("iris-{number:03}")));
         found.sort();
@@ -150,7 +150,7 @@ fn the_same_seed_gives_the_same_bytes() {
             assert_eq!(sample.as_bytes(), original.as_bytes());
         }
     }
-    // Without a seed one is chosen, and told: it gives the same again.
+    // Without --seed the reported seed reproduces the result.
     let ran = run(["shuffle", &iris, &one, "--force", "--json"]);
     let seed = ran.lines().remove(0)["seed"].as_u64().unwrap().to_string();
     assert_eq!(run(["shuffle", &iris, &other, "--force", "--seed", &seed]).code(), 0);
@@ -163,7 +163,7 @@ const SHUFFLED: [u32; 5] = [101, 112, 54, 37, 113];
 const QUASI_SHUFFLED: [u32; 5] = [107, 99, 85, 61, 91];
 
 #[test]
-fn samples_are_chosen_once_each() {
+fn samples_without_replacement() {
     let folder = Folder::new();
     let (iris, out) = (golden("real-iris.msgpack"), folder.path("out.msgpack"));
     let sample = |options: &[&str]| {
@@ -197,7 +197,7 @@ fn samples_are_chosen_once_each() {
 }
 
 #[test]
-fn datasets_are_mixed_at_random_and_keep_their_order() {
+fn random_merge_keeps_the_order_of_each_dataset() {
     let folder = Folder::new();
     let (iris, digits, out) = (golden("real-iris.msgpack"), golden("real-digits.msgpack"), folder.path("out.msgpack"));
     let empty = golden("size-0.msgpack");
@@ -218,7 +218,7 @@ fn datasets_are_mixed_at_random_and_keep_their_order() {
     assert_eq!((of(&random, "iris"), of(&random, "digit")), (i.clone(), d.clone()), "each keeps its order");
     assert_eq!(random, merge(&["--strategy", "random", "--seed", "7"]));
     assert_ne!(random, merge(&["--strategy", "random", "--seed", "8"]));
-    // In proportion to what is left: of the first half of all, about half of each.
+    // Samples are drawn in proportion to what is left: the first half has about half of each dataset.
     let half = of(&random[..random.len() / 2], "iris").len();
     assert!((50..=100).contains(&half), "{half} of 150");
     let shuffled = merge(&["--shuffle", "--seed", "7"]);
@@ -235,7 +235,7 @@ fn datasets_are_mixed_at_random_and_keep_their_order() {
             all
         });
     }
-    // Datasets of one length come in orders of their own.
+    // Datasets of the same length are shuffled differently.
     let numbers = |name: char| (0..30).map(|number| format!("{name}{number}")).collect::<Vec<_>>();
     let [a, b] = ['a', 'b'].map(|name| {
         let samples = numbers(name);
@@ -257,7 +257,7 @@ fn datasets_are_mixed_at_random_and_keep_their_order() {
 }
 
 #[test]
-fn a_key_that_two_datasets_have_is_named_or_handled() {
+fn duplicate_keys_are_reported_or_resolved() {
     let folder = Folder::new();
     let write = |name: &str, keys: &[(&str, u8)]| folder.write(name, keys);
     let a = write("a.msgpack", &[("x", 1), ("ü", 2)]);
@@ -280,19 +280,19 @@ fn a_key_that_two_datasets_have_is_named_or_handled() {
     let renamed = [("x", 1), ("ü", 2), ("ü#2", 3), ("x#2", 4), ("y", 5), ("x#2#2", 6), ("x#3", 7)];
     assert_eq!(folder.labels(&out), renamed.map(|(key, label)| (key.to_owned(), label)));
     assert_eq!(keys(&out), renamed.map(|(key, _)| key.to_owned()), "in the index too");
-    // The number goes on where it was, however often a key comes.
+    // The suffix counts all occurrences of a key.
     let copies = vec![a.as_str(); 200];
     let ran = run([&["merge", "-o", &out, "--on-duplicate", "rename", "--force"], copies.as_slice()].concat());
     assert_eq!(ran.code(), 3);
     let all = keys(&out);
     assert_eq!((all.len(), &*all[2], &*all[398], &*all[399]), (400, "x#2", "x#200", "ü#200"));
-    // A dataset with itself.
+    // Merging a dataset with itself.
     let ran = run(["merge", &a, &a, "-o", &out, "--force"]);
     assert!(ran.err().contains(&format!("{a}: {a} has the same key")), "{}", ran.err());
 }
 
 #[test]
-fn inputs_of_two_formats_and_options_of_the_other_are_refused() {
+fn refuses_mixed_formats_and_inapplicable_options() {
     let folder = Folder::new();
     let (iris, out) = (golden("real-iris.msgpack"), folder.path("out.msgpack"));
     let text = folder.path("x.jsonl");
@@ -340,12 +340,12 @@ fn inputs_of_two_formats_and_options_of_the_other_are_refused() {
 }
 
 #[test]
-fn small_datasets_and_odd_ones() {
+fn small_and_irregular_datasets() {
     let folder = Folder::new();
     let out = folder.path("out.msgpack");
     for name in SOME {
         let input = golden(name);
-        // What is not a sample for others is copied, and reported.
+        // Messages that are not valid samples are copied and reported.
         let is_sound = name != "raw-without-key.msgpack";
         let run_well = |arguments: &[&str]| {
             let ran = run(arguments);
@@ -371,9 +371,9 @@ fn small_datasets_and_odd_ones() {
     }
 }
 
-/// The key of a sample is another than the one that the list of keys has.
+/// The key in a sample differs from the one in the key list.
 #[test]
-fn samples_under_keys_that_are_not_theirs_are_reported() {
+fn reports_samples_with_wrong_keys() {
     let folder = Folder::new();
     let input = folder.write("in.msgpack", &[("a", 1), ("b", 2), ("c", 3)]);
     let (data, out) = (fs::read(&input).unwrap(), folder.path("out.msgpack"));
@@ -397,7 +397,7 @@ fn samples_under_keys_that_are_not_theirs_are_reported() {
 }
 
 #[test]
-fn standard_input_is_a_dataset_too() {
+fn accepts_standard_input() {
     let folder = Folder::new();
     let (iris, out) = (golden("real-iris.msgpack"), folder.path("real-iris.msgpack"));
     let from_stdin = |arguments: &[&str]| {
@@ -406,7 +406,7 @@ fn standard_input_is_a_dataset_too() {
     };
     from_stdin(&["sample", "-", &out, "-n", "150", "--sequential"]);
     same_set(&out, &iris);
-    // So are data without an index.
+    // Data without an index too.
     folder.copy("size-300.msgpack", &[""]);
     let bare = folder.path("size-300.msgpack");
     assert_eq!(run(["shuffle", &bare, &folder.path("s.msgpack"), "--seed", "1"]).code(), 0);
@@ -416,7 +416,7 @@ fn standard_input_is_a_dataset_too() {
 }
 
 #[test]
-fn bytes_come_out_as_they_lie() {
+fn raw_prints_stored_bytes() {
     let folder = Folder::new();
     let file = folder.write("a.msgpack", &[("x", 1), ("ü", 2)]);
     let ran = run(["get", &file, "ü", "--raw"]);
@@ -434,16 +434,13 @@ fn bytes_come_out_as_they_lie() {
     };
     assert_eq!(
         error(&["get", &file, "x", "--raw", "--field", "label"]),
-        "error: @a.msgpack: the field \"label\" is an integer: --raw prints bytes and texts (row 0)\n"
+        "error: @a.msgpack: --raw prints bytes or a string, but the field \"label\" is an integer (row 0)\n"
     );
     assert_eq!(
         error(&["get", &file, "x", "--raw", "--field", "labels"]),
         "error: @a.msgpack: the sample has no field \"labels\" (row 0)\n"
     );
-    assert_eq!(
-        error(&["get", &file, "z", "--raw"]),
-        "error: @a.msgpack: there is no record with this key (key \"z\")\n"
-    );
+    assert_eq!(error(&["get", &file, "z", "--raw"]), "error: @a.msgpack: no record has this key (key \"z\")\n");
     assert_eq!(
         error(&["get", &file, "--row", "2", "--raw"]),
         "error: @a.msgpack: there is no row 2: the input has 2 rows, counted from 0\n"
@@ -451,7 +448,7 @@ fn bytes_come_out_as_they_lie() {
 }
 
 #[test]
-fn help_says_in_before_out() {
+fn help_lists_input_before_output() {
     for (verb, usage) in [
         ("recover", "[OPTIONS] <IN> <OUT>\n"),
         ("shuffle", "[OPTIONS] <IN> <OUT>\n"),

@@ -1,4 +1,4 @@
-//! `wharf` on ds files: what it does with them that it does with no other.
+//! Verbs specific to ds files.
 
 use std::path::PathBuf;
 
@@ -8,9 +8,9 @@ use tempfile::TempDir;
 
 use crate::common::{self, run};
 
-struct Place(TempDir);
+struct TestFolder(TempDir);
 
-impl Place {
+impl TestFolder {
     fn new() -> Self {
         let place = Self(tempfile::tempdir().unwrap());
         let array = |shape: &[u64], values: Values<'static>| Array::new(shape, values).unwrap();
@@ -51,8 +51,8 @@ impl Place {
 }
 
 #[test]
-fn info_is_laid_out_as_ncdump_does() {
-    let place = Place::new();
+fn info_has_the_layout_of_ncdump() {
+    let place = TestFolder::new();
     let ran = place.wharf(&["info", "@"]);
     let text = ran.ok();
     let (_, rest) = text.split_once('\n').unwrap();
@@ -60,7 +60,7 @@ fn info_is_laid_out_as_ncdump_does() {
         rest,
         "dimensions:\n    lat = 2\n    one = 1\n    time = 3\n\
          variables:\n    uint8 cube(lat, one, time)\n    float32 lat(lat)\n    none none  // empty\n    str raw\n    \
-         float32 temp(time, lat)  // some may be missing\n        temp:units = \"K\"\n    \
+         float32 temp(time, lat)  // may have missing values\n        temp:units = \"K\"\n    \
          float64 time(time)\n        time:units = \"hours since 2000-01-01\"\n\
          global attributes:\n        :title = \"T\u{fc}st\"\n        :n = NaN\n"
     );
@@ -70,8 +70,8 @@ fn info_is_laid_out_as_ncdump_does() {
 }
 
 #[test]
-fn rows_of_a_dimension_with_times() {
-    let place = Place::new();
+fn prints_rows_with_times() {
+    let place = TestFolder::new();
     let ran = place.wharf(&["cat", "@", "--table", "time", "--time", "iso"]);
     let lines = ran.ok();
     assert_eq!(
@@ -86,9 +86,9 @@ fn rows_of_a_dimension_with_times() {
 }
 
 #[test]
-fn values_of_a_variable_and_parts_of_it() {
-    let place = Place::new();
-    for (arguments, wanted) in [
+fn gets_variables_and_slices() {
+    let place = TestFolder::new();
+    for (arguments, expected) in [
         (&["temp"][..], "0.1   1.0\n2.0  null\n4.0   NaN\n"),
         (&["temp", "--json"], "[[0.1,1.0],[2.0,null],[4.0,\"NaN\"]]\n"),
         (&["temp", "--sel", "time=-1"], "4.0\nNaN\n"),
@@ -104,49 +104,46 @@ fn values_of_a_variable_and_parts_of_it() {
     ] {
         let mut all = vec!["get", "@"];
         all.extend(arguments);
-        assert_eq!(place.wharf(&all).ok(), wanted, "{arguments:?}");
+        assert_eq!(place.wharf(&all).ok(), expected, "{arguments:?}");
     }
 }
 
 #[test]
-fn what_is_asked_wrongly_is_refused() {
-    let place = Place::new();
-    for (arguments, wanted) in [
+fn rejects_invalid_selections() {
+    let place = TestFolder::new();
+    for (arguments, expected) in [
         (
             &["get", "@", "temp", "--sel", "time=3"][..],
             "error: ds: @: index 3 is out of range for dimension \"time\" of size 3 (column \"temp\")",
         ),
-        (&["get", "@", "temp", "--sel", "time"], "error: @: --sel \"time\" is not of the form DIM=..."),
-        (
-            &["get", "@", "temp", "--sel", "time=1", "--sel", "time=1"],
-            "error: @: --sel names the dimension \"time\" twice",
-        ),
+        (&["get", "@", "temp", "--sel", "time"], "error: @: --sel: expected DIM=..., found \"time\""),
+        (&["get", "@", "temp", "--sel", "time=1", "--sel", "time=1"], "error: @: --sel: duplicate dimension \"time\""),
         (
             &["get", "@", "temp", "--at", "lat=x"],
-            "error: @: \"x\" is no number, and \"lat\" is no time variable, which dates would fit",
+            "error: @: expected a number, found \"x\"; only time variables accept dates (column \"lat\")",
         ),
         (
             &["get", "@", "temp", "--between", "lat=1"],
-            "error: @: --between \"lat=1\" has no two ends: allowed are VAR=A..B, VAR=A.. and VAR=..B",
+            "error: @: --between: expected VAR=A..B, VAR=A.. or VAR=..B, found \"lat=1\"",
         ),
         (
             &["get", "@", "temp", "--columns", "a"],
-            "error: @: a variable has no columns and no table: choose a part of it with --sel",
+            "error: @: a variable has no columns or tables; select a part of it with --sel",
         ),
         (
             &["get", "@", "--row", "0", "--table", "time", "--sel", "a=1"],
-            "error: @: --sel, --at and --between choose a part of a variable, which ds files have",
+            "error: @: --sel, --at and --between require a variable of a ds or NetCDF file",
         ),
         (&["stats", "@", "raw"], "error: ds: @: expected numbers or bool for statistics, found str (column \"raw\")"),
     ] {
-        assert_eq!(place.failed(arguments), wanted);
+        assert_eq!(place.failed(arguments), expected);
     }
     assert!(place.failed(&["get", "@", "nothing"]).starts_with("error: ds: @: unknown variable \"nothing\""));
 }
 
 #[test]
 fn statistics() {
-    let place = Place::new();
+    let place = TestFolder::new();
     let ran = place.wharf(&["stats", "@", "temp", "--json"]);
     assert!(
         ran.ok().starts_with("{\"variable\":\"temp\",\"count\":6,\"missing\":1,\"nan\":1,\"min\":0.1,\"max\":4.0,"),

@@ -28,7 +28,7 @@ fn types(path: &str) -> Vec<(String, Option<DataType>, bool)> {
 }
 
 #[test]
-fn text_becomes_variables_and_comes_back() {
+fn text_round_trips_through_variables() {
     let folder = tempfile::tempdir().unwrap();
     let (lines, out, back) = (put(&folder, "t.jsonl", LINES), path(&folder, "t.ds"), path(&folder, "back.jsonl"));
     assert_eq!(run(["convert", &lines, &out, "--dim", "person"]).ok(), "");
@@ -51,21 +51,21 @@ fn text_becomes_variables_and_comes_back() {
     let again = path(&folder, "again.ds");
     assert_eq!(run(["convert", &csv, &again, "--dim", "person"]).ok(), "");
     assert_eq!(fs::read(&again).unwrap(), fs::read(&out).unwrap());
-    // Rows and columns that are chosen, and several inputs.
+    // Selected rows and columns, and several inputs.
     let some = path(&folder, "some.ds");
     assert_eq!(run(["convert", &lines, &lines, &some, "--columns", "c,a", "--rows", "2..4"]).ok(), "");
     let rows = run(["cat", &some, "--json"]);
     assert_eq!(rows.ok(), "{\"a\":3,\"c\":\"z\"}\n{\"a\":1,\"c\":\"x\"}\n");
-    // To a pipe, byte for byte the same.
+    // The same bytes into a pipe.
     let piped = run(["convert", &lines, "-", "--to", "ds", "--dim", "person"]);
     assert_eq!(piped.0.stdout, fs::read(&out).unwrap());
 }
 
 #[test]
-fn types_follow_from_all_rows() {
+fn infers_types_from_all_rows() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(&folder, "t.ds");
-    for (text, wanted) in [
+    for (text, expected) in [
         ("{\"x\":1}\n{\"x\":\"NaN\"}\n", DataType::Float64),
         ("{\"x\":\"NaN\"}\n{\"x\":\"a\"}\n", DataType::Unicode),
         ("{\"x\":{\"$bytes\":\"AAH/\"}}\n", DataType::Str),
@@ -74,7 +74,7 @@ fn types_follow_from_all_rows() {
     ] {
         let lines = put(&folder, "t.jsonl", text);
         assert_eq!(run(["convert", &lines, &out, "--force"]).ok(), "");
-        assert_eq!(types(&out)[0].1, Some(wanted), "{text}");
+        assert_eq!(types(&out)[0].1, Some(expected), "{text}");
     }
     let lines = put(&folder, "t.jsonl", "{\"x\":{\"$bytes\":\"AAH/\"}}\n{\"x\":{\"$bytes\":\"/w==\"}}\n");
     assert_eq!(run(["convert", &lines, &out, "--force"]).ok(), "");
@@ -86,7 +86,7 @@ fn types_follow_from_all_rows() {
     let found: Vec<_> = types(&out).into_iter().map(|(_, data_type, masked)| (data_type.unwrap(), masked)).collect();
     // An empty cell is missing, as in Parquet.
     assert_eq!(found, [(DataType::Unicode, true), (DataType::Float64, false)]);
-    for (text, wanted) in [
+    for (text, expected) in [
         ("{\"x\":1}\n{\"x\":\"a\"}\n", "the column has text, but an integer in row 0; use --on-mismatch null or json"),
         (
             "{\"x\":9007199254740993}\n{\"x\":0.5}\n",
@@ -103,13 +103,13 @@ fn types_follow_from_all_rows() {
         let lines = put(&folder, "t.jsonl", text);
         let ran = run(["convert", &lines, &out, "--force"]);
         assert_eq!(ran.code(), 1);
-        assert!(ran.err().contains(wanted), "{}", ran.err());
+        assert!(ran.err().contains(expected), "{}", ran.err());
     }
-    // The last of two members of one name counts, which is told.
+    // The last of duplicate members is used, with a warning.
     let twice = put(&folder, "t.jsonl", "{\"x\":1,\"x\":2}\n");
     assert_eq!(run(["convert", &twice, &out, "--force"]).code(), 3);
     assert_eq!(run(["cat", &out, "--json"]).ok(), "{\"x\":2}\n");
-    // Types may be declared, and what does not fit may be missing.
+    // Declared types, and mismatches as missing values.
     let mixed = put(&folder, "t.jsonl", "{\"x\":1,\"l\":[1]}\n{\"x\":\"a\",\"l\":[1,2]}\n");
     let ran = run(["convert", &mixed, &out, "--force", "--on-mismatch", "null", "--ragged", "pad"]);
     assert_eq!(ran.code(), 3, "{}", ran.err());
@@ -138,7 +138,7 @@ fn types_follow_from_all_rows() {
 }
 
 #[test]
-fn variables_are_copied() {
+fn copies_variables() {
     let folder = tempfile::tempdir().unwrap();
     let (lines, out, some) = (put(&folder, "t.jsonl", LINES), path(&folder, "t.ds"), path(&folder, "some.ds"));
     assert_eq!(run(["convert", &lines, &out]).ok(), "");
@@ -149,36 +149,36 @@ fn variables_are_copied() {
     assert_eq!(run(["convert", &out, &some, "--table", "row", "--force"]).code(), 2);
     assert_eq!(run(["convert", &out, &out, "--force"]).code(), 2);
     let idv = run(["convert", &out, &path(&folder, "t.idv")]);
-    // Of its integers some are missing, which is told.
+    // Some integers are missing, with a warning.
     assert_eq!(idv.code(), 3);
 }
 
 #[test]
-fn rows_are_cut() {
+fn selects_row_ranges() {
     let folder = tempfile::tempdir().unwrap();
     let (lines, out, some) = (put(&folder, "t.jsonl", LINES), path(&folder, "t.ds"), path(&folder, "some.ds"));
     assert_eq!(run(["convert", &lines, &out, "--dim", "person"]).ok(), "");
     for (rows, columns) in [("1..", "a,b,c,n,u,v"), ("..1", "a,v"), ("2", "c,b"), ("3..9", "u,v")] {
         assert_eq!(run(["convert", &out, &some, "--rows", rows, "--columns", columns, "--force"]).ok(), "");
-        let wanted = run(["cat", &out, "--table", "person", "--rows", rows, "--columns", columns, "--json"]);
+        let expected = run(["cat", &out, "--table", "person", "--rows", rows, "--columns", columns, "--json"]);
         let found = run(["cat", &some, "--table", "person", "--columns", columns, "--json"]);
-        assert_eq!(found.ok(), wanted.ok(), "{rows}");
+        assert_eq!(found.ok(), expected.ok(), "{rows}");
         assert_eq!(run(["verify", &some]).code(), 0);
     }
-    // Along the other dimension: `v` alone is cut, all else is there byte for byte.
+    // Along the other dimension only `v` is cut; everything else has the same bytes.
     assert_eq!(run(["convert", &out, &some, "--rows", "1..2", "--dim", "v_2", "--force"]).ok(), "");
     assert_eq!(run(["get", &some, "v", "--json"]).ok(), "[[2.0],[4.0],[null]]\n");
     assert_eq!(run(["get", &some, "c", "--raw", "--sel", "person=2"]).ok(), "z");
-    // A part of which nothing is missing has no mask.
+    // A slice without missing values has no mask.
     assert_eq!(run(["convert", &out, &some, "--rows", "2..", "--columns", "a", "--force"]).ok(), "");
     assert_eq!(types(&some), [("a".to_owned(), Some(DataType::Int64), false)]);
-    for (arguments, wanted) in [
+    for (arguments, expected) in [
         (["--rows", "5..", "--dim", "person"], "there is no row 5: the input has 3 rows"),
         (["--rows", "..1", "--dim", "none"], "there is no dimension \"none\": there are \"person\", \"v_2\""),
     ] {
         let ran = run([&["convert", &out, &some, "--force"][..], &arguments].concat());
         assert_eq!(ran.code(), 2);
-        assert!(ran.err().contains(wanted), "{}", ran.err());
+        assert!(ran.err().contains(expected), "{}", ran.err());
     }
 }
 
@@ -189,7 +189,7 @@ fn stored_bytes() {
     assert_eq!(run(["convert", &lines, &out]).ok(), "");
     let raw = |arguments: &[&str]| run([&["get", &out][..], arguments, &["--raw"]].concat());
     let floats = |all: &[f64]| all.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
-    // Without the missing one, as it lies there.
+    // The stored bytes, without missing elements.
     assert_eq!(raw(&["v"]).0.stdout, floats(&[1.5, 2.0, 3.0, 4.0, 5.0]));
     assert_eq!(raw(&["v", "--sel", "v_2=1"]).0.stdout, floats(&[2.0, 4.0]));
     assert_eq!(raw(&["v", "--sel", "row=::-1"]).0.stdout, floats(&[5.0, 3.0, 4.0, 1.5, 2.0]));
@@ -197,12 +197,12 @@ fn stored_bytes() {
     assert_eq!(raw(&["c", "--sel", "row=1"]).ok(), "\u{fc}");
     let ran = raw(&["c"]);
     assert_eq!((ran.code(), ran.out()), (2, ""));
-    assert!(ran.err().contains("it has several strings"), "{}", ran.err());
+    assert!(ran.err().contains("the selection has several"), "{}", ran.err());
     assert_eq!(run(["get", &out, "v", "--raw", "--json"]).code(), 2);
 }
 
 #[test]
-fn floats_of_idv_stay_short() {
+fn keeps_32_bit_floats_short() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(&folder, "t.ds");
     assert_eq!(run(["convert", &common::golden("real-adult.idv"), &out, "--columns", "age,Label"]).ok(), "");
@@ -212,7 +212,7 @@ fn floats_of_idv_stay_short() {
 }
 
 #[test]
-fn netcdf_and_back() {
+fn netcdf_round_trip() {
     let folder = tempfile::tempdir().unwrap();
     let lines = put(&folder, "t.jsonl", "{\"x\":1.5,\"t\":\"ab\"}\n{\"x\":null,\"t\":\"c\"}\n");
     let (one, nc, two) = (path(&folder, "1.ds"), path(&folder, "x.nc"), path(&folder, "2.ds"));
@@ -234,9 +234,9 @@ fn netcdf_and_back() {
     assert!(ran.err().starts_with(&format!("error: netcdf: {nc}: ")), "{}", ran.err());
 }
 
-/// Variables are copied as they are; what verification rejects of them is told.
+/// Variables are copied unchanged; content that `verify` rejects is reported.
 #[test]
-fn texts_that_are_not_utf_8_are_told_when_they_are_copied() {
+fn reports_copied_strings_that_are_not_utf8() {
     let folder = tempfile::tempdir().unwrap();
     let header = r#"{"a": {".dims": ["x"], ".size": [2], ".type": "unicode", ".endian": "l", ".len": 19}}"#;
     let bytes =

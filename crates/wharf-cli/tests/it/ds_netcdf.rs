@@ -1,4 +1,4 @@
-//! NetCDF files: `wharf info`, and what the other verbs say of them.
+//! NetCDF files with `wharf info` and other verbs.
 
 use std::fs;
 use std::path::Path;
@@ -23,14 +23,14 @@ fn put(folder: &TempDir, name: &str, bytes: &[u8]) -> String {
     path
 }
 
-/// What is said of a file, without its name.
+/// The description of a file, without its name.
 fn info(name: &str) -> String {
     let path = nc(name);
     run(["info", &path]).ok().strip_prefix(&format!("{path}: ")).unwrap().to_owned()
 }
 
 #[test]
-fn each_kind_is_laid_out() {
+fn describes_each_kind() {
     for (kind, called, records, none) in [
         ("cdf1", "NetCDF classic (CDF-1)", "115 bytes", "152 bytes"),
         ("cdf2", "NetCDF 64-bit offset (CDF-2)", "119 bytes", "160 bytes"),
@@ -38,15 +38,15 @@ fn each_kind_is_laid_out() {
         ("nc4", "NetCDF-4 (HDF5)", "8.7 kB", "6.1 kB"),
     ] {
         let variable = "variables:\n    byte only(t, three)\n";
-        let wanted =
+        let expected =
             format!("{called}, {records}\ndimensions:\n    t = UNLIMITED  // 5 currently\n    three = 3\n{variable}");
-        assert_eq!(info(&format!("odd-records-{kind}.nc")), wanted);
-        let wanted = format!(
+        assert_eq!(info(&format!("odd-records-{kind}.nc")), expected);
+        let expected = format!(
             "{called}, {none}\ndimensions:\n    t = UNLIMITED  // 0 currently\n    zwölf = 2\nvariables:\n    short none(t)\n    double größe(zwölf)\n"
         );
-        assert_eq!(info(&format!("no-records-{kind}.nc")), wanted);
+        assert_eq!(info(&format!("no-records-{kind}.nc")), expected);
         let text = info(&format!("basic-{kind}.nc"));
-        for wanted in [
+        for expected in [
             "\n    short packed(time, y)\n        packed:_FillValue = -9999\n        packed:scale_factor = 0.01\n",
             "\n        only_scale:scale_factor = 2.5\n",
             "\n        marked:missing_value = -99.0\n",
@@ -56,7 +56,7 @@ fn each_kind_is_laid_out() {
             "\n        :floats = [0.5, 1e+20, NaN]\n        :doubles = [0.1, -Infinity, Infinity]\n",
             "\n        :short_one = -7\n        :accent = \"Grüße, 世界\"\n",
         ] {
-            assert!(text.contains(wanted), "{kind} {wanted}: {text}");
+            assert!(text.contains(expected), "{kind} {expected}: {text}");
         }
         let large = ["cdf5", "nc4"].contains(&kind);
         assert_eq!(text.contains("\n    ubyte fixed_u1(y, x)\n"), large, "{text}");
@@ -65,9 +65,9 @@ fn each_kind_is_laid_out() {
 }
 
 #[test]
-fn what_only_netcdf4_has_is_named() {
+fn lists_what_only_netcdf4_can_store() {
     let text = info("rich.nc");
-    let wanted = "\
+    let expected = "\
 dimensions:
     t = UNLIMITED  // 9 currently
     u = UNLIMITED  // 2 currently
@@ -89,20 +89,20 @@ variables:
 global attributes:
         :list_of_text = [\"one\", \"two\", \"drei ö\"]
         :big = 18446744073709551615
-not in a ds file:
+cannot be converted to ds:
     names of the enumeration (0 none, 1 some, 7 all) of variable \"enum\" left out
     group \"inner\" with 2 variables left out: ds has no groups
     variable \"compound\" left out: unsupported type compound of 2 fields
     variable \"vlen\" left out: unsupported type variable-length list
 ";
-    assert_eq!(text.split_once('\n').unwrap().1, wanted);
+    assert_eq!(text.split_once('\n').unwrap().1, expected);
 }
 
 #[test]
-fn programs_get_the_members_that_ds_has() {
+fn json_has_the_members_of_ds() {
     let ran = run(["info", &nc("odd-records-cdf2.nc"), "--json"]);
-    let wanted = r#"{"format":"netcdf","version":"2","kind":"CDF-2","bytes":119,"dimensions":{"t":5,"three":3},"unlimited":["t"],"attributes":{},"tables":[{"name":"t","rows":5,"columns":[{"name":"only","type":"int8[three=3]","nc_type":"byte","dimensions":["t","three"],"shape":[5,3]}]}]}"#;
-    assert_eq!(ran.ok(), format!("{wanted}\n"));
+    let expected = r#"{"format":"netcdf","version":"2","kind":"CDF-2","bytes":119,"dimensions":{"t":5,"three":3},"unlimited":["t"],"attributes":{},"tables":[{"name":"t","rows":5,"columns":[{"name":"only","type":"int8[three=3]","nc_type":"byte","dimensions":["t","three"],"shape":[5,3]}]}]}"#;
+    assert_eq!(ran.ok(), format!("{expected}\n"));
     let ran = run(["info", &nc("rich.nc"), &nc("basic-cdf5.nc"), "--json"]);
     assert_eq!(ran.ok().lines().count(), 2);
     let [rich, basic] = &ran.lines()[..] else { unreachable!("two lines") };
@@ -131,7 +131,7 @@ fn programs_get_the_members_that_ds_has() {
     assert_eq!(basic["attributes"]["floats"], json!([0.5, 1e20, "NaN"]));
     let packed = json!({"_FillValue": -9999, "scale_factor": 0.01, "add_offset": 20.0});
     assert_eq!(column(basic, "packed")["attributes"], packed);
-    // What a ds file of it has: the same members, but those that only one of them knows.
+    // The same members as for the converted ds file, except those that only one format has.
     let folder = tempfile::tempdir().unwrap();
     let ds = folder.path().join("basic.ds").into_os_string().into_string().unwrap();
     assert_eq!(run(["convert", &nc("basic-cdf5.nc"), &ds]).ok(), "");
@@ -139,7 +139,7 @@ fn programs_get_the_members_that_ds_has() {
     for name in ["packed", "text", "scalar_u8", "record_i2", "nan_fill"] {
         for member in ["name", "type", "dimensions", "shape", "attributes", "endian"] {
             let (ours, theirs) = (column(basic, name), column(of_ds, name));
-            // Bytes of a classic file lie in its own order, texts in none.
+            // Classic files are big-endian; strings have no byte order.
             if member != "endian" {
                 assert_eq!(ours.get(member), theirs.get(member), "{name} {member}");
             }
@@ -149,7 +149,7 @@ fn programs_get_the_members_that_ds_has() {
 }
 
 #[test]
-fn standard_input_and_other_names_are_known_by_content() {
+fn recognizes_content_without_extension() {
     let folder = tempfile::tempdir().unwrap();
     let file = nc("odd-records-cdf1.nc");
     let mut piped = wharf(["info", "-"]);
@@ -162,16 +162,16 @@ fn standard_input_and_other_names_are_known_by_content() {
 }
 
 #[test]
-fn other_verbs_say_what_helps() {
+fn inapplicable_verbs_suggest_alternatives() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out.ds").into_os_string().into_string().unwrap();
     for name in ["basic-cdf1.nc", "basic-cdf2.nc", "basic-cdf5.nc", "basic-nc4.nc"] {
         let file = &*nc(name);
         let several = r#"there are several tables: "y", "time", "x", "scalars"; --table chooses one"#;
-        for (arguments, wanted) in [
+        for (arguments, expected) in [
             (&["cat", file][..], several),
             (&["get", file, "--row", "1"], several),
-            (&["get", file, "time", "--raw"], "--raw is for ds, and this one is netcdf"),
+            (&["get", file, "time", "--raw"], "--raw requires ds, found netcdf"),
             (&["merge", file, file, "-o", &out.replace(".ds", ".nc")], "--dim says which"),
             (&["merge", file, file, "--dim", "time", "-o", &out], "`wharf convert` does that"),
             (&["merge", file, file, "--dim", "time", "-o", "-"], "a stream is not: give a path"),
@@ -184,7 +184,7 @@ fn other_verbs_say_what_helps() {
         ] {
             let ran = run(arguments);
             assert_eq!(ran.code(), 2, "{arguments:?} {}", ran.err());
-            assert!(ran.err().contains(wanted), "{arguments:?} {}", ran.err());
+            assert!(ran.err().contains(expected), "{arguments:?} {}", ran.err());
         }
         let error = run(["cat", file, "--json"]).json_error(2);
         assert_eq!((&error["kind"], &error["file"]), (&json!("usage"), &json!(file)));
@@ -193,14 +193,14 @@ fn other_verbs_say_what_helps() {
     let ran = run(["merge", mixed[0], mixed[1], "--dim", "time", "-o", &out]);
     assert!(ran.err().starts_with(&format!("error: {}: merge works on ds files", mixed[1])), "{}", ran.err());
     let ran = run(["merge", mixed[1], mixed[0], "--dim", "time", "-o", &out.replace(".ds", ".nc")]);
-    let wanted = format!("error: {}: found ds, expected netcdf as the first input is", mixed[0]);
-    assert!(ran.err().starts_with(&wanted), "{}", ran.err());
+    let expected = format!("error: {}: found ds, expected netcdf as the first input is", mixed[0]);
+    assert!(ran.err().starts_with(&expected), "{}", ran.err());
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
-/// What is read of variables is what the ds file has.
+/// Variables are the same as in the converted ds file.
 #[test]
-fn variables_are_those_of_the_ds_file() {
+fn variables_match_the_ds_file() {
     let folder = tempfile::tempdir().unwrap();
     let mut seen = 0;
     for entry in fs::read_dir(Path::new(&nc("rich.nc")).parent().unwrap()).unwrap() {
@@ -215,7 +215,7 @@ fn variables_are_those_of_the_ds_file() {
                 let arguments: Vec<&str> =
                     arguments.iter().map(|word| if *word == "@" { file.as_str() } else { *word }).collect();
                 let ran = run(&arguments);
-                // ds has variables in the order of their names, and for a scalar that is missing one without values.
+                // ds sorts variables by name, and has an empty variable for a missing scalar.
                 let lines = ran.out().lines().filter(|line| !line.contains("\"hole\""));
                 let mut lines: Vec<String> = lines.map(str::to_owned).collect();
                 lines.sort_unstable();
@@ -241,7 +241,7 @@ fn variables_are_those_of_the_ds_file() {
             }
             seen += 1;
         }
-        // Of variables that ds has no type for it is said that they cannot be read.
+        // Variables without a ds type are reported as unreadable.
         assert_eq!(stats.0, i32::from(file.ends_with("rich.nc")), "{file}");
     }
     assert!(seen > 50, "{seen}");
@@ -251,21 +251,21 @@ fn variables_are_those_of_the_ds_file() {
 }
 
 #[test]
-fn damage_is_told_with_file_variable_and_byte() {
+fn reports_damage_with_file_variable_and_byte() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out.ds").into_os_string().into_string().unwrap();
-    // The header of a classic file, in its only variable.
+    // Damage to the header of a classic file, at its only variable.
     let mut classic = fs::read(nc("odd-records-cdf1.nc")).unwrap();
     let at = classic.windows(4).position(|found| found == b"only").unwrap() + 24;
     classic[at + 3] = 9;
     let file = put(&folder, "type.nc", &classic);
     for arguments in [&["info", &file][..], &["convert", &file, &out]] {
         let ran = run(arguments);
-        let wanted =
+        let expected =
             format!("error: netcdf: {file}: variable type: expected 1 to 6, found 9 (byte {at}, column \"only\")\n");
-        assert_eq!((ran.code(), ran.out(), ran.err()), (1, "", &*wanted));
+        assert_eq!((ran.code(), ran.out(), ran.err()), (1, "", &*expected));
     }
-    // Values of a classic file that are not there: the others can be read.
+    // Missing values of a classic file: other variables can be read.
     let basic = fs::read(nc("basic-cdf1.nc")).unwrap();
     let file = put(&folder, "short.nc", &basic[..basic.len() - 40]);
     let text = run(["info", &file]).ok().to_owned();
@@ -277,7 +277,7 @@ fn damage_is_told_with_file_variable_and_byte() {
         "{}",
         ran.err()
     );
-    // Values of NetCDF-4 that cannot be decompressed, found while they are converted: `info` does not read them.
+    // NetCDF-4 values that cannot be decompressed, detected by conversion; `info` does not read them.
     let mut rich = fs::read(nc("rich.nc")).unwrap();
     let zlib = |bytes: &[u8]| matches!(bytes, [0x78, 0x5e, ..] | [0x78, 0x9c, ..]);
     let at = rich.windows(2).position(zlib).unwrap();
@@ -295,7 +295,7 @@ fn damage_is_told_with_file_variable_and_byte() {
     );
     let error = run(["convert", &file, &out, "--json"]).json_error(1);
     assert_eq!((&error["file"], &error["format"], error["column"].is_string()), (&json!(file), &json!("netcdf"), true));
-    // The header of a variable of NetCDF-4: its address is known.
+    // The header of a NetCDF-4 variable, at a known address.
     let mut nc4 = fs::read(nc("basic-nc4.nc")).unwrap();
     let link = nc4.windows(8).position(|found| found == b"fixed_i1").unwrap() + 8;
     let header = usize::try_from(u64::from_le_bytes(nc4[link..link + 8].try_into().unwrap())).unwrap();
@@ -306,9 +306,9 @@ fn damage_is_told_with_file_variable_and_byte() {
     assert!(!Path::new(&out).exists());
 }
 
-/// Links that lead back, and two to each of 24 groups: every verb ends at once, with an answer or an error.
+/// Cyclic links, and two links to each of 24 groups: every verb ends quickly, with a result or an error.
 #[test]
-fn groups_in_circles_end() {
+fn rejects_cyclic_groups() {
     let folder = TempDir::new().unwrap();
     for (name, bytes, group) in [
         ("self.nc", hdf5_file::linked_to_itself(), "group \"self\" left out: it is group \"/\" by another name"),

@@ -11,7 +11,7 @@ fn path(folder: &TempDir, name: &str) -> String {
     folder.path().join(name).into_os_string().into_string().unwrap()
 }
 
-/// Two days of a place.
+/// Two days of data for one location.
 fn day(folder: &TempDir, name: &str, first: f32) -> String {
     let path = path(folder, name);
     let mut builder = Builder::new();
@@ -42,19 +42,19 @@ fn stored(path: &str, name: &str) -> Vec<u8> {
 }
 
 #[test]
-fn other_names() {
+fn renames_variables_dimensions_and_attributes() {
     let folder = tempfile::tempdir().unwrap();
     let (file, out) = (day(&folder, "day.ds", 1.0), path(&folder, "out.ds"));
     let before = header(&file);
-    // As in the reference the dimension goes with the variable of its name.
+    // As in the reference, the dimension with the variable's name is renamed too.
     assert_eq!(run(["rename", &file, "time=tt", "x=y=z", "tas@units=unit", "@title=name", "-o", &out]).ok(), "");
-    let wanted = before.replace("\"time\"", "\"tt\"").replace("\"x=y\"", "\"z\"").replace("\"units\"", "\"unit\"");
-    // Variables keep their order, which is that of their names here too.
-    assert_eq!(header(&out), wanted.replace("\"title\"", "\"name\""));
+    let expected = before.replace("\"time\"", "\"tt\"").replace("\"x=y\"", "\"z\"").replace("\"units\"", "\"unit\"");
+    // Variables keep their order.
+    assert_eq!(header(&out), expected.replace("\"title\"", "\"name\""));
     assert_eq!((stored(&out, "tas"), stored(&out, "tt")), (stored(&file, "tas"), stored(&file, "time")));
     assert_eq!(run(["rename", &file, "time=t", "--dims", "-o", &out, "--force"]).ok(), "");
     assert_eq!(header(&out), before.replace("[\"time\"", "[\"t\""));
-    // Twice back and forth is what it was, in place.
+    // Renaming twice in place restores the file.
     let whole = fs::read(&file).unwrap();
     assert_eq!(run(["rename", &file, "tas=time", "time=tas", "--in-place"]).ok(), "");
     assert_ne!(fs::read(&file).unwrap(), whole);
@@ -64,24 +64,24 @@ fn other_names() {
 }
 
 #[test]
-fn what_is_refused() {
+fn refuses_invalid_edits() {
     let folder = tempfile::tempdir().unwrap();
     let (file, out) = (day(&folder, "day.ds", 1.0), path(&folder, "out.ds"));
     let whole = fs::read(&file).unwrap();
-    for (arguments, wanted) in [
+    for (arguments, expected) in [
         (vec!["rename", &file, "none=t", "-o", &out], "unknown variable \"none\""),
         (vec!["rename", &file, "time=tas", "-o", &out], "duplicate variable \"tas\""),
-        (vec!["rename", &file, "time", "-o", &out], "\"time\" is not OLD=NEW"),
+        (vec!["rename", &file, "time", "-o", &out], "expected OLD=NEW, found \"time\""),
         (vec!["rename", &file, "time=t", "-o", &file, "--force"], "the output is the input"),
         (vec!["rename", &file, "time=t"], "--output <OUT>|--in-place"),
         (vec!["rm", &file, "none", "-o", &out], "unknown variable \"none\""),
         (vec!["rm", &file, "tas@none", "-o", &out], "unknown attribute \"none\" (column \"tas\")"),
         (vec!["rm", &file, "--dim", "none", "-o", &out], "unknown dimension \"none\""),
         (vec!["set", &file, "tas@.size=1", "-o", &out], "the format's own"),
-        (vec!["set", &file, "tas", "-o", &out], "nothing is to be set of \"tas\""),
+        (vec!["set", &file, "tas", "-o", &out], "nothing to set for \"tas\""),
         (vec!["set", &file, "x=y=300", "-o", &out], "the value 300 of element 0 is no uint8"),
         (vec!["set", &file, "new=[1]", "--dims", "x", "-o", &out], "dimension \"x\" has size"),
-        (vec!["set", &file, "@a=1", "--type", "int8", "-o", &out], "--type and --dims are for variables"),
+        (vec!["set", &file, "@a=1", "--type", "int8", "-o", &out], "--type and --dims require a variable"),
         (vec!["merge", &file, "-o", &out], "--dim says which"),
         (
             vec!["merge", &file, "--dim", "time", "--columns", "a", "-o", &out],
@@ -90,7 +90,7 @@ fn what_is_refused() {
     ] {
         let ran = run(&arguments);
         assert_eq!((ran.code(), ran.out()), (2, ""), "{arguments:?} {}", ran.err());
-        assert!(ran.err().contains(wanted), "{arguments:?} {}", ran.err());
+        assert!(ran.err().contains(expected), "{arguments:?} {}", ran.err());
     }
     assert_eq!(fs::read(&file).unwrap(), whole);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
@@ -99,7 +99,7 @@ fn what_is_refused() {
 }
 
 #[test]
-fn parts_go() {
+fn removes_variables_dimensions_and_attributes() {
     let folder = tempfile::tempdir().unwrap();
     let (file, out) = (day(&folder, "day.ds", 1.0), path(&folder, "out.ds"));
     assert_eq!(run(["rm", &file, "x=y", "tas@range", "@title", "-o", &out]).ok(), "");
@@ -113,7 +113,7 @@ fn parts_go() {
 }
 
 #[test]
-fn values_types_and_attributes_are_set() {
+fn sets_values_types_and_attributes() {
     let folder = tempfile::tempdir().unwrap();
     let (file, out) = (day(&folder, "day.ds", 0.1), path(&folder, "out.ds"));
     let ran = run(["set", &file, "@title=A day", "@n=42", "tas@range=[1, Infinity]", "time=[3, null]", "-o", &out]);
@@ -131,7 +131,7 @@ fn values_types_and_attributes_are_set() {
     assert_eq!(ran.ok(), "");
     let reader = Reader::open(&out).unwrap();
     assert_eq!(reader.variable("new").unwrap().data_type(), Some(DataType::Unicode));
-    // 0.1 of 32 bits is exact in 64; not the other way round.
+    // A 32-bit 0.1 is exact in 64 bits, but not the reverse.
     assert_eq!(run(["set", &file, "tas", "--type", "float64", "-o", &out, "--force"]).ok(), "");
     let wide = Reader::open(&out).unwrap().variable("tas").unwrap().read().unwrap().into_owned();
     assert_eq!(wide.values().as_slice::<f64>().unwrap()[0], f64::from(0.1f32));
@@ -141,12 +141,12 @@ fn values_types_and_attributes_are_set() {
 }
 
 #[test]
-fn a_file_is_made() {
+fn creates_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(&folder, "new.ds");
     let ran = run(["set", &out, "x=1", "--in-place"]);
     assert_eq!(ran.code(), 1);
-    assert!(ran.err().contains("cannot open (--create makes a new file)"), "{}", ran.err());
+    assert!(ran.err().contains("cannot open (--create creates it)"), "{}", ran.err());
     let all = ["set", &out, "x=[1, null]", "@title=T", "--type", "float32", "--dims", "time", "--create"];
     assert_eq!(run(all).ok(), "");
     assert!(header(&out).ends_with(r#"".": {"title": "T"}}"#), "{}", header(&out));
@@ -162,7 +162,7 @@ fn a_file_is_made() {
 }
 
 #[test]
-fn days_become_a_week() {
+fn merges_days_into_a_week() {
     let folder = tempfile::tempdir().unwrap();
     let (one, two, out) = (day(&folder, "a.ds", 1.0), day(&folder, "b.ds", 5.0), path(&folder, "out.ds"));
     let ran = run(["merge", &one, &two, "--dim", "time", "-o", &out]);
@@ -189,9 +189,9 @@ fn days_become_a_week() {
     assert!(ran.err().contains("c.ds: no type holds both unicode and int32 of earlier datasets"), "{}", ran.err());
 }
 
-/// Values are copied byte for byte; what verification rejects of them is reported.
+/// Values are copied byte for byte; content that `verify` rejects is reported.
 #[test]
-fn texts_that_are_not_utf_8_are_reported_when_they_are_carried_on() {
+fn reports_kept_strings_that_are_not_utf8() {
     let folder = tempfile::tempdir().unwrap();
     let header = concat!(
         r#"{"a": {".dims": ["x"], ".size": [2], ".type": "unicode", ".endian": "l", ".len": 19}, "#,
@@ -215,7 +215,7 @@ fn texts_that_are_not_utf_8_are_reported_when_they_are_carried_on() {
         let written = if arguments.contains(&"--in-place") { &bad } else { &out };
         assert_eq!(run(["verify", written]).code(), 1, "{arguments:?}");
     }
-    // `merge` looks into all values; what is left out is not copied.
+    // `merge` reads all values; omitted variables are not copied.
     fs::write(&bad, &bytes).unwrap();
     let ran = run(["merge", &bad, "--dim", "y", "-o", &out, "--force"]);
     assert!(ran.code() == 1 && ran.err().contains("is not valid UTF-8 at byte 0"), "{ran:?}");

@@ -1,15 +1,15 @@
-//! All golden files through the command: what JSON says, CSV says too.
+//! All golden files: CSV output matches JSON output.
 
 use serde_json::Value;
 
 use crate::common::{goldens, run};
 
-/// True when the cell is what this value should look like.
+/// Whether the CSV cell represents the JSON value.
 fn shows(cell: &str, value: &Value) -> bool {
     match value {
         Value::Null => cell.is_empty(),
         Value::String(text) => cell == text,
-        // The digits of one float may differ with its width, so values are compared.
+        // Digits depend on the width of the float, so values are compared.
         other => serde_json::from_str::<Value>(cell).is_ok_and(|cell| cell == *other),
     }
 }
@@ -51,7 +51,7 @@ fn csv_and_json_agree_on_every_file() {
 }
 
 #[test]
-fn every_golden_file_but_one_is_sound() {
+fn every_golden_file_but_one_verifies() {
     let mut arguments = vec!["verify".into(), "--json".into()];
     arguments.extend(goldens().into_iter().map(std::path::PathBuf::into_os_string));
     let ran = run(arguments);
@@ -66,7 +66,7 @@ fn every_golden_file_but_one_is_sound() {
 }
 
 #[test]
-fn people_see_every_golden_file() {
+fn describes_every_golden_file() {
     for path in goldens() {
         let file = path.to_str().unwrap();
         let info = run(["info", file]);

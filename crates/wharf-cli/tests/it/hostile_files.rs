@@ -1,4 +1,4 @@
-//! Folders and archives made to harm: links, names, sizes.
+//! Hostile folders and archives: links, names, sizes.
 
 use std::fs;
 use std::io::Write;
@@ -6,17 +6,17 @@ use std::os::unix::fs::symlink;
 use std::process::Command;
 
 use crate::common::{Ran, wharf};
-use crate::datadings_place::Place;
+use crate::dataset_folder::TestFolder;
 use datadings::Reader;
 
-fn inside(place: &Place, arguments: &[&str]) -> (i32, String) {
+fn inside(place: &TestFolder, arguments: &[&str]) -> (i32, String) {
     let ran = Ran(wharf(arguments).current_dir(place.0.path()).output().unwrap());
     (ran.code(), ran.err().replace(place.0.path().canonicalize().unwrap().to_str().unwrap(), "HERE"))
 }
 
-/// Converts `in`, and gives the keys.
+/// Converts `in` and returns the keys.
 #[track_caller]
-fn keys(place: &Place, options: &[&str], expected: (i32, &str)) -> Vec<String> {
+fn keys(place: &TestFolder, options: &[&str], expected: (i32, &str)) -> Vec<String> {
     let (code, err) = inside(place, &[&["convert", "in", "x.msgpack", "--field", "x", "--force"], options].concat());
     assert_eq!((code, err.as_str()), expected);
     let reader = Reader::open(place.path("x.msgpack")).unwrap();
@@ -24,8 +24,8 @@ fn keys(place: &Place, options: &[&str], expected: (i32, &str)) -> Vec<String> {
 }
 
 #[test]
-fn a_diamond_of_links_is_walked_once() {
-    let mut place = Place::new();
+fn imports_a_diamond_of_links_once() {
+    let mut place = TestFolder::new();
     for level in 0..40 {
         place = place.with(&format!("in/{level:02}/file"), "x");
     }
@@ -38,7 +38,7 @@ fn a_diamond_of_links_is_walked_once() {
     let expected: Vec<_> = (0..40).map(|level| format!("{level:02}/file")).collect();
     assert_eq!(keys(&place, &[], (3, warning)), expected);
     assert_eq!(keys(&place, &["--exclude", "*/left", "--exclude", "*/right"], (0, "")), expected);
-    // Where the own path of a folder does not match, the first link to it counts.
+    // If the path of a folder itself does not match, the first link to it is used.
     let warning = "warning: in/00/left/right: link to a folder that is imported already left out, the first of 38\n";
     let mut found = keys(&place, &["--pattern", "00/left/**"], (3, warning));
     assert_eq!(found.len(), 39, "{found:?}");
@@ -47,15 +47,15 @@ fn a_diamond_of_links_is_walked_once() {
 }
 
 #[test]
-fn cycles_end() {
-    let place = Place::new().with("in/a/1", "x").with("in/a/b/2", "x").with("in/c/3", "x").with("in/0", "x");
+fn terminates_on_link_cycles() {
+    let place = TestFolder::new().with("in/a/1", "x").with("in/a/b/2", "x").with("in/c/3", "x").with("in/0", "x");
     for (target, link) in [(".", "in/a/here"), ("..", "in/a/up"), ("../..", "in/a/b/top"), ("../a", "in/a/b/back")] {
         symlink(target, place.path(link)).unwrap();
     }
     fs::remove_file(place.path("in/a/b/back")).unwrap();
     assert_eq!(keys(&place, &[], (0, "")), ["a/1", "a/b/2", "c/3"]);
     assert_eq!(keys(&place, &["--pattern", "**"], (0, "")), ["0", "a/1", "a/b/2", "c/3"]);
-    // Two folders with links to each other.
+    // Two folders that link to each other.
     symlink("../c", place.path("in/a/c")).unwrap();
     symlink("../a", place.path("in/c/a")).unwrap();
     let warning = "warning: in/a/c: link to a folder that is imported already left out, the first of 2\n";
@@ -67,8 +67,8 @@ fn cycles_end() {
 }
 
 #[test]
-fn links_stay_in_the_folder() {
-    let place = Place::new().with("in/a/1", "x").with("out/b/2", "secret").with("in/.pool/3", "x");
+fn rejects_links_outside_the_folder() {
+    let place = TestFolder::new().with("in/a/1", "x").with("out/b/2", "secret").with("in/.pool/3", "x");
     let run = |options: &[&str]| inside(&place, &[&["convert", "in", "y.msgpack"], options].concat());
     symlink("../../out/b", place.path("in/a/folder")).unwrap();
     let refused = |link: &str, target: &str| {
@@ -77,7 +77,7 @@ fn links_stay_in_the_folder() {
     assert_eq!(run(&[]), refused("a/folder", "out/b"));
     assert_eq!(keys(&place, &["--exclude", "a/folder"], (0, "")), ["a/1"]);
     assert_eq!(keys(&place, &["--follow"], (0, "")), ["a/1", "a/folder/2"]);
-    // Only where it could matter.
+    // Only if the link is selected.
     assert_eq!(keys(&place, &["--pattern", "a/*"], (0, "")), ["a/1"]);
     symlink("../../out/b/2", place.path("in/a/file")).unwrap();
     assert_eq!(run(&["--pattern", "a/*"]), refused("a/file", "out/b/2"));
@@ -85,7 +85,7 @@ fn links_stay_in_the_folder() {
     assert_eq!(keys(&place, &["--follow"], (0, "")), ["a/1", "a/file", "a/folder/2"]);
     fs::remove_file(place.path("in/a/folder")).unwrap();
     fs::remove_file(place.path("in/a/file")).unwrap();
-    // Over another link, and to folders whose names begin as that of the input.
+    // Via another link, and to folders whose names have the input's name as a prefix.
     symlink("../out", place.path("in/.way")).unwrap();
     symlink("../.way/b", place.path("in/a/over")).unwrap();
     assert_eq!(run(&[]), refused("a/over", "out/b"));
@@ -94,7 +94,7 @@ fn links_stay_in_the_folder() {
     symlink("../../in-2", place.path("in/a/near")).unwrap();
     assert_eq!(run(&[]), refused("a/near", "in-2"));
     fs::remove_file(place.path("in/a/near")).unwrap();
-    // Inside all is well, also what the pattern leaves out itself; and the input may be a link.
+    // Links inside the folder are accepted, even to excluded files; and the input may be a link.
     symlink("../.pool", place.path("in/a/pool")).unwrap();
     symlink("../.pool/3", place.path("in/a/3")).unwrap();
     assert_eq!(keys(&place, &[], (0, "")), ["a/1", "a/3", "a/pool/3"]);
@@ -113,8 +113,8 @@ fn links_stay_in_the_folder() {
 }
 
 #[test]
-fn links_that_lead_nowhere_are_errors() {
-    let place = Place::new().with("in/a/1", "x").with("in/2", "x");
+fn rejects_broken_links() {
+    let place = TestFolder::new().with("in/a/1", "x").with("in/2", "x");
     symlink("nowhere", place.path("in/a/link")).unwrap();
     let run = |options: &[&str]| inside(&place, &[&["convert", "in", "y.msgpack", "--force"], options].concat());
     let error = |link: &str| (1, format!("error: in/{link}: broken link: nowhere does not exist\n"));
@@ -126,7 +126,7 @@ fn links_that_lead_nowhere_are_errors() {
     assert_eq!(run(&["--pattern", "a/*"]), (0, String::new()));
 }
 
-/// An archive of files, stored, and of links.
+/// An archive of stored files and links.
 fn archive(members: &[(&str, &str, bool)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut archive = rawzip::ZipArchiveWriter::new(&mut bytes);
@@ -143,8 +143,8 @@ fn archive(members: &[(&str, &str, bool)]) -> Vec<u8> {
 }
 
 #[test]
-fn links_in_archives_stay_in_them() {
-    let place = Place::new();
+fn rejects_archive_links_outside_the_archive() {
+    let place = TestFolder::new();
     let run = |links: &[(&str, &str)], options: &[&str]| {
         let mut members = vec![("a/1", "one", false), ("a/b/2", "two", false), (".x/3", "three", false)];
         members.extend(links.iter().map(|(name, target)| (*name, *target, true)));
@@ -160,7 +160,7 @@ fn links_in_archives_stay_in_them() {
     let links = [("a/one", "1"), ("c/two", "../a/b/2"), ("c/again", "../a/../c/two"), ("c/three", "./../.x//3")];
     assert_eq!(run(&links, &[]), (0, String::new()));
     assert_eq!(contents(), ["a/1=b25l", "a/b/2=dHdv", "a/one=b25l", "c/two=dHdv", "c/again=dHdv", "c/three=dGhyZWU="]);
-    // Over a link to a folder.
+    // Via a link to a folder.
     let warning = "warning: d: link to a folder in the archive left out (once)\n";
     assert_eq!(run(&[("d", "a/b"), ("c/x", "../d/2")], &[]), (3, warning.replace(" (once)", "")));
     assert_eq!(contents(), ["a/1=b25l", "a/b/2=dHdv", "c/x=dHdv"]);
@@ -183,7 +183,7 @@ fn links_in_archives_stay_in_them() {
         );
         assert_eq!(run(&[links[0]], &["--exclude", "a/*"]).0, 2, "nothing is left, and nothing is wrong");
     }
-    // Names that lead out of it.
+    // Names that lead out of the archive.
     for (name, bad) in [("xx/xx/xx", "xx/../xx"), ("xx/xx", "../xx"), ("xx/xx", "/x/xx"), ("xx/xx", "..\\xx")] {
         let bytes = archive(&[("a/1", "one", false), (name, "", false)]);
         let mut hostile = bytes.clone();
@@ -200,7 +200,7 @@ fn links_in_archives_stay_in_them() {
     }
 }
 
-/// An archive with one large file of zeros, deflated; and what it declares.
+/// An archive with one large deflated file of zeros, and the size it declares.
 fn zeros(name: &str, len: u64, declared: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut archive = rawzip::ZipArchiveWriter::new(&mut bytes);
@@ -219,9 +219,9 @@ fn zeros(name: &str, len: u64, declared: u64) -> Vec<u8> {
 }
 
 #[test]
-fn large_files_do_not_go_through_memory() {
+fn imports_large_files_in_bounded_memory() {
     const LEN: u64 = 160 << 20;
-    let place = Place::new();
+    let place = TestFolder::new();
     let run = |input: &str, limit: u32| {
         let script = format!("ulimit -d {limit}; exec \"$0\" \"$@\"");
         let binary = env!("CARGO_BIN_EXE_wharf");
@@ -242,7 +242,7 @@ fn large_files_do_not_go_through_memory() {
         assert_eq!(content.bin().unwrap().len() as u64, LEN);
         assert!(sample.as_bytes().ends_with(b"\xa5label\x00"));
     }
-    // A bomb that declares less than it is, or more.
+    // A decompression bomb that declares a smaller or larger size.
     let before = fs::read(place.path("x.msgpack.md5")).is_ok();
     for (declared, error) in [
         (1000, "the entry has more than 1000 bytes, the directory declares 1000".to_owned()),

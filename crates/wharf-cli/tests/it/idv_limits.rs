@@ -1,5 +1,5 @@
-//! IDV files that are small and would take much: what is done with them within limits, and what is refused. And files of which a part
-//! means nothing.
+//! Small IDV files that would need much memory: processed within limits, or refused. And files of which a part
+//! is unreadable.
 
 use std::fs;
 use std::io::Write;
@@ -8,11 +8,11 @@ use tempfile::TempDir;
 
 use crate::common::run;
 
-/// A column of a file: name, codec, rows per block, a block and what it declares to inflate to, and metadata.
+/// A column of a file: name, codec, rows per block, a block and its declared decompressed size, and metadata.
 struct Column {
     name: String,
     codec: Vec<u8>,
-    /// Without one, that of the column before.
+    /// If missing, the block of the previous column.
     block: Option<(Vec<u8>, usize)>,
     metadata: Option<(Vec<u8>, Vec<u8>)>,
 }
@@ -41,7 +41,7 @@ fn codec(name: &str, parameters: &[u8]) -> Vec<u8> {
     [&text(name)[..], &leb(parameters.len()), parameters].concat()
 }
 
-/// Vectors of items of a codec; 0 where the length varies.
+/// The codec of a vector; 0 for a variable length.
 fn vector(item: &[u8], length: i32) -> Vec<u8> {
     codec("VBuffer", &[item, &1i32.to_le_bytes(), &length.to_le_bytes()].concat())
 }
@@ -56,7 +56,7 @@ fn deflated(raw: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A file of these columns with one block each.
+/// A file with these columns, with one block each.
 fn file(rows: u64, columns: &[Column]) -> Vec<u8> {
     let (mut out, mut toc, mut place) = (vec![0; 256], Vec::new(), (0, 0, 0));
     for column in columns {
@@ -99,7 +99,7 @@ impl Folder {
         Self(folder)
     }
 
-    /// Runs the command, `@x` being a file of the folder: the exit code, the output and what is said.
+    /// Runs the command and returns the exit code, standard output and standard error. `@x` is a file of the folder.
     fn run(&self, line: &str) -> (i32, String, String) {
         let folder = format!("{}/", self.0.path().display());
         let ran = run(line.split(' ').map(|argument| argument.replace('@', &folder)));
@@ -107,10 +107,10 @@ impl Folder {
     }
 }
 
-/// Outputs, and what their options are.
+/// Outputs and their options.
 const OUTPUTS: [&str; 6] = ["jsonl", "csv", "parquet", "ds", "zds", "msgpack --number"];
 
-/// Many columns that share one block: a row of them costs what is inflated for it, all rows are too much.
+/// Many columns that share one block: reading a row is possible, converting all rows is refused.
 #[test]
 fn columns_that_share_a_block() {
     let raw = vec![0; 64 << 20];
@@ -139,7 +139,7 @@ fn columns_that_share_a_block() {
 }
 
 #[test]
-fn long_metadata_are_shown_by_their_beginning() {
+fn abbreviates_long_metadata() {
     let len = 20 << 20;
     let value = [numbers(&[1, len, -1, 0]), vec![7; len as usize]].concat();
     let mut column = Column::new("x", codec("Byte", &[]), &[1, 2, 3]);
@@ -154,7 +154,7 @@ fn long_metadata_are_shown_by_their_beginning() {
     assert_eq!(folder.run("cat @in.idv --json").1, "{\"x\":1}\n{\"x\":2}\n{\"x\":3}\n");
 }
 
-/// Sparse vectors of a hundred million slots: refused where all slots would be written, with the place.
+/// Sparse vectors of a hundred million slots: refused, with position, by outputs that are dense.
 #[test]
 fn sparse_vectors_of_any_length() {
     let (rows, length) = (3, 100_000_000);
@@ -163,7 +163,7 @@ fn sparse_vectors_of_any_length() {
     for output in OUTPUTS {
         let (code, _, said) = folder.run(&format!("convert @in.idv @out.{output}"));
         match output {
-            // What keeps sparse vectors as they are.
+            // Outputs that keep sparse vectors.
             "jsonl" | "csv" | "zds" | "msgpack --number" => assert_eq!(code, 0, "{output}: {said}"),
             _ => {
                 assert_eq!(code, 1, "{output}");
@@ -174,9 +174,9 @@ fn sparse_vectors_of_any_length() {
     assert_eq!(folder.run("convert @in.idv @structs.parquet --sparse structs").0, 0);
 }
 
-/// A damaged row count makes a lookup table that leaves the file, and so columns that cannot be read.
+/// A damaged row count puts the lookup table outside of the file and makes columns unreadable.
 #[test]
-fn rows_of_which_nothing_can_be_read() {
+fn rows_without_readable_columns() {
     let column = || Column::new("x", codec("Nothing", &[]), &[1, 2, 3]);
     let folder = Folder::with(&file(60_000, &[column()]));
     for output in OUTPUTS.into_iter().chain(["idv", "tsv", "arrow"]) {
@@ -190,7 +190,7 @@ fn rows_of_which_nothing_can_be_read() {
         assert!(code == 1 && said.contains("can be read: "), "{line}: {said}");
     }
     assert_eq!(folder.run("info @in.idv").0, 0);
-    // Without columns there may be rows, but not any number of them.
+    // A table without columns can have rows, up to a limit.
     let (code, out, _) = Folder::with(&file(3, &[])).run("cat @in.idv --json");
     assert_eq!((code, out.as_str()), (0, "{}\n{}\n{}\n"));
     let (code, _, said) = Folder::with(&file(16_700_000, &[])).run("convert @in.idv @out.zds");
@@ -198,7 +198,7 @@ fn rows_of_which_nothing_can_be_read() {
 }
 
 #[test]
-fn values_that_verification_rejects_are_told_when_they_are_copied() {
+fn reports_copied_values_that_verify_rejects() {
     let key = codec("Key2", &[&codec("Byte", &[])[..], &3u64.to_le_bytes()].concat());
     let folder = Folder::with(&file(5, &[Column::new("k", key, &[1, 2, 7, 3, 9])]));
     let (code, _, said) = folder.run("convert @in.idv @out.idv");
@@ -208,7 +208,7 @@ fn values_that_verification_rejects_are_told_when_they_are_copied() {
         "{said}"
     );
     assert_eq!(folder.run("verify @out.idv").0, 1);
-    // `merge` decodes blocks that it cannot carry over, and finds the same.
+    // `merge` decodes blocks that it cannot copy, and reports the same.
     let (code, _, said) = folder.run("merge @in.idv @in.idv -o @merged.idv --rows-per-block 3");
     let text = "@in.idv: invalid value kept (key 7 is above its key count 3) (2 times, first row 2";
     assert!(code == 3 && said.matches(text).count() == 2, "{said}");

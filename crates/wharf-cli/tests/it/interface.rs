@@ -1,4 +1,4 @@
-//! Exit codes and the members of JSON objects are an interface: programs depend on them.
+//! Exit codes and JSON members are a stable interface.
 
 use std::fs;
 
@@ -45,7 +45,7 @@ fn info_json_of_several_files_names_them() {
 }
 
 #[test]
-fn cat_json_is_a_line_per_row() {
+fn cat_json_prints_a_line_per_row() {
     let ran = run(["cat", &golden("block-rows-7.idv"), "--rows", "6..8", "--columns", "KeyByte,Int32"]);
     ran.ok();
     let lines = ran.lines();
@@ -59,7 +59,7 @@ fn cat_json_is_a_line_per_row() {
 }
 
 #[test]
-fn exit_code_1_the_file() {
+fn exit_code_1_bad_file() {
     let error = run(["cat", "no/such.idv", "--json"]).json_error(1);
     assert_eq!((&error["kind"], &error["file"]), (&json!("io"), &json!("no/such.idv")));
 
@@ -81,8 +81,8 @@ fn exit_code_1_the_file() {
 }
 
 #[test]
-fn exit_code_2_the_caller() {
-    // A copy: one of the cases names it as an output, and a broken command would write there.
+fn exit_code_2_wrong_usage() {
+    // A copy, because one case names it as an output.
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("copy.idv").into_os_string().into_string().unwrap();
     fs::copy(golden("block-rows-7.idv"), &file).unwrap();
@@ -120,12 +120,12 @@ fn exit_code_3_done_with_loss() {
     let ran = run(["convert", &file, output.to_str().unwrap()]);
     assert_eq!((ran.code(), ran.out()), (3, ""));
     assert!(ran.err().lines().all(|line| line.starts_with("warning: ")), "{}", ran.err());
-    // The three nulls would be empty lines.
+    // Otherwise the three nulls would be empty lines.
     assert_eq!(fs::read_to_string(output).unwrap(), "Key\na\n\"\"\n\"\"\n\"\"\n");
 }
 
 #[test]
-fn verify_tells_all_and_exits_1() {
+fn verify_reports_all_problems_and_exits_1() {
     let (good, bad) = (golden("text-ascii.idv"), golden("key-above-count.idv"));
     let ran = run(["verify", &good, &bad, "missing.idv", "--json"]);
     assert_eq!((ran.code(), ran.err()), (1, ""));
@@ -142,7 +142,7 @@ fn verify_tells_all_and_exits_1() {
 }
 
 #[test]
-fn convert_json_says_what_was_done() {
+fn convert_json_has_the_result() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("out.tsv");
     let ran = run(["convert", &golden("block-rows-7.idv"), output.to_str().unwrap(), "--json"]);
@@ -152,14 +152,14 @@ fn convert_json_says_what_was_done() {
 }
 
 #[test]
-fn patterns_are_expanded_here_for_shells_that_do_not() {
+fn expands_quoted_patterns() {
     let ran = run(["cat", &golden("block-rows-7*.idv"), "--columns", "Int32"]);
     ran.ok();
     assert_eq!(ran.lines().len(), 46);
 }
 
 #[test]
-fn every_way_of_access_gives_the_same() {
+fn access_modes_give_the_same_rows() {
     let file = golden("real-adult.idv");
     let [auto, mapped, positional] = ["auto", "mapped", "positional"].map(|how| run(["cat", &file, "--access", how]));
     assert!(auto.ok() == mapped.ok() && auto.ok() == positional.ok());

@@ -1,4 +1,4 @@
-//! Several inputs in one output: values keep their labels, whatever the order of the labels in each file.
+//! Joining inputs: values keep their labels, whatever the order of labels in each file.
 
 use std::fs;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ impl Folder {
         self.0.path().join(name).into_os_string().into_string().unwrap()
     }
 
-    /// An IDV file with a key column of these labels, one row for each, and a vector of two slots.
+    /// An IDV file with a key column of these labels, a row for each, and a vector of two slots.
     fn keys(&self, name: &str, labels: &[String], slots: [&str; 2]) -> String {
         let columns = json!([
             {"name": "k", "type": format!("Key<Byte, {}>", labels.len()), "metadata": {"KeyValues": labels}},
@@ -34,7 +34,7 @@ impl Folder {
         out
     }
 
-    /// An Arrow file with a dictionary of these labels and indexes of 8 bits, one row for each.
+    /// An Arrow file with a dictionary of these labels and 8-bit indexes, a row for each.
     fn dictionary(&self, name: &str, labels: &[String]) -> String {
         let indexes = Int8Array::from_iter_values((0..labels.len()).map(|index| i8::try_from(index).unwrap()));
         let labels = Arc::new(StringArray::from_iter_values(labels));
@@ -77,7 +77,7 @@ fn labels(letter: &str, count: usize) -> Vec<String> {
 const COLUMNAR: [&str; 3] = ["parquet", "arrow", "arrows"];
 
 #[test]
-fn indexes_count_the_labels_of_all_files() {
+fn dictionary_indexes_fit_the_labels_of_all_files() {
     let folder = Folder::new();
     let (a, b) = (labels("a", 200), labels("b", 200));
     let files = [folder.keys("a.idv", &a, ["x", "y"]), folder.keys("b.idv", &b, ["x", "y"])];
@@ -95,7 +95,7 @@ fn indexes_count_the_labels_of_all_files() {
 }
 
 #[test]
-fn indexes_are_widened_where_no_metadata_tell_the_labels() {
+fn widens_dictionary_indexes_without_metadata() {
     let folder = Folder::new();
     let (p, q) = (labels("p", 100), labels("q", 100));
     let files = [folder.dictionary("p.arrow", &p), folder.dictionary("q.arrow", &q)];
@@ -104,14 +104,14 @@ fn indexes_are_widened_where_no_metadata_tell_the_labels() {
         run(["convert", &files[0], &files[1], &folder.path(&out)]).ok();
         assert_eq!(folder.labels(&out), [p.clone(), q.clone()].concat(), "{form}");
         // A stream has a dictionary for each batch.
-        let wanted = if form == "arrows" { "Dictionary(Int8, Utf8)" } else { "Dictionary(Int16, Utf8)" };
-        assert_eq!(folder.kind(&out), wanted, "{form}");
+        let expected = if form == "arrows" { "Dictionary(Int8, Utf8)" } else { "Dictionary(Int16, Utf8)" };
+        assert_eq!(folder.kind(&out), expected, "{form}");
         // The same labels again need no more indexes.
         let out = format!("pp.{form}");
         run(["convert", &files[0], &files[0], &folder.path(&out)]).ok();
         assert_eq!(folder.kind(&out), "Dictionary(Int8, Utf8)", "{form}");
     }
-    // A stream alone, whose dictionaries are others from batch to batch.
+    // A single stream with a different dictionary in each batch.
     for form in ["parquet", "arrow"] {
         let out = format!("stream.{form}");
         run(["convert", &folder.path("pq.arrows"), &folder.path(&out)]).ok();
@@ -120,7 +120,7 @@ fn indexes_are_widened_where_no_metadata_tell_the_labels() {
 }
 
 #[test]
-fn labels_in_another_order_stay_with_their_rows() {
+fn reordered_labels_stay_with_their_rows() {
     let folder = Folder::new();
     let text = |all: &[&str]| all.iter().map(|&label| label.to_owned()).collect::<Vec<_>>();
     let (one, two) = (text(&["red", "green", "blue"]), text(&["blue", "black", "red"]));
@@ -129,7 +129,7 @@ fn labels_in_another_order_stay_with_their_rows() {
     for form in ["parquet", "arrow", "arrows", "jsonl", "csv", "zds", "ds"] {
         let out = format!("all.{form}");
         let ran = run(["convert", &files[0], &files[1], &folder.path(&out)]);
-        // The attributes of ds are those of the first file, which is told; its values are labels.
+        // ds attributes are taken from the first file, with a warning; values are labels.
         assert!(ran.code() == 0 || form == "ds" && ran.code() == 3, "{form}: {ran:?}");
         assert_eq!(folder.labels(&out), all, "{form}");
     }
@@ -138,7 +138,7 @@ fn labels_in_another_order_stay_with_their_rows() {
         run(["convert", &folder.path(&format!("all.{form}")), &folder.path(&back)]).ok();
         assert_eq!(folder.labels(&back), all, "{form}");
     }
-    // Files of another format, each with the labels of its own.
+    // Files of another format, each with its own labels.
     let parts = ["one", "two"].map(|name| {
         let part = folder.path(&format!("{name}.parquet"));
         run(["convert", &folder.path(&format!("{name}.idv")), &part]).ok();
@@ -165,10 +165,10 @@ const OUTPUTS: [(&str, &[&str]); 10] = [
     ("zds", &[]),
 ];
 
-/// Fails unless no output takes both files, and each says why.
+/// Asserts that every output refuses both files with a reason.
 fn refused_by_all(folder: &Folder, files: &[String; 2], why: &[&str]) {
     for (form, options) in OUTPUTS {
-        // Of ds files there is `merge`; samples have members of their own.
+        // `merge` joins ds files; samples can have different members.
         if form == "ds" && files[0].ends_with(".ds") || form == "msgpack" && why[0] == "differ" {
             continue;
         }
@@ -183,7 +183,7 @@ fn refused_by_all(folder: &Folder, files: &[String; 2], why: &[&str]) {
 }
 
 #[test]
-fn slots_in_another_order_are_refused_by_name() {
+fn refuses_reordered_slots_by_name() {
     let folder = Folder::new();
     let label = labels("a", 1);
     let files = [folder.keys("one.idv", &label, ["x", "y"]), folder.keys("two.idv", &label, ["y", "x"])];
@@ -195,14 +195,14 @@ fn slots_in_another_order_are_refused_by_name() {
             other
         });
         refused_by_all(&folder, &others, &["\"SlotNames\"", "\"v\""]);
-        // Of one file, or without that column, there is nothing to mix up.
+        // A single file, or files without that column, are accepted.
         run(["convert", &others[1], &folder.path("one.jsonl"), "--force"]).ok();
         run(["convert", &others[0], &others[1], &folder.path("keys.jsonl"), "--columns", "k", "--force"]).ok();
     }
 }
 
 #[test]
-fn attributes_that_give_numbers_their_meaning_have_to_agree() {
+fn refuses_different_units_and_scale_factors() {
     let folder = Folder::new();
     let number = |name: &str, attribute: &str| {
         let (text, path) = (folder.path("rows.csv"), folder.path(&format!("{name}.ds")));
@@ -225,7 +225,7 @@ fn attributes_that_give_numbers_their_meaning_have_to_agree() {
 }
 
 #[test]
-fn inputs_with_other_columns_are_refused() {
+fn refuses_different_columns() {
     let folder = Folder::new();
     let one = |name: &str, text: &str| {
         let (rows, path) = (folder.path("rows.csv"), folder.path(name));
@@ -237,7 +237,7 @@ fn inputs_with_other_columns_are_refused() {
         let files = [one(&format!("a.{format}"), "a,b\n1,2\n"), one(&format!("b.{format}"), "a,c\n1,2\n")];
         refused_by_all(&folder, &files, &["differ", "\"b\"", "\"c\""]);
     }
-    // Rows of text are those of one table, whatever members each has; and every value shows its own type.
+    // Rows of text form one table, whatever members each has, and values are self-describing.
     let texts = ["{\"a\":1}\n", "{\"b\":2}\n"];
     let texts = [("one", texts[0]), ("two", texts[1])].map(|(name, text)| {
         let path = folder.path(&format!("{name}.jsonl"));

@@ -1,4 +1,4 @@
-//! The integration tests of this crate, a module for each part of it: one program to build and to link.
+//! The integration tests of this crate, as one program, which builds faster than several.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -18,24 +18,26 @@ mod cross;
 mod datadings_files;
 mod datadings_import;
 mod datadings_open;
-mod datadings_place;
 mod datadings_repair;
 mod datadings_verbs;
+mod dataset_folder;
 mod datasets;
 mod ds;
 mod ds_convert;
 mod ds_idv;
 mod ds_netcdf;
 mod ds_verbs;
-mod ds_zeros;
-#[cfg(unix)]
-mod ending;
+mod ds_zero_sized;
 mod golden;
 #[cfg(unix)]
 mod hostile_files;
 mod idv_limits;
 mod interface;
 mod joining;
+#[cfg(unix)]
+mod kill;
+#[cfg(unix)]
+mod many_columns;
 mod merge_recover;
 mod model;
 #[cfg(unix)]
@@ -44,8 +46,6 @@ mod parquet;
 mod routes;
 mod stores;
 mod streams;
-#[cfg(unix)]
-mod wide;
 mod zds;
 mod zds_verbs;
 mod zds_whole;

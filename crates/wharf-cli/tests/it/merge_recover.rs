@@ -12,7 +12,7 @@ fn path(folder: &TempDir, name: &str) -> String {
 }
 
 #[test]
-fn the_rows_of_all_files_in_their_order() {
+fn concatenates_rows_in_order() {
     let folder = tempfile::tempdir().unwrap();
     let adult = golden("real-adult.idv");
     let out = path(&folder, "all.idv");
@@ -21,7 +21,7 @@ fn the_rows_of_all_files_in_their_order() {
     let twice = run(["cat", &out, "--json"]);
     assert_eq!(twice.ok(), once.ok().repeat(2));
     assert_eq!(run(["verify", &out]).ok(), format!("{out}: ok\n"));
-    // What is said of columns stays.
+    // Column metadata are kept.
     let metadata = |file: &str| {
         let info = run(["info", file, "--json"]).lines().remove(0);
         let columns = info["tables"][0]["columns"].as_array().unwrap().clone();
@@ -31,7 +31,7 @@ fn the_rows_of_all_files_in_their_order() {
             .collect::<Vec<_>>()
     };
     assert_eq!(metadata(&out), metadata(&adult));
-    // 500 rows end within a block of 200: the first file's full blocks are carried.
+    // 500 rows end within a block of 200: the full blocks of the first file are copied.
     let ran = run(["merge", &adult, &adult, "-o", &out, "--force", "--json"]);
     let done = ran.lines().remove(0);
     assert_eq!(done["rows"], 1000);
@@ -58,11 +58,11 @@ fn the_rows_of_all_files_in_their_order() {
 }
 
 #[test]
-fn files_that_do_not_fit_are_named_with_the_difference() {
+fn reports_files_that_do_not_match_with_the_difference() {
     let folder = tempfile::tempdir().unwrap();
     let (one, other, out) = (golden("scalar-integers.idv"), golden("scalar-booleans.idv"), path(&folder, "out.idv"));
     let ran = run(["merge", &one, &other, "-o", &out]);
-    // The command was right; the data do not fit.
+    // Not a usage error: the data do not match.
     assert_eq!((ran.code(), ran.out()), (1, ""));
     let expected = format!("error: {other}: columns differ from those of {one}: columns ");
     assert!(ran.err().starts_with(&expected), "{}", ran.err());
@@ -77,7 +77,7 @@ fn files_that_do_not_fit_are_named_with_the_difference() {
 }
 
 #[test]
-fn a_sound_file_is_recovered_whole() {
+fn recovers_an_intact_file_completely() {
     let folder = tempfile::tempdir().unwrap();
     let (adult, out) = (golden("real-adult.idv"), path(&folder, "out.idv"));
     assert_eq!(run(["recover", &adult, &out]).ok(), format!("{out}: 500 rows, 14 columns, verified\n"));
@@ -85,7 +85,7 @@ fn a_sound_file_is_recovered_whole() {
 }
 
 #[test]
-fn what_is_lost_is_said_and_the_exit_code_is_3() {
+fn losses_are_reported_with_exit_code_3() {
     let folder = tempfile::tempdir().unwrap();
     let (damaged, out) = (path(&folder, "damaged.idv"), path(&folder, "out.idv"));
     let mut bytes = fs::read(golden("real-adult.idv")).unwrap();
@@ -113,7 +113,7 @@ fn what_is_lost_is_said_and_the_exit_code_is_3() {
 }
 
 #[test]
-fn where_nothing_can_be_had_nothing_is_written() {
+fn writes_nothing_if_nothing_can_be_recovered() {
     let folder = tempfile::tempdir().unwrap();
     let (damaged, out) = (path(&folder, "damaged.idv"), path(&folder, "out.idv"));
     let bytes = fs::read(golden("real-adult.idv")).unwrap();
@@ -125,7 +125,7 @@ fn where_nothing_can_be_had_nothing_is_written() {
 }
 
 #[test]
-fn a_file_that_is_cut_off_is_recovered_by_the_schema_of_another() {
+fn recovers_a_truncated_file_with_a_schema() {
     let folder = tempfile::tempdir().unwrap();
     let (damaged, schema, out) = (path(&folder, "damaged.idv"), path(&folder, "like.json"), path(&folder, "out.idv"));
     let adult = golden("real-adult.idv");
@@ -159,7 +159,7 @@ fn damaged_parquet(folder: &TempDir) -> String {
 }
 
 #[test]
-fn of_a_damaged_parquet_file_the_other_row_groups_are_saved() {
+fn recovers_the_intact_row_groups_of_parquet() {
     let folder = tempfile::tempdir().unwrap();
     let (file, out) = (damaged_parquet(&folder), path(&folder, "out.parquet"));
     assert_eq!(run(["cat", &file]).code(), 1);
@@ -194,7 +194,7 @@ fn of_a_damaged_parquet_file_the_other_row_groups_are_saved() {
 }
 
 #[test]
-fn files_of_columns_and_of_text_are_joined() {
+fn merges_column_and_text_files() {
     let folder = tempfile::tempdir().unwrap();
     let (a, b) = (path(&folder, "a.csv"), path(&folder, "b.csv"));
     fs::write(&a, "x,y\n1,a\n").unwrap();
@@ -214,9 +214,9 @@ fn files_of_columns_and_of_text_are_joined() {
     assert_eq!(run(["merge", &a, &b, "-o", "-"]).ok(), "x,y\n1,a\n2,b\n");
     let out = path(&folder, "other.parquet");
     let ran = run(["merge", &a, &b, "-o", &out]);
-    let wanted =
+    let expected =
         format!("error: {out}: its extension stands for parquet, and the input is csv: `wharf convert` does that\n");
-    assert_eq!((ran.code(), ran.err()), (2, &*wanted));
+    assert_eq!((ran.code(), ran.err()), (2, &*expected));
     let ran = run(["merge", &golden("real-adult.idv"), "-o", "-"]);
     assert_eq!((ran.code(), ran.err()), (2, "error: IDV is joined into a file, which a stream is not: give a path\n"));
 }

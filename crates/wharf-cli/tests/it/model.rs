@@ -1,4 +1,4 @@
-//! Model files of ML.NET through the command: the schemas in them are tables.
+//! ML.NET model files: their schemas are tables.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ fn model(name: &str) -> String {
 }
 
 #[test]
-fn info_shows_the_schema_for_people() {
+fn info_shows_the_schema() {
     let file = model("schema.zip");
     let ran = run(["info", &file]);
     let mut lines = ran.ok().lines();
@@ -30,7 +30,7 @@ fn info_shows_the_schema_for_people() {
 }
 
 #[test]
-fn info_shows_everything_to_programs() {
+fn info_json_shows_everything() {
     let info = run(["info", "--json", &model("binary-loader.zip")]).lines().remove(0);
     assert_eq!(
         (&info["format"], &info["version"], &info["entries"], &info["loader"], &info["schemas"]),
@@ -44,7 +44,7 @@ fn info_shows_everything_to_programs() {
 }
 
 #[test]
-fn a_model_without_a_schema_says_so() {
+fn reports_a_model_without_schema() {
     let file = model("text-loader.zip");
     let info = run(["info", "--json", &file]).lines().remove(0);
     assert_eq!((&info["loader"], &info["schemas"], &info["tables"]), (&json!(true), &json!([]), &json!([])));
@@ -54,7 +54,7 @@ fn a_model_without_a_schema_says_so() {
 }
 
 #[test]
-fn there_are_no_rows_and_nothing_is_wrong() {
+fn model_has_no_rows_and_verifies() {
     let file = model("schema.zip");
     assert_eq!(run(["cat", &file]).ok(), "");
     assert_eq!(run(["cat", &file, "--csv"]).ok(), "Label,Colour,Width,Height,ColourKey,ColourOneHot,Features\n");
@@ -62,7 +62,7 @@ fn there_are_no_rows_and_nothing_is_wrong() {
 }
 
 #[test]
-fn a_damaged_schema_is_told_and_fails_verify() {
+fn damaged_schema_fails_verify() {
     let mut bytes = std::fs::read(model("schema.zip")).unwrap();
     // The CRC-32 of the last entry in the directory, `Schema`.
     let header = bytes.windows(4).rposition(|window| window == b"PK\x01\x02").unwrap();
@@ -79,7 +79,7 @@ fn a_damaged_schema_is_told_and_fails_verify() {
 }
 
 #[test]
-fn another_archive_is_one_of_files() {
+fn other_archives_are_read_as_files() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("other.zip").into_os_string().into_string().unwrap();
     std::fs::write(&file, [b"PK\x05\x06".as_slice(), &[0; 18]].concat()).unwrap();

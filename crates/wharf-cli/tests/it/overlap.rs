@@ -1,4 +1,4 @@
-//! No output takes the place of a file of an input, whatever the verb and the flags; a closed pipe hides no failure.
+//! No verb overwrites a file of its inputs, whatever the flags; a closed pipe does not hide failures.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use crate::common::wharf;
-use crate::datadings_place::{Place, SUFFIXES};
+use crate::dataset_folder::{SUFFIXES, TestFolder};
 
-/// Every format, links and hard links to files of them, and a file that is read besides the inputs.
-fn place() -> Place {
-    let place = Place::new()
+/// Files of every format, symbolic and hard links to them, and a file that is read in addition to the inputs.
+fn place() -> TestFolder {
+    let place = TestFolder::new()
         .with("a.jsonl", "{\"_id\":\"x\",\"key\":\"x\",\"n\":1}\n")
         .with("b.jsonl", "{\"_id\":\"y\",\"key\":\"y\",\"n\":2}\n")
         .with("types.json", "{\"n\": \"Int64\"}")
@@ -35,12 +35,12 @@ fn place() -> Place {
 }
 
 /// The data of the store.
-fn data_of(place: &Place) -> PathBuf {
+fn data_of(place: &TestFolder) -> PathBuf {
     let files = all(Path::new(&place.path("store.d")));
     files.into_keys().find(|path| path.ends_with("data.jsonl")).unwrap()
 }
 
-/// All files below a folder: their inodes and contents.
+/// Inodes and contents of all files below a folder.
 fn all(folder: &Path) -> BTreeMap<PathBuf, (u64, Vec<u8>)> {
     let mut files = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -59,7 +59,7 @@ fn all(folder: &Path) -> BTreeMap<PathBuf, (u64, Vec<u8>)> {
 }
 
 #[test]
-fn no_verb_writes_over_a_file_of_its_inputs() {
+fn no_verb_overwrites_its_inputs() {
     let place = place();
     let before = all(place.0.path());
     let data = data_of(&place).into_os_string().into_string().unwrap();
@@ -84,7 +84,7 @@ fn no_verb_writes_over_a_file_of_its_inputs() {
         add(&["convert", "@m.msgpack", other, "--to", "jsonl"]);
         add(&["convert", "@n.msgpack", "@m.msgpack", other, "--to", "csv"]);
     }
-    // A file that is missing would become part of the set.
+    // A missing file would become part of the dataset.
     add(&["convert", "@n.msgpack", "@n.msgpack.filter", "--to", "jsonl"]);
     add(&["convert", "@a.jsonl", "@b.jsonl", "@around/b.jsonl"]);
     for (first, second) in [("@a.idv", "@b.idv"), ("@a.ds", "@b.ds")] {
@@ -95,7 +95,7 @@ fn no_verb_writes_over_a_file_of_its_inputs() {
     add(&["recover", "@a.idv", "@around/a.idv"]);
     add(&["recover", "@a.idv", "@types.json", "--schema", "@types.json"]);
     add(&["rename", "@a.ds", "n=m", "-o", "@around/a.ds"]);
-    // Of a store, what is in its folder.
+    // Files in the folder of a store.
     for output in [&data, &beside, "@line", "@store.d", "@around/store.d", "@store.d/new.csv"] {
         for to in ["jsonl", "csv", "datadings", "parquet", "zds"] {
             add(&["convert", "@store.d", output, "--to", to]);
@@ -105,7 +105,7 @@ fn no_verb_writes_over_a_file_of_its_inputs() {
     add(&["pack", "@store.d", "@line"]);
     add(&["convert", "@s.zds", "@around/s.zds", "--to", "zds"]);
     add(&["unpack", "@s.zds", "@s.zds"]);
-    // What is read besides the inputs.
+    // Files that are read in addition to the inputs.
     add(&["convert", "@a.csv", "@types.json", "--to", "parquet", "--schema", "@types.json"]);
     add(&["convert", "@a.csv", "@around/types.json", "--to", "idv", "--schema", "@types.json"]);
     add(&["convert", "@photos", "@list.txt", "--to", "datadings", "--list", "@list.txt"]);
@@ -119,12 +119,12 @@ fn no_verb_writes_over_a_file_of_its_inputs() {
         assert!(ran.err().contains(": the output is "), "{arguments:?}: {}", ran.err());
         assert!(all(place.0.path()) == before, "{arguments:?}");
     }
-    // Names that only look like those of a set are anybody's.
+    // Files with similar names that do not belong to the dataset.
     place.run(&["convert", "@a.csv", "@a.csv.keys", "--to", "jsonl"]).ok();
     place.run(&["convert", "@photos", "@photos/cat/new.msgpack", "--force"]).ok();
 }
 
-/// The exit code of a run whose output nobody reads.
+/// The exit code of a run with a closed pipe.
 fn unread(arguments: &[String]) -> (Option<i32>, String) {
     let mut child = wharf(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
@@ -133,7 +133,7 @@ fn unread(arguments: &[String]) -> (Option<i32>, String) {
 }
 
 #[test]
-fn a_closed_pipe_hides_no_failure() {
+fn closed_pipe_does_not_hide_failures() {
     let place = place();
     let bytes = place.read("m.msgpack");
     fs::write(place.path("m.msgpack"), &bytes[..bytes.len() - 1]).unwrap();
@@ -152,7 +152,7 @@ fn a_closed_pipe_hides_no_failure() {
         let (code, err) = unread(&[&["convert", "@n.msgpack", "-", "--to", to], dim].concat());
         assert!(code == Some(0) && !err.contains("error"), "{to}: {err}");
     }
-    // All of the work is done, whoever reads of it.
+    // The work is completed even if nobody reads the report.
     for name in ["m.msgpack", "n.msgpack"] {
         fs::remove_file(place.path(&format!("{name}.offsets"))).unwrap();
     }

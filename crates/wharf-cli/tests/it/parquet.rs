@@ -1,4 +1,4 @@
-//! Parquet and Arrow IPC by the command: written from containers, shown, checked, and written again.
+//! Parquet and Arrow IPC: writing, showing, verifying, converting back.
 
 use std::fs;
 use std::io::Write;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::common::{self, run, wharf};
 
-/// A folder with IDV files made of text.
+/// A folder with IDV files converted from text.
 struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -39,7 +39,7 @@ impl Folder {
 const FORMS: [&str; 3] = ["parquet", "arrow", "arrows"];
 
 #[test]
-fn rows_of_several_inputs_follow_one_another() {
+fn concatenates_rows_of_several_inputs() {
     let folder = Folder::new();
     for form in FORMS {
         let out = folder.path(&format!("out.{form}"));
@@ -60,7 +60,7 @@ fn rows_of_several_inputs_follow_one_another() {
 }
 
 #[test]
-fn rows_and_columns_are_chosen_over_all_inputs() {
+fn selects_rows_and_columns_across_inputs() {
     let folder = Folder::new();
     let out = folder.path("out.parquet");
     let inputs = [folder.path("a.idv"), folder.path("b.idv"), folder.path("a.idv")];
@@ -82,7 +82,7 @@ fn rows_and_columns_are_chosen_over_all_inputs() {
 }
 
 impl common::Ran {
-    /// What a run that failed said.
+    /// The error message of a failed run.
     #[track_caller]
     fn json_error_or_text(&self, code: i32) -> String {
         assert_eq!((self.code(), self.out()), (code, ""), "{}", self.err());
@@ -91,7 +91,7 @@ impl common::Ran {
 }
 
 #[test]
-fn columns_that_differ_are_refused_by_name() {
+fn refuses_different_columns_by_name() {
     let folder = Folder::new();
     let (one, two) = (folder.path("a.idv"), folder.path("other.idv"));
     let error = run(["convert", &one, &two, &folder.path("out.parquet")]).json_error_or_text(1);
@@ -103,7 +103,7 @@ fn columns_that_differ_are_refused_by_name() {
 }
 
 #[test]
-fn into_a_pipe_and_out_of_one() {
+fn writes_and_reads_pipes() {
     let folder = Folder::new();
     for form in FORMS {
         let made = run(["convert", &folder.path("a.idv"), "-", "--to", form]);
@@ -116,7 +116,7 @@ fn into_a_pipe_and_out_of_one() {
             "{\"x\":1,\"word\":\"one\"}\n{\"x\":2,\"word\":\"two\"}\n",
             "{form}"
         );
-        // The same bytes as in a file.
+        // The same bytes as when writing a file.
         let file = folder.path(&format!("file.{form}"));
         run(["convert", &folder.path("a.idv"), &file]).ok();
         assert_eq!(fs::read(file).unwrap(), made.0.stdout, "{form}");
@@ -124,7 +124,7 @@ fn into_a_pipe_and_out_of_one() {
 }
 
 #[test]
-fn each_form_becomes_each_other_and_compression_is_as_asked_for() {
+fn converts_between_formats_with_requested_compression() {
     let folder = Folder::new();
     let first = folder.path("first.parquet");
     run(["convert", &folder.path("a.idv"), &first, "--compression", "zstd:3", "--row-group", "1"]).ok();
@@ -140,10 +140,10 @@ fn each_form_becomes_each_other_and_compression_is_as_asked_for() {
 }
 
 #[test]
-fn options_and_inputs_that_do_not_go_are_refused() {
+fn refuses_inapplicable_options_and_inputs() {
     let folder = Folder::new();
     let input = folder.path("a.idv");
-    for (out, option, wanted) in [
+    for (out, option, expected) in [
         ("x.parquet", "--compression=deflate", "unknown compression \"deflate\""),
         ("x.arrow", "--compression=snappy", "unknown compression \"snappy\""),
         ("x.idv", "--compression=zstd", "--compression must be none, deflate or zlib for IDV, found \"zstd\""),
@@ -157,13 +157,13 @@ fn options_and_inputs_that_do_not_go_are_refused() {
         ("x.parquet", "--level=5", "--level is an option of idv"),
     ] {
         let error = run(["convert", &input, &folder.path(out), option]).json_error_or_text(2);
-        assert!(error.contains(wanted), "{error}");
+        assert!(error.contains(expected), "{error}");
         assert!(!fs::exists(folder.path(out)).unwrap());
     }
 }
 
 #[test]
-fn text_becomes_columns_with_the_types_that_all_rows_have() {
+fn infers_column_types_from_all_rows() {
     let folder = Folder::new();
     let (text, csv) = (folder.path("in.jsonl"), folder.path("in.csv"));
     fs::write(&text, "{\"a\":1,\"b\":[\"x\"]}\n{\"a\":2.5,\"b\":null}\n").unwrap();
@@ -180,7 +180,7 @@ fn text_becomes_columns_with_the_types_that_all_rows_have() {
 }
 
 #[test]
-fn a_file_cut_in_half_is_an_error_with_its_name() {
+fn truncated_file_is_an_error_with_its_name() {
     let folder = Folder::new();
     for form in ["parquet", "arrow"] {
         let whole = folder.path(&format!("whole.{form}"));
@@ -198,7 +198,7 @@ fn a_file_cut_in_half_is_an_error_with_its_name() {
 }
 
 #[test]
-fn columns_come_back_into_idv_as_they_were() {
+fn columns_round_trip_to_idv() {
     let folder = Folder::new();
     let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/idv/real-adult.idv");
     for form in FORMS {
@@ -220,7 +220,7 @@ fn columns_come_back_into_idv_as_they_were() {
             columns.iter().map(|column| (column["type"].clone(), column["metadata"].clone())).collect::<Vec<_>>()
         };
         assert_eq!(columns(&back), columns(golden), "{form}");
-        // Some of it.
+        // A selection.
         let part = folder.path(&format!("{form}-part.idv"));
         run(["convert", &out, &part, "--columns", "age,Label", "--rows", "490.."]).ok();
         let rows = |file: &str, rows: &str| {
@@ -231,7 +231,7 @@ fn columns_come_back_into_idv_as_they_were() {
 }
 
 #[test]
-fn integers_that_are_missing_go_into_idv_when_that_is_said() {
+fn null_integers_option_writes_doubles_to_idv() {
     let folder = Folder::new();
     let (text, store, out) = (folder.path("in.jsonl"), folder.path("in.zds"), folder.path("in.parquet"));
     fs::write(&text, "{\"_id\":\"a\",\"n\":1}\n{\"_id\":\"b\",\"n\":null}\n").unwrap();
@@ -239,9 +239,9 @@ fn integers_that_are_missing_go_into_idv_when_that_is_said() {
     run(["convert", &store, &out]).ok();
     let idv = folder.path("out.idv");
     let error = run(["convert", &out, &idv]);
-    let wanted = "unexpected null: a number of type Int64 cannot be missing; --null-integers \
+    let expected = "unexpected null: a number of type Int64 cannot be missing; --null-integers \
                   double makes the column floats (row 1, column \"n\")";
-    assert!(error.json_error_or_text(1).contains(wanted), "{}", error.json_error_or_text(1));
+    assert!(error.json_error_or_text(1).contains(expected), "{}", error.json_error_or_text(1));
     assert!(!fs::exists(&idv).unwrap());
     let warning = run(["convert", &out, &idv, "--null-integers", "double"]);
     assert!(
@@ -265,7 +265,7 @@ fn integers_that_are_missing_go_into_idv_when_that_is_said() {
 }
 
 #[test]
-fn columns_come_back_into_ds_as_they_were() {
+fn columns_round_trip_to_ds() {
     let folder = Folder::new();
     let text = folder.path("in.jsonl");
     let rows = [

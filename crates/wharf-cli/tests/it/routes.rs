@@ -1,4 +1,4 @@
-//! A value means the same by whatever route it reaches a format.
+//! A value is the same by whatever route it reaches a format.
 
 use std::collections::HashMap;
 use std::fs;
@@ -25,7 +25,7 @@ impl Folder {
         fs::write(self.path(name), content).unwrap();
     }
 
-    /// Converts a file; samples get the numbers of the rows as keys.
+    /// Converts a file; samples get row numbers as keys.
     fn convert(&self, from: &str, to: &str) {
         let (from, to) = (self.path(from), self.path(to));
         let number: &[&str] = if to.ends_with(".msgpack") { &["--number"] } else { &[] };
@@ -47,9 +47,9 @@ impl Folder {
     }
 }
 
-/// Zero is not the same as its negative: no integer has that sign.
+/// Negative zero is a float, because integers have none.
 #[test]
-fn a_negative_zero_is_a_float_by_every_route() {
+fn negative_zero_is_a_float_by_every_route() {
     let folder = Folder::new();
     folder.write("in.csv", "a,b\n1,x\n-0,y\n");
     folder.write("in.tsv", "a\tb\n1\tx\n-0\ty\n");
@@ -66,7 +66,7 @@ fn a_negative_zero_is_a_float_by_every_route() {
         assert_eq!(folder.kind("a.ds", "a"), "float64", "{input}");
         assert_eq!(folder.kind("a.parquet", "a"), "Float64", "{input}");
     }
-    // Digits behind a zero are a text, with the sign or without.
+    // Digits after a leading zero are text, with or without sign.
     folder.write("in.csv", "a,b\n1,x\n-00,y\n");
     for output in OUTPUTS {
         folder.convert("in.csv", output);
@@ -74,9 +74,9 @@ fn a_negative_zero_is_a_float_by_every_route() {
     }
 }
 
-/// What no float holds stays a text in CSV, digit by digit, and is never infinite.
+/// A number out of range for floats stays text in CSV and is never infinity.
 #[test]
-fn a_number_beyond_all_floats_is_a_text_by_every_route() {
+fn number_out_of_range_is_text_by_every_route() {
     let folder = Folder::new();
     for number in ["1e400", "-1e400"] {
         folder.write("in.csv", &format!("a,b\n1,x\n{number},y\n"));
@@ -87,7 +87,7 @@ fn a_number_beyond_all_floats_is_a_text_by_every_route() {
                 assert_eq!(folder.values(output, "a")[1], json!(number), "{input} to {output}");
             }
         }
-        // JSON says that it is a number: no column of numbers takes it.
+        // In JSON it is a number, which no numeric column can represent.
         folder.write("in.jsonl", &format!("{{\"a\":1}}\n{{\"a\":{number}}}\n"));
         for output in ["a.idv", "a.ds", "a.parquet", "a.arrow", "a.msgpack"] {
             let ran = run(["convert", &folder.path("in.jsonl"), &folder.path(output), "--force"]);
@@ -97,7 +97,7 @@ fn a_number_beyond_all_floats_is_a_text_by_every_route() {
     }
 }
 
-/// Samples whose fields have every kind of number, and tensors of several dimensions.
+/// Samples with every kind of number, and tensors.
 fn samples(folder: &Folder, name: &str) {
     let options = WriterOptions::default().with_any_message(true);
     let mut writer = Writer::create(folder.path(name), options).unwrap();
@@ -137,9 +137,9 @@ struct Sample<'a> {
     name: &'a str,
 }
 
-/// What samples hold has the same types in IDV and ds directly as by way of a format with columns.
+/// Samples have the same types in IDV and ds directly and via a columnar format.
 #[test]
-fn samples_keep_their_types_by_every_route() {
+fn samples_keep_types_by_every_route() {
     let folder = Folder::new();
     samples(&folder, "in.msgpack");
     let columns = ["image", "wave", "short", "whole", "long", "none", "edge", "name"];
@@ -187,9 +187,9 @@ fn samples_keep_their_types_by_every_route() {
     }
 }
 
-/// What no variable of ds holds is refused, or what the options for columns say.
+/// Values that ds cannot store are refused, or follow the policy for mismatches.
 #[test]
-fn samples_that_fit_no_variable_are_an_error_or_a_choice() {
+fn samples_that_fit_no_variable_are_an_error_or_follow_a_policy() {
     let folder = Folder::new();
     folder.write("in.jsonl", "{\"x\":1,\"list\":[1]}\n{\"x\":\"a\",\"list\":[1,2]}\n");
     folder.convert("in.jsonl", "in.msgpack");
@@ -201,20 +201,20 @@ fn samples_that_fit_no_variable_are_an_error_or_a_choice() {
     assert_eq!(ran.code(), 3, "{}", ran.err());
     assert_eq!(folder.values("a.ds", "x"), [json!(1), json!(null)]);
     assert_eq!(folder.values("a.ds", "list"), [json!([1, null]), json!([1, 2])]);
-    // JSON lines are no other.
+    // The same for JSON lines.
     let ran =
         run(["convert", &folder.path("in.jsonl"), &output, "--force", "--on-mismatch", "null", "--ragged", "pad"]);
     assert_eq!(ran.code(), 3, "{}", ran.err());
     assert_eq!(folder.values("a.ds", "x"), [json!(1), json!(null)]);
-    // What has types has no mismatches.
+    // Typed input has no mismatches.
     folder.convert("a.ds", "b.ds");
     let ran = run(["convert", &folder.path("b.ds"), &output, "--force", "--on-mismatch", "null"]);
     assert_eq!((ran.code(), ran.err().contains("does not go with inputs that are ds")), (2, true), "{}", ran.err());
 }
 
-/// A float that is not finite is a text in JSON, and a float again where it can be one.
+/// A non-finite float is a string in JSON, and becomes a float again in numeric columns.
 #[test]
-fn floats_that_are_not_finite_stay_floats_by_every_route() {
+fn non_finite_floats_stay_floats_by_every_route() {
     let folder = Folder::new();
     let rows = [
         json!({"x": 1.5, "list": [1, "NaN"], "in": {"y": "Infinity"}, "name": "NaN"}),
@@ -237,15 +237,15 @@ fn floats_that_are_not_finite_stay_floats_by_every_route() {
         if input.starts_with("in") {
             let inner: HashMap<String, f64> = reader.get(0).unwrap().field("in").unwrap().decode().unwrap();
             assert_eq!(inner["y"], f64::INFINITY, "{input}");
-            // Beside no numbers it is a text as any other.
+            // Without numbers in the column it is a string.
             assert_eq!(reader.get(0).unwrap().field("name").unwrap().str().unwrap(), "NaN", "{input}");
         }
     }
 }
 
-/// A column of CSV has one type in JSON lines, ZDS and datadings: the one that it has in Parquet.
+/// A CSV column has the same type in JSON lines, ZDS and datadings as in Parquet.
 #[test]
-fn a_column_of_csv_has_one_type_by_every_route() {
+fn csv_column_has_one_type_by_every_route() {
     let folder = Folder::new();
     let rows = [
         // A code, a float, booleans beside text, numbers with gaps, an empty text, lists, lists beside text, nothing, a flag
@@ -272,14 +272,14 @@ fn a_column_of_csv_has_one_type_by_every_route() {
     }
     assert_eq!(folder.values("a.jsonl", "code"), [json!("00712"), json!("10001"), json!("90210"), json!("1e5")]);
     assert_eq!(folder.values("a.jsonl", "price"), [json!(1.5), json!(2.0), json!(-0.0), json!("NaN")]);
-    // Text comes back with all of its characters.
+    // Text is restored unchanged.
     folder.convert("in.csv", "b.csv");
     assert_eq!(folder.values("b.csv", "flag"), [json!("TRUE"), json!("maybe"), json!("1.50"), json!("NaN")]);
 }
 
-/// The type follows from all rows, also from those that are not selected.
+/// Types are inferred from all rows, including unselected ones.
 #[test]
-fn selected_rows_of_csv_have_the_types_of_all() {
+fn selected_csv_rows_have_the_types_of_all_rows() {
     let folder = Folder::new();
     let mut text = "code,n\n".to_owned();
     text.extend((10_000..15_000).map(|code| format!("{code},{code}\n")));
@@ -299,9 +299,9 @@ fn selected_rows_of_csv_have_the_types_of_all() {
     }
 }
 
-/// A row that is broken does not hide the rows in front of it, and these have the types of all rows before it.
+/// A malformed row does not hide the rows before it, whose types are inferred without it.
 #[test]
-fn rows_before_a_broken_one_have_one_type() {
+fn rows_before_a_malformed_one_have_one_type() {
     let folder = Folder::new();
     folder.write("in.csv", "code\n10001\n00712\n1,2\nx\n");
     let ran = run(["cat", &folder.path("in.csv"), "--json"]);
@@ -309,13 +309,13 @@ fn rows_before_a_broken_one_have_one_type() {
     assert_eq!(ran.lines(), [json!({"code": "10001"}), json!({"code": "00712"})]);
     let ran = run(["cat", &folder.path("in.csv"), "--json", "-n", "1"]);
     assert_eq!((ran.code(), ran.lines()), (0, vec![json!({"code": "10001"})]));
-    // The rows behind it count, in the same chunk too.
+    // The rows after it count for inference, even in the same chunk.
     fs::write(folder.path("bytes.csv"), b"code\n10001\n\xff\nx\n").unwrap();
     let ran = run(["cat", &folder.path("bytes.csv"), "--json"]);
     assert_eq!((ran.code(), ran.lines()), (1, vec![json!({"code": "10001"})]));
 }
 
-/// Of several files the rows of all decide, as far as they are read; a column has one type in the output, whatever file a row is from.
+/// Types are inferred from the rows of all files that are read; a column has one type in the output.
 #[test]
 fn columns_of_several_files_have_one_type() {
     let folder = Folder::new();
@@ -334,16 +334,16 @@ fn columns_of_several_files_have_one_type() {
         assert_eq!(folder.values(output, "code"), ["00712", "10001"], "{output}");
         assert_eq!(folder.values(output, "n"), [1.0, 2.5], "{output}");
     }
-    // Files that are not read do not count, nor do other formats.
+    // Files that are not read and files of other formats are ignored.
     assert_eq!(run(["cat", &b, &a, "--json", "-n", "1"]).lines(), [json!({"code": 10001, "n": 2.5})]);
     folder.write("d.jsonl", "{\"n\":true}\n");
     let all = run(["cat", &a, &folder.path("d.jsonl"), &c, "--json"]).lines();
     assert_eq!(all, [json!({"code": "00712", "n": "1"}), json!({"n": true}), json!({"n": "x", "z": null})]);
 }
 
-/// Times of ds are numbers with units; asked for, they are times wherever there are times, and else text.
+/// ds times are numbers with units. With --time they become times in typed outputs, and strings elsewhere.
 #[test]
-fn times_of_ds_leave_as_times() {
+fn ds_times_convert_to_times() {
     let folder = Folder::new();
     let ds = golden("../ds/from-netcdf.ds");
     let texts = [json!("2000-01-01T00:00:00"), json!("2000-01-01T06:00:00")];
@@ -360,7 +360,7 @@ fn times_of_ds_leave_as_times() {
         let path = folder.path(output);
         let arguments = ["convert", &ds, &path, "--table", "time", "--time", "iso"];
         let ran = run(arguments.iter().chain(number));
-        // Of a masked float IDV and CSV have no null; IDV is told what attributes it does not get.
+        // IDV and CSV have no null for a masked float; attributes that IDV cannot store are reported.
         assert!([0, 3].contains(&ran.code()), "{output}: {}", ran.err());
         assert_eq!(ran.code() == 3, output == "a.idv", "{output}: {}", ran.err());
         if kind != "text" {
@@ -372,7 +372,7 @@ fn times_of_ds_leave_as_times() {
     assert!(warned.err().contains("attribute left out: IDV gets values and types alone"), "{}", warned.err());
     let days = run(["convert", &ds, "-", "--table", "time", "--time", "jd", "--columns", "time"]);
     assert_eq!(days.lines(), [json!({"time": 2_451_544.5}), json!({"time": 2_451_544.75})]);
-    // Where there is nothing that it could mean it is refused.
+    // It is refused where it has no meaning.
     folder.write("in.csv", "time\n1\n");
     let csv = folder.path("in.csv");
     for (from, to, why) in [
@@ -388,9 +388,9 @@ fn times_of_ds_leave_as_times() {
     }
 }
 
-/// Cells of CSV have no types, and times among them are times; strings of JSON and samples have one, and stay what they are.
+/// CSV cells are untyped, so times are inferred; strings of JSON and samples stay strings.
 #[test]
-fn times_are_found_in_cells_and_not_in_strings_by_every_route() {
+fn infers_times_from_cells_but_not_strings_by_every_route() {
     let folder = Folder::new();
     for (text, parquet, idv) in [
         ("2024-01-01", "Date32", "DateTime"),
@@ -412,7 +412,7 @@ fn times_are_found_in_cells_and_not_in_strings_by_every_route() {
             assert_eq!(folder.kind("a.parquet", "at"), parquet, "{text}");
             assert_eq!(folder.kind("a.arrow", "at"), parquet, "{text}");
             assert_eq!(folder.kind("a.idv", "at"), idv, "{text}");
-            // By way of Parquet the column can be missing, and the difference to UTC is gone.
+            // Via Parquet the column is nullable, and the UTC offset is lost.
             folder.convert("a.parquet", "b.idv");
             let kind = folder.kind("b.idv", "at");
             assert_eq!(kind.trim_start_matches("Dv"), idv, "{text}");
@@ -437,9 +437,9 @@ fn times_are_found_in_cells_and_not_in_strings_by_every_route() {
     }
 }
 
-/// What `cat` prints of several files has no place for what sets their columns apart.
+/// `cat` cannot show metadata in which columns of several files differ.
 #[test]
-fn columns_of_several_files_mean_the_same_where_they_are_printed() {
+fn refuses_columns_with_different_meaning() {
     let folder = Folder::new();
     folder.write("a.csv", "at\n2024-01-01\n");
     folder.write("b.csv", "at\n2024-01-01T00:00:01\n");
@@ -455,16 +455,16 @@ fn columns_of_several_files_mean_the_same_where_they_are_printed() {
         "{}",
         ran.err()
     );
-    // As times they are the same.
+    // As times they are equal.
     let ran = run(["cat", &a, &b, "--json", "--time", "iso"]);
     assert_eq!(ran.lines(), [json!({"at": "2024-01-01T00:00:00"}), json!({"at": "2024-01-01T00:00:01"})]);
-    // Other columns, in another order, are no difference where rows name them.
+    // Additional columns and another order are accepted if rows name their columns.
     assert_eq!(run(["cat", &a, &c, "--json"]).lines(), [json!({"at": 19723}), json!({"at": 19724, "n": 1})]);
 }
 
-/// Bytes are an object in JSON and in cells, and bytes again where there are such.
+/// Bytes are an object in JSON and CSV, and become bytes again in formats that have them.
 #[test]
-fn bytes_come_back_by_every_route() {
+fn bytes_round_trip_by_every_route() {
     let folder = Folder::new();
     folder.write("in.jsonl", "{\"b\":{\"$bytes\":\"AP8=\"}}\n{\"b\":{\"$bytes\":\"\"}}\n");
     let bytes = [json!({"$bytes": "AP8="}), json!({"$bytes": ""})];
@@ -482,10 +482,10 @@ fn bytes_come_back_by_every_route() {
     }
 }
 
-/// Pipes can be read once: who asks again gets what they held.
+/// Pipes can be read only once, so their content is kept.
 #[cfg(unix)]
 #[test]
-fn pipes_are_read_once() {
+fn reads_pipes_once() {
     let folder = Folder::new();
     let (one, other) = (folder.path("a.csv"), folder.path("b.csv"));
     let made = std::process::Command::new("mkfifo").args([&one, &other]).status().unwrap();
@@ -512,16 +512,16 @@ fn pipes_are_read_once() {
             _ => {}
         }
         through(&arguments);
-        // Some have names or numbers of rows as well.
+        // Some also have row names or numbers.
         let back = run(["cat", &out, "--json", "--columns", "code"]);
         assert_eq!(back.ok(), lines, "{to}");
     }
 }
 
-/// What is opened twice, to be counted and to be copied.
+/// Input that is opened twice, to count and to copy it.
 #[cfg(unix)]
 #[test]
-fn pipes_are_cut_and_shuffled() {
+fn splits_and_shuffles_pipes() {
     let folder = Folder::new();
     folder.write("a.jsonl", "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n");
     let pipe = folder.path("pipe");

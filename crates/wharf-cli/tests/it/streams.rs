@@ -1,4 +1,4 @@
-//! Pipes that close, disks that are full, standard input: with the real command and real pipes.
+//! Closed pipes, full disks and standard input, with real processes.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use crate::common::{golden, run, wharf};
 
-/// Reads one line of the output, closes the pipe, and gives the exit code and standard error.
+/// Reads one line of the output, closes the pipe, and returns the exit code and standard error.
 fn read_a_line(arguments: &[&str]) -> (Option<i32>, String) {
     let mut child = wharf(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut out = BufReader::with_capacity(16, child.stdout.take().unwrap());
@@ -20,8 +20,8 @@ fn read_a_line(arguments: &[&str]) -> (Option<i32>, String) {
 }
 
 #[test]
-fn a_closed_pipe_ends_quietly() {
-    // Far more than a pipe holds.
+fn closed_pipe_ends_quietly() {
+    // Far more than the buffer of a pipe.
     let many: Vec<String> = (0..40).map(|_| golden("block-default.idv")).collect();
     for form in ["--json", "--csv", "--pretty"] {
         let arguments: Vec<&str> = ["cat", form].into_iter().chain(many.iter().map(String::as_str)).collect();
@@ -34,7 +34,7 @@ fn a_closed_pipe_ends_quietly() {
 }
 
 #[test]
-fn a_closed_pipe_ends_the_other_verbs_quietly_too() {
+fn closed_pipe_ends_other_verbs_quietly() {
     let many: Vec<String> = (0..2000).map(|_| golden("annotation-vectors.idv")).collect();
     for verb in [&["info"][..], &["info", "--json"], &["verify"], &["verify", "--json"]] {
         let arguments: Vec<&str> = verb.iter().copied().chain(many.iter().map(String::as_str)).collect();
@@ -44,7 +44,7 @@ fn a_closed_pipe_ends_the_other_verbs_quietly_too() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_an_error() {
+fn full_disk_is_an_error() {
     let file = golden("block-default.idv");
     for arguments in [
         &["cat", &file, "--json"][..],
@@ -66,7 +66,7 @@ fn a_full_disk_is_an_error() {
 }
 
 #[test]
-fn standard_input_is_read_to_its_end() {
+fn reads_standard_input_to_its_end() {
     let file = golden("real-adult.idv");
     let output = wharf(["cat", "-"]).stdin(File::open(&file).unwrap()).output().unwrap();
     assert_eq!(output.stdout, run(["cat", &file]).0.stdout);
@@ -75,7 +75,7 @@ fn standard_input_is_read_to_its_end() {
 
 #[cfg(unix)]
 #[test]
-fn an_output_that_is_standard_input_is_refused() {
+fn refuses_standard_input_as_output() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("data.csv");
     std::fs::copy(golden("text-ascii.idv"), &path).unwrap();
@@ -88,7 +88,7 @@ fn an_output_that_is_standard_input_is_refused() {
 }
 
 #[test]
-fn nothing_but_text_goes_into_a_pipe() {
+fn pipe_contains_only_the_output() {
     let file = golden("block-rows-7.idv");
     for arguments in [&["--help"][..], &["cat", "--help"], &["info", &file], &["cat", &file, "--pretty"], &["cat"]] {
         let ran = run(arguments);
@@ -97,14 +97,14 @@ fn nothing_but_text_goes_into_a_pipe() {
     }
 }
 
-/// What is under way has a temporary file beside its place: it goes with the process that is told to end.
+/// A terminated process removes its temporary output file.
 #[cfg(unix)]
 #[test]
-fn a_signal_leaves_no_temporary_files() {
+fn signal_leaves_no_temporary_files() {
     use std::os::unix::process::ExitStatusExt;
     use std::time::{Duration, Instant};
 
-    // One that is ignored here, as a shell does for what runs behind its back, is ignored by children as well.
+    // Children inherit ignored signals, as for background jobs of a shell.
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
     let is_ignored = |number: i32| ignored.unwrap_or(0) >> (number - 1) & 1 != 0;

@@ -1,4 +1,4 @@
-//! The verbs that read, on the stores that the reference wrote and on damaged ones.
+//! The reading verbs, on stores of the reference and damaged ones.
 
 use std::collections::HashSet;
 use std::fs;
@@ -15,7 +15,7 @@ fn said(ran: &Ran, folder: &Folder) -> String {
 }
 
 #[test]
-fn documents_of_the_reference_keep_their_bytes() {
+fn reference_documents_keep_their_bytes() {
     let mut lines = 0;
     for (name, path) in goldens() {
         let expected =
@@ -25,21 +25,21 @@ fn documents_of_the_reference_keep_their_bytes() {
         assert_eq!(info["format"], "zds", "{name}");
         for table in info["tables"].as_array().unwrap() {
             let collection = table["name"].as_str().unwrap();
-            let wanted: Vec<&Value> = expected.iter().filter(|one| one["collection"] == collection).collect();
+            let documents: Vec<&Value> = expected.iter().filter(|one| one["collection"] == collection).collect();
             if name == "deleted-all" {
                 assert_eq!(table["rows"], 0, "the reference brings them back");
                 continue;
             }
-            // An id may have a line and a file, of which the line holds.
-            let ids: HashSet<&str> = wanted.iter().map(|one| one["id"].as_str().unwrap()).collect();
+            // A line takes precedence over a document file with the same id.
+            let ids: HashSet<&str> = documents.iter().map(|one| one["id"].as_str().unwrap()).collect();
             assert_eq!(table["rows"], ids.len(), "{name} {collection}");
             let ran = run(["cat", &path, "--table", collection, "--json"]);
             assert!([0, 3].contains(&ran.code()), "{name}: {ran:?}");
-            for one in wanted {
+            for one in documents {
                 let (id, line) = (one["id"].as_str().unwrap(), &one["line"]);
                 let got = run(["get", &path, id, "--table", collection, "--json"]);
                 if one["mode"] == "lines" && name != "foreign" {
-                    // Byte for byte, but for a line end of two.
+                    // Byte for byte, except for CR LF.
                     let line = line.as_str().unwrap();
                     let line = line.strip_suffix('\r').unwrap_or(line);
                     assert!(ran.out().lines().any(|found| found == line), "{name} {id}");
@@ -54,7 +54,7 @@ fn documents_of_the_reference_keep_their_bytes() {
 }
 
 #[test]
-fn a_store_is_known_by_whatever_leads_to_it() {
+fn recognizes_a_store_by_any_path_inside() {
     let put = golden("put");
     let whole = run(["cat", &put]).ok().to_owned();
     let collection = format!("{put}/collections/train");
@@ -70,13 +70,13 @@ fn a_store_is_known_by_whatever_leads_to_it() {
     child.stdin.take().unwrap().write_all(&fs::read(&packed).unwrap()).unwrap();
     let out = child.wait_with_output().unwrap().stdout;
     assert_eq!(serde_json::from_slice::<Value>(&out).unwrap(), first);
-    // A folder of other things is none.
+    // Other folders are not stores.
     fs::create_dir(folder.path("other")).unwrap();
     assert_eq!(run(["info", &folder.path("other")]).code(), 1);
 }
 
 #[test]
-fn documents_are_chosen_and_so_are_their_fields() {
+fn selects_documents_and_fields() {
     let put = golden("put");
     let cat = |arguments: &[&str]| run([&["cat", &put][..], arguments].concat()).ok().to_owned();
     assert_eq!(cat(&["--where", "n=4", "--columns", "n,_id"]), "{\"n\":4,\"_id\":\"doc-004\"}\n");
@@ -88,7 +88,7 @@ fn documents_are_chosen_and_so_are_their_fields() {
     assert_eq!(cat(&["--where", "!object.deep.b"]), "");
     assert_eq!(cat(&["--where", "even=true", "--rows", "1..2", "--columns", "n"]), "{\"n\":2}\n");
     assert_eq!(cat(&["--where", "even=true", "-n", "1", "--columns", "n"]), "{\"n\":0}\n");
-    // The last name of a path is what the field is called, unless two are called so.
+    // A nested field is named by the last part of its path, unless that is ambiguous.
     assert_eq!(cat(&["--columns", "object.a,n", "--rows", "3"]), "{\"a\":3,\"n\":3}\n");
     assert_eq!(cat(&["--columns", "object.a,n", "--rows", "3", "--csv"]), "a,n\n3,3\n");
     assert_eq!(cat(&["--columns", "_id,object.deep.b", "-n", "1"]), "{\"_id\":\"doc-000\",\"b\":[0,{\"c\":\"d\"}]}\n");
@@ -96,8 +96,8 @@ fn documents_are_chosen_and_so_are_their_fields() {
     assert!(error.contains("there is no column \"object.none\""), "{error}");
     let error = run(["cat", &common::golden("bool.idv"), "--where", "a=1"]);
     assert!(error.code() == 2 || error.err().contains("cannot open"), "{error:?}");
-    // A misspelled name, and a form that does not exist, are no filter that nothing passes.
-    for (condition, wanted) in [
+    // Misspelled names and unsupported conditions are errors, not filters without matches.
+    for (condition, expected) in [
         ("eevn=true", "--where names a field \"eevn\" that no document has; the fields are "),
         ("object.dep=1", "--where names a field \"object.dep\" that no document has; the fields are "),
         ("n>4", "--where \"n>4\" is a comparison: allowed are FIELD=VALUE, FIELD"),
@@ -105,7 +105,7 @@ fn documents_are_chosen_and_so_are_their_fields() {
         for arguments in [&["cat", &put][..], &["convert", &put, "-"], &["convert", &put, "-", "--to", "csv"]] {
             let ran = run([arguments, &["--where", condition]].concat());
             assert_eq!((ran.code(), ran.out()), (2, ""), "{arguments:?} {condition}: {ran:?}");
-            assert!(ran.err().contains(wanted), "{}", ran.err());
+            assert!(ran.err().contains(expected), "{}", ran.err());
         }
     }
     assert_eq!(cat(&["--where", "missing"]), "", "a field that is nowhere is a question that has an answer");
@@ -117,7 +117,7 @@ fn documents_are_chosen_and_so_are_their_fields() {
 }
 
 #[test]
-fn digits_are_not_lost() {
+fn keeps_digits() {
     let folder = Folder::new();
     let line = r#"{"_id":"a","big":123456789012345678901234567890,"huge":1e400,"small":0.10,"list":[1.0, {"x":12345678901234567890123}]}"#;
     folder.store("s", "c", line);
@@ -133,7 +133,7 @@ fn digits_are_not_lost() {
 }
 
 #[test]
-fn what_is_not_shown_is_told() {
+fn reports_hidden_values() {
     let folder = Folder::new();
     folder.store("s", "c", "{\"_id\":\"a\"}\nbroken\n{\"_id\":\"a\",\"n\":2}\n{\"_id\":\"b\"}\n{\"_id\":\"c\",\"n\":");
     let ran = run(["cat", &folder.path("s")]);
@@ -149,7 +149,7 @@ fn what_is_not_shown_is_told() {
 }
 
 #[test]
-fn everything_that_is_wrong_is_found() {
+fn verify_finds_every_problem() {
     let folder = Folder::new();
     let lines = "{\"_id\":\"a\"}\n{\"_id\":\"b\",\"n\":1}\nbroken\n{\"_id\":\"no id\"}\n\n{\"n\":1}\n{\"_id\":\"c\"}\n{\"_id\":\"d\",";
     let data = folder.store("s", "c", lines);
@@ -210,7 +210,7 @@ fn everything_that_is_wrong_is_found() {
 }
 
 #[test]
-fn metadata_and_files_are_checked() {
+fn verifies_metadata_and_files() {
     let folder = Folder::new();
     let data = folder.store("s", "c", "{\"_id\":\"a\"}\n");
     fs::remove_file(&data).unwrap();
@@ -230,7 +230,7 @@ fn metadata_and_files_are_checked() {
         (finding["severity"].as_str().unwrap().to_owned(), file)
     };
     let findings: Vec<_> = report["findings"].as_array().unwrap().iter().map(of).collect();
-    let wanted = [
+    let expected = [
         ("warning", "zds.json"),
         ("warning", "order.ids"),
         ("warning", "b.json"),
@@ -240,14 +240,14 @@ fn metadata_and_files_are_checked() {
         ("warning", "manifest.json"),
         ("warning", "zds.json"),
     ];
-    assert_eq!(findings, wanted.map(|(severity, file)| (severity.to_owned(), file.to_owned())), "{report}");
-    // Ids that documents do not state are shown all the same, in the order of the list.
+    assert_eq!(findings, expected.map(|(severity, file)| (severity.to_owned(), file.to_owned())), "{report}");
+    // Documents without an id member are printed with their ids, in the order of the list.
     let ran = run(["cat", &folder.path("s"), "-n", "2", "--json"]);
     assert_eq!(ran.out(), "{\"_id\": \"c\"}\n{\"_id\":\"a\",\"x\":1}\n");
 }
 
 #[test]
-fn info_tells_the_state() {
+fn info_shows_the_index_state() {
     let info = run(["info", "--json", &golden("put-again")]).lines().remove(0);
     assert_eq!((&info["index"], &info["dead_bytes"]), (&json!("valid"), &json!(1545)));
     let info = run(["info", "--json", &golden("no-index")]).lines().remove(0);

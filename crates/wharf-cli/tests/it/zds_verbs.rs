@@ -1,4 +1,4 @@
-//! The verbs that write ZDS stores.
+//! The writing verbs on ZDS stores.
 
 use std::fs;
 use std::io::Write;
@@ -19,7 +19,7 @@ fn cat(path: &str) -> String {
 }
 
 #[test]
-fn documents_are_put_and_taken_out() {
+fn puts_and_removes_documents() {
     let folder = Folder::new();
     let store = folder.path("s");
     let said = |ran: &Ran| (ran.code(), format!("{}{}", ran.out(), ran.err()).replace(&folder.path(""), "@"));
@@ -27,31 +27,31 @@ fn documents_are_put_and_taken_out() {
     assert!(!folder.files().contains(&"s".to_owned()), "nothing is made without --create");
     let ran =
         piped(&["put", &store, "--table", "t", "--create"], "{\"_id\":\"a\",\"n\": 1}\n{\"n\":2}\n{\"_id\":\"c\"}\n");
-    assert_eq!(said(&ran), (0, "@s: 3 documents put; 1 had no _id: their numbers became it\n".to_owned()));
+    assert_eq!(said(&ran), (0, "@s: 3 documents put; 1 without _id numbered\n".to_owned()));
     assert_eq!(cat(&store), "{\"_id\":\"a\",\"n\": 1}\n{\"_id\":\"0000000001\",\"n\":2}\n{\"_id\":\"c\"}\n");
-    // One document over several lines, its id from elsewhere.
+    // One document that spans several lines, with the id from --key.
     fs::write(folder.path("one.json"), "{\n  \"k\": {\"n\": 7},\n  \"x\": [1]\n}\n").unwrap();
     assert_eq!(run(["put", &store, &folder.path("one.json"), "--id", "k.n"]).code(), 0);
     assert_eq!(
         run(["put", &store, &folder.path("one.json"), "--key", "c"]).ok().replace(&folder.path(""), "@"),
-        "@s: 1 document put, 1 of them in place of others\n"
+        "@s: 1 document put, 1 replaced\n"
     );
     assert_eq!(run(["get", &store, "7"]).ok(), "{\"_id\":\"7\",\"k\":{\"n\":7},\"x\":[1]}\n");
     assert_eq!(run(["get", &store, "c"]).ok(), "{\"_id\":\"c\",\"k\":{\"n\":7},\"x\":[1]}\n");
     // All or nothing.
     let before = cat(&store);
-    for (text, wanted) in [
+    for (text, expected) in [
         ("{\"_id\":\"z\"}\n{\"_id\":\"a b\"}\n", "(line 2, key \"a b\")"),
         ("{\"_id\":\"z\"}\n{\"_id\":\"y\",}\n", "line 2"),
-        ("{\"_id\":\"z\"}\n{\"_id\":\"z\"}\n", "a document before has the same id (line 2, key \"z\")"),
-        ("", "there is no document"),
+        ("{\"_id\":\"z\"}\n{\"_id\":\"z\"}\n", "duplicate id (line 2, key \"z\")"),
+        ("", "no documents"),
     ] {
         let ran = piped(&["put", &store], text);
-        assert!(ran.code() == 1 && ran.err().contains(wanted), "{ran:?}");
+        assert!(ran.code() == 1 && ran.err().contains(expected), "{ran:?}");
         assert_eq!(cat(&store), before);
     }
     let ran = piped(&["put", &store, "--new"], "{\"_id\":\"a\"}");
-    assert!(ran.code() == 2 && ran.err().contains("is there already"), "{ran:?}");
+    assert!(ran.code() == 2 && ran.err().contains("already exists"), "{ran:?}");
 
     let ran = run(["rm", &store, "a", "none"]);
     assert_eq!((ran.code(), cat(&store) == before), (2, true), "{ran:?}");
@@ -62,11 +62,11 @@ fn documents_are_put_and_taken_out() {
     assert_eq!(run(["get", &store, "a"]).code(), 2);
     assert_eq!(run(["verify", &store]).code(), 0);
     let ran = run(["rm", &store, "a", "-o", &folder.path("o")]);
-    assert!(ran.code() == 2 && ran.err().contains("--output is for ds"), "{ran:?}");
+    assert!(ran.code() == 2 && ran.err().contains("--output is for ds files"), "{ran:?}");
 
-    // What is deleted is gone for good only without its bytes.
+    // Deleted documents are gone for good only after `compact`.
     let ran = run(["index", &store]);
-    assert!(ran.ok().contains("would bring back 1 deleted document"), "{ran:?}");
+    assert!(ran.ok().contains("would restore 1 deleted document"), "{ran:?}");
     let after = cat(&store);
     let ran = run(["compact", &store, "--json"]).lines().remove(0);
     assert!(ran["bytes"].as_u64().unwrap() < ran["bytes_before"].as_u64().unwrap(), "{ran}");
@@ -76,7 +76,7 @@ fn documents_are_put_and_taken_out() {
 }
 
 #[test]
-fn an_index_is_made_anew() {
+fn rebuilds_the_index() {
     let folder = Folder::new();
     let store = format!("{}/collections/middle", folder.copy("deleted"));
     let before = cat(&store);
@@ -101,7 +101,7 @@ fn an_index_is_made_anew() {
     }
 }
 
-/// Two files of records without ids, one after the other.
+/// Puts two files of records without ids in succession.
 #[test]
 fn documents_without_ids_never_replace_others() {
     let folder = Folder::new();
@@ -109,9 +109,9 @@ fn documents_without_ids_never_replace_others() {
     let put = |text: &str| piped(&["put", &store, "--table", "t", "--create"], text);
     put("{\"n\":1}\n{\"n\":2}\n");
     let ran = put("{\"n\":3}\n{\"n\":4}\n");
-    assert!(!ran.out().contains("in place of others"), "{ran:?}");
+    assert!(!ran.out().contains("replaced"), "{ran:?}");
     assert_eq!(cat(&store), [0, 1, 2, 3].map(|number| line(number, number + 1)).concat());
-    // The number behind the last one is taken, and one of those that were there is gone.
+    // The next number is already taken, and one document was deleted.
     run(["rm", &store, "0000000001"]);
     put("{\"_id\":\"0000000004\",\"n\":5}\n");
     put("{\"n\":6}\n{\"_id\":\"x\"}\n{\"n\":8}\n");
@@ -123,9 +123,9 @@ fn line(id: u64, n: u64) -> String {
     format!("{{\"_id\":\"{id:010}\",\"n\":{n}}}\n")
 }
 
-/// The data end inside the last line that a sound index names.
+/// The data end inside the last line of a valid index.
 #[test]
-fn an_index_that_is_longer_than_the_data_is_made_anew() {
+fn rebuilds_an_index_longer_than_the_data() {
     let folder = Folder::new();
     let store = folder.path("s");
     piped(&["put", &store, "--table", "t", "--create"], "{\"_id\":\"a\"}\n{\"_id\":\"b\"}\n{\"_id\":\"c\",\"n\":1}\n");
@@ -136,11 +136,11 @@ fn an_index_that_is_longer_than_the_data_is_made_anew() {
         assert_eq!(run(["verify", &store]).code(), 1);
         let ran = run(["index", &store]);
         let said = ran.err().replace(&store, "@");
-        let wanted = format!(
+        let expected = format!(
             "the index named lines up to byte 42 of the data, which end before: 3 documents before, {rows} now"
         );
-        assert!(ran.code() == 3 && said.contains(&wanted), "{ran:?}");
-        assert!(ran.out().contains("index made anew"), "{ran:?}");
+        assert!(ran.code() == 3 && said.contains(&expected), "{ran:?}");
+        assert!(ran.out().contains("index rebuilt"), "{ran:?}");
         run(["verify", &store]).ok();
         assert_eq!(cat(&store).lines().count(), rows);
         assert!(run(["index", &store]).ok().contains("the index is valid"));
@@ -150,13 +150,13 @@ fn an_index_that_is_longer_than_the_data_is_made_anew() {
     }
 }
 
-/// Lines of JSON hold objects that every reader takes.
+/// JSON lines must be objects that every reader accepts.
 #[test]
-fn documents_that_are_not_objects_are_reported_and_too_deep_ones_refused() {
+fn reports_documents_that_are_not_objects_and_refuses_deep_ones() {
     let folder = Folder::new();
     let out = folder.path("out.jsonl");
     let deep = |depth: usize| format!("{{\"_id\":\"a\",\"x\":{}{}}}", "[".repeat(depth - 1), "]".repeat(depth - 1));
-    for (name, document, code, wanted) in [
+    for (name, document, code, expected) in [
         ("list", "[1]".to_owned(), 3, "row written as a line that is not an object (row 0)"),
         ("deep", deep(129), 1, "the nesting of values 129 exceeds the limit 128"),
         ("most", deep(128), 0, ""),
@@ -165,7 +165,7 @@ fn documents_that_are_not_objects_are_reported_and_too_deep_ones_refused() {
         fs::create_dir_all(&docs).unwrap();
         fs::write(format!("{docs}/a.json"), &document).unwrap();
         let ran = run(["convert", &folder.path(name), &out, "--force"]);
-        assert!(ran.code() == code && ran.err().contains(wanted), "{name}: {ran:?}");
+        assert!(ran.code() == code && ran.err().contains(expected), "{name}: {ran:?}");
         if code == 0 {
             run(["verify", &out]).ok();
         }
@@ -173,7 +173,7 @@ fn documents_that_are_not_objects_are_reported_and_too_deep_ones_refused() {
 }
 
 #[test]
-fn what_is_whole_is_saved() {
+fn recovers_intact_documents() {
     let folder = Folder::new();
     let lines = "{\"_id\":\"a\"}\nbroken\n{\"_id\":\"b\"}\n{\"_id\":\"c\",\"n\":";
     let data = folder.store("s", "c", lines);
@@ -191,7 +191,7 @@ fn what_is_whole_is_saved() {
     assert_eq!(fs::read_to_string(&data).unwrap(), "{\"_id\":\"a\"}\nbroken\n{\"_id\":\"b\"}\n");
     assert_eq!(cat(&store), cat(&whole));
     assert_eq!(run(["recover", &store, "--in-place"]).code(), 0);
-    // Data that end before the index does.
+    // Data shorter than the index states.
     let short = folder.copy("iris");
     let test = format!("{short}/collections/test/meta/data.jsonl");
     let bytes = fs::read(&test).unwrap();
@@ -203,7 +203,7 @@ fn what_is_whole_is_saved() {
     assert_eq!(run(["verify", &short]).code(), 0);
     let rows = run(["cat", &short, "--table", "test"]).ok().to_owned();
     assert!(rows.lines().count() > 10 && String::from_utf8(bytes).unwrap().starts_with(&rows));
-    // An entry that names another document's line costs that document alone.
+    // An entry that points at another document loses only one document.
     let other = folder.copy("foreign");
     let ran = run(["recover", &other, &folder.path("rest.zds"), "--json"]);
     assert_eq!(ran.code(), 3);
@@ -212,7 +212,7 @@ fn what_is_whole_is_saved() {
 }
 
 #[test]
-fn every_golden_store_is_packed_and_unpacked() {
+fn packs_and_unpacks_every_golden_store() {
     let folder = Folder::new();
     for (name, path) in goldens().into_iter().filter(|(name, _)| !name.ends_with(".zds")) {
         let (packed, unpacked) = (folder.path(&format!("{name}.zds")), folder.path(&name));
@@ -241,25 +241,25 @@ fn every_golden_store_is_packed_and_unpacked() {
 }
 
 #[test]
-fn documents_come_out_of_anything_and_go_into_anything() {
+fn converts_documents_from_and_to_every_format() {
     let folder = Folder::new();
     let path = |name: &str| folder.path(name);
     let lines = "{\"name\":\"oak\",\"height\":30,\"list\":[1, 2]}\n{\"name\":\"elm\",\"height\":20.5,\"list\":[]}\n";
     fs::write(path("trees.jsonl"), lines).unwrap();
     let ran = run(["convert", &path("trees.jsonl"), &path("trees.zds"), "--id", "name"]);
     assert_eq!(ran.code(), 0, "{ran:?}");
-    let wanted = "{\"_id\":\"oak\",\"name\":\"oak\",\"height\":30,\"list\":[1, 2]}\n{\"_id\":\"elm\",\"name\":\"elm\",\"height\":20.5,\"list\":[]}\n";
-    assert_eq!(cat(&path("trees.zds")), wanted);
+    let expected = "{\"_id\":\"oak\",\"name\":\"oak\",\"height\":30,\"list\":[1, 2]}\n{\"_id\":\"elm\",\"name\":\"elm\",\"height\":20.5,\"list\":[]}\n";
+    assert_eq!(cat(&path("trees.zds")), expected);
     assert_eq!(run(["info", "--json", &path("trees.zds")]).lines()[0]["tables"][0]["name"], "trees");
-    // Through every other form and back.
+    // Through every other format and back.
     let convert = |from: &str, to: &str, more: &[&str]| {
         let ran = run([&["convert", &path(from), &path(to), "--force"][..], more].concat());
         assert!(ran.code() == 0 && !ran.err().contains("warning"), "{from} {to} {ran:?}");
     };
     convert("trees.zds", "again.jsonl", &[]);
-    assert_eq!(fs::read_to_string(path("again.jsonl")).unwrap(), wanted);
+    assert_eq!(fs::read_to_string(path("again.jsonl")).unwrap(), expected);
     convert("again.jsonl", "folder", &["--to", "zds", "--collection", "c"]);
-    assert_eq!(cat(&path("folder")), wanted);
+    assert_eq!(cat(&path("folder")), expected);
     assert_eq!(run(["verify", &path("folder")]).ok().lines().count(), 1);
     convert("folder", "trees.csv", &["--columns", "_id,height"]);
     assert_eq!(fs::read_to_string(path("trees.csv")).unwrap(), "_id,height\noak,30\nelm,20.5\n");
@@ -274,7 +274,7 @@ fn documents_come_out_of_anything_and_go_into_anything() {
     {
         convert("folder", "trees.msgpack", &[]);
         convert("trees.msgpack", "back.zds", &["--columns", "_id,name,height,list"]);
-        assert_eq!(cat(&path("back.zds")), wanted.replace(", ", ","));
+        assert_eq!(cat(&path("back.zds")), expected.replace(", ", ","));
         assert_eq!(run(["get", &path("trees.msgpack"), "elm", "--columns", "height"]).ok(), "{\"height\":20.5}\n");
     }
     {
@@ -286,7 +286,7 @@ fn documents_come_out_of_anything_and_go_into_anything() {
         convert("folder", "trees.ds", &["--columns", "_id,height"]);
         assert_eq!(run(["get", &path("trees.ds"), "height"]).code(), 0);
     }
-    // What cannot be is told with its place, and nothing is written.
+    // Errors have a position, and nothing is written.
     fs::write(path("twice.jsonl"), "{\"_id\":\"a\"}\n\n{\"_id\":\"a\"}\n").unwrap();
     let ran = run(["convert", &path("twice.jsonl"), &path("twice.zds")]);
     assert!(ran.code() == 1 && ran.err().contains("another document has the same id (line 3, key \"a\")"), "{ran:?}");
@@ -301,13 +301,13 @@ fn documents_come_out_of_anything_and_go_into_anything() {
     assert_eq!(run(["convert", &path("folder"), &path("folder"), "--to", "zds", "--force"]).code(), 2);
     fs::write(path("array.json"), format!("[{}]", lines.trim().replace('\n', ","))).unwrap();
     convert("array.json", "array.zds", &["--id", "name"]);
-    assert_eq!(cat(&path("array.zds")), wanted);
+    assert_eq!(cat(&path("array.zds")), expected);
     convert("trees.jsonl", "part.zds", &["--id", "height", "--columns", "height", "-n", "1"]);
     assert_eq!(cat(&path("part.zds")), "{\"_id\":\"30\",\"height\":30}\n");
 }
 
 #[test]
-fn stores_are_joined() {
+fn merges_stores() {
     let folder = Folder::new();
     let path = |name: &str| folder.path(name);
     folder.store("one", "c", "{\"_id\":\"a\",\"n\":1}\n{\"_id\":\"b\"}\n");
@@ -335,7 +335,7 @@ fn stores_are_joined() {
 }
 
 #[test]
-fn some_documents_are_taken() {
+fn samples_documents() {
     let folder = Folder::new();
     let path = |name: &str| folder.path(name);
     let iris = format!("{}/collections/train", golden("iris"));

@@ -1,4 +1,4 @@
-//! The verbs that change ZDS stores: all of what was asked for, or nothing.
+//! Atomicity of the verbs that change ZDS stores.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::Stdio;
 use crate::common::{run, wharf};
 use crate::stores::Folder;
 
-/// All files and folders under a path, and what is in them.
+/// All files and folders below a path, with contents.
 fn files(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
     for entry in fs::read_dir(path).into_iter().flatten() {
@@ -24,14 +24,14 @@ fn files(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     all
 }
 
-/// The files under a path of which others may be coming and going.
+/// The files below a path, while another process may create and remove some.
 #[cfg(unix)]
 fn walk(path: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
     entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
 }
 
-/// More lines than are written at once, and one more.
+/// More lines than one write contains, and one more.
 fn many(count: u32, last: &str) -> String {
     let pad = "x".repeat(100);
     let lines = (0..count).map(|n| format!("{{\"_id\":\"doc-{n}\",\"text\":\"{pad}\"}}\n"));
@@ -57,7 +57,7 @@ fn store(folder: &Folder) -> String {
 }
 
 #[test]
-fn a_document_that_is_refused_at_the_end_changes_nothing() {
+fn refused_document_changes_nothing() {
     let folder = Folder::new();
     let path = store(&folder);
     let before = files(Path::new(&path));
@@ -65,7 +65,7 @@ fn a_document_that_is_refused_at_the_end_changes_nothing() {
     let ran = run(["put", &path, &folder.path("bad.jsonl"), "--table", "strict"]);
     assert!(ran.code() == 2 && ran.err().contains("(line 20001, key \"last\")"), "{ran:?}");
     assert!(files(Path::new(&path)) == before);
-    // The store that would have been made was not.
+    // No store was created.
     let ran = run(["put", &folder.path("new/store"), &folder.path("bad.jsonl"), "--table", "../t", "--create"]);
     assert_eq!(ran.code(), 2, "{ran:?}");
     assert!(!Path::new(&folder.path("new")).exists());
@@ -75,7 +75,7 @@ fn a_document_that_is_refused_at_the_end_changes_nothing() {
 
 #[cfg(unix)]
 #[test]
-fn a_disk_that_is_full_changes_nothing() {
+fn full_disk_changes_nothing() {
     let folder = Folder::new();
     let path = store(&folder);
     let before = files(Path::new(&path));
@@ -84,7 +84,7 @@ fn a_disk_that_is_full_changes_nothing() {
     for (store, table, blocks) in
         [(&path, "free", 1500), (&path, "other", 1500), (&new, "t", 1500), (&path, "free", 4700)]
     {
-        // No file may be longer than so many blocks of 512 bytes.
+        // Limits file sizes, in blocks of 512 bytes.
         let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
         let own = env!("CARGO_BIN_EXE_wharf");
         let ran = std::process::Command::new("sh")
@@ -100,14 +100,14 @@ fn a_disk_that_is_full_changes_nothing() {
 
 #[cfg(unix)]
 #[test]
-fn a_kill_leaves_the_old_store_or_the_new_one() {
+fn kill_leaves_the_old_store_or_the_new_one() {
     let folder = Folder::new();
     fs::write(folder.path("many.jsonl"), many(60_000, "")).unwrap();
     let documents = |path: &str, table: &str| {
         let ran = run(["cat", path, "--table", table, "--json"]);
         if ran.code() == 0 { ran.out().lines().count() } else { 0 }
     };
-    // Once so many bytes are in its files, it is killed.
+    // Kills the process once its files have this many bytes.
     for (number, bytes) in [1, 600_000, 2_000_000, 4_000_000, 7_000_000, 8_000_000].into_iter().enumerate() {
         let path = folder.path(&format!("s-{number}"));
         if number % 2 == 0 {
@@ -130,7 +130,7 @@ fn a_kill_leaves_the_old_store_or_the_new_one() {
         assert!(found == old || found == new, "{bytes}: {found}");
         // The next writer finds the same.
         fs::write(folder.path("one.jsonl"), "{\"_id\":\"one\"}\n").unwrap();
-        // It says so where it repairs something.
+        // Repairs are reported.
         let ran = run(["put", &path, &folder.path("one.jsonl"), "--table", "t", "--create"]);
         assert_eq!(ran.code(), 0, "{bytes} {ran:?}");
         assert_eq!(documents(&path, "t"), found + 1, "{bytes}");
@@ -140,7 +140,7 @@ fn a_kill_leaves_the_old_store_or_the_new_one() {
 }
 
 #[test]
-fn what_fails_repairs_nothing_and_what_repairs_says_so() {
+fn failure_repairs_nothing_and_repairs_are_reported() {
     let folder = Folder::new();
     let path = store(&folder);
     let data = format!("{path}/collections/free/meta/data.jsonl");
@@ -149,7 +149,7 @@ fn what_fails_repairs_nothing_and_what_repairs_says_so() {
     fs::remove_file(format!("{path}/collections/free/meta/index.bin")).unwrap();
     let before = files(Path::new(&path));
     let ran = run(["rm", &path, "keep", "none", "--table", "free"]);
-    assert!(ran.code() == 2 && ran.err().contains("there is no document of this id"), "{ran:?}");
+    assert!(ran.code() == 2 && ran.err().contains("no document has this id"), "{ran:?}");
     assert!(files(Path::new(&path)) == before);
     fs::write(folder.path("twice.jsonl"), "{\"_id\":\"x\"}\n{\"_id\":\"x\"}\n").unwrap();
     assert_eq!(run(["put", &path, &folder.path("twice.jsonl"), "--table", "free"]).code(), 1);
@@ -163,7 +163,7 @@ fn what_fails_repairs_nothing_and_what_repairs_says_so() {
 }
 
 #[test]
-fn one_collection_that_fails_does_not_keep_the_others_from_being_done() {
+fn processes_other_collections_after_a_failure() {
     let folder = Folder::new();
     let path = store(&folder);
     folder.store("s", "a", "no document\n");
@@ -175,7 +175,7 @@ fn one_collection_that_fails_does_not_keep_the_others_from_being_done() {
     let lines: Vec<_> = ran.out().lines().collect();
     assert!(lines[0].ends_with("table free: 2 documents, the index is valid"), "{ran:?}");
     assert!(lines[1].ends_with("table strict: 2 documents, the index is valid"), "{ran:?}");
-    assert!(lines[2].contains("table z: 1 document, index made anew; no index"), "{ran:?}");
+    assert!(lines[2].contains("table z: 1 document, index rebuilt; no index"), "{ran:?}");
     let ran = run(["compact", &path]);
     assert_eq!((ran.code(), ran.err().lines().count(), ran.out().lines().count()), (1, 1, 3), "{ran:?}");
     fs::remove_dir_all(format!("{path}/collections/a")).unwrap();
@@ -187,7 +187,7 @@ fn one_collection_that_fails_does_not_keep_the_others_from_being_done() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_in_a_store_is_not_written_through() {
+fn does_not_write_through_links() {
     use std::os::unix::fs::symlink;
     let folder = Folder::new();
     let (victim, text) = (folder.path("victim"), "precious\n".repeat(10));
@@ -228,14 +228,14 @@ fn a_link_in_a_store_is_not_written_through() {
             &["compact", &path, "--table", "c"],
         ] {
             let ran = run(arguments);
-            let wanted = format!("{link}: a symbolic link: stores are written only through regular files");
-            assert!(ran.code() == 1 && ran.err().contains(&wanted), "{link} {ran:?}");
+            let expected = format!("{link}: a symbolic link: stores are written only through regular files");
+            assert!(ran.code() == 1 && ran.err().contains(&expected), "{link} {ran:?}");
             assert_eq!(fs::read_to_string(&victim).unwrap(), text, "{link}");
             assert!(files(Path::new(&folder.path("elsewhere"))) == before, "{link}");
             assert!(fs::symlink_metadata(&place).unwrap().is_symlink());
         }
     }
-    // The path that was named may be one, and a file with other names is not written in place.
+    // The given path itself may be a link, and files with several hard links are not written in place.
     let path = folder.path("s");
     run(["put", &path, &folder.path("one.jsonl"), "--table", "c", "--create"]).ok();
     symlink(&path, folder.path("link")).unwrap();

@@ -7,14 +7,14 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// The command, not yet run. What the environment says of colours is left out.
+/// The command, without color settings from the environment.
 pub(crate) fn wharf<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wharf"));
     command.args(arguments).stdin(Stdio::null()).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
     command
 }
 
-/// Runs the command to its end.
+/// Runs the command and waits for it.
 pub(crate) fn run<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Ran {
     Ran(wharf(arguments).output().unwrap())
 }
@@ -35,7 +35,7 @@ impl Ran {
         std::str::from_utf8(&self.0.stderr).unwrap()
     }
 
-    /// The output of a run that went well and had nothing to say.
+    /// The output of a successful run without messages.
     #[track_caller]
     pub(crate) fn ok(&self) -> &str {
         assert_eq!((self.code(), self.err()), (0, ""));
@@ -48,7 +48,7 @@ impl Ran {
         self.out().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// The one error object on standard error, of a run that printed nothing else.
+    /// The error object on standard error of a run without other output.
     #[track_caller]
     pub(crate) fn json_error(&self, code: i32) -> Value {
         assert_eq!((self.code(), self.out()), (code, ""), "{}", self.err());

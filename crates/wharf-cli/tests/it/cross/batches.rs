@@ -1,4 +1,4 @@
-//! What is in a Parquet file or in Arrow IPC, read by the libraries themselves and held against a table: types, values, nulls.
+//! Compares Parquet and Arrow IPC files, read with their own libraries, with a table: types, values, nulls.
 
 use std::fs::File;
 use std::path::Path;
@@ -12,11 +12,11 @@ use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 
 use super::forms::{Form, Outcome};
-use super::found;
+use super::json_csv;
 use super::kind::{Kind, Value, half};
 use super::table::Table;
 
-/// Compares a file with a table. Where the table came `from` a form without types, lists may be of any form.
+/// Compares a file with a table. If it came `from` a format without types, lists may have any list type.
 pub(crate) fn check(path: &Path, form: Form, from: Form, table: &Table) -> Outcome<()> {
     let (schema, batches) = read(path, form).map_err(|error| error.to_string())?;
     let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
@@ -120,7 +120,7 @@ fn is_type(kind: &Kind, field: &Field, strict: bool) -> bool {
         Kind::List(item) | Kind::Fixed(item, _) => match found {
             DataType::List(field) | DataType::LargeList(field) => is_type(item, field, strict),
             DataType::FixedSizeList(field, _) => !strict && is_type(item, field, strict),
-            // Of no items nobody knows the type.
+            // The type of empty lists is unknown.
             _ => false,
         },
         Kind::Tensor(item, sizes) => match found {
@@ -193,10 +193,10 @@ fn value(array: &dyn Array, row: usize) -> Value {
     }
 }
 
-/// Equal, floats by their bits; of tensors that came as lists of lists the elements.
+/// Equality, with floats compared by bits, and tensors given as nested lists by their elements.
 fn same(kind: &Kind, expected: &Value, found: &Value) -> bool {
     match (kind, expected, found) {
-        (Kind::Float(width), Value::Float(expected), Value::Float(found)) => found::same(*width, *expected, *found),
+        (Kind::Float(width), Value::Float(expected), Value::Float(found)) => json_csv::same(*width, *expected, *found),
         (
             Kind::List(item) | Kind::Fixed(item, _) | Kind::Tensor(item, _),
             Value::List(expected),
@@ -211,7 +211,7 @@ fn same(kind: &Kind, expected: &Value, found: &Value) -> bool {
             expected.len() == found.len()
                 && members.iter().zip(expected).zip(found).all(|(((_, kind), one), other)| same(kind, one, other))
         }
-        // A mask covers each element.
+        // Masks apply to single elements.
         (Kind::Fixed(..) | Kind::Tensor(..), Value::Null, Value::List(found)) => {
             flat(found).iter().all(|item| **item == Value::Null)
         }

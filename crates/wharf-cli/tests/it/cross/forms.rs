@@ -1,4 +1,4 @@
-//! The forms of the golden files, conversions between them by the command, and what a file then holds.
+//! The formats of the golden files, conversions between them, and reading the results.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -6,9 +6,9 @@ use std::process::{Command, Stdio};
 use serde_json::{Map, Value as Json};
 
 use super::table::{Column, Table, folder};
-use super::{batches, found, time};
+use super::{batches, json_csv, time};
 
-/// A form in which each table lies in the folder: its extension, and the format whose rules it has.
+/// A format of the golden tables: its extension, and the format whose rules apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Form {
     pub(crate) extension: &'static str,
@@ -30,12 +30,12 @@ pub(crate) const FORMS: [Form; 11] = [
 ];
 
 impl Form {
-    /// The file of a table that the reference wrote.
+    /// The file of a table written by the reference.
     pub(crate) fn golden(self, table: &str) -> PathBuf {
         folder().join(format!("{table}.{}", self.extension))
     }
 
-    /// Options of `convert` to this form: what a row's name is, and what becomes of integers where some are missing.
+    /// Options of `convert` to this format, for row names and nullable integers.
     fn options(self, from: Self, has_gaps: bool) -> Vec<&'static str> {
         let key = if from.rules == "zds" { "_id" } else { "key" };
         match self.extension {
@@ -44,27 +44,27 @@ impl Form {
             "zds" if from.rules != "zds" => vec!["--id", key],
             "store" if from.rules != "zds" => vec!["--to", "zds", "--id", key],
             "store" => vec!["--to", "zds"],
-            // Columns with types are read once: nobody looks beforehand whether something is missing.
+            // Typed columns are read once, without checking for nulls before.
             "idv" if has_gaps && matches!(from.rules, "parquet" | "arrow") => vec!["--null-integers", "double"],
             _ => Vec::new(),
         }
     }
 
-    /// Whether rows say which columns there are, so that none has no column, and a null may be left out.
+    /// Whether rows name their columns, so that a null may be omitted.
     pub(crate) fn is_schemaless(self) -> bool {
         matches!(self.rules, "datadings" | "zds" | "jsonl")
     }
 
-    /// Whether values say which types columns have, so that lists of one length are lists like others.
+    /// Whether types are inferred from values, so that lists of equal lengths are ordinary lists.
     pub(crate) fn is_typeless(self) -> bool {
         self.is_schemaless() || self.rules == "csv"
     }
 }
 
-/// What went wrong.
+/// Ok, or a description of the failure.
 pub(crate) type Outcome<T> = Result<T, String>;
 
-/// Converts a table, or some of its columns, into another form.
+/// Converts a table, or some of its columns, to another format.
 pub(crate) fn convert(
     table: &Table,
     target: &Path,
@@ -94,7 +94,7 @@ pub(crate) fn convert(
     }
 }
 
-/// Holds what is in a file, converted from another or the reference's own, against a table.
+/// Compares a file, converted or written by the reference, with a table.
 pub(crate) fn check(path: &Path, form: Form, from: Form, table: &Table) -> Outcome<()> {
     match form.extension {
         "csv" => cells(path, b',', table),
@@ -114,13 +114,13 @@ fn opened(path: &Path) -> wharf::Result<Vec<Map<String, Json>>> {
     let container = wharf::open(path)?;
     let (mut found, mut line) = (Vec::new(), Vec::new());
     for table in container.tables() {
-        // Numbers that are times by the conventions for NetCDF.
+        // Numbers that are times by the NetCDF conventions.
         let mut times = Vec::new();
         for (place, column) in table.columns().iter().enumerate() {
             let units = units(&table.column_details(place)?);
             times.extend(units.map(|units| (column.name.clone(), units)));
         }
-        // A ds file without elements has its variables all the same, and rows of scalars are no others.
+        // A ds file without elements still has its variables.
         let mut rows = table.rows(&wharf::Scan::default())?;
         while rows.advance()? {
             line.clear();
@@ -142,13 +142,13 @@ fn opened(path: &Path) -> wharf::Result<Vec<Map<String, Json>>> {
     Ok(found)
 }
 
-/// What the numbers of a column are that is a time.
+/// The unit and epoch of a time column.
 enum Units {
-    /// Microseconds since 1970, when this is added.
+    /// Microseconds since 1970, after adding this.
     Micros(i64),
     /// Days since 1970.
     Days,
-    /// Microseconds since nothing.
+    /// Microseconds of a duration.
     Duration,
 }
 
@@ -164,7 +164,7 @@ fn units(details: &Map<String, Json>) -> Option<Units> {
     })
 }
 
-/// The name of the column that names rows.
+/// Whether the column contains row names.
 fn is_name(name: &str) -> bool {
     matches!(name, "key" | "_id")
 }
@@ -181,15 +181,15 @@ fn objects(found: &[Map<String, Json>], form: Form, table: &Table) -> Outcome<()
                 None if form.is_schemaless() => &Json::Null,
                 None => return Err(format!("no column {:?}", column.name)),
             };
-            if !found::is(&column.kind, &column.values[row], value) {
+            if !json_csv::is(&column.kind, &column.values[row], value) {
                 return Err(unexpected(column, row, &value.to_string()));
             }
         }
-        // A document has its id besides, a sample its key.
+        // Documents also have an id, samples a key.
         let more = members.iter().filter(|(name, _)| !table.columns.iter().any(|column| column.name == **name));
         for (name, value) in more {
             let column = names.filter(|_| form.is_schemaless() && is_name(name));
-            if !column.is_some_and(|column| found::is(&column.kind, &column.values[row], value)) {
+            if !column.is_some_and(|column| json_csv::is(&column.kind, &column.values[row], value)) {
                 return Err(format!("row {row} has {name:?}: {value}"));
             }
         }
@@ -205,7 +205,7 @@ fn cells(path: &Path, delimiter: u8, table: &Table) -> Outcome<()> {
     let mut expected = table.names();
     names.sort_unstable();
     expected.sort_unstable();
-    // Of no rows there may be no columns: the form that it came from has none.
+    // Without rows there may be no columns, if the source format has no schema.
     if names != expected && !(table.rows == 0 && names.iter().all(|name| name.is_empty())) {
         return Err(format!("columns {names:?} instead of {expected:?}"));
     }
@@ -217,7 +217,7 @@ fn cells(path: &Path, delimiter: u8, table: &Table) -> Outcome<()> {
         let Some(place) = header.iter().position(|name| name == column.name) else { continue };
         for (row, record) in rows.iter().enumerate() {
             let cell = record.get(place).unwrap_or_default();
-            if !found::is_cell(&column.kind, &column.values[row], cell) {
+            if !json_csv::is_cell(&column.kind, &column.values[row], cell) {
                 return Err(unexpected(column, row, cell));
             }
         }

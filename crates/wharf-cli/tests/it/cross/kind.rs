@@ -1,14 +1,14 @@
-//! Kinds and values of the logical tables.
+//! Types and values of the golden tables.
 
 use serde_json::Value as Json;
 
-/// The type of a column, as `tests/golden/cross/NAME.expected.json` says it.
+/// The type of a column in `tests/golden/cross/NAME.expected.json`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Of a column that never has a value, where nobody can tell more.
+    /// A column without values, whose type is unknown.
     None,
     Bool,
-    /// Bits, signed or not.
+    /// Bits, and whether it is signed.
     Int(u8, bool),
     Float(u8),
     Text,
@@ -23,7 +23,7 @@ pub(crate) enum Kind {
     Struct(Vec<(String, Self)>),
 }
 
-/// A value. Floats of all widths are held as `f64`, which has them exactly; times are numbers since 1970.
+/// A value. Floats of all widths are stored as `f64`, exactly; times are numbers since 1970.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
     Null,
@@ -34,12 +34,12 @@ pub(crate) enum Value {
     Bytes(Vec<u8>),
     Days(i64),
     Micros(i64),
-    /// Of tensors flat, of structs the members.
+    /// Flat elements of tensors; members of structs.
     List(Vec<Self>),
 }
 
 impl Kind {
-    /// Reads `list<f32>`, `struct<a:i32,b:text>`.
+    /// Parses `list<f32>`, `struct<a:i32,b:text>`.
     pub(crate) fn parse(text: &str) -> Self {
         let (word, inside) = match text.strip_suffix('>') {
             Some(text) => text.split_once('<').unwrap(),
@@ -72,13 +72,13 @@ impl Kind {
         }
     }
 
-    /// The word in front: what rules go by.
+    /// The first word, by which rules are selected.
     pub(crate) fn word(&self) -> String {
         let shown = self.to_string();
         shown.split('<').next().unwrap().to_owned()
     }
 
-    /// A value as the file of the table has it.
+    /// Parses a value of the table's file.
     pub(crate) fn value(&self, json: &Json) -> Value {
         if json.is_null() {
             return Value::Null;
@@ -110,7 +110,7 @@ impl Kind {
     }
 }
 
-/// A float of a width, from its bits.
+/// A float of the given width, from its bits.
 fn float(width: u8, bits: u64) -> f64 {
     match width {
         64 => f64::from_bits(bits),
@@ -131,7 +131,7 @@ pub(crate) fn half(bits: u16) -> f64 {
     if bits >> 15 == 1 { -size } else { size }
 }
 
-/// What stands between commas, those in inner brackets aside.
+/// Splits at commas outside of brackets.
 fn parts(text: &str) -> Vec<&str> {
     let mut depth = 0;
     text.split(|character| {
@@ -174,7 +174,7 @@ impl std::fmt::Display for Kind {
 }
 
 #[test]
-fn kinds_are_shown_as_they_are_read() {
+fn kinds_round_trip_through_display() {
     for text in [
         "none",
         "bool",

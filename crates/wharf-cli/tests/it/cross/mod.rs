@@ -1,9 +1,9 @@
-//! Every form of every golden table, converted to every other and held against what the table is, by the rules of
+//! Converts every golden table from every format to every other and compares the results with the table, by the rules of
 //! `tests/golden/cross/allowances.json`.
 
 mod batches;
 mod forms;
-mod found;
+mod json_csv;
 mod kind;
 mod table;
 mod time;
@@ -16,7 +16,7 @@ use table::{Rules, Table};
 
 const TABLES: [&str; 6] = ["types", "missing", "unicode", "empty", "wide", "iris"];
 
-/// What does not work yet, by table, form, other form (several with `|`, `*` for any), and why. An entry of which anything works fails: it has
+/// Known failures, by table, format, output format (several with `|`, `*` for any), and reason. An entry that does work fails the test, and has
 /// to become narrower, or go.
 const NOT_YET: &[(&str, &str, &str, &str)] = &[];
 
@@ -28,9 +28,9 @@ fn not_yet(table: &str, from: Form, to: Form) -> Vec<usize> {
     places.map(|(place, _)| place).collect()
 }
 
-/// What the reference wrote is what the table says.
+/// Files written by the reference match the tables.
 #[test]
-fn files_of_the_references() {
+fn reference_files() {
     let mut wrong = Vec::new();
     for name in TABLES {
         let table = Table::open(name);
@@ -44,7 +44,7 @@ fn files_of_the_references() {
 }
 
 #[test]
-fn every_form_becomes_every_other() {
+fn converts_every_form_to_every_other() {
     let tables: Vec<_> = TABLES.iter().map(|name| Table::open(name)).collect();
     let jobs: Vec<_> = tables
         .iter()
@@ -64,7 +64,7 @@ fn every_form_becomes_every_other() {
         }
     });
     let mut wrong = Vec::new();
-    // Of each entry of NOT_YET: what works, and what does not.
+    // For each entry of NOT_YET: what works, and what does not.
     let mut entries = vec![(Vec::new(), Vec::new()); NOT_YET.len()];
     for (table, from, to, outcome) in results.into_inner().unwrap() {
         let shown = format!("{table}: {} to {}", from.extension, to.extension);
@@ -92,11 +92,11 @@ fn every_form_becomes_every_other() {
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), jobs.len(), wrong.join("\n"));
 }
 
-/// One table from one form to another.
+/// Converts one table from one format to another.
 fn one(table: &Table, from: Form, to: Form, target: &std::path::Path) -> Outcome<()> {
     let source = table.held(from.rules, Rules::File);
     let mut expected = source.held(to.rules, Rules::Convert(from.rules));
-    // What the other form has no place for is not asked for; and no argument of a command has NUL in it.
+    // Columns that the output cannot store are not selected; and arguments cannot contain NUL.
     if expected.columns.len() < source.columns.len() {
         expected.columns.retain(|column| !column.name.contains('\0'));
     }

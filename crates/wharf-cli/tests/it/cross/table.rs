@@ -1,4 +1,4 @@
-//! The logical tables, and what becomes of them in each format.
+//! The golden tables, and how each format represents them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,11 +28,11 @@ pub(crate) struct Column {
     pub(crate) values: Vec<Value>,
 }
 
-/// Which of a format's rules: those of the file that its reference wrote, or those of what we make of another container.
+/// Which rules of a format apply: those for files of the reference, or those for conversions from another format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rules<'a> {
     File,
-    /// Of a container of this format.
+    /// Converted from this format.
     Convert(&'a str),
 }
 
@@ -70,7 +70,7 @@ impl Table {
         Self { name: name.to_owned(), rows, columns: columns.collect() }
     }
 
-    /// The table as a format has it: columns left out, of other kinds, with other values where the format has no missing ones.
+    /// The table as represented by a format: without unsupported columns, and with changed types and values.
     pub(crate) fn held(&self, format: &str, which: Rules<'_>) -> Self {
         let all = &ALLOWANCES[format];
         let (rules, from) = match which {
@@ -88,7 +88,7 @@ impl Table {
             from[list].as_array().is_some_and(|places| places.iter().any(is))
         };
         let (mut column, empty) = (column.clone(), Value::Text(String::new()));
-        // Empty texts that are missing values.
+        // Empty strings that become null.
         if is_named("missing") {
             column.values.iter_mut().filter(|value| **value == empty).for_each(|value| *value = Value::Null);
         }
@@ -116,17 +116,17 @@ impl Table {
             "kept" => None,
             "out" => return None,
             "nan" => Some(Value::Float(f64::NAN)),
-            // Of a cell without anything nobody can tell that it is text, where the column has no others.
+            // An empty cell does not identify a column as text.
             "cell" if column.values.iter().all(|value| *value == Value::Null) => None,
             "empty" | "cell" => Some(empty.clone()),
             "none" => Some(Value::List(Vec::new())),
-            // An integer of which some are missing.
+            // Nullable integers.
             "f64" => {
                 values = values.iter().map(|value| turned(&kind, &Kind::Float(64), value)).collect();
                 kind = Kind::Float(64);
                 Some(Value::Float(f64::NAN))
             }
-            // Elements are missing, one by one.
+            // Single elements are masked.
             "nans" => match &kind {
                 Kind::Fixed(item, size) => {
                     let nans = Value::List(vec![Value::Float(f64::NAN); *size]);
@@ -148,7 +148,7 @@ impl Table {
         Some(Column { name: name.to_owned(), kind, values })
     }
 
-    /// Are integers missing in some column?
+    /// Whether a column of integers has nulls.
     pub(crate) fn has_gaps(&self) -> bool {
         self.columns.iter().any(|column| matches!(column.kind, Kind::Int(..)) && column.has_null())
     }
@@ -158,7 +158,7 @@ impl Table {
     }
 }
 
-/// A kind by the rules for kinds: by the whole kind, by the word in front, or by what it is made of.
+/// The type by the rules for types: for the whole type, its first word, or its parts.
 fn mapped(kinds: &Json, kind: &Kind) -> Option<Kind> {
     match kinds.get(kind.to_string()).or_else(|| kinds.get(kind.word())) {
         Some(Json::Null) => return None,
@@ -179,7 +179,7 @@ fn mapped(kinds: &Json, kind: &Kind) -> Option<Kind> {
     })
 }
 
-/// A value of one kind as one of another.
+/// Converts a value from one type to another.
 fn turned(kind: &Kind, to: &Kind, value: &Value) -> Value {
     if kind == to {
         return value.clone();

@@ -1,8 +1,8 @@
-//! Times as rows show them.
+//! Times as printed in rows.
 
-/// A date of so many days since 1970, by the proleptic Gregorian calendar.
+/// The date of a number of days since 1970, in the proleptic Gregorian calendar.
 pub(crate) fn date(days: i64) -> String {
-    // Years begin in March, so that the leap day is their last.
+    // Years start in March, so that the leap day is the last.
     let days = days + 719_468;
     let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
@@ -13,7 +13,7 @@ pub(crate) fn date(days: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// A fraction of a second without zeros behind.
+/// A fraction of a second without trailing zeros.
 fn fraction(micros: i64) -> String {
     if micros == 0 { String::new() } else { format!(".{}", format!("{micros:06}").trim_end_matches('0')) }
 }
@@ -32,7 +32,7 @@ pub(crate) fn duration(micros: i64) -> String {
     format!("{sign}PT{}{}S", size / 1_000_000, fraction(size % 1_000_000))
 }
 
-/// The days of a [`date`], found by dates, which grow with days.
+/// The inverse of [`date`], by binary search.
 pub(crate) fn days(text: &str) -> i64 {
     let (mut low, mut high) = (-719_162_i64, 2_932_896);
     while low < high {
@@ -57,7 +57,7 @@ pub(crate) fn micros(text: &str) -> i64 {
 }
 
 #[test]
-fn times_at_the_ends() {
+fn times_at_the_limits() {
     assert_eq!(["0001-01-01", "1970-01-01", "2000-02-29", "9999-12-31"], [-719_162, 0, 11_016, 2_932_896].map(date));
     assert_eq!(timestamp(-1), "1969-12-31T23:59:59.999999");
     assert_eq!(timestamp(1_582_979_696_780_000), "2020-02-29T12:34:56.78");

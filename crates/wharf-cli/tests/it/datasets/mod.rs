@@ -1,4 +1,4 @@
-//! datadings datasets for tests of the command.
+//! datadings datasets for tests.
 #![allow(dead_code, reason = "with some features off a part of it is not used")]
 
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 use datadings::{Reader, Writer, WriterOptions};
 use tempfile::TempDir;
 
-/// The files of a set.
+/// The suffixes of the files of a dataset.
 pub(crate) const PARTS: [&str; 6] = ["", ".offsets", ".keys", ".key_hashes", ".filter", ".md5"];
 
 /// Golden datasets of every kind of index and key.
@@ -36,7 +36,7 @@ pub(crate) fn keys(path: &str) -> Vec<String> {
     reader.keys(0..reader.len()).unwrap().map(|key| key.unwrap().into_owned()).collect()
 }
 
-/// Asserts that two datasets of one name are the same in every file.
+/// Asserts that all files of two datasets are equal.
 #[track_caller]
 pub(crate) fn same_set(one: &str, other: &str) {
     for part in PARTS {
@@ -45,7 +45,7 @@ pub(crate) fn same_set(one: &str, other: &str) {
     }
 }
 
-/// A folder that is gone in the end.
+/// A temporary folder.
 pub(crate) struct Folder(TempDir);
 
 impl Folder {
@@ -57,14 +57,14 @@ impl Folder {
         self.0.path().join(name).into_os_string().into_string().unwrap()
     }
 
-    /// Copies these files of a golden dataset.
+    /// Copies the files of a golden dataset.
     pub(crate) fn copy(&self, name: &str, parts: &[&str]) {
         for part in parts {
             fs::copy(golden(&format!("{name}{part}")), self.path(&format!("{name}{part}"))).unwrap();
         }
     }
 
-    /// Writes samples of a key, a label, and an image of three bytes.
+    /// Writes samples with a key, a label and an image of three bytes.
     pub(crate) fn write(&self, name: &str, samples: &[(&str, u8)]) -> String {
         let path = self.path(name);
         let mut writer = Writer::create(&path, WriterOptions::default()).unwrap();
@@ -82,7 +82,7 @@ impl Folder {
         path
     }
 
-    /// Keys, as the samples state them, and labels.
+    /// The keys and labels of the samples.
     pub(crate) fn labels(&self, path: &str) -> Vec<(String, u64)> {
         let reader = Reader::open(path).unwrap();
         let both = reader.iter().map(|sample| {

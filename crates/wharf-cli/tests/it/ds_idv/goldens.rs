@@ -1,4 +1,4 @@
-//! Every golden file to the other format, and back.
+//! Every golden file converted to the other format and back.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,7 +23,7 @@ fn stem(path: &Path) -> &str {
     path.file_stem().unwrap().to_str().unwrap()
 }
 
-/// What is said of the columns, values as they are shown, numbers as numbers.
+/// The metadata of columns, with values as printed and numbers as numbers.
 fn idv_said(path: impl AsRef<Path>) -> BTreeMap<(String, String), String> {
     let container = idv::IdvContainer::new(idv::Reader::open(path).unwrap());
     let mut said = BTreeMap::new();
@@ -37,7 +37,7 @@ fn idv_said(path: impl AsRef<Path>) -> BTreeMap<(String, String), String> {
     said
 }
 
-/// What cannot be: vectors of differing lengths, by file and the column that is named.
+/// Files that cannot be converted because a column, named here, has vectors of different lengths.
 const VARYING: [(&str, &str); 18] = [
     ("block-bytes-1", "Vector"),
     ("block-bytes-64", "Vector"),
@@ -60,7 +60,7 @@ const VARYING: [(&str, &str); 18] = [
 ];
 
 #[test]
-fn every_idv_file_comes_back() {
+fn every_idv_file_round_trips() {
     let folder = tempfile::tempdir().unwrap();
     let mut files = goldens("idv", "idv");
     files.extend(goldens("idv-older", "idv"));
@@ -73,14 +73,14 @@ fn every_idv_file_comes_back() {
         if let Some((_, column)) = VARYING.iter().find(|(varying, _)| *varying == name) {
             let ran = run(&there);
             assert_eq!(ran.code(), 1, "{name}");
-            let wanted = ["where that of row 0 has", "a variable has one size", column];
-            assert!(wanted.iter().all(|part| ran.err().contains(part)), "{name}: {}", ran.err());
-            // All others come back.
+            let expected = ["where that of row 0 has", "a variable has one size", column];
+            assert!(expected.iter().all(|part| ran.err().contains(part)), "{name}: {}", ran.err());
+            // All other values are restored.
             columns.retain(|_, (kind, values)| {
                 let lengths = |value: &String| value.split(", ").filter(|item| !item.is_empty()).count();
                 !kind.starts_with("Vector") || values.iter().all(|value| lengths(value) == lengths(&values[0]))
             });
-            // A time that .NET does not have in UTC is not written.
+            // Times whose UTC value is out of range for .NET are not written.
             columns.retain(|column, _| !name.starts_with("version") || column != "time");
             if columns.is_empty() {
                 continue;
@@ -89,7 +89,7 @@ fn every_idv_file_comes_back() {
             there.extend(["--columns".to_owned(), names]);
         }
         let lossy = match name {
-            // Of what is above the count, and of labels that several keys share, the meaning is lost.
+            // Keys above the count and duplicate labels are not restored.
             "key-above-count" | "key-values-sparse" | "transform-categories" | "empty-columns-rows" => 3,
             _ => 0,
         };
@@ -131,7 +131,7 @@ fn idv_length_is_open(file: &Path, column: &str) -> bool {
     idv::Reader::open(file).unwrap().column(column).unwrap().kind().unwrap().size() == 0
 }
 
-/// An array by the bits of its elements, those that are missing aside.
+/// The bits of the elements of an array, without missing ones.
 fn elements(array: &Array<'_>) -> Vec<Option<String>> {
     let missing = |place: usize| array.mask().is_some_and(|mask| mask.is_missing(place));
     macro_rules! all {
@@ -160,7 +160,7 @@ fn elements(array: &Array<'_>) -> Vec<Option<String>> {
 }
 
 #[test]
-fn every_variable_of_ds_comes_back() {
+fn every_ds_variable_round_trips() {
     let folder = tempfile::tempdir().unwrap();
     let (mut back_again, mut refused) = (0, Vec::new());
     for file in goldens("ds", "ds") {

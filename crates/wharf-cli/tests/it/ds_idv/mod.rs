@@ -1,7 +1,7 @@
-//! `wharf convert` between ds and IDV: typed, both ways and back.
+//! `wharf convert` between ds and IDV, in both directions.
 
+mod generated;
 mod goldens;
-mod made;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ fn path(folder: &TempDir, name: &str) -> String {
     folder.path().join(name).into_os_string().into_string().unwrap()
 }
 
-/// A value of IDV by its bits, a vector by all its items.
+/// The bits of an IDV value; of a vector, of all its items.
 fn exact(value: &Value<'_>) -> String {
     match value {
         Value::Single(x) if !x.is_nan() => format!("f32 {:08x}", x.to_bits()),
@@ -28,7 +28,7 @@ fn exact(value: &Value<'_>) -> String {
     }
 }
 
-/// The columns of an IDV file by name: type and values.
+/// The types and values of the columns of an IDV file, by name.
 fn idv_columns(path: impl AsRef<Path>) -> BTreeMap<String, (String, Vec<String>)> {
     let reader = idv::Reader::open(path).unwrap();
     let mut columns = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! ZDS stores: those of the reference, and folders for new ones.
+//! Golden ZDS stores, and temporary folders for new ones.
 #![allow(dead_code, reason = "with some features off a part of it is not used")]
 
 use std::fs;
@@ -10,7 +10,7 @@ pub(crate) fn golden(name: &str) -> String {
     folder.join(name).into_os_string().into_string().unwrap()
 }
 
-/// All of them, by name, with their paths.
+/// All golden stores, by name, with their paths.
 pub(crate) fn goldens() -> Vec<(String, String)> {
     let names = fs::read_dir(golden("")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut stores: Vec<_> = names
@@ -22,7 +22,7 @@ pub(crate) fn goldens() -> Vec<(String, String)> {
     stores
 }
 
-/// A folder that vanishes.
+/// A temporary folder.
 pub(crate) struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -34,7 +34,7 @@ impl Folder {
         self.0.path().join(name).into_os_string().into_string().unwrap()
     }
 
-    /// Makes a store with one collection, which has these lines and no index. Gives the path of its data.
+    /// Creates a store with one collection of these lines and without an index. Returns the path of its data.
     pub(crate) fn store(&self, name: &str, collection: &str, lines: &str) -> PathBuf {
         let meta = self.0.path().join(name).join("collections").join(collection).join("meta");
         fs::create_dir_all(&meta).unwrap();
@@ -48,7 +48,7 @@ impl Folder {
         self.path(name)
     }
 
-    /// What is in it, sorted.
+    /// Its entries, sorted.
     pub(crate) fn files(&self) -> Vec<String> {
         let names = fs::read_dir(self.0.path()).unwrap();
         let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();

@@ -30,7 +30,7 @@ pub(super) fn field(name: String, profile: &CellProfile, mapping: &Mapping) -> F
         } else {
             *mapping
         };
-        if let Ok(field) = resolve(&name, nested_profile.profile(), &mapping) {
+        if let Ok(field) = resolve(&name, nested_profile.observed(), &mapping) {
             let nullable = nullable || field.is_nullable();
             return if mapping.narrow { narrow_field(field, nullable) } else { field };
         }

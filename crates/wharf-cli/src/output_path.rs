@@ -1,25 +1,25 @@
-//! The file that a verb writes.
+//! The output argument of verbs that write one file.
 
 use std::path::{Path, PathBuf};
 
 use container_core::{Error, Result};
 
-/// The one file that is written, in either of the ways in which people say it.
+/// One output file, given either as the last argument or with `--output`.
 #[derive(Debug, Clone, clap::Args)]
 #[group(required = true, multiple = false)]
-pub(crate) struct OneOutput {
-    /// The file to write
+pub(crate) struct OutputPath {
+    /// Output file
     #[arg(value_name = "OUT")]
     positional: Option<PathBuf>,
 
-    /// The file to write
+    /// Output file
     #[arg(short, long = "output", value_name = "OUT")]
     option: Option<PathBuf>,
 }
 
-impl OneOutput {
+impl OutputPath {
     pub(crate) fn path(&self) -> Result<&Path> {
         let path = self.positional.as_deref().or(self.option.as_deref());
-        path.ok_or_else(|| Error::usage("there is no output"))
+        path.ok_or_else(|| Error::usage("missing output"))
     }
 }

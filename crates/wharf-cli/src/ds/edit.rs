@@ -1,4 +1,4 @@
-//! What the verbs share that change a ds file: where it is read and written, and how its parts are named.
+//! What `set`, `rename` and `rm` share: reading and writing the file, and arguments that name variables and attributes.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -7,55 +7,48 @@ use container_core::{Error, Loss, OpenOptions, OutputOptions, Overwrite, Result,
 use dsfmt::{Edit, Reader, Written};
 use serde_json::{Map, Value};
 
-use super::Outcome;
-use super::env::Env;
-use super::human::counted;
-use super::inputs::{self, Location};
-use super::report::Lost;
+use crate::Outcome;
+use crate::display::counted;
+use crate::env::Env;
+use crate::inputs::{self, Location};
+use crate::report::Lost;
 
 pub(crate) use wharf::hub::{DS as NAME, open_ds as open, rejected_by_ds as rejected};
 use wharf::hub::{Saved, put_ds, stream_ds};
 
-/// Where a changed file goes.
+/// Where the edited file is written.
 #[derive(Debug, Clone, clap::Args)]
 #[group(id = "target", multiple = false, args = ["output", "in_place"])]
-pub(crate) struct Target {
-    /// The file to write; - is standard output
+pub(crate) struct Destination {
+    /// Output file; - for standard output
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
 
-    /// Replace the file itself, whole or not at all
+    /// Replace the input file, atomically
     #[arg(long)]
     in_place: bool,
 }
 
-impl Target {
-    /// Is there a file to write?
-    pub(crate) fn given(&self) -> bool {
+impl Destination {
+    /// Whether `--output` was given.
+    pub(crate) fn has_output(&self) -> bool {
         self.output.is_some()
     }
 }
 
-/// Changes one file.
+/// Edits one file.
 pub(crate) fn run(
     file: &OsStr,
-    target: &Target,
+    destination: &Destination,
     force: bool,
     verb: &str,
     env: &mut Env<'_>,
     change: impl FnOnce(&mut Edit<'_>) -> Result<Vec<Loss>>,
 ) -> Result<Outcome> {
-    if target.output.is_none() && !target.in_place {
-        return Err(Error::usage(format!("where {verb} is to write is not said: <--output <OUT>|--in-place>")));
+    if destination.output.is_none() && !destination.in_place {
+        return Err(Error::usage(format!("{verb} needs an output: <--output <OUT>|--in-place>")));
     }
-    let mut locations = inputs::expand_one(file)?;
-    let location = match (locations.pop(), locations.len()) {
-        (Some(location), 0) => location,
-        (_, others) => {
-            let detail = format!("the pattern matches {} files; {verb} takes one", others + 1);
-            return Err(Error::usage(detail).in_file(file.display().to_string()));
-        }
-    };
+    let location = inputs::expand_single(file, verb)?;
     let reader = open(&location, &mut env.opener, verb)?;
     let mut edit = Edit::new(&reader);
     let losses = change(&mut edit).map_err(|error| error.in_file(location.name()))?;
@@ -66,18 +59,18 @@ pub(crate) fn run(
         lost.extend(rejected(&builder, &|_| Some(location.name()))?);
         Ok((written, lost))
     };
-    match (&target.output, &location) {
+    match (&destination.output, &location) {
         (Some(path), _) => put(path, force, std::slice::from_ref(&location), env, write),
         (None, Location::Path(path)) => {
             let options = OutputOptions::default().with_overwrite(Overwrite::Replace);
             let (written, lost) = write(path, options)?;
-            tell(&location.name(), written, lost, env)
+            report_written(&location.name(), written, lost, env)
         }
-        (None, Location::Stdin) => Err(Error::usage("standard input cannot be replaced: --output says where it goes")),
+        (None, Location::Stdin) => Err(Error::usage("cannot edit standard input in place; use --output")),
     }
 }
 
-/// Makes a file: changes an empty dataset.
+/// Creates a file by editing an empty dataset.
 pub(crate) fn create(
     file: &OsStr,
     force: bool,
@@ -94,7 +87,7 @@ pub(crate) fn create(
     put(Path::new(file), force, &[], env, |path, options| Ok((builder.write(path, options)?, lost)))
 }
 
-/// Writes a file that is no input, or to standard output, and tells of it and of what was lost.
+/// Writes a new file or standard output, and reports the result and losses.
 pub(crate) fn put(
     path: &Path,
     force: bool,
@@ -104,22 +97,22 @@ pub(crate) fn put(
 ) -> Result<Outcome> {
     if path != Path::new("-") {
         let (written, lost) = put_ds(path, force, locations, write)?;
-        return tell(&path.display().to_string(), written, lost, env);
+        return report_written(&path.display().to_string(), written, lost, env);
     }
     if env.stdout.terminal.is_some() {
-        return Err(Error::usage("ds is not for a terminal: give a file, or a pipe"));
+        return Err(Error::usage("cannot write ds to a terminal; use a file or a pipe"));
     }
     let (_, lost) = stream_ds(&mut env.stdout, write)?;
-    Ok(warn(lost, env))
+    Ok(report_losses(&lost, env))
 }
 
-fn warn(lost: Vec<Lost>, env: &mut Env<'_>) -> Outcome {
-    lost.iter().for_each(|lost| env.report.lost(lost));
-    Outcome::after(&lost)
+fn report_losses(losses: &[Lost], env: &mut Env<'_>) -> Outcome {
+    losses.iter().for_each(|lost| env.report.lost(lost));
+    Outcome::after(losses)
 }
 
-fn tell(name: &str, written: Written, lost: Vec<Lost>, env: &mut Env<'_>) -> Result<Outcome> {
-    let outcome = warn(lost, env);
+fn report_written(name: &str, written: Written, losses: Vec<Lost>, env: &mut Env<'_>) -> Result<Outcome> {
+    let outcome = report_losses(&losses, env);
     if env.json() {
         let mut object = Map::new();
         object.insert("file".into(), name.into());
@@ -133,18 +126,17 @@ fn tell(name: &str, written: Written, lost: Vec<Lost>, env: &mut Env<'_>) -> Res
     Ok(outcome)
 }
 
-/// A part of a dataset that an argument names.
+/// What an argument names. The variable or attribute may not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part<'a> {
-    /// A variable, which may not be there.
+pub(crate) enum Item<'a> {
     Variable(&'a str),
-    /// An attribute of a variable, or of the dataset; it may not be there.
+    /// An attribute of a variable, or of the dataset.
     Attribute(Option<&'a str>, &'a str),
 }
 
-impl<'a> Part<'a> {
-    /// `VAR`, `VAR@ATTR` or `@ATTR`. A name that is there wins, whatever characters it has.
-    pub(crate) fn of(argument: &'a str, edit: &Edit<'_>) -> Self {
+impl<'a> Item<'a> {
+    /// Parses `VAR`, `VAR@ATTR` or `@ATTR`. The name of an existing variable takes precedence, even if it contains `@`.
+    pub(crate) fn parse(argument: &'a str, edit: &Edit<'_>) -> Self {
         if edit.has_variable(argument) {
             return Self::Variable(argument);
         }
@@ -158,7 +150,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    fn is_there(self, edit: &Edit<'_>) -> bool {
+    fn exists(self, edit: &Edit<'_>) -> bool {
         match self {
             Self::Variable(name) => edit.has_variable(name),
             Self::Attribute(variable, name) => edit.has_attribute(variable, name),
@@ -166,14 +158,14 @@ impl<'a> Part<'a> {
     }
 }
 
-/// `PART=VALUE`: at the first sign of equality before which something stands that is there, or else at the first.
-pub(crate) fn assignment<'a>(argument: &'a str, edit: &Edit<'_>) -> Option<(Part<'a>, &'a str)> {
+/// Parses `ITEM=VALUE`. Splits at the first `=` after an existing item, or else at the first `=`.
+pub(crate) fn assignment<'a>(argument: &'a str, edit: &Edit<'_>) -> Option<(Item<'a>, &'a str)> {
     let pairs =
         || argument.match_indices('=').filter_map(|(at, _)| Some((argument.get(..at)?, argument.get(at + 1..)?)));
-    let mut parts = pairs().map(|(name, value)| (Part::of(name, edit), value));
-    let first = parts.next()?;
-    if first.0.is_there(edit) {
+    let mut items = pairs().map(|(name, value)| (Item::parse(name, edit), value));
+    let first = items.next()?;
+    if first.0.exists(edit) {
         return Some(first);
     }
-    Some(parts.find(|(part, _)| part.is_there(edit)).unwrap_or(first))
+    Some(items.find(|(item, _)| item.exists(edit)).unwrap_or(first))
 }

@@ -1,4 +1,4 @@
-//! What is found in a row of JSON or in a cell of CSV, held against the value that is expected.
+//! Compares JSON values and CSV cells with expected values.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,11 +7,11 @@ use serde_json::Value as Json;
 use super::kind::{Kind, Value};
 use super::time;
 
-/// Whether JSON shows a value of a kind, as the README says rows look.
+/// Whether the JSON represents the value, by the rules of the README.
 pub(crate) fn is(kind: &Kind, expected: &Value, found: &Json) -> bool {
     let text = |expected: &str| found.as_str() == Some(expected);
     match (kind, expected) {
-        // A mask covers each element.
+        // Masks apply to single elements.
         (Kind::Fixed(..) | Kind::Tensor(..), Value::Null) => {
             found.is_null() || flat(found).is_some_and(|items| items.iter().all(|item| item.is_null()))
         }
@@ -51,7 +51,7 @@ fn all<'a>(
         && expected.iter().zip(found).enumerate().all(|(at, (expected, found))| is(kind(at), expected, found))
 }
 
-/// The same bits, NaN aside, of which there is one. Of 16 and 32 bits digits are enough that lead back to it.
+/// Equality of bits, except NaN. For 16 and 32 bits, digits that round to the value suffice.
 fn float(found: &Json, width: u8, expected: f64) -> bool {
     let found = match (found.as_f64(), found.as_str()) {
         (Some(number), _) => number,
@@ -66,7 +66,7 @@ fn float(found: &Json, width: u8, expected: f64) -> bool {
 /// See [`float`].
 pub(crate) fn same(width: u8, expected: f64, found: f64) -> bool {
     if width == 16 && expected.is_finite() && expected != 0.0 {
-        // Nearer to it than to the next ones, which are nearest below a power of two.
+        // Nearer to it than to its neighbors, which are closest below a power of two.
         let exponent = (-14..=15).rev().find(|exponent| expected.abs() >= 2_f64.powi(*exponent)).unwrap_or(-14);
         return (found - expected).abs() < 2_f64.powi(exponent - 12);
     }
@@ -75,7 +75,7 @@ pub(crate) fn same(width: u8, expected: f64, found: f64) -> bool {
     expected.to_bits() == found.to_bits() || (expected.is_nan() && found.is_nan())
 }
 
-/// The elements of arrays in arrays, or of one that tells its shape.
+/// The elements of nested arrays, or of an array with a shape.
 fn flat(found: &Json) -> Option<Vec<&Json>> {
     if let Some(array) = found.get("$ndarray") {
         return Some(array["data"].as_array()?.iter().collect());
@@ -87,7 +87,7 @@ fn flat(found: &Json) -> Option<Vec<&Json>> {
     Some(items.iter().collect())
 }
 
-/// Whether a cell of CSV shows a value of a kind: a text is the text, all else its JSON. An empty cell is a missing value or an empty text.
+/// Whether a CSV cell represents the value: strings are unquoted, everything else is JSON. An empty cell is null or an empty string.
 pub(crate) fn is_cell(kind: &Kind, expected: &Value, cell: &str) -> bool {
     match expected {
         Value::Null => cell.is_empty() || (cell.starts_with('[') && in_cell(kind, expected, cell)),

@@ -1,11 +1,11 @@
-//! Options of the verbs that write an IDV file.
+//! Options for writing IDV files.
 
 use wharf::convert::IdvTarget;
 
-/// How an IDV file is written.
+/// Compression and block options.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct Writing {
-    /// How blocks are compressed; ML.NET does not read zlib
+pub(crate) struct IdvOptions {
+    /// Compression of blocks
     #[arg(long, value_enum, value_name = "KIND")]
     pub(crate) compression: Option<Compression>,
 
@@ -13,29 +13,29 @@ pub(crate) struct Writing {
     pub(crate) blocks: Blocks,
 }
 
-/// How the blocks of an IDV file are made.
+/// Block options.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Blocks {
-    /// How hard it compresses: 0 (not at all) to 9 (smallest) [default: 6]
+    /// Compression level, 0 (none) to 9 (smallest) [default: 6]
     #[arg(long, value_name = "0..9", value_parser = clap::value_parser!(u8).range(0..=9))]
     pub(crate) level: Option<u8>,
 
-    /// Rows of a block at most [default: 8192, or as many as 80 MiB hold]
+    /// Maximum rows per block [default: 8192, or fewer to stay within --bytes-per-block]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=0x7FFF_FFFF))]
     pub(crate) rows_per_block: Option<u64>,
 
-    /// Bytes that the blocks of the same rows take at most, before compression [default: 80 MiB]
+    /// Maximum uncompressed bytes of one block of every column together [default: 80 MiB]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) bytes_per_block: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Compression {
-    /// Not at all
+    /// No compression
     None,
-    /// As ML.NET does
+    /// The default of ML.NET
     Deflate,
-    /// Not read by ML.NET
+    /// Not readable by ML.NET
     Zlib,
 }
 
@@ -49,8 +49,8 @@ impl From<Compression> for idv::Compression {
     }
 }
 
-impl Writing {
-    /// The same for the library.
+impl IdvOptions {
+    /// The library's form of these options.
     pub(crate) fn output(&self) -> IdvTarget {
         let mut output = IdvTarget::default();
         output.compression = self.compression.map(Into::into);

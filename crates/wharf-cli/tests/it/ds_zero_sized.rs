@@ -1,4 +1,4 @@
-//! `wharf` on ds files whose headers state far more than they hold: every verb ends at once.
+//! ds files whose headers declare far more than the file contains: every verb ends quickly.
 
 use std::fs::{self, File};
 use std::process::Stdio;
@@ -9,14 +9,14 @@ use tempfile::TempDir;
 
 use crate::common;
 
-/// A folder, the files in it, and how `wharf` is run there.
-struct Place(TempDir);
+/// A temporary folder with such files, in which `wharf` runs.
+struct TestFolder(TempDir);
 
-/// What a run has said: its exit code, what it printed, its errors.
+/// Exit code, standard output and standard error of a run.
 type Said = (i32, String, String);
 
-impl Place {
-    /// `huge.ds` has rows without elements in four variables, and a scalar; `axis.ds` and `few.ds` have elements along the same dimensions.
+impl TestFolder {
+    /// `huge.ds` has four variables with rows but no elements, and a scalar; `axis.ds` and `few.ds` have elements along the same dimensions.
     fn new() -> Self {
         let place = Self(tempfile::tempdir().unwrap());
         let huge = r#"".dims": ["n", "m"], ".size": [1000000000000000, 0]"#;
@@ -37,7 +37,7 @@ impl Place {
         fs::write(self.0.path().join(name), [b"ds-1.0\n", header.as_bytes(), b"\n", body].concat()).unwrap();
     }
 
-    /// Runs to the end, which has to come soon. What is printed goes to a file, as it could be without end.
+    /// Runs with a time limit. Output goes to a file, because it could be endless.
     #[track_caller]
     fn wharf(&self, arguments: &str) -> Said {
         const MOST: Duration = Duration::from_secs(60);
@@ -68,7 +68,7 @@ impl Place {
         out
     }
 
-    /// The error of a run that has printed nothing.
+    /// The error message of a run without output.
     #[track_caller]
     fn error(&self, arguments: &str) -> String {
         let (code, out, err) = self.wharf(arguments);
@@ -78,8 +78,8 @@ impl Place {
 }
 
 #[test]
-fn what_is_shown() {
-    let place = Place::new();
+fn shows_zero_sized_variables() {
+    let place = TestFolder::new();
     assert!(place.done("info huge.ds").contains("\n    n = 1000000000000000\n"));
     assert!(place.done("info huge.ds --json").contains("\"rows\":1000000000000000"));
     assert!(place.done("verify huge.ds").ends_with("ok\n"));
@@ -108,8 +108,8 @@ fn what_is_shown() {
 }
 
 #[test]
-fn rows_that_nobody_can_have_meant() {
-    let place = Place::new();
+fn rejects_impossible_row_counts() {
+    let place = TestFolder::new();
     let rows = |rows: &str| {
         format!(
             "error: ds: huge.ds: rows and lists without elements in table \"n\" {rows} exceeds the limit 1048576 \
@@ -131,14 +131,14 @@ fn rows_that_nobody_can_have_meant() {
 }
 
 #[test]
-fn what_is_written() {
-    let place = Place::new();
+fn writes_zero_sized_variables() {
+    let place = TestFolder::new();
     let shape = |name: &str| {
         let reader = Reader::open(place.0.path().join("out.ds")).unwrap();
         reader.variable(name).unwrap().shape().unwrap().to_vec()
     };
     const ROWS: u64 = 1_000_000_000_000_000;
-    for (verb, name, wanted) in [
+    for (verb, name, expected) in [
         ("convert huge.ds out.ds", "u", &[ROWS, 0][..]),
         ("rename huge.ds x=z -o out.ds", "z", &[ROWS, 0]),
         ("rm huge.ds x y -o out.ds", "b", &[ROWS, 0]),
@@ -150,7 +150,7 @@ fn what_is_written() {
         ("merge huge.ds huge.ds --dim n --new k -o out.ds", "s", &[2]),
     ] {
         assert_eq!(place.done(&format!("{verb} --force")), "", "{verb}");
-        assert_eq!(shape(name), wanted, "{verb}");
+        assert_eq!(shape(name), expected, "{verb}");
         assert!(place.done("verify out.ds").ends_with("ok\n"), "{verb}");
     }
     for (one, other, dimension, bytes, lacks, column) in [
@@ -170,22 +170,22 @@ fn what_is_written() {
 
 #[test]
 fn netcdf() {
-    let place = Place::new();
+    let place = TestFolder::new();
     for kind in ["classic", "64bit-offset", "cdf5"] {
         let error = place.error(&format!("convert huge.ds out.nc --nc-kind {kind}"));
-        let wanted = match kind {
+        let expected = match kind {
             "cdf5" => "CDF-5 holds an unlimited or empty dimension only as the first of a variable, found \"m\" later",
             _ => "cannot hold dimension \"n\" of 1000000000000000",
         };
-        assert!(error.contains(wanted), "{error}");
+        assert!(error.contains(expected), "{error}");
     }
-    // NetCDF-4 has a place for it, of a few thousand bytes.
+    // NetCDF-4 can store it in a few thousand bytes.
     let (code, _, err) = place.wharf("convert huge.ds out.nc --nc-kind netcdf4");
     assert!(code == 3 && err.lines().count() == 1 && err.contains("booleans of \"b\""), "{err}");
     assert!(fs::metadata(place.0.path().join("out.nc")).unwrap().len() < 20_000);
     assert_eq!(place.done("convert out.nc again.ds"), "");
     assert!(place.done("info again.ds").contains("n = 1000000000000000\n"));
-    // A classic file: as many records as 32 bits can say, of no variable; and a dimension of 2^31 - 1 that none but these have.
+    // A classic file with the maximum number of 32-bit records without variables, and a dimension of 2^31 - 1.
     let one = |tag: u8| [0, 0, 0, tag, 0, 0, 0, 1];
     let mut file = [&b"CDF\x01\xff\xff\xff\xfe\0\0\0\x0a\0\0\0\x02"[..], b"\0\0\0\x01r\0\0\0\0\0\0\0"].concat();
     file.extend_from_slice(b"\0\0\0\x01h\0\0\0\x7f\xff\xff\xff\0\0\0\0\0\0\0\0");

@@ -1,4 +1,4 @@
-//! Output for people: aligned tables, abbreviated values, nothing that a terminal would act on.
+//! Human-readable output: aligned tables, abbreviated values, escaped control characters.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -7,10 +7,10 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, pres
 use serde_json::Value;
 use wharf::convert::{Cell, CellKind};
 
-/// So many bytes of a value are shown in a record.
-pub(crate) const RECORD_CELL: usize = 2000;
+/// Maximum bytes of a value shown in a record.
+pub(crate) const MAX_CELL_BYTES: usize = 2000;
 
-/// An empty table: a line under the header, nothing else drawn.
+/// An empty table with a rule below the header and no other lines.
 pub(crate) fn table(width: Option<u16>) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING).force_no_tty();
@@ -24,11 +24,11 @@ pub(crate) fn table(width: Option<u16>) -> Table {
     table
 }
 
-/// The table's text: two blanks between columns, none at the ends of lines.
-pub(crate) fn print(table: &mut Table) -> String {
+/// Renders the table: two spaces between columns, no trailing spaces.
+pub(crate) fn render(table: &mut Table) -> String {
     let last = table.column_count().saturating_sub(1);
     for (index, column) in table.column_iter_mut().enumerate() {
-        // The place where a vertical line could be drawn is the second blank.
+        // The second space is the position of the (invisible) vertical line.
         column.set_padding((0, u16::from(index < last)));
     }
     let mut text = table.trim_fmt();
@@ -36,25 +36,21 @@ pub(crate) fn print(table: &mut Table) -> String {
     text
 }
 
-/// One record: a line per column.
+/// Renders one record, a line per column: its name, type and value.
 pub(crate) fn record<'a>(lines: impl Iterator<Item = (&'a str, &'a str, Cell<'a>)>, width: Option<u16>) -> String {
     let mut table = table(width);
     table.set_header(["column", "type", "value"]);
     for (name, kind, cell) in lines {
-        table.add_row([comfy(&clean(name)), comfy(&clean(kind)), comfy(&shown(&cell))]);
+        table.add_row([clean(name).as_ref(), clean(kind).as_ref(), &cell_text(&cell)]);
     }
-    print(&mut table)
+    render(&mut table)
 }
 
-fn comfy(text: &str) -> comfy_table::Cell {
-    comfy_table::Cell::new(text)
-}
+/// The alignment of columns that contain only numbers.
+pub(crate) const ALIGN_RIGHT: CellAlignment = CellAlignment::Right;
 
-/// A number's digits stand under one another when all of a column does.
-pub(crate) const RIGHT: CellAlignment = CellAlignment::Right;
-
-/// A cell as it is shown.
-pub(crate) fn shown(cell: &Cell<'_>) -> String {
+/// The text of a table cell.
+pub(crate) fn cell_text(cell: &Cell<'_>) -> String {
     if cell.kind == CellKind::Null {
         return "null".to_owned();
     }
@@ -62,19 +58,19 @@ pub(crate) fn shown(cell: &Cell<'_>) -> String {
     if cell.kind == CellKind::Nested
         && !cell.cut
         && text.starts_with("{\"$sparse\":")
-        && let Some(sparse) = serde_json::from_str(&text).ok().as_ref().and_then(sparse)
+        && let Some(sparse) = serde_json::from_str(&text).ok().as_ref().and_then(sparse_text)
     {
         return clean(&sparse).into_owned();
     }
-    let mut shown = clean(&text).into_owned();
+    let mut text = clean(&text).into_owned();
     if cell.cut {
-        shown.push('…');
+        text.push('…');
     }
-    shown
+    text
 }
 
-/// A sparse vector as people write it: its length, and `index:value` for what is stored.
-pub(crate) fn sparse(value: &Value) -> Option<String> {
+/// A sparse vector as `sparse(LENGTH) INDEX:VALUE ...`. `None` if the value is not one.
+pub(crate) fn sparse_text(value: &Value) -> Option<String> {
     let sparse = value.get("$sparse")?;
     let (indices, values) = (sparse.get("indices")?.as_array()?, sparse.get("values")?.as_array()?);
     let mut text = format!("sparse({})", sparse.get("length")?);
@@ -84,31 +80,31 @@ pub(crate) fn sparse(value: &Value) -> Option<String> {
     (indices.len() == values.len()).then_some(text)
 }
 
-/// True for a cell whose digits should stand under those of the others.
-pub(crate) fn is_number(cell: &Cell<'_>) -> bool {
+/// Whether the cell is a number or null, which are right-aligned.
+pub(crate) fn is_numeric(cell: &Cell<'_>) -> bool {
     match cell.kind {
         CellKind::Plain | CellKind::Null => true,
-        // Numbers that JSON has no digits for.
+        // JSON writes these numbers as strings.
         CellKind::Text => matches!(cell.bytes, b"NaN" | b"Infinity" | b"-Infinity"),
         CellKind::Nested => false,
     }
 }
 
-/// The text on one line, and [`harmless`].
+/// Escapes control characters like [`escape_controls`], and line feeds and tabs too: the text fits one line.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
-    escaped(text, steers)
+    escaped(text, is_unsafe)
 }
 
-/// The text with escapes for characters that would steer a terminal or deceive its reader. Line feeds and tabs stay.
+/// Escapes characters that could control a terminal or mislead its reader, except line feeds and tabs.
 ///
-/// The escapes are those of JSON, in whose syntax the characters can only stand in a string: JSON stays valid and keeps its meaning.
-pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
-    escaped(text, |character| !matches!(character, '\n' | '\t') && steers(character))
+/// The escapes are those of JSON. In JSON such characters occur only inside strings, so escaped JSON stays valid and equal.
+pub(crate) fn escape_controls(text: &str) -> Cow<'_, str> {
+    escaped(text, |character| !matches!(character, '\n' | '\t') && is_unsafe(character))
 }
 
-/// Control characters, characters that change the direction of writing, and invisible ones. Two invisible ones are left alone, U+200C
-/// and U+200D: Persian, the languages of India and emoji are not written without them.
-fn steers(character: char) -> bool {
+/// Control characters, bidirectional controls and invisible characters, except U+200C and U+200D, which Persian, Indic scripts and emoji
+/// require.
+fn is_unsafe(character: char) -> bool {
     character.is_control()
         || matches!(character,
             '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180E}' | '\u{200B}' | '\u{200E}'
@@ -137,21 +133,19 @@ fn escaped(text: &str, is_escaped: fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// At most so many characters, the last an ellipsis when there are more.
-pub(crate) fn abbreviated(text: &str, most: usize) -> Cow<'_, str> {
-    match text.char_indices().nth(most.saturating_sub(1)) {
-        Some((cut, _)) if text.chars().count() > most => {
-            Cow::Owned(format!("{}…", text.get(..cut).unwrap_or_default()))
-        }
+/// The text truncated to `max` characters, the last of which is then an ellipsis.
+pub(crate) fn abbreviated(text: &str, max: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(max.saturating_sub(1)) {
+        Some((cut, _)) if text.chars().count() > max => Cow::Owned(format!("{}…", text.get(..cut).unwrap_or_default())),
         _ => Cow::Borrowed(text),
     }
 }
 
 /// `1 row`, `12,345 rows`.
-pub(crate) fn counted(count: impl TryInto<u64>, what: &str) -> String {
+pub(crate) fn counted(count: impl TryInto<u64>, noun: &str) -> String {
     let count = count.try_into().unwrap_or(u64::MAX);
     let s = if count == 1 { "" } else { "s" };
-    format!("{} {what}{s}", grouped(count))
+    format!("{} {noun}{s}", grouped(count))
 }
 
 /// `12,345`.
@@ -167,7 +161,7 @@ pub(crate) fn grouped(number: impl Display) -> String {
     grouped
 }
 
-/// `4.2 kB`: decimal units, as disks are sold and `ls --si` shows them.
+/// `4.2 kB`: decimal units, like `ls --si`.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
     if bytes < 1000 {
@@ -187,16 +181,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_steers_the_terminal() {
+    fn escapes_unsafe_characters() {
         assert_eq!(clean("plain ü"), "plain ü");
         assert_eq!(clean("a\u{1b}[31m\n\tb\u{202e}\u{9b}"), "a\\u001b[31m\\n\\tb\\u202e\\u009b");
         assert_eq!(clean("\u{61c}\u{200b}\u{ad}\u{e0041}"), "\\u061c\\u200b\\u00ad\\udb40\\udc41");
         assert_eq!(clean("\u{200d}👩\u{200d}🚀"), "\u{200d}👩\u{200d}🚀");
-        assert_eq!(harmless("a\r\n\tb\u{85}"), "a\\r\n\tb\\u0085");
+        assert_eq!(escape_controls("a\r\n\tb\u{85}"), "a\\r\n\tb\\u0085");
     }
 
     #[test]
-    fn numbers_for_people() {
+    fn formats_counts_and_sizes() {
         assert_eq!(counted(1_u64, "row"), "1 row");
         assert_eq!(counted(0_u64, "row"), "0 rows");
         assert_eq!(counted(1_234_567_usize, "row"), "1,234,567 rows");
@@ -210,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_end_in_an_ellipsis() {
+    fn truncates_long_text_with_an_ellipsis() {
         assert_eq!(abbreviated("abc", 3), "abc");
         assert_eq!(abbreviated("abcd", 3), "ab…");
         assert_eq!(abbreviated("üüüü", 3), "üü…");

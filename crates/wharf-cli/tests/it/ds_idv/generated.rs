@@ -1,4 +1,4 @@
-//! Files made for a purpose: types, what is refused and told, rows and columns.
+//! Conversions of generated files: types, refusals and losses, selected rows and columns.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::{idv_columns, path};
 use crate::common::{self, run};
 
-/// A file of ds with these variables.
+/// A ds file with these variables.
 fn ds(folder: &TempDir, name: &str, fields: Vec<(&str, Field<'_>)>) -> String {
     let file = path(folder, name);
     let mut builder = Builder::new();
@@ -33,7 +33,7 @@ fn masked<'a>(values: impl Into<dsfmt::Values<'a>>, missing: &[bool]) -> Field<'
     Field::new(Array::new([values.len() as u64], values).unwrap().with_mask(mask).unwrap()).with_dimensions(["t"])
 }
 
-/// A file of IDV with one column.
+/// An IDV file with one column.
 fn idv(folder: &TempDir, name: &str, column: ColumnSchema, values: &Values) -> String {
     let file = path(folder, name);
     let options = OutputOptions::default().with_overwrite(container_core::Overwrite::Replace);
@@ -44,7 +44,7 @@ fn idv(folder: &TempDir, name: &str, column: ColumnSchema, values: &Values) -> S
 }
 
 #[test]
-fn types_become_their_like() {
+fn maps_types() {
     let folder = tempfile::tempdir().unwrap();
     let strings: dsfmt::Values<'_> = [&b"ab"[..], b"\xc3\xbc"].into_iter().collect();
     let file = ds(
@@ -69,12 +69,12 @@ fn types_become_their_like() {
     );
     let out = path(&folder, "x.idv");
     let ran = run(["convert", &file, &out]);
-    let wanted =
+    let expected =
         format!("warning: {file}: missing integer written as NaN, and its column as Double (row 1, column \"i\")\n");
-    assert_eq!((ran.code(), ran.err()), (3, wanted.as_str()));
+    assert_eq!((ran.code(), ran.err()), (3, expected.as_str()));
     let reader = idv::Reader::open(&out).unwrap();
     let kinds: Vec<_> = reader.columns().iter().map(|column| column.kind().unwrap().to_string()).collect();
-    let wanted = [
+    let expected = [
         "SByte",
         "Boolean",
         "Text",
@@ -86,7 +86,7 @@ fn types_become_their_like() {
         "Double",
         "Vector<Double>",
     ];
-    assert_eq!(kinds, wanted);
+    assert_eq!(kinds, expected);
     assert_eq!(reader.columns()[5].kind().unwrap(), &Type::Item(ItemType::DvBool));
     let cat = run(["cat", &out, "--json"]);
     let rows = "{\"a\":1,\"b\":true,\"c\":\"ab\",\"d\":\"x\",\"e\":1.5,\"f\":null,\"g\":[0,1,2,3,4,5],\"h\":7,\"i\":9.0,\"j\":[]}
@@ -104,16 +104,16 @@ fn types_become_their_like() {
 }
 
 #[test]
-fn what_idv_cannot_hold_is_refused_or_told() {
+fn refuses_or_reports_what_idv_cannot_store() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(&folder, "x.idv");
-    let check = |fields: Vec<(&str, Field<'_>)>, more: &[&str], code: i32, wanted: &str| {
+    let check = |fields: Vec<(&str, Field<'_>)>, more: &[&str], code: i32, expected: &str| {
         let file = ds(&folder, "x.ds", fields);
         let mut command = vec!["convert", &file, &out, "--force"];
         command.extend(more);
         let ran = run(command);
-        assert_eq!(ran.code(), code, "{wanted}: {}", ran.err());
-        assert!(ran.err().contains(wanted), "{wanted}: {}", ran.err());
+        assert_eq!(ran.code(), code, "{expected}: {}", ran.err());
+        assert!(ran.err().contains(expected), "{expected}: {}", ran.err());
     };
     let bytes: dsfmt::Values<'_> = [&b"a"[..], b"b\xff"].into_iter().collect();
     check(
@@ -182,21 +182,21 @@ fn what_idv_cannot_hold_is_refused_or_told() {
     let file = path(&folder, "said.ds");
     builder.write(&file, OutputOptions::default()).unwrap();
     let ran = run(["convert", &file, &out, "--force"]);
-    let wanted =
+    let expected =
         format!("warning: {file}: attribute of the dataset left out, of which IDV has none: \"title\", \"more\"\n");
-    assert_eq!((ran.code(), ran.err()), (3, wanted.as_str()));
+    assert_eq!((ran.code(), ran.err()), (3, expected.as_str()));
 }
 
 #[test]
-fn what_ds_cannot_hold_is_refused_or_told() {
+fn refuses_or_reports_what_ds_cannot_store() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(&folder, "x.ds");
-    let check = |file: &str, code: i32, wanted: &str| {
+    let check = |file: &str, code: i32, expected: &str| {
         let ran = run(["convert", file, &out, "--force"]);
         assert_eq!(ran.code(), code, "{}", ran.err());
-        assert!(ran.err().contains(wanted), "{wanted}: {}", ran.err());
+        assert!(ran.err().contains(expected), "{expected}: {}", ran.err());
     };
-    // A small file of which a row is large.
+    // A small file with a large row.
     let mut vectors = Vectors::of(ItemType::Double);
     vectors.items_mut().push_cell(&Type::Item(ItemType::Double), None, Cell::Double(1.0)).unwrap();
     vectors.close_sparse(0x7FFF_FFFF, &[5]).unwrap();
@@ -204,7 +204,7 @@ fn what_ds_cannot_hold_is_refused_or_told() {
     let column = ColumnSchema::new("v", kind);
     let file = idv(&folder, "wide.idv", column, &Values::Vector(Box::new(vectors)));
     check(&file, 1, "bytes of a row, all slots of its sparse vectors among them");
-    // A key without a label, where others have one.
+    // A key without a label in a column with labels.
     let key = Type::Item(ItemType::Key(KeyType::new(KeyWidth::Byte, 3).unwrap()));
     let column = || ColumnSchema::new("k", key.clone()).with_key_values(["a", "b"]).unwrap();
     let file = idv(&folder, "k.idv", column(), &Values::Byte(vec![1, 3, 0]));
@@ -213,11 +213,11 @@ fn what_ds_cannot_hold_is_refused_or_told() {
     let file = idv(&folder, "k.idv", column(), &Values::Byte(vec![1, 2, 0]));
     check(&file, 0, "");
     assert_eq!(run(["cat", &out, "--json"]).ok(), "{\"k\":\"a\"}\n{\"k\":\"b\"}\n{\"k\":null}\n");
-    // Labels that several keys share.
+    // Duplicate labels.
     let shared = ColumnSchema::new("k", key.clone()).with_key_values(["a", "b", "a"]).unwrap();
     let file = idv(&folder, "k.idv", shared, &Values::Byte(vec![1, 2, 3]));
     check(&file, 3, "keys that share a label, or have a missing one, are told by it alone (column \"k\")");
-    // Names that the header keeps for itself.
+    // Names reserved by the header.
     let said = ColumnSchema::new("x", Type::Item(ItemType::Byte)).with_metadata(
         ".size",
         Type::Item(ItemType::Byte),
@@ -243,7 +243,7 @@ fn keys_and_times_keep_their_types() {
     assert_eq!(values.mask().unwrap().iter().collect::<Vec<_>>(), [false, true, false]);
     let shown = "{\"t\":\"2020-01-01T00:00:00.000001\"}\n{\"t\":null}\n{\"t\":\"0001-01-01T00:00:00\"}\n";
     assert_eq!(run(["cat", &out, "--time", "iso", "--json"]).ok(), shown);
-    // With what is no whole microsecond, texts: also those of the other file.
+    // Times finer than a microsecond make the column text, in all inputs.
     assert_eq!(run(["convert", &whole, &odd, &out, "--force"]).ok(), "");
     let all = format!("{shown}{{\"t\":\"2020-01-01T00:00:00.0000011\"}}\n{{\"t\":null}}\n");
     assert_eq!(run(["cat", &out, "--json"]).ok(), all);
@@ -252,7 +252,7 @@ fn keys_and_times_keep_their_types() {
     let found = idv::Reader::open(&back).unwrap();
     assert_eq!(found.columns()[0].kind().unwrap(), &Type::Item(ItemType::DateTime));
     assert_eq!(run(["cat", &back, "--json"]).ok(), all);
-    // Without labels a key is its number, of its width.
+    // A key without labels is an integer of the same width.
     let key = Type::Item(ItemType::Key(KeyType::new(KeyWidth::UInt16, 300).unwrap()));
     let file = idv(&folder, "k.idv", ColumnSchema::new("k", key.clone()), &Values::UInt16(vec![300, 0, 1]));
     assert_eq!(run(["convert", &file, &out, "--force"]).ok(), "");
@@ -293,7 +293,7 @@ fn rows_columns_and_several_files() {
         7,
         12_000,
     );
-    // Both of them, and back in one.
+    // Both inputs, and back in one file.
     let (first, second, back) = (path(&folder, "1.idv"), path(&folder, "2.idv"), path(&folder, "back.ds"));
     assert_eq!(run(["convert", &one, &first]).ok(), "");
     assert_eq!(run(["convert", &two, &second, "--rows-per-block", "777"]).ok(), "");
@@ -305,7 +305,7 @@ fn rows_columns_and_several_files() {
     assert_eq!((a.dimensions(), a.attributes().get("units").unwrap().as_text()), (&["t".to_owned()][..], "\"m\""));
     assert_eq!(run(["convert", &first, &back, "--dim", "q", "--force"]).ok(), "");
     assert_eq!(dsfmt::Reader::open(&back).unwrap().variable("b").unwrap().dimensions(), ["q"]);
-    // What does not go together.
+    // Options that conflict.
     let other = ds(&folder, "3.ds", vec![("a", numbers(5)), ("b", along(vec![1i8; 5]))]);
     let ran = run(["convert", &one, &other, &out, "--force"]);
     assert_eq!(ran.code(), 1);
@@ -325,7 +325,7 @@ fn rows_columns_and_several_files() {
     let ran = run(["convert", &one, &noted, &out, "--force"]);
     assert_eq!(ran.code(), 3);
     assert!(ran.err().contains("metadata \"note\" left out: they differ from those of"), "{}", ran.err());
-    // A dimension that is two gets two names when it has two sizes.
+    // A dimension name with two sizes gets a second name.
     let file = ds(&folder, "5.ds", vec![("s", square(3))]);
     assert_eq!(run(["convert", &file, &out, "--force"]).ok(), "");
     assert_eq!(run(["convert", &out, &back, "--force"]).ok(), "");
@@ -341,7 +341,7 @@ fn rows_columns_and_several_files() {
 }
 
 #[test]
-fn inputs_that_mean_something_else_do_not_mix() {
+fn refuses_inputs_with_different_meaning() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(&folder, "x.ds");
     let numbers = Values::Int64(vec![5]);
@@ -352,7 +352,7 @@ fn inputs_that_mean_something_else_do_not_mix() {
         let ran = run(["convert", inputs[0], inputs[1], &out, "--force"]);
         assert_eq!((ran.code(), ran.err().contains("column \"t\"")), (1, true), "{}", ran.err());
     }
-    // Numbers of other units are other numbers.
+    // Values with different units are not joined.
     let [meters, feet] = ["m", "ft"].map(|unit| {
         let variable = along(vec![1i64]).with_attribute("units", unit);
         let (file, table) = (ds(&folder, &format!("{unit}.ds"), vec![("t", variable)]), path(&folder, unit));
@@ -366,7 +366,7 @@ fn inputs_that_mean_something_else_do_not_mix() {
     }
     let ran = run(["cat", &meters, &feet, "--json"]);
     assert_eq!((ran.code(), ran.err().contains("units")), (1, true), "{}", ran.err());
-    // Keys of one width count as many values as either.
+    // Joined keys have the larger count.
     let key = |name: &str, count, stored| {
         let kind = Type::Item(ItemType::Key(KeyType::new(KeyWidth::UInt16, count).unwrap()));
         idv(&folder, name, ColumnSchema::new("k", kind), &Values::UInt16(vec![stored]))
@@ -400,7 +400,7 @@ fn inputs_that_mean_something_else_do_not_mix() {
 }
 
 #[test]
-fn vectors_of_several_lengths_are_filled_up_where_that_is_asked_for() {
+fn ragged_pad_fills_vectors() {
     let folder = tempfile::tempdir().unwrap();
     let mut vectors = Vectors::of(ItemType::Int32);
     for length in [2, 0, 1] {
@@ -420,7 +420,7 @@ fn vectors_of_several_lengths_are_filled_up_where_that_is_asked_for() {
 }
 
 #[test]
-fn columns_that_cannot_be_read_are_reported_once() {
+fn reports_unreadable_columns_once() {
     let folder = tempfile::tempdir().unwrap();
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/ds/texts-masked-before.ds");
     for out in ["x.idv", "x.arrow"] {

@@ -1,58 +1,58 @@
-//! Standard output and standard error. Everything the command prints goes through here, and what reaches a terminal is escaped here.
+//! The writer behind standard output and standard error. It escapes text for a terminal; everything the command prints passes through it.
 
 use std::io::{self, Write};
 
 use clap::builder::StyledStr;
 
-use super::human::harmless;
+use super::display::escape_controls;
 
-/// Bytes that are looked at together.
-const TOGETHER: usize = 64 << 10;
+/// Maximum bytes escaped per write.
+const CHUNK: usize = 64 << 10;
 
-/// A stream that leaves the command. Bytes are exact in a file or a pipe; on a terminal text cannot steer it or deceive its reader.
-pub(crate) struct Stream<'a> {
+/// Writes bytes unchanged to a file or pipe, and escaped (see [`escape_controls`]) to a terminal.
+pub(crate) struct EscapingWriter<'a> {
     out: Box<dyn Write + Send + 'a>,
     terminal: bool,
-    /// The beginning of a character whose end has not been written yet.
+    /// The first bytes of a UTF-8 character that is not complete yet.
     pending: Vec<u8>,
 }
 
-impl<'a> Stream<'a> {
+impl<'a> EscapingWriter<'a> {
     pub(crate) fn new(out: impl Write + Send + 'a, terminal: bool) -> Self {
         Self { out: Box::new(out), terminal, pending: Vec::new() }
     }
 
-    /// Help, or an error about arguments, with its colors. The arguments it repeats must have been escaped.
+    /// Writes help or a usage error of clap, colored on a terminal. Arguments quoted in it must have been escaped before.
     pub(crate) fn write_styled(&mut self, text: &StyledStr) -> io::Result<()> {
-        // Colors are for terminals whose owner has nothing against them (https://no-color.org).
+        // See https://no-color.org.
         let colored = self.terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let text = if colored { text.ansi().to_string() } else { text.to_string() };
         self.out.write_all(text.as_bytes())?;
         self.out.flush()
     }
 
-    fn write_harmless(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.out.write_all(harmless(&String::from_utf8_lossy(bytes)).as_bytes())
+    fn write_escaped(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.out.write_all(escape_controls(&String::from_utf8_lossy(bytes)).as_bytes())
     }
 }
 
-impl Write for Stream<'_> {
+impl Write for EscapingWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if !self.terminal {
             return self.out.write(bytes);
         }
-        let bytes = bytes.get(..TOGETHER).unwrap_or(bytes);
+        let bytes = bytes.get(..CHUNK).unwrap_or(bytes);
         let mut text = std::mem::take(&mut self.pending);
         text.extend_from_slice(bytes);
         let cut = text.utf8_chunks().last().map_or(0, |chunk| chunk.invalid().len());
         self.pending = text.split_off(text.len() - cut);
-        self.write_harmless(&text)?;
+        self.write_escaped(&text)?;
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         let rest = std::mem::take(&mut self.pending);
-        self.write_harmless(&rest)?;
+        self.write_escaped(&rest)?;
         self.out.flush()
     }
 }
@@ -61,19 +61,19 @@ impl Write for Stream<'_> {
 mod tests {
     use super::*;
 
-    fn written(terminal: bool, pieces: &[&[u8]]) -> Vec<u8> {
+    fn written(terminal: bool, chunks: &[&[u8]]) -> Vec<u8> {
         let mut out = Vec::new();
-        let mut stream = Stream::new(&mut out, terminal);
-        for piece in pieces {
-            stream.write_all(piece).unwrap();
+        let mut writer = EscapingWriter::new(&mut out, terminal);
+        for chunk in chunks {
+            writer.write_all(chunk).unwrap();
         }
-        stream.flush().unwrap();
-        drop(stream);
+        writer.flush().unwrap();
+        drop(writer);
         out
     }
 
     #[test]
-    fn characters_are_whole_wherever_writes_end() {
+    fn joins_characters_split_between_writes() {
         let text = "ü\u{9b}31m€\u{202e}😀\u{e0041}\tx\n";
         let expected = "ü\\u009b31m€\\u202e😀\\udb40\\udc41\tx\n".as_bytes();
         for cut in 0..=text.len() {
@@ -83,13 +83,13 @@ mod tests {
         }
         let bytes: Vec<&[u8]> = text.as_bytes().chunks(1).collect();
         assert_eq!(written(true, &bytes), expected);
-        let long = text.repeat(TOGETHER / 8);
-        assert_eq!(written(true, &[long.as_bytes()]), expected.repeat(TOGETHER / 8));
+        let long = text.repeat(CHUNK / 8);
+        assert_eq!(written(true, &[long.as_bytes()]), expected.repeat(CHUNK / 8));
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_replaced() {
-        // A terminal that takes bytes for Latin-1 finds no control among them.
+    fn replaces_invalid_utf8_on_a_terminal() {
+        // Even a terminal that reads the bytes as Latin-1 receives no control character.
         assert_eq!(
             written(true, &[b"a\x9b31m", b"\xe2\x80", b"x\xe2\x80"]),
             "a\u{fffd}31m\u{fffd}x\u{fffd}".as_bytes()

@@ -1,4 +1,4 @@
-//! A folder for tests that write datasets.
+//! A temporary folder for tests that write datasets.
 #![allow(dead_code, reason = "with some features off a part of it is not used")]
 
 use std::fs;
@@ -10,13 +10,13 @@ use tempfile::TempDir;
 
 use crate::common::{Ran, run};
 
-/// What the files of a whole set have behind the data file's name.
+/// The suffixes of the files of a complete dataset.
 pub(crate) const SUFFIXES: [&str; 6] = ["", ".offsets", ".keys", ".key_hashes", ".filter", ".md5"];
 
-/// A folder with files, in which `@x` is the file `x`.
-pub(crate) struct Place(pub(crate) TempDir);
+/// A temporary folder. `@x` in arguments is its file `x`.
+pub(crate) struct TestFolder(pub(crate) TempDir);
 
-impl Place {
+impl TestFolder {
     pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -49,7 +49,7 @@ impl Place {
         run(self.arguments(arguments))
     }
 
-    /// What it says on standard error, and its exit code.
+    /// Runs the command and returns its exit code and standard error.
     #[track_caller]
     pub(crate) fn said(&self, arguments: &[&str]) -> (i32, String) {
         let ran = self.run(arguments);
@@ -71,7 +71,7 @@ impl Place {
         reader.iter().zip(keys).map(line).collect()
     }
 
-    /// Looks at the sums of a whole set.
+    /// Verifies the checksums of a complete dataset.
     #[track_caller]
     pub(crate) fn check_sums(&self, name: &str) {
         use md5::{Digest, Md5};

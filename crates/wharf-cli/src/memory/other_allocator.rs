@@ -1,4 +1,4 @@
-//! An allocator without such settings.
+//! Allocators other than that of glibc: nothing to configure.
 
 pub(super) const fn keep_freed_memory() {}
 

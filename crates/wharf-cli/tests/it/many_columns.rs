@@ -1,4 +1,4 @@
-//! Tables of many columns: what they cost grows as their columns do.
+//! Tables of many columns: time and memory are linear in the number of columns.
 
 use std::fs;
 use std::io::Read;
@@ -17,9 +17,9 @@ fn table(path: &str, columns: usize) {
     fs::write(path, text).unwrap();
 }
 
-/// Runs the command, and says how many seconds processors worked for it: how long it takes depends on what else the machine does.
+/// Runs the command and returns its processor time in seconds, which does not depend on the load of the machine.
 fn seconds(arguments: &[&str]) -> f64 {
-    // The last line of `times` is that of the children: user, system.
+    // The last line of `times` has the user and system time of children.
     let script = r#""$0" "$@" >/dev/null || exit; times"#;
     let wharf = env!("CARGO_BIN_EXE_wharf");
     let ran = Command::new("sh").args(["-c", script, wharf]).args(arguments).output().unwrap();
@@ -32,7 +32,7 @@ fn seconds(arguments: &[&str]) -> f64 {
     times.lines().last().unwrap().split_whitespace().map(of).sum()
 }
 
-/// Converts a table of some columns, and one of four times as many, to each form, and reads them: the times of both are near that.
+/// Converts a table, and one with four times as many columns, to each format and reads them: the times must have about the same ratio.
 fn is_linear(forms: &[&str], few: usize) {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).into_os_string().into_string().unwrap();
@@ -59,23 +59,23 @@ fn is_linear(forms: &[&str], few: usize) {
             ]
         };
         for ((verb, short), (_, long)) in of(&few).into_iter().zip(of(&many)) {
-            // What a process takes to begin is no matter of columns.
+            // Ignores the constant time to start a process.
             assert!(long < short.max(0.1) * 8.0, "{verb} {form}: {short} s for {few}, {long} s for {many}");
         }
     }
 }
 
 #[test]
-fn four_times_the_columns_take_about_four_times_as_long() {
+fn time_is_linear_in_columns() {
     is_linear(&["parquet", "arrow", "msgpack", "zds"], 5_000);
 }
 
 #[test]
-fn four_times_the_columns_take_about_four_times_as_long_in_every_format() {
+fn time_is_linear_in_columns_for_every_format() {
     is_linear(&["arrows", "idv", "ds", "jsonl", "tsv"], cases(500, 5_000));
 }
 
-/// Runs the command, and gives what it printed and how much memory it had at most.
+/// Runs the command and returns its output and peak memory.
 fn peak(arguments: &[&str]) -> (String, u64) {
     let mut child = common::wharf(arguments).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
     let mut out = child.stdout.take().unwrap();
@@ -86,7 +86,7 @@ fn peak(arguments: &[&str]) -> (String, u64) {
     });
     let mut most = 0;
     let ended = loop {
-        // The largest so far; nothing once the process has ended.
+        // The peak so far; missing once the process has ended.
         let status = fs::read_to_string(&status).unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
         most = line.map_or(most, |kib| kib.parse::<u64>().unwrap() << 10);
@@ -123,7 +123,7 @@ fn the_description_of_a_wide_table_takes_little_memory() {
             assert!(bytes < most, "{form}, json {json}: {bytes} bytes");
             // A dataset is shown whole, as `ncdump` does.
             let last = format!("c{}", columns - 1);
-            // The keys and the ids of documents are a column more.
+            // Keys and ids are an additional column.
             let more = cases(80_000, 980_000) + usize::from(matches!(*form, "msgpack" | "zds"));
             let more = format!("… and {},{:03} more columns", more / 1_000, more % 1_000);
             assert!(printed.contains(if json || *form == "ds" { &last } else { &more }), "{form}, json {json}");

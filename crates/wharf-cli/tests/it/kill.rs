@@ -1,4 +1,4 @@
-//! Processes that are ended at any moment: what was there before or what is new, whole, and no temporary files. With `WHARF_EXHAUSTIVE=1`
+//! Killing processes at any moment leaves the old or the new output, complete, and no temporary files. With `WHARF_EXHAUSTIVE=1`
 //! a thousand times each.
 
 use std::fs;
@@ -13,7 +13,7 @@ use crate::common::{Ran, run, wharf};
 
 const SIGNALS: [(&str, i32); 6] = [("TERM", 15), ("KILL", 9), ("HUP", 1), ("INT", 2), ("QUIT", 3), ("XCPU", 24)];
 
-/// Rounds of a loop that ends processes.
+/// Number of rounds of a loop that kills processes.
 fn rounds(quick: u32) -> u32 {
     if std::env::var_os("WHARF_EXHAUSTIVE").is_some() { 1000 } else { quick }
 }
@@ -28,7 +28,7 @@ impl Random {
     }
 }
 
-/// A shell that sends signals at once, without a process for each.
+/// A shell that sends signals without starting a process for each.
 struct Kill(Child);
 
 impl Kill {
@@ -48,9 +48,9 @@ impl Drop for Kill {
     }
 }
 
-struct Place(tempfile::TempDir);
+struct TestFolder(tempfile::TempDir);
 
-impl Place {
+impl TestFolder {
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -70,7 +70,7 @@ impl Place {
         names
     }
 
-    /// An archive of a store whose collections say which generation it is.
+    /// An archive of a store whose collections contain its generation.
     fn archive(&self, generation: &str, collections: u32) -> String {
         let store = self.path(&format!("made-{generation}"));
         for number in 0..collections {
@@ -85,7 +85,7 @@ impl Place {
     }
 }
 
-/// The generation of a store, of which no part may be missing or of another.
+/// The generation of a store. Panics if a part is missing or of another generation.
 #[track_caller]
 fn generation(store: &Path, collections: u32) -> String {
     let text = |number: u32| fs::read_to_string(store.join(format!("collections/c{number}/meta/data.jsonl"))).unwrap();
@@ -101,9 +101,9 @@ fn verifies(path: &Path) {
 }
 
 #[test]
-fn a_store_that_is_replaced_is_the_old_one_or_the_new_one() {
+fn replacing_a_store_is_atomic() {
     const COLLECTIONS: u32 = 40;
-    let place = Place::new();
+    let place = TestFolder::new();
     let archives = ["a", "b"].map(|generation| place.archive(generation, COLLECTIONS));
     let target = place.path("s");
     let unpack = |archive: &str| wharf(["unpack", archive, target.to_str().unwrap(), "--force"]);
@@ -116,12 +116,12 @@ fn a_store_that_is_replaced_is_the_old_one_or_the_new_one() {
         let (signal, number) = SIGNALS[round as usize % SIGNALS.len()];
         let new = if old == "a" { "b" } else { "a" };
         let archive = &archives[usize::from(new == "b")];
-        // What a killed one left stays if the next is ended before it comes to it.
+        // Leftovers of a killed process remain if the next one is killed before it removes them.
         let mut expected = place.files();
         let mut child = unpack(archive).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         match round % 3 {
             0 => thread::sleep(Duration::from_nanos(random.below(whole.as_nanos()))),
-            // The moment at which the new store comes into its place.
+            // The moment at which the new store is renamed.
             _ => {
                 let last = format!("new/s/collections/c{}/meta", COLLECTIONS - 1);
                 let is_near = |name: &String| name.starts_with(".wharf-") && place.path(name).join(&last).exists();
@@ -154,14 +154,14 @@ fn a_store_that_is_replaced_is_the_old_one_or_the_new_one() {
         old = is;
     }
     assert!(ended * 3 > rounds(30), "{ended} were ended by a signal");
-    // What killed ones left goes with the next one.
+    // The next run removes leftovers of killed ones.
     assert!(unpack(&archives[0]).output().unwrap().status.success());
     assert_eq!(place.files(), ["a.zds", "b.zds", "s"]);
     verifies(&target);
 }
 
-/// JSON lines of samples that say which generation they are.
-fn samples(place: &Place, generation: &str) -> String {
+/// JSON lines of samples that contain their generation.
+fn samples(place: &TestFolder, generation: &str) -> String {
     let lines: String = (0..400)
         .map(|n| format!("{{\"key\":\"{n:03}\",\"is\":\"{generation}\",\"text\":\"{}\"}}\n", "x".repeat(n)))
         .collect();
@@ -172,15 +172,15 @@ fn samples(place: &Place, generation: &str) -> String {
     dataset
 }
 
-/// Runs a verb that replaces datasets, ends it by signals, and looks at what is there then.
-fn datasets_are_replaced(outputs: &[&str], command: impl Fn(&Place, &str) -> Vec<String>) {
-    let place = Place::new();
+/// Runs a verb that replaces datasets, kills it, and checks the result.
+fn datasets_are_replaced(outputs: &[&str], command: impl Fn(&TestFolder, &str) -> Vec<String>) {
+    let place = TestFolder::new();
     let inputs = ["a", "b"].map(|generation| samples(&place, generation));
     let start = Instant::now();
     run(command(&place, &inputs[0])).code();
     let whole = start.elapsed();
     let (all, mut random, mut kill) = (place.files(), Random(3), Kill::new());
-    let wanted = |name: &String| !name.starts_with(".wharf-");
+    let is_output = |name: &String| !name.starts_with(".wharf-");
     let mut rebuilt = 0;
     for round in 0..rounds(12) {
         let (signal, number) = SIGNALS[round as usize % 3];
@@ -200,7 +200,7 @@ fn datasets_are_replaced(outputs: &[&str], command: impl Fn(&Place, &str) -> Vec
         }
         for output in outputs {
             let path = place.name(output);
-            // The sums are moved last, behind the offsets.
+            // The checksums are renamed last, after the offsets.
             if ["offsets", "md5"].iter().any(|part| !place.path(&format!("{output}.{part}")).exists()) {
                 assert!(number == 9, "a signal came between two steps");
                 rebuilt += 1;
@@ -212,7 +212,7 @@ fn datasets_are_replaced(outputs: &[&str], command: impl Fn(&Place, &str) -> Vec
                 |generation: &str| ran.out().lines().all(|line| line.contains(&format!("\"is\":\"{generation}\"")));
             assert!(is(new) || (!is_done && is(if new == "a" { "b" } else { "a" })), "{round}: a mixture");
         }
-        assert_eq!(place.files().into_iter().filter(wanted).collect::<Vec<_>>(), all);
+        assert_eq!(place.files().into_iter().filter(is_output).collect::<Vec<_>>(), all);
     }
     println!("{rebuilt} were rebuilt");
     run(command(&place, &inputs[0])).code();
@@ -220,22 +220,22 @@ fn datasets_are_replaced(outputs: &[&str], command: impl Fn(&Place, &str) -> Vec
 }
 
 #[test]
-fn datasets_of_split_are_the_old_ones_or_the_new_ones() {
+fn split_replaces_datasets_atomically() {
     datasets_are_replaced(&["p-0.msgpack", "p-1.msgpack"], |place, input| {
         ["split", "--parts", "2", input, "-o", &place.name("p-{}.msgpack"), "--force"].map(String::from).to_vec()
     });
 }
 
 #[test]
-fn a_dataset_of_shuffle_is_the_old_one_or_the_new_one() {
+fn shuffle_replaces_a_dataset_atomically() {
     datasets_are_replaced(&["p.msgpack"], |place, input| {
         ["shuffle", "--seed", "1", input, &place.name("p.msgpack"), "--force"].map(String::from).to_vec()
     });
 }
 
 #[test]
-fn a_store_that_somebody_writes_is_not_replaced() {
-    let place = Place::new();
+fn refuses_to_replace_a_locked_store() {
+    let place = TestFolder::new();
     let archive = place.archive("a", 1);
     let target = place.name("s");
     run(["unpack", &archive, &target]).ok();
@@ -249,10 +249,10 @@ fn a_store_that_somebody_writes_is_not_replaced() {
     assert_eq!(place.files(), ["a.zds", "s"]);
 }
 
-/// Whoever is second is refused, or waits its turn: never are there documents of one beside the index of the other.
+/// The second writer is refused or waits: documents and index are never from different writers.
 #[test]
-fn put_and_replacement_at_once_leave_a_store_that_verifies() {
-    let place = Place::new();
+fn concurrent_put_and_replacement_leave_a_valid_store() {
+    let place = TestFolder::new();
     let archive = place.archive("a", 1);
     let (target, more) = (place.name("s"), place.path("more.jsonl"));
     run(["unpack", &archive, &target]).ok();
@@ -282,7 +282,7 @@ fn put_and_replacement_at_once_leave_a_store_that_verifies() {
     assert!(done >= rounds(8), "one of two goes on");
 }
 
-/// Runs the command with limits that a shell sets.
+/// Runs the command with resource limits set by a shell.
 fn limited(limit: &str, arguments: &[&str]) -> Ran {
     let script = format!("{limit}; exec \"$0\" \"$@\"");
     let mut command = Command::new("sh");
@@ -291,8 +291,8 @@ fn limited(limit: &str, arguments: &[&str]) -> Ran {
 }
 
 #[test]
-fn a_limit_of_file_sizes_is_an_error() {
-    let place = Place::new();
+fn file_size_limit_is_an_error() {
+    let place = TestFolder::new();
     let text = place.name("t.jsonl");
     fs::write(&text, format!("{{\"_id\":\"a\",\"x\":\"{}\"}}\n", "x".repeat(100_000))).unwrap();
     for (to, more) in [
@@ -309,8 +309,8 @@ fn a_limit_of_file_sizes_is_an_error() {
 }
 
 #[test]
-fn too_many_open_files_is_reported_and_leaves_nothing() {
-    let place = Place::new();
+fn too_many_open_files_is_an_error_without_leftovers() {
+    let place = TestFolder::new();
     let archive = place.archive("a", 60);
     let dataset = samples(&place, "d");
     let all = place.files();
@@ -342,10 +342,10 @@ fn too_many_open_files_is_reported_and_leaves_nothing() {
     assert!(failed > 5, "{failed}");
 }
 
-/// `nohup`, and `&` in a script.
+/// As with `nohup`, and `&` in a script.
 #[test]
-fn an_ignored_signal_stays_ignored() {
-    let place = Place::new();
+fn ignored_signal_stays_ignored() {
+    let place = TestFolder::new();
     let archive = place.archive("a", 40);
     let target = place.name("s");
     let mut kill = Kill::new();

@@ -1,4 +1,4 @@
-//! Files, mapped: which are there, and their pages let go.
+//! Memory-mapped files: a list of the maps, and dropping their resident pages.
 
 use std::fs::File;
 use std::io;
@@ -7,14 +7,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use container_core::{Access, Bytes, Map};
 use memmap2::Mmap;
 
-/// The files that are mapped: where, and how many bytes.
+/// Address and length in bytes of each map.
 static MAPS: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
 
 fn maps() -> MutexGuard<'static, Vec<(usize, usize)>> {
     MAPS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A mapped file, known to [`MAPS`] as long as it is there.
+/// A mapped file, listed in [`MAPS`] until it is dropped.
 struct Mapped(Mmap);
 
 impl AsRef<[u8]> for Mapped {
@@ -30,34 +30,32 @@ impl Drop for Mapped {
     }
 }
 
-/// Files are mapped where that can be done.
+/// Maps files where the system allows it.
 pub(crate) const fn mapped() -> Access {
     Access::Mapped(Map::new(map))
 }
 
 fn map(file: &File) -> io::Result<Bytes> {
-    // SAFETY: the map is read-only, and the owner of the bytes keeps it. That nobody changes the file meanwhile is what the user of the command
-    // is told to see to, or to say `--access positional`. The command itself writes into no file that it has mapped: outputs are new files that
-    // get their names at the end; stores, and data that are cut, are opened by position, or their map is dropped before (`index`).
+    // SAFETY: the map is read-only, and the returned bytes own it. The help of `--access` tells the user that no other program may modify a
+    // mapped file. The command itself never writes to a file that it has mapped: outputs are new files, renamed at the end; stores and files
+    // to be truncated are read by position, or unmapped first (`index`).
     let map = unsafe { Mmap::map(file) }?;
     maps().push((map.as_ptr().expose_provenance(), map.len()));
     Ok(Bytes::from_owner(Mapped(map)))
 }
 
-/// The bytes of all files that are mapped, touched or not.
+/// Total length in bytes of all maps, resident or not.
 pub(super) fn mapped_bytes() -> u64 {
     maps().iter().map(|(_, len)| *len as u64).fold(0, u64::saturating_add)
 }
 
-/// Lets the pages go that this process has touched of mapped files. They stay in the system's cache, and come back from there (or from the
-/// file) when they are touched again: nothing changes but what counts as this process's memory, which is otherwise all that was ever
-/// touched until somebody else needs the room.
+/// Drops the resident pages of all maps from this process. They stay in the page cache and are mapped again on the next access; only the
+/// resident size of the process shrinks.
 #[cfg(target_os = "linux")]
 pub(super) fn release_mapped_pages() {
     for (start, len) in maps().iter() {
-        // SAFETY: the maps in the list are there, as they leave it before they are unmapped, and it is locked. They are shared and never
-        // written: pages that are touched again are those of the file then, as if the system had taken them for others, and no thread can see
-        // that they were gone.
+        // SAFETY: the list is locked and a map leaves it before it is unmapped, so the range is valid. The maps are shared and never written:
+        // a dropped page is read from the file again, which no thread can observe.
         let _ = unsafe { libc::madvise(std::ptr::with_exposed_provenance_mut(*start), *len, libc::MADV_DONTNEED) };
     }
 }
@@ -71,9 +69,9 @@ mod tests {
 
     use super::*;
 
-    /// Other tests map files, too: only what is certain of all is asked.
+    // Other tests map files at the same time, so the totals are lower bounds.
     #[test]
-    fn pages_that_were_let_go_come_back() {
+    fn reads_released_pages_again() {
         let mut file = tempfile::tempfile().unwrap();
         let bytes: Vec<u8> = (0..1 << 20).map(|at: u32| (at % 251) as u8).collect();
         file.write_all(&bytes).unwrap();
