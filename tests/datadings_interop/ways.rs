@@ -87,7 +87,7 @@ impl Set {
     pub(crate) fn convert(&self) -> Result<u64, String> {
         let rebuild = |path: &Path| {
             let rebuilt = rebuild_index(path, &RebuildOptions::default().with_sync(SyncPolicy::Never)).map_err(told)?;
-            match rebuilt.kept_older && rebuilt.samples == self.reader.len() && rebuilt.cut == 0 {
+            match rebuilt.kept_legacy && rebuilt.samples == self.reader.len() && rebuilt.truncated_bytes == 0 {
                 true => Ok(()),
                 false => Err(format!("{rebuilt:?}")),
             }
