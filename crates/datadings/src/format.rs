@@ -65,6 +65,10 @@ impl Format for Datadings {
         Ok(Box::new(DatadingsContainer::new(reader)))
     }
 
+    fn is_writable(&self) -> bool {
+        true
+    }
+
     /// Keys are taken from the column `key`, or are row numbers if there is none.
     #[cfg(feature = "arrow")]
     fn batch_writer(

@@ -45,6 +45,10 @@ impl Format for Idv {
         Ok(Box::new(IdvContainer::new(Reader::from_source(source.clone(), *options)?)))
     }
 
+    fn is_writable(&self) -> bool {
+        true
+    }
+
     #[cfg(feature = "arrow")]
     fn batch_writer(
         &self,

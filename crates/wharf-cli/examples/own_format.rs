@@ -68,6 +68,10 @@ impl Format for Points {
         Ok(Box::new(PointsFile(BatchTable::new("points", batch.map_err(from_arrow)?)?)))
     }
 
+    fn is_writable(&self) -> bool {
+        true
+    }
+
     fn batch_writer(&self, path: &Path, schema: SchemaRef, options: OutputOptions) -> Result<Box<dyn BatchWriter>> {
         let column = |name: &str, data_type: DataType| match schema.index_of(name) {
             Ok(index) if *schema.field(index).data_type() == data_type => Ok(index),

@@ -98,9 +98,8 @@ impl TypedValueParser for TargetName {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let targets = Registry::builtin().targets();
-        let written = targets.into_iter().map(|target| target.info()).filter(|info| info.title != info.name);
-        Some(Box::new(written.map(|info| PossibleValue::new(info.name).help(info.title))))
+        let targets = Registry::builtin().targets().into_iter().map(|target| target.info());
+        Some(Box::new(targets.map(|info| PossibleValue::new(info.name).help(info.title))))
     }
 }
 

@@ -57,6 +57,11 @@ pub trait Table: Send + Sync {
     /// Errors of the rows, and [`Limit`](crate::ErrorKind::Limit) for too many columns. `columns` is unchanged then.
     fn infer_columns(&self) -> Result<()>;
 
+    /// Whether the file declares the types of its columns. Without a schema they are inferred from rows, and several inputs get common types.
+    fn has_schema(&self) -> bool {
+        true
+    }
+
     /// Properties of a column that are known without reading, such as its codec or shape, as JSON members for display. Shown after
     /// [`ColumnInfo::details`]. Built on each call, since a table may have a million columns. Empty for an unknown column.
     fn column_summary(&self, _index: usize) -> Map<String, Value> {

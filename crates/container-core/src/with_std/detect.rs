@@ -29,6 +29,11 @@ pub trait Format: Send + Sync {
     /// Errors of the input with their position, and I/O errors.
     fn open(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>>;
 
+    /// Whether [`batch_writer`](Self::batch_writer) is implemented.
+    fn is_writable(&self) -> bool {
+        false
+    }
+
     /// Creates a file of this format at `path`. It appears when the writer is [finished](crate::arrow::BatchWriter::finish).
     ///
     /// # Errors

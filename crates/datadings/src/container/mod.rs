@@ -134,6 +134,10 @@ impl Table for DatadingsContainer {
         columns.get_or_init(|| fields.iter().map(Field::info).collect())
     }
 
+    fn has_schema(&self) -> bool {
+        false
+    }
+
     fn infer_columns(&self) -> Result<()> {
         if self.all.get().is_some() {
             return Ok(());

@@ -47,6 +47,10 @@ impl Format for Ipc {
         Ok(Box::new(IpcContainer::new(Reader::from_source(source.clone(), *options)?)))
     }
 
+    fn is_writable(&self) -> bool {
+        true
+    }
+
     /// Writes a stream for the extension `arrows`, else a file.
     fn batch_writer(&self, path: &Path, schema: SchemaRef, options: OutputOptions) -> Result<Box<dyn BatchWriter>> {
         let is_stream = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("arrows"));

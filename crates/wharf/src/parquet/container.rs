@@ -51,6 +51,10 @@ impl Format for Parquet {
         Ok(Box::new(ParquetContainer::new(Reader::from_source(source.clone(), *options)?)))
     }
 
+    fn is_writable(&self) -> bool {
+        true
+    }
+
     fn batch_writer(&self, path: &Path, schema: SchemaRef, options: OutputOptions) -> Result<Box<dyn BatchWriter>> {
         Ok(Box::new(Writer::create(path, schema, WriterOptions::default(), options)?))
     }

@@ -241,6 +241,10 @@ impl Table for RecordsTable {
         self.known().error.as_ref().map(|error| without_file_name(error).in_format(self.text.format))
     }
 
+    fn has_schema(&self) -> bool {
+        false
+    }
+
     fn infer_columns(&self) -> Result<()> {
         if self.all_columns.get().is_none() {
             let (inference, result) = self.infer_columns(&Workers::new(0), true);

@@ -10,7 +10,6 @@ use container_arrow::{BatchScan, Mapping, Times};
 use container_core::{Container, Result, Scan, Table};
 
 use super::super::DS;
-use super::columnar::declared::is_schemaless;
 use super::columnar::join::join;
 
 /// Compares the schema of each input with those before it.
@@ -36,7 +35,7 @@ impl SchemaCheck {
         table: &dyn Table,
         selected: Option<&[usize]>,
     ) -> Result<()> {
-        if is_schemaless(container.format()) {
+        if !table.has_schema() {
             return Ok(());
         }
         self.check_schema(name, schema(container.format(), table, selected)?)

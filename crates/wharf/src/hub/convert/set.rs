@@ -89,9 +89,7 @@ fn misplaced(target: &dyn Target, name: &str, registry: &Registry) -> Error {
         return Error::usage(format!("unknown option {name:?}"));
     };
     let mut targets = registry.targets();
-    targets.retain(|target| {
-        target.info().name != target.info().title && target.options().iter().any(|option| option.name == name)
-    });
+    targets.retain(|target| target.options().iter().any(|option| option.name == name));
     let names: Vec<_> = targets.iter().map(|target| target.info().name).collect();
     let names = match names.split_last() {
         Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),

@@ -212,6 +212,10 @@ impl Format for Holes {
         Ok(Box::new(HolesFile(BatchTable::new("rows", batch(0..100_000))?, rows)))
     }
 
+    fn is_writable(&self) -> bool {
+        true
+    }
+
     fn batch_writer(&self, path: &Path, schema: SchemaRef, output: OutputOptions) -> Result<Box<dyn BatchWriter>> {
         parquet::FORMAT.batch_writer(path, schema, output)
     }

@@ -19,11 +19,6 @@ use super::widen;
 /// Maximum nesting of parentheses in the name of a type.
 const MAX_DEPTH: usize = 64;
 
-/// Whether files of a format have no schema.
-pub(in super::super) fn is_schemaless(format: &str) -> bool {
-    matches!(format, "jsonl" | "csv" | "tsv" | "datadings" | "zds")
-}
-
 /// Reads the schema that a file declares, reduced to the selected columns: from a file with a schema, from JSON as `wharf info --json` prints it, or
 /// from `{"age": "Single"}`. Type names are those of IDV or Arrow. All columns are nullable.
 pub(super) fn read(path: &Path, selected: &[String], opener: &Opener<'_>, lost: &mut Vec<Lost>) -> Result<SchemaRef> {

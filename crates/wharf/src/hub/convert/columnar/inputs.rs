@@ -14,7 +14,7 @@ use super::super::super::select;
 use super::super::super::{DS, Lost};
 use super::super::job::Job;
 use super::super::schema_check::SchemaCheck;
-use super::declared::{self, is_schemaless};
+use super::declared;
 use super::join::join;
 use super::recode::Recoder;
 use super::unify;
@@ -83,7 +83,7 @@ pub(super) struct Input {
 
 impl Input {
     fn is_schemaless(&self) -> bool {
-        is_schemaless(self.container.format())
+        self.table().is_ok_and(|table| !table.has_schema())
     }
 
     /// Whether this is text, whose rows are counted by reading them.
@@ -149,7 +149,7 @@ impl Joined {
                 metadata: HashMap::new(),
             };
             let format = input.container.format();
-            let schemaless = is_schemaless(format);
+            let schemaless = input.is_schemaless();
             if let Some(schema) = &declared {
                 let table = input.table().map_err(named)?;
                 if !schemaless {

@@ -51,7 +51,7 @@ pub trait Target: fmt::Debug + Send + Sync {
     /// [`Usage`](crate::ErrorKind::Usage) for an unknown option or an invalid value.
     fn set(&mut self, option: &str, value: &OsStr) -> Result<()>;
 
-    /// Whether inferred types are as narrow as the values allow, as ML.NET's users expect: `Single` beside `Double`.
+    /// Whether inference yields the narrowest schema: only columns with nulls are nullable, and lists of equal length have a fixed size.
     fn infers_narrow_types(&self) -> bool {
         false
     }
@@ -130,12 +130,12 @@ const BUILTIN: [fn() -> Box<dyn Target>; 11] = [
 ];
 
 impl Registry {
-    /// All built-in targets with default options, then one for each other format, whether or not it can be written.
+    /// All built-in targets with default options, then one for each other format that [can be written](crate::Format::is_writable).
     #[must_use]
     pub fn targets(&self) -> Vec<Box<dyn Target>> {
         let mut targets: Vec<Box<dyn Target>> = BUILTIN.iter().map(|new| new()).collect();
         for format in self.formats() {
-            if !targets.iter().any(|target| target.info().format == format.name()) {
+            if format.is_writable() && !targets.iter().any(|target| target.info().format == format.name()) {
                 targets.push(Box::new(BatchTarget::new(*format)));
             }
         }
