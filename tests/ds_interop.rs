@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use container_core::{OutputOptions, SyncPolicy};
-use described::{Described, Outcome, Told};
+use described::{Described, Outcome, DescribedVariable};
 use dsfmt::{Builder, DataType, Field, Reader};
 
 /// What was compared.
@@ -70,7 +70,7 @@ fn run(directory: &Path) -> Outcome<Counts> {
 }
 
 /// Python states too many bytes for such a variable, and then other places for those behind than they have.
-fn misstated(told: &Told) -> bool {
+fn misstated(told: &DescribedVariable) -> bool {
     told.data_type == Some(DataType::Unicode) && told.values.iter().any(|value| value.as_json().is_null())
 }
 
@@ -125,7 +125,7 @@ fn stream(described: &Described, from: &Path, to: &Path) -> dsfmt::Result<()> {
             (Some(data_type), Some(shape)) => Field::stream(data_type, shape).with_missing(variable.is_masked()),
             _ => Field::empty(),
         };
-        builder.field(&told.name, told.dressed(field));
+        builder.field(&told.name, told.with_metadata(field));
     }
     let mut writer = builder.begin(to, OutputOptions::default().with_sync(SyncPolicy::Never))?;
     while let Some(name) = writer.current() {

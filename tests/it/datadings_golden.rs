@@ -346,7 +346,7 @@ fn a_legacy_index_is_converted_as_python_does_it() {
         fs::copy(beside(&named("index-legacy"), suffix), beside(&copy, suffix)).unwrap();
     }
     let rebuilt = rebuild_index(&copy, &RebuildOptions::default().with_sync(SyncPolicy::Never)).unwrap();
-    assert!((rebuilt.samples, rebuilt.cut, rebuilt.kept_older) == (7, 0, true), "{rebuilt:?}");
+    assert!((rebuilt.samples, rebuilt.truncated_bytes, rebuilt.kept_legacy) == (7, 0, true), "{rebuilt:?}");
     let theirs = named("index-converted");
     for suffix in ["", ".index", ".offsets", ".keys", ".key_hashes", ".filter"] {
         assert!(fs::read(beside(&copy, suffix)).unwrap() == fs::read(beside(&theirs, suffix)).unwrap(), "{suffix}");
