@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use container_core::{OutputOptions, SyncPolicy};
-use described::{Described, Outcome, DescribedVariable};
+use described::{Described, DescribedVariable, Outcome};
 use dsfmt::{Builder, DataType, Field, Reader};
 
 /// What was compared.

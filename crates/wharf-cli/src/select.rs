@@ -113,7 +113,7 @@ mod tests {
         let check = |text: &str| parse_rows(text).unwrap().check(3).map_err(|error| error.to_string());
         assert_eq!(check("3.."), Ok(()));
         assert_eq!(check("2"), Ok(()));
-        assert_eq!(check("3").unwrap_err(), "there is no row 3: the input has 3 rows, counted from 0");
+        assert_eq!(check("3").unwrap_err(), "no row 3: the input has 3 rows, counted from 0");
         assert!(check("4..").is_err());
     }
 }

@@ -164,7 +164,7 @@ mod tests {
     fn errors_name_format_and_file() {
         let error =
             Registry::empty().with(MOCK).open_with(&file(br#"{"mock":1,"#), &OpenOptions::default()).err().unwrap();
-        assert!(error.to_string().starts_with("mock: some.file: it is no JSON"), "{error}");
+        assert!(error.to_string().starts_with("mock: some.file: invalid JSON"), "{error}");
         let error =
             Registry::empty().with(MOCK).open_with(&file(b"plain text"), &OpenOptions::default()).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Unsupported);

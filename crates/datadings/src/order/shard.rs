@@ -36,7 +36,7 @@ impl Shard {
     pub fn new(rank: u32, ranks: u32, worker: u32, workers: u32) -> Result<Self> {
         for (what, index, count) in [("rank", rank, ranks), ("worker", worker, workers)] {
             if index >= count {
-                return Err(Error::usage(format!("{what}: expected a number below {count}, found {index}")));
+                return Err(Error::usage(format!("{what} {index} is out of range for {count} {what}s")));
             }
         }
         Ok(Self { rank, ranks, worker, workers })

@@ -440,10 +440,10 @@ fn rejects_invalid_steps() {
         (all().repeat(u64::MAX), "10 positions repeated 18446744073709551615 times exceed 2^64 - 1 positions"),
         (quasi(0, 5), "quasi-shuffle chunk: expected at least 1 sample, found 0"),
         (quasi(5, 0), "quasi-shuffle buffer: expected at least 1 sample, found 0"),
-        (shard(0, 0, 0, 1), "rank 0 (counted from 0) of 0"),
-        (shard(2, 2, 0, 1), "rank 2 (counted from 0) of 2"),
-        (shard(0, 2, 3, 3), "worker 3 (counted from 0) of 3"),
-        (shard(0, 2, 0, 0), "worker 0 (counted from 0) of 0"),
+        (shard(0, 0, 0, 1), "rank 0 is out of range for 0 ranks"),
+        (shard(2, 2, 0, 1), "rank 2 is out of range for 2 ranks"),
+        (shard(0, 2, 3, 3), "worker 3 is out of range for 3 workers"),
+        (shard(0, 2, 0, 0), "worker 0 is out of range for 0 workers"),
     ];
     for (result, text) in errors {
         let error = result.unwrap_err();

@@ -325,7 +325,7 @@ fn damaged_data_are_never_replaced() {
     let recovery = Recovery::survey(&set.path, &RecoverOptions::default()).unwrap();
     assert!(recovery.is_empty());
     let error = recovery.write(set.folder.path().join("out.msgpack"), WriterOptions::default()).unwrap_err();
-    says(&error, &set, "out.msgpack: no sample is whole: nothing is written");
+    says(&error, &set, "out.msgpack: no intact sample: nothing written");
 }
 
 /// Data made to take long: everything looks like the start of a sample.

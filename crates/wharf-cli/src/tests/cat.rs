@@ -105,15 +105,12 @@ fn selects_columns_by_name_in_the_requested_order() {
     let cat = |columns: &[&str]| people().wharf(&[&["cat", "@people", "-n", "1"], columns].concat());
     assert_eq!(cat(&["--columns", "scores,age"]).ok(), "{\"scores\":[1,2],\"age\":36}\n");
     assert_eq!(cat(&["--columns", "name", "--columns", "age"]).ok(), "{\"name\":\"Ada\",\"age\":36}\n");
-    assert_eq!(
-        cat(&["--columns", "age,nmae"]).failed(2),
-        "error: @people: there is no column \"nmae\"; near are \"name\""
-    );
+    assert_eq!(cat(&["--columns", "age,nmae"]).failed(2), "error: @people: no column \"nmae\"; similar: \"name\"");
     assert_eq!(
         cat(&["--columns", "zzz"]).failed(2),
-        "error: @people: there is no column \"zzz\"; the columns are \"age\", \"name\", \"scores\""
+        "error: @people: no column \"zzz\"; the columns are \"age\", \"name\", \"scores\""
     );
-    assert_eq!(cat(&["--columns", "age,age"]).failed(2), "error: @people: the column \"age\" is chosen twice");
+    assert_eq!(cat(&["--columns", "age,age"]).failed(2), "error: @people: column \"age\" is selected twice");
 }
 
 #[test]
@@ -143,8 +140,8 @@ fn row_ranges_are_half_open() {
 #[test]
 fn rejects_rows_past_the_end() {
     let cat = |rows: &str| numbers("n", 0..10).wharf(&["cat", "@n", "--csv", "--rows", rows]).failed(2);
-    assert_eq!(cat("10"), "error: there is no row 10: the input has 10 rows, counted from 0");
-    assert_eq!(cat("11.."), "error: there is no row 11: the input has 10 rows, counted from 0");
+    assert_eq!(cat("10"), "error: no row 10: the input has 10 rows, counted from 0");
+    assert_eq!(cat("11.."), "error: no row 11: the input has 10 rows, counted from 0");
 }
 
 /// Three files with 4, 0 and 6 rows, with or without known lengths.
@@ -174,7 +171,7 @@ fn counts_rows_across_files_of_known_or_unknown_length() {
             }
         }
         let error = place.wharf(&["cat", "@a", "@b", "@c", "--rows", "11.."]).failed(2);
-        assert_eq!(error, "error: there is no row 11: the input has 10 rows, counted from 0");
+        assert_eq!(error, "error: no row 11: the input has 10 rows, counted from 0");
     }
 }
 
@@ -237,11 +234,11 @@ fn selects_tables_by_name() {
     assert_eq!(place.wharf(&["cat", "@two", "--table", "b"]).ok(), "{\"b\":1}\n");
     assert_eq!(
         place.wharf(&["cat", "@two"]).failed(2),
-        "error: @two: there are several tables: \"a\", \"b\"; --table chooses one"
+        "error: @two: the input has several tables: \"a\", \"b\"; --table selects one"
     );
     assert_eq!(
         place.wharf(&["cat", "@two", "--table", "c"]).failed(2),
-        "error: @two: there is no table \"c\"; the tables are \"a\", \"b\""
+        "error: @two: no table \"c\"; the tables are \"a\", \"b\""
     );
     let none = TestFolder::new().with_document("none", &json!({"tables": []}));
     assert_eq!(none.wharf(&["cat", "@none"]).failed(2), "error: @none: there are no tables");
@@ -363,7 +360,7 @@ t       text  y\\ny
     assert_eq!(place.wharf(&["get", "@k", "third"]).failed(2), "error: @k: no record has this key (key \"third\")");
     assert_eq!(
         place.wharf(&["get", "@k", "--row", "2"]).failed(2),
-        "error: @k: there is no row 2: the input has 2 rows, counted from 0"
+        "error: @k: no row 2: the input has 2 rows, counted from 0"
     );
     assert_eq!(people().wharf(&["get", "@people", "x"]).failed(2), "error: @people: rows of this format have no keys");
     assert_eq!(three(true).wharf(&["get", "@a", "--row", "4"]).failed(2), "error: @a: there is no row 4");

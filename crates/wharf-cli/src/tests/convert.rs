@@ -100,11 +100,11 @@ fn converts_rows_of_any_format_to_samples() {
     let error = place.wharf(&["convert", "@in", "@b.msgpack", "--key", "b"]).failed(1);
     assert_eq!(error, "error: @in: key: expected text or an integer, found a value of kind nil (row 1)");
     let error = place.wharf(&["convert", "@in", "@b.msgpack", "--key", "c"]).failed(2);
-    assert_eq!(error, "error: @in: there is no column \"c\"");
+    assert_eq!(error, "error: @in: no column \"c\"");
     let error = place.wharf(&["convert", "@in", "@in", "@b.msgpack", "--key", "a"]).failed(1);
     assert!(error.starts_with("error: @in: duplicate key, first in sample 0"), "{error}");
     let error = place.wharf(&["convert", "@in", "@b.msgpack", "--number", "--rows", "3"]).failed(2);
-    assert_eq!(error, "error: there is no row 3: the input has 2 rows, counted from 0");
+    assert_eq!(error, "error: no row 3: the input has 2 rows, counted from 0");
     assert!(place.files().iter().all(|name| !name.starts_with("b.")));
 }
 

@@ -88,9 +88,10 @@ fn own_format_files_merge() {
         "error: @d.parquet: its extension stands for parquet, and the input is points: `wharf convert` does that";
     assert_eq!(place.wharf(&["merge", "@a.points", "@b.points", "-o", "@d.parquet"]).failed(2), error);
     std::fs::write(place.path("d.csv"), "x,y,label\n1,2,a\n").unwrap();
-    let error = "error: @d.csv: found csv, expected points as the first input is; `wharf convert` joins them";
+    let error =
+        "error: @d.csv: found csv, expected points like the first input; `wharf convert` joins different formats";
     assert_eq!(place.wharf(&["merge", "@a.points", "@d.csv", "-o", "@e.points"]).failed(2), error);
-    let error = "error: --on-duplicate is for datadings, and the inputs are points";
+    let error = "error: --on-duplicate is an option of datadings, the inputs are points";
     assert_eq!(place.wharf(&["merge", "@a.points", "-o", "@e.points", "--on-duplicate", "first"]).failed(2), error);
     assert_eq!(place.files(), ["a.points", "b.points", "c.points", "d.csv"]);
 }

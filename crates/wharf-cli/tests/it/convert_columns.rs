@@ -146,7 +146,7 @@ fn options_declare_the_text_format() {
     for (arguments, said) in [
         (&["@lines.log", "@y.parquet", "--delimiter", ";"][..], "--delimiter does not go with inputs that are jsonl"),
         (&["@s.parquet", "@y.arrow", "--no-header"], "--no-header does not go with inputs that are parquet"),
-        (&["@plain", "@y.parquet", "--from", "csv", "--delimiter", "é"], "the delimiter 'é' is no ASCII"),
+        (&["@plain", "@y.parquet", "--from", "csv", "--delimiter", "é"], "the delimiter must be ASCII, found 'é'"),
     ] {
         let ran = folder.convert(arguments);
         assert!(ran.code() == 2 && ran.err().contains(said), "{arguments:?}: {}", ran.err());
@@ -154,7 +154,7 @@ fn options_declare_the_text_format() {
     let ran = folder.convert(&["@plain", "@y.parquet", "--from", "zip"]);
     assert!(ran.code() == 1 && ran.err().contains("zip: "), "{}", ran.err());
     let ran = folder.convert(&["@plain", "@y.parquet"]);
-    assert!(ran.code() == 1 && ran.err().contains("--from jsonl, csv or tsv says what it is"), "{}", ran.err());
+    assert!(ran.code() == 1 && ran.err().contains("--from jsonl, csv or tsv declares the format"), "{}", ran.err());
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn schema_declares_types_of_schemaless_input() {
         assert_eq!(folder.types("again.arrow"), [types[3].clone(), types[1].clone()], "{schema}");
     }
     let ran = folder.convert(&["@a.jsonl", "@out.parquet", "--force", "--schema", "@types.json", "--columns", "none"]);
-    assert!(ran.code() == 2 && ran.err().contains("there is no column \"none\""), "{}", ran.err());
+    assert!(ran.code() == 2 && ran.err().contains("no column \"none\""), "{}", ran.err());
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn infers_types_from_all_rows_of_several_files() {
     folder.convert(&["@*.csv", "@some.parquet", "--columns", "more,id", "--rows", "..2"]).ok();
     assert_eq!(folder.rows("some.parquet"), [json!({"more": null, "id": 1}), json!({"more": true, "id": 2})]);
     let ran = folder.convert(&["@*.csv", "@none.parquet", "--columns", "id,nowhere"]);
-    assert!(ran.code() == 2 && ran.err().contains("there is no column \"nowhere\""), "{}", ran.err());
+    assert!(ran.code() == 2 && ran.err().contains("no column \"nowhere\""), "{}", ran.err());
 
     folder.file("1.jsonl", "{\"a\":1,\"o\":{\"x\":[1]}}\n");
     folder.file("2.jsonl", "{\"o\":{\"x\":[0.5],\"y\":\"z\"},\"a\":null}\n");

@@ -177,7 +177,7 @@ fn selects_columns_and_rows_across_files() {
         assert_eq!(place.cat("out.idv"), all[range], "{arguments:?}");
     }
     let (code, said) = place.said(&["convert", &file, "@none.idv", "--rows", "24.."]);
-    assert_eq!((code, said.as_str()), (2, "error: there is no row 24: the input has 23 rows, counted from 0\n"));
+    assert_eq!((code, said.as_str()), (2, "error: no row 24: the input has 23 rows, counted from 0\n"));
     assert_eq!(place.files(), ["out.idv"]);
 }
 
@@ -300,7 +300,7 @@ fn accepts_an_idv_file_as_schema() {
     let place = place.with("not.json", "{\"a\":");
     let (code, said) = place.said(&["convert", "@x.jsonl", "@y.idv", "--schema", "@not.json"]);
     assert_eq!(code, 1);
-    assert!(said.starts_with("error: @not.json: the schema is no JSON: "), "{said}");
+    assert!(said.starts_with("error: @not.json: invalid JSON in the schema: "), "{said}");
 }
 
 #[test]
@@ -340,10 +340,10 @@ fn selects_columns_and_rows_of_text() {
     assert_eq!(place.cat("people.idv"), [r#"{"name":"Grace"}"#]);
     let (code, said) = place.said(&["convert", "@people.jsonl", "@none.idv", "--columns", "nam"]);
     assert_eq!(code, 2);
-    assert!(said.ends_with("there is no column \"nam\"; near are \"name\"\n"), "{said}");
+    assert!(said.ends_with("no column \"nam\"; similar: \"name\"\n"), "{said}");
     let (code, said) = place.said(&["convert", "@people.jsonl", "@none.idv", "--rows", "2", "--columns", "name"]);
     assert_eq!(code, 2);
-    assert!(said.ends_with("there is no row 2: the input has 2 rows, counted from 0\n"), "{said}");
+    assert!(said.ends_with("no row 2: the input has 2 rows, counted from 0\n"), "{said}");
     assert!(!Path::new(&place.path("none.idv")).exists());
 }
 
@@ -372,7 +372,7 @@ fn reads_csv_variants() {
     );
     let (code, said) = place.said(&["convert", "@a.csv", "@c.tsv", "@none.idv"]);
     assert_eq!(code, 2);
-    assert_eq!(said, "error: @c.tsv: it is TSV where @a.csv is CSV: inputs of one command must be of one kind\n");
+    assert_eq!(said, "error: @c.tsv: it is TSV where @a.csv is CSV: all inputs must be of one kind\n");
 }
 
 #[test]
@@ -417,7 +417,7 @@ fn refuses_inapplicable_options() {
         (&["convert", "@a.jsonl", "@x.idv", "--table", "rows"], "--table does not go with inputs that are JSON lines"),
         (
             &["convert", &file, "@x.idv", "--missing-as-null"],
-            "--missing-as-null is for outputs of text: IDV has its own missing values",
+            "--missing-as-null is for text outputs: IDV has its own missing values",
         ),
     ] {
         assert_eq!(place.said(arguments), (2, format!("error: {expected}\n")));

@@ -159,13 +159,13 @@ fn reports_record_errors_with_line() {
             1,
             "two.jsonl: the column \"key\" exists already, and another key was requested; --columns can leave it out (byte 16, line 1, column \"key\")",
         ),
-        (&["none.jsonl", "--number", "--columns", "no"], 2, "there is no column \"no\""),
+        (&["none.jsonl", "--number", "--columns", "no"], 2, "no column \"no\""),
         (
             &["none.csv"],
             1,
             "none.csv: missing \"key\", which every sample needs; --key takes another column, --number the row's number",
         ),
-        (&["none.csv", "--key", "b"], 2, "none.csv: there is no column \"b\""),
+        (&["none.csv", "--key", "b"], 2, "none.csv: no column \"b\""),
         (&["empty.csv"], 1, "empty.csv: key: expected text, found an empty cell (byte 10, line 3, column \"key\")"),
         (
             &["twice.csv"],
@@ -247,12 +247,12 @@ fn selects_fields_and_rows() {
     assert_eq!(place.lines("c.msgpack"), [r#"{"key":"b"}"#, r#"{"x":4,"key":"c"}"#]);
     assert!(!place.files().contains(&"c.msgpack.md5".to_owned()));
     let (code, said) = place.said(&["convert", "@a.msgpack", "@d.msgpack", "--columns", "z"]);
-    assert_eq!((code, said.as_str()), (2, "error: @a.msgpack: there is no column \"z\"\n"));
+    assert_eq!((code, said.as_str()), (2, "error: @a.msgpack: no column \"z\"\n"));
     let (code, said) = place.said(&["convert", "@a.msgpack", "@a.msgpack", "@d.msgpack"]);
     assert_eq!((code, said.contains("duplicate key, first in sample 0")), (1, true), "{said}");
     assert!(said.starts_with("error: @a.msgpack: ") && said.contains("row 0, key \"a\""), "{said}");
     let (code, said) = place.said(&["convert", "@a.msgpack", "@d.msgpack", "--rows", "4.."]);
-    assert_eq!((code, said.as_str()), (2, "error: there is no row 4: the input has 3 rows, counted from 0\n"));
+    assert_eq!((code, said.as_str()), (2, "error: no row 4: the input has 3 rows, counted from 0\n"));
 }
 
 #[test]
@@ -285,10 +285,7 @@ fn converts_idv_rows_to_samples() {
     assert_eq!(said, "error: @a.idv: key: expected text or an integer, found a value of kind float (row 0)\n");
     let (code, said) = place.said(&["convert", "@a.idv", "@a.jsonl", "@d.msgpack", "--number"]);
     assert_eq!(code, 2);
-    assert_eq!(
-        said,
-        "error: @a.jsonl: it is JSON lines where @a.idv is IDV: inputs of one command must be of one kind\n"
-    );
+    assert_eq!(said, "error: @a.jsonl: it is JSON lines where @a.idv is IDV: all inputs must be of one kind\n");
 }
 
 #[test]
@@ -422,5 +419,5 @@ fn converts_samples_to_idv_rows() {
     place.run(&["convert", "@a.msgpack", "@a.idv", "--columns", "n", "--json"]);
     assert_eq!(types("a.idv"), ["n: Int64"]);
     let (code, said) = place.said(&["convert", "@a.msgpack", "@b.idv", "--columns", "no"]);
-    assert_eq!((code, said.contains("there is no column \"no\"")), (2, true), "{said}");
+    assert_eq!((code, said.contains("no column \"no\"")), (2, true), "{said}");
 }

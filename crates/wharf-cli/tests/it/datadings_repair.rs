@@ -71,7 +71,7 @@ fn refuses_to_index_damaged_data() {
         ran.err().to_owned()
     };
     assert!(usage(&["index", "-"]).contains("standard input has none"));
-    assert!(usage(&["index", &folder.path("")]).contains("a directory is not a datadings dataset"));
+    assert!(usage(&["index", &folder.path("")]).contains("expected a datadings dataset, found a directory"));
     assert_eq!(run(["index", &folder.path("nothing.msgpack")]).code(), 1);
 }
 

@@ -83,7 +83,7 @@ fn split_writes_nothing_on_error() {
     };
     assert_eq!(
         error(&["split", &iris, "--parts", "3", "-o", &pattern]),
-        "error: @p-1.msgpack.filter: the output exists; --force replaces it, with all files of its set\n"
+        "error: @p-1.msgpack.filter: the output exists; --force replaces it and all files of its set\n"
     );
     assert_eq!(
         error(&["split", &iris, "--parts", "2", "-o", &iris, "-o", &pattern.replace("{}", "x"), "--force"]),
@@ -103,7 +103,7 @@ fn split_writes_nothing_on_error() {
     );
     assert_eq!(
         error(&["split", &iris, "--at", "150"]),
-        "error: @real-iris.msgpack: there is no record 150: there are 150, counted from 0\n"
+        "error: @real-iris.msgpack: no record 150: the input has 150 records, counted from 0\n"
     );
     let ran = run(["split", &iris, "--parts", "2", "-o", &folder.path("nowhere/{}.msgpack")]);
     assert_eq!((ran.code(), ran.out()), (1, ""));
@@ -189,10 +189,7 @@ fn samples_without_replacement() {
     everything.sort();
     assert_eq!(everything, all);
     let ran = run(["sample", &iris, &out, "-n", "151", "--force"]);
-    assert_eq!(
-        (ran.code(), ran.err()),
-        (2, &*format!("error: {iris}: 151 samples are asked for: the dataset has 150\n"))
-    );
+    assert_eq!((ran.code(), ran.err()), (2, &*format!("error: {iris}: 151 samples requested, the dataset has 150\n")));
     assert_eq!(keys(&out).len(), 150, "what was there is there");
 }
 
@@ -266,7 +263,7 @@ fn duplicate_keys_are_reported_or_resolved() {
     let out = folder.path("out.msgpack");
     let ran = run(["merge", &a, &b, &c, "-o", &out]);
     let expected =
-        format!("error: datadings: {b}: {a} has the same key; --on-duplicate says what to do (row 0, key \"ü\")\n");
+        format!("error: datadings: {b}: {a} has the same key; --on-duplicate decides what to do (row 0, key \"ü\")\n");
     assert_eq!((ran.code(), ran.err()), (2, &*expected));
     assert!(!fs::exists(&out).unwrap());
     let ran = run(["merge", &a, &b, &c, "-o", &out, "--on-duplicate", "first", "--json"]);
@@ -307,9 +304,12 @@ fn refuses_mixed_formats_and_inapplicable_options() {
     assert!(refused(&["shuffle", &text, &out]).contains(convert));
     let no_stream = "records are copied into a file, which standard output is not";
     assert!(refused(&["shuffle", &text, "-o", "-"]).contains(no_stream));
-    assert!(refused(&["shuffle", &text, &text, "--no-md5"]).contains("--no-md5 is for datadings, this is jsonl"));
+    assert!(
+        refused(&["shuffle", &text, &text, "--no-md5"])
+            .contains("--no-md5 is an option of datadings, the input is jsonl")
+    );
     let ds = common::golden("../ds/from-netcdf.ds");
-    assert!(refused(&["shuffle", &ds, &out]).contains("shuffle takes samples, documents and rows, this one is ds"));
+    assert!(refused(&["shuffle", &ds, &out]).contains("shuffle works on samples, documents and rows, the input is ds"));
     assert!(refused(&["shuffle", &iris]).contains("<OUT"));
     assert!(refused(&["shuffle", &iris, &out, "-o", &out]).contains("cannot be used with"));
     assert!(refused(&["shuffle", &iris, &out, "--buffer", "3"]).contains("--quasi"));
@@ -328,13 +328,14 @@ fn refuses_mixed_formats_and_inapplicable_options() {
     {
         let idv = common::golden("real-adult.idv");
         assert!(refused(&["shuffle", &idv, &out]).contains("its extension stands for datadings, and the input is idv"));
-        let expected = format!("error: {idv}: merge works on datadings datasets, this one is idv\n");
+        let expected = format!("error: {idv}: merge works on datadings datasets, the input is idv\n");
         assert_eq!(refused(&["merge", &iris, &idv, "-o", &out]), expected);
-        let expected = format!("error: {iris}: merge works on IDV files, this one is datadings\n");
+        let expected = format!("error: {iris}: merge works on IDV files, the input is datadings\n");
         assert_eq!(refused(&["merge", &idv, &iris, "-o", &out]), expected);
-        let expected = "error: --level is for IDV, and the inputs are datadings\n";
+        let expected = "error: --level is an option of IDV, the inputs are datadings\n";
         assert_eq!(refused(&["merge", &iris, &iris, "-o", &out, "--level", "3"]), expected);
-        let expected = format!("error: {idv}: --shuffle is for datadings, and the first input is none\n");
+        let expected =
+            format!("error: {idv}: --shuffle is an option of datadings, the first input is another format\n");
         assert_eq!(refused(&["merge", &idv, &idv, "-o", &out, "--shuffle"]), expected);
     }
 }
@@ -443,7 +444,7 @@ fn raw_prints_stored_bytes() {
     assert_eq!(error(&["get", &file, "z", "--raw"]), "error: @a.msgpack: no record has this key (key \"z\")\n");
     assert_eq!(
         error(&["get", &file, "--row", "2", "--raw"]),
-        "error: @a.msgpack: there is no row 2: the input has 2 rows, counted from 0\n"
+        "error: @a.msgpack: no row 2: the input has 2 rows, counted from 0\n"
     );
 }
 

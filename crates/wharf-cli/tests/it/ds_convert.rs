@@ -128,9 +128,7 @@ fn infers_types_from_all_rows() {
         (ran.code(), ran.err()),
         (
             2,
-            &*format!(
-                "error: {lines}: there is no column \"none\"; the columns are \"a\", \"b\", \"c\", \"n\", \"u\", \"v\"\n"
-            )
+            &*format!("error: {lines}: no column \"none\"; the columns are \"a\", \"b\", \"c\", \"n\", \"u\", \"v\"\n")
         )
     );
     let ran = run(["convert", &lines, &path(&folder, "x.csv"), "--dim", "a"]);
@@ -173,8 +171,8 @@ fn selects_row_ranges() {
     assert_eq!(run(["convert", &out, &some, "--rows", "2..", "--columns", "a", "--force"]).ok(), "");
     assert_eq!(types(&some), [("a".to_owned(), Some(DataType::Int64), false)]);
     for (arguments, expected) in [
-        (["--rows", "5..", "--dim", "person"], "there is no row 5: the input has 3 rows"),
-        (["--rows", "..1", "--dim", "none"], "there is no dimension \"none\": there are \"person\", \"v_2\""),
+        (["--rows", "5..", "--dim", "person"], "no row 5: the input has 3 rows"),
+        (["--rows", "..1", "--dim", "none"], "no dimension \"none\": the dimensions are \"person\", \"v_2\""),
     ] {
         let ran = run([&["convert", &out, &some, "--force"][..], &arguments].concat());
         assert_eq!(ran.code(), 2);

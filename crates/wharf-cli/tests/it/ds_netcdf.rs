@@ -167,12 +167,12 @@ fn inapplicable_verbs_suggest_alternatives() {
     let out = folder.path().join("out.ds").into_os_string().into_string().unwrap();
     for name in ["basic-cdf1.nc", "basic-cdf2.nc", "basic-cdf5.nc", "basic-nc4.nc"] {
         let file = &*nc(name);
-        let several = r#"there are several tables: "y", "time", "x", "scalars"; --table chooses one"#;
+        let several = r#"the input has several tables: "y", "time", "x", "scalars"; --table selects one"#;
         for (arguments, expected) in [
             (&["cat", file][..], several),
             (&["get", file, "--row", "1"], several),
             (&["get", file, "time", "--raw"], "--raw requires ds, found netcdf"),
-            (&["merge", file, file, "-o", &out.replace(".ds", ".nc")], "--dim says which"),
+            (&["merge", file, file, "-o", &out.replace(".ds", ".nc")], "--dim selects it"),
             (&["merge", file, file, "--dim", "time", "-o", &out], "`wharf convert` does that"),
             (&["merge", file, file, "--dim", "time", "-o", "-"], "a stream is not: give a path"),
             (&["merge", file, file, "--columns", "time", "-o", &out], "--columns is for IDV"),
@@ -193,7 +193,7 @@ fn inapplicable_verbs_suggest_alternatives() {
     let ran = run(["merge", mixed[0], mixed[1], "--dim", "time", "-o", &out]);
     assert!(ran.err().starts_with(&format!("error: {}: merge works on ds files", mixed[1])), "{}", ran.err());
     let ran = run(["merge", mixed[1], mixed[0], "--dim", "time", "-o", &out.replace(".ds", ".nc")]);
-    let expected = format!("error: {}: found ds, expected netcdf as the first input is", mixed[0]);
+    let expected = format!("error: {}: found ds, expected netcdf like the first input", mixed[0]);
     assert!(ran.err().starts_with(&expected), "{}", ran.err());
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }

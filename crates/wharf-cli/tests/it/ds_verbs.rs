@@ -82,10 +82,10 @@ fn refuses_invalid_edits() {
         (vec!["set", &file, "x=y=300", "-o", &out], "the value 300 of element 0 is no uint8"),
         (vec!["set", &file, "new=[1]", "--dims", "x", "-o", &out], "dimension \"x\" has size"),
         (vec!["set", &file, "@a=1", "--type", "int8", "-o", &out], "--type and --dims require a variable"),
-        (vec!["merge", &file, "-o", &out], "--dim says which"),
+        (vec!["merge", &file, "-o", &out], "--dim selects it"),
         (
             vec!["merge", &file, "--dim", "time", "--columns", "a", "-o", &out],
-            "--columns is for IDV, and the inputs are ds",
+            "--columns is an option of IDV, the inputs are ds",
         ),
     ] {
         let ran = run(&arguments);

@@ -87,10 +87,10 @@ fn exit_code_2_wrong_usage() {
     let file = folder.path().join("copy.idv").into_os_string().into_string().unwrap();
     fs::copy(golden("block-rows-7.idv"), &file).unwrap();
     for (arguments, message) in [
-        (&["cat", "FILE", "--columns", "Int3"][..], "there is no column \"Int3\"; near are \"Int32\""),
-        (&["cat", "FILE", "--rows", "23"], "there is no row 23: the input has 23 rows, counted from 0"),
-        (&["get", "FILE", "--row", "23"], "there is no row 23: the input has 23 rows, counted from 0"),
-        (&["cat", "FILE", "--table", "x"], "there is no table \"x\"; the tables are \"rows\""),
+        (&["cat", "FILE", "--columns", "Int3"][..], "no column \"Int3\"; similar: \"Int32\""),
+        (&["cat", "FILE", "--rows", "23"], "no row 23: the input has 23 rows, counted from 0"),
+        (&["get", "FILE", "--row", "23"], "no row 23: the input has 23 rows, counted from 0"),
+        (&["cat", "FILE", "--table", "x"], "no table \"x\"; the tables are \"rows\""),
         (&["cat", "FILE", "--limit", "-1"], "unexpected argument '-1' found"),
         (&["convert", "FILE", "FILE", "--to", "csv", "--force"], "the output is the input FILE"),
         (&["get", "FILE"], "the following required arguments were not provided: <KEY>"),

@@ -188,9 +188,15 @@ fn recovers_the_intact_row_groups_of_parquet() {
             .ends_with("out.csv: its extension stands for csv, and the input is parquet: `wharf convert` does that\n")
     );
     let ran = run(["recover", &file, &out, "--force", "--no-md5"]);
-    assert_eq!((ran.code(), ran.err()), (2, &*format!("error: {file}: --no-md5 is for datadings, and this is none\n")));
+    assert_eq!(
+        (ran.code(), ran.err()),
+        (2, &*format!("error: {file}: --no-md5 is an option of datadings, the input is another format\n"))
+    );
     let ran = run(["recover", &file, &out, "--force", "--level", "3"]);
-    assert_eq!((ran.code(), ran.err()), (2, &*format!("error: {file}: --level is for IDV, this is parquet\n")));
+    assert_eq!(
+        (ran.code(), ran.err()),
+        (2, &*format!("error: {file}: --level is an option of IDV, the input is parquet\n"))
+    );
 }
 
 #[test]
@@ -218,5 +224,5 @@ fn merges_column_and_text_files() {
         format!("error: {out}: its extension stands for parquet, and the input is csv: `wharf convert` does that\n");
     assert_eq!((ran.code(), ran.err()), (2, &*expected));
     let ran = run(["merge", &golden("real-adult.idv"), "-o", "-"]);
-    assert_eq!((ran.code(), ran.err()), (2, "error: IDV is joined into a file, which a stream is not: give a path\n"));
+    assert_eq!((ran.code(), ran.err()), (2, "error: IDV is merged into a file, not a stream: give a path\n"));
 }

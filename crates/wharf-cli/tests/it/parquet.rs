@@ -77,7 +77,7 @@ fn selects_rows_and_columns_across_inputs() {
     convert(&["--columns", "x", "-n", "1"]).ok();
     assert_eq!(run(["cat", &out]).ok(), "{\"x\":1}\n");
     let error = convert(&["--rows", "9.."]).json_error_or_text(2);
-    assert!(error.contains("there is no row 9: the input has 5 rows, counted from 0"), "{error}");
+    assert!(error.contains("no row 9: the input has 5 rows, counted from 0"), "{error}");
     assert_eq!(run(["cat", &out]).ok(), "{\"x\":1}\n", "the old file is still there");
 }
 

@@ -369,7 +369,7 @@ fn ds_times_convert_to_times() {
         assert_eq!(folder.values(output, "time"), texts, "{output}");
     }
     let warned = run(["convert", &ds, &folder.path("b.idv"), "--table", "time", "--time", "iso"]);
-    assert!(warned.err().contains("attribute left out: IDV gets values and types alone"), "{}", warned.err());
+    assert!(warned.err().contains("attribute left out: IDV gets only values and types"), "{}", warned.err());
     let days = run(["convert", &ds, "-", "--table", "time", "--time", "jd", "--columns", "time"]);
     assert_eq!(days.lines(), [json!({"time": 2_451_544.5}), json!({"time": 2_451_544.75})]);
     // It is refused where it has no meaning.

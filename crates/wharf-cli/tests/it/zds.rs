@@ -93,13 +93,13 @@ fn selects_documents_and_fields() {
     assert_eq!(cat(&["--columns", "object.a,n", "--rows", "3", "--csv"]), "a,n\n3,3\n");
     assert_eq!(cat(&["--columns", "_id,object.deep.b", "-n", "1"]), "{\"_id\":\"doc-000\",\"b\":[0,{\"c\":\"d\"}]}\n");
     let error = run(["cat", &put, "--columns", "object.none"]).err().to_owned();
-    assert!(error.contains("there is no column \"object.none\""), "{error}");
+    assert!(error.contains("no column \"object.none\""), "{error}");
     let error = run(["cat", &common::golden("bool.idv"), "--where", "a=1"]);
     assert!(error.code() == 2 || error.err().contains("cannot open"), "{error:?}");
     // Misspelled names and unsupported conditions are errors, not filters without matches.
     for (condition, expected) in [
-        ("eevn=true", "--where names a field \"eevn\" that no document has; the fields are "),
-        ("object.dep=1", "--where names a field \"object.dep\" that no document has; the fields are "),
+        ("eevn=true", "--where compares the field \"eevn\", which no document has; the fields are "),
+        ("object.dep=1", "--where compares the field \"object.dep\", which no document has; the fields are "),
         ("n>4", "--where \"n>4\" is a comparison: allowed are FIELD=VALUE, FIELD"),
     ] {
         for arguments in [&["cat", &put][..], &["convert", &put, "-"], &["convert", &put, "-", "--to", "csv"]] {

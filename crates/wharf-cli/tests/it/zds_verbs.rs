@@ -359,7 +359,7 @@ fn samples_documents() {
     assert_eq!(run(["sample", &golden("iris"), &path("x"), "-n", "5", "--table", "test", "--sequential"]).code(), 0);
     assert_eq!(
         run(["sample", &iris, &path("y"), "-n", "5000"]).err().replace(&iris, "@"),
-        "error: @: 5000 documents are asked for: the collection has 120\n"
+        "error: @: 5000 documents requested, the collection has 120\n"
     );
     assert_eq!(run(["sample", &iris, &path("y"), "-n", "5", "--no-md5"]).code(), 2);
     assert!(folder.files().iter().all(|name| !name.contains("wharf")), "{:?}", folder.files());

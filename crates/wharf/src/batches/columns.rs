@@ -161,8 +161,7 @@ pub(crate) fn project(
         (None, None) => (0..fields.len()).collect(),
     };
     let field = |&index: &usize| {
-        let missing =
-            || Error::usage(format!("there is no column {index}: the file has {}, counted from 0", fields.len()));
+        let missing = || Error::usage(format!("no column {index}: the file has {}, counted from 0", fields.len()));
         fields.get(index).cloned().ok_or_else(missing)
     };
     let projection: Vec<FieldRef> = columns.iter().map(field).collect::<Result<_>>()?;
@@ -184,7 +183,7 @@ fn declared_column(fields: &[FieldRef], by_name: &HashMap<&str, usize>, declared
             let detail = format!("declared as {}, but the file has {}", declared.data_type(), field.data_type());
             Err(Error::usage(detail).in_column(declared.name().clone()))
         }
-        None => Err(Error::usage(format!("there is no column {:?}, which the schema declares", declared.name()))),
+        None => Err(Error::usage(format!("no column {:?}, which the schema declares", declared.name()))),
     }
 }
 

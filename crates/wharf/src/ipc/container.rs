@@ -188,7 +188,7 @@ impl Table for IpcContainer {
     }
 
     fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
-        let missing = || Error::usage(format!("there is no column {index}")).in_format(FORMAT_NAME);
+        let missing = || Error::usage(format!("no column {index}")).in_format(FORMAT_NAME);
         let field = self.fields.get(index).ok_or_else(missing)?;
         let mut details = Map::new();
         let own = batches::metadata(field);

@@ -163,7 +163,7 @@ impl Table for ParquetContainer {
 
     fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
         if index >= self.columns.len() {
-            return Err(Error::usage(format!("there is no column {index}")).in_format(FORMAT_NAME));
+            return Err(Error::usage(format!("no column {index}")).in_format(FORMAT_NAME));
         }
         describe::column(&self.reader, index)
     }

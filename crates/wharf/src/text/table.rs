@@ -75,7 +75,7 @@ impl RecordsTable {
 
     /// The column with this index.
     pub(super) fn column(&self, index: usize) -> Result<&ColumnInfo> {
-        let missing = || Error::usage(format!("there is no column {index}")).in_format(self.text.format);
+        let missing = || Error::usage(format!("no column {index}")).in_format(self.text.format);
         self.known().infos.get(index).ok_or_else(missing)
     }
 

@@ -197,8 +197,8 @@ fn errors_leave_no_output() {
     for (input, number, expected) in [
         ("a.csv", 1, "expected 2 cells, found 1 (byte 8, line 3"),
         ("a.jsonl", 1, "line 2"),
-        ("b.jsonl", 2, "2 rows are asked for: the table has 1"),
-        ("b.ds", 1, "this one is ds"),
+        ("b.jsonl", 2, "2 rows requested, the table has 1"),
+        ("b.ds", 1, "the input is ds"),
     ] {
         let out = at("out").with_extension(Path::new(input).extension().unwrap());
         let error = Sample::new(at(input), number).write(&out, Overwrite::Refuse, &registry).unwrap_err().to_string();

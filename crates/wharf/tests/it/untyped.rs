@@ -234,7 +234,7 @@ fn reads_values_by_declared_schema() {
         ("300", "Byte", "300 does not fit Byte (0 to 255)"),
         ("null", "Int64", "Int64 cannot be missing"),
         ("3", "Key<Byte, 3>", "key value 3 is out of range for Key<Byte, 3> (0 to 2)"),
-        ("\"x\"", "Single", "text \"x\" where Single"),
+        ("\"x\"", "Single", "found text \"x\""),
         ("[1,256]", "Vector<Byte>", "256 does not fit Byte (0 to 255)"),
         ("[1]", "Vector<Byte, 2>", "expected 2 items for Vector<Byte, 2>, found 1"),
         ("null", "Vector<Byte, 2>", "Vector<Byte, 2> cannot be missing"),
@@ -259,7 +259,7 @@ fn handles_declared_columns_that_are_missing() {
     let error = lines("{\"a\":1}\n").typed("{\"b\":\"Byte\",\"a\":\"Byte\"}").convert().unwrap_err();
     assert!(error.contains("Byte cannot be missing (row 0, column \"b\")"), "{error}");
     let outcome = csv("a,b\n1,2\n").typed("{\"a\":\"Byte\"}").convert().unwrap();
-    assert_eq!(outcome.losses, ["column left out: the schema does not have it (column \"b\")"]);
+    assert_eq!(outcome.losses, ["column left out: not in the declared schema (column \"b\")"]);
 }
 
 #[test]
@@ -413,7 +413,7 @@ fn applies_the_mismatch_policy() {
     assert_eq!(json.rows, [r#"{"a":"1"}"#, r#"{"a":"\"x\""}"#, r#"{"a":"2"}"#]);
     assert!(json.losses.is_empty(), "{json:?}");
     let error = outcome(text, OnMismatch::Msgpack).unwrap_err();
-    assert!(error.contains("no type for Binary"), "{error}");
+    assert!(error.contains("no IDV type for Binary"), "{error}");
     let mut inputs = Inputs::new(InputForm::Jsonl, &[text]).typed(r#"{"a": "Int32"}"#);
     inputs.convert.mapping.on_mismatch = Some(OnMismatch::Null);
     assert!(inputs.convert().unwrap_err().contains("is an error in IDV"));

@@ -70,7 +70,7 @@ fn maps_types() {
     let out = path(&folder, "x.idv");
     let ran = run(["convert", &file, &out]);
     let expected =
-        format!("warning: {file}: missing integer written as NaN, and its column as Double (row 1, column \"i\")\n");
+        format!("warning: {file}: null integer written as NaN, and its column as Double (row 1, column \"i\")\n");
     assert_eq!((ran.code(), ran.err()), (3, expected.as_str()));
     let reader = idv::Reader::open(&out).unwrap();
     let kinds: Vec<_> = reader.columns().iter().map(|column| column.kind().unwrap().to_string()).collect();
@@ -143,14 +143,14 @@ fn refuses_or_reports_what_idv_cannot_store() {
         vec![("e", empty()), ("x", one())],
         &[],
         3,
-        "variable left out (it is empty, of which IDV has none) (column \"e\")",
+        "empty variable left out: an IDV column needs values (column \"e\")",
     );
-    check(vec![("e", empty())], &["--columns", "e"], 2, "the variable is empty: IDV has no columns without values");
+    check(vec![("e", empty())], &["--columns", "e"], 2, "variable is empty: an IDV column needs values");
     check(
         vec![("x", one().with_attribute("a", 1).with_attribute("n", dsfmt::JsonBuf::null()))],
         &[],
         3,
-        "attribute left out that is no metadata of IDV: \"n\" (column \"x\")",
+        "attribute left out, IDV metadata cannot hold it: \"n\" (column \"x\")",
     );
     let lists = dsfmt::JsonBuf::parse("[[1, 2], [[3], [4]]]").unwrap();
     check(vec![("x", one().with_attribute("deep", lists))], &[], 3, "no metadata of IDV: \"deep\"");
@@ -164,9 +164,9 @@ fn refuses_or_reports_what_idv_cannot_store() {
     check(none(100_000), &[], 0, "");
     check(vec![("", one())], &[], 2, "empty name");
     let two = || vec![("x", along(vec![1u8])), ("y", one())];
-    check(two(), &[], 2, "there are several tables: \"t\", \"scalars\"; --table chooses one");
+    check(two(), &[], 2, "the input has several tables: \"t\", \"scalars\"; --table selects one");
     check(two(), &["--table", "t"], 0, "");
-    check(two(), &["--table", "t", "--rows", "2"], 2, "there is no row 2: the input has 1 row");
+    check(two(), &["--table", "t", "--rows", "2"], 2, "no row 2: the input has 1 row");
     check(two(), &["--table", "t", "--schema", "x.json"], 2, "--schema does not go with inputs that are ds");
     check(two(), &["--table", "t", "--missing-as-null"], 2, "IDV has its own missing values");
     check(two(), &["--table", "t", "--dim", "q"], 2, "--dim is an option of ds and netcdf");
@@ -183,7 +183,7 @@ fn refuses_or_reports_what_idv_cannot_store() {
     builder.write(&file, OutputOptions::default()).unwrap();
     let ran = run(["convert", &file, &out, "--force"]);
     let expected =
-        format!("warning: {file}: attribute of the dataset left out, of which IDV has none: \"title\", \"more\"\n");
+        format!("warning: {file}: attribute of the dataset left out, IDV has no place for it: \"title\", \"more\"\n");
     assert_eq!((ran.code(), ran.err()), (3, expected.as_str()));
 }
 
@@ -208,7 +208,7 @@ fn refuses_or_reports_what_ds_cannot_store() {
     let key = Type::Item(ItemType::Key(KeyType::new(KeyWidth::Byte, 3).unwrap()));
     let column = || ColumnSchema::new("k", key.clone()).with_key_values(["a", "b"]).unwrap();
     let file = idv(&folder, "k.idv", column(), &Values::Byte(vec![1, 3, 0]));
-    check(&file, 1, "the key value 2 has no label, and others have: a variable has one type");
+    check(&file, 1, "key value 2 has no label while others have: a variable has one type");
     check(&file, 1, "(row 1, column \"k\")");
     let file = idv(&folder, "k.idv", column(), &Values::Byte(vec![1, 2, 0]));
     check(&file, 0, "");
@@ -216,7 +216,7 @@ fn refuses_or_reports_what_ds_cannot_store() {
     // Duplicate labels.
     let shared = ColumnSchema::new("k", key.clone()).with_key_values(["a", "b", "a"]).unwrap();
     let file = idv(&folder, "k.idv", shared, &Values::Byte(vec![1, 2, 3]));
-    check(&file, 3, "keys that share a label, or have a missing one, are told by it alone (column \"k\")");
+    check(&file, 3, "keys with a duplicate or missing label cannot be told apart by it (column \"k\")");
     // Names reserved by the header.
     let said = ColumnSchema::new("x", Type::Item(ItemType::Byte)).with_metadata(
         ".size",
@@ -224,7 +224,7 @@ fn refuses_or_reports_what_ds_cannot_store() {
         Values::Byte(vec![1]),
     );
     let file = idv(&folder, "x.idv", said, &Values::Byte(vec![1]));
-    check(&file, 3, "metadata \".size\" left out (no attribute can be called so) (column \"x\")");
+    check(&file, 3, "metadata \".size\" left out (the name is reserved) (column \"x\")");
 }
 
 #[test]
@@ -311,7 +311,7 @@ fn rows_columns_and_several_files() {
     assert_eq!(ran.code(), 1);
     assert!(ran.err().contains("Int8 here, UInt8 there (column \"b\")"), "{}", ran.err());
     let ran = run(["convert", &one, &one, &out, "--columns", "a,c", "--force"]);
-    assert_eq!((ran.code(), ran.err().contains("there is no column \"c\"")), (2, true));
+    assert_eq!((ran.code(), ran.err().contains("no column \"c\"")), (2, true));
     assert_eq!(run(["convert", &other, &second, "--force"]).ok(), "");
     let ran = run(["convert", &first, &second, &back, "--force"]);
     assert_eq!(ran.code(), 1);
@@ -324,7 +324,7 @@ fn rows_columns_and_several_files() {
     let noted = ds(&folder, "4.ds", vec![("a", noted), ("b", along(vec![1u8; 2]))]);
     let ran = run(["convert", &one, &noted, &out, "--force"]);
     assert_eq!(ran.code(), 3);
-    assert!(ran.err().contains("metadata \"note\" left out: they differ from those of"), "{}", ran.err());
+    assert!(ran.err().contains("metadata \"note\" left out: not the same as in"), "{}", ran.err());
     // A dimension name with two sizes gets a second name.
     let file = ds(&folder, "5.ds", vec![("s", square(3))]);
     assert_eq!(run(["convert", &file, &out, "--force"]).ok(), "");
@@ -390,9 +390,7 @@ fn refuses_inputs_with_different_meaning() {
     let gaps = ds(&folder, "2.ds", gaps);
     let ran = run(["convert", &whole, &gaps, &back, "--force"]);
     let told = |column: &str| {
-        format!(
-            "warning: {gaps}: missing integer written as NaN, and its column as Double (row 0, column {column:?})\n"
-        )
+        format!("warning: {gaps}: null integer written as NaN, and its column as Double (row 0, column {column:?})\n")
     };
     assert_eq!((ran.code(), ran.err()), (3, format!("{}{}", told("p"), told("q")).as_str()));
     let rows = "{\"p\":[1.0,2.0],\"q\":1.0}\n{\"p\":[3.0,\"NaN\"],\"q\":\"NaN\"}\n";

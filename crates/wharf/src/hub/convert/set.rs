@@ -145,7 +145,7 @@ fn on_mismatch(word: &str) -> Result<OnMismatch> {
 #[cfg(test)]
 mod tests {
     use super::super::option::OptionValue;
-    use super::super::targets::{DsTarget, IdvTarget, TextTarget};
+    use super::super::targets::{BatchTarget, DsTarget, IdvTarget, TextTarget};
     use super::*;
     use container_core::testkit::MOCK;
     use dsfmt::arrow::Ragged;
@@ -160,10 +160,10 @@ mod tests {
         assert_eq!(set(&mut idv, "level", "9"), Ok(()));
         assert_eq!(set(&mut idv, "level", "10").unwrap_err(), "level must be 0 to 9, found 10");
         assert_eq!(set(&mut idv, "level", "x").unwrap_err(), "level must be an integer, found \"x\"");
-        let mut own = registry.target("mock").unwrap();
-        assert_eq!(set(own.as_mut(), "batch_rows", "5"), Ok(()));
+        let mut own = BatchTarget::new(MOCK);
+        assert_eq!(set(&mut own, "batch_rows", "5"), Ok(()));
         let detail = "compression is an option of idv, parquet, arrow and arrows, the output is mock";
-        assert_eq!(set(own.as_mut(), "compression", "none").unwrap_err(), detail);
+        assert_eq!(set(&mut own, "compression", "none").unwrap_err(), detail);
         assert_eq!(set(&mut ds, "ragged", "pad"), Ok(()));
         assert_eq!(set(&mut ds, "ragged", "cut").unwrap_err(), "ragged must be refuse or pad, found \"cut\"");
         let detail = "times is an option of idv, parquet, arrow and arrows, the output is ds";

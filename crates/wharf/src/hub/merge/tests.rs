@@ -78,20 +78,20 @@ fn errors_name_options_and_no_flags() {
         (error.kind(), error.to_string().replace(&format!("{}/", folder.path().display()), ""))
     };
     let [a, b] = inputs(&folder, "ds");
-    let wanted = "ds and NetCDF files are joined along a dimension; dim says which";
+    let wanted = "ds and NetCDF files are merged along a dimension; dim selects it";
     assert_eq!(error(&Merge::new([&a, &b])), (ErrorKind::Usage, wanted.to_owned()));
     let mut merge = Merge::new([&a]);
     merge.datadings.no_md5 = true;
-    assert_eq!(error(&merge).1, "no_md5 is for datadings, and the inputs are ds");
+    assert_eq!(error(&merge).1, "no_md5 is an option of datadings, the inputs are ds");
     let mut merge = Merge::new([path("a.csv")]);
     merge.ds.keep_times = true;
-    assert_eq!(error(&merge).1, "a.csv: keep_times is for ds and NetCDF, and the first input is none");
+    assert_eq!(error(&merge).1, "a.csv: keep_times is an option of ds and NetCDF, the first input is another format");
     let [a, b] = inputs(&folder, "msgpack");
     let wanted = "datadings: a.msgpack: a.msgpack has the same key; on_duplicate says what to do (row 0, key \"x\")";
     assert_eq!(error(&Merge::new([&a, &b, &a])).1, wanted);
     let mut merge = Merge::new([&a]);
     merge.datadings.seed = Some(1);
-    let wanted = "seed has no effect: nothing here is left to chance; it is for strategy random and for shuffle";
+    let wanted = "seed has no effect: nothing is random here; it goes with strategy random and with shuffle";
     assert_eq!(error(&merge).1, wanted);
     let (kind, text) = error(&Merge::new(["a.csv", "b.csv"].map(path)));
     assert!(kind == ErrorKind::Invalid && text.starts_with("b.csv: "), "{text}");
@@ -111,7 +111,7 @@ fn the_report_has_what_was_lost_before_an_error() {
     let error = merge.run(to, &mut Opener::new(Registry::builtin()), &mut report).unwrap_err();
     assert!(error.to_string().contains("b.msgpack"), "{error}");
     let [lost] = &*report.losses else { panic!("{report:?}") };
-    assert_eq!((&*lost.loss.what, lost.loss.count), ("sample left out: its key came before", 2));
+    assert_eq!((&*lost.loss.what, lost.loss.count), ("sample left out: duplicate key", 2));
 }
 
 #[test]

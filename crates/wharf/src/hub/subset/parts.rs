@@ -124,7 +124,7 @@ impl FromStr for Fractions {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let shares = text.split(',').map(share).collect::<Result<Vec<_>, _>>()?;
+        let shares = text.split(',').map(parse_fraction).collect::<Result<Vec<_>, _>>()?;
         let sum = shares.iter().fold(0, |sum: u64, share| sum.saturating_add(*share));
         // Thirds can be written with any number of digits.
         if sum.abs_diff(ONE) > shares.len() as u64 * (ONE / 100_000) {
@@ -143,8 +143,8 @@ impl FromStr for Fractions {
 }
 
 /// `0.25` in billionths.
-fn share(text: &str) -> Result<u64, String> {
-    let wrong = || format!("{text:?} is no share: allowed are numbers from 0 to 1 such as 0.25");
+fn parse_fraction(text: &str) -> Result<u64, String> {
+    let wrong = || format!("invalid fraction {text:?}: expected a number from 0 to 1, such as 0.25");
     let (whole, digits) = text.split_once('.').unwrap_or((text, ""));
     let decimal = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     if !decimal(whole) || !decimal(digits) || (whole.is_empty() && digits.is_empty()) || digits.len() > 100 {
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn stretches_follow_one_another() {
+    fn ranges_cover_all_records() {
         assert_eq!(ranges(Stretches::at(10, &[3, 7])), [(0, 3), (3, 7), (7, 10)]);
         assert_eq!(ranges(Stretches::equal(11, 3)), [(0, 4), (4, 8), (8, 11)]);
         assert_eq!(ranges(Stretches::equal(2, 3)), [(0, 1), (1, 2), (2, 2)]);
@@ -181,19 +181,19 @@ mod tests {
     }
 
     #[test]
-    fn places_that_are_none_are_named() {
+    fn rejects_invalid_positions() {
         let at = |len, positions: &[u64]| Stretches::at(len, positions).unwrap_err().to_string();
-        assert_eq!(at(10, &[0]), "at 0 comes behind 0: positions rise, and begin above 0");
-        assert_eq!(at(10, &[5, 3]), "at 3 comes behind 5: positions rise, and begin above 0");
-        assert_eq!(at(10, &[5, 5]), "at 5 comes behind 5: positions rise, and begin above 0");
-        assert_eq!(at(10, &[10]), "there is no record 10: there are 10, counted from 0");
+        assert_eq!(at(10, &[0]), "at 0 after 0: positions must increase and be above 0");
+        assert_eq!(at(10, &[5, 3]), "at 3 after 5: positions must increase and be above 0");
+        assert_eq!(at(10, &[5, 5]), "at 5 after 5: positions must increase and be above 0");
+        assert_eq!(at(10, &[10]), "no record 10: the input has 10 records, counted from 0");
         let error = Stretches::every(1 << 40, 1).unwrap_err().to_string();
-        assert_eq!(error, "these would be 1099511627776 outputs, 10000 are allowed");
+        assert_eq!(error, "1099511627776 outputs exceed the limit 10000");
         assert!(Stretches::equal(5, 10_001).is_err());
     }
 
     #[test]
-    fn shares_are_exact() {
+    fn fractions_are_exact() {
         let cut = |text: &str, len| ranges(text.parse::<Fractions>().unwrap().stretches(len));
         assert_eq!(cut("0.8,0.1,0.1", 150), [(0, 120), (120, 135), (135, 150)]);
         assert_eq!(cut(".7,.2,.1", 10), [(0, 7), (7, 9), (9, 10)]);
@@ -206,12 +206,12 @@ mod tests {
     }
 
     #[test]
-    fn shares_that_are_none_are_named() {
+    fn rejects_invalid_fractions() {
         let wrong = |text: &str| text.parse::<Fractions>().unwrap_err();
         assert_eq!(wrong("0.8,0.1"), "the fractions add up to 0.9, not to 1");
         assert_eq!(wrong("1,1"), "the fractions add up to 2, not to 1");
         for text in ["80", "-0.5", "1e-1", "a", "", ".", "1.5", "0.5,,0.5", "0.5 0.5"] {
-            assert!(wrong(text).contains("is no share"), "{text:?}: {}", wrong(text));
+            assert!(wrong(text).contains("invalid fraction"), "{text:?}: {}", wrong(text));
         }
     }
 }

@@ -179,7 +179,7 @@ pub fn open_writer(
     };
     if !create && !known.contains(&name) {
         let names: Vec<_> = known.iter().map(|name| format!("{name:?}")).collect();
-        let detail = format!("there is no table {name:?}; the tables are {}", names.join(", "));
+        let detail = format!("no table {name:?}; the tables are {}", names.join(", "));
         return Err(named(Error::usage(detail)));
     }
     Ok((StoreWriter::open(&root, options).map_err(named)?, name))

@@ -331,12 +331,7 @@ fn errors_have_positions_and_follow_the_rows_before() {
             1,
             "jsonl: \",\" or \"}\": needs 1 byte, 0 available (byte 9, line 2)",
         ),
-        (
-            TextFormat::JsonLines,
-            b"{}\n[]\n",
-            1,
-            "jsonl: '[' stands where an object (\"{\") is expected (byte 3, line 2)",
-        ),
+        (TextFormat::JsonLines, b"{}\n[]\n", 1, "jsonl: expected an object (\"{\"), found '[' (byte 3, line 2)"),
         (
             TextFormat::JsonLines,
             b"[{},\n {\"a\":\n 1x}]",

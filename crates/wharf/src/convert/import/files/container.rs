@@ -184,7 +184,7 @@ impl Table for FilesContainer {
     }
 
     fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
-        let missing = || Error::usage(format!("there is no column {index}")).in_format(self.format);
+        let missing = || Error::usage(format!("no column {index}")).in_format(self.format);
         self.columns.get(index).map(|_| Map::new()).ok_or_else(missing)
     }
 

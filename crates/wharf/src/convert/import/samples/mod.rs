@@ -282,7 +282,7 @@ pub(super) fn as_input_error(error: Error) -> Error {
 
 #[cold]
 fn unknown_column(name: &str) -> Error {
-    Error::usage(format!("there is no column {name:?}"))
+    Error::usage(format!("no column {name:?}"))
 }
 
 /// A column `key` exists, but the key comes from elsewhere.

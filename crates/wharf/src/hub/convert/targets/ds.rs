@@ -43,7 +43,7 @@ impl DsTarget {
         };
         let named = |error: Error| error.in_file(location.name());
         let input = location.input(context.opener).map_err(named)?;
-        let source = input.source().ok_or_else(|| named(Error::usage("it is a folder where a file is wanted")))?;
+        let source = input.source().ok_or_else(|| named(Error::usage("expected a file, found a folder")))?;
         let reader = open_netcdf(source.clone(), context.opener).map_err(named)?;
         let reading = ReadOptions::default().with_scaled(self.scaled);
         let write = |path: &std::path::Path, output| -> Result<Saved> {
