@@ -198,7 +198,7 @@ fn compare(directories: &[(&Path, u64)]) -> Result<(), String> {
             return Err(format!("{} has {found} files where {count} are expected", directory.display()));
         }
     }
-    let mut compare = shell::program(shell::tested_program("idv-compare")?);
+    let mut compare = shell::program(shell::test_build("idv-compare")?);
     compare.args(directories.iter().map(|(directory, _)| directory));
     shell::run(compare).map_err(|error| format!("not every value is what ML.NET reads: {error}"))
 }
@@ -229,7 +229,7 @@ pub(crate) fn made_again(
     loose: impl Fn(&str) -> bool,
 ) -> Result<(), String> {
     shell::empty_directory(fresh)?;
-    let shown = shell::shown(&program);
+    let shown = shell::command_line(&program);
     let rows = shell::text(program)?;
     let kept = shell::root().join("tests/golden").join(folder);
     let page = shell::read(&kept.join("PROVENANCE.md"))?;

@@ -90,7 +90,7 @@ struct Files {
 
 impl Files {
     fn make(mlnet: &MlNet, python: &Python, rows: u64, smoke: bool) -> Result<Self, String> {
-        let wharf = if smoke { shell::tested_program("wharf")? } else { executable()? };
+        let wharf = if smoke { shell::test_build("wharf")? } else { executable()? };
         let tables = idv::files(mlnet, rows, &["deflate", "none"])?;
         let directory = place("arrow")?;
         let (deflate, none) = (tables.join("bench-deflate.idv"), tables.join("bench-none.idv"));
@@ -255,7 +255,10 @@ fn line_of(work: &str, seconds: f64, result: &Value) -> String {
 }
 
 fn one_line(process: &mut Command) -> Result<Value, String> {
-    idv::json_lines(process)?.into_iter().next().ok_or_else(|| format!("`{}` printed nothing", shell::shown(process)))
+    idv::json_lines(process)?
+        .into_iter()
+        .next()
+        .ok_or_else(|| format!("`{}` printed nothing", shell::command_line(process)))
 }
 
 /// Builds the optimized command and returns where it is.

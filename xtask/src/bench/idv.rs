@@ -211,7 +211,7 @@ impl Bench {
         equal: &[(&str, &str)],
         sample: &str,
     ) -> Result<Vec<Value>, String> {
-        let shown = shell::shown(process);
+        let shown = shell::command_line(process);
         let mut lines = json_lines(process)?;
         for line in &lines {
             for (field, name) in equal {
@@ -362,7 +362,7 @@ pub(super) fn seconds(work: String, beside: &str, theirs: f64, ours: f64, target
 }
 
 pub(super) fn json_lines(process: &mut Command) -> Result<Vec<Value>, String> {
-    let shown = shell::shown(process);
+    let shown = shell::command_line(process);
     let output = shell::output(process)?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);

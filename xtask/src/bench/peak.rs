@@ -34,7 +34,7 @@ impl Peak {
 
 /// Runs a program to its end, and tells the most memory that it had; none where the system does not tell.
 pub(super) fn of(mut command: Command) -> Result<Option<Peak>, String> {
-    let shown = shell::shown(&command);
+    let shown = shell::command_line(&command);
     let failed = |error: std::io::Error| format!("cannot run `{shown}`: {error}");
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::inherit()).spawn().map_err(failed)?;
     let status = format!("/proc/{}/status", child.id());

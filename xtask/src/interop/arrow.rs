@@ -38,7 +38,7 @@ pub(crate) fn run(python: &Python, seed: u64, count: u64) -> Result<(), String> 
     write.arg(&theirs).args(["--seed", &seed.to_string(), "--count", &count.to_string()]);
     let told = numbers(&shell::text(write)?)?;
 
-    let wharf = shell::tested_program("wharf")?;
+    let wharf = shell::test_build("wharf")?;
     let convert = |source: &Path, turn: usize| -> Result<Vec<PathBuf>, String> {
         let mut made = Vec::new();
         for form in FORMS {
@@ -52,7 +52,12 @@ pub(crate) fn run(python: &Python, seed: u64, count: u64) -> Result<(), String> 
             // With losses it is done, too: the values tell.
             if !matches!(output.status.code(), Some(0 | 3)) {
                 let said = String::from_utf8_lossy(&output.stderr);
-                return Err(format!("`{}` ended with {}: {}", shell::shown(&convert), output.status, said.trim_end()));
+                return Err(format!(
+                    "`{}` ended with {}: {}",
+                    shell::command_line(&convert),
+                    output.status,
+                    said.trim_end()
+                ));
             }
             made.push(target);
         }

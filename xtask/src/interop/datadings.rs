@@ -17,7 +17,7 @@ pub(crate) fn run(python: &Python, seed: u64, count: u64) -> Result<(), String> 
     write.arg(&directory).args(["--seed", &seed.to_string(), "--count", &count.to_string()]);
     let told = numbers(&shell::text(write)?)?;
 
-    let mut ours = shell::program(shell::tested_program("datadings-interop")?);
+    let mut ours = shell::program(shell::test_build("datadings-interop")?);
     ours.arg(&directory);
     let found = shell::text(ours).map_err(|error| format!("not all is as datadings has it: {error}"))?;
     let found = numbers(&found)?;

@@ -14,7 +14,7 @@ pub(crate) fn run(python: &Python, seed: u64, count: u64) -> Result<(), String> 
     write.arg(&directory).args(["--seed", &seed.to_string(), "--count", &count.to_string()]);
     let told = numbers(&shell::text(write)?)?;
 
-    let mut ours = shell::program(shell::tested_program("ds-interop")?);
+    let mut ours = shell::program(shell::test_build("ds-interop")?);
     ours.arg(&directory);
     let found = shell::text(ours).map_err(|error| format!("not all is as ds-format has it: {error}"))?;
     let found = numbers(&found)?;
@@ -53,7 +53,7 @@ pub(crate) fn run(python: &Python, seed: u64, count: u64) -> Result<(), String> 
 fn changed(python: &Python, seed: u64, count: u64) -> Result<(), String> {
     let work = shell::target()?.join("interop/ds-changed");
     shell::empty_directory(&work)?;
-    let wharf = shell::tested_program("wharf")?;
+    let wharf = shell::test_build("wharf")?;
     let mut compare = python.script("ds_edit_interop.py", [&wharf, &work]);
     compare.args(["--seed", &seed.to_string(), "--count", &count.to_string()]);
     let told =

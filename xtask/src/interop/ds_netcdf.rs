@@ -10,7 +10,7 @@ use crate::shell;
 pub(crate) fn run(python: &Python, seed: u64, count: u64, files: Option<&Path>) -> Result<(), String> {
     let work = shell::target()?.join("interop/ds-netcdf");
     shell::empty_directory(&work)?;
-    let converter = shell::tested_program("examples/netcdf")?;
+    let converter = shell::test_build("examples/netcdf")?;
     match files {
         Some(files) => println!("the NetCDF files of {} go to ds and back", files.display()),
         None => println!("netCDF4 writes {count} random files of four kinds (seed {seed}), which go to ds and back"),

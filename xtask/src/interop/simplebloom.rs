@@ -13,7 +13,7 @@ pub(crate) fn run(python: &Python, seed: u64, count: u64) -> Result<(), String> 
     write.arg(&generated).args([seed.to_string(), count.to_string()]);
     shell::run(write)?;
 
-    let mut agree = shell::program(shell::tested_program("examples/agree")?);
+    let mut agree = shell::program(shell::test_build("examples/agree")?);
     agree.arg(&generated);
     let said = shell::text(agree).map_err(|error| format!("not every byte and answer is simplebloom's: {error}"))?;
     if !said.starts_with(&format!("{count} filters, ")) {

@@ -26,7 +26,7 @@ const NO_TIME: &str = "time";
 
 /// Runs all of it over the directories of files with dumps, in a place to work in.
 pub(super) fn run(mlnet: &MlNet, sources: &[&Path], work: &Path, seed: u64, count: u64) -> Result<(), String> {
-    let all = Written { mlnet, program: shell::tested_program("idv-rewrite")?, work };
+    let all = Written { mlnet, program: shell::test_build("idv-rewrite")?, work };
     all.again(sources)?;
     all.generated(seed, count)?;
     all.merged(sources)?;

@@ -37,7 +37,7 @@ enum Least {
 pub(crate) fn run(zippy: &Zippy, python: &Python, seed: u64, count: u64) -> Result<(), String> {
     let work = shell::target()?.join("interop/zds");
     shell::empty_directory(&work)?;
-    let ours = shell::tested_program("zdx-driver")?;
+    let ours = shell::test_build("zdx-driver")?;
     println!("zippy_data and we write {count} stores of random documents each (seed {seed})");
     let mut script = python.script("zippy_interop.py", [zippy.program(), &ours, &work.join("stores")]);
     script.args(["--seed", &seed.to_string(), "--count", &count.to_string()]);

@@ -54,7 +54,7 @@ const REST: &str = " (columns that can be converted)";
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     let wharf = match &options.wharf {
         Some(wharf) => wharf.canonicalize().map_err(|error| format!("{}: {error}", wharf.display()))?,
-        None => shell::tested_program("wharf")?,
+        None => shell::test_build("wharf")?,
     };
     let start = Instant::now();
     let folder = shell::fast_directory()?;
