@@ -1,11 +1,11 @@
-//! `zdx` as a program that knows the verbs of the driver in `tests/reference/zippy`, so that a script can let both do the same.
+//! A program over `zdx` with the verbs of the driver in `tests/reference/zippy`, so that a script can run the same operations on both.
 //!
 //! ```text
-//! zdx-driver dump STORE                     every document of a store or archive, as the other driver tells it
+//! zdx-driver dump STORE                     prints every document of a store or archive
 //! zdx-driver scan STORE COLLECTION [--where FIELD=JSON]... [--fields a,b.c]
 //! zdx-driver pack STORE ARCHIVE [--method store|deflate]
-//! zdx-driver bulk STORE COLLECTION          documents from standard input
-//! zdx-driver script STORE COLLECTION [--every] operations from standard input, each answered by a line; every one sure at once
+//! zdx-driver bulk STORE COLLECTION          adds documents from standard input
+//! zdx-driver script STORE COLLECTION [--every]  runs operations from standard input, each answered by a line; `--every` makes each durable
 //! zdx-driver lock STORE                     holds the write lock until standard input ends
 //! zdx-driver unpack ARCHIVE DIRECTORY
 //! ```
@@ -25,7 +25,7 @@ use wharf_tests::zdx_dump;
 use zdx::archive::{Archive, Compression, PackOptions, UnpackOptions, pack, unpack};
 use zdx::{Durability, Fields, Filter, OpenOptions, Predicate, Store};
 
-/// Anything that fails is told in words.
+/// Errors are messages.
 type Outcome = Result<(), String>;
 
 fn main() -> ExitCode {
@@ -34,20 +34,20 @@ fn main() -> ExitCode {
     let outcome = match words.as_slice() {
         ["dump", store] => dump(store),
         ["pack", tree, archive] | ["pack", tree, archive, "--method", "store"] => {
-            packed(tree, archive, Compression::Store)
+            pack_store(tree, archive, Compression::Store)
         }
-        ["pack", tree, archive, "--method", "deflate"] => packed(tree, archive, Compression::Deflate(6)),
-        ["scan", store, collection, asked @ ..] => scan(store, collection, asked),
+        ["pack", tree, archive, "--method", "deflate"] => pack_store(tree, archive, Compression::Deflate(6)),
+        ["scan", store, collection, options @ ..] => scan(store, collection, options),
         ["bulk", root, collection] => write::bulk(root, collection),
-        // A batch is flushed here when it is said.
+        // `--batch` is ignored: only `flush` flushes.
         ["script", root, collection] | ["script", root, collection, "--batch", _] => {
             write::script(root, collection, Durability::None)
         }
         ["script", root, collection, "--every"] => write::script(root, collection, Durability::EveryPut),
         ["lock", root] => write::lock(root),
-        ["unpack", archive, directory] => unpacked(archive, directory),
+        ["unpack", archive, directory] => unpack_archive(archive, directory),
         _ => {
-            eprintln!("usage: zdx-driver VERB ..., as its source says");
+            eprintln!("usage: zdx-driver VERB ... (see the source)");
             return ExitCode::from(2);
         }
     };
@@ -62,30 +62,30 @@ fn main() -> ExitCode {
 
 fn dump(store: &str) -> Outcome {
     let mut out = std::io::stdout().lock();
-    for told in zdx_dump::dump(Path::new(store))? {
-        writeln!(out, "{}", told.to_json()).map_err(|error| error.to_string())?;
+    for entry in zdx_dump::dump(Path::new(store))? {
+        writeln!(out, "{}", entry.to_json()).map_err(|error| error.to_string())?;
     }
     Ok(())
 }
 
-/// Documents that have certain values, sorted by id, and of each only some fields.
-fn scan(store: &str, collection: &str, asked: &[&str]) -> Outcome {
-    let (mut wanted, mut fields) = (Vec::new(), None);
-    for pair in asked.chunks(2) {
+/// Prints documents that match all conditions, sorted by ID, with the selected fields.
+fn scan(store: &str, collection: &str, options: &[&str]) -> Outcome {
+    let (mut conditions, mut fields) = (Vec::new(), None);
+    for pair in options.chunks(2) {
         match pair {
             ["--where", one] => {
                 let (field, value) = one.split_once('=').ok_or("--where takes FIELD=JSON")?;
                 let value = serde_json::from_str(value).map_err(|error| format!("--where: {error}"))?;
-                wanted.push(Predicate::Eq(field.to_owned(), value));
+                conditions.push(Predicate::Eq(field.to_owned(), value));
             }
             ["--fields", paths] => fields = Some(Fields::new(paths.split(','))),
-            _ => return Err(format!("{pair:?} is no question")),
+            _ => return Err(format!("unknown option {pair:?}")),
         }
     }
-    let filter = Filter::new(&Predicate::And(wanted));
+    let filter = Filter::new(&Predicate::And(conditions));
     let failed = |error: zdx::Error| error.to_string();
     let collection = Store::open(store).and_then(|store| store.collection(collection)).map_err(failed)?;
-    let mut found = BTreeMap::new();
+    let mut matches = BTreeMap::new();
     for document in collection.documents().map_err(failed)? {
         let document = document.map_err(failed)?;
         if filter.holds(document.bytes()).map_err(|error| error.to_string())? {
@@ -93,23 +93,23 @@ fn scan(store: &str, collection: &str, asked: &[&str]) -> Outcome {
                 Some(fields) => document.fields(fields).map(Value::Object),
                 None => document.value(),
             };
-            found.insert(document.id().to_owned(), value.map_err(failed)?);
+            matches.insert(document.id().to_owned(), value.map_err(failed)?);
         }
     }
     let mut out = std::io::stdout().lock();
-    for (id, document) in found {
+    for (id, document) in matches {
         writeln!(out, "{}", json!({"id": id, "document": document})).map_err(|error| error.to_string())?;
     }
     Ok(())
 }
 
-fn packed(tree: &str, archive: &str, compression: Compression) -> Outcome {
+fn pack_store(tree: &str, archive: &str, compression: Compression) -> Outcome {
     let output = OutputOptions::default().with_sync(SyncPolicy::Never);
     let options = PackOptions::default().with_compression(compression).with_output(output);
     pack(tree, archive, &options).map(drop).map_err(|error| error.to_string())
 }
 
-fn unpacked(archive: &str, directory: &str) -> Outcome {
+fn unpack_archive(archive: &str, directory: &str) -> Outcome {
     let archive = Archive::open(archive, &OpenOptions::default()).map_err(|error| error.to_string())?;
     let options = UnpackOptions::default().with_sync(SyncPolicy::Never);
     unpack(&archive, directory, &options).map(drop).map_err(|error| error.to_string())

@@ -1,26 +1,26 @@
-//! What `zdx` reads in a store, in the form in which the driver in `tests/reference/zippy` tells what the reference reads.
+//! A dump of what `zdx` reads in a store, in the format of the driver in `tests/reference/zippy`.
 
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use zdx::{Document, Result, Store};
 
-/// A document that was read, or told to have been.
+/// A document of a dump.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told {
+pub struct DumpEntry {
     /// The collection's name.
     pub collection: String,
-    /// The document's id.
+    /// The document's ID.
     pub id: String,
-    /// What `get` of the reference gives: of a line without its `_id`.
+    /// The document as the reference's `get` returns it: without `_id` if it is a line.
     pub document: Value,
-    /// The line, without its line feed; none where the document is a file of its own.
+    /// The line without its line feed; `None` if the document is a separate file.
     pub line: Option<String>,
-    /// Of a file its place among files, counted from 0.
+    /// The index of a separate file among those files, counted from 0.
     pub position: Option<u64>,
 }
 
-impl Told {
+impl DumpEntry {
     fn of(collection: &str, document: &Document<'_>) -> Result<Self> {
         let line = document.offset().map(|_| String::from_utf8_lossy(document.bytes()).into_owned());
         let mut value: Value = document.decode()?;
@@ -31,7 +31,7 @@ impl Told {
         Ok(Self { collection, id, document: value, line, position: None })
     }
 
-    /// As a line of a dump.
+    /// The line of a dump.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut members = Map::new();
@@ -48,59 +48,59 @@ impl Told {
         Value::Object(members)
     }
 
-    /// From a line of a dump; nothing where it is none.
+    /// Parses a line of a dump.
     #[must_use]
-    pub fn from_json(told: &Value) -> Option<Self> {
-        let text = |name: &str| told.get(name).and_then(Value::as_str).map(str::to_owned);
+    pub fn from_json(line: &Value) -> Option<Self> {
+        let text = |name: &str| line.get(name).and_then(Value::as_str).map(str::to_owned);
         Some(Self {
             collection: text("collection")?,
             id: text("id")?,
-            document: told.get("document")?.clone(),
+            document: line.get("document")?.clone(),
             line: text("line"),
-            position: told.get("position").and_then(Value::as_u64),
+            position: line.get("position").and_then(Value::as_u64),
         })
     }
 }
 
-/// Every document of every collection, as a walk over all gives it, sorted as a dump is. Each is also looked up by its id.
+/// Every document of every collection in dump order, by iteration. Each is also looked up by its ID.
 ///
 /// # Errors
-/// Those of the store, and in words what differs between the two ways.
-pub fn dump(path: &Path) -> std::result::Result<Vec<Told>, String> {
+/// Those of the store, or a description of a difference between iteration and look-up.
+pub fn dump(path: &Path) -> std::result::Result<Vec<DumpEntry>, String> {
     let store = Store::open(path).map_err(|error| error.to_string())?;
     let mut all = Vec::new();
     for name in store.names().map_err(|error| error.to_string())? {
-        let mut told = collection(&store, &name)?;
-        told.sort_by(|a, b| (a.line.is_none(), &a.id).cmp(&(b.line.is_none(), &b.id)));
-        all.append(&mut told);
+        let mut entries = collection(&store, &name)?;
+        entries.sort_by(|a, b| (a.line.is_none(), &a.id).cmp(&(b.line.is_none(), &b.id)));
+        all.append(&mut entries);
     }
     Ok(all)
 }
 
-fn collection(store: &Store, name: &str) -> std::result::Result<Vec<Told>, String> {
+fn collection(store: &Store, name: &str) -> std::result::Result<Vec<DumpEntry>, String> {
     let failed = |error: zdx::Error| error.to_string();
     let collection = store.collection(name).map_err(failed)?;
-    let mut all: Vec<Told> = Vec::new();
+    let mut all: Vec<DumpEntry> = Vec::new();
     let mut files = 0;
     for document in collection.documents().map_err(failed)? {
-        let mut told = Told::of(name, &document.map_err(failed)?).map_err(failed)?;
-        if told.line.is_none() {
-            told.position = Some(files);
+        let mut entry = DumpEntry::of(name, &document.map_err(failed)?).map_err(failed)?;
+        if entry.line.is_none() {
+            entry.position = Some(files);
             files += 1;
         }
-        all.push(told);
+        all.push(entry);
     }
-    for told in &all {
-        let again = collection.get(&told.id).map_err(failed)?;
-        let again = again.ok_or_else(|| format!("{name}: {} is not found by its id", told.id))?;
-        let again = Told::of(name, &again).map_err(failed)?;
-        if (&again.document, &again.line) != (&told.document, &told.line) {
-            return Err(format!("{name}: {} is another document by its id", told.id));
+    for entry in &all {
+        let document = collection.get(&entry.id).map_err(failed)?;
+        let document = document.ok_or_else(|| format!("{name}: ID {} not found", entry.id))?;
+        let by_id = DumpEntry::of(name, &document).map_err(failed)?;
+        if (&by_id.document, &by_id.line) != (&entry.document, &entry.line) {
+            return Err(format!("{name}: look-up of ID {} returns another document", entry.id));
         }
     }
     let len = collection.len().map_err(failed)?;
     if len != all.len() as u64 {
-        return Err(format!("{name} has {len} documents, and {} in a walk", all.len()));
+        return Err(format!("{name}: {len} documents, but iteration returns {}", all.len()));
     }
     Ok(all)
 }

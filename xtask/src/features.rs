@@ -99,7 +99,7 @@ pub(crate) fn all() -> Result<Vec<String>, String> {
 }
 
 /// Whether cmake is there, installed now if possible.
-pub(crate) fn cmake() -> bool {
+fn cmake() -> bool {
     if shell::works("cmake", &["--version"]) {
         return true;
     }

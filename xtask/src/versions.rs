@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::Value;
 
@@ -18,7 +17,7 @@ pub(crate) fn run() -> Result<String, String> {
     let metadata = shell::metadata()?;
     let libraries = libraries(&metadata);
     let packages: Vec<&str> = libraries.iter().flat_map(|name| ["--package", name]).collect();
-    let outcomes = [rust_version(&metadata, &packages), minimal_versions(&packages), semver(&packages)];
+    let outcomes = [rust_version(&metadata, &packages), minimal_versions(), semver(&packages)];
     let failed = outcomes.iter().any(Result::is_err);
     let lines: Vec<_> = outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(|error| error)).collect();
     let summary = lines.join("; ");
@@ -58,8 +57,8 @@ fn rust_version(metadata: &Value, packages: &[&str]) -> Result<String, String> {
     Ok(format!("rust-version {version} compiles"))
 }
 
-/// Checks the libraries with all features and the lowest direct dependency versions that the manifests allow, in a copy of the workspace.
-fn minimal_versions(packages: &[&str]) -> Result<String, String> {
+/// Checks a copy of the workspace with all features and the lowest direct dependency versions that the manifests allow.
+fn minimal_versions() -> Result<String, String> {
     const WHAT: &str = "minimal versions";
     if !shell::works("cargo", &["+nightly", "--version"]) {
         return Ok(not_checked(WHAT, "no nightly toolchain"));
@@ -74,10 +73,7 @@ fn minimal_versions(packages: &[&str]) -> Result<String, String> {
         Err(trouble @ Trouble::Failed(_)) => return Err(format!("{WHAT}: {trouble}")),
     }
     let mut check = shell::cargo(["check", "--quiet", "--locked", "--keep-going"]);
-    check.args(packages).current_dir(copy.path());
-    if features::cmake() {
-        check.arg("--all-features");
-    }
+    check.args(features::all()?).current_dir(copy.path());
     check.env("CARGO_TARGET_DIR", shell::target()?.join("versions/minimal"));
     shell::run(check).map_err(|error| format!("{WHAT}: {error}"))?;
     Ok(format!("{WHAT} compile"))
@@ -112,7 +108,7 @@ fn semver(packages: &[&str]) -> Result<String, String> {
             return Ok(not_checked("semver", &trouble.to_string()));
         }
     }
-    let mut check: Command = shell::cargo(["semver-checks", "--baseline-rev", &tag]);
+    let mut check = shell::cargo(["semver-checks", "--baseline-rev", &tag]);
     check.args(packages);
     shell::run(check).map_err(|error| format!("semver: {error}"))?;
     Ok(format!("semver: compatible with {tag}"))
