@@ -70,19 +70,19 @@ fn run(directory: &Path) -> Outcome<Counts> {
 }
 
 /// Whether Python misstates the length of a variable, and so the offsets of all later ones.
-fn misstated(told: &Told) -> bool {
-    told.data_type == Some(DataType::Unicode) && told.values.iter().any(|value| value.as_json().is_null())
+fn misstated(expected: &Told) -> bool {
+    expected.data_type == Some(DataType::Unicode) && expected.values.iter().any(|value| value.as_json().is_null())
 }
 
-fn dataset(told: &Path, python: &Path, counts: &mut Counts) -> Outcome<()> {
-    let text = fs::read_to_string(told).map_err(|error| error.to_string())?;
+fn dataset(description: &Path, python: &Path, counts: &mut Counts) -> Outcome<()> {
+    let text = fs::read_to_string(description).map_err(|error| error.to_string())?;
     let described = Described::parse(&text)?;
     let reader = Reader::open(python).map_err(|error| error.to_string())?;
     let first = described.variables.iter().position(misstated);
     let later = described.variables.get(first.map_or(usize::MAX, |first| first + 1)..).unwrap_or_default();
-    let misplaced = |name: &str| later.iter().any(|told| told.name == name);
-    counts.elements += described.compare(&reader, |told| misplaced(&told.name))? as u64;
-    counts.misplaced += later.iter().map(|told| told.values.len() as u64).sum::<u64>();
+    let misplaced = |name: &str| later.iter().any(|variable| variable.name == name);
+    counts.elements += described.compare(&reader, |variable| misplaced(&variable.name))? as u64;
+    counts.misplaced += later.iter().map(|variable| variable.values.len() as u64).sum::<u64>();
 
     let ours = python.with_extension("ours.ds");
     let options = OutputOptions::default().with_sync(SyncPolicy::Never);
@@ -119,13 +119,13 @@ fn stream(described: &Described, from: &Path, to: &Path) -> dsfmt::Result<()> {
     let reader = Reader::open(from)?;
     let mut builder = Builder::new();
     builder.attributes_of(&reader);
-    for told in &described.variables {
-        let variable = reader.variable(&told.name)?;
+    for expected in &described.variables {
+        let variable = reader.variable(&expected.name)?;
         let field = match (variable.data_type(), variable.shape()) {
             (Some(data_type), Some(shape)) => Field::stream(data_type, shape).with_missing(variable.is_masked()),
             _ => Field::empty(),
         };
-        builder.field(&told.name, told.dressed(field));
+        builder.field(&expected.name, expected.dressed(field));
     }
     let mut writer = builder.begin(to, OutputOptions::default().with_sync(SyncPolicy::Never))?;
     while let Some(name) = writer.current() {

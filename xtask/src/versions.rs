@@ -81,7 +81,7 @@ fn minimal_versions() -> Result<String, String> {
 
 /// Copies the tracked files that Cargo needs.
 fn copy_workspace(to: &Path) -> Result<(), String> {
-    const NOT_NEEDED: [&str; 3] = ["fuzz/", "tests/golden/", "tests/reference/"];
+    const NOT_NEEDED: [&str; 2] = ["tests/golden/", "tests/reference/"];
     for name in shell::tracked_files(".")? {
         if NOT_NEEDED.iter().any(|folder| name.starts_with(folder)) {
             continue;

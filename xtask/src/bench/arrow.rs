@@ -35,12 +35,12 @@ const MLNET: &str = "ML.NET";
 const PYARROW: &str = "pyarrow";
 
 const fn beside(
-    words: &'static str,
+    label: &'static str,
     work: &'static str,
     (beside, who, theirs): (&'static str, &'static str, &'static str),
     target: Option<f64>,
 ) -> Contest {
-    Contest { words, work, beside, who, theirs, target }
+    Contest { label, work, beside, who, theirs, target }
 }
 
 /// Measurably faster.
@@ -210,8 +210,8 @@ impl Files {
             eprintln!("this system does not report the memory of a process");
             return Ok(Vec::new());
         };
-        let row = |words: &str, ours: f64, target| Row {
-            work: format!("{:.1} GB of ds to Parquet, {words}", gigabytes(bytes)),
+        let row = |label: &str, ours: f64, target| Row {
+            work: format!("{:.1} GB of ds to Parquet, {label}", gigabytes(bytes)),
             beside: "limit".to_owned(),
             theirs: MEMORY_LIMIT,
             ours,

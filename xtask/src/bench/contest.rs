@@ -61,7 +61,7 @@ impl Options {
 
 /// A row of the table: our task, the contestant and task it is compared with, and the minimum ratio.
 pub(super) struct Contest {
-    pub(super) words: &'static str,
+    pub(super) label: &'static str,
     pub(super) work: &'static str,
     pub(super) beside: &'static str,
     pub(super) who: &'static str,
@@ -125,7 +125,7 @@ impl Bench {
 
     pub(super) fn row(&self, contest: &Contest) -> Result<Row, String> {
         let (theirs, ours) = (self.median(contest.who, contest.theirs)?, self.median(OURS, contest.work)?);
-        let (work, beside) = (contest.words.to_owned(), contest.beside.to_owned());
+        let (work, beside) = (contest.label.to_owned(), contest.beside.to_owned());
         Ok(Row { work, beside, theirs, ours, unit: "s", ratio: theirs / ours, target: contest.target })
     }
 }
@@ -136,7 +136,7 @@ mod tests {
 
     const SAME: &[&[&str]] = &[&["touch", "touch views"], &["decode"]];
     const CONTEST: Contest =
-        Contest { words: "touch", work: "touch", beside: "Python", who: "python", theirs: "touch", target: Some(50.0) };
+        Contest { label: "touch", work: "touch", beside: "Python", who: "python", theirs: "touch", target: Some(50.0) };
 
     fn line(work: &str, seconds: f64, result: u64) -> String {
         format!("{{\"work\":\"{work}\",\"seconds\":{seconds},\"result\":{result}}}\n")

@@ -19,18 +19,18 @@ const REPEATS: &str = "3";
 
 const PYTHON: &str = "datadings";
 
-const fn beside_python(words: &'static str, work: &'static str, theirs: &'static str, target: Option<f64>) -> Contest {
-    Contest { words, work, beside: PYTHON, who: PYTHON, theirs, target }
+const fn beside_python(label: &'static str, work: &'static str, theirs: &'static str, target: Option<f64>) -> Contest {
+    Contest { label, work, beside: PYTHON, who: PYTHON, theirs, target }
 }
 
 const fn beside(
-    words: &'static str,
+    label: &'static str,
     work: &'static str,
     beside: &'static str,
     theirs: &'static str,
     target: Option<f64>,
 ) -> Contest {
-    Contest { words, work, beside, who: OURS, theirs, target }
+    Contest { label, work, beside, who: OURS, theirs, target }
 }
 
 const CONTESTS: [Contest; 17] = [

@@ -14,28 +14,28 @@ const REPEATS: &str = "3";
 
 const PYTHON: &str = "ds-format";
 
-const fn beside_python(words: &'static str, work: &'static str, target: Option<f64>) -> Contest {
-    Contest { words, work, beside: PYTHON, who: PYTHON, theirs: work, target }
+const fn beside_python(label: &'static str, work: &'static str, target: Option<f64>) -> Contest {
+    Contest { label, work, beside: PYTHON, who: PYTHON, theirs: work, target }
 }
 
 const fn beside(
-    words: &'static str,
+    label: &'static str,
     work: &'static str,
     beside: &'static str,
     theirs: &'static str,
     target: f64,
 ) -> Contest {
-    Contest { words, work, beside, who: OURS, theirs, target: Some(target) }
+    Contest { label, work, beside, who: OURS, theirs, target: Some(target) }
 }
 
 const fn beside_another(
-    words: &'static str,
+    label: &'static str,
     work: &'static str,
     beside: &'static str,
     theirs: &'static str,
     target: Option<f64>,
 ) -> Contest {
-    Contest { words, work, beside, who: PYTHON, theirs, target }
+    Contest { label, work, beside, who: PYTHON, theirs, target }
 }
 
 const NETCDF: &str = "netCDF4 of Python";

@@ -270,17 +270,17 @@ impl Bench {
                 ONE_THREAD,
                 one_thread,
             )?);
-            for (way, words) in [(ALL_CORES, "all cores"), (ONE_THREAD, "one thread")] {
+            for (way, label) in [(ALL_CORES, "all cores"), (ONE_THREAD, "one thread")] {
                 let theirs = self.median(who, &format!("inflate {way}"))?;
                 let ours = self.median(who, &format!("{} {way}", work("deflate", None)))?;
                 let target = (index == 0 && way == ALL_CORES).then_some(0.8);
-                rows.push(seconds(format!("DEFLATE, {words}, {who}"), "flate2 inflating alone", theirs, ours, target));
+                rows.push(seconds(format!("DEFLATE, {label}, {who}"), "flate2 inflating alone", theirs, ours, target));
             }
         }
         let (who, executable) = self.backends.first().ok_or("no backend")?;
         let positional = "DEFLATE, all columns, positional reads";
         rows.push(beside_mlnet(positional.to_owned(), None, "deflate", who, POSITIONAL, None)?);
-        let none = |words: &str| format!("uncompressed, all columns, {words}");
+        let none = |label: &str| format!("uncompressed, all columns, {label}");
         rows.push(beside_mlnet(none("all cores"), None, "none", who, ALL_CORES, Some(5.0))?);
         rows.push(beside_mlnet(none("one thread"), None, "none", who, ONE_THREAD, None)?);
         rows.push(beside_mlnet(none("positional reads"), None, "none", who, POSITIONAL, None)?);
@@ -289,10 +289,10 @@ impl Bench {
             rows.push(beside_mlnet(work, Some(column), "deflate", who, ALL_CORES, None)?);
         }
         rows.extend(self.shares(who, executable, deflate)?);
-        for (way, words) in [(ALL_CORES, "all cores"), (ONE_THREAD, "one thread")] {
+        for (way, label) in [(ALL_CORES, "all cores"), (ONE_THREAD, "one thread")] {
             let (copy, fixed) =
                 (self.median("copy", &format!("fixed {way}"))?, self.median(who, &format!("fixed {way}"))?);
-            let work = format!("uncompressed, column {FIXED}, {words}");
+            let work = format!("uncompressed, column {FIXED}, {label}");
             rows.push(seconds(work, "plain copy", copy, fixed, Some(1.0 / 1.5)));
         }
         Ok(rows)

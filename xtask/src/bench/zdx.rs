@@ -19,8 +19,8 @@ const THREADS: &str = "4";
 
 const THEIRS: &str = "zippy_data";
 
-const fn beside(words: &'static str, work: &'static str, theirs: &'static str, target: Option<f64>) -> Contest {
-    Contest { words, work, beside: THEIRS, who: THEIRS, theirs, target }
+const fn beside(label: &'static str, work: &'static str, theirs: &'static str, target: Option<f64>) -> Contest {
+    Contest { label, work, beside: THEIRS, who: THEIRS, theirs, target }
 }
 
 const CONTESTS: [Contest; 26] = [
@@ -76,9 +76,9 @@ fn measure(program: &std::path::Path, documents: u64, rounds: u32) -> Result<Ben
     let bench_dir = bench_directory("zdx")?;
     let directory = bench_dir.path();
     eprintln!("making the stores in {}", directory.display());
-    let command = |words: &[&str]| {
+    let command = |arguments: &[&str]| {
         let mut command = shell::program(program);
-        let (verb, options) = words.split_at(1);
+        let (verb, options) = arguments.split_at(1);
         command.args(verb).arg(directory).args(options).env("RAYON_NUM_THREADS", THREADS);
         command
     };
