@@ -103,7 +103,7 @@ fn cmake() -> bool {
     if shell::works("cmake", &["--version"]) {
         return true;
     }
-    let installed = registry::apt_install("cmake", &format!("feature {NEEDS_CMAKE} needs it"));
+    let installed = registry::apt_install("cmake", "cmake is missing");
     if let Err(trouble) = &installed {
         println!("SKIPPED: feature {NEEDS_CMAKE}: {trouble}");
     }

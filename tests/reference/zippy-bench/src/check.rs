@@ -1,4 +1,4 @@
-//! Do both read the same?
+//! Checks that both read the same documents.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ pub(crate) fn run(directory: &Path) {
         let (ours, theirs) = (ours(&directory.join(store)), theirs(&directory.join(store)));
         assert_eq!(ours.len().expect("their number"), theirs.len() as u64, "{store}");
         let mut raw: Vec<Vec<u8>> = Vec::new();
-        for document in ours.documents().expect("a walk") {
+        for document in ours.documents().expect("documents") {
             let document = document.expect("a document");
             let mut value = document.value().expect("an object");
             let own = value.as_object_mut().and_then(|members| members.remove("_id"));
@@ -24,7 +24,7 @@ pub(crate) fn run(directory: &Path) {
         let mut other = theirs.scan_raw().expect("all documents");
         raw.sort_unstable();
         other.sort_unstable();
-        assert!(raw == other, "{store}: the lines are not the same");
-        println!("{store}: {} documents are the same", raw.len());
+        assert!(raw == other, "{store}: lines differ");
+        println!("{store}: {} documents are equal", raw.len());
     }
 }

@@ -1,4 +1,4 @@
-//! The documents, as the reference's own benchmarks make them, and the stores of them.
+//! Creates the documents, as in the reference's own benchmarks, and the stores.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ pub(crate) fn id(number: usize) -> String {
     format!("doc_{number:06}")
 }
 
-/// A document without its id. About 205 bytes are its line.
+/// A document without its ID; its line has about 205 bytes.
 pub(crate) fn document(number: usize) -> Value {
     json!({
         "id": number,
@@ -28,13 +28,13 @@ pub(crate) fn document(number: usize) -> Value {
     })
 }
 
-/// Its line, with the id as the first member.
+/// The document's line, with the ID as the first member.
 fn line(number: usize) -> String {
     let members = document(number).to_string();
     format!("{{\"_id\":\"{}\",{}\n", id(number), &members[1..])
 }
 
-/// Makes the stores: the reference writes one, and the others are of the same data.
+/// Creates the stores: the reference writes one, and the others are derived from it.
 pub(crate) fn make(directory: &Path, count: usize) {
     let ids: Vec<_> = (0..count).map(id).collect();
     let lines: String = (0..count).map(line).collect();

@@ -1,5 +1,4 @@
-//! How fast stores are read and written with zdx and with `zippy_data`, turn by turn in one process. `cargo xtask bench zdx` makes the stores, runs this
-//! and prints the table.
+//! Benchmarks zdx against `zippy_data`, alternating in one process. `cargo xtask bench zdx` creates the stores, runs this and prints the table.
 //!
 //! ```text
 //! zippy-bench make DIRECTORY --documents N
@@ -7,9 +6,9 @@
 //! zippy-bench run DIRECTORY [--only WORK] [--by ours|zippy_data] [--repeat N]
 //! ```
 //!
-//! `make` writes one collection three times: with its index in the order of the data, as zdx writes it; in the order of a hash map, as the
-//! reference does; and without. `check` compares every document as both give it. `run` does each work once by the reference and as often as
-//! asked by zdx, and prints a line of JSON for each time: by whom, the seconds, and a result that has to be the same for both.
+//! `make` writes one collection three times: with its index in data order, as zdx writes it; in hash map order, as the reference does; and
+//! without an index. `check` compares every document as read by both. `run` runs each task once with the reference and `--repeat` times with
+//! zdx, and prints a JSON line per run: who, the seconds, and a result that must be the same for both.
 
 mod check;
 mod documents;
@@ -28,11 +27,11 @@ const USAGE: &str = "usage: zippy-bench make DIRECTORY --documents N
        zippy-bench check DIRECTORY
        zippy-bench run DIRECTORY [--only WORK] [--by ours|zippy_data] [--repeat N]";
 
-/// What is measured: sets up, and has the clock do it.
-type Work = fn(&Clock);
+/// A task: sets up and calls the clock.
+type Task = fn(&Clock);
 
-/// All of it.
-const WORKS: [(&str, Work); 17] = [
+/// All tasks.
+const TASKS: [(&str, Task); 17] = [
     ("open, ordered", |clock| reading::open(clock, "ordered")),
     ("open, hashed", |clock| reading::open(clock, "hashed")),
     ("first get, ordered", |clock| reading::first_get(clock, "ordered")),
@@ -52,7 +51,7 @@ const WORKS: [(&str, Work); 17] = [
     ("load", writing::load),
 ];
 
-/// Takes the times of one work.
+/// Measures one task.
 struct Clock {
     directory: PathBuf,
     work: &'static str,
@@ -65,44 +64,44 @@ impl Clock {
         self.directory.join(store)
     }
 
-    fn is_wanted(&self, who: &str) -> bool {
+    fn is_selected(&self, who: &str) -> bool {
         self.by.as_deref().is_none_or(|by| by == who)
     }
 
-    /// Our work, as often as asked. What comes out beside the result goes away when the clock stands.
+    /// Times ours, `repeat` times. The second value that `once` returns is dropped outside the measurement.
     fn ours<T>(&self, once: impl FnMut() -> (Value, T)) {
         self.time(OURS, self.work, self.repeat, once);
     }
 
-    /// Theirs, once.
+    /// Times the reference, once.
     fn theirs<T>(&self, once: impl FnMut() -> (Value, T)) {
         self.time(THEIRS, self.work, 1, once);
     }
 
     fn time<T>(&self, who: &str, work: &str, repeat: usize, mut once: impl FnMut() -> (Value, T)) {
-        for _ in 0..if self.is_wanted(who) { repeat } else { 0 } {
+        for _ in 0..if self.is_selected(who) { repeat } else { 0 } {
             let begin = Instant::now();
             let (result, kept) = once();
             let seconds = begin.elapsed().as_secs_f64();
             drop(kept);
-            self.took(who, work, seconds, &result);
+            self.print(who, work, seconds, &result);
         }
     }
 
     /// Prints one measurement.
-    fn took(&self, who: &str, work: &str, seconds: f64, result: &Value) {
+    fn print(&self, who: &str, work: &str, seconds: f64, result: &Value) {
         println!("{}", json!({"who": who, "work": work, "seconds": seconds, "result": result}));
     }
 }
 
 fn main() {
     let mut words = std::env::args().skip(1);
-    let (Some(command), Some(directory)) = (words.next(), words.next()) else { usage("words are missing") };
+    let (Some(command), Some(directory)) = (words.next(), words.next()) else { usage("missing arguments") };
     let directory = PathBuf::from(directory);
     let (mut documents, mut repeat, mut only, mut by) = (10_000, 1, None, None);
     while let Some(option) = words.next() {
-        let value = words.next().unwrap_or_else(|| usage(&format!("{option} wants a value")));
-        let number = || value.parse().unwrap_or_else(|_| usage(&format!("{option} wants a number")));
+        let value = words.next().unwrap_or_else(|| usage(&format!("{option} needs a value")));
+        let number = || value.parse().unwrap_or_else(|_| usage(&format!("{option} needs a number")));
         match option.as_str() {
             "--documents" => documents = number(),
             "--repeat" => repeat = number(),
@@ -115,7 +114,7 @@ fn main() {
         "make" => documents::make(&directory, documents),
         "check" => check::run(&directory),
         "run" => {
-            for (work, run) in WORKS.iter().filter(|(work, _)| only.as_deref().is_none_or(|only| only == *work)) {
+            for (work, run) in TASKS.iter().filter(|(work, _)| only.as_deref().is_none_or(|only| only == *work)) {
                 run(&Clock { directory: directory.clone(), work, repeat, by: by.clone() });
             }
         }

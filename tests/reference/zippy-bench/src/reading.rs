@@ -1,4 +1,4 @@
-//! Reading.
+//! Read benchmarks.
 
 use std::fs;
 use std::hint::black_box;
@@ -12,7 +12,7 @@ use zippy_data::{FastStore, OpenMode};
 use crate::Clock;
 use crate::documents::{COLLECTION, id};
 
-/// Look-ups of a series.
+/// Look-ups per run.
 const GETS: usize = 200_000;
 
 pub(crate) fn ours(path: &Path) -> Collection {
@@ -24,7 +24,7 @@ pub(crate) fn theirs(path: &Path) -> Theirs {
     Theirs { store: Some(store), path: path.to_owned() }
 }
 
-/// A store of the reference, which writes its index anew when it goes away, even if it was opened for reading: so it is led astray then.
+/// A store of the reference. Dropping it rewrites its index, even if it was opened for reading; so the directory is renamed meanwhile.
 pub(crate) struct Theirs {
     store: Option<FastStore>,
     path: PathBuf,
@@ -47,12 +47,12 @@ impl Drop for Theirs {
     }
 }
 
-/// The member that every document has, as a number.
+/// The numeric member `id` of a document.
 fn number(value: &Value) -> u64 {
     value["id"].as_u64().expect("a number")
 }
 
-/// Opens with the index, until look-ups need nothing more than a few steps.
+/// Opens a store with its index, and does a few look-ups.
 pub(crate) fn open(clock: &Clock, store: &str) {
     let path = clock.path(store);
     let ids = [id(3), id(1), id(2)];
@@ -69,7 +69,7 @@ pub(crate) fn open(clock: &Clock, store: &str) {
     });
 }
 
-/// Opens, and takes one document out.
+/// Opens a store and reads one document.
 pub(crate) fn first_get(clock: &Clock, store: &str) {
     let path = clock.path(store);
     let id = id(7);
@@ -84,7 +84,7 @@ pub(crate) fn first_get(clock: &Clock, store: &str) {
     });
 }
 
-/// Ids by chance, the same ones at every run.
+/// Random IDs, the same in every run.
 fn some_ids(count: usize) -> Vec<String> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = || {
@@ -96,7 +96,7 @@ fn some_ids(count: usize) -> Vec<String> {
     (0..GETS).map(|_| id((next() % count as u64) as usize)).collect()
 }
 
-/// A document's bytes by id. The reference has no such thing.
+/// Reads the bytes of documents by ID, which the reference cannot do.
 pub(crate) fn get_raw(clock: &Clock, store: &str) {
     let collection = ours(&clock.path(store));
     let ids = some_ids(collection.len().expect("their number") as usize);
@@ -104,7 +104,7 @@ pub(crate) fn get_raw(clock: &Clock, store: &str) {
         let bytes = |id: &String| collection.get(id).expect("it is read").expect("it is there").bytes().len();
         (ids.iter().map(bytes).sum::<usize>().into(), ())
     };
-    all(); // so that all pages are there
+    all(); // loads all pages
     clock.ours(all);
     let many = clock.work.replace("get raw", "get many raw");
     clock.time(crate::OURS, &many, clock.repeat, || {
@@ -124,7 +124,7 @@ pub(crate) fn get(clock: &Clock, store: &str) {
     };
     all();
     clock.ours(all);
-    if clock.is_wanted(crate::THEIRS) {
+    if clock.is_selected(crate::THEIRS) {
         let collection = theirs(&path);
         let all = || {
             let value = |id: &String| number(&collection.get(id).expect("it is there"));
@@ -135,19 +135,19 @@ pub(crate) fn get(clock: &Clock, store: &str) {
     }
 }
 
-/// Every byte of a line is in memory; how many, is counted.
+/// Reads all lines and returns the number of bytes.
 fn bytes(collection: &Collection) -> Value {
-    let documents = collection.documents().expect("a walk");
+    let documents = collection.documents().expect("documents");
     documents.map(|document| black_box(document.expect("a document").bytes()).len()).sum::<usize>().into()
 }
 
-/// All lines, from a collection that was read before.
+/// Reads all lines of a collection that was read before.
 pub(crate) fn scan_raw(clock: &Clock, store: &str) {
     let path = clock.path(store);
     let collection = ours(&path);
     bytes(&collection);
     clock.ours(|| (bytes(&collection), ()));
-    if clock.is_wanted(crate::THEIRS) {
+    if clock.is_selected(crate::THEIRS) {
         let collection = theirs(&path);
         drop(collection.scan_raw());
         clock.theirs(|| {
@@ -170,17 +170,17 @@ pub(crate) fn open_and_scan_raw(clock: &Clock, store: &str) {
     });
 }
 
-/// All documents as values, one after another; the reference gives them all at once and uses its threads.
+/// Parses all documents one by one; the reference returns them all at once and uses threads.
 pub(crate) fn scan(clock: &Clock) {
     let path = clock.path("ordered");
     let collection = ours(&path);
     bytes(&collection);
     clock.ours(|| {
-        let documents = collection.documents().expect("a walk");
+        let documents = collection.documents().expect("documents");
         let value = |document: Document<'_>| document.value().expect("an object");
         (documents.map(|document| number(&value(document.expect("a document")))).sum::<u64>().into(), ())
     });
-    if clock.is_wanted(crate::THEIRS) {
+    if clock.is_selected(crate::THEIRS) {
         let collection = theirs(&path);
         drop(collection.scan_raw());
         clock.theirs(|| {
@@ -194,7 +194,7 @@ pub(crate) fn scan(clock: &Clock) {
     }
 }
 
-/// The same, by four threads; and so that one thread has all the values, one after another.
+/// The same with four threads; also with all values passed to one thread in order.
 pub(crate) fn scan_by_threads(clock: &Clock) {
     let collection = ours(&clock.path("ordered"));
     bytes(&collection);
@@ -219,7 +219,7 @@ pub(crate) fn scan_by_threads(clock: &Clock) {
     });
 }
 
-/// Opens without an index, until all ids are known.
+/// Opens a store without an index, which rebuilds it.
 pub(crate) fn rebuild(clock: &Clock) {
     let path = clock.path("bare");
     for (threads, work) in [(1, "rebuild, 1 thread"), (4, "rebuild, 4 threads")] {

@@ -1,4 +1,4 @@
-//! Writing. Nobody waits for a disk here: the reference never does.
+//! Write benchmarks, without syncing, as the reference never does.
 
 use std::fs;
 use std::path::Path;
@@ -12,18 +12,18 @@ use zippy_data::{FastStore, OpenMode};
 use crate::documents::{COLLECTION, document, id};
 use crate::{Clock, OURS, THEIRS, reading};
 
-/// Documents after which the reference writes its index, and which are made before the clock runs.
+/// Documents per batch: the reference writes its index after each; they are created outside the measurement.
 const BATCH: usize = 1000;
 
-/// A new store, and what there is in the end: how many documents, and the bytes of their lines.
-fn written(path: &Path, write: impl FnOnce(&Path) -> Duration) -> (f64, Value) {
+/// Writes a new store; returns the seconds, and the number of documents and bytes written.
+fn write_store(path: &Path, write: impl FnOnce(&Path) -> Duration) -> (f64, Value) {
     if path.exists() {
-        // Somebody was interrupted here.
+        // Left by an interrupted run.
         fs::remove_dir_all(path).expect("the store goes away");
     }
     let took = write(path).as_secs_f64();
     let made = reading::ours(path);
-    let lines = made.documents().expect("a walk");
+    let lines = made.documents().expect("documents");
     let bytes: usize = lines.map(|document| document.expect("a document").bytes().len()).sum();
     let result = json!([made.len().expect("their number"), bytes]);
     drop(made);
@@ -42,7 +42,7 @@ fn theirs(path: &Path) -> FastStore {
     FastStore::open_with_mode(path, COLLECTION, BATCH, OpenMode::ReadWrite).expect("a store")
 }
 
-/// Calls for each batch, made before, with the clock running.
+/// Calls `put` for every document, and measures without creating the documents.
 fn timed(count: usize, mut put: impl FnMut(String, Value)) -> Duration {
     let mut took = Duration::ZERO;
     for start in (0..count).step_by(BATCH) {
@@ -64,8 +64,8 @@ fn and_then(took: Duration, end: impl FnOnce()) -> Duration {
 pub(crate) fn put(clock: &Clock) {
     let count = reading::ours(&clock.path("ordered")).len().expect("their number") as usize;
     let path = clock.path("written");
-    for _ in 0..if clock.is_wanted(OURS) { clock.repeat } else { 0 } {
-        let (seconds, result) = written(&path, |path| {
+    for _ in 0..if clock.is_selected(OURS) { clock.repeat } else { 0 } {
+        let (seconds, result) = write_store(&path, |path| {
             let (store, mut writer) = ours(path);
             let took = timed(count, |id, document| writer.put(&id, &document).expect("a document"));
             and_then(took, || {
@@ -73,22 +73,22 @@ pub(crate) fn put(clock: &Clock) {
                 store.finish().expect("the store");
             })
         });
-        clock.took(OURS, clock.work, seconds, &result);
+        clock.print(OURS, clock.work, seconds, &result);
     }
-    if clock.is_wanted(THEIRS) {
-        let (seconds, result) = written(&path, |path| {
+    if clock.is_selected(THEIRS) {
+        let (seconds, result) = write_store(&path, |path| {
             let mut store = theirs(path);
             let took = timed(count, |id, document| store.put(id, document).expect("a document"));
-            // It writes its index once more when it goes away: that is not counted.
+            // Dropping it writes the index once more, which is not counted.
             let took = and_then(took, || store.flush().expect("the store"));
             drop(store);
             took
         });
-        clock.took(THEIRS, clock.work, seconds, &result);
+        clock.print(THEIRS, clock.work, seconds, &result);
     }
 }
 
-/// Takes lines of JSON that lie in memory. The reference is given the ids, too, and looks at nothing of a line but its end.
+/// Loads JSON lines from memory. The reference also gets the IDs, and only searches for line ends.
 pub(crate) fn load(clock: &Clock) {
     let meta = clock.path("ordered").join("collections").join(COLLECTION).join("meta");
     let lines = container_core::Bytes::from(fs::read(meta.join("data.jsonl")).expect("the data"));
@@ -101,8 +101,8 @@ pub(crate) fn load(clock: &Clock) {
         ("load, validated, 1 thread", default.with_threads(1)),
     ];
     for (work, options) in ways {
-        for _ in 0..if clock.is_wanted(OURS) { clock.repeat } else { 0 } {
-            let (seconds, result) = written(&path, |path| {
+        for _ in 0..if clock.is_selected(OURS) { clock.repeat } else { 0 } {
+            let (seconds, result) = write_store(&path, |path| {
                 let (store, mut writer) = ours(path);
                 let source = Source::from(lines.clone());
                 and_then(Duration::ZERO, || {
@@ -111,13 +111,13 @@ pub(crate) fn load(clock: &Clock) {
                     store.finish().expect("the store");
                 })
             });
-            clock.took(OURS, work, seconds, &result);
+            clock.print(OURS, work, seconds, &result);
         }
     }
-    if clock.is_wanted(THEIRS) {
+    if clock.is_selected(THEIRS) {
         let count = reading::ours(&clock.path("ordered")).len().expect("their number") as usize;
         let ids: Vec<_> = (0..count).map(id).collect();
-        let (seconds, result) = written(&path, |path| {
+        let (seconds, result) = write_store(&path, |path| {
             let mut store = theirs(path);
             let took = and_then(Duration::ZERO, || {
                 store.write_jsonl_blob(&lines, &ids).expect("all lines");
@@ -126,6 +126,6 @@ pub(crate) fn load(clock: &Clock) {
             drop(store);
             took
         });
-        clock.took(THEIRS, clock.work, seconds, &result);
+        clock.print(THEIRS, clock.work, seconds, &result);
     }
 }
