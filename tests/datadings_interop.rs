@@ -1,11 +1,11 @@
-//! Our side of `cargo xtask interop datadings`: reads what Python wrote, and writes the same samples in every way there is.
+//! Our side of `cargo xtask interop datadings`: reads what Python wrote, and writes the same samples in every possible way.
 //!
 //! ```text
 //! datadings-interop DIRECTORY
 //! ```
 //!
-//! Each folder in the directory holds a set as `tests/reference/python/datadings_interop.py write` leaves it. Whatever differs, in a single
-//! byte of any file, is told and ends the program with 1; else it prints as JSON what was compared.
+//! Each subdirectory holds a dataset written by `tests/reference/python/datadings_interop.py write`. The first difference, even in a single
+//! byte, is printed and gives exit code 1; otherwise the counts of what was compared are printed as JSON.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program")]
 
 #[path = "datadings_interop/compare.rs"]
@@ -21,18 +21,18 @@ use std::process::ExitCode;
 
 use ways::Set;
 
-/// What was compared.
+/// Counts of what was compared.
 #[derive(Default)]
 struct Counts {
-    /// Sets of samples.
+    /// Datasets written by Python.
     sets: u64,
-    /// Datasets that we wrote.
+    /// Datasets written by us.
     written: u64,
-    /// Samples that we read of Python's.
+    /// Samples of Python's datasets.
     samples: u64,
-    /// Files that were found equal, byte for byte.
+    /// Identical files.
     files: u64,
-    /// Samples of datasets that were read as one.
+    /// Samples of sharded datasets.
     sharded: u64,
 }
 
@@ -64,23 +64,23 @@ fn run(directory: &Path) -> Result<Counts, String> {
     folders.sort();
     let mut counts = Counts::default();
     for folder in folders {
-        let done = match folder.join("python").is_dir() {
-            true => set(&folder, &mut counts),
+        let outcome = match folder.join("python").is_dir() {
+            true => compare_set(&folder, &mut counts),
             false => shards(&folder, &mut counts),
         };
-        done.map_err(|error| format!("{}: {error}", folder.display()))?;
+        outcome.map_err(|error| format!("{}: {error}", folder.display()))?;
         counts.sets += 1;
     }
     Ok(counts)
 }
 
-/// One set: Python's files read, and ours beside them.
-fn set(folder: &Path, counts: &mut Counts) -> Result<(), String> {
+/// Reads one dataset of Python, and writes ours beside it.
+fn compare_set(folder: &Path, counts: &mut Counts) -> Result<(), String> {
     let set = Set::open(folder)?;
     counts.samples += set.read()?;
     for (name, write) in ways::WAYS {
         let target = folder.join(format!("ours-{name}"));
-        fs::create_dir(&target).map_err(|error| format!("cannot make {}: {error}", target.display()))?;
+        fs::create_dir(&target).map_err(|error| format!("cannot create {}: {error}", target.display()))?;
         let path = target.join(ways::NAME);
         if write(&set, &path).map_err(|error| format!("{name}: {error}"))? {
             counts.files +=
@@ -95,7 +95,7 @@ fn set(folder: &Path, counts: &mut Counts) -> Result<(), String> {
     Ok(())
 }
 
-/// Many datasets as one, in Python's order.
+/// Reads several datasets as one, in Python's order.
 fn shards(folder: &Path, counts: &mut Counts) -> Result<(), String> {
     counts.sharded += ways::shards(folder)?;
     Ok(())

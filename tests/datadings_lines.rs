@@ -1,25 +1,26 @@
-//! What is in a dataset, a line for each sample, as the scripts in `tests/reference/python` print it.
+//! The content of a dataset, one line per sample, as the scripts in `tests/reference/python` print it.
 
 use container_core::Limits;
 use datadings::{Error, Reader, Sample, json};
 
-/// One sample: its key and all of it as JSON, without the line's end.
+/// A sample as JSON with its key, without a line end.
 ///
 /// # Errors
-/// What is wrong with the sample.
+/// When the sample cannot be decoded.
 pub fn line(key: &str, sample: &Sample<'_>) -> Result<Vec<u8>, Error> {
     let mut line = b"{\"key\":".to_vec();
-    serde_json::to_writer(&mut line, key).map_err(|cause| Error::usage("no JSON for the key").caused_by(cause))?;
+    serde_json::to_writer(&mut line, key)
+        .map_err(|cause| Error::usage("cannot write the key as JSON").caused_by(cause))?;
     line.extend_from_slice(b",\"sample\":");
     json::write(sample.raw(), &mut line, &Limits::default())?;
     line.push(b'}');
     Ok(line)
 }
 
-/// All samples in order, each with a line's end.
+/// All samples in order, one line each.
 ///
 /// # Errors
-/// What is wrong with the dataset.
+/// When the dataset cannot be read.
 pub fn lines(reader: &Reader) -> Result<Vec<u8>, Error> {
     let mut all = Vec::new();
     for (key, sample) in reader.keys(0..reader.len())?.zip(reader) {
@@ -29,7 +30,7 @@ pub fn lines(reader: &Reader) -> Result<Vec<u8>, Error> {
     Ok(all)
 }
 
-/// The first line in which two texts differ, counted from 1, with both.
+/// Describes the first line, counted from 1, in which two texts differ.
 #[must_use]
 pub fn difference(ours: &[u8], theirs: &[u8]) -> Option<String> {
     let (ours, theirs) = (String::from_utf8_lossy(ours), String::from_utf8_lossy(theirs));
@@ -39,9 +40,9 @@ pub fn difference(ours: &[u8], theirs: &[u8]) -> Option<String> {
             (None, None) => break,
             (ours, theirs) if ours == theirs => {}
             (ours, theirs) => {
-                let none = "(no line)";
+                let none = "(end)";
                 return Some(format!(
-                    "line {number} is\n{}\nwhere Python has\n{}",
+                    "line {number}: found\n{}\nexpected, as in Python,\n{}",
                     ours.unwrap_or(none),
                     theirs.unwrap_or(none)
                 ));

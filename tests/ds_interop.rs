@@ -1,11 +1,11 @@
-//! Our side of `cargo xtask interop ds`: reads what Python wrote, and writes the same datasets in every way there is.
+//! Our side of `cargo xtask interop ds`: reads what Python wrote, and writes the same datasets in every possible way.
 //!
 //! ```text
 //! ds-interop DIRECTORY
 //! ```
 //!
-//! Each `NAME.ds` in the directory is a dataset as `tests/reference/python/ds_interop.py write` leaves it, with what it holds in
-//! `NAME.expected.json`. Whatever differs is told and ends the program with 1; else it prints as JSON what was compared.
+//! Each `NAME.ds` in the directory is a dataset written by `tests/reference/python/ds_interop.py write`, described by `NAME.expected.json`.
+//! The first difference is printed and gives exit code 1; otherwise the counts of what was compared are printed as JSON.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program")]
 
 #[path = "../crates/dsfmt/tests/it/described/mod.rs"]
@@ -19,17 +19,17 @@ use container_core::{OutputOptions, SyncPolicy};
 use described::{Described, DescribedVariable, Outcome};
 use dsfmt::{Builder, DataType, Field, Reader};
 
-/// What was compared.
+/// Counts of what was compared.
 #[derive(Default)]
 struct Counts {
     datasets: u64,
-    /// Elements that we read of Python's.
+    /// Elements of Python's datasets.
     elements: u64,
-    /// Elements that stand elsewhere in Python's file than it says, behind texts of which some are missing.
+    /// Elements at other offsets than Python's header states, after text variables with missing values.
     misplaced: u64,
-    /// Files that we wrote.
+    /// Files written by us.
     written: u64,
-    /// Those among them that have the bytes of Python's.
+    /// Files identical to Python's.
     equal: u64,
 }
 
@@ -61,7 +61,7 @@ fn run(directory: &Path) -> Outcome<Counts> {
     paths.sort();
     let mut counts = Counts::default();
     for path in paths.iter().filter(|path| path.to_string_lossy().ends_with(".expected.json")) {
-        // Two extensions less.
+        // Removes both extensions.
         let python = path.with_extension("").with_extension("ds");
         dataset(path, &python, &mut counts).map_err(|error| format!("{}: {error}", python.display()))?;
         counts.datasets += 1;
@@ -69,29 +69,29 @@ fn run(directory: &Path) -> Outcome<Counts> {
     Ok(counts)
 }
 
-/// Python states too many bytes for such a variable, and then other places for those behind than they have.
-fn misstated(told: &DescribedVariable) -> bool {
-    told.data_type == Some(DataType::Unicode) && told.values.iter().any(|value| value.as_json().is_null())
+/// Whether Python misstates the length of a variable, and so the offsets of all later ones.
+fn misstated(expected: &DescribedVariable) -> bool {
+    expected.data_type == Some(DataType::Unicode) && expected.values.iter().any(|value| value.as_json().is_null())
 }
 
-fn dataset(told: &Path, python: &Path, counts: &mut Counts) -> Outcome<()> {
-    let text = fs::read_to_string(told).map_err(|error| error.to_string())?;
+fn dataset(description: &Path, python: &Path, counts: &mut Counts) -> Outcome<()> {
+    let text = fs::read_to_string(description).map_err(|error| error.to_string())?;
     let described = Described::parse(&text)?;
     let reader = Reader::open(python).map_err(|error| error.to_string())?;
     let first = described.variables.iter().position(misstated);
-    let behind = described.variables.get(first.map_or(usize::MAX, |first| first + 1)..).unwrap_or_default();
-    let misplaced = |name: &str| behind.iter().any(|told| told.name == name);
-    counts.elements += described.compare(&reader, |told| misplaced(&told.name))? as u64;
-    counts.misplaced += behind.iter().map(|told| told.values.len() as u64).sum::<u64>();
+    let later = described.variables.get(first.map_or(usize::MAX, |first| first + 1)..).unwrap_or_default();
+    let misplaced = |name: &str| later.iter().any(|variable| variable.name == name);
+    counts.elements += described.compare(&reader, |variable| misplaced(&variable.name))? as u64;
+    counts.misplaced += later.iter().map(|variable| variable.values.len() as u64).sum::<u64>();
 
     let ours = python.with_extension("ours.ds");
     let options = OutputOptions::default().with_sync(SyncPolicy::Never);
     described.builder()?.write(&ours, options).map_err(|error| error.to_string())?;
     let mut written = vec![ours.clone()];
     let streams = python.with_extension("streams.ds");
-    stream(&described, &ours, &streams).map_err(|error| format!("by streams: {error}"))?;
+    stream(&described, &ours, &streams).map_err(|error| format!("streaming: {error}"))?;
     written.push(streams);
-    if behind.is_empty() {
+    if later.is_empty() {
         let copy = python.with_extension("copy.ds");
         let mut builder = Builder::new();
         builder.copy_attributes(&reader);
@@ -101,12 +101,12 @@ fn dataset(told: &Path, python: &Path, counts: &mut Counts) -> Outcome<()> {
         builder.write(&copy, options).map_err(|error| error.to_string())?;
         written.push(copy);
     }
-    let wanted = fs::read(if first.is_none() { python } else { &ours }).map_err(|error| error.to_string())?;
+    let expected = fs::read(if first.is_none() { python } else { &ours }).map_err(|error| error.to_string())?;
     for path in written {
-        let again = Reader::open(&path).map_err(|error| error.to_string())?;
-        described.compare(&again, |_| false).map_err(|error| format!("{}: {error}", path.display()))?;
-        if fs::read(&path).map_err(|error| error.to_string())? != wanted {
-            return Err(format!("{} has other bytes", path.display()));
+        let reader = Reader::open(&path).map_err(|error| error.to_string())?;
+        described.compare(&reader, |_| false).map_err(|error| format!("{}: {error}", path.display()))?;
+        if fs::read(&path).map_err(|error| error.to_string())? != expected {
+            return Err(format!("{}: bytes differ", path.display()));
         }
         counts.written += 1;
         counts.equal += u64::from(first.is_none());
@@ -114,25 +114,25 @@ fn dataset(told: &Path, python: &Path, counts: &mut Counts) -> Outcome<()> {
     Ok(())
 }
 
-/// Writes the dataset once more, row by row as they are read from what we wrote.
+/// Copies the dataset by streaming rows.
 fn stream(described: &Described, from: &Path, to: &Path) -> dsfmt::Result<()> {
     let reader = Reader::open(from)?;
     let mut builder = Builder::new();
     builder.copy_attributes(&reader);
-    for told in &described.variables {
-        let variable = reader.variable(&told.name)?;
+    for expected in &described.variables {
+        let variable = reader.variable(&expected.name)?;
         let field = match (variable.data_type(), variable.shape()) {
             (Some(data_type), Some(shape)) => Field::stream(data_type, shape).with_missing(variable.is_masked()),
             _ => Field::empty(),
         };
-        builder.field(&told.name, told.with_metadata(field));
+        builder.field(&expected.name, expected.with_metadata(field));
     }
     let mut writer = builder.begin(to, OutputOptions::default().with_sync(SyncPolicy::Never))?;
     while let Some(name) = writer.current() {
         let variable = reader.variable(name)?;
         let rows = variable.shape().and_then(|shape| shape.first()).copied().unwrap_or(1);
-        let (at, left) = (rows - writer.rows_left(), writer.rows_left());
-        writer.append(&variable.read_rows(at..at + left.min(3))?)?;
+        let (start, rest) = (rows - writer.rows_left(), writer.rows_left());
+        writer.append(&variable.read_rows(start..start + rest.min(3))?)?;
     }
     writer.finish().map(drop)
 }

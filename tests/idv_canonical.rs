@@ -1,7 +1,7 @@
-//! The canonical dump of an IDV file: the form in which the ML.NET driver (`tests/reference/mlnet`) tells what ML.NET reads.
+//! The canonical dump of an IDV file, as the ML.NET driver (`tests/reference/mlnet`) writes it.
 //!
-//! The first line is the schema with all annotations, each further line an array of a row's values. Floats are their
-//! bits, keys the stored numbers, sparse vectors what is stored of them: two dumps are equal only if every value is.
+//! The first line is the schema with all annotations; each further line is an array of a row's values. Floats are shown as bits, keys as stored
+//! numbers, sparse vectors as stored: two dumps are equal only if every value is.
 
 use std::io::BufRead;
 
@@ -9,11 +9,11 @@ use container_core::{Error, Result, Scan};
 use idv::{ItemType, Reader, Type, Values};
 use serde_json::{Map, Value, json};
 
-/// A type in the words of the dump.
+/// The name of a type in a dump.
 #[must_use]
 pub fn type_name(kind: &Type) -> String {
     let item = match kind.item() {
-        // What ML.NET makes of an unbounded key: as many as its number allows.
+        // ML.NET gives an unbounded key the maximum count of its width.
         ItemType::Key(key) if key.count == 0 => format!("Key<{},{}>", key.width, key.width.max()),
         ItemType::Key(key) => format!("Key<{},{}>", key.width, key.count),
         other => other.to_string(),
@@ -42,11 +42,11 @@ pub fn value(values: &Values, index: usize) -> Value {
             Values::UInt64(v) => json!(v.get(index)?),
             Values::Single(v) => json!(format!("{:#010x}", v.get(index)?.to_bits())),
             Values::Double(v) => json!(format!("{:#018x}", v.get(index)?.to_bits())),
-            // ML.NET reads what stands for "missing" as tick 0.
-            Values::TimeSpan(v) | Values::DateTime(v) => json!(present(*v.get(index)?)),
+            // ML.NET reads the missing value as tick 0.
+            Values::TimeSpan(v) | Values::DateTime(v) => json!(missing_as_zero(*v.get(index)?)),
             Values::DateTimeOffset(v) => {
                 let minutes = *v.minutes.get(index)?;
-                json!([present(*v.ticks.get(index)?), if minutes == i16::MIN { 0 } else { minutes }])
+                json!([missing_as_zero(*v.ticks.get(index)?), if minutes == i16::MIN { 0 } else { minutes }])
             }
             Values::RowId(v) => json!(format!("{:032x}", v.get(index)?)),
             Values::Boolean(v) => json!(v.get(index)?),
@@ -54,10 +54,10 @@ pub fn value(values: &Values, index: usize) -> Value {
             Values::Text(v) => json!(v.get(index).unwrap_or("")),
             Values::Vector(v) => {
                 let vector = v.get(index)?;
-                let item = |place: usize| match vector.values {
-                    // The least span is tick 0 to ML.NET in a row of its own, and itself in a vector.
-                    Values::TimeSpan(v) => json!(v.get(place)),
-                    values => value(values, place),
+                let item = |index: usize| match vector.values {
+                    // Scalar minimum spans read as tick 0, but those in vectors are kept.
+                    Values::TimeSpan(v) => json!(v.get(index)),
+                    values => value(values, index),
                 };
                 let stored: Vec<Value> = vector.range.map(item).collect();
                 match vector.indices {
@@ -71,14 +71,14 @@ pub fn value(values: &Values, index: usize) -> Value {
     read().unwrap_or(Value::Null)
 }
 
-fn present(ticks: i64) -> i64 {
+fn missing_as_zero(ticks: i64) -> i64 {
     if ticks == i64::MIN { 0 } else { ticks }
 }
 
-/// The first line: rows, and names, types and annotations of the columns that ML.NET can read.
+/// The first line: the number of rows, and names, types and annotations of the columns that ML.NET can read.
 ///
 /// # Errors
-/// What is wrong with the metadata.
+/// Those of reading the metadata.
 pub fn schema(reader: &Reader) -> Result<Value> {
     let mut columns = Vec::new();
     for column in reader.columns() {
@@ -95,25 +95,24 @@ pub fn schema(reader: &Reader) -> Result<Value> {
     Ok(json!({"rows": reader.row_count(), "columns": columns}))
 }
 
-/// Compares a file with the dump of what ML.NET reads in it; the result is how many values were equal, the error names the first
-/// difference.
+/// Compares a file with ML.NET's dump of it; returns the number of equal values.
 ///
 /// # Errors
-/// The first difference, and what is wrong with either file.
+/// The first difference, or the error of reading either file.
 pub fn compare(reader: &Reader, expected: impl BufRead) -> Result<u64> {
     let mut lines = expected.lines();
     let mut next = || -> Result<Option<Value>> {
         let Some(line) = lines.next() else { return Ok(None) };
         let line = line.map_err(|cause| Error::io("cannot read the expected dump", cause))?;
         let parsed = serde_json::from_str(&line);
-        parsed.map(Some).map_err(|cause| Error::invalid("the expected dump is not JSON").caused_by(cause))
+        parsed.map(Some).map_err(|cause| Error::invalid("the expected dump is invalid JSON").caused_by(cause))
     };
-    let found = schema(reader)?;
+    let actual = schema(reader)?;
     match next()? {
-        Some(expected) if expected == found => {}
+        Some(expected) if expected == actual => {}
         expected => {
             let expected = expected.unwrap_or(Value::Null);
-            return Err(Error::invalid(format!("schema {found} where ML.NET reads {expected}")));
+            return Err(Error::invalid(format!("schema: expected {expected}, found {actual}")));
         }
     }
     let readable: Vec<_> = reader.columns().iter().filter(|column| column.kind().is_ok()).collect();
@@ -126,15 +125,15 @@ pub fn compare(reader: &Reader, expected: impl BufRead) -> Result<u64> {
                 return Err(Error::invalid("the expected dump has fewer rows").in_row(row));
             };
             if expected.len() != slices.len() {
-                return Err(Error::invalid(format!("{} columns where ML.NET reads {}", slices.len(), expected.len())));
+                return Err(Error::invalid(format!("expected {} columns, found {}", expected.len(), slices.len())));
             }
             for (index, (slice, expected)) in slices.iter().zip(&expected).enumerate() {
-                let found = value(slice.values, slice.range.start + offset);
-                if found == *expected {
+                let actual = value(slice.values, slice.range.start + offset);
+                if actual == *expected {
                     equal += 1;
                 } else {
                     let name = readable.get(index).map_or("", |column| column.unique_name());
-                    let error = Error::invalid(format!("{found} where ML.NET reads {expected}"));
+                    let error = Error::invalid(format!("expected {expected}, found {actual}"));
                     return Err(error.in_row(row).in_column(name.to_owned()));
                 }
             }

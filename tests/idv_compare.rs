@@ -1,6 +1,6 @@
-//! Compares IDV files with dumps of what ML.NET reads in them: `idv-compare DIRECTORY...`.
+//! Compares IDV files with ML.NET's dumps of them: `idv-compare DIRECTORY...`.
 //!
-//! Every `NAME.idv` is held against `NAME.expected.jsonl` beside it. Prints one line per directory; exit code 1 when anything differs.
+//! Every `NAME.idv` is compared with `NAME.expected.jsonl` beside it. Prints one line per directory; exit code 1 for a difference.
 
 use std::fs::{self, File};
 use std::io::BufReader;

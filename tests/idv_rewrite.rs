@@ -1,22 +1,22 @@
-//! Writes IDV files for ML.NET to read, and holds what it reads against what was meant. `cargo xtask interop idv` runs it.
+//! Writes IDV files for ML.NET, and compares what it reads with what was written. Run by `cargo xtask interop idv`.
 //!
 //! | command | does |
 //! |---|---|
-//! | `again OPTIONS IN OUT` | reads a file and writes it again |
-//! | `show IN OUT` | the canonical dump of what we read in a file |
-//! | `generate --seed N --count K DIRECTORY` | files of random schema and values, each with the dump expected of it beside |
-//! | `merge OUT IN...` | carries blocks of several files into one; prints how many were carried and how many encoded |
-//! | `layouts DIRECTORY` | rows per block that ML.NET chose, beside those that are chosen here for the same rows |
-//! | `compare DIRECTORY DUMPS` | holds `DUMPS/NAME.jsonl`, and what we read, against `NAME.expected.jsonl` for every `NAME.idv` |
+//! | `copy OPTIONS IN OUT` | reads a file and writes it with the given options |
+//! | `show IN OUT` | writes the canonical dump of a file |
+//! | `generate --seed N --count K DIRECTORY` | writes files with random schemas and values, each with its expected dump |
+//! | `merge OUT IN...` | joins files block by block; prints how many blocks were copied and how many re-encoded |
+//! | `layouts DIRECTORY` | compares the rows per block that ML.NET chose with our choice for the same rows |
+//! | `compare DIRECTORY DUMPS` | compares `DUMPS/NAME.jsonl`, and what we read, with `NAME.expected.jsonl` for every `NAME.idv` |
 //!
-//! Options: `--compression none|deflate|zlib`, `--first ...` (another one for the first column), `--level N`, `--rows N`
-//! (per block; `all` for one block), `--bytes N` (of the blocks of the same rows), `--threads N`; of `again` and `show`
-//! `--without COLUMN`; of `again` `--skip N` and `--take N` rows. Exit code 1 when anything fails or differs, 2 for wrong usage.
+//! Options: `--compression none|deflate|zlib`, `--first ...` (compression of the first column), `--level N`, `--rows N` (per block; `all` for
+//! one block), `--bytes N` (of the blocks of the same rows), `--threads N`; for `copy` and `show` `--without COLUMN`; for `copy` `--skip N` and
+//! `--take N` rows. Exit code 1 for a failure or difference, 2 for wrong usage.
 
-#[path = "idv_rewrite/again.rs"]
-mod again;
 #[path = "idv_rewrite/compare.rs"]
 mod compare;
+#[path = "idv_rewrite/copy.rs"]
+mod copy;
 #[path = "idv_rewrite/generate.rs"]
 mod generate;
 #[path = "idv_rewrite/layouts.rs"]
@@ -44,9 +44,9 @@ fn run(words: Vec<String>) -> Result<()> {
     let mut arguments = Arguments::new(words)?;
     let command = arguments.word("COMMAND")?;
     match command.as_str() {
-        "again" => again::again(&mut arguments),
-        "show" => again::show(&mut arguments),
-        "merge" => again::merge(&mut arguments),
+        "copy" => copy::copy(&mut arguments),
+        "show" => copy::show(&mut arguments),
+        "merge" => copy::merge(&mut arguments),
         "generate" => generate::generate(&mut arguments),
         "layouts" => layouts::layouts(&mut arguments),
         "compare" => compare::compare(&mut arguments),
@@ -54,7 +54,7 @@ fn run(words: Vec<String>) -> Result<()> {
     }
 }
 
-/// Words in their order, options by name.
+/// Positional arguments and options.
 struct Arguments {
     words: std::collections::VecDeque<String>,
     options: Vec<(String, String)>,
@@ -66,7 +66,7 @@ impl Arguments {
         let mut words = words.into_iter();
         while let Some(word) = words.next() {
             if word.starts_with("--") {
-                let value = words.next().ok_or_else(|| Error::usage(format!("{word} wants a value")))?;
+                let value = words.next().ok_or_else(|| Error::usage(format!("{word} needs a value")))?;
                 arguments.options.push((word, value));
             } else {
                 arguments.words.push_back(word);
@@ -84,28 +84,29 @@ impl Arguments {
     }
 
     fn option(&mut self, name: &str) -> Option<String> {
-        let place = self.options.iter().position(|(found, _)| found == name)?;
-        Some(self.options.remove(place).1)
+        let index = self.options.iter().position(|(other, _)| other == name)?;
+        Some(self.options.remove(index).1)
     }
 
     fn number(&mut self, name: &str) -> Result<Option<u64>> {
-        let parse =
-            |value: String| value.parse().map_err(|_| Error::usage(format!("{name} wants a number, not {value}")));
+        let parse = |value: String| {
+            value.parse().map_err(|_| Error::usage(format!("{name}: expected a number, found {value}")))
+        };
         self.option(name).map(parse).transpose()
     }
 
-    /// Fails when something is left.
+    /// Rejects remaining arguments.
     fn end(&self) -> Result<()> {
-        let left = self.options.first().map(|(name, _)| name).or(self.words.front());
-        left.map_or(Ok(()), |word| Err(Error::usage(format!("{word} is not understood"))))
+        let rest = self.options.first().map(|(name, _)| name).or(self.words.front());
+        rest.map_or(Ok(()), |word| Err(Error::usage(format!("unexpected argument {word}"))))
     }
 }
 
-/// The IDV files of a directory, by name.
+/// The IDV files of a directory, sorted by name.
 fn files(directory: &Path) -> Result<Vec<PathBuf>> {
-    let cannot = |cause| Error::io(format!("cannot list {}", directory.display()), cause);
-    let entries = fs::read_dir(directory).map_err(cannot)?.map(|entry| entry.map(|entry| entry.path()));
-    let mut paths = entries.collect::<std::io::Result<Vec<_>>>().map_err(cannot)?;
+    let list_error = |cause| Error::io(format!("cannot list {}", directory.display()), cause);
+    let entries = fs::read_dir(directory).map_err(list_error)?.map(|entry| entry.map(|entry| entry.path()));
+    let mut paths = entries.collect::<std::io::Result<Vec<_>>>().map_err(list_error)?;
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "idv"));
     paths.sort();
     if paths.is_empty() {

@@ -1,4 +1,4 @@
-//! What the cross-format tests share.
+//! Shared by the cross-format tests and interop programs.
 
 pub mod datadings_lines;
 pub mod idv_canonical;

@@ -1,14 +1,14 @@
-//! Datasets side by side, byte for byte.
+//! Compares datasets byte by byte.
 
 use std::fs;
 use std::path::Path;
 
 use crate::ways::NAME;
 
-/// The index files, whose bytes must be Python's.
+/// Suffixes of the index files, which must be identical to Python's.
 pub(crate) const INDEX: [&str; 4] = [".offsets", ".keys", ".key_hashes", ".filter"];
 
-/// The data, the index and the sums of two folders; returns how many files were equal: all.
+/// Compares data, index and checksums of two directories; returns the number of files.
 pub(crate) fn same_files(ours: &Path, theirs: &Path) -> Result<u64, String> {
     let mut names: Vec<_> = fs::read_dir(ours)
         .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.file_name())).collect())
@@ -19,7 +19,7 @@ pub(crate) fn same_files(ours: &Path, theirs: &Path) -> Result<u64, String> {
         .to_vec();
     expected.sort();
     if names != expected {
-        return Err(format!("{} holds {names:?}, not {expected:?}", ours.display()));
+        return Err(format!("{}: expected {expected:?}, found {names:?}", ours.display()));
     }
     let mut files = 0;
     for name in names {
@@ -29,7 +29,7 @@ pub(crate) fn same_files(ours: &Path, theirs: &Path) -> Result<u64, String> {
     Ok(files)
 }
 
-/// One file of each.
+/// Compares two files.
 pub(crate) fn same_file(ours: &Path, theirs: &Path) -> Result<(), String> {
     let (left, right) = (read(ours)?, read(theirs)?);
     if left == right {
@@ -45,7 +45,7 @@ pub(crate) fn same_file(ours: &Path, theirs: &Path) -> Result<(), String> {
     ))
 }
 
-/// All bytes of a file.
+/// Reads a file.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, String> {
     fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
 }

@@ -1,20 +1,20 @@
-//! A sample of fixed shape, as Rust has it: made from numbers that Python tells, written by serde.
+//! A sample as a Rust struct: made from values that Python prints, and written by serde.
 
 use std::collections::BTreeMap;
 
 use datadings::numpy::{ByteOrder, Complex, Dtype, Scalar};
 use serde::{Deserialize, Serialize, Serializer};
 
-/// What Python tells: floats by their bits, bytes as numbers.
+/// The values that Python prints: floats as bits, bytes as numbers.
 #[derive(Deserialize)]
-pub(crate) struct Told {
+pub(crate) struct Expected {
     key: String,
     label: i64,
     big: u64,
     weight: u64,
     name: Option<String>,
     flags: Vec<bool>,
-    boxes: Vec<Place>,
+    boxes: Vec<BoxCorner>,
     meta: BTreeMap<String, u32>,
     shape: [usize; 2],
     pixels: Vec<u8>,
@@ -24,12 +24,12 @@ pub(crate) struct Told {
 }
 
 #[derive(Serialize, Deserialize, PartialEq, Debug)]
-struct Place {
+struct BoxCorner {
     x: i16,
     y: u32,
 }
 
-/// The sample. Its fields stand in the order of Python's dict.
+/// The sample, with its fields in the order of Python's dict.
 #[derive(Serialize)]
 pub(crate) struct Scene<'a> {
     key: &'a str,
@@ -38,7 +38,7 @@ pub(crate) struct Scene<'a> {
     weight: f64,
     name: Option<&'a str>,
     flags: &'a [bool],
-    boxes: &'a [Place],
+    boxes: &'a [BoxCorner],
     meta: &'a BTreeMap<String, u32>,
     image: datadings::numpy::Array,
     mean: Scalar<'static>,
@@ -46,7 +46,7 @@ pub(crate) struct Scene<'a> {
     blob: Blob<'a>,
 }
 
-/// Bytes, where serde would make a list of numbers.
+/// Serialized as bytes rather than as a list of numbers.
 struct Blob<'a>(&'a [u8]);
 
 impl Serialize for Blob<'_> {
@@ -55,16 +55,16 @@ impl Serialize for Blob<'_> {
     }
 }
 
-/// The same, as it is read again.
+/// The same sample for decoding.
 #[derive(Deserialize)]
-struct Seen<'a> {
+struct DecodedScene<'a> {
     key: &'a str,
     label: i64,
     big: u64,
     weight: f64,
     name: Option<String>,
     flags: Vec<bool>,
-    boxes: Vec<Place>,
+    boxes: Vec<BoxCorner>,
     meta: BTreeMap<String, u32>,
     #[serde(borrow)]
     image: datadings::numpy::NdArray<'a>,
@@ -73,8 +73,8 @@ struct Seen<'a> {
     blob: &'a [u8],
 }
 
-impl Told {
-    /// The sample that was told.
+impl Expected {
+    /// The sample with these values.
     pub(crate) fn scene(&self) -> Result<Scene<'_>, String> {
         let image = datadings::numpy::Array::from_slice(&self.pixels, &self.shape, ByteOrder::Little);
         let dtype: Dtype = "<f4".parse().map_err(|error: datadings::Error| error.to_string())?;
@@ -96,22 +96,22 @@ impl Told {
         })
     }
 
-    /// Reads a sample of Python's into a struct, and says whether it is what was told.
-    pub(crate) fn is(&self, sample: &datadings::Sample<'_>) -> Result<bool, datadings::Error> {
-        let seen: Seen<'_> = sample.decode()?;
+    /// Whether a sample decodes to these values.
+    pub(crate) fn matches(&self, sample: &datadings::Sample<'_>) -> Result<bool, datadings::Error> {
+        let decoded: DecodedScene<'_> = sample.decode()?;
         let [re, im] = self.phase.map(f64::from_bits);
-        Ok(seen.key == self.key
-            && seen.label == self.label
-            && seen.big == self.big
-            && seen.weight.to_bits() == self.weight
-            && seen.name == self.name
-            && seen.flags == self.flags
-            && seen.boxes == self.boxes
-            && seen.meta == self.meta
-            && seen.image.shape() == self.shape
-            && seen.image.to_vec::<u8>()? == self.pixels
-            && seen.mean.to_bits() == self.mean
-            && (seen.phase.re.to_bits(), seen.phase.im.to_bits()) == (re.to_bits(), im.to_bits())
-            && seen.blob == self.blob)
+        Ok(decoded.key == self.key
+            && decoded.label == self.label
+            && decoded.big == self.big
+            && decoded.weight.to_bits() == self.weight
+            && decoded.name == self.name
+            && decoded.flags == self.flags
+            && decoded.boxes == self.boxes
+            && decoded.meta == self.meta
+            && decoded.image.shape() == self.shape
+            && decoded.image.to_vec::<u8>()? == self.pixels
+            && decoded.mean.to_bits() == self.mean
+            && (decoded.phase.re.to_bits(), decoded.phase.im.to_bits()) == (re.to_bits(), im.to_bits())
+            && decoded.blob == self.blob)
     }
 }

@@ -1,4 +1,4 @@
-//! What ML.NET reads, and what we read, held against what was written.
+//! Compares what ML.NET reads, and what we read, with what was written.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -11,16 +11,16 @@ use wharf_tests::idv_canonical;
 
 use crate::Arguments;
 
-/// What was found equal.
+/// Counts of equal values.
 #[derive(Default)]
 struct Equal {
     files: u64,
-    /// Values that both of us read.
+    /// Values that we read.
     values: u64,
     /// Values that ML.NET read.
     theirs: u64,
-    /// Columns that ML.NET leaves out.
-    left_out: u64,
+    /// Columns that ML.NET cannot read.
+    unreadable: u64,
 }
 
 pub(crate) fn compare(arguments: &mut Arguments) -> Result<()> {
@@ -37,22 +37,22 @@ pub(crate) fn compare(arguments: &mut Arguments) -> Result<()> {
         }
     }
     println!(
-        "{}: {} files of ours, {} values equal to us and {} to ML.NET ({} columns with zlib left out by it)",
+        "{}: {} files, {} values equal as we read them and {} as ML.NET does ({} columns with zlib not readable by it)",
         directory.display(),
         equal.files,
         equal.values,
         equal.theirs,
-        equal.left_out
+        equal.unreadable
     );
     if failed == 0 { Ok(()) } else { Err(Error::invalid(format!("{failed} files differ"))) }
 }
 
-/// Names of files have dots of their own: an extension is added, not replaced.
-trait Added {
+/// Adds an extension instead of replacing one, as names contain dots.
+trait WithAddedExtension {
     fn with_added_jsonl(&self) -> std::path::PathBuf;
 }
 
-impl Added for Path {
+impl WithAddedExtension for Path {
     fn with_added_jsonl(&self) -> std::path::PathBuf {
         let mut name = self.as_os_str().to_owned();
         name.push(".jsonl");
@@ -64,14 +64,14 @@ fn compare_one(path: &Path, dump: &Path, equal: &mut Equal) -> Result<()> {
     let reader = Reader::open(path)?;
     let expected = path.with_extension("expected.jsonl");
     equal.values += idv_canonical::compare(&reader, lines_of(&expected)?)?;
-    // Of what was written, what ML.NET can read: all but zlib.
-    let kept: Vec<bool> =
+    // ML.NET can read all columns without zlib.
+    let readable: Vec<bool> =
         reader.columns().iter().map(|column| column.compression() != Some(Compression::Zlib)).collect();
     let (mut ours, mut theirs) = (lines_of(&expected)?.lines(), lines_of(dump)?.lines());
     for number in 1.. {
         let (our, their) = (ours.next().transpose(), theirs.next().transpose());
-        let cannot = |cause| Error::io("cannot read a dump", cause);
-        let (our, their) = match (our.map_err(cannot)?, their.map_err(cannot)?) {
+        let read_error = |cause| Error::io("cannot read a dump", cause);
+        let (our, their) = match (our.map_err(read_error)?, their.map_err(read_error)?) {
             (None, None) => break,
             (Some(our), Some(their)) => (our, their),
             (our, _) => {
@@ -79,30 +79,30 @@ fn compare_one(path: &Path, dump: &Path, equal: &mut Equal) -> Result<()> {
                 return Err(Error::invalid(format!("{who} ends before line {number}")));
             }
         };
-        let (our, their) = (filtered(&our, &kept)?, parsed(&their)?);
+        let (our, their) = (filtered(&our, &readable)?, parsed(&their)?);
         if our != their {
-            return Err(difference(&reader, &kept, &our, &their).in_line(number));
+            return Err(difference(&reader, &readable, &our, &their).in_line(number));
         }
         equal.theirs += if number > 1 { their.as_array().map_or(0, |row| row.len() as u64) } else { 0 };
     }
-    equal.left_out += kept.iter().filter(|&&kept| !kept).count() as u64;
+    equal.unreadable += readable.iter().filter(|&&readable| !readable).count() as u64;
     equal.files += 1;
     Ok(())
 }
 
 /// Names the first column that differs, with its codec.
-fn difference(reader: &Reader, kept: &[bool], ours: &Value, theirs: &Value) -> Error {
+fn difference(reader: &Reader, readable: &[bool], ours: &Value, theirs: &Value) -> Error {
     let cells = |line: &Value| line.get("columns").unwrap_or(line).as_array().cloned().unwrap_or_default();
     let (our, their) = (cells(ours), cells(theirs));
-    let columns = reader.columns().iter().zip(kept).filter(|(_, kept)| **kept).map(|(column, _)| column);
+    let columns = reader.columns().iter().zip(readable).filter(|(_, readable)| **readable).map(|(column, _)| column);
     let mut differing = columns.zip(our.iter().zip(&their)).filter(|(_, (our, their))| our != their);
     match differing.next() {
         Some((column, (our, their))) => {
             let codec = column.codec_name();
-            let detail = format!("ML.NET reads {their} where {our} was written (codec {codec})");
+            let detail = format!("expected {our}, ML.NET reads {their} (codec {codec})");
             Error::invalid(detail).in_column(column.unique_name().to_owned())
         }
-        None => Error::invalid(format!("ML.NET reads {theirs} where {ours} was written")),
+        None => Error::invalid(format!("expected {ours}, ML.NET reads {theirs}")),
     }
 }
 
@@ -112,19 +112,19 @@ fn lines_of(path: &Path) -> Result<BufReader<File>> {
 }
 
 fn parsed(line: &str) -> Result<Value> {
-    serde_json::from_str(line).map_err(|cause| Error::invalid("a dump is not JSON").caused_by(cause))
+    serde_json::from_str(line).map_err(|cause| Error::invalid("invalid JSON in a dump").caused_by(cause))
 }
 
-/// A line of a dump without the columns that are not kept.
-fn filtered(line: &str, kept: &[bool]) -> Result<Value> {
+/// A line of a dump, with readable columns only.
+fn filtered(line: &str, readable: &[bool]) -> Result<Value> {
     let mut line = parsed(line)?;
     let columns = match &mut line {
         Value::Array(row) => Some(row),
         first => first.get_mut("columns").and_then(Value::as_array_mut),
     };
-    let mut kept = kept.iter();
+    let mut readable = readable.iter();
     if let Some(columns) = columns {
-        columns.retain(|_| kept.next().copied().unwrap_or(true));
+        columns.retain(|_| readable.next().copied().unwrap_or(true));
     }
     Ok(line)
 }

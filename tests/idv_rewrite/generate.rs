@@ -1,4 +1,4 @@
-//! Files made from nothing: random schemas and values of every type that a file of version 1.1.1.6 can hold.
+//! Generates files with random schemas and values of every type of file version 1.1.1.6.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -14,7 +14,7 @@ use wharf_tests::idv_canonical;
 use crate::Arguments;
 use crate::random::Rng;
 
-/// Every item but keys.
+/// Every item type except keys.
 const ITEMS: [ItemType; 20] = [
     ItemType::SByte,
     ItemType::Byte,
@@ -38,10 +38,10 @@ const ITEMS: [ItemType; 20] = [
     ItemType::Text,
 ];
 
-/// About how many items a file holds at most.
-const MOST_ITEMS: usize = 60_000;
+/// Approximate maximum number of items in a file.
+const MAX_ITEMS: usize = 60_000;
 
-/// Ticks of 100 ns up to the end of the year 9999, the last included.
+/// The last tick of 100 ns in the year 9999.
 const LAST_TICK: i64 = 3_155_378_975_999_999_999;
 const TICKS_PER_MINUTE: i64 = 600_000_000;
 
@@ -53,7 +53,7 @@ pub(crate) fn generate(arguments: &mut Arguments) -> Result<()> {
     for index in 0..count {
         let mut rng = Rng::new(seed, index);
         let rows = match index {
-            // One that has far more rows than blocks in work at once.
+            // One file with far more blocks than are processed at once.
             0 => 100_000,
             1 => 0,
             _ => {
@@ -74,17 +74,17 @@ struct Table {
 }
 
 impl Table {
-    fn random(rng: &mut Rng, rows: usize, least: usize) -> Self {
+    fn random(rng: &mut Rng, rows: usize, min_columns: usize) -> Self {
         let (mut columns, mut all) = (Vec::new(), Vec::new());
-        let mut left = MOST_ITEMS.max(3 * rows);
-        for place in 0..if least == 0 { 0 } else { rng.between(least, 9) } {
-            if left < rows {
+        let mut budget = MAX_ITEMS.max(3 * rows);
+        for index in 0..if min_columns == 0 { 0 } else { rng.between(min_columns, 9) } {
+            if budget < rows {
                 break;
             }
-            let kind = kind(rng, (left / rows.max(1)).min(30));
+            let kind = kind(rng, (budget / rows.max(1)).min(30));
             let values = values(rng, &kind, rows);
-            left -= cost(&values).min(left);
-            let name = if place > 0 && rng.one_in(12) { "again".to_owned() } else { format!("c{}", text(rng)) };
+            budget -= item_count(&values).min(budget);
+            let name = if index > 0 && rng.one_in(12) { "again".to_owned() } else { format!("c{}", text(rng)) };
             let mut column = ColumnSchema::new(name, kind);
             annotate(rng, &mut column);
             if rng.one_in(3) {
@@ -98,7 +98,7 @@ impl Table {
         Self { rows: if columns.is_empty() { 0 } else { rows }, schema: Schema::new(columns), values: all }
     }
 
-    /// The file, and beside it what is to be read of it, told from the values themselves.
+    /// Writes the file, and beside it the expected dump, made from the values themselves.
     fn write(&self, rng: &mut Rng, path: &Path) -> Result<()> {
         let mut options = WriterOptions::default()
             .with_compression(rng.pick(&[Compression::None, Compression::Deflate], Compression::Deflate))
@@ -114,8 +114,8 @@ impl Table {
         let mut writer = Writer::create(path, output, self.schema.clone(), options)?;
         let mut start = 0;
         while start < self.rows {
-            let most = rng.pick(&[1, 100, 10_000, 1_000_000], 100).max(self.rows / 100);
-            let end = (start + rng.between(1, most)).min(self.rows);
+            let max_rows = rng.pick(&[1, 100, 10_000, 1_000_000], 100).max(self.rows / 100);
+            let end = (start + rng.between(1, max_rows)).min(self.rows);
             let slices: Vec<_> = self.values.iter().map(|values| ColumnSlice::new(values, start..end)).collect();
             if rng.one_in(4) {
                 slices.iter().enumerate().try_for_each(|(index, slice)| writer.append_column(index, slice))?;
@@ -132,8 +132,8 @@ impl Table {
         let columns = self.schema.columns.iter().map(|column| {
             let metadata = column.metadata.iter().map(|metadata| {
                 let value = idv_canonical::value(&metadata.value, 0);
-                let shown = json!({"type": idv_canonical::type_name(&metadata.value_type), "value": value});
-                (metadata.kind.clone(), shown)
+                let entry = json!({"type": idv_canonical::type_name(&metadata.value_type), "value": value});
+                (metadata.kind.clone(), entry)
             });
             json!({"name": column.name, "type": idv_canonical::type_name(&column.kind),
                 "annotations": metadata.collect::<Map<_, _>>()})
@@ -142,15 +142,14 @@ impl Table {
         let mut out = format!("{first}\n").into_bytes();
         for row in 0..self.rows {
             let row: Vec<Value> = self.values.iter().map(|values| idv_canonical::value(values, row)).collect();
-            // Writing into memory does not fail.
             let _ = writeln!(out, "{}", Value::Array(row));
         }
         out
     }
 }
 
-/// How many items there are.
-fn cost(values: &Values) -> usize {
+/// The number of items, including those of vectors.
+fn item_count(values: &Values) -> usize {
     match values {
         Values::Vector(vectors) => vectors.values().len() + vectors.len(),
         other => other.len(),
@@ -161,24 +160,24 @@ fn item(rng: &mut Rng) -> ItemType {
     let widths = [KeyWidth::Byte, KeyWidth::UInt16, KeyWidth::UInt32, KeyWidth::UInt64];
     if rng.one_in(4) {
         let width = rng.pick(&widths, KeyWidth::UInt32);
-        // Labels of a few, and the most that the width holds.
+        // A few labels, or the maximum of the width.
         let count = if rng.one_in(6) { width.max() } else { rng.between(1, 200) as u64 };
         return KeyType::new(width, count).map_or(ItemType::Byte, ItemType::Key);
     }
     rng.pick(&ITEMS, ItemType::Byte)
 }
 
-fn kind(rng: &mut Rng, longest: usize) -> Type {
+fn kind(rng: &mut Rng, max_len: usize) -> Type {
     let item = item(rng);
     if rng.one_in(2) {
         return Type::Item(item);
     }
-    let size = |rng: &mut Rng, most: usize| u32::try_from(rng.between(1, most.max(1))).unwrap_or(1);
+    let size = |rng: &mut Rng, max: usize| u32::try_from(rng.between(1, max.max(1))).unwrap_or(1);
     let dimensions = match rng.below(6) {
         0 | 1 => vec![0],
         2 => vec![0, size(rng, 3)],
-        3 => vec![size(rng, longest / 4), size(rng, 4)],
-        _ => vec![size(rng, longest)],
+        3 => vec![size(rng, max_len / 4), size(rng, 4)],
+        _ => vec![size(rng, max_len)],
     };
     Type::Vector { item, dimensions }
 }
@@ -187,7 +186,7 @@ fn values(rng: &mut Rng, kind: &Type, n: usize) -> Values {
     let mut values = Values::of(kind);
     match (&mut values, kind) {
         (Values::Vector(vectors), Type::Vector { item, dimensions }) => {
-            // Columns of dense vectors, of sparse ones, of both; all of one length, or each of its own.
+            // Dense vectors, sparse ones, or both; of equal or varying lengths.
             let (sparse, same) = (rng.below(3), rng.one_in(4));
             let step = dimensions.iter().filter(|&&d| d > 0).product::<u32>();
             let steps = rng.below(6);
@@ -195,7 +194,7 @@ fn values(rng: &mut Rng, kind: &Type, n: usize) -> Values {
                 let steps = if same { steps } else { rng.below(steps.max(1)) };
                 let length = match kind.size() {
                     0 => step * u32::try_from(steps).unwrap_or(0),
-                    known => known,
+                    fixed => fixed,
                 };
                 let sparse = sparse == 2 || (sparse == 1 && rng.one_in(2));
                 push_vector(rng, vectors, *item, length, sparse);
@@ -211,12 +210,12 @@ fn push_vector(rng: &mut Rng, vectors: &mut Vectors, item: ItemType, length: u32
     let slots: Vec<u32> = (0..length).filter(|_| sparse && if few { rng.one_in(8) } else { !rng.one_in(4) }).collect();
     let items = if sparse { slots.len() as u64 } else { length.into() };
     (0..items).for_each(|_| push_item(rng, vectors.items_mut(), item));
-    // Slots rise and are below the length, there is an item for each: closing cannot fail.
+    // Slots are ascending and below the length, with one item each: closing cannot fail.
     let closed = if sparse { vectors.close_sparse(length, &slots) } else { vectors.close_dense() };
     debug_assert!(closed.is_ok(), "{closed:?}");
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "any bits will do")]
+#[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "any bits are valid")]
 fn push_item(rng: &mut Rng, values: &mut Values, item: ItemType) {
     if let ItemType::Key(key) = item {
         let stored = match rng.below(6) {
@@ -247,7 +246,7 @@ fn push_item(rng: &mut Rng, values: &mut Values, item: ItemType) {
         Values::DateTime(v) => v.push(ticks(rng)),
         Values::DateTimeOffset(v) => {
             let minutes = rng.pick(&[0, 1, -1, 840, -840, 90, -300], 0);
-            // The same moment in UTC has to lie in the years 1 to 9999 too.
+            // The time in UTC must also be in the years 1 to 9999.
             let margin = 840 * TICKS_PER_MINUTE;
             let ticks = ticks(rng);
             v.ticks.push(if ticks == i64::MIN { ticks } else { ticks.clamp(margin, LAST_TICK - margin) });
@@ -258,14 +257,14 @@ fn push_item(rng: &mut Rng, values: &mut Values, item: ItemType) {
         Values::DvBool(v) => v.push(rng.pick(&[None, Some(false), Some(true)], None)),
         Values::Text(v) => match rng.below(12) {
             0 => v.push_missing(),
-            // A text that is too long is none of these.
+            // No text here is too long.
             _ => drop(v.push(&text(rng))),
         },
         _ => {}
     }
 }
 
-/// Of every kind, also numbers that are none, of all bits.
+/// Edge cases and arbitrary bits, including NaN.
 fn single(rng: &mut Rng) -> f32 {
     const EDGES: [f32; 7] = [0.0, -0.0, f32::MIN_POSITIVE, f32::MAX, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
     let bits = u32::try_from(rng.next() >> 32).unwrap_or(0);
@@ -277,7 +276,7 @@ fn double(rng: &mut Rng) -> f64 {
     if rng.one_in(3) { rng.pick(&EDGES, 0.0) } else { f64::from_bits(rng.next()) }
 }
 
-/// A time of the years 1 to 9999, or none.
+/// A time in the years 1 to 9999, or missing.
 fn ticks(rng: &mut Rng) -> i64 {
     match rng.below(8) {
         0 => i64::MIN,
@@ -297,7 +296,7 @@ fn text(rng: &mut Rng) -> String {
     (0..length).map(|_| rng.pick(if plain { &LETTERS[..5] } else { &LETTERS }, 'a')).collect()
 }
 
-/// Labels for keys, names for slots, and now and then a value of any type.
+/// Adds key values, slot names, and sometimes values of any type.
 fn annotate(rng: &mut Rng, column: &mut ColumnSchema) {
     if let ItemType::Key(key) = column.kind.item()
         && key.count <= 200

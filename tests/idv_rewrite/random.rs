@@ -1,4 +1,4 @@
-//! SplitMix64, as the driver of ML.NET has it: the seed decides everything.
+//! SplitMix64, as in the ML.NET driver.
 
 pub(crate) struct Rng(u64);
 
@@ -11,7 +11,7 @@ fn mix(mut z: u64) -> u64 {
 }
 
 impl Rng {
-    /// A generator of its own for item `index` of the stream named `seed`.
+    /// An independent generator for item `index` of the stream `seed`.
     pub(crate) fn new(seed: u64, index: u64) -> Self {
         Self(mix(seed.wrapping_add(STEP)) ^ mix(index.wrapping_mul(STEP).wrapping_add(1)))
     }
@@ -21,7 +21,7 @@ impl Rng {
         mix(self.0)
     }
 
-    /// A number below `n`, which is not 0.
+    /// A number below `n`; `n` must not be 0.
     pub(crate) fn below(&mut self, n: usize) -> usize {
         let drawn = (self.next() >> 33) % (n as u64).max(1);
         usize::try_from(drawn).unwrap_or(0)
@@ -37,11 +37,11 @@ impl Rng {
         self.below(n) == 0
     }
 
-    pub(crate) fn pick<T: Copy>(&mut self, from: &[T], otherwise: T) -> T {
-        from.get(self.below(from.len())).copied().unwrap_or(otherwise)
+    pub(crate) fn pick<T: Copy>(&mut self, from: &[T], default: T) -> T {
+        from.get(self.below(from.len())).copied().unwrap_or(default)
     }
 
-    /// Any number, in a third of the calls one at the edges of some width.
+    /// Any number; a third of the calls return an edge case of some width.
     pub(crate) fn edgy(&mut self) -> u64 {
         const EDGES: [u64; 12] = [
             0,

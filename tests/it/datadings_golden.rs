@@ -1,4 +1,4 @@
-//! Every golden dataset holds the samples that Python reads in it, and is written again byte for byte.
+//! Golden datasets: the samples are those that Python reads, and writing them again gives identical files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,15 +9,16 @@ use datadings::{OpenOptions, Part, Reader, RebuildOptions, Writer, WriterOptions
 use serde::{Deserialize, Serialize};
 use wharf_tests::datadings_lines;
 
-const BESIDE: [&str; 5] = [".offsets", ".keys", ".key_hashes", ".filter", ".md5"];
+/// Suffixes of the index files.
+const INDEX_SUFFIXES: [&str; 5] = [".offsets", ".keys", ".key_hashes", ".filter", ".md5"];
 
-/// What the sets whose index was changed are copies of.
-const WHOLE: &str = "index-whole";
+/// The dataset that all datasets with a modified index are copies of.
+const ORIGINAL: &str = "index-whole";
 
-/// Sets with messages that have another key or none.
-const NOT_KEYED: [&str; 1] = ["raw-without-key"];
+/// Datasets with messages whose key differs or is missing.
+const FOREIGN_KEYS: [&str; 1] = ["raw-without-key"];
 
-/// Sets with samples that JSON does not give back, as the page of the module `json` says.
+/// Datasets that do not round-trip through JSON; see the documentation of the module `json`.
 const NOT_IN_JSON: [&str; 6] =
     ["raw-long-forms", "raw-without-key", "values-objects", "values-older", "values-plain", "values-scalars"];
 
@@ -28,25 +29,25 @@ fn folder() -> PathBuf {
 /// The name of every dataset, and its data file.
 fn golden() -> Vec<(String, PathBuf)> {
     let paths = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
-    let named = paths.filter_map(|path| {
+    let datasets = paths.filter_map(|path| {
         let name = path.file_name()?.to_str()?.strip_suffix(".msgpack")?.to_owned();
         Some((name, path))
     });
-    let mut all: Vec<_> = named.collect();
+    let mut all: Vec<_> = datasets.collect();
     all.sort();
     all
 }
 
-fn named(name: &str) -> PathBuf {
+fn data_file(name: &str) -> PathBuf {
     folder().join(format!("{name}.msgpack"))
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(format!("{}{suffix}", path.display()))
 }
 
 #[test]
-fn every_sample_is_what_python_reads() {
+fn reads_samples_as_python_does() {
     let mut samples = 0;
     for (name, path) in golden() {
         let expected = fs::read(path.with_extension("expected.jsonl")).unwrap();
@@ -64,10 +65,10 @@ fn every_sample_is_what_python_reads() {
 }
 
 #[test]
-fn every_key_leads_to_its_sample() {
+fn finds_every_key() {
     for (name, path) in golden() {
         let reader = Reader::open(&path).unwrap();
-        // From the expected lines: where a message states another key, its own is not it.
+        // From the expected lines, as a message may hold another key.
         let expected = fs::read_to_string(path.with_extension("expected.jsonl")).unwrap();
         let keys: Vec<String> = expected
             .lines()
@@ -75,7 +76,7 @@ fn every_key_leads_to_its_sample() {
             .collect();
         let rows: Vec<_> = (0..reader.len()).map(Some).collect();
         assert_eq!(reader.find_many(&keys).unwrap(), rows, "{name}");
-        // Anew, so that the first few are looked for without a table.
+        // A new reader, so that the first look-ups scan the index.
         let reader = Reader::open(&path).unwrap();
         for (row, key) in (0..).zip(&keys) {
             assert_eq!(reader.find(key).unwrap(), Some(row), "{name}: {key:?}");
@@ -91,7 +92,7 @@ fn every_key_leads_to_its_sample() {
 }
 
 #[test]
-fn what_is_missing_is_told() {
+fn reports_missing_parts() {
     use Part::{Filter, KeyHashes, Keys, Md5, Offsets};
     for (name, path) in golden() {
         let missing: &[Part] = match name.as_str() {
@@ -110,52 +111,52 @@ fn what_is_missing_is_told() {
     }
 }
 
-/// Holds all six files against Python's; where the set was changed, against those of the whole one.
-fn same_files(ours: &Path, name: &str) {
-    let changed = name.starts_with("index-");
-    let theirs = named(if changed { WHOLE } else { name });
-    assert!(fs::read(ours).unwrap() == fs::read(&theirs).unwrap(), "{name}: the data differ");
-    for suffix in BESIDE {
-        let mut expected = fs::read(beside(&theirs, suffix)).unwrap();
-        if changed && suffix == ".md5" {
-            expected = String::from_utf8(expected).unwrap().replace(WHOLE, name).into_bytes();
+/// Compares all six files with Python's; those of the original if the index was modified.
+fn assert_same_files(ours: &Path, name: &str) {
+    let modified = name.starts_with("index-");
+    let theirs = data_file(if modified { ORIGINAL } else { name });
+    assert!(fs::read(ours).unwrap() == fs::read(&theirs).unwrap(), "{name}: data differs");
+    for suffix in INDEX_SUFFIXES {
+        let mut expected = fs::read(with_suffix(&theirs, suffix)).unwrap();
+        if modified && suffix == ".md5" {
+            expected = String::from_utf8(expected).unwrap().replace(ORIGINAL, name).into_bytes();
         }
-        assert!(fs::read(beside(ours, suffix)).unwrap() == expected, "{name}: {suffix} differs");
+        assert!(fs::read(with_suffix(ours, suffix)).unwrap() == expected, "{name}: {suffix} differs");
     }
 }
 
-/// Any message, and no waiting for the disk.
+/// Options that accept any message and skip syncing.
 fn options(threads: usize) -> WriterOptions {
     let mut options = WriterOptions::default().with_threads(threads).with_any_message(true);
     options.output.sync = SyncPolicy::Never;
     options
 }
 
-/// Writes a dataset again in some way, under its own name, and compares.
-fn again(name: &str, threads: usize, write: impl FnOnce(&mut Writer)) {
+/// Writes a dataset under its own name, and compares all files.
+fn assert_rewrites(name: &str, threads: usize, write: impl FnOnce(&mut Writer)) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(format!("{name}.msgpack"));
     let mut writer = Writer::create(&path, options(threads)).unwrap();
     write(&mut writer);
     writer.finish().unwrap();
-    same_files(&path, name);
+    assert_same_files(&path, name);
 }
 
 #[test]
-fn messages_are_written_again_byte_for_byte() {
+fn rewrites_messages_byte_for_byte() {
     for (name, path) in golden() {
         let reader = Reader::open(&path).unwrap();
         for threads in [0, 1] {
-            again(&name, threads, |writer| {
+            assert_rewrites(&name, threads, |writer| {
                 for (key, sample) in reader.keys(0..reader.len()).unwrap().zip(&reader) {
                     writer.append_raw(&key.unwrap(), sample.unwrap().as_bytes()).unwrap();
                 }
             });
         }
-        if NOT_KEYED.contains(&name.as_str()) {
+        if FOREIGN_KEYS.contains(&name.as_str()) {
             continue;
         }
-        again(&name, 0, |writer| {
+        assert_rewrites(&name, 0, |writer| {
             for sample in &reader {
                 writer.append_message(sample.unwrap().as_bytes()).unwrap();
             }
@@ -164,17 +165,17 @@ fn messages_are_written_again_byte_for_byte() {
 }
 
 #[test]
-fn values_are_written_again_byte_for_byte() {
+fn rewrites_values_byte_for_byte() {
     let mut sets = 0;
     for (name, path) in golden() {
-        if NOT_KEYED.contains(&name.as_str()) || name == "raw-long-forms" || name == "values-older" {
+        if FOREIGN_KEYS.contains(&name.as_str()) || name == "raw-long-forms" || name == "values-older" {
             continue;
         }
         let reader = Reader::open(&path).unwrap();
-        again(&name, 0, |writer| {
+        assert_rewrites(&name, 0, |writer| {
             for sample in &reader {
                 let sample = sample.unwrap();
-                // Decoded to values and encoded from them: shortest forms, Python's order.
+                // Decoded values are encoded in their shortest form, in Python's order.
                 let mut message = Vec::new();
                 ser::from_rmpv(&mut message, &sample.value().unwrap().to_owned()).unwrap();
                 writer.append_message(&message).unwrap();
@@ -186,16 +187,16 @@ fn values_are_written_again_byte_for_byte() {
 }
 
 #[test]
-fn json_is_written_again_byte_for_byte() {
+fn rewrites_json_byte_for_byte() {
     let mut sets = 0;
     for (name, path) in golden() {
         if NOT_IN_JSON.contains(&name.as_str()) {
             continue;
         }
         let expected = fs::read_to_string(path.with_extension("expected.jsonl")).unwrap();
-        again(&name, 0, |writer| {
+        assert_rewrites(&name, 0, |writer| {
             for line in expected.lines() {
-                // The sample is the rest of the line, but for the last brace.
+                // The sample is the rest of the line without the last brace.
                 let sample = line.split_once(",\"sample\":").unwrap().1.strip_suffix('}').unwrap();
                 let mut message = Vec::new();
                 json::to_msgpack(sample.as_bytes(), &mut message).unwrap();
@@ -226,16 +227,16 @@ struct Digit<'a> {
 }
 
 #[test]
-fn structs_are_written_again_byte_for_byte() {
-    let irises = Reader::open(named("real-iris")).unwrap();
-    again("real-iris", 0, |writer| {
+fn rewrites_structs_byte_for_byte() {
+    let irises = Reader::open(data_file("real-iris")).unwrap();
+    assert_rewrites("real-iris", 0, |writer| {
         for sample in &irises {
             writer.append(&sample.unwrap().decode::<Iris<'_>>().unwrap()).unwrap();
         }
     });
-    let digits = Reader::open(named("real-digits")).unwrap();
+    let digits = Reader::open(data_file("real-digits")).unwrap();
     let mut ink = 0;
-    again("real-digits", 0, |writer| {
+    assert_rewrites("real-digits", 0, |writer| {
         for sample in &digits {
             let sample = sample.unwrap();
             let digit: Digit<'_> = sample.decode().unwrap();
@@ -244,12 +245,12 @@ fn structs_are_written_again_byte_for_byte() {
             writer.append(&digit).unwrap();
         }
     });
-    // From the table itself: awk -F, '{for (i = 1; i < 65; i++) n += $i} END {print n}' over its first 100 lines.
+    // Computed from the source table: awk -F, '{for (i = 1; i < 65; i++) n += $i} END {print n}' over its first 100 lines.
     assert_eq!((irises.len(), digits.len(), ink), (150, 100, 31_147));
 }
 
 #[test]
-fn appending_gives_what_writing_at_once_gives() {
+fn appending_equals_writing_at_once() {
     for (name, path) in golden() {
         let reader = Reader::open(&path).unwrap();
         for cut in [0, 1, reader.len() / 2, reader.len()] {
@@ -268,28 +269,28 @@ fn appending_gives_what_writing_at_once_gives() {
             assert_eq!(writer.len(), cut);
             put(&mut writer, cut..reader.len());
             writer.finish().unwrap();
-            same_files(&path, &name);
+            assert_same_files(&path, &name);
         }
     }
 }
 
-/// What verifying finds in a set, and how bad it is; without the paths.
+/// The findings of `verify` with their severity, without paths.
 fn findings(path: &Path, threads: usize) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut findings = Vec::new();
     let folder = format!("{}/", folder().display());
     let options = VerifyOptions::default().with_threads(threads);
     Reader::open(path)
         .unwrap()
         .verify(&options, &mut |finding| {
             let severity = if finding.severity == Severity::Error { "error" } else { "warning" };
-            found.push(format!("{severity}: {}", finding.error.to_string().replace(&folder, "")));
+            findings.push(format!("{severity}: {}", finding.error.to_string().replace(&folder, "")));
         })
         .unwrap();
-    found
+    findings
 }
 
 #[test]
-fn nothing_is_found_but_what_is_missing() {
+fn verify_reports_missing_parts_only() {
     const NO_FILE: &str = "there is no such file";
     const NO_END: &str = "there are 7 offsets for 7 samples: the end of the last one is missing (byte 56)";
     for (name, path) in golden() {
@@ -303,7 +304,7 @@ fn nothing_is_found_but_what_is_missing() {
             "index-without-filter" | "index-without-key-hashes" | "index-without-keys" | "index-without-md5" => {
                 &[("warning", NO_FILE)]
             }
-            // What only RawWriter writes.
+            // Only RawWriter writes such datasets.
             "raw-without-key" => &[
                 ("error", "(byte 0, row 0)"),
                 ("error", "(byte 4, row 1)"),
@@ -314,46 +315,51 @@ fn nothing_is_found_but_what_is_missing() {
             ],
             _ => &[],
         };
-        let found = findings(&path, 0);
-        let is_so =
-            found.iter().zip(expected).all(|(found, (how, what))| found.starts_with(how) && found.contains(what));
-        assert!(is_so && found.len() == expected.len(), "{name}: {found:#?}");
-        assert_eq!(found, findings(&path, 1), "{name}: threads change nothing");
+        let actual = findings(&path, 0);
+        let matches = actual
+            .iter()
+            .zip(expected)
+            .all(|(found, (severity, text))| found.starts_with(severity) && found.contains(text));
+        assert!(matches && actual.len() == expected.len(), "{name}: {actual:#?}");
+        assert_eq!(actual, findings(&path, 1), "{name}: findings do not depend on threads");
     }
 }
 
 #[test]
-fn an_index_is_rebuilt_as_python_made_it() {
+fn rebuilds_index_as_python_writes_it() {
     let options = RebuildOptions::default().with_sync(SyncPolicy::Never);
     for (name, path) in golden() {
-        if NOT_KEYED.contains(&name.as_str()) {
+        if FOREIGN_KEYS.contains(&name.as_str()) {
             continue;
         }
         let folder = tempfile::tempdir().unwrap();
         let copy = folder.path().join(format!("{name}.msgpack"));
         fs::copy(&path, &copy).unwrap();
         rebuild_index(&copy, &options).unwrap();
-        same_files(&copy, &name);
+        assert_same_files(&copy, &name);
     }
 }
 
 #[test]
-fn a_legacy_index_is_converted_as_python_does_it() {
+fn converts_legacy_index_as_python_does() {
     let folder = tempfile::tempdir().unwrap();
-    // Under the name of what Python converted, which stands in the sums.
+    // Under the name that Python used, which is part of the checksum file.
     let copy = folder.path().join("index-converted.msgpack");
     for suffix in ["", ".index"] {
-        fs::copy(beside(&named("index-legacy"), suffix), beside(&copy, suffix)).unwrap();
+        fs::copy(with_suffix(&data_file("index-legacy"), suffix), with_suffix(&copy, suffix)).unwrap();
     }
     let rebuilt = rebuild_index(&copy, &RebuildOptions::default().with_sync(SyncPolicy::Never)).unwrap();
     assert!((rebuilt.samples, rebuilt.truncated_bytes, rebuilt.kept_legacy) == (7, 0, true), "{rebuilt:?}");
-    let theirs = named("index-converted");
+    let theirs = data_file("index-converted");
     for suffix in ["", ".index", ".offsets", ".keys", ".key_hashes", ".filter"] {
-        assert!(fs::read(beside(&copy, suffix)).unwrap() == fs::read(beside(&theirs, suffix)).unwrap(), "{suffix}");
+        assert!(
+            fs::read(with_suffix(&copy, suffix)).unwrap() == fs::read(with_suffix(&theirs, suffix)).unwrap(),
+            "{suffix}"
+        );
     }
-    // The same sums, in another order.
+    // The same checksums in another order.
     let [mut ours, mut theirs] = [&copy, &theirs].map(|path| {
-        let text = fs::read_to_string(beside(path, ".md5")).unwrap();
+        let text = fs::read_to_string(with_suffix(path, ".md5")).unwrap();
         text.lines().map(str::to_owned).filter(|line| !line.ends_with(".index")).collect::<Vec<_>>()
     });
     ours.sort();

@@ -1,4 +1,4 @@
-//! Every golden IDV file holds the values that ML.NET reads in it.
+//! Golden IDV files: the values are those that ML.NET reads.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -19,7 +19,7 @@ fn golden() -> Vec<PathBuf> {
 }
 
 #[test]
-fn every_value_is_what_mlnet_reads() {
+fn reads_values_as_mlnet_does() {
     let mut values = 0;
     for path in golden() {
         let expected = BufReader::new(File::open(path.with_extension("expected.jsonl")).unwrap());
@@ -33,7 +33,7 @@ fn every_value_is_what_mlnet_reads() {
 }
 
 #[test]
-fn every_way_to_open_reads_the_same() {
+fn all_access_modes_read_the_same() {
     for path in golden() {
         let schema = |access| {
             let reader = Reader::open_with(&path, OpenOptions::default().with_access(access)).unwrap();

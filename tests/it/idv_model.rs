@@ -1,4 +1,4 @@
-//! Every golden model file holds the schema that ML.NET reads in it.
+//! Golden model files: the schemas are those that ML.NET reads.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -13,7 +13,7 @@ fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/idv-model").join(name)
 }
 
-/// The schemas of a file as ML.NET reads them: entries, and how many of the values are equal.
+/// Compares the schemas of a file with ML.NET's; returns entry names and numbers of equal values.
 fn schemas(name: &str) -> Vec<(String, u64)> {
     let model = Model::open(golden(&format!("{name}.zip"))).unwrap();
     assert_eq!((model.mlnet_version(), model.unreadable().len()), (Some("1.5.28711.2"), 0));
@@ -26,15 +26,15 @@ fn schemas(name: &str) -> Vec<(String, u64)> {
 }
 
 #[test]
-fn every_schema_is_what_mlnet_reads() {
-    // There are no rows, so no values; `compare` fails when a column, a type or an annotation differs.
+fn reads_schemas_as_mlnet_does() {
+    // There are no rows and so no values; `compare` fails if a column, type or annotation differs.
     assert_eq!(schemas("schema"), [("Schema".to_owned(), 0)]);
     assert_eq!(schemas("binary-loader"), [("DataLoaderModel/Schema.idv".to_owned(), 0)]);
     assert_eq!(schemas("text-loader"), []);
 }
 
 #[test]
-fn a_container_says_what_is_in_the_archive() {
+fn container_describes_the_archive() {
     let described = |name: &str| {
         let model = Model::open(golden(name)).unwrap();
         let mut details = Container::details(&model);
@@ -59,7 +59,7 @@ fn a_container_says_what_is_in_the_archive() {
 }
 
 #[test]
-fn metadata_of_columns_are_shown() {
+fn shows_metadata_of_columns() {
     let model = Model::open(golden("schema.zip")).unwrap();
     let table = model.tables()[0];
     let metadata = |name: &str| {
@@ -74,7 +74,7 @@ fn metadata_of_columns_are_shown() {
 }
 
 #[test]
-fn they_are_recognized_without_a_name_and_are_sound() {
+fn recognizes_and_verifies_models_without_a_name() {
     let formats: [&dyn Format; 2] = [FORMAT, MODEL_FORMAT];
     for name in ["schema.zip", "text-loader.zip", "binary-loader.zip"] {
         let bytes = std::fs::read(golden(name)).unwrap();
@@ -90,7 +90,7 @@ fn they_are_recognized_without_a_name_and_are_sound() {
 }
 
 #[test]
-fn every_way_to_open_reads_the_same() {
+fn all_access_modes_read_the_same() {
     for name in ["schema.zip", "binary-loader.zip"] {
         let schema = |access| {
             let options = OpenOptions::default().with_access(access);

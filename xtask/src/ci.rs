@@ -1,15 +1,16 @@
-//! Everything that has to pass before a change is taken, in order.
+//! The steps that must pass before a change is merged, in order.
 
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 
+use crate::registry::{self, Trouble};
 use crate::{bench, docs, features, fuzz, golden, interop, shell, traced};
 
-/// Which steps.
+/// Selects steps.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Leave these steps out
+    /// Skip these steps
     #[arg(long, value_name = "STEP")]
     skip: Vec<Step>,
     /// Only these steps
@@ -17,42 +18,44 @@ pub(crate) struct Options {
     only: Vec<Step>,
 }
 
-/// The command that the README names for all tests.
+/// The test command that the README shows.
 const TEST_COMMAND: &str = "cargo test --workspace";
 
-/// Files that the reference generates for the interop step.
+/// Files that each reference generates in the interop step.
 const GENERATED_FILES: u64 = 24;
 
-/// How long each fuzz target runs.
+/// Run time of each fuzz target.
 const FUZZ_SECONDS: u64 = 3;
 
-/// Crates that have to do without the standard library.
-const WITHOUT_STD: [&str; 3] = ["container-core", "leb128-codec", "simplebloom"];
+/// Crates that must compile without the standard library.
+const NO_STD: [&str; 3] = ["container-core", "leb128-codec", "simplebloom"];
 
-/// The library with some formats, and with none.
-const FORMATS: [&str; 7] = ["", "idv", "datadings", "ds", "zds", "arrow", "idv,parquet"];
+/// Feature sets of `wharf` that clippy checks.
+const WHARF_FEATURES: [&str; 7] = ["", "idv", "datadings", "ds", "zds", "arrow", "idv,parquet"];
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Step {
-    /// The README's test command
+    /// Up-to-date Cargo.lock files
+    Locks,
+    /// Test command of the README
     Tests,
     /// Formatting
     Fmt,
-    /// Clippy over the feature sets, warnings denied
+    /// Clippy on several feature sets, warnings denied
     Clippy,
-    /// Documentation with warnings denied, and the README's commands
+    /// Documentation with warnings denied, and the commands shown in pages
     Docs,
-    /// The references, live
+    /// Comparison with the reference implementations
     Interop,
-    /// Golden files; after interop, because the reference is there then
+    /// Golden files; after interop, which installs the references
     Golden,
-    /// Each fuzz target for a short time
+    /// A few seconds of each fuzz target
     Fuzz,
-    /// Kills and faults at some system calls of the commands that write
+    /// Kills and faults at a sample of the system calls of writing commands
     Faults,
-    /// One small round of each benchmark, for what it asserts
+    /// One small round of each benchmark, to check its assertions
     Bench,
-    /// Nothing was left behind in the working tree
+    /// No changes left in the working tree
     Clean,
 }
 
@@ -79,6 +82,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
 
 fn perform(step: Step, status_before: &str) -> Result<(), String> {
     match step {
+        Step::Locks => locks(),
         Step::Tests => {
             let readme = shell::root().join("README.md");
             if !docs::shows(&readme, TEST_COMMAND)? {
@@ -88,13 +92,8 @@ fn perform(step: Step, status_before: &str) -> Result<(), String> {
         }
         Step::Fmt => {
             shell::run(shell::cargo(["fmt", "--all", "--check"]))?;
-            // They have workspaces of their own.
-            for apart in
-                ["fuzz/Cargo.toml", "tests/reference/zippy/Cargo.toml", "tests/reference/zippy-bench/Cargo.toml"]
-            {
-                let mut fmt = shell::cargo(["fmt", "--check", "--manifest-path"]);
-                fmt.arg(shell::root().join(apart));
-                shell::run(fmt)?;
+            for manifest in manifests()?.iter().filter(|manifest| *manifest != "Cargo.toml") {
+                shell::run(shell::cargo(["fmt", "--check", "--manifest-path", manifest]))?;
             }
             Ok(())
         }
@@ -104,7 +103,7 @@ fn perform(step: Step, status_before: &str) -> Result<(), String> {
         Step::Golden => golden::run(&golden::Options::default()),
         Step::Fuzz => {
             let seed = seed();
-            println!("the seed is {seed}: cargo xtask fuzz --seconds {FUZZ_SECONDS} --seed {seed}");
+            println!("seed {seed}; to repeat: cargo xtask fuzz --seconds {FUZZ_SECONDS} --seed {seed}");
             fuzz::run(&fuzz::Options { seconds: FUZZ_SECONDS, seed: Some(seed), targets: Vec::new() })
         }
         Step::Faults => traced::some_faults(seed()),
@@ -113,12 +112,37 @@ fn perform(step: Step, status_before: &str) -> Result<(), String> {
     }
 }
 
-/// A number that every change has another of, and always the same: what is found can be found again, and is not found in one run of two.
+/// The manifest of every workspace in the repository: the ones with a tracked lock file.
+fn manifests() -> Result<Vec<String>, String> {
+    let locks = shell::tracked_files("*Cargo.lock")?;
+    Ok(locks.iter().map(|lock| lock.replace("Cargo.lock", "Cargo.toml")).collect())
+}
+
+/// Checks that every lock file agrees with its manifests. Separate workspaces lock the dependencies of our crates too, and go stale unnoticed.
+fn locks() -> Result<(), String> {
+    for manifest in manifests()? {
+        let metadata = ["metadata", "--quiet", "--locked", "--format-version", "1", "--manifest-path", &manifest];
+        match registry::run(shell::cargo(metadata)) {
+            Ok(()) => {}
+            Err(Trouble::Unreachable(why)) => {
+                println!("SKIPPED: {manifest}: a package registry cannot be reached: {why}")
+            }
+            Err(Trouble::Failed(why)) => {
+                let lock = manifest.replace("Cargo.toml", "Cargo.lock");
+                let remedy = format!("cargo update --workspace --manifest-path {manifest}");
+                return Err(format!("{lock} may be stale ({why}); to update it: {remedy}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A seed derived from the tree: it varies between changes and is reproducible for each.
 fn seed() -> u32 {
-    let mut tree = shell::program("git");
+    let mut tree = shell::git();
     tree.args(["rev-parse", "HEAD^{tree}"]);
-    let name = shell::text(tree).unwrap_or_default();
-    name.get(..8).and_then(|digits| u32::from_str_radix(digits, 16).ok()).filter(|seed| *seed > 0).unwrap_or(1)
+    let hash = shell::text(tree).unwrap_or_default();
+    hash.get(..8).and_then(|digits| u32::from_str_radix(digits, 16).ok()).filter(|seed| *seed > 0).unwrap_or(1)
 }
 
 fn clippy() -> Result<(), String> {
@@ -126,10 +150,10 @@ fn clippy() -> Result<(), String> {
     let mut all = words(&["--all-targets"]);
     all.extend(features::all()?);
     let mut sets = vec![words(&["--all-targets", "--workspace"]), all];
-    // The library alone: tests are free to use what it does without.
-    sets.extend(WITHOUT_STD.map(|name| words(&["--package", name, "--no-default-features"])));
+    // Without test targets, which use the standard library.
+    sets.extend(NO_STD.map(|name| words(&["--package", name, "--no-default-features"])));
     let library = |features| words(&["--package", "wharf", "--no-default-features", "--features", features]);
-    sets.extend(FORMATS.map(library));
+    sets.extend(WHARF_FEATURES.map(library));
     for set in sets {
         let mut clippy = shell::cargo(["clippy", "--quiet"]);
         clippy.args(&set).args(["--", "-D", "warnings"]);
@@ -139,20 +163,19 @@ fn clippy() -> Result<(), String> {
     Ok(())
 }
 
-/// What git sees as changed or new.
+/// Changed and untracked files.
 fn status() -> Result<String, String> {
-    let mut git = shell::program("git");
-    // The tree may belong to somebody else than who runs this, as in many containers.
-    git.args(["-c", "safe.directory=*", "status", "--porcelain"]);
+    let mut git = shell::git();
+    git.args(["status", "--porcelain"]);
     shell::text(git)
 }
 
-/// In CI the tree is clean; on a desk, where work is under way, these steps have changed nothing.
+/// Checks that the working tree is clean in CI, and unchanged by the steps elsewhere.
 fn clean(before: &str) -> Result<(), String> {
-    let now = status()?;
+    let after = status()?;
     let allowed = if std::env::var_os("CI").is_some() { "" } else { before };
-    if now == allowed {
+    if after == allowed {
         return Ok(());
     }
-    Err(format!("the working tree is not as it was:\n{}", now.trim_end()))
+    Err(format!("the working tree has changed:\n{}", after.trim_end()))
 }

@@ -1,12 +1,12 @@
-//! All features of the workspace, as far as this machine can build them.
+//! Feature sets: each crate with none, each alone and all of its features.
 
 use clap::Args;
 use serde_json::Value;
 
 use crate::{registry, shell};
 
-/// Crates whose features are tried one by one: those that are taken alone.
-pub(crate) const ALONE: [&str; 9] = [
+/// Crates that are used on their own: their features are checked one by one.
+pub(crate) const STANDALONE: [&str; 9] = [
     "deflate-lanes",
     "container-core",
     "leb128-codec",
@@ -18,13 +18,13 @@ pub(crate) const ALONE: [&str; 9] = [
     "zdx",
 ];
 
-/// What is tried.
+/// Selects crates.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Only these crates
     #[arg(value_name = "CRATE")]
     crates: Vec<String>,
-    /// Run the tests, too
+    /// Run the tests too
     #[arg(long)]
     test: bool,
 }
@@ -39,72 +39,78 @@ impl Options {
 /// Compiles each crate and its tests without features, with each one alone, and with all; runs the tests.
 ///
 /// # Errors
-/// When one does not compile, or a test fails: all are tried.
+/// When a set does not compile or a test fails, after all sets were tried.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     let metadata = shell::metadata()?;
-    let has_cmake = shell::works("cmake", "--version");
+    let has_cmake = shell::works("cmake", &["--version"]);
     if !has_cmake {
-        println!("SKIPPED: feature {NEEDS_CMAKE}, which is built with cmake");
+        println!("SKIPPED: feature {NEEDS_CMAKE}, which needs cmake");
     }
-    let (mut tried, mut failed) = (0, Vec::new());
+    let (mut count, mut failed) = (0, Vec::new());
     for package in
-        ALONE.iter().filter(|name| options.crates.is_empty() || options.crates.iter().any(|one| one == *name))
+        STANDALONE.iter().filter(|name| options.crates.is_empty() || options.crates.iter().any(|one| one == *name))
     {
         let features = features_of(&metadata, package)?;
         let features: Vec<_> = features.into_iter().filter(|name| has_cmake || name != NEEDS_CMAKE).collect();
         let each = features.iter().filter(|name| !name.starts_with('_') && *name != "default").cloned();
         let sets = std::iter::once(String::new()).chain(each).chain([features.join(",")]);
         for set in sets {
-            let work: &[&str] = if options.test { &["test"] } else { &["check", "--tests"] };
+            let command: &[&str] = if options.test { &["test"] } else { &["check", "--tests"] };
             let mut cargo =
-                shell::cargo(work.iter().chain(&["--quiet", "--package", package, "--no-default-features"]));
+                shell::cargo(command.iter().chain(&["--quiet", "--package", package, "--no-default-features"]));
             cargo.args(["--features", &set]);
-            let shown = format!("{package} with {}", if set.is_empty() { "none" } else { &set });
-            println!("{shown}");
-            tried += 1;
+            let label = format!("{package} with {}", if set.is_empty() { "no features" } else { &set });
+            println!("{label}");
+            count += 1;
             if let Err(error) = shell::run(cargo) {
                 eprintln!("{error}");
-                failed.push(shown);
+                failed.push(label);
             }
         }
     }
     match failed.as_slice() {
         [] => {
-            println!("features: {tried} sets");
+            println!("features: {count} sets passed");
             Ok(())
         }
-        failed => Err(format!("{} of {tried} sets of features fail:\n{}", failed.len(), failed.join("\n"))),
+        failed => Err(format!("{} of {count} feature sets failed:\n{}", failed.len(), failed.join("\n"))),
     }
 }
 
 /// The features of a package.
 fn features_of(metadata: &Value, package: &str) -> Result<Vec<String>, String> {
     let packages = metadata.get("packages").and_then(Value::as_array).into_iter().flatten();
-    let found = packages.into_iter().find(|found| found.get("name").and_then(Value::as_str) == Some(package));
-    let features = found.and_then(|found| found.get("features")).and_then(Value::as_object);
-    features.map(|features| features.keys().cloned().collect()).ok_or_else(|| format!("there is no package {package}"))
+    let package_metadata =
+        packages.into_iter().find(|other| other.get("name").and_then(Value::as_str) == Some(package));
+    let features = package_metadata.and_then(|found| found.get("features")).and_then(Value::as_object);
+    features.map(|features| features.keys().cloned().collect()).ok_or_else(|| format!("unknown package {package}"))
 }
 
-/// The one feature that needs more than Rust and a C compiler: its build asks for cmake.
+/// The one feature that needs more than Rust and a C compiler: its build runs cmake.
 const NEEDS_CMAKE: &str = "zlib-ng";
 
-/// The arguments that make cargo build the whole workspace with all features. Without cmake, which is installed where that can
-/// be done, they leave out what needs it, and a line says so.
+/// Cargo arguments that select the whole workspace with all features, except the one that needs cmake where that is missing.
 pub(crate) fn all() -> Result<Vec<String>, String> {
-    if shell::works("cmake", "--version") {
+    if cmake() {
         return Ok(vec!["--workspace".to_owned(), "--all-features".to_owned()]);
     }
-    match registry::apt_install("cmake", &format!("feature {NEEDS_CMAKE} is built with it")) {
-        Ok(()) => all(),
-        Err(trouble) => {
-            println!("SKIPPED: feature {NEEDS_CMAKE}: {trouble}");
-            let features = without(&shell::metadata()?, NEEDS_CMAKE);
-            Ok(vec!["--workspace".to_owned(), "--features".to_owned(), features.join(",")])
-        }
-    }
+    let features = without(&shell::metadata()?, NEEDS_CMAKE);
+    Ok(vec!["--workspace".to_owned(), "--features".to_owned(), features.join(",")])
 }
 
-/// All features of all packages but one, as `package/feature`.
+/// Whether cmake is there, installed now if possible.
+fn cmake() -> bool {
+    if shell::works("cmake", &["--version"]) {
+        return true;
+    }
+    let installed = registry::apt_install("cmake", "cmake is missing");
+    if let Err(trouble) = &installed {
+        println!("SKIPPED: feature {NEEDS_CMAKE}: {trouble}");
+    }
+    installed.is_ok()
+}
+
+/// All features of all packages except one, as `package/feature`.
 fn without(metadata: &Value, name: &str) -> Vec<String> {
     let mut all = Vec::new();
     for package in metadata.get("packages").and_then(Value::as_array).into_iter().flatten() {
@@ -120,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_but_one() {
+    fn lists_all_features_but_one() {
         let metadata = serde_json::json!({"packages": [
             {"name": "a", "features": {"default": ["std"], "std": []}},
             {"name": "b", "features": {"zlib-ng": [], "zlib-rs": []}},
@@ -130,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_workspace_has_that_feature() {
+    fn workspace_has_the_cmake_feature() {
         let metadata = shell::metadata().unwrap();
         assert!(without(&metadata, "").contains(&format!("idv/{NEEDS_CMAKE}")));
     }

@@ -1,4 +1,4 @@
-//! The references, live: each reads what it and we have to agree on.
+//! Runs the reference implementations beside ours, and compares what both read and write.
 
 mod arrow;
 mod datadings;
@@ -21,27 +21,27 @@ use crate::registry::Trouble;
 use crate::shell;
 use crate::zippy::Zippy;
 
-/// Which formats, and how much of it.
+/// Selects formats and the amount of data.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Only these formats
     formats: Vec<Format>,
-    /// What decides schemas and values of generated files
+    /// Random seed of schemas and values
     #[arg(long, value_name = "N", default_value_t = 20_240_229)]
     seed: u64,
-    /// How many files are generated
+    /// Number of generated files
     #[arg(long, value_name = "K", default_value_t = 60)]
     count: u64,
-    /// Files from elsewhere instead: the reference reads every file of this directory, and so do we
+    /// Compare every file of this directory instead of generated ones
     #[arg(long, value_name = "DIRECTORY")]
     files: Option<PathBuf>,
-    /// Also NetCDF files of more than 4 GiB, which take minutes and 10 GB of disk
+    /// Include NetCDF files of more than 4 GiB, which take minutes and 10 GB of disk
     #[arg(long)]
     large: bool,
 }
 
 impl Options {
-    /// All formats, so many generated files each.
+    /// All formats, with `count` generated files each.
     pub(crate) fn brief(count: u64) -> Self {
         Self { formats: Vec::new(), seed: 20_240_229, count, files: None, large: false }
     }
@@ -65,47 +65,47 @@ enum Format {
     Zdx,
 }
 
-/// Whole real tables that the driver writes, each compressed and not, and the schema out of a model file.
+/// Files that the driver writes from real datasets, compressed and uncompressed, and the schema of a model file.
 const REAL_FILES: u64 = 11;
 
 pub(crate) fn run(options: &Options) -> Result<(), String> {
-    let wanted = |format| options.formats.is_empty() || options.formats.contains(&format);
-    if wanted(Format::Idv)
+    let selected = |format| options.formats.is_empty() || options.formats.contains(&format);
+    if selected(Format::Idv)
         && let Some(mlnet) = mlnet_or_skip("live interop with ML.NET")?
     {
         idv(&mlnet, options)?;
     }
-    if wanted(Format::Simplebloom)
+    if selected(Format::Simplebloom)
         && let Some(python) = python_or_skip("live interop with simplebloom")?
     {
         simplebloom::run(&python, options.seed, options.count)?;
     }
-    if wanted(Format::Datadings)
+    if selected(Format::Datadings)
         && let Some(python) = python_or_skip("live interop with datadings")?
     {
         datadings::run(&python, options.seed, options.count)?;
     }
-    if wanted(Format::Ds)
+    if selected(Format::Ds)
         && let Some(python) = python_or_skip("live interop with ds-format")?
     {
         ds::run(&python, options.seed, options.count)?;
     }
-    if wanted(Format::DsNetcdf)
+    if selected(Format::DsNetcdf)
         && let Some(python) = python_or_skip("live interop with netCDF4")?
     {
-        // Somebody's own files are NetCDF files when that was said.
+        // `--files` holds NetCDF files only if this format was selected explicitly.
         let files = options.files.as_deref().filter(|_| options.formats.contains(&Format::DsNetcdf));
         ds_netcdf::run(&python, options.seed, options.count, files)?;
         if options.large {
             ds_netcdf::large(&python)?;
         }
     }
-    if wanted(Format::Arrow)
+    if selected(Format::Arrow)
         && let Some(python) = python_or_skip("live interop with pyarrow")?
     {
         arrow::run(&python, options.seed, options.count)?;
     }
-    if wanted(Format::Zdx)
+    if selected(Format::Zdx)
         && let Some(zippy) = zippy_or_skip("live interop with zippy_data")?
         && let Some(python) = python_or_skip("live interop with zippy-data")?
     {
@@ -114,44 +114,44 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// ML.NET, installed; nothing when a package registry cannot be reached, which is the one reason for going on without it.
+/// ML.NET, installed if necessary. `None`, with a notice, if a package registry cannot be reached.
 pub(crate) fn mlnet_or_skip(what: &str) -> Result<Option<MlNet>, String> {
     or_skip(MlNet::install(), what)
 }
 
-/// The Python packages, in the same way.
+/// The Python packages; see [`mlnet_or_skip`].
 pub(crate) fn python_or_skip(what: &str) -> Result<Option<Python>, String> {
     or_skip(Python::install(), what)
 }
 
-/// The driver of zippy_data, in the same way.
+/// The driver of zippy_data; see [`mlnet_or_skip`].
 pub(crate) fn zippy_or_skip(what: &str) -> Result<Option<Zippy>, String> {
     or_skip(Zippy::install(), what)
 }
 
-/// Nothing, and a line that says so, where a package registry cannot be reached.
+/// Turns an unreachable registry into `None` and a notice.
 pub(crate) fn or_skip<T>(installed: Result<T, Trouble>, what: &str) -> Result<Option<T>, String> {
     match installed {
         Ok(reference) => Ok(Some(reference)),
         Err(Trouble::Unreachable(why)) => {
-            skipped(what, &why);
+            report_skipped(what, &why);
             Ok(None)
         }
         Err(Trouble::Failed(why)) => Err(why),
     }
 }
 
-/// What is left out has to be seen.
-fn skipped(what: &str, why: &str) {
+/// Makes a skipped part hard to overlook.
+fn report_skipped(what: &str, why: &str) {
     let line = format!("SKIPPED: {what}: a package registry cannot be reached: {why}");
-    let bar = "!".repeat(78);
-    println!("{bar}\n{line}\n{bar}");
+    let rule = "!".repeat(78);
+    println!("{rule}\n{line}\n{rule}");
 }
 
 fn idv(mlnet: &MlNet, options: &Options) -> Result<(), String> {
     let work = shell::target()?.join("interop/idv");
     if let Some(files) = &options.files {
-        // Dumps go beside copies: the directory is somebody else's.
+        // Dumps are written beside copies, to leave the user's directory alone.
         let copies = work.join("files");
         let count = dump_all(mlnet, files, &copies)?;
         return compare(&[(&copies, count)]);
@@ -160,10 +160,7 @@ fn idv(mlnet: &MlNet, options: &Options) -> Result<(), String> {
     for directory in [&generated, &real] {
         shell::empty_directory(directory)?;
     }
-    println!(
-        "ML.NET writes {} files of random schema and values (seed {}) and real tables",
-        options.count, options.seed
-    );
+    println!("ML.NET writes {} random files (seed {}) and real tables", options.count, options.seed);
     let mut driver = mlnet.driver("generate");
     driver.args(["--seed", &options.seed.to_string(), "--count", &options.count.to_string()]).arg(&generated);
     shell::run(driver)?;
@@ -174,7 +171,7 @@ fn idv(mlnet: &MlNet, options: &Options) -> Result<(), String> {
     written::run(mlnet, &[&generated, &real], &work, options.seed, options.count)
 }
 
-/// Copies the IDV files of a directory and lets ML.NET dump each; returns how many there are.
+/// Copies the IDV files of a directory and lets ML.NET dump each; returns their number.
 fn dump_all(mlnet: &MlNet, files: &Path, copies: &Path) -> Result<u64, String> {
     shell::empty_directory(copies)?;
     let mut count = 0;
@@ -190,69 +187,69 @@ fn dump_all(mlnet: &MlNet, files: &Path, copies: &Path) -> Result<u64, String> {
     if count == 0 { Err(format!("no IDV file in {}", files.display())) } else { Ok(count) }
 }
 
-/// Holds every value that we read against the dumps beside the files, so many files in each directory.
+/// Compares every value we read with the dumps beside the files; each directory comes with its expected number of files.
 fn compare(directories: &[(&Path, u64)]) -> Result<(), String> {
     for (directory, count) in directories {
-        let found = shell::files_with_extension(directory, "idv")?.len();
-        if u64::try_from(found) != Ok(*count) {
-            return Err(format!("{} has {found} files where {count} are expected", directory.display()));
+        let actual = shell::files_with_extension(directory, "idv")?.len();
+        if u64::try_from(actual) != Ok(*count) {
+            return Err(format!("{}: expected {count} files, found {actual}", directory.display()));
         }
     }
-    let mut compare = shell::program(shell::tested_program("idv-compare")?);
+    let mut compare = shell::program(shell::test_build("idv-compare")?);
     compare.args(directories.iter().map(|(directory, _)| directory));
-    shell::run(compare).map_err(|error| format!("not every value is what ML.NET reads: {error}"))
+    shell::run(compare).map_err(|error| format!("values differ from what ML.NET reads: {error}"))
 }
 
-/// The numbers in the one line of JSON that a program printed.
+/// Parses the JSON object that a program printed; the returned function looks up its numbers.
 pub(crate) fn numbers(line: &str) -> Result<impl Fn(&str) -> Result<u64, String> + use<>, String> {
-    let line: Value = serde_json::from_str(line).map_err(|error| format!("\"{line}\" is no JSON: {error}"))?;
+    let line: Value = serde_json::from_str(line).map_err(|error| format!("\"{line}\" is invalid JSON: {error}"))?;
     Ok(move |name: &str| line.get(name).and_then(Value::as_u64).ok_or_else(|| format!("no number {name} in {line}")))
 }
 
-/// A script makes the golden files of a folder again, every byte of them but of those in `loose`, whose bytes are not the same in every run.
-pub(crate) fn golden_again(
+/// Lets a script write the golden files of a directory again and compares every byte, except in `unstable` files, which vary between runs.
+pub(crate) fn compare_golden_script(
     python: &Python,
     script: &str,
     folder: &str,
     fresh: &Path,
-    loose: &[&str],
+    unstable: &[&str],
 ) -> Result<(), String> {
-    made_again(python.script(script, [fresh]), folder, fresh, |name| loose.contains(&name))
+    compare_golden(python.script(script, [fresh]), folder, fresh, |name| unstable.contains(&name))
 }
 
-/// The same for any program that writes into the directory `fresh` and prints the rows of the list. Files stand in folders of any depth, and are
-/// known by their paths below the golden folder.
-pub(crate) fn made_again(
+/// The same for any program that writes into the directory `fresh` and prints the rows of the list. Files are identified by their paths
+/// relative to the golden directory.
+pub(crate) fn compare_golden(
     program: Command,
     folder: &str,
     fresh: &Path,
-    loose: impl Fn(&str) -> bool,
+    unstable: impl Fn(&str) -> bool,
 ) -> Result<(), String> {
     shell::empty_directory(fresh)?;
-    let shown = shell::shown(&program);
+    let command = shell::command_line(&program);
     let rows = shell::text(program)?;
-    let kept = shell::root().join("tests/golden").join(folder);
-    let page = shell::read(&kept.join("PROVENANCE.md"))?;
+    let golden = shell::root().join("tests/golden").join(folder);
+    let page = shell::read(&golden.join("PROVENANCE.md"))?;
     if let Some(row) = rows.lines().find(|row| !page.lines().any(|line| line == *row)) {
         return Err(format!("golden/{folder}/PROVENANCE.md has no row \"{row}\""));
     }
-    let (made, there) = (shell::files_below(fresh)?, shell::files_below(&kept)?);
+    let (written, expected) = (shell::files_below(fresh)?, shell::files_below(&golden)?);
     let names = |names: BTreeSet<String>| -> BTreeSet<String> {
         names.into_iter().filter(|name| name != "PROVENANCE.md" && !name.starts_with('.')).collect()
     };
-    let (made, there) = (names(made), names(there));
-    if let Some(name) = made.symmetric_difference(&there).next() {
-        return Err(format!("golden/{folder}/{name} is there and is not made again, or the other way round"));
+    let (written, expected) = (names(written), names(expected));
+    if let Some(name) = written.symmetric_difference(&expected).next() {
+        return Err(format!("golden/{folder}/{name} is committed but not written now, or the reverse"));
     }
     let mut same = 0;
-    for name in made.iter().filter(|name| !loose(name)) {
+    for name in written.iter().filter(|name| !unstable(name)) {
         let bytes =
             |path: PathBuf| std::fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()));
-        if bytes(fresh.join(name))? != bytes(kept.join(name))? {
-            return Err(format!("golden/{folder}/{name} is not what `{shown}` makes now"));
+        if bytes(fresh.join(name))? != bytes(golden.join(name))? {
+            return Err(format!("golden/{folder}/{name} differs from what `{command}` writes now"));
         }
         same += 1;
     }
-    println!("golden/{folder}: {same} files made again, the same");
+    println!("golden/{folder}: {same} files written again, identical");
     Ok(())
 }

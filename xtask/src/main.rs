@@ -1,4 +1,4 @@
-//! Every chore of the workspace: `cargo xtask CHORE`.
+//! The tasks of the workspace: `cargo xtask TASK`.
 
 mod bench;
 mod ci;
@@ -18,53 +18,54 @@ mod shell;
 #[cfg_attr(all(target_os = "linux", target_arch = "x86_64"), path = "traced/mod.rs")]
 #[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), path = "traced/elsewhere.rs")]
 mod traced;
+mod versions;
 mod zippy;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Every chore of the workspace.
+/// Tasks of the workspace.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", disable_help_subcommand = true)]
 struct Arguments {
     #[command(subcommand)]
-    chore: Chore,
+    task: Task,
 }
 
 #[derive(Subcommand)]
-enum Chore {
-    /// Lets a format's reference and ours read the same files, and compares every value
+enum Task {
+    /// Compare every value with the reference implementations, in both directions
     Interop(interop::Options),
-    /// Checks the golden files: what is read from them, their provenance, and that the reference still makes them
+    /// Check the golden files: their values, their provenance, and that the references still write them
     Golden(golden::Options),
-    /// Compiles each crate without features, with each one alone, and with all
+    /// Compile each crate without features, with each one alone, and with all
     Features(features::Options),
-    /// Packs the crates as a registry has them, and runs their tests there
+    /// Pack the crates as for a registry, and test the packages
     Package(package::Options),
-    /// Runs the fuzz targets
+    /// Run the fuzz targets
     Fuzz(fuzz::Options),
     #[command(flatten)]
-    Traced(traced::Chore),
-    /// Measures beside the references and rivals, and says which targets are met
+    Traced(traced::Task),
+    /// Benchmark against the references and rivals, and report which targets are met
     Bench(bench::Options),
-    /// Builds the documentation, and runs the commands that the pages show
+    /// Build the documentation, and run the commands that the pages show
     Docs(docs::Options),
-    /// Everything that has to pass before a change is taken
+    /// Run everything that must pass before a change is merged
     Ci(ci::Options),
 }
 
 fn main() -> ExitCode {
-    let outcome = match Arguments::parse().chore {
-        Chore::Interop(options) => interop::run(&options),
-        Chore::Golden(options) => golden::run(&options),
-        Chore::Features(options) => features::run(&options),
-        Chore::Package(options) => package::run(&options),
-        Chore::Fuzz(options) => fuzz::run(&options),
-        Chore::Traced(chore) => traced::run(&chore),
-        Chore::Bench(options) => bench::run(&options),
-        Chore::Docs(options) => docs::run(&options),
-        Chore::Ci(options) => ci::run(&options),
+    let outcome = match Arguments::parse().task {
+        Task::Interop(options) => interop::run(&options),
+        Task::Golden(options) => golden::run(&options),
+        Task::Features(options) => features::run(&options),
+        Task::Package(options) => package::run(&options),
+        Task::Fuzz(options) => fuzz::run(&options),
+        Task::Traced(task) => traced::run(&task),
+        Task::Bench(options) => bench::run(&options),
+        Task::Docs(options) => docs::run(&options),
+        Task::Ci(options) => ci::run(&options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

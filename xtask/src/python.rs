@@ -1,5 +1,5 @@
-//! The references that are Python packages: installed once, pinned, into a virtual environment below the target directory,
-//! and driven by the scripts in `tests/reference/python`.
+//! The references that are Python packages: pinned, installed into a virtual environment in the target directory, and run by the scripts in
+//! `tests/reference/python`.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,38 +15,38 @@ pub(crate) struct Python {
 }
 
 impl Python {
-    /// The environment, if it has been installed before.
+    /// The environment, if it is installed.
     pub(crate) fn installed() -> Result<Option<Self>, Trouble> {
         let directory = directory()?;
         Ok(is_current(&directory)?.then_some(Self { directory }))
     }
 
-    /// The environment, installed now if it is not yet there.
+    /// The environment, installed now if it is missing.
     pub(crate) fn install() -> Result<Self, Trouble> {
         let directory = directory()?;
         if !is_current(&directory)? {
             println!("installing Python packages into {}", directory.display());
-            make(&directory)?;
+            create(&directory)?;
         }
         Ok(Self { directory })
     }
 
-    /// The interpreter, which finds the packages.
+    /// The interpreter of the environment.
     pub(crate) fn interpreter(&self) -> PathBuf {
         interpreter(&self.directory)
     }
 
-    /// A script of `tests/reference/python` by its name, ready to be run or to be given more arguments.
+    /// A script of `tests/reference/python`, to which the caller may add arguments.
     pub(crate) fn script(&self, name: &str, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
         let mut python = shell::program(self.interpreter());
-        // The tree stays as it is, and text is UTF-8 whatever the locale.
+        // Leave no bytecode in the tree, and use UTF-8 whatever the locale.
         python.env("PYTHONDONTWRITEBYTECODE", "1").env("PYTHONUTF8", "1");
         python.arg(sources().join(name)).args(arguments);
         python
     }
 }
 
-/// Where the scripts are.
+/// The directory of the scripts.
 fn sources() -> PathBuf {
     shell::root().join("tests/reference/python")
 }
@@ -63,24 +63,24 @@ fn interpreter(directory: &Path) -> PathBuf {
     directory.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
 }
 
-/// Written last of all: what it names is there.
-fn stamp(directory: &Path) -> PathBuf {
+/// A copy of the requirements, written after everything else: if it is current, so is the installation.
+fn stamp_path(directory: &Path) -> PathBuf {
     directory.join("installed.txt")
 }
 
-/// Whether these very packages are there. An interpreter that has gone since, or moved, is none.
+/// Whether exactly the required packages are installed, and the interpreter still runs.
 fn is_current(directory: &Path) -> Result<bool, String> {
-    let wanted = shell::read(&requirements())?;
-    Ok(fs::read_to_string(stamp(directory)).is_ok_and(|found| found == wanted)
+    let required = shell::read(&requirements())?;
+    Ok(fs::read_to_string(stamp_path(directory)).is_ok_and(|installed| installed == required)
         && shell::output(shell::program(interpreter(directory)).arg("--version"))
             .is_ok_and(|output| output.status.success()))
 }
 
-fn make(directory: &Path) -> Result<(), Trouble> {
-    if !shell::works("python3", "--version") {
-        registry::apt_install("python3", "python3 is not there")?;
+fn create(directory: &Path) -> Result<(), Trouble> {
+    if !shell::works("python3", &["--version"]) {
+        registry::apt_install("python3", "python3 is missing")?;
     }
-    // An environment knows its own place: it is made there, and only what is stamped counts.
+    // An environment cannot be moved, so it is created in place; the stamp marks a complete one.
     let fresh = || -> Result<bool, String> {
         shell::empty_directory(directory)?;
         let mut venv = shell::program("python3");
@@ -88,16 +88,16 @@ fn make(directory: &Path) -> Result<(), Trouble> {
         Ok(shell::output(&mut venv)?.status.success())
     };
     if !fresh()? {
-        registry::apt_install("python3-venv", "python3 cannot make virtual environments")?;
+        registry::apt_install("python3-venv", "python3 cannot create virtual environments")?;
         if !fresh()? {
-            return Err(Trouble::Failed("python3 -m venv fails; run it by hand to see why".to_owned()));
+            return Err(Trouble::Failed("python3 -m venv fails; run it manually to see why".to_owned()));
         }
     }
     let mut pip = shell::program(interpreter(directory));
     pip.args(["-m", "pip", "--no-input", "--disable-pip-version-check", "install", "--no-deps", "--progress-bar=off"]);
     pip.arg("--requirement").arg(requirements()).env("LC_ALL", "C.UTF-8");
     registry::run(pip)?;
-    shell::write(&stamp(directory), shell::read(&requirements())?)?;
+    shell::write(&stamp_path(directory), shell::read(&requirements())?)?;
     Ok(())
 }
 
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_package_is_pinned() {
+    fn packages_are_pinned() {
         let text = shell::read(&requirements()).unwrap();
         assert!(text.lines().count() >= 5);
         for line in text.lines() {

@@ -1,4 +1,4 @@
-//! Numbers that look random and are the same for the same seed (SplitMix64).
+//! Reproducible pseudorandom numbers (SplitMix64).
 
 pub(crate) struct Random(u64);
 
@@ -14,13 +14,13 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`; 0 where that is 0.
+    /// A number below `end`, or 0 if `end` is 0.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         let end = u64::try_from(end).unwrap_or(u64::MAX).max(1);
         usize::try_from(self.next() % end).unwrap_or_default()
     }
 
-    /// One of these.
+    /// A random item; `None` if there are none.
     pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
         from.get(self.below(from.len()))
     }
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_seed_gives_the_same_numbers() {
+    fn matches_the_reference_implementation() {
         // The reference implementation's first numbers for the seed 0.
         let mut random = Random::new(0);
         assert_eq!([random.next(), random.next()], [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4]);

@@ -1,13 +1,13 @@
-//! Package registries, through their own clients: an answer that is no is one thing, no answer another.
+//! Installs packages through the registries' own clients, and tells an unreachable registry from a refusal.
 
 use std::process::Command;
 
 use crate::shell;
 
-/// What stands in the way of an installation.
+/// Why an installation failed.
 #[derive(Debug)]
 pub(crate) enum Trouble {
-    /// A package registry cannot be reached: the one reason for going on without.
+    /// A package registry cannot be reached: the only failure that lets a task be skipped.
     Unreachable(String),
     /// Anything else.
     Failed(String),
@@ -28,10 +28,10 @@ impl From<String> for Trouble {
     }
 }
 
-/// Installs a Debian package where that is possible.
+/// Installs a Debian package; `why` says who needs it.
 pub(crate) fn apt_install(package: &str, why: &str) -> Result<(), Trouble> {
     let root = shell::output(shell::program("id").arg("-u")).is_ok_and(|output| output.stdout.trim_ascii() == b"0");
-    if !root || !shell::works("apt-get", "--version") {
+    if !root || !shell::works("apt-get", &["--version"]) {
         return Err(Trouble::Failed(format!("{why}: install the package {package} (apt-get install {package})")));
     }
     println!("installing {package}: {why}");
@@ -41,7 +41,7 @@ pub(crate) fn apt_install(package: &str, why: &str) -> Result<(), Trouble> {
         apt.env("DEBIAN_FRONTEND", "noninteractive").env("LC_ALL", "C.UTF-8");
         apt
     };
-    // Lists may be there from before: whether this one worked shows in the installation.
+    // An update may fail where older package lists suffice: the installation decides.
     let update = shell::output(&mut apt(&["update"]))?;
     run(apt(&["install", "-y", "--no-install-recommends", package])).map_err(|trouble| {
         let update = String::from_utf8_lossy(&update.stderr);
@@ -52,23 +52,23 @@ pub(crate) fn apt_install(package: &str, why: &str) -> Result<(), Trouble> {
     })
 }
 
-/// Runs a registry's client. Its output is shown only when it fails.
+/// Runs a registry's client. Its output is shown only if it fails.
 pub(crate) fn run(mut client: Command) -> Result<(), Trouble> {
     let output = shell::output(&mut client)?;
     if output.status.success() {
         return Ok(());
     }
-    let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&said);
-    eprintln!("{}", said.trim_end());
-    match unreachable(&said) {
+    let printed = [output.stdout, output.stderr].concat();
+    let printed = String::from_utf8_lossy(&printed);
+    eprintln!("{}", printed.trim_end());
+    match unreachable(&printed) {
         Some(line) => Err(Trouble::Unreachable(line.to_owned())),
-        None => Err(Trouble::Failed(format!("`{}` ended with {}", shell::shown(&client), output.status))),
+        None => Err(Trouble::Failed(format!("`{}` ended with {}", shell::command_line(&client), output.status))),
     }
 }
 
-/// The line in which pip, apt-get or cargo says that nobody answers; a registry that answers, whatever it says, is reached.
-fn unreachable(said: &str) -> Option<&str> {
+/// The line in which pip, apt-get or cargo reports that a registry does not answer. A registry that answers, with anything, is reachable.
+fn unreachable(output: &str) -> Option<&str> {
     const SIGNS: [&str; 19] = [
         "NewConnectionError",
         "NameResolutionError",
@@ -85,19 +85,19 @@ fn unreachable(said: &str) -> Option<&str> {
         "Temporary failure resolving",
         "Could not connect",
         "Unable to connect",
-        "Couldn't connect", // cargo, as its curl says it
+        "Couldn't connect", // curl, as used by cargo
         "Couldn't resolve",
         "Timeout was reached",
-        "too many 50", // a gateway: there is nobody behind it
+        "too many 50", // a gateway without a server behind it
     ];
-    /// After a hiccup the registry was there all the same.
+    /// Signs that the registry did answer after failed attempts.
     const ANSWERS: [&str; 3] = ["DO NOT MATCH THE HASHES", "HTTP error", "(from versions: "];
     let answered =
         |line: &str| !line.contains("(from versions: none)") && ANSWERS.iter().any(|sign| line.contains(sign));
-    if said.lines().any(answered) {
+    if output.lines().any(answered) {
         return None;
     }
-    said.lines().map(str::trim).find(|line| SIGNS.iter().any(|sign| line.contains(sign)))
+    output.lines().map(str::trim).find(|line| SIGNS.iter().any(|sign| line.contains(sign)))
 }
 
 #[cfg(test)]
@@ -105,8 +105,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_silence_is_unreachable() {
-        let silent = [
+    fn tells_unreachable_from_refused() {
+        let unanswered = [
             "WARNING: Retrying (Retry(total=4, connect=None)) after connection broken by 'NewConnectionError('<pip>: \
              Failed to establish a new connection: [Errno -3] Temporary failure in name resolution')': /simple/nimbusml/",
             "WARNING: Retrying (Retry(total=0)) after connection broken by 'ProxyError('Cannot connect to proxy.')'",
@@ -115,8 +115,8 @@ mod tests {
             "Caused by:\n  [7] Could not connect to server (Failed to connect to host port 443 after 0 ms)",
             "Caused by:\n  [5] Could not resolve proxy name (Could not resolve proxy: host)",
         ];
-        for said in silent {
-            assert!(unreachable(said).is_some(), "{said}");
+        for output in unanswered {
+            assert!(unreachable(output).is_some(), "{output}");
         }
         let answered = [
             "ERROR: Could not find a version that satisfies the requirement nimbusml==1.8.1 (from versions: 1.8.0)",
@@ -128,11 +128,11 @@ mod tests {
             "E: Could not get lock /var/lib/dpkg/lock-frontend",
             "",
         ];
-        let hiccup = silent.first().unwrap();
-        assert!(unreachable(&format!("{hiccup}\nERROR: none (from versions: none)")).is_some());
-        assert_eq!(unreachable(&format!("{hiccup}\nERROR: THESE PACKAGES DO NOT MATCH THE HASHES")), None);
-        for said in answered {
-            assert_eq!(unreachable(said), None);
+        let failed_attempt = unanswered.first().unwrap();
+        assert!(unreachable(&format!("{failed_attempt}\nERROR: none (from versions: none)")).is_some());
+        assert_eq!(unreachable(&format!("{failed_attempt}\nERROR: THESE PACKAGES DO NOT MATCH THE HASHES")), None);
+        for output in answered {
+            assert_eq!(unreachable(output), None);
         }
     }
 }

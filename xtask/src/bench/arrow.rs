@@ -1,5 +1,5 @@
-//! Conversions between containers and Parquet beside ML.NET and pyarrow: the command `wharf` is timed as a whole, with its start; the others
-//! tell the time of the work alone.
+//! Conversions between containers and Parquet against ML.NET and pyarrow. The command `wharf` is timed as a whole process; the others report
+//! the time of the conversion alone.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -10,40 +10,40 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::contest::{Bench, Contest, OURS, Options, place};
+use super::contest::{Bench, Contest, OURS, Options, bench_directory};
 use super::table::Row;
 use super::{idv, peak};
 use crate::mlnet::MlNet;
 use crate::python::Python;
 use crate::shell;
 
-/// Rows of the table of ML.NET, and documents.
+/// Rows of the ML.NET table, and number of documents.
 const FULL: u64 = 1_000_000;
 const QUICK: u64 = 20_000;
 
-/// Rows of four numbers of 8 bytes in the largest file: 20 GB.
+/// Rows of four 8-byte numbers in the largest file: 20 GB.
 const FULL_LARGE: u64 = 625_000_000;
 const QUICK_LARGE: u64 = 1_000_000;
 
-/// The most memory that a conversion may take, in MiB.
-const MOST_MEMORY: f64 = 500.0;
+/// Memory limit of a conversion, in MiB.
+const MEMORY_LIMIT: f64 = 500.0;
 
-/// Repetitions of each of our works in a round.
+/// Repetitions of each of our tasks in a round.
 const REPEATS: u32 = 3;
 
 const MLNET: &str = "ML.NET";
 const PYARROW: &str = "pyarrow";
 
 const fn beside(
-    words: &'static str,
+    label: &'static str,
     work: &'static str,
     (beside, who, theirs): (&'static str, &'static str, &'static str),
     target: Option<f64>,
 ) -> Contest {
-    Contest { words, work, beside, who, theirs, target }
+    Contest { label, work, beside, who, theirs, target }
 }
 
-/// Faster at all, told from equal.
+/// Measurably faster.
 const FASTER: f64 = 1.01;
 
 const READING: (&str, &str, &str) = ("ML.NET reading it", MLNET, "read idv");
@@ -64,7 +64,7 @@ const CONTESTS: [Contest; 8] = [
 
 pub(crate) fn run(mlnet: &MlNet, python: &Python, options: &Options) -> Result<(), String> {
     let rows = if options.quick { QUICK } else { FULL };
-    let files = Files::make(mlnet, python, rows, options.quick)?;
+    let files = Files::create(mlnet, python, rows, options.quick)?;
     let mut bench = Bench::default();
     for round in 1..=options.rounds() {
         eprintln!("round {round} of {}", options.rounds());
@@ -77,25 +77,25 @@ pub(crate) fn run(mlnet: &MlNet, python: &Python, options: &Options) -> Result<(
     Ok(())
 }
 
-/// Where everything is.
+/// The program and its input files.
 struct Files {
     wharf: PathBuf,
-    /// The table of ML.NET in its two forms.
+    /// The table of ML.NET, compressed and uncompressed.
     deflate: PathBuf,
     none: PathBuf,
-    /// What is written, and documents.
+    /// Documents, and all output.
     directory: tempfile::TempDir,
     rows: u64,
 }
 
 impl Files {
-    fn make(mlnet: &MlNet, python: &Python, rows: u64, smoke: bool) -> Result<Self, String> {
-        let wharf = if smoke { shell::tested_program("wharf")? } else { executable()? };
+    fn create(mlnet: &MlNet, python: &Python, rows: u64, smoke: bool) -> Result<Self, String> {
+        let wharf = if smoke { shell::test_build("wharf")? } else { build_optimized()? };
         let tables = idv::files(mlnet, rows, &["deflate", "none"])?;
-        let directory = place("arrow")?;
+        let directory = bench_directory("arrow")?;
         let (deflate, none) = (tables.join("bench-deflate.idv"), tables.join("bench-none.idv"));
         let files = Self { wharf, deflate, none, directory, rows };
-        eprintln!("making the documents in {}", files.directory.path().display());
+        eprintln!("creating the documents in {}", files.directory.path().display());
         let mut make = python.script("arrow_bench.py", ["make".as_ref(), files.directory.path().as_os_str()]);
         make.args(["--documents", &rows.to_string()]);
         shell::run(make)?;
@@ -107,19 +107,19 @@ impl Files {
         self.directory.path().join(name)
     }
 
-    fn convert(&self, from: &Path, to: &Path, more: &[&str]) -> Command {
+    fn convert(&self, from: &Path, to: &Path, arguments: &[&str]) -> Command {
         let mut wharf = shell::program(&self.wharf);
-        wharf.arg("convert").args([from.as_os_str(), to.as_os_str()]).args(["--force", "--json"]).args(more);
+        wharf.arg("convert").args([from.as_os_str(), to.as_os_str()]).args(["--force", "--json"]).args(arguments);
         wharf
     }
 
     fn round(&self, bench: &mut Bench, mlnet: &MlNet, python: &Python, repeats: u32) -> Result<(), String> {
         let mut read = mlnet.driver("bench-read");
         read.arg(&self.deflate).args(["--repeat", idv::REPEATS]);
-        // The first repetition warms the runtime up.
+        // The first repetition warms up the runtime.
         for line in idv::json_lines(&mut read)?.iter().skip(1) {
             let rows = line.get("rows").cloned().unwrap_or_default();
-            bench.take(MLNET, &line_of("read idv", idv::number(line, "seconds")?, &json!({ "rows": rows })))?;
+            bench.take(MLNET, &result_line("read idv", idv::number(line, "seconds")?, &json!({ "rows": rows })))?;
         }
         let directory = self.directory.path().as_os_str();
         let mut theirs = python.script("arrow_bench.py", ["run".as_ref(), directory]);
@@ -127,7 +127,7 @@ impl Files {
         bench.take(PYARROW, &shell::text(theirs)?)?;
         let begin = Instant::now();
         shell::run_quietly(&mut python.script("arrow_bench.py", ["start"]))?;
-        bench.take(PYARROW, &line_of("start", begin.elapsed().as_secs_f64(), &json!("started")))?;
+        bench.take(PYARROW, &result_line("start", begin.elapsed().as_secs_f64(), &json!("started")))?;
         let works = [
             ("idv to parquet", self.deflate.clone(), "idv.parquet"),
             ("plain idv to parquet", self.none.clone(), "plain.parquet"),
@@ -140,23 +140,23 @@ impl Files {
         for _ in 0..repeats {
             let begin = Instant::now();
             shell::run_quietly(shell::program(&self.wharf).arg("--version"))?;
-            bench.take(OURS, &line_of("start", begin.elapsed().as_secs_f64(), &json!("started")))?;
+            bench.take(OURS, &result_line("start", begin.elapsed().as_secs_f64(), &json!("started")))?;
             for (work, from, to) in &works {
                 let mut convert = self.convert(from, &self.path(to), &[]);
                 let begin = Instant::now();
-                let told = idv::json_lines(&mut convert)?;
+                let lines = idv::json_lines(&mut convert)?;
                 let seconds = begin.elapsed().as_secs_f64();
-                let rows = told.first().and_then(|told| told.get("rows")).cloned().unwrap_or_default();
+                let rows = lines.first().and_then(|line| line.get("rows")).cloned().unwrap_or_default();
                 if rows.as_u64() != Some(self.rows) {
-                    return Err(format!("{work}: {rows} rows were converted of {}", self.rows));
+                    return Err(format!("{work}: {rows} of {} rows were converted", self.rows));
                 }
-                bench.take(OURS, &line_of(work, seconds, &json!({ "rows": rows })))?;
+                bench.take(OURS, &result_line(work, seconds, &json!({ "rows": rows })))?;
             }
         }
         Ok(())
     }
 
-    /// What was written is what the others read and write: all of it.
+    /// Checks that the written files hold what the others read and write.
     fn check(&self, mlnet: &MlNet, python: &Python) -> Result<(), String> {
         for (ours, theirs) in [
             ("zds.parquet", "theirs-json.parquet"),
@@ -165,68 +165,70 @@ impl Files {
             ("plain.parquet", "idv.parquet"),
         ] {
             let arguments = ["check".into(), self.path(ours).into_os_string(), self.path(theirs).into_os_string()];
-            let told = one_line(&mut python.script("arrow_bench.py", arguments))?;
-            if told.get("rows").and_then(Value::as_u64) != Some(self.rows) {
-                return Err(format!("{ours} has other rows: {told}"));
+            let report = one_line(&mut python.script("arrow_bench.py", arguments))?;
+            if report.get("rows").and_then(Value::as_u64) != Some(self.rows) {
+                return Err(format!("{ours} has other rows: {report}"));
             }
         }
-        // The way to Parquet and back: ML.NET reads the same values of the file that it wrote and of ours.
+        // To Parquet and back: ML.NET reads the same values from its file and ours.
         let checksum = |file: &Path| {
             let mut read = mlnet.driver("bench-read");
             let line = one_line(read.arg(file).args(["--repeat", "1"]))?;
-            line.get("checksum").cloned().ok_or_else(|| "ML.NET told no checksum".to_owned())
+            line.get("checksum").cloned().ok_or_else(|| "ML.NET reported no checksum".to_owned())
         };
         let (before, after) = (checksum(&self.deflate)?, checksum(&self.path("back.idv"))?);
         match before == after {
             true => Ok(()),
-            false => Err(format!("ML.NET reads {after} of the IDV file made of Parquet, {before} of its own")),
+            false => {
+                Err(format!("ML.NET reads checksum {after} from the IDV file made of Parquet, {before} from its own"))
+            }
         }
     }
 
-    /// A large file of zeros that takes no room on the disk becomes Parquet; what the process takes meanwhile.
+    /// Peak memory while a large sparse file of zeros is converted to Parquet.
     fn memory(&self, python: &Python, rows: u64) -> Result<Vec<Row>, String> {
-        // Not in memory, where holes that are read take room.
+        // Not in memory, where reading holes allocates pages.
         let directory = shell::target()?.join("bench/arrow");
         shell::empty_directory(&directory)?;
         let (from, to) = (directory.join("large.ds"), directory.join("large.parquet"));
-        let bytes = zeros(&from, rows)?;
+        let bytes = write_zeros(&from, rows)?;
         eprintln!("converting {bytes} bytes");
         let begin = Instant::now();
-        let peak = peak::of(self.convert(&from, &to, &[]))?;
+        let peak = peak::measure(self.convert(&from, &to, &[]))?;
         eprintln!("converted in {:.1} s", begin.elapsed().as_secs_f64());
         let arguments = [OsStr::new("sums"), to.as_os_str()];
-        let told = one_line(&mut python.script("arrow_bench.py", arguments))?;
-        let sums = told.get("sums").and_then(Value::as_object);
-        // A sum may come as 0 or as 0.0.
-        let right = sums.is_some_and(|sums| sums.len() == 4 && sums.values().all(|sum| sum.as_f64() == Some(0.0)));
-        if told.get("rows").and_then(Value::as_u64) != Some(rows) || !right {
-            return Err(format!("of {rows} rows of zeros came {told}"));
+        let report = one_line(&mut python.script("arrow_bench.py", arguments))?;
+        let sums = report.get("sums").and_then(Value::as_object);
+        // A sum may be 0 or 0.0.
+        let zero = sums.is_some_and(|sums| sums.len() == 4 && sums.values().all(|sum| sum.as_f64() == Some(0.0)));
+        if report.get("rows").and_then(Value::as_u64) != Some(rows) || !zero {
+            return Err(format!("expected {rows} rows of zeros, found {report}"));
         }
         let removed = std::fs::remove_dir_all(&directory);
         removed.map_err(|error| format!("cannot remove {}: {error}", directory.display()))?;
         let Some(peak) = peak else {
-            eprintln!("this system does not tell the memory of a process");
+            eprintln!("this system does not report the memory of a process");
             return Ok(Vec::new());
         };
-        let row = |words: &str, ours: f64, target| Row {
-            work: format!("{:.1} GB of ds to Parquet, {words}", gigabytes(bytes)),
-            beside: "the most allowed".to_owned(),
-            theirs: MOST_MEMORY,
+        let row = |label: &str, ours: f64, target| Row {
+            work: format!("{:.1} GB of ds to Parquet, {label}", gigabytes(bytes)),
+            beside: "limit".to_owned(),
+            theirs: MEMORY_LIMIT,
             ours,
             unit: "MiB",
-            ratio: MOST_MEMORY / ours,
+            ratio: MEMORY_LIMIT / ours,
             target,
         };
         Ok(vec![
-            row("peak of its own memory", peak.own, Some(1.0)),
-            row("the same with pages of the mapped file", peak.resident, None),
+            row("peak of anonymous memory", peak.own, Some(1.0)),
+            row("including pages of mapped files", peak.resident, None),
         ])
     }
 }
 
-/// Writes a ds file of four columns of zeros, sparse, and says how long it is.
-fn zeros(path: &Path, rows: u64) -> Result<u64, String> {
-    let cannot = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
+/// Writes a sparse ds file with four columns of zeros and returns its size in bytes.
+fn write_zeros(path: &Path, rows: u64) -> Result<u64, String> {
+    let write_error = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
     let column = rows * 8;
     let mut header = serde_json::Map::new();
     for (number, name) in (0_u64..).zip(["a", "b", "c", "d"]) {
@@ -238,28 +240,31 @@ fn zeros(path: &Path, rows: u64) -> Result<u64, String> {
     }
     header.insert(".".to_owned(), json!({}));
     let header = format!("ds-1.0\n{}\n", Value::Object(header));
-    let mut file = File::create(path).map_err(cannot)?;
-    file.write_all(header.as_bytes()).map_err(cannot)?;
+    let mut file = File::create(path).map_err(write_error)?;
+    file.write_all(header.as_bytes()).map_err(write_error)?;
     let bytes = header.len() as u64 + 4 * column;
-    file.set_len(bytes).map_err(cannot)?;
+    file.set_len(bytes).map_err(write_error)?;
     Ok(bytes)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "it is shown with one digit")]
+#[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
 fn gigabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e9
 }
 
-fn line_of(work: &str, seconds: f64, result: &Value) -> String {
+fn result_line(work: &str, seconds: f64, result: &Value) -> String {
     json!({"work": work, "seconds": seconds, "result": result}).to_string()
 }
 
 fn one_line(process: &mut Command) -> Result<Value, String> {
-    idv::json_lines(process)?.into_iter().next().ok_or_else(|| format!("`{}` printed nothing", shell::shown(process)))
+    idv::json_lines(process)?
+        .into_iter()
+        .next()
+        .ok_or_else(|| format!("`{}` printed nothing", shell::command_line(process)))
 }
 
-/// Builds the optimized command and returns where it is.
-fn executable() -> Result<PathBuf, String> {
+/// Builds the optimized command and returns its path.
+fn build_optimized() -> Result<PathBuf, String> {
     shell::run(shell::cargo(["build", "--quiet", "--release", "--package", "wharf-cli"]))?;
     Ok(shell::target()?.join("release").join(format!("wharf{}", std::env::consts::EXE_SUFFIX)))
 }

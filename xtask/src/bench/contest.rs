@@ -1,4 +1,4 @@
-//! What the benchmarks beside Python share: who took how long for which work, what it came to, and the lines of the table.
+//! Shared by the benchmarks against references: timings and results per contestant and task, and the rows of the table.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,19 +10,19 @@ use tempfile::TempDir;
 use super::table::{self, Row, median};
 use crate::shell;
 
-/// Files are made here where that is memory: disks measure themselves.
+/// Where files are created if possible: a disk would distort the timings.
 const MEMORY: &str = "/dev/shm";
 
-/// Whose works are ours.
+/// The contestant that is this workspace.
 pub(super) const OURS: &str = "ours";
 
-/// How much, and how it is shown.
+/// Amount of work and output format.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Rounds in which everybody does every work once, and we each of ours several times
+    /// Rounds; in each, every reference runs every task once, and ours run several times
     #[arg(long, value_name = "R", default_value_t = 3)]
     rounds: u32,
-    /// Small files, one round: for what is asserted, and not for the figures
+    /// Small files and one round, to check assertions only
     #[arg(long)]
     pub(super) quick: bool,
     /// JSON lines instead of a table
@@ -31,27 +31,24 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// A small round, for what it asserts.
+    /// One small round, to check assertions.
     pub(super) const SMOKE: Self = Self { rounds: 1, quick: true, json: false };
 
     pub(super) fn rounds(&self) -> u32 {
         if self.quick { 1 } else { self.rounds }
     }
 
-    /// What the contests came to; `sizes` says what they were held on.
+    /// Prints the results; `sizes` describes the data.
     pub(super) fn show(&self, bench: &Bench, contests: &[Contest], sizes: &str) -> Result<(), String> {
         let rows = contests.iter().map(|contest| bench.row(contest)).collect::<Result<Vec<_>, _>>()?;
         self.print(&rows, sizes);
         Ok(())
     }
 
-    /// The lines themselves.
+    /// Prints rows.
     pub(super) fn print(&self, rows: &[Row], sizes: &str) {
         if self.quick {
-            println!(
-                "every work came to the same wherever it was done ({} figures, which mean nothing here)",
-                rows.len()
-            );
+            println!("smoke run: all results agree ({} timings taken, not meaningful)", rows.len());
             return;
         }
         if !self.json {
@@ -62,9 +59,9 @@ impl Options {
     }
 }
 
-/// A line of the table: our work, and who did which other work, and the least ratio.
+/// A row of the table: our task, the contestant and task it is compared with, and the minimum ratio.
 pub(super) struct Contest {
-    pub(super) words: &'static str,
+    pub(super) label: &'static str,
     pub(super) work: &'static str,
     pub(super) beside: &'static str,
     pub(super) who: &'static str,
@@ -72,50 +69,50 @@ pub(super) struct Contest {
     pub(super) target: Option<f64>,
 }
 
-/// A directory in memory where there is such a place, that goes away again; else below the target directory.
-pub(super) fn place(name: &str) -> Result<TempDir, String> {
+/// A temporary directory, in memory where possible, otherwise in the target directory.
+pub(super) fn bench_directory(name: &str) -> Result<TempDir, String> {
     let mut parent = PathBuf::from(MEMORY);
     if !parent.is_dir() {
         parent = shell::target()?.join("bench").join(name);
         shell::make_directory(&parent)?;
     }
-    let made = tempfile::Builder::new().prefix("wharf-bench-").tempdir_in(&parent);
-    made.map_err(|error| format!("cannot make a directory in {}: {error}", parent.display()))
+    let directory = tempfile::Builder::new().prefix("wharf-bench-").tempdir_in(&parent);
+    directory.map_err(|error| format!("cannot create a directory in {}: {error}", parent.display()))
 }
 
-/// All that was measured, by who did it and the work.
+/// All timings, by contestant and task.
 #[derive(Default)]
 pub(super) struct Bench {
     seconds: BTreeMap<(&'static str, String), Vec<f64>>,
-    /// What a work came to, whoever did it.
+    /// The result of each task, which must be the same for all contestants.
     results: BTreeMap<String, Value>,
 }
 
 impl Bench {
-    /// Takes the lines that somebody printed.
+    /// Adds the lines that a contestant printed.
     pub(super) fn take(&mut self, who: &'static str, lines: &str) -> Result<(), String> {
         for line in lines.lines() {
-            let wrong = || format!("{who} printed \"{line}\"");
-            let told: Value = serde_json::from_str(line).map_err(|_| wrong())?;
-            let work = told.get("work").and_then(Value::as_str).ok_or_else(wrong)?;
-            let seconds = told.get("seconds").and_then(Value::as_f64).ok_or_else(wrong)?;
-            let result = told.get("result").filter(|result| !result.is_null()).ok_or_else(wrong)?;
+            let invalid = || format!("{who} printed \"{line}\"");
+            let entry: Value = serde_json::from_str(line).map_err(|_| invalid())?;
+            let work = entry.get("work").and_then(Value::as_str).ok_or_else(invalid)?;
+            let seconds = entry.get("seconds").and_then(Value::as_f64).ok_or_else(invalid)?;
+            let result = entry.get("result").filter(|result| !result.is_null()).ok_or_else(invalid)?;
             let first = self.results.entry(work.to_owned()).or_insert_with(|| result.clone());
             if first != result {
-                return Err(format!("{work}: {who} comes to {result}, and somebody before to {first}"));
+                return Err(format!("{work}: {who} returns {result}, another contestant {first}"));
             }
             self.seconds.entry((who, work.to_owned())).or_default().push(seconds);
         }
         Ok(())
     }
 
-    /// Works that are the same by another name have come to the same.
+    /// Checks that the tasks of each group have the same result.
     pub(super) fn check(&self, same: &[&[&str]]) -> Result<(), String> {
         for works in same {
             let mut results = works.iter().map(|work| self.results.get(*work));
             let first = results.next().flatten();
             if first.is_none() || results.any(|result| result != first) {
-                return Err(format!("not all of {} came to the same", works.join(", ")));
+                return Err(format!("results of {} differ", works.join(", ")));
             }
         }
         Ok(())
@@ -128,7 +125,7 @@ impl Bench {
 
     pub(super) fn row(&self, contest: &Contest) -> Result<Row, String> {
         let (theirs, ours) = (self.median(contest.who, contest.theirs)?, self.median(OURS, contest.work)?);
-        let (work, beside) = (contest.words.to_owned(), contest.beside.to_owned());
+        let (work, beside) = (contest.label.to_owned(), contest.beside.to_owned());
         Ok(Row { work, beside, theirs, ours, unit: "s", ratio: theirs / ours, target: contest.target })
     }
 }
@@ -139,28 +136,28 @@ mod tests {
 
     const SAME: &[&[&str]] = &[&["touch", "touch views"], &["decode"]];
     const CONTEST: Contest =
-        Contest { words: "touch", work: "touch", beside: "Python", who: "python", theirs: "touch", target: Some(50.0) };
+        Contest { label: "touch", work: "touch", beside: "Python", who: "python", theirs: "touch", target: Some(50.0) };
 
     fn line(work: &str, seconds: f64, result: u64) -> String {
         format!("{{\"work\":\"{work}\",\"seconds\":{seconds},\"result\":{result}}}\n")
     }
 
     #[test]
-    fn results_have_to_agree() {
+    fn rejects_results_that_differ() {
         let mut bench = Bench::default();
         bench.take(OURS, &line("touch", 1.0, 7)).unwrap();
         bench.take("python", &line("touch", 60.0, 7)).unwrap();
-        let told = bench.take("python", &line("touch", 60.0, 8)).unwrap_err();
-        assert_eq!(told, "touch: python comes to 8, and somebody before to 7");
+        let error = bench.take("python", &line("touch", 60.0, 8)).unwrap_err();
+        assert_eq!(error, "touch: python returns 8, another contestant 7");
         assert!(bench.take("python", "nothing").is_err());
-        assert!(bench.check(SAME).is_err(), "works are missing");
+        assert!(bench.check(SAME).is_err(), "tasks are missing");
         let row = bench.row(&CONTEST).unwrap();
         assert_eq!((row.ratio, row.met()), (60.0, Some(true)));
         assert!(bench.row(&Contest { work: "decode", ..CONTEST }).is_err());
     }
 
     #[test]
-    fn works_of_other_names_have_to_agree() {
+    fn compares_tasks_of_a_group() {
         let mut bench = Bench::default();
         for works in SAME {
             works.iter().for_each(|work| bench.take(OURS, &line(work, 1.0, 7)).unwrap());

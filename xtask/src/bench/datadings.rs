@@ -1,11 +1,10 @@
-//! datadings beside the Python package: `crates/datadings/benches/speed.rs` and a script do the same works on the same files, turn by
-//! turn, and this says what is met.
+//! datadings against the Python package: `crates/datadings/benches/speed.rs` and a script run the same tasks on the same files, in turn.
 
-use super::contest::{Bench, Contest, OURS, Options, place};
+use super::contest::{Bench, Contest, OURS, Options, bench_directory};
 use crate::python::Python;
 use crate::shell;
 
-/// Samples of the three datasets: tiny ones, such with an image of 10 KB, and tiny ones to be opened.
+/// Samples of the three datasets: tiny ones, ones with an image of 10 KB, and the tiny ones of a huge dataset that is only opened.
 struct Sizes {
     tiny: u64,
     large: u64,
@@ -15,24 +14,23 @@ struct Sizes {
 const FULL: Sizes = Sizes { tiny: 1_000_000, large: 50_000, huge: 10_000_000 };
 const QUICK: Sizes = Sizes { tiny: 20_000, large: 500, huge: 100_000 };
 
-/// Repetitions of each of our works in a round.
+/// Repetitions of each of our tasks in a round.
 const REPEATS: &str = "3";
 
 const PYTHON: &str = "datadings";
 
-/// Most are beside Python.
-const fn beside_python(words: &'static str, work: &'static str, theirs: &'static str, target: Option<f64>) -> Contest {
-    Contest { words, work, beside: PYTHON, who: PYTHON, theirs, target }
+const fn beside_python(label: &'static str, work: &'static str, theirs: &'static str, target: Option<f64>) -> Contest {
+    Contest { label, work, beside: PYTHON, who: PYTHON, theirs, target }
 }
 
 const fn beside(
-    words: &'static str,
+    label: &'static str,
     work: &'static str,
     beside: &'static str,
     theirs: &'static str,
     target: Option<f64>,
 ) -> Contest {
-    Contest { words, work, beside, who: OURS, theirs, target }
+    Contest { label, work, beside, who: OURS, theirs, target }
 }
 
 const CONTESTS: [Contest; 17] = [
@@ -61,12 +59,12 @@ const CONTESTS: [Contest; 17] = [
     beside("write 10 KB samples", "write large", "MD5 of the same bytes, in memory", "md5 stream", Some(0.9)),
     beside("MD5, one stream", "md5 stream", "md5sum", "md5sum large", None),
     beside("verify 10 KB samples, data and index", "verify large", "md5sum of the data", "md5sum large", Some(0.8)),
-    // Here the index has more bytes than the data, and each of them has a sum, too.
+    // The index is larger than the data here, and its bytes are checksummed too.
     beside("verify tiny samples, data and index", "verify tiny", "md5sum of the data", "md5sum tiny", None),
 ];
 
-/// Works of different names that come to the same: what one of them gives is what all of them have to give.
-const SAME: &[&[&str]] = &[
+/// Groups of tasks that must have the same result.
+const SAME_RESULT: &[&[&str]] = &[
     &["touch", "touch views"],
     &["decode", "decode structs", "decode values", "decode owned values"],
     &["get by key", "find many keys", "get by index"],
@@ -82,8 +80,8 @@ pub(crate) fn run(python: &Python, options: &Options) -> Result<(), String> {
 
 fn measure(python: &Python, sizes: &Sizes, rounds: u32, smoke: bool) -> Result<Bench, String> {
     let program = super::program(PYTHON, "speed", "parallel", smoke)?;
-    let place = place(PYTHON)?;
-    let directory = place.path();
+    let bench_dir = bench_directory(PYTHON)?;
+    let directory = bench_dir.path();
     eprintln!("making the datasets in {}", directory.display());
     let mut make = shell::program(&program);
     make.arg("make").arg(directory);
@@ -98,6 +96,6 @@ fn measure(python: &Python, sizes: &Sizes, rounds: u32, smoke: bool) -> Result<B
         bench.take(OURS, &shell::text(ours)?)?;
         bench.take(PYTHON, &shell::text(python.script("datadings_bench.py", [directory]))?)?;
     }
-    bench.check(SAME)?;
+    bench.check(SAME_RESULT)?;
     Ok(bench)
 }

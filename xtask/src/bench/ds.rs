@@ -1,7 +1,7 @@
-//! ds files beside the Python package and the C library of NetCDF: `crates/dsfmt/benches/speed.rs` and a script do the same works on the
-//! same files, turn by turn, and this says what is met.
+//! ds files against the Python package and the NetCDF C library: `crates/dsfmt/benches/speed.rs` and a script run the same tasks on the same
+//! files, in turn.
 
-use super::contest::{Bench, Contest, OURS, Options, place};
+use super::contest::{Bench, Contest, OURS, Options, bench_directory};
 use crate::python::Python;
 use crate::shell;
 
@@ -9,34 +9,33 @@ use crate::shell;
 const FULL: u64 = 10_000;
 const QUICK: u64 = 40;
 
-/// Repetitions of each of our works in a round.
+/// Repetitions of each of our tasks in a round.
 const REPEATS: &str = "3";
 
 const PYTHON: &str = "ds-format";
 
-/// Most are beside Python.
-const fn beside_python(words: &'static str, work: &'static str, target: Option<f64>) -> Contest {
-    Contest { words, work, beside: PYTHON, who: PYTHON, theirs: work, target }
+const fn beside_python(label: &'static str, work: &'static str, target: Option<f64>) -> Contest {
+    Contest { label, work, beside: PYTHON, who: PYTHON, theirs: work, target }
 }
 
 const fn beside(
-    words: &'static str,
+    label: &'static str,
     work: &'static str,
     beside: &'static str,
     theirs: &'static str,
     target: f64,
 ) -> Contest {
-    Contest { words, work, beside, who: OURS, theirs, target: Some(target) }
+    Contest { label, work, beside, who: OURS, theirs, target: Some(target) }
 }
 
 const fn beside_another(
-    words: &'static str,
+    label: &'static str,
     work: &'static str,
     beside: &'static str,
     theirs: &'static str,
     target: Option<f64>,
 ) -> Contest {
-    Contest { words, work, beside, who: PYTHON, theirs, target }
+    Contest { label, work, beside, who: PYTHON, theirs, target }
 }
 
 const NETCDF: &str = "netCDF4 of Python";
@@ -58,7 +57,7 @@ const CONTESTS: [Contest; 20] = [
         "plain pass",
         0.91,
     ),
-    beside_another("read 800 MB into memory of its own", "read owned", "numpy.fromfile", "read owned", Some(1.0)),
+    beside_another("read 800 MB into owned memory", "read owned", "numpy.fromfile", "read owned", Some(1.0)),
     beside_another("the same", "read owned", PYTHON, "read", None),
     beside_python("write 800 MB", "write", Some(6.0)),
     beside("the same", "write", "writing the bytes", "write bytes", 0.87),
@@ -66,12 +65,12 @@ const CONTESTS: [Contest; 20] = [
     beside_another("the same", "read swapped", PYTHON, "read swapped", None),
     beside_another("unpack 100,000,000 bools", "unpack", "numpy.unpackbits", "unpack", Some(3.0)),
     beside_another("the same, into the same memory", "unpack again", "numpy.unpackbits", "unpack", None),
-    beside_python("read 25,000,000 float64 of which half are missing, filled", "expand", Some(6.0)),
+    beside_python("read 25,000,000 float64, half missing, filled", "expand", Some(6.0)),
     beside_python("open, one row of 10,000", "one row", Some(100.0)),
 ];
 
-/// Works of different names that come to the same: what one of them gives is what all of them have to give.
-const SAME: &[&[&str]] = &[
+/// Groups of tasks that must have the same result.
+const SAME_RESULT: &[&[&str]] = &[
     &["pass over view", "plain pass", "read owned", "read"],
     &["write", "write bytes"],
     &["write tiny", "write tiny, bare"],
@@ -87,8 +86,8 @@ pub(crate) fn run(python: &Python, options: &Options) -> Result<(), String> {
 
 fn measure(python: &Python, rows: u64, rounds: u32, smoke: bool) -> Result<Bench, String> {
     let program = super::program("dsfmt", "speed", "parallel", smoke)?;
-    let place = place("ds")?;
-    let directory = place.path();
+    let bench_dir = bench_directory("ds")?;
+    let directory = bench_dir.path();
     eprintln!("making the files in {}", directory.display());
     let mut make = shell::program(&program);
     make.arg("make").arg(directory).args(["--rows", &rows.to_string()]);
@@ -101,6 +100,6 @@ fn measure(python: &Python, rows: u64, rounds: u32, smoke: bool) -> Result<Bench
         bench.take(OURS, &shell::text(ours)?)?;
         bench.take(PYTHON, &shell::text(python.script("ds_bench.py", [directory]))?)?;
     }
-    bench.check(SAME)?;
+    bench.check(SAME_RESULT)?;
     Ok(bench)
 }

@@ -1,4 +1,4 @@
-//! IDV files beside ML.NET, on the table that its driver writes: processes take turns, round after round.
+//! Reading IDV files against ML.NET, on a table that its driver writes; processes alternate in every round.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,22 +12,22 @@ use super::table::{self, Row, median};
 use crate::mlnet::MlNet;
 use crate::shell;
 
-/// How much, and how it is shown.
+/// Amount of work and output format.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Rows of the table
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     rows: u64,
-    /// Rounds in which every process runs once
+    /// Rounds; in each, every process runs once
     #[arg(long, value_name = "R", default_value_t = 5)]
     runs: u32,
-    /// Only reading, or only writing
+    /// Only reading or only writing
     #[arg(long, value_name = "PART")]
     only: Option<Part>,
     /// JSON lines instead of a table
     #[arg(long)]
     json: bool,
-    /// The figures mean nothing, and are not shown.
+    /// Check assertions only, without showing timings.
     #[arg(skip)]
     smoke: bool,
 }
@@ -39,21 +39,21 @@ enum Part {
 }
 
 impl Options {
-    /// As little as lets every check happen.
+    /// The smallest run that performs every check.
     pub(crate) fn smoke() -> Self {
         Self { rows: 20_000, runs: 1, only: None, json: false, smoke: true }
     }
 }
 
-/// Repetitions in one process; the first one warms up and is not counted.
+/// Repetitions in one process; the first is a warm-up and does not count.
 pub(super) const REPEATS: &str = "4";
 
-/// The backends of inflate, by the features of the crate. The first is the default, and what the targets speak of.
+/// Inflate backends and the crate features that select them. Targets apply to the first, the default.
 const BACKENDS: [(&str, &str); 2] = [("miniz", "parallel"), ("zlib-rs", "zlib-rs,parallel")];
 
 const COLUMNS: [&str; 4] = ["Price", "Name", "Number", "Features"];
 
-/// The column that is read beside a plain copy of its bytes.
+/// The column that is compared with a plain copy of its bytes.
 const FIXED: &str = "Number";
 
 pub(crate) fn run(mlnet: &MlNet, options: &Options) -> Result<(), String> {
@@ -63,11 +63,11 @@ pub(crate) fn run(mlnet: &MlNet, options: &Options) -> Result<(), String> {
     }
     let directory = files(mlnet, options.rows, &["deflate", "none"])?;
     let (deflate, none) = (directory.join("bench-deflate.idv"), directory.join("bench-none.idv"));
-    let wanted = |part| options.only.is_none_or(|only| only == part);
-    let writing = if wanted(Part::Writing) { Some(Writing::new(&deflate, options.smoke)?) } else { None };
+    let selected = |part| options.only.is_none_or(|only| only == part);
+    let writing = if selected(Part::Writing) { Some(Writing::new(&deflate, options.smoke)?) } else { None };
     for round in 1..=options.runs {
         eprintln!("round {round} of {}", options.runs);
-        if wanted(Part::Reading) {
+        if selected(Part::Reading) {
             bench.round(mlnet, &deflate, &none)?;
         }
         if let Some(writing) = &writing {
@@ -75,9 +75,9 @@ pub(crate) fn run(mlnet: &MlNet, options: &Options) -> Result<(), String> {
         }
     }
     let mut rows = Vec::new();
-    if wanted(Part::Reading) {
+    if selected(Part::Reading) {
         rows.extend(bench.rows(&deflate)?);
-        // Ten times fewer and ten times more: the smaller one, too, has more blocks than are decoded ahead.
+        // A tenth and ten times the rows: even the small file has more blocks than are decoded ahead.
         let small = files(mlnet, options.rows / 10, &["deflate"])?;
         let large = files(mlnet, options.rows * 10, &["deflate"])?;
         rows.push(bench.memory(&small.join("bench-deflate.idv"), &large.join("bench-deflate.idv"))?);
@@ -86,10 +86,7 @@ pub(crate) fn run(mlnet: &MlNet, options: &Options) -> Result<(), String> {
         rows.extend(writing.rows(&bench)?);
     }
     if options.smoke {
-        println!(
-            "every way of reading and writing gave what ML.NET read ({} figures taken, which mean nothing here)",
-            rows.len()
-        );
+        println!("smoke run: all values agree with ML.NET ({} timings taken, not meaningful)", rows.len());
         return Ok(());
     }
     if !options.json {
@@ -103,7 +100,7 @@ pub(crate) fn run(mlnet: &MlNet, options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// The table in a file of each compression, written by ML.NET unless it was before. Returns their directory.
+/// Lets ML.NET write the table with each compression, unless the file exists. Returns the directory.
 pub(super) fn files(mlnet: &MlNet, rows: u64, compressions: &[&str]) -> Result<PathBuf, String> {
     let directory = shell::target()?.join(format!("bench/idv/{rows}"));
     for compression in compressions {
@@ -112,7 +109,7 @@ pub(super) fn files(mlnet: &MlNet, rows: u64, compressions: &[&str]) -> Result<P
             continue;
         }
         eprintln!("ML.NET writes {rows} rows, {compression}");
-        // Whole or absent: a file that is there is not written again.
+        // Renamed when complete, as an existing file is not written again.
         let fresh = directory.join("fresh");
         shell::empty_directory(&fresh)?;
         let mut driver = mlnet.driver("bench-write");
@@ -124,7 +121,7 @@ pub(super) fn files(mlnet: &MlNet, rows: u64, compressions: &[&str]) -> Result<P
     Ok(directory)
 }
 
-/// What is measured: who, and which work on which file.
+/// A measurement: contestant and task.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {
     who: &'static str,
@@ -133,13 +130,13 @@ struct Key {
 
 pub(super) struct Bench {
     backends: Vec<(&'static str, PathBuf)>,
-    /// Seconds, or what else was measured, of all counted repetitions.
+    /// Seconds, or another quantity, of all counted repetitions.
     samples: HashMap<Key, Vec<f64>>,
-    /// What has to be equal whoever does a work, by the work.
+    /// Results per task, which must be the same for all contestants.
     results: HashMap<String, Value>,
 }
 
-/// The works that ML.NET does too: file, columns, and in which ways we do them (threads, or positional reading).
+/// Arguments of our benchmark that select threads or positional reads.
 pub(super) const ALL_CORES: &str = "";
 pub(super) const ONE_THREAD: &str = "--threads 1";
 const POSITIONAL: &str = "--positional";
@@ -149,7 +146,7 @@ impl Bench {
         for (name, file) in [("deflate", deflate), ("none", none)] {
             self.mlnet(mlnet, name, file, None)?;
             for index in 0..self.backends.len() {
-                // Without compression there is nothing to inflate: one backend will do.
+                // Uncompressed files do not use the backend.
                 if index > 0 && name == "none" {
                     continue;
                 }
@@ -202,7 +199,7 @@ impl Bench {
         Ok((who, scan))
     }
 
-    /// Runs a process, keeps one field of its counted repetitions as samples, and compares others with what was seen before.
+    /// Runs a process, keeps one field of its counted repetitions as samples, and compares others with previous results.
     pub(super) fn measure(
         &mut self,
         process: &mut Command,
@@ -211,14 +208,14 @@ impl Bench {
         equal: &[(&str, &str)],
         sample: &str,
     ) -> Result<Vec<Value>, String> {
-        let shown = shell::shown(process);
+        let command_line = shell::command_line(process);
         let mut lines = json_lines(process)?;
         for line in &lines {
             for (field, name) in equal {
-                let found = line.get(*field).ok_or_else(|| format!("`{shown}` printed no {field}"))?;
-                let first = self.results.entry(format!("{field} of {name}")).or_insert_with(|| found.clone());
-                if first != found {
-                    return Err(format!("`{shown}` has the {field} {found}, another reader {first}"));
+                let value = line.get(*field).ok_or_else(|| format!("`{command_line}` printed no {field}"))?;
+                let first = self.results.entry(format!("{field} of {name}")).or_insert_with(|| value.clone());
+                if first != value {
+                    return Err(format!("`{command_line}` has {field} {value}, another reader {first}"));
                 }
             }
         }
@@ -230,12 +227,12 @@ impl Bench {
         Ok(lines)
     }
 
-    /// Keeps a figure that somebody else measured.
+    /// Adds a sample measured elsewhere.
     pub(super) fn sample(&mut self, who: &'static str, work: &str, value: f64) {
         self.samples.entry(Key { who, work: work.to_owned() }).or_default().push(value);
     }
 
-    /// Reads a file that was written, whose values must be those that all others read as `work`.
+    /// Reads a written file and checks its values against the results of `work`.
     pub(super) fn check(&mut self, file: &Path, work: &str) -> Result<(), String> {
         let (who, executable) = self.backends.first().ok_or("no backend")?;
         let (who, mut scan) = (*who, shell::program(executable));
@@ -256,14 +253,14 @@ impl Bench {
             Ok::<_, String>(seconds(work, "ML.NET", theirs, ours, target))
         };
         for (index, (who, _)) in self.backends.iter().enumerate() {
-            let (two, one) = if index == 0 { (Some(2.3), Some(0.75)) } else { (None, None) };
+            let (all_cores, one_thread) = if index == 0 { (Some(2.3), Some(0.75)) } else { (None, None) };
             rows.push(beside_mlnet(
                 format!("DEFLATE, all columns, all cores, {who}"),
                 None,
                 "deflate",
                 who,
                 ALL_CORES,
-                two,
+                all_cores,
             )?);
             rows.push(beside_mlnet(
                 format!("DEFLATE, all columns, one thread, {who}"),
@@ -271,19 +268,19 @@ impl Bench {
                 "deflate",
                 who,
                 ONE_THREAD,
-                one,
+                one_thread,
             )?);
-            for (way, words) in [(ALL_CORES, "all cores"), (ONE_THREAD, "one thread")] {
+            for (way, label) in [(ALL_CORES, "all cores"), (ONE_THREAD, "one thread")] {
                 let theirs = self.median(who, &format!("inflate {way}"))?;
                 let ours = self.median(who, &format!("{} {way}", work("deflate", None)))?;
                 let target = (index == 0 && way == ALL_CORES).then_some(0.8);
-                rows.push(seconds(format!("DEFLATE, {words}, {who}"), "flate2 inflating alone", theirs, ours, target));
+                rows.push(seconds(format!("DEFLATE, {label}, {who}"), "flate2 inflating alone", theirs, ours, target));
             }
         }
         let (who, executable) = self.backends.first().ok_or("no backend")?;
         let positional = "DEFLATE, all columns, positional reads";
         rows.push(beside_mlnet(positional.to_owned(), None, "deflate", who, POSITIONAL, None)?);
-        let none = |words: &str| format!("uncompressed, all columns, {words}");
+        let none = |label: &str| format!("uncompressed, all columns, {label}");
         rows.push(beside_mlnet(none("all cores"), None, "none", who, ALL_CORES, Some(5.0))?);
         rows.push(beside_mlnet(none("one thread"), None, "none", who, ONE_THREAD, None)?);
         rows.push(beside_mlnet(none("positional reads"), None, "none", who, POSITIONAL, None)?);
@@ -292,24 +289,24 @@ impl Bench {
             rows.push(beside_mlnet(work, Some(column), "deflate", who, ALL_CORES, None)?);
         }
         rows.extend(self.shares(who, executable, deflate)?);
-        for (way, words) in [(ALL_CORES, "all cores"), (ONE_THREAD, "one thread")] {
+        for (way, label) in [(ALL_CORES, "all cores"), (ONE_THREAD, "one thread")] {
             let (copy, fixed) =
                 (self.median("copy", &format!("fixed {way}"))?, self.median(who, &format!("fixed {way}"))?);
-            let work = format!("uncompressed, column {FIXED}, {words}");
+            let work = format!("uncompressed, column {FIXED}, {label}");
             rows.push(seconds(work, "plain copy", copy, fixed, Some(1.0 / 1.5)));
         }
         Ok(rows)
     }
 
-    /// Columns alone beside all together, by one thread: each costs about its share of the bytes (columns compress, and so
-    /// inflate, differently), and their sum is no more than the whole.
+    /// Single columns against all columns, on one thread: each takes about its share of the bytes, though columns inflate at different speeds,
+    /// and their sum is no more than the whole.
     fn shares(&self, who: &'static str, executable: &Path, deflate: &Path) -> Result<Vec<Row>, String> {
         let mut bytes = Vec::new();
         for column in COLUMNS {
             let mut inflate = shell::program(executable);
             inflate.arg("inflate").arg(deflate).args(["--columns", column]);
             let lines = json_lines(&mut inflate)?;
-            bytes.push(number(lines.first().ok_or("the benchmark scan printed nothing")?, "bytes")?);
+            bytes.push(number(lines.first().ok_or("the benchmark `scan` printed nothing")?, "bytes")?);
         }
         let all: f64 = bytes.iter().sum();
         let whole = self.median(who, &format!("{} {ONE_THREAD}", work("deflate", None)))?;
@@ -331,8 +328,7 @@ impl Bench {
         Ok(rows)
     }
 
-    /// The most memory of a process that reads a file, and one with a hundred times more rows. Read by position: pages of a
-    /// mapped file would count.
+    /// Peak memory of reading a file and one with a hundred times the rows. Positional reads, as pages of a mapped file would count.
     fn memory(&self, small: &Path, large: &Path) -> Result<Row, String> {
         let (_, executable) = self.backends.first().ok_or("no backend")?;
         let peak = |file: &Path| {
@@ -341,14 +337,14 @@ impl Bench {
                 let mut scan = shell::program(executable);
                 scan.arg("read").arg(file).arg(POSITIONAL);
                 let lines = json_lines(&mut scan)?;
-                peaks.push(number(lines.first().ok_or("the benchmark scan printed nothing")?, "peak_kb")? / 1024.0);
+                peaks.push(number(lines.first().ok_or("the benchmark `scan` printed nothing")?, "peak_kb")? / 1024.0);
             }
             median(peaks).ok_or_else(|| "no peak was measured".to_owned())
         };
         let (theirs, ours) = (peak(small)?, peak(large)?);
         let work = "peak memory, DEFLATE, all columns".to_owned();
         let beside = "1/100 of the rows".to_owned();
-        // The small file has too few blocks to fill the queue of those decoded ahead: a few MiB of difference are its.
+        // Tolerates a few MiB: the small file may not fill the queue of blocks decoded ahead.
         Ok(Row { work, beside, theirs, ours, unit: "MiB", ratio: theirs / ours, target: Some(0.8) })
     }
 }
@@ -362,15 +358,15 @@ pub(super) fn seconds(work: String, beside: &str, theirs: f64, ours: f64, target
 }
 
 pub(super) fn json_lines(process: &mut Command) -> Result<Vec<Value>, String> {
-    let shown = shell::shown(process);
+    let command_line = shell::command_line(process);
     let output = shell::output(process)?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("`{shown}` ended with {}: {}", output.status, said.trim_end()));
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("`{command_line}` ended with {}: {}", output.status, stderr.trim_end()));
     }
     let lines = String::from_utf8_lossy(&output.stdout);
     let lines = lines.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>();
-    lines.map_err(|error| format!("`{shown}` printed something that is not JSON: {error}"))
+    lines.map_err(|error| format!("`{command_line}` printed invalid JSON: {error}"))
 }
 
 pub(super) fn number(line: &Value, field: &str) -> Result<f64, String> {

@@ -1,4 +1,4 @@
-//! Saving IDV files beside ML.NET, and joining them beside `cp`.
+//! Saving IDV files against ML.NET, and joining them against `cp`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,25 +12,26 @@ use super::table::Row;
 use crate::mlnet::MlNet;
 use crate::shell;
 
-/// Blocks whose columns all hold as many rows are carried over as they are; so many columns has the table.
+/// Columns of the table.
 const COLUMNS: u64 = 4;
+/// Rows per block of the parts: equal blocks are copied without decoding.
 const ROWS_PER_BLOCK: u64 = 8192;
 
-/// The work whose checksum is that of the whole table.
+/// The task whose checksum is that of the whole table.
 const TABLE: &str = "deflate all";
 
-/// What is saved and joined, and where.
+/// Input and output files.
 pub(super) struct Writing {
     program: PathBuf,
     file: PathBuf,
     directory: PathBuf,
-    /// Four files of whole blocks, and their rows in one.
+    /// Four files of full blocks; `whole` holds all their rows.
     parts: Vec<PathBuf>,
     whole: PathBuf,
 }
 
 impl Writing {
-    /// Makes ready what is measured: the parts of a file that ML.NET wrote.
+    /// Splits a file that ML.NET wrote into the parts to join.
     pub(super) fn new(file: &Path, smoke: bool) -> Result<Self, String> {
         let program = super::program("idv", "save", "parallel", smoke)?;
         let directory = file.with_file_name("written");
@@ -44,7 +45,7 @@ impl Writing {
         Ok(Self { program, file: file.to_owned(), directory, parts, whole })
     }
 
-    /// Everybody's turn, once.
+    /// Runs every task once.
     pub(super) fn round(&self, bench: &mut Bench, mlnet: &MlNet) -> Result<(), String> {
         for compression in ["deflate", "none"] {
             let theirs = self.directory.join(format!("{compression}-mlnet.idv"));
@@ -65,7 +66,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Measures one program that saves the table, and what it takes: seconds, bytes, memory. What was written holds the table.
+    /// Measures the seconds, bytes and memory that a program takes to save the table, and checks the written file.
     fn save(
         &self,
         bench: &mut Bench,
@@ -76,11 +77,11 @@ impl Writing {
         out: &Path,
     ) -> Result<(), String> {
         let work = format!("save {compression} {way}");
-        // ML.NET says what it saves.
+        // Only ML.NET reports a checksum.
         let equal = [("rows", "rows"), ("checksum", TABLE)];
         let equal = if who == "ML.NET" { &equal[..] } else { &equal[..1] };
         let lines = bench.measure(process, who, &work, equal, "seconds")?;
-        // Each further repetition leaves more behind in ML.NET's memory.
+        // ML.NET's memory grows with each repetition.
         let first = lines.first().ok_or("nothing was saved")?;
         bench.sample(who, &format!("bytes of {work}"), number(first, "bytes")?);
         bench.sample(who, &format!("memory of {work}"), number(first, "peak_kb")? / 1024.0);
@@ -88,7 +89,7 @@ impl Writing {
         remove(out)
     }
 
-    /// Four files into one, beside a copy of that one by `cp`: whole processes, each into a file that was not there.
+    /// Joining four files against copying the result with `cp`: whole processes, each writing a new file.
     fn join(&self, bench: &mut Bench, sync: bool) -> Result<(), String> {
         let (joined, copied) = (self.directory.join("joined.idv"), self.directory.join("copied.idv"));
         let work = if sync { "join and sync" } else { "join" };
@@ -107,26 +108,27 @@ impl Writing {
             let mut merge = shell::program(&self.program);
             merge.arg("merge").arg(&joined).args(&self.parts).args(sync.then_some("--sync"));
             let start = Instant::now();
-            let told = shell::text(merge)?;
+            let report = shell::text(merge)?;
             bench.sample("ours", work, start.elapsed().as_secs_f64());
-            self.check_joined(&told, &joined)?;
+            self.check_joined(&report, &joined)?;
             remove(&joined)?;
             remove(&copied)?;
         }
         Ok(())
     }
 
-    /// All blocks were carried over, and the file has the bytes of one that was written at once.
-    fn check_joined(&self, told: &str, joined: &Path) -> Result<(), String> {
-        let told: Value = serde_json::from_str(told).map_err(|error| format!("merge printed no JSON: {error}"))?;
-        let field = |name: &str| told.get(name).and_then(Value::as_u64);
+    /// Checks that all blocks were copied unchanged, and that the file equals one written at once.
+    fn check_joined(&self, report: &str, joined: &Path) -> Result<(), String> {
+        let report: Value =
+            serde_json::from_str(report).map_err(|error| format!("merge printed invalid JSON: {error}"))?;
+        let field = |name: &str| report.get(name).and_then(Value::as_u64);
         let blocks = field("rows").map(|rows| rows / ROWS_PER_BLOCK * COLUMNS);
         if field("carried") != blocks || field("encoded") != Some(0) || blocks == Some(0) {
-            return Err(format!("not all blocks were carried over: {told}"));
+            return Err(format!("some blocks were not copied unchanged: {report}"));
         }
         let read = |path: &Path| fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()));
         if read(joined)? != read(&self.whole)? {
-            return Err("the files joined are not the file that was written at once".to_owned());
+            return Err("the joined file differs from the file written at once".to_owned());
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! LEB128 integers beside other crates: `crates/leb128-codec/benches/rivals.rs` measures, this says what is met.
+//! LEB128 integers against other crates, measured by `crates/leb128-codec/benches/rivals.rs`.
 
 use clap::Args;
 use serde_json::Value;
@@ -6,10 +6,10 @@ use serde_json::Value;
 use super::table::{self, Row};
 use crate::shell;
 
-/// How long, and how it is shown.
+/// Amount of work and output format.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Rounds in which every contestant is measured once
+    /// Rounds; in each, every contestant is measured once
     #[arg(long, value_name = "N", default_value_t = 61)]
     rounds: u32,
     /// JSON lines instead of a table
@@ -19,11 +19,11 @@ pub(crate) struct Options {
 
 const OURS: &str = "leb128-codec";
 
-/// Those that the targets speak of.
+/// The contestants that targets refer to.
 const RIVALS: [&str; 5] = ["leb128", "leb128fmt", "unsigned-varint", "integer-encoding", "varint-simd"];
 
-/// The least ratio to the fastest rival, by the beginning of the pattern's name. One value at a time is to be no slower, and
-/// two medians of the same code differ by up to this much.
+/// Minimum ratio to the fastest rival, by prefix of the pattern's name. Single values must be no slower, within the noise between two medians
+/// of the same code.
 const BULK: [(&str, f64); 4] = [("one-byte-", 3.0), ("90-9-1-", 1.2), ("mixed-1-5-", 2.5), ("random-u64", 1.5)];
 const SINGLE: [&str; 3] = ["one-byte-", "mixed-1-5-", "random-"];
 const NO_SLOWER: f64 = 0.97;
@@ -36,23 +36,23 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// Every contestant once, for its result.
+/// Runs every contestant once, to check its results.
 pub(crate) fn smoke() -> Result<(), String> {
     shell::run(shell::program(super::program("leb128-codec", "rivals", "parallel", true)?))
 }
 
-/// A row per contest, out of the benchmark's lines.
+/// Parses the benchmark's lines into one row per contest.
 fn rows(lines: &str) -> Result<Vec<Row>, String> {
     let mut rows: Vec<Row> = Vec::new();
     for line in lines.lines() {
         let entry: Value =
-            serde_json::from_str(line).map_err(|error| format!("the benchmark said \"{line}\": {error}"))?;
+            serde_json::from_str(line).map_err(|error| format!("the benchmark printed \"{line}\": {error}"))?;
         let word = |name: &str| {
             let word = entry.get(name).and_then(Value::as_str);
-            word.ok_or_else(|| format!("the benchmark said \"{line}\": no {name}"))
+            word.ok_or_else(|| format!("the benchmark printed \"{line}\": no {name}"))
         };
         let speed = entry.get("gbps").and_then(Value::as_f64);
-        let speed = speed.ok_or_else(|| format!("the benchmark said \"{line}\": no gbps"))?;
+        let speed = speed.ok_or_else(|| format!("the benchmark printed \"{line}\": no gbps"))?;
         let (pattern, kind, contestant) = (word("pattern")?, word("kind")?, word("contestant")?);
         let work = format!("decode {kind}, {pattern}");
         if rows.last().is_none_or(|row| row.work != work) {
@@ -69,15 +69,15 @@ fn rows(lines: &str) -> Result<Vec<Row>, String> {
         row.ratio = row.ours / row.theirs;
     }
     if rows.is_empty() || rows.iter().any(|row| row.ours == 0.0 || row.theirs == 0.0) {
-        return Err("the benchmark measured nothing, or one side only".to_owned());
+        return Err("the benchmark measured nothing or one side only".to_owned());
     }
     Ok(rows)
 }
 
 fn target(kind: &str, pattern: &str) -> Option<f64> {
     match kind {
-        "bulk" => BULK.iter().find(|(start, _)| pattern.starts_with(start)).map(|(_, target)| *target),
-        _ => SINGLE.iter().any(|start| pattern.starts_with(start)).then_some(NO_SLOWER),
+        "bulk" => BULK.iter().find(|(prefix, _)| pattern.starts_with(prefix)).map(|(_, target)| *target),
+        _ => SINGLE.iter().any(|prefix| pattern.starts_with(prefix)).then_some(NO_SLOWER),
     }
 }
 
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fastest_of_the_rivals_counts() {
+    fn compares_with_the_fastest_rival() {
         let line = |kind: &str, contestant: &str, speed: f64| {
             format!(
                 "{{\"pattern\":\"one-byte-u64\",\"kind\":\"{kind}\",\"contestant\":\"{contestant}\",\"gbps\":{speed}}}\n"
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_by_pattern() {
+    fn finds_target_by_pattern() {
         assert_eq!(target("bulk", "random-u64"), Some(1.5));
         assert_eq!(target("bulk", "random-u32"), None);
         assert_eq!(target("single", "random-u32"), Some(NO_SLOWER));

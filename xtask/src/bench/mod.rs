@@ -1,4 +1,4 @@
-//! Benchmarks beside the references and rivals, in one run, as ratios.
+//! Benchmarks against the references and rivals, measured in the same run and reported as ratios.
 
 mod arrow;
 mod contest;
@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use crate::{interop, shell};
 
-/// What is measured.
+/// Selects a benchmark.
 #[derive(Args)]
 pub(crate) struct Options {
     #[command(subcommand)]
@@ -28,19 +28,19 @@ pub(crate) struct Options {
 
 #[derive(Subcommand)]
 enum Subject {
-    /// Conversions to Parquet and from it beside ML.NET and pyarrow, and the memory that they take
+    /// Conversions to and from Parquet against ML.NET and pyarrow, and their peak memory
     Arrow(contest::Options),
-    /// Datasets of msgpack samples beside Python's datadings
+    /// Datasets of msgpack samples against Python's datadings
     Datadings(contest::Options),
-    /// n-dimensional arrays beside Python's ds-format and the C library of NetCDF
+    /// n-dimensional arrays against Python's ds-format and the NetCDF C library
     Ds(contest::Options),
-    /// Reading and writing IDV files beside ML.NET
+    /// Reading and writing IDV files against ML.NET
     Idv(idv::Options),
-    /// LEB128 integers beside other crates
+    /// LEB128 integers against other crates
     Leb128(leb128::Options),
-    /// Bloom filters beside Python's simplebloom
+    /// Bloom filters against Python's simplebloom
     Simplebloom(simplebloom::Options),
-    /// Stores of documents beside the crate zippy_data
+    /// Document stores against the crate zippy_data
     Zdx(contest::Options),
 }
 
@@ -72,45 +72,45 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     }
 }
 
-/// The feature that the members of the workspace ask for, so that tests are built with it.
-const TESTED: &str = "parallel";
+/// The feature that tests are built with, as workspace members request it.
+const TEST_FEATURE: &str = "parallel";
 
-/// Builds a measuring program of a package and returns where it is: optimized, with these features; in a smoke test as tests are
-/// built, so that little is left to build after them.
+/// Builds a benchmark of a package with these features and returns its path. It is optimized, except in a smoke test, which reuses the build
+/// of the tests.
 fn program(package: &str, name: &str, features: &str, smoke: bool) -> Result<PathBuf, String> {
-    let alone = ["--package", package, "--no-default-features", "--features", features];
+    let selection = ["--package", package, "--no-default-features", "--features", features];
     let mut build = shell::cargo(if smoke { &["build"][..] } else { &["bench", "--no-run"] });
-    build.args(if smoke && features == TESTED { &["--workspace"] } else { &alone[..] });
+    build.args(if smoke && features == TEST_FEATURE { &["--workspace"] } else { &selection[..] });
     build.args(["--quiet", "--bench", name, "--message-format", "json-render-diagnostics"]);
     let manifest = shell::root().join("crates").join(package).join("Cargo.toml");
     let messages = shell::text(build)?;
-    let found = messages.lines().rev().find_map(|line| {
+    let executable = messages.lines().rev().find_map(|line| {
         let message: Value = serde_json::from_str(line).ok()?;
         let ours = message.get("target")?.get("name")?.as_str()? == name
             && message.get("manifest_path")?.as_str()? == manifest.to_str()?;
         let executable = message.get("executable")?.as_str()?;
-        // Cargo gives it another name for other features, so that it stays where it is.
+        // Cargo names it differently for other features, so it is not overwritten.
         ours.then(|| PathBuf::from(executable))
     });
-    found.ok_or_else(|| format!("cargo names no executable of the benchmark {name} of {package}"))
+    executable.ok_or_else(|| format!("cargo reports no executable for the benchmark {name} of {package}"))
 }
 
-/// One small round of each, for what the benchmarks assert and not for their figures.
+/// One small round of each benchmark, for its assertions only.
 pub(crate) fn smoke() -> Result<(), String> {
     leb128::smoke()?;
-    if let Some(python) = interop::python_or_skip("the benchmark beside simplebloom")? {
+    if let Some(python) = interop::python_or_skip("the benchmark against simplebloom")? {
         simplebloom::smoke(&python)?;
     }
-    if let Some(python) = interop::python_or_skip("the benchmark beside datadings")? {
+    if let Some(python) = interop::python_or_skip("the benchmark against datadings")? {
         datadings::run(&python, &contest::Options::SMOKE)?;
     }
-    if let Some(python) = interop::python_or_skip("the benchmark beside ds-format")? {
+    if let Some(python) = interop::python_or_skip("the benchmark against ds-format")? {
         ds::run(&python, &contest::Options::SMOKE)?;
     }
-    interop::or_skip(zdx::run(&contest::Options::SMOKE), "the benchmark beside zippy_data")?;
-    match interop::mlnet_or_skip("the benchmark beside ML.NET")? {
+    interop::or_skip(zdx::run(&contest::Options::SMOKE), "the benchmark against zippy_data")?;
+    match interop::mlnet_or_skip("the benchmark against ML.NET")? {
         Some(mlnet) => {
-            if let Some(python) = interop::python_or_skip("the benchmark beside pyarrow")? {
+            if let Some(python) = interop::python_or_skip("the benchmark against pyarrow")? {
                 arrow::run(&mlnet, &python, &contest::Options::SMOKE)?;
             }
             idv::run(&mlnet, &idv::Options::smoke())

@@ -1,4 +1,4 @@
-//! Bloom filters beside Python's simplebloom, whose C extension takes one key at a time.
+//! Bloom filters against Python's simplebloom, whose C extension takes one key at a time.
 
 use clap::Args;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use super::table::{self, Row};
 use crate::python::Python;
 use crate::shell;
 
-/// How many, and how it is shown.
+/// Amount of work and output format.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Rounds of each measurement with 300,000 keys; a third of them, and at least one, with 10,000,000
@@ -21,10 +21,10 @@ pub(crate) struct Options {
     json: bool,
 }
 
-/// Keys, threads, and the least ratio.
+/// Keys, threads and minimum ratio.
 const RUNS: [(u64, u64, f64); 4] = [(300_000, 1, 3.0), (300_000, 4, 9.0), (10_000_000, 1, 4.5), (10_000_000, 4, 11.0)];
 
-/// What both measure. Only the first two have a target.
+/// The tasks, and whether they have a target.
 const WORKS: [(&str, bool); 3] = [("insert", true), ("contains, present", true), ("contains, absent", false)];
 
 pub(crate) fn run(python: &Python, options: &Options) -> Result<(), String> {
@@ -39,36 +39,37 @@ pub(crate) fn run(python: &Python, options: &Options) -> Result<(), String> {
             Some((of, theirs)) if *of == keys => theirs.clone(),
             _ => theirs(python, keys, rounds)?,
         };
-        rows.extend(beside(&ours(keys, threads, rounds, false)?, &theirs, keys, threads, target)?);
+        rows.extend(compare(&ours(keys, threads, rounds, false)?, &theirs, keys, threads, target)?);
         reference = Some((keys, theirs));
     }
     table::print(&rows, options.json);
     Ok(())
 }
 
-/// A small round of both, for what they assert.
+/// A small round of both, to check assertions.
 pub(crate) fn smoke(python: &Python) -> Result<(), String> {
-    let rows = beside(&ours(20_000, 2, 1, true)?, &theirs(python, 20_000, 1)?, 20_000, 2, 0.0)?;
-    if rows.len() == WORKS.len() { Ok(()) } else { Err("the benchmark measured something else".to_owned()) }
+    let rows = compare(&ours(20_000, 2, 1, true)?, &theirs(python, 20_000, 1)?, 20_000, 2, 0.0)?;
+    if rows.len() == WORKS.len() { Ok(()) } else { Err("the benchmark measured other tasks".to_owned()) }
 }
 
 fn theirs(python: &Python, keys: u64, rounds: u32) -> Result<Value, String> {
-    let said = shell::text(python.script("simplebloom_bench.py", [keys.to_string(), rounds.to_string()]))?;
-    serde_json::from_str(&said).map_err(|error| format!("the reference said \"{said}\": {error}"))
+    let output = shell::text(python.script("simplebloom_bench.py", [keys.to_string(), rounds.to_string()]))?;
+    serde_json::from_str(&output).map_err(|error| format!("the reference printed \"{output}\": {error}"))
 }
 
 fn ours(keys: u64, threads: u64, rounds: u32, smoke: bool) -> Result<Vec<Value>, String> {
     let mut bench = shell::program(super::program("simplebloom", "speed", "parallel", smoke)?);
     bench.args(["--bench", "--json", "--keys", &keys.to_string()]);
     bench.args(["--threads", &threads.to_string(), "--rounds", &rounds.to_string()]);
-    let said = shell::text(bench)?;
-    said.lines()
-        .map(|line| serde_json::from_str(line).map_err(|error| format!("the benchmark said \"{line}\": {error}")))
+    let output = shell::text(bench)?;
+    output
+        .lines()
+        .map(|line| serde_json::from_str(line).map_err(|error| format!("the benchmark printed \"{line}\": {error}")))
         .collect()
 }
 
-/// A row for each work; an error where the two do not agree on every answer and byte.
-fn beside(ours: &[Value], theirs: &Value, keys: u64, threads: u64, target: f64) -> Result<Vec<Row>, String> {
+/// One row per task; an error if the two disagree on an answer or byte.
+fn compare(ours: &[Value], theirs: &Value, keys: u64, threads: u64, target: f64) -> Result<Vec<Row>, String> {
     let mut rows = Vec::new();
     for (work, has_target) in WORKS {
         let line = ours.iter().find(|line| line.get("work").and_then(Value::as_str) == Some(work));
@@ -84,7 +85,7 @@ fn beside(ours: &[Value], theirs: &Value, keys: u64, threads: u64, target: f64) 
         }
         let number = |value: Option<&Value>| value.and_then(Value::as_f64).filter(|speed| *speed > 0.0);
         let pair = number(line.get("mkeys")).zip(number(theirs.get(work)));
-        let (ours, theirs) = pair.ok_or_else(|| format!("no figure of {work}"))?;
+        let (ours, theirs) = pair.ok_or_else(|| format!("no figure for {work}"))?;
         let s = if threads == 1 { "" } else { "s" };
         rows.push(Row {
             work: format!("{work}, {keys} keys, {threads} thread{s}"),
@@ -106,18 +107,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_sides_have_to_agree() {
+    fn rejects_results_that_differ() {
         let ours = WORKS.map(|(work, _)| json!({"work": work, "mkeys": 9.0, "wrong": 1, "file": "ab"}));
         let mut theirs =
             json!({"insert": 3.0, "contains, present": 1.0, "contains, absent": 2.0, "wrong": 1, "file": "ab"});
-        let rows = beside(&ours, &theirs, 10, 1, 3.5).unwrap();
+        let rows = compare(&ours, &theirs, 10, 1, 3.5).unwrap();
         assert_eq!(rows.iter().map(|row| row.ratio).collect::<Vec<_>>(), [3.0, 9.0, 4.5]);
         assert_eq!(rows.iter().map(Row::met).collect::<Vec<_>>(), [Some(false), Some(true), None]);
         theirs["wrong"] = json!(2);
-        assert!(beside(&ours, &theirs, 10, 1, 3.5).is_err());
+        assert!(compare(&ours, &theirs, 10, 1, 3.5).is_err());
         theirs["wrong"] = json!(1);
         theirs["file"] = json!("ac");
-        assert!(beside(&ours, &theirs, 10, 1, 3.5).is_err());
-        assert!(beside(&[], &theirs, 10, 1, 3.5).is_err());
+        assert!(compare(&ours, &theirs, 10, 1, 3.5).is_err());
+        assert!(compare(&[], &theirs, 10, 1, 3.5).is_err());
     }
 }

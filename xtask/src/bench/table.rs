@@ -1,22 +1,22 @@
-//! Tables as Markdown, which reads well in a terminal and can be put into a page as it is.
+//! Result tables in Markdown, for terminals and pages.
 
 use serde_json::{Value, json};
 
-/// Work measured beside somebody else's. The ratio is how many times faster, or smaller, ours is.
+/// One comparison. The ratio says how many times faster, or smaller, ours is.
 pub(crate) struct Row {
     pub(crate) work: String,
-    /// What it is measured beside.
+    /// What it is compared with.
     pub(crate) beside: String,
     pub(crate) theirs: f64,
     pub(crate) ours: f64,
     pub(crate) unit: &'static str,
     pub(crate) ratio: f64,
-    /// The least ratio wanted.
+    /// The minimum ratio.
     pub(crate) target: Option<f64>,
 }
 
 impl Row {
-    /// Whether the target is met; figures that differ by less than a hundredth are equal.
+    /// Whether the target is met, with a tolerance of 0.005.
     pub(crate) fn met(&self) -> Option<bool> {
         self.target.map(|target| self.ratio >= target - 0.005)
     }
@@ -27,7 +27,7 @@ impl Row {
     }
 }
 
-/// Prints the rows: a table, or JSON lines.
+/// Prints the rows as a table or as JSON lines.
 pub(crate) fn print(rows: &[Row], json: bool) {
     if json {
         for row in rows {
@@ -43,8 +43,8 @@ pub(crate) fn print(rows: &[Row], json: bool) {
         vec![
             row.work.clone(),
             row.beside.clone(),
-            figure(row.theirs),
-            figure(row.ours),
+            format_figure(row.theirs),
+            format_figure(row.ours),
             row.unit.to_owned(),
             format!("{:.2}", row.ratio),
             target,
@@ -59,8 +59,8 @@ pub(crate) fn print(rows: &[Row], json: bool) {
     println!("{met} of {targets} targets met");
 }
 
-/// Four digits that count.
-fn figure(value: f64) -> String {
+/// Formats a number with four significant digits.
+fn format_figure(value: f64) -> String {
     let digits: usize = match value {
         100.0.. => 1,
         10.0..100.0 => 2,
@@ -71,7 +71,7 @@ fn figure(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// Lines of a table whose columns are as wide as their widest cell; the first of the rows is the head.
+/// Formats a table with aligned columns; the first row is the header.
 fn aligned(rows: &[Vec<String>]) -> Vec<String> {
     let mut widths: Vec<usize> = Vec::new();
     for row in rows {
@@ -90,7 +90,7 @@ fn aligned(rows: &[Vec<String>]) -> Vec<String> {
     lines
 }
 
-/// The value in the middle; of an even number, the lower of the two.
+/// The median; of an even number of values, the lower of the two in the middle.
 pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len().checked_sub(1)? / 2;
@@ -102,20 +102,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_aligned() {
+    fn aligns_columns() {
         let rows = [vec!["a".to_owned(), "head".to_owned()], vec!["Größe".to_owned(), "1".to_owned()]];
         assert_eq!(aligned(&rows), ["| a     | head |", "| ----- | ---- |", "| Größe | 1    |"]);
     }
 
     #[test]
-    fn the_median_is_a_measured_value() {
+    fn median_is_a_measured_value() {
         assert_eq!(median(vec![3.0, 1.0, 2.0]), Some(2.0));
         assert_eq!(median(vec![4.0, 1.0, 3.0, 2.0]), Some(2.0));
         assert_eq!(median(Vec::new()), None);
     }
 
     #[test]
-    fn a_target_can_be_missed() {
+    fn compares_ratio_with_target() {
         let row = |ratio, target| Row {
             work: String::new(),
             beside: String::new(),

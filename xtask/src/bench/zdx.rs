@@ -1,26 +1,26 @@
-//! Stores of documents beside `zippy_data`: one program does the same works with both in one process, and this says what is met.
+//! Document stores against `zippy_data`: one program runs the same tasks with both in one process.
 
 use serde_json::Value;
 
-use super::contest::{Bench, Contest, OURS, Options, place};
+use super::contest::{Bench, Contest, OURS, Options, bench_directory};
 use crate::registry::Trouble;
 use crate::shell;
 use crate::zippy;
 
-/// Documents of about 205 bytes, as the reference's own benchmarks make them.
+/// Documents of about 205 bytes, as in the reference's own benchmarks.
 const FULL: u64 = 1_000_000;
 const QUICK: u64 = 2_000;
 
-/// Repetitions of each of our works in a round.
+/// Repetitions of each of our tasks in a round.
 const REPEATS: &str = "3";
 
-/// Threads of the reference, and of ours where the work says so.
+/// Threads of the reference, and of ours where the task says so.
 const THREADS: &str = "4";
 
 const THEIRS: &str = "zippy_data";
 
-const fn beside(words: &'static str, work: &'static str, theirs: &'static str, target: Option<f64>) -> Contest {
-    Contest { words, work, beside: THEIRS, who: THEIRS, theirs, target }
+const fn beside(label: &'static str, work: &'static str, theirs: &'static str, target: Option<f64>) -> Contest {
+    Contest { label, work, beside: THEIRS, who: THEIRS, theirs, target }
 }
 
 const CONTESTS: [Contest; 26] = [
@@ -28,11 +28,11 @@ const CONTESTS: [Contest; 26] = [
     beside("the same, index in a hash map's order", "open, hashed", "open, hashed", Some(60.0)),
     beside("open, one get", "first get, ordered", "first get, ordered", Some(60.0)),
     beside("the same, index in a hash map's order", "first get, hashed", "first get, hashed", Some(60.0)),
-    beside("200,000 gets by chance, raw; theirs parse", "get raw, ordered", "get, ordered", Some(8.0)),
+    beside("200,000 random gets, raw; theirs parse", "get raw, ordered", "get, ordered", Some(8.0)),
     beside("the same, index in a hash map's order", "get raw, hashed", "get, hashed", Some(8.0)),
     beside("the same, many at once", "get many raw, ordered", "get, ordered", None),
     beside("the same, index in a hash map's order", "get many raw, hashed", "get, hashed", None),
-    beside("200,000 gets by chance, parsed", "get, ordered", "get, ordered", Some(1.3)),
+    beside("200,000 random gets, parsed", "get, ordered", "get, ordered", Some(1.3)),
     beside("the same, index in a hash map's order", "get, hashed", "get, hashed", Some(1.3)),
     beside("scan raw, in order, 1 thread; theirs 4", "scan raw, ordered", "scan raw, ordered", Some(6.0)),
     beside("the same, index in a hash map's order", "scan raw, hashed", "scan raw, hashed", Some(6.0)),
@@ -52,8 +52,8 @@ const CONTESTS: [Contest; 26] = [
     beside("the same, 1 thread", "load, validated, 1 thread", "load", None),
 ];
 
-/// Works of different names that come to the same: what one of them gives is what all of them have to give.
-const SAME: &[&[&str]] = &[
+/// Groups of tasks that must have the same result.
+const SAME_RESULT: &[&[&str]] = &[
     &["open, ordered", "open, hashed"],
     &["first get, ordered", "first get, hashed"],
     &["get raw, ordered", "get raw, hashed", "get many raw, ordered", "get many raw, hashed"],
@@ -64,7 +64,7 @@ const SAME: &[&[&str]] = &[
     &["put", "load", "load, 1 thread", "load, validated", "load, validated, 1 thread"],
 ];
 
-/// Builds the program, for which a package registry may have to be asked.
+/// Builds and runs the benchmark. Building it may need a package registry.
 pub(crate) fn run(options: &Options) -> Result<(), Trouble> {
     let program = zippy::benchmark()?;
     let bench = measure(&program, if options.quick { QUICK } else { FULL }, options.rounds())?;
@@ -73,36 +73,35 @@ pub(crate) fn run(options: &Options) -> Result<(), Trouble> {
 }
 
 fn measure(program: &std::path::Path, documents: u64, rounds: u32) -> Result<Bench, String> {
-    let place = place("zdx")?;
-    let directory = place.path();
+    let bench_dir = bench_directory("zdx")?;
+    let directory = bench_dir.path();
     eprintln!("making the stores in {}", directory.display());
-    let command = |words: &[&str]| {
+    let command = |arguments: &[&str]| {
         let mut command = shell::program(program);
-        let (verb, options) = words.split_at(1);
+        let (verb, options) = arguments.split_at(1);
         command.args(verb).arg(directory).args(options).env("RAYON_NUM_THREADS", THREADS);
         command
     };
     shell::run(command(&["make", "--documents", &documents.to_string()]))?;
-    // Every document is the same for both.
+    // Both read the same documents.
     eprint!("{}", shell::text(command(&["check"]))?);
     let mut bench = Bench::default();
     for round in 1..=rounds {
         eprintln!("round {round} of {rounds}");
         let lines = shell::text(command(&["run", "--repeat", REPEATS]))?;
         for who in [OURS, THEIRS] {
-            bench.take(who, &lines_of(who, &lines))?;
+            bench.take(who, &lines_by(who, &lines))?;
         }
     }
-    bench.check(SAME)?;
+    bench.check(SAME_RESULT)?;
     Ok(bench)
 }
 
-/// The lines that tell of somebody's works.
-fn lines_of(who: &str, lines: &str) -> String {
+/// The lines of one contestant, and lines that cannot be parsed, which the caller rejects.
+fn lines_by(who: &str, lines: &str) -> String {
     let is_by = |line: &&str| {
-        let told: Option<Value> = serde_json::from_str(line).ok();
-        // What nobody can read is complained of by who takes it.
-        told.is_none_or(|told| told.get("who").and_then(Value::as_str) == Some(who))
+        let entry: Option<Value> = serde_json::from_str(line).ok();
+        entry.is_none_or(|entry| entry.get("who").and_then(Value::as_str) == Some(who))
     };
     lines.lines().filter(is_by).map(|line| format!("{line}\n")).collect()
 }
@@ -112,9 +111,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn works_are_told_apart_by_who_did_them() {
+    fn separates_lines_by_contestant() {
         let lines = "{\"who\":\"ours\",\"n\":1}\n{\"who\":\"zippy_data\"}\nnoise\n{\"who\":\"ours\",\"n\":2}\n";
-        assert_eq!(lines_of(OURS, lines), "{\"who\":\"ours\",\"n\":1}\nnoise\n{\"who\":\"ours\",\"n\":2}\n");
-        assert_eq!(lines_of(THEIRS, lines), "{\"who\":\"zippy_data\"}\nnoise\n");
+        assert_eq!(lines_by(OURS, lines), "{\"who\":\"ours\",\"n\":1}\nnoise\n{\"who\":\"ours\",\"n\":2}\n");
+        assert_eq!(lines_by(THEIRS, lines), "{\"who\":\"zippy_data\"}\nnoise\n");
     }
 }

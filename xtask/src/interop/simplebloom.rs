@@ -1,6 +1,6 @@
-//! Bloom filters with Python's simplebloom, both ways: files byte for byte, answers one by one, and the golden files again.
+//! Bloom filters with Python's simplebloom, both ways: files byte for byte, every answer, and the golden files.
 
-use crate::interop::golden_again;
+use crate::interop::compare_golden_script;
 use crate::python::Python;
 use crate::shell;
 
@@ -13,18 +13,19 @@ pub(crate) fn run(python: &Python, seed: u64, count: u64) -> Result<(), String> 
     write.arg(&generated).args([seed.to_string(), count.to_string()]);
     shell::run(write)?;
 
-    let mut agree = shell::program(shell::tested_program("examples/agree")?);
+    let mut agree = shell::program(shell::test_build("examples/agree")?);
     agree.arg(&generated);
-    let said = shell::text(agree).map_err(|error| format!("not every byte and answer is simplebloom's: {error}"))?;
-    if !said.starts_with(&format!("{count} filters, ")) {
-        return Err(format!("{count} filters were written, and compared: {said}"));
+    let report = shell::text(agree).map_err(|error| format!("bytes or answers differ from simplebloom: {error}"))?;
+    if !report.starts_with(&format!("{count} filters, ")) {
+        return Err(format!("expected {count} filters, compared: {report}"));
     }
-    print!("ours are the same, byte for byte: {said}");
+    print!("our files are identical: {report}");
 
     let mut ask = python.script("simplebloom_interop.py", ["ask"]);
     ask.arg(&generated);
-    let said = shell::text(ask).map_err(|error| format!("simplebloom answers otherwise from our files: {error}"))?;
-    println!("simplebloom loads ours: {} answers as before", said.trim());
+    let answers =
+        shell::text(ask).map_err(|error| format!("simplebloom gives other answers from our files: {error}"))?;
+    println!("simplebloom loads our files: {} answers as before", answers.trim());
 
-    golden_again(python, "simplebloom_golden.py", "simplebloom", &golden, &[])
+    compare_golden_script(python, "simplebloom_golden.py", "simplebloom", &golden, &[])
 }

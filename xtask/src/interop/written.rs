@@ -1,5 +1,5 @@
-//! What we write, read by ML.NET: its own files written again in every way, files from nothing, files joined, and files of
-//! versions that it does not read any more.
+//! ML.NET reads what we write: copies of its own files with every option, generated files, joined files, and upgrades of file versions that it
+//! no longer reads.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,26 +12,26 @@ use crate::shell;
 
 const COMPRESSIONS: [&str; 3] = ["none", "deflate", "zlib"];
 
-/// Rows per block: of the last, all in one.
+/// Rows per block; the last puts all rows into one.
 const ROWS: [&str; 4] = ["1", "7", "8192", "all"];
 
-/// Files up to so many bytes are written again in each of the twelve ways, larger ones in three that take turns.
-const SMALL: u64 = 4096;
+/// Files up to this size, in bytes, are copied in all twelve ways; larger ones in three that alternate.
+const SMALL_FILE: u64 = 4096;
 
-/// Files whose rows per block ML.NET decides by bytes.
+/// Number of files whose rows per block ML.NET derives from a size limit.
 const LAYOUTS: u64 = 100;
 
-/// The column of the files of older versions whose times .NET cannot hold, as they are before year 1 in UTC.
-const NO_TIME: &str = "time";
+/// A column of files of older versions, with times that .NET cannot represent: they are before year 1 in UTC.
+const EARLY_TIMES: &str = "time";
 
-/// Runs all of it over the directories of files with dumps, in a place to work in.
+/// Runs all comparisons on the files with dumps in `sources`; `work` is the working directory.
 pub(super) fn run(mlnet: &MlNet, sources: &[&Path], work: &Path, seed: u64, count: u64) -> Result<(), String> {
-    let all = Written { mlnet, program: shell::tested_program("idv-rewrite")?, work };
-    all.again(sources)?;
-    all.generated(seed, count)?;
-    all.merged(sources)?;
-    all.older()?;
-    all.layouts(seed)
+    let comparison = Written { mlnet, program: shell::test_build("idv-rewrite")?, work };
+    comparison.copies(sources)?;
+    comparison.generated(seed, count)?;
+    comparison.merged(sources)?;
+    comparison.older()?;
+    comparison.layouts(seed)
 }
 
 struct Written<'a> {
@@ -47,51 +47,51 @@ impl Written<'_> {
         rewrite
     }
 
-    /// An empty directory below the place to work in.
+    /// An empty directory in the working directory.
     fn directory(&self, name: &str) -> Result<PathBuf, String> {
         let directory = self.work.join(name);
         shell::empty_directory(&directory)?;
         Ok(directory)
     }
 
-    /// Lets ML.NET dump every file of a directory, and holds the dumps against those that are expected.
+    /// Lets ML.NET dump every file of a directory, and compares with the expected dumps.
     fn compare(&self, name: &str, directory: &Path) -> Result<(), String> {
         let dumps = self.directory(&format!("{name}-dumps"))?;
         let mut driver = self.mlnet.driver("dump-many");
         driver.arg(&dumps).args(shell::files_with_extension(directory, "idv")?);
-        let refused = shell::text(driver)?;
-        if !refused.is_empty() {
-            return Err(format!("ML.NET cannot read files in {}:\n{}", directory.display(), refused.trim_end()));
+        let errors = shell::text(driver)?;
+        if !errors.is_empty() {
+            return Err(format!("ML.NET cannot read files in {}:\n{}", directory.display(), errors.trim_end()));
         }
         let mut compare = self.rewrite("compare");
         compare.arg(directory).arg(&dumps);
-        shell::run(compare).map_err(|error| format!("not every value is what was written: {error}"))?;
+        shell::run(compare).map_err(|error| format!("values differ from what was written: {error}"))?;
         shell::empty_directory(&dumps)
     }
 
-    /// Files that ML.NET wrote, read by us and written again.
-    fn again(&self, sources: &[&Path]) -> Result<(), String> {
-        let directory = self.directory("again")?;
+    /// Copies of files that ML.NET wrote.
+    fn copies(&self, sources: &[&Path]) -> Result<(), String> {
+        let directory = self.directory("copies")?;
         let mut ways = Ways::default();
         for source in files(sources)? {
             let len = fs::metadata(&source).map_or(u64::MAX, |metadata| metadata.len());
-            for (compression, rows) in ways.next(len <= SMALL) {
+            for (compression, rows) in ways.next(len <= SMALL_FILE) {
                 let target = directory.join(format!("{}.{compression}-{rows}.idv", stem(&source)));
-                let mut again = self.rewrite("again");
-                again.args(["--compression", compression, "--rows", rows]);
-                // Of files with zlib, every other has one column left that ML.NET can read.
+                let mut copy = self.rewrite("copy");
+                copy.args(["--compression", compression, "--rows", rows]);
+                // ML.NET cannot read zlib: in every other file, one column is readable.
                 if compression == "zlib" && ways.turn.is_multiple_of(2) {
-                    again.args(["--first", "deflate"]);
+                    copy.args(["--first", "deflate"]);
                 }
-                shell::run(into(again, &source, &target))?;
+                shell::run(into(copy, &source, &target))?;
                 link(&source.with_extension("expected.jsonl"), &target)?;
             }
         }
         ways.check()?;
-        self.compare("again", &directory)
+        self.compare("copies", &directory)
     }
 
-    /// Files that were made from nothing.
+    /// Files with generated schemas and values.
     fn generated(&self, seed: u64, count: u64) -> Result<(), String> {
         let directory = self.directory("ours")?;
         let mut generate = self.rewrite("generate");
@@ -100,7 +100,7 @@ impl Written<'_> {
         self.compare("ours", &directory)
     }
 
-    /// Files cut in two and joined, at the end of a block or not.
+    /// Files split in two and joined, at block ends and elsewhere.
     fn merged(&self, sources: &[&Path]) -> Result<(), String> {
         let (directory, parts) = (self.directory("merged")?, self.directory("parts")?);
         let (mut carried, mut encoded) = (0, 0);
@@ -108,43 +108,41 @@ impl Written<'_> {
             let halves = [0, 1].map(|half| parts.join(format!("{}.{half}.idv", stem(&source))));
             let at = (7 * (index % 50) + u64::from(index.is_multiple_of(3))).to_string();
             for (half, option) in halves.iter().zip(["--take", "--skip"]) {
-                let mut again = self.rewrite("again");
-                again.args([option, &at, "--rows", "7"]);
-                shell::run(into(again, &source, half))?;
+                let mut copy = self.rewrite("copy");
+                copy.args([option, &at, "--rows", "7"]);
+                shell::run(into(copy, &source, half))?;
             }
             let target = directory.join(format!("{}.idv", stem(&source)));
             let mut merge = self.rewrite("merge");
             merge.arg(&target).args(&halves);
-            let told: Value = serde_json::from_str(&shell::text(merge)?).map_err(|error| error.to_string())?;
-            carried += told.get("carried").and_then(Value::as_u64).unwrap_or(0);
-            encoded += told.get("encoded").and_then(Value::as_u64).unwrap_or(0);
+            let report: Value = serde_json::from_str(&shell::text(merge)?).map_err(|error| error.to_string())?;
+            carried += report.get("carried").and_then(Value::as_u64).unwrap_or(0);
+            encoded += report.get("encoded").and_then(Value::as_u64).unwrap_or(0);
             link(&source.with_extension("expected.jsonl"), &target)?;
         }
         if carried == 0 || encoded == 0 {
-            return Err(format!(
-                "of blocks joined, {carried} were carried over and {encoded} encoded: both are wanted"
-            ));
+            return Err(format!("joined blocks: {carried} copied, {encoded} re-encoded; expected some of both"));
         }
-        println!("joined: {carried} blocks carried over, {encoded} encoded again");
+        println!("joined: {carried} blocks copied, {encoded} re-encoded");
         self.compare("merged", &directory)
     }
 
-    /// Files of the versions 1.1.1.1 to 1.1.1.5, most of which ML.NET does not read, as files of version 1.1.1.6.
+    /// Upgrades of files of versions 1.1.1.1 to 1.1.1.5, most of which ML.NET cannot read, to version 1.1.1.6.
     fn older(&self) -> Result<(), String> {
         let directory = self.directory("upgraded")?;
         for source in files(&[&shell::root().join("tests/golden/idv-older")])? {
             let target = directory.join(shell::file_name(&source));
-            let mut again = self.rewrite("again");
-            again.args(["--compression", "deflate", "--without", NO_TIME]);
-            shell::run(into(again, &source, &target))?;
+            let mut copy = self.rewrite("copy");
+            copy.args(["--compression", "deflate", "--without", EARLY_TIMES]);
+            shell::run(into(copy, &source, &target))?;
             let mut show = self.rewrite("show");
-            show.args(["--without", NO_TIME]);
+            show.args(["--without", EARLY_TIMES]);
             shell::run(into(show, &source, &target.with_extension("expected.jsonl")))?;
         }
         self.compare("upgraded", &directory)
     }
 
-    /// Rows per block where bytes decide them: as many as ML.NET chooses for the same rows.
+    /// Compares the rows per block derived from a size limit with ML.NET's.
     fn layouts(&self, seed: u64) -> Result<(), String> {
         let directory = self.directory("layouts")?;
         let mut driver = self.mlnet.driver("layouts");
@@ -171,13 +169,13 @@ fn into(mut command: Command, source: &Path, target: &Path) -> Command {
     command
 }
 
-/// Puts the dump that is expected beside a file.
+/// Links the expected dump beside a file.
 fn link(dump: &Path, target: &Path) -> Result<(), String> {
-    let place = target.with_extension("expected.jsonl");
-    fs::hard_link(dump, &place).map_err(|error| format!("cannot link {}: {error}", place.display()))
+    let link = target.with_extension("expected.jsonl");
+    fs::hard_link(dump, &link).map_err(|error| format!("cannot link {}: {error}", link.display()))
 }
 
-/// Takes turns with the ways to write a file.
+/// Alternates between the ways to write a file.
 #[derive(Default)]
 struct Ways {
     turn: usize,
@@ -187,13 +185,13 @@ struct Ways {
 impl Ways {
     /// The ways for the next file.
     fn next(&mut self, all: bool) -> Vec<(&'static str, &'static str)> {
-        let every = || COMPRESSIONS.iter().flat_map(|one| ROWS.iter().map(move |rows| (*one, *rows)));
+        let all_ways = || COMPRESSIONS.iter().flat_map(|one| ROWS.iter().map(move |rows| (*one, *rows)));
         let count = self.taken.len();
-        // Three of twelve, another compression and other rows each: five has no factor in common with twelve.
-        let picked = [0, 1, 2].map(|step| (self.turn + 5 * step) % count);
+        // Three of twelve, which differ in compression and rows, as 5 and 12 have no common factor.
+        let selected = [0, 1, 2].map(|step| (self.turn + 5 * step) % count);
         self.turn += 1;
-        let ways = every().zip(&mut self.taken).enumerate();
-        let ways = ways.filter(|(place, _)| all || picked.contains(place));
+        let ways = all_ways().zip(&mut self.taken).enumerate();
+        let ways = ways.filter(|(index, _)| all || selected.contains(index));
         ways.map(|(_, (way, taken))| {
             *taken += 1;
             way
@@ -203,7 +201,7 @@ impl Ways {
 
     fn check(&self) -> Result<(), String> {
         if self.taken.contains(&0) {
-            return Err("not every way to write a file was taken: there are too few files".to_owned());
+            return Err("too few files to use every way of writing".to_owned());
         }
         Ok(())
     }
@@ -214,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_way_has_its_turn() {
+    fn alternates_between_all_ways() {
         let mut ways = Ways::default();
         assert!(ways.check().is_err());
         for _ in 0..12 {

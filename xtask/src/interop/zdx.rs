@@ -1,35 +1,35 @@
-//! Stores of documents with the crate zippy_data and the Python package built on it, and the golden files again.
+//! Document stores with the crate zippy_data and the Python package built on it, and the golden files.
 
-use crate::interop::{made_again, numbers};
+use crate::interop::{compare_golden, numbers};
 use crate::python::Python;
 use crate::shell;
 use crate::zippy::Zippy;
 
-/// What was compared, in the order in which it is told, and what has to be there of it.
-const COUNTED: [(&str, Least); 17] = [
-    ("stores of theirs", Least::Count),
-    ("stores of ours", Least::Count),
-    ("archives of theirs", Least::Count),
-    ("archives of ours", Least::Count),
-    ("documents", Least::Count),
-    ("documents in Python", Least::Count),
-    ("lines", Least::One),
-    ("scanned", Least::One),
-    ("turns", Least::One),
-    ("turns among files", Least::One),
-    ("refused", Least::One),
-    ("after a kill", Least::One),
-    ("kills of theirs", Least::One),
-    ("without line feed", Least::One),
-    ("beyond the last index", Least::One),
-    ("kills of ours", Least::One),
-    ("states beyond the last flush", Least::One),
+/// The counts that the script reports, in this order, and the minimum of each.
+const COUNTS: [(&str, Minimum); 17] = [
+    ("stores of theirs", Minimum::Count),
+    ("stores of ours", Minimum::Count),
+    ("archives of theirs", Minimum::Count),
+    ("archives of ours", Minimum::Count),
+    ("documents", Minimum::Count),
+    ("documents in Python", Minimum::Count),
+    ("lines", Minimum::One),
+    ("scanned", Minimum::One),
+    ("turns", Minimum::One),
+    ("turns among files", Minimum::One),
+    ("refused", Minimum::One),
+    ("after a kill", Minimum::One),
+    ("kills of theirs", Minimum::One),
+    ("without line feed", Minimum::One),
+    ("beyond the last index", Minimum::One),
+    ("kills of ours", Minimum::One),
+    ("states beyond the last flush", Minimum::One),
 ];
 
-/// How many of a thing are the least.
+/// The minimum of a count.
 #[derive(Clone, Copy)]
-enum Least {
-    /// As many as are generated.
+enum Minimum {
+    /// The number of generated stores.
     Count,
     One,
 }
@@ -37,35 +37,37 @@ enum Least {
 pub(crate) fn run(zippy: &Zippy, python: &Python, seed: u64, count: u64) -> Result<(), String> {
     let work = shell::target()?.join("interop/zds");
     shell::empty_directory(&work)?;
-    let ours = shell::tested_program("zdx-driver")?;
-    println!("zippy_data and we write {count} stores of random documents each (seed {seed})");
+    let ours = shell::test_build("zdx-driver")?;
+    println!("zippy_data and wharf write {count} stores of random documents each (seed {seed})");
     let mut script = python.script("zippy_interop.py", [zippy.program(), &ours, &work.join("stores")]);
     script.args(["--seed", &seed.to_string(), "--count", &count.to_string()]);
-    let told = shell::text(script).map_err(|error| format!("zippy_data and we do not agree: {error}"))?;
-    let told = numbers(&told)?;
-    let mut words = Vec::new();
-    for (what, least) in COUNTED {
-        let found = told(what)?;
-        let least = match least {
-            Least::Count => count,
-            Least::One => 1,
+    let report = shell::text(script).map_err(|error| format!("zippy_data and wharf disagree: {error}"))?;
+    let reported = numbers(&report)?;
+    let mut parts = Vec::new();
+    for (name, minimum) in COUNTS {
+        let found = reported(name)?;
+        let minimum = match minimum {
+            Minimum::Count => count,
+            Minimum::One => 1,
         };
-        if found < least {
-            return Err(format!("of {what} {found} were compared, where {least} are the least"));
+        if found < minimum {
+            return Err(format!("{name}: expected at least {minimum}, compared {found}"));
         }
-        words.push(format!("{found} {what}"));
+        parts.push(format!("{found} {name}"));
     }
-    println!("the same to both: {}", words.join(", "));
+    println!("both agree on: {}", parts.join(", "));
     golden(zippy, python)
 }
 
-/// Files whose bytes differ from run to run: they hold times, or come in the order of a hash map or of a directory.
-const LOOSE: [&str; 4] = ["/journal.log", "/doc_index.jsonl", "/schemas.jsonl", "/manifest.json"];
+/// Files whose bytes vary between runs: they hold times, or follow the order of a hash map or directory.
+const UNSTABLE: [&str; 4] = ["/journal.log", "/doc_index.jsonl", "/schemas.jsonl", "/manifest.json"];
 
-/// The script makes the golden files again: archives have no bytes of their own, as directories have no order.
+/// Writes the golden files again. The bytes of archives vary, as directories have no order.
 pub(crate) fn golden(zippy: &Zippy, python: &Python) -> Result<(), String> {
     let fresh = shell::target()?.join("interop/zds/golden");
     let mut script = python.script("zippy_golden.py", [zippy.program()]);
     script.arg(&fresh);
-    made_again(script, "zds", &fresh, |name| name.ends_with(".zds") || LOOSE.iter().any(|loose| name.ends_with(loose)))
+    compare_golden(script, "zds", &fresh, |name| {
+        name.ends_with(".zds") || UNSTABLE.iter().any(|suffix| name.ends_with(suffix))
+    })
 }

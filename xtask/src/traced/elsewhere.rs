@@ -1,29 +1,29 @@
-//! Chores that need Linux on x86-64, on another system: there are none, and what calls them as a part says that it is skipped.
+//! Stands in for `traced` on other systems than Linux on x86-64: no tasks of its own, and a notice where another task would run one.
 
 use clap::Subcommand;
 
 #[derive(Subcommand)]
-pub(crate) enum Chore {}
+pub(crate) enum Task {}
 
 #[derive(Subcommand)]
 pub(crate) enum GoldenPart {}
 
-pub(crate) const fn run(chore: &Chore) -> Result<(), String> {
-    match *chore {}
+pub(crate) const fn run(task: &Task) -> Result<(), String> {
+    match *task {}
 }
 
 pub(crate) const fn run_golden(part: &GoldenPart) -> Result<(), String> {
     match *part {}
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "faults are found where they are tried")]
+#[expect(clippy::unnecessary_wraps, reason = "same signature as on Linux")]
 pub(crate) fn some_faults(_: u32) -> Result<(), String> {
-    eprintln!("SKIPPED: no faults were tried: that takes Linux on x86-64");
+    eprintln!("SKIPPED: faults: they need Linux on x86-64");
     Ok(())
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "routes differ where they are run")]
+#[expect(clippy::unnecessary_wraps, reason = "same signature as on Linux")]
 pub(crate) fn all_routes() -> Result<(), String> {
-    eprintln!("SKIPPED: no routes were compared: that takes Linux on x86-64");
+    eprintln!("SKIPPED: routes: they need Linux on x86-64");
     Ok(())
 }

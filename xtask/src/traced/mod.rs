@@ -1,4 +1,4 @@
-//! Chores that stop a program at its system calls, or limit what it may take: they need Linux on x86-64. `elsewhere.rs` stands for them on
+//! Tasks that stop a program at its system calls or limit its resources. They need Linux on x86-64; `elsewhere.rs` stands in for them on
 //! other systems.
 
 mod faults;
@@ -9,27 +9,27 @@ mod routes;
 use clap::Subcommand;
 
 #[derive(Subcommand)]
-pub(crate) enum Chore {
-    /// Runs every command that writes with kills and faults at each of its system calls
+pub(crate) enum Task {
+    /// Run every writing command with a kill or fault at each of its system calls
     Faults(faults::Options),
-    /// Runs every verb on damaged golden files
+    /// Run every verb on damaged golden files
     Mutate(mutate::Options),
-    /// What takes too long for every change: every fault, every case, many damaged files, long fuzzing
+    /// Run what takes too long for CI: every fault, every case, many damaged files, long fuzzing
     Nightly(nightly::Options),
 }
 
-/// A part of the golden files that is checked by itself.
+/// A part of the golden files that has its own task.
 #[derive(Subcommand)]
 pub(crate) enum GoldenPart {
-    /// Runs every conversion and every verb on small inputs, and compares how they end with what was recorded
+    /// Run every conversion and every verb on small inputs, and compare the outcomes with the record
     Routes(routes::Options),
 }
 
-pub(crate) fn run(chore: &Chore) -> Result<(), String> {
-    match chore {
-        Chore::Faults(options) => faults::run(options).map(drop),
-        Chore::Mutate(options) => mutate::run(options).map(drop),
-        Chore::Nightly(options) => nightly::run(options),
+pub(crate) fn run(task: &Task) -> Result<(), String> {
+    match task {
+        Task::Faults(options) => faults::run(options).map(drop),
+        Task::Mutate(options) => mutate::run(options).map(drop),
+        Task::Nightly(options) => nightly::run(options),
     }
 }
 
@@ -37,9 +37,9 @@ pub(crate) fn run_golden(GoldenPart::Routes(options): &GoldenPart) -> Result<(),
     routes::run(options)
 }
 
-/// As many faults as CI has time for.
+/// A sample of the faults that fits into CI.
 pub(crate) fn some_faults(seed: u32) -> Result<(), String> {
-    let wharf = crate::shell::tested_program("wharf")?;
+    let wharf = crate::shell::test_build("wharf")?;
     faults::run(&faults::Options::brief(seed, wharf)).map(drop)
 }
 

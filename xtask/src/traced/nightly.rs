@@ -1,49 +1,51 @@
-//! What takes too long for every change: exhaustive tests, faults at every system call, damaged files by the ten thousands, long fuzzing.
+//! Checks that take too long for CI: exhaustive tests, faults at every system call, tens of thousands of damaged files, long fuzzing.
 //!
-//! All steps run, whatever the others find. The end is a table of them.
+//! All steps run even if one fails; a table of the results comes last.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use clap::{Args, ValueEnum};
 
 use crate::traced::{faults, mutate};
-use crate::{features, fuzz, golden, package, portable, shell};
+use crate::{features, fuzz, golden, package, portable, shell, versions};
 
-/// Which steps, and how long.
+/// Selects steps, and how long they run.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Leave these steps out
+    /// Skip these steps
     #[arg(long, value_name = "STEP")]
     skip: Vec<Step>,
     /// Only these steps
     #[arg(long, value_name = "STEP", conflicts_with = "skip")]
     only: Vec<Step>,
-    /// How long each fuzz target runs
+    /// Run time of each fuzz target
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     fuzz_seconds: u64,
-    /// How many damaged files
+    /// Number of damaged files
     #[arg(long, value_name = "N", default_value_t = 50_000)]
     mutants: u64,
-    /// What chance begins with [default: the day]
+    /// Random seed [default: the number of the day]
     #[arg(long, value_name = "N")]
     seed: Option<u32>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Step {
-    /// All tests, those that try every case, too
+    /// All tests, including exhaustive ones
     Tests,
     /// Tests of each crate without features, with each one alone, and with all
     Features,
-    /// The crates, packed, and their tests run in the packages
+    /// Tests of the packed crates
     Package,
-    /// Golden files, made again by their references
+    /// Declared rust-version, minimal dependency versions, semantic versioning
+    Versions,
+    /// Golden files, written again by their references
     Golden,
     /// Kills and faults at every system call
     Faults,
-    /// The same with all cores, where calls come in another order each time
+    /// The same with all cores, where the order of calls varies
     FaultsThreads,
-    /// Damaged golden files through every verb
+    /// Every verb on damaged golden files
     Mutate,
     /// Each fuzz target
     Fuzz,
@@ -53,7 +55,7 @@ enum Step {
     Miri,
 }
 
-/// Asks tests for every case.
+/// Environment variable that makes tests exhaustive.
 const EXHAUSTIVE: &str = "WHARF_EXHAUSTIVE";
 
 /// Runs the steps.
@@ -63,7 +65,7 @@ const EXHAUSTIVE: &str = "WHARF_EXHAUSTIVE";
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     let today = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |time| time.as_secs() / 86_400);
     let seed = options.seed.unwrap_or_else(|| u32::try_from(today()).unwrap_or(1));
-    println!("the seed is {seed}");
+    println!("seed {seed}");
     let mut rows = Vec::new();
     for &step in Step::value_variants() {
         let name = step.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
@@ -90,7 +92,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     if failed == 0 { Ok(()) } else { Err(format!("{failed} of {} steps failed", rows.len())) }
 }
 
-/// Runs one step; returns what the table says of it.
+/// Runs one step and returns its result for the table.
 fn perform(step: Step, options: &Options, seed: u32) -> Result<String, String> {
     match step {
         Step::Tests => {
@@ -100,6 +102,7 @@ fn perform(step: Step, options: &Options, seed: u32) -> Result<String, String> {
         }
         Step::Features => features::run(&features::Options::full()).map(|()| "passed".to_owned()),
         Step::Package => package::run(&package::Options::full()).map(|()| "passed".to_owned()),
+        Step::Versions => versions::run(),
         Step::Golden => golden::run(&golden::Options::full()).map(|()| "passed".to_owned()),
         Step::Faults => faults::run(&faults::Options::default()),
         Step::FaultsThreads => faults::run(&faults::Options::all_threads()),

@@ -3,31 +3,31 @@
 use serde_json::{Value, json};
 use zippy_data::{BufferedWriter, Engine, WriteConfig};
 
-use crate::{Arguments, Given, Outcome, input, outcome, said, tell};
+use crate::{Arguments, InputDocument, Outcome, input, message, outcome, print_line};
 
 pub(crate) fn write(root: &str, collection: &str, batch: usize) -> Outcome<()> {
-    // No flush by the clock: the same input makes the same store.
+    // No timed flush: the same input gives the same store.
     let config = WriteConfig { max_pending_ops: batch, flush_interval_ms: u64::MAX, ..WriteConfig::default() };
-    let mut writer = BufferedWriter::new(root, collection, config).map_err(said)?;
+    let mut writer = BufferedWriter::new(root, collection, config).map_err(message)?;
     let mut count = 0_u64;
     for line in input() {
         let line = line?;
         if line.first() != Some(&b'{') && !line.contains(&b'\t') {
-            writer.delete(String::from_utf8_lossy(&line)).map_err(said)?;
+            writer.delete(String::from_utf8_lossy(&line)).map_err(message)?;
         } else {
-            let given = Given::parse(&line)?;
-            let value = serde_json::from_slice(&given.line).map_err(|error| format!("{}: {error}", given.id))?;
-            writer.put(given.id, value).map_err(said)?;
+            let document = InputDocument::parse(&line)?;
+            let value = serde_json::from_slice(&document.line).map_err(|error| format!("{}: {error}", document.id))?;
+            writer.put(document.id, value).map_err(message)?;
         }
         count += 1;
     }
-    writer.flush().map_err(said)?;
-    tell(&json!({"written": count, "documents": writer.len()}))
+    writer.flush().map_err(message)?;
+    print_line(&json!({"written": count, "documents": writer.len()}))
 }
 
-/// Every document that is a file, sorted by id; its position is its place in the reference's order.
+/// Dumps every document that is a file, sorted by ID; its position is the index in the reference's order.
 pub(crate) fn dump(root: &str, collection: &str) -> Outcome<()> {
-    let engine = Engine::open(root, collection).map_err(said)?;
+    let engine = Engine::open(root, collection).map_err(message)?;
     let mut ids: Vec<_> = engine.doc_ids().iter().enumerate().collect();
     ids.sort_by_key(|(_, id)| id.as_str());
     for (position, id) in ids {
@@ -36,17 +36,17 @@ pub(crate) fn dump(root: &str, collection: &str) -> Outcome<()> {
         members.insert("id".to_owned(), json!(id));
         members.insert("mode".to_owned(), json!("docs"));
         members.insert("position".to_owned(), json!(position));
-        tell(&Value::Object(members))?;
+        print_line(&Value::Object(members))?;
     }
     Ok(())
 }
 
 pub(crate) fn scan(root: &str, collection: &str, arguments: &Arguments) -> Outcome<()> {
-    let engine = Engine::open(root, collection).map_err(said)?;
+    let engine = Engine::open(root, collection).map_err(message)?;
     let fields = arguments.fields.as_ref().map(|fields| fields.iter().map(String::as_str).collect::<Vec<_>>());
-    let mut scanner = engine.scan(arguments.predicate().as_ref(), fields.as_deref()).map_err(said)?;
-    while let Some(document) = scanner.next_doc().map_err(said)? {
-        tell(&json!({"document": document}))?;
+    let mut scanner = engine.scan(arguments.predicate().as_ref(), fields.as_deref()).map_err(message)?;
+    while let Some(document) = scanner.next_doc().map_err(message)? {
+        print_line(&json!({"document": document}))?;
     }
     Ok(())
 }

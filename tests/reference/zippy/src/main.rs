@@ -1,7 +1,7 @@
-//! Drives `zippy_data`, the reference implementation of ZDS: writes stores with it, and tells what it reads in others.
+//! Drives `zippy_data`, the reference implementation of ZDS: writes stores with it, and dumps what it reads.
 //!
-//! Documents come on standard input, one in a line: either a JSON object whose `_id` names it, or an id, a tab and the line to be stored
-//! under it. What is told goes to standard output as lines of JSON. Exit codes: 0 done, 1 failed, 2 wrong usage.
+//! Documents are read from standard input, one per line: either a JSON object with `_id`, or an ID, a tab and the line to store under it.
+//! Results are printed as JSON lines. Exit codes: 0 success, 1 failure, 2 wrong usage.
 
 mod archive;
 mod docs;
@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
 
-/// Anything that fails is told in words.
+/// Errors are messages.
 type Outcome<T> = Result<T, String>;
 
 const USAGE: &str = "usage: zippy-driver VERB ...
@@ -52,10 +52,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs a verb; false where its arguments are not those it takes.
+/// Runs a verb; false if its arguments do not fit.
 fn run(verb: &str, arguments: &Arguments) -> Outcome<bool> {
-    let places: Vec<&str> = arguments.places.iter().map(String::as_str).collect();
-    match (verb, places.as_slice()) {
+    let positional: Vec<&str> = arguments.positional.iter().map(String::as_str).collect();
+    match (verb, positional.as_slice()) {
         ("write", [root, collection]) => lines::write(root, collection, &arguments.mode, arguments.batch),
         ("delete", [root, collection, ids @ ..]) => lines::delete(root, collection, ids),
         ("compact", [root, collection]) => lines::compact(root, collection),
@@ -76,30 +76,30 @@ fn run(verb: &str, arguments: &Arguments) -> Outcome<bool> {
     Ok(true)
 }
 
-/// What a verb was given.
+/// The arguments of a verb.
 struct Arguments {
-    places: Vec<String>,
+    positional: Vec<String>,
     batch: usize,
     mode: String,
     docs: bool,
-    /// Fields and the values that they must have.
-    wanted: Vec<(String, Value)>,
+    /// Fields and their required values.
+    conditions: Vec<(String, Value)>,
     fields: Option<Vec<String>>,
 }
 
 impl Arguments {
     fn parse(words: &[String]) -> Outcome<Self> {
         let mut all = Self {
-            places: Vec::new(),
+            positional: Vec::new(),
             batch: 1000,
             mode: "put".to_owned(),
             docs: false,
-            wanted: Vec::new(),
+            conditions: Vec::new(),
             fields: None,
         };
         let mut words = words.iter();
         while let Some(word) = words.next() {
-            let mut value = || words.next().ok_or_else(|| format!("{word} takes a value"));
+            let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
             match word.as_str() {
                 "--batch" => all.batch = value()?.parse().map_err(|error| format!("--batch: {error}"))?,
                 "--mode" => all.mode.clone_from(value()?),
@@ -107,28 +107,28 @@ impl Arguments {
                 "--where" => {
                     let (field, value) = value()?.split_once('=').ok_or("--where takes FIELD=JSON")?;
                     let value = serde_json::from_str(value).map_err(|error| format!("--where: {error}"))?;
-                    all.wanted.push((field.to_owned(), value));
+                    all.conditions.push((field.to_owned(), value));
                 }
                 "--fields" => all.fields = Some(value()?.split(',').map(str::to_owned).collect()),
-                _ => all.places.push(word.clone()),
+                _ => all.positional.push(word.clone()),
             }
         }
         Ok(all)
     }
 
     fn predicate(&self) -> Option<zippy_data::Predicate> {
-        let all = self.wanted.iter().map(|(field, value)| zippy_data::Predicate::eq(field.clone(), value.clone()));
-        (!self.wanted.is_empty()).then(|| zippy_data::Predicate::and(all.collect()))
+        let all = self.conditions.iter().map(|(field, value)| zippy_data::Predicate::eq(field.clone(), value.clone()));
+        (!self.conditions.is_empty()).then(|| zippy_data::Predicate::and(all.collect()))
     }
 }
 
-/// A document as it comes in: its id, and the line that is to be stored.
-struct Given {
+/// A document of the input: its ID, and the line to store.
+struct InputDocument {
     id: String,
     line: Vec<u8>,
 }
 
-impl Given {
+impl InputDocument {
     fn parse(line: &[u8]) -> Outcome<Self> {
         if line.first() == Some(&b'{') {
             let document: Value = serde_json::from_slice(line).map_err(|error| format!("a document: {error}"))?;
@@ -141,7 +141,7 @@ impl Given {
         Ok(Self { id: id.to_owned(), line: rest.get(1..).unwrap_or_default().to_vec() })
     }
 
-    /// The document as a value. Where its own `_id` is the one that names it, it goes without.
+    /// The document as a value, without an `_id` that equals its ID.
     fn value(&self) -> Outcome<Value> {
         let mut value: Value = serde_json::from_slice(&self.line).map_err(|error| format!("{}: {error}", self.id))?;
         if let Value::Object(members) = &mut value
@@ -159,14 +159,14 @@ fn input() -> impl Iterator<Item = Outcome<Vec<u8>>> {
     lines.map(|line| line.map_err(|error| format!("standard input: {error}")))
 }
 
-/// Prints a line at once: somebody may wait for it.
-fn tell(value: &Value) -> Outcome<()> {
+/// Prints a line and flushes it, as the caller may be waiting.
+fn print_line(value: &Value) -> Outcome<()> {
     let mut out = std::io::stdout().lock();
-    let told = writeln!(out, "{value}").and_then(|()| out.flush());
-    told.map_err(|error| format!("standard output: {error}"))
+    let result = writeln!(out, "{value}").and_then(|()| out.flush());
+    result.map_err(|error| format!("standard output: {error}"))
 }
 
-/// What was asked for, or why there is none, as members of a line.
+/// A result or its error, as members of a line.
 fn outcome(name: &str, outcome: zippy_data::Result<Value>) -> Map<String, Value> {
     let mut members = Map::new();
     match outcome {
@@ -176,7 +176,7 @@ fn outcome(name: &str, outcome: zippy_data::Result<Value>) -> Map<String, Value>
     members
 }
 
-/// The reference's errors, in its words.
-fn said(error: zippy_data::Error) -> String {
+/// The message of a reference's error.
+fn message(error: zippy_data::Error) -> String {
     error.to_string()
 }

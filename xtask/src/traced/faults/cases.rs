@@ -1,4 +1,4 @@
-//! The commands that write, each with a folder of small files to run in.
+//! The writing commands, each with a directory of small input files.
 
 use std::fs;
 use std::path::Path;
@@ -7,20 +7,20 @@ use std::process::Command;
 use super::snapshot::{Entry, Snapshot};
 use crate::shell;
 
-/// What the path of an output stands for.
+/// The kind of an output, which decides how it is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// One file, which is replaced whole: its bytes are the old or the new ones.
+    /// A file that is replaced atomically: its bytes are the old or the new ones.
     File,
-    /// A store in one file: the time stands in it, so what can be read counts.
+    /// A store in one file, compared by its rows, as the file contains times.
     Archive,
-    /// A datadings data file with its index files: what can be read counts.
-    Set,
-    /// A store, a folder: what can be read counts.
+    /// A datadings data file with its index files, compared by its rows.
+    FileSet,
+    /// A store directory, compared by its rows.
     Store,
 }
 
-/// What a command writes.
+/// An output of a command.
 #[derive(Debug, Clone)]
 pub(super) struct Output {
     pub(super) path: String,
@@ -28,10 +28,10 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// The output at a path, whose ending says what it is.
+    /// An output whose shape follows from its extension.
     fn new(path: &str) -> Self {
-        let shape = match path.rsplit_once('.').map(|(_, ending)| ending) {
-            Some("msgpack") => Shape::Set,
+        let shape = match path.rsplit_once('.').map(|(_, extension)| extension) {
+            Some("msgpack") => Shape::FileSet,
             Some("zds") => Shape::Archive,
             Some("d") => Shape::Store,
             _ => Shape::File,
@@ -39,31 +39,31 @@ impl Output {
         Self { path: path.to_owned(), shape }
     }
 
-    /// Whether a file of the folder is part of the output.
-    pub(super) fn has(&self, file: &str) -> bool {
+    /// Whether a path belongs to the output.
+    pub(super) fn contains(&self, file: &str) -> bool {
         let rest = file.strip_prefix(self.path.as_str());
         rest.is_some_and(|rest| match self.shape {
             Shape::File | Shape::Archive => rest.is_empty(),
-            Shape::Set => rest.is_empty() || rest.starts_with('.'),
+            Shape::FileSet => rest.is_empty() || rest.starts_with('.'),
             Shape::Store => rest.is_empty() || rest.starts_with('/'),
         })
     }
 }
 
-/// A command and what it finds.
+/// A command and the files it runs on.
 #[derive(Debug, Clone)]
 pub(crate) struct Case {
     pub(super) name: String,
     pub(crate) before: Snapshot,
     pub(crate) arguments: Vec<String>,
-    /// The next run of the same command, which may find the output in place.
-    pub(super) again: Vec<String>,
+    /// The arguments of the next run, when the output may exist.
+    pub(super) rerun: Vec<String>,
     pub(super) outputs: Vec<Output>,
-    /// A file of an output that is never changed.
-    pub(super) kept: Option<String>,
+    /// A file of an output that must not change.
+    pub(super) unchanged: Option<String>,
 }
 
-/// Commands that write into a path of their choice: the one that begins with `out` or `part`.
+/// Commands that write to a new path, which begins with `out` or `part`.
 const WRITERS: [(&str, &str); 41] = [
     ("convert-csv", "convert a.idv out.csv"),
     ("convert-jsonl", "convert a.idv out.jsonl"),
@@ -108,8 +108,8 @@ const WRITERS: [(&str, &str); 41] = [
     ("split-zds", "split a.d --parts 3 -o part-{}.d"),
 ];
 
-/// Commands that change what their first argument names.
-const CHANGERS: [(&str, &str); 21] = [
+/// Commands that change their first argument in place.
+const EDITORS: [(&str, &str); 21] = [
     ("put", "put a.d new.jsonl"),
     ("put-many", "put a.d many.jsonl"),
     ("put-one", "put a.d one.json --key 0000000003"),
@@ -133,38 +133,38 @@ const CHANGERS: [(&str, &str); 21] = [
     ("set-type-in-place", "set a.ds x y --type float32 --in-place"),
 ];
 
-/// Commands whose next run finds something else than the first one did.
-const AGAIN: [(&str, &str); 4] = [
+/// Commands that need other arguments for the next run.
+const RERUNS: [(&str, &str); 4] = [
     ("index-zds", "index noindex.d --force"),
     ("index-zds-stale", "index stale.d --force"),
     ("rename-in-place", "rename a.ds @history=log --in-place"),
     ("rm-in-place", "rm a.ds @history --in-place"),
 ];
 
-/// Verbs that can be told to use one thread.
+/// Verbs with the option `--threads`.
 const THREADED: [&str; 7] = ["convert", "merge", "split", "sample", "shuffle", "recover", "index"];
 
-/// Makes the inputs in a folder, and returns all cases.
+/// Creates the inputs in a directory, and returns all cases.
 pub(crate) fn all(wharf: &Path, folder: &Path, one_thread: bool) -> Result<Vec<Case>, String> {
     let materials = materials(wharf, folder)?;
     let mut cases = Vec::new();
     for (name, text) in WRITERS {
         let before = inputs(&materials, text);
-        let outputs = written(text);
+        let outputs = outputs_of(text);
         let forced = format!("{text} --force");
         cases.push(case(name, before.clone(), text, &forced, outputs.clone(), one_thread));
         let mut before = before;
         for output in &outputs {
-            before.0.extend(older(&materials, output));
+            before.0.extend(existing(&materials, output));
         }
         cases.push(case(&format!("{name}-force"), before, &forced, &forced, outputs, one_thread));
     }
-    for (name, text) in CHANGERS {
+    for (name, text) in EDITORS {
         let path = text.split(' ').nth(1).unwrap_or_default();
-        let again = AGAIN.iter().find(|(known, _)| *known == name).map_or(text, |(_, again)| again);
-        let mut case = case(name, inputs(&materials, text), text, again, vec![Output::new(path)], one_thread);
+        let rerun = RERUNS.iter().find(|(other, _)| *other == name).map_or(text, |(_, rerun)| rerun);
+        let mut case = case(name, inputs(&materials, text), text, rerun, vec![Output::new(path)], one_thread);
         if text.starts_with("index") && path.ends_with(".msgpack") && !text.contains("--truncate") {
-            case.kept = Some(path.to_owned());
+            case.unchanged = Some(path.to_owned());
         }
         cases.push(case);
     }
@@ -172,8 +172,8 @@ pub(crate) fn all(wharf: &Path, folder: &Path, one_thread: bool) -> Result<Vec<C
     Ok(cases)
 }
 
-/// What a command writes, by its words.
-fn written(text: &str) -> Vec<Output> {
+/// The outputs named in a command line.
+fn outputs_of(text: &str) -> Vec<Output> {
     let paths = text.split(' ').filter(|word| word.starts_with("out.") || word.starts_with("part-"));
     let numbered = |path: &str| {
         (0..if path.contains("{}") { 3 } else { 1 })
@@ -183,18 +183,18 @@ fn written(text: &str) -> Vec<Output> {
     paths.flat_map(numbered).map(|path| Output::new(&path)).collect()
 }
 
-/// What may have been at the place of an output before: the other table, in the same form.
-fn older(materials: &Snapshot, output: &Output) -> Vec<(String, Entry)> {
-    let ending = output.path.rsplit_once('.').map(|(_, ending)| ending).unwrap_or_default();
-    let mut old = Output { path: format!("b.{ending}"), shape: output.shape };
+/// An output that exists before the command runs: the other table, in the same format.
+fn existing(materials: &Snapshot, output: &Output) -> Vec<(String, Entry)> {
+    let extension = output.path.rsplit_once('.').map(|(_, extension)| extension).unwrap_or_default();
+    let mut old = Output { path: format!("b.{extension}"), shape: output.shape };
     if !materials.0.contains_key(&old.path) {
         old.path = "b.csv".to_owned();
     }
-    let found = materials.only(|path| old.has(path)).0;
-    found.into_iter().map(|(path, entry)| (path.replacen(&old.path, &output.path, 1), entry)).collect()
+    let entries = materials.only(|path| old.contains(path)).0;
+    entries.into_iter().map(|(path, entry)| (path.replacen(&old.path, &output.path, 1), entry)).collect()
 }
 
-fn case(name: &str, before: Snapshot, text: &str, again: &str, outputs: Vec<Output>, one_thread: bool) -> Case {
+fn case(name: &str, before: Snapshot, text: &str, rerun: &str, outputs: Vec<Output>, one_thread: bool) -> Case {
     let words = |text: &str| {
         let mut words: Vec<String> = text.split(' ').map(str::to_owned).collect();
         if one_thread && words.first().is_some_and(|verb| THREADED.contains(&verb.as_str())) {
@@ -202,10 +202,10 @@ fn case(name: &str, before: Snapshot, text: &str, again: &str, outputs: Vec<Outp
         }
         words
     };
-    Case { name: name.to_owned(), before, arguments: words(text), again: words(again), outputs, kept: None }
+    Case { name: name.to_owned(), before, arguments: words(text), rerun: words(rerun), outputs, unchanged: None }
 }
 
-/// The inputs that a command names, each with what belongs to it.
+/// The inputs that a command names, each with its companion files.
 pub(crate) fn inputs(materials: &Snapshot, text: &str) -> Snapshot {
     materials.only(|path| {
         text.split(' ').any(|word| {
@@ -215,10 +215,10 @@ pub(crate) fn inputs(materials: &Snapshot, text: &str) -> Snapshot {
     })
 }
 
-/// Changes the bytes of a file that is copied, or leaves it out.
+/// Changes the bytes of a copied file, or omits it.
 type Change<'a> = dyn Fn(&str, Vec<u8>) -> Option<Vec<u8>> + 'a;
 
-/// Two small tables in every format, and damaged ones.
+/// Two small tables in every format, and damaged files.
 fn materials(wharf: &Path, folder: &Path) -> Result<Snapshot, String> {
     shell::empty_directory(folder)?;
     let table = |rows: std::ops::Range<u32>| {
@@ -236,7 +236,7 @@ fn materials(wharf: &Path, folder: &Path) -> Result<Snapshot, String> {
         "{\"_id\":\"0000000004\",\"x\":1}\n{\"_id\":\"0000000007\",\"x\":2}\n{\"_id\":\"new\",\"x\":3}\n",
     )?;
     put("one.json", "{\n  \"x\": [1, 2, 3]\n}\n")?;
-    // More than a writer keeps in memory: some of it is in the files before the end.
+    // More than a writer buffers, so that files are partly written before the end.
     let many = (0..5000).map(|id| format!("{{\"_id\":\"{id:010}\",\"text\":\"{}\"}}\n", "many ".repeat(40)));
     put("many.jsonl", &many.collect::<String>())?;
     shell::make_directory(&folder.join("tree/oak"))?;
@@ -255,12 +255,12 @@ fn materials(wharf: &Path, folder: &Path) -> Result<Snapshot, String> {
         run(&format!("set {name}.ds @title=old @history=none --in-place"))?;
         run(&format!("convert {name}.csv {name}.msgpack --key key"))?;
         run(&format!("convert {name}.csv {name}.parquet"))?;
-        // The collection has the same name in both.
+        // Both collections get the same name.
         let text = shell::read(&folder.join(format!("{name}.csv")))?;
         shell::make_directory(&folder.join("raw"))?;
         put("raw/trees.csv", &text)?;
         if name == "b" {
-            // Other ids than in the first one.
+            // IDs must differ from those of the first store.
             run("convert raw/trees.csv b.jsonl")?;
             let text = shell::read(&folder.join("b.jsonl"))?;
             put("raw/trees.jsonl", &text.replace("{\"key\":\"", "{\"_id\":\"b"))?;
@@ -298,13 +298,13 @@ fn materials(wharf: &Path, folder: &Path) -> Result<Snapshot, String> {
     run("rm dead.d 0000000000 0000000005 0000000010")?;
     copy("a.d", "noindex.d", &|path, bytes| (!path.ends_with("index.bin")).then_some(bytes))?;
     copy("a.d", "torn.d", &|path, bytes| if path.ends_with("data.jsonl") { cut(bytes, 20) } else { Some(bytes) })?;
-    // Its index is damaged, and its last line is torn.
+    // Damaged index and torn last line.
     copy("torn.d", "stale.d", &|path, bytes| if path.ends_with("index.bin") { cut(bytes, 3) } else { Some(bytes) })?;
     copy("a.msgpack", "torn.msgpack", &|path, bytes| {
         if path.ends_with(".msgpack") { cut(bytes, 9) } else { Some(bytes) }
     })?;
     copy("a.msgpack", "bare.msgpack", &|path, bytes| path.ends_with(".msgpack").then_some(bytes))?;
-    // An append was interrupted: the beginning of another sample.
+    // An interrupted append: the start of another sample.
     copy("a.msgpack", "more.msgpack", &|path, mut bytes| {
         if path.ends_with(".msgpack") {
             bytes.extend_from_within(..20);

@@ -1,4 +1,4 @@
-//! One run of a case, and what is wrong afterwards.
+//! Runs a case, and checks the result.
 
 use std::fs;
 use std::io::{Read, Seek};
@@ -11,35 +11,35 @@ use super::trace::{self, Action, Call, Ended, Kind};
 use super::{Fault, HOLD, Trial};
 use crate::shell;
 
-/// A case with what it does when nothing happens.
-pub(super) struct Known {
+/// A case and its results without a fault.
+pub(super) struct Baseline {
     pub(super) case: Case,
     after: Snapshot,
     code: i32,
-    /// What can be read from each output, before and after.
-    readable: Vec<(Readable, Readable)>,
-    /// What is there after the next run.
-    again: Snapshot,
-    again_code: i32,
-    again_readable: Vec<Readable>,
+    /// The content of each output, before and after.
+    contents: Vec<(Content, Content)>,
+    /// The results of the next run.
+    rerun: Snapshot,
+    rerun_code: i32,
+    rerun_contents: Vec<Content>,
     pub(super) calls: Vec<Call>,
 }
 
-/// What a program sees of an output.
+/// What `wharf cat` prints of an output.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Readable {
+pub(super) enum Content {
     Absent,
     Rows(Vec<(Option<i32>, Vec<u8>)>),
 }
 
-/// Something that must not happen.
+/// A violated rule.
 pub(super) struct Finding {
     pub(super) trial: Trial,
     pub(super) kind: &'static str,
     pub(super) detail: String,
 }
 
-/// Which of its two states an output is in.
+/// Whether an output is in its old or new state, both (if equal) or neither.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Old,
@@ -48,7 +48,7 @@ enum State {
     Neither,
 }
 
-/// A command that runs in the folder, alone with its files.
+/// A command that runs in the directory, with an empty environment.
 fn command(wharf: &Path, arguments: &[String], folder: &Path) -> Command {
     let mut command = Command::new(wharf);
     command.args(arguments).current_dir(folder).stdin(Stdio::null()).env_clear().env("TMPDIR", folder);
@@ -62,7 +62,7 @@ fn traced(
     folder: &Path,
     decide: &mut dyn FnMut(&Call) -> Action,
 ) -> Result<(Ended, String), String> {
-    let failed = |error: std::io::Error| format!("cannot keep what a command prints: {error}");
+    let failed = |error: std::io::Error| format!("cannot capture standard error: {error}");
     let mut messages = tempfile::tempfile().map_err(failed)?;
     let mut command = command(wharf, arguments, folder);
     command.stdout(Stdio::null()).stderr(messages.try_clone().map_err(failed)?);
@@ -72,8 +72,8 @@ fn traced(
     Ok((ended, String::from_utf8_lossy(&text).into_owned()))
 }
 
-/// What the case does when nothing happens.
-pub(super) fn learn(wharf: &Path, case: &Case, folder: &Path) -> Result<Known, String> {
+/// Runs a case without a fault.
+pub(super) fn run_baseline(wharf: &Path, case: &Case, folder: &Path) -> Result<Baseline, String> {
     case.before.restore(folder)?;
     let before: Vec<_> = case.outputs.iter().map(|output| read(wharf, output, folder)).collect::<Result<_, _>>()?;
     let mut calls = Vec::new();
@@ -85,36 +85,36 @@ pub(super) fn learn(wharf: &Path, case: &Case, folder: &Path) -> Result<Known, S
         return Err(format!("`wharf {}` ended with {ended:?}: {}", case.arguments.join(" "), messages.trim_end()));
     };
     let after = Snapshot::take(folder)?;
-    let there: Vec<_> = case.outputs.iter().map(|output| read(wharf, output, folder)).collect::<Result<_, _>>()?;
+    let outputs: Vec<_> = case.outputs.iter().map(|output| read(wharf, output, folder)).collect::<Result<_, _>>()?;
     // Only `convert` reads NetCDF.
     for output in case.outputs.iter().filter(|output| !output.path.ends_with(".nc")) {
         let (code, messages) = verify(wharf, output, folder)?;
         if code != Some(0) {
-            return Err(format!("`wharf verify {}` after it: {}", output.path, messages.trim_end()));
+            return Err(format!("`wharf verify {}` afterwards: {}", output.path, messages.trim_end()));
         }
     }
-    let (ended, messages) = traced(wharf, &case.again, folder, &mut |_| Action::Proceed)?;
-    let Ended::Exit(again_code @ (0 | 3)) = ended else {
+    let (ended, messages) = traced(wharf, &case.rerun, folder, &mut |_| Action::Proceed)?;
+    let Ended::Exit(rerun_code @ (0 | 3)) = ended else {
         return Err(format!(
-            "the next run, `wharf {}`, ended with {ended:?}: {}",
-            case.again.join(" "),
+            "next run, `wharf {}`, ended with {ended:?}: {}",
+            case.rerun.join(" "),
             messages.trim_end()
         ));
     };
-    let again = Snapshot::take(folder)?;
-    if let Some(left) = again.0.keys().chain(after.0.keys()).find(|path| is_temporary(path)) {
-        return Err(format!("{left} is left though nothing happened"));
+    let rerun = Snapshot::take(folder)?;
+    if let Some(left) = rerun.0.keys().chain(after.0.keys()).find(|path| is_temporary(path)) {
+        return Err(format!("{left} is left behind without a fault"));
     }
-    let again_readable = case.outputs.iter().map(|output| read(wharf, output, folder)).collect::<Result<_, _>>()?;
-    let readable = before.into_iter().zip(there).collect();
-    Ok(Known { case: case.clone(), after, code, readable, again, again_code, again_readable, calls })
+    let rerun_contents = case.outputs.iter().map(|output| read(wharf, output, folder)).collect::<Result<_, _>>()?;
+    let contents = before.into_iter().zip(outputs).collect();
+    Ok(Baseline { case: case.clone(), after, code, contents, rerun, rerun_code, rerun_contents, calls })
 }
 
-/// What a program sees of the output now.
-fn read(wharf: &Path, output: &Output, folder: &Path) -> Result<Readable, String> {
+/// Reads an output.
+fn read(wharf: &Path, output: &Output, folder: &Path) -> Result<Content, String> {
     let path = folder.join(&output.path);
     if fs::symlink_metadata(&path).is_err() {
-        return Ok(Readable::Absent);
+        return Ok(Content::Absent);
     }
     let mut commands = vec![vec!["cat".to_owned(), "--json".to_owned(), output.path.clone()]];
     if output.shape == Shape::Store {
@@ -126,59 +126,62 @@ fn read(wharf: &Path, output: &Output, folder: &Path) -> Result<Readable, String
     }
     let mut rows = Vec::new();
     for arguments in commands {
-        let found = shell::output(&mut command(wharf, &arguments, folder))?;
-        let mut printed = found.stdout;
+        let result = shell::output(&mut command(wharf, &arguments, folder))?;
+        let mut printed = result.stdout;
         if matches!(output.shape, Shape::Store | Shape::Archive) {
-            // A store is a set of documents; that in which order they are is the writer's choice.
+            // The order of documents in a store is up to the writer.
             let mut lines: Vec<_> = printed.split(|byte| *byte == b'\n').collect();
             lines.sort_unstable();
             printed = lines.join(&b'\n');
         }
-        rows.push((found.status.code(), printed));
+        rows.push((result.status.code(), printed));
     }
-    // A collection without documents is as good as none.
+    // An empty collection equals a missing one.
     if output.shape == Shape::Store {
         rows.retain(|(code, printed)| *code != Some(0) || !printed.is_empty());
     }
-    Ok(Readable::Rows(rows))
+    Ok(Content::Rows(rows))
 }
 
 fn verify(wharf: &Path, output: &Output, folder: &Path) -> Result<(Option<i32>, String), String> {
     let arguments = ["verify".to_owned(), output.path.clone()];
-    let found = shell::output(&mut command(wharf, &arguments, folder))?;
-    let messages = String::from_utf8_lossy(&[found.stdout, found.stderr].concat()).into_owned();
-    Ok((found.status.code(), messages))
+    let result = shell::output(&mut command(wharf, &arguments, folder))?;
+    let messages = String::from_utf8_lossy(&[result.stdout, result.stderr].concat()).into_owned();
+    Ok((result.status.code(), messages))
 }
 
-/// One run with its fault, and everything that is wrong afterwards; nothing where the call did not come.
+/// Runs a case with a fault and returns every violated rule; `None` if the call was not reached.
 pub(super) fn attempt(
     wharf: &Path,
-    known: &Known,
+    baseline: &Baseline,
     trial: Trial,
     folder: &Path,
-    shown: bool,
+    verbose: bool,
 ) -> Result<Option<Vec<Finding>>, String> {
-    let case = &known.case;
+    let case = &baseline.case;
     case.before.restore(folder)?;
-    let (mut count, mut hit, mut waiting) = (0, None::<Call>, false);
+    let (mut count, mut hit, mut held) = (0, None::<Call>, false);
     let (ended, messages) = traced(wharf, &case.arguments, folder, &mut |call| {
-        if shown {
-            println!("{:>4} {call}", if trial.fault.concerns(call) { (count + 1).to_string() } else { String::new() });
+        if verbose {
+            println!(
+                "{:>4} {call}",
+                if trial.fault.applies_to(call) { (count + 1).to_string() } else { String::new() }
+            );
         }
-        // The one that cleans up is another thread than the one that was about to call when the signal came.
+        // Cleanup runs on another thread than the interrupted call.
         let cleans = |hit: &Call| hit.thread != call.thread && matches!(call.kind, Kind::Release | Kind::Exit);
-        if trial.fault == Fault::TermCleanerLast && !waiting && hit.as_ref().is_some_and(cleans) {
-            waiting = true;
+        if trial.fault == Fault::TermCleanerLast && !held && hit.as_ref().is_some_and(cleans) {
+            held = true;
             return Action::Hold(HOLD);
         }
-        if !trial.fault.concerns(call) {
+        if !trial.fault.applies_to(call) {
             return Action::Proceed;
         }
         count += 1;
-        // Renames take no new room: the undoing of a commit has to succeed on a full disk.
-        let goes_on = trial.fault == Fault::Enospc && !call.name.starts_with("rename");
-        let now = count == trial.call || (count > trial.call && goes_on);
-        if !now {
+        // Renames need no space: rolling back a commit must succeed on a full disk.
+        let persists = trial.fault == Fault::Enospc && !call.name.starts_with("rename");
+        let inject = count == trial.call || (count > trial.call && persists);
+        if !inject {
             return Action::Proceed;
         }
         if hit.is_none() {
@@ -195,120 +198,121 @@ pub(super) fn attempt(
     })?;
     let Some(hit) = hit else { return Ok(None) };
     let mut findings = Vec::new();
-    let mut find = |kind: &'static str, detail: String| {
+    let mut report = |kind: &'static str, detail: String| {
         findings.push(Finding { trial, kind, detail: format!("{hit}: {detail}") });
     };
     let now = Snapshot::take(folder)?;
     let last = messages.trim_end().lines().last().unwrap_or_default().to_owned();
-    if shown {
+    if verbose {
         println!("at {hit}: {ended:?}\n{}", messages.trim_end());
         println!("changed: {}", case.before.difference(&now).join(", "));
     }
 
-    // Inputs, and files that are nobody's.
-    let foreign =
-        |path: &str| !case.outputs.iter().any(|output| output.has(path)) || case.kept.as_deref() == Some(path);
+    // Inputs and unrelated files.
+    let foreign = |path: &str| {
+        !case.outputs.iter().any(|output| output.contains(path)) || case.unchanged.as_deref() == Some(path)
+    };
     for path in case.before.only(foreign).difference(&now.only(foreign)) {
         if is_temporary(&path) {
             continue;
         }
-        find("an input changed", path);
+        report("input changed", path);
     }
-    let left: Vec<_> = now.0.keys().filter(|path| is_temporary(path)).map(String::as_str).collect();
-    // What could not be removed stays, and who is killed removes nothing.
+    let leftover: Vec<_> = now.0.keys().filter(|path| is_temporary(path)).map(String::as_str).collect();
+    // A killed process removes nothing, and a failed removal leaves the file.
     let excused = trial.fault == Fault::Kill || (trial.fault == Fault::Eio && hit.kind == Kind::Release);
-    if !excused && let Some(path) = left.first() {
-        find("a temporary file is left", format!("{path} ({ended:?}: {last})"));
+    if !excused && let Some(path) = leftover.first() {
+        report("temporary file left behind", format!("{path} ({ended:?}: {last})"));
     }
 
     // Outputs.
     let mut states = Vec::new();
-    for (output, (old, new)) in case.outputs.iter().zip(&known.readable) {
-        let (state, detail) = state(wharf, known, output, old, new, &now, folder)?;
+    for (output, (old, new)) in case.outputs.iter().zip(&baseline.contents) {
+        let (state, detail) = state(wharf, baseline, output, old, new, &now, folder)?;
         if state == State::Neither {
-            find("an output is neither old nor new", format!("{}{detail} ({ended:?})", output.path));
+            report("output is neither old nor new", format!("{}{detail} ({ended:?})", output.path));
         } else if !detail.is_empty() {
-            find("verify rejects an output", format!("{}{detail} ({ended:?})", output.path));
+            report("verify rejects output", format!("{}{detail} ({ended:?})", output.path));
         }
         states.push(state);
     }
-    let all_are = |wanted: State| states.iter().all(|state| [wanted, State::Both, State::Neither].contains(state));
+    let all_are = |expected: State| states.iter().all(|state| [expected, State::Both, State::Neither].contains(state));
     match ended {
-        Ended::Exit(0 | 3) if !all_are(State::New) => find("success without the output", last.clone()),
-        Ended::Exit(0) if known.code == 3 => find("success though something was lost", last.clone()),
+        Ended::Exit(0 | 3) if !all_are(State::New) => report("success without the output", last.clone()),
+        Ended::Exit(0) if baseline.code == 3 => report("success in spite of losses", last.clone()),
         Ended::Exit(0 | 3) if trial.fault == Fault::Eio && hit.kind == Kind::Sync => {
-            find("success though data were not synced", last.clone());
+            report("success in spite of a failed sync", last.clone());
         }
         Ended::Exit(0 | 3) => {}
         Ended::Exit(1) if !last.starts_with("error: ") && !messages.contains("error: ") => {
-            find("a failure without a message", messages.clone());
+            report("failure without a message", messages.clone());
         }
         Ended::Exit(1) if !all_are(State::Old) && !all_are(State::New) => {
-            find("a failure with some of the outputs", format!("{states:?}: {last}"));
+            report("failure with part of the outputs written", format!("{states:?}: {last}"));
         }
         Ended::Exit(1) => {}
         Ended::Signal(libc::SIGKILL) if trial.fault == Fault::Kill => {}
         Ended::Signal(libc::SIGTERM) if trial.fault.is_signal() => {}
-        Ended::Exit(code) => find("a wrong exit code", format!("{code}: {last}")),
-        Ended::Signal(signal) => find("death by a signal", format!("{signal}: {last}")),
-        Ended::Timeout => find("no end", last.clone()),
+        Ended::Exit(code) => report("unexpected exit code", format!("{code}: {last}")),
+        Ended::Signal(signal) => report("killed by a signal", format!("{signal}: {last}")),
+        Ended::Timeout => report("timeout", last.clone()),
     }
     if messages.contains("panicked at") {
-        find("a panic", messages.clone());
+        report("panic", messages.clone());
     }
 
     // The next run.
-    let first = all_are(State::Old) && !all_are(State::New);
-    let arguments = if first { &case.arguments } else { &case.again };
+    let unchanged = all_are(State::Old) && !all_are(State::New);
+    let arguments = if unchanged { &case.arguments } else { &case.rerun };
     let (ended, messages) = traced(wharf, arguments, folder, &mut |_| Action::Proceed)?;
     let now = Snapshot::take(folder)?;
     let last = messages.trim_end().lines().last().unwrap_or_default();
-    if shown {
+    if verbose {
         println!("next run: wharf {}: {ended:?}\n{}", arguments.join(" "), messages.trim_end());
-        println!("changed: {}", known.again.difference(&now).join(", "));
+        println!("changed: {}", baseline.rerun.difference(&now).join(", "));
     }
-    if !matches!(ended, Ended::Exit(code) if code == known.again_code || code == known.code) {
-        find("the next run fails", format!("{ended:?}: {last}"));
+    if !matches!(ended, Ended::Exit(code) if code == baseline.rerun_code || code == baseline.code) {
+        report("next run fails", format!("{ended:?}: {last}"));
         return Ok(Some(findings));
     }
     if let Some(path) = now.0.keys().find(|path| is_temporary(path)) {
-        find("the next run leaves a temporary file", path.clone());
+        report("next run leaves a temporary file", path.clone());
     }
     for path in case.before.only(foreign).difference(&now.only(foreign)) {
         if !is_temporary(&path) {
-            find("the next run changes an input", path);
+            report("next run changes an input", path);
         }
     }
-    for ((output, (_, new)), again) in case.outputs.iter().zip(&known.readable).zip(&known.again_readable) {
-        let has = |path: &str| output.has(path) && !is_temporary(path);
-        let bytes = now.only(has);
-        let expected = if first { [&known.after, &known.after] } else { [&known.after, &known.again] };
-        if expected.into_iter().any(|expected| bytes == expected.only(has)) {
+    for ((output, (_, new)), rerun) in case.outputs.iter().zip(&baseline.contents).zip(&baseline.rerun_contents) {
+        let belongs = |path: &str| output.contains(path) && !is_temporary(path);
+        let bytes = now.only(belongs);
+        let expected = if unchanged { [&baseline.after, &baseline.after] } else { [&baseline.after, &baseline.rerun] };
+        if expected.into_iter().any(|expected| bytes == expected.only(belongs)) {
             continue;
         }
-        let found = read(wharf, output, folder)?;
+        let content = read(wharf, output, folder)?;
         let (code, messages) = verify(wharf, output, folder)?;
-        if (found != *new && (first || found != *again)) || output.shape == Shape::File {
-            find("the next run writes something else", output.path.clone());
+        if (content != *new && (unchanged || content != *rerun)) || output.shape == Shape::File {
+            report("next run writes something else", output.path.clone());
         } else if code != Some(0) {
-            find("verify rejects what the next run writes", format!("{}: {}", output.path, messages.trim_end()));
+            report("verify rejects output of the next run", format!("{}: {}", output.path, messages.trim_end()));
         }
     }
     Ok(Some(findings))
 }
 
-/// Which of its states an output is in; with what `verify` says where it is another file and no error is expected.
+/// The state of an output. The text is a description of a `Neither` state, or the error of `verify` if the files differ from both states.
 fn state(
     wharf: &Path,
-    known: &Known,
+    baseline: &Baseline,
     output: &Output,
-    old: &Readable,
-    new: &Readable,
+    old: &Content,
+    new: &Content,
     now: &Snapshot,
     folder: &Path,
 ) -> Result<(State, String), String> {
-    let has = |path: &str| output.has(path) && !is_temporary(path);
-    let (was, is, will) = (known.case.before.only(has), now.only(has), known.after.only(has));
+    let belongs = |path: &str| output.contains(path) && !is_temporary(path);
+    let (was, is, will) = (baseline.case.before.only(belongs), now.only(belongs), baseline.after.only(belongs));
     match (is == was, is == will) {
         (true, true) => return Ok((State::Both, String::new())),
         (true, false) => return Ok((State::Old, String::new())),
@@ -323,18 +327,18 @@ fn state(
         };
         return Ok((State::Neither, size));
     }
-    let found = read(wharf, output, folder)?;
-    let is_old = found == *old || (*old == Readable::Absent && found == Readable::Rows(Vec::new()));
-    let state = match (is_old, found == *new) {
+    let content = read(wharf, output, folder)?;
+    let is_old = content == *old || (*old == Content::Absent && content == Content::Rows(Vec::new()));
+    let state = match (is_old, content == *new) {
         (true, true) => State::Both,
         (true, false) => State::Old,
         (false, true) => State::New,
         (false, false) => State::Neither,
     };
     if state == State::Neither {
-        let rows = |readable: &Readable| match readable {
-            Readable::Absent => "absent".to_owned(),
-            Readable::Rows(rows) => {
+        let rows = |content: &Content| match content {
+            Content::Absent => "absent".to_owned(),
+            Content::Rows(rows) => {
                 let rows = rows.iter().map(|(code, text)| {
                     let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count();
                     format!("{lines} rows{}", if *code == Some(0) { "" } else { " and an error" })
@@ -342,28 +346,29 @@ fn state(
                 rows.collect::<Vec<_>>().join(" + ")
             }
         };
-        return Ok((state, format!(": {} (old: {}, new: {})", rows(&found), rows(old), rows(new))));
+        return Ok((state, format!(": {} (old: {}, new: {})", rows(&content), rows(old), rows(new))));
     }
-    if *old == Readable::Absent && found == Readable::Rows(Vec::new()) {
-        return Ok((state, String::new())); // folders of a store that was to be
+    if *old == Content::Absent && content == Content::Rows(Vec::new()) {
+        return Ok((state, String::new())); // directories of an uncommitted store
     }
-    if found == Readable::Absent {
-        let left: Vec<_> = is.0.keys().cloned().collect();
-        let detail = if left.is_empty() { String::new() } else { format!(": {} without their data", left.join(", ")) };
+    if content == Content::Absent {
+        let leftover: Vec<_> = is.0.keys().cloned().collect();
+        let detail =
+            if leftover.is_empty() { String::new() } else { format!(": {} without their data", leftover.join(", ")) };
         return Ok((state, detail));
     }
-    // Damaged before: what `verify` says of it says nothing of this run.
+    // An error of `verify` counts only if the output was sound before.
     let damaged =
-        |readable: &Readable| matches!(readable, Readable::Rows(rows) if rows.iter().any(|(code, _)| *code != Some(0)));
+        |content: &Content| matches!(content, Content::Rows(rows) if rows.iter().any(|(code, _)| *code != Some(0)));
     let (code, messages) = verify(wharf, output, folder)?;
-    let bad =
-        code != Some(0) && !(state == State::Old && damaged(old)) && !rejected_before(wharf, known, output, folder)?;
-    Ok((state, if bad { format!(": {}", messages.trim_end()) } else { String::new() }))
+    let rejected =
+        code != Some(0) && !(state == State::Old && damaged(old)) && !rejected_before(wharf, baseline, output, folder)?;
+    Ok((state, if rejected { format!(": {}", messages.trim_end()) } else { String::new() }))
 }
 
-/// Whether `verify` rejected the output before the run, too.
-fn rejected_before(wharf: &Path, known: &Known, output: &Output, folder: &Path) -> Result<bool, String> {
+/// Whether `verify` already rejected the output before the run.
+fn rejected_before(wharf: &Path, baseline: &Baseline, output: &Output, folder: &Path) -> Result<bool, String> {
     let aside = folder.with_extension("before");
-    known.case.before.restore(&aside)?;
+    baseline.case.before.restore(&aside)?;
     Ok(aside.join(&output.path).exists() && verify(wharf, output, &aside)?.0 != Some(0))
 }

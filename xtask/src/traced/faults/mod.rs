@@ -1,7 +1,7 @@
-//! Kills and faults: every command that writes, with a fault at each of its system calls that can change files.
+//! Fault injection: runs every writing command with a fault at each system call that can change files.
 //!
-//! After each run: outputs are the old or the new ones, inputs are as they were, the exit code is true, no temporary file is left, and the
-//! next run of the same command succeeds and cleans up.
+//! After each run, outputs must be old or new, inputs unchanged, the exit code correct and no temporary file left behind; and the next run of
+//! the same command must succeed and clean up.
 
 mod cases;
 mod check;
@@ -20,14 +20,14 @@ use clap::{Args, ValueEnum};
 use crate::random::Random;
 use crate::shell;
 pub(crate) use cases::{Case, all as cases, inputs};
-use check::{Finding, Known, attempt, learn};
+use check::{Baseline, Finding, attempt, run_baseline};
 pub(crate) use snapshot::{Entry, Snapshot};
 use trace::{Call, Kind};
 
-/// Which commands and faults.
+/// Selects commands and faults.
 #[derive(Args, Default)]
 pub(crate) struct Options {
-    /// Only these cases (a name, or the beginning of names)
+    /// Only these cases (a name or a prefix of names)
     #[arg(long, value_name = "NAME")]
     case: Vec<String>,
     /// Only these faults
@@ -39,13 +39,13 @@ pub(crate) struct Options {
     /// At most this many runs, chosen at random
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
-    /// What the choice begins with
+    /// Random seed of the sample
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Let commands use all cores: calls come in another order each time
+    /// Let commands use all cores, which varies the order of calls
     #[arg(long)]
     all_threads: bool,
-    /// Run this program, not the one that is built from the workspace
+    /// Run this program instead of building the workspace's
     #[arg(long, value_name = "FILE")]
     wharf: Option<PathBuf>,
     /// Print the cases
@@ -54,39 +54,39 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// As many runs of this program as CI has time for.
+    /// A sample that fits into CI, with this program.
     pub(crate) fn brief(seed: u32, wharf: PathBuf) -> Self {
-        Self { sample: Some(BRIEF), seed: seed.into(), wharf: Some(wharf), ..Self::default() }
+        Self { sample: Some(CI_SAMPLE), seed: seed.into(), wharf: Some(wharf), ..Self::default() }
     }
 
-    /// Everything, once more with all cores.
+    /// All cases with all cores, with the faults that depend on the order of calls.
     pub(crate) fn all_threads() -> Self {
         Self { all_threads: true, fault: vec![Fault::Kill, Fault::Term, Fault::Enospc], ..Self::default() }
     }
 }
 
-/// Runs of a brief round.
-const BRIEF: usize = 1000;
+/// Sample size in CI.
+const CI_SAMPLE: usize = 1000;
 
-/// How long a thread waits for the others where the order of two threads counts.
+/// How long a thread is held to let the others run first.
 const HOLD: Duration = Duration::from_millis(25);
 
-/// What happens at a call.
+/// The fault at a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 enum Fault {
     /// SIGKILL
     Kill,
     /// SIGTERM
     Term,
-    /// SIGTERM; the thread that makes the call waits for the one that cleans up
+    /// SIGTERM; the calling thread waits for the one that cleans up
     TermCleanerFirst,
     /// SIGTERM; the thread that cleans up waits for the others
     TermCleanerLast,
     /// The call fails: input/output error
     Eio,
-    /// This call and all later ones that need room on the disk, renames aside, fail: no space
+    /// This call and all later ones that need disk space, except renames, fail: no space left
     Enospc,
-    /// A file is not opened: too many open files
+    /// Opening fails: too many open files
     Emfile,
 }
 
@@ -95,8 +95,8 @@ impl Fault {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// Whether it may happen at this call.
-    fn concerns(self, call: &Call) -> bool {
+    /// Whether the fault can happen at this call.
+    fn applies_to(self, call: &Call) -> bool {
         match self {
             Self::Kill | Self::Term | Self::TermCleanerFirst | Self::TermCleanerLast => call.kind != Kind::OpenRead,
             Self::Eio => !matches!(call.kind, Kind::OpenRead | Kind::Exit),
@@ -110,7 +110,7 @@ impl Fault {
     }
 }
 
-/// One run: a case, and a fault at its n-th call of those that the fault concerns.
+/// One run: a case, with a fault at its n-th call among those that the fault applies to.
 #[derive(Debug, Clone, Copy)]
 struct Trial {
     case: usize,
@@ -137,38 +137,39 @@ pub(crate) fn run(options: &Options) -> Result<String, String> {
     }
     let exact = all.iter().any(|case| options.case.contains(&case.name));
     all.retain(|case| {
-        let begins = |name: &String| if exact { case.name == *name } else { case.name.starts_with(name.as_str()) };
-        options.case.is_empty() || options.case.iter().any(begins)
+        let selected = |name: &String| if exact { case.name == *name } else { case.name.starts_with(name.as_str()) };
+        options.case.is_empty() || options.case.iter().any(selected)
     });
     if all.is_empty() {
-        return Err("no case has this name (--list prints them)".to_owned());
+        return Err("unknown case (--list prints all)".to_owned());
     }
     let start = Instant::now();
     let workers = thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
-    let known = Mutex::new(Vec::new());
+    let baselines = Mutex::new(Vec::new());
     in_parallel(workers, |worker| {
         let folder = folder.path().join(format!("worker-{worker}"));
         while let Some(case) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let learned = learn(&wharf, case, &folder).map_err(|error| format!("case {}: {error}", case.name))?;
-            known.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(learned);
+            let baseline =
+                run_baseline(&wharf, case, &folder).map_err(|error| format!("case {}: {error}", case.name))?;
+            baselines.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(baseline);
         }
         Ok(())
     })?;
-    let mut known = known.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    known.sort_by(|one, other| one.case.name.cmp(&other.case.name));
-    let trials = trials(&known, options);
+    let mut baselines = baselines.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    baselines.sort_by(|one, other| one.case.name.cmp(&other.case.name));
+    let trials = trials(&baselines, options);
     if let Some(sample) = options.sample {
-        println!("the choice again: cargo xtask faults --sample {sample} --seed {}", options.seed);
+        println!("to repeat: cargo xtask faults --sample {sample} --seed {}", options.seed);
     }
     let single = trials.len() == 1 && options.call.is_some();
-    println!("{} commands, {} runs with a fault", known.len(), trials.len());
+    println!("{} commands, {} runs with a fault", baselines.len(), trials.len());
     let (next, findings, missed) = (AtomicUsize::new(0), Mutex::new(Vec::new()), AtomicUsize::new(0));
     in_parallel(workers, |worker| {
         let folder = folder.path().join(format!("worker-{worker}"));
         while let Some(&trial) = trials.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let Some(known) = known.get(trial.case) else { continue };
-            let outcome = attempt(&wharf, known, trial, &folder, single)?;
+            let Some(baseline) = baselines.get(trial.case) else { continue };
+            let outcome = attempt(&wharf, baseline, trial, &folder, single)?;
             match outcome {
                 Some(found) => findings.lock().unwrap_or_else(std::sync::PoisonError::into_inner).extend(found),
                 None => {
@@ -179,10 +180,10 @@ pub(crate) fn run(options: &Options) -> Result<String, String> {
         Ok(())
     })?;
     let findings = findings.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    report(options, &known, &trials, missed.into_inner(), &findings, start.elapsed())
+    report(options, &baselines, &trials, missed.into_inner(), &findings, start.elapsed())
 }
 
-/// Runs the work in this many threads.
+/// Runs a function on this many threads.
 pub(crate) fn in_parallel(workers: usize, work: impl Fn(usize) -> Result<(), String> + Sync) -> Result<(), String> {
     let work = &work;
     thread::scope(|scope| {
@@ -191,17 +192,17 @@ pub(crate) fn in_parallel(workers: usize, work: impl Fn(usize) -> Result<(), Str
     })
 }
 
-/// All runs that were asked for.
-fn trials(known: &[Known], options: &Options) -> Vec<Trial> {
+/// All selected runs.
+fn trials(baselines: &[Baseline], options: &Options) -> Vec<Trial> {
     let mut trials = Vec::new();
-    for (case, known) in known.iter().enumerate() {
+    for (case, baseline) in baselines.iter().enumerate() {
         for &fault in Fault::value_variants() {
             if !(options.fault.is_empty() || options.fault.contains(&fault)) {
                 continue;
             }
-            let calls = known.calls.iter().filter(|call| fault.concerns(call)).count();
-            let chosen = (1..=calls).filter(|call| options.call.is_none_or(|only| only == *call));
-            trials.extend(chosen.map(|call| Trial { case, fault, call }));
+            let calls = baseline.calls.iter().filter(|call| fault.applies_to(call)).count();
+            let selected = (1..=calls).filter(|call| options.call.is_none_or(|only| only == *call));
+            trials.extend(selected.map(|call| Trial { case, fault, call }));
         }
     }
     if let Some(sample) = options.sample.filter(|sample| *sample < trials.len()) {
@@ -215,7 +216,7 @@ fn trials(known: &[Known], options: &Options) -> Vec<Trial> {
 /// Prints counts and findings.
 fn report(
     options: &Options,
-    known: &[Known],
+    baselines: &[Baseline],
     trials: &[Trial],
     missed: usize,
     findings: &[Finding],
@@ -231,12 +232,12 @@ fn report(
     let seconds = time.as_secs_f64();
     let kills = trials.iter().filter(|trial| trial.fault == Fault::Kill || trial.fault.is_signal()).count();
     let errors = trials.len() - kills;
-    let summary = format!("{} commands, {kills} kills, {errors} errors, {missed} not reached", known.len());
+    let summary = format!("{} commands, {kills} kills, {errors} errors, {missed} not reached", baselines.len());
     println!("{summary}, {seconds:.0} s");
-    // The first of its kind stands for the others.
+    // Shows the first finding of each kind.
     let mut groups: BTreeMap<(&str, Fault, &str), Vec<&Finding>> = BTreeMap::new();
     for finding in findings {
-        let name = known.get(finding.trial.case).map_or("", |known| known.case.name.as_str());
+        let name = baselines.get(finding.trial.case).map_or("", |baseline| baseline.case.name.as_str());
         groups.entry((name, finding.trial.fault, finding.kind)).or_default().push(finding);
     }
     for ((name, fault, kind), mut group) in groups {

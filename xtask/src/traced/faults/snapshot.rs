@@ -1,4 +1,4 @@
-//! What is in a folder: taken, restored, compared.
+//! Snapshots of a directory's content.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::shell;
 
-/// One entry of a folder.
+/// An entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Entry {
     Folder,
@@ -14,24 +14,24 @@ pub(crate) enum Entry {
     Link(PathBuf),
 }
 
-/// All entries below a folder, by their paths from there.
+/// All entries below a directory, by relative path.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Snapshot(pub(crate) BTreeMap<String, Entry>);
 
 impl Snapshot {
-    /// Everything that is below the folder now.
+    /// Reads everything below a directory.
     pub(crate) fn take(folder: &Path) -> Result<Self, String> {
         let mut entries = BTreeMap::new();
-        let mut open = vec![(folder.to_owned(), String::new())];
-        while let Some((folder, before)) = open.pop() {
+        let mut pending = vec![(folder.to_owned(), String::new())];
+        while let Some((folder, prefix)) = pending.pop() {
             for path in shell::entries(&folder)? {
-                let name = format!("{before}{}", shell::file_name(&path));
+                let name = format!("{prefix}{}", shell::file_name(&path));
                 let failed = |error| format!("cannot read {}: {error}", path.display());
                 let kind = fs::symlink_metadata(&path).map_err(failed)?;
                 let entry = if kind.is_symlink() {
                     Entry::Link(fs::read_link(&path).map_err(failed)?)
                 } else if kind.is_dir() {
-                    open.push((path.clone(), format!("{name}/")));
+                    pending.push((path.clone(), format!("{name}/")));
                     Entry::Folder
                 } else {
                     Entry::File(fs::read(&path).map_err(failed)?)
@@ -42,7 +42,7 @@ impl Snapshot {
         Ok(Self(entries))
     }
 
-    /// Makes the folder hold these entries and nothing else.
+    /// Replaces the content of a directory with these entries.
     pub(crate) fn restore(&self, folder: &Path) -> Result<(), String> {
         shell::empty_directory(folder)?;
         for (name, entry) in &self.0 {
@@ -57,14 +57,18 @@ impl Snapshot {
         Ok(())
     }
 
-    /// The entries whose paths pass.
-    pub(crate) fn only(&self, passes: impl Fn(&str) -> bool) -> Self {
+    /// The entries whose paths satisfy the predicate.
+    pub(crate) fn only(&self, predicate: impl Fn(&str) -> bool) -> Self {
         Self(
-            self.0.iter().filter(|(name, _)| passes(name)).map(|(name, entry)| (name.clone(), entry.clone())).collect(),
+            self.0
+                .iter()
+                .filter(|(name, _)| predicate(name))
+                .map(|(name, entry)| (name.clone(), entry.clone()))
+                .collect(),
         )
     }
 
-    /// The paths that only one of both has, or that differ.
+    /// The paths that differ or exist in only one of the two.
     pub(crate) fn difference(&self, other: &Self) -> Vec<String> {
         let changed = self.0.iter().filter(|(name, entry)| other.0.get(*name) != Some(entry)).map(|(name, _)| name);
         let added = other.0.keys().filter(|name| !self.0.contains_key(*name));
@@ -72,7 +76,7 @@ impl Snapshot {
     }
 }
 
-/// Whether a path is that of a temporary file of the command, or lies in a temporary folder.
+/// Whether a path is a temporary file of the command, or in a temporary directory.
 pub(super) fn is_temporary(path: &str) -> bool {
     path.split('/').any(|part| part.starts_with(".wharf-") || part.starts_with(".tmp") || part.ends_with(".tmp"))
 }
@@ -82,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_taken_is_restored() {
+    fn restores_a_snapshot() {
         let folder = tempfile::tempdir().unwrap();
         let entries = [("a", Entry::Folder), ("a/b", Entry::File(b"text".to_vec())), ("c", Entry::Link("a/b".into()))];
         let snapshot = Snapshot(entries.into_iter().map(|(name, entry)| (name.to_owned(), entry)).collect());

@@ -1,8 +1,8 @@
 //! Runs a program under `ptrace` and stops it at each system call that can change a file system.
 //!
-//! The harness decides at each stop: go on, fail the call, end the process, send a signal, let the other threads go first. A seccomp filter
-//! chooses the calls, so that everything else runs at full speed. `strace --inject` was no choice: it counts the calls of each thread apart,
-//! and tells a file written from a file read, or a pipe, by nothing.
+//! The caller decides at each stop: proceed, fail the call, kill the process, send a signal, or let the other threads run first. A seccomp
+//! filter selects the calls, so that everything else runs at full speed. `strace --inject` does not suffice: it counts the calls of each thread
+//! separately, and cannot tell writing a file from reading one or from using a pipe.
 #![allow(unsafe_code, reason = "ptrace, prctl, waitpid and kill have no safe form in the standard library")]
 
 use std::fs::{self, File};
@@ -16,20 +16,20 @@ use std::time::{Duration, Instant};
 
 use libc::{c_int, c_long, c_void, pid_t};
 
-/// What a call does, as far as faults are concerned.
+/// The effect of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Opens a file for reading.
     OpenRead,
     /// Opens a file for writing, or creates it.
     OpenWrite,
-    /// Needs room on the disk: data, a name, a folder, a link.
+    /// Needs disk space: data, a name, a directory, a link.
     Allocate,
     /// Makes data durable.
     Sync,
     /// Makes names durable. Some file systems cannot.
     SyncFolder,
-    /// Frees room, or changes a mode.
+    /// Frees space or changes a mode.
     Release,
     /// Ends the process.
     Exit,
@@ -77,7 +77,7 @@ pub(super) struct Call {
     pub(super) thread: pid_t,
     pub(super) kind: Kind,
     pub(super) name: &'static str,
-    /// The paths, or the open file, that it is about.
+    /// The paths or the open file it operates on.
     pub(super) files: Vec<String>,
 }
 
@@ -88,19 +88,19 @@ impl std::fmt::Display for Call {
     }
 }
 
-/// What happens to a call.
+/// What to do with a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
     Proceed,
     /// The call does nothing and returns this error.
     Fail(i32),
-    /// The process dies before the call, with nothing run any more.
+    /// The process is killed before the call.
     Kill,
     /// The process gets this signal, then the call proceeds.
     Signal(i32),
-    /// The same, and this thread waits that long for the others.
+    /// The same, and this thread is held for this long.
     SignalAndHold(i32, Duration),
-    /// This thread waits that long for the others.
+    /// This thread is held for this long.
     Hold(Duration),
 }
 
@@ -113,10 +113,10 @@ pub(super) enum Ended {
     Timeout,
 }
 
-/// How long a program may take.
+/// Time limit of a program.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Runs the command; `decide` is asked at each call of [`CALLS`].
+/// Runs the command and calls `decide` at each of [`CALLS`].
 ///
 /// # Errors
 /// When the program cannot be started or traced.
@@ -181,7 +181,7 @@ fn filter() -> Vec<libc::sock_filter> {
     filter
 }
 
-/// Follows all threads of the process to its end.
+/// Traces all threads of the process until it ends.
 fn follow(process: pid_t, decide: &mut dyn FnMut(&Call) -> Action) -> Result<Ended, String> {
     let mut waiting: Vec<(pid_t, Instant)> = Vec::new();
     let mut ready = false;
@@ -225,21 +225,21 @@ fn follow(process: pid_t, decide: &mut dyn FnMut(&Call) -> Action) -> Result<End
             resume(thread, 0);
         } else {
             let signal = libc::WSTOPSIG(status);
-            // New threads begin with a stop that is the tracer's doing, and so are all events.
-            let ours = event != 0 || signal == libc::SIGSTOP || signal == libc::SIGTRAP;
-            resume(thread, if ours { 0 } else { signal });
+            // Initial stops of new threads, and events, come from the tracer.
+            let internal = event != 0 || signal == libc::SIGSTOP || signal == libc::SIGTRAP;
+            resume(thread, if internal { 0 } else { signal });
         }
     }
 }
 
-/// Does what is decided about the call before which a thread stopped. Returns until when the thread is to wait.
+/// Carries out the decision about the call at which a thread stopped. Returns the time until which the thread is held.
 fn stopped(process: pid_t, thread: pid_t, decide: &mut dyn FnMut(&Call) -> Action) -> Result<Option<Instant>, String> {
-    let Some(mut registers) = registers(thread) else { return Ok(None) }; // it was killed meanwhile
+    let Some(mut registers) = registers(thread) else { return Ok(None) }; // killed meanwhile
     let Some(call) = describe(process, thread, &registers) else { return Ok(None) };
     match decide(&call) {
         Action::Proceed => {}
         Action::Fail(error) => {
-            // No call has the number -1: it is skipped, and what stands in the register of the result is the result.
+            // The invalid call number -1 skips the call; the result register holds its result.
             registers.orig_rax = u64::MAX;
             registers.rax = i64::from(-error).cast_unsigned();
             // SAFETY: SETREGS reads one structure of registers, which lives here.
@@ -258,10 +258,10 @@ fn stopped(process: pid_t, thread: pid_t, decide: &mut dyn FnMut(&Call) -> Actio
     Ok(None)
 }
 
-/// The call in words; nothing where it is about no file: a pipe, a terminal, the system's own files.
+/// Describes a call; `None` if it does not concern files of the case, but a pipe, a terminal or system files.
 fn describe(process: pid_t, thread: pid_t, registers: &libc::user_regs_struct) -> Option<Call> {
     let number = registers.orig_rax.cast_signed();
-    let (_, name, mut kind) = *CALLS.iter().find(|(known, ..)| *known == number)?;
+    let (_, name, mut kind) = *CALLS.iter().find(|(other, ..)| *other == number)?;
     let path = |address: u64| text(thread, address);
     let open_file = |descriptor: u64| {
         let link = fs::read_link(format!("/proc/{process}/fd/{descriptor}")).ok()?;
@@ -304,7 +304,7 @@ fn describe(process: pid_t, thread: pid_t, registers: &libc::user_regs_struct) -
     Some(Call { thread, kind, name, files })
 }
 
-/// The text, ended by a zero byte, at an address of the program.
+/// Reads a NUL-terminated string at an address of the program.
 fn text(thread: pid_t, address: u64) -> String {
     let mut bytes = [0; 4096];
     let read = File::open(format!("/proc/{thread}/mem")).and_then(|memory| memory.read_at(&mut bytes, address));
@@ -312,7 +312,7 @@ fn text(thread: pid_t, address: u64) -> String {
     String::from_utf8_lossy(text.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned()
 }
 
-/// The next thing that happens to a traced thread of this thread's own processes.
+/// Waits for the next event of a thread traced by this one.
 fn wait(without_blocking: bool) -> Result<Option<(pid_t, c_int)>, String> {
     let mut status: c_int = 0;
     let flags = libc::__WALL | libc::__WNOTHREAD | if without_blocking { libc::WNOHANG } else { 0 };
@@ -354,14 +354,14 @@ fn registers(thread: pid_t) -> Option<libc::user_regs_struct> {
     }
 }
 
-/// Lets a stopped thread run on. One that was killed meanwhile needs nothing.
+/// Resumes a stopped thread, if it has not been killed.
 fn resume(thread: pid_t, signal: c_int) {
     // SAFETY: CONT takes the signal as a number; nothing is read or written.
     unsafe { libc::ptrace(libc::PTRACE_CONT, thread, 0, signal) };
 }
 
 fn send(process: pid_t, signal: c_int) {
-    // SAFETY: the process is a child of this one that nobody has waited for to its end, so the number is still its own.
+    // SAFETY: kill takes two numbers. The process is a child that has not been waited for, so its ID has not been reused.
     unsafe { libc::kill(process, signal) };
 }
 
@@ -370,8 +370,8 @@ mod tests {
     use super::*;
     use std::process::Stdio;
 
-    /// Makes two folders, with one action at the n-th call; returns how it ended, the calls, and the folders made.
-    fn folders(at: usize, action: Action) -> (Ended, Vec<String>, usize) {
+    /// Creates two directories, with one action at the n-th call; returns the end, the calls, and the number of directories.
+    fn trace_mkdir(at: usize, action: Action) -> (Ended, Vec<String>, usize) {
         let folder = tempfile::tempdir().unwrap();
         let mut calls = Vec::new();
         let mut mkdir = Command::new("mkdir");
@@ -384,15 +384,15 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_seen_failed_and_killed() {
-        let (ended, calls, made) = folders(0, Action::Proceed);
-        assert_eq!((ended, made), (Ended::Exit(0), 2), "{calls:?}");
+    fn observes_fails_and_kills_calls() {
+        let (ended, calls, count) = trace_mkdir(0, Action::Proceed);
+        assert_eq!((ended, count), (Ended::Exit(0), 2), "{calls:?}");
         assert_eq!(calls, ["mkdir(one)", "mkdir(two)", "exit_group()"]);
-        let (ended, calls, made) = folders(2, Action::Fail(libc::ENOSPC));
-        assert_eq!((ended, made, calls.len()), (Ended::Exit(1), 1, 3));
-        assert_eq!(folders(2, Action::Kill), (Ended::Signal(libc::SIGKILL), calls[..2].to_vec(), 1));
-        assert_eq!(folders(1, Action::Kill).2, 0);
-        assert_eq!(folders(1, Action::Signal(libc::SIGTERM)).0, Ended::Signal(libc::SIGTERM));
-        assert_eq!(folders(1, Action::Hold(Duration::from_millis(1))), (Ended::Exit(0), calls, 2));
+        let (ended, calls, count) = trace_mkdir(2, Action::Fail(libc::ENOSPC));
+        assert_eq!((ended, count, calls.len()), (Ended::Exit(1), 1, 3));
+        assert_eq!(trace_mkdir(2, Action::Kill), (Ended::Signal(libc::SIGKILL), calls[..2].to_vec(), 1));
+        assert_eq!(trace_mkdir(1, Action::Kill).2, 0);
+        assert_eq!(trace_mkdir(1, Action::Signal(libc::SIGTERM)).0, Ended::Signal(libc::SIGTERM));
+        assert_eq!(trace_mkdir(1, Action::Hold(Duration::from_millis(1))), (Ended::Exit(0), calls, 2));
     }
 }

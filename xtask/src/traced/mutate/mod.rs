@@ -1,4 +1,4 @@
-//! Damaged golden files through every verb that reads: none may kill the command, stop it, or leave something behind.
+//! Runs every reading verb on damaged golden files: none may crash, hang or leave files behind.
 
 mod limits;
 mod mutations;
@@ -13,7 +13,7 @@ mod zip;
     clippy::indexing_slicing,
     clippy::cast_possible_truncation,
     clippy::manual_is_multiple_of,
-    reason = "the fuzzer's module, where an index is checked by the runs"
+    reason = "shared with the fuzzer, whose runs check the indexing"
 )]
 mod hdf5_mutate;
 
@@ -28,23 +28,23 @@ use clap::Args;
 
 use crate::random::Random;
 use crate::shell;
-use limits::{MemoryLimit, Watch};
+use limits::{MemoryLimit, Watchdog};
 use subjects::{Format, Subject};
-use verbs::{execute, wrong};
+use verbs::{execute, violations};
 
-/// How many mutants, and which.
+/// Selects mutants.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// How many mutants
+    /// Number of mutants
     #[arg(long, value_name = "N", default_value_t = 50_000)]
     count: u64,
-    /// What chance begins with: the same mutants again
+    /// Random seed: the same seed gives the same mutants
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Only the mutant with this number
     #[arg(long, value_name = "N")]
     number: Option<u64>,
-    /// Run this program, not the one that is built from the workspace
+    /// Run this program instead of building the workspace's
     #[arg(long, value_name = "FILE")]
     wharf: Option<PathBuf>,
 }
@@ -55,31 +55,31 @@ impl Options {
     }
 }
 
-/// Memory that a command may map.
-const MEMORY: u64 = 1 << 30;
+/// Address space limit of a command, in bytes.
+const MEMORY_LIMIT: u64 = 1 << 30;
 
-/// Time that a command may take.
-const TIME: Duration = Duration::from_secs(10);
+/// Time limit of a command.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
 
-/// Findings that are kept as files.
-const KEPT: usize = 200;
+/// Number of findings whose files are kept.
+const MAX_KEPT: usize = 200;
 
-/// What the mutants are made of.
+/// The files that mutants are made from.
 struct Corpus {
     subjects: BTreeMap<Format, Vec<Subject>>,
-    /// The NetCDF 4 files, as the mutator with right checksums has them.
+    /// The NetCDF 4 files, parsed by the mutator that repairs checksums.
     hdf5: BTreeMap<String, hdf5_mutate::Sample>,
 }
 
-/// A damaged file, with what belongs to it and with a sound one of the same format.
+/// A damaged file and an undamaged one of the same format, with their companion files.
 struct Mutant<'a> {
     subject: &'a Subject,
-    /// Files by their names in the working folder: what is damaged begins with `m`, what is sound with `o`.
+    /// Names in the working directory, and bytes: damaged files begin with `m`, undamaged ones with `o`.
     files: Vec<(String, Vec<u8>)>,
     random: Random,
 }
 
-/// Something that must not happen.
+/// A violated rule.
 struct Finding {
     number: u64,
     subject: String,
@@ -89,7 +89,7 @@ struct Finding {
     files: Vec<(String, Vec<u8>)>,
 }
 
-/// What happened so far.
+/// Progress counters.
 #[derive(Default)]
 struct Counts {
     mutants: AtomicU64,
@@ -97,7 +97,7 @@ struct Counts {
     codes: [AtomicU64; 4],
 }
 
-/// Makes mutants and runs every verb on them; returns a summary.
+/// Creates mutants and runs every verb on them; returns a summary.
 ///
 /// # Errors
 /// When there is a finding, or nothing can be run.
@@ -119,8 +119,8 @@ pub(crate) fn run(options: &Options) -> Result<String, String> {
     let folder = shell::fast_directory()?;
     let start = Instant::now();
     let (next, counts, findings) = (AtomicU64::new(numbers.start), Counts::default(), Mutex::new(Vec::new()));
-    let watch = Watch::new(TIME);
-    let limit = MemoryLimit::set(MEMORY)?;
+    let watchdog = Watchdog::new(TIME_LIMIT);
+    let limit = MemoryLimit::set(MEMORY_LIMIT)?;
     let workers = thread::available_parallelism().map_or(1, usize::from);
     let working = AtomicUsize::new(workers);
     let work = |worker: usize| -> Result<(), String> {
@@ -130,8 +130,8 @@ pub(crate) fn run(options: &Options) -> Result<String, String> {
             if number >= numbers.end {
                 return Ok(());
             }
-            let found = attempt(&wharf, &corpus, options, number, &folder, &watch, &counts)?;
-            findings.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
+            let new = attempt(&wharf, &corpus, options, number, &folder, &watchdog, &counts)?;
+            findings.lock().unwrap_or_else(PoisonError::into_inner).extend(new);
             let done = counts.mutants.fetch_add(1, Ordering::Relaxed) + 1;
             if done.is_multiple_of(10_000) {
                 println!("{done} mutants, {:.0} s", start.elapsed().as_secs_f64());
@@ -139,14 +139,14 @@ pub(crate) fn run(options: &Options) -> Result<String, String> {
         }
     };
     thread::scope(|scope| {
-        scope.spawn(|| watch.look());
+        scope.spawn(|| watchdog.run());
         let threads: Vec<_> = (0..workers)
             .map(|worker| {
-                let (work, working, watch) = (&work, &working, &watch);
+                let (work, working, watchdog) = (&work, &working, &watchdog);
                 scope.spawn(move || {
                     let outcome = work(worker);
                     if working.fetch_sub(1, Ordering::Relaxed) == 1 {
-                        watch.end();
+                        watchdog.stop();
                     }
                     outcome
                 })
@@ -158,28 +158,28 @@ pub(crate) fn run(options: &Options) -> Result<String, String> {
     let seconds = start.elapsed().as_secs_f64();
     let (mutants, runs) = (counts.mutants.into_inner(), counts.runs.into_inner());
     let codes = counts.codes.map(AtomicU64::into_inner);
-    #[allow(clippy::cast_precision_loss, reason = "a rate for people")]
+    #[allow(clippy::cast_precision_loss, reason = "a rate for display")]
     let rate = runs as f64 / seconds.max(0.001);
     let summary = format!("{mutants} mutants, {runs} runs, {rate:.0} a second; exit codes 0 to 3: {codes:?}");
     println!("{summary}, {seconds:.0} s");
     let findings = findings.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let found = findings.len();
+    let count = findings.len();
     report(options, findings)?;
-    if found == 0 { Ok(summary) } else { Err(format!("{found} findings: {summary}")) }
+    if count == 0 { Ok(summary) } else { Err(format!("{count} findings: {summary}")) }
 }
 
 /// The mutant with this number.
 fn mutant<'a>(corpus: &'a Corpus, seed: u64, number: u64) -> Result<Mutant<'a>, String> {
-    // Neighbors have nothing in common.
+    // Neighboring numbers give unrelated mutants.
     let mut random = Random::new(seed);
     let mut random = Random::new(random.next() ^ number.wrapping_mul(0xd134_2543_de82_ef95));
     random.next();
     let formats: Vec<_> = corpus.subjects.keys().copied().collect();
     let same_format = random.pick(&formats).and_then(|format| corpus.subjects.get(format));
-    let same_format = same_format.ok_or("there are no golden files")?;
-    let subject = random.pick(same_format).ok_or("there are no golden files")?;
-    let other = random.pick(same_format).ok_or("there are no golden files")?;
-    // The data more often than each of the files that belong to them.
+    let same_format = same_format.ok_or("no golden files")?;
+    let subject = random.pick(same_format).ok_or("no golden files")?;
+    let other = random.pick(same_format).ok_or("no golden files")?;
+    // The data file is damaged more often than its companions.
     let changed = if random.below(2) == 0 { 0 } else { random.below(subject.files.len()) };
     let mut files = Vec::new();
     for (position, (name, bytes)) in subject.files.iter().enumerate() {
@@ -188,19 +188,19 @@ fn mutant<'a>(corpus: &'a Corpus, seed: u64, number: u64) -> Result<Mutant<'a>, 
         } else if let Some(sample) = corpus.hdf5.get(&subject.name).filter(|_| random.below(4) > 0) {
             sample.mutant_by(|| random.next())
         } else {
-            let ending = name.rsplit('.').next().unwrap_or_default();
-            let other = other.files.iter().find(|(name, _)| name.ends_with(ending)).or(other.files.first());
+            let extension = name.rsplit('.').next().unwrap_or_default();
+            let other = other.files.iter().find(|(name, _)| name.ends_with(extension)).or(other.files.first());
             let other = other.map(|(_, bytes)| bytes.as_slice()).unwrap_or_default();
             mutations::mutate(subject.format, name, bytes, other, &mut random)
         };
         files.push((name.clone(), bytes));
     }
-    // A file that belongs to the data may be missing.
+    // A companion file may be missing.
     if files.len() > 1 && random.below(12) == 0 {
         files.remove(random.below(files.len()));
     }
-    let sound = |(name, bytes): &(String, Vec<u8>)| (name.replacen('m', "o", 1), bytes.clone());
-    files.extend(subject.files.iter().map(sound));
+    let undamaged = |(name, bytes): &(String, Vec<u8>)| (name.replacen('m', "o", 1), bytes.clone());
+    files.extend(subject.files.iter().map(undamaged));
     Ok(Mutant { subject, files, random })
 }
 
@@ -211,39 +211,39 @@ fn attempt(
     options: &Options,
     number: u64,
     folder: &Path,
-    watch: &Watch,
+    watchdog: &Watchdog,
     counts: &Counts,
 ) -> Result<Vec<Finding>, String> {
     let mut mutant = mutant(corpus, options.seed, number)?;
-    place(&mutant.files, folder)?;
+    write_files(&mutant.files, folder)?;
     let mut findings = Vec::new();
     let mut runs = mutant.runs();
-    // Those that write in place come last.
+    // Verbs that write in place come last.
     runs.sort_by_key(|run| run.in_place);
     let before = shell::files_below(folder)?;
     for run in runs {
-        let outcome = execute(wharf, &run.arguments, folder, watch)?;
+        let outcome = execute(wharf, &run.arguments, folder, watchdog)?;
         count(counts, outcome.code);
-        let mut kinds = wrong(&outcome);
+        let mut kinds = violations(&outcome);
         let now = shell::files_below(folder)?;
         let new: Vec<_> = now.difference(&before).cloned().collect();
         if new.iter().any(|path| path.split('/').any(|part| part.starts_with(".wharf-") || part.starts_with(".tmp"))) {
-            kinds.push("a temporary file is left");
+            kinds.push("temporary file left behind");
         } else if matches!(outcome.code, Some(1 | 2)) && !new.is_empty() && !run.in_place {
-            kinds.push("a failure leaves an output");
+            kinds.push("failure leaves an output");
         }
         let mut messages = outcome.messages;
-        // What is written is sound: no reader of ours rejects it. These verbs carry bytes over, and leave it to `verify` what they are.
+        // Outputs must pass `verify`, except those of verbs that copy bytes without checking them.
         let verb = run.arguments.first().map(String::as_str);
         let copies =
             matches!(verb, Some("pack" | "unpack")) || verb == Some("merge") && mutant.subject.format == Format::Idv;
         let written = run.arguments.iter().find(|argument| argument.starts_with("out") && !argument.ends_with(".nc"));
         if let Some(written) = written.filter(|_| !copies && kinds.is_empty() && outcome.code == Some(0)) {
-            let check = execute(wharf, &["verify".to_owned(), written.clone()], folder, watch)?;
+            let check = execute(wharf, &["verify".to_owned(), written.clone()], folder, watchdog)?;
             count(counts, check.code);
-            kinds.extend(wrong(&check));
+            kinds.extend(violations(&check));
             if check.code != Some(0) {
-                kinds.push("verify rejects what was written");
+                kinds.push("verify rejects the output");
                 messages = format!("{messages}\nverify: {}", check.messages);
             }
         }
@@ -262,18 +262,18 @@ fn attempt(
             });
         }
         if !new.is_empty() || run.in_place {
-            place(&mutant.files, folder)?;
+            write_files(&mutant.files, folder)?;
         }
     }
     if options.number.is_some() {
         let kept = keep(&format!("{}-{number}", options.seed), &mutant.files)?;
-        println!("the files are in {}", kept.display());
+        println!("files: {}", kept.display());
     }
     Ok(findings)
 }
 
-/// Puts the files into an empty folder.
-fn place(files: &[(String, Vec<u8>)], folder: &Path) -> Result<(), String> {
+/// Writes the files into an empty directory.
+fn write_files(files: &[(String, Vec<u8>)], folder: &Path) -> Result<(), String> {
     shell::empty_directory(folder)?;
     for (name, bytes) in files {
         let path = folder.join(name);
@@ -293,24 +293,25 @@ fn count(counts: &Counts, code: Option<i32>) {
     }
 }
 
-/// Keeps files in the target folder.
+/// Keeps files in the target directory.
 fn keep(name: &str, files: &[(String, Vec<u8>)]) -> Result<PathBuf, String> {
     let folder = shell::target()?.join("findings").join(name);
-    place(files, &folder)?;
+    write_files(files, &folder)?;
     Ok(folder)
 }
 
-/// Prints findings, the like together, and keeps their files.
+/// Prints findings in groups, and keeps their files.
 fn report(options: &Options, mut findings: Vec<Finding>) -> Result<(), String> {
     findings.sort_by_key(|finding| finding.number);
     let mut groups: BTreeMap<(&str, String, String), Vec<&Finding>> = BTreeMap::new();
     for finding in &findings {
         let verb = finding.command.split(' ').next().unwrap_or_default();
-        let ending = finding.command.split(' ').find_map(|word| word.rsplit_once('.')).map(|(_, ending)| ending);
+        let extension =
+            finding.command.split(' ').find_map(|word| word.rsplit_once('.')).map(|(_, extension)| extension);
         let line = finding.messages.lines().last().unwrap_or_default();
-        // Numbers differ from one to the next.
+        // Numbers vary within a group.
         let line: String = line.chars().filter(|letter| !letter.is_ascii_digit()).take(80).collect();
-        let group = (finding.kind, format!("{verb} {}", ending.unwrap_or_default()), line);
+        let group = (finding.kind, format!("{verb} {}", extension.unwrap_or_default()), line);
         groups.entry(group).or_default().push(finding);
     }
     for (kept, ((kind, verb, _), group)) in groups.iter().enumerate() {
@@ -322,10 +323,10 @@ fn report(options: &Options, mut findings: Vec<Finding>) -> Result<(), String> {
         }
         eprintln!("    wharf {} (of {})", first.command, first.subject);
         eprintln!("    cargo xtask mutate --seed {} --number {}", options.seed, first.number);
-        if kept < KEPT && options.number.is_none() {
+        if kept < MAX_KEPT && options.number.is_none() {
             let folder = keep(&format!("{}-{}", options.seed, first.number), &first.files)?;
             shell::write(&folder.join("command.txt"), format!("wharf {}\n", first.command))?;
-            eprintln!("    its files: {}", folder.display());
+            eprintln!("    files: {}", folder.display());
         }
     }
     Ok(())

@@ -1,9 +1,9 @@
-//! Changes to the bytes of a file: any, and those that a format's reader has to see through.
+//! Mutations of a file's bytes: generic ones, and some aimed at the readers of a format.
 
 use super::subjects::Format;
 use crate::random::Random;
 
-/// Numbers that files lie with.
+/// Extreme numbers for lengths, counts and offsets.
 const EXTREMES: [u64; 12] = [
     0,
     1,
@@ -19,10 +19,10 @@ const EXTREMES: [u64; 12] = [
     u64::MAX,
 ];
 
-/// The most that a mutation adds.
-const LONGEST: usize = 1 << 20;
+/// Maximum number of bytes that a mutation appends.
+const MAX_APPENDED: usize = 1 << 20;
 
-/// Changes a file of the format, or a file that belongs to one; `other` is one of the same kind.
+/// Mutates a file of the format or one of its companion files; `other` is a file of the same kind.
 pub(super) fn mutate(format: Format, name: &str, bytes: &[u8], other: &[u8], random: &mut Random) -> Vec<u8> {
     let zip = matches!(format, Format::Archive | Format::IdvModel | Format::Zip);
     if zip
@@ -35,23 +35,23 @@ pub(super) fn mutate(format: Format, name: &str, bytes: &[u8], other: &[u8], ran
     let mut bytes = bytes.to_vec();
     for _ in 0..=random.below(3) {
         match random.below(if text { 4 } else { 2 }) {
-            0 => anywhere(&mut bytes, other, random),
-            1 => field(format, &mut bytes, random),
-            _ => in_text(&mut bytes, random),
+            0 => mutate_anywhere(&mut bytes, other, random),
+            1 => mutate_number(format, &mut bytes, random),
+            _ => mutate_text(&mut bytes, random),
         }
     }
     bytes
 }
 
-/// A range of the bytes, at most so long.
+/// A random range, at most `longest` bytes long.
 fn range(bytes: &[u8], longest: usize, random: &mut Random) -> std::ops::Range<usize> {
     let start = random.below(bytes.len() + 1);
     let end = start + random.below(longest.min(bytes.len() - start) + 1);
     start..end
 }
 
-/// What no format is needed for.
-pub(super) fn anywhere(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
+/// Generic mutations.
+pub(super) fn mutate_anywhere(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
     let at = random.below(bytes.len());
     match random.below(9) {
         0 | 1 => {
@@ -61,7 +61,7 @@ pub(super) fn anywhere(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
         }
         2 => bytes.truncate(random.below(bytes.len() + 1)),
         3 => {
-            // Nearly whole.
+            // Only the end is missing.
             let cut = random.below(40);
             bytes.truncate(bytes.len().saturating_sub(cut));
         }
@@ -86,37 +86,36 @@ pub(super) fn anywhere(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
             bytes.get_mut(filled).unwrap_or_default().fill(with);
         }
         _ => {
-            // Not longer than a file of this kind may be in a test.
-            let more: Vec<u8> = other.iter().copied().take(LONGEST).collect();
+            let more: Vec<u8> = other.iter().copied().take(MAX_APPENDED).collect();
             bytes.extend(more);
         }
     }
 }
 
-/// A number where the format has its lengths, counts and offsets.
-fn field(format: Format, bytes: &mut [u8], random: &mut Random) {
+/// Overwrites a number where the format keeps lengths, counts or offsets.
+fn mutate_number(format: Format, bytes: &mut [u8], random: &mut Random) {
     let len = bytes.len();
     let at = match (format, random.below(4)) {
         // The length of the footer.
         (Format::Parquet, 0) => len.saturating_sub(8),
         (Format::Arrow, 0) => len.saturating_sub(10),
         (Format::Idv, 0) => 8 * random.below(32),
-        // The head and the tail are where files say what is in them.
+        // Headers and footers describe the content.
         (_, 1) => random.below(len.min(256)),
         (_, 2) => len.saturating_sub(1 + random.below(len.min(2048))),
         _ => random.below(len),
     };
     let at = if random.below(2) == 0 { at & !3 } else { at };
     let mut number = random.pick(&EXTREMES).copied().unwrap_or_default();
-    let there = u64::try_from(len).unwrap_or_default();
+    let length = u64::try_from(len).unwrap_or_default();
     match random.below(4) {
-        0 => number = there.wrapping_add(number % 3).wrapping_sub(1),
-        1 => number = there.wrapping_sub(u64::try_from(at).unwrap_or_default()).wrapping_add(number % 17),
+        0 => number = length.wrapping_add(number % 3).wrapping_sub(1),
+        1 => number = length.wrapping_sub(u64::try_from(at).unwrap_or_default()).wrapping_add(number % 17),
         _ => {}
     }
     let width = random.pick(&[1, 2, 4, 4, 8, 8]).copied().unwrap_or(8);
     let mut encoded = number.to_le_bytes();
-    // The classic formats of NetCDF and msgpack have their numbers the other way round.
+    // Classic NetCDF and msgpack are big-endian.
     let reversed = matches!(format, Format::NetCdf | Format::Datadings) || random.below(4) == 0;
     if reversed {
         encoded.get_mut(..width).unwrap_or_default().reverse();
@@ -124,7 +123,7 @@ fn field(format: Format, bytes: &mut [u8], random: &mut Random) {
     for (byte, new) in bytes.iter_mut().skip(at).zip(encoded.iter().take(width)) {
         *byte = *new;
     }
-    // A container of msgpack that says it is long.
+    // Turns the byte before into a msgpack type with a length.
     if format == Format::Datadings && random.below(3) == 0 {
         let kind = random.pick(&[0xdc, 0xdd, 0xde, 0xdf, 0xc4, 0xc6, 0xc9, 0xdb, 0xd9]).copied().unwrap_or(0xdd);
         if let Some(byte) = at.checked_sub(1).and_then(|before| bytes.get_mut(before)) {
@@ -133,8 +132,8 @@ fn field(format: Format, bytes: &mut [u8], random: &mut Random) {
     }
 }
 
-/// What is hard on readers of text.
-pub(super) fn in_text(bytes: &mut Vec<u8>, random: &mut Random) {
+/// Text that is difficult for CSV and JSON readers.
+pub(super) fn mutate_text(bytes: &mut Vec<u8>, random: &mut Random) {
     const WORDS: [&str; 30] = [
         "\"",
         ",",
@@ -172,7 +171,7 @@ pub(super) fn in_text(bytes: &mut Vec<u8>, random: &mut Random) {
     let added: Vec<u8> = match random.below(8) {
         0 => random.pick(&DEEP).copied().unwrap_or_default().repeat(1 << random.below(17)).into_bytes(),
         1 => {
-            // Deep, and whole.
+            // Deeply nested, but valid.
             let depth = 1 << random.below(16);
             let open = format!("{{\"_id\":\"deep\",\"deep\":{}1{}}}\n", "[".repeat(depth), "]".repeat(depth));
             let at =
@@ -193,13 +192,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_number_gives_the_same_mutant_and_most_differ() {
+    fn mutants_are_reproducible_and_differ() {
         let bytes: Vec<u8> = (0..=255).collect();
         let of = |number| mutate(Format::Idv, "m.idv", &bytes, &bytes[..100], &mut Random::new(number));
         let changed = (0..1000).filter(|number| of(*number) != bytes).count();
         assert!(changed > 950, "{changed}");
         assert!((0..1000).all(|number| of(number) == of(number)));
-        // Nothing is asked of bytes that are not there.
+        // Empty and very short files must not panic.
         for number in 0..1000 {
             for format in [Format::Idv, Format::Parquet, Format::JsonLines, Format::Datadings, Format::Archive] {
                 mutate(format, "m", &[], &[], &mut Random::new(number));

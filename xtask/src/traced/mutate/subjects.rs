@@ -1,4 +1,4 @@
-//! The golden files, each with what belongs to it.
+//! The golden files, each with its companion files.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,20 +8,20 @@ use crate::shell;
 /// A golden file of one format.
 pub(super) struct Subject {
     pub(super) format: Format,
-    /// Where it is below `tests/golden`.
+    /// Path relative to `tests/golden`.
     pub(super) name: String,
-    /// Its files by their names in the working folder: the data file, or what is in the folder.
+    /// Names in the working directory, and bytes: the data file and its companions, or the content of a directory.
     pub(super) files: Vec<(String, Vec<u8>)>,
 }
 
-/// What a golden file is, as far as mutations and verbs are concerned.
+/// The format of a golden file, as needed by mutations and verbs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Format {
     Idv,
     IdvModel,
     Datadings,
     Ds,
-    /// NetCDF of the classic formats.
+    /// Classic NetCDF formats.
     NetCdf,
     /// NetCDF 4.
     Hdf5,
@@ -31,14 +31,14 @@ pub(super) enum Format {
     Arrow,
     Csv,
     JsonLines,
-    /// Files in a ZIP archive, of which `convert` makes a dataset.
+    /// A ZIP archive of files, which `convert` turns into a dataset.
     Zip,
-    /// The file of a filter alone.
+    /// A stand-alone Bloom filter file.
     Filter,
 }
 
 impl Format {
-    /// The name under which the data lie in the working folder, without its first letter.
+    /// The name of the data in the working directory, without its first letter.
     pub(super) const fn ending(self) -> &'static str {
         match self {
             Self::Idv => ".idv",
@@ -57,8 +57,8 @@ impl Format {
     }
 }
 
-/// Larger files take too long for what they show.
-const LARGEST: usize = 300_000;
+/// Larger files take too long, in bytes.
+const MAX_SIZE: usize = 300_000;
 
 /// All golden files, by format.
 pub(super) fn all() -> Result<BTreeMap<Format, Vec<Subject>>, String> {
@@ -68,7 +68,7 @@ pub(super) fn all() -> Result<BTreeMap<Format, Vec<Subject>>, String> {
     let mut stores: BTreeMap<String, Vec<(String, Vec<u8>)>> = BTreeMap::new();
     for name in &files {
         let bytes = || bytes(&golden.join(name));
-        // A store is the folder around `collections`.
+        // A store is the parent of `collections`.
         if let Some((store, rest)) = store_of(name, &files) {
             stores.entry(store.to_owned()).or_default().push((format!("m.d/{rest}"), bytes()?));
             continue;
@@ -76,13 +76,13 @@ pub(super) fn all() -> Result<BTreeMap<Format, Vec<Subject>>, String> {
         let Some(format) = format(name, &bytes()?) else { continue };
         let mut members = vec![(format!("m{}", format.ending()), bytes()?)];
         if format == Format::Datadings {
-            let begins = format!("{name}.");
-            for member in files.iter().filter(|other| other.starts_with(&begins)) {
+            let prefix = format!("{name}.");
+            for member in files.iter().filter(|other| other.starts_with(&prefix)) {
                 let ending = member.strip_prefix(name.as_str()).unwrap_or_default();
                 members.push((format!("m.msgpack{ending}"), self::bytes(&golden.join(member))?));
             }
         }
-        if members.iter().all(|(_, bytes)| bytes.len() <= LARGEST) {
+        if members.iter().all(|(_, bytes)| bytes.len() <= MAX_SIZE) {
             subjects.entry(format).or_default().push(Subject { format, name: name.clone(), files: members });
         }
     }
@@ -96,7 +96,7 @@ fn bytes(path: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
 }
 
-/// The store that a file is in, and its path there.
+/// The store that contains a file, and the file's path within it.
 fn store_of<'a>(name: &'a str, files: &std::collections::BTreeSet<String>) -> Option<(&'a str, &'a str)> {
     let (at, _) = name.match_indices('/').find(|(at, _)| {
         let inside = format!("{}/collections/", name.get(..*at).unwrap_or_default());
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn golden_files_of_every_format_are_found() {
+    fn finds_golden_files_of_every_format() {
         let all = all().unwrap();
         let counts: Vec<_> = all.iter().map(|(format, subjects)| (*format, subjects.len())).collect();
         assert_eq!(counts.len(), 14, "{counts:?}");

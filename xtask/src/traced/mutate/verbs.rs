@@ -1,4 +1,4 @@
-//! The verbs that read a file of a format, and how they end.
+//! The verbs that read a format, and the rules for their outcomes.
 
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -7,19 +7,19 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::Mutant;
-use super::limits::Watch;
+use super::limits::Watchdog;
 use super::subjects::Format;
 use crate::random::Random;
 
 /// A command on a mutant.
 pub(super) struct Run {
     pub(super) arguments: Vec<String>,
-    /// It changes what it reads.
+    /// Whether it changes its input.
     pub(super) in_place: bool,
 }
 
 impl Mutant<'_> {
-    /// Every verb that reads such a file.
+    /// Every verb that reads the format.
     pub(super) fn runs(&mut self) -> Vec<Run> {
         let format = self.subject.format;
         let ending = format.ending();
@@ -84,11 +84,11 @@ impl Mutant<'_> {
                 {
                     run(text, false);
                 }
-                let changing = random_of(
+                let in_place = pick_one(
                     &mut self.random,
                     &["index M", "compact M", "recover M --in-place", "rm M 0 --ignore-missing"],
                 );
-                run(changing, true);
+                run(in_place, true);
             }
             Format::Archive => {
                 for text in ["merge M SOUND -o OUT --on-duplicate first", "recover M OUT", "unpack M out.d", "get M 0"]
@@ -102,11 +102,11 @@ impl Mutant<'_> {
     }
 }
 
-fn random_of<'a>(random: &mut Random, from: &[&'a str]) -> &'a str {
+fn pick_one<'a>(random: &mut Random, from: &[&'a str]) -> &'a str {
     random.pick(from).copied().unwrap_or_default()
 }
 
-/// How a command ended.
+/// The outcome of a command.
 pub(super) struct Outcome {
     pub(super) code: Option<i32>,
     signal: Option<i32>,
@@ -114,39 +114,44 @@ pub(super) struct Outcome {
     pub(super) messages: String,
 }
 
-pub(super) fn execute(wharf: &Path, arguments: &[String], folder: &Path, watch: &Watch) -> Result<Outcome, String> {
+pub(super) fn execute(
+    wharf: &Path,
+    arguments: &[String],
+    folder: &Path,
+    watchdog: &Watchdog,
+) -> Result<Outcome, String> {
     let failed = |error: std::io::Error| format!("cannot run `wharf {}`: {error}", arguments.join(" "));
     let mut messages: File = tempfile::tempfile_in(folder.parent().unwrap_or(folder)).map_err(failed)?;
     let mut command = Command::new(wharf);
     command.args(arguments).current_dir(folder).env_clear().env("TMPDIR", folder);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(messages.try_clone().map_err(failed)?);
     if arguments.first().is_some_and(|verb| verb == "verify") {
-        // What it finds is its result.
+        // Its findings go to standard output.
         command.stdout(messages.try_clone().map_err(failed)?);
     }
     let mut child = command.spawn().map_err(failed)?;
-    let (status, overdue) = watch.wait(&mut child).map_err(failed)?;
+    let (status, overdue) = watchdog.wait(&mut child).map_err(failed)?;
     let mut text = Vec::new();
     messages.rewind().and_then(|()| messages.take(1 << 16).read_to_end(&mut text)).map_err(failed)?;
     let messages = String::from_utf8_lossy(&text).into_owned();
     Ok(Outcome { code: status.code(), signal: status.signal(), overdue, messages })
 }
 
-/// What is wrong with how a command ended.
-pub(super) fn wrong(outcome: &Outcome) -> Vec<&'static str> {
+/// The rules that an outcome violates.
+pub(super) fn violations(outcome: &Outcome) -> Vec<&'static str> {
     let mut kinds = Vec::new();
     if outcome.overdue {
-        kinds.push("it takes too long");
+        kinds.push("time limit exceeded");
     } else if outcome.messages.contains("memory allocation of") {
-        kinds.push("it runs out of memory");
+        kinds.push("memory limit exceeded");
     } else if outcome.signal.is_some() {
-        kinds.push("death by a signal");
+        kinds.push("killed by a signal");
     } else if outcome.messages.contains("panicked at") {
-        kinds.push("a panic");
+        kinds.push("panic");
     } else if !matches!(outcome.code, Some(0..=3)) {
-        kinds.push("a wrong exit code");
+        kinds.push("unexpected exit code");
     } else if matches!(outcome.code, Some(1 | 2)) && outcome.messages.trim().is_empty() {
-        kinds.push("a failure without a message");
+        kinds.push("failure without a message");
     }
     kinds
 }

@@ -1,30 +1,30 @@
-//! ZIP archives that are changed inside, with sums and lengths that are right again.
+//! Mutations inside ZIP archives, with repaired checksums.
 
 use crate::random::Random;
 
-/// A member, as it stands in the list at the end.
+/// A member of the central directory.
 struct Member {
-    /// Where its entry in the list begins, and where its data are.
+    /// Offsets of its central directory entry, local header and data.
     entry: usize,
     header: usize,
     data: std::ops::Range<usize>,
     stored: bool,
 }
 
-/// Changes one member and repairs its sum; nothing where the archive is not what this understands.
+/// Changes one member and repairs its checksum; `None` for archives that this parser does not understand.
 pub(super) fn mutate(archive: &[u8], random: &mut Random) -> Option<Vec<u8>> {
     let members = members(archive)?;
     let member = random.pick(&members)?;
     let mut archive = archive.to_vec();
     if member.stored && random.below(4) > 0 {
-        // The length stays: nothing else in the archive moves.
+        // The length stays, so that nothing else moves.
         let data = archive.get(member.data.clone())?;
         let mut changed = data.to_vec();
         for _ in 0..=random.below(3) {
             if random.below(2) == 0 {
-                super::mutations::in_text(&mut changed, random);
+                super::mutations::mutate_text(&mut changed, random);
             } else {
-                super::mutations::anywhere(&mut changed, data, random);
+                super::mutations::mutate_anywhere(&mut changed, data, random);
             }
         }
         changed.resize(data.len(), b' ');
@@ -34,16 +34,16 @@ pub(super) fn mutate(archive: &[u8], random: &mut Random) -> Option<Vec<u8>> {
         archive.get_mut(member.header + 14..member.header + 18)?.copy_from_slice(&sum);
         return Some(archive);
     }
-    // A field of the list or of the header: lengths, method, flags, offset, name.
-    const LIES: [u32; 7] = [0, 1, 8, 0xffff, 0x7fff_ffff, 0xffff_fffe, u32::MAX];
+    // A field of the central directory or local header: lengths, method, flags, offset, name.
+    const EXTREMES: [u32; 7] = [0, 1, 8, 0xffff, 0x7fff_ffff, 0xffff_fffe, u32::MAX];
     let start = if random.below(3) == 0 { member.header } else { member.entry };
     let at = start + 4 + random.below(60);
     let width = random.pick(&[1, 2, 4])?;
-    let number = random.pick(&LIES)?.to_le_bytes();
+    let number = random.pick(&EXTREMES)?.to_le_bytes();
     for (byte, new) in archive.iter_mut().skip(at).zip(number.iter().take(*width)) {
         *byte = *new;
     }
-    // An archive that says less than it holds is another one's beginning.
+    // Another archive after the end.
     if random.below(8) == 0 {
         archive.extend_from_within(..);
     }
@@ -55,7 +55,7 @@ fn number(bytes: &[u8], at: usize, width: usize) -> Option<usize> {
     Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte)))
 }
 
-/// The members by the list at the end.
+/// Reads the central directory.
 fn members(archive: &[u8]) -> Option<Vec<Member>> {
     let end = archive.windows(4).rposition(|window| window == b"PK\x05\x06")?;
     let (count, mut entry) = (number(archive, end + 10, 2)?, number(archive, end + 16, 4)?);
@@ -87,19 +87,19 @@ mod tests {
     use crate::shell;
 
     #[test]
-    fn sums_are_right_again() {
+    fn repairs_checksums() {
         assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
         let archive = std::fs::read(shell::root().join("tests/golden/cross/iris.zds")).unwrap();
-        let whole = members(&archive).unwrap();
-        assert!(whole.len() > 1);
+        let intact = members(&archive).unwrap();
+        assert!(intact.len() > 1);
         let repaired = (0..200).filter(|seed| {
             let mutant = mutate(&archive, &mut Random::new(*seed)).unwrap();
             let sound = |member: &Member| {
                 let sum = number(&mutant, member.entry + 16, 4).unwrap();
                 sum == crc32(&mutant[member.data.clone()]) as usize
             };
-            mutant.len() == archive.len() && mutant != archive && whole.iter().filter(|one| one.stored).all(sound)
+            mutant.len() == archive.len() && mutant != archive && intact.iter().filter(|one| one.stored).all(sound)
         });
-        assert!(repaired.count() > 20 || whole.iter().all(|member| !member.stored));
+        assert!(repaired.count() > 20 || intact.iter().all(|member| !member.stored));
     }
 }

@@ -1,4 +1,4 @@
-//! The commands of the record, and the small inputs they run on.
+//! The commands of the record and their small inputs.
 
 use std::fs;
 use std::path::Path;
@@ -7,34 +7,34 @@ use std::process::{Command, Stdio};
 use crate::shell;
 use crate::traced::faults::{self, Snapshot};
 
-/// A command with the files it finds.
+/// A command and the files it runs on.
 pub(super) struct Case {
-    /// The file of the record it is in.
+    /// The record file that contains it.
     pub(super) group: String,
     /// The command as the record shows it.
     pub(super) name: String,
     pub(super) arguments: Vec<String>,
     pub(super) before: Snapshot,
-    /// The file that is its standard input.
+    /// The input file for its standard input.
     pub(super) stdin: Option<String>,
-    /// The record shows all of its standard output, and not only a short one.
+    /// Whether the record shows standard output of any length.
     pub(super) shows_stdout: bool,
-    /// If the whole table cannot be converted, each column is tried by itself.
+    /// How to convert columns one by one if the whole table cannot be converted.
     pub(super) by_column: Option<ByColumn>,
 }
 
-/// What a case on one column needs.
+/// Parameters for conversions of single columns.
 pub(super) struct ByColumn {
     pub(super) input: String,
-    /// A column that an option names.
+    /// A column that is always selected, as an option names it.
     pub(super) always: Option<&'static str>,
 }
 
-/// The golden tables that are in every form; the tests convert each form of each to every other.
+/// The golden tables that exist in every format.
 const TABLES: [&str; 6] = ["types", "missing", "unicode", "empty", "wide", "iris"];
 
-/// The forms, and what makes `convert` write them from any input.
-const FORMS: [(&str, &str); 11] = [
+/// The formats, and the options with which `convert` writes them from any input.
+const FORMATS: [(&str, &str); 11] = [
     ("idv", ""),
     ("msgpack", "--number"),
     ("ds", ""),
@@ -48,7 +48,7 @@ const FORMS: [(&str, &str); 11] = [
     ("jsonl", ""),
 ];
 
-/// One form of each kind, for what every form of a kind does alike.
+/// One format of each kind, where formats of a kind behave alike.
 const KINDS: [(&str, &str); 7] = [
     ("idv", ""),
     ("msgpack", "--number"),
@@ -59,7 +59,7 @@ const KINDS: [(&str, &str); 7] = [
     ("jsonl", ""),
 ];
 
-/// Golden files that hold what the tables do not, with options.
+/// Further golden files, with options.
 const FILES: [&str; 32] = [
     "idv/scalar-integers.idv",
     "idv/scalar-floats.idv",
@@ -98,7 +98,7 @@ const FILES: [&str; 32] = [
 /// NetCDF files with scales, fill values, unlimited dimensions and groups.
 const NETCDF: [&str; 4] = ["netcdf/basic-cdf1.nc", "netcdf/basic-cdf5.nc", "netcdf/basic-nc4.nc", "netcdf/rich.nc"];
 
-/// Texts whose types have to be found out, by the names of their files.
+/// Text files whose types are inferred: name and content.
 const TEXTS: [(&str, &str); 13] = [
     (
         "numbers.csv",
@@ -142,10 +142,10 @@ const TEXTS: [(&str, &str); 13] = [
     ),
 ];
 
-/// Texts that become the same table in every form, which then becomes every other: two steps.
-const AGAIN: [&str; 6] = ["numbers.csv", "mixed.csv", "times.csv", "numbers.jsonl", "nested.jsonl", "vectors.jsonl"];
+/// Text files that are converted in two steps, through every kind.
+const TWO_STEP: [&str; 6] = ["numbers.csv", "mixed.csv", "times.csv", "numbers.jsonl", "nested.jsonl", "vectors.jsonl"];
 
-/// Pairs of inputs that differ in something: the files of the first and of the second.
+/// Pairs of inputs with differences: name, content of the first and of the second.
 const PAIRS: [(&str, &str, &str); 6] = [
     ("widths", "x,y\n1,a\n2,b\n", "x,y\n1.5,c\n-0.0,d\n"),
     ("kinds", "x,y\n1,a\n2,b\n", "x,y\nword,c\n3,d\n"),
@@ -155,7 +155,7 @@ const PAIRS: [(&str, &str, &str); 6] = [
     ("dates", "x,y\n2024-01-01,a\n2024-01-02,b\n", "x,y\n2024-01-01T12:00:00,c\n2024-01-03T00:00:00,d\n"),
 ];
 
-/// Pairs that are made with labels, names of slots, scales and units of time.
+/// Pairs that differ in key values, slot names, or scales and time units.
 const MADE_PAIRS: [&str; 3] = ["keys", "slots", "packed"];
 
 /// Commands on a file `F` that print something.
@@ -200,7 +200,7 @@ const WRITERS: [&str; 15] = [
     "unpack F out.d",
 ];
 
-/// Commands that options and inputs of one format need.
+/// Commands for options and inputs of one format.
 const OPTIONS: [&str; 39] = [
     "convert types.idv out.parquet --times nanoseconds",
     "convert types.idv out.parquet --times ticks",
@@ -243,14 +243,14 @@ const OPTIONS: [&str; 39] = [
     "convert two out.csv",
 ];
 
-/// The cases of the record, and what they run on.
+/// The cases of the record and their inputs.
 struct Cases {
     inputs: Snapshot,
     all: Vec<Case>,
 }
 
 impl Cases {
-    /// Adds a command, with the inputs it names. What follows ` < ` is its standard input.
+    /// Adds a command with the inputs it names. ` < ` precedes its standard input.
     fn add(&mut self, group: &str, text: &str) {
         let (command, stdin) = text.split_once(" < ").map_or((text, None), |(command, stdin)| (command, Some(stdin)));
         let before = faults::inputs(&self.inputs, text);
@@ -262,7 +262,7 @@ impl Cases {
         self.inputs.0.contains_key(input)
     }
 
-    /// Adds a conversion whose columns are tried one by one if it fails as a whole.
+    /// Adds a conversion, which is repeated column by column if it fails.
     fn convert(&mut self, group: &str, from: &str, form: &str, options: &str, always: Option<&'static str>) {
         let (input, more) = from.split_once(' ').unwrap_or((from, ""));
         self.add(group, &convert(input, form, &format!("{options} {more}")));
@@ -271,15 +271,15 @@ impl Cases {
         }
     }
 
-    /// Golden files and texts, to every form.
+    /// Adds conversions of golden files and texts to every format.
     fn conversions(&mut self) {
         for file in FILES.map(last) {
-            for (form, options) in FORMS {
+            for (form, options) in FORMATS {
                 self.convert("files", file, form, options, None);
             }
         }
         for file in NETCDF.map(last) {
-            for (form, options) in FORMS {
+            for (form, options) in FORMATS {
                 self.add("files", &convert(file, form, options));
             }
             for reader in ["info F", "info F --json", "cat F", "verify F", "convert F out.ds --scaled"] {
@@ -287,8 +287,8 @@ impl Cases {
             }
         }
         for (text, _) in TEXTS {
-            for (form, options) in FORMS {
-                // Rows of unlike lengths: no column can be read alone.
+            for (form, options) in FORMATS {
+                // Rows of unequal lengths: no column can be read alone.
                 if matches!(text, "semicolons.csv" | "short.csv") {
                     self.add("texts", &convert(text, form, options));
                 } else {
@@ -299,10 +299,10 @@ impl Cases {
                 self.add("texts", &reader.replace('F', text));
             }
         }
-        for text in AGAIN {
-            // What cannot be made is among the routes of the texts.
+        for text in TWO_STEP {
+            // Failing conversions are among the routes of the texts.
             let inputs: Vec<_> =
-                KINDS.iter().map(|(form, _)| again(text, form)).filter(|name| self.has(name)).collect();
+                KINDS.iter().map(|(form, _)| converted_name(text, form)).filter(|name| self.has(name)).collect();
             for from in inputs {
                 for (form, options) in KINDS {
                     self.convert("again", &from, form, options, None);
@@ -311,7 +311,7 @@ impl Cases {
         }
     }
 
-    /// Two inputs that differ in something.
+    /// Adds commands on pairs of inputs.
     fn pairs(&mut self) {
         for (from, _) in KINDS {
             for pair in PAIRS.iter().map(|(pair, ..)| *pair).chain(MADE_PAIRS) {
@@ -337,7 +337,7 @@ impl Cases {
         }
     }
 
-    /// Every verb on the same tables in every form.
+    /// Adds every verb on the same tables in every format.
     fn verbs(&mut self) {
         let mut add = |text: &str, table: &str, form: &str| {
             let word = |word: &str| match word {
@@ -347,7 +347,7 @@ impl Cases {
             };
             self.add("verbs", &text.split(' ').map(word).collect::<Vec<_>>().join(" "));
         };
-        for (form, _) in FORMS {
+        for (form, _) in FORMATS {
             READERS.iter().chain(&WRITERS).for_each(|text| add(text, "types", form));
         }
         for (form, _) in KINDS {
@@ -356,21 +356,21 @@ impl Cases {
         OPTIONS.iter().for_each(|text| self.add("verbs", text));
     }
 
-    /// Every form of every golden table to every other.
+    /// Adds conversions of every golden table from every format to every other.
     fn tables(&mut self) {
         for table in TABLES {
-            for (from, _) in FORMS {
-                for (form, _) in FORMS {
+            for (from, _) in FORMATS {
+                for (form, _) in FORMATS {
                     let (options, always) = options(table, from, form);
                     self.convert(table, &format!("{table}.{from}"), form, &options, always);
                 }
             }
         }
-        // Of a thousand columns one says as much as each.
+        // A thousand columns are too many to convert one by one.
         self.all.iter_mut().filter(|case| case.group == "wide").for_each(|case| case.by_column = None);
     }
 
-    /// What each verb says of itself.
+    /// Adds the help of each verb.
     fn help(&mut self, wharf: &Path) -> Result<(), String> {
         let mut command = Command::new(wharf);
         command.arg("--help").env_clear().stderr(Stdio::inherit());
@@ -403,7 +403,7 @@ fn case(group: &str, name: &str, arguments: Vec<String>, before: Snapshot) -> Ca
 }
 
 fn convert(from: &str, form: &str, options: &str) -> String {
-    // Samples keep their keys.
+    // Datasets keep their keys.
     let options = if from.ends_with(".msgpack") { options.replace("--number", "") } else { options.to_owned() };
     let options = options.split_whitespace().collect::<Vec<_>>().join(" ");
     format!("convert {from} out.{form} {options}").trim_end().to_owned()
@@ -414,12 +414,12 @@ fn last(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// The name of a text's table in another form: `numbers.csv` becomes `numbers-csv.idv`.
-fn again(text: &str, form: &str) -> String {
+/// The name of a text file in another format: `numbers.csv` becomes `numbers-csv.idv`.
+fn converted_name(text: &str, form: &str) -> String {
     format!("{}.{form}", text.replace('.', "-"))
 }
 
-/// The options of `convert` between two forms of a golden table, as in the tests of all pairs; and the column that one of them names.
+/// The options of `convert` between two formats of a golden table, and the column that one of them names.
 fn options(table: &str, from: &str, to: &str) -> (String, Option<&'static str>) {
     let (is_store, is_arrow) = (matches!(from, "zds" | "store"), matches!(from, "parquet" | "arrow" | "arrows"));
     let key = if is_store { "_id" } else { "key" };
@@ -434,12 +434,12 @@ fn options(table: &str, from: &str, to: &str) -> (String, Option<&'static str>) 
     }
 }
 
-/// Every case, with inputs made in a folder.
+/// Creates the inputs in a directory and returns every case.
 pub(super) fn all(wharf: &Path, folder: &Path) -> Result<Vec<Case>, String> {
     let writers = faults::cases(wharf, &folder.join("faults"), false)?;
-    let writer = |found: faults::Case| {
-        let name = found.arguments.join(" ");
-        case("writers", &name, found.arguments, found.before)
+    let writer = |writer: faults::Case| {
+        let name = writer.arguments.join(" ");
+        case("writers", &name, writer.arguments, writer.before)
     };
     let mut cases =
         Cases { inputs: inputs(wharf, &folder.join("inputs"))?, all: writers.into_iter().map(writer).collect() };
@@ -451,12 +451,12 @@ pub(super) fn all(wharf: &Path, folder: &Path) -> Result<Vec<Case>, String> {
     Ok(cases.all)
 }
 
-/// The inputs: golden files, texts, and what `wharf convert` makes of them.
+/// Creates the inputs: golden files, texts, and conversions of them.
 fn inputs(wharf: &Path, folder: &Path) -> Result<Snapshot, String> {
     shell::empty_directory(folder)?;
     let golden = shell::root().join("tests/golden");
     for table in TABLES {
-        for (form, _) in FORMS {
+        for (form, _) in FORMATS {
             copy(&golden.join(format!("cross/{table}.{form}")), folder)?;
         }
     }
@@ -469,7 +469,7 @@ fn inputs(wharf: &Path, folder: &Path) -> Result<Snapshot, String> {
         command.args(arguments).current_dir(folder).env_clear().stdin(Stdio::null());
         shell::output(&mut command)
     };
-    // What cannot be made in some form is left out.
+    // Conversions that fail are left out.
     let convert = |from: &str, to: &str, options: &str| {
         let mut arguments = vec!["convert", from, to];
         arguments.extend(options.split_whitespace());
@@ -478,9 +478,9 @@ fn inputs(wharf: &Path, folder: &Path) -> Result<Snapshot, String> {
     for (name, text) in TEXTS {
         put(name, text)?;
     }
-    for text in AGAIN {
+    for text in TWO_STEP {
         for (form, options) in KINDS {
-            convert(text, &again(text, form), options)?;
+            convert(text, &converted_name(text, form), options)?;
         }
     }
     for (pair, one, two) in PAIRS {
@@ -515,7 +515,7 @@ fn inputs(wharf: &Path, folder: &Path) -> Result<Snapshot, String> {
         let (scale, unit) = (format!("x@scale_factor={scale}"), format!("t@units={unit} since 2000-01-01"));
         let set = run(&["set", &name, &scale, "x@add_offset=273.15", &unit, "x@units=K", "--in-place"])?;
         if !set.status.success() {
-            return Err(format!("cannot make {name}: {}", String::from_utf8_lossy(&set.stderr)));
+            return Err(format!("cannot create {name}: {}", String::from_utf8_lossy(&set.stderr)));
         }
     }
     for (pair, made) in MADE_PAIRS.iter().zip(["idv", "idv", "ds"]) {
@@ -534,7 +534,7 @@ fn inputs(wharf: &Path, folder: &Path) -> Result<Snapshot, String> {
     Snapshot::take(folder)
 }
 
-/// Copies a file with its index files, or a folder.
+/// Copies a file with its index files, or a directory.
 fn copy(path: &Path, folder: &Path) -> Result<(), String> {
     let name = shell::file_name(path);
     let directory = path.parent().unwrap_or(path);
@@ -547,9 +547,9 @@ fn copy(path: &Path, folder: &Path) -> Result<(), String> {
         return Ok(());
     }
     for file in shell::entries(directory)? {
-        let found = shell::file_name(&file);
-        if found == name || (name.ends_with(".msgpack") && found.starts_with(&format!("{name}."))) {
-            copy_file(&file, &folder.join(found))?;
+        let other = shell::file_name(&file);
+        if other == name || (name.ends_with(".msgpack") && other.starts_with(&format!("{name}."))) {
+            copy_file(&file, &folder.join(other))?;
         }
     }
     Ok(())

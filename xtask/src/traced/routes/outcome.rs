@@ -1,4 +1,4 @@
-//! One run of a command, and what it left: exit code, standard output and error, files.
+//! The outcome of a command: exit code, standard output, standard error, files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use super::record::digest;
 use crate::shell;
 use crate::traced::faults::{Entry, Snapshot};
 
-/// What a run left, by what it is.
+/// The exit code, and the parts of an outcome.
 pub(super) struct Outcome {
     pub(super) exit: String,
     pub(super) parts: Vec<Part>,
@@ -23,19 +23,19 @@ pub(super) struct Outcome {
 pub(super) struct Part {
     pub(super) key: String,
     pub(super) digest: String,
-    /// What the record shows for the digest.
+    /// The text that the record shows for the digest.
     pub(super) text: Option<String>,
-    /// What the digest was made from, in full.
+    /// The digested content.
     pub(super) content: Vec<u8>,
 }
 
-/// A longer standard output is recorded as its digest alone.
-const SHORT: usize = 400;
+/// Maximum length of a standard output that is recorded as text, in bytes.
+const MAX_STDOUT: usize = 400;
 
-/// Of more columns than these the record says how many there are of each type.
-const MANY: usize = 60;
+/// Maximum number of columns that are recorded one by one; beyond it, they are counted by type.
+const MAX_COLUMNS: usize = 60;
 
-/// Facts about columns that compression, the library or the size of blocks decide; bytes and rows are compared anyway.
+/// Facts about columns that depend on compression, libraries or block sizes, or are compared elsewhere.
 const INCIDENTAL: [&str; 20] = [
     "blocks",
     "bytes",
@@ -59,43 +59,47 @@ const INCIDENTAL: [&str; 20] = [
     "type",
 ];
 
-/// Facts about files that say what they hold.
-const MEANINGFUL: [&str; 3] = ["attributes", "dimensions", "metadata"];
+/// Facts about files that are recorded.
+const RECORDED: [&str; 3] = ["attributes", "dimensions", "metadata"];
 
-/// A command with nothing from the environment.
+/// A command with an empty environment.
 fn command(wharf: &Path, folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(wharf);
     command.args(arguments).current_dir(folder).stdin(Stdio::null()).env_clear().env("TMPDIR", folder);
     command
 }
 
-/// What is known of files by the digest of their bytes: many routes lead to the same ones.
+/// Values of files by digest, as many routes write the same bytes.
 #[derive(Default)]
-pub(super) struct Known(Mutex<BTreeMap<String, (String, Vec<u8>)>>);
+pub(super) struct ValueCache(Mutex<BTreeMap<String, (String, Vec<u8>)>>);
 
-impl Known {
-    /// What can be read in an artifact, see [`values`].
+impl ValueCache {
+    /// The values of an artifact; see [`values`].
     fn values(&self, wharf: &Path, folder: &Path, name: &str, bytes: &[u8]) -> Result<(String, Vec<u8>), String> {
         let key = digest(&[name.as_bytes(), bytes].concat());
-        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = known().get(&key) {
-            return Ok(found.clone());
+        let cache = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(values) = cache().get(&key) {
+            return Ok(values.clone());
         }
-        let found = if name.ends_with(".nc") {
+        let values = if name.ends_with(".nc") {
             // Only `convert` reads it.
             let back = "back.ds";
-            let made = shell::output(&mut command(wharf, folder, &["convert", name, back]))?;
-            if made.status.success() { values(wharf, folder, back)? } else { (failure("convert", &made), Vec::new()) }
+            let output = shell::output(&mut command(wharf, folder, &["convert", name, back]))?;
+            if output.status.success() {
+                values(wharf, folder, back)?
+            } else {
+                (failure("convert", &output), Vec::new())
+            }
         } else {
             values(wharf, folder, name)?
         };
-        known().insert(key, found.clone());
-        Ok(found)
+        cache().insert(key, values.clone());
+        Ok(values)
     }
 }
 
-/// Runs a case in a folder, which has its files and nothing else.
-pub(super) fn run(wharf: &Path, case: &Case, folder: &Path, known: &Known) -> Result<Outcome, String> {
+/// Runs a case in a directory that contains only its files.
+pub(super) fn run(wharf: &Path, case: &Case, folder: &Path, cache: &ValueCache) -> Result<Outcome, String> {
     case.before.restore(folder)?;
     let arguments: Vec<_> = case.arguments.iter().map(String::as_str).collect();
     let mut command = command(wharf, folder, &arguments);
@@ -106,14 +110,14 @@ pub(super) fn run(wharf: &Path, case: &Case, folder: &Path, known: &Known) -> Re
     let output = shell::output(&mut command)?;
     let exit = exit(&output);
     let mut parts = Vec::new();
-    let mut add = |key: &str, content: Vec<u8>, longest: usize| {
+    let mut add = |key: &str, content: Vec<u8>, max_text: usize| {
         let content = without_times(content);
         if !content.is_empty() {
-            let text = readable(&content).filter(|text| text.len() <= longest);
+            let text = readable(&content).filter(|text| text.len() <= max_text);
             parts.push(Part { key: key.to_owned(), digest: digest(&content), text, content });
         }
     };
-    add("stdout", output.stdout, if case.shows_stdout { usize::MAX } else { SHORT });
+    add("stdout", output.stdout, if case.shows_stdout { usize::MAX } else { MAX_STDOUT });
     add("stderr", output.stderr, usize::MAX);
     let after = Snapshot::take(folder)?;
     let changed = case.before.difference(&after);
@@ -125,13 +129,13 @@ pub(super) fn run(wharf: &Path, case: &Case, folder: &Path, known: &Known) -> Re
             parts.push(Part { key: format!("{prefix}removed"), digest: digest(b""), text: None, content: Vec::new() });
             continue;
         }
-        let form = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+        let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
         let bytes = bytes(&files);
-        let (values, content) = match form {
+        let (values, content) = match extension {
             "csv" | "tsv" => (None, Vec::new()),
-            _ => known.values(wharf, folder, name, &bytes).map(|(values, content)| (Some(values), content))?,
+            _ => cache.values(wharf, folder, name, &bytes).map(|(values, content)| (Some(values), content))?,
         };
-        if !matches!(form, "parquet" | "arrow" | "arrows" | "nc" | "zds") {
+        if !matches!(extension, "parquet" | "arrow" | "arrows" | "nc" | "zds") {
             parts.push(Part { key: format!("{prefix}bytes"), digest: digest(&bytes), text: None, content: bytes });
         }
         let Some(values) = values else { continue };
@@ -149,14 +153,14 @@ fn failure(verb: &str, output: &Output) -> String {
     format!("{verb}: exit {}: {}\n", exit(output), String::from_utf8_lossy(&output.stderr).trim_end())
 }
 
-/// What a path is part of: a file with its index files, or a folder.
+/// The artifact that a path belongs to: a file with its index files, or a directory.
 fn artifact(path: &str) -> &str {
     let top = path.split_once('/').map_or(path, |(top, _)| top);
     let set = top.match_indices(".msgpack").next().and_then(|(at, ending)| top.get(..at + ending.len()));
     set.unwrap_or(top)
 }
 
-/// All bytes of some files, with their names.
+/// The concatenated bytes of files, with their names.
 fn bytes(files: &Snapshot) -> Vec<u8> {
     let mut all = Vec::new();
     let single = files.0.len() == 1;
@@ -171,15 +175,14 @@ fn bytes(files: &Snapshot) -> Vec<u8> {
     all
 }
 
-/// What can be read in a file: columns with types and the digest of each, and all rows.
+/// The values of a file: a description of its columns with digests, and all rows.
 fn values(wharf: &Path, folder: &Path, name: &str) -> Result<(String, Vec<u8>), String> {
     let info = shell::output(&mut command(wharf, folder, &["info", "--json", name]))?;
     let Ok(Value::Object(described)) = serde_json::from_slice::<Value>(&info.stdout) else {
         return Ok((failure("info", &info), Vec::new()));
     };
     let (mut text, mut rows) = (String::new(), Vec::new());
-    // Writing to a string does not fail.
-    for (fact, value) in described.iter().filter(|(fact, _)| MEANINGFUL.contains(&fact.as_str())) {
+    for (fact, value) in described.iter().filter(|(fact, _)| RECORDED.contains(&fact.as_str())) {
         let _ = writeln!(text, "{fact}: {}", brief(value));
     }
     let tables = described.get("tables").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -202,7 +205,7 @@ fn values(wharf: &Path, folder: &Path, name: &str) -> Result<(String, Vec<u8>), 
     Ok((text, rows))
 }
 
-/// A line for each column: name, type, digest of its values, and what else is said of it.
+/// Writes a line for each column: name, type, digest of its values, and other facts.
 fn describe(text: &mut String, columns: &[Value], printed: &[u8]) {
     let rows = printed.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let rows: Vec<Map<String, Value>> = rows.filter_map(|line| serde_json::from_slice(line).ok()).collect();
@@ -210,7 +213,7 @@ fn describe(text: &mut String, columns: &[Value], printed: &[u8]) {
         let kind = column.get("type").and_then(Value::as_str).unwrap_or("no type").to_owned();
         if column.get("nullable") == Some(&Value::Bool(true)) { format!("{kind}?") } else { kind }
     };
-    if columns.len() > MANY {
+    if columns.len() > MAX_COLUMNS {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         columns.iter().for_each(|column| *counts.entry(kind(column)).or_default() += 1);
         for (kind, count) in counts {
@@ -235,39 +238,42 @@ fn describe(text: &mut String, columns: &[Value], printed: &[u8]) {
     }
 }
 
-/// JSON, or the digest of it where it is long.
+/// JSON, or its digest if it is long.
 fn brief(value: &Value) -> String {
     let text = value.to_string();
     if text.len() <= 100 { text } else { digest(text.as_bytes()) }
 }
 
-/// Text without control characters, which a record can show.
+/// The content as text, if it has no control characters.
 fn readable(content: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(content).ok()?;
-    let plain = text.chars().all(|found| found == '\n' || !found.is_control());
+    let plain = text.chars().all(|letter| letter == '\n' || !letter.is_control());
     plain.then(|| text.to_owned())
 }
 
-/// The words after which stores say when they were made.
-const TIMES: [&str; 2] = ["created", "modified"];
+/// Words that precede creation times in stores.
+const TIME_WORDS: [&str; 2] = ["created", "modified"];
 
-/// The same bytes, with zeros for the digits of a time that follows such a word, as in `"created": "2026-01-31T12:00:00Z"`.
+/// Zeroes the digits of creation times, as in `"created": "2026-01-31T12:00:00Z"`.
 fn without_times(mut content: Vec<u8>) -> Vec<u8> {
-    const FORM: &[u8] = b"0000-00-00T00:00:00Z";
+    const PATTERN: &[u8] = b"0000-00-00T00:00:00Z";
     let is_time = |window: &[u8]| {
-        window.iter().zip(FORM).all(|(found, form)| if *form == b'0' { found.is_ascii_digit() } else { found == form })
+        window
+            .iter()
+            .zip(PATTERN)
+            .all(|(byte, expected)| if *expected == b'0' { byte.is_ascii_digit() } else { byte == expected })
     };
     let after_word =
-        |before: &[u8]| TIMES.iter().any(|word| before.windows(word.len()).any(|part| part == word.as_bytes()));
-    let mut found = Vec::new();
-    for (at, window) in content.windows(FORM.len()).enumerate() {
+        |before: &[u8]| TIME_WORDS.iter().any(|word| before.windows(word.len()).any(|part| part == word.as_bytes()));
+    let mut offsets = Vec::new();
+    for (at, window) in content.windows(PATTERN.len()).enumerate() {
         if is_time(window) && content.get(at.saturating_sub(20)..at).is_some_and(after_word) {
-            found.push(at);
+            offsets.push(at);
         }
     }
-    for at in found {
-        if let Some(time) = content.get_mut(at..at + FORM.len()) {
-            time.copy_from_slice(FORM);
+    for at in offsets {
+        if let Some(time) = content.get_mut(at..at + PATTERN.len()) {
+            time.copy_from_slice(PATTERN);
         }
     }
     content
@@ -278,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_of_creation_and_no_others() {
+    fn zeroes_creation_times_only() {
         let plain = |text: &str| String::from_utf8(without_times(text.into())).unwrap();
         assert_eq!(plain(r#"{"created_at": "2026-11-22T21:53:44Z"}"#), r#"{"created_at": "0000-00-00T00:00:00Z"}"#);
         let other = r#"{"at": "2026-11-22T21:53:44Z"}"#;
@@ -286,14 +292,14 @@ mod tests {
     }
 
     #[test]
-    fn index_files_are_part_of_their_dataset() {
+    fn index_files_belong_to_their_dataset() {
         assert_eq!(artifact("a.msgpack.offsets"), "a.msgpack");
         assert_eq!(artifact("out.d/collections/x"), "out.d");
         assert_eq!(artifact("out.csv"), "out.csv");
     }
 
     #[test]
-    fn a_column_is_its_type_and_its_values() {
+    fn describes_column_type_and_values() {
         let columns = [serde_json::json!({"name": "x", "type": "Int8", "nullable": true, "bytes": 9, "codec": "c"})];
         let shown = |rows: &str| {
             let mut text = String::new();

@@ -1,18 +1,18 @@
-//! The record of routes: one line for each, and the texts that lines refer to by their digests.
+//! The record of routes: one line per route, and the texts that the lines refer to by digest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// How a command ended, and the digest of each thing it left.
+/// The outcome of a command, as digests.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Route {
     pub(super) exit: String,
-    /// Digests by what they are of: `bytes`, `values`, `stdout`, `stderr`; with a file's name in front where there are several.
+    /// Digests by part: `bytes`, `values`, `stdout`, `stderr`; prefixed with the file name if there are several files.
     pub(super) parts: BTreeMap<String, String>,
 }
 
 impl Route {
-    /// The exit code and the parts, all by name.
+    /// The exit code and the parts by name.
     fn facts(&self) -> BTreeMap<&str, &str> {
         let parts = self.parts.iter().map(|(key, digest)| (key.as_str(), digest.as_str()));
         parts.chain([("exit", self.exit.as_str())]).collect()
@@ -26,16 +26,16 @@ pub(super) struct Record {
     pub(super) texts: BTreeMap<String, String>,
 }
 
-/// Begins the line of a text's digest.
-const TEXT: &str = "== ";
+/// Prefix of the line with a text's digest.
+const TEXT_PREFIX: &str = "== ";
 
 impl Record {
-    /// Reads what [`Record::print`] wrote.
+    /// Parses the output of [`Record::print`].
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut record = Self::default();
         let mut current: Option<&mut String> = None;
         for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
-            if let Some(digest) = line.strip_prefix(TEXT) {
+            if let Some(digest) = line.strip_prefix(TEXT_PREFIX) {
                 current = Some(record.texts.entry(digest.to_owned()).or_default());
             } else if let Some(line) = line.strip_prefix("    ") {
                 let text = current.as_mut().ok_or_else(|| format!("expected a digest before \"{line}\""))?;
@@ -54,18 +54,17 @@ impl Record {
         Ok(record)
     }
 
-    /// The record as a file, with the texts that its routes refer to.
+    /// Formats the record, with the texts that its routes refer to.
     pub(super) fn print(&self) -> String {
         let mut printed = "# Written by `cargo xtask golden routes --update`.\n\n".to_owned();
         let mut digests = BTreeSet::new();
         for (name, route) in &self.routes {
             let parts: Vec<_> = route.parts.iter().map(|(key, digest)| format!("{key}={digest}")).collect();
             digests.extend(route.parts.values());
-            // Writing to a string does not fail.
             let _ = writeln!(printed, "{}\t{name}\t{}", route.exit, parts.join(" "));
         }
         for (digest, text) in self.texts.iter().filter(|(digest, _)| digests.contains(digest)) {
-            let _ = writeln!(printed, "\n{TEXT}{digest}");
+            let _ = writeln!(printed, "\n{TEXT_PREFIX}{digest}");
             for line in text.lines() {
                 let _ = writeln!(printed, "    {line}");
             }
@@ -73,7 +72,7 @@ impl Record {
         printed
     }
 
-    /// Every difference with a newer record, each with the routes that have it.
+    /// Every difference from a newer record, with the routes that show it.
     pub(super) fn changes<'a>(&'a self, new: &'a Self) -> BTreeMap<Change<'a>, Vec<&'a str>> {
         let mut changes: BTreeMap<_, Vec<_>> = BTreeMap::new();
         let names: BTreeSet<_> = self.routes.keys().chain(new.routes.keys()).collect();
@@ -91,8 +90,8 @@ impl Record {
         changes
     }
 
-    /// What a digest stands for, as far as it is known.
-    pub(super) fn shown(&self, digest: Option<&str>) -> Vec<String> {
+    /// The lines of a digested text, or the digest itself if the text was not recorded.
+    pub(super) fn resolve(&self, digest: Option<&str>) -> Vec<String> {
         let Some(digest) = digest else { return vec!["nothing".to_owned()] };
         match self.texts.get(digest) {
             Some(text) => text.lines().map(str::to_owned).collect(),
@@ -101,7 +100,7 @@ impl Record {
     }
 }
 
-/// What is not the same in two records.
+/// A difference between two records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Change<'a> {
     pub(super) what: &'a str,
@@ -109,19 +108,19 @@ pub(super) struct Change<'a> {
     pub(super) new: Option<&'a str>,
 }
 
-/// The upper 48 bits of FNV-1a of 64 bits: the record needs a digest that never changes, not one that resists an attacker.
+/// The upper 48 bits of 64-bit FNV-1a: the record needs a stable digest, not one that resists attacks.
 pub(super) fn digest(bytes: &[u8]) -> String {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     format!("{:012x}", bytes.iter().fold(0xcbf2_9ce4_8422_2325, step) >> 16)
 }
 
-/// The lines of two texts that only one of them has, with `-` and `+` in front.
+/// The lines that only one of two texts has, prefixed with `-` or `+`.
 pub(super) fn difference(old: &[String], new: &[String]) -> Vec<String> {
     let missing = |line: &&String, other: &[String]| !other.contains(line);
     let removed = old.iter().filter(|line| missing(line, new)).map(|line| format!("- {line}"));
     let added = new.iter().filter(|line| missing(line, old)).map(|line| format!("+ {line}"));
     let lines: Vec<_> = removed.chain(added).collect();
-    if lines.is_empty() { vec!["the same lines in another order or number".to_owned()] } else { lines }
+    if lines.is_empty() { vec!["same lines, in another order or number".to_owned()] } else { lines }
 }
 
 #[cfg(test)]
@@ -138,18 +137,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_is_parsed() {
+    fn parses_its_output() {
         let record = record(&[("convert a b", "0", "ab"), ("info a", "1", "cd")], "one\n\n  two = 2\n");
         assert_eq!(Record::parse(&record.print()).unwrap(), record);
         assert!(Record::parse("0 convert a b").unwrap_err().starts_with("expected exit code"));
-        // A text that no route refers to is left out.
+        // Unreferenced texts are dropped.
         let mut less = record.clone();
         less.routes.remove("convert a b");
         assert!(!less.print().contains("two"));
     }
 
     #[test]
-    fn a_change_is_told_once_with_its_routes() {
+    fn groups_routes_by_change() {
         let old = record(&[("a", "0", "ab"), ("b", "0", "ab"), ("c", "0", "ab")], "old\n");
         let new = record(&[("a", "3", "ef"), ("b", "0", "ef"), ("c", "0", "ab")], "old\n");
         let found: Vec<_> = old.changes(&new).into_iter().map(|(change, names)| (change.what, names)).collect();
@@ -160,13 +159,13 @@ mod tests {
     }
 
     #[test]
-    fn digests_are_fnv() {
+    fn digest_is_fnv() {
         assert_eq!(digest(b""), "cbf29ce48422");
         assert_eq!(digest(b"foobar"), "85944171f739");
     }
 
     #[test]
-    fn lines_of_one_text_only() {
+    fn difference_lists_unshared_lines() {
         let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(difference(&lines("a\nb\nc"), &lines("a\nd\nc")), ["- b", "+ d"]);
         assert_eq!(difference(&lines("a\na"), &lines("a")).len(), 1);

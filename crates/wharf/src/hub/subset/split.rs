@@ -151,7 +151,8 @@ impl Split {
                 };
                 Ok((0..count).map(name).collect())
             }
-            ([one], _) if let Some(pattern) = one.to_str().filter(|text| text.contains("{}")) => {
+            ([one], _) if one.to_str().is_some_and(|text| text.contains("{}")) => {
+                let pattern = one.to_string_lossy();
                 let path = |number: usize| PathBuf::from(pattern.replace("{}", &format!("{number:0digits$}")));
                 Ok((0..count).map(path).collect())
             }

@@ -1,4 +1,4 @@
-//! Files read and written again, and files joined.
+//! Copies, dumps and joins files.
 
 use container_core::{Error, OutputOptions, Overwrite, Result, Scan, SyncPolicy};
 use idv::{Column, Compression, Reader, Schema, Writer, WriterOptions};
@@ -7,7 +7,7 @@ use wharf_tests::idv_canonical;
 
 use crate::Arguments;
 
-/// What the options ask for, of a file with so many rows; and the compression of the first column.
+/// The writer options for a file with `rows` rows, and the compression of the first column.
 fn options(arguments: &mut Arguments, rows: u64) -> Result<(WriterOptions, Option<Compression>)> {
     let mut options = WriterOptions::default();
     if let Some(name) = arguments.option("--compression") {
@@ -20,7 +20,7 @@ fn options(arguments: &mut Arguments, rows: u64) -> Result<(WriterOptions, Optio
     options.rows_per_block = match arguments.option("--rows").as_deref() {
         None => None,
         Some("all") => Some(rows.max(1)),
-        Some(number) => Some(number.parse().map_err(|_| Error::usage("--rows wants a number or all"))?),
+        Some(number) => Some(number.parse().map_err(|_| Error::usage("--rows: expected a number or `all`"))?),
     };
     options.bytes_per_block = arguments.number("--bytes")?;
     if let Some(threads) = arguments.number("--threads")? {
@@ -34,7 +34,7 @@ fn compression(name: &str) -> Result<Compression> {
         "none" => Ok(Compression::None),
         "deflate" => Ok(Compression::Deflate),
         "zlib" => Ok(Compression::Zlib),
-        _ => Err(Error::usage(format!("compression is none, deflate or zlib, not {name}"))),
+        _ => Err(Error::usage(format!("compression: expected none, deflate or zlib, found {name}"))),
     }
 }
 
@@ -42,7 +42,7 @@ fn output() -> OutputOptions {
     OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(SyncPolicy::Never)
 }
 
-/// All columns as the writer's options say, but the first.
+/// Sets the compression of the first column; the others follow the writer's options.
 fn with_first(mut schema: Schema, first: Option<Compression>) -> Schema {
     for (index, column) in schema.columns.iter_mut().enumerate() {
         column.compression = first.filter(|_| index == 0);
@@ -50,18 +50,18 @@ fn with_first(mut schema: Schema, first: Option<Compression>) -> Schema {
     schema
 }
 
-/// The columns to be taken: all but the one named.
-fn chosen(arguments: &mut Arguments, reader: &Reader) -> Vec<usize> {
+/// The readable columns, except the one named by `--without`.
+fn selected_columns(arguments: &mut Arguments, reader: &Reader) -> Vec<usize> {
     let without = arguments.option("--without");
-    let wanted = |column: &&Column| column.kind().is_ok() && Some(column.unique_name()) != without.as_deref();
-    reader.columns().iter().filter(wanted).map(Column::index).collect()
+    let selected = |column: &&Column| column.kind().is_ok() && Some(column.unique_name()) != without.as_deref();
+    reader.columns().iter().filter(selected).map(Column::index).collect()
 }
 
-pub(crate) fn again(arguments: &mut Arguments) -> Result<()> {
+pub(crate) fn copy(arguments: &mut Arguments) -> Result<()> {
     let (input, out) = (arguments.path("IN")?, arguments.path("OUT")?);
     let reader = Reader::open(input)?;
     let (options, first) = options(arguments, reader.row_count())?;
-    let columns = chosen(arguments, &reader);
+    let columns = selected_columns(arguments, &reader);
     let skip = arguments.number("--skip")?.unwrap_or(0);
     let take = arguments.number("--take")?.unwrap_or(u64::MAX);
     arguments.end()?;
@@ -80,9 +80,9 @@ pub(crate) fn merge(arguments: &mut Arguments) -> Result<()> {
     let mut writer = Writer::create(out, output(), first.schema(None)?, options)?;
     let mut copied = writer.append_blocks(&first, None)?;
     while !arguments.words.is_empty() {
-        let more = writer.append_blocks(&Reader::open(arguments.path("IN")?)?, None)?;
-        copied.copied += more.copied;
-        copied.reencoded += more.reencoded;
+        let next = writer.append_blocks(&Reader::open(arguments.path("IN")?)?, None)?;
+        copied.copied += next.copied;
+        copied.reencoded += next.reencoded;
     }
     arguments.end()?;
     let rows = writer.row_count();
@@ -94,13 +94,13 @@ pub(crate) fn merge(arguments: &mut Arguments) -> Result<()> {
 pub(crate) fn show(arguments: &mut Arguments) -> Result<()> {
     let (input, out) = (arguments.path("IN")?, arguments.path("OUT")?);
     let reader = Reader::open(input)?;
-    let columns = chosen(arguments, &reader);
+    let columns = selected_columns(arguments, &reader);
     arguments.end()?;
     let mut first = idv_canonical::schema(&reader)?;
     let readable: Vec<_> = reader.columns().iter().filter(|column| column.kind().is_ok()).map(Column::index).collect();
-    let mut places = readable.iter();
-    if let Some(shown) = first.get_mut("columns").and_then(Value::as_array_mut) {
-        shown.retain(|_| places.next().is_some_and(|index| columns.contains(index)));
+    let mut indices = readable.iter();
+    if let Some(columns_json) = first.get_mut("columns").and_then(Value::as_array_mut) {
+        columns_json.retain(|_| indices.next().is_some_and(|index| columns.contains(index)));
     }
     let mut lines = format!("{first}\n");
     let mut batches = reader.batches(&Scan::default().with_columns(columns))?;
