@@ -160,10 +160,10 @@ impl Target {
     /// Installs the linker, the emulator and the standard library, if they are missing.
     fn install(&self) -> Result<(), Trouble> {
         let why = format!("tests run on {}", self.arch);
-        if !shell::works(self.emulator, "-version") {
+        if !shell::works(self.emulator, &["-version"]) {
             registry::apt_install("qemu-user", &why)?;
         }
-        if !shell::works(&self.linker(), "--version") {
+        if !shell::works(&self.linker(), &["--version"]) {
             registry::apt_install(self.package, &why)?;
         }
         let library = format!("libc6-dev-{}-cross", self.debian_arch());
@@ -189,7 +189,7 @@ impl Target {
 
     /// Some kernels lack the 32-bit system calls.
     fn is_emulated(&self) -> bool {
-        !self.native || !shell::works(&format!("{}/lib/ld-linux.so.2", self.sysroot()), "--version")
+        !self.native || !shell::works(&format!("{}/lib/ld-linux.so.2", self.sysroot()), &["--version"])
     }
 
     /// The command that builds and runs a crate's tests. Examples and benchmarks are built for this machine elsewhere.
