@@ -3,7 +3,9 @@
 use std::io::Cursor;
 
 use container_arrow::{BatchScan, BatchWriter, Mapping, Times};
-use container_core::{Access, Container, ErrorKind, Input, OpenOptions, OutputOptions, Scan, Source, SyncPolicy, Table};
+use container_core::{
+    Access, Container, ErrorKind, Input, OpenOptions, OutputOptions, Scan, Source, SyncPolicy, Table,
+};
 use dsfmt::container::DsContainer;
 use idv::IdvContainer;
 use idv::arrow::{ArrowOptions, ArrowWriter};

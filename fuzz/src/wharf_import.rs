@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use container_core::{
-    Container, Error, ErrorKind, Input, OpenOptions, OutputOptions, Overwrite, Scan, Severity, Source, SyncPolicy, Table,
-    VerifyOptions,
+    Container, Error, ErrorKind, Input, OpenOptions, OutputOptions, Overwrite, Scan, Severity, Source, SyncPolicy,
+    Table, VerifyOptions,
 };
 use datadings::{Writer, WriterOptions};
 use serde_json::Value;
 use wharf::convert::import::{Keys, SampleOptions, TextTable};
-use wharf::convert::{InputForm, JsonLines, IdvTarget, copy};
+use wharf::convert::{IdvTarget, InputForm, JsonLines, copy};
 use wharf::text::{TextContainer, TextFormat, TextOptions};
 use wharf::{Convert, Registry};
 

@@ -241,7 +241,7 @@ fn selects_tables_by_name() {
         "error: @two: no table \"c\"; the tables are \"a\", \"b\""
     );
     let none = TestFolder::new().with_document("none", &json!({"tables": []}));
-    assert_eq!(none.wharf(&["cat", "@none"]).failed(2), "error: @none: there are no tables");
+    assert_eq!(none.wharf(&["cat", "@none"]).failed(2), "error: @none: the input has no tables");
 }
 
 #[test]

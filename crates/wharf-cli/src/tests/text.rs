@@ -38,7 +38,7 @@ fn rows_of_text() {
         r#"{"age":"041"}"#
     );
     let error = place.wharf(&["get", "@p.csv", "--row", "2"]).failed(2);
-    assert!(error.contains("there is no row 2"), "{error}");
+    assert!(error.contains("no row 2"), "{error}");
     let error = place.wharf(&["get", "@p.csv", "Ada"]).failed(2);
     assert!(error.contains("text rows have no keys"), "{error}");
 }
@@ -97,14 +97,14 @@ fn verify_reports_all_faults_of_text() {
         people().with_text("bad.csv", "a,b\n1\n2,3\n4,5,6\n").with_text("bad.jsonl", "{\"a\":1,\"a\":2}\n{\n[]\n");
     let ran = place.wharf(&["verify", "@p.csv", "@p.tsv", "@p.jsonl", "@bad.csv", "@bad.jsonl"]);
     let expected = "\
-warning: csv: @p.csv: the column name \"age\" is there more than once (byte 0, line 1)
+warning: csv: @p.csv: duplicate column name \"age\" (byte 0, line 1)
 @p.csv: ok, 1 warning
 @p.tsv: ok
 @p.jsonl: ok
 error: csv: @bad.csv: expected 2 cells, found 1 (byte 4, line 2)
 error: csv: @bad.csv: expected 2 cells, found 3 (byte 10, line 4)
 @bad.csv: 2 problems
-warning: jsonl: @bad.jsonl: the member \"a\" is there more than once: the last one counts (byte 11, line 1)
+warning: jsonl: @bad.jsonl: duplicate member \"a\": the last one is used (byte 11, line 1)
 error: jsonl: @bad.jsonl: invalid JSON in the line: EOF while parsing an object; each line must be a complete object (byte 14, line 2)
 error: jsonl: @bad.jsonl: the line: expected an object, found [] (byte 16, line 3)
 @bad.jsonl: 2 problems, 1 warning

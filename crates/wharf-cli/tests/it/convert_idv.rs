@@ -312,10 +312,10 @@ fn accepts_names_and_types_as_schema() {
     assert_eq!(code, 3);
     assert_eq!(
         said,
-        "warning: @people.jsonl: column left out: the schema does not have it (column \"height\")\n\
-         warning: @people.jsonl: column left out: the schema does not have it (column \"born\")\n\
-         warning: @people.jsonl: column left out: the schema does not have it (column \"scores\")\n\
-         warning: @people.jsonl: column left out: the schema does not have it (column \"member\")\n"
+        "warning: @people.jsonl: column left out: not in the declared schema (column \"height\")\n\
+         warning: @people.jsonl: column left out: not in the declared schema (column \"born\")\n\
+         warning: @people.jsonl: column left out: not in the declared schema (column \"scores\")\n\
+         warning: @people.jsonl: column left out: not in the declared schema (column \"member\")\n"
     );
     assert_eq!(
         place.cat("people.idv"),
@@ -372,7 +372,7 @@ fn reads_csv_variants() {
     );
     let (code, said) = place.said(&["convert", "@a.csv", "@c.tsv", "@none.idv"]);
     assert_eq!(code, 2);
-    assert_eq!(said, "error: @c.tsv: it is TSV where @a.csv is CSV: all inputs must be of one kind\n");
+    assert_eq!(said, "error: @c.tsv: found TSV, expected CSV like @a.csv: all inputs must be of one kind\n");
 }
 
 #[test]

@@ -285,7 +285,7 @@ fn converts_idv_rows_to_samples() {
     assert_eq!(said, "error: @a.idv: key: expected text or an integer, found a value of kind float (row 0)\n");
     let (code, said) = place.said(&["convert", "@a.idv", "@a.jsonl", "@d.msgpack", "--number"]);
     assert_eq!(code, 2);
-    assert_eq!(said, "error: @a.jsonl: it is JSON lines where @a.idv is IDV: all inputs must be of one kind\n");
+    assert_eq!(said, "error: @a.jsonl: found JSON lines, expected IDV like @a.idv: all inputs must be of one kind\n");
 }
 
 #[test]
@@ -414,7 +414,7 @@ fn converts_samples_to_idv_rows() {
     assert_eq!(code, 1);
     assert_eq!(
         said,
-        "error: idv: @a.msgpack: the format has no type for Binary; --schema can say Text, which keeps its JSON (column \"image\")\n"
+        "error: idv: @a.msgpack: no IDV type for Binary; --schema can declare it Text, which keeps its JSON (column \"image\")\n"
     );
     place.run(&["convert", "@a.msgpack", "@a.idv", "--columns", "n", "--json"]);
     assert_eq!(types("a.idv"), ["n: Int64"]);

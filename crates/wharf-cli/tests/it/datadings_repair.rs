@@ -70,7 +70,7 @@ fn refuses_to_index_damaged_data() {
         assert_eq!((ran.code(), ran.out()), (2, ""));
         ran.err().to_owned()
     };
-    assert!(usage(&["index", "-"]).contains("standard input has none"));
+    assert!(usage(&["index", "-"]).contains("standard input cannot have"));
     assert!(usage(&["index", &folder.path("")]).contains("expected a datadings dataset, found a directory"));
     assert_eq!(run(["index", &folder.path("nothing.msgpack")]).code(), 1);
 }
@@ -146,6 +146,6 @@ fn duplicate_keys_keep_the_first_or_both() {
     assert_eq!((ran.code(), ran.out()), (1, ""));
     let stdin = fs::File::open(&twice).unwrap();
     let ran = wharf(["sample", "-", &out, "--force", "-n", "4", "--sequential"]).stdin(stdin).output().unwrap();
-    let expected = "error: datadings: <stdin>: another sample has the same key; `wharf recover` keeps the first of both (row 2, key \"x\")\n";
+    let expected = "error: datadings: <stdin>: another sample has the same key; `wharf recover` keeps the first one (row 2, key \"x\")\n";
     assert_eq!((ran.status.code(), std::str::from_utf8(&ran.stderr).unwrap()), (Some(1), expected));
 }

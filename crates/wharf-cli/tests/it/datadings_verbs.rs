@@ -302,7 +302,7 @@ fn refuses_mixed_formats_and_inapplicable_options() {
     };
     let convert = "its extension stands for datadings, and the input is jsonl: `wharf convert` does that";
     assert!(refused(&["shuffle", &text, &out]).contains(convert));
-    let no_stream = "records are copied into a file, which standard output is not";
+    let no_stream = "records are copied into a file, not standard output";
     assert!(refused(&["shuffle", &text, "-o", "-"]).contains(no_stream));
     assert!(
         refused(&["shuffle", &text, &text, "--no-md5"])

@@ -174,13 +174,13 @@ fn inapplicable_verbs_suggest_alternatives() {
             (&["get", file, "time", "--raw"], "--raw requires ds, found netcdf"),
             (&["merge", file, file, "-o", &out.replace(".ds", ".nc")], "--dim selects it"),
             (&["merge", file, file, "--dim", "time", "-o", &out], "`wharf convert` does that"),
-            (&["merge", file, file, "--dim", "time", "-o", "-"], "a stream is not: give a path"),
-            (&["merge", file, file, "--columns", "time", "-o", &out], "--columns is for IDV"),
+            (&["merge", file, file, "--dim", "time", "-o", "-"], "not a stream: give a path"),
+            (&["merge", file, file, "--columns", "time", "-o", &out], "--columns is an option of IDV"),
             (&["convert", file, file, &out], "`wharf merge` joins them"),
-            (&["convert", file, &out, "--dim", "time"], "of which all rows are taken"),
-            (&["set", file, "@a=1", "-o", &out], "this one is NetCDF, which convert makes ds of"),
-            (&["rename", file, "time=t", "--in-place"], "this one is NetCDF, which convert makes ds of"),
-            (&["rm", file, "time", "-o", &out], "this one is NetCDF, which convert makes ds of"),
+            (&["convert", file, &out, "--dim", "time"], "when all rows are selected"),
+            (&["set", file, "@a=1", "-o", &out], "the input is NetCDF: convert it to ds first"),
+            (&["rename", file, "time=t", "--in-place"], "the input is NetCDF: convert it to ds first"),
+            (&["rm", file, "time", "-o", &out], "the input is NetCDF: convert it to ds first"),
         ] {
             let ran = run(arguments);
             assert_eq!(ran.code(), 2, "{arguments:?} {}", ran.err());
@@ -272,11 +272,7 @@ fn reports_damage_with_file_variable_and_byte() {
     assert!(text.contains("  // cannot be read: its "), "{text}");
     let ran = run(["convert", &file, &out]);
     assert_eq!(ran.code(), 3);
-    assert!(
-        ran.err().lines().all(|line| line.starts_with(&format!("warning: {file}: the variable \""))),
-        "{}",
-        ran.err()
-    );
+    assert!(ran.err().lines().all(|line| line.starts_with(&format!("warning: {file}: variable \""))), "{}", ran.err());
     // NetCDF-4 values that cannot be decompressed, detected by conversion; `info` does not read them.
     let mut rich = fs::read(nc("rich.nc")).unwrap();
     let zlib = |bytes: &[u8]| matches!(bytes, [0x78, 0x5e, ..] | [0x78, 0x9c, ..]);

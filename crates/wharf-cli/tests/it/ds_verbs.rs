@@ -77,7 +77,7 @@ fn refuses_invalid_edits() {
         (vec!["rm", &file, "none", "-o", &out], "unknown variable \"none\""),
         (vec!["rm", &file, "tas@none", "-o", &out], "unknown attribute \"none\" (column \"tas\")"),
         (vec!["rm", &file, "--dim", "none", "-o", &out], "unknown dimension \"none\""),
-        (vec!["set", &file, "tas@.size=1", "-o", &out], "the format's own"),
+        (vec!["set", &file, "tas@.size=1", "-o", &out], "attribute name \".size\" is reserved"),
         (vec!["set", &file, "tas", "-o", &out], "nothing to set for \"tas\""),
         (vec!["set", &file, "x=y=300", "-o", &out], "the value 300 of element 0 is no uint8"),
         (vec!["set", &file, "new=[1]", "--dims", "x", "-o", &out], "dimension \"x\" has size"),

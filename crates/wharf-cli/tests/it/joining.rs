@@ -220,7 +220,7 @@ fn refuses_different_units_and_scale_factors() {
         ("flag_meanings", "dry wet", "wet dry"),
     ] {
         let files = [("one", one), ("two", two)].map(|(name, value)| number(name, &format!("{attribute}={value}")));
-        refused_by_all(&folder, &files, &[&format!("attribute \"{attribute}\" is"), "\"far\""]);
+        refused_by_all(&folder, &files, &[&format!("attribute \"{attribute}\":"), "\"far\""]);
     }
 }
 

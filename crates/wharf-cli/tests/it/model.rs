@@ -50,7 +50,10 @@ fn reports_a_model_without_schema() {
     assert_eq!((&info["loader"], &info["schemas"], &info["tables"]), (&json!(true), &json!([]), &json!([])));
     assert!(run(["info", &file]).ok().ends_with("\nschemas: []\n"));
     let ran = run(["cat", &file]);
-    assert_eq!((ran.code(), ran.out(), ran.err()), (2, "", format!("error: {file}: there are no tables\n").as_str()));
+    assert_eq!(
+        (ran.code(), ran.out(), ran.err()),
+        (2, "", format!("error: {file}: the input has no tables\n").as_str())
+    );
 }
 
 #[test]
@@ -74,7 +77,7 @@ fn damaged_schema_fails_verify() {
     assert_eq!((&info["tables"], info["unreadable"].as_array().unwrap().len()), (&json!([]), 1));
     let ran = run(["verify", &file]);
     assert_eq!(ran.code(), 1);
-    assert!(ran.out().contains("CRC-32: expected 7eda2f3e, found 7eda2f3f"), "{}", ran.out());
+    assert!(ran.out().contains("CRC-32 mismatch: expected 7eda2f3e, found 7eda2f3f"), "{}", ran.out());
     assert!(ran.out().contains(r#"key "Schema""#), "{}", ran.out());
 }
 

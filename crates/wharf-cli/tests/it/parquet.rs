@@ -190,7 +190,7 @@ fn truncated_file_is_an_error_with_its_name() {
         fs::write(&half, &bytes[..bytes.len() / 2]).unwrap();
         for verb in ["info", "cat"] {
             let error = run([verb, &half]).json_error_or_text(1);
-            assert!(error.contains(&half) && error.contains("it is cut short"), "{error}");
+            assert!(error.contains(&half) && error.contains("truncated"), "{error}");
         }
         let found = run(["verify", &half]);
         assert!(found.code() == 1 && found.out().contains("cut short"), "{found:?}");

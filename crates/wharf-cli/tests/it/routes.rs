@@ -450,11 +450,7 @@ fn refuses_columns_with_different_meaning() {
     let (a, b, c) = (folder.path("a.ds"), folder.path("b.ds"), folder.path("c.ds"));
     let ran = run(["cat", &a, &b, "--json"]);
     assert_eq!(ran.code(), 1);
-    assert!(
-        ran.err().contains("attribute \\\"units\\\" is \\\"microseconds since 1970-01-01\\\" here"),
-        "{}",
-        ran.err()
-    );
+    assert!(ran.err().contains("attribute \\\"units\\\": \\\"microseconds since 1970-01-01\\\" here"), "{}", ran.err());
     // As times they are equal.
     let ran = run(["cat", &a, &b, "--json", "--time", "iso"]);
     assert_eq!(ran.lines(), [json!({"at": "2024-01-01T00:00:00"}), json!({"at": "2024-01-01T00:00:01"})]);

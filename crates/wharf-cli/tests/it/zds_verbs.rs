@@ -136,9 +136,8 @@ fn rebuilds_an_index_longer_than_the_data() {
         assert_eq!(run(["verify", &store]).code(), 1);
         let ran = run(["index", &store]);
         let said = ran.err().replace(&store, "@");
-        let expected = format!(
-            "the index named lines up to byte 42 of the data, which end before: 3 documents before, {rows} now"
-        );
+        let expected =
+            format!("the index listed lines up to byte 42, after the end of the data: 3 documents before, {rows} now");
         assert!(ran.code() == 3 && said.contains(&expected), "{ran:?}");
         assert!(ran.out().contains("index rebuilt"), "{ran:?}");
         run(["verify", &store]).ok();
@@ -199,7 +198,7 @@ fn recovers_intact_documents() {
     let ran = run(["rm", &short, "iris-000", "--table", "test"]);
     assert!(ran.code() == 1 && ran.err().contains("iris/collections/test/meta/data.jsonl: "), "{ran:?}");
     let ran = run(["recover", &short, "--in-place"]);
-    assert!(ran.code() == 3 && ran.err().contains("the index was made anew out of the data"), "{ran:?}");
+    assert!(ran.code() == 3 && ran.err().contains("the index was rebuilt from the data"), "{ran:?}");
     assert_eq!(run(["verify", &short]).code(), 0);
     let rows = run(["cat", &short, "--table", "test"]).ok().to_owned();
     assert!(rows.lines().count() > 10 && String::from_utf8(bytes).unwrap().starts_with(&rows));

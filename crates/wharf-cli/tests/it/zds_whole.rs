@@ -157,7 +157,7 @@ fn failure_repairs_nothing_and_repairs_are_reported() {
     let ran = run(["rm", &path, "keep", "--table", "free"]);
     assert_eq!(ran.code(), 0, "{ran:?}");
     let warned = |text: &str| ran.err().lines().any(|line| line.starts_with("warning: ") && line.contains(text));
-    assert!(warned("no index") && warned("the last line is torn"), "{ran:?}");
+    assert!(warned("no index") && warned("the last line, which is torn"), "{ran:?}");
     assert!(!fs::read_to_string(&data).unwrap().contains("torn"));
     assert_eq!(run(["rm", &path, "doc-1", "--table", "free"]).err(), "");
 }

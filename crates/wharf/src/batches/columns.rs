@@ -240,7 +240,7 @@ mod tests {
             (vec![1], 3..10, "b")
         );
         let error = project(Scan::default().with_columns([2]).into()).unwrap_err();
-        assert_eq!(error.to_string(), "there is no column 2: the file has 2, counted from 0");
+        assert_eq!(error.to_string(), "no column 2: the file has 2, counted from 0");
         assert_eq!(project(Scan::default().with_rows(11..12).into()).unwrap_err().kind().name(), "usage");
         assert_eq!(project(Scan::default().with_rows(10..12).into()).unwrap().rows, 10..10);
         let declare = |name: &str, kind: DataType| {

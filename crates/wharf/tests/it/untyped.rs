@@ -416,5 +416,5 @@ fn applies_the_mismatch_policy() {
     assert!(error.contains("no IDV type for Binary"), "{error}");
     let mut inputs = Inputs::new(InputForm::Jsonl, &[text]).typed(r#"{"a": "Int32"}"#);
     inputs.convert.mapping.on_mismatch = Some(OnMismatch::Null);
-    assert!(inputs.convert().unwrap_err().contains("is an error in IDV"));
+    assert!(inputs.convert().unwrap_err().contains("in IDV a value that does not fit is an error"));
 }

@@ -120,7 +120,7 @@ fn refuses_or_reports_what_idv_cannot_store() {
         vec![("s", along(bytes.clone()))],
         &[],
         1,
-        "not UTF-8 at its byte 1, and IDV has texts alone: JSON lines keep",
+        "invalid UTF-8 at byte 1 of a byte string, and IDV has only text: JSON lines keep",
     );
     check(vec![("s", along(bytes.clone()))], &[], 1, "(row 1, column \"s\")");
     check(vec![("s", along(bytes)), ("x", along(vec![1u8, 2]))], &["--columns", "x"], 0, "");
@@ -203,7 +203,7 @@ fn refuses_or_reports_what_ds_cannot_store() {
     let kind = Type::Vector { item: ItemType::Double, dimensions: vec![0x7FFF_FFFF] };
     let column = ColumnSchema::new("v", kind);
     let file = idv(&folder, "wide.idv", column, &Values::Vector(Box::new(vectors)));
-    check(&file, 1, "bytes of a row, all slots of its sparse vectors among them");
+    check(&file, 1, "bytes of a row with its sparse vectors made dense");
     // A key without a label in a column with labels.
     let key = Type::Item(ItemType::Key(KeyType::new(KeyWidth::Byte, 3).unwrap()));
     let column = || ColumnSchema::new("k", key.clone()).with_key_values(["a", "b"]).unwrap();

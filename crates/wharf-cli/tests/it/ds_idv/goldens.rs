@@ -73,7 +73,7 @@ fn every_idv_file_round_trips() {
         if let Some((_, column)) = VARYING.iter().find(|(varying, _)| *varying == name) {
             let ran = run(&there);
             assert_eq!(ran.code(), 1, "{name}");
-            let expected = ["where that of row 0 has", "a variable has one size", column];
+            let expected = ["items as in row 0", "a variable has one size", column];
             assert!(expected.iter().all(|part| ran.err().contains(part)), "{name}: {}", ran.err());
             // All other values are restored.
             columns.retain(|_, (kind, values)| {
@@ -196,7 +196,7 @@ fn every_ds_variable_round_trips() {
                     assert_eq!(Some(value.as_text()), variable.attributes().get(&name).map(|json| json.as_text()));
                 }
                 let kept = found.attributes().count();
-                let lost = ran.err().contains("attribute left out that is no metadata");
+                let lost = ran.err().contains("attribute left out, IDV metadata cannot hold it");
                 assert_eq!(kept < variable.attributes().count(), lost, "{about}");
                 back_again += 1;
             }

@@ -87,7 +87,7 @@ fn errors_name_options_and_no_flags() {
     merge.ds.keep_times = true;
     assert_eq!(error(&merge).1, "a.csv: keep_times is an option of ds and NetCDF, the first input is another format");
     let [a, b] = inputs(&folder, "msgpack");
-    let wanted = "datadings: a.msgpack: a.msgpack has the same key; on_duplicate says what to do (row 0, key \"x\")";
+    let wanted = "datadings: a.msgpack: a.msgpack has the same key; on_duplicate decides what to do (row 0, key \"x\")";
     assert_eq!(error(&Merge::new([&a, &b, &a])).1, wanted);
     let mut merge = Merge::new([&a]);
     merge.datadings.seed = Some(1);

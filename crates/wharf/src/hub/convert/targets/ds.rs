@@ -36,7 +36,7 @@ impl DsTarget {
     fn copy_netcdf(&self, job: &Job<'_>, context: &mut Context<'_, '_>, report: &mut Report) -> Result<()> {
         if !job.is_cut() {
             let of_rows = [("dim", self.dim.is_some()), ("table", job.selection.reading.table.is_some())];
-            refuse(&of_rows, "NetCDF, of which all rows are taken")?;
+            refuse(&of_rows, "NetCDF when all rows are selected")?;
         }
         let [location] = job.inputs.as_slice() else {
             return Err(Error::usage("several NetCDF files do not become one by convert: `wharf merge` joins them"));

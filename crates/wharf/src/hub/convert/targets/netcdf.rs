@@ -69,7 +69,7 @@ impl Target for NetcdfTarget {
         let (reader, _temporary) = match job.inputs.as_slice() {
             [location] if kind == source::Kind::Container(DS) && job.is_whole() => {
                 let of_rows = [("dim", self.ds.dim.is_some()), ("table", job.selection.reading.table.is_some())];
-                refuse(&of_rows, "ds, of which all rows are taken")?;
+                refuse(&of_rows, "ds when all rows are selected")?;
                 (open_ds(location, context.opener, "convert to NetCDF")?, None)
             }
             _ => {
