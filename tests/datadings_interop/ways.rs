@@ -149,7 +149,7 @@ fn check_verify(reader: &Reader) -> Result<(), String> {
     let outcome = reader.verify(&VerifyOptions::default(), &mut |finding| findings.push(finding.error.to_string()));
     outcome.map_err(to_message)?;
     // A legacy index is a finding.
-    findings.retain(|finding| !(reader.is_legacy() && finding.contains("the index is of the older form, ")));
+    findings.retain(|finding| !(reader.is_legacy() && finding.contains("legacy index without hashes and filter")));
     if findings.is_empty() { Ok(()) } else { Err(findings.join("; ")) }
 }
 

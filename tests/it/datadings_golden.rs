@@ -291,11 +291,11 @@ fn findings(path: &Path, threads: usize) -> Vec<String> {
 
 #[test]
 fn verify_reports_missing_parts_only() {
-    const NO_FILE: &str = "there is no such file";
-    const NO_END: &str = "there are 7 offsets for 7 samples: the end of the last one is missing (byte 56)";
+    const NO_FILE: &str = "missing file";
+    const NO_END: &str = "expected 8 offsets, found 7: the end of the last sample is missing (byte 56)";
     for (name, path) in golden() {
         let expected: &[(&str, &str)] = match name.as_str() {
-            "index-legacy" => &[("warning", "the index is of the older form")],
+            "index-legacy" => &[("warning", "legacy index without hashes and filter")],
             "index-n-offsets" => &[("warning", NO_END)],
             "index-n-offsets-alone" => {
                 &[("warning", NO_FILE), ("warning", NO_FILE), ("warning", NO_FILE), ("warning", NO_END)]
