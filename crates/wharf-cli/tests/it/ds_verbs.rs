@@ -79,7 +79,7 @@ fn refuses_invalid_edits() {
         (vec!["rm", &file, "--dim", "none", "-o", &out], "unknown dimension \"none\""),
         (vec!["set", &file, "tas@.size=1", "-o", &out], "attribute name \".size\" is reserved"),
         (vec!["set", &file, "tas", "-o", &out], "nothing to set for \"tas\""),
-        (vec!["set", &file, "x=y=300", "-o", &out], "the value 300 of element 0 is no uint8"),
+        (vec!["set", &file, "x=y=300", "-o", &out], "element 0 is 300, out of range for uint8"),
         (vec!["set", &file, "new=[1]", "--dims", "x", "-o", &out], "dimension \"x\" has size"),
         (vec!["set", &file, "@a=1", "--type", "int8", "-o", &out], "--type and --dims require a variable"),
         (vec!["merge", &file, "-o", &out], "--dim selects it"),

@@ -193,7 +193,7 @@ fn truncated_file_is_an_error_with_its_name() {
             assert!(error.contains(&half) && error.contains("truncated"), "{error}");
         }
         let found = run(["verify", &half]);
-        assert!(found.code() == 1 && found.out().contains("cut short"), "{found:?}");
+        assert!(found.code() == 1 && found.out().contains("truncated"), "{found:?}");
     }
 }
 
