@@ -148,7 +148,7 @@ fn refuses_or_reports_what_idv_cannot_store() {
         "attribute left out, IDV metadata cannot hold it: \"n\" (column \"x\")",
     );
     let lists = dsfmt::JsonBuf::parse("[[1, 2], [[3], [4]]]").unwrap();
-    check(vec![("x", one().with_attribute("deep", lists))], &[], 3, "no metadata of IDV: \"deep\"");
+    check(vec![("x", one().with_attribute("deep", lists))], &[], 3, "IDV metadata cannot hold it: \"deep\"");
     let wide = || Field::new(Array::new([0, 1 << 31], Vec::<u8>::new()).unwrap()).with_dimensions(["t", "wide"]);
     check(vec![("w", wide())], &[], 1, "a row has 2147483648 elements, more than the limit 2147483647 of Arrow lists");
     let none = |rows: u64| {
@@ -168,8 +168,8 @@ fn refuses_or_reports_what_idv_cannot_store() {
     let said = |text: &str, kind: &str| {
         vec![("x", along([text].into_iter().collect::<dsfmt::Values<'_>>()).with_attribute("idv_type", kind))]
     };
-    check(said("2020-02-30", "DateTime"), &[], 1, "the day is 30, not from 1 to 29");
-    check(said("2020-02-30", "DateTime"), &[], 1, "(its metadata say the type DateTime) (row 0, column \"x\")");
+    check(said("2020-02-30", "DateTime"), &[], 1, "day 30 is not between 1 and 29");
+    check(said("2020-02-30", "DateTime"), &[], 1, "(the metadata declare type DateTime) (row 0, column \"x\")");
     check(said("2020-02-30", "Single"), &[], 0, "");
     check(said("a", "Key<Byte, 3>"), &[], 1, "which has no labels (KeyValues)");
     let mut builder = Builder::new();
