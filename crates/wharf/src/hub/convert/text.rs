@@ -13,13 +13,13 @@ impl TextInput {
     /// # Errors
     /// The delimiter is not ASCII.
     pub(super) fn overrides(&self) -> Result<Overrides> {
-        let format = self.from.and_then(|from| match from {
-            InputForm::Jsonl => Some("jsonl"),
-            InputForm::Csv => Some("csv"),
-            InputForm::Tsv => Some("tsv"),
-            InputForm::Idv => Some("idv"),
-            InputForm::Datadings => Some("datadings"),
-            InputForm::Zip => Some("zip"),
+        let format = self.from.map(|from| match from {
+            InputForm::Jsonl => "jsonl",
+            InputForm::Csv => "csv",
+            InputForm::Tsv => "tsv",
+            InputForm::Idv => "idv",
+            InputForm::Datadings => "datadings",
+            InputForm::Zip => "zip",
         });
         Ok(Overrides {
             format,

@@ -34,7 +34,7 @@ impl FileFormat {
     pub(super) fn writer<W: Write + Send>(&self, sink: W, schema: SchemaRef) -> Result<Writer<W>> {
         Ok(match self {
             Self::Parquet(options) => Writer::Parquet(Box::new(parquet::Writer::new(sink, schema, options.clone())?)),
-            Self::Ipc(options) => Writer::Ipc(Box::new(ipc::Writer::new(sink, schema, options.clone())?)),
+            Self::Ipc(options) => Writer::Ipc(Box::new(ipc::Writer::new(sink, schema, *options)?)),
         })
     }
 }
