@@ -149,7 +149,7 @@ pub fn is_duplicate(error: &Error) -> bool {
     error.kind() == ErrorKind::Usage && error.position().key.is_some()
 }
 
-/// Reports progress every [`STRIDE`] samples.
+/// Reports progress every `STRIDE` samples.
 pub fn tick(bar: &Bar, written: u64) {
     if written.is_multiple_of(STRIDE) {
         bar.advance(STRIDE);
