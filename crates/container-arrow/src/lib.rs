@@ -41,6 +41,10 @@
 //! # Ok::<(), container_core::Error>(())
 //! ```
 
+// Inline string views and packed booleans of arrow-rs 59 have wrong values there, without an error.
+#[cfg(target_endian = "big")]
+compile_error!("container-arrow supports little-endian targets only: arrow-rs returns wrong values on big-endian ones");
+
 mod batch_slices;
 mod batch_table;
 mod build;
