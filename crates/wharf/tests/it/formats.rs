@@ -17,6 +17,7 @@ fn formats_write_batches() {
         let Some(extension) = format.extensions().first() else { continue };
         let path = folder.path().join(format!("{}.{extension}", format.name()));
         let created = format.batch_writer(&path, batch.schema(), OutputOptions::default());
+        assert_eq!(created.is_ok(), format.is_writable(), "{}", format.name());
         let mut writer = match created {
             Ok(writer) => writer,
             Err(error) => {

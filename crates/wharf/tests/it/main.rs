@@ -12,6 +12,7 @@
 mod files;
 mod formats;
 mod netcdf;
+mod own_target;
 mod routes;
 mod subset;
 mod untyped;

@@ -139,7 +139,7 @@ impl Deref for Job<'_> {
     }
 }
 
-impl Job<'_> {
+impl<'a> Job<'a> {
     /// The selected rows, counted from 0 over all inputs.
     pub(super) fn rows(&self) -> Range<u64> {
         let rows = self.selection.rows.as_ref().map_or(0..u64::MAX, |range| range.rows.clone());
@@ -169,8 +169,15 @@ impl Job<'_> {
         Ok(Some(names).filter(|names| !names.is_empty()))
     }
 
-    /// How the output file is created.
-    pub(super) fn output_options(&self) -> OutputOptions {
+    /// The path of the output; `None` for a stream.
+    #[must_use]
+    pub fn path(&self) -> Option<&'a Path> {
+        self.path
+    }
+
+    /// How the output file is created: whether it may replace an existing one.
+    #[must_use]
+    pub fn output_options(&self) -> OutputOptions {
         OutputOptions::default().with_overwrite(if self.force { Overwrite::Replace } else { Overwrite::Refuse })
     }
 

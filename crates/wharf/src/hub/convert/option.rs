@@ -25,6 +25,27 @@ pub struct OptionSpec {
     pub requires: Option<&'static str>,
 }
 
+impl OptionSpec {
+    /// A flag.
+    #[must_use]
+    pub const fn flag(name: &'static str, help: &'static str) -> Self {
+        Self { name, group: "", value: OptionValue::Flag, placeholder: "", help, excludes: &[], requires: None }
+    }
+
+    /// An option whose value is a string.
+    #[must_use]
+    pub const fn text(name: &'static str, help: &'static str) -> Self {
+        Self { value: OptionValue::Text, placeholder: "TEXT", ..Self::flag(name, help) }
+    }
+
+    /// Replaces the values that it takes, and the word for one.
+    #[must_use]
+    pub const fn with_value(mut self, value: OptionValue, placeholder: &'static str) -> Self {
+        (self.value, self.placeholder) = (value, placeholder);
+        self
+    }
+}
+
 /// Which values an option takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

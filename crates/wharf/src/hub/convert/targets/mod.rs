@@ -36,7 +36,8 @@ use crate::Registry;
 /// An output format, with its options.
 ///
 /// [`Registry::target`] and [`Registry::target_for`] find one by name or extension. A format of a third party needs none of its own: when it
-/// implements [`Format::batch_writer`](crate::Format::batch_writer), the registry makes a [`BatchTarget`] of it.
+/// implements [`Format::batch_writer`](crate::Format::batch_writer), the registry makes a [`BatchTarget`] of it. A program that has more to do, such
+/// as options of its own, implements this trait and passes it to [`Convert::run`](super::Convert::run): [`Job::copy_batches`] does the rest.
 pub trait Target: fmt::Debug + Send + Sync {
     /// Its name, and what can be known about its files beforehand.
     fn info(&self) -> TargetInfo;
@@ -84,6 +85,14 @@ pub struct TargetInfo {
     pub stream: Streaming,
     /// What its reports count.
     pub unit: TargetUnit,
+}
+
+impl TargetInfo {
+    /// A target that shares its name with its format, and has no extensions.
+    #[must_use]
+    pub const fn new(name: &'static str, unit: TargetUnit, stream: Streaming) -> Self {
+        Self { name, format: name, title: name, extensions: &[], stream, unit }
+    }
 }
 
 /// Whether a target can be written to a stream.

@@ -3,15 +3,7 @@
 use super::super::option::{OptionSpec, OptionValue};
 
 /// The defaults of the entries below.
-const PLAIN: OptionSpec = OptionSpec {
-    name: "",
-    group: "",
-    value: OptionValue::Flag,
-    placeholder: "",
-    help: "",
-    excludes: &[],
-    requires: None,
-};
+const PLAIN: OptionSpec = OptionSpec::flag("", "");
 
 const TEXT: OptionSpec = OptionSpec { group: "Options for text inputs", ..PLAIN };
 const IDV: OptionSpec = OptionSpec { group: "Options for IDV output", ..PLAIN };
