@@ -254,6 +254,7 @@ fn picked(size: u64, select: Option<&Select>) -> Option<(Vec<u64>, bool)> {
             let step = usize::try_from(step.unsigned_abs()).ok().filter(|step| *step > 0)?;
             Some((all.into_iter().step_by(step).collect(), true))
         }
+        Some(other) => panic!("{other:?} is not generated"),
     }
 }
 

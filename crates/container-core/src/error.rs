@@ -34,6 +34,7 @@ pub enum ErrorKind {
 
 /// Who has to act on an [`Error`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Blame {
     /// The disk, network or pipe; retrying may help.
     Source,

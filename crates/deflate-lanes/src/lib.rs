@@ -14,6 +14,7 @@ pub use inflate::{Inflater, most_inflated};
 
 /// The container of the compressed data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Format {
     /// None: DEFLATE, RFC 1951.
     Raw,

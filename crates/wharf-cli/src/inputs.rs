@@ -74,7 +74,7 @@ mod tests {
         let locations = expand_one(argument.as_os_str()).unwrap();
         let file = |location: &Location| match location {
             Location::Path(path) => path.file_name().unwrap().to_str().unwrap().to_owned(),
-            Location::Stdin => unreachable!("a pattern does not match standard input"),
+            _ => unreachable!("a pattern matches paths only"),
         };
         locations.iter().map(file).collect()
     }

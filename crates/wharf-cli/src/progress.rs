@@ -75,7 +75,7 @@ impl Task {
     fn line(&self, done: u64, elapsed: Duration) -> String {
         let amount = |count: u64| match self.unit {
             Unit::Bytes => size(count),
-            Unit::Rows => grouped(count),
+            _ => grouped(count),
         };
         let rows = if self.unit == Unit::Rows { " rows" } else { "" };
         let Some(total) = self.total.filter(|&total| total > 0 && done <= total) else {

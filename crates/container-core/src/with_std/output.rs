@@ -20,6 +20,7 @@ pub enum Overwrite {
 
 /// Whether data must reach the disk before the file gets its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+#[non_exhaustive]
 pub enum SyncPolicy {
     /// Sync the file and its directory: after a power failure the file is complete or absent.
     #[default]

@@ -1,5 +1,6 @@
 /// What a [`Progress`] counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Unit {
     /// Bytes.
     Bytes,

@@ -122,8 +122,8 @@ impl Spool {
     pub(crate) fn flush_and_sync(&mut self) -> Result<()> {
         self.flush()?;
         match self.sync {
-            SyncPolicy::Disk => self.output.file().sync_all().map_err(|cause| failed(&self.output, cause)),
             SyncPolicy::Never => Ok(()),
+            _ => self.output.file().sync_all().map_err(|cause| failed(&self.output, cause)),
         }
     }
 

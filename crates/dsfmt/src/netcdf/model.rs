@@ -129,6 +129,7 @@ pub struct Attribute {
 
 /// The value of an attribute.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum AttributeValue {
     /// Text; invalid UTF-8 is replaced, NUL characters are dropped.
     Text(String),

@@ -87,6 +87,7 @@ fn picks(size: u64, select: Option<&Select>) -> Vec<u64> {
             }
             all
         }
+        Some(other) => panic!("{other:?} is not generated"),
     }
 }
 

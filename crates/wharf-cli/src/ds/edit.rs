@@ -66,7 +66,7 @@ pub(crate) fn run(
             let (written, lost) = write(path, options)?;
             report_written(&location.name(), written, lost, env)
         }
-        (None, Location::Stdin) => Err(Error::usage("cannot edit standard input in place; use --output")),
+        (None, _) => Err(Error::usage("cannot edit standard input in place; use --output")),
     }
 }
 

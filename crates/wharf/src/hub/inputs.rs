@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// One input.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Location {
     Path(PathBuf),
     Stdin,

@@ -24,6 +24,7 @@ const KEY: &str = "key";
 
 /// Where the keys of samples come from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Keys {
     /// The column `key`, which must be a string column.
     #[default]

@@ -17,6 +17,7 @@ use plan::{Axis, Plan};
 
 /// A selection along one dimension. Indices count from 0, negative ones from the end: -1 is the last element.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Select {
     /// One element; the dimension is dropped from the result.
     Index(i64),

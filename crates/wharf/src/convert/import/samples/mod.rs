@@ -31,6 +31,7 @@ const KEY: &str = "key";
 
 /// Where the keys of samples come from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Keys {
     /// The text column `key`.
     #[default]

@@ -30,7 +30,7 @@ pub(in super::super) fn write(
     let extra = match &keys {
         Keys::Key => Some(ExtraColumn { name: KEY.to_owned(), first: true }),
         Keys::Column(name) => Some(ExtraColumn { name: name.clone(), first: false }),
-        Keys::Number => None,
+        _ => None, // row numbers
     };
     let options = JoinOptions { independent: true, extra: extra.as_ref(), ..JoinOptions::default() };
     let joined = Joined::open_with(job, opener, &options)?;
