@@ -228,6 +228,13 @@ impl Temporary {
     }
 }
 
+/// Creates a file for this process alone in the folder of temporary files. It has no name and disappears when it is closed.
+pub(crate) fn unnamed_file() -> io::Result<File> {
+    let (temporary, file) = Temporary::file(&std::env::temp_dir(), 0o600)?;
+    drop(temporary); // removes the name
+    Ok(file)
+}
+
 impl Drop for Temporary {
     fn drop(&mut self) {
         if self.released {

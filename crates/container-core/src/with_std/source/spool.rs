@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use crate::error::{Error, Result};
 use crate::with_std::map;
+use crate::with_std::temporary::unnamed_file;
 
 use super::Source;
 
@@ -13,7 +14,7 @@ use super::Source;
 pub struct Spool {
     head: Vec<u8>,
     max_memory: usize,
-    /// An unnamed file that no other process can open.
+    /// A file that no longer has a name.
     file: Option<File>,
 }
 
@@ -31,7 +32,7 @@ impl Spool {
     #[allow(unsafe_code, reason = "no other process can open the file")]
     pub fn finish(self) -> Result<Source> {
         let Some(file) = self.file else { return Ok(Source::from(self.head)) };
-        // SAFETY: the file has no name, and its only handle is consumed here, so it cannot change.
+        // SAFETY: the file was private to this user and lost its name before anything was written; its only handle is consumed here.
         match unsafe { map::map(&file) } {
             Ok(bytes) => Ok(Source::from(bytes)),
             Err(_) => Source::from_file(file),
@@ -54,7 +55,7 @@ impl Write for Spool {
             self.head.extend_from_slice(bytes);
             return Ok(bytes.len());
         }
-        let mut file = tempfile::tempfile()?;
+        let mut file = unnamed_file()?;
         file.write_all(&std::mem::take(&mut self.head))?;
         self.file.insert(file).write(bytes)
     }
