@@ -123,7 +123,7 @@ impl Writing {
             serde_json::from_str(report).map_err(|error| format!("merge printed invalid JSON: {error}"))?;
         let field = |name: &str| report.get(name).and_then(Value::as_u64);
         let blocks = field("rows").map(|rows| rows / ROWS_PER_BLOCK * COLUMNS);
-        if field("carried") != blocks || field("encoded") != Some(0) || blocks == Some(0) {
+        if field("copied_blocks") != blocks || field("encoded") != Some(0) || blocks == Some(0) {
             return Err(format!("some blocks were not copied unchanged: {report}"));
         }
         let read = |path: &Path| fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()));
