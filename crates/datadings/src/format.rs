@@ -69,7 +69,7 @@ impl Format for Datadings {
         true
     }
 
-    /// Keys are taken from the column `key`, or are row numbers if there is none.
+    /// Keys are taken from the column `key`, or are row numbers without that column.
     #[cfg(feature = "arrow")]
     fn batch_writer(
         &self,

@@ -133,7 +133,7 @@ impl<'a> Pickle<'a> {
         self.data
     }
 
-    /// The shape encoded beside it, which Python ignores; empty if there is none.
+    /// The shape encoded beside it, which Python ignores; empty if it is missing.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
         self.shape.as_slice()

@@ -101,7 +101,7 @@ impl Positions {
         self.len
     }
 
-    /// True if there are none.
+    /// Whether there are no positions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0

@@ -16,7 +16,7 @@ const MIN_BATCH_FOR_TABLE: usize = 16;
 const BATCH_LEN: usize = 32;
 
 impl Reader {
-    /// The index of the sample with this key, `None` if there is none.
+    /// The index of the sample with this key, or `None`.
     ///
     /// The first few look-ups scan all hashes (8 bytes per sample); then a table of 17 bytes per sample is built once, by several
     /// threads. The candidate's real key is compared: another key with the same hash is not found.
@@ -98,7 +98,7 @@ impl Reader {
         self.find(key).map(|row| row.is_some())
     }
 
-    /// The sample with this key, `None` if there is none.
+    /// The sample with this key, or `None`.
     ///
     /// # Errors
     /// As [`find`](Self::find) and [`get`](Self::get).

@@ -97,7 +97,7 @@ impl<'a> Sample<'a> {
     /// The key stored in the sample.
     ///
     /// # Errors
-    /// When there is none, or it is not a str.
+    /// When the key is missing or is not a str.
     #[inline]
     pub fn key(&self) -> Result<&str> {
         let place = |error| self.in_sample(error);

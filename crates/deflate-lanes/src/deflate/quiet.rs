@@ -20,7 +20,7 @@ pub(super) struct Quiet {
     /// Length of the last trial, and its cost as literals.
     trial: (usize, u64),
     hits: u32,
-    /// Recorded positions plus one by the hash of the eight bytes there; 0 is none.
+    /// Recorded positions plus one, by the hash of the eight bytes there; 0 means no position.
     positions: Box<[u32; 1 << BITS]>,
 }
 

@@ -2,7 +2,7 @@
 
 use memmap2::{Advice, MmapMut};
 
-/// Advises the kernel to back this memory with huge pages. Has no effect where there are none.
+/// Advises the kernel to back this memory with huge pages. No effect on systems without them.
 pub(crate) fn advise_huge_pages<T>(memory: &mut [T]) {
     const PAGE: usize = 4096;
     let (start, len) = (memory.as_mut_ptr().cast::<u8>(), size_of_val(memory));
