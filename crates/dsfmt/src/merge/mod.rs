@@ -1,6 +1,5 @@
 //! Merges datasets along a dimension.
 
-mod chunks;
 mod plan;
 mod stream;
 mod times;
