@@ -231,7 +231,7 @@ impl<'r, 'o> Plan<'r, 'o> {
         // An empty dimension leaves no elements, however large the others are.
         let row_len = if others.clone().any(|size| size == 0) { 0 } else { others.fold(1, u64::saturating_mul) };
         let missing = along.saturating_mul(row_len);
-        let files = self.readers.iter().fold(0u64, |sum, reader| sum.saturating_add(reader.source().len()));
+        let files = self.readers.iter().fold(0u64, |sum, reader| sum.saturating_add(reader.file_bytes()));
         if missing > files.saturating_mul(FREE_GROWTH) {
             let checked = Limits::default().check_block("mask of missing elements in bytes", bit_bytes(missing));
             checked.map_err(|error| error.in_file(self.options.name(first)))?;

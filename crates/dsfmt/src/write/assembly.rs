@@ -87,8 +87,10 @@ impl Put for Assembly {
     }
 
     fn copy(&mut self, source: &Source, range: std::ops::Range<u64>) -> Result<()> {
-        self.sources.push(source.clone());
-        self.run(self.sources.len() - 1, range.start, range.end - range.start);
+        if !range.is_empty() {
+            self.sources.push(source.clone());
+            self.run(self.sources.len() - 1, range.start, range.end - range.start);
+        }
         Ok(())
     }
 }

@@ -101,7 +101,7 @@ impl WriterOptions {
 /// Writes a ds file from record batches: see the tables of the [module](super).
 ///
 /// The header declares sizes and lengths, and variables are stored one after the other. So values go to an unnamed temporary file next to the
-/// output, and are assembled at the end. Takes memory for a batch and some tens of megabytes.
+/// output, and are assembled at the end, or [read](Self::into_reader) without a ds file. Takes memory for a batch and some tens of megabytes.
 ///
 /// ```
 /// use std::sync::Arc;

@@ -33,11 +33,17 @@ impl Folder {
 
     fn write(&self, schema: SchemaRef, all: &[RecordBatch], options: WriterOptions) -> Result<(Reader, Vec<Loss>)> {
         let options = options.with_output(OutputOptions::default().with_overwrite(Overwrite::Replace));
-        let mut writer = Box::new(ArrowWriter::new(self.path(), schema, options)?);
+        let mut writer = Box::new(ArrowWriter::new(self.path(), schema.clone(), options.clone())?);
+        let mut unwritten = ArrowWriter::unwritten(self.path(), schema, options)?;
         for batch in all {
             writer.write(batch)?;
+            unwritten.write(batch)?;
         }
         let losses = writer.finish()?;
+        let (reader, same_losses) = unwritten.into_reader()?;
+        assert_eq!(same_losses, losses);
+        let bytes = reader.source().read(0..reader.source().len())?;
+        assert!(bytes == std::fs::read(self.path()).unwrap(), "unwritten");
         Ok((Reader::open(self.path()).unwrap(), losses))
     }
 }
