@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use container_core::{Error, Limits, Loss, Result};
 
 use crate::MEANING_ATTRIBUTES;
-use crate::array::{Array, Values};
+use crate::array::Array;
 use crate::edit::widest;
 use crate::json::{Object, quoted};
 use crate::merge::times::{self, Rebase};
@@ -14,7 +14,7 @@ use crate::read::{Reader, Variable, rows_at_once};
 use crate::time::{self, Units};
 use crate::types::{DataType, Endian};
 use crate::wire::{SPECIAL_KEYS, bit_bytes};
-use crate::write::{Builder, Field};
+use crate::write::{Builder, Field, emit};
 
 /// Number of missing elements per byte of the files that is allowed whatever the limits.
 pub(super) const FREE_GROWTH: u64 = 16;
@@ -355,7 +355,7 @@ fn same_values(one: &Variable<'_>, other: &Variable<'_>) -> Result<bool> {
     let mut at = 0;
     while at < all {
         let end = all.min(at.saturating_add(step));
-        if !equal(&one.read_rows(at..end)?, &other.read_rows(at..end)?) {
+        if !equal(&one.read_rows(at..end)?, &other.read_rows(at..end)?)? {
             return Ok(false);
         }
         at = end;
@@ -363,17 +363,12 @@ fn same_values(one: &Variable<'_>, other: &Variable<'_>) -> Result<bool> {
     Ok(true)
 }
 
-/// Compares values; NaN equals NaN of the same bits.
-fn equal(one: &Array<'_>, other: &Array<'_>) -> bool {
-    let mask = |array: &Array<'_>| array.mask().filter(|mask| mask.missing() > 0).map(|mask| mask.as_bits().to_vec());
-    mask(one) == mask(other)
-        && match (one.values(), other.values()) {
-            (Values::Float32(one), Values::Float32(other)) => {
-                one.iter().map(|number| number.to_bits()).eq(other.iter().map(|number| number.to_bits()))
-            }
-            (Values::Float64(one), Values::Float64(other)) => {
-                one.iter().map(|number| number.to_bits()).eq(other.iter().map(|number| number.to_bits()))
-            }
-            (one, other) => one == other,
-        }
+/// Compares masks and present values; NaN equals NaN of the same bits.
+fn equal(one: &Array<'_>, other: &Array<'_>) -> Result<bool> {
+    let encoded = |array: &Array<'_>| -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        emit::array(array, Endian::NATIVE, &mut bytes)?;
+        Ok(bytes)
+    };
+    Ok(encoded(one)? == encoded(other)?)
 }

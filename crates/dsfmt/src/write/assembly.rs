@@ -97,10 +97,7 @@ impl Put for Assembly {
 
 impl Body for Assembly {
     fn section(&mut self, spool: &mut Spool, section: usize) -> Result<()> {
-        let (chunks, tail) = spool.take(section)?;
-        for (at, len) in chunks {
-            self.run(SPOOLED, at, len);
-        }
+        let tail = spool.take(section, |at, len| self.run(SPOOLED, at, len))?;
         let len = tail.len() as u64;
         self.copy(&tail.into(), 0..len)
     }

@@ -30,6 +30,13 @@ pub(crate) trait Put {
     }
 }
 
+impl Put for Vec<u8> {
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.extend_from_slice(bytes);
+        Ok(())
+    }
+}
+
 /// Combines small writes.
 pub(crate) struct Buffered<W> {
     inner: W,

@@ -121,10 +121,11 @@ impl Spool {
         Ok(all)
     }
 
-    /// Removes a section: its chunks in the file, and the bytes after them.
-    pub(crate) fn take(&mut self, section: usize) -> Result<(Vec<(u64, u64)>, Vec<u8>)> {
+    /// Removes a section: passes offset and length of its chunks in the file to `chunk`, and returns the bytes after them.
+    pub(crate) fn take(&mut self, section: usize, mut chunk: impl FnMut(u64, u64)) -> Result<Vec<u8>> {
         let section = self.sections.get_mut(section).map(std::mem::take).unwrap_or_default();
-        Ok((self.chunks(&section)?, section.buffer))
+        self.chunks(&section)?.into_iter().for_each(|(at, len)| chunk(at, len));
+        Ok(section.buffer)
     }
 
     /// The file, without what is in memory.

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use dsfmt::netcdf::{Attribute, Converted, Kind, ReadOptions, Reader, ds_view, to_ds};
-use dsfmt::{Array, Builder, Field, OutputOptions, Values, Variable};
+use dsfmt::netcdf::{Attribute, Converted, Kind, ReadOptions, Reader, WriteOptions, ds_view, from_ds, to_ds};
+use dsfmt::{Array, Builder, Field, MergeOptions, OutputOptions, Values, Variable, merge};
 
 fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/netcdf")
@@ -188,4 +188,28 @@ fn conversion_matches_reference() {
             }
         }
     }
+}
+
+/// Elements beyond the valid range are missing, whatever their values.
+#[test]
+fn merge_ignores_values_of_missing_elements() {
+    let folder = tempfile::tempdir().unwrap();
+    let view = |name: &str, invalid: f64| {
+        let (ds, nc) = (folder.path().join(format!("{name}.ds")), folder.path().join(format!("{name}.nc")));
+        let mut builder = Builder::new();
+        let height = Array::new([2], vec![1.0, invalid]).unwrap();
+        builder
+            .field("height", Field::new(height).with_dimensions(["x"]).with_attribute("valid_max", 3.0))
+            .field("time", Field::new(Array::new([1], vec![invalid]).unwrap()).with_dimensions(["time"]));
+        builder.write(&ds, OutputOptions::default()).unwrap();
+        from_ds(&dsfmt::Reader::open(&ds).unwrap(), &nc, &WriteOptions::default()).unwrap();
+        ds_view(Reader::open(&nc).unwrap(), &ReadOptions::default(), name.to_owned()).unwrap().0
+    };
+    let (one, other) = (view("one", 5.0), view("other", 7.0));
+    let merged = merge(&[&one, &other], "time", MergeOptions::default()).unwrap();
+    assert_eq!(merged.losses(), []);
+    let merged = merged.into_reader(folder.path().join("out")).unwrap();
+    let array = |name: &str| merged.variable(name).unwrap().read().unwrap();
+    assert_eq!(array("time").values().as_slice::<f64>(), Some(&[5.0, 7.0][..]));
+    assert_eq!((array("height").len(), array("height").missing()), (2, 1));
 }
