@@ -74,7 +74,7 @@ impl CellProfile {
                     Err(_) => self.large = true,
                 }
             }
-            Scalar::Float => self.floats += 1,
+            Scalar::Float(_) => self.floats += 1,
             Scalar::Overflow => {
                 self.integers += 1;
                 (self.large, self.inexact) = (true, true);

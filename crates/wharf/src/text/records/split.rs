@@ -130,14 +130,71 @@ impl Split {
     }
 }
 
+/// Splits up to `max_rows` rows of `columns` cells each. They begin at `at`, and each is one line with a line feed, without quotes and carriage
+/// returns: see `count_rows`.
+///
+/// `starts` gets the offset of each cell, and that behind the last row. Each cell ends a byte before the next one. Stops before a row with
+/// another number of cells, or without a line feed. Returns the number of rows.
+pub(crate) fn split_lines(
+    bytes: &[u8],
+    at: u32,
+    (delimiter, columns, max_rows): (u8, usize, usize),
+    starts: &mut Vec<u32>,
+) -> usize {
+    starts.clear();
+    starts.push(at);
+    let (mut rows, mut base) = (0, at);
+    let mut rest = bytes.get(at as usize..).unwrap_or_default();
+    while rows < max_rows && !rest.is_empty() {
+        let (block, len) = match rest.split_first_chunk::<BLOCK>() {
+            Some((block, after)) => {
+                rest = after;
+                (*block, BLOCK)
+            }
+            None => {
+                let mut block = [0; BLOCK];
+                block.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+                (block, std::mem::take(&mut rest).len())
+            }
+        };
+        let valid = (1 << len) - 1; // the delimiter may equal the padding byte
+        let feeds = bits(&block, |byte| byte == b'\n') & valid;
+        let marks = bits(&block, |byte| byte == delimiter) & valid | feeds;
+        let (before, mut left) = (starts.len() - 1, feeds);
+        while left != 0 {
+            let up_to_feed = marks & (left ^ (left - 1));
+            if before + up_to_feed.count_ones() as usize != (rows + 1) * columns {
+                rest = &[];
+                break;
+            }
+            rows += 1;
+            left &= left - 1;
+        }
+        let mut left = marks;
+        while left != 0 {
+            starts.push(base + left.trailing_zeros() + 1);
+            left &= left - 1;
+        }
+        base += BLOCK as u32; // 32
+    }
+    rows = rows.min(max_rows);
+    starts.truncate(rows * columns + 1);
+    rows
+}
+
 /// Bytes scanned together.
 const BLOCK: usize = 32;
 
-/// Written so that it compiles to a few vector instructions.
 #[inline]
 fn marks(block: &[u8; BLOCK], delimiter: u8) -> u64 {
-    let is_mark = |byte| (byte == delimiter) | (byte == b'\n') | (byte == b'\r') | (byte == b'"');
-    let found = block.map(|byte| u8::from(is_mark(byte)));
+    bits(block, |byte| (byte == delimiter) | (byte == b'\n') | (byte == b'\r') | (byte == b'"'))
+}
+
+/// A bit for each byte of a kind, the lowest first. Written so that it compiles to a few vector instructions.
+#[inline]
+fn bits(block: &[u8; BLOCK], is: impl Fn(u8) -> bool) -> u64 {
+    let mut found = [0; BLOCK];
+    found.iter_mut().zip(block).for_each(|(found, byte)| *found = u8::from(is(*byte)));
     // The multiplication gathers the lowest bits of eight bytes in the highest byte.
     let bits = |eight: &[u8; 8]| u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
     found.as_chunks().0.iter().rev().fold(0, |all, eight| all << 8 | bits(eight))
@@ -150,6 +207,31 @@ mod tests {
     use super::*;
 
     proptest! {
+        #[test]
+        fn lines_agree_with_rows(
+            rows in prop::collection::vec(prop::collection::vec("[a-z]{0,20}", 3), 1..9),
+            (broken, at) in (0..20_usize, 0..3_u32),
+            max_rows in 1..9_usize,
+        ) {
+            let mut text = "\n".repeat(at as usize);
+            let mut offsets = Vec::new();
+            for (number, row) in rows.iter().enumerate() {
+                let cells = row.get(usize::from(number == broken)..).unwrap_or_default();
+                offsets.push(text.len());
+                text += &cells.join(",");
+                text.push('\n');
+            }
+            let cut = text.len() - usize::from(broken == 19);
+            let mut starts = Vec::new();
+            let found = split_lines(&text.as_bytes()[..cut], at, (b',', 3, max_rows), &mut starts);
+            let whole = if broken == 19 { rows.len() - 1 } else { rows.len().min(broken) };
+            prop_assert_eq!(found, whole.min(max_rows));
+            prop_assert_eq!(starts.len(), found * 3 + 1);
+            for (pair, cell) in starts.windows(2).zip(rows.iter().flatten()) {
+                prop_assert_eq!(&text[pair[0] as usize..pair[1] as usize - 1], cell);
+            }
+        }
+
         #[test]
         fn agrees_with_record(text in "[ab,;\"\r\n]{0,40}", semicolon: bool) {
             let (bytes, delimiter) = (text.as_bytes(), if semicolon { b';' } else { b',' });
