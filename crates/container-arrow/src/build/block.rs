@@ -140,11 +140,22 @@ fn numbers<T: Default>(
     nulls: &mut NullBufferBuilder,
     values: impl Iterator<Item = Option<T>>,
 ) -> bool {
+    let mut valid = 0;
     for value in values {
-        nulls.append(value.is_some());
+        match value {
+            Some(_) => valid += 1,
+            None => append_null(nulls, &mut valid),
+        }
         own.push(value.unwrap_or_default());
     }
+    nulls.append_n_non_nulls(valid);
     true
+}
+
+/// Appends valid values counted so far, and a null.
+fn append_null(nulls: &mut NullBufferBuilder, valid: &mut usize) {
+    nulls.append_n_non_nulls(std::mem::take(valid));
+    nulls.append_null();
 }
 
 #[inline]
@@ -155,21 +166,26 @@ fn texts<O: Offset>(
     ranges: impl Iterator<Item = Range<usize>>,
     bytes: &mut usize,
 ) -> bool {
-    let begin = own.bytes.len();
+    let (begin, mut valid) = (own.bytes.len(), 0);
     for range in ranges {
-        let end = own.bytes.len() + range.len();
+        let Some(value) = text.get(range.clone()) else { return false };
+        let end = own.bytes.len() + value.len();
         let Ok(offset) = O::try_from(end) else { return false };
-        let rest = text.get(range.start..).unwrap_or_default();
-        match rest.first_chunk::<COPY>() {
-            Some(chunk) if range.len() <= COPY => {
+        match text.get(range.start..).and_then(<[u8]>::first_chunk::<COPY>) {
+            Some(chunk) if value.len() <= COPY => {
                 own.bytes.extend_from_slice(chunk);
                 own.bytes.truncate(end);
             }
-            _ => own.bytes.extend_from_slice(rest.get(..range.len()).unwrap_or_default()),
+            _ => own.bytes.extend_from_slice(value),
         }
         own.offsets.push(offset);
-        nulls.append(!range.is_empty());
+        if value.is_empty() {
+            append_null(nulls, &mut valid);
+        } else {
+            valid += 1;
+        }
     }
+    nulls.append_n_non_nulls(valid);
     *bytes = own.bytes.len() - begin;
     true
 }

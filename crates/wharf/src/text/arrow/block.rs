@@ -42,19 +42,19 @@ impl ParsePlan<'_> {
         let Some(mut block) = columns.block(task.row, rows, end - task.at) else { return false };
         let Readers { starts, profiles, context, json, .. } = readers;
         for (index, column) in self.cells.iter().enumerate() {
-            let starts = starts.get(index..).unwrap_or_default();
-            let profile = profiles.get_mut(index);
-            let mut cells = Cells { text: valid, starts, step: count, profile, context, row: task.row };
-            let Some((at, mode)) = *column else {
-                cells.for_each(drop);
-                continue;
-            };
-            if append_typed(&mut block, at, mode, &mut cells) {
+            let cells = Cells { text: valid, starts: starts.get(index..).unwrap_or_default(), step: count };
+            let mut profile = profiles.get_mut(index);
+            if let Some((at, mode)) = *column
+                && append_typed(&mut block, (at, mode), cells, profile.as_deref_mut(), (context, task.row))
+            {
                 continue;
             }
-            // Some cells are profiled again: a column's type does not depend on how often a value occurs.
-            (cells.starts, cells.row) = (starts, task.row);
-            for (row, CellSlice { text, scalar, .. }) in cells.enumerate() {
+            for (range, row) in cells.zip(0..) {
+                let text = cells.text(range);
+                context.row = task.row + row as u64;
+                // A cell may be profiled again: a column's type does not depend on how often a value occurs.
+                let scalar = profile.as_mut().and_then(|profile| profile.observe(text, false, context));
+                let Some((at, mode)) = *column else { continue };
                 let cell = Cell { text, quoted: false, scalar };
                 let appended = block.slot(at, row).map(|slot| append_cell(slot, cell, mode, json));
                 if !matches!(appended, Some(Ok(()))) {
@@ -71,83 +71,96 @@ impl ParsePlan<'_> {
 }
 
 /// Appends the cells of a column with a frequent type; false for other types, and if a cell does not fit.
-fn append_typed(block: &mut RowBlock<'_>, at: usize, mode: AppendMode, cells: &mut Cells<'_, '_>) -> bool {
+fn append_typed(
+    block: &mut RowBlock<'_>,
+    (at, mode): (usize, AppendMode),
+    cells: Cells<'_>,
+    profile: Option<&mut CellProfile>,
+    (context, first_row): (&mut CellContext, u64),
+) -> bool {
+    let (mut unused, is_profiled) = (CellProfile::default(), profile.is_some());
+    let profile = profile.unwrap_or(&mut unused);
     match mode {
         AppendMode::Text => {
-            let text = cells.text.as_bytes();
-            block.texts(at, text, cells.map(|cell| cell.range))
+            let mut is_text = !is_profiled || profile.is_text();
+            let ranges = cells.zip(first_row..).map(|(range, row)| {
+                if is_text {
+                    profile.add_text(range.len());
+                } else {
+                    context.row = row;
+                    profile.observe(cells.text(range.clone()), false, context);
+                    is_text = profile.is_text();
+                }
+                range
+            });
+            block.texts(at, cells.text.as_bytes(), ranges)
         }
         AppendMode::Integer => {
-            let value = |cell: CellSlice<'_>| match cell.scalar() {
-                None => Some(None),
-                Some(Scalar::Integer(value)) => Some(Some(value)),
-                Some(_) => None,
-            };
-            block.i64s(at, cells.map_while(value))
+            let value = |_: &str, scalar| if let Scalar::Integer(value) = scalar { Some(value) } else { None };
+            block.i64s(at, cells.values(profile, value))
         }
         AppendMode::Float => {
-            let value = |cell: CellSlice<'_>| match cell.scalar() {
-                None => Some(None),
-                Some(Scalar::Float(Some(value))) => Some(Some(value)),
-                Some(Scalar::Float(None) | Scalar::NonFinite) => cell.text.parse().ok().map(Some),
-                // Exact up to 2^53.
-                Some(Scalar::Integer(value)) => i32::try_from(value).ok().map(|value| Some(value.into())),
-                Some(_) => None,
+            let value = |text: &str, scalar| match scalar {
+                Scalar::Float(Some(value)) => Some(value),
+                Scalar::Float(None) | Scalar::NonFinite => text.parse().ok(),
+                // Others may not be exact.
+                Scalar::Integer(value) => i32::try_from(value).ok().map(f64::from),
+                _ => None,
             };
-            block.f64s(at, cells.map_while(value))
+            block.f64s(at, cells.values(profile, value))
         }
         AppendMode::Bool => {
-            let value = |cell: CellSlice<'_>| match cell.scalar() {
-                None => Some(None),
-                Some(Scalar::Bool(value)) => Some(Some(value)),
-                Some(_) => None,
-            };
-            block.bools(at, cells.map_while(value))
+            let value = |_: &str, scalar| if let Scalar::Bool(value) = scalar { Some(value) } else { None };
+            block.bools(at, cells.values(profile, value))
         }
         AppendMode::Nested | AppendMode::MaybeNested | AppendMode::Other => false,
     }
 }
 
-/// The cells of a column, which are profiled as they are read.
-struct Cells<'t, 'p> {
+/// The ranges of a column's cells.
+#[derive(Clone, Copy)]
+struct Cells<'t> {
     text: &'t str,
     /// Where the next cell and all behind it start.
     starts: &'t [u32],
     /// Cells per row.
     step: usize,
-    profile: Option<&'p mut CellProfile>,
-    context: &'p mut CellContext,
-    /// The next row's number.
-    row: u64,
 }
 
-struct CellSlice<'t> {
-    range: Range<usize>,
-    text: &'t str,
-    /// Its scalar, if the profile needed it.
-    scalar: Option<Scalar>,
-}
-
-impl CellSlice<'_> {
-    /// `None` for an empty cell.
+impl<'t> Cells<'t> {
     #[inline]
-    fn scalar(&self) -> Option<Scalar> {
-        if self.text.is_empty() { None } else { Some(self.scalar.unwrap_or_else(|| Scalar::parse(self.text))) }
+    fn text(&self, range: Range<usize>) -> &'t str {
+        self.text.get(range).unwrap_or_default()
+    }
+
+    /// Converts and profiles the cells, up to the first that does not fit.
+    #[inline]
+    fn values<T>(
+        self,
+        profile: &mut CellProfile,
+        convert: impl Fn(&str, Scalar) -> Option<T>,
+    ) -> impl Iterator<Item = Option<T>> {
+        self.map_while(move |range| {
+            let text = self.text(range);
+            if text.is_empty() {
+                profile.add_null();
+                return Some(None);
+            }
+            let scalar = Scalar::parse(text);
+            let value = convert(text, scalar)?;
+            profile.add(scalar, text.len());
+            Some(Some(value))
+        })
     }
 }
 
-impl<'t> Iterator for Cells<'t, '_> {
-    type Item = CellSlice<'t>;
+impl Iterator for Cells<'_> {
+    type Item = Range<usize>;
 
     #[inline]
-    fn next(&mut self) -> Option<CellSlice<'t>> {
+    fn next(&mut self) -> Option<Range<usize>> {
         let (&start, &next) = (self.starts.first()?, self.starts.get(1)?);
         self.starts = self.starts.get(self.step..).unwrap_or_default();
-        let range = start as usize..next.saturating_sub(1) as usize;
-        let text = self.text.get(range.clone()).unwrap_or_default();
-        self.context.row = self.row;
-        self.row += 1;
-        let scalar = self.profile.as_mut().and_then(|profile| profile.observe(text, false, self.context));
-        Some(CellSlice { range, text, scalar })
+        Some(start as usize..next.saturating_sub(1) as usize)
     }
 }

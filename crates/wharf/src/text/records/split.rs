@@ -84,13 +84,13 @@ impl Split {
     fn marks(&self, bytes: &[u8], at: usize) -> u64 {
         let rest = bytes.get(at..).unwrap_or_default();
         if let Some(block) = rest.first_chunk() {
-            return marks(block, self.delimiter);
+            return marks(block, [self.delimiter, b'"', b'\n', b'\r']);
         }
         let mut block = [0; BLOCK];
         let len = rest.len();
         block.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
         // The delimiter may equal the padding byte.
-        marks(&block, self.delimiter) & ((1 << len) - 1)
+        marks(&block, [self.delimiter, b'"', b'\n', b'\r']) & ((1 << len) - 1)
     }
 
     /// The number of cells in the row.
@@ -130,11 +130,11 @@ impl Split {
     }
 }
 
-/// Splits up to `max_rows` rows of `columns` cells each. They begin at `at`, and each is one line with a line feed, without quotes and carriage
-/// returns: see `count_rows`.
+/// Splits up to `max_rows` rows of `columns` cells each. They begin at `at`, and each is one line with a line feed, without quotes, carriage
+/// returns and empty lines.
 ///
 /// `starts` gets the offset of each cell, and that behind the last row. Each cell ends a byte before the next one. Stops before a row with
-/// another number of cells, or without a line feed. Returns the number of rows.
+/// another number of cells, or without a line feed; returns the number of rows.
 pub(crate) fn split_lines(
     bytes: &[u8],
     at: u32,
@@ -143,61 +143,48 @@ pub(crate) fn split_lines(
 ) -> usize {
     starts.clear();
     starts.push(at);
-    let (mut rows, mut base) = (0, at);
-    let mut rest = bytes.get(at as usize..).unwrap_or_default();
-    while rows < max_rows && !rest.is_empty() {
-        let (block, len) = match rest.split_first_chunk::<BLOCK>() {
-            Some((block, after)) => {
-                rest = after;
-                (*block, BLOCK)
-            }
-            None => {
-                let mut block = [0; BLOCK];
-                block.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-                (block, std::mem::take(&mut rest).len())
-            }
-        };
-        let valid = (1 << len) - 1; // the delimiter may equal the padding byte
-        let feeds = bits(&block, |byte| byte == b'\n') & valid;
-        let marks = bits(&block, |byte| byte == delimiter) & valid | feeds;
-        let (before, mut left) = (starts.len() - 1, feeds);
-        while left != 0 {
-            let up_to_feed = marks & (left ^ (left - 1));
-            if before + up_to_feed.count_ones() as usize != (rows + 1) * columns {
-                rest = &[];
-                break;
-            }
-            rows += 1;
-            left &= left - 1;
+    let (mut base, max_cells) = (at, max_rows * columns);
+    let (blocks, rest) = bytes.get(at as usize..).unwrap_or_default().as_chunks::<BLOCK>();
+    let (mut last, len) = ([0; BLOCK], rest.len());
+    last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+    // The delimiter may equal the padding byte.
+    let blocks = blocks.iter().map(|block| (block, u64::MAX)).chain([(&last, (1 << len) - 1)]);
+    for (block, valid) in blocks {
+        let mut marks = marks(block, [delimiter, b'\n']) & valid;
+        while marks != 0 {
+            starts.push(base + marks.trailing_zeros() + 1);
+            marks &= marks - 1;
         }
-        let mut left = marks;
-        while left != 0 {
-            starts.push(base + left.trailing_zeros() + 1);
-            left &= left - 1;
+        base = base.wrapping_add(32); // the length of a block
+        if starts.len() > max_cells {
+            break;
         }
-        base += BLOCK as u32; // 32
     }
-    rows = rows.min(max_rows);
+    let ends_line = |end: &&u32| end.checked_sub(1).and_then(|feed| bytes.get(feed as usize)) == Some(&b'\n');
+    let rows = starts.iter().skip(columns).step_by(columns.max(1)).take(max_rows).take_while(ends_line).count();
     starts.truncate(rows * columns + 1);
-    rows
+    let text = starts.last().and_then(|end| bytes.get(at as usize..*end as usize)).unwrap_or_default();
+    // A row could still consist of several lines with too few cells.
+    if memchr::memchr_iter(b'\n', text).count() == rows { rows } else { 0 }
 }
 
 /// Bytes scanned together.
 const BLOCK: usize = 32;
 
+/// A bit for each byte, the lowest first: set for certain ASCII characters. Eight bytes are compared at once.
 #[inline]
-fn marks(block: &[u8; BLOCK], delimiter: u8) -> u64 {
-    bits(block, |byte| (byte == delimiter) | (byte == b'\n') | (byte == b'\r') | (byte == b'"'))
-}
-
-/// A bit for each byte of a kind, the lowest first. Written so that it compiles to a few vector instructions.
-#[inline]
-fn bits(block: &[u8; BLOCK], is: impl Fn(u8) -> bool) -> u64 {
-    let mut found = [0; BLOCK];
-    found.iter_mut().zip(block).for_each(|(found, byte)| *found = u8::from(is(*byte)));
-    // The multiplication gathers the lowest bits of eight bytes in the highest byte.
-    let bits = |eight: &[u8; 8]| u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-    found.as_chunks().0.iter().rev().fold(0, |all, eight| all << 8 | bits(eight))
+fn marks<const N: usize>(block: &[u8; BLOCK], characters: [u8; N]) -> u64 {
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    block.as_chunks::<8>().0.iter().rev().fold(0, |all, eight| {
+        let eight = u64::from_le_bytes(*eight);
+        // The highest bit of each byte is set unless it equals one of the characters.
+        let others = characters.iter().fold(HIGH, |others, character| {
+            let differences = eight ^ (u64::from(*character) * 0x0101_0101_0101_0101);
+            others & (((differences & !HIGH) + !HIGH) | differences)
+        });
+        // The multiplication gathers the lowest bits of eight bytes in the highest byte.
+        all << 8 | ((others ^ HIGH) >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
+    })
 }
 
 #[cfg(test)]
