@@ -65,7 +65,7 @@ fn idv_again(all: &Walked) -> Option<idv::Reader> {
             return refused(&error);
         }
     }
-    match writer.finish_sink() {
+    match writer.into_inner() {
         Ok((sink, losses)) => {
             let reader =
                 idv::Reader::from_source(Source::from(sink.into_inner()), idv::OpenOptions::default()).unwrap();

@@ -250,7 +250,7 @@ fn schema_changes_key_only_columns_and_row_numbers() {
     let keys = options().with_keys(Keys::Column("b".to_owned())).with_only_key(true);
     let mut writer = ArrowWriter::create(&path, other.schema(), keys).unwrap();
     writer.write(&other).unwrap();
-    Box::new(writer).finish().unwrap();
+    writer.finish().unwrap();
     let made = Made { _folder: folder, path, losses: Vec::new() };
     assert_eq!(samples(&made), [json!({"key": "2", "a": 3})]);
 }

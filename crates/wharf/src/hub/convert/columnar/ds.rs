@@ -85,7 +85,7 @@ fn put(
         let mut writer = ArrowWriter::new(path, Arc::clone(joined.output_schema()), options).map_err(named)?;
         let mut copied = Report::default();
         copy(job, joined, progress.as_ref(), &mut copied, &mut |batch| writer.write(batch))?;
-        let losses = Box::new(writer).finish()?;
+        let losses = writer.finish()?;
         copied.losses.extend(Lost::all(losses, None));
         let written = dsfmt::Reader::open(path)?;
         let variables = written.variables().count();
