@@ -106,13 +106,12 @@ impl WriterOptions {
 /// ```
 /// use std::sync::Arc;
 /// use arrow_array::{Float32Array, RecordBatch};
-/// use container_arrow::BatchWriter;
 /// use dsfmt::{Reader, arrow::{ArrowWriter, WriterOptions}};
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("x.ds");
 ///
 /// let batch = RecordBatch::try_from_iter([("x", Arc::new(Float32Array::from(vec![Some(1.5), None])) as _)])?;
-/// let mut writer = Box::new(ArrowWriter::new(&path, batch.schema(), WriterOptions::default().with_dimension("day"))?);
+/// let mut writer = ArrowWriter::create(&path, batch.schema(), WriterOptions::default().with_dimension("day"))?;
 /// writer.write(&batch)?;
 /// assert!(writer.finish()?.is_empty()); // nothing was lost
 /// let reader = Reader::open(&path)?;
@@ -135,13 +134,13 @@ pub struct ArrowWriter {
 }
 
 impl ArrowWriter {
-    /// Starts a file for batches of this schema. It appears atomically with [`finish`](BatchWriter::finish).
+    /// Creates a file for batches of this schema. It appears atomically with [`finish`](Self::finish).
     ///
     /// # Errors
     /// [`Unsupported`](container_core::ErrorKind::Unsupported) for an unsupported column type, naming an option that helps;
     /// [`Usage`](container_core::ErrorKind::Usage) for duplicate column names; [`Invalid`](container_core::ErrorKind::Invalid) for contradictory
     /// metadata; [`Limit`](container_core::ErrorKind::Limit) for more columns than readers accept; errors of [`Output`].
-    pub fn new(path: impl AsRef<Path>, schema: SchemaRef, options: WriterOptions) -> Result<Self> {
+    pub fn create(path: impl AsRef<Path>, schema: SchemaRef, options: WriterOptions) -> Result<Self> {
         let path = path.as_ref();
         let begin = || {
             let mut writer = Self::begin(path, schema, options)?;
@@ -155,7 +154,7 @@ impl ArrowWriter {
     /// file is created in the directory of `path`, which errors name.
     ///
     /// # Errors
-    /// As [`new`](Self::new), without those of [`Output`].
+    /// As [`create`](Self::create), without those of [`Output`].
     pub fn unwritten(path: impl AsRef<Path>, schema: SchemaRef, options: WriterOptions) -> Result<Self> {
         let path = path.as_ref();
         Self::begin(path, schema, options).map_err(|error| in_file(error, path))
@@ -189,6 +188,26 @@ impl ArrowWriter {
         self.rows
     }
 
+    /// Appends the rows of a batch.
+    ///
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage) for a batch of another schema, and after a failed write;
+    /// [`Invalid`](container_core::ErrorKind::Invalid) or [`Unsupported`](container_core::ErrorKind::Unsupported) with row and column for values
+    /// that the variable cannot hold; [`Io`](container_core::ErrorKind::Io) of the temporary file.
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.take(batch).map_err(|error| in_file(error, &self.path))
+    }
+
+    /// Completes the file, moves it to its path, and returns what could not be kept.
+    ///
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage) after a failed write, and for a dataset that is [not written](Self::unwritten);
+    /// [`Io`](container_core::ErrorKind::Io).
+    pub fn finish(self) -> Result<Vec<Loss>> {
+        let path = self.path.clone();
+        self.complete().map_err(|error| in_file(error, &path))
+    }
+
     fn take(&mut self, batch: &RecordBatch) -> Result<()> {
         if self.failed {
             return Err(Error::usage("the output is incomplete: an earlier write failed"));
@@ -215,7 +234,7 @@ impl ArrowWriter {
     /// a ds file. Also returns what could not be kept.
     ///
     /// # Errors
-    /// As [`finish`](BatchWriter::finish).
+    /// As [`finish`](Self::finish).
     pub fn into_reader(mut self) -> Result<(Reader, Vec<Loss>)> {
         let path = self.path.clone();
         let open = || {
@@ -285,12 +304,11 @@ fn builder(metadata: &FieldMetadata) -> Builder<'static> {
 
 impl BatchWriter for ArrowWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        self.take(batch).map_err(|error| in_file(error, &self.path))
+        Self::write(self, batch)
     }
 
     fn finish(self: Box<Self>) -> Result<Vec<Loss>> {
-        let path = self.path.clone();
-        (*self).complete().map_err(|error| in_file(error, &path))
+        Self::finish(*self)
     }
 }
 

@@ -85,5 +85,5 @@ fn write(job: &Merge, files: &[File], schema: idv::Schema, output: Output, repor
         report.losses.extend(Lost::all(writer.take_losses(), Some(&file.location.name())));
         report.rows = writer.row_count();
     }
-    writer.finish().map_err(named)
+    writer.into_inner().map_err(named)
 }

@@ -92,9 +92,9 @@ fn put(
     };
     match output {
         Output::Ds => variables::put(job, context, report, |path, output| {
-            let mut writer = ArrowWriter::new(path, schema(), options.with_output(output)).map_err(named)?;
+            let mut writer = ArrowWriter::create(path, schema(), options.with_output(output)).map_err(named)?;
             let mut lost = fill(&mut writer)?;
-            lost.extend(Lost::all(Box::new(writer).finish()?, None));
+            lost.extend(Lost::all(writer.finish()?, None));
             let written = dsfmt::Reader::open(path)?;
             let variables = written.variables().count();
             Ok((Written { variables, bytes: written.source().len() }, lost))

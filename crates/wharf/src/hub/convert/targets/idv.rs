@@ -162,7 +162,7 @@ impl IdvTarget {
             report.losses.extend(losses.into_iter().map(|loss| Lost { file: Some(input.name.clone()), loss }));
             before += count;
         }
-        writer.finish()
+        writer.into_inner()
     }
 }
 
