@@ -7,7 +7,7 @@ use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_schema::{DataType, Field, Schema};
-use container_arrow::{BatchWriter, Times, from_arrow};
+use container_arrow::{Times, from_arrow};
 use container_core::{Error, Loss, Position, Result};
 use dsfmt::Written;
 use dsfmt::arrow::{ArrowWriter, WriterOptions};
