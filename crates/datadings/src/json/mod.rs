@@ -42,7 +42,7 @@ mod words;
 use std::cell::Cell;
 
 use container_core::{Error, Limits, Result};
-use serde::{Serialize, Serializer};
+use serde_core::{Serialize, Serializer};
 
 pub use input::{to_msgpack, to_msgpack_with};
 pub use words::FloatWords;
@@ -69,12 +69,12 @@ pub struct Json<'a>(pub RawValue<'a>);
 
 impl Serialize for Json<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let bytes = self.0.tokens().check(Limits::default().depth).map_err(serde::ser::Error::custom)?;
+        let bytes = self.0.tokens().check(Limits::default().depth).map_err(serde_core::ser::Error::custom)?;
         let error = Cell::new(None);
         let node = Node { raw: RawValue::at(bytes, self.0.offset()), error: &error, keys: 0 };
         let result = node.serialize(serializer);
         match error.take() {
-            Some(error) => Err(serde::ser::Error::custom(error)),
+            Some(error) => Err(serde_core::ser::Error::custom(error)),
             None => result,
         }
     }

@@ -5,8 +5,8 @@ use std::cell::Cell;
 use base64::display::Base64Display;
 use base64::engine::general_purpose::STANDARD;
 use container_core::{Error, Result};
-use serde::ser::{Error as _, SerializeMap, SerializeSeq};
-use serde::{Serialize, Serializer};
+use serde_core::ser::{Error as _, SerializeMap, SerializeSeq};
+use serde_core::{Serialize, Serializer};
 
 use super::{BYTES, COMPLEX, ESCAPE, EXT, NDARRAY, PICKLE, PREFIX};
 use crate::numpy::unit::NAT;
@@ -28,7 +28,7 @@ pub(super) struct Node<'e, 'a> {
 const MAX_KEY_NESTING: u32 = 4;
 
 impl<'a> Node<'_, 'a> {
-    fn store_error<T, E: serde::ser::Error>(&self, result: Result<T>) -> Result<T, E> {
+    fn store_error<T, E: serde_core::ser::Error>(&self, result: Result<T>) -> Result<T, E> {
         result.map_err(|error| {
             let custom = E::custom(&error);
             self.error.set(Some(error));

@@ -73,7 +73,7 @@ impl Spool {
     fn write_chunk(&mut self, section: usize, bytes: &[u8]) -> Result<()> {
         let Some(section) = self.sections.get_mut(section).filter(|_| !bytes.is_empty()) else { return Ok(()) };
         if self.file.is_none() {
-            let file = tempfile::tempfile_in(&self.directory);
+            let file = container_core::unnamed_file(&self.directory);
             let file = file.map_err(|cause| Error::io("cannot create a temporary file", cause))?;
             self.file = Some(BufWriter::with_capacity(DIRECT_WRITE, file));
         }

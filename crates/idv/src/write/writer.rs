@@ -3,7 +3,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use container_core::{Error, Output, OutputOptions, Result};
-use serde::Serialize;
+use serde_core::Serialize;
 
 use super::options::WriterOptions;
 use super::pipeline::{Encoder, Pipeline};
