@@ -241,6 +241,11 @@ fn rejects_types_without_json_form() {
 
 #[test]
 fn rejects_deep_nesting() {
+    // Without optimization, arrow's functions and ours need more stack than a test thread has.
+    std::thread::Builder::new().stack_size(32 << 20).spawn(check_nesting).unwrap().join().unwrap();
+}
+
+fn check_nesting() {
     let nested = |depth| {
         let wrap = |inner, _| DataType::List(Arc::new(Field::new("item", inner, true)));
         let field = Field::new("x", (0..depth).fold(DataType::Int8, wrap), true);

@@ -223,7 +223,7 @@ const RULES: &[Rule] = &[
     Rule {
         change: Change::Type,
         via: TEXTS,
-        into: &["parquet", "arrows", "idv"],
+        into: &["parquet", "arrows", "idv", "msgpack"],
         kinds: &[SPANS],
         silent: true,
         reason: "durations are not found in text",
@@ -239,7 +239,7 @@ const RULES: &[Rule] = &[
     Rule {
         change: Change::Value,
         via: TEXTS,
-        into: &["msgpack", "ds"],
+        into: &["ds"],
         kinds: &[SPANS],
         silent: true,
         reason: "durations are not found in text",
