@@ -65,7 +65,7 @@ fn idv_again(all: &Walked) -> Option<idv::Reader> {
             return refused(&error);
         }
     }
-    match writer.finish_sink() {
+    match writer.into_inner() {
         Ok((sink, losses)) => {
             let reader =
                 idv::Reader::from_source(Source::from(sink.into_inner()), idv::OpenOptions::default()).unwrap();
@@ -109,7 +109,7 @@ fn ds_again(all: &Walked, name: &str) -> Option<Vec<String>> {
     let path = folder.path().join("x.ds");
     let output = OutputOptions::default().with_sync(SyncPolicy::Never);
     let options = dsfmt::arrow::WriterOptions::default().with_output(output);
-    let mut writer = match dsfmt::arrow::ArrowWriter::new(&path, schema.clone(), options) {
+    let mut writer = match dsfmt::arrow::ArrowWriter::create(&path, schema.clone(), options) {
         Ok(writer) => Box::new(writer),
         Err(error) => return refused(&error),
     };

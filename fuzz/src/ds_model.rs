@@ -22,6 +22,9 @@ pub fn cells(array: &Array<'_>) -> Vec<Cell> {
             let mut wide = [0; 8];
             let bytes = bytemuck::bytes_of(value);
             wide[..bytes.len()].copy_from_slice(bytes);
+            if cfg!(target_endian = "big") {
+                wide[..bytes.len()].reverse();
+            }
             Cell::Number(u64::from_le_bytes(wide))
         };
         values.iter().map(number).collect()

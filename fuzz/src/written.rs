@@ -82,7 +82,7 @@ impl Input {
         let mut writer = self.writer(options);
         writer.append_columns(&self.slices(first)).unwrap();
         writer.append_columns(&self.slices(then)).unwrap();
-        writer.finish().unwrap().into_inner()
+        writer.into_inner().unwrap().into_inner()
     }
 
     /// Invalid values are rejected as a whole, and valid ones can follow.
@@ -104,7 +104,7 @@ impl Input {
                     "{error}"
                 );
                 writer.append_columns(&self.slices(0..self.table.rows)).unwrap();
-                self.check(&writer.finish().unwrap().into_inner(), options);
+                self.check(&writer.into_inner().unwrap().into_inner(), options);
             }
         }
     }
@@ -119,7 +119,7 @@ impl Input {
         for (index, (values, &cut)) in self.values.iter().zip(&cuts).enumerate() {
             writer.append_column(index, &ColumnSlice::new(values, cut..self.table.rows)).unwrap();
         }
-        writer.finish().unwrap().into_inner()
+        writer.into_inner().unwrap().into_inner()
     }
 
     /// Checks that the file has the input.
@@ -142,7 +142,7 @@ fn again(reader: &Reader, options: &WriterOptions) -> Vec<u8> {
     let mut writer =
         Writer::new(Cursor::new(Vec::new()), reader.schema(None).unwrap(), options.clone().with_threads(2)).unwrap();
     writer.append_reader(reader, &Scan::default()).unwrap();
-    writer.finish().unwrap().into_inner()
+    writer.into_inner().unwrap().into_inner()
 }
 
 /// Joins two files with the rows; blocks are copied or re-encoded.
@@ -155,5 +155,5 @@ fn joined(input: &Input, choices: &mut Choices<'_>, options: &WriterOptions) -> 
         let part = open(input.written(&part, rows, 0..0)).expect("a part opens");
         writer.append_blocks(&part, None).unwrap();
     }
-    writer.finish().unwrap().into_inner()
+    writer.into_inner().unwrap().into_inner()
 }

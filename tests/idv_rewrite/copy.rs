@@ -70,7 +70,7 @@ pub(crate) fn copy(arguments: &mut Arguments) -> Result<()> {
     let skip = skip.min(reader.row_count());
     let rows = skip..skip.saturating_add(take).min(reader.row_count());
     writer.append_reader(&reader, &Scan::default().with_columns(columns).with_rows(rows))?;
-    writer.finish()?.finish()
+    writer.finish()
 }
 
 pub(crate) fn merge(arguments: &mut Arguments) -> Result<()> {
@@ -86,7 +86,7 @@ pub(crate) fn merge(arguments: &mut Arguments) -> Result<()> {
     }
     arguments.end()?;
     let rows = writer.row_count();
-    writer.finish()?.finish()?;
+    writer.finish()?;
     println!("{{\"rows\":{rows},\"carried\":{},\"encoded\":{}}}", copied.copied, copied.reencoded);
     Ok(())
 }

@@ -124,7 +124,7 @@ impl Table {
             }
             start = end;
         }
-        writer.finish()?.finish()?;
+        writer.finish()?;
         crate::write(&path.with_extension("expected.jsonl"), self.expected())
     }
 

@@ -52,7 +52,7 @@ fn our_rows_per_block(reader: &Reader, bytes: Option<u64>) -> Result<u64> {
     schema.columns.iter_mut().for_each(|column| column.compression = None);
     let mut writer = Writer::new(Cursor::new(Vec::new()), schema, options)?;
     writer.append_reader(reader, &Scan::default())?;
-    let written = Reader::from_source(Source::from(writer.finish()?.into_inner()), OpenOptions::default())?;
+    let written = Reader::from_source(Source::from(writer.into_inner()?.into_inner()), OpenOptions::default())?;
     let column = written.columns().first();
     column.map(Column::rows_per_block).ok_or_else(|| Error::invalid("no columns"))
 }

@@ -60,7 +60,7 @@ mod tests;
 
 pub use batch_slices::BatchSlices;
 pub use batch_table::BatchTable;
-pub use build::{Columns, ListSlot, ObjectSlot, Slot, SlotEncoding, Tensor, add_losses};
+pub use build::{Columns, ListSlot, ObjectSlot, RowBlock, Slot, SlotEncoding, Tensor, add_losses};
 pub use container_core::arrow::{
     ArrowTable, BatchReader, BatchScan, BatchWriter, Mapping, OnMismatch, Sparse, Times, from_arrow, to_arrow,
 };

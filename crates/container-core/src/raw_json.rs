@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserialize, MapAccess, Visitor};
-use serde::ser::{Error as _, SerializeMap};
-use serde::{Deserializer, Serialize, Serializer};
+use serde_core::de::{Deserialize, MapAccess, Visitor};
+use serde_core::ser::{Error as _, SerializeMap};
+use serde_core::{Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::{Error, Result};

@@ -97,6 +97,7 @@
 //! | `nom` | `nom`: nom 8 parsers of the index files |
 //! | `arrow` | `datadings::arrow`: samples as Arrow record batches, and back; depends on the sub-crates of `arrow` |
 //! | `glob` | opens shards by pattern; depends on `glob` |
+//! | `serde` | [`order::Order`] and [`order::QuasiShuffle`] implement `Serialize` and `Deserialize`, for checkpoints; depends on `serde` with its derive macros |
 //! | `parallel` | fills filters on all cores rather than one; depends on `rayon` |
 //!
 //! Expensive work runs on short-lived threads of the standard library, and with the feature `parallel` on those of `rayon`. Opening a reader

@@ -123,7 +123,7 @@ fn main() {
         let options = WriterOptions::default().with_output(options);
         let written = best(repeat, || {
             let out = folder.path().join("y.ds");
-            let mut writer = Box::new(ArrowWriter::new(&out, batches[0].schema(), options.clone()).unwrap());
+            let mut writer = Box::new(ArrowWriter::create(&out, batches[0].schema(), options.clone()).unwrap());
             batches.iter().for_each(|batch| writer.write(batch).unwrap());
             assert!(writer.finish().unwrap().is_empty());
         });

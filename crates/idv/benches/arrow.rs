@@ -128,7 +128,7 @@ fn make(path: &Path, compression: Compression) {
             [Values::Boolean(bools), Values::Text(names), Values::UInt32(kinds), Values::Vector(Box::new(vectors))];
         writer.append_columns(&columns.each_ref().map(ColumnSlice::from)).unwrap();
     }
-    writer.finish().unwrap();
+    writer.into_inner().unwrap();
 }
 
 /// Opens a file like the command does.

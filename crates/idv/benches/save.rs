@@ -103,7 +103,7 @@ impl Task {
             let slices: Vec<_> = columns.iter().map(ColumnSlice::from).collect();
             writer.append_columns(&slices).unwrap();
             let rows = writer.row_count();
-            writer.finish().unwrap().finish().unwrap();
+            writer.into_inner().unwrap().finish().unwrap();
             report(start.elapsed().as_secs_f64(), &[("rows", rows), ("bytes", len(out)), ("peak_kb", peak_kb())]);
         }
     }
@@ -121,7 +121,7 @@ impl Task {
             encoded += copied.reencoded;
         }
         let rows = writer.row_count();
-        writer.finish().unwrap().finish().unwrap();
+        writer.into_inner().unwrap().finish().unwrap();
         let seconds = start.elapsed().as_secs_f64();
         report(seconds, &[("rows", rows), ("bytes", len(out)), ("copied_blocks", copied_blocks), ("encoded", encoded)]);
     }
@@ -153,7 +153,7 @@ fn split(file: &Path, directory: &Path) {
         let (schema, options) = (reader.schema(None).unwrap(), WriterOptions::default().with_rows_per_block(BLOCK));
         let mut writer = Writer::create(directory.join(name), output, schema, options).unwrap();
         writer.append_reader(&reader, &Scan::default().with_rows(rows)).unwrap();
-        writer.finish().unwrap().finish().unwrap();
+        writer.into_inner().unwrap().finish().unwrap();
     };
     (0..parts).for_each(|part| write(format!("part-{part}.idv"), part * rows..(part + 1) * rows));
     write("whole.idv".to_owned(), 0..parts * rows);

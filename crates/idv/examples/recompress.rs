@@ -12,6 +12,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let options = WriterOptions::default().with_compression(Compression::Deflate).with_level(9);
     let mut writer = Writer::create(to, OutputOptions::default(), reader.schema(Some(&columns))?, options)?;
     writer.append_reader(&reader, &Scan::default().with_columns(columns))?;
-    writer.finish()?.finish()?;
+    writer.finish()?;
     Ok(())
 }

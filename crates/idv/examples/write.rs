@@ -13,6 +13,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let x = f32::from(row) / 1000.0;
         writer.append_row(&(row % 2 == 0, [x, x * x, 1.0 - x]))?;
     }
-    writer.finish()?.finish()?; // whole under its name from here on
+    writer.finish()?; // whole under its name from here on
     Ok(())
 }

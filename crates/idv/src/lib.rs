@@ -103,7 +103,7 @@
 //! let mut writer = Writer::create(&path, OutputOptions::default(), schema, WriterOptions::default())?;
 //! writer.append_row(&Flower { name: "poppy", color: "red", petals: [3.5, 4.0] })?;
 //! writer.append_row(&Flower { name: "flax", color: "blue", petals: [1.2, 1.1] })?;
-//! writer.finish()?.finish()?; // writes tables and header, then renames the file into place
+//! writer.finish()?; // writes tables and header, then renames the file into place
 //!
 //! let mut rows = idv::Reader::open(&path)?.rows(&Default::default())?;
 //! let mut line = Vec::new();

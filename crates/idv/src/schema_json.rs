@@ -1,7 +1,7 @@
 //! Schemas from and to JSON: the column objects of `wharf info --json`.
 
 use container_core::{Error, Loss, Position, Result};
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_core::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
 
 use crate::FORMAT_NAME;

@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use container_arrow::{BatchScan, BatchWriter, JsonRows};
 use container_core::{Container, Input, OpenOptions, Scan};
-use zdx::arrow::{BatchLoader, IdSource};
+use zdx::arrow::{ArrowWriter, IdSource};
 use zdx::{StoreWriter, WriterOptions, ZdsContainer};
 
 fn main() {
@@ -68,7 +68,7 @@ fn main() {
             let start = Instant::now();
             let root = StoreWriter::open(folder.path().join("s"), WriterOptions::default()).unwrap();
             let mut writer = root.collection("rows").unwrap();
-            let mut loader = Box::new(BatchLoader::new(&mut writer, schema, IdSource::IdColumn).unwrap());
+            let mut loader = Box::new(ArrowWriter::new(&mut writer, schema, IdSource::IdColumn).unwrap());
             batches.iter().for_each(|batch| loader.write(batch).unwrap());
             loader.finish().unwrap();
             writer.finish().unwrap();

@@ -9,11 +9,13 @@
 
 use std::collections::HashMap;
 
+use container_core::raw_json::Members;
 use container_core::{Error, Result};
-use serde::{Deserialize, Serialize};
+use serde_core::de::{Deserialize, Error as _};
+use serde_core::ser::{Serialize, SerializeMap, Serializer};
 
 /// The first line of a journal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
     /// Version of the journal's format.
     pub(crate) version: u32,
@@ -22,7 +24,7 @@ pub(crate) struct Header {
     /// Bytes of data covered by that index.
     pub(crate) data_bytes: u64,
     /// The data are about to be replaced by shorter ones, which that index does not describe.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    /// Written only if true.
     pub(crate) compacts: bool,
 }
 
@@ -30,7 +32,7 @@ pub(crate) struct Header {
 pub(crate) const VERSION: u32 = 2;
 
 /// Identifies an index by its content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct IndexMark {
     pub(crate) bytes: u64,
     pub(crate) crc32: u32,
@@ -44,8 +46,7 @@ impl IndexMark {
 }
 
 /// Any other line of a journal.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Record {
     Delete {
         /// The document's id.
@@ -59,6 +60,109 @@ pub(crate) enum Record {
     End { end: u64 },
     /// This index is about to be written and will end the transaction. Then the files of these documents are to be removed.
     Publish { publish: IndexMark, remove: Vec<String> },
+}
+
+/// A member of an object; `None` if there is no member of this name.
+///
+/// # Errors
+/// Of several members of this name, and of one with another type.
+pub(crate) fn member<'a, T: Deserialize<'a>>(
+    Members(members): &Members<'a>,
+    name: &'static str,
+) -> serde_json::Result<Option<T>> {
+    let mut named = members.iter().filter(|(other, _)| other == name);
+    let first = named.next();
+    match named.next() {
+        Some(_) => Err(serde_json::Error::duplicate_field(name)),
+        None => first.map(|&(_, value)| T::deserialize(value)).transpose(),
+    }
+}
+
+/// A member that must not be missing.
+fn required<'a, T: Deserialize<'a>>(members: &Members<'a>, name: &'static str) -> serde_json::Result<T> {
+    member(members, name)?.ok_or_else(|| serde_json::Error::missing_field(name))
+}
+
+// Written by hand, because the derive macros of serde would be five more dependencies. As with them, unknown members are ignored; a line that is
+// an array is rejected.
+
+impl Header {
+    fn parse(line: &[u8]) -> serde_json::Result<Self> {
+        let members: Members<'_> = serde_json::from_slice(line)?;
+        Ok(Self {
+            version: required(&members, "version")?,
+            index: member::<Option<_>>(&members, "index")?.flatten().map(IndexMark::from_members).transpose()?,
+            data_bytes: required(&members, "data_bytes")?,
+            compacts: member(&members, "compacts")?.unwrap_or_default(),
+        })
+    }
+}
+
+impl Serialize for Header {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("version", &self.version)?;
+        map.serialize_entry("index", &self.index)?;
+        map.serialize_entry("data_bytes", &self.data_bytes)?;
+        if self.compacts {
+            map.serialize_entry("compacts", &true)?;
+        }
+        map.end()
+    }
+}
+
+impl IndexMark {
+    fn from_members(members: Members<'_>) -> serde_json::Result<Self> {
+        Ok(Self { bytes: required(&members, "bytes")?, crc32: required(&members, "crc32")? })
+    }
+}
+
+impl Serialize for IndexMark {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("bytes", &self.bytes)?;
+        map.serialize_entry("crc32", &self.crc32)?;
+        map.end()
+    }
+}
+
+impl Record {
+    /// Parses a record: the first kind whose members are all there, with values of their types.
+    fn parse(line: &[u8]) -> serde_json::Result<Self> {
+        let members: &Members<'_> = &serde_json::from_slice(line)?;
+        let delete = || -> serde_json::Result<_> {
+            Ok(Self::Delete { delete: required(members, "delete")?, data_bytes: required(members, "data_bytes")? })
+        };
+        let begin = || required(members, "begin").map(|begin| Self::Begin { begin });
+        let end = || required(members, "end").map(|end| Self::End { end });
+        let publish = || -> serde_json::Result<_> {
+            let publish = IndexMark::from_members(required(members, "publish")?)?;
+            Ok(Self::Publish { publish, remove: required(members, "remove")? })
+        };
+        let parsed = delete().or_else(|_| begin()).or_else(|_| end()).or_else(|_| publish());
+        parsed.map_err(|_| {
+            serde_json::Error::custom("expected a deletion, or the begin, the end or the publication of a transaction")
+        })
+    }
+}
+
+impl Serialize for Record {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        match self {
+            Self::Delete { delete, data_bytes } => {
+                map.serialize_entry("delete", delete)?;
+                map.serialize_entry("data_bytes", data_bytes)?;
+            }
+            Self::Begin { begin } => map.serialize_entry("begin", begin)?,
+            Self::End { end } => map.serialize_entry("end", end)?,
+            Self::Publish { publish, remove } => {
+                map.serialize_entry("publish", publish)?;
+                map.serialize_entry("remove", remove)?;
+            }
+        }
+        map.end()
+    }
 }
 
 /// A parsed journal.
@@ -98,7 +202,7 @@ impl Journal {
             let error = Error::invalid("invalid journal line").caused_by(cause);
             error.at(line.offset).in_line(line.number)
         };
-        let header: Header = serde_json::from_slice(first.bytes).map_err(|cause| invalid_line(&first, cause))?;
+        let header = Header::parse(first.bytes).map_err(|cause| invalid_line(&first, cause))?;
         if !(1..=VERSION).contains(&header.version) {
             let found = header.version;
             let detail = format!("journal version: expected at most {VERSION}, found {found}");
@@ -108,7 +212,7 @@ impl Journal {
         // Deletions of the open transaction.
         let mut pending = Vec::new();
         for line in lines {
-            match serde_json::from_slice(line.bytes).map_err(|cause| invalid_line(&line, cause))? {
+            match Record::parse(line.bytes).map_err(|cause| invalid_line(&line, cause))? {
                 Record::Delete { data_bytes, .. } if data_bytes > data_len => {}
                 Record::Delete { delete, data_bytes } if journal.open.is_some() => pending.push((delete, data_bytes)),
                 Record::Delete { delete, data_bytes } => drop(journal.deleted.insert(delete, data_bytes)),
@@ -228,10 +332,125 @@ mod tests {
             (header.replace('1', "3"), "journal version: expected at most 2, found 3 (byte 0)"),
             (
                 header.to_owned() + "{}\n",
-                "invalid journal line: data did not match any variant of untagged enum Record (byte 42, line 2)",
+                "invalid journal line: expected a deletion, or the begin, the end or the publication of a transaction \
+                 (byte 42, line 2)",
             ),
         ] {
             assert_eq!(Journal::parse(text.as_bytes(), 0).unwrap_err().to_string(), expected);
+        }
+    }
+
+    /// The types as serde derives them: which texts they read and write is the format.
+    mod derived {
+        use serde::{Deserialize, Serialize};
+
+        #[derive(Serialize, Deserialize)]
+        pub(super) struct Header {
+            pub(super) version: u32,
+            pub(super) index: Option<IndexMark>,
+            pub(super) data_bytes: u64,
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            pub(super) compacts: bool,
+        }
+
+        #[derive(Serialize, Deserialize)]
+        pub(super) struct IndexMark {
+            bytes: u64,
+            crc32: u32,
+        }
+
+        #[derive(Serialize, Deserialize)]
+        #[serde(untagged)]
+        pub(super) enum Record {
+            Delete { delete: String, data_bytes: u64 },
+            Begin { begin: u64 },
+            End { end: u64 },
+            Publish { publish: IndexMark, remove: Vec<String> },
+        }
+    }
+
+    /// Checks that the text is read as by the derived types, and is written the same. Returns whether it is a header, and a record.
+    fn check_like_derived(text: &str) -> (bool, bool) {
+        let write = |value: Option<Vec<u8>>| value.map(|line| String::from_utf8(line).unwrap());
+        let header = write(Header::parse(text.as_bytes()).ok().map(|header| line(&header).unwrap()));
+        let expected = serde_json::from_str::<derived::Header>(text).ok();
+        assert_eq!(header, write(expected.map(|header| line(&header).unwrap())), "{text}");
+        let record = write(Record::parse(text.as_bytes()).ok().map(|record| line(&record).unwrap()));
+        let expected = serde_json::from_str::<derived::Record>(text).ok();
+        assert_eq!(record, write(expected.map(|record| line(&record).unwrap())), "{text}");
+        (header.is_some(), record.is_some())
+    }
+
+    #[test]
+    fn lines_are_as_derived() {
+        for text in [
+            r#"{"version":2,"index":{"bytes":16,"crc32":4294967295},"data_bytes":18446744073709551615,"compacts":true}"#,
+            r#"{"version":1,"index":null,"data_bytes":0}"#,
+            r#" { "data_bytes" : 0 , "more" : [{"version":[]}] , "version" : 1 } "#,
+            r#"{"ver\u0073ion":1,"data_bytes":0,"more":1,"more":2}"#,
+        ] {
+            assert_eq!(check_like_derived(text), (true, false), "{text}");
+        }
+        for text in [
+            r#"{"delete":"\u00e4\ud83d\ude00\"\\\n\u0007/","data_bytes":18446744073709551615}"#,
+            r#"{"data_bytes":1,"delete":"","begin":2,"more":null}"#,
+            r#"{"delete":1,"data_bytes":1,"end":2}"#,
+            r#"{"delete":"a","begin":1}"#,
+            r#"{"publish":{"bytes":1,"crc32":2,"more":3},"remove":["a","\t"]}"#,
+            r#"{"publish":{"bytes":1,"crc32":2},"remove":[]}"#,
+        ] {
+            assert_eq!(check_like_derived(text), (false, true), "{text}");
+        }
+        for text in [
+            "",
+            "null",
+            "1",
+            "[]",
+            "{}",
+            r#""begin""#,
+            r#"{"begin":1}x"#,
+            r#"{"begin":1"#,
+            r#"{"begin":1,}"#,
+            r#"{"begin":-1}"#,
+            r#"{"begin":1.0}"#,
+            r#"{"begin":"1"}"#,
+            r#"{"begin":18446744073709551616}"#,
+            r#"{"begin":1,"begin":1}"#,
+            r#"{"delete":"a","data_bytes":null}"#,
+            r#"{"delete":"\ud800","data_bytes":1}"#,
+            r#"{"publish":{"bytes":1,"crc32":4294967296},"remove":[]}"#,
+            r#"{"publish":null,"remove":[]}"#,
+            r#"{"publish":{"bytes":1,"crc32":2},"remove":[1]}"#,
+            r#"{"version":4294967296,"data_bytes":0}"#,
+            r#"{"version":1}"#,
+            r#"{"version":1,"version":1,"data_bytes":0}"#,
+            r#"{"version":1,"data_bytes":0,"compacts":null}"#,
+            r#"{"version":1,"data_bytes":0,"compacts":1}"#,
+            r#"{"version":1,"data_bytes":0,"index":{}}"#,
+            r#"{"version":1,"data_bytes":0,"index":{"bytes":1,"crc32":2,"crc32":2}}"#,
+        ] {
+            assert_eq!(check_like_derived(text), (false, false), "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_members_are_as_derived(members in proptest::collection::vec((0..10_usize, 0..9_usize), 0..6)) {
+            const NAMES: [&str; 10] = [
+                "version", "index", "data_bytes", "compacts", "delete", "begin", "end", "publish", "remove", "more",
+            ];
+            let value = |at: usize| match at {
+                0 => r#"{"bytes":1,"crc32":2}"#,
+                1 => r#"["a"]"#,
+                2 => r#""a""#,
+                3 => "true",
+                4 => "null",
+                5 => "-1",
+                6 => "1e2",
+                _ => "1",
+            };
+            let members: Vec<_> = members.iter().map(|(name, at)| format!("{:?}:{}", NAMES[*name], value(*at))).collect();
+            check_like_derived(&format!("{{{}}}", members.join(",")));
         }
     }
 }

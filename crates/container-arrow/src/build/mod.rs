@@ -1,5 +1,6 @@
 //! Builds columns of any schema value by value.
 
+mod block;
 mod column;
 mod finish;
 mod slot;
@@ -18,6 +19,7 @@ use arrow_schema::{DataType, Field, SchemaRef};
 use container_core::arrow::{BatchScan, OnMismatch, from_arrow};
 use container_core::{Error, Limits, Loss, Position, Result};
 
+pub use self::block::RowBlock;
 use self::column::{Column, Data};
 use self::slot::Context;
 pub use self::slot::{ListSlot, ObjectSlot, Slot, SlotEncoding};

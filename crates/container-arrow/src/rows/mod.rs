@@ -30,7 +30,7 @@ mod tests;
 
 use arrow_array::RecordBatch;
 use container_core::arrow::BatchReader;
-use container_core::{Error, Limits, Loss, Result, Rows};
+use container_core::{Error, Loss, Result, Rows};
 
 use self::serial::Row;
 use self::text::Writer;
@@ -63,9 +63,8 @@ impl JsonRows {
     /// # Errors
     /// [`Unsupported`](container_core::ErrorKind::Unsupported) with the column for a type without a JSON form.
     pub fn new(batch: &RecordBatch) -> Result<Self> {
-        let (schema, depth) = (batch.schema_ref(), Limits::default().depth);
-        let columns = schema.fields().iter().zip(batch.columns());
-        let members = columns.map(|(field, column)| Member::new(field, column, depth)).collect::<Result<_>>()?;
+        let columns = batch.schema_ref().fields().iter().zip(batch.columns());
+        let members = columns.map(|(field, column)| Member::new(field, column, 0)).collect::<Result<_>>()?;
         Ok(Self { members, rows: batch.num_rows(), writer: Writer::new() })
     }
 

@@ -5,7 +5,7 @@ use arrow_array::types::Int8Type;
 use arrow_array::*;
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use container_core::ErrorKind;
+use container_core::{ErrorKind, Limits};
 use serde_json::{Value, json};
 
 use super::*;
@@ -237,4 +237,18 @@ fn rejects_types_without_json_form() {
     let batch = RecordBatch::try_from_iter([("when", array)]).unwrap();
     let error = JsonRows::new(&batch).unwrap_err();
     assert_eq!((error.kind(), error.position().column.as_deref()), (ErrorKind::Unsupported, Some("when")));
+}
+
+#[test]
+fn rejects_deep_nesting() {
+    let nested = |depth| {
+        let wrap = |inner, _| DataType::List(Arc::new(Field::new("item", inner, true)));
+        let field = Field::new("x", (0..depth).fold(DataType::Int8, wrap), true);
+        let array = new_null_array(field.data_type(), 1);
+        JsonRows::new(&RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![array]).unwrap())
+    };
+    assert!(nested(128).is_ok());
+    let error = nested(129).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit { asked: 129, limit: 128 });
+    assert_eq!(error.to_string(), "the nesting of columns 129 exceeds the limit 128 (column \"x\")");
 }

@@ -14,7 +14,7 @@ use arrow_array::{
 };
 use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, TimeUnit};
-use container_core::{Error, Result};
+use container_core::{Error, Limits, Result};
 
 use crate::resolve::JSON;
 
@@ -88,10 +88,7 @@ impl Values {
     pub(super) fn new(field: &Field, array: &ArrayRef, depth: u32) -> Result<Self> {
         let nulls = array.nulls().cloned();
         let is_json = field.extension_type_name() == Some(JSON);
-        let inner = |field: &Field, array: &ArrayRef| match depth.checked_sub(1) {
-            Some(depth) => Self::new(field, array, depth).map(Box::new),
-            None => Err(Error::limit("the nesting of columns", 1, 0)),
-        };
+        let inner = |field: &Field, array: &ArrayRef| Self::new(field, array, deeper(depth)?).map(Box::new);
         macro_rules! values {
             ($type:ty) => {
                 array.as_primitive::<$type>().values().clone()
@@ -163,7 +160,7 @@ impl Values {
                 Data::FixedList(size, shape(field, size), inner(element, list.values())?)
             }
             DataType::Struct(fields) => {
-                let depth = depth.checked_sub(1).ok_or_else(|| Error::limit("the nesting of columns", 1, 0))?;
+                let depth = deeper(depth)?;
                 let columns = fields.iter().zip(array.as_struct().columns());
                 Data::Struct(columns.map(|(field, column)| Member::new(field, column, depth)).collect::<Result<_>>()?)
             }
@@ -218,6 +215,15 @@ impl Values {
             Data::Fixed(bytes) if at < bytes.len() => Some(bytes.value(at)),
             _ => None,
         }
+    }
+}
+
+/// The depth one level down.
+fn deeper(depth: u32) -> Result<u32> {
+    let (depth, limit) = (depth.saturating_add(1), Limits::default().depth);
+    match depth > limit {
+        true => Err(Error::limit("the nesting of columns", depth.into(), limit.into())),
+        false => Ok(depth),
     }
 }
 

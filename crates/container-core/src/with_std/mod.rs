@@ -30,4 +30,5 @@ pub use progress::{Progress, Unit};
 pub use source::{Access, Map, ReadAt, Source, Spool};
 pub use temporary::{
     RegisteredTemporary, ShutdownGuard, TemporaryFolder, remove_stale_temporaries, remove_temporaries, uninterrupted,
+    unnamed_file,
 };

@@ -228,9 +228,12 @@ impl Temporary {
     }
 }
 
-/// Creates a file for this process alone in the folder of temporary files. It has no name and disappears when it is closed.
-pub(crate) fn unnamed_file() -> io::Result<File> {
-    let (temporary, file) = Temporary::file(&std::env::temp_dir(), 0o600)?;
+/// Creates a temporary file for this process alone in a directory. It has no name and disappears when it is closed.
+///
+/// # Errors
+/// I/O errors.
+pub fn unnamed_file(directory: &Path) -> io::Result<File> {
+    let (temporary, file) = Temporary::file(directory, 0o600)?;
     drop(temporary); // removes the name
     Ok(file)
 }

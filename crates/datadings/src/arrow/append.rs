@@ -42,6 +42,8 @@ impl Count {
 struct LossCounts {
     duplicates: Count,
     nat: Count,
+    /// Times as numbers of a unit that Arrow lacks, or of several units.
+    unitless: Count,
     not_a_map: Count,
 }
 
@@ -140,10 +142,11 @@ impl<'l> Appender<'l> {
 
     /// Returns the losses since the last call.
     pub(super) fn take_losses(&mut self) -> Vec<Loss> {
-        let LossCounts { duplicates, nat, not_a_map } = std::mem::take(&mut self.scratch.losses);
+        let LossCounts { duplicates, nat, unitless, not_a_map } = std::mem::take(&mut self.scratch.losses);
         let losses = [
             duplicates.loss("duplicate field dropped"),
             nat.loss("NaT converted to null"),
+            unitless.loss("datetime or timedelta written as an integer, without its unit"),
             not_a_map.loss("sample that is not a map converted to a row of nulls"),
         ];
         losses.into_iter().flatten().collect()
@@ -248,7 +251,10 @@ fn append_item(item: Result<Item<'_>>, bytes: &[u8], slot: Slot<'_>, scratch: &m
         Ok(Item::Bool(value)) => slot.bool(value),
         Ok(Item::Int(value)) => slot.i64(value),
         Ok(Item::Datetime(value, unit) | Item::Timedelta(value, unit)) => match unit_of(slot.data_type()) {
-            None => slot.i64(value),
+            None => {
+                scratch.losses.unitless.add(scratch.row);
+                slot.i64(value)
+            }
             Some(target) => match rescaled(value, unit, target) {
                 Some(value) => slot.i64(value),
                 None => slot.on_mismatch(Class::Integer),

@@ -16,7 +16,7 @@
 //! | numpy scalar of a bool, an integer, a float | Boolean, Int64 or UInt64, Float16, Float32, Float64 | |
 //! | of a string, of bytes | Utf8, Binary | |
 //! | of a structure, of plain bytes, of a float beyond 64 bits | Binary | its bytes, as in rows |
-//! | datetimes, timedeltas | Timestamp, Duration, if all values of a column are scalars of one unit out of s, ms, us, ns; else Int64 | NaT becomes null, counted as a loss |
+//! | datetimes, timedeltas | Timestamp, Duration, if all values of a column are scalars of one unit out of s, ms, us, ns; else Int64, counted as a loss | NaT becomes null, counted as a loss |
 //! | numpy array without dimensions | as the scalar | |
 //! | of bools, integers, floats up to 64 bits, datetimes and timedeltas (as Int64) | FixedSizeList, `arrow.fixed_shape_tensor`, if all have one shape | any byte order |
 //! | the same, of one dimension and several lengths | List | |

@@ -3,6 +3,7 @@
 use container_arrow::Element;
 use container_core::Result;
 
+use crate::numpy::unit::NAT;
 use crate::numpy::{Item, Kind, NdArray, Numpy, Primitive, Scalar, sniff};
 use crate::value::RawValue;
 use crate::wire::{Token, Tokens, utf8};
@@ -128,7 +129,7 @@ impl Shape {
 
 /// Whether a time is NaT ("not a time").
 pub(super) fn is_nat(item: &Item<'_>) -> bool {
-    matches!(item, Item::Datetime(i64::MIN, _) | Item::Timedelta(i64::MIN, _))
+    matches!(item, Item::Datetime(NAT, _) | Item::Timedelta(NAT, _))
 }
 
 /// The name of a field in a sample: the bytes of a str, or any other value in its encoding.

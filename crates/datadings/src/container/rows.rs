@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use container_core::{Error, Limits, Loss, Result, Rows};
-use serde::ser::{Error as _, SerializeMap};
-use serde::{Serialize, Serializer};
+use serde_core::ser::{Error as _, SerializeMap};
+use serde_core::{Serialize, Serializer};
 
 use super::columns::{Field, FieldName};
 use crate::FORMAT_NAME;

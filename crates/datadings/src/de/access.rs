@@ -1,9 +1,9 @@
 //! Access to the members of arrays, maps and enums for serde's visitors.
 
-use serde::de::{
+use serde_core::de::{
     self, DeserializeSeed, EnumAccess, IntoDeserializer, MapAccess, SeqAccess, Unexpected, VariantAccess, Visitor,
 };
-use serde::forward_to_deserialize_any;
+use serde_core::forward_to_deserialize_any;
 
 use super::{Bytes, CodecError, Deserializer, Result};
 

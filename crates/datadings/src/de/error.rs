@@ -41,14 +41,14 @@ impl std::error::Error for CodecError {
     }
 }
 
-impl serde::de::Error for CodecError {
+impl serde_core::de::Error for CodecError {
     #[cold]
     fn custom<T: fmt::Display>(message: T) -> Self {
         Self(Error::invalid(message.to_string()))
     }
 }
 
-impl serde::ser::Error for CodecError {
+impl serde_core::ser::Error for CodecError {
     #[cold]
     fn custom<T: fmt::Display>(message: T) -> Self {
         Self(Error::usage(message.to_string()))

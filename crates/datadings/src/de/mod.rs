@@ -8,9 +8,9 @@ mod error;
 mod numpy;
 
 use container_core::{Error, Limits};
-use serde::de::value::{BorrowedBytesDeserializer, SeqDeserializer};
-use serde::de::{self, Visitor};
-use serde::{Deserialize, forward_to_deserialize_any};
+use serde_core::de::value::{BorrowedBytesDeserializer, SeqDeserializer};
+use serde_core::de::{self, Visitor};
+use serde_core::{Deserialize, forward_to_deserialize_any};
 
 pub use error::CodecError;
 

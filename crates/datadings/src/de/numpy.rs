@@ -1,9 +1,9 @@
 //! Deserializes numpy values as numbers, sequences and bytes.
 
 use container_core::Error;
-use serde::de::value::SeqDeserializer;
-use serde::de::{self, DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess, Visitor};
-use serde::forward_to_deserialize_any;
+use serde_core::de::value::SeqDeserializer;
+use serde_core::de::{self, DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+use serde_core::forward_to_deserialize_any;
 
 use super::{CodecError, Result};
 use crate::numpy::{Dtype, FieldDtype, Item, Kind, Numpy};

@@ -5,7 +5,7 @@ use std::fmt;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use container_core::{Error, Limits, Result};
-use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_core::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
 use super::error::{for_each_outside_strings, json_error};
 use super::words::{FloatWords, float_of};
@@ -113,7 +113,7 @@ impl<'de> DeserializeSeed<'de> for Put<'_> {
     }
 }
 
-fn too_long<E: serde::de::Error>(len: u64) -> E {
+fn too_long<E: serde_core::de::Error>(len: u64) -> E {
     E::custom(format_args!("length {len} exceeds the limit of msgpack"))
 }
 
@@ -151,7 +151,7 @@ impl<'de> Visitor<'de> for Put<'_> {
         Ok(())
     }
 
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<(), E> {
+    fn visit_str<E: serde_core::de::Error>(self, text: &str) -> Result<(), E> {
         match self.words.and_then(|words| words.float(text)) {
             Some(float) => {
                 put_f64(self.out, float);
@@ -234,7 +234,7 @@ impl<'de, 'w> Visitor<'de> for Name<'_, 'w> {
         f.write_str("a key")
     }
 
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Self::Value, E> {
+    fn visit_str<E: serde_core::de::Error>(self, text: &str) -> Result<Self::Value, E> {
         put_str(self.out, text).map_err(too_long)?;
         let own = [BYTES, EXT, NDARRAY, COMPLEX, PICKLE, ESCAPE];
         let tag = own.into_iter().find(|own| !self.is_escaped && *own == text);

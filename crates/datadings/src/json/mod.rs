@@ -9,6 +9,7 @@
 //! | map | an object in the same order; wrapped in `{"$escape": {..}}` if its only key begins with `$` or its first key is `$escape` |
 //! | numpy array | `{"$ndarray": {"dtype": "<i2", "shape": [3], "data": [0, 1, 2]}}`, elements flat in C order |
 //! | numpy scalar | the plain number, string or bytes |
+//! | numpy scalar that is a datetime or timedelta | ISO 8601: `"2024-05-01T12:30:00.5"`, `"PT1.5S"`; `"NaT"`; the number if the unit is unspecified |
 //! | complex | `{"$complex": [re, im]}` |
 //! | array of Python objects | `{"$pickle": base64}` |
 //!
@@ -27,7 +28,7 @@
 //! * 32-bit floats outside of arrays: they become 64-bit floats with the same digits; non-finite floats become strings, which
 //!   [`to_msgpack_with`] can turn back into floats;
 //! * the bits of a NaN in an array: all become the standard one;
-//! * numpy scalars: they become plain numbers (beyond 64 bits, `V` and structures: bytes);
+//! * numpy scalars: they become plain numbers and strings (beyond 64 bits, `V` and structures: bytes);
 //! * keys that are not str: they become str;
 //! * encodings without a meaning to numpy: duplicate and unknown keys in the map of an array, the legacy form with str keys, the text of a
 //!   complex number if Python would write it differently, dtypes in a notation that numpy does not write; the shape beside a pickle;
@@ -41,7 +42,7 @@ mod words;
 use std::cell::Cell;
 
 use container_core::{Error, Limits, Result};
-use serde::{Serialize, Serializer};
+use serde_core::{Serialize, Serializer};
 
 pub use input::{to_msgpack, to_msgpack_with};
 pub use words::FloatWords;
@@ -68,12 +69,12 @@ pub struct Json<'a>(pub RawValue<'a>);
 
 impl Serialize for Json<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let bytes = self.0.tokens().check(Limits::default().depth).map_err(serde::ser::Error::custom)?;
+        let bytes = self.0.tokens().check(Limits::default().depth).map_err(serde_core::ser::Error::custom)?;
         let error = Cell::new(None);
         let node = Node { raw: RawValue::at(bytes, self.0.offset()), error: &error, keys: 0 };
         let result = node.serialize(serializer);
         match error.take() {
-            Some(error) => Err(serde::ser::Error::custom(error)),
+            Some(error) => Err(serde_core::ser::Error::custom(error)),
             None => result,
         }
     }

@@ -5,10 +5,11 @@ use std::cell::Cell;
 use base64::display::Base64Display;
 use base64::engine::general_purpose::STANDARD;
 use container_core::{Error, Result};
-use serde::ser::{Error as _, SerializeMap, SerializeSeq};
-use serde::{Serialize, Serializer};
+use serde_core::ser::{Error as _, SerializeMap, SerializeSeq};
+use serde_core::{Serialize, Serializer};
 
 use super::{BYTES, COMPLEX, ESCAPE, EXT, NDARRAY, PICKLE, PREFIX};
+use crate::numpy::unit::NAT;
 use crate::numpy::{Dtype, Element, F16, Item, Kind, NdArray, Numpy, Record, sniff};
 use crate::value::RawValue;
 use crate::wire::{Token, utf8};
@@ -27,7 +28,7 @@ pub(super) struct Node<'e, 'a> {
 const MAX_KEY_NESTING: u32 = 4;
 
 impl<'a> Node<'_, 'a> {
-    fn store_error<T, E: serde::ser::Error>(&self, result: Result<T>) -> Result<T, E> {
+    fn store_error<T, E: serde_core::ser::Error>(&self, result: Result<T>) -> Result<T, E> {
         result.map_err(|error| {
             let custom = E::custom(&error);
             self.error.set(Some(error));
@@ -183,10 +184,25 @@ impl Serialize for NumpyNode<'_, '_> {
                 Ok(Item::Opaque(..) | Item::Record(_)) | Err(_) => {
                     serializer.collect_map([(BYTES, Base64(scalar.data()))])
                 }
+                Ok(Item::Datetime(NAT, _) | Item::Timedelta(NAT, _)) => serializer.serialize_str("NaT"),
+                Ok(Item::Datetime(steps, unit)) => TimeNode(steps, unit.datetime_text(steps)).serialize(serializer),
+                Ok(Item::Timedelta(steps, unit)) => TimeNode(steps, unit.timedelta_text(steps)).serialize(serializer),
                 Ok(item) => ItemNode(&item).serialize(serializer),
             },
             Numpy::Complex(number) => serializer.collect_map([(COMPLEX, [number.re, number.im].map(F64))]),
             Numpy::Pickle(pickle) => serializer.collect_map([(PICKLE, Base64(pickle.as_bytes()))]),
+        }
+    }
+}
+
+/// A datetime or timedelta: its text, or the number of its steps if it has none.
+struct TimeNode(i64, Option<String>);
+
+impl Serialize for TimeNode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.1 {
+            Some(text) => serializer.serialize_str(text),
+            None => serializer.serialize_i64(self.0),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use container_core::{Limits, Result};
-use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_core::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::PREFIX;
 use super::error::json_error;

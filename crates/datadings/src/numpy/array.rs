@@ -379,7 +379,7 @@ impl Array {
         Self::new(Dtype::Primitive(of), shape, data)
     }
 
-    /// Copies strings, into `U` elements as long as the longest.
+    /// Copies strings, into little-endian `U` elements as long as the longest.
     ///
     /// # Errors
     /// When their number does not match the shape.
@@ -388,9 +388,9 @@ impl Array {
         let mut data = Vec::with_capacity(texts.len().saturating_mul(longest).saturating_mul(4));
         for text in texts {
             let padded = text.as_ref().chars().map(u32::from).chain(std::iter::repeat(0)).take(longest);
-            padded.for_each(|point| point.write(ByteOrder::NATIVE, &mut data));
+            padded.for_each(|point| point.write(ByteOrder::Little, &mut data));
         }
-        let of = Primitive::of(super::Kind::Text, 4 * longest, ByteOrder::NATIVE);
+        let of = Primitive::of(super::Kind::Text, 4 * longest, ByteOrder::Little);
         Self::new(Dtype::Primitive(of), shape, data)
     }
 

@@ -149,9 +149,9 @@ impl Primitive {
         let (order, rest) = match text.as_bytes().first()? {
             b'<' => (ByteOrder::Little, text.get(1..)?),
             b'>' => (ByteOrder::Big, text.get(1..)?),
-            // Numpy means native order; single bytes have none.
-            b'|' | b'=' => (ByteOrder::NATIVE, text.get(1..)?),
-            _ => (ByteOrder::NATIVE, text),
+            // To numpy this is the order of the machine that reads. The one that wrote the file was little-endian in all likelihood.
+            b'|' | b'=' => (ByteOrder::Little, text.get(1..)?),
+            _ => (ByteOrder::Little, text),
         };
         let mut chars = rest.chars();
         let symbol = chars.next()?;
@@ -282,7 +282,7 @@ impl Dtype {
 impl FromStr for Dtype {
     type Err = Error;
 
-    /// Accepts numpy's notation, also `=i4` and types without a byte order, which are native.
+    /// Accepts numpy's notation, also `=i4` and types without a byte order, which are little-endian.
     fn from_str(text: &str) -> Result<Self> {
         Primitive::parse(text).map(Self::Primitive).ok_or_else(|| {
             let head: String = text.chars().take(40).collect();

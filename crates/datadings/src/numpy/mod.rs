@@ -108,8 +108,8 @@ impl<'a> Scalar<'a> {
 impl<T: Element> From<T> for Scalar<'static> {
     fn from(value: T) -> Self {
         let mut data = Vec::with_capacity(T::SIZE);
-        value.write(ByteOrder::NATIVE, &mut data);
-        Self { dtype: Dtype::Primitive(Primitive::of(T::KIND, T::SIZE, ByteOrder::NATIVE)), data: data.into() }
+        value.write(ByteOrder::Little, &mut data);
+        Self { dtype: Dtype::Primitive(Primitive::of(T::KIND, T::SIZE, ByteOrder::Little)), data: data.into() }
     }
 }
 

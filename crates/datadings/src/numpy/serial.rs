@@ -1,8 +1,8 @@
 //! Serde support for numpy values: written as `msgpack-numpy` maps, read zero-copy.
 
-use serde::de::{Error as _, SeqAccess, Visitor};
-use serde::ser::{Error as _, SerializeMap, SerializeTuple};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_core::de::{Error as _, SeqAccess, Visitor};
+use serde_core::ser::{Error as _, SerializeMap, SerializeTuple};
+use serde_core::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Array, Complex, Dtype, FieldDtype, NdArray, Numpy, Pickle, Scalar};
 use crate::json;

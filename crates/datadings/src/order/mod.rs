@@ -1,10 +1,11 @@
 //! Sample orders as pure functions of seed, epoch and position.
 //!
 //! An [`Order`] is a description, not a generator: the sample at a position is computed from the position, so iteration can start or
-//! resume anywhere at once, in any number of processes that share only the description. A checkpoint consists of the order (it implements
-//! serde's traits), the epoch, and the number of positions done.
+//! resume anywhere at once, in any number of processes that share only the description. A checkpoint consists of the order (with the feature
+//! `serde` it implements serde's traits), the epoch, and the number of positions done.
 //!
-//! ```
+#![cfg_attr(feature = "serde", doc = "```")]
+#![cfg_attr(not(feature = "serde"), doc = "```ignore")]
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use datadings::order::{Order, Shard, Split};
 //!
@@ -90,7 +91,6 @@ mod tests;
 use core::ops::Range;
 
 use container_core::{Error, Result};
-use serde::{Deserialize, Serialize};
 
 use self::stage::{Cache, Stage, Step};
 
@@ -98,10 +98,14 @@ pub use self::iter::Iter;
 pub use self::quasi::QuasiShuffle;
 pub use self::shard::{Positions, Shard, Split};
 
-/// A sample order; see the [module](self). Its serde form is `{"len": 1000, "steps": [{"shuffle": {"seed": 42}}]}`; deserializing validates
-/// it and rejects unknown members.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "Description", into = "Description")]
+/// A sample order; see the [module](self). Its form in serde (feature `serde`) is `{"len": 1000, "steps": [{"shuffle": {"seed": 42}}]}`;
+/// deserializing validates it and rejects unknown members.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "Description", into = "Description")
+)]
 pub struct Order {
     base: u64,
     stages: Vec<Stage>,
@@ -109,7 +113,8 @@ pub struct Order {
 }
 
 /// The stored form of an order. Names and meanings are stable; other algorithms would get other names.
-#[derive(Serialize, Deserialize)]
+#[cfg(feature = "serde")]
+#[derive(serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Description {
     len: u64,
@@ -336,12 +341,14 @@ impl Order {
     }
 }
 
+#[cfg(feature = "serde")]
 impl From<Order> for Description {
     fn from(order: Order) -> Self {
         Self { len: order.base, steps: order.stages.iter().map(|stage| stage.step).collect() }
     }
 }
 
+#[cfg(feature = "serde")]
 impl TryFrom<Description> for Order {
     type Error = Error;
 

@@ -1,7 +1,6 @@
 use core::ops::Range;
 
 use container_core::{Error, Result};
-use serde::{Deserialize, Serialize};
 
 use super::permute::{Permutation, Purpose, key, scale};
 
@@ -10,8 +9,8 @@ use super::permute::{Permutation, Purpose, key, scale};
 /// Less random than a full shuffle, with far fewer seeks: a reader that loads the chunks of a window at once (see
 /// [`Order::window`](super::Order::window) and [`contiguous_ranges`](super::contiguous_ranges)) reads ranges of `chunk` samples and holds
 /// at most `buffer` samples, rounded up to whole chunks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct QuasiShuffle {
     /// Neighboring samples that stay in one window. Larger chunks read faster, smaller ones mix better.
     pub chunk: u64,

@@ -1,11 +1,13 @@
-use serde::{Deserialize, Serialize};
-
 use super::permute::{Permutation, Purpose, key};
 use super::quasi::{self, QuasiShuffle};
 
 /// One step of an order, in the form stored in a checkpoint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case", deny_unknown_fields)
+)]
 pub(super) enum Step {
     Range { start: u64, end: u64 },
     Shuffle { seed: u64 },

@@ -2,7 +2,7 @@
 
 use container_core::{Bytes, Error, Result};
 use rmpv::ValueRef;
-use serde::Deserialize;
+use serde_core::Deserialize;
 
 use crate::FORMAT_NAME;
 use crate::value::{Kind, RawValue};

@@ -1,6 +1,6 @@
 //! Arrays and maps, whose headers are written before the number of members is known.
 
-use serde::ser::{self, Serialize};
+use serde_core::ser::{self, Serialize};
 
 use super::{CodecError, Serializer, put_header, too_long};
 

@@ -3,7 +3,7 @@
 mod compound;
 
 use container_core::{Error, Result};
-use serde::ser::{self, Serialize};
+use serde_core::ser::{self, Serialize};
 
 pub use crate::de::CodecError;
 
@@ -277,10 +277,10 @@ impl<'s, 'o> ser::Serializer for &'s mut Serializer<'o> {
 /// Bytes, from serde's bytes or a sequence.
 struct Bytes<'a>(std::borrow::Cow<'a, [u8]>);
 
-impl<'de: 'a, 'a> serde::Deserialize<'de> for Bytes<'a> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+impl<'de: 'a, 'a> serde_core::Deserialize<'de> for Bytes<'a> {
+    fn deserialize<D: serde_core::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Borrow;
-        impl<'de> serde::de::Visitor<'de> for Borrow {
+        impl<'de> serde_core::de::Visitor<'de> for Borrow {
             type Value = std::borrow::Cow<'de, [u8]>;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -291,7 +291,7 @@ impl<'de: 'a, 'a> serde::Deserialize<'de> for Bytes<'a> {
                 Ok(bytes.into())
             }
 
-            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+            fn visit_seq<A: serde_core::de::SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
                 let mut bytes = Vec::new();
                 while let Some(byte) = seq.next_element()? {
                     bytes.push(byte);

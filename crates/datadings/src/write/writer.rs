@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use container_core::{Error, ErrorKind, Loss, Overwrite, Position, Result, Severity};
-use serde::Serialize;
+use serde_core::Serialize;
 
 use crate::FORMAT_NAME;
 use crate::ser;

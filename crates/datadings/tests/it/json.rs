@@ -88,6 +88,19 @@ fn known_changes_of_a_round_trip() {
         &to_vec(&Pickle::new(&[], b"xyz")).unwrap(),
     );
     one_way(b"\xcd\x00\x01", "1", b"\x01");
+    let scalar = |dtype: &str, value: i64| {
+        written(&to_vec(&Scalar::from_bytes(dtype.parse().unwrap(), value.to_le_bytes().to_vec()).unwrap()).unwrap())
+    };
+    for (dtype, value, expected) in [
+        ("<M8[ms]", 1500, r#""1970-01-01T00:00:01.5""#),
+        ("<M8[D]", -1, r#""1969-12-31""#),
+        ("<M8[M]", 13, r#""1971-02-01""#),
+        ("<m8[ms]", 1500, r#""PT1.5S""#),
+        ("<m8[ns]", i64::MIN, r#""NaT""#),
+        ("<m8", 7, "7"),
+    ] {
+        assert_eq!(scalar(dtype, value), expected, "{dtype}");
+    }
     let long = Scalar::from_bytes("<f16".parse().unwrap(), vec![0; 16]).unwrap();
     assert_eq!(written(&to_vec(&long).unwrap()), r#"{"$bytes":"AAAAAAAAAAAAAAAAAAAAAA=="}"#);
 }

@@ -3,11 +3,11 @@
 use super::bits::Bits;
 use super::tables::{END, LITERAL, Tables};
 
-/// Room in the output for the longest match and the excess bytes of the last copy.
-const SLACK: usize = 258 + 16;
-
 /// Literals between two refills. After one fewer, at least the bits of a length are left of 56.
 const LITERALS: usize = 4;
+
+/// Room in the output for the literals before a match, the longest match, and the excess bytes of its last copy.
+const SLACK: usize = LITERALS + 258 + 16;
 
 /// A token of a block.
 pub(super) enum Token {

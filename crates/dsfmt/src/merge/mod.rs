@@ -1,6 +1,5 @@
 //! Merges datasets along a dimension.
 
-mod chunks;
 mod plan;
 mod stream;
 mod times;
@@ -16,7 +15,7 @@ use container_core::{Error, Loss, OutputOptions, Position, Result};
 use crate::FORMAT_NAME;
 use crate::json::Object;
 use crate::read::Reader;
-use crate::write::{Builder, Written};
+use crate::write::{Builder, Writer, Written};
 
 use plan::{Join, Plan};
 
@@ -146,19 +145,33 @@ impl Merge<'_> {
     /// Writes the file atomically. Memory holds chunks of variables, or a whole one when the dimension is new.
     ///
     /// # Errors
-    /// As [`Builder::begin`], [`Writer::append`](crate::Writer::append) and [`Variable::read`](crate::Variable::read).
+    /// As [`Builder::begin`], [`Writer::append`] and [`Variable::read`](crate::Variable::read).
     pub fn write(self, path: impl AsRef<Path>, options: OutputOptions) -> Result<Written> {
-        if self.joins.is_empty() {
-            return self.builder.write(path, options);
-        }
-        let joins: HashMap<&str, &Join<'_>> = self.joins.iter().map(|join| (join.name.as_str(), join)).collect();
         let mut writer = self.builder.begin(path, options)?;
-        while let Some(join) = writer.current().and_then(|name| joins.get(name)) {
-            join.write(&mut writer).map_err(|(dataset, error)| match dataset {
-                Some(dataset) => error.in_file(self.options.name(dataset)),
-                None => error,
-            })?;
-        }
+        append(&self.joins, &self.options, &mut writer)?;
         writer.finish()
     }
+
+    /// Opens the merged dataset without writing it: see [`Writer::into_reader`]. A temporary file is created in the directory of `path`, which
+    /// errors name.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn into_reader(self, path: impl AsRef<Path>) -> Result<Reader> {
+        let mut writer = self.builder.begin_unwritten(path)?;
+        append(&self.joins, &self.options, &mut writer)?;
+        writer.into_reader()
+    }
+}
+
+/// Appends all merged variables.
+fn append(joins: &[Join<'_>], options: &MergeOptions, writer: &mut Writer<'_>) -> Result<()> {
+    let joins: HashMap<&str, &Join<'_>> = joins.iter().map(|join| (join.name.as_str(), join)).collect();
+    while let Some(join) = writer.current().and_then(|name| joins.get(name)) {
+        join.write(writer).map_err(|(dataset, error)| match dataset {
+            Some(dataset) => error.in_file(options.name(dataset)),
+            None => error,
+        })?;
+    }
+    Ok(())
 }

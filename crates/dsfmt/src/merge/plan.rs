@@ -5,17 +5,16 @@ use std::collections::BTreeSet;
 use container_core::{Error, Limits, Loss, Result};
 
 use crate::MEANING_ATTRIBUTES;
-use crate::array::{Array, Values};
+use crate::array::Array;
 use crate::edit::widest;
 use crate::json::{Object, quoted};
-use crate::merge::chunks::rows_at_once;
 use crate::merge::times::{self, Rebase};
 use crate::merge::{MergeOptions, record_loss};
-use crate::read::{Reader, Variable};
+use crate::read::{Reader, Variable, rows_at_once};
 use crate::time::{self, Units};
 use crate::types::{DataType, Endian};
 use crate::wire::{SPECIAL_KEYS, bit_bytes};
-use crate::write::{Builder, Field};
+use crate::write::{Builder, Field, emit};
 
 /// Number of missing elements per byte of the files that is allowed whatever the limits.
 pub(super) const FREE_GROWTH: u64 = 16;
@@ -232,7 +231,7 @@ impl<'r, 'o> Plan<'r, 'o> {
         // An empty dimension leaves no elements, however large the others are.
         let row_len = if others.clone().any(|size| size == 0) { 0 } else { others.fold(1, u64::saturating_mul) };
         let missing = along.saturating_mul(row_len);
-        let files = self.readers.iter().fold(0u64, |sum, reader| sum.saturating_add(reader.source().len()));
+        let files = self.readers.iter().fold(0u64, |sum, reader| sum.saturating_add(reader.file_bytes()));
         if missing > files.saturating_mul(FREE_GROWTH) {
             let checked = Limits::default().check_block("mask of missing elements in bytes", bit_bytes(missing));
             checked.map_err(|error| error.in_file(self.options.name(first)))?;
@@ -356,7 +355,7 @@ fn same_values(one: &Variable<'_>, other: &Variable<'_>) -> Result<bool> {
     let mut at = 0;
     while at < all {
         let end = all.min(at.saturating_add(step));
-        if !equal(&one.read_rows(at..end)?, &other.read_rows(at..end)?) {
+        if !equal(&one.read_rows(at..end)?, &other.read_rows(at..end)?)? {
             return Ok(false);
         }
         at = end;
@@ -364,17 +363,12 @@ fn same_values(one: &Variable<'_>, other: &Variable<'_>) -> Result<bool> {
     Ok(true)
 }
 
-/// Compares values; NaN equals NaN of the same bits.
-fn equal(one: &Array<'_>, other: &Array<'_>) -> bool {
-    let mask = |array: &Array<'_>| array.mask().filter(|mask| mask.missing() > 0).map(|mask| mask.as_bits().to_vec());
-    mask(one) == mask(other)
-        && match (one.values(), other.values()) {
-            (Values::Float32(one), Values::Float32(other)) => {
-                one.iter().map(|number| number.to_bits()).eq(other.iter().map(|number| number.to_bits()))
-            }
-            (Values::Float64(one), Values::Float64(other)) => {
-                one.iter().map(|number| number.to_bits()).eq(other.iter().map(|number| number.to_bits()))
-            }
-            (one, other) => one == other,
-        }
+/// Compares masks and present values; NaN equals NaN of the same bits.
+fn equal(one: &Array<'_>, other: &Array<'_>) -> Result<bool> {
+    let encoded = |array: &Array<'_>| -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        emit::array(array, Endian::NATIVE, &mut bytes)?;
+        Ok(bytes)
+    };
+    Ok(encoded(one)? == encoded(other)?)
 }

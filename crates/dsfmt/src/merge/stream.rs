@@ -6,9 +6,8 @@ use container_core::{Error, Limits, Result};
 
 use crate::array::{Array, Mask, Values};
 use crate::edit::converted;
-use crate::merge::chunks::{CHUNK_ELEMENTS, rows_at_once};
 use crate::merge::plan::{Join, Part};
-use crate::read::by_number;
+use crate::read::{CHUNK_ELEMENTS, by_number, rows_at_once};
 use crate::types::DataType;
 use crate::write::Writer;
 

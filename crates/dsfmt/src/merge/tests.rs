@@ -66,10 +66,13 @@ fn second() -> Reader {
 fn merged(readers: &[&Reader], dimension: &str, options: MergeOptions) -> (Vec<u8>, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out.ds");
+    let unwritten = merge(readers, dimension, options.clone()).unwrap().into_reader(&path).unwrap();
     let merge = merge(readers, dimension, options).unwrap();
     let losses = merge.losses().iter().map(ToString::to_string).collect();
     merge.write(&path, OutputOptions::default()).unwrap();
-    (std::fs::read(&path).unwrap(), losses)
+    let file = std::fs::read(&path).unwrap();
+    assert!(unwritten.source().read(0..unwritten.source().len()).unwrap() == file);
+    (file, losses)
 }
 
 fn header(bytes: &[u8]) -> &str {

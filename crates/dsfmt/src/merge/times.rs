@@ -4,10 +4,9 @@ use std::borrow::Cow;
 
 use container_core::{Error, Result};
 
-use super::chunks::rows_at_once;
 use crate::array::{Array, Values};
 use crate::edit::widest;
-use crate::read::Variable;
+use crate::read::{Variable, rows_at_once};
 use crate::time::{Date, Units};
 use crate::types::DataType;
 

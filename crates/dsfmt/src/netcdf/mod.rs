@@ -83,13 +83,15 @@ mod number;
 mod reader;
 mod scale;
 mod to_ds;
+mod view;
 
-pub use container::{FORMAT, NetcdfContainer, as_ds};
+pub use container::{FORMAT, NetcdfContainer};
 pub use from_ds::{WriteOptions, from_ds};
 pub use hdf5::is_guarded;
 pub use model::{Attribute, AttributeValue, Dimension, Kind, NcType, Variable};
 pub use reader::{Characters, ReadOptions, Reader};
 pub use to_ds::{Converted, to_ds};
+pub use view::{as_ds, ds_view};
 
 /// The format's name in errors and in the registry.
 pub const FORMAT_NAME: &str = "netcdf";

@@ -10,7 +10,7 @@ use super::model::{NcType, Variable};
 use super::reader::{ReadOptions, Reader, joins_characters, memory_bytes};
 use super::scale::Scaling;
 use crate::array::Array;
-use crate::types::Endian;
+use crate::types::{DataType, Endian};
 use crate::wire::SPECIAL_KEYS;
 use crate::write::{Builder, Field, Written};
 
@@ -52,42 +52,26 @@ pub fn to_ds(
     options: &ReadOptions,
     output: OutputOptions,
 ) -> Result<Converted> {
-    check_declared_bytes(reader, options)?;
-    let mut losses = reader.losses().to_vec();
-    let mut builder = Builder::new();
-    for attribute in reader.attributes() {
-        builder.attribute(&attribute.name, json(&attribute.value));
-    }
-    let (mut in_memory, mut texts) = (0u64, 0u64);
+    let mut losses = Vec::new();
+    let mut texts = 0u64;
     let mut streams: HashMap<&str, &Variable> = HashMap::new();
-    for variable in reader.variables() {
-        let Some(data_type) = reader.data_type(variable, options) else { continue };
-        if let Some(problem) = &variable.problem {
-            losses.push(loss(format!("variable {:?} left out: {problem}", variable.name)));
-            continue;
-        }
-        let bytes = bytes(reader, variable, options)?;
-        let field = if in_memory.saturating_add(bytes) <= MAX_IN_MEMORY {
-            in_memory += bytes;
-            let array = reader.read(variable, 0..variable.rows(), options)?;
-            if let Some(strings) = array.values().as_strings() {
-                // String lengths are known only now: many may share the same bytes in the file.
-                texts += strings.as_bytes().len() as u64;
-                reader.limits().check_block("bytes of all strings", texts).map_err(|error| variable.error(error))?;
-            }
-            // A missing scalar becomes an empty variable, as in ds-format.
-            if array.shape().is_empty() && array.missing() == 1 {
-                Field::empty().with_type(variable.nc_type.data_type())
-            } else {
-                Field::new(array)
-            }
-        } else {
+    let builder = fields(reader, options, &mut losses, |_, variable, data_type, in_memory| {
+        if !in_memory {
             let masked = !data_type.is_text() && has_missing(reader, variable, options)?;
             streams.insert(&variable.name, variable);
-            Field::stream(data_type, reader.shape(variable, options)).with_missing(masked)
-        };
-        builder.field(variable.name.clone(), with_metadata(reader, variable, options, field, &mut losses));
-    }
+            return Ok(Field::stream(data_type, reader.shape(variable, options)).with_missing(masked));
+        }
+        let array = reader.read(variable, 0..variable.rows(), options)?;
+        if let Some(strings) = array.values().as_strings() {
+            // String lengths are known only now: many may share the same bytes in the file.
+            texts += strings.as_bytes().len() as u64;
+            reader.limits().check_block("bytes of all strings", texts).map_err(|error| variable.error(error))?;
+        }
+        Ok(match is_missing_scalar(&array) {
+            true => Field::empty().with_type(variable.nc_type.data_type()),
+            false => Field::new(array),
+        })
+    })?;
     if streams.is_empty() {
         let written = builder.write(path, output)?;
         return Ok(Converted { written, losses });
@@ -100,6 +84,41 @@ pub fn to_ds(
         for_each_chunk(reader, variable, options, |array| writer.append(&array))?;
     }
     Ok(Converted { written: writer.finish()?, losses })
+}
+
+/// A missing scalar becomes an empty variable, as in ds-format.
+pub(super) fn is_missing_scalar(array: &Array<'_>) -> bool {
+    array.shape().is_empty() && array.missing() == 1
+}
+
+/// The dataset of a NetCDF file. `field` makes the field of a readable variable from its index, type, and whether its values can be held in memory
+/// until the file is written.
+pub(super) fn fields<'r>(
+    reader: &'r Reader,
+    options: &ReadOptions,
+    losses: &mut Vec<Loss>,
+    mut field: impl FnMut(usize, &'r Variable, DataType, bool) -> Result<Field<'static>>,
+) -> Result<Builder<'static>> {
+    check_declared_bytes(reader, options)?;
+    losses.extend_from_slice(reader.losses());
+    let mut builder = Builder::new();
+    for attribute in reader.attributes() {
+        builder.attribute(&attribute.name, json(&attribute.value));
+    }
+    let mut held = 0u64;
+    for (index, variable) in reader.variables().iter().enumerate() {
+        let Some(data_type) = reader.data_type(variable, options) else { continue };
+        if let Some(problem) = &variable.problem {
+            losses.push(loss(format!("variable {:?} left out: {problem}", variable.name)));
+            continue;
+        }
+        let bytes = bytes(reader, variable, options)?;
+        let in_memory = held.saturating_add(bytes) <= MAX_IN_MEMORY;
+        held += if in_memory { bytes } else { 0 };
+        let field = field(index, variable, data_type, in_memory)?;
+        builder.field(variable.name.clone(), with_metadata(reader, variable, options, field, losses));
+    }
+    Ok(builder)
 }
 
 /// All variables together may take this many times what one may: each may consist of fill values only, or share its bytes with others.

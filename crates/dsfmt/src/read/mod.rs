@@ -15,7 +15,7 @@ mod view;
 
 pub use reader::Reader;
 pub use select::{Select, Selection};
-pub(crate) use values::by_number;
+pub(crate) use values::{CHUNK_ELEMENTS, by_number, rows_at_once};
 pub use variable::{Attributes, Variable};
 pub use variables::Dimension;
 pub use view::View;

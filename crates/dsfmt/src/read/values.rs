@@ -12,6 +12,15 @@ use crate::read::view::View;
 use crate::types::{DataType, Element};
 use crate::wire::Entry;
 
+/// Approximate number of elements compared or copied at once.
+pub(crate) const CHUNK_ELEMENTS: u64 = 256 << 10;
+
+/// Number of rows that make about one chunk.
+pub(crate) fn rows_at_once(shape: &[u64]) -> u64 {
+    let row_len = shape.iter().skip(1).fold(1u64, |all, size| all.saturating_mul(*size));
+    (CHUNK_ELEMENTS / row_len.max(1)).max(1)
+}
+
 /// Dispatches on a numeric type: `$number` names it.
 macro_rules! by_number {
     ($data_type:expr, $number:ident => $of_number:expr $(, $other:pat => $of_other:expr)+) => {

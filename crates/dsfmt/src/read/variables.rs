@@ -80,6 +80,14 @@ impl Reader {
         }
     }
 
+    /// Bytes of the file; of a file of another format, what its values take in ds.
+    pub(crate) fn file_bytes(&self) -> u64 {
+        match self.foreign {
+            None => self.source.len(),
+            Some(_) => self.variables().fold(0, |sum, variable| sum.saturating_add(variable.stored_bytes())),
+        }
+    }
+
     /// All dimensions, in order of first use. If variables disagree on a size, the first one is returned;
     /// [`verify`](crate::Reader::verify) reports the conflict.
     #[must_use]

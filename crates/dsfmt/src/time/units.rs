@@ -59,10 +59,11 @@ impl Units {
         // Skip the first two words and keep the rest as it is.
         let rest = text.trim_start().get(name.len()..).unwrap_or_default().trim_start();
         let date = rest.get(since.len()..).unwrap_or_default().trim();
-        if calendar == Calendar::Standard && unit == DAY && is_julian_epoch(date) {
+        let since = Date::from_iso(date, calendar)?;
+        if calendar == Calendar::Standard && unit == DAY && since == Date::from_iso(JULIAN_EPOCH, calendar)? {
             return Ok(Self::JULIAN);
         }
-        Ok(Self { unit, since: Date::from_iso(date, calendar)? })
+        Ok(Self { unit, since })
     }
 
     /// Julian dates, the values of `.time` variables: `days since -4713-11-24 12:00 UTC` in the proleptic Gregorian calendar.
@@ -130,10 +131,8 @@ impl fmt::Display for Units {
     }
 }
 
-fn is_julian_epoch(date: &str) -> bool {
-    let time = date.strip_prefix("-4712-01-01").and_then(|time| time.strip_prefix([' ', 'T']));
-    time.is_some_and(|time| matches!(time.trim_end_matches(" UTC"), "12:00" | "12:00:00"))
-}
+/// How ds-format writes the Julian date 0 in the standard calendar: with a year 0, which that calendar lacks.
+const JULIAN_EPOCH: &str = "-4712-01-01T12:00";
 
 fn invalid_units(text: &str) -> Error {
     let excerpt: String = text.chars().take(60).collect();

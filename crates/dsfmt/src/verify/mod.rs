@@ -43,7 +43,9 @@ impl<'a> Builder<'a> {
     /// # Errors
     /// As [`Reader::verify`].
     pub fn verify_copied(&self, report: &mut dyn FnMut(&'a Reader, Finding)) -> Result<()> {
-        for variable in self.fields.iter().filter_map(|(_, field)| field.source().1) {
+        let copied = self.fields.iter().filter_map(|(_, field)| field.source().1);
+        // Values of other formats are checked when they are read.
+        for variable in copied.filter(|variable| variable.reader.foreign.is_none()) {
             let mut report = |finding| report(variable.reader, finding);
             let mut report = Report(&mut report);
             if let Err(error) = values::check(variable, &mut report) {

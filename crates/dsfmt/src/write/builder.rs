@@ -112,7 +112,7 @@ impl<'a> Builder<'a> {
     /// Does everything that can fail before the first write.
     fn prepare(&self) -> Result<Prepared> {
         let slots = self.slots()?;
-        if let Some((name, _)) = self.fields.iter().find(|(_, field)| matches!(field.content, Content::Stream { .. })) {
+        if let Some((name, _)) = self.fields.iter().find(|(_, field)| field.appended().is_some()) {
             let detail = "values of a stream must be appended after begin()";
             return Err(Error::usage(detail).in_column(name.clone()));
         }
@@ -137,7 +137,11 @@ impl<'a> Builder<'a> {
         let Some((name, field)) = self.fields.get(slot.field) else { return Ok(()) };
         let emitted = match &field.content {
             Content::Array(array) => emit::array(array, field.endian(), out),
-            Content::Copy(variable) => layout::copy_bytes(variable, 0..slot.len.unwrap_or(0), |bytes| out.put(bytes)),
+            Content::Copy(variable) => {
+                let start = variable.reader.body_offset().saturating_add(variable.offset());
+                let range = start..start.saturating_add(slot.len.unwrap_or(0));
+                out.copy(variable.reader.source(), range).map_err(|error| variable.in_variable(error))
+            }
             Content::Empty(_) | Content::Stream { .. } => Ok(()),
         };
         emitted.map_err(|error| error.in_column(name.clone()))

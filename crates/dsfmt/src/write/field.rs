@@ -52,6 +52,22 @@ pub(crate) enum Content<'a> {
     Copy(Variable<'a>),
 }
 
+/// What is declared of values that are appended.
+#[derive(Clone, Copy)]
+pub(crate) struct Appended<'f> {
+    pub(crate) data_type: DataType,
+    pub(crate) shape: &'f [u64],
+    /// True when elements may be missing.
+    pub(crate) masked: bool,
+}
+
+impl Appended<'_> {
+    /// Number of rows; a scalar has one.
+    pub(crate) fn rows(&self) -> u64 {
+        if self.shape.contains(&0) { 0 } else { self.shape.first().copied().unwrap_or(1) }
+    }
+}
+
 impl<'a> Field<'a> {
     fn with_content(content: Content<'a>) -> Self {
         Self { content, members: Object::default(), dimensions: None, endian: None, problem: None }
@@ -74,7 +90,8 @@ impl<'a> Field<'a> {
 
     /// Copies a variable of another file: the same bytes, and the same header text in the same order.
     ///
-    /// Python's writer may declare too many bytes for strings; only the real ones are copied.
+    /// Python's writer may declare too many bytes for strings; only the real ones are copied. A variable of another format, such as NetCDF, is
+    /// read and encoded, which needs [`Builder::begin`](crate::Builder::begin).
     pub fn copy(variable: &Variable<'a>) -> Self {
         let mut field = Self::with_content(Content::Copy(*variable));
         field.copy_metadata(variable);
@@ -205,6 +222,21 @@ impl<'a> Field<'a> {
         Ok(())
     }
 
+    /// The values of a stream, and of a copy from a file of another format, which has no bytes to copy; `None` for others.
+    pub(crate) fn appended(&self) -> Option<Appended<'_>> {
+        match &self.content {
+            Content::Stream { data_type, shape, masked } => {
+                Some(Appended { data_type: *data_type, shape, masked: *masked })
+            }
+            Content::Copy(variable) if variable.reader.foreign.is_some() => Some(Appended {
+                data_type: variable.data_type()?,
+                shape: variable.shape()?,
+                masked: variable.is_masked(),
+            }),
+            _ => None,
+        }
+    }
+
     /// Its sizes; `None` for an empty variable.
     pub(crate) fn shape(&self) -> Option<&[u64]> {
         match &self.content {
@@ -234,9 +266,10 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// True when it has a mask. False for a stream, whose mask is not known yet.
+    /// True when it has a mask. False while the mask is not known yet.
     pub(crate) fn is_masked(&self) -> bool {
         match &self.content {
+            _ if self.appended().is_some() => false,
             Content::Array(array) => emit::mask_of(array).is_some(),
             Content::Empty(_) | Content::Stream { .. } => false,
             Content::Copy(variable) => variable.is_masked(),

@@ -14,9 +14,6 @@ use crate::write::field::{Content, Field};
 /// Nesting depth of an attribute's value in the header.
 const ATTRIBUTE_DEPTH: u32 = 2;
 
-/// Bytes copied at once from a file that is not in memory.
-const STEP: u64 = 1 << 20;
-
 /// A variable's part of the file.
 #[derive(Debug, Clone)]
 pub(crate) struct Slot {
@@ -115,13 +112,13 @@ pub(crate) fn data_len(data_type: DataType, count: u64) -> Result<Option<u64>> {
 /// Length in bytes of a variable; `None` while unknown.
 fn len(field: &Field<'_>) -> Result<Option<u64>> {
     let count = count(field.shape().unwrap_or_default())?;
-    match &field.content {
-        Content::Empty(_) => Ok(Some(0)),
-        Content::Copy(variable) => copied_len(variable).map(Some),
-        Content::Stream { .. } if count == 0 => Ok(Some(0)),
-        Content::Stream { masked: true, .. } => Ok(None),
-        Content::Stream { data_type, .. } => data_len(*data_type, count),
-        Content::Array(array) => {
+    match (&field.content, field.appended()) {
+        (_, Some(_)) if count == 0 => Ok(Some(0)),
+        (_, Some(stream)) if stream.masked => Ok(None),
+        (_, Some(stream)) => data_len(stream.data_type, count),
+        (Content::Empty(_) | Content::Stream { .. }, None) => Ok(Some(0)),
+        (Content::Copy(variable), None) => copied_len(variable).map(Some),
+        (Content::Array(array), None) => {
             let mask = emit::mask_of(array);
             let stored = count - mask.map_or(0, |mask| mask.missing() as u64);
             let data = match array.values().as_strings() {
@@ -139,25 +136,6 @@ fn copied_len(variable: &Variable<'_>) -> Result<u64> {
         return Ok(variable.stored_bytes());
     }
     variable.with_layout(|layout| variable.text_bytes(layout))
-}
-
-/// Passes a byte range of a variable to `take`: whole if in memory, otherwise in chunks of a multiple of 8 bytes.
-pub(crate) fn copy_bytes(
-    variable: &Variable<'_>,
-    range: std::ops::Range<u64>,
-    mut take: impl FnMut(&[u8]) -> Result<()>,
-) -> Result<()> {
-    let source = variable.reader.source();
-    let step = if source.as_slice().is_some() { u64::MAX } else { STEP };
-    let begin = variable.reader.body_offset().saturating_add(variable.offset());
-    let (mut at, mut buffer) = (range.start, Vec::new());
-    while at < range.end {
-        let end = range.end.min(at.saturating_add(step));
-        let file_range = begin.saturating_add(at)..begin.saturating_add(end);
-        take(source.view(file_range, &mut buffer).map_err(|error| variable.in_variable(error))?)?;
-        at = end;
-    }
-    Ok(())
 }
 
 /// The version line and the header, and the length of the body. All slots have a length by now.

@@ -1,17 +1,40 @@
 //! Buffered output.
 
 use std::io::Write;
+use std::ops::Range;
 
-use container_core::{Error, Result};
+use container_core::{Error, Result, Source};
 
 use super::step::step;
 
 /// Buffer size; larger writes bypass the buffer.
 const BUFFER: usize = 256 << 10;
 
+/// Bytes copied at once from a file that is not in memory.
+const STEP: u64 = 1 << 20;
+
 /// A sink for consecutive bytes.
 pub(crate) trait Put {
     fn put(&mut self, bytes: &[u8]) -> Result<()>;
+
+    /// Appends a range of a file: whole if in memory, otherwise in steps.
+    fn copy(&mut self, source: &Source, range: Range<u64>) -> Result<()> {
+        let step = if source.as_slice().is_some() { u64::MAX } else { STEP };
+        let (mut at, mut buffer) = (range.start, Vec::new());
+        while at < range.end {
+            let end = range.end.min(at.saturating_add(step));
+            self.put(source.view(at..end, &mut buffer)?)?;
+            at = end;
+        }
+        Ok(())
+    }
+}
+
+impl Put for Vec<u8> {
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.extend_from_slice(bytes);
+        Ok(())
+    }
 }
 
 /// Combines small writes.
@@ -50,14 +73,6 @@ impl<W: Write> Buffered<W> {
         step()?;
         self.len += bytes;
         write(&mut self.inner).map_err(failed)
-    }
-
-    pub(crate) fn get(&self) -> &W {
-        &self.inner
-    }
-
-    pub(crate) fn get_mut(&mut self) -> &mut W {
-        &mut self.inner
     }
 
     pub(crate) fn into_inner(self) -> W {

@@ -1,151 +1,295 @@
-//! Spools streams of unknown length in temporary files.
+//! Spools the interleaved bytes of many variables in one unnamed temporary file, to use them variable by variable.
 
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use container_core::{Error, Output, Result};
+use container_core::{Error, Output, Result, Source};
 
-use crate::array::Array;
-use crate::types::Endian;
-use crate::write::bits::Packer;
-use crate::write::emit;
 use crate::write::put::{Buffered, Put, failed};
+use crate::write::step::step;
 
-/// Copies of at least this many bytes bypass the buffer, so that the system can copy from file to file.
+/// Bytes buffered in memory: of all sections, and of one.
+const MAX_BUFFERED: usize = 32 << 20;
+const MAX_SECTION_BUFFER: usize = 1 << 20;
+
+/// Writes of at least this many bytes are not buffered.
+const DIRECT_WRITE: usize = 256 << 10;
+
+/// Chunks of at least this many bytes are copied from file to file by the system.
 const DIRECT_COPY: u64 = 128 << 10;
 
-/// Masks, string lengths and values of all streams, each in an unnamed temporary file.
-pub(crate) struct Spools {
+/// Length of a chunk header: the position of the previous chunk plus 1 (0 for none), and the chunk's length.
+const CHUNK_HEADER: u64 = 16;
+
+/// Append-only sections. Each is a linked list of chunks in the file, with the last one in memory.
+pub(crate) struct Spool {
     directory: PathBuf,
-    /// Masks, lengths, values.
-    sections: [Option<Buffered<File>>; 3],
+    file: Option<BufWriter<File>>,
+    /// File size.
+    len: u64,
+    /// Bytes in memory.
+    buffered: usize,
+    sections: Vec<Section>,
 }
 
-/// A stream's share of each section.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Part {
-    bytes: [u64; 3],
-    missing: u64,
+#[derive(Debug, Default)]
+struct Section {
+    buffer: Vec<u8>,
+    /// Position of the last chunk plus 1, 0 for none.
+    last: u64,
+    bytes: u64,
 }
 
-impl Part {
-    pub(crate) fn is_masked(&self) -> bool {
-        self.missing > 0
-    }
-
-    /// Length in the file, without the mask when nothing is missing.
-    pub(crate) fn len(&self) -> u64 {
-        let [mask, lengths, values] = self.bytes;
-        if self.is_masked() { mask + lengths + values } else { lengths + values }
-    }
+/// Appends to a section.
+pub(crate) struct Tail<'s> {
+    spool: &'s mut Spool,
+    section: usize,
 }
 
-/// Partial bytes carried from one append to the next.
-#[derive(Default)]
-pub(crate) struct Bits {
-    pub(crate) mask: Packer,
-    pub(crate) values: Packer,
-}
-
-impl Spools {
-    /// Temporary files are created in the directory of `path`.
+impl Spool {
+    /// A temporary file is created in the directory of `path` when needed.
     pub(crate) fn beside(path: &Path) -> Self {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        Self { directory: parent.unwrap_or(Path::new(".")).to_owned(), sections: [None, None, None] }
+        let directory = parent.unwrap_or(Path::new(".")).to_owned();
+        Self { directory, file: None, len: 0, buffered: 0, sections: Vec::new() }
     }
 
-    fn lens(&self) -> [u64; 3] {
-        self.sections.each_ref().map(|section| section.as_ref().map_or(0, Buffered::len))
+    /// Adds a section; returns its index.
+    pub(crate) fn section(&mut self) -> usize {
+        self.sections.push(Section::default());
+        self.sections.len() - 1
     }
 
-    /// Appends rows of a stream. `masked` streams also get mask bits.
-    pub(crate) fn append(
-        &mut self,
-        array: &Array<'_>,
-        masked: bool,
-        endian: Endian,
-        bits: &mut Bits,
-        part: &mut Part,
-    ) -> Result<()> {
-        let before = self.lens();
-        let (directory, [masks, lengths, values]) = (&self.directory, &mut self.sections);
-        let mask = emit::mask_of(array);
-        if masked {
-            let masks = opened(masks, directory)?;
-            match mask {
-                Some(mask) => bits.mask.mask(mask, masks)?,
-                None => bits.mask.zeros(array.len(), masks)?,
+    pub(crate) fn bytes(&self, section: usize) -> u64 {
+        self.sections.get(section).map_or(0, |section| section.bytes)
+    }
+
+    pub(crate) fn tail(&mut self, section: usize) -> Tail<'_> {
+        Tail { spool: self, section }
+    }
+
+    /// Appends a chunk of a section to the file.
+    fn write_chunk(&mut self, section: usize, bytes: &[u8]) -> Result<()> {
+        let Some(section) = self.sections.get_mut(section).filter(|_| !bytes.is_empty()) else { return Ok(()) };
+        if self.file.is_none() {
+            let file = container_core::unnamed_file(&self.directory);
+            let file = file.map_err(|cause| Error::io("cannot create a temporary file", cause))?;
+            self.file = Some(BufWriter::with_capacity(DIRECT_WRITE, file));
+        }
+        let Some(file) = &mut self.file else { return Ok(()) };
+        step()?;
+        let mut put = |bytes: &[u8]| file.write_all(bytes).map_err(failed);
+        put(&section.last.to_le_bytes())?;
+        put(&(bytes.len() as u64).to_le_bytes())?;
+        put(bytes)?;
+        section.last = self.len + 1;
+        self.len += CHUNK_HEADER + bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Moves a section's buffer to the file.
+    fn flush(&mut self, index: usize) -> Result<()> {
+        let Some(section) = self.sections.get_mut(index) else { return Ok(()) };
+        let buffer = std::mem::take(&mut section.buffer);
+        self.buffered = self.buffered.saturating_sub(buffer.len());
+        self.write_chunk(index, &buffer)
+    }
+
+    /// Ends writing; the sections can be read.
+    pub(crate) fn complete(&mut self) -> Result<()> {
+        self.file.as_mut().map_or(Ok(()), |file| file.flush().map_err(failed))
+    }
+
+    /// The chunks of a section in order: file offset of the content, and length.
+    fn chunks(&self, section: &Section) -> Result<Vec<(u64, u64)>> {
+        let (mut all, mut next) = (Vec::new(), section.last);
+        let Some(file) = &self.file else { return Ok(all) };
+        while let Some(at) = next.checked_sub(1) {
+            let mut head = [[0; 8]; 2];
+            let mut file = file.get_ref();
+            file.seek(SeekFrom::Start(at)).map_err(failed)?;
+            file.read_exact(head.as_flattened_mut()).map_err(failed)?;
+            let [previous, len] = head.map(u64::from_le_bytes);
+            all.push((at + CHUNK_HEADER, len));
+            if previous >= next {
+                return Err(Error::truncated("temporary file", next, previous)); // modified by another process
             }
+            next = previous;
         }
-        if let Some(strings) = array.values().as_strings() {
-            emit::lengths(strings, mask, opened(lengths, directory)?)?;
-        }
-        emit::values(array.values(), mask, endian, &mut bits.values, opened(values, directory)?)?;
-        part.missing += mask.map_or(0, |mask| mask.missing() as u64);
-        self.record_growth(before, part);
-        Ok(())
+        all.reverse();
+        Ok(all)
     }
 
-    /// Ends a stream: flushes partial bytes.
-    pub(crate) fn end(&mut self, bits: &mut Bits, part: &mut Part) -> Result<()> {
-        let before = self.lens();
-        let [masks, _, values] = &mut self.sections;
-        bits.mask.end(opened(masks, &self.directory)?)?;
-        bits.values.end(opened(values, &self.directory)?)?;
-        self.record_growth(before, part);
-        Ok(())
+    /// Removes a section: passes offset and length of its chunks in the file to `chunk`, and returns the bytes after them.
+    pub(crate) fn take(&mut self, section: usize, mut chunk: impl FnMut(u64, u64)) -> Result<Vec<u8>> {
+        let section = self.sections.get_mut(section).map(std::mem::take).unwrap_or_default();
+        self.chunks(&section)?.into_iter().for_each(|(at, len)| chunk(at, len));
+        Ok(section.buffer)
     }
 
-    fn record_growth(&self, before: [u64; 3], part: &mut Part) {
-        for ((sum, before), after) in part.bytes.iter_mut().zip(before).zip(self.lens()) {
-            *sum += after - before;
-        }
+    /// The file, without what is in memory.
+    pub(crate) fn into_source(self) -> Result<Source> {
+        let Some(file) = self.file else { return Ok(Source::from(Vec::new())) };
+        let file = file.into_inner().map_err(|error| failed(error.into_error()))?;
+        Source::from_file(file)
     }
 
-    /// Ends writing and seeks to the start.
-    pub(crate) fn rewind(&mut self) -> Result<()> {
-        for section in self.sections.iter_mut().flatten() {
-            section.flush()?;
-            section.get_mut().rewind().map_err(failed)?;
-        }
-        Ok(())
-    }
-
-    /// Copies the next stream to `out`, in append order.
-    pub(crate) fn join(&mut self, part: &Part, out: &mut Buffered<Output>) -> Result<()> {
-        for (index, (section, bytes)) in self.sections.iter().zip(part.bytes).enumerate() {
-            let Some(section) = section else { continue };
-            if index == 0 && !part.is_masked() {
-                let bytes = i64::try_from(bytes).map_err(|_| Error::usage("the mask exceeds 2^63 bytes"))?;
-                section.get().seek_relative(bytes).map_err(failed)?;
+    /// Copies a section to the output.
+    pub(crate) fn copy(&self, section: usize, out: &mut Buffered<Output>) -> Result<()> {
+        let Some(section) = self.sections.get(section) else { return Ok(()) };
+        for (at, len) in self.chunks(section)? {
+            let Some(file) = &self.file else { continue };
+            let mut file = file.get_ref();
+            file.seek(SeekFrom::Start(at)).map_err(failed)?;
+            let mut chunk = file.take(len);
+            let copied = if len < DIRECT_COPY {
+                let mut content = Vec::new();
+                let read = chunk.read_to_end(&mut content).map_err(failed)?;
+                out.put(&content)?;
+                read as u64
             } else {
-                copy(section.get(), bytes, out)?;
+                out.write_through(len, |output| io::copy(&mut chunk, &mut output.file()))?
+            };
+            if copied != len {
+                return Err(Error::truncated("temporary file", len, copied));
             }
+        }
+        out.put(&section.buffer)
+    }
+
+    /// Reads a section sequentially.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn reader(&self, section: usize) -> Result<SectionReader<'_>> {
+        let section = self.sections.get(section);
+        let chunks = section.map_or(Ok(Vec::new()), |section| self.chunks(section))?;
+        let tail = section.map_or(&[][..], |section| &section.buffer);
+        Ok(SectionReader { spool: self, chunks: chunks.into_iter(), chunk: (0, 0), tail, buffer: Vec::new(), at: 0 })
+    }
+}
+
+impl Put for Tail<'_> {
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        let (spool, index) = (&mut *self.spool, self.section);
+        let Some(section) = spool.sections.get_mut(index) else { return Ok(()) };
+        section.bytes += bytes.len() as u64;
+        if bytes.len() >= DIRECT_WRITE {
+            spool.flush(index)?;
+            return spool.write_chunk(index, bytes);
+        }
+        section.buffer.extend_from_slice(bytes);
+        spool.buffered += bytes.len();
+        if section.buffer.len() >= MAX_SECTION_BUFFER {
+            spool.flush(index)?;
+        }
+        if spool.buffered >= MAX_BUFFERED {
+            (0..spool.sections.len()).try_for_each(|index| spool.flush(index))?;
         }
         Ok(())
     }
 }
 
-fn opened<'s>(section: &'s mut Option<Buffered<File>>, directory: &Path) -> Result<&'s mut Buffered<File>> {
-    if section.is_none() {
-        let file = tempfile::tempfile_in(directory);
-        let file = file.map_err(|cause| Error::io("cannot create a temporary file", cause))?;
-        *section = Some(Buffered::new(file, u64::MAX));
-    }
-    section.as_mut().ok_or_else(|| Error::usage("no temporary file")) // unreachable: just created
+/// Reads the bytes of a section sequentially. Several readers may be interleaved.
+#[cfg(feature = "arrow")]
+pub(crate) struct SectionReader<'s> {
+    spool: &'s Spool,
+    chunks: std::vec::IntoIter<(u64, u64)>,
+    /// Unread part of the current chunk.
+    chunk: (u64, u64),
+    /// The bytes after the last chunk.
+    tail: &'s [u8],
+    buffer: Vec<u8>,
+    at: usize,
 }
 
-/// Copies the next `bytes` bytes of a file.
-fn copy(from: &File, bytes: u64, out: &mut Buffered<Output>) -> Result<()> {
-    let mut piece = from.take(bytes);
-    let copied = if bytes < DIRECT_COPY {
-        let mut content = Vec::new();
-        let read = piece.read_to_end(&mut content).map_err(failed)?;
-        out.put(&content)?;
-        read as u64
-    } else {
-        out.write_through(bytes, |output| io::copy(&mut piece, &mut output.file()))?
-    };
-    if copied == bytes { Ok(()) } else { Err(Error::truncated("temporary file", bytes, copied)) }
+#[cfg(feature = "arrow")]
+impl SectionReader<'_> {
+    /// The next byte; `None` at the end.
+    pub(crate) fn byte(&mut self) -> Result<Option<u8>> {
+        if self.at >= self.buffer.len() && !self.fill()? {
+            return Ok(None);
+        }
+        self.at += 1;
+        Ok(self.buffer.get(self.at - 1).copied())
+    }
+
+    /// The next 64-bit number; `None` at the end.
+    pub(crate) fn number(&mut self) -> Result<Option<u64>> {
+        let mut bytes = [0; 8];
+        for byte in &mut bytes {
+            match self.byte()? {
+                Some(next) => *byte = next,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(u64::from_le_bytes(bytes)))
+    }
+
+    fn fill(&mut self) -> Result<bool> {
+        self.buffer.clear();
+        self.at = 0;
+        if self.chunk.1 == 0 {
+            self.chunk = self.chunks.next().unwrap_or((0, 0));
+        }
+        let (at, left) = self.chunk;
+        if left == 0 {
+            self.buffer.extend_from_slice(std::mem::take(&mut self.tail));
+            return Ok(!self.buffer.is_empty());
+        }
+        let count = left.min(64 << 10);
+        if let Some(file) = &self.spool.file {
+            let mut file = file.get_ref();
+            file.seek(SeekFrom::Start(at)).map_err(failed)?;
+            file.take(count).read_to_end(&mut self.buffer).map_err(failed)?;
+        }
+        self.chunk = (at + count, left - count);
+        match self.buffer.len() as u64 == count {
+            true => Ok(true),
+            false => Err(Error::truncated("temporary file", count, self.buffer.len() as u64)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use container_core::OutputOptions;
+
+    #[test]
+    fn sections_round_trip() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        let mut spool = Spool::beside(&path);
+        let sections: Vec<usize> = (0..40).map(|_| spool.section()).collect();
+        let mut expected = vec![Vec::<u8>::new(); sections.len()];
+        for turn in 0..400usize {
+            for section in &sections {
+                let len = match (turn + section) % 50 {
+                    0 => DIRECT_WRITE + section,
+                    n => n * 37,
+                };
+                let bytes = vec![(turn * 7 + section) as u8; len];
+                expected[*section].extend(&bytes);
+                spool.tail(*section).put(&bytes).unwrap();
+                assert!(spool.buffered <= MAX_BUFFERED);
+            }
+        }
+        assert!(spool.len > MAX_BUFFERED as u64 && spool.buffered > 0);
+        spool.complete().unwrap();
+        let mut out = Buffered::new(Output::create(&path, OutputOptions::default()).unwrap(), 0);
+        for section in &sections {
+            assert_eq!(spool.bytes(*section), expected[*section].len() as u64);
+            spool.copy(*section, &mut out).unwrap();
+        }
+        out.flush().unwrap();
+        out.into_inner().finish().unwrap();
+        assert!(std::fs::read(&path).unwrap() == expected.concat());
+        #[cfg(feature = "arrow")]
+        {
+            let (mut one, mut two) = (spool.reader(3).unwrap(), spool.reader(9).unwrap());
+            for (first, second) in expected[3].iter().zip(&expected[9]) {
+                assert_eq!((one.byte().unwrap(), two.byte().unwrap()), (Some(*first), Some(*second)));
+            }
+        }
+    }
 }

@@ -266,12 +266,12 @@ fn failed_write_keeps_old_file() {
     let options = OutputOptions::default().with_sync(SyncPolicy::Never).with_overwrite(Overwrite::Replace);
     let write = |masked: bool| -> Result<Written> {
         let mut builder = Builder::new();
-        builder.field("a", Field::stream(DataType::Int64, [100_000]).with_missing(masked));
+        builder.field("a", Field::stream(DataType::Int64, [400_000]).with_missing(masked));
         builder.field("b", Field::new(Array::new([50_000], vec![7u64; 50_000])?));
         builder.field("c", Field::stream(DataType::Bool, [100_000]));
         let mut writer = builder.begin(&path, options)?;
-        let rows = Array::new([50_000], vec![5i64; 50_000])?;
-        let mask = Mask::from_bools((0..50_000).map(|index| index % 7 == 0));
+        let rows = Array::new([200_000], vec![5i64; 200_000])?;
+        let mask = Mask::from_bools((0..200_000).map(|index| index % 7 == 0));
         for _ in 0..2 {
             writer.append(&if masked { rows.clone().with_mask(mask.clone())? } else { rows.clone() })?;
         }
@@ -295,7 +295,7 @@ fn failed_write_keeps_old_file() {
         }
         assert!(fails >= if masked { 8 } else { 4 }, "{fails} writes");
         let reader = Reader::open(&path).unwrap();
-        assert_eq!(reader.variable("a").unwrap().read().unwrap().missing(), if masked { 14_286 } else { 0 });
+        assert_eq!(reader.variable("a").unwrap().read().unwrap().missing(), if masked { 57_144 } else { 0 });
     }
 }
 

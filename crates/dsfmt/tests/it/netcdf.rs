@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use dsfmt::netcdf::{Attribute, Kind, ReadOptions, Reader, to_ds};
-use dsfmt::{Array, OutputOptions, Values, Variable};
+use dsfmt::netcdf::{Attribute, Converted, Kind, ReadOptions, Reader, WriteOptions, ds_view, from_ds, to_ds};
+use dsfmt::{Array, Builder, Field, MergeOptions, OutputOptions, Values, Variable, merge};
 
 fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/netcdf")
@@ -137,6 +137,23 @@ fn attributes_keep_creation_order() {
     assert_eq!(names(&reader.variable("gap").unwrap().attributes), ["c", "b", "a", "d", "z", "y"]);
 }
 
+/// A view has the variables and bytes of the converted file.
+fn check_view(reader: Reader, options: &ReadOptions, path: &Path, converted: &Converted) {
+    let (view, losses) = ds_view(reader, options, "x.nc".to_owned()).unwrap();
+    assert_eq!(losses, converted.losses);
+    let mut copies = Builder::new();
+    copies.copy_attributes(&view);
+    for variable in view.variables() {
+        copies.field(variable.name(), Field::copy(&variable));
+    }
+    let copied = path.with_extension("copy");
+    copies.clone().begin(&copied, OutputOptions::default()).unwrap().finish().unwrap();
+    let file = std::fs::read(path).unwrap();
+    assert!(std::fs::read(copied).unwrap() == file, "{}", path.display());
+    let unwritten = copies.begin_unwritten(path).unwrap().into_reader().unwrap();
+    assert!(unwritten.source().read(0..unwritten.source().len()).unwrap() == file);
+}
+
 #[test]
 fn conversion_matches_reference() {
     let folder = tempfile::tempdir().unwrap();
@@ -147,6 +164,7 @@ fn conversion_matches_reference() {
             let options = ReadOptions::default().with_scaled(scaled);
             let converted = to_ds(&reader, &path, &options, OutputOptions::default()).unwrap();
             assert_eq!(converted.losses.len(), reader.losses().len());
+            check_view(reader, &options, &path, &converted);
             let ours = dsfmt::Reader::open(&path).unwrap();
             let theirs = golden().join(format!("{name}{}.ds", if scaled { "" } else { ".raw" }));
             let theirs = dsfmt::Reader::open(theirs).unwrap();
@@ -170,4 +188,28 @@ fn conversion_matches_reference() {
             }
         }
     }
+}
+
+/// Elements beyond the valid range are missing, whatever their values.
+#[test]
+fn merge_ignores_values_of_missing_elements() {
+    let folder = tempfile::tempdir().unwrap();
+    let view = |name: &str, invalid: f64| {
+        let (ds, nc) = (folder.path().join(format!("{name}.ds")), folder.path().join(format!("{name}.nc")));
+        let mut builder = Builder::new();
+        let height = Array::new([2], vec![1.0, invalid]).unwrap();
+        builder
+            .field("height", Field::new(height).with_dimensions(["x"]).with_attribute("valid_max", 3.0))
+            .field("time", Field::new(Array::new([1], vec![invalid]).unwrap()).with_dimensions(["time"]));
+        builder.write(&ds, OutputOptions::default()).unwrap();
+        from_ds(&dsfmt::Reader::open(&ds).unwrap(), &nc, &WriteOptions::default()).unwrap();
+        ds_view(Reader::open(&nc).unwrap(), &ReadOptions::default(), name.to_owned()).unwrap().0
+    };
+    let (one, other) = (view("one", 5.0), view("other", 7.0));
+    let merged = merge(&[&one, &other], "time", MergeOptions::default()).unwrap();
+    assert_eq!(merged.losses(), []);
+    let merged = merged.into_reader(folder.path().join("out")).unwrap();
+    let array = |name: &str| merged.variable(name).unwrap().read().unwrap();
+    assert_eq!(array("time").values().as_slice::<f64>(), Some(&[5.0, 7.0][..]));
+    assert_eq!((array("height").len(), array("height").missing()), (2, 1));
 }

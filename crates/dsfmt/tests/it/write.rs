@@ -139,6 +139,9 @@ proptest! {
 
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("streams.ds");
+        let mut unwritten = streams.clone().begin_unwritten(&path).unwrap();
+        append(&mut unwritten, &variables).unwrap();
+        prop_assert!(read_whole(&unwritten.into_reader().unwrap()) == file);
         let mut writer = streams.begin(&path, options()).unwrap();
         append(&mut writer, &variables).unwrap();
         let written = writer.finish().unwrap();
@@ -157,8 +160,15 @@ proptest! {
             same(&read, &expected);
             copies.field(name.clone(), Field::copy(&variable));
         }
-        prop_assert_eq!(bytes(&copies), file);
+        prop_assert!(bytes(&copies) == file);
+        let unwritten = copies.begin_unwritten(&path).unwrap().into_reader().unwrap();
+        prop_assert!(read_whole(&unwritten) == file);
     }
+}
+
+/// The bytes of a dataset that was not written.
+fn read_whole(reader: &Reader) -> Vec<u8> {
+    reader.source().read(0..reader.source().len()).unwrap().to_vec()
 }
 
 /// Asserts equality of masks and of present values.

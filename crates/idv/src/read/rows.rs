@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use container_core::{Error, Loss, Position, Result, Scan};
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_core::ser::{Serialize, SerializeMap, Serializer};
 
 use super::budget::Budget;
 use super::{Batches, Reader};

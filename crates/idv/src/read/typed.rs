@@ -1,9 +1,9 @@
 //! Deserialization of rows into the caller's types.
 
 use container_core::{Error, Result};
-use serde::de::value::{Error as Mismatch, SeqDeserializer};
-use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor};
-use serde::forward_to_deserialize_any;
+use serde_core::de::value::{Error as Mismatch, SeqDeserializer};
+use serde_core::de::{DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor};
+use serde_core::forward_to_deserialize_any;
 
 use super::Row;
 use crate::FORMAT_NAME;
@@ -86,7 +86,7 @@ impl<'a> MapAccess<'a> for &mut Columns<'a> {
     fn next_key_seed<K: DeserializeSeed<'a>>(&mut self, seed: K) -> Result<Option<K::Value>, Mismatch> {
         self.reading = None;
         match self.row.name(self.next) {
-            Some(name) => seed.deserialize(serde::de::value::BorrowedStrDeserializer::new(name)).map(Some),
+            Some(name) => seed.deserialize(serde_core::de::value::BorrowedStrDeserializer::new(name)).map(Some),
             None => Ok(None),
         }
     }

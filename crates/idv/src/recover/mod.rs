@@ -271,7 +271,7 @@ impl Recovery {
         for (repaired, name) in repaired.into_iter().zip(self.column_names()) {
             losses.extend(repaired.loss(name));
         }
-        Ok((writer.finish()?, losses))
+        Ok((writer.into_inner()?, losses))
     }
 
     /// Losses of columns and rows.

@@ -2,7 +2,7 @@
 
 use std::io::{Seek, Write};
 
-use container_core::{Error, Result};
+use container_core::{Error, Output, Result};
 
 use super::writer::{PendingColumn, Writer};
 use crate::FORMAT_NAME;
@@ -11,13 +11,24 @@ use crate::schema::MetadataSchema;
 use crate::wire::{Compression, Header, Version, put_leb, put_string};
 use deflate_lanes::{Deflater, Format};
 
+impl Writer<Output> {
+    /// Completes the file and moves it to its path.
+    ///
+    /// # Errors
+    /// As [`into_inner`](Self::into_inner), and [`Io`](container_core::ErrorKind::Io) when the file cannot be moved. On error an existing file
+    /// is unchanged.
+    pub fn finish(self) -> Result<()> {
+        self.into_inner()?.finish()
+    }
+}
+
 impl<W: Write + Seek> Writer<W> {
     /// Writes the buffered rows, the tables and the header, and returns the sink, flushed and positioned at the end.
     ///
     /// # Errors
     /// [`Usage`](container_core::ErrorKind::Usage) when columns have different numbers of rows, and all errors of
     /// [`append_columns`](Self::append_columns).
-    pub fn finish(mut self) -> Result<W> {
+    pub fn into_inner(mut self) -> Result<W> {
         self.flush_rows()?;
         self.check_not_failed()?;
         self.finish_all().map_err(|error| error.in_format(FORMAT_NAME))

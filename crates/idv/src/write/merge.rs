@@ -53,7 +53,7 @@ pub fn merge<W: Write + Seek>(files: &[Reader], sink: W, options: WriterOptions)
         copied.copied += more.copied;
         copied.reencoded += more.reencoded;
     }
-    Ok((writer.finish()?, copied))
+    Ok((writer.into_inner()?, copied))
 }
 
 impl WriterOptions {

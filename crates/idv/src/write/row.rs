@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use container_core::{Error, Result};
-use serde::ser::Serialize;
+use serde_core::ser::Serialize;
 
 use self::fields::RowSerializer;
 use super::cell::{Cell, KeyLabels, can_be_missing, cannot_be_missing, quoted};
@@ -199,7 +199,7 @@ impl From<Error> for RowError {
     }
 }
 
-impl serde::ser::Error for RowError {
+impl serde_core::ser::Error for RowError {
     fn custom<T: fmt::Display>(message: T) -> Self {
         Self(Error::invalid(message.to_string()))
     }

@@ -3,7 +3,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use container_core::{Error, Output, OutputOptions, Result};
-use serde::Serialize;
+use serde_core::Serialize;
 
 use super::options::WriterOptions;
 use super::pipeline::{Encoder, Pipeline};
@@ -69,8 +69,7 @@ pub(super) struct PendingColumn {
 }
 
 impl Writer<Output> {
-    /// Creates a file that replaces `path` atomically: call [`finish`](Self::finish), which returns the [`Output`], and then
-    /// [`Output::finish`].
+    /// Creates a file that replaces `path` atomically with [`finish`](Self::finish).
     ///
     /// A killed process leaves the old file unchanged and possibly a temporary file `.wharf-*.tmp` next to it, which the next writer in that
     /// directory removes.
@@ -96,7 +95,7 @@ impl Writer<Output> {
     /// for (name, age) in [("Ada", 36.0), ("Grace", 85.0)] {
     ///     writer.append_row(&Person { name, age })?;
     /// }
-    /// writer.finish()?.finish()?;
+    /// writer.finish()?;
     /// assert_eq!(idv::Reader::open(&path)?.row_count(), 2);
     /// # Ok(())
     /// # }

@@ -39,7 +39,7 @@ fn write_to<W: Write + Seek>(sink: W, threads: usize) -> Result<W> {
     let mut writer = Writer::new(sink, schema(), options)?;
     let columns = columns(47);
     writer.append_columns(&[(&columns[0]).into(), (&columns[1]).into(), (&columns[2]).into()])?;
-    writer.finish()
+    writer.into_inner()
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn after_a_failure_every_call_fails() {
         writer.append_columns(&slices).unwrap_err(),
         writer.append_column(0, &slices[0]).unwrap_err(),
         writer.append_row(&(1, "x", "red")).unwrap_err(),
-        writer.finish().map(drop).unwrap_err(),
+        writer.into_inner().map(drop).unwrap_err(),
     ] {
         support::says(&error, "usage", "idv: the file is incomplete: an earlier write failed");
     }
@@ -90,7 +90,7 @@ fn write_generation(path: &Path, generation: i64) {
     let mut writer = Writer::create(path, output, schema, options).unwrap();
     let values = Values::Int64(vec![generation; rows_of(generation)]);
     writer.append_columns(&[(&values).into(), (&values).into(), (&values).into()]).unwrap();
-    writer.finish().unwrap().finish().unwrap();
+    writer.finish().unwrap();
 }
 
 /// The generation of a file, which must be complete and of a single generation.
@@ -220,7 +220,7 @@ fn offsets_above_4_gib() {
         let columns = [Values::Int64(zeros.clone()), Values::Int64(last.clone())];
         writer.append_columns(&[(&columns[0]).into(), (&columns[1]).into()]).unwrap();
     }
-    writer.finish().unwrap();
+    writer.into_inner().unwrap();
     let reader = Reader::open(&path).unwrap();
     assert!(reader.header().toc_offset > 4 << 30 && reader.row_count() == 70 * ROWS as u64);
     let (mut values, mut scratch) = (Values::default(), idv::Scratch::default());

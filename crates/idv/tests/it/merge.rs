@@ -37,7 +37,7 @@ fn file_with(schema: Schema, first: i64, rows: i64, options: WriterOptions) -> R
         keys.push(u8::try_from(n.rem_euclid(4)).unwrap());
     }
     writer.append_columns(&[(&numbers).into(), (&texts).into(), (&Values::Byte(keys)).into()]).unwrap();
-    opened(writer.finish().unwrap().into_inner())
+    opened(writer.into_inner().unwrap().into_inner())
 }
 
 fn numbers(reader: &Reader) -> Vec<i64> {
@@ -228,7 +228,7 @@ fn shared_tables(columns: usize, blocks: usize) -> Vec<u8> {
     let mut writer = Writer::new(Cursor::new(Vec::new()), Schema::new(columns), options).unwrap();
     let values = Values::Byte(vec![0]);
     writer.append_columns(&vec![(&values).into(); writer.schema().columns.len()]).unwrap();
-    let bytes = writer.finish().unwrap().into_inner();
+    let bytes = writer.into_inner().unwrap().into_inner();
     // The table goes before everything that is copied from the sound file, from its table of contents on.
     let toc = usize::try_from(opened(bytes.clone()).header().toc_offset).unwrap();
     let mut out = bytes[..256].to_vec();
@@ -274,7 +274,7 @@ fn rows_per_block_obey_the_mlnet_limit() {
     assert!(reader.columns()[0].rows_per_block() <= 0x7FFF_FFFF);
     let mut writer = Writer::new(Cursor::new(Vec::new()), schema(), WriterOptions::default()).unwrap();
     writer.append_blocks(&one(), None).unwrap();
-    let reader = opened(writer.finish().unwrap().into_inner());
+    let reader = opened(writer.into_inner().unwrap().into_inner());
     assert_eq!((reader.columns()[0].rows_per_block(), numbers(&reader)), (3, vec![0, 1, 2]));
 }
 

@@ -36,7 +36,7 @@ fn rewritten(reader: &Reader, options: WriterOptions) -> Vec<u8> {
     let mut writer = Writer::new(Cursor::new(Vec::new()), reader.schema(None).unwrap(), options).unwrap();
     let rows = writer.append_reader(reader, &Scan::default()).unwrap();
     assert_eq!(rows, reader.row_count());
-    writer.finish().unwrap().into_inner()
+    writer.into_inner().unwrap().into_inner()
 }
 
 fn lines(reader: &Reader) -> Vec<String> {
@@ -92,7 +92,7 @@ fn compression_and_block_size_do_not_change_values() {
                 let options = WriterOptions::default().with_rows_per_block(rows).with_compression(compression);
                 let mut writer = Writer::new(Cursor::new(Vec::new()), schema, options).unwrap();
                 writer.append_reader(&reader, &Scan::default()).unwrap();
-                let other = opened(&writer.finish().unwrap().into_inner());
+                let other = opened(&writer.into_inner().unwrap().into_inner());
                 assert_eq!(lines(&other), expected, "{} {compression} {rows}", path.display());
                 assert!(other.columns().iter().all(|column| column.compression() == Some(compression)));
             }
@@ -130,7 +130,7 @@ fn reports_invalid_values() {
             ]
         );
     }
-    let copy = opened(&writer.finish().unwrap().into_inner());
+    let copy = opened(&writer.into_inner().unwrap().into_inner());
     let mut rejected = Vec::new();
     copy.verify(&VerifyOptions::default(), &mut |finding| rejected.push(finding.error.to_string())).unwrap();
     assert_eq!(rejected.len(), 3, "{rejected:?}");

@@ -15,7 +15,7 @@ fn writer(columns: impl IntoIterator<Item = ColumnSchema>, options: WriterOption
 }
 
 fn finished(writer: Writer<Memory>) -> Reader {
-    Reader::from_source(Source::from(writer.finish().unwrap().into_inner()), OpenOptions::default()).unwrap()
+    Reader::from_source(Source::from(writer.into_inner().unwrap().into_inner()), OpenOptions::default()).unwrap()
 }
 
 fn item(name: &str, item: ItemType) -> ColumnSchema {
@@ -91,7 +91,7 @@ fn division_into_calls_does_not_change_bytes() {
                 let slice = |values| ColumnSlice::new(values, range.clone());
                 writer.append_columns(&[slice(&numbers), slice(&texts), slice(&vectors)]).unwrap();
             }
-            writer.finish().unwrap().into_inner()
+            writer.into_inner().unwrap().into_inner()
         };
         let whole = write(3000);
         for piece in [1, 7, 99, 100, 101, 1024] {
@@ -118,7 +118,7 @@ fn columns_can_be_appended_one_after_the_other() {
 fn rejects_columns_of_different_length() {
     let mut writer = writer([item("a", ItemType::Byte), item("b", ItemType::Byte)], WriterOptions::default());
     writer.append_column(0, &(&Values::Byte(vec![1, 2, 3])).into()).unwrap();
-    let error = writer.finish().err().unwrap();
+    let error = writer.into_inner().err().unwrap();
     assert_eq!(error.to_string(), "idv: expected 3 rows as in column \"a\", found 0 (column \"b\")");
 }
 
@@ -219,7 +219,7 @@ fn blocks_obey_the_limits() {
     late.append_columns(&[(&texts(&["abc"; 300])).into()]).unwrap();
     let long = "x".repeat(500);
     let error =
-        late.append_columns(&[(&texts(&[&long, &long, &long])).into()]).and_then(|()| late.finish()).err().unwrap();
+        late.append_columns(&[(&texts(&[&long, &long, &long])).into()]).and_then(|()| late.into_inner()).err().unwrap();
     assert_eq!(
         error.to_string(),
         "idv: 19 rows per block are too many, about 17 fit (the number applies to the whole file): bytes of the \
@@ -227,7 +227,8 @@ fn blocks_obey_the_limits() {
     );
     // One row alone is too much.
     let mut one = writer([item("t", ItemType::Text)], options);
-    let error = one.append_columns(&[(&texts(&[&"x".repeat(2000)])).into()]).and_then(|()| one.finish()).err().unwrap();
+    let error =
+        one.append_columns(&[(&texts(&[&"x".repeat(2000)])).into()]).and_then(|()| one.into_inner()).err().unwrap();
     assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
 }
 
@@ -320,7 +321,7 @@ fn failed_sink_is_not_written_again() {
     assert!(error.to_string().starts_with("idv: cannot write"), "{error}");
     let error = writer.append_columns(&[(&values).into()]).unwrap_err();
     assert_eq!(error.to_string(), "idv: the file is incomplete: an earlier write failed");
-    assert!(writer.finish().is_err());
+    assert!(writer.into_inner().is_err());
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn writer(kinds: impl IntoIterator<Item = Type>, options: WriterOptions) -> Writ
 }
 
 fn finished(writer: Writer<Memory>) -> Reader {
-    Reader::from_source(Source::from(writer.finish().unwrap().into_inner()), OpenOptions::default()).unwrap()
+    Reader::from_source(Source::from(writer.into_inner().unwrap().into_inner()), OpenOptions::default()).unwrap()
 }
 
 const NUMBER: Type = Type::Item(ItemType::Int32);
@@ -98,7 +98,7 @@ fn tables_obey_the_limits() {
         }
         let options = WriterOptions::default().with_limits(limits);
         let writer = Writer::new(Cursor::new(Vec::new()), Schema::new([column]), options).unwrap();
-        writer.finish().map(|_| ()).map_err(|error| error.to_string())
+        writer.into_inner().map(|_| ()).map_err(|error| error.to_string())
     };
     assert_eq!(wide(100, 1), Ok(()));
     assert_eq!(wide(200, 0).unwrap_err(), "idv: bytes of the table of contents 227 exceeds the limit 200");
@@ -106,7 +106,7 @@ fn tables_obey_the_limits() {
     let column = ColumnSchema::new("n", NUMBER).with_key_values(["x".repeat(300)]).unwrap();
     let options = WriterOptions::default().with_limits(Limits::default().with_metadata_bytes(200));
     let writer = Writer::new(Cursor::new(Vec::new()), Schema::new([column]), options).unwrap();
-    let error = writer.finish().err().unwrap().to_string();
+    let error = writer.into_inner().err().unwrap().to_string();
     assert!(error.starts_with("idv: bytes of metadata "), "{error}");
 }
 
@@ -177,7 +177,7 @@ fn small_blocks_stay_in_order_among_large_ones() {
         let mut writer = Writer::new(Cursor::new(Vec::new()), Schema::new(columns.clone()), options).unwrap();
         let numbers = Values::Int32((0..70_000).map(|n: i32| n.wrapping_mul(0x1E37_79B1)).collect());
         writer.append_columns(&[(&numbers).into(), (&numbers).into(), (&numbers).into()]).unwrap();
-        writer.finish().unwrap().into_inner()
+        writer.into_inner().unwrap().into_inner()
     };
     let one = written(1);
     assert!(one == written(0), "other bytes with threads");

@@ -88,7 +88,7 @@ impl Given {
     fn written(&self, options: &WriterOptions) -> Vec<u8> {
         let mut writer = self.writer(options);
         writer.append_columns(&self.slices(0, self.table.rows)).unwrap();
-        writer.finish().unwrap().into_inner()
+        writer.into_inner().unwrap().into_inner()
     }
 
     /// The file is valid and has exactly the written content.
@@ -114,7 +114,7 @@ fn rewritten(reader: &Reader, options: &WriterOptions) -> Vec<u8> {
     let schema = reader.schema(None).unwrap();
     let mut writer = Writer::new(Cursor::new(Vec::new()), schema, options.clone()).unwrap();
     writer.append_reader(reader, &Scan::default()).unwrap();
-    writer.finish().unwrap().into_inner()
+    writer.into_inner().unwrap().into_inner()
 }
 
 proptest! {
@@ -150,7 +150,7 @@ proptest! {
             for pair in cuts.windows(2) {
                 writer.append_columns(&given.slices(pair[0], pair[1])).unwrap();
             }
-            prop_assert!(writer.finish().unwrap().into_inner() == bytes, "{} threads, in pieces", threads);
+            prop_assert!(writer.into_inner().unwrap().into_inner() == bytes, "{} threads, in pieces", threads);
         }
     }
 
@@ -164,7 +164,7 @@ proptest! {
         while let Some(row) = rows.try_next().unwrap() {
             writer.append_row(&row).unwrap();
         }
-        prop_assert!(writer.finish().unwrap().into_inner() == bytes);
+        prop_assert!(writer.into_inner().unwrap().into_inner() == bytes);
     }
 
     /// Columns appended one at a time, whole or in chunks: different block offsets, same values.
@@ -197,7 +197,7 @@ proptest! {
             let rest = ColumnSlice::new(&given.values[column], start + rows..given.table.rows);
             writer.append_column(column, &rest).unwrap();
         }
-        given.check(&writer.finish().unwrap().into_inner());
+        given.check(&writer.into_inner().unwrap().into_inner());
     }
 
     /// A file split in two and merged again, with or without copying blocks.
@@ -207,13 +207,13 @@ proptest! {
         let part = |start, end, rows| {
             let mut writer = given.writer(&WriterOptions::default().with_rows_per_block(rows));
             writer.append_columns(&given.slices(start, end)).unwrap();
-            opened(&writer.finish().unwrap().into_inner())
+            opened(&writer.into_inner().unwrap().into_inner())
         };
         let parts = [part(0, cut, first), part(cut, given.table.rows, second)];
         let mut writer = given.writer(&WriterOptions::default());
         for part in &parts {
             writer.append_blocks(part, None).unwrap();
         }
-        given.check(&writer.finish().unwrap().into_inner());
+        given.check(&writer.into_inner().unwrap().into_inner());
     }
 }

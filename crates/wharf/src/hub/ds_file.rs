@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use container_core::{Error, Loss, OpenOptions, OutputOptions, Result, Severity, SyncPolicy, TemporaryFolder};
 use dsfmt::{Builder, Reader, Written};
@@ -75,29 +75,12 @@ pub fn stream_ds(
     write: impl FnOnce(&Path, OutputOptions) -> Result<Saved>,
 ) -> Result<Saved> {
     // The header has the offsets of all variables, which are known last.
-    let (file, saved) = Temporary::write(write)?;
-    let mut file = File::open(&file.path).map_err(temporary)?;
+    let folder = TemporaryFolder::beside(&std::env::temp_dir().join("out")).map_err(temporary)?;
+    let path = folder.path().join("out.ds");
+    let saved = write(&path, OutputOptions::default().with_sync(SyncPolicy::Never))?;
+    let mut file = File::open(&path).map_err(temporary)?;
     io::copy(&mut file, stream).and_then(|_| stream.flush()).map_err(output::stream_failed)?;
     Ok(saved)
-}
-
-/// A temporary ds file, removed on drop.
-pub(super) struct Temporary {
-    pub(super) path: PathBuf,
-    _folder: TemporaryFolder,
-}
-
-impl Temporary {
-    /// Writes one.
-    ///
-    /// # Errors
-    /// The temporary folder cannot be written, and what `write` fails for.
-    pub(super) fn write(write: impl FnOnce(&Path, OutputOptions) -> Result<Saved>) -> Result<(Self, Saved)> {
-        let folder = TemporaryFolder::beside(&std::env::temp_dir().join("out")).map_err(temporary)?;
-        let path = folder.path().join("out.ds");
-        let saved = write(&path, OutputOptions::default().with_sync(SyncPolicy::Never))?;
-        Ok((Self { path, _folder: folder }, saved))
-    }
 }
 
 fn temporary(cause: io::Error) -> Error {

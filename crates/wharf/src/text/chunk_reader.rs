@@ -1,10 +1,10 @@
 //! Reads a text source as chunks of whole records, in order. The locations of chunks are kept after a complete pass.
 
 use container_core::{Error, Result};
-use memchr::{memchr, memchr_iter, memrchr};
+use memchr::{memchr, memchr_iter, memchr2, memrchr};
 
 use super::layout::{ChunkLocation, Index, Text};
-use crate::text::records::chunk::{Chunk, ChunkSource, Chunker, array_item};
+use crate::text::records::chunk::{Chunk, ChunkSource, Chunker, array_item, line_feeds};
 use crate::text::records::json::is_blank;
 use crate::text::records::location::Location;
 use crate::workers::Workers;
@@ -22,7 +22,7 @@ pub(super) struct ChunkReader<'a> {
 #[derive(Debug)]
 enum State<'a> {
     Indexed(std::slice::Iter<'a, ChunkLocation>),
-    /// Lines of JSON from this location on.
+    /// Lines from this location on: of JSON, or of CSV as long as each line is a row.
     Lines(Location),
     Chunked(Box<Chunker<'a>>),
     End,
@@ -32,9 +32,7 @@ impl<'a> ChunkReader<'a> {
     pub(super) fn new(text: &'a Text) -> Self {
         let state = match text.index.get() {
             Some(index) => State::Indexed(index.chunks.iter()),
-            None if text.is_csv() || text.array => {
-                State::Chunked(Box::new(Chunker::new(&text.inputs, &text.options, u64::MAX)))
-            }
+            None if text.array => State::Chunked(Box::new(Chunker::new(&text.inputs, &text.options, u64::MAX))),
             None => State::Lines(text.begin),
         };
         Self { text, state, locations: Vec::new(), row: 0 }
@@ -55,6 +53,7 @@ impl<'a> ChunkReader<'a> {
                             row: location.row,
                             records: location.records,
                             array: self.text.array,
+                            has_plain_lines: location.has_plain_lines,
                         }),
                         Err(error) => return (chunks, Err(error.in_format(self.text.format))),
                     }
@@ -62,16 +61,38 @@ impl<'a> ChunkReader<'a> {
                 return (chunks, Ok(()));
             }
             State::Lines(at) => {
-                let (mut chunks, result) = read_lines(self.text, at, width);
+                let text = self.text;
+                let (mut chunks, mut result) = read_lines(text, at, width);
                 // Row and line numbers follow from the counts of the chunks before.
-                let counts = workers.map(chunks.iter().map(|chunk| &chunk.bytes).collect(), |bytes| count_lines(bytes));
-                let mut line = chunks.first().map_or(0, |chunk| chunk.start.line);
-                for (chunk, (records, feeds)) in chunks.iter_mut().zip(counts) {
+                let bytes = chunks.iter().map(|chunk| &chunk.bytes).collect();
+                let counts =
+                    workers.map(bytes, |bytes| if text.is_csv() { count_rows(bytes) } else { count_lines(bytes) });
+                let mut line = at.line;
+                let mut plain = 0;
+                for (chunk, count) in chunks.iter_mut().zip(counts) {
+                    let Some((records, feeds)) = count else { break };
                     (chunk.start.line, chunk.row, chunk.records) = (line, self.row, records);
+                    chunk.has_plain_lines = text.is_csv();
                     line += feeds;
                     self.row += records;
+                    plain += 1;
                 }
-                at.line = line.max(at.line);
+                at.line = line;
+                if text.is_csv() {
+                    result = result.map_err(|error| match error.position().byte {
+                        Some(_) => error,
+                        None => error.at(at.byte).in_line(line),
+                    });
+                }
+                if let Some(chunk) = chunks.get(plain) {
+                    let rest = Location { line, ..chunk.start };
+                    self.state = State::Chunked(Box::new(Chunker::resume(&text.inputs, &text.options, rest, self.row)));
+                    chunks.truncate(plain);
+                    if plain == 0 {
+                        return self.next(workers);
+                    }
+                    result = Ok(());
+                }
                 (chunks, result)
             }
             State::Chunked(chunker) => {
@@ -94,8 +115,9 @@ impl<'a> ChunkReader<'a> {
             }
         };
         for chunk in &chunks {
-            let Chunk { bytes, start, row, records, .. } = chunk;
-            self.locations.push(ChunkLocation { start: *start, len: bytes.len() as u64, row: *row, records: *records });
+            let Chunk { bytes, start, row, records, has_plain_lines, .. } = chunk;
+            let (len, has_plain_lines) = (bytes.len() as u64, *has_plain_lines);
+            self.locations.push(ChunkLocation { start: *start, len, row: *row, records: *records, has_plain_lines });
         }
         if let Err(error) = result {
             self.state = State::End;
@@ -164,14 +186,21 @@ fn read_lines(text: &Text, at: &mut Location, width: usize) -> (Vec<Chunk>, Resu
         // Bytes after the last line feed are a line only at the end of the source.
         let len = if left <= window { bytes.len() } else { len };
         window = text.options.window;
-        chunks.push(Chunk { bytes: bytes.slice(..len), start: *at, row: 0, records: 0, array: false });
+        chunks.push(Chunk {
+            bytes: bytes.slice(..len),
+            start: *at,
+            row: 0,
+            records: 0,
+            array: false,
+            has_plain_lines: false,
+        });
         at.byte += len as u64;
     }
     (chunks, Ok(()))
 }
 
 /// Counts lines that are not blank, and line feeds.
-fn count_lines(bytes: &[u8]) -> (u64, u64) {
+fn count_lines(bytes: &[u8]) -> Option<(u64, u64)> {
     let (mut records, mut feeds, mut at) = (0, 0, 0);
     let blank = |range: std::ops::Range<usize>| bytes.get(range).unwrap_or_default().iter().all(|&byte| is_blank(byte));
     for end in memchr_iter(b'\n', bytes) {
@@ -180,7 +209,21 @@ fn count_lines(bytes: &[u8]) -> (u64, u64) {
         at = end + 1;
     }
     records += u64::from(!blank(at..bytes.len()));
-    (records, feeds)
+    Some((records, feeds))
+}
+
+/// Counts rows of CSV, and line feeds. `None` if a row may be more or less than a line: with quotes, carriage returns or empty lines.
+fn count_rows(bytes: &[u8]) -> Option<(u64, u64)> {
+    let next = bytes.get(1..).unwrap_or_default();
+    // Without an early exit this compiles to vector instructions.
+    let is_empty = |(byte, next): (&u8, &u8)| (*byte == b'\n') & (*next == b'\n');
+    let has_empty_line =
+        bytes.first() == Some(&b'\n') || bytes.iter().zip(next).fold(false, |any, pair| any | is_empty(pair));
+    if has_empty_line || memchr2(b'"', b'\r', bytes).is_some() {
+        return None;
+    }
+    let feeds = line_feeds(bytes);
+    Some((feeds + u64::from(bytes.last() != Some(&b'\n')), feeds))
 }
 
 /// Offsets of a JSON record in a chunk, and the offset at which the search for the next one begins.

@@ -39,6 +39,7 @@ pub(super) struct ChunkLocation {
     pub(super) len: u64,
     pub(super) row: u64,
     pub(super) records: u64,
+    pub(super) has_plain_lines: bool,
 }
 
 impl Text {

@@ -9,8 +9,8 @@ pub(crate) enum Scalar {
     Integer(i64),
     /// An integer outside `i64`, saturated to `i128`, and whether an `f64` holds it exactly.
     Large(i128, bool),
-    /// With a decimal point or an exponent, or `-0`.
-    Float,
+    /// With a decimal point or an exponent, or `-0`; and its value, if that is short.
+    Float(Option<f64>),
     /// A number that overflows `f64`.
     Overflow,
     /// `NaN`, `Infinity` or `-Infinity`.
@@ -42,33 +42,38 @@ impl Scalar {
         for byte in digits {
             // 18 digits always fit into an i64.
             if !byte.is_ascii_digit() || count == 18 {
-                return Self::long_or_fractional(text, count, digits);
+                return Self::long_or_fractional(text, (negative, value), count, digits);
             }
             value = value * 10 + i64::from(byte - b'0');
             count += 1;
         }
         match (digits, negative) {
-            ([b'0', _, ..], _) | ([], _) => Self::long_or_fractional(text, count, digits),
-            ([b'0'], true) => Self::Float,
+            ([b'0', _, ..], _) | ([], _) => Self::long_or_fractional(text, (negative, value), count, digits),
+            ([b'0'], true) => Self::Float(Some(-0.0)),
             (_, true) => Self::Integer(-value),
             (_, false) => Self::Integer(value),
         }
     }
 
-    /// Parses what is not a short run of digits.
-    fn long_or_fractional(text: &str, count: usize, digits: &[u8]) -> Self {
+    /// Parses what is not a short run of digits. The first `count` digits are parsed.
+    #[inline]
+    fn long_or_fractional(text: &str, (negative, value): (bool, i64), count: usize, digits: &[u8]) -> Self {
         // By far the most frequent case: digits, a point, digits.
         if let (Some(b'.'), Some(fraction)) = (digits.get(count), digits.get(count + 1..))
             && (count == 1 || count > 1 && digits.first() != Some(&b'0'))
             && fraction.iter().all(u8::is_ascii_digit)
         {
-            return Self::Float;
+            return Self::Float(short_decimal(negative, value, count, fraction));
         }
+        Self::other(text)
+    }
+
+    fn other(text: &str) -> Self {
         if !is_number(text) {
             return if is_float_word(text) { Self::NonFinite } else { Self::Text };
         }
         match number(text) {
-            Number::Float => Self::Float,
+            Number::Float => Self::Float(None),
             Number::Overflow => Self::Overflow,
             Number::Integer { value, exact } => match i64::try_from(value) {
                 Ok(value) => Self::Integer(value),
@@ -76,6 +81,20 @@ impl Scalar {
             },
         }
     }
+}
+
+/// Powers of ten that are exact as `f64`, as far as they are needed.
+const POWERS: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+
+/// The value of a decimal with `count` digits before its point, if it has at most 15 digits: they and the power of ten are exact as `f64`, so
+/// their quotient is the nearest `f64`.
+#[inline]
+#[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+fn short_decimal(negative: bool, whole: i64, count: usize, fraction: &[u8]) -> Option<f64> {
+    let power = POWERS.get(fraction.len()).filter(|_| count + fraction.len() <= 15)?;
+    let digits = fraction.iter().fold(whole, |value, digit| value * 10 + i64::from(digit.wrapping_sub(b'0')));
+    let value = digits as f64 / power;
+    Some(if negative { -value } else { value })
 }
 
 /// Whether a number has JSON syntax. CSV cells may also begin or end with the decimal point.
@@ -94,6 +113,8 @@ pub(crate) fn may_be_nested(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -104,18 +125,18 @@ mod tests {
             ("truth", Scalar::Text),
             ("0", Scalar::Integer(0)),
             ("-12", Scalar::Integer(-12)),
-            ("-0", Scalar::Float),
+            ("-0", Scalar::Float(Some(-0.0))),
             ("007", Scalar::Text),
             ("-01", Scalar::Text),
             ("+1", Scalar::Text),
             ("-", Scalar::Text),
             (".", Scalar::Text),
-            ("1.5", Scalar::Float),
-            ("0.5", Scalar::Float),
+            ("1.5", Scalar::Float(Some(1.5))),
+            ("0.5", Scalar::Float(Some(0.5))),
             ("00.5", Scalar::Text),
-            (".5", Scalar::Float),
-            ("5.", Scalar::Float),
-            ("-1e5", Scalar::Float),
+            (".5", Scalar::Float(None)),
+            ("5.", Scalar::Float(Some(5.0))),
+            ("-1e5", Scalar::Float(None)),
             ("1e400", Scalar::Overflow),
             ("1.2.3", Scalar::Text),
             ("2024-05-01", Scalar::Text),
@@ -129,6 +150,16 @@ mod tests {
             ("1 ", Scalar::Text),
         ] {
             assert_eq!(Scalar::parse(text), word, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn values_of_floats_are_exact(text in "-?(0|[1-9][0-9]{0,9})\\.[0-9]{0,9}") {
+            match Scalar::parse(&text) {
+                Scalar::Float(Some(value)) => prop_assert_eq!(value.to_bits(), text.parse::<f64>().unwrap().to_bits()),
+                scalar => prop_assert!(scalar == Scalar::Float(None) && text.len() > 16, "{} is {:?}", text, scalar),
+            }
         }
     }
 

@@ -37,7 +37,7 @@ impl<'a> Cell<'a> {
             kind => match Scalar::parse(text) {
                 Scalar::Bool(value) => Value::Bool(value),
                 Scalar::Integer(_) | Scalar::Large(..) if kind != ColumnKind::Float => Value::Integer(text),
-                Scalar::Integer(_) | Scalar::Large(..) | Scalar::Float => Value::Float(text),
+                Scalar::Integer(_) | Scalar::Large(..) | Scalar::Float(_) => Value::Float(text),
                 Scalar::Overflow | Scalar::NonFinite => Value::Text(text),
                 Scalar::Text => nested(text).map_or(Value::Text(text), Value::Nested),
             },

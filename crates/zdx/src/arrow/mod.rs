@@ -27,7 +27,7 @@
 //!
 //! # Writing
 //!
-//! See [`BatchLoader`].
+//! See [`ArrowWriter`].
 
 mod batches;
 mod observe;
@@ -45,7 +45,7 @@ use container_arrow::{ArrowTable, BatchReader, BatchScan, OnMismatch};
 use container_core::{Error, Result};
 
 use self::plan::Plan;
-pub use self::write::{BatchLoader, IdSource};
+pub use self::write::{ArrowWriter, IdSource};
 use crate::FORMAT_NAME;
 use crate::container::table::CollectionTable;
 

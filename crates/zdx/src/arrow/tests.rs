@@ -113,7 +113,7 @@ fn golden_stores_round_trip() {
             let root = StoreWriter::open(folder.path().join("s"), WriterOptions::default()).unwrap();
             let mut writer = root.collection(table.name()).unwrap();
             let schema = table.arrow().unwrap().schema(&scan(OnMismatch::Json, 0)).unwrap();
-            let mut loader = Box::new(BatchLoader::new(&mut writer, schema, IdSource::IdColumn).unwrap());
+            let mut loader = Box::new(ArrowWriter::new(&mut writer, schema, IdSource::IdColumn).unwrap());
             let put = all.iter().try_for_each(|batch| loader.write(batch));
             assert_eq!(loader.numbered(), 0);
             if let Err(error) = put.and_then(|()| loader.finish()) {
@@ -326,7 +326,7 @@ fn load(batch: &RecordBatch, ids: IdSource) -> Result<(Vec<String>, u64)> {
     let folder = tempfile::tempdir().unwrap();
     let root = StoreWriter::open(folder.path().join("s"), WriterOptions::default()).unwrap();
     let mut writer = root.collection("c").unwrap();
-    let mut loader = Box::new(BatchLoader::new(&mut writer, batch.schema(), ids)?);
+    let mut loader = Box::new(ArrowWriter::new(&mut writer, batch.schema(), ids)?);
     for piece in BatchSlices::new(batch.clone(), 2) {
         loader.write(&piece)?;
     }
@@ -398,13 +398,13 @@ fn refuses_duplicate_columns() {
         (vec![Field::new("x", DataType::Int64, true), Field::new("x", DataType::Utf8, true)], "\"x\""),
         (vec![Field::new_list("x", Field::new_list_field(inner, true), true)], "\"x.y\""),
     ] {
-        let error = BatchLoader::new(&mut writer, schema(fields), IdSource::IdColumn).unwrap_err();
+        let error = ArrowWriter::new(&mut writer, schema(fields), IdSource::IdColumn).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
         assert!(error.to_string().contains(name), "{error}");
     }
     // Names are case-sensitive.
     let fields = vec![Field::new("x", DataType::Int64, true), Field::new("X", DataType::Utf8, true)];
-    BatchLoader::new(&mut writer, schema(fields), IdSource::IdColumn).unwrap();
+    ArrowWriter::new(&mut writer, schema(fields), IdSource::IdColumn).unwrap();
 }
 
 fn documents() -> impl Strategy<Value = Vec<Value>> {

@@ -31,32 +31,31 @@ pub enum IdSource {
 
 /// Puts the rows of record batches as documents: JSON as written by [`JsonRows`], with `_id` in front, and null members included.
 ///
-/// Rows are buffered and [loaded](CollectionWriter::load) with several threads, a few MiB at a time. Call [`finish`](BatchWriter::finish) at the
+/// Rows are buffered and [loaded](CollectionWriter::load) with several threads, a few MiB at a time. Call [`finish`](Self::finish) at the
 /// end; the index is written by the [`CollectionWriter`].
 ///
 /// ```
 /// # use std::sync::Arc;
 /// use arrow_array::{Int64Array, RecordBatch};
-/// use container_arrow::BatchWriter;
-/// use zdx::arrow::{BatchLoader, IdSource};
+/// use zdx::arrow::{ArrowWriter, IdSource};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = tempfile::tempdir()?;
 /// let root = zdx::StoreWriter::open(folder.path().join("store"), zdx::WriterOptions::default())?;
 /// let mut writer = root.collection("rows")?;
 /// let batch = RecordBatch::try_from_iter([("x", Arc::new(Int64Array::from(vec![1, 2])) as _)])?;
-/// let mut loader = Box::new(BatchLoader::new(&mut writer, batch.schema(), IdSource::IdColumn)?);
-/// loader.write(&batch)?;
-/// loader.finish()?;
+/// let mut rows = ArrowWriter::new(&mut writer, batch.schema(), IdSource::IdColumn)?;
+/// rows.write(&batch)?;
+/// rows.finish()?;
 /// writer.finish()?;
 /// root.finish()?;
-/// let rows = zdx::Store::open(folder.path().join("store"))?.collection("rows")?;
-/// assert_eq!(rows.get("0000000001")?.ok_or("not found")?.bytes(), br#"{"_id":"0000000001","x":2}"#);
+/// let stored = zdx::Store::open(folder.path().join("store"))?.collection("rows")?;
+/// assert_eq!(stored.get("0000000001")?.ok_or("not found")?.bytes(), br#"{"_id":"0000000001","x":2}"#);
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Debug)]
-pub struct BatchLoader<'w> {
+pub struct ArrowWriter<'w> {
     writer: &'w mut CollectionWriter,
     schema: SchemaRef,
     ids: Ids,
@@ -79,7 +78,7 @@ enum Ids {
     Path(String, Box<Fields>, Option<usize>),
 }
 
-impl<'w> BatchLoader<'w> {
+impl<'w> ArrowWriter<'w> {
     /// Starts loading batches with this schema. An id that already exists in the collection is an error.
     ///
     /// # Errors
@@ -116,6 +115,24 @@ impl<'w> BatchLoader<'w> {
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows
+    }
+
+    /// Puts the rows of a batch.
+    ///
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage) for a batch of another schema, or an id that exists already;
+    /// [`Invalid`](container_core::ErrorKind::Invalid) for a row whose id is neither a string nor an integer, or differs from its `_id`;
+    /// all that [`CollectionWriter::load`] fails for.
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.put(batch).map_err(|error| error.in_format(FORMAT_NAME))
+    }
+
+    /// Loads the buffered rows. The index is written by the [`CollectionWriter`].
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn finish(mut self) -> Result<()> {
+        self.load().map_err(|error| error.in_format(FORMAT_NAME))
     }
 
     fn put(&mut self, batch: &RecordBatch) -> Result<()> {
@@ -282,13 +299,12 @@ fn check_type(data_type: &DataType, path: &str) -> Result<()> {
     }
 }
 
-impl BatchWriter for BatchLoader<'_> {
+impl BatchWriter for ArrowWriter<'_> {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        self.put(batch).map_err(|error| error.in_format(FORMAT_NAME))
+        Self::write(self, batch)
     }
 
-    fn finish(mut self: Box<Self>) -> Result<Vec<Loss>> {
-        self.load().map_err(|error| error.in_format(FORMAT_NAME))?;
-        Ok(Vec::new())
+    fn finish(self: Box<Self>) -> Result<Vec<Loss>> {
+        Self::finish(*self).map(|()| Vec::new())
     }
 }

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use container_core::raw_json::Name;
-use serde::Deserializer;
-use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
+use serde_core::Deserializer;
+use serde_core::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// Classification of a JSON text.
@@ -152,7 +152,7 @@ impl<'d> Visitor<'d> for Collector<'_, '_, 'd> {
             if !child.children.is_empty() && value.get().starts_with('{') {
                 let mut json = serde_json::Deserializer::from_str(value.get());
                 let inner = json.deserialize_map(Collector { node: child, values: &mut *self.values });
-                inner.map_err(<A::Error as serde::de::Error>::custom)?;
+                inner.map_err(<A::Error as serde_core::de::Error>::custom)?;
             }
         }
         Ok(())

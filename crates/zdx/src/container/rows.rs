@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use container_core::raw_json::{Json, Members};
 use container_core::{Error, Loss, Result, Rows};
-use serde::ser::{Error as _, SerializeMap};
-use serde::{Serialize, Serializer};
+use serde_core::ser::{Error as _, SerializeMap};
+use serde_core::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::columns::Field;

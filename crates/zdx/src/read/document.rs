@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use container_core::raw_json::check_nesting;
 use container_core::{Error, Result};
-use serde::Deserialize;
+use serde_core::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::FORMAT_NAME;

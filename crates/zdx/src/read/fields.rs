@@ -1,7 +1,7 @@
 //! Projection of document fields, and predicates on them, without building the rest of the document.
 
-use serde::Deserializer as _;
-use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_core::Deserializer as _;
+use serde_core::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
 /// Maximum number of names in a path, as the maximum nesting depth of documents.
@@ -117,7 +117,7 @@ struct Collector<'f> {
 impl<'de> DeserializeSeed<'de> for Collector<'_> {
     type Value = ();
 
-    fn deserialize<D: serde::Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
+    fn deserialize<D: serde_core::Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
         json.deserialize_any(self)
     }
 }
@@ -183,7 +183,7 @@ struct Name<'f>(&'f Node);
 impl<'de> DeserializeSeed<'de> for Name<'_> {
     type Value = Option<usize>;
 
-    fn deserialize<D: serde::Deserializer<'de>>(self, json: D) -> Result<Option<usize>, D::Error> {
+    fn deserialize<D: serde_core::Deserializer<'de>>(self, json: D) -> Result<Option<usize>, D::Error> {
         json.deserialize_str(self)
     }
 }

@@ -2,11 +2,12 @@
 
 use std::io::Read;
 
+use container_core::raw_json::Name;
 use container_core::{Error, Result};
 use serde_json::Value;
 
 use crate::FORMAT_NAME;
-use crate::journal::{IndexMark, Record, line};
+use crate::journal::{IndexMark, Record, line, member};
 use crate::layout::{DATA, DOCS, DOCUMENT_LIST, INDEX, JOURNAL, ORDER};
 use crate::wire::index::{header, put};
 use crate::write::collection::{CollectionWriter, DiskIndex};
@@ -215,7 +216,9 @@ impl CollectionWriter {
         self.sync_documents()?;
         let removed = &self.docs.removed;
         let named = |line: &str| {
-            serde_json::from_str::<ListedDocument>(line).is_ok_and(|listed| removed.contains(&*listed.doc_id))
+            let members = serde_json::from_str(line).ok();
+            let id = members.and_then(|members| member::<Name<'_>>(&members, "doc_id").ok()?);
+            id.is_some_and(|Name(id)| removed.contains(&*id))
         };
         self.remove_lines("order", ORDER, |line| removed.contains(line.trim()))?;
         // The reference assumes that documents on this list are in the order, too.
@@ -245,11 +248,4 @@ impl CollectionWriter {
 struct Published {
     mark: IndexMark,
     removed: Vec<String>,
-}
-
-/// The relevant part of a line of the reference's list.
-#[derive(serde::Deserialize)]
-struct ListedDocument<'l> {
-    #[serde(borrow)]
-    doc_id: std::borrow::Cow<'l, str>,
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use container_core::{Error, Result};
-use serde::Serialize;
+use serde_core::Serialize;
 
 use crate::FORMAT_NAME;
 use crate::journal::{Record, line};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use container_core::{Error, Result};
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_core::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 /// A document's schema. The first element of an array stands for all.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -55,7 +55,7 @@ impl Write for Spool {
             self.head.extend_from_slice(bytes);
             return Ok(bytes.len());
         }
-        let mut file = unnamed_file()?;
+        let mut file = unnamed_file(&std::env::temp_dir())?;
         file.write_all(&std::mem::take(&mut self.head))?;
         self.file.insert(file).write(bytes)
     }

@@ -87,7 +87,6 @@ impl WriterOptions {
 /// # let path = folder.path().join("cats.msgpack");
 /// use std::sync::Arc;
 /// use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray};
-/// use container_arrow::BatchWriter;
 /// use datadings::arrow::{ArrowWriter, WriterOptions};
 ///
 /// let keys: ArrayRef = Arc::new(StringArray::from(vec!["tom", "kitty"]));
@@ -95,7 +94,7 @@ impl WriterOptions {
 /// let batch = RecordBatch::try_from_iter([("key", keys), ("lives", lives)])?;
 /// let mut writer = ArrowWriter::create(&path, batch.schema(), WriterOptions::default())?;
 /// writer.write(&batch)?;
-/// assert!(Box::new(writer).finish()?.is_empty()); // nothing was lost
+/// assert!(writer.finish()?.is_empty()); // nothing was lost
 ///
 /// let reader = datadings::Reader::open(&path)?;
 /// assert_eq!(reader.get(0)?.field("lives")?.u64()?, 9);
@@ -120,7 +119,7 @@ pub struct ArrowWriter {
 }
 
 impl ArrowWriter {
-    /// Begins a dataset of batches of this schema. All of its files appear with [`finish`](BatchWriter::finish).
+    /// Creates a dataset for batches of this schema. All of its files appear with [`finish`](Self::finish).
     ///
     /// # Errors
     /// [`Unsupported`](ErrorKind::Unsupported) for unsupported column types; [`Usage`](ErrorKind::Usage) for duplicate column names, a
@@ -153,10 +152,37 @@ impl ArrowWriter {
         Ok(())
     }
 
-    /// Finishes the dataset like [`finish`](BatchWriter::finish), and returns a summary as well.
+    /// Writes the rows of a batch as samples.
     ///
     /// # Errors
-    /// As [`finish`](BatchWriter::finish).
+    /// [`Usage`](ErrorKind::Usage) for a batch of another schema, and after a failed write; [`Invalid`](ErrorKind::Invalid) with row and column
+    /// for values that a sample cannot hold; [`Io`](ErrorKind::Io).
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        if self.failed {
+            return Err(Error::usage("writer used after a failed write").in_format(FORMAT_NAME));
+        }
+        self.failed = true;
+        let row = self.rows;
+        self.write_rows(batch).map_err(|error| match error.kind() {
+            ErrorKind::Usage | ErrorKind::Io => error.in_format(FORMAT_NAME),
+            _ => error.in_row(self.rows.max(row)).in_format(FORMAT_NAME),
+        })?;
+        self.failed = false;
+        Ok(())
+    }
+
+    /// Completes the dataset and returns the losses.
+    ///
+    /// # Errors
+    /// [`Usage`](ErrorKind::Usage) after a failed write; all that [`Writer::finish`] fails for.
+    pub fn finish(self) -> Result<Vec<Loss>> {
+        self.finish_dataset().map(|(_, losses)| losses)
+    }
+
+    /// [Finishes](Self::finish) the dataset, and returns a summary as well.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
     pub fn finish_dataset(self) -> Result<(WriteSummary, Vec<Loss>)> {
         if self.failed {
             return Err(Error::usage("writer finished after a failed write").in_format(FORMAT_NAME));
@@ -300,21 +326,11 @@ fn as_input_error(error: Error) -> Error {
 
 impl BatchWriter for ArrowWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        if self.failed {
-            return Err(Error::usage("writer used after a failed write").in_format(FORMAT_NAME));
-        }
-        self.failed = true;
-        let row = self.rows;
-        self.write_rows(batch).map_err(|error| match error.kind() {
-            ErrorKind::Usage | ErrorKind::Io => error.in_format(FORMAT_NAME),
-            _ => error.in_row(self.rows.max(row)).in_format(FORMAT_NAME),
-        })?;
-        self.failed = false;
-        Ok(())
+        Self::write(self, batch)
     }
 
     fn finish(self: Box<Self>) -> Result<Vec<Loss>> {
-        self.finish_dataset().map(|(_, losses)| losses)
+        Self::finish(*self)
     }
 }
 

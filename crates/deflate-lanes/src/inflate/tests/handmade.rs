@@ -44,6 +44,24 @@ fn inflates_blocks_of_all_kinds_in_one_stream() {
     assert_eq!(made(&Pack::default(), 0), None, "nothing at all");
 }
 
+/// A stretch without bounds checks ends early enough for the literals and the match of one step.
+#[test]
+fn inflates_a_long_match_near_the_end() {
+    let codes = Codes::fixed();
+    for (literals, tail) in (0..9).flat_map(|literals| (0..40).map(move |tail| (literals, tail))) {
+        let mut pack = Pack::default();
+        let (before, after) = (&b"beginning"[..literals], vec![b'.'; tail]);
+        pack.stored(false, &[b'-'; 16]).fixed(true).literals(&codes, before).match_of(&codes, 258, 16 + literals);
+        pack.literals(&codes, &after).symbol(&codes.litlens, END);
+        let start = [&[b'-'; 16], before].concat();
+        let copied: Vec<u8> = start.iter().copied().cycle().take(258).collect();
+        let expected = [start, copied, after].concat();
+        let trailing = [pack.done(), vec![0; 20]].concat();
+        let found = both(Format::Raw, &trailing, expected.len());
+        assert_eq!(found.as_ref(), Some(&expected), "{literals} literals before, {tail} after");
+    }
+}
+
 /// Every length, at near and far distances, in the middle of the output and at its end.
 #[test]
 fn inflates_every_match_length() {

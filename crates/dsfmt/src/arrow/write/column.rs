@@ -6,20 +6,20 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array as _, ArrayRef, RecordBatch};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType as ArrowType, Field as ArrowField, FieldRef};
-use container_core::{Error, Limits, Loss, Output, Position, Result};
+use container_core::{Error, Limits, Loss, Position, Result};
 
 use super::super::{bits, meta};
 use super::dimensions::Dimensions;
 use super::leaf::Leaf;
 use super::lists::{self, Level, MaskWriter, Parents, dense, nth_valid};
-use super::spool::Spool;
 use super::{Structs, WriterOptions};
 use crate::FORMAT_NAME;
 use crate::wire::bit_bytes;
+use crate::write::assembly::Body;
 use crate::write::bits::Packer;
 use crate::write::field::Field;
 use crate::write::layout;
-use crate::write::put::Buffered;
+use crate::write::spool::Spool;
 
 /// Bounds for a mask in bytes: always allowed, and per byte of values. Padded lists could need any number.
 const FREE_MASK_BYTES: u64 = 1 << 30;
@@ -301,20 +301,20 @@ impl Column {
         Ok(Finished { field, masked, len: mask + lengths + values, losses })
     }
 
-    /// Writes the column's body.
-    pub(super) fn put(&self, rows: u64, masked: bool, spool: &Spool, out: &mut Buffered<Output>) -> Result<()> {
+    /// Passes the column's values to `body`.
+    pub(super) fn put(&self, rows: u64, masked: bool, spool: &mut Spool, body: &mut dyn Body) -> Result<()> {
         let levels = self.known_levels();
         if masked {
             if lists::is_regular(levels) && levels.len() == self.levels.len() {
-                spool.copy(self.mask, out)?;
+                body.section(spool, self.mask)?;
             } else {
                 // All items inside lists of unknown size are null.
                 let null = levels.len() < self.levels.len();
                 let bits = (self.nulls > 0 && !null).then_some(self.mask);
-                MaskWriter::new(levels, bits, null, spool)?.put(rows, out)?;
+                MaskWriter::new(levels, bits, null, spool)?.put(rows, body)?;
             }
         }
-        self.leaf.sections().into_iter().try_for_each(|section| spool.copy(section, out))
+        self.leaf.sections().into_iter().try_for_each(|section| body.section(spool, section))
     }
 }
 

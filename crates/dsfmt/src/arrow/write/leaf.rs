@@ -18,7 +18,6 @@ use container_core::{Error, Result};
 
 use super::super::meta::{CALENDAR, FieldMetadata, UNITS};
 use super::super::times::TimeNumber;
-use super::spool::Spool;
 use crate::array::Values;
 use crate::json::{JsonBuf, quoted};
 use crate::read::values::by_number;
@@ -27,6 +26,7 @@ use crate::types::{DataType, Endian};
 use crate::write::bits::Packer;
 use crate::write::emit;
 use crate::write::put::Put;
+use crate::write::spool::Spool;
 
 /// The values of a column and their target type.
 #[derive(Debug)]

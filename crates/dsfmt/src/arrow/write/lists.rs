@@ -11,9 +11,9 @@ use container_arrow::from_arrow;
 use container_core::{Error, Result};
 
 use super::Ragged;
-use super::spool::{SectionReader, Spool};
 use crate::write::bits::Packer;
 use crate::write::put::Put;
+use crate::write::spool::{SectionReader, Spool};
 
 /// Represents a null list in the encoded lengths.
 const NULL_LIST: u64 = u64::MAX;

@@ -4,7 +4,6 @@ mod column;
 mod dimensions;
 mod leaf;
 mod lists;
-mod spool;
 
 use std::path::{Path, PathBuf};
 
@@ -14,13 +13,15 @@ use container_arrow::BatchWriter;
 use container_core::{Error, Loss, Output, OutputOptions, Result};
 
 use super::meta::FieldMetadata;
+use crate::read::Reader;
 use crate::types::Endian;
+use crate::write::assembly::{Assembly, Body};
 use crate::write::builder::{Builder, in_file};
 use crate::write::layout;
-use crate::write::put::{Buffered, Put};
+use crate::write::put::Buffered;
+use crate::write::spool::Spool;
 use column::{Column, Finished};
 use dimensions::Dimensions;
-use spool::Spool;
 
 /// Options of [`ArrowWriter`].
 #[derive(Debug, Clone, Default)]
@@ -100,18 +101,17 @@ impl WriterOptions {
 /// Writes a ds file from record batches: see the tables of the [module](super).
 ///
 /// The header declares sizes and lengths, and variables are stored one after the other. So values go to an unnamed temporary file next to the
-/// output, and are assembled at the end. Takes memory for a batch and some tens of megabytes.
+/// output, and are assembled at the end, or [read](Self::into_reader) without a ds file. Takes memory for a batch and some tens of megabytes.
 ///
 /// ```
 /// use std::sync::Arc;
 /// use arrow_array::{Float32Array, RecordBatch};
-/// use container_arrow::BatchWriter;
 /// use dsfmt::{Reader, arrow::{ArrowWriter, WriterOptions}};
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("x.ds");
 ///
 /// let batch = RecordBatch::try_from_iter([("x", Arc::new(Float32Array::from(vec![Some(1.5), None])) as _)])?;
-/// let mut writer = Box::new(ArrowWriter::new(&path, batch.schema(), WriterOptions::default().with_dimension("day"))?);
+/// let mut writer = ArrowWriter::create(&path, batch.schema(), WriterOptions::default().with_dimension("day"))?;
 /// writer.write(&batch)?;
 /// assert!(writer.finish()?.is_empty()); // nothing was lost
 /// let reader = Reader::open(&path)?;
@@ -124,7 +124,8 @@ pub struct ArrowWriter {
     path: PathBuf,
     schema: SchemaRef,
     options: WriterOptions,
-    output: Output,
+    /// `None` for a dataset that is not written.
+    output: Option<Output>,
     columns: Vec<Column>,
     metadata: FieldMetadata,
     spool: Spool,
@@ -133,13 +134,28 @@ pub struct ArrowWriter {
 }
 
 impl ArrowWriter {
-    /// Starts a file for batches of this schema. It appears atomically with [`finish`](BatchWriter::finish).
+    /// Creates a file for batches of this schema. It appears atomically with [`finish`](Self::finish).
     ///
     /// # Errors
     /// [`Unsupported`](container_core::ErrorKind::Unsupported) for an unsupported column type, naming an option that helps;
     /// [`Usage`](container_core::ErrorKind::Usage) for duplicate column names; [`Invalid`](container_core::ErrorKind::Invalid) for contradictory
     /// metadata; [`Limit`](container_core::ErrorKind::Limit) for more columns than readers accept; errors of [`Output`].
-    pub fn new(path: impl AsRef<Path>, schema: SchemaRef, options: WriterOptions) -> Result<Self> {
+    pub fn create(path: impl AsRef<Path>, schema: SchemaRef, options: WriterOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let begin = || {
+            let mut writer = Self::begin(path, schema, options)?;
+            writer.output = Some(Output::create(path, writer.options.output)?);
+            Ok(writer)
+        };
+        begin().map_err(|error| in_file(error, path))
+    }
+
+    /// Starts a dataset that is not written, to be read from where its values lie: see [`into_reader`](Self::into_reader). The unnamed temporary
+    /// file is created in the directory of `path`, which errors name.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create), without those of [`Output`].
+    pub fn unwritten(path: impl AsRef<Path>, schema: SchemaRef, options: WriterOptions) -> Result<Self> {
         let path = path.as_ref();
         Self::begin(path, schema, options).map_err(|error| in_file(error, path))
     }
@@ -156,8 +172,8 @@ impl ArrowWriter {
             preview.field(column.name.clone(), column.preview());
         }
         preview.validate()?;
-        let output = Output::create(path, options.output)?;
-        Ok(Self { path: path.to_owned(), schema, options, output, columns, metadata, spool, rows: 0, failed: false })
+        let path = path.to_owned();
+        Ok(Self { path, schema, options, output: None, columns, metadata, spool, rows: 0, failed: false })
     }
 
     /// Path of the output file.
@@ -170,6 +186,26 @@ impl ArrowWriter {
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows
+    }
+
+    /// Appends the rows of a batch.
+    ///
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage) for a batch of another schema, and after a failed write;
+    /// [`Invalid`](container_core::ErrorKind::Invalid) or [`Unsupported`](container_core::ErrorKind::Unsupported) with row and column for values
+    /// that the variable cannot hold; [`Io`](container_core::ErrorKind::Io) of the temporary file.
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.take(batch).map_err(|error| in_file(error, &self.path))
+    }
+
+    /// Completes the file, moves it to its path, and returns what could not be kept.
+    ///
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage) after a failed write, and for a dataset that is [not written](Self::unwritten);
+    /// [`Io`](container_core::ErrorKind::Io).
+    pub fn finish(self) -> Result<Vec<Loss>> {
+        let path = self.path.clone();
+        self.complete().map_err(|error| in_file(error, &path))
     }
 
     fn take(&mut self, batch: &RecordBatch) -> Result<()> {
@@ -194,7 +230,33 @@ impl ArrowWriter {
         Ok(())
     }
 
+    /// Completes the dataset and opens it. Nothing is written: its values are read from the unnamed temporary file and from memory, encoded as in
+    /// a ds file. Also returns what could not be kept.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn into_reader(mut self) -> Result<(Reader, Vec<Loss>)> {
+        let path = self.path.clone();
+        let open = || {
+            let mut body = Assembly::new();
+            let (_, losses) = self.assemble(&mut body)?;
+            Ok((body.open(self.spool)?, losses))
+        };
+        open().map_err(|error| in_file(error, &path))
+    }
+
     fn complete(mut self) -> Result<Vec<Loss>> {
+        let output = self.output.take().ok_or_else(|| Error::usage("the dataset was begun without a file"))?;
+        let mut out = Buffered::new(output, u64::MAX);
+        let (expected, losses) = self.assemble(&mut out)?;
+        out.flush()?;
+        debug_assert_eq!(out.len(), expected, "the header's lengths are exact");
+        out.into_inner().finish()?;
+        Ok(losses)
+    }
+
+    /// Passes the dataset to `body`. Returns its size, and what could not be kept.
+    fn assemble(&mut self, body: &mut dyn Body) -> Result<(u64, Vec<Loss>)> {
         if self.failed {
             return Err(Error::usage("the output is incomplete: an earlier write failed"));
         }
@@ -219,20 +281,15 @@ impl ArrowWriter {
                 (slot.masked, slot.len) = (*masked, Some(*len));
             }
         }
-        let (header, body) = layout::header(&builder.attributes, &builder.fields, &slots)?;
-        let expected = body.saturating_add(header.len() as u64);
-        let mut out = Buffered::new(self.output, expected);
-        out.put(header.as_bytes())?;
+        let (header, len) = layout::header(&builder.attributes, &builder.fields, &slots)?;
+        body.put(header.as_bytes())?;
         self.spool.complete()?;
         for slot in &slots {
             if let (Some(column), true) = (self.columns.get(slot.field), slot.len != Some(0)) {
-                column.put(self.rows, slot.masked, &self.spool, &mut out)?;
+                column.put(self.rows, slot.masked, &mut self.spool, body)?;
             }
         }
-        out.flush()?;
-        debug_assert_eq!(out.len(), expected, "the header's lengths are exact");
-        out.into_inner().finish()?;
-        Ok(losses)
+        Ok((len.saturating_add(header.len() as u64), losses))
     }
 }
 
@@ -247,12 +304,11 @@ fn builder(metadata: &FieldMetadata) -> Builder<'static> {
 
 impl BatchWriter for ArrowWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        self.take(batch).map_err(|error| in_file(error, &self.path))
+        Self::write(self, batch)
     }
 
     fn finish(self: Box<Self>) -> Result<Vec<Loss>> {
-        let path = self.path.clone();
-        (*self).complete().map_err(|error| in_file(error, &path))
+        Self::finish(*self)
     }
 }
 

@@ -64,7 +64,8 @@ impl WriteOptions {
     }
 }
 
-/// Converts a ds file to NetCDF; what NetCDF cannot hold is reported as losses.
+/// Converts ds to NetCDF: a file, a dataset [that is not written](crate::Writer::into_reader), or a [view](super::ds_view) of a NetCDF file. What
+/// NetCDF cannot hold is reported as losses.
 ///
 /// Reads each variable twice: for its fill value and string lengths, and for its values. Holds a chunk of 4 MiB, or a row, in memory.
 ///

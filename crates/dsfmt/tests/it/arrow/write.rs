@@ -33,11 +33,17 @@ impl Folder {
 
     fn write(&self, schema: SchemaRef, all: &[RecordBatch], options: WriterOptions) -> Result<(Reader, Vec<Loss>)> {
         let options = options.with_output(OutputOptions::default().with_overwrite(Overwrite::Replace));
-        let mut writer = Box::new(ArrowWriter::new(self.path(), schema, options)?);
+        let mut writer = Box::new(ArrowWriter::create(self.path(), schema.clone(), options.clone())?);
+        let mut unwritten = ArrowWriter::unwritten(self.path(), schema, options)?;
         for batch in all {
             writer.write(batch)?;
+            unwritten.write(batch)?;
         }
         let losses = writer.finish()?;
+        let (reader, same_losses) = unwritten.into_reader()?;
+        assert_eq!(same_losses, losses);
+        let bytes = reader.source().read(0..reader.source().len())?;
+        assert!(bytes == std::fs::read(self.path()).unwrap(), "unwritten");
         Ok((Reader::open(self.path()).unwrap(), losses))
     }
 }
@@ -380,7 +386,7 @@ fn rejects_unsupported_data() {
     // Duplicate names.
     let field = ArrowField::new("x", ArrowType::Int8, true);
     let schema = Arc::new(Schema::new(vec![field.clone(), field.clone()]));
-    let error = ArrowWriter::new(Folder::new().path(), schema, WriterOptions::default()).unwrap_err();
+    let error = ArrowWriter::create(Folder::new().path(), schema, WriterOptions::default()).unwrap_err();
     assert!(error.to_string().contains("duplicate variable \"x\""), "{error}");
     // Invalid metadata, and reserved attribute names.
     for text in ["{", "[]", r#"{"attributes": {".size": 3}}"#] {
@@ -388,19 +394,19 @@ fn rejects_unsupported_data() {
             [("ds".to_owned(), text.to_owned())].into_iter().collect::<std::collections::HashMap<_, _>>(),
         );
         let schema = Arc::new(Schema::new(vec![field]));
-        let error = ArrowWriter::new(Folder::new().path(), schema, WriterOptions::default()).unwrap_err();
+        let error = ArrowWriter::create(Folder::new().path(), schema, WriterOptions::default()).unwrap_err();
         assert_eq!(error.position().column.as_deref(), Some("x"), "{error}");
     }
     // Another schema, and an existing output.
     let folder = Folder::new();
     let schema = Arc::new(Schema::new(vec![field]));
-    let mut writer = ArrowWriter::new(folder.path(), schema.clone(), WriterOptions::default()).unwrap();
+    let mut writer = ArrowWriter::create(folder.path(), schema.clone(), WriterOptions::default()).unwrap();
     let other = RecordBatch::try_from_iter([("x", Arc::new(Int16Array::from(vec![1])) as ArrayRef)]).unwrap();
     assert_eq!(writer.write(&other).unwrap_err().kind(), ErrorKind::Usage);
     drop(writer);
     assert!(!folder.path().exists());
     std::fs::write(folder.path(), "old").unwrap();
-    assert!(ArrowWriter::new(folder.path(), schema, WriterOptions::default()).is_err());
+    assert!(ArrowWriter::create(folder.path(), schema, WriterOptions::default()).is_err());
     assert_eq!(std::fs::read(folder.path()).unwrap(), b"old");
 }
 
@@ -444,7 +450,7 @@ fn writes_more_than_the_buffers() {
             Arc::new(StringArray::from_iter_values((0..50_000u32).map(|n| (n % 97 + at).to_string())));
         RecordBatch::try_from_iter_with_nullable([("n", numbers, true), ("t", texts, true)]).unwrap()
     };
-    let mut writer = Box::new(ArrowWriter::new(folder.path(), make(0).schema(), WriterOptions::default()).unwrap());
+    let mut writer = Box::new(ArrowWriter::create(folder.path(), make(0).schema(), WriterOptions::default()).unwrap());
     (0..100).for_each(|at| writer.write(&make(at)).unwrap());
     assert_eq!((writer.rows(), writer.finish().unwrap().len()), (5_000_000, 0));
     let reader = Reader::open(folder.path()).unwrap();

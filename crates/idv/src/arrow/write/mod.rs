@@ -33,7 +33,7 @@ const ROWS: usize = 1 << 14;
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use container_core::OutputOptions;
-/// use container_arrow::{BatchReader, BatchScan, BatchWriter};
+/// use container_arrow::{BatchReader, BatchScan};
 /// use idv::arrow::{ArrowOptions, ArrowWriter};
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/real-adult.idv");
 /// # let directory = tempfile::tempdir()?;
@@ -46,7 +46,7 @@ const ROWS: usize = 1 << 14;
 /// while let Some(batch) = batches.try_next()? {
 ///     writer.write(&batch)?;
 /// }
-/// let losses = Box::new(writer).finish()?;
+/// let losses = writer.finish()?;
 /// assert!(losses.is_empty());
 /// assert_eq!(idv::Reader::open(&copy)?.row_count(), reader.row_count());
 /// # Ok(())
@@ -136,7 +136,7 @@ impl ArrowOptions {
 }
 
 impl ArrowWriter<Output> {
-    /// Creates a file that replaces `path` atomically when finished, for batches of this schema.
+    /// Creates a file for batches of this schema, which replaces `path` atomically with [`finish`](Self::finish).
     ///
     /// # Errors
     /// As [`Writer::create`], and [`Unsupported`](container_core::ErrorKind::Unsupported) for a column type without IDV equivalent.
@@ -150,6 +150,16 @@ impl ArrowWriter<Output> {
         let (columns, losses) = plan_columns(schema, &options)?;
         let writer = Writer::create(path, output, file_schema(&columns), options.writer)?;
         Ok(Self::of(writer, schema, columns, losses))
+    }
+
+    /// Completes the file, moves it to its path, and returns the losses.
+    ///
+    /// # Errors
+    /// As [`Writer::finish`].
+    pub fn finish(self) -> Result<Vec<Loss>> {
+        let (output, losses) = self.into_inner()?;
+        output.finish()?;
+        Ok(losses)
     }
 }
 
@@ -251,8 +261,8 @@ impl<W: Write + Seek> ArrowWriter<W> {
     /// Finishes the file and returns the sink and the losses.
     ///
     /// # Errors
-    /// As [`Writer::finish`].
-    pub fn finish_sink(mut self) -> Result<(W, Vec<Loss>)> {
+    /// As [`Writer::into_inner`].
+    pub fn into_inner(mut self) -> Result<(W, Vec<Loss>)> {
         let mut losses = self.losses;
         for (index, column) in self.columns.iter().enumerate() {
             if let Some(schema) = column.labeled()? {
@@ -260,7 +270,7 @@ impl<W: Write + Seek> ArrowWriter<W> {
             }
             losses.extend(column.losses());
         }
-        Ok((self.writer.finish()?, losses))
+        Ok((self.writer.into_inner()?, losses))
     }
 }
 
@@ -270,8 +280,6 @@ impl BatchWriter for ArrowWriter<Output> {
     }
 
     fn finish(self: Box<Self>) -> Result<Vec<Loss>> {
-        let (output, losses) = self.finish_sink()?;
-        output.finish()?;
-        Ok(losses)
+        Self::finish(*self)
     }
 }

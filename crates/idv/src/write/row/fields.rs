@@ -1,7 +1,7 @@
 //! The serializers of a row and its member names.
 
 use container_core::Error;
-use serde::ser::{
+use serde_core::ser::{
     Impossible, Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeTuple, SerializeTupleStruct,
     Serializer,
 };

@@ -1,7 +1,7 @@
 //! The serializer of one item.
 
 use container_core::Error;
-use serde::ser::{Impossible, Serialize, SerializeSeq, SerializeTuple, SerializeTupleStruct, Serializer};
+use serde_core::ser::{Impossible, Serialize, SerializeSeq, SerializeTuple, SerializeTupleStruct, Serializer};
 
 use super::super::cell::{Cell, KeyLabels, Shape, push_item};
 use super::RowError;

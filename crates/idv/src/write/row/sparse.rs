@@ -1,7 +1,7 @@
 //! The serializer of a sparse vector: `{"$sparse": {"length", "indices", "values"}}`.
 
 use container_core::Error;
-use serde::ser::{
+use serde_core::ser::{
     Impossible, Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeTuple, SerializeTupleStruct,
     Serializer,
 };

@@ -1,6 +1,6 @@
 //! The serializer of one column value.
 
-use serde::ser::{Impossible, Serialize, SerializeSeq, SerializeTuple, SerializeTupleStruct, Serializer};
+use serde_core::ser::{Impossible, Serialize, SerializeSeq, SerializeTuple, SerializeTupleStruct, Serializer};
 
 use super::super::cell::{Cell, KeyLabels, Shape, check_length};
 use super::RowError;

@@ -45,7 +45,7 @@ fn file(columns: Vec<(Type, Values)>, compression: Compression, rows_per_block: 
     let mut writer = Writer::new(file.as_file(), Schema::new(schemas), options).unwrap();
     let slices: Vec<_> = columns.iter().map(|(_, values)| ColumnSlice::from(values)).collect();
     writer.append_columns(&slices).unwrap();
-    writer.finish().unwrap();
+    writer.into_inner().unwrap();
     file
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn written(
     for batch in batches {
         writer.write(batch)?;
     }
-    let (sink, losses) = writer.finish_sink()?;
+    let (sink, losses) = writer.into_inner()?;
     Ok((Reader::from_source(Source::from(sink.into_inner()), OpenOptions::default())?, losses))
 }
 

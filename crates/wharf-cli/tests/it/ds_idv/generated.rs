@@ -39,7 +39,7 @@ fn idv(folder: &TempDir, name: &str, column: ColumnSchema, values: &Values) -> S
     let options = OutputOptions::default().with_overwrite(container_core::Overwrite::Replace);
     let mut writer = idv::Writer::create(&file, options, Schema::new([column]), idv::WriterOptions::default()).unwrap();
     writer.append_columns(&[ColumnSlice::from(values)]).unwrap();
-    writer.finish().unwrap().finish().unwrap();
+    writer.finish().unwrap();
     file
 }
 

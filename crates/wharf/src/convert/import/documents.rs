@@ -122,7 +122,14 @@ impl ChunkSource for DocumentChunks<'_> {
                 let start = Location { input: self.input, line: first + 1, byte: 0 };
                 let row = self.next_row;
                 self.next_row += records;
-                return Ok(Some(Chunk { bytes: Bytes::from(lines), start, row, records, array: false }));
+                return Ok(Some(Chunk {
+                    bytes: Bytes::from(lines),
+                    start,
+                    row,
+                    records,
+                    array: false,
+                    has_plain_lines: false,
+                }));
             }
             if self.pending.is_none() {
                 self.input += 1;

@@ -1,19 +1,45 @@
-//! Copies variables into a ds file: all, some, or a range of rows.
+//! Copies variables into a ds or NetCDF file: all, some, or a range of rows.
 
 use std::ops::Range;
 use std::path::Path;
 
 use container_core::{Error, OutputOptions, Result};
+use dsfmt::netcdf::{WriteOptions, from_ds};
 use dsfmt::{Builder, Field, Reader, Select, Selection, Variable, Writer};
 
 use super::super::inputs::Location;
-use super::super::{Saved, put_ds, rejected_by_ds, stream_ds};
+use super::super::{Lost, Saved, put_ds, rejected_by_ds, stream_ds};
 use super::job::{Context, Job, Report};
 use super::source::Kind;
 use super::targets::DsTarget;
 use super::text::does_not_go;
 
-/// Writes the file, and fills the report.
+/// How variables are written.
+#[derive(Clone, Copy)]
+pub(super) enum Output<'a> {
+    Ds,
+    Netcdf(&'a Path, &'a WriteOptions),
+}
+
+/// Writes NetCDF, and fills the report.
+pub(super) fn put_netcdf(
+    job: &Job<'_>,
+    report: &mut Report,
+    reader: &Reader,
+    path: &Path,
+    options: &WriteOptions,
+) -> Result<()> {
+    let done = from_ds(reader, path, options)?;
+    let name = match job.inputs.as_slice() {
+        [location] => Some(location.name()),
+        _ => None,
+    };
+    report.losses.extend(Lost::all(done.losses, name.as_deref()));
+    (report.variables, report.bytes) = (done.written.variables, done.written.bytes);
+    Ok(())
+}
+
+/// Writes the ds file, and fills the report.
 pub(super) fn put(
     job: &Job<'_>,
     context: &mut Context<'_, '_>,
@@ -34,6 +60,7 @@ pub(super) fn copied(
     job: &Job<'_>,
     target: &DsTarget,
     (kind, reader): (Kind, &Reader),
+    output: Output<'_>,
     context: &mut Context<'_, '_>,
     report: &mut Report,
 ) -> Result<()> {
@@ -77,16 +104,26 @@ pub(super) fn copied(
             },
         );
     }
-    put(job, context, report, |path, options| match &rows {
-        None => Ok((builder.write(path, options)?, rejected_by_ds(&builder, &|_| Some(name.clone()))?)),
-        Some(cut) => {
-            let mut writer = builder.clone().begin(path, options)?;
-            while let Some(variable) = writer.current().map(|name| reader.variable(name)) {
-                cut.write(&variable.map_err(named)?, &mut writer).map_err(named)?;
-            }
-            Ok((writer.finish()?, Vec::new()))
+    let append = |writer: &mut Writer<'_>| -> Result<()> {
+        while let (Some(rows), Some(variable)) = (&rows, writer.current().map(|name| reader.variable(name))) {
+            rows.write(&variable.map_err(named)?, writer).map_err(named)?;
         }
-    })
+        Ok(())
+    };
+    let rejected = || if rows.is_some() { Ok(Vec::new()) } else { rejected_by_ds(&builder, &|_| Some(name.clone())) };
+    match output {
+        Output::Ds => put(job, context, report, |path, options| {
+            let mut writer = builder.clone().begin(path, options)?;
+            append(&mut writer)?;
+            Ok((writer.finish()?, rejected()?))
+        }),
+        Output::Netcdf(path, options) => {
+            let mut writer = builder.clone().begin_unwritten(path)?;
+            append(&mut writer)?;
+            report.losses.extend(rejected()?);
+            put_netcdf(job, report, &writer.into_reader()?, path, options)
+        }
+    }
 }
 
 /// The dimension of the rows: the named one, or the only first dimension of variables.

@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use container_core::{Error, Overwrite, Result};
-use dsfmt::netcdf::{self, WriteOptions, from_ds, to_ds};
+use dsfmt::netcdf::{self, WriteOptions, ds_view, from_ds};
 use dsfmt::{MergeOptions, Reader, merge};
 
 use super::super::convert::{NetcdfTarget, To};
-use super::super::ds_file::Temporary;
 use super::super::env::Opener;
 use super::super::inputs::Location;
 use super::super::{Lost, open_ds, open_netcdf, output, put_ds, rows, stream_ds};
@@ -36,7 +35,7 @@ pub(super) fn run(
     Ok(())
 }
 
-/// Merges NetCDF files by way of ds files. The output is CDF-5 or NetCDF-4 like the first input, or the smallest classic kind that can hold the data.
+/// Merges NetCDF files. The output is CDF-5 or NetCDF-4 like the first input, or the smallest classic kind that can hold the data.
 pub(super) fn run_netcdf(
     job: &Merge,
     merger: &DsMerger,
@@ -50,7 +49,7 @@ pub(super) fn run_netcdf(
     }
     rows::other_form(path, &NetcdfTarget::default(), &opener.registry)?;
     let output = output::options(path, force, &job.inputs)?;
-    let (mut files, mut readers) = (Vec::new(), Vec::new());
+    let mut readers = Vec::new();
     let mut options = WriteOptions::default().with_output(output);
     for location in &job.inputs {
         let named = |error: Error| error.in_file(location.name());
@@ -60,20 +59,14 @@ pub(super) fn run_netcdf(
             named(Error::usage(format!("found {found}, expected {} like the first input", netcdf::FORMAT_NAME)))
         })?;
         let reader = open_netcdf(source.clone(), opener).map_err(named)?;
-        if files.is_empty() {
+        if readers.is_empty() {
             options = like(&reader, dimension, options);
         }
-        let (file, (_, lost)) = Temporary::write(|file, output| {
-            let done = to_ds(&reader, file, &netcdf::ReadOptions::default(), output).map_err(named)?;
-            Ok((done.written, Lost::all(done.losses, Some(&location.name())).collect()))
-        })?;
-        report.losses.extend(lost);
-        readers.push(Reader::open(&file.path)?);
-        files.push(file);
+        let (view, losses) = ds_view(reader, &netcdf::ReadOptions::default(), location.name()).map_err(named)?;
+        report.losses.extend(Lost::all(losses, Some(&location.name())));
+        readers.push(view);
     }
-    let joined = join((job, merger), &readers, report)?;
-    let (whole, _) = Temporary::write(|file, output| Ok((joined.write(file, output)?, Vec::new())))?;
-    let reader = Reader::open(&whole.path)?;
+    let reader = join((job, merger), &readers, report)?.into_reader(path)?;
     let grows = options.unlimited.take();
     options.unlimited = grows.filter(|name| reader.dimensions().iter().any(|found| found.name == *name));
     let done = from_ds(&reader, path, &options)?;

@@ -136,5 +136,5 @@ fn write(
         report.losses.extend(Lost::all(writer.take_losses(), Some(&file.location.name())));
         report.rows = writer.row_count();
     }
-    writer.finish().map_err(named)
+    writer.into_inner().map_err(named)
 }

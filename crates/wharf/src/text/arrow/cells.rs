@@ -15,6 +15,7 @@ use super::super::values::{nested, write_json_string};
 pub(super) enum AppendMode {
     Integer,
     Float,
+    Bool,
     Text,
     /// As the JSON array or object that each cell is; binary values are objects.
     Nested,
@@ -30,6 +31,7 @@ impl AppendMode {
         match field.data_type() {
             DataType::Int64 | DataType::Int32 | DataType::UInt64 => Self::Integer,
             DataType::Float64 => Self::Float,
+            DataType::Boolean => Self::Bool,
             // Extension types may be JSON.
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View if is_extended => Self::Other,
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..) => Self::Text,
@@ -84,9 +86,10 @@ pub(super) fn append_cell(slot: Slot<'_>, cell: Cell<'_>, mode: AppendMode, json
             scalar => append_scalar(slot, text, scalar),
         },
         AppendMode::Float => match cell.scalar() {
-            Scalar::Float => slot.f64(text.parse().unwrap_or(f64::NAN)),
+            Scalar::Float(Some(value)) => slot.f64(value),
             scalar => append_scalar(slot, text, scalar),
         },
+        AppendMode::Bool => append_scalar(slot, text, cell.scalar()),
         AppendMode::Nested => json.append_value(text.as_bytes(), slot),
         AppendMode::MaybeNested if nested(text).is_some() => json.append_value(text.as_bytes(), slot),
         AppendMode::MaybeNested => slot.str(text),
@@ -105,8 +108,7 @@ fn append_other(slot: Slot<'_>, text: &str) -> Result<()> {
         (SlotEncoding::Msgpack, _) => slot.on_mismatch(Class::Text),
         (
             _,
-            DataType::Boolean
-            | DataType::Int8
+            DataType::Int8
             | DataType::Int16
             | DataType::UInt8
             | DataType::UInt16
@@ -128,7 +130,7 @@ fn append_scalar(slot: Slot<'_>, text: &str, scalar: Scalar) -> Result<()> {
             Err(_) if exact => slot.f64(text.parse().unwrap_or(f64::NAN)),
             Err(_) => slot.on_mismatch(Class::Number),
         },
-        Scalar::Float => slot.f64(text.parse().unwrap_or(f64::NAN)),
+        Scalar::Float(value) => slot.f64(value.or_else(|| text.parse().ok()).unwrap_or(f64::NAN)),
         Scalar::Overflow => slot.on_mismatch(Class::Number),
         Scalar::NonFinite | Scalar::Text => slot.str(text),
     }

@@ -60,7 +60,7 @@ fn samples(text: &Text, first: &Chunk) -> Result<Vec<Chunk>> {
         {
             let location = Location { byte: start + begin as u64 + 1, line: 0, ..first.start };
             let bytes = bytes.slice(begin + 1..end + 1);
-            samples.push(Chunk { bytes, start: location, row: 0, records: 0, array: false });
+            samples.push(Chunk { bytes, start: location, row: 0, records: 0, array: false, has_plain_lines: false });
         }
     }
     Ok(samples)

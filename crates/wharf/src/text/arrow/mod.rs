@@ -1,6 +1,7 @@
 //! Text tables as Arrow record batches: schema inference and batch readers.
 
 mod batches;
+mod block;
 mod cells;
 mod infer;
 mod plan;

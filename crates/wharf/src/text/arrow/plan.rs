@@ -17,11 +17,11 @@ use crate::text::records::chunk::Chunk;
 
 /// How chunks are parsed; shared by all threads.
 pub(super) struct ParsePlan<'a> {
-    text: &'a Text,
+    pub(super) text: &'a Text,
     pub(super) schema: SchemaRef,
     pub(super) scan: BatchScan,
     /// For each CSV cell, the column it belongs to and how it is appended; `None` if it is not selected.
-    cells: Vec<Option<(usize, AppendMode)>>,
+    pub(super) cells: Vec<Option<(usize, AppendMode)>>,
 }
 
 /// A chunk, or the rest of it.
@@ -75,6 +75,7 @@ impl<'a> ParsePlan<'a> {
         if self.scan.is_sampled {
             readers.profiles.resize(self.text.names.len(), CellProfile::default());
         }
+        let mut has_blocks = self.has_blocks(task, valid, &columns);
         let result = loop {
             if columns.is_full() {
                 spent += columns.bytes();
@@ -86,6 +87,10 @@ impl<'a> ParsePlan<'a> {
             }
             if task.row >= self.scan.scan.rows.end {
                 break Ok(());
+            }
+            has_blocks = has_blocks && self.block(task, valid, &mut columns, &mut readers);
+            if has_blocks {
+                continue;
             }
             match self.row(task, valid, &mut columns, &mut readers) {
                 Ok(true) => {}
@@ -165,18 +170,21 @@ pub(super) fn schema_mismatch() -> Error {
 }
 
 /// Parsers and buffers reused from row to row.
-struct Readers {
+pub(super) struct Readers {
     split: Split,
-    json: Json,
+    /// Where the cells of a block of rows start.
+    pub(super) starts: Vec<u32>,
+    pub(super) json: Json,
     /// Profiles of the columns; empty unless the schema was inferred from a sample.
-    profiles: Vec<CellProfile>,
-    context: CellContext,
+    pub(super) profiles: Vec<CellProfile>,
+    pub(super) context: CellContext,
 }
 
 impl Readers {
     fn new(text: &Text) -> Self {
         Self {
             split: Split::new(text.options.delimiter),
+            starts: Vec::new(),
             json: Json::new(&text.limits),
             profiles: Vec::new(),
             context: CellContext::new(&text.limits),

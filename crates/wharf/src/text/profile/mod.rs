@@ -46,18 +46,52 @@ impl CellProfile {
             if quoted {
                 self.empties += 1
             } else {
-                self.nulls += 1
+                self.add_null()
             }
             return None;
         }
-        self.longest = self.longest.max(text.len());
-        // Text that is not a time makes this a text column, whatever else follows.
-        if self.texts > 0 && self.times.are_none() {
-            self.texts += 1;
+        if self.is_text() {
+            self.add_text(text.len());
             return None;
         }
-        let word = Scalar::parse(text);
-        match word {
+        let scalar = Scalar::parse(text);
+        if scalar == Scalar::Text && may_be_nested(text) && self.observe_nested(text, context) {
+            self.nested += 1;
+            self.longest = self.longest.max(text.len());
+            return Some(scalar);
+        }
+        if scalar == Scalar::Text {
+            self.times.observe(text);
+        }
+        self.add(scalar, text.len());
+        Some(scalar)
+    }
+
+    /// Adds an empty cell without quotes.
+    #[inline]
+    pub(super) fn add_null(&mut self) {
+        self.nulls += 1;
+    }
+
+    /// Whether some text is not a time. That makes this a text column, whatever else follows.
+    #[inline]
+    pub(super) fn is_text(&self) -> bool {
+        self.texts > 0 && self.times.are_none()
+    }
+
+    /// Adds a cell of a [text column](Self::is_text), with this many bytes and without quotes.
+    #[inline]
+    pub(super) fn add_text(&mut self, len: usize) {
+        self.longest = self.longest.max(len);
+        self.texts += u64::from(len > 0);
+        self.nulls += u64::from(len == 0);
+    }
+
+    /// Adds the scalar of a cell with this many bytes.
+    #[inline]
+    pub(super) fn add(&mut self, scalar: Scalar, len: usize) {
+        self.longest = self.longest.max(len);
+        match scalar {
             Scalar::Integer(value) => {
                 self.integers += 1;
                 match u64::try_from(value) {
@@ -74,20 +108,15 @@ impl CellProfile {
                     Err(_) => self.large = true,
                 }
             }
-            Scalar::Float => self.floats += 1,
+            Scalar::Float(_) => self.floats += 1,
             Scalar::Overflow => {
                 self.integers += 1;
                 (self.large, self.inexact) = (true, true);
             }
             Scalar::Bool(_) => self.bools += 1,
             Scalar::NonFinite => self.non_finite += 1,
-            Scalar::Text if may_be_nested(text) && self.observe_nested(text, context) => self.nested += 1,
-            Scalar::Text => {
-                self.texts += 1;
-                self.times.observe(text);
-            }
+            Scalar::Text => self.texts += 1,
         }
-        Some(word)
     }
 
     /// Profiles a cell that may be a JSON array or object. False if it is neither.

@@ -30,6 +30,8 @@ pub(crate) struct Chunk {
     pub(crate) records: u64,
     /// Whether records are items of a JSON array.
     pub(crate) array: bool,
+    /// Whether each line is a row of CSV, ends with a line feed except for the last, and has no quotes and carriage returns.
+    pub(crate) has_plain_lines: bool,
 }
 
 /// A sequence of chunks.
@@ -83,6 +85,11 @@ impl<'a> Chunker<'a> {
         Self { inputs, options, max_records, at, row: 0, state: State::Begin, names: None, window: options.window }
     }
 
+    /// Goes on at a row of CSV.
+    pub(crate) fn resume(inputs: &'a [Input], options: &'a Options, at: Location, row: u64) -> Self {
+        Self { at, row, state: State::Csv, ..Self::new(inputs, options, u64::MAX) }
+    }
+
     /// Where the records of the first input begin, and whether they are items of an array. Call it before reading the first chunk.
     pub(crate) fn first_record(&mut self) -> Result<(Location, bool)> {
         if let (State::Begin, Some(input)) = (self.state, self.inputs.get(self.at.input)) {
@@ -123,7 +130,7 @@ impl<'a> Chunker<'a> {
                 self.state = State::End;
             }
             if prefix.records > 0 {
-                return Ok(Some(Chunk { bytes, start, row, records: prefix.records, array }));
+                return Ok(Some(Chunk { bytes, start, row, records: prefix.records, array, has_plain_lines: false }));
             }
         }
     }

@@ -84,13 +84,13 @@ impl Split {
     fn marks(&self, bytes: &[u8], at: usize) -> u64 {
         let rest = bytes.get(at..).unwrap_or_default();
         if let Some(block) = rest.first_chunk() {
-            return marks(block, self.delimiter);
+            return marks(block, [self.delimiter, b'"', b'\n', b'\r']);
         }
         let mut block = [0; BLOCK];
         let len = rest.len();
         block.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
         // The delimiter may equal the padding byte.
-        marks(&block, self.delimiter) & ((1 << len) - 1)
+        marks(&block, [self.delimiter, b'"', b'\n', b'\r']) & ((1 << len) - 1)
     }
 
     /// The number of cells in the row.
@@ -130,17 +130,61 @@ impl Split {
     }
 }
 
+/// Splits up to `max_rows` rows of `columns` cells each. They begin at `at`, and each is one line with a line feed, without quotes, carriage
+/// returns and empty lines.
+///
+/// `starts` gets the offset of each cell, and that behind the last row. Each cell ends a byte before the next one. Stops before a row with
+/// another number of cells, or without a line feed; returns the number of rows.
+pub(crate) fn split_lines(
+    bytes: &[u8],
+    at: u32,
+    (delimiter, columns, max_rows): (u8, usize, usize),
+    starts: &mut Vec<u32>,
+) -> usize {
+    starts.clear();
+    starts.push(at);
+    let (mut base, max_cells) = (at, max_rows * columns);
+    let (blocks, rest) = bytes.get(at as usize..).unwrap_or_default().as_chunks::<BLOCK>();
+    let (mut last, len) = ([0; BLOCK], rest.len());
+    last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+    // The delimiter may equal the padding byte.
+    let blocks = blocks.iter().map(|block| (block, u64::MAX)).chain([(&last, (1 << len) - 1)]);
+    for (block, valid) in blocks {
+        let mut marks = marks(block, [delimiter, b'\n']) & valid;
+        while marks != 0 {
+            starts.push(base + marks.trailing_zeros() + 1);
+            marks &= marks - 1;
+        }
+        base = base.wrapping_add(32); // the length of a block
+        if starts.len() > max_cells {
+            break;
+        }
+    }
+    let ends_line = |end: &&u32| end.checked_sub(1).and_then(|feed| bytes.get(feed as usize)) == Some(&b'\n');
+    let rows = starts.iter().skip(columns).step_by(columns.max(1)).take(max_rows).take_while(ends_line).count();
+    starts.truncate(rows * columns + 1);
+    let text = starts.last().and_then(|end| bytes.get(at as usize..*end as usize)).unwrap_or_default();
+    // A row could still consist of several lines with too few cells.
+    if memchr::memchr_iter(b'\n', text).count() == rows { rows } else { 0 }
+}
+
 /// Bytes scanned together.
 const BLOCK: usize = 32;
 
-/// Written so that it compiles to a few vector instructions.
+/// A bit for each byte, the lowest first: set for certain ASCII characters. Eight bytes are compared at once.
 #[inline]
-fn marks(block: &[u8; BLOCK], delimiter: u8) -> u64 {
-    let is_mark = |byte| (byte == delimiter) | (byte == b'\n') | (byte == b'\r') | (byte == b'"');
-    let found = block.map(|byte| u8::from(is_mark(byte)));
-    // The multiplication gathers the lowest bits of eight bytes in the highest byte.
-    let bits = |eight: &[u8; 8]| u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-    found.as_chunks().0.iter().rev().fold(0, |all, eight| all << 8 | bits(eight))
+fn marks<const N: usize>(block: &[u8; BLOCK], characters: [u8; N]) -> u64 {
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    block.as_chunks::<8>().0.iter().rev().fold(0, |all, eight| {
+        let eight = u64::from_le_bytes(*eight);
+        // The highest bit of each byte is set unless it equals one of the characters.
+        let others = characters.iter().fold(HIGH, |others, character| {
+            let differences = eight ^ (u64::from(*character) * 0x0101_0101_0101_0101);
+            others & (((differences & !HIGH) + !HIGH) | differences)
+        });
+        // The multiplication gathers the lowest bits of eight bytes in the highest byte.
+        all << 8 | ((others ^ HIGH) >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
+    })
 }
 
 #[cfg(test)]
@@ -150,6 +194,31 @@ mod tests {
     use super::*;
 
     proptest! {
+        #[test]
+        fn lines_agree_with_rows(
+            rows in prop::collection::vec(prop::collection::vec("[a-z]{0,20}", 3), 1..9),
+            (broken, at) in (0..20_usize, 0..3_u32),
+            max_rows in 1..9_usize,
+        ) {
+            let mut text = "\n".repeat(at as usize);
+            let mut offsets = Vec::new();
+            for (number, row) in rows.iter().enumerate() {
+                let cells = row.get(usize::from(number == broken)..).unwrap_or_default();
+                offsets.push(text.len());
+                text += &cells.join(",");
+                text.push('\n');
+            }
+            let cut = text.len() - usize::from(broken == 19);
+            let mut starts = Vec::new();
+            let found = split_lines(&text.as_bytes()[..cut], at, (b',', 3, max_rows), &mut starts);
+            let whole = if broken == 19 { rows.len() - 1 } else { rows.len().min(broken) };
+            prop_assert_eq!(found, whole.min(max_rows));
+            prop_assert_eq!(starts.len(), found * 3 + 1);
+            for (pair, cell) in starts.windows(2).zip(rows.iter().flatten()) {
+                prop_assert_eq!(&text[pair[0] as usize..pair[1] as usize - 1], cell);
+            }
+        }
+
         #[test]
         fn agrees_with_record(text in "[ab,;\"\r\n]{0,40}", semicolon: bool) {
             let (bytes, delimiter) = (text.as_bytes(), if semicolon { b';' } else { b',' });

@@ -401,3 +401,63 @@ fn arrow_cells(batch: &RecordBatch, at: usize) -> Vec<String> {
         None => vec![String::new(); batch.num_rows()],
     }
 }
+
+/// Cells that a column of integers, floats, booleans, text or dates has; some fit no type but text.
+fn cell(kind: usize) -> impl Strategy<Value = String> {
+    let words = [
+        "-?[0-9]{1,12}",
+        "-?[0-9]{1,12}\\.[0-9]{0,9}|-?[0-9]{1,9}|NaN|-0",
+        "true|FALSE",
+        "[a-zé\\[\\]]{0,40}",
+        "2024-0[1-9]-1[0-9]",
+        "[0-9.a-z-]{0,6}",
+    ];
+    let [own, other] = [words.get(kind), words.last()].map(|word| word.copied().unwrap_or_default());
+    prop_oneof![200 => own.prop_map(|cell: String| cell), 20 => Just(String::new()), 1 => other.prop_map(|cell: String| cell)]
+}
+
+fn row() -> impl Strategy<Value = String> {
+    let cells = (cell(0), cell(1), cell(2), cell(3), cell(4));
+    let cells = cells.prop_map(|(a, b, c, d, e)| [a, b, c, d, e].join(","));
+    prop_oneof![300 => cells, 1 => "[a-z,]{0,9}"]
+}
+
+proptest! {
+    /// Lines are parsed in blocks of rows, rows that end with a carriage return one by one.
+    #[test]
+    fn blocks_of_rows_agree_with_rows(
+        rows in prop::collection::vec(row(), 1..60),
+        (window, batch_rows) in (prop_oneof![Just(64_u64), Just(1 << 20)], prop_oneof![Just(7_usize), Just(1 << 16)]),
+        (start, len) in prop_oneof![3 => Just((0_u64, u64::MAX)), 1 => (0..9_u64, 0..40_u64)],
+        (invalid, ends) in (0..400_usize, any::<bool>()),
+    ) {
+        let mut text = format!("a,b,c,d,e\n{}", rows.join("\n")).into_bytes();
+        if ends {
+            text.push(b'\n');
+        }
+        if let Some(byte) = text.get_mut(invalid + 10).filter(|byte| byte.is_ascii_lowercase()) {
+            *byte = 0xFF;
+        }
+        let by_row: Vec<u8> = text.iter().map(|&byte| if byte == b'\n' { b'\r' } else { byte }).collect();
+        let mut scan = BatchScan::from(Scan::default().with_rows(start..start.saturating_add(len)).with_threads(1));
+        scan.batch_rows = batch_rows;
+        let fields = [DataType::Int64, DataType::Float64, DataType::Boolean, DataType::Utf8, DataType::Date32];
+        let fields = "abcde".chars().zip(fields).map(|(name, data_type)| Field::new(name, data_type, true));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let scans = [scan.clone(), scan.clone().with_schema(Arc::clone(&schema)), scan.with_sampled_schema(schema)];
+        for scan in scans {
+            let [blocks, rows] = [&text, &by_row].map(|text| {
+                let (batches, losses, error) = read(&open(TextFormat::Csv, text, window), &scan);
+                // Lines are not counted by carriage returns.
+                let error = error.map(|error| {
+                    let words = error.split(", ").filter(|word| !word.starts_with("line "));
+                    words.collect::<Vec<_>>().join(", ")
+                });
+                // A chunk does not end with a carriage return, so batches end elsewhere.
+                let all = batches.first().map(|first| arrow_select::concat::concat_batches(&first.schema(), &batches));
+                (all.transpose().unwrap(), losses, error)
+            });
+            prop_assert_eq!(blocks, rows);
+        }
+    }
+}

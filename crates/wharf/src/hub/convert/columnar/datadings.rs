@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use container_arrow::BatchWriter;
 use container_core::{Error, ErrorKind, Result};
 use datadings::arrow::{ArrowWriter, Keys, WriterOptions};
 use datadings::{WriteSummary, WriterOptions as DatasetOptions};

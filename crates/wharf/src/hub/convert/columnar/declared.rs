@@ -177,7 +177,7 @@ fn of_idv_type(name: &str, kind: &str, column: Value) -> Result<FieldRef> {
     let (schema, _) = idv::Schema::from_json(&column).map_err(unknown)?;
     let options = idv::WriterOptions::default().with_threads(1);
     let sink = std::io::Cursor::new(Vec::new());
-    let file = idv::Writer::new(sink, schema, options).and_then(idv::Writer::finish).map_err(unknown)?;
+    let file = idv::Writer::new(sink, schema, options).and_then(idv::Writer::into_inner).map_err(unknown)?;
     let source = container_core::Source::from(file.into_inner());
     let reader = idv::Reader::from_source(source, idv::OpenOptions::default()).map_err(unknown)?;
     let container = idv::IdvContainer::new(reader);

@@ -7,7 +7,7 @@ use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_schema::{DataType, Field, Schema};
-use container_arrow::{BatchWriter, Times, from_arrow};
+use container_arrow::{Times, from_arrow};
 use container_core::{Error, Loss, Position, Result};
 use dsfmt::Written;
 use dsfmt::arrow::{ArrowWriter, WriterOptions};
@@ -15,6 +15,7 @@ use dsfmt::arrow::{ArrowWriter, WriterOptions};
 use super::super::super::Lost;
 use super::super::job::{Context, Job, Report};
 use super::super::targets::DsTarget;
+use super::super::variables::{self, Output, put_netcdf};
 use super::copy::copy;
 use super::inputs::Joined;
 use super::meaning::{self, Profile, Translation};
@@ -24,17 +25,19 @@ use super::recode::Recoder;
 pub(in super::super) fn run(
     job: &Job<'_>,
     target: &DsTarget,
+    output: Output<'_>,
     context: &mut Context<'_, '_>,
     report: &mut Report,
 ) -> Result<()> {
     let joined = Joined::open(job, context.opener)?;
-    put(job, target, &joined, context, report)
+    put(job, target, &joined, output, context, report)
 }
 
 /// Writes the rows of IDV files.
 pub(in super::super) fn run_idv(
     job: &Job<'_>,
     target: &DsTarget,
+    output: Output<'_>,
     context: &mut Context<'_, '_>,
     report: &mut Report,
 ) -> Result<()> {
@@ -58,39 +61,52 @@ pub(in super::super) fn run_idv(
     }
     meaning::name_rows(&mut fields, target.dim.as_deref(), rows)?;
     joined.recoder = Some(Recoder { schema: Arc::new(Schema::new(fields)), columns });
-    put(job, target, &joined, context, report)
+    put(job, target, &joined, output, context, report)
 }
 
 fn put(
     job: &Job<'_>,
     target: &DsTarget,
     joined: &Joined,
+    output: Output<'_>,
     context: &mut Context<'_, '_>,
     report: &mut Report,
 ) -> Result<()> {
     let progress = context.progress;
-    super::super::variables::put(job, context, report, |path, output| {
-        let options = WriterOptions::default()
-            .with_output(output)
-            .with_ragged(target.ragged.unwrap_or_default())
-            .with_structs(target.structs.unwrap_or_default());
-        let options = match &target.dim {
-            Some(dimension) => options.with_dimension(dimension),
-            None => options,
-        };
-        let named = |error: Error| match joined.inputs.as_slice() {
-            [input] if error.position().file.is_none() => error.in_file(input.name.clone()),
-            _ => error,
-        };
-        let mut writer = ArrowWriter::new(path, Arc::clone(joined.output_schema()), options).map_err(named)?;
+    let options = WriterOptions::default()
+        .with_ragged(target.ragged.unwrap_or_default())
+        .with_structs(target.structs.unwrap_or_default());
+    let options = match &target.dim {
+        Some(dimension) => options.with_dimension(dimension),
+        None => options,
+    };
+    let named = |error: Error| match joined.inputs.as_slice() {
+        [input] if error.position().file.is_none() => error.in_file(input.name.clone()),
+        _ => error,
+    };
+    let schema = || Arc::clone(joined.output_schema());
+    let fill = |writer: &mut ArrowWriter| -> Result<Vec<Lost>> {
         let mut copied = Report::default();
         copy(job, joined, progress.as_ref(), &mut copied, &mut |batch| writer.write(batch))?;
-        let losses = Box::new(writer).finish()?;
-        copied.losses.extend(Lost::all(losses, None));
-        let written = dsfmt::Reader::open(path)?;
-        let variables = written.variables().count();
-        Ok((Written { variables, bytes: written.source().len() }, copied.losses))
-    })
+        Ok(copied.losses)
+    };
+    match output {
+        Output::Ds => variables::put(job, context, report, |path, output| {
+            let mut writer = ArrowWriter::create(path, schema(), options.with_output(output)).map_err(named)?;
+            let mut lost = fill(&mut writer)?;
+            lost.extend(Lost::all(writer.finish()?, None));
+            let written = dsfmt::Reader::open(path)?;
+            let variables = written.variables().count();
+            Ok((Written { variables, bytes: written.source().len() }, lost))
+        }),
+        Output::Netcdf(path, to) => {
+            let mut writer = ArrowWriter::unwritten(path, schema(), options).map_err(named)?;
+            report.losses.extend(fill(&mut writer)?);
+            let (reader, losses) = writer.into_reader()?;
+            report.losses.extend(Lost::all(losses, None));
+            put_netcdf(job, report, &reader, path, to)
+        }
+    }
 }
 
 /// What the values of each column show that has to be known before any is written, and how many rows there are. Only columns of times and of

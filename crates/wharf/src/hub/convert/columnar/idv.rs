@@ -100,7 +100,7 @@ pub(in super::super) fn write<W: Write + Seek>(
         report.inferred = columns.map(|(column, field)| described(column, field)).collect();
     }
     copy(job, &joined, context.progress.as_ref(), report, &mut |batch| writer.write(batch))?;
-    let (sink, losses) = writer.finish_sink()?;
+    let (sink, losses) = writer.into_inner()?;
     report.losses.extend(Lost::all(losses, file.as_deref()));
     Ok(sink)
 }

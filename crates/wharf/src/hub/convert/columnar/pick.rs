@@ -126,7 +126,8 @@ impl<'a> Gather<'a> {
             self.stretch_rows = (all.num_rows() as u64).max(1);
             let count = (self.picked.positions.len() as u64).div_ceil(self.stretch_rows);
             for _ in 0..count {
-                let file = BufWriter::new(tempfile::tempfile().map_err(temporary_file_error)?);
+                let file =
+                    BufWriter::new(container_core::unnamed_file(&std::env::temp_dir()).map_err(temporary_file_error)?);
                 let writer = StreamWriter::try_new(file, &schema).map_err(from_arrow)?;
                 self.stretches.push(Stretch { writer, positions: Vec::new() });
             }

@@ -4,16 +4,15 @@ use std::ffi::OsStr;
 
 use container_core::{Error, Result};
 use dsfmt::arrow::{Ragged, Structs};
-use dsfmt::netcdf::{ReadOptions, to_ds};
+use dsfmt::netcdf::{ReadOptions, ds_view, to_ds};
 
-use super::super::super::ds_file::Temporary;
-use super::super::super::{DS, Lost, Saved, open_ds, open_netcdf};
+use super::super::super::{DS, Lost, open_ds, open_netcdf};
 use super::super::columnar;
 use super::super::job::{Context, Job, Report};
 use super::super::option::{OptionSpec, text};
 use super::super::source::{self, Kind};
 use super::super::text::{does_not_go, refuse};
-use super::super::variables::{copied, put};
+use super::super::variables::{Output, copied, put, put_netcdf};
 use super::options::{DIM, ON_MISMATCH, RAGGED, SCALED, SCHEMA, STRUCTS};
 use super::{Streaming, Target, TargetInfo, TargetUnit, unknown_option};
 
@@ -33,7 +32,13 @@ pub struct DsTarget {
 
 impl DsTarget {
     /// The variables of a NetCDF file.
-    fn copy_netcdf(&self, job: &Job<'_>, context: &mut Context<'_, '_>, report: &mut Report) -> Result<()> {
+    fn copy_netcdf(
+        &self,
+        job: &Job<'_>,
+        output: Output<'_>,
+        context: &mut Context<'_, '_>,
+        report: &mut Report,
+    ) -> Result<()> {
         if !job.is_cut() {
             let of_rows = [("dim", self.dim.is_some()), ("table", job.selection.reading.table.is_some())];
             refuse(&of_rows, "NetCDF when all rows are selected")?;
@@ -46,18 +51,60 @@ impl DsTarget {
         let source = input.source().ok_or_else(|| named(Error::usage("expected a file, found a folder")))?;
         let reader = open_netcdf(source.clone(), context.opener).map_err(named)?;
         let reading = ReadOptions::default().with_scaled(self.scaled);
-        let write = |path: &std::path::Path, output| -> Result<Saved> {
-            // What names no file is about the input: the writer names the output.
-            let done = to_ds(&reader, path, &reading, output).map_err(named)?;
-            Ok((done.written, Lost::all(done.losses, Some(&location.name())).collect()))
-        };
-        if job.is_whole() {
-            return put(job, context, report, write);
+        if let (Output::Ds, true) = (output, job.is_whole()) {
+            return put(job, context, report, |path, output| {
+                // What names no file is about the input: the writer names the output.
+                let done = to_ds(&reader, path, &reading, output).map_err(named)?;
+                Ok((done.written, Lost::all(done.losses, Some(&location.name())).collect()))
+            });
         }
-        // Parts of variables are those of a ds file.
-        let (whole, (_, lost)) = Temporary::write(write)?;
-        report.losses.extend(lost);
-        copied(job, self, (Kind::NETCDF, &dsfmt::Reader::open(&whole.path)?), context, report)
+        let (view, losses) = ds_view(reader, &reading, location.name()).map_err(named)?;
+        report.losses.extend(Lost::all(losses, Some(&location.name())));
+        match output {
+            // Records are read in turns, which compressed values are slow at: `copied` decodes them once.
+            Output::Netcdf(path, options) if job.is_whole() && options.unlimited.is_none() => {
+                put_netcdf(job, report, &view, path, options)
+            }
+            _ => copied(job, self, (Kind::NETCDF, &view), output, context, report),
+        }
+    }
+
+    /// Writes variables.
+    pub(super) fn write(
+        &self,
+        job: &Job<'_>,
+        output: Output<'_>,
+        context: &mut Context<'_, '_>,
+        report: &mut Report,
+    ) -> Result<()> {
+        let (kind, _) = source::open(&job.inputs, job.text.from, context.opener)?;
+        job.text.check(kind)?;
+        if job.selection.reading.missing_as_null {
+            return Err(Error::usage("is for text outputs: ds has its own missing values").in_option("missing_as_null"));
+        }
+        if matches!(kind, Kind::Idv | Kind::NETCDF | Kind::Container(DS)) {
+            let for_columns = [
+                ("ragged", self.ragged.is_some() && kind != Kind::Idv),
+                ("structs", self.structs.is_some()),
+                ("on_mismatch", job.mapping.on_mismatch.is_some()),
+                ("schema", job.text.schema.is_some()),
+            ];
+            does_not_go(&for_columns, kind)?;
+        }
+        match kind {
+            Kind::Container(DS) => {
+                let [location] = job.inputs.as_slice() else {
+                    return Err(Error::usage(
+                        "several ds files do not become one by convert: `wharf merge` joins them",
+                    ));
+                };
+                let reader = open_ds(location, context.opener, "convert")?;
+                copied(job, self, (kind, &reader), output, context, report)
+            }
+            Kind::NETCDF => self.copy_netcdf(job, output, context, report),
+            Kind::Idv => columnar::ds::run_idv(job, self, output, context, report),
+            _ => columnar::ds::run(job, self, output, context, report),
+        }
     }
 }
 
@@ -89,33 +136,6 @@ impl Target for DsTarget {
     }
 
     fn run(&self, job: &Job<'_>, context: &mut Context<'_, '_>, report: &mut Report) -> Result<()> {
-        let (kind, _) = source::open(&job.inputs, job.text.from, context.opener)?;
-        job.text.check(kind)?;
-        if job.selection.reading.missing_as_null {
-            return Err(Error::usage("is for text outputs: ds has its own missing values").in_option("missing_as_null"));
-        }
-        if matches!(kind, Kind::Idv | Kind::NETCDF | Kind::Container(DS)) {
-            let for_columns = [
-                ("ragged", self.ragged.is_some() && kind != Kind::Idv),
-                ("structs", self.structs.is_some()),
-                ("on_mismatch", job.mapping.on_mismatch.is_some()),
-                ("schema", job.text.schema.is_some()),
-            ];
-            does_not_go(&for_columns, kind)?;
-        }
-        match kind {
-            Kind::Container(DS) => {
-                let [location] = job.inputs.as_slice() else {
-                    return Err(Error::usage(
-                        "several ds files do not become one by convert: `wharf merge` joins them",
-                    ));
-                };
-                let reader = open_ds(location, context.opener, "convert")?;
-                copied(job, self, (kind, &reader), context, report)
-            }
-            Kind::NETCDF => self.copy_netcdf(job, context, report),
-            Kind::Idv => columnar::ds::run_idv(job, self, context, report),
-            _ => columnar::ds::run(job, self, context, report),
-        }
+        self.write(job, Output::Ds, context, report)
     }
 }

@@ -162,7 +162,7 @@ impl IdvTarget {
             report.losses.extend(losses.into_iter().map(|loss| Lost { file: Some(input.name.clone()), loss }));
             before += count;
         }
-        writer.finish()
+        writer.into_inner()
     }
 }
 
@@ -207,7 +207,7 @@ impl Target for IdvTarget {
         }
         // The header is known last and stands first, which a stream cannot have.
         let temporary = |cause| Error::io("cannot keep the output in a temporary file", cause);
-        let file = tempfile::tempfile().map_err(temporary)?;
+        let file = container_core::unnamed_file(&std::env::temp_dir()).map_err(temporary)?;
         let mut file = self.write(job, file, context, report)?;
         file.rewind().map_err(temporary)?;
         let stream = context.stream()?;

@@ -3,18 +3,18 @@
 use std::ffi::OsStr;
 
 use container_core::Result;
-use dsfmt::netcdf::{FORMAT_NAME, Kind, WriteOptions, from_ds};
+use dsfmt::netcdf::{FORMAT_NAME, Kind, WriteOptions};
 
-use super::super::super::ds_file::Temporary;
-use super::super::super::{DS, Lost, open_ds, output};
+use super::super::super::{DS, open_ds, output};
 use super::super::job::{Context, Job, Report};
 use super::super::option::{OptionSpec, number, text, unknown_choice};
 use super::super::source;
 use super::super::text::refuse;
+use super::super::variables::{Output, put_netcdf};
 use super::options::{DEFLATE, DIM, NC_KIND, ON_MISMATCH, RAGGED, SCALED, SCHEMA, STRUCTS, UNLIMITED};
 use super::{DsTarget, Streaming, Target, TargetInfo, TargetUnit, path_of};
 
-/// NetCDF. It is written from what becomes a ds file: columns first go into a temporary one.
+/// NetCDF. Its variables are those that a ds file would have.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct NetcdfTarget {
@@ -66,33 +66,18 @@ impl Target for NetcdfTarget {
         let path = path_of(job, self)?;
         let (kind, _) = source::open(&job.inputs, job.text.from, context.opener)?;
         let output = output::options(path, job.force, &job.inputs)?;
-        let (reader, _temporary) = match job.inputs.as_slice() {
-            [location] if kind == source::Kind::Container(DS) && job.is_whole() => {
-                let of_rows = [("dim", self.ds.dim.is_some()), ("table", job.selection.reading.table.is_some())];
-                refuse(&of_rows, "ds when all rows are selected")?;
-                (open_ds(location, context.opener, "convert to NetCDF")?, None)
-            }
-            _ => {
-                let (file, _) = Temporary::write(|path, _| {
-                    let job = Job { path: Some(path), force: false, ..*job };
-                    self.ds.run(&job, context, report)?;
-                    Ok((dsfmt::Written { variables: report.variables, bytes: report.bytes }, Vec::new()))
-                })?;
-                (dsfmt::Reader::open(&file.path)?, Some(file))
-            }
-        };
         let options = WriteOptions::default()
             .with_kind(self.kind)
             .with_unlimited(self.unlimited.clone())
             .with_deflate(self.deflate)
             .with_output(output);
-        let done = from_ds(&reader, path, &options)?;
-        let name = match job.inputs.as_slice() {
-            [location] => Some(location.name()),
-            _ => None,
-        };
-        report.losses.extend(Lost::all(done.losses, name.as_deref()));
-        (report.variables, report.bytes) = (done.written.variables, done.written.bytes);
-        Ok(())
+        match job.inputs.as_slice() {
+            [location] if kind == source::Kind::Container(DS) && job.is_whole() => {
+                let of_rows = [("dim", self.ds.dim.is_some()), ("table", job.selection.reading.table.is_some())];
+                refuse(&of_rows, "ds when all rows are selected")?;
+                put_netcdf(job, report, &open_ds(location, context.opener, "convert to NetCDF")?, path, &options)
+            }
+            _ => self.ds.write(job, Output::Netcdf(path, &options), context, report),
+        }
     }
 }

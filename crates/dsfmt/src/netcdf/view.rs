@@ -1,0 +1,331 @@
+//! NetCDF read through the ds reader: the equivalent ds header, and values on demand.
+
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use container_core::{Error, Loss, OpenOptions, Result, Source};
+
+use super::FORMAT_NAME;
+use super::attributes::json;
+use super::model::{Kind, NcType, Variable};
+use super::reader::{ReadOptions, Reader, memory_bytes};
+use super::to_ds::{check_declared_bytes, fields, is_missing_scalar, with_metadata};
+use crate::array::{Array, Mask, Values};
+use crate::json::Object;
+use crate::kernel;
+use crate::read::foreign::ForeignSource;
+use crate::read::index::Index;
+use crate::types::DataType;
+use crate::wire::{Header, MAGIC, VERSION, bit_bytes};
+use crate::write::field::Field;
+use crate::write::layout::{Slot, header};
+
+/// Bytes of a NetCDF-4 variable read at once, rounded to whole chunks of the file.
+const BLOCK_BYTES: u64 = 1 << 20;
+
+/// Bounds of the cache of blocks: a scan reads the next rows of all variables in turn.
+const MAX_CACHED_BLOCKS: usize = 256;
+const MAX_CACHED_BYTES: u64 = 64 << 20;
+
+/// Why a variable is unreadable.
+fn problem(variable: &Variable) -> Option<String> {
+    let unsupported =
+        || matches!(variable.nc_type, NcType::Other(_)).then(|| format!("unsupported type {}", variable.nc_type));
+    variable.problem.clone().or_else(unsupported)
+}
+
+/// A NetCDF file as a ds reader, with values read on demand: for code that reads ds variables, such as
+/// [`Variable::stats`](crate::Variable::stats). Unlike [`ds_view`], it has the unreadable variables too, and the file's order. Elements of any
+/// variable of numbers or characters may be missing.
+///
+/// # Errors
+/// [`Limit`](container_core::ErrorKind::Limit) when the header of the equivalent ds file exceeds the limits.
+pub fn as_ds(reader: Reader, options: OpenOptions) -> Result<crate::Reader> {
+    read_as_ds(&Arc::new(reader), options)
+}
+
+pub(super) fn read_as_ds(reader: &Arc<Reader>, options: OpenOptions) -> Result<crate::Reader> {
+    let header = ds_header(reader)?;
+    let values = NetcdfValues {
+        reader: Arc::clone(reader),
+        variables: (0..reader.variables().len()).collect(),
+        options: ReadOptions::default(),
+        cache: Mutex::default(),
+        conversion: None,
+    };
+    with_values(&header, options, values).map_err(|error| error.in_format(FORMAT_NAME))
+}
+
+/// A NetCDF file as the ds file that [`to_ds`](super::to_ds) writes, with values read on demand: to copy variables, or to merge files. Also returns
+/// what ds cannot hold. Errors of values name `file`.
+///
+/// # Errors
+/// As [`to_ds`](super::to_ds), without those of the output; errors of values only when they are read.
+pub fn ds_view(reader: Reader, options: &ReadOptions, file: String) -> Result<(crate::Reader, Vec<Loss>)> {
+    let mut losses = Vec::new();
+    let (mut variables, mut text_bytes) = (Vec::new(), HashMap::new());
+    let builder = fields(&reader, options, &mut losses, |index, variable, data_type, in_memory| {
+        variables.push(index);
+        if in_memory && variable.nc_type == NcType::String {
+            text_bytes.insert(index, 0);
+        }
+        let (shape, masked) = (reader.shape(variable, options), may_miss(variable, data_type));
+        if in_memory && masked && shape.is_empty() {
+            let array = reader.read(variable, 0..variable.rows(), options)?;
+            if is_missing_scalar(&array) {
+                return Ok(Field::empty().with_type(variable.nc_type.data_type()));
+            }
+        }
+        Ok(Field::stream(data_type, shape).with_missing(masked))
+    })?;
+    let mut slots = builder.slots()?;
+    for slot in &mut slots {
+        if let Some(stream) = builder.fields.get(slot.field).and_then(|(_, field)| field.appended()) {
+            slot.masked = stream.masked;
+            slot.len = Some(ds_len(stream.data_type, stream.shape, stream.masked).unwrap_or(0));
+        }
+    }
+    let (header, _) =
+        header(&builder.attributes, &builder.fields, &slots).map_err(|error| error.in_format(FORMAT_NAME))?;
+    let variables = slots.iter().filter_map(|slot| variables.get(slot.field).copied()).collect();
+    let conversion = Some(Conversion { file, text_bytes: Mutex::new(text_bytes) });
+    let values =
+        NetcdfValues { reader: Arc::new(reader), variables, options: *options, cache: Mutex::default(), conversion };
+    let view = with_values(&header, OpenOptions::default(), values).map_err(|error| error.in_format(FORMAT_NAME))?;
+    Ok((view, losses))
+}
+
+/// A ds reader with this header and a foreign source of values.
+fn with_values(header: &str, options: OpenOptions, values: NetcdfValues) -> Result<crate::Reader> {
+    let start = MAGIC.len() + VERSION.len() + 1;
+    let line = header.get(start..).unwrap_or_default().to_owned();
+    // Offsets and lengths are fictional: accept any.
+    let mut header = Header::parse(line.into(), start as u64, u64::MAX, &options.limits)?;
+    for (entry, index) in header.entries.iter_mut().zip(&values.variables) {
+        entry.problem = values.reader.variables().get(*index).and_then(problem).or(entry.problem.take());
+    }
+    let indexes = header.entries.iter().map(|_| Index::default()).collect();
+    let source = Source::from(Vec::new());
+    let foreign: Option<Box<dyn ForeignSource>> = Some(Box::new(values));
+    Ok(crate::Reader { source, options, header, body: 0, indexes, names: OnceLock::new(), foreign })
+}
+
+/// The header of the equivalent ds file, with variables in the order of the NetCDF file.
+fn ds_header(reader: &Reader) -> Result<String> {
+    let options = ReadOptions::default();
+    let mut attributes = Object::default();
+    for attribute in reader.attributes() {
+        attributes.set(crate::json::quoted(&attribute.name), json(&attribute.value));
+    }
+    let (mut fields, mut slots) = (Vec::new(), Vec::new());
+    for (index, variable) in reader.variables().iter().enumerate() {
+        let data_type = reader.data_type(variable, &options).filter(|_| variable.problem.is_none());
+        let shape = reader.shape(variable, &options);
+        // Losses are reported by the conversion.
+        let mut losses = Vec::new();
+        let field = match data_type {
+            Some(data_type) => Field::stream(data_type, shape),
+            None => Field::empty(),
+        };
+        fields.push((variable.name.clone(), with_metadata(reader, variable, &options, field, &mut losses)));
+        let masked = data_type.is_some_and(|data_type| may_miss(variable, data_type));
+        let len = data_type.and_then(|data_type| ds_len(data_type, shape, masked)).unwrap_or(0);
+        slots.push(Slot { field: index, masked, len: Some(len) });
+    }
+    header(&attributes, &fields, &slots).map(|(text, _)| text).map_err(|error| error.in_format(FORMAT_NAME))
+}
+
+/// Elements of all types but strings may be missing.
+fn may_miss(variable: &Variable, data_type: DataType) -> bool {
+    !data_type.is_text() || variable.nc_type == NcType::Char && data_type == DataType::Str
+}
+
+/// Length in the ds file with all elements present, strings without their bytes; `None` beyond 2^64.
+fn ds_len(data_type: DataType, shape: &[u64], masked: bool) -> Option<u64> {
+    let count = super::model::product(shape)?;
+    let mask = if masked { bit_bytes(count) } else { 0 };
+    count.checked_mul(data_type.width().unwrap_or(8) as u64)?.checked_add(mask)
+}
+
+/// Supplies the values of a NetCDF file to the ds reader.
+struct NetcdfValues {
+    reader: Arc<Reader>,
+    /// Index in the file of each variable of the ds header.
+    variables: Vec<usize>,
+    options: ReadOptions,
+    /// Recently read blocks, latest first.
+    cache: Mutex<VecDeque<Block>>,
+    conversion: Option<Conversion>,
+}
+
+/// State of a view that replaces a converted file: rows of any size can be read.
+struct Conversion {
+    /// Name of the file in errors.
+    file: String,
+    /// Bytes of the strings read of each variable that [`to_ds`](super::to_ds) holds in memory: many may share the same bytes in the file.
+    text_bytes: Mutex<HashMap<usize, u64>>,
+}
+
+/// Decoded rows of a variable.
+struct Block {
+    variable: usize,
+    rows: Range<u64>,
+    bytes: u64,
+    array: Arc<Array<'static>>,
+}
+
+impl NetcdfValues {
+    /// True when the rows are read without the cache: rows of a classic file, except a single large row, which is likely requested in parts;
+    /// and whole blocks of NetCDF-4.
+    fn is_direct(&self, variable: &Variable, rows: &Range<u64>) -> bool {
+        let count = rows.end - rows.start;
+        let bytes = |count| memory_bytes(variable, count, &self.options);
+        if self.conversion.is_some() && bytes(count).is_none_or(|bytes| bytes > self.reader.limits().block_bytes) {
+            return false;
+        }
+        if self.reader.kind() != Kind::Hdf5 {
+            let bytes = bytes(1);
+            return count > 1 || bytes.is_some_and(|bytes| bytes <= BLOCK_BYTES);
+        }
+        let step = self.reader.rows_at_once(variable, BLOCK_BYTES);
+        variable.shape.is_empty() || rows.start.is_multiple_of(step) && count >= step && count > 1
+    }
+
+    /// Reads rows, and counts the bytes of strings.
+    fn read_rows(&self, index: usize, variable: &Variable, rows: Range<u64>) -> Result<Array<'static>> {
+        let array = self.reader.read(variable, rows, &self.options)?;
+        if let (Some(conversion), Some(strings)) = (&self.conversion, array.values().as_strings()) {
+            let mut all = conversion.text_bytes.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(bytes) = all.get_mut(&index) {
+                *bytes = (*bytes).max(strings.as_bytes().len() as u64);
+                let sum = all.values().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));
+                let checked = self.reader.limits().check_block("bytes of all strings", sum);
+                checked.map_err(|error| variable.error(error))?;
+            }
+        }
+        Ok(array)
+    }
+
+    fn read_elements(&self, index: usize, elements: Range<u64>) -> Result<(Values<'static>, Option<Mask<'static>>)> {
+        let no_variable = || Error::usage(format!("unknown variable {index}"));
+        let index = *self.variables.get(index).ok_or_else(no_variable)?;
+        let variable = self.reader.variables().get(index).ok_or_else(no_variable)?;
+        let row_len = super::model::product(self.reader.shape(variable, &self.options).get(1..).unwrap_or_default());
+        let row_len =
+            row_len.ok_or_else(|| variable.error(Error::limit("elements of a row", u64::MAX, i64::MAX as u64)))?;
+        if elements.is_empty() {
+            let data_type = self.reader.data_type(variable, &self.options).ok_or_else(no_variable)?;
+            return Ok((Values::with_capacity(data_type, 0), None));
+        }
+        let rows = elements.start / row_len.max(1)..elements.end.div_ceil(row_len.max(1));
+        // The values are in memory, so indices fit.
+        let within = |range: Range<u64>, first: u64| {
+            let index = |element: u64| usize::try_from(element.saturating_sub(first)).unwrap_or(usize::MAX);
+            index(range.start)..index(range.end)
+        };
+        if self.is_direct(variable, &rows) {
+            let (_, values, mask) = self.read_rows(index, variable, rows.clone())?.into_parts();
+            return slice(values, mask, within(elements, rows.start * row_len));
+        }
+        let mut gathered: Option<Values<'static>> = None;
+        let mut missing: Vec<bool> = Vec::new();
+        let mut rest = elements;
+        while rest.start < rest.end {
+            let (rows, array) = self.block(index, variable, rest.start / row_len.max(1))?;
+            let end = rest.end.min(rows.end.saturating_mul(row_len));
+            let range = within(rest.start..end, rows.start * row_len);
+            missing.extend(range.clone().map(|index| array.mask().is_some_and(|mask| mask.is_missing(index))));
+            let values = gathered.get_or_insert_with(|| Values::with_capacity(array.data_type(), range.len()));
+            values.extend(array.values(), range);
+            rest.start = end;
+        }
+        let mask = missing.contains(&true).then(|| Mask::from_bools(missing));
+        Ok((gathered.ok_or_else(no_variable)?, mask))
+    }
+
+    /// The block with `row` of the variable at `index`: its row range and values.
+    fn block(&self, index: usize, variable: &Variable, row: u64) -> Result<(Range<u64>, Arc<Array<'static>>)> {
+        let lock = || self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let has = |block: &Block| block.variable == index && block.rows.contains(&row);
+        if let Some(block) = lock().iter().find(|block| has(block)) {
+            return Ok((block.rows.clone(), Arc::clone(&block.array)));
+        }
+        let step = self.reader.rows_at_once(variable, BLOCK_BYTES);
+        let start = row - row % step;
+        let rows = start..variable.rows().min(start.saturating_add(step));
+        let array = Arc::new(self.read_rows(index, variable, rows.clone())?);
+        let bytes = memory_bytes(variable, rows.end - rows.start, &self.options).unwrap_or(u64::MAX);
+        let mut cache = lock();
+        cache.push_front(Block { variable: index, rows: rows.clone(), bytes, array: Arc::clone(&array) });
+        let mut sum = 0u64;
+        let fitting = cache.iter().take(MAX_CACHED_BLOCKS).take_while(|block| {
+            sum = sum.saturating_add(block.bytes);
+            sum <= MAX_CACHED_BYTES
+        });
+        let fitting = fitting.count().max(1);
+        cache.truncate(fitting);
+        Ok((rows, array))
+    }
+}
+
+/// A range of values and its part of the mask.
+fn slice(
+    values: Values<'static>,
+    mask: Option<Mask<'static>>,
+    range: Range<usize>,
+) -> Result<(Values<'static>, Option<Mask<'static>>)> {
+    if range == (0..values.len()) {
+        return Ok((values, mask));
+    }
+    if range.end > values.len() {
+        return Err(Error::truncated("values", range.end as u64, values.len() as u64));
+    }
+    let mut part = Values::with_capacity(values.data_type(), range.len());
+    part.extend(&values, range.clone());
+    let bits = |mask: Mask<'static>| {
+        let bytes = mask.as_bits().get(range.start / 8..).unwrap_or_default();
+        Mask::from_bits(kernel::shifted(bytes, range.start % 8, range.len()), range.len())
+    };
+    Ok((part, mask.map(bits).transpose()?))
+}
+
+impl ForeignSource for NetcdfValues {
+    fn format(&self) -> &'static str {
+        FORMAT_NAME
+    }
+
+    fn read(&self, index: usize, elements: Range<u64>) -> Result<(Values<'static>, Option<Mask<'static>>)> {
+        self.read_elements(index, elements).map_err(|error| match &self.conversion {
+            Some(conversion) => error.in_file(conversion.file.clone()),
+            None => error,
+        })
+    }
+
+    fn check_declared_bytes(&self) -> Result<()> {
+        check_declared_bytes(&self.reader, &self.options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::Strings;
+
+    #[test]
+    fn slices_values_with_mask() {
+        let missing: Vec<bool> = (0..29).map(|n| n % 3 == 1 || n == 18).collect();
+        let numbers: Vec<i32> = (0..29).collect();
+        let texts = || Strings::from_lengths((0..29).map(|n| b'a' + n).collect::<Vec<_>>(), vec![1; 29]).unwrap();
+        for (start, end) in [(0, 29), (0, 0), (3, 3), (7, 23), (8, 29), (9, 10)] {
+            let mask = Mask::from_bools(missing.iter().copied());
+            let (values, mask) = slice(numbers.clone().into(), Some(mask), start..end).unwrap();
+            assert_eq!(values.as_slice::<i32>().unwrap(), &numbers[start..end]);
+            assert!(mask.unwrap().iter().eq(missing[start..end].iter().copied()), "{start} {end}");
+            let (values, mask) = slice(Values::Unicode(texts()), None, start..end).unwrap();
+            assert!(values.as_strings().unwrap().iter().eq(texts().iter().skip(start).take(end - start)));
+            assert_eq!((mask, values.data_type()), (None, crate::DataType::Unicode));
+        }
+        assert!(slice(numbers.into(), None, 3..30).is_err());
+    }
+}
