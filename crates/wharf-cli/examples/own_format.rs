@@ -8,6 +8,7 @@
 //!
 //! `cargo run -p wharf-cli --example own_format -- convert trees.points trees.parquet`
 
+use std::ffi::OsStr;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -18,15 +19,25 @@ use arrow_array::types::Float64Type;
 use arrow_array::{Array, Float64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, SchemaRef};
 use container_arrow::{BatchTable, BatchWriter, from_arrow};
+use container_core::Bytes;
 use serde_json::{Map, Value};
+use wharf::convert::{Opener, OptionSpec, Streaming, TargetInfo, TargetUnit, To};
+use wharf::merge::{Merger, Operation, Report};
 use wharf::{
-    Container, Error, Finding, Format, Input, Loss, OpenOptions, Output, OutputOptions, Position, Probe, Recognition,
-    RecoverReport, Registry, Result, Table, VerifyOptions,
+    Container, Error, Finding, Format, Input, Loss, Merge, OpenOptions, Output, OutputOptions, Position, Probe,
+    Recognition, RecoverReport, Registry, Result, Table, VerifyOptions,
 };
 
 const FIRST_LINE: &str = "points 1\n";
 
 pub(crate) struct Points;
+
+impl Points {
+    fn source(&self, input: &Input) -> Result<Bytes> {
+        let source = input.source().ok_or_else(|| Error::usage("expected a file, found a directory"))?;
+        source.read(0..source.len())
+    }
+}
 
 impl Format for Points {
     fn name(&self) -> &'static str {
@@ -46,8 +57,7 @@ impl Format for Points {
     }
 
     fn open(&self, input: &Input, _: &OpenOptions) -> Result<Box<dyn Container>> {
-        let source = input.source().ok_or_else(|| Error::usage("expected a file, found a directory"))?;
-        let bytes = source.read(0..source.len())?;
+        let bytes = self.source(input)?;
         let text = std::str::from_utf8(&bytes).map_err(|cause| Error::invalid("invalid UTF-8").caused_by(cause))?;
         let lines =
             text.strip_prefix(FIRST_LINE).ok_or_else(|| Error::invalid("expected \"points 1\" as the first line"))?;
@@ -96,8 +106,7 @@ impl Format for Points {
         path: &Path,
         options: OutputOptions,
     ) -> Result<Option<RecoverReport>> {
-        let source = input.source().ok_or_else(|| Error::usage("expected a file, found a directory"))?;
-        let bytes = source.read(0..source.len())?;
+        let bytes = self.source(input)?;
         let text = String::from_utf8_lossy(&bytes);
         let mut output = Output::create(path, options)?;
         write(&mut output, FIRST_LINE)?;
@@ -117,6 +126,52 @@ impl Format for Points {
         }
         output.finish()?;
         Ok(Some(RecoverReport::new(rows, if lost.count > 0 { vec![lost] } else { Vec::new() })))
+    }
+}
+
+/// Merges files line by line, so that numbers stay as they are written.
+#[derive(Debug, Default)]
+pub(crate) struct PointsMerger {
+    is_sorted: bool,
+}
+
+impl Operation for PointsMerger {
+    fn info(&self) -> TargetInfo {
+        TargetInfo::new("points", TargetUnit::Rows, Streaming::Unsupported("points are merged into a file"))
+    }
+
+    fn options(&self) -> &'static [OptionSpec] {
+        const SORTED: OptionSpec = OptionSpec::flag("sorted", "Sort the points by label");
+        &[SORTED]
+    }
+
+    fn set(&mut self, _: &str, _: &OsStr) -> Result<()> {
+        self.is_sorted = true;
+        Ok(())
+    }
+}
+
+impl Merger for PointsMerger {
+    fn run(&self, job: &Merge, to: To<'_>, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
+        let To::Path(path, overwrite) = to else { return Err(Error::usage("points are merged into a file")) };
+        let mut lines = Vec::new();
+        for location in &job.inputs {
+            let named = |error: Error| error.in_file(location.name());
+            let source = Points.source(&location.input(opener).map_err(named)?)?;
+            let text = String::from_utf8_lossy(&source).into_owned();
+            let text = text.strip_prefix(FIRST_LINE).ok_or_else(|| named(Error::usage("expected a file of points")))?;
+            lines.extend(text.lines().map(str::to_owned));
+        }
+        if self.is_sorted {
+            lines.sort_by_key(|line| parse(line).map(|(_, label)| label.to_owned()));
+        }
+        let mut output = Output::create(path, OutputOptions::default().with_overwrite(overwrite))?;
+        write(&mut output, FIRST_LINE)?;
+        lines.iter().try_for_each(|line| write(&mut output, &format!("{line}\n")))?;
+        output.finish()?;
+        (report.rows, report.inputs) = (lines.len() as u64, job.inputs.len());
+        report.bytes = path.metadata().map_or(0, |metadata| metadata.len());
+        Ok(())
     }
 }
 
@@ -182,5 +237,5 @@ impl Container for PointsFile {
 }
 
 fn main() -> ExitCode {
-    wharf_cli::main(&Registry::builtin().with(&Points))
+    wharf_cli::main(&Registry::builtin().with(&Points).with_merger(|| Box::<PointsMerger>::default()))
 }

@@ -1,7 +1,5 @@
 //! `wharf convert`: rows into a file of another format.
 
-mod options;
-
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::Arc;
@@ -9,13 +7,14 @@ use std::sync::Arc;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use container_core::{Error, Overwrite, Progress, Result};
 use serde_json::{Map, Value};
-use wharf::convert::{Convert, Report, Streaming, Target, TargetUnit, TextTarget, To};
+use wharf::convert::{Convert, OptionSpec, Report, Streaming, Target, TargetUnit, TextTarget, To};
 
 use super::Outcome;
 use super::cat;
 use super::display::{clean, counted};
 use super::env::Env;
 use super::inputs;
+use super::options::{OptionList, Options};
 use super::progress::ProgressLine;
 use super::select::Selection;
 use wharf::Registry;
@@ -78,7 +77,16 @@ pub(crate) struct Arguments {
     time: Option<super::ds::Times>,
 
     #[command(flatten)]
-    options: options::Options,
+    options: Options<ConvertOptions>,
+}
+
+#[derive(Debug, Clone)]
+struct ConvertOptions;
+
+impl OptionList for ConvertOptions {
+    fn list() -> Vec<OptionSpec> {
+        Registry::builtin().options()
+    }
 }
 
 /// The name of a target. Help lists the built-in ones; those of a program's own formats are known only when the registry is.
@@ -135,7 +143,9 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         inputs::refuse_overlap(target.files(Path::new(arguments.output())), &besides)?;
     }
     let mut convert = Convert::default();
-    arguments.options.set(&mut convert, target.as_mut(), &registry)?;
+    for (name, value) in arguments.options.given() {
+        convert.set(target.as_mut(), name, value, &registry)?;
+    }
     if stdout {
         check_stream(target.as_ref(), env.stdout.terminal.is_some())?;
     }
@@ -165,14 +175,11 @@ fn print_report(target: &dyn Target, path: &Path, report: Report, env: &mut Env<
     let name = path.display().to_string();
     let info = target.info();
     if !env.json() {
+        let (word, _) = info.unit.words();
         let counts = match info.unit {
-            TargetUnit::Samples => counted(report.rows, "sample"),
-            TargetUnit::Documents => counted(report.rows, "document"),
-            TargetUnit::Variables => counted(report.variables, "variable"),
-            TargetUnit::TypedRows => {
-                format!("{}, {}", counted(report.rows, "row"), counted(report.columns, "column"))
-            }
-            _ => counted(report.rows, "row"),
+            TargetUnit::Variables => counted(report.variables, word),
+            TargetUnit::TypedRows => format!("{}, {}", counted(report.rows, word), counted(report.columns, "column")),
+            _ => counted(report.rows, word),
         };
         env.report.note(format!("{name}: {counts}"));
         if report.numbered > 0 {

@@ -6,14 +6,15 @@ use std::sync::Arc;
 
 use container_core::{Error, Overwrite, Progress, Result};
 use serde_json::{Map, Value};
-use wharf::Merge;
-use wharf::merge::{Report, To};
+use wharf::convert::{OptionSpec, Streaming, TargetUnit};
+use wharf::merge::{Blocks, Report, To};
+use wharf::{Merge, Registry};
 
 use super::Outcome;
 use super::display::counted;
 use super::env::Env;
-use super::idv_options::IdvOptions;
 use super::inputs;
+use super::options::{OptionList, Options};
 use super::progress::ProgressLine;
 
 const EXAMPLES: &str = "\
@@ -61,112 +62,33 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
 
-    /// Only these columns, in this order (not ds, NetCDF, datadings, ZDS)
-    #[arg(long, value_name = "NAMES")]
-    columns: Vec<String>,
-
-    #[command(flatten, next_help_heading = "Options for IDV")]
-    idv: IdvOptions,
-
     #[command(flatten)]
-    datadings: Datadings,
-
-    #[command(flatten)]
-    ds: Ds,
-
-    #[command(flatten)]
-    zds: Zds,
-
-    /// What to do with a sample or document whose key already exists [default: error]
-    #[arg(long, value_enum, value_name = "WHAT", help_heading = "Options for datadings and ZDS")]
-    on_duplicate: Option<OnDuplicate>,
+    options: Options<MergeOptions>,
 }
 
-/// Options for datadings.
-#[derive(Debug, Clone, Default, clap::Args)]
-#[command(next_help_heading = "Options for datadings")]
-struct Datadings {
-    /// Order of the samples [default: concat]
-    #[arg(long, value_enum, value_name = "HOW")]
-    strategy: Option<Strategy>,
+#[derive(Debug, Clone)]
+struct MergeOptions;
 
-    /// Shuffle the samples of each dataset first
-    #[arg(long)]
-    shuffle: bool,
-
-    /// Seed of the random generator [default: a different one each time]
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
-
-    /// Write no .md5 file
-    #[arg(long)]
-    no_md5: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Strategy {
-    /// The datasets one after another
-    Concat,
-    /// Interleaved at random; the samples of each dataset keep their order
-    Random,
-}
-
-/// Options for ds and NetCDF.
-#[derive(Debug, Clone, Default, clap::Args)]
-#[command(next_help_heading = "Options for ds and NetCDF")]
-struct Ds {
-    /// Dimension to join along; a new one if no file has it
-    #[arg(long, value_name = "NAME")]
-    dim: Option<String>,
-
-    /// Join the variables without that dimension along this new one [default: keep those of the first file]
-    #[arg(long, value_name = "NAME", requires = "dim")]
-    new: Option<String>,
-
-    /// Join only these variables along a new dimension, comma-separated
-    #[arg(long, value_name = "NAMES", requires = "dim", value_delimiter = ',')]
-    variables: Option<Vec<String>>,
-
-    /// Join times with different units unchanged [default: convert them to the units of the first file]
-    #[arg(long, requires = "dim")]
-    keep_times: bool,
-}
-
-/// Options for ZDS.
-#[derive(Debug, Clone, Default, clap::Args)]
-#[group(id = "zds")]
-#[command(next_help_heading = "Options for ZDS")]
-struct Zds {
-    /// Only collections with this name
-    #[arg(long, value_name = "NAME")]
-    table: Option<String>,
-
-    /// Join all collections into one with this name
-    #[arg(long, value_name = "NAME")]
-    into: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum OnDuplicate {
-    /// Fail and write nothing
-    Error,
-    /// Keep the first
-    First,
-    /// Keep the last (ZDS)
-    Last,
-    /// Keep all, and append #2, #3, ... to the later keys (datadings)
-    Rename,
+impl OptionList for MergeOptions {
+    fn list() -> Vec<OptionSpec> {
+        Registry::builtin().merge_options()
+    }
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let progress = Arc::new(ProgressLine::new(env.report.terminal));
-    let merge = arguments.merge()?.with_progress(Arc::clone(&progress) as Arc<dyn Progress>);
+    let mut merge = Merge::default().with_progress(Arc::clone(&progress) as Arc<dyn Progress>);
+    merge.inputs = inputs::expand(&arguments.files)?;
+    merge.threads = arguments.threads;
+    for (name, value) in arguments.options.given() {
+        merge = merge.with_option(name, value);
+    }
     let path: &Path = &arguments.output;
     let is_stream = path == Path::new("-");
     if is_stream && env.stdout.terminal.is_some() {
-        let format = merge.format(&mut env.opener)?;
-        if !["jsonl", "csv", "tsv"].contains(&format) {
-            return Err(Error::usage(format!("cannot write {format} to a terminal; use a file or a pipe")));
+        let info = merge.merger(&mut env.opener)?.info();
+        if info.stream != Streaming::Text {
+            return Err(Error::usage(format!("cannot write {} to a terminal; use a file or a pipe", info.format)));
         }
     }
     let overwrite = if arguments.force { Overwrite::Replace } else { Overwrite::Refuse };
@@ -183,87 +105,43 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
 }
 
 impl Arguments {
-    /// The library's form of these options.
-    fn merge(&self) -> Result<Merge> {
-        let mut merge = Merge::default();
-        merge.inputs = inputs::expand(&self.files)?;
-        merge.columns.clone_from(&self.columns);
-        merge.threads = self.threads;
-        merge.on_duplicate = self.on_duplicate.map(Into::into);
-        merge.idv = self.idv.output();
-        let Datadings { strategy, shuffle, seed, no_md5 } = &self.datadings;
-        merge.datadings.strategy = strategy.map(Into::into);
-        (merge.datadings.shuffle, merge.datadings.seed, merge.datadings.no_md5) = (*shuffle, *seed, *no_md5);
-        let Ds { dim, new, variables, keep_times } = self.ds.clone();
-        (merge.ds.dim, merge.ds.new, merge.ds.variables, merge.ds.keep_times) = (dim, new, variables, keep_times);
-        let Zds { table, into } = self.zds.clone();
-        (merge.zds.table, merge.zds.into) = (table, into);
-        Ok(merge)
-    }
-
     fn print_result(&self, name: &str, report: &Report, env: &mut Env<'_>) -> Result<()> {
+        let has_rows = report.unit != TargetUnit::Variables;
         if env.json() {
             let mut object = Map::new();
             object.insert("file".into(), name.into());
             object.insert("to".into(), report.format.into());
-            match report.format {
-                "ds" => object.insert("variables".into(), report.variables.into()),
-                _ => object.insert("rows".into(), report.rows.into()),
+            match has_rows {
+                true => object.insert("rows".into(), report.rows.into()),
+                false => object.insert("variables".into(), report.variables.into()),
             };
             object.insert("bytes".into(), report.bytes.into());
-            if report.format != "ds" {
-                object.insert("inputs".into(), report.inputs.into());
-            }
-            if report.format == "idv" {
-                object.insert("blocks_carried".into(), report.blocks_carried.into());
-                object.insert("blocks_encoded".into(), report.blocks_encoded.into());
-            }
-            if let Some(seed) = report.seed {
-                object.insert("seed".into(), seed.into());
-            }
-            match self.on_duplicate.filter(|_| report.format == "datadings") {
-                Some(OnDuplicate::First) => drop(object.insert("left_out".into(), report.duplicates.into())),
-                Some(OnDuplicate::Rename) => drop(object.insert("renamed".into(), report.duplicates.into())),
-                _ => {}
-            }
+            let numbers = [
+                ("inputs", has_rows.then_some(report.inputs as u64)),
+                ("blocks_carried", report.blocks.map(|blocks| blocks.carried)),
+                ("blocks_encoded", report.blocks.map(|blocks| blocks.encoded)),
+                ("seed", report.seed),
+                ("left_out", report.left_out),
+                ("renamed", report.renamed),
+            ];
+            object.extend(numbers.into_iter().filter_map(|(name, number)| Some((name.to_owned(), number?.into()))));
             return env.stdout.print(&format!("{}\n", Value::Object(object)));
         }
-        let Report { rows, inputs, .. } = *report;
-        let result = match report.format {
-            "idv" => {
-                let (copied, all) = (report.blocks_carried, report.blocks_carried + report.blocks_encoded);
-                let (rows, files, blocks) = (counted(rows, "row"), counted(inputs, "file"), counted(all, "block"));
-                format!("{rows} of {files}, {copied} of {blocks} copied unchanged")
-            }
-            "datadings" => format!("{} of {}", counted(rows, "sample"), counted(inputs, "dataset")),
-            "ds" => counted(report.variables, "variable"),
-            "zds" => format!("{} of {}", counted(rows, "document"), counted(inputs, "collection")),
-            _ => format!("{} of {}", counted(rows, "row"), counted(inputs, "file")),
+        let (word, container) = report.unit.words();
+        let container = if container == "table" { "file" } else { container };
+        let mut result = match has_rows {
+            true => format!("{} of {}", counted(report.rows, word), counted(report.inputs, container)),
+            false => counted(report.variables, word),
         };
+        if let Some(Blocks { carried, encoded, .. }) = report.blocks {
+            result += &format!(", {carried} of {} copied unchanged", counted(carried + encoded, "block"));
+        }
         env.report.note(format!("{name}: {result}"));
-        if let (Some(seed), None) = (report.seed, self.datadings.seed) {
+        if let Some(seed) = report.seed
+            && !self.options.given().any(|(option, _)| option == "seed")
+        {
             env.report.message(format!("note: {name}: seed {seed}"));
         }
         Ok(())
-    }
-}
-
-impl From<OnDuplicate> for wharf::merge::OnDuplicate {
-    fn from(choice: OnDuplicate) -> Self {
-        match choice {
-            OnDuplicate::Error => Self::Error,
-            OnDuplicate::First => Self::First,
-            OnDuplicate::Last => Self::Last,
-            OnDuplicate::Rename => Self::Rename,
-        }
-    }
-}
-
-impl From<Strategy> for wharf::merge::Strategy {
-    fn from(choice: Strategy) -> Self {
-        match choice {
-            Strategy::Concat => Self::Concat,
-            Strategy::Random => Self::Random,
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use container_core::{Overwrite, Result};
 use serde_json::{Map, Value};
-pub(crate) use wharf::hub::dataset::{Dataset, NAME, data_of};
+pub(crate) use wharf::hub::dataset::{Dataset, data_of};
 use wharf::subset::{Copying, Report, Written};
 
 use super::Outcome;
@@ -46,15 +46,6 @@ pub(crate) struct TableChoice {
     table: Option<String>,
 }
 
-/// The noun for a record of the format.
-pub(crate) fn record_noun(format: &str) -> &'static str {
-    match format {
-        NAME => "sample",
-        wharf::hub::zds::NAME => "document",
-        _ => "row",
-    }
-}
-
 /// A written output as a JSON object.
 pub(crate) fn output_object(format: &str, written: &Written) -> Map<String, Value> {
     let mut object = Map::new();
@@ -70,7 +61,7 @@ pub(crate) fn report_outputs(report: &Report, show_total: bool, env: &mut Env<'_
     report.losses.iter().for_each(|lost| env.report.lost(lost));
     for output in &report.outputs {
         let mut object = output_object(report.format, output);
-        let mut line = format!("{}: {}", output.path.display(), counted(output.rows, record_noun(report.format)));
+        let mut line = format!("{}: {}", output.path.display(), counted(output.rows, report.unit.words().0));
         if show_total {
             object.insert("of".into(), report.of.into());
             line.push_str(&format!(" of {}", report.of));

@@ -2,19 +2,19 @@
 
 use std::ffi::OsString;
 use std::ops::Range;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use container_core::{Overwrite, Progress, Result};
 use serde_json::{Map, Value, json};
-use wharf::Recover;
+use wharf::convert::{OptionSpec, TargetUnit};
 use wharf::recover::{LostRow, RepairedTable, Report};
+use wharf::{Recover, Registry};
 
 use super::Outcome;
 use super::display::{clean, counted, size};
 use super::env::Env;
-use super::idv_options::IdvOptions;
 use super::inputs;
+use super::options::{OptionList, Options};
 use super::output_path::OutputPath;
 use super::progress::ProgressLine;
 use super::report::error_object;
@@ -63,34 +63,17 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
 
-    /// Keep these columns, in this order, even if that loses more rows: comma-separated names (quote a name that contains a comma:
-    /// '"a,b",c'). Repeatable
-    #[arg(long, value_name = "NAMES", help_heading = "Options for IDV")]
-    columns: Vec<String>,
-
-    /// Take the columns from this file, written with the same schema, if the table of contents at the end is lost: an IDV file, or the output
-    /// of `wharf info --json` for one. Works only for files with blocks in order, as wharf writes them
-    #[arg(long, value_name = "FILE", help_heading = "Options for IDV")]
-    schema: Option<PathBuf>,
-
-    #[command(flatten, next_help_heading = "Options for IDV")]
-    idv: IdvOptions,
-
     #[command(flatten)]
-    datadings: Datadings,
+    options: Options<RecoverOptions>,
 }
 
-/// Options for datadings.
-#[derive(Debug, Clone, Default, clap::Args)]
-#[command(next_help_heading = "Options for datadings")]
-struct Datadings {
-    /// Keep samples with an existing key, and append #2, #3, ... to the key
-    #[arg(long)]
-    rename_duplicates: bool,
+#[derive(Debug, Clone)]
+struct RecoverOptions;
 
-    /// Write no .md5 file
-    #[arg(long)]
-    no_md5: bool,
+impl OptionList for RecoverOptions {
+    fn list() -> Vec<OptionSpec> {
+        Registry::builtin().recover_options()
+    }
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
@@ -98,11 +81,9 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let progress = Arc::new(ProgressLine::new(env.report.terminal));
     let mut recover = Recover::of(location.clone()).with_progress(Arc::clone(&progress) as Arc<dyn Progress>);
     recover.threads = arguments.threads;
-    recover.idv.columns.clone_from(&arguments.columns);
-    recover.idv.schema.clone_from(&arguments.schema);
-    recover.idv.output = arguments.idv.output();
-    recover.datadings.rename_duplicates = arguments.datadings.rename_duplicates;
-    recover.datadings.no_md5 = arguments.datadings.no_md5;
+    for (name, value) in arguments.options.given() {
+        recover = recover.with_option(name, value);
+    }
     let mut report = Report::default();
     if arguments.in_place {
         let outcome = recover.in_place(&mut env.opener, &mut report);
@@ -118,9 +99,8 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         print_result(&location.name(), &path.display().to_string(), &report, env)?;
     }
     Ok(match report.losses.is_empty() {
-        false if report.format == "zds" && !arguments.in_place => Outcome::after(&report.losses),
-        false => Outcome::Loss,
-        true => Outcome::Done,
+        false if arguments.in_place => Outcome::Loss,
+        _ => Outcome::after(&report.losses),
     })
 }
 
@@ -144,7 +124,8 @@ fn print_repairs(input: &str, report: &Report, env: &mut Env<'_>) -> Result<()> 
 const MAX_LISTED: usize = 20;
 
 fn print_result(input: &str, name: &str, report: &Report, env: &mut Env<'_>) -> Result<()> {
-    if report.format != "zds" {
+    // Those of documents are losses.
+    if report.unit != TargetUnit::Documents {
         for finding in &report.findings {
             env.report.message(format!("warning: {input}: {finding}"));
         }
@@ -163,35 +144,36 @@ fn print_result(input: &str, name: &str, report: &Report, env: &mut Env<'_>) -> 
         Some(declared) if declared != rows => format!(" of {declared}"),
         _ => String::new(),
     };
-    let result = match report.format {
-        "idv" => format!("{}{of}, {}, verified", counted(rows, "row"), counted(report.columns.len(), "column")),
-        "datadings" => format!("{}{of}, {}, verified", counted(rows, "sample"), size(bytes)),
-        "zds" => format!("{}, {}", counted(rows, "document"), size(bytes)),
-        _ => format!("{}{of}, {}", counted(rows, "row"), size(bytes)),
+    let size = match report.unit {
+        TargetUnit::TypedRows => counted(report.columns.len(), "column"),
+        _ => size(bytes),
     };
+    let verified = if report.verified { ", verified" } else { "" };
+    let result = format!("{}{of}, {size}{verified}", counted(rows, report.unit.words().0));
     env.stdout.print(&format!("{}\n", clean(&format!("{name}: {result}"))))
 }
 
 fn result_object(name: &str, report: &Report) -> Map<String, Value> {
-    let Report { format, rows, declared, columns, bytes, losses, .. } = report;
+    let Report { format, rows, declared, columns, bytes, losses, verified, .. } = report;
     let mut object = Map::new();
     object.insert("file".into(), name.into());
     object.insert("to".into(), (*format).into());
     object.insert("rows".into(), (*rows).into());
     let findings: Vec<Value> = report.findings.iter().map(|error| Value::Object(error_object(error))).collect();
     let lost = || declared.map(|declared| declared.saturating_sub(*rows));
-    let mut rest = match *format {
-        "idv" => json!({
-            "rows_lost": lost(), "columns": columns, "bytes": bytes, "lost": losses.len(), "findings": findings, "verified": true,
+    let mut rest = match report.unit {
+        TargetUnit::TypedRows => json!({
+            "rows_lost": lost(), "columns": columns, "bytes": bytes, "lost": losses.len(), "findings": findings,
+            "verified": verified,
         }),
-        "datadings" => {
+        TargetUnit::Samples => {
             let (rows, keys): (Vec<_>, Vec<_>) = report.lost_rows.iter().map(|lost| (lost.row, &lost.key)).unzip();
             json!({
                 "bytes": bytes, "rows_declared": declared, "rows_lost": rows, "keys_lost": keys,
-                "bytes_lost": ranges(&report.lost_bytes), "lost": losses.len(), "findings": findings, "verified": true,
+                "bytes_lost": ranges(&report.lost_bytes), "lost": losses.len(), "findings": findings, "verified": verified,
             })
         }
-        "zds" => {
+        TargetUnit::Documents => {
             let count: u64 = losses.iter().map(|lost| lost.loss.count).sum();
             json!({"bytes": bytes, "lost": count, "findings": findings})
         }

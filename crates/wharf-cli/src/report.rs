@@ -77,7 +77,7 @@ impl<'a> Report<'a> {
 }
 
 /// The flag for an option of the library: `rows_per_block` is `--rows-per-block`.
-fn flag(option: &str) -> String {
+pub(crate) fn flag(option: &str) -> String {
     format!("--{}", option.replace('_', "-"))
 }
 

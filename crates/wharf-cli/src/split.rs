@@ -14,7 +14,7 @@ use super::display::counted;
 use super::env::Env;
 use super::inputs;
 use super::progress::ProgressLine;
-use super::records::{self, TableChoice, WriteOptions, output_object, record_noun};
+use super::records::{self, TableChoice, WriteOptions, output_object};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -94,7 +94,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         records::print_result(object, "", env)?;
     } else {
         for output in &report.outputs {
-            let line = format!("{}: {}", output.path.display(), counted(output.rows, record_noun(report.format)));
+            let line = format!("{}: {}", output.path.display(), counted(output.rows, report.unit.words().0));
             records::print_result(Map::new(), &line, env)?;
         }
         if let Some(seed) = report.seed {

@@ -48,19 +48,31 @@ static FORMATS: &[&dyn Format] = &[
 #[derive(Clone)]
 pub struct Registry {
     formats: Vec<&'static dyn Format>,
+    #[cfg(feature = "convert")]
+    pub(crate) mergers: Vec<fn() -> Box<dyn crate::merge::Merger>>,
+    #[cfg(feature = "convert")]
+    pub(crate) recoverers: Vec<fn() -> Box<dyn crate::recover::Recoverer>>,
 }
 
 impl Registry {
     /// The formats of this crate that its features enable.
     #[must_use]
     pub fn builtin() -> Self {
-        Self { formats: FORMATS.to_vec() }
+        let mut builtin = Self::empty();
+        builtin.formats = FORMATS.to_vec();
+        builtin
     }
 
     /// No formats.
     #[must_use]
     pub const fn empty() -> Self {
-        Self { formats: Vec::new() }
+        Self {
+            formats: Vec::new(),
+            #[cfg(feature = "convert")]
+            mergers: Vec::new(),
+            #[cfg(feature = "convert")]
+            recoverers: Vec::new(),
+        }
     }
 
     /// Adds a format, replacing the one of the same name. A new format comes first, so that it wins over others with equal confidence.
@@ -70,6 +82,24 @@ impl Registry {
             Some(known) => *known = format,
             None => self.formats.insert(0, format),
         }
+        self
+    }
+
+    /// Adds a merger, which takes precedence over others for its format. Formats without one are merged by rows.
+    #[cfg(feature = "convert")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
+    #[must_use]
+    pub fn with_merger(mut self, new: fn() -> Box<dyn crate::merge::Merger>) -> Self {
+        self.mergers.push(new);
+        self
+    }
+
+    /// Adds a recoverer, which takes precedence over others for its format. Of formats without one, readable ranges of rows are recovered.
+    #[cfg(feature = "convert")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
+    #[must_use]
+    pub fn with_recoverer(mut self, new: fn() -> Box<dyn crate::recover::Recoverer>) -> Self {
+        self.recoverers.push(new);
         self
     }
 

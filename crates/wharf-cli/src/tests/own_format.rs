@@ -1,6 +1,6 @@
 //! The format of examples/own_format.rs, which only the registry of that program contains.
 
-use wharf::Registry;
+use wharf::{Merge, Overwrite, Registry};
 
 use super::TestFolder;
 
@@ -94,6 +94,29 @@ fn own_format_files_merge() {
     let error = "error: --on-duplicate is an option of datadings, the inputs are points";
     assert_eq!(place.wharf(&["merge", "@a.points", "-o", "@e.points", "--on-duplicate", "first"]).failed(2), error);
     assert_eq!(place.files(), ["a.points", "b.points", "c.points", "d.csv"]);
+}
+
+#[test]
+fn own_format_has_a_merger_of_its_own() {
+    let mut place = place();
+    std::fs::write(place.path("b.points"), "points 1\n1.50 1e1 ash\n").unwrap();
+    place.registry = place.registry.with_merger(|| Box::<example::PointsMerger>::default());
+    let done = place.wharf(&["merge", "@b.points", "@a.points", "-o", "@c.points", "--json"]).ok();
+    assert_eq!(done, "{\"file\":\"@c.points\",\"to\":\"points\",\"rows\":3,\"bytes\":46,\"inputs\":2}\n");
+    // A merge by rows writes 1.5 and 10.
+    assert_eq!(place.read("c.points"), "points 1\n1.50 1e1 ash\n2.5 -1 oak\n-0 17.25 elm\n");
+    let error = "error: --columns is an option of IDV, the inputs are points";
+    assert_eq!(place.wharf(&["merge", "@a.points", "-o", "@d.points", "--columns", "x"]).failed(2), error);
+    let options = place.registry.merge_options();
+    assert_eq!(options.last().map(|option| option.name), Some("sorted"));
+    let merge = Merge::new([place.path("a.points"), place.path("b.points")]).with_option("sorted", "");
+    let report = merge.write(place.path("d.points"), Overwrite::Refuse, &place.registry).unwrap();
+    assert_eq!((report.format, report.rows), ("points", 3));
+    assert_eq!(place.read("d.points"), "points 1\n1.50 1e1 ash\n-0 17.25 elm\n2.5 -1 oak\n");
+    // Without the merger there is no such option.
+    let registry = Registry::builtin().with(&example::Points);
+    let error = merge.write(place.path("e.points"), Overwrite::Refuse, &registry).unwrap_err();
+    assert_eq!(error.to_string(), "unknown option \"sorted\"");
 }
 
 #[test]

@@ -181,10 +181,12 @@ fn other_format(input: &Input, opener: &Opener<'_>) -> Result<Option<&'static st
 
 /// Whether an input is a dataset, including one with damaged data beside an index.
 pub fn is_dataset(input: &Input, opener: &Opener<'_>) -> bool {
-    match opener.registry.detect(input) {
-        Ok(format) => format.name() == NAME,
-        Err(_) => input.path().is_some_and(has_index),
-    }
+    is_of(input, opener.registry.detect(input).ok().map(|format| format.name()))
+}
+
+/// As [`is_dataset`], for an input whose format has been detected.
+pub(super) fn is_of(input: &Input, format: Option<&str>) -> bool {
+    format.map_or_else(|| input.path().is_some_and(has_index), |format| format == NAME)
 }
 
 /// The given seed, or a random one of 32 bits, short enough to type.

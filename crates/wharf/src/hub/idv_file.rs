@@ -1,8 +1,8 @@
-//! Opens IDV files.
+//! Opens IDV files, and the options of files like them.
 
 use container_core::{Error, Result};
 
-use super::convert::IdvTarget;
+use super::convert::{OptionSpec, OptionValue};
 use super::env::Opener;
 use super::inputs::Location;
 
@@ -23,13 +23,25 @@ pub(super) fn open_idv(location: &Location, opener: &mut Opener<'_>, verb: &str)
     }
 }
 
-/// The first option of the output that was set.
-pub(super) fn given(options: &IdvTarget) -> Option<&'static str> {
-    let IdvTarget { missing_as_double: _, compression, level, rows_per_block, bytes_per_block } = options;
-    super::first_given(&[
-        ("compression", compression.is_some()),
-        ("level", level.is_some()),
-        ("rows_per_block", rows_per_block.is_some()),
-        ("bytes_per_block", bytes_per_block.is_some()),
-    ])
-}
+/// The heading of options for IDV.
+pub(super) const OPTIONS: OptionSpec = OptionSpec::flag("", "").with_group("Options for IDV");
+
+/// Options of verbs that write IDV files like their inputs: those of [`IdvTarget`](super::convert::IdvTarget), in other words.
+pub(super) const WRITER_OPTIONS: [OptionSpec; 4] = [
+    OPTIONS.named("compression", "Compression of blocks").with_value(COMPRESSION, "KIND"),
+    OPTIONS
+        .named("level", "Compression level, 0 (none) to 9 (smallest) [default: 6]")
+        .with_value(OptionValue::Integer(0, 9), "0..9"),
+    OPTIONS
+        .named("rows_per_block", "Maximum rows per block [default: 8192, or fewer to stay within {bytes_per_block}]")
+        .with_value(OptionValue::Integer(1, 0x7FFF_FFFF), "N"),
+    OPTIONS
+        .named("bytes_per_block", "Maximum uncompressed bytes of one block of every column together [default: 80 MiB]")
+        .with_value(OptionValue::Integer(1, u64::MAX), "N"),
+];
+
+const COMPRESSION: OptionValue = OptionValue::Choice(&[
+    ("none", "No compression"),
+    ("deflate", "The default of ML.NET"),
+    ("zlib", "Not readable by ML.NET"),
+]);

@@ -13,6 +13,7 @@ mod idv_file;
 pub mod inputs;
 pub mod merge;
 mod netcdf;
+mod operation;
 pub mod output;
 pub mod overlap;
 mod overrides;

@@ -244,9 +244,10 @@ fn joins_files_along_a_dimension() {
             write(&Convert::new([day]), set);
         }
         let joined = |files: &[PathBuf], out: &Path| {
-            let mut merge = wharf::Merge::new(files);
-            merge.ds.dim = Some("t".to_owned());
-            merge.write(out, Overwrite::Replace, &Registry::builtin()).unwrap()
+            wharf::Merge::new(files)
+                .with_option("dim", "t")
+                .write(out, Overwrite::Replace, &Registry::builtin())
+                .unwrap()
         };
         let report = joined(&days, &at("all.nc"));
         joined(&sets, &at("all.ds"));

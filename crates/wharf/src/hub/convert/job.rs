@@ -61,6 +61,16 @@ pub enum To<'a> {
     Stream(&'a mut (dyn Write + Send)),
 }
 
+impl<'a> To<'a> {
+    /// The path of the output, and whether it may replace a file. A stream has the name under which formats refuse it.
+    pub(in crate::hub) fn file(&self) -> (&'a Path, bool) {
+        match self {
+            To::Path(path, overwrite) => (path, *overwrite == Overwrite::Replace),
+            To::Stream(_) => (Path::new("-"), false),
+        }
+    }
+}
+
 /// What a conversion did, also when it ended with an error.
 #[derive(Debug, Default)]
 #[non_exhaustive]

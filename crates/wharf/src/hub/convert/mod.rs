@@ -22,8 +22,10 @@ pub(super) use columnar::pick::PickedRows;
 pub(super) use job::quoted;
 pub use job::{Context, Convert, Job, Report, To};
 pub use option::{OptionSpec, OptionValue};
+pub(super) use option::{number, text};
 pub use options::{ColumnMapping, InputForm, TextInput};
 pub use schema_check::SchemaCheck;
+pub(super) use targets::unknown_option;
 pub use targets::{
     BatchTarget, DatadingsTarget, DsTarget, IdvTarget, IpcTarget, NetcdfTarget, ParquetTarget, Streaming, Target,
     TargetInfo, TargetUnit, TextTarget, ZdsTarget,

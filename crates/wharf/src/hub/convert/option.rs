@@ -1,11 +1,11 @@
-//! The options of conversions as data: the command makes flags of them, other languages keyword arguments.
+//! Options as data: the command makes flags of them, other languages keyword arguments.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
-use container_core::{Error, Result};
+use container_core::{Error, ErrorKind, Result};
 
-/// An option of a conversion.
+/// An option of a conversion, a merge or a recovery.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct OptionSpec {
@@ -38,11 +38,46 @@ impl OptionSpec {
         Self { value: OptionValue::Text, placeholder: "TEXT", ..Self::flag(name, help) }
     }
 
+    /// Another option under the same heading.
+    #[must_use]
+    pub const fn named(self, name: &'static str, help: &'static str) -> Self {
+        Self { group: self.group, ..Self::flag(name, help) }
+    }
+
     /// Replaces the values that it takes, and the word for one.
     #[must_use]
     pub const fn with_value(mut self, value: OptionValue, placeholder: &'static str) -> Self {
         (self.value, self.placeholder) = (value, placeholder);
         self
+    }
+
+    /// Replaces the heading under which it is listed.
+    #[must_use]
+    pub const fn with_group(mut self, group: &'static str) -> Self {
+        self.group = group;
+        self
+    }
+
+    /// Sets the options that it cannot be combined with.
+    #[must_use]
+    pub const fn with_excludes(mut self, options: &'static [&'static str]) -> Self {
+        self.excludes = options;
+        self
+    }
+
+    /// Sets the option without which it has no meaning.
+    #[must_use]
+    pub const fn with_requires(mut self, option: &'static str) -> Self {
+        self.requires = Some(option);
+        self
+    }
+
+    /// Checks a value, and sets it with `set`.
+    pub(in crate::hub) fn check_and_set(&self, value: &OsStr, set: impl FnOnce() -> Result<()>) -> Result<()> {
+        self.value.check(value).and_then(|()| set()).map_err(|error| match error.kind() {
+            ErrorKind::Usage => error.in_option(self.name),
+            _ => error,
+        })
     }
 }
 
@@ -68,7 +103,7 @@ pub enum OptionValue {
 
 impl OptionValue {
     /// Fails for a value that it does not take.
-    pub(super) fn check(self, value: &OsStr) -> Result<()> {
+    fn check(self, value: &OsStr) -> Result<()> {
         match self {
             Self::Integer(min, max) => match number(value)? {
                 given if (min..=max).contains(&given) => Ok(()),
@@ -95,11 +130,11 @@ fn one_of(words: &[&str]) -> String {
     }
 }
 
-pub(super) fn text(value: &OsStr) -> Result<&str> {
+pub(in crate::hub) fn text(value: &OsStr) -> Result<&str> {
     value.to_str().ok_or_else(|| Error::usage(format!("must be UTF-8, found {:?}", value.display())))
 }
 
-pub(super) fn number(value: &OsStr) -> Result<u64> {
+pub(in crate::hub) fn number(value: &OsStr) -> Result<u64> {
     let invalid = || Error::usage(format!("must be an integer, found {:?}", value.display()));
     value.to_str().and_then(|text| text.parse().ok()).ok_or_else(invalid)
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 
 use container_arrow::{OnMismatch, Sparse, Times};
-use container_core::{Error, ErrorKind, Result};
+use container_core::{Error, Result};
 
 use super::job::Convert;
 use super::option::{OptionSpec, number, text, unknown_choice};
@@ -59,10 +59,7 @@ impl Convert {
         let value = value.as_ref();
         let known = INPUT_OPTIONS.iter().chain(target.options()).find(|option| option.name == name);
         let Some(option) = known else { return Err(misplaced(target, name, registry)) };
-        let in_option =
-            |error: Error| if error.kind() == ErrorKind::Usage { error.in_option(option.name) } else { error };
-        option.value.check(value).map_err(in_option)?;
-        self.set_checked(target, name, value).map_err(in_option)
+        option.check_and_set(value, || self.set_checked(target, name, value))
     }
 
     fn set_checked(&mut self, target: &mut dyn Target, name: &str, value: &OsStr) -> Result<()> {

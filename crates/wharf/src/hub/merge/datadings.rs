@@ -2,62 +2,135 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::path::Path;
+use std::ffi::OsStr;
 
-use container_core::{Error, Loss, Position, Result, Unit};
+use container_core::{Error, Input, Loss, Position, Result, Unit};
 use datadings::order::Order;
 use datadings::{RawValue, Sample, Writer};
 
+use super::super::convert::{OptionSpec, OptionValue, Streaming, TargetInfo, TargetUnit, number, unknown_option};
 use super::super::dataset::{self, Dataset, is_duplicate, tick};
 use super::super::env::Opener;
 use super::super::{Bar, Lost};
-use super::{Merge, OnDuplicate, Report, Strategy};
+use super::{Merge, Merger, OnDuplicate, Operation, Report, To};
 
-pub(super) fn run(job: &Merge, path: &Path, force: bool, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
-    let options = &job.datadings;
-    if job.on_duplicate == Some(OnDuplicate::Last) {
-        return Err(Error::usage("last is for ZDS, the inputs are datadings").in_option("on_duplicate"));
+/// Merges datadings datasets: samples, byte for byte.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct DatadingsMerger {
+    /// Which sample comes next.
+    pub strategy: Strategy,
+    /// Shuffle the samples of each dataset.
+    pub shuffle: bool,
+    /// The random seed; `None` for another one each time.
+    pub seed: Option<u64>,
+    /// Write no `.md5` file.
+    pub no_md5: bool,
+    /// What becomes of a sample with a duplicate key.
+    pub on_duplicate: OnDuplicate,
+}
+
+/// Which sample comes next.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Strategy {
+    /// All of the first dataset, then all of the second, and so on.
+    #[default]
+    Concat,
+    /// A random one of all remaining samples; each dataset keeps its order.
+    Random,
+}
+
+impl Operation for DatadingsMerger {
+    fn info(&self) -> TargetInfo {
+        let stream = Streaming::Unsupported("a datadings dataset is a set of files");
+        TargetInfo::new(dataset::NAME, TargetUnit::Samples, stream)
     }
-    let random = options.strategy == Some(Strategy::Random);
-    if options.seed.is_some() && !random && !options.shuffle {
-        let detail = "has no effect: nothing is random here";
-        return Err(Error::usage(detail)
-            .in_option("seed")
-            .advising("it goes with {strategy} random and with {shuffle}"));
+
+    fn options(&self) -> &'static [OptionSpec] {
+        const ALL: OptionSpec = OptionSpec::flag("", "").with_group("Options for datadings");
+        const ORDERS: OptionValue = OptionValue::Choice(&[
+            ("concat", "The datasets one after another"),
+            ("random", "Interleaved at random; the samples of each dataset keep their order"),
+        ]);
+        const STRATEGY: OptionSpec =
+            ALL.named("strategy", "Order of the samples [default: concat]").with_value(ORDERS, "HOW");
+        const SHUFFLE: OptionSpec = ALL.named("shuffle", "Shuffle the samples of each dataset first");
+        const SEED: OptionSpec = ALL
+            .named("seed", "Seed of the random generator [default: a different one each time]")
+            .with_value(OptionValue::Integer(0, u64::MAX), "N");
+        const NO_MD5: OptionSpec = ALL.named("no_md5", "Write no .md5 file");
+        &[STRATEGY, SHUFFLE, SEED, NO_MD5, OnDuplicate::OPTION]
     }
-    let seed = (random || options.shuffle).then(|| dataset::seed(options.seed));
-    let mut inputs = Vec::with_capacity(job.inputs.len());
-    for location in &job.inputs {
-        inputs.push(Dataset::open(location, opener, "merge")?);
+
+    fn set(&mut self, option: &str, value: &OsStr) -> Result<()> {
+        match option {
+            "strategy" => self.strategy = if value == "random" { Strategy::Random } else { Strategy::Concat },
+            "shuffle" => self.shuffle = true,
+            "seed" => self.seed = Some(number(value)?),
+            "no_md5" => self.no_md5 = true,
+            "on_duplicate" => self.on_duplicate = OnDuplicate::of(value),
+            _ => return Err(unknown_option(option)),
+        }
+        Ok(())
     }
-    let writer = dataset::copy_options(force, options.no_md5, job.threads);
-    let writer = dataset::create(path, force, writer, &job.inputs)?;
-    let bar = job.bar();
-    bar.name(&path.display().to_string());
-    let total = inputs.iter().map(|input| input.reader.len()).fold(0, u64::saturating_add);
-    bar.begin(Unit::Rows, Some(total));
-    (report.inputs, report.seed) = (inputs.len(), seed);
-    let on_duplicate = job.on_duplicate.unwrap_or(OnDuplicate::Error);
-    let mut samples = Samples {
-        inputs: &inputs,
-        writer,
-        bar: bar.as_ref(),
-        on_duplicate,
-        lost: &mut report.losses,
-        numbers: HashMap::new(),
-    };
-    match seed {
-        None => (0..inputs.len()).try_for_each(|number| samples.copy_all(number))?,
-        Some(seed) if random => samples.copy_random(total, seed, options.shuffle)?,
-        Some(seed) => samples.copy_shuffled(seed)?,
+
+    fn accepts(&self, input: &Input, format: Option<&str>) -> bool {
+        dataset::is_of(input, format)
     }
-    let mut writer = samples.writer;
-    report.duplicates = report.losses.iter().map(|lost| lost.loss.count).sum();
-    // The key tells which dataset a sample is from.
-    report.losses.extend(dataset::rejected(&mut writer, None));
-    let written = writer.finish()?;
-    (report.rows, report.bytes) = (written.samples, written.bytes);
-    Ok(())
+}
+
+impl Merger for DatadingsMerger {
+    fn run(&self, job: &Merge, to: To<'_>, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
+        let (path, force) = to.file();
+        if self.on_duplicate == OnDuplicate::Last {
+            return Err(Error::usage("last is for ZDS, the inputs are datadings").in_option("on_duplicate"));
+        }
+        let random = self.strategy == Strategy::Random;
+        if self.seed.is_some() && !random && !self.shuffle {
+            let detail = "has no effect: nothing is random here";
+            return Err(Error::usage(detail)
+                .in_option("seed")
+                .advising("it goes with {strategy} random and with {shuffle}"));
+        }
+        let seed = (random || self.shuffle).then(|| dataset::seed(self.seed));
+        let mut inputs = Vec::with_capacity(job.inputs.len());
+        for location in &job.inputs {
+            inputs.push(Dataset::open(location, opener, "merge")?);
+        }
+        let writer = dataset::copy_options(force, self.no_md5, job.threads);
+        let writer = dataset::create(path, force, writer, &job.inputs)?;
+        let bar = job.progress();
+        bar.name(&path.display().to_string());
+        let total = inputs.iter().map(|input| input.reader.len()).fold(0, u64::saturating_add);
+        bar.begin(Unit::Rows, Some(total));
+        (report.inputs, report.seed) = (inputs.len(), seed);
+        let mut samples = Samples {
+            inputs: &inputs,
+            writer,
+            bar: bar.as_ref(),
+            on_duplicate: self.on_duplicate,
+            lost: &mut report.losses,
+            numbers: HashMap::new(),
+        };
+        match seed {
+            None => (0..inputs.len()).try_for_each(|number| samples.copy_all(number))?,
+            Some(seed) if random => samples.copy_random(total, seed, self.shuffle)?,
+            Some(seed) => samples.copy_shuffled(seed)?,
+        }
+        let mut writer = samples.writer;
+        let duplicates = Some(report.losses.iter().map(|lost| lost.loss.count).sum());
+        match self.on_duplicate {
+            OnDuplicate::First => report.left_out = duplicates,
+            OnDuplicate::Rename => report.renamed = duplicates,
+            OnDuplicate::Error | OnDuplicate::Last => {}
+        }
+        // The key tells which dataset a sample is from.
+        report.losses.extend(dataset::rejected(&mut writer, None));
+        let written = writer.finish()?;
+        (report.rows, report.bytes) = (written.samples, written.bytes);
+        Ok(())
+    }
 }
 
 /// Copies samples.

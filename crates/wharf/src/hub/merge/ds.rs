@@ -10,16 +10,22 @@ use super::super::convert::{NetcdfTarget, To};
 use super::super::env::Opener;
 use super::super::inputs::Location;
 use super::super::{Lost, open_ds, open_netcdf, output, put_ds, rows, stream_ds};
-use super::{Merge, Report};
+use super::{DsMerger, Merge, Report};
 
 /// The default compression level of Python's `netCDF4`.
 const LEVEL: u8 = 4;
 
-pub(super) fn run(job: &Merge, to: To<'_>, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
-    check(job)?;
+pub(super) fn run(
+    job: &Merge,
+    options: &DsMerger,
+    to: To<'_>,
+    opener: &mut Opener<'_>,
+    report: &mut Report,
+) -> Result<()> {
+    check(options)?;
     let readers: Vec<Reader> =
         job.inputs.iter().map(|location| open_ds(location, opener, "merge")).collect::<Result<_>>()?;
-    let joined = join(job, &readers, report)?;
+    let joined = join((job, options), &readers, report)?;
     let write = |path: &Path, output| Ok((joined.write(path, output)?, Vec::new()));
     let (written, _) = match to {
         To::Path(path, overwrite) => put_ds(path, overwrite == Overwrite::Replace, &job.inputs, write)?,
@@ -32,12 +38,12 @@ pub(super) fn run(job: &Merge, to: To<'_>, opener: &mut Opener<'_>, report: &mut
 /// Merges NetCDF files. The output is CDF-5 or NetCDF-4 like the first input, or the smallest classic kind that can hold the data.
 pub(super) fn run_netcdf(
     job: &Merge,
-    path: &Path,
-    force: bool,
+    merger: &DsMerger,
+    (path, force): (&Path, bool),
     opener: &mut Opener<'_>,
     report: &mut Report,
 ) -> Result<()> {
-    let dimension = check(job)?;
+    let dimension = check(merger)?;
     if path == Path::new("-") {
         return Err(Error::usage("NetCDF is merged into a file, not a stream: give a path"));
     }
@@ -60,7 +66,7 @@ pub(super) fn run_netcdf(
         report.losses.extend(Lost::all(losses, Some(&location.name())));
         readers.push(view);
     }
-    let reader = join(job, &readers, report)?.into_reader(path)?;
+    let reader = join((job, merger), &readers, report)?.into_reader(path)?;
     let grows = options.unlimited.take();
     options.unlimited = grows.filter(|name| reader.dimensions().iter().any(|found| found.name == *name));
     let done = from_ds(&reader, path, &options)?;
@@ -88,22 +94,21 @@ fn like(first: &netcdf::Reader, dimension: &str, options: WriteOptions) -> Write
 }
 
 /// The dimension along which files are merged.
-fn check(job: &Merge) -> Result<&str> {
-    job.ds
+fn check(options: &DsMerger) -> Result<&str> {
+    options
         .dim
         .as_deref()
         .ok_or_else(|| Error::usage("ds and NetCDF files are merged along a dimension").advising("{dim} selects it"))
 }
 
-fn join<'r>(job: &Merge, readers: &'r [Reader], report: &mut Report) -> Result<dsfmt::Merge<'r>> {
-    let ds = &job.ds;
+fn join<'r>((job, ds): (&Merge, &DsMerger), readers: &'r [Reader], report: &mut Report) -> Result<dsfmt::Merge<'r>> {
     let options = MergeOptions::default()
         .with_new_dimension(ds.new.clone())
         .with_variables(ds.variables.clone())
         .with_keep_times(ds.keep_times)
         .with_names(job.inputs.iter().map(Location::name).collect());
     let readers: Vec<&Reader> = readers.iter().collect();
-    let joined = merge(&readers, check(job)?, options)?;
+    let joined = merge(&readers, check(ds)?, options)?;
     report.losses.extend(Lost::all(joined.losses().to_vec(), None));
     report.inputs = readers.len();
     Ok(joined)

@@ -1,15 +1,76 @@
 //! Merges IDV files.
 
-use std::path::Path;
+use std::ffi::OsStr;
 use std::sync::Arc;
 
-use container_core::{Access, Error, Output, Result, Unit};
+use container_core::{Access, Error, Output, Overwrite, Result, Unit};
 
+use super::super::convert::{OptionSpec, OptionValue, Streaming, Target as _, TargetInfo, TargetUnit, text};
 use super::super::env::Opener;
-use super::super::idv_file::open_idv;
+use super::super::idv_file::{IDV, WRITER_OPTIONS, open_idv};
 use super::super::inputs::Location;
 use super::super::{Lost, copy_rows, output, select};
-use super::{IdvTarget, Merge, Report};
+use super::{Blocks, IdvTarget, Merge, Merger, Operation, Report, To};
+
+/// Merges IDV files: rows; blocks are copied unchanged where the new file can have them so.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct IdvMerger {
+    /// Selects these columns, in this order: names separated by commas; a name with a comma is quoted.
+    pub columns: Vec<String>,
+    /// How the output is written; `missing_as_double` is for conversions.
+    pub output: IdvTarget,
+}
+
+pub(super) const COLUMNS: OptionSpec =
+    OptionSpec::text("columns", "Only these columns, in this order (not ds, NetCDF, datadings, ZDS)")
+        .with_value(OptionValue::Texts, "NAMES");
+
+impl Operation for IdvMerger {
+    fn info(&self) -> TargetInfo {
+        let stream = Streaming::Unsupported("IDV is merged into a file");
+        TargetInfo { title: "IDV", ..TargetInfo::new(IDV, TargetUnit::TypedRows, stream) }
+    }
+
+    fn options(&self) -> &'static [OptionSpec] {
+        const OPTIONS: [OptionSpec; 5] = {
+            let [compression, level, rows, bytes] = WRITER_OPTIONS;
+            [COLUMNS, compression, level, rows, bytes]
+        };
+        &OPTIONS
+    }
+
+    fn set(&mut self, option: &str, value: &OsStr) -> Result<()> {
+        match option {
+            "columns" => self.columns.push(text(value)?.to_owned()),
+            _ => self.output.set(option, value)?,
+        }
+        Ok(())
+    }
+}
+
+impl Merger for IdvMerger {
+    fn run(&self, job: &Merge, to: To<'_>, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
+        let To::Path(path, overwrite) = to else {
+            return Err(Error::usage("IDV is merged into a file, not a stream: give a path"));
+        };
+        let access = opener.access;
+        // Positional reads are faster for bytes that are only copied.
+        opener.access = Access::Positional;
+        let files = job.inputs.iter().map(|location| open(location, &self.columns, opener)).collect::<Result<Vec<_>>>();
+        opener.access = access;
+        let mut files = files?;
+        let schema = schema(&files, &self.output)?;
+        let output = output::create(path, overwrite == Overwrite::Replace, &job.inputs)?;
+        let total = files.iter().map(|file| file.reader.row_count()).fold(0, u64::saturating_add);
+        job.progress().begin(Unit::Rows, Some(total));
+        report.losses = files.iter_mut().flat_map(|file| std::mem::take(&mut file.lost)).collect();
+        (report.inputs, report.columns) = (files.len(), schema.columns.len());
+        let output = write(job, (&files, &self.output), schema, output, report)?;
+        report.bytes = output.file().metadata().map_or(0, |metadata| metadata.len());
+        output.finish()
+    }
+}
 
 /// An opened input, and the selected columns.
 struct File {
@@ -17,23 +78,6 @@ struct File {
     reader: idv::Reader,
     columns: Vec<usize>,
     lost: Vec<Lost>,
-}
-
-pub(super) fn run(job: &Merge, path: &Path, force: bool, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
-    let access = opener.access;
-    // Positional reads are faster for bytes that are only copied.
-    opener.access = Access::Positional;
-    let files = job.inputs.iter().map(|location| open(location, &job.columns, opener)).collect::<Result<Vec<_>>>();
-    opener.access = access;
-    let mut files = files?;
-    let schema = schema(&files, &job.idv)?;
-    let output = output::create(path, force, &job.inputs)?;
-    job.bar().begin(Unit::Rows, Some(files.iter().map(|file| file.reader.row_count()).fold(0, u64::saturating_add)));
-    report.losses = files.iter_mut().flat_map(|file| std::mem::take(&mut file.lost)).collect();
-    (report.inputs, report.columns) = (files.len(), schema.columns.len());
-    let output = write(job, &files, schema, output, report)?;
-    report.bytes = output.file().metadata().map_or(0, |metadata| metadata.len());
-    output.finish()
 }
 
 fn open(location: &Location, columns: &[String], opener: &mut Opener<'_>) -> Result<File> {
@@ -69,19 +113,26 @@ fn schema(files: &[File], output: &IdvTarget) -> Result<idv::Schema> {
     Ok(schema)
 }
 
-fn write(job: &Merge, files: &[File], schema: idv::Schema, output: Output, report: &mut Report) -> Result<Output> {
+fn write(
+    job: &Merge,
+    (files, target): (&[File], &IdvTarget),
+    schema: idv::Schema,
+    output: Output,
+    report: &mut Report,
+) -> Result<Output> {
     let readers: Vec<idv::Reader> = files.iter().map(|file| file.reader.clone()).collect();
-    let bar = job.bar();
-    let options = job.idv.writer_options(job.threads, Arc::clone(bar));
+    let bar = job.progress();
+    let options = target.writer_options(job.threads, Arc::clone(bar));
     let name = output.path().display().to_string();
     let named = |error: Error| error.in_file(name.clone());
     let mut writer = idv::Writer::new(output, schema, options.with_block_size_of(&readers)).map_err(named)?;
+    let blocks = report.blocks.insert(Blocks::default());
     for (number, file) in files.iter().enumerate() {
         bar.name(&format!("{} ({} of {})", file.location.name(), number + 1, files.len()));
         let more = writer.append_blocks(&file.reader, Some(&file.columns));
         let more = more.map_err(|error| error.in_file(file.location.name()))?;
-        report.blocks_carried += more.copied;
-        report.blocks_encoded += more.reencoded;
+        blocks.carried += more.copied;
+        blocks.encoded += more.reencoded;
         report.losses.extend(Lost::all(writer.take_losses(), Some(&file.location.name())));
         report.rows = writer.row_count();
     }

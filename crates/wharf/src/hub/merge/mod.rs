@@ -3,31 +3,39 @@
 mod datadings;
 mod ds;
 mod idv;
+mod rows;
 #[cfg(test)]
 mod tests;
 mod zds;
 
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use container_core::{Error, Overwrite, Progress, Result};
 
-use super::convert::{Convert, Target, quoted};
 pub use super::convert::{IdvTarget, To};
+use super::convert::{OptionSpec, OptionValue, Streaming, TargetInfo, TargetUnit, quoted, text, unknown_option};
 use super::env::Opener;
-use super::idv_file::{self, IDV};
 use super::inputs::Location;
-use super::{Bar, DS, Listener, Lost, dataset, first_given, rows};
+pub use super::operation::Operation;
+use super::operation::{Given, Inputs, Operations};
+use super::{DS, Listener, Lost};
 use crate::Registry;
+pub use datadings::{DatadingsMerger, Strategy};
+pub use idv::IdvMerger;
+use rows::RowMerger;
+pub use zds::ZdsMerger;
 
 /// Merges files of one format into one file of that format, in their order.
 ///
 /// | inputs | what is merged |
 /// |---|---|
 /// | IDV | rows; blocks are copied unchanged where the new file can have them so |
-/// | datadings | samples, byte for byte, one dataset after the other or [at random](DatadingsMerge) |
-/// | ds, NetCDF | variables, [along a dimension](DsMerge) |
+/// | datadings | samples, byte for byte, one dataset after the other or [at random](DatadingsMerger) |
+/// | ds, NetCDF | variables, [along a dimension](DsMerger) |
 /// | ZDS | documents of collections of the same name, byte for byte |
+/// | a format with a [merger](Registry::with_merger) of its own | what that merger merges |
 /// | all others | rows, as [`Convert`] joins them: text, Parquet, Arrow IPC, and formats of the registry that offer Arrow columns and [`Format::batch_writer`](crate::Format::batch_writer) |
 ///
 /// Columns must be the same, with the same meaning: a difference that cannot be unified is an error that names it. So is an option of another
@@ -42,6 +50,8 @@ use crate::Registry;
 /// for lost in &report.losses {
 ///     eprintln!("{lost}");
 /// }
+/// // Options of a format by name, or as fields of its merger:
+/// Merge::new(["monday.ds", "tuesday.ds"]).with_option("dim", "time");
 /// # Ok::<(), wharf::Error>(())
 /// ```
 #[derive(Debug, Clone, Default)]
@@ -49,29 +59,29 @@ use crate::Registry;
 pub struct Merge {
     /// The inputs.
     pub inputs: Vec<Location>,
-    /// Selects these columns, in this order: names separated by commas; a name with a comma is quoted. Not for datadings, ds and ZDS.
-    pub columns: Vec<String>,
     /// Maximum number of threads; 0 for one per core.
     pub threads: usize,
-    /// What becomes of a sample or document with a duplicate key; `None` for an error.
-    pub on_duplicate: Option<OnDuplicate>,
-    /// How IDV is written; `missing_as_double` is for conversions.
-    pub idv: IdvTarget,
-    /// How datadings datasets are merged.
-    pub datadings: DatadingsMerge,
-    /// How ds and NetCDF files are merged.
-    pub ds: DsMerge,
-    /// How ZDS stores are merged.
-    pub zds: ZdsMerge,
+    /// Options of the inputs' format, by name.
+    options: Given,
     /// Receives progress reports.
     pub(in crate::hub) progress: Listener,
 }
 
+/// How a format merges its files, with its options. [`Registry::with_merger`] adds one.
+pub trait Merger: Operation {
+    /// Merges the inputs of `job`. `report` counts, also when this fails.
+    ///
+    /// # Errors
+    /// See [`Merge::run`].
+    fn run(&self, job: &Merge, to: To<'_>, opener: &mut Opener<'_>, report: &mut Report) -> Result<()>;
+}
+
 /// What becomes of a sample or document with a duplicate key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnDuplicate {
     /// An error, and nothing is written.
+    #[default]
     Error,
     /// The first one is kept.
     First,
@@ -81,34 +91,35 @@ pub enum OnDuplicate {
     Rename,
 }
 
-/// How datadings datasets are merged.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct DatadingsMerge {
-    /// Which sample comes next; `None` for [`Strategy::Concat`].
-    pub strategy: Option<Strategy>,
-    /// Shuffle the samples of each dataset.
-    pub shuffle: bool,
-    /// The random seed; `None` for another one each time.
-    pub seed: Option<u64>,
-    /// Write no `.md5` file.
-    pub no_md5: bool,
+impl OnDuplicate {
+    /// The option of that name.
+    const OPTION: OptionSpec = OptionSpec::text(
+        "on_duplicate",
+        "What to do with a sample or document whose key already exists [default: error]",
+    )
+    .with_value(
+        OptionValue::Choice(&[
+            ("error", "Fail and write nothing"),
+            ("first", "Keep the first"),
+            ("last", "Keep the last (ZDS)"),
+            ("rename", "Keep all, and append #2, #3, ... to the later keys (datadings)"),
+        ]),
+        "WHAT",
+    )
+    .with_group("Options for datadings and ZDS");
+
+    fn of(word: &OsStr) -> Self {
+        [("first", Self::First), ("last", Self::Last), ("rename", Self::Rename)]
+            .into_iter()
+            .find_map(|(known, choice)| (word == known).then_some(choice))
+            .unwrap_or_default()
+    }
 }
 
-/// Which sample comes next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Strategy {
-    /// All of the first dataset, then all of the second, and so on.
-    Concat,
-    /// A random one of all remaining samples; each dataset keeps its order.
-    Random,
-}
-
-/// How ds and NetCDF files are merged.
+/// Merges ds or NetCDF files: variables along a dimension.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
-pub struct DsMerge {
+pub struct DsMerger {
     /// The dimension along which the files are merged, existing or new. Required.
     pub dim: Option<String>,
     /// Variables without that dimension are merged along this new one; `None` keeps those of the first file.
@@ -117,16 +128,76 @@ pub struct DsMerge {
     pub variables: Option<Vec<String>>,
     /// Keep the numbers of times in different units; otherwise they are rebased to the units of the first file.
     pub keep_times: bool,
+    is_netcdf: bool,
 }
 
-/// How ZDS stores are merged.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct ZdsMerge {
-    /// Only collections of this name.
-    pub table: Option<String>,
-    /// Merge all collections into one of this name.
-    pub into: Option<String>,
+impl DsMerger {
+    /// Merges NetCDF files; the default merges ds files.
+    #[must_use]
+    pub fn netcdf() -> Self {
+        Self { is_netcdf: true, ..Self::default() }
+    }
+}
+
+impl Operation for DsMerger {
+    fn info(&self) -> TargetInfo {
+        let (format, unit, stream) = match self.is_netcdf {
+            false => (DS, TargetUnit::Variables, Streaming::Binary),
+            // Its reports have been those of formats with rows.
+            true => {
+                (dsfmt::netcdf::FORMAT_NAME, TargetUnit::Rows, Streaming::Unsupported("NetCDF is merged into a file"))
+            }
+        };
+        TargetInfo { title: "ds and NetCDF", ..TargetInfo::new(format, unit, stream) }
+    }
+
+    fn options(&self) -> &'static [OptionSpec] {
+        const ALL: OptionSpec = OptionSpec::flag("", "").with_group("Options for ds and NetCDF");
+        const DIM: OptionSpec = ALL
+            .named("dim", "Dimension to join along; a new one if no file has it")
+            .with_value(OptionValue::Text, "NAME");
+        const NEW: OptionSpec = ALL
+            .named(
+                "new",
+                "Join the variables without that dimension along this new one [default: keep those of the first file]",
+            )
+            .with_value(OptionValue::Text, "NAME")
+            .with_requires("dim");
+        const VARIABLES: OptionSpec = ALL
+            .named("variables", "Join only these variables along a new dimension, comma-separated")
+            .with_value(OptionValue::Texts, "NAMES")
+            .with_requires("dim");
+        const KEEP_TIMES: OptionSpec = ALL
+            .named(
+                "keep_times",
+                "Join times with different units unchanged [default: convert them to the units of the first file]",
+            )
+            .with_requires("dim");
+        &[DIM, NEW, VARIABLES, KEEP_TIMES]
+    }
+
+    fn set(&mut self, option: &str, value: &OsStr) -> Result<()> {
+        match option {
+            "dim" => self.dim = Some(text(value)?.to_owned()),
+            "new" => self.new = Some(text(value)?.to_owned()),
+            "variables" => {
+                self.variables.get_or_insert_default().extend(text(value)?.split(',').map(str::to_owned));
+            }
+            "keep_times" => self.keep_times = true,
+            _ => return Err(unknown_option(option)),
+        }
+        Ok(())
+    }
+}
+
+impl Merger for DsMerger {
+    fn run(&self, job: &Merge, to: To<'_>, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
+        if self.is_netcdf {
+            ds::run_netcdf(job, self, to.file(), opener, report)
+        } else {
+            ds::run(job, self, to, opener, report)
+        }
+    }
 }
 
 /// What was done, also before an error.
@@ -135,6 +206,8 @@ pub struct ZdsMerge {
 pub struct Report {
     /// The format of the inputs and of the output.
     pub format: &'static str,
+    /// What was merged.
+    pub unit: TargetUnit,
     /// Rows written, or samples, or documents.
     pub rows: u64,
     /// Columns written, for formats with columns.
@@ -147,26 +220,52 @@ pub struct Report {
     pub inputs: usize,
     /// What could not be kept.
     pub losses: Vec<Lost>,
-    /// IDV blocks that were copied unchanged.
-    pub blocks_carried: u64,
-    /// IDV blocks that were encoded again.
-    pub blocks_encoded: u64,
+    /// Blocks that were copied unchanged, for IDV.
+    pub blocks: Option<Blocks>,
     /// The random seed.
     pub seed: Option<u64>,
-    /// Samples left out or renamed because of duplicate keys.
-    pub duplicates: u64,
+    /// Samples left out because of duplicate keys, where [that](OnDuplicate::First) was chosen.
+    pub left_out: Option<u64>,
+    /// Samples renamed because of duplicate keys, where [that](OnDuplicate::Rename) was chosen.
+    pub renamed: Option<u64>,
 }
 
-/// How inputs are merged.
-#[derive(Debug)]
-enum Kind {
-    Idv,
-    Datadings,
-    Ds,
-    Netcdf,
-    Zds,
-    /// By rows, as conversions join them.
-    Rows(Box<dyn Target>),
+/// How blocks got into the output.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Blocks {
+    /// Copied unchanged.
+    pub carried: u64,
+    /// Encoded again.
+    pub encoded: u64,
+}
+
+/// The mergers that are built in.
+const BUILTIN: [fn() -> Box<dyn Merger>; 5] = [
+    || Box::<IdvMerger>::default(),
+    || Box::<DatadingsMerger>::default(),
+    || Box::<DsMerger>::default(),
+    || Box::new(DsMerger::netcdf()),
+    || Box::<ZdsMerger>::default(),
+];
+
+impl Registry {
+    /// All mergers with default options: the built-in ones, then those that were [added](Self::with_merger).
+    #[must_use]
+    pub fn mergers(&self) -> Vec<Box<dyn Merger>> {
+        BUILTIN.iter().chain(&self.mergers).map(|new| new()).collect()
+    }
+
+    /// The options of [merges](Merge::with_option). Each name occurs once.
+    #[must_use]
+    pub fn merge_options(&self) -> Vec<OptionSpec> {
+        operations(&self.mergers()).options()
+    }
+}
+
+/// The place of rows is between datadings and ds.
+fn operations(mergers: &[Box<dyn Merger>]) -> Operations<'_> {
+    Operations { all: mergers.iter().map(|merger| merger.as_ref() as &dyn Operation).collect(), rows: 2 }
 }
 
 impl Merge {
@@ -176,10 +275,17 @@ impl Merge {
         Self { inputs: Location::all(inputs), ..Self::default() }
     }
 
-    /// Selects these columns, in this order.
+    /// Selects these columns, in this order. Not for datadings, ds, NetCDF and ZDS.
     #[must_use]
-    pub fn with_columns<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
-        self.columns = quoted(names);
+    pub fn with_columns<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> Self {
+        quoted(names).into_iter().fold(self, |merge, name| merge.with_option("columns", name))
+    }
+
+    /// Sets an option of the inputs' format by its name; [`Registry::merge_options`] lists them. Flags are set whatever the value. An option of
+    /// another format, or an invalid value, is an error of [`run`](Self::run).
+    #[must_use]
+    pub fn with_option(mut self, name: impl Into<String>, value: impl Into<OsString>) -> Self {
+        self.options.push((name.into(), value.into()));
         self
     }
 
@@ -188,18 +294,25 @@ impl Merge {
     /// # Errors
     /// All that [`run`](Self::run) fails for.
     pub fn write(&self, path: impl AsRef<Path>, overwrite: Overwrite, registry: &Registry) -> Result<Report> {
-        let mut report = Report::default();
-        let mut opener = Opener::new(registry.clone());
+        let (mut report, mut opener) = (Report::default(), Opener::new(registry.clone()));
         self.run(To::Path(path.as_ref(), overwrite), &mut opener, &mut report)?;
         Ok(report)
     }
 
-    /// The format of the inputs, detected from the first one that is a file.
+    /// As [`write`](Self::write), with this merger and its options, whatever the format of the inputs is.
     ///
     /// # Errors
-    /// There is no input; it cannot be read, or its format is unknown.
-    pub fn format(&self, opener: &mut Opener<'_>) -> Result<&'static str> {
-        self.detect(opener).map(|(format, _)| format)
+    /// All that [`run`](Self::run) fails for.
+    pub fn write_as(
+        &self,
+        merger: impl Merger + 'static,
+        path: impl AsRef<Path>,
+        overwrite: Overwrite,
+        registry: &Registry,
+    ) -> Result<Report> {
+        let (mut report, mut opener) = (Report::default(), Opener::new(registry.clone()));
+        self.run_as(Box::new(merger), To::Path(path.as_ref(), overwrite), &mut opener, &mut report)?;
+        Ok(report)
     }
 
     /// Merges the inputs. `report` says what was done, also when this ends with an error. ds, text, Parquet and Arrow IPC can be streams.
@@ -209,148 +322,50 @@ impl Merge {
     /// option is for another format; the extension of the output stands for another format; the output exists and is not to be replaced, or
     /// cannot be written. The output is there whole, or not at all.
     pub fn run(&self, to: To<'_>, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
-        let (format, kind) = self.detect(opener)?;
-        self.check(format, &kind)?;
-        report.format = format;
-        let (path, force) = match &to {
-            To::Path(path, overwrite) => (*path, *overwrite == Overwrite::Replace),
-            // The name under which formats refuse it.
-            To::Stream(_) => (Path::new("-"), false),
-        };
-        match kind {
-            Kind::Zds => zds::run(self, path, force, opener, report),
-            Kind::Ds => ds::run(self, to, opener, report),
-            Kind::Netcdf => ds::run_netcdf(self, path, force, opener, report),
-            Kind::Datadings => datadings::run(self, path, force, opener, report),
-            Kind::Idv if matches!(to, To::Stream(_)) => {
-                Err(Error::usage("IDV is merged into a file, not a stream: give a path"))
-            }
-            Kind::Idv => idv::run(self, path, force, opener, report),
-            Kind::Rows(own) => self.rows(format, own, to, opener, report),
-        }
+        let merger = self.merger(opener)?;
+        self.run_as(merger, to, opener, report)
     }
 
-    fn bar(&self) -> &Arc<Bar> {
-        &self.progress.0
-    }
-
-    /// The format of the first input that is not standard input, and how its files are merged.
-    fn detect(&self, opener: &mut Opener<'_>) -> Result<(&'static str, Kind)> {
-        let first = self.inputs.iter().find(|location| **location != Location::Stdin).or(self.inputs.first());
-        let location = first.ok_or_else(|| Error::usage("there is no input"))?;
-        let named = |error: Error| error.in_file(location.name());
-        let input = location.input(opener).map_err(named)?;
-        let format = match opener.registry.detect(&input) {
-            Ok(format) => format.name(),
-            Err(_) if dataset::is_dataset(&input, opener) => dataset::NAME,
-            Err(error) => return Err(named(error)),
-        };
-        let kind = match format {
-            IDV => Kind::Idv,
-            dataset::NAME => Kind::Datadings,
-            DS => Kind::Ds,
-            dsfmt::netcdf::FORMAT_NAME => Kind::Netcdf,
-            super::zds::NAME => Kind::Zds,
-            other => Kind::Rows(rows::target_like(other, &input, &opener.registry).map_err(named)?),
-        };
-        Ok((format, kind))
-    }
-
-    /// Fails for an option of another format.
-    fn check(&self, format: &str, kind: &Kind) -> Result<()> {
-        let columns = !self.columns.is_empty() && !matches!(kind, Kind::Rows(_));
-        let idv = if columns { Some("columns") } else { idv_file::given(&self.idv) }.map(|option| (option, "IDV"));
-        let datadings = self.datadings.given().map(|option| (option, dataset::NAME));
-        let with_key = datadings.or(self.on_duplicate.map(|_| ("on_duplicate", dataset::NAME)));
-        let ds = self.ds.given().map(|option| (option, "ds and NetCDF"));
-        let zds = self.zds.given().map(|option| (option, "ZDS"));
-        // Options of formats that are merged in another way, and options that do not go with this format.
-        let (foreign, unsupported) = match kind {
-            Kind::Zds => (None, idv.or(datadings).or(ds)),
-            Kind::Ds | Kind::Netcdf => (zds, idv.or(with_key)),
-            Kind::Datadings => (zds.or(ds), idv),
-            Kind::Idv => (zds.or(ds).or(with_key), None),
-            Kind::Rows(_) => (zds.or(ds), idv.or(with_key)),
-        };
-        if let Some((option, expected)) = foreign {
-            let error = Error::usage(format!("is an option of {expected}, the first input is another format"))
-                .in_option(option);
-            return Err(error.in_file(self.inputs.first().map(Location::name).unwrap_or_default()));
-        }
-        match unsupported {
-            Some((option, expected)) => {
-                Err(Error::usage(format!("is an option of {expected}, the inputs are {format}")).in_option(option))
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Merges files by rows, as conversions join them.
-    fn rows(
+    /// As [`run`](Self::run), with this merger.
+    ///
+    /// # Errors
+    /// Those of [`run`](Self::run).
+    pub fn run_as(
         &self,
-        format: &str,
-        own: Box<dyn Target>,
+        mut merger: Box<dyn Merger>,
         to: To<'_>,
         opener: &mut Opener<'_>,
         report: &mut Report,
     ) -> Result<()> {
-        let target = match &to {
-            To::Path(path, _) => rows::other_form(path, own.as_ref(), &opener.registry)?.unwrap_or(own),
-            To::Stream(_) => own,
-        };
-        for location in &self.inputs {
-            let named = |error: Error| error.in_file(location.name());
-            let input = location.input(opener).map_err(named)?;
-            let found = opener.registry.detect(&input).map_err(named)?.name();
-            if found != format {
-                let detail = format!(
-                    "found {found}, expected {format} like the first input; `wharf convert` joins different formats"
-                );
-                return Err(named(Error::usage(detail)));
-            }
+        let file = self.inputs.first().map(Location::name).unwrap_or_default();
+        let inputs = Inputs { several: true, file };
+        operations(&opener.registry.mergers()).set(merger.as_mut(), &self.options, inputs)?;
+        let info = merger.info();
+        (report.format, report.unit) = (info.format, info.unit);
+        merger.run(self, to, opener, report)
+    }
+
+    /// Receives progress reports.
+    #[must_use]
+    pub fn progress(&self) -> &Arc<dyn Progress> {
+        &self.progress.0
+    }
+
+    /// The merger for the format of the inputs, detected from the first one that is a file.
+    ///
+    /// # Errors
+    /// There is no input; it cannot be read, its format is unknown, or cannot be merged.
+    pub fn merger(&self, opener: &mut Opener<'_>) -> Result<Box<dyn Merger>> {
+        let first = self.inputs.iter().find(|location| **location != Location::Stdin).or(self.inputs.first());
+        let location = first.ok_or_else(|| Error::usage("there is no input"))?;
+        let named = |error: Error| error.in_file(location.name());
+        let input = location.input(opener).map_err(named)?;
+        let detected = opener.registry.detect(&input);
+        let format = detected.as_ref().ok().map(|format| format.name());
+        if let Some(own) = opener.registry.mergers().into_iter().rfind(|merger| merger.accepts(&input, format)) {
+            return Ok(own);
         }
-        let mut convert = Convert::default().with_progress(Arc::clone(self.bar()) as Arc<dyn Progress>);
-        convert.inputs.clone_from(&self.inputs);
-        convert.selection.columns.clone_from(&self.columns);
-        convert.selection.reading.threads = self.threads;
-        let mut converted = super::convert::Report::default();
-        let outcome = convert.run(target.as_ref(), to, opener, &mut converted);
-        report.inputs = self.inputs.len();
-        (report.rows, report.columns, report.bytes) = (converted.rows, converted.columns, converted.bytes);
-        report.losses = converted.losses;
-        outcome
-    }
-}
-
-impl DatadingsMerge {
-    /// The first option that was set.
-    fn given(&self) -> Option<&'static str> {
-        let Self { strategy, shuffle, seed, no_md5 } = self;
-        first_given(&[
-            ("strategy", strategy.is_some()),
-            ("shuffle", *shuffle),
-            ("seed", seed.is_some()),
-            ("no_md5", *no_md5),
-        ])
-    }
-}
-
-impl DsMerge {
-    /// The first option that was set.
-    fn given(&self) -> Option<&'static str> {
-        let Self { dim, new, variables, keep_times } = self;
-        first_given(&[
-            ("dim", dim.is_some()),
-            ("new", new.is_some()),
-            ("variables", variables.is_some()),
-            ("keep_times", *keep_times),
-        ])
-    }
-}
-
-impl ZdsMerge {
-    /// The first option that was set.
-    fn given(&self) -> Option<&'static str> {
-        first_given(&[("table", self.table.is_some()), ("into", self.into.is_some())])
+        let rows = RowMerger::like(detected.map_err(named)?.name(), &input, &opener.registry);
+        Ok(Box::new(rows.map_err(named)?))
     }
 }

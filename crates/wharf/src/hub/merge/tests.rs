@@ -4,7 +4,7 @@ use container_core::ErrorKind;
 use tempfile::TempDir;
 
 use super::*;
-use crate::convert::TextTarget;
+use crate::convert::{Convert, TextTarget};
 
 fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -46,8 +46,8 @@ fn inputs(folder: &TempDir, extension: &str) -> [PathBuf; 2] {
 fn files_of_every_format_are_joined() {
     for extension in ["idv", "msgpack", "ds", "zds", "parquet", "arrow", "arrows", "csv", "tsv", "jsonl"] {
         let folder = folder(&[]);
-        let mut merge = Merge::new(inputs(&folder, extension));
-        merge.ds.dim = (extension == "ds").then(|| "row".to_owned());
+        let merge = Merge::new(inputs(&folder, extension));
+        let merge = if extension == "ds" { merge.with_option("dim", "row") } else { merge };
         let out = folder.path().join("c").with_extension(extension);
         let report = merge.write(&out, Overwrite::Refuse, &Registry::builtin()).unwrap();
         assert_eq!((report.inputs, report.losses.len()), (2, 0), "{extension}: {report:?}");
@@ -80,17 +80,14 @@ fn errors_name_options_and_no_flags() {
     let [a, b] = inputs(&folder, "ds");
     let wanted = "ds and NetCDF files are merged along a dimension; dim selects it";
     assert_eq!(error(&Merge::new([&a, &b])), (ErrorKind::Usage, wanted.to_owned()));
-    let mut merge = Merge::new([&a]);
-    merge.datadings.no_md5 = true;
+    let merge = Merge::new([&a]).with_option("no_md5", "");
     assert_eq!(error(&merge).1, "no_md5 is an option of datadings, the inputs are ds");
-    let mut merge = Merge::new([path("a.csv")]);
-    merge.ds.keep_times = true;
+    let merge = Merge::new([path("a.csv")]).with_option("keep_times", "");
     assert_eq!(error(&merge).1, "a.csv: keep_times is an option of ds and NetCDF, the first input is another format");
     let [a, b] = inputs(&folder, "msgpack");
     let wanted = "datadings: a.msgpack: a.msgpack has the same key; on_duplicate decides what to do (row 0, key \"x\")";
     assert_eq!(error(&Merge::new([&a, &b, &a])).1, wanted);
-    let mut merge = Merge::new([&a]);
-    merge.datadings.seed = Some(1);
+    let merge = Merge::new([&a]).with_option("seed", "1");
     let wanted = "seed has no effect: nothing is random here; it goes with strategy random and with shuffle";
     assert_eq!(error(&merge).1, wanted);
     let (kind, text) = error(&Merge::new(["a.csv", "b.csv"].map(path)));
@@ -104,8 +101,7 @@ fn the_report_has_what_was_lost_before_an_error() {
     let [a, b] = inputs(&folder, "msgpack");
     let bytes = fs::read(&b).unwrap();
     fs::write(&b, vec![0xC1; bytes.len()]).unwrap();
-    let mut merge = Merge::new([&a, &a, &b]);
-    merge.on_duplicate = Some(OnDuplicate::First);
+    let merge = Merge::new([&a, &a, &b]).with_option("on_duplicate", "first");
     let mut report = Report::default();
     let to = To::Path(&folder.path().join("c.msgpack"), Overwrite::Refuse);
     let error = merge.run(to, &mut Opener::new(Registry::builtin()), &mut report).unwrap_err();

@@ -7,19 +7,25 @@ mod rows;
 mod tests;
 mod zds;
 
+use std::ffi::OsString;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use container_core::{Error, Overwrite, Result};
+use container_core::{Error, Input, Overwrite, Progress, Result};
 
-use super::convert::IdvTarget;
+use super::convert::{OptionSpec, TargetUnit, To};
 use super::env::Opener;
-use super::idv_file::{self, IDV};
 use super::inputs::Location;
-use super::{Bar, Listener, Lost, dataset, first_given};
+pub use super::operation::Operation;
+use super::operation::{Given, Inputs, Operations};
+use super::{Listener, Lost};
 use crate::Registry;
 pub use crate::convert::import::FOLDER;
+pub use datadings::DatadingsRecoverer;
+pub use idv::IdvRecoverer;
+use rows::RowRecoverer;
+pub use zds::ZdsRecoverer;
 
 /// Copies the intact part of a damaged file into a new one of the same format.
 ///
@@ -28,6 +34,7 @@ pub use crate::convert::import::FOLDER;
 /// | IDV | the columns and rows that keep the most values, verified |
 /// | datadings | every intact sample, also without an index, verified |
 /// | ZDS | every intact document, also without an index; or the store is repaired [in place](Self::in_place) |
+/// | a format with a [recoverer](Registry::with_recoverer) of its own | what that recoverer keeps |
 /// | a format of the registry with [`Format::recover`](crate::Format::recover) | what that method recovers |
 /// | Parquet, Arrow IPC, and formats that offer Arrow columns, count their rows and have [`Format::batch_writer`](crate::Format::batch_writer) | every range of rows that can be read |
 ///
@@ -51,34 +58,33 @@ pub struct Recover {
     pub input: Location,
     /// Maximum number of threads; 0 for one per core.
     pub threads: usize,
-    /// Which part of an IDV file is kept, and how it is written.
-    pub idv: IdvRecover,
-    /// Which part of a datadings dataset is kept.
-    pub datadings: DatadingsRecover,
+    /// Options of the input's format, by name.
+    options: Given,
     /// Receives progress reports.
     pub(in crate::hub) progress: Listener,
 }
 
-/// Which part of an IDV file is kept, and how it is written.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct IdvRecover {
-    /// Keep these columns, in this order, even if that costs rows: names separated by commas; a name with a comma is quoted.
-    pub columns: Vec<String>,
-    /// A file with the schema, when the table of contents is lost: an IDV file with the same columns, or JSON.
-    pub schema: Option<PathBuf>,
-    /// How it is written; `missing_as_double` is for conversions.
-    pub output: IdvTarget,
-}
+/// How a format recovers its files, with its options. [`Registry::with_recoverer`] adds one.
+pub trait Recoverer: Operation {
+    /// Writes the intact part of the input of `job` to a new file. `report` says what was done and lost, also when this fails.
+    ///
+    /// # Errors
+    /// See [`Recover::run`].
+    fn run(&self, job: &Recover, to: To<'_>, opener: &mut Opener<'_>, report: &mut Report) -> Result<()>;
 
-/// Which part of a datadings dataset is kept.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct DatadingsRecover {
-    /// Keep samples with duplicate keys: `#2`, `#3` and so on are appended to the later ones.
-    pub rename_duplicates: bool,
-    /// Write no `.md5` file.
-    pub no_md5: bool,
+    /// Whether it [repairs files in place](Self::in_place).
+    fn repairs_in_place(&self) -> bool {
+        false
+    }
+
+    /// Repairs the input of `job` in place.
+    ///
+    /// # Errors
+    /// The format cannot do it (the default); the input cannot be read or written.
+    fn in_place(&self, job: &Recover, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
+        let _ = (opener, report);
+        Err(Error::unsupported("files of this format are not repaired in place").in_file(job.input.name()))
+    }
 }
 
 /// Maximum number of rows and ranges in a report.
@@ -90,6 +96,10 @@ const MAX_LISTED: usize = 1000;
 pub struct Report {
     /// The format of the input and of the output.
     pub format: &'static str,
+    /// What was recovered.
+    pub unit: TargetUnit,
+    /// Whether the output was verified before it appeared.
+    pub verified: bool,
     /// Rows recovered, or samples, or documents.
     pub rows: u64,
     /// How many there were, if the damaged file says so.
@@ -144,8 +154,15 @@ impl Recover {
     /// Recovers a damaged file, or standard input.
     #[must_use]
     pub fn of(input: Location) -> Self {
-        let (idv, datadings) = (IdvRecover::default(), DatadingsRecover::default());
-        Self { input, threads: 0, idv, datadings, progress: Listener::default() }
+        Self { input, threads: 0, options: Given::default(), progress: Listener::default() }
+    }
+
+    /// Sets an option of the input's format by its name; [`Registry::recover_options`] lists them. Flags are set whatever the value. An option of
+    /// another format, or an invalid value, is an error of [`run`](Self::run).
+    #[must_use]
+    pub fn with_option(mut self, name: impl Into<String>, value: impl Into<OsString>) -> Self {
+        self.options.push((name.into(), value.into()));
+        self
     }
 
     /// Writes the intact part into a new file.
@@ -165,45 +182,25 @@ impl Recover {
     /// an option is for another format; the extension of the output stands for another format; the output exists and is not to be replaced, or
     /// cannot be written. The output is there whole, or not at all.
     pub fn run(&self, path: &Path, overwrite: Overwrite, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
-        let name = || self.input.name();
-        let misplaced = |option, detail: String| Err(Error::usage(detail).in_option(option).in_file(name()));
-        let to = (path, overwrite == Overwrite::Replace);
-        if let Some(input) = self.store(opener)? {
-            if let Some(option) = self.datadings.given().or_else(|| self.idv.given()) {
-                return misplaced(option, "is not an option of ZDS".to_owned());
-            }
-            report.format = super::zds::NAME;
-            return zds::run(self, &input, to, opener, report);
-        }
-        let input = self.input.input(opener).map_err(|error| error.in_file(name()))?;
-        let format = opener.registry.detect(&input).ok();
-        if input.source().is_none() && format.is_none_or(|format| format.name() == FOLDER.name()) {
-            return Err(Error::usage("a directory cannot be recovered").in_file(name()));
-        }
-        if dataset::is_dataset(&input, opener) {
-            if let Some(option) = self.idv.given() {
-                return misplaced(option, "is an option of IDV, the input is datadings".to_owned());
-            }
-            report.format = dataset::NAME;
-            return datadings::run(self, &input, to, opener, report);
-        }
-        if let Some(option) = self.datadings.given() {
-            return misplaced(option, "is an option of datadings, the input is another format".to_owned());
-        }
-        match format.filter(|format| format.name() != IDV) {
-            Some(format) => {
-                if let Some(option) = self.idv.given() {
-                    return misplaced(option, format!("is an option of IDV, the input is {}", format.name()));
-                }
-                report.format = format.name();
-                rows::run(self, format, &input, to, opener, report)
-            }
-            // An IDV file, or the remains of one.
-            None => {
-                report.format = IDV;
-                idv::run(self, &input, to, report)
-            }
-        }
+        let recoverer = self.recoverer(opener)?;
+        self.begin(recoverer, opener, report)?.run(self, To::Path(path, overwrite), opener, report)
+    }
+
+    /// As [`write`](Self::write), with this recoverer and its options, whatever the format of the input is.
+    ///
+    /// # Errors
+    /// All that [`run`](Self::run) fails for.
+    pub fn write_as(
+        &self,
+        recoverer: impl Recoverer + 'static,
+        path: impl AsRef<Path>,
+        overwrite: Overwrite,
+        registry: &Registry,
+    ) -> Result<Report> {
+        let (mut report, mut opener) = (Report::default(), Opener::new(registry.clone()));
+        let recoverer = self.begin(Box::new(recoverer), &opener, &mut report)?;
+        recoverer.run(self, To::Path(path.as_ref(), overwrite), &mut opener, &mut report)?;
+        Ok(report)
     }
 
     /// Repairs a ZDS store in place: an incomplete document at its end is cut off, and the index is written anew.
@@ -211,42 +208,77 @@ impl Recover {
     /// # Errors
     /// The input is not a store, or cannot be read or written.
     pub fn in_place(&self, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
-        let misplaced = |option, detail| Err(Error::usage(detail).in_option(option).in_file(self.input.name()));
-        if self.store(opener)?.is_none() {
-            return misplaced("in_place", "is an option of ZDS, the input is another format");
-        }
-        if let Some(option) = self.datadings.given().or_else(|| self.idv.given()) {
-            return misplaced(option, "is not an option of ZDS");
-        }
-        report.format = super::zds::NAME;
-        zds::in_place(&self.input, opener, report)
+        let input = if self.input == Location::Stdin { None } else { self.input.existing_input(opener)? };
+        let recoverer = input.and_then(|input| own(&input, opener)).filter(|own| own.repairs_in_place());
+        let recoverer = recoverer.ok_or_else(|| {
+            let all = opener.registry.recoverers();
+            let title = all.iter().find(|own| own.repairs_in_place()).map_or("", |own| own.info().title);
+            let error = Error::usage(format!("is an option of {title}, the input is another format"));
+            error.in_option("in_place").in_file(self.input.name())
+        })?;
+        self.begin(recoverer, opener, report)?.in_place(self, opener, report)
     }
 
-    /// The input, if it is a store. Standard input cannot be one.
-    fn store(&self, opener: &mut Opener<'_>) -> Result<Option<container_core::Input>> {
-        let input = match &self.input {
-            Location::Path(_) => self.input.existing_input(opener)?,
-            Location::Stdin => None,
-        };
-        Ok(input.filter(|input| super::zds::is_store(input, opener)))
-    }
-
-    fn bar(&self) -> &Arc<Bar> {
+    /// Receives progress reports.
+    #[must_use]
+    pub fn progress(&self) -> &Arc<dyn Progress> {
         &self.progress.0
     }
-}
 
-impl IdvRecover {
-    /// The first option that was set.
-    fn given(&self) -> Option<&'static str> {
-        let own = first_given(&[("columns", !self.columns.is_empty()), ("schema", self.schema.is_some())]);
-        own.or_else(|| idv_file::given(&self.output))
+    /// The recoverer for the input.
+    fn recoverer(&self, opener: &mut Opener<'_>) -> Result<Box<dyn Recoverer>> {
+        let named = |error: Error| error.in_file(self.input.name());
+        let input = self.input.input(opener).map_err(named)?;
+        let format = opener.registry.detect(&input).ok();
+        if input.source().is_none() && format.is_none_or(|format| format.name() == FOLDER.name()) {
+            return Err(named(Error::usage("a directory cannot be recovered")));
+        }
+        match (own(&input, opener), format) {
+            (Some(own), _) => Ok(own),
+            (None, Some(format)) => Ok(Box::new(RowRecoverer(format))),
+            (None, None) => Err(named(Error::unsupported("unrecognized format"))),
+        }
+    }
+
+    /// Sets the options of a recoverer.
+    fn begin(
+        &self,
+        mut recoverer: Box<dyn Recoverer>,
+        opener: &Opener<'_>,
+        report: &mut Report,
+    ) -> Result<Box<dyn Recoverer>> {
+        let inputs = Inputs { several: false, file: self.input.name() };
+        operations(&opener.registry.recoverers()).set(recoverer.as_mut(), &self.options, inputs)?;
+        (report.format, report.unit) = (recoverer.info().format, recoverer.info().unit);
+        Ok(recoverer)
     }
 }
 
-impl DatadingsRecover {
-    /// The first option that was set.
-    fn given(&self) -> Option<&'static str> {
-        first_given(&[("rename_duplicates", self.rename_duplicates), ("no_md5", self.no_md5)])
+/// The recoverers that are built in.
+const BUILTIN: [fn() -> Box<dyn Recoverer>; 3] =
+    [|| Box::<IdvRecoverer>::default(), || Box::<DatadingsRecoverer>::default(), || Box::new(ZdsRecoverer)];
+
+impl Registry {
+    /// All recoverers with default options: the built-in ones, then those that were [added](Self::with_recoverer).
+    #[must_use]
+    pub fn recoverers(&self) -> Vec<Box<dyn Recoverer>> {
+        BUILTIN.iter().chain(&self.recoverers).map(|new| new()).collect()
     }
+
+    /// The options of [recoveries](Recover::with_option). Each name occurs once.
+    #[must_use]
+    pub fn recover_options(&self) -> Vec<OptionSpec> {
+        operations(&self.recoverers()).options()
+    }
+}
+
+/// The place of rows is between IDV and datadings.
+fn operations(recoverers: &[Box<dyn Recoverer>]) -> Operations<'_> {
+    Operations { all: recoverers.iter().map(|recoverer| recoverer.as_ref() as &dyn Operation).collect(), rows: 1 }
+}
+
+/// The last recoverer that accepts an input: one that a program added takes precedence.
+fn own(input: &Input, opener: &Opener<'_>) -> Option<Box<dyn Recoverer>> {
+    let format = opener.registry.detect(input).ok().map(|format| format.name());
+    opener.registry.recoverers().into_iter().rfind(|recoverer| recoverer.accepts(input, format))
 }

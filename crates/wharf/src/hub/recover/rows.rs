@@ -3,15 +3,16 @@
 //! Reading ends at a damaged batch. The first and last unreadable row are found by galloping search: ranges that double, then bisection of the last.
 
 use std::error::Error as _;
+use std::fmt;
 use std::ops::Range;
-use std::path::Path;
 
 use container_arrow::{ArrowTable, BatchScan, BatchWriter};
-use container_core::{Error, ErrorKind, Format, Input, Loss, OpenOptions, Result, Scan, Unit};
+use container_core::{Error, ErrorKind, Format, Loss, OpenOptions, Result, Scan, Unit};
 
+use super::super::convert::{Streaming, TargetInfo, TargetUnit, To};
 use super::super::env::Opener;
 use super::super::{Bar, Lost, copy_rows, output, rows};
-use super::{MAX_LISTED, Recover, Report};
+use super::{MAX_LISTED, Operation, Recover, Recoverer, Report};
 
 /// Maximum number of ranges tried: each can take as long as reading a block of the file.
 const MAX_TRIES: u32 = 4096;
@@ -19,61 +20,81 @@ const MAX_TRIES: u32 = 4096;
 /// Maximum number of lost ranges that are reported one by one.
 const MAX_LOSSES: usize = 20;
 
-pub(super) fn run(
-    job: &Recover,
-    format: &'static dyn Format,
-    input: &Input,
-    (path, force): (&Path, bool),
-    opener: &Opener<'_>,
-    report: &mut Report,
-) -> Result<()> {
-    let location = &job.input;
-    let named = |error: Error| error.in_file(location.name()).in_format(format.name());
-    let of_output = |error: Error| error.in_file(path.display().to_string()).in_format(format.name());
-    let own = rows::target_like(format.name(), input, &opener.registry).map_err(named)?;
-    rows::other_form(path, own.as_ref(), &opener.registry)?;
-    let options = output::options(path, force, std::slice::from_ref(location))?;
-    job.bar().name(&location.name());
-    let open = OpenOptions::default().with_access(opener.access);
-    if let Some(recovered) = format.recover(input, &open, path, options).map_err(named)? {
-        report.rows = recovered.rows;
-        report.losses.extend(Lost::all(recovered.losses, Some(&location.name())));
-        report.bytes = path.metadata().map_or(0, |metadata| metadata.len());
-        return Ok(());
+/// Recovers files of a format without a recoverer.
+pub(super) struct RowRecoverer(pub(super) &'static dyn Format);
+
+impl fmt::Debug for RowRecoverer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RowRecoverer").field(&self.0.name()).finish()
     }
-    let container = opener.registry.open_with(input, &open).map_err(named)?;
-    let tables = container.tables();
-    let unable = |why: &str| named(Error::unsupported(format!("cannot be recovered: {why}")));
-    let [table] = *tables.as_slice() else { return Err(unable("expected one table")) };
-    let len = table.len().ok_or_else(|| unable("the start of the row after a damaged one is unknown"))?;
-    let arrow = table.arrow().ok_or_else(|| unable("its rows cannot be read as record batches"))?;
-    report.declared = Some(len);
-    report.losses.extend(copy_rows::unreadable(location, arrow));
-    let schema = arrow.schema(&BatchScan::default()).map_err(named)?;
-    report.columns = schema.fields().iter().map(|field| field.name().clone()).collect();
-    let writer = format.batch_writer(path, schema, options).map_err(|error| match error.kind() {
-        ErrorKind::Unsupported => named(Error::unsupported("cannot be recovered").caused_by(error)),
-        _ => of_output(error),
-    })?;
-    let mut walk =
-        Walk { table: arrow, bar: job.bar().as_ref(), writer, len, row: 0, written: 0, tries: 0, threads: job.threads };
-    job.bar().begin(Unit::Rows, Some(len));
-    let mut damages = Vec::new();
-    while walk.row < len {
-        if let Some(damage) = walk.next(&of_output).map_err(named)? {
-            damages.push(damage);
+}
+
+impl Operation for RowRecoverer {
+    fn info(&self) -> TargetInfo {
+        TargetInfo::new(self.0.name(), TargetUnit::Rows, Streaming::Unsupported("rows are recovered into a file"))
+    }
+}
+
+impl Recoverer for RowRecoverer {
+    fn run(&self, job: &Recover, to: To<'_>, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
+        let (path, force) = to.file();
+        let (format, location) = (self.0, &job.input);
+        let named = |error: Error| error.in_file(location.name()).in_format(format.name());
+        let of_output = |error: Error| error.in_file(path.display().to_string()).in_format(format.name());
+        let input = location.input(opener).map_err(named)?;
+        let own = rows::target_like(format.name(), &input, &opener.registry).map_err(named)?;
+        rows::other_form(path, own.as_ref(), &opener.registry)?;
+        let options = output::options(path, force, std::slice::from_ref(location))?;
+        job.progress().name(&location.name());
+        let open = OpenOptions::default().with_access(opener.access);
+        if let Some(recovered) = format.recover(&input, &open, path, options).map_err(named)? {
+            report.rows = recovered.rows;
+            report.losses.extend(Lost::all(recovered.losses, Some(&location.name())));
+            report.bytes = path.metadata().map_or(0, |metadata| metadata.len());
+            return Ok(());
         }
+        let container = opener.registry.open_with(&input, &open).map_err(named)?;
+        let tables = container.tables();
+        let unable = |why: &str| named(Error::unsupported(format!("cannot be recovered: {why}")));
+        let [table] = *tables.as_slice() else { return Err(unable("expected one table")) };
+        let len = table.len().ok_or_else(|| unable("the start of the row after a damaged one is unknown"))?;
+        let arrow = table.arrow().ok_or_else(|| unable("its rows cannot be read as record batches"))?;
+        report.declared = Some(len);
+        report.losses.extend(copy_rows::unreadable(location, arrow));
+        let schema = arrow.schema(&BatchScan::default()).map_err(named)?;
+        report.columns = schema.fields().iter().map(|field| field.name().clone()).collect();
+        let writer = format.batch_writer(path, schema, options).map_err(|error| match error.kind() {
+            ErrorKind::Unsupported => named(Error::unsupported("cannot be recovered").caused_by(error)),
+            _ => of_output(error),
+        })?;
+        let mut walk = Walk {
+            table: arrow,
+            bar: job.progress().as_ref(),
+            writer,
+            len,
+            row: 0,
+            written: 0,
+            tries: 0,
+            threads: job.threads,
+        };
+        job.progress().begin(Unit::Rows, Some(len));
+        let mut damages = Vec::new();
+        while walk.row < len {
+            if let Some(damage) = walk.next(&of_output).map_err(named)? {
+                damages.push(damage);
+            }
+        }
+        report.rows = walk.written;
+        report.losses.extend(Lost::all(losses(&damages), Some(&location.name())));
+        report.lost_ranges = damages.iter().map(|damage| damage.rows.clone()).take(MAX_LISTED).collect();
+        if let Some(first) = damages.into_iter().next().filter(|_| walk.written == 0) {
+            return Err(named(Error::invalid("no row can be read").caused_by(first.error)));
+        }
+        let losses = walk.writer.finish().map_err(of_output)?;
+        report.losses.extend(Lost::all(losses, None));
+        report.bytes = path.metadata().map_or(0, |metadata| metadata.len());
+        Ok(())
     }
-    report.rows = walk.written;
-    report.losses.extend(Lost::all(losses(&damages), Some(&location.name())));
-    report.lost_ranges = damages.iter().map(|damage| damage.rows.clone()).take(MAX_LISTED).collect();
-    if let Some(first) = damages.into_iter().next().filter(|_| walk.written == 0) {
-        return Err(named(Error::invalid("no row can be read").caused_by(first.error)));
-    }
-    let losses = walk.writer.finish().map_err(of_output)?;
-    report.losses.extend(Lost::all(losses, None));
-    report.bytes = path.metadata().map_or(0, |metadata| metadata.len());
-    Ok(())
 }
 
 /// Rows that cannot be read, and why the first of them cannot.

@@ -23,11 +23,12 @@ use datadings::order::{Order, QuasiShuffle};
 pub use parts::{Fractions, Parts};
 pub use split::Split;
 
+use super::convert::TargetUnit;
 use super::env::Opener;
 use super::inputs::Location;
-use super::{Listener, Lost, dataset, zds};
+use super::{Bar, Listener, Lost, dataset, zds};
 use crate::Registry;
-use records::Records;
+use records::{New, Out, Records};
 
 /// How records are copied.
 #[derive(Debug, Clone, Default)]
@@ -47,6 +48,8 @@ pub struct Copying {
 pub struct Report {
     /// The format of the input and of the outputs.
     pub format: &'static str,
+    /// What the records are.
+    pub unit: TargetUnit,
     /// Records in the input.
     pub of: u64,
     /// The outputs.
@@ -184,27 +187,27 @@ impl Sample {
     /// The input has fewer; it is of another format, or cannot be read; the output exists and is not to be replaced, or cannot be written. The
     /// output is there whole, or not at all.
     pub fn run(&self, path: &Path, overwrite: Overwrite, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
-        let records = Records::open(&self.input, opener, "sample", &self.copying)?;
+        let records = records::open(&self.input, opener, "sample", &self.copying)?;
         let (len, number) = (records.len()?, self.number);
         if number > len {
-            let (word, all) = records.words();
+            let (word, all) = records.unit().words();
             let detail = format!("{number} {word}s requested, the {all} has {len}");
             return Err(Error::usage(detail).in_file(self.input.name()));
         }
         let output = SingleOutput { input: &self.input, copying: &self.copying, progress: &self.progress, number };
         if self.method == SampleMethod::First {
-            return output.write(&records, path, overwrite, report, |out, bar| records.copy(0..number, out, bar));
+            return output.write(records.as_ref(), path, overwrite, report, |out, bar| out.copy(0..number, bar));
         }
         let seed = dataset::seed(self.seed);
         report.seed = Some(seed);
-        let chosen = Order::sequential(len).shuffled(seed)?.range(0..number)?.iter(0);
-        output.write(&records, path, overwrite, report, |out, bar| {
+        let mut chosen = Order::sequential(len).shuffled(seed)?.range(0..number)?.iter(0);
+        output.write(records.as_ref(), path, overwrite, report, |out, bar| {
             if self.method == SampleMethod::Random {
-                return records.copy_rows(chosen, out, bar);
+                return out.copy_rows(&mut chosen, bar);
             }
             let mut rows: Vec<u64> = chosen.collect();
             rows.sort_unstable();
-            records.copy_rows(rows.into_iter(), out, bar)
+            out.copy_rows(&mut rows.into_iter(), bar)
         })
     }
 }
@@ -240,7 +243,7 @@ impl Shuffle {
     /// The input is of another format, or cannot be read; the values of [`quasi`](Self::quasi) do not fit it; the output exists and is not to be
     /// replaced, or cannot be written. The output is there whole, or not at all.
     pub fn run(&self, path: &Path, overwrite: Overwrite, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
-        let records = Records::open(&self.input, opener, "shuffle", &self.copying)?;
+        let records = records::open(&self.input, opener, "shuffle", &self.copying)?;
         let number = records.len()?;
         let seed = dataset::seed(self.seed);
         report.seed = Some(seed);
@@ -254,7 +257,7 @@ impl Shuffle {
             }
         };
         let output = SingleOutput { input: &self.input, copying: &self.copying, progress: &self.progress, number };
-        output.write(&records, path, overwrite, report, |out, bar| records.copy_rows(order.iter(0), out, bar))
+        output.write(records.as_ref(), path, overwrite, report, |out, bar| out.copy_rows(&mut order.iter(0), bar))
     }
 }
 
@@ -270,21 +273,22 @@ struct SingleOutput<'a> {
 impl SingleOutput<'_> {
     fn write(
         &self,
-        records: &Records,
+        records: &dyn Records,
         path: &Path,
         overwrite: Overwrite,
         report: &mut Report,
-        copy: impl FnOnce(&mut records::Out, &super::Bar) -> Result<()>,
+        copy: impl FnOnce(&mut dyn Out, &Bar) -> Result<()>,
     ) -> Result<()> {
         let force = overwrite == Overwrite::Replace;
-        (report.format, report.of) = (records.format(), records.len()?);
-        let bar = &self.progress.0;
-        let mut out = records.create((path, path), force, self.copying, self.input, bar)?;
+        (report.format, report.unit, report.of) = (records.format(), records.unit(), records.len()?);
+        let (bar, input) = (&self.progress.0, self.input);
+        records.refuse(path, force, std::slice::from_ref(input))?;
+        let mut out = records.create(&New { path, temporary: path, force, copying: self.copying, input, bar })?;
         bar.name(&self.input.name());
         bar.begin(Unit::Rows, Some(self.number));
-        copy(&mut out, bar.as_ref())?;
-        report.losses.extend(out.take_losses(self.input));
-        let (written, ready) = out.prepare(records)?;
+        copy(out.as_mut(), bar.as_ref())?;
+        report.losses.extend(out.take_losses());
+        let (written, ready) = out.prepare()?;
         zds::place_all(ready.into_iter().collect())?;
         report.outputs.push(written);
         Ok(())

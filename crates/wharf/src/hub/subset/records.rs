@@ -1,4 +1,4 @@
-//! The three kinds of record sources behind one interface.
+//! Sources of records, and outputs in the same format.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -7,169 +7,201 @@ use std::sync::Arc;
 use container_core::{Error, Result};
 use datadings::Writer;
 
+use super::super::convert::TargetUnit;
 use super::super::dataset::{self, Dataset};
 use super::super::env::Opener;
 use super::super::inputs::Location;
+use super::super::transaction::Transaction;
 use super::super::zds::{self, NewZds, Ready, Stored};
 use super::super::{Bar, Lost};
-use super::rows::{self, Rows};
-use super::{Copying, Written};
-use crate::Registry;
+use super::{Copying, Written, rows};
 
 /// A source of records.
-pub(super) enum Records {
-    Datadings(Dataset),
-    Zds(Stored),
-    /// Formats of the registry, which is kept for looking up targets.
-    Rows(Box<Rows>, Registry),
-}
-
-impl Records {
-    /// Opens an input.
-    pub(super) fn open(location: &Location, opener: &mut Opener<'_>, verb: &str, copying: &Copying) -> Result<Self> {
-        let named = |error: Error| error.in_file(location.name());
-        let input = location.input(opener).map_err(named)?;
-        if zds::is_store(&input, opener) {
-            if copying.no_md5 {
-                return Err(named(Error::usage("is an option of datadings, the input is zds").in_option("no_md5")));
-            }
-            return Stored::open(location, &input, opener, copying.table.as_deref()).map(Self::Zds);
-        }
-        if copying.table.is_some() {
-            return Err(named(Error::usage("is an option of ZDS, the input is another format").in_option("table")));
-        }
-        if let Ok(format) = opener.registry.detect(&input)
-            && format.name() != dataset::NAME
-        {
-            let format = format.name();
-            let detail = || format!("{verb} works on samples, documents and rows, the input is {format}");
-            let rows = Rows::open(location, &input, format, opener)?;
-            let rows = rows.ok_or_else(|| named(Error::usage(detail())))?;
-            if copying.no_md5 {
-                let detail = format!("is an option of datadings, the input is {format}");
-                return Err(named(Error::usage(detail).in_option("no_md5")));
-            }
-            return Ok(Self::Rows(Box::new(rows), opener.registry.clone()));
-        }
-        Dataset::of(location, &input, opener, verb).map(Self::Datadings)
-    }
-
-    pub(super) fn len(&self) -> Result<u64> {
-        match self {
-            Self::Datadings(dataset) => Ok(dataset.reader.len()),
-            Self::Zds(stored) => stored.count(),
-            Self::Rows(rows, _) => Ok(rows.len()),
-        }
-    }
-
+pub(super) trait Records {
     /// The name of the format.
-    pub(super) const fn format(&self) -> &'static str {
-        match self {
-            Self::Datadings(_) => dataset::NAME,
-            Self::Zds(_) => zds::NAME,
-            Self::Rows(rows, _) => rows.format(),
-        }
-    }
+    fn format(&self) -> &'static str;
 
-    /// The words for one record, and for all.
-    pub(super) const fn words(&self) -> (&'static str, &'static str) {
-        match self {
-            Self::Datadings(_) => ("sample", "dataset"),
-            Self::Zds(_) => ("document", "collection"),
-            Self::Rows(..) => ("row", "table"),
-        }
-    }
+    /// What the records are.
+    fn unit(&self) -> TargetUnit;
+
+    fn len(&self) -> Result<u64>;
 
     /// Fails when the output would replace an input or, without `force`, anything.
-    pub(super) fn refuse(&self, path: &Path, force: bool, input: &Location) -> Result<()> {
-        let inputs = std::slice::from_ref(input);
-        match self {
-            Self::Datadings(_) => dataset::refuse(path, force, inputs),
-            Self::Zds(_) => zds::refuse(path, force, inputs),
-            Self::Rows(rows, registry) => rows.refuse(path, force, inputs, registry),
-        }
+    fn refuse(&self, path: &Path, force: bool, inputs: &[Location]) -> Result<()>;
+
+    /// Keeps outputs out of sight until all are complete.
+    fn transaction(&self, force: bool) -> Transaction {
+        Transaction::new(force)
     }
 
-    /// Creates an output, which can be written to a temporary path.
-    pub(super) fn create(
-        &self,
-        (path, temporary): (&Path, &Path),
-        force: bool,
-        copying: &Copying,
-        input: &Location,
-        bar: &Arc<Bar>,
-    ) -> Result<Out> {
-        self.refuse(path, force, input)?;
-        match self {
-            Self::Datadings(_) => {
-                let options = dataset::copy_options(force, copying.no_md5, copying.threads);
-                Ok(Out::Datadings(path.to_owned(), Box::new(Writer::create(temporary, options)?)))
-            }
-            Self::Zds(stored) => {
-                let new = NewZds::create(path, force, std::slice::from_ref(input))?;
-                let writer = new.collection(stored.collection.name())?;
-                Ok(Out::Zds(path.to_owned(), Box::new((new, writer))))
-            }
-            Self::Rows(rows, _) => {
-                rows::Out::create(rows, (path, temporary), force, copying, input, bar).map(Box::new).map(Out::Rows)
-            }
-        }
+    /// Where to write an output that the transaction moves to `path`.
+    fn temporary(&self, path: &Path, transaction: &mut Transaction) -> Result<PathBuf> {
+        transaction.path(path)
     }
 
-    /// Copies a range of records.
-    pub(super) fn copy(&self, rows: Range<u64>, out: &mut Out, bar: &Bar) -> Result<()> {
-        match (self, out) {
-            (Self::Datadings(dataset), Out::Datadings(_, writer)) => dataset.copy(rows, writer, bar),
-            (Self::Zds(stored), Out::Zds(_, new)) => stored.copy(rows, &mut new.1, bar),
-            (Self::Rows(from, _), Out::Rows(out)) => out.copy(from, rows, bar),
-            _ => Err(Error::usage("records of one format cannot be copied into another")),
-        }
-    }
+    /// Creates an output, which is not refused.
+    fn create<'a>(&'a self, new: &New<'_>) -> Result<Box<dyn Out + 'a>>;
+}
 
-    /// Copies the records with these numbers, in this order.
-    pub(super) fn copy_rows(&self, rows: impl Iterator<Item = u64>, out: &mut Out, bar: &Bar) -> Result<()> {
-        match (self, out) {
-            (Self::Datadings(dataset), Out::Datadings(_, writer)) => dataset.copy_rows(rows, writer, bar),
-            (Self::Zds(stored), Out::Zds(_, new)) => stored.copy_rows(rows, &mut new.1, bar),
-            (Self::Rows(from, _), Out::Rows(out)) => out.copy_rows(from, rows, bar),
-            _ => Err(Error::usage("records of one format cannot be copied into another")),
-        }
-    }
+/// An output to create.
+pub(super) struct New<'a> {
+    pub(super) path: &'a Path,
+    /// Where it is written.
+    pub(super) temporary: &'a Path,
+    pub(super) force: bool,
+    pub(super) copying: &'a Copying,
+    pub(super) input: &'a Location,
+    pub(super) bar: &'a Arc<Bar>,
 }
 
 /// An output in progress.
-pub(super) enum Out {
-    Datadings(PathBuf, Box<Writer>),
-    Zds(PathBuf, Box<(NewZds, zdx::CollectionWriter)>),
-    Rows(Box<rows::Out>),
-}
+pub(super) trait Out {
+    /// Copies a range of records.
+    fn copy(&mut self, rows: Range<u64>, bar: &Bar) -> Result<()>;
 
-impl Out {
-    /// Samples that were copied although verification rejects them, since the last call. Such documents are errors instead.
-    pub(super) fn take_losses(&mut self, from: &Location) -> Vec<Lost> {
-        match self {
-            Self::Datadings(_, writer) => dataset::rejected(writer, Some(from.name())),
-            Self::Zds(..) => Vec::new(),
-            Self::Rows(out) => out.take_losses(),
-        }
+    /// Copies the records with these numbers, in this order.
+    fn copy_rows(&mut self, rows: &mut dyn Iterator<Item = u64>, bar: &Bar) -> Result<()>;
+
+    /// What could not be kept, since the last call.
+    fn take_losses(&mut self) -> Vec<Lost> {
+        Vec::new()
     }
 
     /// Writes what is buffered. A store still has to be moved into place.
-    pub(super) fn prepare(self, from: &Records) -> Result<(Written, Option<Ready>)> {
-        match self {
-            Self::Datadings(path, writer) => {
-                let written = writer.finish().map_err(|error| error.in_file(path.display().to_string()))?;
-                Ok((Written { path, rows: written.samples, bytes: written.bytes }, None))
-            }
-            Self::Zds(path, new) => {
-                let (new, writer) = *new;
-                let (store, written) = new.prepare(vec![writer])?;
-                Ok((Written { path, rows: written.documents, bytes: written.bytes }, Some(store)))
-            }
-            Self::Rows(out) => match from {
-                Records::Rows(rows, _) => Ok((out.finish(rows)?, None)),
-                _ => Err(Error::usage("records of one format cannot be copied into another")),
-            },
+    fn prepare(self: Box<Self>) -> Result<(Written, Option<Ready>)>;
+}
+
+/// Opens an input.
+pub(super) fn open(
+    location: &Location,
+    opener: &mut Opener<'_>,
+    verb: &str,
+    copying: &Copying,
+) -> Result<Box<dyn Records>> {
+    let named = |error: Error| error.in_file(location.name());
+    let misplaced = |option, detail: String| Err(named(Error::usage(detail).in_option(option)));
+    let input = location.input(opener).map_err(named)?;
+    if zds::is_store(&input, opener) {
+        if copying.no_md5 {
+            return misplaced("no_md5", "is an option of datadings, the input is zds".to_owned());
         }
+        return Ok(Box::new(Stored::open(location, &input, opener, copying.table.as_deref())?));
+    }
+    if copying.table.is_some() {
+        return misplaced("table", "is an option of ZDS, the input is another format".to_owned());
+    }
+    match opener.registry.detect(&input).map(|format| format.name()) {
+        Ok(format) if format != dataset::NAME => {
+            let detail = || format!("{verb} works on samples, documents and rows, the input is {format}");
+            let rows = rows::open(location, &input, format, opener)?.ok_or_else(|| named(Error::usage(detail())))?;
+            if copying.no_md5 {
+                return misplaced("no_md5", format!("is an option of datadings, the input is {format}"));
+            }
+            Ok(rows)
+        }
+        _ => Ok(Box::new(Dataset::of(location, &input, opener, verb)?)),
+    }
+}
+
+impl Records for Dataset {
+    fn format(&self) -> &'static str {
+        dataset::NAME
+    }
+
+    fn unit(&self) -> TargetUnit {
+        TargetUnit::Samples
+    }
+
+    fn len(&self) -> Result<u64> {
+        Ok(self.reader.len())
+    }
+
+    fn refuse(&self, path: &Path, force: bool, inputs: &[Location]) -> Result<()> {
+        dataset::refuse(path, force, inputs)
+    }
+
+    fn create<'a>(&'a self, new: &New<'_>) -> Result<Box<dyn Out + 'a>> {
+        let options = dataset::copy_options(new.force, new.copying.no_md5, new.copying.threads);
+        let writer = Writer::create(new.temporary, options)?;
+        Ok(Box::new(Samples { from: self, path: new.path.to_owned(), writer }))
+    }
+}
+
+struct Samples<'a> {
+    from: &'a Dataset,
+    path: PathBuf,
+    writer: Writer,
+}
+
+impl Out for Samples<'_> {
+    fn copy(&mut self, rows: Range<u64>, bar: &Bar) -> Result<()> {
+        self.from.copy(rows, &mut self.writer, bar)
+    }
+
+    fn copy_rows(&mut self, rows: &mut dyn Iterator<Item = u64>, bar: &Bar) -> Result<()> {
+        self.from.copy_rows(rows, &mut self.writer, bar)
+    }
+
+    /// Samples that were copied although verification rejects them.
+    fn take_losses(&mut self) -> Vec<Lost> {
+        dataset::rejected(&mut self.writer, Some(self.from.location.name()))
+    }
+
+    fn prepare(self: Box<Self>) -> Result<(Written, Option<Ready>)> {
+        let Self { path, writer, .. } = *self;
+        let written = writer.finish().map_err(|error| error.in_file(path.display().to_string()))?;
+        Ok((Written { path, rows: written.samples, bytes: written.bytes }, None))
+    }
+}
+
+impl Records for Stored {
+    fn format(&self) -> &'static str {
+        zds::NAME
+    }
+
+    fn unit(&self) -> TargetUnit {
+        TargetUnit::Documents
+    }
+
+    fn len(&self) -> Result<u64> {
+        self.count()
+    }
+
+    fn refuse(&self, path: &Path, force: bool, inputs: &[Location]) -> Result<()> {
+        zds::refuse(path, force, inputs)
+    }
+
+    /// A new store is moved into place by itself.
+    fn temporary(&self, path: &Path, _: &mut Transaction) -> Result<PathBuf> {
+        Ok(path.to_owned())
+    }
+
+    fn create<'a>(&'a self, new: &New<'_>) -> Result<Box<dyn Out + 'a>> {
+        let store = NewZds::create(new.path, new.force, std::slice::from_ref(new.input))?;
+        let writer = store.collection(self.collection.name())?;
+        Ok(Box::new(Documents { from: self, path: new.path.to_owned(), store, writer }))
+    }
+}
+
+struct Documents<'a> {
+    from: &'a Stored,
+    path: PathBuf,
+    store: NewZds,
+    writer: zdx::CollectionWriter,
+}
+
+impl Out for Documents<'_> {
+    fn copy(&mut self, rows: Range<u64>, bar: &Bar) -> Result<()> {
+        self.from.copy(rows, &mut self.writer, bar)
+    }
+
+    fn copy_rows(&mut self, rows: &mut dyn Iterator<Item = u64>, bar: &Bar) -> Result<()> {
+        self.from.copy_rows(rows, &mut self.writer, bar)
+    }
+
+    fn prepare(self: Box<Self>) -> Result<(Written, Option<Ready>)> {
+        let Self { path, store, writer, .. } = *self;
+        let (store, written) = store.prepare(vec![writer])?;
+        Ok((Written { path, rows: written.documents, bytes: written.bytes }, Some(store)))
     }
 }

@@ -6,33 +6,43 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use container_arrow::Times;
-use container_core::{Bytes, Error, ErrorKind, Input, Output, Overwrite, Progress, Result, Source};
+use container_core::{Bytes, Error, ErrorKind, Format as _, Input, Output, Overwrite, Progress, Result, Source};
 
 use super::super::convert::{Convert, PickedRows, Report, Target, TargetUnit, To};
 use super::super::env::Opener;
 use super::super::inputs::Location;
 use super::super::select::RowRange;
+use super::super::transaction::Transaction;
+use super::super::zds::Ready;
 use super::super::{Bar, Lost, output, rows};
-use super::{Copying, Written};
+use super::Written;
+use super::records::{New, Out, Records};
 use crate::Registry;
 use crate::text::{TextContainer, TextFormat, TextOptions};
 
 /// Rows between two progress reports.
 const STRIDE: u64 = 256;
 
-/// The text form of a format, if it is one.
-fn text_form(format: &str) -> Option<TextFormat> {
-    [TextFormat::JsonLines, TextFormat::Csv, TextFormat::Tsv].into_iter().find(|form| form_name(*form) == format)
+/// Rows of a format that the registry knows.
+struct Rows<S> {
+    format: &'static str,
+    /// Writes files like the input.
+    target: Box<dyn Target>,
+    registry: Registry,
+    source: S,
 }
 
-fn form_name(form: TextFormat) -> &'static str {
-    container_core::Format::name(&form)
+/// How records are found in a source.
+trait RowSource {
+    fn len(&self) -> u64;
+
+    fn create<'a>(rows: &'a Rows<Self>, new: &New<'_>) -> Result<Box<dyn Out + 'a>>
+    where
+        Self: Sized;
 }
 
 /// Records of a text.
-pub(super) struct Lines {
-    pub(super) format: &'static str,
-    target: Box<dyn Target>,
+struct Lines {
     name: String,
     source: Source,
     /// The header.
@@ -46,100 +56,138 @@ pub(super) struct Lines {
 }
 
 /// Rows of columns.
-pub(super) struct Columns {
-    pub(super) format: &'static str,
-    target: Box<dyn Target>,
+struct Columns {
     location: Location,
     input: Input,
-    registry: Registry,
-    pub(super) len: u64,
+    len: u64,
 }
 
-/// Rows of a format that the registry knows.
-pub(super) enum Rows {
-    Lines(Lines),
-    Columns(Columns),
+/// Opens an input of this format; `None` if it has no rows to select.
+pub(super) fn open(
+    location: &Location,
+    input: &Input,
+    format: &'static str,
+    opener: &Opener<'_>,
+) -> Result<Option<Box<dyn Records>>> {
+    let named = |error: Error| error.in_file(location.name());
+    let target = rows::target_like(format, input, &opener.registry).map_err(named)?;
+    let registry = opener.registry.clone();
+    let text = [TextFormat::JsonLines, TextFormat::Csv, TextFormat::Tsv].into_iter().find(|text| text.name() == format);
+    if let (Some(text), Some(source)) = (text, input.source()) {
+        let opened = TextContainer::open(source.clone(), &TextOptions::new(text)).map_err(named)?;
+        let (head, (starts, end)) = (opened.head().map_err(named)?, opened.starts().map_err(named)?);
+        let (name, source, is_array) = (location.name(), source.clone(), opened.is_array());
+        let source = Lines { name, source, head, starts, end, is_array, is_cells: text != TextFormat::JsonLines };
+        return Ok(Some(Box::new(Rows { format, target, registry, source })));
+    }
+    // Their variables can be selected, not their rows.
+    if target.info().unit == TargetUnit::Variables {
+        return Ok(None);
+    }
+    let container = opener.container(input).map_err(named)?;
+    let len = match container.tables().as_slice() {
+        [table] if table.arrow().is_some() => table.len(),
+        _ => return Ok(None),
+    };
+    let len = len.ok_or_else(|| named(Error::unsupported("the number of rows is unknown")))?;
+    let source = Columns { location: location.clone(), input: input.clone(), len };
+    Ok(Some(Box::new(Rows { format, target, registry, source })))
 }
 
-impl Rows {
-    /// Opens an input of this format; `None` if it has no rows to select.
-    pub(super) fn open(
-        location: &Location,
-        input: &Input,
-        format: &'static str,
-        opener: &Opener<'_>,
-    ) -> Result<Option<Self>> {
-        let named = |error: Error| error.in_file(location.name());
-        let target = rows::target_like(format, input, &opener.registry).map_err(named)?;
-        if let (Some(text), Some(source)) = (text_form(format), input.source()) {
-            let opened = TextContainer::open(source.clone(), &TextOptions::new(text)).map_err(named)?;
-            let (head, (starts, end)) = (opened.head().map_err(named)?, opened.starts().map_err(named)?);
-            let (name, source, is_array) = (location.name(), source.clone(), opened.is_array());
-            let is_cells = text != TextFormat::JsonLines;
-            return Ok(Some(Self::Lines(Lines {
-                format,
-                target,
-                name,
-                source,
-                head,
-                starts,
-                end,
-                is_array,
-                is_cells,
-            })));
-        }
-        // Their variables can be selected, not their rows.
-        if target.info().unit == TargetUnit::Variables {
-            return Ok(None);
-        }
-        let container = opener.container(input).map_err(named)?;
-        let len = match container.tables().as_slice() {
-            [table] if table.arrow().is_some() => table.len(),
-            _ => return Ok(None),
-        };
-        let len = len.ok_or_else(|| named(Error::unsupported("the number of rows is unknown")))?;
-        let (location, input, registry) = (location.clone(), input.clone(), opener.registry.clone());
-        Ok(Some(Self::Columns(Columns { format, target, location, input, registry, len })))
+impl<S: RowSource> Records for Rows<S> {
+    fn format(&self) -> &'static str {
+        self.format
     }
 
-    pub(super) fn len(&self) -> u64 {
-        match self {
-            Self::Lines(lines) => lines.starts.len() as u64,
-            Self::Columns(columns) => columns.len,
-        }
+    fn unit(&self) -> TargetUnit {
+        TargetUnit::Rows
     }
 
-    pub(super) const fn format(&self) -> &'static str {
-        match self {
-            Self::Lines(lines) => lines.format,
-            Self::Columns(columns) => columns.format,
-        }
+    fn len(&self) -> Result<u64> {
+        Ok(self.source.len())
     }
 
-    /// Fails when the output would replace an input or, without `force`, anything, or has the extension of another format.
-    pub(super) fn refuse(&self, path: &Path, force: bool, inputs: &[Location], registry: &Registry) -> Result<()> {
-        let target = match self {
-            Self::Lines(lines) => &lines.target,
-            Self::Columns(columns) => &columns.target,
-        };
+    /// Also fails when the output has the extension of another format.
+    fn refuse(&self, path: &Path, force: bool, inputs: &[Location]) -> Result<()> {
         if path == Path::new("-") {
             return Err(Error::usage("records are copied into a file, not standard output: give a path"));
         }
         output::options(path, force, inputs)?;
-        rows::other_form(path, target.as_ref(), registry).map(drop)
+        rows::other_form(path, self.target.as_ref(), &self.registry).map(drop)
+    }
+
+    fn transaction(&self, force: bool) -> Transaction {
+        Transaction::files(force)
+    }
+
+    fn create<'a>(&'a self, new: &New<'_>) -> Result<Box<dyn Out + 'a>> {
+        S::create(self, new)
     }
 }
 
-/// An output in progress.
-pub(super) enum Out {
-    /// Lines, and their number.
-    Lines(PathBuf, Box<BufWriter<Output>>, u64),
-    /// Rows of columns, which one conversion writes.
-    Columns(Box<ColumnOutput>),
+impl RowSource for Lines {
+    fn len(&self) -> u64 {
+        self.starts.len() as u64
+    }
+
+    fn create<'a>(rows: &'a Rows<Self>, new: &New<'_>) -> Result<Box<dyn Out + 'a>> {
+        let lines = &rows.source;
+        let mut out = BufWriter::new(output::create(new.temporary, new.force, std::slice::from_ref(new.input))?);
+        out.write_all(if lines.is_array { b"[" } else { &lines.head }).map_err(failed)?;
+        Ok(Box::new(LineOutput { lines, path: new.path.to_owned(), out, rows: 0 }))
+    }
 }
 
-/// An output that is written once its rows are known.
-pub(super) struct ColumnOutput {
+impl RowSource for Columns {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn create<'a>(rows: &'a Rows<Self>, new: &New<'_>) -> Result<Box<dyn Out + 'a>> {
+        let (path, temporary, bar) = (new.path.to_owned(), new.temporary.to_owned(), Arc::clone(new.bar));
+        let (threads, force, report) = (new.copying.threads, new.force, Report::default());
+        Ok(Box::new(ColumnOutput { rows, path, temporary, threads, force, bar, report }))
+    }
+}
+
+struct LineOutput<'a> {
+    lines: &'a Lines,
+    path: PathBuf,
+    out: BufWriter<Output>,
+    rows: u64,
+}
+
+impl Out for LineOutput<'_> {
+    fn copy(&mut self, mut rows: Range<u64>, bar: &Bar) -> Result<()> {
+        self.copy_rows(&mut rows, bar)
+    }
+
+    fn copy_rows(&mut self, rows: &mut dyn Iterator<Item = u64>, bar: &Bar) -> Result<()> {
+        for row in rows {
+            self.lines.put(row, self.rows == 0, &mut self.out)?;
+            self.rows += 1;
+            if self.rows.is_multiple_of(STRIDE) {
+                bar.advance(STRIDE);
+            }
+        }
+        Ok(())
+    }
+
+    fn prepare(self: Box<Self>) -> Result<(Written, Option<Ready>)> {
+        let Self { lines, path, mut out, rows } = *self;
+        if lines.is_array {
+            out.write_all(b"]\n").map_err(failed)?;
+        }
+        let out = out.into_inner().map_err(|error| failed(error.into_error()))?;
+        let bytes = out.file().metadata().map_or(0, |metadata| metadata.len());
+        out.finish()?;
+        Ok((Written { path, rows, bytes }, None))
+    }
+}
+
+/// Rows of columns, which one conversion writes once they are known.
+struct ColumnOutput<'a> {
+    rows: &'a Rows<Columns>,
     path: PathBuf,
     temporary: PathBuf,
     threads: usize,
@@ -148,96 +196,33 @@ pub(super) struct ColumnOutput {
     report: Report,
 }
 
-impl Out {
-    pub(super) fn create(
-        rows: &Rows,
-        (path, temporary): (&Path, &Path),
-        force: bool,
-        copying: &Copying,
-        input: &Location,
-        bar: &Arc<Bar>,
-    ) -> Result<Self> {
-        Ok(match rows {
-            Rows::Lines(lines) => {
-                let mut out = BufWriter::new(output::create(temporary, force, std::slice::from_ref(input))?);
-                out.write_all(if lines.is_array { b"[" } else { &lines.head }).map_err(failed)?;
-                Self::Lines(path.to_owned(), Box::new(out), 0)
-            }
-            Rows::Columns(_) => {
-                let (path, temporary, bar) = (path.to_owned(), temporary.to_owned(), Arc::clone(bar));
-                let report = Report::default();
-                Self::Columns(Box::new(ColumnOutput { path, temporary, threads: copying.threads, force, bar, report }))
-            }
-        })
+impl Out for ColumnOutput<'_> {
+    fn copy(&mut self, rows: Range<u64>, _: &Bar) -> Result<()> {
+        self.run(|convert| convert.selection.rows = Some(RowRange { rows, one: false }))
     }
 
-    /// Copies a range of records.
-    pub(super) fn copy(&mut self, from: &Rows, range: Range<u64>, bar: &Bar) -> Result<()> {
-        match (from, self) {
-            (Rows::Columns(columns), Self::Columns(output)) => {
-                let range = RowRange { rows: range, one: false };
-                output.run(columns, |convert| convert.selection.rows = Some(range))
-            }
-            (_, out) => out.copy_rows(from, range, bar),
-        }
-    }
-
-    /// Copies the records with these numbers, in this order.
-    pub(super) fn copy_rows(&mut self, from: &Rows, numbers: impl Iterator<Item = u64>, bar: &Bar) -> Result<()> {
-        match (from, self) {
-            (Rows::Lines(lines), Self::Lines(_, out, count)) => {
-                for number in numbers {
-                    lines.put(number, *count == 0, out)?;
-                    *count += 1;
-                    if count.is_multiple_of(STRIDE) {
-                        bar.advance(STRIDE);
-                    }
-                }
-                Ok(())
-            }
-            (Rows::Columns(columns), Self::Columns(output)) => {
-                let picked = Arc::new(PickedRows::new(numbers));
-                let mut run = |times| {
-                    output.run(columns, |convert| {
-                        convert.picked = Some(Arc::clone(&picked));
-                        convert.mapping.times = times;
-                    })
-                };
-                // Ticks of IDV are 100 ns in the years 1 to 9999. Microseconds hold those years, nanoseconds hold the fraction: no unit holds both.
-                match run(None) {
-                    Err(error) if error.kind() == ErrorKind::Invalid => run(Some(Times::Nanoseconds)),
-                    done => done,
-                }
-            }
-            _ => Err(Error::usage("records of one format cannot be copied into another")),
-        }
-    }
-
-    pub(super) fn take_losses(&mut self) -> Vec<Lost> {
-        match self {
-            Self::Lines(..) => Vec::new(),
-            Self::Columns(output) => std::mem::take(&mut output.report.losses),
-        }
-    }
-
-    /// Finishes the output.
-    pub(super) fn finish(self, from: &Rows) -> Result<Written> {
-        let (path, mut out, rows) = match self {
-            Self::Columns(output) => {
-                let (rows, bytes) = (output.report.rows, output.report.bytes);
-                return Ok(Written { path: output.path, rows, bytes });
-            }
-            Self::Lines(path, out, rows) => (path, out, rows),
+    fn copy_rows(&mut self, rows: &mut dyn Iterator<Item = u64>, _: &Bar) -> Result<()> {
+        let picked = Arc::new(PickedRows::new(rows));
+        let mut run = |times| {
+            self.run(|convert| {
+                convert.picked = Some(Arc::clone(&picked));
+                convert.mapping.times = times;
+            })
         };
-        if let Rows::Lines(lines) = from
-            && lines.is_array
-        {
-            out.write_all(b"]\n").map_err(failed)?;
+        // Ticks of IDV are 100 ns in the years 1 to 9999. Microseconds hold those years, nanoseconds hold the fraction: no unit holds both.
+        match run(None) {
+            Err(error) if error.kind() == ErrorKind::Invalid => run(Some(Times::Nanoseconds)),
+            done => done,
         }
-        let out = out.into_inner().map_err(|error| failed(error.into_error()))?;
-        let bytes = out.file().metadata().map_or(0, |metadata| metadata.len());
-        out.finish()?;
-        Ok(Written { path, rows, bytes })
+    }
+
+    fn take_losses(&mut self) -> Vec<Lost> {
+        std::mem::take(&mut self.report.losses)
+    }
+
+    fn prepare(self: Box<Self>) -> Result<(Written, Option<Ready>)> {
+        let Self { path, report, .. } = *self;
+        Ok((Written { path, rows: report.rows, bytes: report.bytes }, None))
     }
 }
 
@@ -267,18 +252,18 @@ impl Lines {
     }
 }
 
-impl ColumnOutput {
-    fn run(&mut self, columns: &Columns, configure: impl FnOnce(&mut Convert)) -> Result<()> {
+impl ColumnOutput<'_> {
+    fn run(&mut self, configure: impl FnOnce(&mut Convert)) -> Result<()> {
+        let Rows { target, registry, source, .. } = self.rows;
         let mut convert = Convert::default().with_progress(Arc::clone(&self.bar) as Arc<dyn Progress>);
-        convert.inputs = vec![columns.location.clone()];
+        convert.inputs = vec![source.location.clone()];
         convert.selection.reading.threads = self.threads;
         configure(&mut convert);
-        let mut opener = Opener::new(columns.registry.clone());
-        opener.keep(&columns.location, &columns.input);
+        let mut opener = Opener::new(registry.clone());
+        opener.keep(&source.location, &source.input);
         let overwrite = if self.force { Overwrite::Replace } else { Overwrite::Refuse };
         self.report = Report::default();
-        let done =
-            convert.run(columns.target.as_ref(), To::Path(&self.temporary, overwrite), &mut opener, &mut self.report);
+        let done = convert.run(target.as_ref(), To::Path(&self.temporary, overwrite), &mut opener, &mut self.report);
         // The advice names options of conversions, which do not exist here.
         done.map_err(|error| match error.kind() {
             ErrorKind::Io => error,

@@ -8,9 +8,8 @@ use datadings::order::Order;
 
 use super::super::env::Opener;
 use super::super::inputs::Location;
-use super::super::transaction::Transaction;
 use super::super::{Listener, dataset, zds};
-use super::records::Records;
+use super::records::{self, New};
 use super::{Copying, Parts, Report};
 use crate::Registry;
 
@@ -95,31 +94,31 @@ impl Split {
     /// output exists and is not to be replaced, or cannot be written.
     pub fn run(&self, overwrite: Overwrite, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
         let force = overwrite == Overwrite::Replace;
-        let records = Records::open(&self.input, opener, "split", &self.copying)?;
+        let records = records::open(&self.input, opener, "split", &self.copying)?;
         let len = records.len()?;
-        (report.format, report.of) = (records.format(), len);
+        (report.format, report.unit, report.of) = (records.format(), records.unit(), len);
         let parts = self.parts.of(len).map_err(|error| error.in_file(self.input.name()))?;
         let paths = self.names(parts.count())?;
         for path in &paths {
-            records.refuse(path, force, &self.input)?;
+            records.refuse(path, force, std::slice::from_ref(&self.input))?;
         }
         check_distinct(&paths)?;
         report.seed = self.shuffle.then(|| dataset::seed(self.seed));
         let order = report.seed.map(|seed| Order::sequential(len).shuffled(seed)).transpose()?;
-        let mut transaction =
-            if let Records::Rows(..) = records { Transaction::files(force) } else { Transaction::new(force) };
+        let mut transaction = records.transaction(force);
         let (bar, mut ready, mut outputs) = (&self.progress.0, Vec::new(), Vec::new());
         for (number, (path, rows)) in paths.iter().zip(parts.ranges()).enumerate() {
             bar.name(&format!("{} ({} of {})", path.display(), number + 1, paths.len()));
             bar.begin(Unit::Rows, Some(rows.end - rows.start));
-            let temporary = if matches!(records, Records::Zds(_)) { path.clone() } else { transaction.path(path)? };
-            let mut out = records.create((path, &temporary), force, &self.copying, &self.input, bar)?;
+            let temporary = &records.temporary(path, &mut transaction)?;
+            let (copying, input) = (&self.copying, &self.input);
+            let mut out = records.create(&New { path, temporary, force, copying, input, bar })?;
             match &order {
-                None => records.copy(rows, &mut out, bar.as_ref())?,
-                Some(order) => records.copy_rows(order.clone().range(rows)?.iter(0), &mut out, bar.as_ref())?,
+                None => out.copy(rows, bar.as_ref())?,
+                Some(order) => out.copy_rows(&mut order.clone().range(rows)?.iter(0), bar.as_ref())?,
             }
-            report.losses.extend(out.take_losses(&self.input));
-            let (written, store) = out.prepare(&records)?;
+            report.losses.extend(out.take_losses());
+            let (written, store) = out.prepare()?;
             outputs.push(written);
             ready.extend(store);
         }

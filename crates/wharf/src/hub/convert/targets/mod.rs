@@ -108,10 +108,11 @@ pub enum Streaming {
 }
 
 /// What a target consists of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TargetUnit {
     /// Rows without a schema: text.
+    #[default]
     Rows,
     /// Rows of typed columns.
     TypedRows,
@@ -121,6 +122,19 @@ pub enum TargetUnit {
     Documents,
     /// Variables.
     Variables,
+}
+
+impl TargetUnit {
+    /// The words for one of them, and for what contains them in a file of several.
+    #[must_use]
+    pub const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Rows | Self::TypedRows => ("row", "table"),
+            Self::Samples => ("sample", "dataset"),
+            Self::Documents => ("document", "collection"),
+            Self::Variables => ("variable", "file"),
+        }
+    }
 }
 
 /// The targets that are built in, in the order in which help texts list them.
@@ -166,7 +180,7 @@ impl Registry {
 }
 
 /// The error for an option that a target does not have.
-fn unknown_option(option: &str) -> Error {
+pub(in crate::hub) fn unknown_option(option: &str) -> Error {
     Error::usage(format!("unknown option {option:?}"))
 }
 

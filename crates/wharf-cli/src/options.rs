@@ -1,35 +1,41 @@
-//! Options of `wharf convert`: one flag for each option of the library.
+//! Flags for the options of the library: conversions, merges, recoveries.
 
 use std::ffi::OsString;
+use std::marker::PhantomData;
 use std::path::PathBuf;
 
 use clap::builder::{ArgPredicate, PossibleValue, PossibleValuesParser, ValueParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
-use container_core::Result;
-use wharf::convert::{OptionSpec, OptionValue, Target};
-use wharf::{Convert, Registry};
+use wharf::convert::{OptionSpec, OptionValue};
+
+/// The options of a verb: one flag for each of the library's list.
+pub(crate) trait OptionList {
+    /// The list, of the built-in formats.
+    fn list() -> Vec<OptionSpec>;
+}
 
 /// Options that were given, in the order of the library's list.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Options(Vec<(OptionSpec, OsString)>);
+#[derive(Debug, Clone)]
+pub(crate) struct Options<L>(Vec<(OptionSpec, OsString)>, PhantomData<L>);
 
-impl Options {
-    pub(super) fn set(&self, convert: &mut Convert, target: &mut dyn Target, registry: &Registry) -> Result<()> {
-        self.0.iter().try_for_each(|(spec, value)| convert.set(target, spec.name, value, registry))
+impl<L> Options<L> {
+    /// Names and values.
+    pub(crate) fn given(&self) -> impl Iterator<Item = (&'static str, &OsString)> {
+        self.0.iter().map(|(spec, value)| (spec.name, value))
     }
 
     /// Files that are read beside the inputs.
-    pub(super) fn files(&self) -> impl Iterator<Item = PathBuf> {
+    pub(crate) fn files(&self) -> impl Iterator<Item = PathBuf> {
         self.0.iter().filter(|(spec, _)| spec.value == OptionValue::File).map(|(_, path)| path.into())
     }
 }
 
 /// A help text whose references to other options become flags.
 fn with_flags(help: &str) -> String {
-    ["list", "rows"]
+    ["list", "rows", "bytes_per_block"]
         .iter()
-        .fold(help.to_owned(), |text, name| text.replace(&format!("{{{name}}}"), &format!("--{name}")))
+        .fold(help.to_owned(), |text, name| text.replace(&format!("{{{name}}}"), &super::report::flag(name)))
 }
 
 fn arg(spec: OptionSpec) -> Arg {
@@ -55,9 +61,9 @@ fn arg(spec: OptionSpec) -> Arg {
     }
 }
 
-impl Args for Options {
+impl<L: OptionList> Args for Options<L> {
     fn augment_args(command: Command) -> Command {
-        command.args(Registry::builtin().options().into_iter().map(arg))
+        command.args(L::list().into_iter().map(arg))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -65,15 +71,15 @@ impl Args for Options {
     }
 }
 
-impl FromArgMatches for Options {
+impl<L: OptionList> FromArgMatches for Options<L> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let mut options = Self::default();
+        let mut options = Self(Vec::new(), PhantomData);
         options.update_from_arg_matches(matches)?;
         Ok(options)
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        for spec in Registry::builtin().options() {
+        for spec in L::list() {
             let name = spec.name;
             if matches.value_source(name) != Some(ValueSource::CommandLine) {
                 continue;
