@@ -203,6 +203,7 @@ impl Target {
         set(&mut cargo, "LINKER", &self.linker());
         if emulated {
             set(&mut cargo, "RUNNER", &format!("nice {} -L {}", self.emulator, self.sysroot()));
+            cargo.env("WHARF_SLOWDOWN", "20");
             proptest_cases(&mut cargo, "16");
             cargo.arg("--").args(RESTARTING.iter().flat_map(|module| ["--skip", module]));
         } else {

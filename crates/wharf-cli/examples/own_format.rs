@@ -158,8 +158,8 @@ impl Merger for PointsMerger {
         for location in &job.inputs {
             let named = |error: Error| error.in_file(location.name());
             let source = Points.source(&location.input(opener).map_err(named)?)?;
-            let text = String::from_utf8_lossy(&source).into_owned();
-            let text = text.strip_prefix(FIRST_LINE).ok_or_else(|| named(Error::usage("expected a file of points")))?;
+            let text = std::str::from_utf8(&source).ok().and_then(|text| text.strip_prefix(FIRST_LINE));
+            let text = text.ok_or_else(|| named(Error::usage("expected a file of points")))?;
             lines.extend(text.lines().map(str::to_owned));
         }
         if self.is_sorted {

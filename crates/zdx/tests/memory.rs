@@ -10,9 +10,9 @@ mod counting;
 use std::fs;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use container_core::testkit::cases;
+use container_core::testkit::{Stopwatch, cases};
 use container_core::{Access, ErrorKind, Limits, OpenOptions};
 use counting::{KIB, MIB, bounded};
 use zdx::wire::index::{Entry, header, put};
@@ -53,7 +53,7 @@ fn long_line() -> Vec<u8> {
 #[test]
 fn hundred_megabyte_line() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let start = Instant::now();
+    let start = Stopwatch::start();
     let line = long_line();
     // Scanning allocates only for an id with escapes.
     let found = bounded("scan", KIB, || json::scan(&line).map(|found| found.id().is_some()));
@@ -127,7 +127,7 @@ fn huge_entry_does_not_allocate() {
 #[test]
 fn megabytes_of_empty_lines() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let start = Instant::now();
+    let start = Stopwatch::start();
     let count = cases(20_000_000, 100_000_000);
     let mut data = vec![b'\n'; count];
     data.extend(b"{\"_id\":\"a\"}\n");
@@ -147,7 +147,7 @@ fn megabytes_of_empty_lines() {
 #[test]
 fn million_nested_brackets() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let start = Instant::now();
+    let start = Stopwatch::start();
     for (open_with, close_with) in [("[", "]"), ("{\"a\":", "}")] {
         let (opened, closed) = (open_with.repeat(1_000_000), close_with.repeat(1_000_000));
         let last = format!("{{\"a\":{opened}1{closed},\"_id\":\"deep\"}}");

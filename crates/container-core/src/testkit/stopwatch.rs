@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 /// Measures the CPU time of the calling thread, for tests of complexity. Other threads do not count. Falls back to wall-clock time on systems
-/// that do not report it.
+/// that do not report it. The environment variable `WHARF_SLOWDOWN` is a number to divide by, for emulated processors.
 #[derive(Debug)]
 pub struct Stopwatch {
     cpu: Option<Duration>,
@@ -20,11 +20,20 @@ impl Stopwatch {
     /// The time since the start. Call it on the thread that called [`start`](Self::start).
     #[must_use]
     pub fn elapsed(&self) -> Duration {
-        match (self.cpu, cpu_time()) {
+        let elapsed = match (self.cpu, cpu_time()) {
             (Some(before), Some(now)) => now.saturating_sub(before),
             _ => self.clock.elapsed(),
-        }
+        };
+        elapsed / slowdown()
     }
+}
+
+fn slowdown() -> u32 {
+    std::env::var("WHARF_SLOWDOWN")
+        .ok()
+        .and_then(|number| number.parse().ok())
+        .filter(|&number| number > 0)
+        .unwrap_or(1)
 }
 
 /// The CPU time of this thread so far, on Linux.

@@ -83,10 +83,10 @@ impl Operations<'_> {
         if let Some((_, title, option)) = later.min_by_key(|(index, ..)| Reverse(*index)) {
             let which = if inputs.several { "first input" } else { "input" };
             let error = Error::usage(format!("is an option of {title}, the {which} is another format"));
-            return Err(error.in_option(*option).in_file(inputs.file));
+            return Err(error.in_option(option).in_file(inputs.file));
         }
         let Some((_, title, option)) = others.iter().min_by_key(|(index, ..)| *index) else { return Ok(()) };
-        let error = |detail: String| Error::usage(detail).in_option(*option);
+        let error = |detail: String| Error::usage(detail).in_option(option);
         Err(match place {
             _ if inputs.several => error(format!("is an option of {title}, the inputs are {format}")),
             Some(_) if own.options().is_empty() => {

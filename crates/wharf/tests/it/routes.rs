@@ -229,12 +229,20 @@ const RULES: &[Rule] = &[
         reason: "durations are not found in text",
     },
     Rule {
-        change: Change::Type,
+        change: Change::Value,
         via: &["ds"],
         into: &["msgpack"],
         kinds: &[SPANS],
         silent: true,
         reason: "ds has a number and its units",
+    },
+    Rule {
+        change: Change::Type,
+        via: &["idv"],
+        into: &["msgpack"],
+        kinds: &[SPANS],
+        silent: true,
+        reason: "rows of IDV have spans as text",
     },
     Rule {
         change: Change::Value,
@@ -519,7 +527,7 @@ const RULES: &[Rule] = &[
     Rule {
         change: Change::Value,
         via: &["idv"],
-        into: &["ds", "msgpack"],
+        into: &["ds"],
         kinds: &[SPANS],
         silent: true,
         reason: "a TimeSpan has ticks",
@@ -547,14 +555,6 @@ const RULES: &[Rule] = &[
         kinds: &[&["lists?", "lists of text?"]],
         silent: false,
         reason: "IDV has no missing vector: it is empty",
-    },
-    Rule {
-        change: Change::Value,
-        via: &["msgpack"],
-        into: &["csv", "jsonl", "zds"],
-        kinds: &[SPANS],
-        silent: true,
-        reason: "JSON of a numpy scalar is its number",
     },
 ];
 

@@ -95,8 +95,6 @@ impl Recoverer for ZdsRecoverer {
 /// Maximum number of errors of lost documents in a report.
 const MAX_FINDINGS: usize = 20;
 
-/// Copies every intact document into a new store.
-
 /// Repairs a store in place: an incomplete document at the end is cut off, and the index is written anew. An index that does not fit the data is
 /// rebuilt from them.
 fn in_place(location: &Location, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {

@@ -212,7 +212,7 @@ fn similar_ids_do_not_collide() {
         |n| [&[0; 24][..], &n.to_le_bytes(), &[0; 24]].concat(),
         |n| vec![0; 1 + n as usize % 4_000],
     ];
-    let start = std::time::Instant::now();
+    let start = container_core::testkit::Stopwatch::start();
     for kind in kinds {
         let names: Vec<Vec<u8>> =
             (0..60_000).map(kind).map(|name| name.iter().map(|byte| byte & 0x7f).collect()).collect();
