@@ -36,7 +36,7 @@ pub use zds::ZdsMerger;
 /// | ds, NetCDF | variables, [along a dimension](DsMerger) |
 /// | ZDS | documents of collections of the same name, byte for byte |
 /// | a format with a [merger](Registry::with_merger) of its own | what that merger merges |
-/// | all others | rows, as [`Convert`] joins them: text, Parquet, Arrow IPC, and formats of the registry that offer Arrow columns and [`Format::batch_writer`](crate::Format::batch_writer) |
+/// | all others | rows, as [`Convert`](crate::Convert) joins them: text, Parquet, Arrow IPC, and formats of the registry that offer Arrow columns and [`Format::batch_writer`](crate::Format::batch_writer) |
 ///
 /// Columns must be the same, with the same meaning: a difference that cannot be unified is an error that names it. So is an option of another
 /// format than that of the inputs.
