@@ -121,8 +121,9 @@ impl ReadAt for Runs {
             let len = usize::try_from(run.end - offset).unwrap_or(usize::MAX).min(buffer.len());
             let (head, tail) = buffer.split_at_mut(len);
             let at = run.at + (offset - start);
-            let bytes = self.sources.get(run.source).map(|source| source.read(at..at + len as u64));
-            head.copy_from_slice(&bytes.transpose().map_err(into_io)?.unwrap_or_default());
+            let source = self.sources.get(run.source).ok_or(io::ErrorKind::UnexpectedEof)?;
+            let bytes = source.read(at..at + len as u64).map_err(into_io)?;
+            head.copy_from_slice(bytes.get(..head.len()).ok_or(io::ErrorKind::UnexpectedEof)?);
             (buffer, offset, start) = (tail, offset + len as u64, run.end);
             if buffer.is_empty() {
                 return Ok(());

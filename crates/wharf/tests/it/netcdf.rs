@@ -252,6 +252,7 @@ fn joins_files_along_a_dimension() {
         let report = joined(&days, &at("all.nc"));
         joined(&sets, &at("all.ds"));
         assert_eq!((report.format, report.inputs, report.variables), ("netcdf", 3, 3));
+        assert_eq!(report.unit, wharf::convert::TargetUnit::Variables, "reports count variables");
         let found = all(&at("all.nc"));
         assert!(found == all(&at("all.ds")), "{kind:?}");
         // In the units of the first file: the second day begins after 24 hours.

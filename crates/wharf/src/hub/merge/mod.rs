@@ -141,14 +141,11 @@ impl DsMerger {
 
 impl Operation for DsMerger {
     fn info(&self) -> TargetInfo {
-        let (format, unit, stream) = match self.is_netcdf {
-            false => (DS, TargetUnit::Variables, Streaming::Binary),
-            // Its reports have been those of formats with rows.
-            true => {
-                (dsfmt::netcdf::FORMAT_NAME, TargetUnit::Rows, Streaming::Unsupported("NetCDF is merged into a file"))
-            }
+        let (format, stream) = match self.is_netcdf {
+            false => (DS, Streaming::Binary),
+            true => (dsfmt::netcdf::FORMAT_NAME, Streaming::Unsupported("NetCDF is merged into a file")),
         };
-        TargetInfo { title: "ds and NetCDF", ..TargetInfo::new(format, unit, stream) }
+        TargetInfo { title: "ds and NetCDF", ..TargetInfo::new(format, TargetUnit::Variables, stream) }
     }
 
     fn options(&self) -> &'static [OptionSpec] {
