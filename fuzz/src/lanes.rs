@@ -65,7 +65,8 @@ pub fn inflate_lanes(data: &[u8]) {
     // These accept some invalid streams, such as incomplete codes.
     if let Some(bytes) = ours {
         assert_eq!(zlib_rs(&packed, declared).as_ref(), Some(&bytes), "zlib-rs");
-        assert_eq!(zune(&packed, declared).as_ref(), Some(&bytes), "zune-inflate");
+        // It also rejects valid streams, which zlib accepts.
+        assert!(zune(&packed, declared).is_none_or(|theirs| theirs == bytes), "zune-inflate");
     }
 }
 
