@@ -12,7 +12,8 @@
 //! | split, sample or shuffle a dataset | `Split`, `Sample`, `Shuffle` |
 //! | write rows as JSON lines or CSV | [`convert::JsonLines`], [`convert::Csv`], [`convert::copy`] |
 //! | import text, rows or files into datadings | `convert::import` |
-//! | read any container as Arrow record batches | `Table::arrow` |
+//! | read any container as Arrow record batches | `Table::arrow`, `OwnedBatches` |
+//! | convert record batches of another library | `BatchContainer`, `Convert::of` |
 //! | read and write Parquet, Arrow IPC | `parquet`, `ipc` |
 //! | verify a file | [`Container::verify`] |
 //! | list the formats, or add your own | [`Registry`] |
@@ -92,9 +93,15 @@ pub mod text;
 #[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "only the Parquet writer starts background tasks"))]
 mod workers;
 
+#[cfg(feature = "convert")]
+#[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
+pub use batches::OwnedBatches;
 #[cfg(feature = "arrow")]
 #[cfg_attr(docsrs, doc(cfg(feature = "arrow")))]
-pub use batches::is_guarded;
+pub use batches::{BatchContainer, BoxedBatches, is_guarded};
+#[cfg(feature = "arrow")]
+#[cfg_attr(docsrs, doc(cfg(feature = "arrow")))]
+pub use container_arrow::{ArrowTable, BatchReader, BatchScan, BatchWriter};
 pub use container_core::{
     Access, ColumnInfo, Container, Error, ErrorKind, Finding, Format, Input, Limits, Loss, OpenOptions, Output,
     OutputOptions, Overwrite, Position, Probe, Progress, Recognition, RecoverReport, Result, Rows, Scan, Severity,

@@ -1,4 +1,5 @@
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use container_core::{Container, Format, Input, OpenOptions, Result, detect};
 
@@ -133,6 +134,9 @@ impl Registry {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn open_with(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {
+        if let Input::Container(container) = input {
+            return Ok(Box::new(Arc::clone(container)));
+        }
         let opened = self
             .detect(input)
             .and_then(|format| format.open(input, options).map_err(|error| error.in_format(format.name())));

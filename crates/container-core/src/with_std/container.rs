@@ -31,6 +31,35 @@ pub trait Container: Send + Sync {
     fn verify(&self, options: &VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<()>;
 }
 
+/// Shows the format: containers can be large.
+impl fmt::Debug for dyn Container + '_ {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Container").field("format", &self.format()).finish_non_exhaustive()
+    }
+}
+
+impl<C: Container + ?Sized> Container for Arc<C> {
+    fn format(&self) -> &'static str {
+        (**self).format()
+    }
+
+    fn version(&self) -> String {
+        (**self).version()
+    }
+
+    fn details(&self) -> Map<String, Value> {
+        (**self).details()
+    }
+
+    fn tables(&self) -> Vec<&dyn Table> {
+        (**self).tables()
+    }
+
+    fn verify(&self, options: &VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<()> {
+        (**self).verify(options, report)
+    }
+}
+
 /// A table of a container: named, typed columns, and rows numbered from 0.
 ///
 /// Columns are addressed by their index into [`columns`](Self::columns).

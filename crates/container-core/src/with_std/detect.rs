@@ -1,5 +1,6 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::limits::Limits;
@@ -143,7 +144,7 @@ impl<'a> Probe<'a> {
     }
 }
 
-/// An input to open: a file, a directory, or a stream without a path. A file may be one of a set.
+/// An input to open: a file, a directory, a stream without a path, or a container that is open already. A file may be one of a set.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Input {
@@ -158,6 +159,8 @@ pub enum Input {
     Directory(PathBuf),
     /// Content without a path, such as stdin.
     Stream(Source),
+    /// An open container, such as one made of values in memory. It is used as it is: no format has to recognize it.
+    Container(Arc<dyn Container>),
 }
 
 impl Input {
@@ -174,21 +177,21 @@ impl Input {
         Ok(Self::File { path, source })
     }
 
-    /// The path, unless this is a stream.
+    /// The path of a file or directory.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::File { path, .. } | Self::Directory(path) => Some(path),
-            Self::Stream(_) => None,
+            Self::Stream(_) | Self::Container(_) => None,
         }
     }
 
-    /// The content, unless this is a directory.
+    /// The content of a file or stream.
     #[must_use]
     pub fn source(&self) -> Option<&Source> {
         match self {
             Self::File { source, .. } | Self::Stream(source) => Some(source),
-            Self::Directory(_) => None,
+            Self::Directory(_) | Self::Container(_) => None,
         }
     }
 }
@@ -232,6 +235,12 @@ pub fn detect<'f>(formats: &[&'f dyn Format], input: &Input) -> Result<&'f dyn F
         Input::Directory(path) => Probe::directory(path),
         Input::File { path, source } => Probe::new(Some(path), &head).with_source(source),
         Input::Stream(source) => Probe::new(None, &head).with_source(source),
+        Input::Container(container) => {
+            let name = container.format();
+            let missing =
+                || Error::unsupported(format!("an open container of the format {name}, which is not registered"));
+            return formats.iter().find(|format| format.name() == name).copied().ok_or_else(missing);
+        }
     };
     let mut best = (Recognition::No, None);
     for format in formats {

@@ -78,6 +78,7 @@ impl Dataset {
             }
             (Location::Path(path), Some(_)) => Reader::open_with(path, options),
             (Location::Stdin, Some(source)) => Reader::scan(source.clone(), options),
+            (Location::Open(_), _) => Err(Error::usage("expected a datadings dataset, found an open container")),
             (_, None) => Err(Error::usage("expected a datadings dataset, found a directory")),
         };
         Ok(Self { location: location.clone(), reader: reader.map_err(named)? })

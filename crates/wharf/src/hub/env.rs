@@ -88,7 +88,7 @@ impl<'a> Opener<'a> {
         match location {
             Location::Stdin => self.stdin_read = input.source().cloned(),
             Location::Path(path) if !is_reopenable(path) => drop(self.pipes.insert(path.clone(), input.clone())),
-            Location::Path(_) => {}
+            Location::Path(_) | Location::Open(_) => {}
         }
     }
 
@@ -180,6 +180,7 @@ impl Location {
         match self {
             Self::Path(path) => opener.path(path),
             Self::Stdin => opener.stdin().map(Input::Stream),
+            Self::Open(open) => Ok(Input::Container(Arc::clone(&open.container))),
         }
     }
 

@@ -1,6 +1,10 @@
-//! Locations of inputs: files, or standard input.
+//! Locations of inputs: files, standard input, or open containers.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use container_core::Container;
 
 /// One input.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -8,7 +12,29 @@ use std::path::{Path, PathBuf};
 pub enum Location {
     Path(PathBuf),
     Stdin,
+    Open(OpenContainer),
 }
+
+/// A container that a program has opened, or made of values in memory. Two are equal if they are the same object.
+#[derive(Clone)]
+pub struct OpenContainer {
+    pub(super) container: Arc<dyn Container>,
+    name: String,
+}
+
+impl fmt::Debug for OpenContainer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("OpenContainer").field(&self.name).finish()
+    }
+}
+
+impl PartialEq for OpenContainer {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.container, &other.container)
+    }
+}
+
+impl Eq for OpenContainer {}
 
 impl Location {
     /// Files.
@@ -16,11 +42,17 @@ impl Location {
         paths.into_iter().map(|path| Self::Path(path.into())).collect()
     }
 
+    /// A container that is open already; `name` stands for it in messages.
+    pub fn open_container(name: impl Into<String>, container: Arc<dyn Container>) -> Self {
+        Self::Open(OpenContainer { container, name: name.into() })
+    }
+
     /// Its name in messages.
     pub fn name(&self) -> String {
         match self {
             Self::Path(path) => path.display().to_string(),
             Self::Stdin => "<stdin>".to_owned(),
+            Self::Open(open) => open.name.clone(),
         }
     }
 

@@ -45,7 +45,12 @@ pub fn refuse_overlap(outputs: impl IntoIterator<Item = PathBuf>, inputs: &[Loca
 
 /// The files of an input: all of a file set, or the path itself.
 fn files_of(input: &Location) -> Vec<File> {
-    let Location::Path(path) = input else { return stdin_file().into_iter().collect() };
+    let path = match input {
+        Location::Path(path) => path,
+        Location::Stdin => return stdin_file().into_iter().collect(),
+        // Its files are not known.
+        Location::Open(_) => return Vec::new(),
+    };
     if let Some(data) = set_of(path) {
         return members(&data).chain([path.clone()]).map(|path| File::of(&path)).collect();
     }

@@ -192,15 +192,13 @@ impl Reindex {
                 Err(named(Error::usage("expected a datadings dataset, found a directory")))
             }
             Location::Path(_) => dataset::check(&self.input, opener, "index").map_err(named).map(|()| None),
-            Location::Stdin => {
-                Err(Error::usage("an index is a file beside the data, which standard input cannot have"))
-            }
+            Location::Stdin | Location::Open(_) => Err(no_index_beside(&self.input)),
         }
     }
 
     fn dataset(&self, opener: &Opener<'_>, report: &mut Report) -> Result<()> {
         let Location::Path(path) = &self.input else {
-            return Err(Error::usage("an index is a file beside the data, which standard input cannot have"));
+            return Err(no_index_beside(&self.input));
         };
         let path = dataset::data_of(path);
         report.format = dataset::NAME;
@@ -293,6 +291,12 @@ impl Reindex {
         }
         Ok(deleted)
     }
+}
+
+/// The error for an input that is not a file.
+fn no_index_beside(input: &Location) -> Error {
+    let what = if *input == Location::Stdin { "standard input" } else { "an open container" };
+    Error::usage(format!("an index is a file beside the data, which {what} cannot have"))
 }
 
 impl DatadingsReindex {

@@ -12,6 +12,7 @@
 mod files;
 mod formats;
 mod netcdf;
+mod open_container;
 mod own_target;
 mod routes;
 mod subset;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use container_arrow::{BatchScan, Mapping, OnMismatch};
-use container_core::{Error, ErrorKind, Output, OutputOptions, Overwrite, Result};
+use container_core::{Container, Error, ErrorKind, Output, OutputOptions, Overwrite, Result};
 use serde_json::Value;
 
 use super::super::env::Opener;
@@ -108,6 +108,12 @@ impl Convert {
     #[must_use]
     pub fn new<P: Into<PathBuf>>(inputs: impl IntoIterator<Item = P>) -> Self {
         Self { inputs: Location::all(inputs), ..Self::default() }
+    }
+
+    /// Converts a container that is open already, such as one of [record batches](crate::BatchContainer). `name` stands for it in messages.
+    #[must_use]
+    pub fn of(name: impl Into<String>, container: Arc<dyn Container>) -> Self {
+        Self { inputs: vec![Location::open_container(name, container)], ..Self::default() }
     }
 
     /// Selects these columns, in this order.

@@ -114,6 +114,9 @@ pub(super) fn open(
 }
 
 fn kind(input: &Input, from: Option<InputForm>, opener: &Opener<'_>) -> Result<Kind> {
+    if let Input::Container(container) = input {
+        return Ok(Kind::Columns(container.format()));
+    }
     let Some(source) = input.source() else {
         if from.is_none()
             && let Some(path) = input.path()

@@ -68,7 +68,7 @@ impl Recoverer for DatadingsRecoverer {
             .with_progress(Arc::clone(bar));
         let recovery = match location {
             Location::Path(path) => Recovery::survey(path, &options),
-            Location::Stdin => {
+            Location::Stdin | Location::Open(_) => {
                 let source = input
                     .source()
                     .ok_or_else(|| named(Error::usage("expected a datadings dataset, found a directory")))?;

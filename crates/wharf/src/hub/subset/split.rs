@@ -132,8 +132,9 @@ impl Split {
     fn names(&self, count: usize) -> Result<Vec<PathBuf>> {
         let digits = count.saturating_sub(1).to_string().len();
         match (self.outputs.as_slice(), &self.input) {
-            ([], Location::Stdin) => {
-                Err(Error::usage("standard input has no name to derive output names from")
+            ([], Location::Stdin | Location::Open(_)) => {
+                let what = if self.input == Location::Stdin { "standard input" } else { "an open container" };
+                Err(Error::usage(format!("{what} has no name to derive output names from"))
                     .advising("{output} sets them"))
             }
             ([], Location::Path(path)) => {
