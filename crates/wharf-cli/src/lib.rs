@@ -182,15 +182,21 @@ fn silence_caught_panics() {
 /// Runs the command with these formats on the process's arguments and streams. Call it from `main` and do nothing else: it installs
 /// process-wide handlers for signals and panics, and configures the allocator.
 pub fn main(registry: &Registry) -> ExitCode {
+    ExitCode::from(run_process(std::env::args_os(), registry))
+}
+
+/// As [`main`], for a process whose arguments are not those of the command, such as one of another language. The first of `arguments` is the
+/// name of the command. Returns the exit code, with which the process must end.
+pub fn run_process(arguments: impl IntoIterator<Item = OsString>, registry: &Registry) -> u8 {
     memory::configure();
     silence_caught_panics();
     #[cfg(unix)]
     signals::install();
     let mut env = Env::from_process(registry);
-    let outcome = run(std::env::args_os(), &mut env);
+    let outcome = run(arguments, &mut env);
     // Signals no longer change the exit status. Temporary files whose removal failed for lack of file handles are removed now.
     std::mem::forget((lock_exit(), container_core::remove_temporaries()));
-    ExitCode::from(outcome.code())
+    outcome.code()
 }
 
 /// Runs the command on these arguments. All input and output goes through `env`.

@@ -135,7 +135,7 @@ pub trait Table: Send + Sync {
 /// A forward-only iterator over rows: call [`advance`](Self::advance), then read the current row.
 ///
 /// All methods but `advance` and [`losses`](Self::losses) refer to the current row, and need a call of `advance` that returned true.
-pub trait Rows {
+pub trait Rows: Send {
     /// Moves to the next row, at first to the first one. Returns false at the end, and on every call after an error.
     ///
     /// # Errors

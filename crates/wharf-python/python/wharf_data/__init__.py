@@ -1,0 +1,210 @@
+"""Opens, checks, queries, writes and converts dataset containers.
+
+>>> import wharf_data
+>>> table = wharf_data.open("adult.idv").table()        # doctest: +SKIP
+>>> table.to_arrow()                                    # doctest: +SKIP
+
+The formats: IDV of ML.NET, datadings, ds, ZDS, NetCDF, Parquet, Arrow IPC, CSV, TSV, JSON lines. ``formats()`` lists them.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+from ._errors import (
+    Error,
+    InvalidError,
+    IoError,
+    LimitError,
+    LossWarning,
+    NotFoundError,
+    TruncatedError,
+    UnsupportedError,
+    UsageError,
+)
+from ._native import Batches, Container, RecordBatch, Rows, Table, formats, options
+from ._native import __version__ as __version__
+
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    class Loss(TypedDict):
+        """Values of one kind that could not be kept. A ``count`` of 0 is a note, not a loss."""
+
+        what: str
+        count: int
+        path: str | None
+        row: int | None
+        column: str | None
+
+    class Report(TypedDict):
+        """What was written."""
+
+        path: str
+        format: str
+        rows: int
+        bytes: int
+        losses: list[Loss]
+
+
+__all__ = [
+    "Batches",
+    "Container",
+    "Error",
+    "InvalidError",
+    "IoError",
+    "LimitError",
+    "LossWarning",
+    "NotFoundError",
+    "RecordBatch",
+    "Rows",
+    "Table",
+    "TruncatedError",
+    "UnsupportedError",
+    "UsageError",
+    "convert",
+    "formats",
+    "open",
+    "options",
+    "write",
+]
+
+_Path = str | os.PathLike[str]
+
+
+def open(source: Any, *, access: str = "mapped") -> Container:
+    """Opens a file, a folder, ``bytes``, or a binary file object of any supported format.
+
+    A path of a file is mapped into memory. Nothing may change or truncate it while it is open, or what was read from it is alive; for files
+    that do change, ``access="positional"`` reads them by position. A file object must be able to seek; files of fsspec are read by ranges.
+
+    Raises:
+        NotFoundError: there is no such file.
+        UnsupportedError: no format recognizes the content or the name.
+        InvalidError: the file violates its format.
+    """
+    return _native.open(source, access=access)
+
+
+def convert(
+    inputs: _Path | Container | Sequence[_Path | Container],
+    output: _Path,
+    *,
+    to: str | None = None,
+    overwrite: bool = False,
+    columns: Iterable[str] | None = None,
+    rows: tuple[int, int | None] | None = None,
+    table: str | None = None,
+    **options: Any,
+) -> Report:
+    """Converts files to one file of any format, which its extension or ``to`` selects. The rows of several inputs follow one another.
+
+    ``columns`` and ``rows`` (first, end; counted from 0) select what is converted, ``table`` the table of a file with several. ``options()``
+    lists the other keyword arguments: those of ``wharf convert`` with ``_`` for ``-``. The output is there whole, or not at all.
+
+    Returns:
+        Path, format, rows, bytes, and losses: values that the output could not keep. Losses are warnings, too.
+
+    Raises:
+        UsageError: the output exists and ``overwrite`` is not set; an option is unknown or does not belong to the format.
+        InvalidError: an input is damaged, or a value does not fit.
+    """
+    if isinstance(inputs, (str, os.PathLike, Container)):
+        inputs = [inputs]
+    report: Report = _native.convert(
+        list(inputs),
+        os.fspath(output),
+        to=to,
+        overwrite=overwrite,
+        columns=None if columns is None else list(columns),
+        rows=rows,
+        table=table,
+        options=options,
+    )
+    return _warned(report)
+
+
+def write(
+    data: Any,
+    output: _Path,
+    *,
+    to: str | None = None,
+    overwrite: bool = False,
+    **options: Any,
+) -> Report:
+    """Writes data to a file of any format, which its extension or ``to`` selects.
+
+    ``data`` is one of:
+
+    * anything with ``__arrow_c_stream__``: tables of pyarrow, polars, DuckDB, pandas 3, or a ``Table`` of this package;
+    * a dict from column names to sequences or numpy arrays (needs pyarrow);
+    * an iterable of dicts, one for each row (needs pyarrow).
+
+    Keyword arguments, result and exceptions are those of ``convert()``.
+    """
+    if not (hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")):
+        data = _as_stream(data)
+    return _warned(_native.write(data, os.fspath(output), to=to, overwrite=overwrite, options=options))
+
+
+#: Rows of a batch that is made from an iterable.
+_BATCH_ROWS = 65_536
+
+
+def _as_stream(data: Any) -> Any:
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise UsageError(
+            "dicts and rows are written by way of pyarrow, which is not installed: pip install wharf-data[pyarrow]"
+        ) from None
+    if isinstance(data, Mapping):
+        return pa.table({name: _column(pa, values) for name, values in data.items()})
+    if not isinstance(data, Iterable):
+        raise TypeError(
+            f"expected an object with __arrow_c_stream__, a dict of columns, or an iterable of dicts, found {type(data).__name__}"
+        )
+    return _rows_stream(pa, iter(data))
+
+
+def _column(pa: Any, values: Any) -> Any:
+    """A column; an array with several dimensions becomes a column of tensors."""
+    if getattr(values, "ndim", 1) > 1:
+        return pa.FixedShapeTensorArray.from_numpy_ndarray(values)
+    return values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(values)
+
+
+def _rows_stream(pa: Any, rows: Any) -> Any:
+    from itertools import islice
+
+    first = list(islice(rows, _BATCH_ROWS))
+    if not first:
+        raise UsageError("there are no rows, so that columns and types are not known: write a table with a schema")
+    table = pa.Table.from_pylist(first)
+
+    def batches() -> Any:
+        yield from table.to_batches()
+        number = len(first)
+        while chunk := list(islice(rows, _BATCH_ROWS)):
+            for row, values in enumerate(chunk, number):
+                unknown = values.keys() - set(table.schema.names)
+                if unknown:
+                    raise UsageError(
+                        f"row {row} has the column {sorted(unknown)[0]!r}, which the first {_BATCH_ROWS} rows do not have"
+                    )
+            yield pa.RecordBatch.from_pylist(chunk, schema=table.schema)
+            number += len(chunk)
+
+    return pa.RecordBatchReader.from_batches(table.schema, batches())
+
+
+def _warned(report: Report) -> Report:
+    for loss in report["losses"]:
+        if loss["count"] > 0:
+            times = "" if loss["count"] == 1 else f" ({loss['count']} times)"
+            warnings.warn(f"{report['path']}: {loss['what']}{times}", LossWarning, stacklevel=3)
+    return report

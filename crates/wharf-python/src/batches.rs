@@ -1,0 +1,187 @@
+//! Record batches, which Python libraries take through the Arrow C interfaces without a copy.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::{RecordBatchReader, StructArray};
+use arrow_schema::{Field, SchemaRef};
+use container_core::Loss;
+use container_core::arrow::from_arrow;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::{PyCapsule, PyTuple};
+use pyo3_arrow::ffi::{ArrayIterator, to_array_pycapsules, to_schema_pycapsule, to_stream_pycapsule};
+use wharf::OwnedBatches;
+
+use crate::convert::losses;
+use crate::error::{Failure, Result};
+
+/// A stream of record batches: an iterator of `RecordBatch`, or as a whole an input of any library that takes Arrow streams
+/// (`pyarrow.table(batches)`, `polars.from_arrow(batches)`).
+#[pyclass(module = "wharf_data", frozen)]
+pub(crate) struct Batches {
+    /// `None` once it was handed on.
+    reader: Mutex<Option<OwnedBatches>>,
+    schema: SchemaRef,
+}
+
+impl Batches {
+    pub(crate) fn new(reader: OwnedBatches) -> Self {
+        Self { schema: reader.schema(), reader: Mutex::new(Some(reader)) }
+    }
+}
+
+fn consumed() -> PyErr {
+    PyValueError::new_err("the stream of record batches was handed on already")
+}
+
+#[pymethods]
+impl Batches {
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__(&self, py: Python<'_>) -> Result<Option<RecordBatch>> {
+        let mut reader = self.reader.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let reader = reader.as_mut().ok_or_else(consumed)?;
+        let batch = py.detach(|| reader.next()).transpose().map_err(from_arrow)?;
+        Ok(batch.map(RecordBatch))
+    }
+
+    /// The schema: an object with `__arrow_c_schema__`.
+    #[getter]
+    fn schema(&self) -> Schema {
+        Schema(Arc::clone(&self.schema))
+    }
+
+    /// What could not be represented exactly in the batches so far.
+    #[getter]
+    fn losses<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
+        let reader = self.reader.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let found: Vec<Loss> = reader.as_ref().ok_or_else(consumed)?.losses();
+        Ok(losses(py, found.iter().map(|loss| (None, loss)))?)
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyCapsule>> {
+        schema_capsule(py, &self.schema)
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> Result<Bound<'py, PyCapsule>> {
+        let mut reader = self.reader.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        stream(py, reader.take().ok_or_else(consumed)?, requested_schema)
+    }
+}
+
+/// The capsule of a stream.
+pub(crate) fn stream<'py>(
+    py: Python<'py>,
+    reader: OwnedBatches,
+    requested: Option<Bound<'py, PyCapsule>>,
+) -> Result<Bound<'py, PyCapsule>> {
+    let schema = reader.schema();
+    let field = Field::new_struct("", schema.fields().clone(), false).with_metadata(schema.metadata().clone());
+    let arrays = reader.map(|batch| batch.map(|batch| Arc::new(StructArray::from(batch)) as _));
+    let iterator = ArrayIterator::new(arrays, Arc::new(field));
+    Ok(to_stream_pycapsule(py, Box::new(iterator), requested).map_err(arrow_error)?)
+}
+
+pub(crate) fn schema_capsule<'py>(py: Python<'py>, schema: &SchemaRef) -> Result<Bound<'py, PyCapsule>> {
+    Ok(to_schema_pycapsule(py, schema.as_ref()).map_err(arrow_error)?)
+}
+
+fn arrow_error(error: pyo3_arrow::error::PyArrowError) -> Failure {
+    Failure::Python(error.into())
+}
+
+/// A schema.
+#[pyclass(module = "wharf_data", frozen)]
+pub(crate) struct Schema(pub(crate) SchemaRef);
+
+#[pymethods]
+impl Schema {
+    /// The names of the columns.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        self.0.fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.fields().len()
+    }
+
+    fn __repr__(&self) -> String {
+        let fields = self.0.fields().iter();
+        let fields: Vec<String> = fields.map(|field| format!("{}: {}", field.name(), field.data_type())).collect();
+        format!("Schema({})", fields.join(", "))
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyCapsule>> {
+        schema_capsule(py, &self.0)
+    }
+}
+
+/// A record batch. `pyarrow.record_batch(batch)` shares its memory.
+#[pyclass(module = "wharf_data", frozen)]
+pub(crate) struct RecordBatch(arrow_array::RecordBatch);
+
+#[pymethods]
+impl RecordBatch {
+    fn __len__(&self) -> usize {
+        self.0.num_rows()
+    }
+
+    /// The number of rows.
+    #[getter]
+    fn num_rows(&self) -> usize {
+        self.0.num_rows()
+    }
+
+    /// The number of columns.
+    #[getter]
+    fn num_columns(&self) -> usize {
+        self.0.num_columns()
+    }
+
+    /// The schema.
+    #[getter]
+    fn schema(&self) -> Schema {
+        Schema(self.0.schema())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("RecordBatch({} rows, {} columns)", self.0.num_rows(), self.0.num_columns())
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyCapsule>> {
+        schema_capsule(py, &self.0.schema())
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> Result<Bound<'py, PyTuple>> {
+        let schema = self.0.schema();
+        let field = Field::new_struct("", schema.fields().clone(), false).with_metadata(schema.metadata().clone());
+        let array = StructArray::from(self.0.clone());
+        Ok(to_array_pycapsules(py, Arc::new(field), &array, requested_schema).map_err(arrow_error)?)
+    }
+}
+
+/// Reads the stream of a Python object with `__arrow_c_stream__`, or the one batch of one with `__arrow_c_array__`.
+pub(crate) fn imported(object: &Bound<'_, PyAny>) -> Result<wharf::BoxedBatches> {
+    if object.hasattr("__arrow_c_stream__")? {
+        let reader: pyo3_arrow::PyRecordBatchReader = object.extract()?;
+        return Ok(reader.into_reader()?);
+    }
+    let batch: pyo3_arrow::PyRecordBatch = object.extract()?;
+    let batch = batch.into_inner();
+    let schema = batch.schema();
+    Ok(Box::new(arrow_array::RecordBatchIterator::new([Ok(batch)], schema)))
+}

@@ -1,0 +1,398 @@
+//! Containers and their tables.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use container_core::{
+    Container as LibraryContainer, Error, OpenOptions, Scan, Severity, Table as LibraryTable, VerifyOptions,
+};
+use pyo3::exceptions::{PyKeyError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyAny, PyCapsule, PyDict, PyList, PySlice, PyTuple};
+use wharf::hub::select;
+use wharf::{BatchScan, OwnedBatches, Registry};
+
+use crate::batches::{self, Batches, Schema};
+use crate::error::{Result, exception};
+use crate::json::to_python;
+use crate::rows::Rows;
+use crate::{map, process, source};
+
+/// Opens a file, a folder, bytes, or a binary file object of any supported format.
+#[pyfunction]
+#[pyo3(signature = (source, *, access="mapped"))]
+pub(crate) fn open(py: Python<'_>, source: &Bound<'_, PyAny>, access: &str) -> Result<Container> {
+    process::remember();
+    let mapped = match access {
+        "mapped" => true,
+        "positional" => false,
+        other => {
+            let detail = format!("must be mapped or positional, found {other:?}");
+            return Err(Error::usage(detail).in_option("access").into());
+        }
+    };
+    let options = OpenOptions::default().with_access(map::access(mapped));
+    let input = source::input(source, options.access)?;
+    let container = py.detach(|| Registry::builtin().open_with(&input, &options))?;
+    let name = match input.path() {
+        Some(path) => path.display().to_string(),
+        None => source::name(source),
+    };
+    Ok(Container { container: Arc::from(container), name })
+}
+
+/// An open container: its format, its tables, and checks of its integrity.
+#[pyclass(module = "wharf_data", frozen)]
+pub(crate) struct Container {
+    pub(crate) container: Arc<dyn LibraryContainer>,
+    pub(crate) name: String,
+}
+
+impl Container {
+    fn only(&self) -> Result<Table> {
+        Ok(self.named(select::table(self.container.as_ref(), None)?.name().to_owned()))
+    }
+
+    fn named(&self, name: String) -> Table {
+        Table { container: Arc::clone(&self.container), name }
+    }
+}
+
+#[pymethods]
+impl Container {
+    /// The format in lower case, such as `idv`.
+    #[getter]
+    fn format(&self) -> &'static str {
+        self.container.format()
+    }
+
+    /// The version of the format that the file states.
+    #[getter]
+    fn version(&self) -> String {
+        self.container.version()
+    }
+
+    /// The path, or what else was opened.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The tables, in the order of the file.
+    #[getter]
+    fn tables(&self) -> Vec<Table> {
+        self.container.tables().iter().map(|table| self.named(table.name().to_owned())).collect()
+    }
+
+    /// The table of this name; without a name, the only one.
+    #[pyo3(signature = (name=None))]
+    fn table(&self, name: Option<&str>) -> Result<Table> {
+        Ok(self.named(select::table(self.container.as_ref(), name)?.name().to_owned()))
+    }
+
+    fn __getitem__(&self, name: &str) -> Result<Table> {
+        match self.container.tables().iter().any(|table| table.name() == name) {
+            true => Ok(self.named(name.to_owned())),
+            false => Err(PyKeyError::new_err(name.to_owned()).into()),
+        }
+    }
+
+    fn __contains__(&self, name: &str) -> bool {
+        self.container.tables().iter().any(|table| table.name() == name)
+    }
+
+    fn __len__(&self) -> usize {
+        self.container.tables().len()
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
+        Ok(PyList::new(py, self.tables())?.try_iter()?.into_any())
+    }
+
+    /// Format, version, properties, tables and columns, as `wharf info --json` shows them.
+    fn info<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
+        let info = PyDict::new(py);
+        info.set_item("format", self.container.format())?;
+        info.set_item("version", self.container.version())?;
+        for (name, value) in self.container.details() {
+            info.set_item(name, to_python(py, &value)?)?;
+        }
+        let tables = PyList::empty(py);
+        for table in self.container.tables() {
+            let entry = PyDict::new(py);
+            entry.set_item("name", table.name())?;
+            entry.set_item("rows", table.len())?;
+            entry.set_item("columns", columns(py, table)?)?;
+            tables.append(entry)?;
+        }
+        info.set_item("tables", tables)?;
+        Ok(info.into_any())
+    }
+
+    /// Checks the whole container. Returns what is wrong, as exceptions with an attribute `severity`: `error` or `warning`.
+    #[pyo3(signature = (*, threads=0))]
+    fn verify<'py>(&self, py: Python<'py>, threads: usize) -> Result<Bound<'py, PyList>> {
+        let options = VerifyOptions::default().with_threads(process::threads(threads));
+        let mut found = Vec::new();
+        py.detach(|| self.container.verify(&options, &mut |finding| found.push(finding)))?;
+        let list = PyList::empty(py);
+        for finding in found {
+            let value = exception(py, &finding.error.in_file(self.name.clone())).into_value(py);
+            let severity = if finding.severity == Severity::Warning { "warning" } else { "error" };
+            value.bind(py).setattr("severity", severity)?;
+            list.append(value)?;
+        }
+        Ok(list)
+    }
+
+    fn __repr__(&self) -> String {
+        let tables: Vec<String> = self.container.tables().iter().map(|table| table.name().to_owned()).collect();
+        format!("<Container {} ({}), tables: {}>", self.name, self.container.format(), tables.join(", "))
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> Result<Bound<'py, PyCapsule>> {
+        self.only()?.__arrow_c_stream__(py, requested_schema)
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyCapsule>> {
+        self.only()?.__arrow_c_schema__(py)
+    }
+}
+
+fn columns<'py>(py: Python<'py>, table: &dyn LibraryTable) -> Result<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for (index, column) in table.columns().iter().enumerate() {
+        let entry = PyDict::new(py);
+        entry.set_item("name", &column.name)?;
+        entry.set_item("type", &column.kind)?;
+        if let Some(why) = &column.unreadable {
+            entry.set_item("unreadable", why)?;
+        }
+        for (name, value) in table.column_summary(index).into_iter().chain(column.details.iter().cloned()) {
+            entry.set_item(name, to_python(py, &value)?)?;
+        }
+        for (name, value) in table.column_details(index)? {
+            entry.set_item(name, to_python(py, &value)?)?;
+        }
+        list.append(entry)?;
+    }
+    Ok(list)
+}
+
+/// A table: typed columns, and rows that count from 0.
+#[pyclass(module = "wharf_data", frozen)]
+pub(crate) struct Table {
+    container: Arc<dyn LibraryContainer>,
+    name: String,
+}
+
+impl Table {
+    fn with<R>(
+        &self,
+        use_table: impl FnOnce(&dyn LibraryTable) -> container_core::Result<R>,
+    ) -> container_core::Result<R> {
+        use_table(select::table(self.container.as_ref(), Some(&self.name))?)
+    }
+
+    fn scan(&self, py: Python<'_>, columns: Option<Vec<String>>, rows: Range<u64>, threads: usize) -> Result<Scan> {
+        let mut scan = Scan::default().with_rows(rows).with_threads(process::threads(threads));
+        if let Some(names) = columns {
+            let quoted: Vec<String> = names.iter().map(|name| format!("\"{}\"", name.replace('"', "\"\""))).collect();
+            let indexes = py.detach(|| self.with(|table| select::columns(table, &quoted)))?;
+            scan.columns = Some(indexes.unwrap_or_default());
+        }
+        Ok(scan)
+    }
+
+    /// The number of rows, which some formats have to count.
+    fn count(&self, py: Python<'_>) -> Result<u64> {
+        Ok(py.detach(|| {
+            self.with(|table| match table.len() {
+                Some(len) => Ok(len),
+                None => {
+                    let mut rows = table.rows(&Scan::default())?;
+                    let mut count = 0;
+                    while rows.advance()? {
+                        count += 1;
+                    }
+                    Ok(count)
+                }
+            })
+        })?)
+    }
+}
+
+/// A range of rows from a slice with step 1, a range, or a pair.
+fn row_range(rows: Option<&Bound<'_, PyAny>>, len: impl FnOnce() -> Result<u64>) -> Result<Range<u64>> {
+    let Some(rows) = rows else { return Ok(0..u64::MAX) };
+    let invalid = || PyTypeError::new_err("rows must be a slice or range with step 1, or a pair (first, end)");
+    if let Ok(pair) = rows.cast::<PyTuple>() {
+        let (first, end): (u64, Option<u64>) = pair.extract()?;
+        return Ok(first..end.unwrap_or(u64::MAX));
+    }
+    let attribute = |name: &str| -> PyResult<Option<i64>> { rows.getattr(name)?.extract() };
+    let (start, stop, step) = match (attribute("start"), attribute("stop"), attribute("step")) {
+        (Ok(start), Ok(stop), Ok(step)) => (start.unwrap_or(0), stop, step.unwrap_or(1)),
+        _ => return Err(invalid().into()),
+    };
+    if step != 1 {
+        return Err(invalid().into());
+    }
+    let stop = stop.unwrap_or(i64::MAX);
+    if start >= 0 && stop >= 0 {
+        return Ok(start.unsigned_abs()..stop.unsigned_abs().max(start.unsigned_abs()));
+    }
+    if !rows.is_instance_of::<PySlice>() {
+        return Err(invalid().into());
+    }
+    // Negative numbers count from the end.
+    let len = len()?;
+    let from_end = |at: i64| if at < 0 { len.saturating_sub(at.unsigned_abs()) } else { at.unsigned_abs().min(len) };
+    let (start, stop) = (from_end(start), from_end(stop));
+    Ok(start..stop.max(start))
+}
+
+#[pymethods]
+impl Table {
+    /// The name.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Name, type and properties of each column. Without a schema in the file, columns are inferred from all rows.
+    #[getter]
+    fn columns<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyList>> {
+        py.detach(|| self.with(|table| table.infer_columns()))?;
+        columns(py, select::table(self.container.as_ref(), Some(&self.name))?)
+    }
+
+    /// The names of the columns.
+    #[getter]
+    fn column_names(&self, py: Python<'_>) -> Result<Vec<String>> {
+        Ok(py.detach(|| {
+            self.with(|table| {
+                table.infer_columns()?;
+                Ok(table.columns().iter().map(|column| column.name.clone()).collect())
+            })
+        })?)
+    }
+
+    /// The Arrow schema of `to_batches()`: an object with `__arrow_c_schema__`.
+    #[getter]
+    fn schema(&self, py: Python<'_>) -> Result<Schema> {
+        let schema = py.detach(|| {
+            self.with(|table| {
+                let arrow =
+                    table.arrow().ok_or_else(|| Error::unsupported("this table cannot be read as record batches"))?;
+                arrow.schema(&BatchScan::from(Scan::default().with_threads(process::threads(0))))
+            })
+        })?;
+        Ok(Schema(schema))
+    }
+
+    fn __len__(&self, py: Python<'_>) -> Result<usize> {
+        let count = self.count(py)?;
+        Ok(usize::try_from(count).map_err(|_| Error::limit("number of rows", count, usize::MAX as u64))?)
+    }
+
+    /// Reads record batches. `columns` are names, `rows` is a slice, a range, or a pair (first, end), counted from 0. A batch has at most
+    /// `batch_rows` rows.
+    #[pyo3(signature = (columns=None, *, rows=None, batch_rows=None, threads=0, times=None, sparse=None, on_mismatch=None))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
+    fn to_batches(
+        &self,
+        py: Python<'_>,
+        columns: Option<Vec<String>>,
+        rows: Option<&Bound<'_, PyAny>>,
+        batch_rows: Option<usize>,
+        threads: usize,
+        times: Option<&str>,
+        sparse: Option<&str>,
+        on_mismatch: Option<&str>,
+    ) -> Result<Batches> {
+        let rows = row_range(rows, || self.count(py))?;
+        let scan = self.scan(py, columns, rows, threads)?;
+        let mut scan = BatchScan::from(scan).with_mapping(crate::convert::mapping(times, sparse, on_mismatch)?);
+        if let Some(rows) = batch_rows {
+            scan = scan.with_batch_rows(rows);
+        }
+        let reader = py.detach(|| OwnedBatches::new(Arc::clone(&self.container), Some(&self.name), &scan))?;
+        Ok(Batches::new(reader))
+    }
+
+    /// Reads the table as a `pyarrow.Table`. The arguments are those of `to_batches()`.
+    #[pyo3(signature = (columns=None, **options))]
+    fn to_arrow<'py>(
+        this: &Bound<'py, Self>,
+        columns: Option<Vec<String>>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> Result<Bound<'py, PyAny>> {
+        let batches = this.call_method("to_batches", (columns,), options)?;
+        Ok(this.py().import("pyarrow")?.call_method1("table", (batches,))?)
+    }
+
+    /// Reads rows as dicts.
+    #[pyo3(signature = (columns=None, *, rows=None))]
+    fn rows(&self, py: Python<'_>, columns: Option<Vec<String>>, rows: Option<&Bound<'_, PyAny>>) -> Result<Rows> {
+        let rows = row_range(rows, || self.count(py))?;
+        let scan = self.scan(py, columns, rows, 0)?;
+        Rows::new(py, Arc::clone(&self.container), &self.name, &scan)
+    }
+
+    fn __iter__(&self, py: Python<'_>) -> Result<Rows> {
+        self.rows(py, None, None)
+    }
+
+    /// The row with this key as a dict, or `None`. For formats whose rows have keys.
+    fn get<'py>(&self, py: Python<'py>, key: &str) -> Result<Option<Bound<'py, PyAny>>> {
+        match py.detach(|| self.with(|table| table.find(key)))? {
+            Some(row) => self.row(py, row),
+            None => Ok(None),
+        }
+    }
+
+    /// The row of this number as a dict; negative numbers count from the end.
+    fn __getitem__<'py>(&self, py: Python<'py>, row: i64) -> Result<Bound<'py, PyAny>> {
+        let missing = || pyo3::exceptions::PyIndexError::new_err(format!("no row {row}"));
+        let number = match u64::try_from(row) {
+            Ok(row) => row,
+            Err(_) => self.count(py)?.checked_sub(row.unsigned_abs()).ok_or_else(missing)?,
+        };
+        if self.with(|table| Ok(table.len()))?.is_some_and(|len| number >= len) {
+            return Err(missing().into());
+        }
+        Ok(self.row(py, number)?.ok_or_else(missing)?)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Table {:?} of {}>", self.name, self.container.format())
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyCapsule>> {
+        batches::schema_capsule(py, &self.schema(py)?.0)
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> Result<Bound<'py, PyCapsule>> {
+        let scan = BatchScan::from(Scan::default().with_threads(process::threads(0)));
+        let reader = py.detach(|| OwnedBatches::new(Arc::clone(&self.container), Some(&self.name), &scan))?;
+        batches::stream(py, reader, requested_schema)
+    }
+}
+
+impl Table {
+    fn row<'py>(&self, py: Python<'py>, row: u64) -> Result<Option<Bound<'py, PyAny>>> {
+        let scan = Scan::default().with_rows(row..row.saturating_add(1)).with_threads(1);
+        Rows::new(py, Arc::clone(&self.container), &self.name, &scan)?.advance(py)
+    }
+}

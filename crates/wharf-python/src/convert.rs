@@ -1,0 +1,252 @@
+//! Conversions, and writing record batches.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use container_core::arrow::Mapping;
+use container_core::{Error, Loss, Overwrite};
+use pyo3::prelude::*;
+use pyo3::types::{PyAny, PyBool, PyDict, PyList, PyString, PyTuple};
+use wharf::convert::{Location, OptionSpec, OptionValue, Report, Target};
+use wharf::hub::select::RowRange;
+use wharf::{BatchContainer, Convert, Registry};
+
+use crate::batches::imported;
+use crate::container::Container;
+use crate::error::{Failure, Result};
+use crate::{map, process};
+
+/// Converts files to a file of any format.
+///
+/// `inputs` is a path, an open `Container`, or a list of these. Returns a dict: what was written, and the losses.
+#[pyfunction]
+#[pyo3(signature = (inputs, output, *, to=None, overwrite=false, columns=None, rows=None, table=None, options=None))]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments")]
+pub(crate) fn convert<'py>(
+    py: Python<'py>,
+    inputs: &Bound<'py, PyAny>,
+    output: PathBuf,
+    to: Option<&str>,
+    overwrite: bool,
+    columns: Option<Vec<String>>,
+    rows: Option<(u64, Option<u64>)>,
+    table: Option<String>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> Result<Bound<'py, PyAny>> {
+    let inputs = match inputs.cast::<PyList>() {
+        Ok(list) => list.iter().map(|input| location(&input)).collect::<Result<_>>()?,
+        Err(_) => vec![location(inputs)?],
+    };
+    let mut convert = Convert::new(Vec::<PathBuf>::new());
+    convert.inputs = inputs;
+    if let Some(names) = columns {
+        convert = convert.with_columns(names);
+    }
+    convert.selection.rows = rows.map(|(first, end)| RowRange { rows: first..end.unwrap_or(u64::MAX), one: false });
+    convert.selection.reading.table = table;
+    run(py, convert, output, to, overwrite, options)
+}
+
+/// An input: a path, or a container that is open already.
+fn location(input: &Bound<'_, PyAny>) -> Result<Location> {
+    if let Ok(container) = input.cast::<Container>() {
+        let container = container.get();
+        return Ok(Location::open_container(container.name.clone(), Arc::clone(&container.container)));
+    }
+    Ok(Location::Path(input.extract()?))
+}
+
+/// Writes record batches to a file of any format. `data` has `__arrow_c_stream__` or `__arrow_c_array__`.
+#[pyfunction]
+#[pyo3(signature = (data, output, *, to=None, overwrite=false, options=None))]
+pub(crate) fn write<'py>(
+    py: Python<'py>,
+    data: &Bound<'py, PyAny>,
+    output: PathBuf,
+    to: Option<&str>,
+    overwrite: bool,
+    options: Option<&Bound<'py, PyDict>>,
+) -> Result<Bound<'py, PyAny>> {
+    let container = Arc::new(BatchContainer::from_reader(imported(data)?));
+    run(py, Convert::of("<data>", container), output, to, overwrite, options)
+}
+
+fn run<'py>(
+    py: Python<'py>,
+    mut convert: Convert,
+    output: PathBuf,
+    to: Option<&str>,
+    overwrite: bool,
+    options: Option<&Bound<'py, PyDict>>,
+) -> Result<Bound<'py, PyAny>> {
+    process::remember();
+    let registry = Registry::builtin();
+    let mut target = target(&registry, to, &output)?;
+    convert.selection.reading.threads = process::threads(0);
+    for (name, value) in options.into_iter().flatten() {
+        set(&mut convert, target.as_mut(), &name.extract::<String>()?, &value, &registry)?;
+    }
+    let overwrite = if overwrite { Overwrite::Replace } else { Overwrite::Refuse };
+    let mut report = Report::default();
+    py.detach(|| {
+        let mut opener = wharf::convert::Opener::new(registry);
+        opener.access = map::access(true);
+        convert.run(target.as_ref(), wharf::convert::To::Path(&output, overwrite), &mut opener, &mut report)
+    })?;
+    let made = PyDict::new(py);
+    made.set_item("path", output.display().to_string())?;
+    made.set_item("format", target.info().name)?;
+    made.set_item("rows", report.rows)?;
+    made.set_item("bytes", report.bytes)?;
+    made.set_item("losses", losses(py, report.losses.iter().map(|lost| (lost.file.as_deref(), &lost.loss)))?)?;
+    Ok(made.into_any())
+}
+
+fn target(registry: &Registry, to: Option<&str>, output: &std::path::Path) -> Result<Box<dyn Target>> {
+    let found = match to {
+        Some(name) => registry.target(name),
+        None => registry.target_for(output),
+    };
+    found.ok_or_else(|| {
+        let known: Vec<_> = registry.targets().iter().map(|target| target.info().name).collect();
+        let what = match to {
+            Some(name) => format!("unknown format {name:?}"),
+            None => format!("the extension of {:?} stands for no format", output.display()),
+        };
+        Failure::from(Error::usage(format!("{what}; the formats are {}", known.join(", "))).in_option("to"))
+    })
+}
+
+/// Sets an option from a Python value: `True` sets a flag, `False` and `None` leave it; lists repeat an option.
+fn set(
+    convert: &mut Convert,
+    target: &mut dyn Target,
+    name: &str,
+    value: &Bound<'_, PyAny>,
+    registry: &Registry,
+) -> Result<()> {
+    if value.is_none() {
+        return Ok(());
+    }
+    if let Ok(flag) = value.cast::<PyBool>() {
+        let spec = registry.options().into_iter().find(|option| option.name == name);
+        if spec.is_none_or(|spec| spec.value == OptionValue::Flag) && !flag.is_true() {
+            // An option that does not exist is still an error.
+            return match spec {
+                Some(_) => Ok(()),
+                None => Ok(convert.set(target, name, "", registry)?),
+            };
+        }
+    }
+    let values: Vec<Bound<'_, PyAny>> = match value.cast::<PyList>() {
+        Ok(list) => list.iter().collect(),
+        Err(_) => match value.cast::<PyTuple>() {
+            Ok(tuple) => tuple.iter().collect(),
+            Err(_) => vec![value.clone()],
+        },
+    };
+    for value in values {
+        let text: OsString = match value.is_instance_of::<PyString>() {
+            true => value.extract()?,
+            // A path, a number, or a flag.
+            false => match value.extract::<PathBuf>() {
+                Ok(path) => path.into_os_string(),
+                Err(_) => value.str()?.to_string().into(),
+            },
+        };
+        convert.set(target, name, text, registry)?;
+    }
+    Ok(())
+}
+
+/// The mapping of these options, checked as those of a conversion.
+pub(crate) fn mapping(times: Option<&str>, sparse: Option<&str>, on_mismatch: Option<&str>) -> Result<Mapping> {
+    let registry = Registry::builtin();
+    let (mut convert, mut target) = (Convert::default(), wharf::convert::ParquetTarget::default());
+    for (name, value) in [("times", times), ("sparse", sparse), ("on_mismatch", on_mismatch)] {
+        if let Some(value) = value {
+            convert.set(&mut target, name, value, &registry)?;
+        }
+    }
+    let (defaults, chosen) = (Mapping::default(), convert.mapping);
+    Ok(defaults
+        .with_times(chosen.times.unwrap_or(defaults.times))
+        .with_sparse(chosen.sparse.unwrap_or(defaults.sparse))
+        .with_on_mismatch(chosen.on_mismatch.unwrap_or(defaults.on_mismatch)))
+}
+
+/// Losses as dicts: `what`, `count` (0 for a note), `path`, `row`, `column`.
+pub(crate) fn losses<'py, 'a>(
+    py: Python<'py>,
+    found: impl Iterator<Item = (Option<&'a str>, &'a Loss)>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let list = PyList::empty(py);
+    for (file, loss) in found {
+        let entry = PyDict::new(py);
+        entry.set_item("what", &loss.what)?;
+        entry.set_item("count", loss.count)?;
+        entry.set_item("path", file.or(loss.first.file.as_deref()))?;
+        entry.set_item("row", loss.first.row)?;
+        entry.set_item("column", loss.first.column.as_deref())?;
+        list.append(entry)?;
+    }
+    Ok(list.into_any())
+}
+
+/// The options of conversions: name, type of the value, choices, formats that have it, help.
+#[pyfunction]
+pub(crate) fn options(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let registry = Registry::builtin();
+    let list = PyList::empty(py);
+    for option in registry.options() {
+        list.append(describe(py, &option, &registry)?)?;
+    }
+    Ok(list)
+}
+
+fn describe<'py>(py: Python<'py>, option: &OptionSpec, registry: &Registry) -> PyResult<Bound<'py, PyDict>> {
+    let entry = PyDict::new(py);
+    entry.set_item("name", option.name)?;
+    let (kind, choices) = match option.value {
+        OptionValue::Flag => ("bool", None),
+        OptionValue::Integer(..) => ("int", None),
+        OptionValue::File => ("path", None),
+        OptionValue::Texts => ("list", None),
+        OptionValue::Choice(words) => {
+            let words = words.iter().filter(|(_, meaning)| !meaning.is_empty()).map(|(word, _)| *word);
+            ("str", Some(words.collect::<Vec<_>>()))
+        }
+        _ => ("str", None),
+    };
+    entry.set_item("type", kind)?;
+    entry.set_item("choices", choices)?;
+    if let OptionValue::Integer(min, max) = option.value {
+        entry.set_item("range", (min, max))?;
+    }
+    let mut targets = registry.targets();
+    targets.retain(|target| target.options().iter().any(|known| known.name == option.name));
+    entry.set_item("formats", targets.iter().map(|target| target.info().name).collect::<Vec<_>>())?;
+    entry.set_item("help", option.help)?;
+    Ok(entry)
+}
+
+/// The formats that can be read, and those that can be written: name, title, extensions.
+#[pyfunction]
+pub(crate) fn formats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let registry = Registry::builtin();
+    let formats = PyDict::new(py);
+    let readable: Vec<&str> = registry.formats().iter().map(|format| format.name()).collect();
+    formats.set_item("read", readable)?;
+    let written = PyList::empty(py);
+    for target in registry.targets() {
+        let info = target.info();
+        let entry = PyDict::new(py);
+        entry.set_item("name", info.name)?;
+        entry.set_item("title", info.title)?;
+        entry.set_item("extensions", info.extensions.to_vec())?;
+        written.append(entry)?;
+    }
+    formats.set_item("write", written)?;
+    Ok(formats)
+}

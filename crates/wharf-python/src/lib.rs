@@ -1,0 +1,34 @@
+//! The native module of the Python package `wharf_data`: `wharf_data._native`.
+//!
+//! Python code in `python/wharf_data` builds on it. All long work runs detached from the interpreter, so that other Python threads go on.
+
+mod batches;
+mod command;
+mod container;
+mod convert;
+mod error;
+mod json;
+mod map;
+mod process;
+mod rows;
+mod source;
+
+use pyo3::prelude::*;
+
+/// What `wharf_data` is built on. Its names may change with every version.
+#[pymodule(gil_used = false)]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<container::Container>()?;
+    module.add_class::<container::Table>()?;
+    module.add_class::<batches::Batches>()?;
+    module.add_class::<batches::RecordBatch>()?;
+    module.add_class::<rows::Rows>()?;
+    module.add_function(wrap_pyfunction!(container::open, module)?)?;
+    module.add_function(wrap_pyfunction!(convert::convert, module)?)?;
+    module.add_function(wrap_pyfunction!(convert::write, module)?)?;
+    module.add_function(wrap_pyfunction!(convert::options, module)?)?;
+    module.add_function(wrap_pyfunction!(convert::formats, module)?)?;
+    module.add_function(wrap_pyfunction!(command::command, module)?)?;
+    Ok(())
+}
