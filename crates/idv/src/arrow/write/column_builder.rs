@@ -18,7 +18,7 @@ use crate::arrow::times::MINUTE;
 use crate::codec::{DateTimeOffsets, Values, Vectors};
 use crate::schema::ColumnSchema;
 use crate::wire::{ItemType, Type};
-use crate::write::cell::numbers::NAN;
+use crate::write::cell::numbers::{NAN, NAN_DOUBLE};
 
 impl ColumnBuilder {
     /// The final column, if its labels were collected from the batches.
@@ -241,7 +241,7 @@ impl ColumnBuilder {
             DataType::Decimal128(_, scale) => decimal!(Decimal128Type, *scale)?,
             other => return Err(mismatch(other)),
         }
-        self.fill_nulls(out.get_mut(start..).unwrap_or_default(), NAN.into(), array, row_of);
+        self.fill_nulls(out.get_mut(start..).unwrap_or_default(), NAN_DOUBLE, array, row_of);
         Ok(())
     }
 

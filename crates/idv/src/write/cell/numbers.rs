@@ -40,6 +40,9 @@ pub(super) fn parse_integer(word: &str) -> Option<i128> {
 /// .NET's NaN, with the sign bit set, so that ML.NET files round-trip through text bit for bit.
 pub(crate) const NAN: f32 = f32::from_bits(0xFFC0_0000);
 
+/// As [`NAN`]. It is not made from that: Rust does not specify the sign of a NaN that is converted, and optimized builds change it.
+pub(crate) const NAN_DOUBLE: f64 = f64::from_bits(0xFFF8_0000_0000_0000);
+
 pub(super) fn single(cell: &Cell<'_>) -> Result<f32> {
     const ITEM: ItemType = ItemType::Single;
     Ok(match *cell {
@@ -68,7 +71,7 @@ pub(super) fn single(cell: &Cell<'_>) -> Result<f32> {
             }
             if parsed.is_nan() { NAN } else { parsed }
         }
-        Cell::Text(text) => named_float(text).ok_or_else(|| item_mismatch(cell, ITEM))?,
+        Cell::Text(text) => named_float(text, NAN).ok_or_else(|| item_mismatch(cell, ITEM))?,
         _ => return Err(item_mismatch(cell, ITEM)),
     })
 }
@@ -85,26 +88,26 @@ pub(super) fn double(cell: &Cell<'_>) -> Result<f64> {
             }
             rounded
         }
-        Cell::Missing => NAN.into(),
+        Cell::Missing => NAN_DOUBLE,
         Cell::Untyped(word) => {
             let word = word.trim();
             let parsed: f64 = word.parse().map_err(|_| item_mismatch(cell, ITEM))?;
             if parsed.is_infinite() && has_digits(word) {
                 return Err(too_large(word, ITEM));
             }
-            if parsed.is_nan() { NAN.into() } else { parsed }
+            if parsed.is_nan() { NAN_DOUBLE } else { parsed }
         }
-        Cell::Text(text) => named_float(text).ok_or_else(|| item_mismatch(cell, ITEM))?.into(),
+        Cell::Text(text) => named_float(text, NAN_DOUBLE).ok_or_else(|| item_mismatch(cell, ITEM))?,
         _ => return Err(item_mismatch(cell, ITEM)),
     })
 }
 
 /// Non-finite floats by name, as in JSON.
-fn named_float(text: &str) -> Option<f32> {
+fn named_float<F: From<f32>>(text: &str, nan: F) -> Option<F> {
     match text {
-        "NaN" => Some(NAN),
-        "Infinity" => Some(f32::INFINITY),
-        "-Infinity" => Some(f32::NEG_INFINITY),
+        "NaN" => Some(nan),
+        "Infinity" => Some(f32::INFINITY.into()),
+        "-Infinity" => Some(f32::NEG_INFINITY.into()),
         _ => None,
     }
 }
