@@ -97,6 +97,7 @@ pub struct DsContainer {
 }
 
 /// A table: the variables of one leading dimension.
+#[derive(Clone)]
 pub(crate) struct DsTable {
     pub(crate) reader: Arc<Reader>,
     group: Group,
@@ -117,8 +118,7 @@ impl DsContainer {
     #[must_use]
     pub fn with_times(mut self, form: TimeForm) -> Self {
         for table in &mut self.tables {
-            let DsTable { reader, group, .. } = table.as_ref();
-            *table = Arc::new(DsTable { reader: Arc::clone(reader), group: group.clone(), times: form });
+            Arc::make_mut(table).times = form; // not shared yet, so that a million columns are not copied
         }
         self
     }
