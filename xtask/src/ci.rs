@@ -5,7 +5,7 @@ use std::time::Instant;
 use clap::{Args, ValueEnum};
 
 use crate::registry::{self, Trouble};
-use crate::{bench, docs, features, fuzz, golden, interop, shell, traced};
+use crate::{bench, docs, features, fuzz, golden, interop, shell, traced, wheel};
 
 /// Selects steps.
 #[derive(Args)]
@@ -49,6 +49,8 @@ enum Step {
     Interop,
     /// Golden files; after interop, which installs the references
     Golden,
+    /// The Python package: its wheel, installed, with its tests and type checks
+    Wheel,
     /// A few seconds of each fuzz target
     Fuzz,
     /// Kills and faults at a sample of the system calls of writing commands
@@ -101,6 +103,14 @@ fn perform(step: Step, status_before: &str) -> Result<(), String> {
         Step::Docs => docs::run(&docs::Options::default()),
         Step::Interop => interop::run(&interop::Options::brief(GENERATED_FILES)),
         Step::Golden => golden::run(&golden::Options::default()),
+        Step::Wheel => match wheel::run() {
+            Ok(()) => Ok(()),
+            Err(Trouble::Unreachable(why)) => {
+                println!("SKIPPED: the Python package was not tested: a package registry cannot be reached: {why}");
+                Ok(())
+            }
+            Err(Trouble::Failed(why)) => Err(why),
+        },
         Step::Fuzz => {
             let seed = seed();
             println!("seed {seed}; to repeat: cargo xtask fuzz --seconds {FUZZ_SECONDS} --seed {seed}");

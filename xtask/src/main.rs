@@ -19,6 +19,7 @@ mod shell;
 #[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), path = "traced/elsewhere.rs")]
 mod traced;
 mod versions;
+mod wheel;
 mod zippy;
 
 use std::process::ExitCode;
@@ -51,6 +52,8 @@ enum Task {
     Bench(bench::Options),
     /// Build the documentation, and run the commands that the pages show
     Docs(docs::Options),
+    /// Build the wheel of the Python package, install it into a virtual environment, and test it
+    Wheel,
     /// Run everything that must pass before a change is merged
     Ci(ci::Options),
 }
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
         Task::Traced(task) => traced::run(&task),
         Task::Bench(options) => bench::run(&options),
         Task::Docs(options) => docs::run(&options),
+        Task::Wheel => wheel::run().map_err(|trouble| trouble.to_string()),
         Task::Ci(options) => ci::run(&options),
     };
     match outcome {

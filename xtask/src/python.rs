@@ -1,5 +1,5 @@
-//! The references that are Python packages: pinned, installed into a virtual environment in the target directory, and run by the scripts in
-//! `tests/reference/python`.
+//! Virtual environments with pinned packages in the target directory: that of the references, which are run by the scripts in
+//! `tests/reference/python`, and that of the tests of the package `wharf-data`.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,26 +9,35 @@ use std::process::Command;
 use crate::registry::{self, Trouble};
 use crate::shell;
 
-/// A Python with the reference packages.
+/// A Python with pinned packages.
 pub(crate) struct Python {
     directory: PathBuf,
 }
 
 impl Python {
-    /// The environment, if it is installed.
+    /// The environment of the references, if it is installed.
     pub(crate) fn installed() -> Result<Option<Self>, Trouble> {
         let directory = directory()?;
-        Ok(is_current(&directory)?.then_some(Self { directory }))
+        Ok(is_current(&directory, &requirements())?.then_some(Self { directory }))
     }
 
-    /// The environment, installed now if it is missing.
+    /// The environment of the references, installed now if it is missing.
     pub(crate) fn install() -> Result<Self, Trouble> {
-        let directory = directory()?;
-        if !is_current(&directory)? {
+        Self::with_packages(directory()?, &requirements())
+    }
+
+    /// An environment with the packages that a file lists, installed now if it is missing.
+    pub(crate) fn with_packages(directory: PathBuf, requirements: &Path) -> Result<Self, Trouble> {
+        if !is_current(&directory, requirements)? {
             println!("installing Python packages into {}", directory.display());
-            create(&directory)?;
+            create(&directory, requirements)?;
         }
         Ok(Self { directory })
+    }
+
+    /// A program of the environment.
+    pub(crate) fn program(&self, name: &str) -> PathBuf {
+        self.directory.join(if cfg!(windows) { "Scripts" } else { "bin" }).join(name)
     }
 
     /// The interpreter of the environment.
@@ -69,14 +78,14 @@ fn stamp_path(directory: &Path) -> PathBuf {
 }
 
 /// Whether exactly the required packages are installed, and the interpreter still runs.
-fn is_current(directory: &Path) -> Result<bool, String> {
-    let required = shell::read(&requirements())?;
+fn is_current(directory: &Path, requirements: &Path) -> Result<bool, String> {
+    let required = shell::read(requirements)?;
     Ok(fs::read_to_string(stamp_path(directory)).is_ok_and(|installed| installed == required)
         && shell::output(shell::program(interpreter(directory)).arg("--version"))
             .is_ok_and(|output| output.status.success()))
 }
 
-fn create(directory: &Path) -> Result<(), Trouble> {
+fn create(directory: &Path, requirements: &Path) -> Result<(), Trouble> {
     if !shell::works("python3", &["--version"]) {
         registry::apt_install("python3", "python3 is missing")?;
     }
@@ -95,9 +104,9 @@ fn create(directory: &Path) -> Result<(), Trouble> {
     }
     let mut pip = shell::program(interpreter(directory));
     pip.args(["-m", "pip", "--no-input", "--disable-pip-version-check", "install", "--no-deps", "--progress-bar=off"]);
-    pip.arg("--requirement").arg(requirements()).env("LC_ALL", "C.UTF-8");
+    pip.arg("--requirement").arg(requirements).env("LC_ALL", "C.UTF-8");
     registry::run(pip)?;
-    shell::write(&stamp_path(directory), shell::read(&requirements())?)?;
+    shell::write(&stamp_path(directory), shell::read(requirements)?)?;
     Ok(())
 }
 

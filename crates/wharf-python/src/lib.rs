@@ -23,6 +23,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<container::Table>()?;
     module.add_class::<batches::Batches>()?;
     module.add_class::<batches::RecordBatch>()?;
+    module.add_class::<batches::Schema>()?;
     module.add_class::<rows::Rows>()?;
     module.add_function(wrap_pyfunction!(container::open, module)?)?;
     module.add_function(wrap_pyfunction!(convert::convert, module)?)?;

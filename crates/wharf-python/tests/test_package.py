@@ -1,0 +1,276 @@
+"""Opening, reading, writing and converting, compared with pyarrow."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import wharf_data
+
+#: Formats that keep the types of simple columns.
+TYPED = ["parquet", "arrow", "arrows", "idv"]
+
+
+def test_import_is_quick_and_lazy() -> None:
+    code = "import sys, wharf_data; print(sorted({'numpy', 'pyarrow', 'pandas', 'torch'} & set(sys.modules)))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_reads_a_file_of_ml_net(golden: Path) -> None:
+    container = wharf_data.open(golden / "idv" / "real-adult.idv")
+    assert (container.format, container.version, len(container)) == ("idv", "1.1.1.6", 1)
+    table = container.table()
+    assert len(table) == 500
+    assert table.column_names[:2] == ["Label", "occupation"]
+    assert pa.table(table).num_rows == 500
+    assert table.to_arrow(["age"], rows=slice(-3, None))["age"].to_pylist() == [
+        row["age"] for row in table.rows(["age"], rows=range(497, 500))
+    ]
+    assert table[-1] == list(table)[499]
+    assert container.verify() == []
+    info = container.info()
+    assert (info["format"], info["tables"][0]["rows"]) == ("idv", 500)
+
+
+def test_every_golden_file_opens_or_says_why(golden: Path) -> None:
+    opened = 0
+    for path in sorted((golden / "idv").iterdir()):
+        try:
+            container = wharf_data.open(path)
+            for table in container:
+                for batch in table.to_batches():
+                    pa.record_batch(batch).validate(full=True)
+            opened += 1
+        except wharf_data.Error as error:
+            assert error.kind in ("invalid", "truncated", "unsupported", "limit", "usage")
+    assert opened > 10
+
+
+def test_inputs_of_all_kinds(tmp_path: Path) -> None:
+    data = pa.table({"x": list(range(1000)), "s": [f"text {n}" for n in range(1000)]})
+    path = tmp_path / "a.parquet"
+    wharf_data.write(data, path)
+    content = path.read_bytes()
+
+    class Remote:
+        """A file as fsspec opens it."""
+
+        def __init__(self) -> None:
+            self.path, self.size, self.fs, self.asked = "bucket/a.parquet", len(content), self, 0
+
+        def cat_ranges(self, paths: list[str], starts: list[int], ends: list[int]) -> list[bytes]:
+            self.asked += 1
+            assert paths == [self.path]
+            return [content[start:end] for start, end in zip(starts, ends, strict=True)]
+
+    remote = Remote()
+    for source in [path, str(path), content, bytearray(content), io.BytesIO(content), path.open("rb"), remote]:
+        container = wharf_data.open(source)
+        assert pa.table(container).equals(data), source
+        assert "PAR1" not in repr(container)
+    assert remote.asked > 0
+    assert pa.table(wharf_data.open(path, access="positional")).equals(data)
+    with pytest.raises(TypeError, match="expected a path, bytes, or a binary file that can seek, found int"):
+        wharf_data.open(5)
+
+
+def test_errors_of_a_file_object_are_errors_of_reading() -> None:
+    class Broken(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            raise OSError("the cable is cut")
+
+    with pytest.raises(wharf_data.IoError, match="the cable is cut"):
+        wharf_data.open(Broken(b"x" * 100))
+
+
+def test_errors_say_what_and_where(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as missing:
+        wharf_data.open(tmp_path / "missing.idv")
+    assert (missing.value.errno, missing.value.path) == (2, str(tmp_path / "missing.idv"))  # type: ignore[attr-defined]
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n1,2\n3\n")
+    with pytest.raises(wharf_data.InvalidError) as ragged:
+        wharf_data.convert(path, tmp_path / "a.parquet")
+    assert (ragged.value.kind, ragged.value.line, ragged.value.path) == ("invalid", 3, str(path))
+    assert isinstance(ragged.value, ValueError)
+    again = pickle.loads(pickle.dumps(ragged.value))
+    assert (type(again), str(again), again.line) == (type(ragged.value), str(ragged.value), 3)
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(wharf_data.UsageError, match='no column "c"; similar: "a", "b"'):
+        wharf_data.open(path).table().to_batches(["c"])
+    wharf_data.convert(path, tmp_path / "a.idv")
+    with pytest.raises(wharf_data.UsageError, match="the output exists; overwrite=True replaces it"):
+        wharf_data.convert(path, tmp_path / "a.idv")
+    wharf_data.convert(path, tmp_path / "a.idv", overwrite=True)
+    with pytest.raises(wharf_data.UsageError, match="row_group is an option of parquet, the output is idv"):
+        wharf_data.convert(path, tmp_path / "b.idv", row_group=100)
+    with pytest.raises(wharf_data.UsageError, match='unknown option "rowgroup"'):
+        wharf_data.convert(path, tmp_path / "b.parquet", rowgroup=False)
+    with pytest.raises(wharf_data.UsageError, match="the formats are jsonl, csv"):
+        wharf_data.convert(path, tmp_path / "b.xlsx")
+    assert not (tmp_path / "b.idv").exists()
+
+
+def test_losses_are_warnings_and_in_the_report(tmp_path: Path) -> None:
+    data = pa.table({"x": pa.array([1, None], pa.int64())})
+    with pytest.warns(wharf_data.LossWarning):
+        report = wharf_data.write(data, tmp_path / "x.idv", null_integers="double")
+    assert report["rows"] == 2
+    assert [loss["count"] for loss in report["losses"] if loss["count"]] != []
+
+
+@pytest.mark.parametrize("format", TYPED)
+def test_writes_arrow_dicts_and_rows(tmp_path: Path, format: str) -> None:
+    names, values = ["a", "b", "c"], [1.5, 2.5, float("inf")]
+    expected = {"name": names, "value": values}
+    for number, data in enumerate([
+        pa.table(expected),
+        pa.record_batch(expected),
+        pa.table(expected).to_reader(),
+        {"name": names, "value": np.array(values)},
+        ({"name": name, "value": value} for name, value in zip(names, values, strict=True)),
+    ]):
+        path = tmp_path / f"{number}.{format}"
+        report = wharf_data.write(data, path)
+        assert (report["rows"], report["format"]) == (3, format)
+        assert pa.table(wharf_data.open(path)).to_pydict() == expected
+
+
+def test_rows_of_an_iterable_keep_the_columns_of_the_first(tmp_path: Path) -> None:
+    rows = ({"n": n} if n < 70_000 else {"n": n, "late": 1} for n in range(70_001))
+    with pytest.raises(wharf_data.InvalidError, match="row 70000 has the column 'late'"):
+        wharf_data.write(rows, tmp_path / "x.parquet")
+    assert not (tmp_path / "x.parquet").exists()
+    assert wharf_data.write(({"n": n} for n in range(70_000)), tmp_path / "x.parquet")["rows"] == 70_000
+
+
+@pytest.mark.parametrize("to", ["pandas", "polars", "duckdb"])
+def test_other_libraries_take_tables(tmp_path: Path, to: str) -> None:
+    library = pytest.importorskip(to)
+    wharf_data.write({"x": [1, 2, 3], "s": ["a", None, "c"]}, tmp_path / "x.idv")
+    table = wharf_data.open(tmp_path / "x.idv").table()
+    if to == "pandas":
+        assert pa.table(table).to_pandas()["x"].sum() == 6
+    elif to == "polars":
+        frame = library.DataFrame(table)
+        assert frame["x"].to_list() == [1, 2, 3]
+        assert frame.with_columns(y=1).write_ipc(None) is not None
+        wharf_data.write(frame, tmp_path / "back.parquet")
+        assert pq.read_table(tmp_path / "back.parquet")["x"].to_pylist() == [1, 2, 3]
+    else:
+        numbers = table  # DuckDB finds it by the name of the variable
+        assert library.sql("select sum(x) from numbers").fetchall() == [(6,)]
+        assert len(numbers) == 3
+
+
+def test_a_stream_can_be_taken_once(tmp_path: Path) -> None:
+    wharf_data.write({"x": [1, 2, 3]}, tmp_path / "x.arrow")
+    batches = wharf_data.open(tmp_path / "x.arrow").table().to_batches(batch_rows=2)
+    assert [len(batch) for batch in batches] == [2, 1]
+    batches = wharf_data.open(tmp_path / "x.arrow").table().to_batches(batch_rows=2)
+    assert pa.record_batch(next(batches)).to_pydict() == {"x": [1, 2]}
+    assert pa.table(batches).to_pydict() == {"x": [3]}
+    with pytest.raises(ValueError, match="handed on already"):
+        next(batches)
+
+
+VALUES: dict[str, tuple[pa.DataType, Any]] = {
+    "int64": (pa.int64(), st.integers(-(2**63), 2**63 - 1)),
+    "uint8": (pa.uint8(), st.integers(0, 255)),
+    "double": (pa.float64(), st.floats(allow_nan=False)),
+    "float": (pa.float32(), st.floats(width=32, allow_nan=False)),
+    "text": (pa.string(), st.text(max_size=8)),
+    "bool": (pa.bool_(), st.booleans()),
+    "bytes": (pa.binary(), st.binary(max_size=8)),
+    "list": (pa.list_(pa.int32()), st.lists(st.integers(-9, 9), max_size=4)),
+}
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_values_come_back(tmp_path: Path, data: st.DataObject) -> None:
+    rows = data.draw(st.integers(0, 20))
+    columns = data.draw(st.lists(st.sampled_from(sorted(VALUES)), unique=True, min_size=1))
+    arrays = {}
+    for name in columns:
+        kind, values = VALUES[name]
+        maybe = st.one_of(st.none(), values)
+        arrays[name] = pa.array(data.draw(st.lists(maybe, min_size=rows, max_size=rows)), kind)
+    table = pa.table(arrays)
+    for format in ["parquet", "arrow"]:
+        path = tmp_path / f"x.{format}"
+        wharf_data.write(table, path, overwrite=True)
+        assert pa.table(wharf_data.open(path)).to_pydict() == table.to_pydict()
+    assert pq.read_table(tmp_path / "x.parquet").to_pydict() == table.to_pydict()
+    first = data.draw(st.integers(0, rows))
+    cut = wharf_data.open(tmp_path / "x.parquet").table().to_arrow(columns[:1], rows=(first, None))
+    assert cut.to_pydict() == table.slice(first).select(columns[:1]).to_pydict()
+
+
+def test_threads_read_one_container(golden: Path) -> None:
+    table = wharf_data.open(golden / "idv" / "real-adult.idv").table()
+    expected = pa.table(table)
+    found: list[bool] = []
+
+    def read() -> None:
+        for _ in range(5):
+            found.append(pa.table(table).equals(expected) and table[7]["age"] == expected["age"][7].as_py())
+
+    threads = [threading.Thread(target=read) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [True] * 40
+
+
+FORK = """
+import os, sys, pyarrow as pa, wharf_data
+path = sys.argv[1]
+table = wharf_data.open(path).table()
+before = pa.table(table).num_rows
+child = os.fork()
+if child == 0:
+    ok = pa.table(table).num_rows == before and wharf_data.open(path).table()[3] == table[3]
+    wharf_data.convert(path, path + str(os.getpid()) + ".csv")
+    wharf_data.convert(path, path + str(os.getpid()) + ".parquet")
+    os._exit(0 if ok else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="this system cannot fork")
+def test_a_forked_process_reads_and_writes(tmp_path: Path) -> None:
+    path = tmp_path / "x.idv"
+    wharf_data.write({"x": np.arange(200_000), "y": np.arange(200_000) / 3}, path)
+    found = subprocess.run([sys.executable, "-c", FORK, str(path)], capture_output=True, text=True, timeout=120)
+    assert (found.stdout.strip(), found.returncode) == ("0", 0), found.stderr
+
+
+def test_the_command(golden: Path) -> None:
+    command = [sys.executable, "-m", "wharf_data", "info", str(golden / "idv" / "real-adult.idv")]
+    found = subprocess.run(command, capture_output=True, text=True)
+    assert found.returncode == 0 and "500 rows" in found.stdout, found
+    found = subprocess.run([*command[:3], "nonsense"], capture_output=True, text=True)
+    assert found.returncode == 2
+
+
+def test_options_are_those_of_the_formats() -> None:
+    options = {option["name"]: option for option in wharf_data.options()}
+    assert options["row_group"]["formats"] == ["parquet"]
+    assert options["times"]["choices"] == ["exact", "floor", "nanoseconds", "ticks"]
+    names = [format["name"] for format in wharf_data.formats()["write"]]
+    assert {"idv", "parquet", "datadings", "ds", "zds", "netcdf", "csv", "jsonl"} <= set(names)
