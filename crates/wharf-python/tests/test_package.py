@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import pickle
+import re
+import resource
 import subprocess
 import sys
 import threading
@@ -274,3 +276,34 @@ def test_options_are_those_of_the_formats() -> None:
     assert options["times"]["choices"] == ["exact", "floor", "nanoseconds", "ticks"]
     names = [format["name"] for format in wharf_data.formats()["write"]]
     assert {"idv", "parquet", "datadings", "ds", "zds", "netcdf", "csv", "jsonl"} <= set(names)
+
+
+def test_the_programs_of_the_readme_run(golden: Path, tmp_path: Path) -> None:
+    readme = Path(__file__).parents[1] / "README.md"
+    programs = re.findall(r"^```python\n(.*?)^```", readme.read_text(), re.DOTALL | re.MULTILINE)
+    assert len(programs) >= 3
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "golden").symlink_to(golden)
+    for program in programs:
+        done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, program + done.stderr
+
+
+def test_opening_and_reading_leaks_nothing(golden: Path) -> None:
+    path = golden / "idv" / "real-adult.idv"
+    page = resource.getpagesize()
+
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * page
+
+    def work(times: int) -> None:
+        for _ in range(times):
+            table = wharf_data.open(path).table()
+            table[3]
+            for batch in table.to_batches(["age"]):
+                pa.record_batch(batch)
+
+    work(200)
+    before = resident()
+    work(2_000)
+    assert resident() - before < 8 << 20
