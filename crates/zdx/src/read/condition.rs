@@ -11,7 +11,7 @@ pub enum IndexState {
     /// There are no data to index.
     #[default]
     NoData,
-    /// The index.
+    /// The index, which is complete.
     Valid,
     /// A text index, as older stores have.
     Text,
