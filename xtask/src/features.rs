@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::Value;
 
-use crate::{registry, shell};
+use crate::shell;
 
 /// Crates that are used on their own: their features are checked one by one.
 pub(crate) const STANDALONE: [&str; 9] = [
@@ -17,6 +17,9 @@ pub(crate) const STANDALONE: [&str; 9] = [
     "idv",
     "zdx",
 ];
+
+/// Cargo arguments that select the whole workspace with all features.
+pub(crate) const ALL: [&str; 2] = ["--workspace", "--all-features"];
 
 /// Selects crates.
 #[derive(Args)]
@@ -42,16 +45,11 @@ impl Options {
 /// When a set does not compile or a test fails, after all sets were tried.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     let metadata = shell::metadata()?;
-    let has_cmake = shell::works("cmake", &["--version"]);
-    if !has_cmake {
-        println!("SKIPPED: feature {NEEDS_CMAKE}, which needs cmake");
-    }
     let (mut count, mut failed) = (0, Vec::new());
     for package in
         STANDALONE.iter().filter(|name| options.crates.is_empty() || options.crates.iter().any(|one| one == *name))
     {
         let features = features_of(&metadata, package)?;
-        let features: Vec<_> = features.into_iter().filter(|name| has_cmake || name != NEEDS_CMAKE).collect();
         let each = features.iter().filter(|name| !name.starts_with('_') && *name != "default").cloned();
         let sets = std::iter::once(String::new()).chain(each).chain([features.join(",")]);
         for set in sets {
@@ -84,60 +82,4 @@ fn features_of(metadata: &Value, package: &str) -> Result<Vec<String>, String> {
         packages.into_iter().find(|other| other.get("name").and_then(Value::as_str) == Some(package));
     let features = package_metadata.and_then(|found| found.get("features")).and_then(Value::as_object);
     features.map(|features| features.keys().cloned().collect()).ok_or_else(|| format!("unknown package {package}"))
-}
-
-/// The one feature that needs more than Rust and a C compiler: its build runs cmake.
-const NEEDS_CMAKE: &str = "zlib-ng";
-
-/// Cargo arguments that select the whole workspace with all features, except the one that needs cmake where that is missing.
-pub(crate) fn all() -> Result<Vec<String>, String> {
-    if cmake() {
-        return Ok(vec!["--workspace".to_owned(), "--all-features".to_owned()]);
-    }
-    let features = without(&shell::metadata()?, NEEDS_CMAKE);
-    Ok(vec!["--workspace".to_owned(), "--features".to_owned(), features.join(",")])
-}
-
-/// Whether cmake is there, installed now if possible.
-fn cmake() -> bool {
-    if shell::works("cmake", &["--version"]) {
-        return true;
-    }
-    let installed = registry::apt_install("cmake", "cmake is missing");
-    if let Err(trouble) = &installed {
-        println!("SKIPPED: feature {NEEDS_CMAKE}: {trouble}");
-    }
-    installed.is_ok()
-}
-
-/// All features of all packages except one, as `package/feature`.
-fn without(metadata: &Value, name: &str) -> Vec<String> {
-    let mut all = Vec::new();
-    for package in metadata.get("packages").and_then(Value::as_array).into_iter().flatten() {
-        let features = package.get("features").and_then(Value::as_object);
-        let Some((features, package)) = features.zip(package.get("name").and_then(Value::as_str)) else { continue };
-        all.extend(features.keys().filter(|feature| *feature != name).map(|feature| format!("{package}/{feature}")));
-    }
-    all
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_all_features_but_one() {
-        let metadata = serde_json::json!({"packages": [
-            {"name": "a", "features": {"default": ["std"], "std": []}},
-            {"name": "b", "features": {"zlib-ng": [], "zlib-rs": []}},
-            {"name": "c", "features": {}},
-        ]});
-        assert_eq!(without(&metadata, "zlib-ng"), ["a/default", "a/std", "b/zlib-rs"]);
-    }
-
-    #[test]
-    fn workspace_has_the_cmake_feature() {
-        let metadata = shell::metadata().unwrap();
-        assert!(without(&metadata, "").contains(&format!("idv/{NEEDS_CMAKE}")));
-    }
 }

@@ -1,5 +1,5 @@
 //! Version promises of the published libraries: the declared `rust-version`, the lowest declared dependency versions, and semantic versioning
-//! since the last release.
+//! since the last release, or since the commit in the environment variable `WHARF_SEMVER_BASELINE`.
 
 use std::fs;
 use std::path::Path;
@@ -8,6 +8,9 @@ use serde_json::Value;
 
 use crate::registry::{self, Trouble};
 use crate::{features, shell};
+
+/// Environment variable: the commit to compare the public API with.
+const BASELINE: &str = "WHARF_SEMVER_BASELINE";
 
 /// Runs the three checks, all of them even if one fails, and returns a summary.
 ///
@@ -73,7 +76,7 @@ fn minimal_versions() -> Result<String, String> {
         Err(trouble @ Trouble::Failed(_)) => return Err(format!("{WHAT}: {trouble}")),
     }
     let mut check = shell::cargo(["check", "--quiet", "--locked", "--keep-going"]);
-    check.args(features::all()?).current_dir(copy.path());
+    check.args(features::ALL).current_dir(copy.path());
     check.env("CARGO_TARGET_DIR", shell::target()?.join("versions/minimal"));
     shell::run(check).map_err(|error| format!("{WHAT}: {error}"))?;
     Ok(format!("{WHAT} compile"))
@@ -93,25 +96,33 @@ fn copy_workspace(to: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Compares the public API with the last tagged release.
-fn semver(packages: &[&str]) -> Result<String, String> {
+/// The commit to compare the public API with: the one in the environment, else the last tag, if there is one.
+fn baseline() -> Result<Option<String>, String> {
+    if let Ok(commit) = std::env::var(BASELINE) {
+        return Ok(Some(commit));
+    }
     let mut describe = shell::git();
     describe.args(["describe", "--tags", "--abbrev=0"]);
     let described = shell::output(&mut describe)?;
-    if !described.status.success() {
-        return Ok("semver: no release to compare with".to_owned());
-    }
     let tag = String::from_utf8_lossy(&described.stdout).trim().to_owned();
+    Ok(described.status.success().then_some(tag))
+}
+
+/// Compares the public API with an earlier one.
+fn semver(packages: &[&str]) -> Result<String, String> {
+    let Some(baseline) = baseline()? else {
+        return Ok(format!("semver: no release to compare with ({BASELINE} names a commit)"));
+    };
     if !shell::works("cargo", &["semver-checks", "--version"]) {
         let install = shell::cargo(["install", "--quiet", "--locked", "cargo-semver-checks"]);
         if let Err(trouble) = registry::run(install) {
             return Ok(not_checked("semver", &trouble.to_string()));
         }
     }
-    let mut check = shell::cargo(["semver-checks", "--baseline-rev", &tag]);
+    let mut check = shell::cargo(["semver-checks", "--baseline-rev", &baseline]);
     check.args(packages);
     shell::run(check).map_err(|error| format!("semver: {error}"))?;
-    Ok(format!("semver: compatible with {tag}"))
+    Ok(format!("semver: compatible with {baseline}"))
 }
 
 fn not_checked(what: &str, why: &str) -> String {

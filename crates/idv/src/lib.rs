@@ -124,7 +124,6 @@
 //! |---|---|
 //! | `nom` | `wire::nom`: nom 8 parsers for the header, the tables and type names |
 //! | `zlib-rs` | fallback decoder (metadata, damaged blocks) zlib-rs instead of miniz_oxide: Rust with unsafe code |
-//! | `zlib-ng` | fallback decoder zlib-ng: C |
 //! | `parallel` | decodes, encodes and compresses blocks on rayon's threads |
 //! | `arrow` | `idv::arrow`: reads (zero-copy where possible) and writes Arrow record batches; adds arrow's sub-crates |
 //! | `model` | schemas in ML.NET model files (`.zip`): `Model`, `MODEL_FORMAT`; adds `rawzip`, which has no dependencies |

@@ -106,7 +106,6 @@
 //! | `nom` | `wire::nom`: index parsers for nom 8 |
 //! | `arrow` | collections to and from Arrow record batches |
 //! | `zlib-rs` | compression of archives with zlib-rs, about 1.5 times as fast |
-//! | `zlib-ng` | compression of archives with zlib-ng, a C library |
 //!
 //! Large operations use several scoped threads of the standard library; opening starts none.
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -194,14 +194,14 @@ pub(super) struct Column {
 }
 
 impl Column {
-    /// Creates an empty column with at most `depth` levels of nesting.
-    pub(super) fn new(field: &FieldRef, path: String, depth: u32) -> Result<Self> {
+    /// Creates an empty column at this depth, counted from 0, of at most `limit` levels of nesting.
+    pub(super) fn new(field: &FieldRef, path: String, depth: u32, limit: u32) -> Result<Self> {
         let is = |key: &str, value: &str| field.metadata().get(key).is_some_and(|own| own == value);
         let text = if is(arrow_schema::extension::EXTENSION_TYPE_NAME_KEY, JSON) { Kind::Json } else { Kind::Text };
         let bytes = if is(ENCODING, "msgpack") { Kind::Msgpack } else { Kind::Bytes };
-        let inner = |field: &FieldRef, path: String| match depth.checked_sub(1) {
-            Some(depth) => Self::new(field, path, depth).map(Box::new),
-            None => Err(Error::limit("the nesting of columns", 1, 0).in_column(path)),
+        let inner = |field: &FieldRef, path: String| match depth.saturating_add(1) {
+            depth if depth <= limit => Self::new(field, path, depth, limit).map(Box::new),
+            depth => Err(Error::limit("the nesting of columns", depth.into(), limit.into()).in_column(path)),
         };
         let size = |size: i32| usize::try_from(size).map_err(|_| Error::usage("negative size").in_column(path.clone()));
         let (data, width) = match field.data_type() {

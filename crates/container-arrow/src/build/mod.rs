@@ -83,7 +83,7 @@ impl Columns {
     pub fn new(schema: SchemaRef, scan: &BatchScan, limits: &Limits) -> Result<Self> {
         limits.check_columns("the number of columns", schema.fields().iter().map(|field| column_count(field)).sum())?;
         let root = Arc::new(Field::new("", DataType::Struct(schema.fields().clone()), false));
-        let root = Column::new(&root, String::new(), limits.depth)?;
+        let root = Column::new(&root, String::new(), 0, limits.depth)?;
         let limit = usize::try_from(limits.block_bytes).unwrap_or(usize::MAX);
         if root.width > limit {
             return Err(Error::limit("row size in bytes", root.width as u64, limits.block_bytes));

@@ -133,7 +133,7 @@ impl<'c> Slot<'c> {
         Ok(())
     }
 
-    /// Null.
+    /// Writes null.
     #[inline]
     pub fn null(self) {
         self.column.pad(1);
@@ -155,7 +155,7 @@ impl<'c> Slot<'c> {
         }
     }
 
-    /// A boolean.
+    /// Writes a boolean.
     ///
     /// # Errors
     /// See above.
@@ -165,7 +165,7 @@ impl<'c> Slot<'c> {
         self.check(fits, Class::Bool)
     }
 
-    /// An integer.
+    /// Writes an integer.
     ///
     /// # Errors
     /// See above.
@@ -175,7 +175,7 @@ impl<'c> Slot<'c> {
         self.check(fits, Class::Integer)
     }
 
-    /// An integer.
+    /// Writes an integer.
     ///
     /// # Errors
     /// See above.
@@ -185,7 +185,7 @@ impl<'c> Slot<'c> {
         self.check(fits, Class::Integer)
     }
 
-    /// A 64-bit float, or a decimal number.
+    /// Writes a 64-bit float, or a decimal number.
     ///
     /// # Errors
     /// See above.
@@ -199,7 +199,7 @@ impl<'c> Slot<'c> {
         self.check(fits, Class::Float)
     }
 
-    /// A 32-bit float.
+    /// Writes a 32-bit float.
     ///
     /// # Errors
     /// See above.
@@ -209,7 +209,7 @@ impl<'c> Slot<'c> {
         self.check(fits, Class::Float)
     }
 
-    /// The bits of a 16-bit float.
+    /// Writes the bits of a 16-bit float.
     ///
     /// # Errors
     /// See above.
@@ -218,7 +218,7 @@ impl<'c> Slot<'c> {
         self.check(fits, Class::Float)
     }
 
-    /// Text. For date and time columns, ISO 8601 such as `2024-05-01T12:00:00.5Z`.
+    /// Writes text. For date and time columns, ISO 8601 such as `2024-05-01T12:00:00.5Z`.
     ///
     /// # Errors
     /// See above.
@@ -232,7 +232,7 @@ impl<'c> Slot<'c> {
         self.check(fits, Class::Text)
     }
 
-    /// Bytes.
+    /// Writes bytes.
     ///
     /// # Errors
     /// See above.
@@ -242,7 +242,7 @@ impl<'c> Slot<'c> {
         self.check(fits, Class::Bytes)
     }
 
-    /// The JSON text of a value that is not null, for slots with [`SlotEncoding::Json`].
+    /// Writes the JSON text of a value that is not null, for slots with [`SlotEncoding::Json`].
     ///
     /// # Errors
     /// See above.
@@ -252,7 +252,7 @@ impl<'c> Slot<'c> {
         self.check(fits, Class::Text)
     }
 
-    /// The msgpack of a value that is not nil, for slots with [`SlotEncoding::Msgpack`].
+    /// Writes the msgpack of a value that is not nil, for slots with [`SlotEncoding::Msgpack`].
     ///
     /// # Errors
     /// See above.
@@ -262,7 +262,7 @@ impl<'c> Slot<'c> {
         self.check(fits, Class::Bytes)
     }
 
-    /// A list. Write its elements one by one, then call [`end`](ListSlot::end). `None` if it does not fit and became null: skip its elements.
+    /// Starts a list. Write its elements one by one, then call [`end`](ListSlot::end). `None` if it does not fit and became null: skip its elements.
     ///
     /// # Errors
     /// See above.
@@ -276,7 +276,7 @@ impl<'c> Slot<'c> {
         }
     }
 
-    /// An object. Write its members one by one, then call [`end`](ObjectSlot::end). `None` if it does not fit and became null: skip its members.
+    /// Starts an object. Write its members one by one, then call [`end`](ObjectSlot::end). `None` if it does not fit and became null: skip its members.
     ///
     /// # Errors
     /// See above.
@@ -292,7 +292,7 @@ impl<'c> Slot<'c> {
         }
     }
 
-    /// A tensor.
+    /// Writes a tensor.
     ///
     /// # Errors
     /// See above; [`Invalid`](container_core::ErrorKind::Invalid) if the data does not match the shape.

@@ -316,6 +316,10 @@ fn column_limit_covers_all_levels() {
         list.element().unwrap().list().element().map(drop).unwrap_err().kind(),
         ErrorKind::Limit { asked: 3, limit: 2 }
     );
+    let list = |item| DataType::List(Arc::new(Field::new_list_field(item, true)));
+    let schema = Schema::new(vec![Field::new("a", list(list(DataType::Int8)), true)]);
+    let error = Columns::new(Arc::new(schema), &BatchScan::default(), &limits.with_columns(4)).unwrap_err();
+    assert_eq!(error.to_string(), "the nesting of columns 3 exceeds the limit 2 (column \"a[][]\")");
 }
 
 #[test]

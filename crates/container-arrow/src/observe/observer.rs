@@ -81,19 +81,19 @@ impl<'o> TypeObserver<'o> {
         self.profile.record(class, self.context.row);
     }
 
-    /// Null.
+    /// Observes null.
     #[inline]
     pub fn null(mut self) {
         self.record(Class::Null);
     }
 
-    /// A boolean.
+    /// Observes a boolean.
     #[inline]
     pub fn bool(mut self) {
         self.record(Class::Bool);
     }
 
-    /// An integer.
+    /// Observes an integer.
     #[inline]
     pub fn i64(mut self, value: i64) {
         if let Ok(value) = u64::try_from(value) {
@@ -104,7 +104,7 @@ impl<'o> TypeObserver<'o> {
         self.check_exact(value.unsigned_abs());
     }
 
-    /// An integer.
+    /// Observes an integer.
     #[inline]
     pub fn u64(mut self, value: u64) {
         self.record(Class::Integer);
@@ -126,54 +126,54 @@ impl<'o> TypeObserver<'o> {
         self.profile.float_bits = self.profile.float_bits.max(bits);
     }
 
-    /// A float of 16 bits.
+    /// Observes a float of 16 bits.
     pub fn f16(self) {
         self.float(16);
     }
 
-    /// A float of 32 bits.
+    /// Observes a float of 32 bits.
     pub fn f32(self) {
         self.float(32);
     }
 
-    /// A float of 64 bits.
+    /// Observes a float of 64 bits.
     #[inline]
     pub fn f64(self) {
         self.float(64);
     }
 
-    /// A number out of range: see [`Class::Number`].
+    /// Observes a number out of range: see [`Class::Number`].
     pub fn number(mut self) {
         self.record(Class::Number);
     }
 
-    /// A value without a column type: see [`Class::Other`].
+    /// Observes a value without a column type: see [`Class::Other`].
     pub fn other(mut self) {
         self.record(Class::Other);
     }
 
-    /// Text of `bytes` bytes, never a [number word](Self::str).
+    /// Observes text of `bytes` bytes, never a [number word](Self::str).
     #[inline]
     pub fn text(mut self, bytes: usize) {
         self.record(Class::Text);
         self.profile.longest = self.profile.longest.max(bytes as u64);
     }
 
-    /// Text in a format that writes non-finite floats as `NaN`, `Infinity` and `-Infinity`. These count as floats in a column of numbers without
-    /// other text: see [`resolve`](crate::resolve()).
+    /// Observes text in a format that writes non-finite floats as `NaN`, `Infinity` and `-Infinity`. These count as floats in a column of numbers
+    /// without other text: see [`resolve`](crate::resolve()).
     #[inline]
     pub fn str(self, text: &str) {
         self.profile.float_words += u64::from(is_float_word(text));
         self.text(text.len());
     }
 
-    /// Binary data of `bytes` bytes.
+    /// Observes binary data of `bytes` bytes.
     pub fn bytes(mut self, bytes: usize) {
         self.record(Class::Bytes);
         self.profile.longest = self.profile.longest.max(bytes as u64);
     }
 
-    /// A tensor.
+    /// Observes a tensor.
     pub fn tensor(mut self, element: Element, shape: &[u64]) {
         self.record(Class::Tensor);
         let row = self.context.row;
@@ -186,7 +186,7 @@ impl<'o> TypeObserver<'o> {
         tensor.dimensions = tensor.dimensions.filter(|known| *known == shape.len());
     }
 
-    /// A list. Observe its elements one by one, then call [`end`](ListObserver::end).
+    /// Observes a list. Observe its elements one by one, then call [`end`](ListObserver::end).
     pub fn list(mut self) -> ListObserver<'o> {
         self.record(Class::List);
         let element = ColumnProfile::default;
@@ -195,7 +195,7 @@ impl<'o> TypeObserver<'o> {
         ListObserver { list, context: self.context, depth: self.depth + 1, len: 0 }
     }
 
-    /// An object. Observe its members one by one; all values of duplicate members count.
+    /// Observes an object. Observe its members one by one; all values of duplicate members count.
     #[inline]
     pub fn object(mut self) -> ObjectObserver<'o> {
         self.record(Class::Object);

@@ -30,7 +30,7 @@ const SALT_ATTEMPTS: u32 = 1000;
 /// Maximum number of chunks completed ahead of the one reported next.
 const MAX_CHUNKS_AHEAD: u64 = 256;
 
-/// FindingKind is checked, and what was known at the start.
+/// What is checked, and what the files beside the data say.
 struct Plan<'a> {
     reader: &'a Reader,
     /// The listed keys of all samples.

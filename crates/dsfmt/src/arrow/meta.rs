@@ -107,9 +107,9 @@ pub struct FieldMetadata {
     pub endian: Option<Endian>,
     /// Dimension names, that of the rows first.
     pub dimensions: Option<Vec<String>>,
-    /// True for Julian dates.
+    /// Whether the values are Julian dates.
     pub time: bool,
-    /// True for an empty variable.
+    /// Whether the variable is empty: it has no values.
     pub empty: bool,
     /// Quoted names, and values.
     pub(super) attributes: Vec<(String, JsonBuf)>,

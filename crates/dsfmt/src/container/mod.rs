@@ -30,12 +30,12 @@ pub const FORMAT_JULIAN: &dyn Format = &Ds(TimeForm::Julian);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 #[non_exhaustive]
 pub enum TimeForm {
-    /// Numbers as stored.
+    /// The stored numbers, which count units of time.
     #[default]
     Stored,
     /// ISO 8601 strings, to the precision of the value.
     Iso,
-    /// Julian dates.
+    /// Julian dates: days since noon UTC of 24 November -4713.
     Julian,
 }
 

@@ -114,7 +114,7 @@ impl Values {
         }
     }
 
-    /// True when there are none.
+    /// Whether there are no values.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -29,7 +29,7 @@ impl Texts {
         self.ends.len()
     }
 
-    /// True when there are none.
+    /// Whether there are no texts.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()

@@ -51,7 +51,7 @@ pub struct Batch<'a> {
 pub struct ColumnSlice<'a> {
     /// The values of the block, possibly without those at its end.
     pub values: &'a Values,
-    /// The batch's range of them.
+    /// The range of `values` that belongs to the batch.
     pub range: Range<usize>,
 }
 

@@ -308,7 +308,7 @@ impl<'a> Row<'a> {
         self.rows.columns.len()
     }
 
-    /// True when it has none.
+    /// Whether the projection has no columns.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.columns.is_empty()

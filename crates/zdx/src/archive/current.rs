@@ -6,7 +6,7 @@ use container_core::{Error, Result, Source};
 
 use super::pack::{PackOptions, PackSummary, pack};
 use crate::FORMAT_NAME;
-use crate::layout::{COLLECTIONS, INDEX, JOURNAL, META};
+use crate::layout::{COLLECTIONS, DOCS, DOCUMENT, INDEX, JOURNAL, META};
 use crate::read::{Condition, IndexState, Store};
 
 impl Store {
@@ -33,6 +33,9 @@ impl Store {
             let condition = collection.condition()?;
             let meta = format!("{COLLECTIONS}/{name}/{META}");
             options.skip.insert(format!("{meta}/{JOURNAL}"));
+            // Without the journal, they would be documents again.
+            let removed = collection.sources.removed.iter();
+            options.skip.extend(removed.map(|id| format!("{COLLECTIONS}/{name}/{DOCS}/{id}{DOCUMENT}")));
             if !matches!(condition.index, IndexState::Valid | IndexState::Text | IndexState::NoData) {
                 options.replace.insert(format!("{meta}/{INDEX}"), Source::from(collection.index_in_order()?));
                 reindexed.push((name, condition));

@@ -84,7 +84,7 @@ impl fmt::Debug for PackOptions {
 pub struct PackSummary {
     /// Number of files in the archive.
     pub files: u64,
-    /// Their bytes, before compression.
+    /// Their total length in bytes, before compression.
     pub bytes: u64,
     /// Length of the archive in bytes.
     pub packed: u64,

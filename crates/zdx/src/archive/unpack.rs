@@ -67,7 +67,7 @@ impl fmt::Debug for UnpackOptions {
 pub struct UnpackSummary {
     /// Number of files unpacked.
     pub files: u64,
-    /// Their bytes.
+    /// Their total length in bytes.
     pub bytes: u64,
     /// Number of entries that do not belong to the store, and were ignored.
     pub foreign_entries: u64,

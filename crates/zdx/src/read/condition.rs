@@ -11,7 +11,7 @@ pub enum IndexState {
     /// There are no data to index.
     #[default]
     NoData,
-    /// The index.
+    /// The index, which is complete.
     Valid,
     /// A text index, as older stores have.
     Text,
@@ -21,7 +21,8 @@ pub enum IndexState {
     Damaged(Arc<Error>),
     /// The data are newer than the index and longer than it covers: the rest was scanned.
     Stale,
-    /// A writer of this crate is at work or was interrupted: its journal lists the changes since the index was written.
+    /// A writer of this crate is at work or was interrupted: its journal lists the changes since the index was written, or the
+    /// documents whose files are still to be removed.
     Journal,
 }
 
@@ -47,6 +48,8 @@ pub struct Condition {
     pub shadowed: u64,
     /// Ids in `order.ids` without a file in `docs`.
     pub missing_files: u64,
+    /// Deleted documents whose files in `docs` a writer has yet to remove. They are not listed.
+    pub pending_removals: u64,
 }
 
 impl Condition {
@@ -62,6 +65,10 @@ impl Condition {
             }
             IndexState::Stale => Some(format!(
                 "the index is older than the data: recovered {documents} past its end, appended later (or deleted, if only the modification time is wrong)"
+            )),
+            IndexState::Journal if self.pending_removals > 0 => Some(format!(
+                "a writer is at work or was interrupted: it has yet to remove the files of {}",
+                counted(self.pending_removals, "deleted document")
             )),
             IndexState::Journal if self.unindexed == 0 => {
                 Some("a writer is at work or was interrupted: no appended documents yet".to_owned())

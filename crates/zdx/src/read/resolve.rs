@@ -67,7 +67,7 @@ pub(crate) fn resolve(
     threads: usize,
     limits: Limits,
 ) -> Result<(Table, Condition)> {
-    let mut condition = Condition::default();
+    let mut condition = Condition { pending_removals: sources.removed.len() as u64, ..Condition::default() };
     let table = match sources.index.as_ref().map(|bytes| read_index(bytes, data.len(), threads)) {
         Some(Ok((table, state))) => {
             condition.index = state;
@@ -101,6 +101,9 @@ pub(crate) fn resolve(
         Some(table) if journal.is_none() && (!sources.is_older || from >= data.len()) => {
             condition.superseded = duplicates(&table);
             condition.lost_until = lost_until(&table);
+            if condition.pending_removals > 0 {
+                condition.index = IndexState::Journal;
+            }
             return Ok((table, condition));
         }
         table => table,

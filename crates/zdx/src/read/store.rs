@@ -201,7 +201,7 @@ fn is_collection(folder: &Path) -> bool {
     folder.join(META).join(DATA).exists() || folder.join(DOCS).is_dir() && folder.join(META).is_dir()
 }
 
-/// What kind of store a directory is; `None` if it is none.
+/// The store or collection in a directory; `None` if it contains neither.
 fn locate(folder: &Path) -> Option<Location> {
     if is_root(folder) {
         return Some(Location::Root(folder.to_owned()));

@@ -227,6 +227,47 @@ fn journal_lists_appended_and_deleted_documents() {
 }
 
 #[test]
+fn published_journal_is_reported_until_its_files_are_removed() {
+    let test_store = TestStore::new(THREE);
+    let docs = test_store.root().join("collections/c/docs");
+    fs::create_dir_all(&docs).unwrap();
+    for id in ["deleted", "kept"] {
+        fs::write(docs.join(format!("{id}.json")), "{}").unwrap();
+    }
+    fs::write(test_store.meta().join("order.ids"), "deleted\nkept\n").unwrap();
+    let index = test_store.index(&[("a", 0, 18), ("b", 18, 18), ("c", 36, 18)], false);
+    let header = Header { version: journal::VERSION, index: None, data_bytes: 54, compacts: false };
+    let publish = Record::Publish { publish: IndexMark::of(&index), remove: vec!["deleted".to_owned()] };
+    let lines = [journal::line(&header).unwrap(), journal::line(&publish).unwrap()].concat();
+    fs::write(test_store.meta().join("wharf.journal"), lines).unwrap();
+
+    let note = "a writer is at work or was interrupted: it has yet to remove the files of 1 deleted document";
+    assert_eq!(
+        (test_store.ids(), test_store.notes()),
+        (["a", "b", "c", "kept"].map(str::to_owned).to_vec(), vec![note.to_owned()])
+    );
+    let condition = test_store.open().condition().unwrap();
+    assert!(matches!(condition.index, IndexState::Journal));
+    let losses = crate::container::losses(&condition);
+    assert_eq!(losses.iter().map(|loss| (&*loss.what, loss.count)).collect::<Vec<_>>(), [(note, 0)]);
+
+    // An archive has neither the journal nor these files.
+    let target = test_store.root().join("packed.zds");
+    let store = Store::open(test_store.root()).unwrap();
+    let (_, reindexed) = store.pack(&target, crate::archive::PackOptions::default()).unwrap();
+    assert_eq!(reindexed[0].1.notes(), [note]);
+    let packed = Store::open(&target).unwrap().collection("c").unwrap();
+    assert!(packed.ids().unwrap().eq(["a", "b", "c", "kept"]));
+
+    let store = crate::StoreWriter::open(test_store.root(), crate::WriterOptions::default()).unwrap();
+    let writer = store.collection("c").unwrap();
+    assert_eq!(writer.recovered().notes(), [note]);
+    writer.finish().unwrap();
+    assert_eq!(test_store.notes(), [""; 0]);
+    assert!(!docs.join("deleted.json").exists());
+}
+
+#[test]
 fn wrong_entries_fail_individually() {
     let test_store = TestStore::new(THREE);
     test_store.index(&[("a", 18, 18), ("b", 0, 18), ("c", 36, 18), ("d", 40, 3), ("e", 54, 9)], false);

@@ -16,9 +16,9 @@ const BLOCK_BYTES: usize = 1 << 20;
 /// Result of [`CollectionWriter::compact`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Compaction {
-    /// Bytes of data before.
+    /// Length of `data.jsonl` before, in bytes.
     pub before: u64,
-    /// Bytes of data after.
+    /// Length of `data.jsonl` after, in bytes.
     pub after: u64,
 }
 

@@ -118,7 +118,7 @@ pub enum OnDuplicate {
     /// Replace the existing document.
     #[default]
     Replace,
-    /// Fail.
+    /// Return an error: nothing is put.
     Refuse,
     /// Keep the existing document.
     Keep,

@@ -54,7 +54,7 @@ pub enum Ragged {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 #[non_exhaustive]
 pub enum Structs {
-    /// An error.
+    /// A column of structs is an error.
     #[default]
     Refuse,
     /// One variable per member, named `a.b`. Members of a null struct are missing.

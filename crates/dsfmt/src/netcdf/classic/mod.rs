@@ -102,27 +102,26 @@ pub(crate) fn numbers(number: DataType, bytes: &[u8]) -> Result<Values<'static>>
 pub(crate) fn decoded(number: DataType, bytes: &[u8], order: Endian) -> Result<Values<'static>> {
     macro_rules! read {
         ($number:ty, $read:ident) => {{
-            let count = bytes.len() / size_of::<$number>();
-            let bytes = bytes.get(..count * size_of::<$number>()).unwrap_or_default();
-            let mut numbers = vec![<$number>::default(); count];
-            match order {
-                Endian::Big => BigEndian::$read(bytes, &mut numbers),
-                Endian::Little => LittleEndian::$read(bytes, &mut numbers),
-            }
+            // `read_f32_into` and its siblings take 1.1 to 1.6 times as long: their output has to be zeroed first.
+            let numbers = bytes.chunks_exact(size_of::<$number>());
+            let numbers: Vec<$number> = match order {
+                Endian::Big => numbers.map(BigEndian::$read).collect(),
+                Endian::Little => numbers.map(LittleEndian::$read).collect(),
+            };
             numbers.into()
         }};
     }
     Ok(match number {
-        DataType::Float32 => read!(f32, read_f32_into),
-        DataType::Float64 => read!(f64, read_f64_into),
+        DataType::Float32 => read!(f32, read_f32),
+        DataType::Float64 => read!(f64, read_f64),
         DataType::Int8 => bytemuck::cast_slice::<u8, i8>(bytes).to_vec().into(),
-        DataType::Int16 => read!(i16, read_i16_into),
-        DataType::Int32 => read!(i32, read_i32_into),
-        DataType::Int64 => read!(i64, read_i64_into),
+        DataType::Int16 => read!(i16, read_i16),
+        DataType::Int32 => read!(i32, read_i32),
+        DataType::Int64 => read!(i64, read_i64),
         DataType::Uint8 => bytes.to_vec().into(),
-        DataType::Uint16 => read!(u16, read_u16_into),
-        DataType::Uint32 => read!(u32, read_u32_into),
-        DataType::Uint64 => read!(u64, read_u64_into),
+        DataType::Uint16 => read!(u16, read_u16),
+        DataType::Uint32 => read!(u32, read_u32),
+        DataType::Uint64 => read!(u64, read_u64),
         other => return Err(Error::invalid(format!("expected numbers, found {other}"))),
     })
 }

@@ -53,7 +53,7 @@ pub struct VectorRef<'a> {
     pub indices: Option<&'a [u32]>,
     /// Stored values of the whole block.
     pub values: &'a Values,
-    /// This vector's range of them.
+    /// The range of `values` that belongs to this vector.
     pub range: Range<usize>,
 }
 
@@ -64,7 +64,7 @@ impl Vectors {
         self.rows
     }
 
-    /// True when there are none.
+    /// Whether there are no vectors.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows == 0
