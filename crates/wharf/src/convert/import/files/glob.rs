@@ -148,9 +148,18 @@ impl State {
     }
 }
 
-/// Whether a pattern matches a whole name. `*` also matches slashes, as in Python's `fnmatch`.
-pub(super) fn matches_name(pattern: &str, name: &str) -> bool {
-    compile(pattern).is_ok_and(|pattern| pattern.matches(name))
+/// A pattern of whole names. `*` also matches slashes, as in Python's `fnmatch`.
+#[derive(Debug)]
+pub(super) struct NamePattern(Option<glob::Pattern>);
+
+impl NamePattern {
+    pub(super) fn new(pattern: &str) -> Self {
+        Self(compile(pattern).ok())
+    }
+
+    pub(super) fn matches(&self, name: &str) -> bool {
+        self.0.as_ref().is_some_and(|pattern| pattern.matches(name))
+    }
 }
 
 /// Compiles a pattern of a name. What `glob` rejects and Python accepts is rewritten: an unclosed bracket is literal, and a run of stars is one.
@@ -235,7 +244,7 @@ mod tests {
     }
 
     fn name(pattern: &str, text: &str) -> bool {
-        matches_name(pattern, text)
+        NamePattern::new(pattern).matches(text)
     }
 
     #[test]

@@ -17,7 +17,7 @@ use container_core::{Error, ErrorKind, Limits, Loss, Position, Progress, Result,
 use datadings::Writer;
 use datadings::ser::to_vec;
 
-use self::glob::{Pattern, matches_name};
+use self::glob::{NamePattern, Pattern};
 use super::samples::as_input_error;
 use archive::{Archive, Entry, Member};
 pub use container::{FOLDER, ZIP};
@@ -63,6 +63,9 @@ pub struct FileOptions {
 #[derive(Debug, Default)]
 pub struct FileTable {
     options: FileOptions,
+    /// [`FileOptions::include`] and [`FileOptions::exclude`], compiled.
+    include: Vec<NamePattern>,
+    exclude: Vec<NamePattern>,
     roots: Vec<Root>,
     items: Vec<Item>,
     /// All labels of items, in order of first appearance.
@@ -97,7 +100,9 @@ impl FileTable {
     /// No files yet.
     #[must_use]
     pub fn new(options: FileOptions) -> Self {
-        Self { options, ..Self::default() }
+        let compiled = |patterns: &[String]| patterns.iter().map(|pattern| NamePattern::new(pattern)).collect();
+        let (include, exclude) = (compiled(&options.include), compiled(&options.exclude));
+        Self { options, include, exclude, ..Self::default() }
     }
 
     /// The number of files.
@@ -228,19 +233,19 @@ impl FileTable {
 
     /// Whether a file is included. Names are matched against the path with and without its folder.
     fn is_included(&self, path: &str) -> bool {
-        (self.options.include.is_empty() || self.is_any(&self.options.include, path)) && !self.is_excluded(path)
+        (self.include.is_empty() || self.is_any(&self.include, path)) && !self.is_excluded(path)
     }
 
     fn is_excluded(&self, path: &str) -> bool {
-        self.is_any(&self.options.exclude, path)
+        self.is_any(&self.exclude, path)
     }
 
-    fn is_any(&self, names: &[String], path: &str) -> bool {
-        if names.is_empty() {
+    fn is_any(&self, patterns: &[NamePattern], path: &str) -> bool {
+        if patterns.is_empty() {
             return false;
         }
         let full = self.qualified(path);
-        names.iter().any(|name| matches_name(name, path) || matches_name(name, &full))
+        patterns.iter().any(|pattern| pattern.matches(path) || pattern.matches(&full))
     }
 
     /// A path including the latest root.
