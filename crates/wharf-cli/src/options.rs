@@ -1,4 +1,4 @@
-//! Flags for the options of the library: conversions, merges, recoveries.
+//! Flags for the options of the library: conversions, merges, recoveries, indexes.
 
 use std::ffi::OsString;
 use std::marker::PhantomData;

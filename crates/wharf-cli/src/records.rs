@@ -2,7 +2,7 @@
 
 use container_core::{Overwrite, Result};
 use serde_json::{Map, Value};
-pub(crate) use wharf::hub::dataset::{Dataset, data_of};
+pub(crate) use wharf::hub::dataset::Dataset;
 use wharf::subset::{Copying, Report, Written};
 
 use super::Outcome;

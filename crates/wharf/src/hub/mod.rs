@@ -111,8 +111,3 @@ impl Lost {
         losses.into_iter().map(move |loss| Self { file: file.map(str::to_owned), loss })
     }
 }
-
-/// The first option that was set.
-fn first_given(given: &[(&'static str, bool)]) -> Option<&'static str> {
-    given.iter().find(|(_, given)| *given).map(|(option, _)| *option)
-}

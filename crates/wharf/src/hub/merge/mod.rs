@@ -19,7 +19,7 @@ use super::convert::{OptionSpec, OptionValue, Streaming, TargetInfo, TargetUnit,
 use super::env::Opener;
 use super::inputs::Location;
 pub use super::operation::Operation;
-use super::operation::{Given, Inputs, Operations};
+use super::operation::{self, Given, Inputs};
 use super::{DS, Listener, Lost};
 use crate::Registry;
 pub use datadings::{DatadingsMerger, Strategy};
@@ -256,13 +256,8 @@ impl Registry {
     /// The options of [merges](Merge::with_option). Each name occurs once.
     #[must_use]
     pub fn merge_options(&self) -> Vec<OptionSpec> {
-        operations(&self.mergers()).options()
+        operation::options(&self.mergers())
     }
-}
-
-/// The place of rows is between datadings and ds.
-fn operations(mergers: &[Box<dyn Merger>]) -> Operations<'_> {
-    Operations { all: mergers.iter().map(|merger| merger.as_ref() as &dyn Operation).collect(), rows: 2 }
 }
 
 impl Merge {
@@ -334,10 +329,9 @@ impl Merge {
         opener: &mut Opener<'_>,
         report: &mut Report,
     ) -> Result<()> {
-        let file = self.inputs.first().map(Location::name).unwrap_or_default();
-        let inputs = Inputs { several: true, file };
-        operations(&opener.registry.mergers()).set(merger.as_mut(), &self.options, inputs)?;
         let info = merger.info();
+        let inputs = Inputs { format: info.format, file: None };
+        operation::set(merger.as_mut(), &opener.registry.mergers(), &self.options, &inputs)?;
         (report.format, report.unit) = (info.format, info.unit);
         merger.run(self, to, opener, report)
     }
@@ -359,7 +353,7 @@ impl Merge {
         let input = location.input(opener).map_err(named)?;
         let detected = opener.registry.detect(&input);
         let format = detected.as_ref().ok().map(|format| format.name());
-        if let Some(own) = opener.registry.mergers().into_iter().rfind(|merger| merger.accepts(&input, format)) {
+        if let Some(own) = operation::accepting(opener.registry.mergers(), &input, format) {
             return Ok(own);
         }
         let rows = RowMerger::like(detected.map_err(named)?.name(), &input, &opener.registry);
