@@ -41,12 +41,12 @@ pub(crate) struct Arguments {
     #[arg(value_name = "FILE", required = true)]
     files: Vec<OsString>,
 
+    #[command(flatten)]
+    options: Options<IndexOptions>,
+
     /// Maximum number of threads; 0 for all processors
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
-
-    #[command(flatten)]
-    options: Options<IndexOptions>,
 }
 
 #[derive(Debug, Clone)]
