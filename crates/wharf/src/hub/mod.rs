@@ -26,6 +26,7 @@ pub mod subset;
 mod transaction;
 pub mod zds;
 
+use ds_file::is_variables;
 pub use ds_file::{DS, Saved, open_ds, put_ds, rejected_by_ds, stream_ds};
 pub use netcdf::open_netcdf;
 pub use overrides::Overrides;

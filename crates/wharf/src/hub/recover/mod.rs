@@ -232,10 +232,11 @@ impl Recover {
         let named = |error: Error| error.in_file(self.input.name());
         let input = self.input.input(opener).map_err(named)?;
         let format = opener.registry.detect(&input).ok();
-        if input.source().is_none() && format.is_none_or(|format| format.name() == FOLDER.name()) {
+        let own = operation::accepting(opener.registry.recoverers(), &input, format.map(Format::name));
+        // Folders of files are read, not written.
+        if input.source().is_none() && format.is_none_or(|format| own.is_none() && !format.is_writable()) {
             return Err(named(Error::usage("a directory cannot be recovered")));
         }
-        let own = operation::accepting(opener.registry.recoverers(), &input, format.map(Format::name));
         match (own, format) {
             (Some(own), _) => Ok(own),
             (None, Some(format)) => Ok(Box::new(RowRecoverer(format))),

@@ -22,7 +22,7 @@ impl Operation for ZdsRecoverer {
 
     /// A stream cannot be a store.
     fn accepts(&self, input: &Input, format: Option<&str>) -> bool {
-        format == Some(zds::NAME) && !matches!(input, Input::Stream(_))
+        zds::is_of(format) && !matches!(input, Input::Stream(_))
     }
 }
 
