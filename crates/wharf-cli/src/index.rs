@@ -1,21 +1,19 @@
 //! `wharf index`: rebuilds the index of datadings datasets and ZDS stores.
 
 use std::ffi::OsString;
-use std::sync::Arc;
 
-use container_core::{Progress, Result};
+use container_core::Result;
 use serde_json::json;
-use wharf::convert::{OptionSpec, TargetUnit};
+use wharf::Reindex;
+use wharf::convert::TargetUnit;
 use wharf::reindex::{Before, Index, Report};
-use wharf::{Registry, Reindex};
 
 use super::Outcome;
 use super::display::{counted, size};
 use super::env::Env;
 use super::inputs;
-use super::options::{OptionList, Options};
-use super::progress::ProgressLine;
-use super::records;
+use super::options::{IndexOptions, Options};
+use super::{progress, records};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -49,23 +47,12 @@ pub(crate) struct Arguments {
     threads: usize,
 }
 
-#[derive(Debug, Clone)]
-struct IndexOptions;
-
-impl OptionList for IndexOptions {
-    fn list() -> Vec<OptionSpec> {
-        Registry::builtin().reindex_options()
-    }
-}
-
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let mut tasks: Vec<Reindex> = Vec::new();
     for location in inputs::expand(&arguments.files)? {
         let mut reindex = Reindex::of(location);
         reindex.threads = arguments.threads;
-        for (name, value) in arguments.options.given() {
-            reindex = reindex.with_option(name, value);
-        }
+        reindex = arguments.options.given().fold(reindex, |reindex, (name, value)| reindex.with_option(name, value));
         for task in reindex.parts(&mut env.opener)? {
             // A pattern may match index files of the same dataset too.
             if !tasks.iter().any(|other| other.is_same(&task)) {
@@ -84,12 +71,10 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
 /// Rebuilds the index of one dataset or collection.
 fn rebuild(reindex: Reindex, env: &mut Env<'_>) -> Result<Outcome> {
     let file = reindex.input.name();
-    let progress = Arc::new(ProgressLine::new(env.report.terminal));
     let mut report = Report::default();
-    let reindex = reindex.with_progress(Arc::clone(&progress) as Arc<dyn Progress>);
-    let outcome = reindex.run_with(&mut env.opener, &mut report);
-    progress.clear();
-    outcome?;
+    progress::with_line(env.report.terminal, |progress| {
+        reindex.with_progress(progress).run_with(&mut env.opener, &mut report)
+    })?;
     for index in &report.indexes {
         let object = match &index.table {
             None => json!({

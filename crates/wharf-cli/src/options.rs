@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::builder::{ArgPredicate, PossibleValue, PossibleValuesParser, ValueParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
+use wharf::Registry;
 use wharf::convert::{OptionSpec, OptionValue};
 
 /// The options of a verb: one flag for each of the library's list.
@@ -14,6 +15,22 @@ pub(crate) trait OptionList {
     /// The list, of the built-in formats.
     fn list() -> Vec<OptionSpec>;
 }
+
+/// The lists: a type each, so that clap can derive.
+macro_rules! option_lists {
+    ($($list:ident: $options:ident),+) => {
+        $(#[derive(Debug, Clone)]
+        pub(crate) struct $list;
+
+        impl OptionList for $list {
+            fn list() -> Vec<OptionSpec> {
+                Registry::builtin().$options()
+            }
+        })+
+    };
+}
+
+option_lists!(ConvertOptions: options, IndexOptions: reindex_options, MergeOptions: merge_options, RecoverOptions: recover_options);
 
 /// Options that were given, in the order of the library's list.
 #[derive(Debug, Clone)]

@@ -31,6 +31,7 @@ pub use ds_file::{DS, Saved, open_ds, put_ds, rejected_by_ds, stream_ds};
 pub use netcdf::open_netcdf;
 pub use overrides::Overrides;
 
+use std::ffi::OsString;
 use std::fmt;
 use std::sync::Arc;
 
@@ -68,6 +69,30 @@ macro_rules! with_progress {
         })+
     };
 }
+
+/// Implements what jobs with options of the inputs' format have in common: builders with fields `options` and `progress`.
+macro_rules! with_options {
+    ($($builder:ty: $list:literal),+) => {
+        $(impl $builder {
+            /// Sets an option of the format of the input by its name;
+            #[doc = concat!("[`Registry::", $list, "`](crate::Registry::", $list, ")")]
+            /// lists them. Flags are set whatever the value. An option of another format, or an invalid value, is an error of [`run`](Self::run).
+            #[must_use]
+            pub fn with_option(mut self, name: impl Into<String>, value: impl Into<OsString>) -> Self {
+                self.options.push((name.into(), value.into()));
+                self
+            }
+
+            /// Receives progress reports.
+            #[must_use]
+            pub fn progress(&self) -> &Arc<dyn Progress> {
+                &self.progress.0
+            }
+        })+
+    };
+}
+
+with_options!(merge::Merge: "merge_options", recover::Recover: "recover_options", reindex::Reindex: "reindex_options");
 
 with_progress!(
     convert::Convert,

@@ -8,11 +8,10 @@ mod rows;
 mod tests;
 mod zds;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use container_core::{Error, Overwrite, Progress, Result};
+use container_core::{Error, Overwrite, Result};
 
 pub use super::convert::{IdvTarget, To};
 use super::convert::{OptionSpec, OptionValue, Streaming, TargetInfo, TargetUnit, quoted, text, unknown_option};
@@ -62,7 +61,7 @@ pub struct Merge {
     /// Maximum number of threads; 0 for one per core.
     pub threads: usize,
     /// Options of the inputs' format, by name.
-    options: Given,
+    pub(in crate::hub) options: Given,
     /// Receives progress reports.
     pub(in crate::hub) progress: Listener,
 }
@@ -273,14 +272,6 @@ impl Merge {
         quoted(names).into_iter().fold(self, |merge, name| merge.with_option("columns", name))
     }
 
-    /// Sets an option of the inputs' format by its name; [`Registry::merge_options`] lists them. Flags are set whatever the value. An option of
-    /// another format, or an invalid value, is an error of [`run`](Self::run).
-    #[must_use]
-    pub fn with_option(mut self, name: impl Into<String>, value: impl Into<OsString>) -> Self {
-        self.options.push((name.into(), value.into()));
-        self
-    }
-
     /// Writes a file, or a set of files, or a folder.
     ///
     /// # Errors
@@ -334,12 +325,6 @@ impl Merge {
         operation::set(merger.as_mut(), &opener.registry.mergers(), &self.options, &inputs)?;
         (report.format, report.unit) = (info.format, info.unit);
         merger.run(self, to, opener, report)
-    }
-
-    /// Receives progress reports.
-    #[must_use]
-    pub fn progress(&self) -> &Arc<dyn Progress> {
-        &self.progress.0
     }
 
     /// The merger for the format of the inputs, detected from the first one that is a file.

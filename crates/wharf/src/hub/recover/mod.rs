@@ -7,12 +7,10 @@ mod rows;
 mod tests;
 mod zds;
 
-use std::ffi::OsString;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use container_core::{Error, Format, Overwrite, Progress, Result};
+use container_core::{Error, Format, Overwrite, Result};
 
 use super::convert::{OptionSpec, TargetUnit, To};
 use super::env::Opener;
@@ -59,7 +57,7 @@ pub struct Recover {
     /// Maximum number of threads; 0 for one per core.
     pub threads: usize,
     /// Options of the input's format, by name.
-    options: Given,
+    pub(in crate::hub) options: Given,
     /// Receives progress reports.
     pub(in crate::hub) progress: Listener,
 }
@@ -157,14 +155,6 @@ impl Recover {
         Self { input, threads: 0, options: Given::default(), progress: Listener::default() }
     }
 
-    /// Sets an option of the input's format by its name; [`Registry::recover_options`] lists them. Flags are set whatever the value. An option of
-    /// another format, or an invalid value, is an error of [`run`](Self::run).
-    #[must_use]
-    pub fn with_option(mut self, name: impl Into<String>, value: impl Into<OsString>) -> Self {
-        self.options.push((name.into(), value.into()));
-        self
-    }
-
     /// Writes the intact part into a new file.
     ///
     /// # Errors
@@ -219,12 +209,6 @@ impl Recover {
             return Err(inputs.misplaced("in_place", title));
         }
         self.begin(recoverer, opener, report)?.in_place(self, opener, report)
-    }
-
-    /// Receives progress reports.
-    #[must_use]
-    pub fn progress(&self) -> &Arc<dyn Progress> {
-        &self.progress.0
     }
 
     /// The recoverer for the input.

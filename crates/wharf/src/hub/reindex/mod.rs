@@ -3,11 +3,9 @@
 mod datadings;
 mod zds;
 
-use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use container_core::{Error, Progress, Result};
+use container_core::{Error, Result};
 
 use super::convert::{OptionSpec, TargetUnit};
 use super::env::Opener;
@@ -41,7 +39,7 @@ pub struct Reindex {
     /// Maximum number of threads; 0 for one per core.
     pub threads: usize,
     /// Options of the input's format, by name.
-    options: Given,
+    pub(in crate::hub) options: Given,
     /// Receives progress reports.
     pub(in crate::hub) progress: Listener,
 }
@@ -141,14 +139,6 @@ impl Reindex {
         Self { input, threads: 0, options: Given::default(), progress: Listener::default() }
     }
 
-    /// Sets an option of the input's format by its name; [`Registry::reindex_options`] lists them. Flags are set whatever the value. An option of
-    /// another format, or an invalid value, is an error of [`run`](Self::run).
-    #[must_use]
-    pub fn with_option(mut self, name: impl Into<String>, value: impl Into<OsString>) -> Self {
-        self.options.push((name.into(), value.into()));
-        self
-    }
-
     /// Makes the index anew.
     ///
     /// # Errors
@@ -193,12 +183,6 @@ impl Reindex {
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         self.input == other.input && self.options == other.options
-    }
-
-    /// Receives progress reports.
-    #[must_use]
-    pub fn progress(&self) -> &Arc<dyn Progress> {
-        &self.progress.0
     }
 
     fn run_by(&self, reindexer: &dyn Reindexer, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
