@@ -6,7 +6,7 @@ use container_core::{Progress, Result};
 use datadings::json::FloatWords;
 use memchr::memmem::Finder;
 
-use super::super::{Inputs, TextTable};
+use super::super::{CHUNK_RECORDS, Inputs, TextTable};
 use crate::text::records::Options;
 use crate::text::records::chunk::Input;
 use crate::text::records::chunk::{Chunk, rows_in_chunk};
