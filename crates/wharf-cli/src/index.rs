@@ -90,7 +90,7 @@ fn rebuild(reindex: Reindex, env: &mut Env<'_>) -> Result<Outcome> {
                 })
             }
         };
-        records::print_result(object.as_object().cloned().unwrap_or_default(), &line(&file, index, report.unit), env)?;
+        records::print_result(object, &line(&file, index, report.unit), env)?;
     }
     report.losses.iter().for_each(|lost| env.report.lost(lost));
     Ok(Outcome::after(&report.losses))

@@ -10,12 +10,12 @@ use wharf::convert::TargetUnit;
 use wharf::recover::{LostRow, RepairedTable, Report};
 
 use super::Outcome;
-use super::display::{clean, counted, size};
+use super::display::{counted, size};
 use super::env::Env;
 use super::options::{Options, RecoverOptions};
 use super::output_path::OutputPath;
 use super::report::error_object;
-use super::{inputs, progress};
+use super::{inputs, progress, records};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -94,13 +94,10 @@ fn print_repairs(input: &str, report: &Report, env: &mut Env<'_>) -> Result<()> 
     report.losses.iter().for_each(|lost| env.report.lost(lost));
     for table in &report.tables {
         let RepairedTable { name, rows, notes, .. } = table;
-        let text = if env.json() {
-            json!({"file": input, "table": name, "rows": rows, "notes": notes}).to_string()
-        } else {
-            let state = if notes.is_empty() { "no problems".to_owned() } else { notes.join("; ") };
-            clean(&format!("{input}: table {name}: {}: {state}", counted(*rows, "document"))).into_owned()
-        };
-        env.stdout.print(&format!("{text}\n"))?;
+        let object = json!({"file": input, "table": name, "rows": rows, "notes": notes});
+        let state = if notes.is_empty() { "no problems".to_owned() } else { notes.join("; ") };
+        let line = format!("{input}: table {name}: {}: {state}", counted(*rows, "document"));
+        records::print_result(object, &line, env)?;
     }
     Ok(())
 }
@@ -117,7 +114,7 @@ fn print_result(input: &str, name: &str, report: &Report, env: &mut Env<'_>) -> 
     }
     report.losses.iter().for_each(|lost| env.report.lost(lost));
     if env.json() {
-        return env.stdout.print(&format!("{}\n", Value::Object(result_object(name, report))));
+        return records::print_result(result_object(name, report), "", env);
     }
     // The first one is in the losses.
     for LostRow { row, key, .. } in report.lost_rows.iter().skip(1).take(MAX_LISTED) {
@@ -135,7 +132,7 @@ fn print_result(input: &str, name: &str, report: &Report, env: &mut Env<'_>) -> 
     };
     let verified = if report.verified { ", verified" } else { "" };
     let result = format!("{}{of}, {size}{verified}", counted(rows, report.unit.words().0));
-    env.stdout.print(&format!("{}\n", clean(&format!("{name}: {result}"))))
+    records::print_result(Map::new(), &format!("{name}: {result}"), env)
 }
 
 fn result_object(name: &str, report: &Report) -> Map<String, Value> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use container_core::{Access, Error, Input, OpenOptions, Result};
 use datadings::{Part, RebuildOptions, RebuildSummary, rebuild_index};
 
-use super::super::convert::{OptionSpec, Streaming, TargetInfo, TargetUnit, unknown_option};
+use super::super::convert::{OptionSpec, TargetInfo, unknown_option};
 use super::super::dataset;
 use super::super::env::Opener;
 use super::super::inputs::Location;
@@ -27,8 +27,7 @@ pub struct DatadingsReindexer {
 
 impl Operation for DatadingsReindexer {
     fn info(&self) -> TargetInfo {
-        let stream = Streaming::Unsupported("a datadings dataset is a set of files");
-        TargetInfo::new(dataset::NAME, TargetUnit::Samples, stream)
+        dataset::INFO
     }
 
     fn options(&self) -> &'static [OptionSpec] {

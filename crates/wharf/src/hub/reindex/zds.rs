@@ -10,7 +10,7 @@ use zdx::wire::lines::lines;
 use zdx::{Collection, IndexState};
 
 use super::super::Lost;
-use super::super::convert::{OptionSpec, OptionValue, Streaming, TargetInfo, TargetUnit, text, unknown_option};
+use super::super::convert::{OptionSpec, OptionValue, TargetInfo, text, unknown_option};
 use super::super::env::Opener;
 use super::super::inputs::Location;
 use super::super::zds::{self, Stored};
@@ -28,8 +28,7 @@ pub struct ZdsReindexer {
 
 impl Operation for ZdsReindexer {
     fn info(&self) -> TargetInfo {
-        let stream = Streaming::Unsupported("a ZDS store is a folder or an archive of one");
-        TargetInfo { title: "ZDS", ..TargetInfo::new(zds::NAME, TargetUnit::Documents, stream) }
+        zds::INFO
     }
 
     fn options(&self) -> &'static [OptionSpec] {

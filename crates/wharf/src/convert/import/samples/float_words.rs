@@ -32,18 +32,8 @@ impl FloatWordScan {
 }
 
 impl RecordVisitor for FloatWordScan {
-    fn begin(&mut self, _: Location) {}
-
     fn member(&mut self, name: &str, value: &str, _: Location) -> Result<()> {
         self.0.member_mut(name)?.observe(value.as_bytes())
-    }
-
-    fn cell(&mut self, _: usize, _: &str, _: bool, _: Location) -> Result<()> {
-        Ok(())
-    }
-
-    fn end(&mut self) -> Result<()> {
-        Ok(())
     }
 }
 

@@ -114,20 +114,10 @@ impl TypeScan {
 }
 
 impl RecordVisitor for TypeScan {
-    fn begin(&mut self, _: Location) {}
-
-    fn member(&mut self, _: &str, _: &str, _: Location) -> Result<()> {
-        Ok(())
-    }
-
     fn cell(&mut self, index: usize, text: &str, quoted: bool, _: Location) -> Result<()> {
         if let Some(column) = self.columns.get_mut(index) {
             column.observe(text, quoted, &mut self.rows, &mut self.scratch);
         }
-        Ok(())
-    }
-
-    fn end(&mut self) -> Result<()> {
         Ok(())
     }
 }
