@@ -18,18 +18,18 @@ use wharf::hub::{Saved, put_ds, stream_ds};
 
 /// Where the edited file is written.
 #[derive(Debug, Clone, clap::Args)]
-#[group(id = "target", multiple = false, args = ["output", "in_place"])]
+#[group(skip)]
 pub(crate) struct Destination {
     /// Overwrite existing output
     #[arg(long, conflicts_with = "in_place")]
     pub(crate) force: bool,
 
     /// Output file; - for standard output
-    #[arg(short, long, value_name = "OUT")]
+    #[arg(short, long, value_name = "OUT", group = "target")]
     output: Option<PathBuf>,
 
     /// Replace the input file, atomically
-    #[arg(long)]
+    #[arg(long, group = "target")]
     in_place: bool,
 }
 
