@@ -7,8 +7,8 @@ use container_core::{Error, Input, Result};
 
 use super::convert::{OptionSpec, TargetInfo, unknown_option};
 
-/// How a format carries out a verb, with its options: a [`Merger`](crate::merge::Merger), a
-/// [`Recoverer`](crate::recover::Recoverer) or a [`Reindexer`](crate::reindex::Reindexer).
+/// How a format carries out a verb, with its options: a [`Merger`](crate::merge::Merger), a [`Recoverer`](crate::recover::Recoverer) or a
+/// [`Reindexer`](crate::reindex::Reindexer).
 pub trait Operation: fmt::Debug + Send + Sync {
     /// The format of inputs and output, whether the output can be a stream, and what reports count.
     fn info(&self) -> TargetInfo;

@@ -51,7 +51,7 @@ impl Operation for DatadingsReindexer {
         Ok(())
     }
 
-    /// Data without an index, and index files, need not be recognized as datadings. [`data`] refuses what is certainly another format.
+    /// Data without an index, and index files, need not be recognized as datadings. What is certainly another format is refused later.
     fn accepts(&self, _: &Input, _: Option<&str>) -> bool {
         true
     }
