@@ -22,10 +22,13 @@ use container_arrow::{BatchTable, BatchWriter, from_arrow};
 use container_core::Bytes;
 use serde_json::{Map, Value};
 use wharf::convert::{Opener, OptionSpec, Streaming, TargetInfo, TargetUnit, To};
-use wharf::merge::{Merger, Operation, Report};
+use wharf::merge::{Merger, Operation};
+use wharf::recover::Recoverer;
+use wharf::reindex::{Before, Index, Reindexer};
 use wharf::{
-    Container, Error, Finding, Format, Input, Loss, Merge, OpenOptions, Output, OutputOptions, Position, Probe,
-    Recognition, RecoverReport, Registry, Result, Table, VerifyOptions,
+    Container, Error, Finding, Format, Input, Loss, Lost, Merge, OpenOptions, Output, OutputOptions, Overwrite,
+    Position, Probe, Recognition, Recover, RecoverReport, Registry, Reindex, Result, Table, VerifyOptions, merge,
+    recover, reindex,
 };
 
 const FIRST_LINE: &str = "points 1\n";
@@ -106,27 +109,36 @@ impl Format for Points {
         path: &Path,
         options: OutputOptions,
     ) -> Result<Option<RecoverReport>> {
-        let bytes = self.source(input)?;
-        let text = String::from_utf8_lossy(&bytes);
-        let mut output = Output::create(path, options)?;
-        write(&mut output, FIRST_LINE)?;
-        let mut rows = 0;
-        let mut lost = Loss::new("line that is not a point", 0, Position::default());
-        for (line, text) in (1..).zip(text.lines()) {
-            if line == 1 && text == FIRST_LINE.trim_end() {
-                continue;
-            }
-            if parse(text).is_some() && !text.contains('\u{FFFD}') {
-                write(&mut output, &format!("{text}\n"))?;
-                rows += 1;
-            } else {
-                lost.count += 1;
-                lost.first.line.get_or_insert(line);
-            }
-        }
-        output.finish()?;
-        Ok(Some(RecoverReport::new(rows, if lost.count > 0 { vec![lost] } else { Vec::new() })))
+        recover_lines(&self.source(input)?, path, options, |line| parse(line).map(|_| line.to_owned())).map(Some)
     }
+}
+
+/// Copies every line that `repair` accepts, as it returns it.
+fn recover_lines(
+    bytes: &[u8],
+    path: &Path,
+    options: OutputOptions,
+    repair: impl Fn(&str) -> Option<String>,
+) -> Result<RecoverReport> {
+    let text = String::from_utf8_lossy(bytes);
+    let mut output = Output::create(path, options)?;
+    write(&mut output, FIRST_LINE)?;
+    let mut rows = 0;
+    let mut lost = Loss::new("line that is not a point", 0, Position::default());
+    for (line, text) in (1..).zip(text.lines()) {
+        if line == 1 && text == FIRST_LINE.trim_end() {
+            continue;
+        }
+        if let Some(point) = repair(text).filter(|point| !point.contains('\u{FFFD}')) {
+            write(&mut output, &format!("{point}\n"))?;
+            rows += 1;
+        } else {
+            lost.count += 1;
+            lost.first.line.get_or_insert(line);
+        }
+    }
+    output.finish()?;
+    Ok(RecoverReport::new(rows, if lost.count > 0 { vec![lost] } else { Vec::new() }))
 }
 
 /// Merges files line by line, so that numbers stay as they are written.
@@ -152,7 +164,7 @@ impl Operation for PointsMerger {
 }
 
 impl Merger for PointsMerger {
-    fn run(&self, job: &Merge, to: To<'_>, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
+    fn run(&self, job: &Merge, to: To<'_>, opener: &mut Opener<'_>, report: &mut merge::Report) -> Result<()> {
         let To::Path(path, overwrite) = to else { return Err(Error::usage("points are merged into a file")) };
         let mut lines = Vec::new();
         for location in &job.inputs {
@@ -171,6 +183,90 @@ impl Merger for PointsMerger {
         output.finish()?;
         (report.rows, report.inputs) = (lines.len() as u64, job.inputs.len());
         report.bytes = path.metadata().map_or(0, |metadata| metadata.len());
+        Ok(())
+    }
+}
+
+/// Recovers points, with a word for missing labels.
+#[derive(Debug, Default)]
+pub(crate) struct PointsRecoverer {
+    label: Option<String>,
+}
+
+impl Operation for PointsRecoverer {
+    fn info(&self) -> TargetInfo {
+        TargetInfo::new("points", TargetUnit::Rows, Streaming::Unsupported("points are recovered into a file"))
+    }
+
+    fn options(&self) -> &'static [OptionSpec] {
+        const LABEL: OptionSpec = OptionSpec::text("label", "Label of points that lost theirs [default: skip them]");
+        &[LABEL]
+    }
+
+    fn set(&mut self, _: &str, value: &OsStr) -> Result<()> {
+        self.label = Some(value.to_string_lossy().into_owned());
+        Ok(())
+    }
+}
+
+impl Recoverer for PointsRecoverer {
+    fn run(&self, job: &Recover, to: To<'_>, opener: &mut Opener<'_>, report: &mut recover::Report) -> Result<()> {
+        let To::Path(path, overwrite) = to else { return Err(Error::usage("points are recovered into a file")) };
+        let named = |error: Error| error.in_file(job.input.name());
+        let bytes = Points.source(&job.input.input(opener).map_err(named)?)?;
+        let with_label = |line: &str| Some(format!("{} {}", line.trim_end(), self.label.as_ref()?));
+        let repair = |line: &str| {
+            [Some(line.to_owned()), with_label(line)].into_iter().flatten().find(|line| parse(line).is_some())
+        };
+        let done = recover_lines(&bytes, path, OutputOptions::default().with_overwrite(overwrite), repair)?;
+        report.rows = done.rows;
+        let lost = |loss| Lost { file: Some(job.input.name()), loss };
+        report.losses.extend(done.losses.into_iter().map(lost));
+        report.bytes = path.metadata().map_or(0, |metadata| metadata.len());
+        Ok(())
+    }
+}
+
+/// Writes the offsets of the points of `trees.points`, a line each, to `trees.offsets`.
+#[derive(Debug, Default)]
+pub(crate) struct PointsReindexer {
+    is_hexadecimal: bool,
+}
+
+impl Operation for PointsReindexer {
+    fn info(&self) -> TargetInfo {
+        TargetInfo::new("points", TargetUnit::Rows, Streaming::Unsupported("an index is a file beside the data"))
+    }
+
+    fn options(&self) -> &'static [OptionSpec] {
+        const HEXADECIMAL: OptionSpec = OptionSpec::flag("hexadecimal", "Write hexadecimal offsets");
+        &[HEXADECIMAL]
+    }
+
+    fn set(&mut self, _: &str, _: &OsStr) -> Result<()> {
+        self.is_hexadecimal = true;
+        Ok(())
+    }
+}
+
+impl Reindexer for PointsReindexer {
+    fn run(&self, job: &Reindex, opener: &mut Opener<'_>, report: &mut reindex::Report) -> Result<()> {
+        let input = job.input.input(opener)?;
+        let path = input.path().ok_or_else(|| Error::usage("expected a file"))?.with_extension("offsets");
+        let before = if path.exists() { Before::Offsets } else { Before::Missing };
+        let mut output = Output::create(&path, OutputOptions::default().with_overwrite(Overwrite::Replace))?;
+        let bytes = Points.source(&input)?;
+        let (mut offset, mut rows) = (FIRST_LINE.len(), 0);
+        for line in bytes.split_inclusive(|byte| *byte == b'\n').skip(1) {
+            let text = if self.is_hexadecimal { format!("{offset:x}\n") } else { format!("{offset}\n") };
+            write(&mut output, &text)?;
+            offset += line.len();
+            rows += 1;
+        }
+        output.finish()?;
+        let mut index = Index::new(before, rows);
+        (index.is_made, index.bytes) = (true, bytes.len() as u64);
+        report.indexes.push(index);
         Ok(())
     }
 }
@@ -237,5 +333,10 @@ impl Container for PointsFile {
 }
 
 fn main() -> ExitCode {
-    wharf_cli::main(&Registry::builtin().with(&Points).with_merger(|| Box::<PointsMerger>::default()))
+    let registry = Registry::builtin()
+        .with(&Points)
+        .with_merger(|| Box::<PointsMerger>::default())
+        .with_recoverer(|| Box::<PointsRecoverer>::default())
+        .with_reindexer(|| Box::<PointsReindexer>::default());
+    wharf_cli::main(&registry)
 }

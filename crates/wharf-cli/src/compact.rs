@@ -6,10 +6,10 @@ use container_core::{Error, Result};
 use serde_json::json;
 
 use super::Outcome;
-use super::display::{clean, size};
+use super::display::size;
 use super::env::Env;
 use super::inputs::{self, Location};
-use super::zds;
+use super::{records, zds};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -57,12 +57,9 @@ fn compact(location: &Location, name: &str, env: &mut Env<'_>) -> Result<()> {
     writer.finish().map_err(named)?;
     root.finish().map_err(named)?;
     repaired.iter().for_each(|note| env.report.lost(note));
-    let text = if env.json() {
-        json!({"file": location.name(), "table": name, "rows": rows, "bytes_before": sizes.before, "bytes": sizes.after})
-            .to_string()
-    } else {
-        let reclaimed = size(sizes.before.saturating_sub(sizes.after));
-        clean(&format!("{}: table {name}: {}, {reclaimed} reclaimed", location.name(), size(sizes.after))).into_owned()
-    };
-    env.stdout.print(&format!("{text}\n"))
+    let file = location.name();
+    let object = json!({"file": file, "table": name, "rows": rows, "bytes_before": sizes.before, "bytes": sizes.after});
+    let reclaimed = size(sizes.before.saturating_sub(sizes.after));
+    let line = format!("{file}: table {name}: {}, {reclaimed} reclaimed", size(sizes.after));
+    records::print_result(object, &line, env)
 }

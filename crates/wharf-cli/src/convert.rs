@@ -2,21 +2,19 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use std::sync::Arc;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use container_core::{Error, Overwrite, Progress, Result};
+use container_core::{Error, Overwrite, Result};
 use serde_json::{Map, Value};
-use wharf::convert::{Convert, OptionSpec, Report, Streaming, Target, TargetUnit, TextTarget, To};
+use wharf::convert::{Convert, Report, Streaming, Target, TargetUnit, TextTarget, To};
 
 use super::Outcome;
 use super::cat;
 use super::display::{clean, counted};
 use super::env::Env;
-use super::inputs;
-use super::options::{OptionList, Options};
-use super::progress::ProgressLine;
+use super::options::{ConvertOptions, Options};
 use super::select::Selection;
+use super::{inputs, progress};
 use wharf::Registry;
 
 const EXAMPLES: &str = "\
@@ -80,15 +78,6 @@ pub(crate) struct Arguments {
     options: Options<ConvertOptions>,
 }
 
-#[derive(Debug, Clone)]
-struct ConvertOptions;
-
-impl OptionList for ConvertOptions {
-    fn list() -> Vec<OptionSpec> {
-        Registry::builtin().options()
-    }
-}
-
 /// The name of a target. Help lists the built-in ones; those of a program's own formats are known only when the registry is.
 #[derive(Clone)]
 struct TargetName;
@@ -150,9 +139,8 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         check_stream(target.as_ref(), env.stdout.terminal.is_some())?;
     }
     let is_shown = env.report.terminal && (!stdout || env.stdout.terminal.is_none());
-    let bar = Arc::new(ProgressLine::new(is_shown));
+    let name = together(&locations);
     (convert.inputs, convert.selection) = (locations, selection);
-    let convert = convert.with_progress(Arc::clone(&bar) as Arc<dyn Progress>);
     let path = Path::new(arguments.output());
     let to = if stdout {
         To::Stream(&mut env.stdout)
@@ -160,9 +148,10 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         To::Path(path, if arguments.force { Overwrite::Replace } else { Overwrite::Refuse })
     };
     let mut report = Report::default();
-    let outcome = convert.run(target.as_ref(), to, &mut env.opener, &mut report);
-    bar.clear();
-    report_types(target.as_ref(), &together(&convert.inputs), &report, env);
+    let outcome = progress::with_line(is_shown, |progress| {
+        convert.with_progress(progress).run(target.as_ref(), to, &mut env.opener, &mut report)
+    });
+    report_types(target.as_ref(), &name, &report, env);
     let outcome = cat::finish(outcome, &report, env)?;
     if !stdout {
         print_report(target.as_ref(), path, report, env)?;
@@ -296,7 +285,8 @@ fn by_extension(path: &Path, registry: &Registry) -> Result<Box<dyn Target>> {
         Some(extension) => format!("unknown extension .{}", extension.to_string_lossy().to_ascii_lowercase()),
         None => "no extension".to_owned(),
     };
-    let known = ".jsonl .ndjson .json .csv .tsv .idv .msgpack .ds .nc .zds .parquet .arrow .arrows";
-    let detail = format!("{found} (known: {known}); --to selects the format");
+    let targets = registry.targets().into_iter();
+    let known: Vec<_> = targets.flat_map(|target| target.info().extensions).map(|name| format!(".{name}")).collect();
+    let detail = format!("{found} (known: {}); --to selects the format", known.join(" "));
     Err(Error::usage(detail).in_file(path.display().to_string()))
 }

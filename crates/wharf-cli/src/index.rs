@@ -1,20 +1,19 @@
 //! `wharf index`: rebuilds the index of datadings datasets and ZDS stores.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
-use std::sync::Arc;
 
-use container_core::{Progress, Result};
+use container_core::Result;
 use serde_json::json;
 use wharf::Reindex;
+use wharf::convert::TargetUnit;
 use wharf::reindex::{Before, Index, Report};
 
 use super::Outcome;
 use super::display::{counted, size};
 use super::env::Env;
-use super::inputs::{self, Location};
-use super::progress::ProgressLine;
-use super::records;
+use super::inputs;
+use super::options::{IndexOptions, Options};
+use super::{progress, records};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -40,25 +39,8 @@ pub(crate) struct Arguments {
     #[arg(value_name = "FILE", required = true)]
     files: Vec<OsString>,
 
-    /// Remove the incomplete sample that an interrupted append left at the end of the data
-    #[arg(long)]
-    truncate: bool,
-
-    /// Remove a legacy .index file after writing the new index
-    #[arg(long)]
-    remove_older: bool,
-
-    /// Write no .md5 file, and remove an existing one
-    #[arg(long)]
-    no_md5: bool,
-
-    /// Only this collection
-    #[arg(long, value_name = "NAME", help_heading = "Options for ZDS")]
-    table: Option<String>,
-
-    /// Rebuild a valid index too. Restores deleted documents that the data still contain
-    #[arg(long, help_heading = "Options for ZDS")]
-    force: bool,
+    #[command(flatten)]
+    options: Options<IndexOptions>,
 
     /// Maximum number of threads; 0 for all processors
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -68,21 +50,13 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let mut tasks: Vec<Reindex> = Vec::new();
     for location in inputs::expand(&arguments.files)? {
-        let mut reindex = arguments.reindex();
-        reindex.input = location;
-        match reindex.tables(&mut env.opener)? {
-            Some(tables) => tasks.extend(tables.into_iter().map(|table| {
-                let mut task = reindex.clone();
-                task.zds.table = Some(table);
-                task
-            })),
-            None => {
-                let Location::Path(path) = &reindex.input else { continue };
-                reindex.input = Location::Path(records::data_of(path));
-                // A pattern may match index files of the same dataset too.
-                if !tasks.iter().any(|other| other.input == reindex.input) {
-                    tasks.push(reindex);
-                }
+        let mut reindex = Reindex::of(location);
+        reindex.threads = arguments.threads;
+        reindex = arguments.options.given().fold(reindex, |reindex, (name, value)| reindex.with_option(name, value));
+        for task in reindex.parts(&mut env.opener)? {
+            // A pattern may match index files of the same dataset too.
+            if !tasks.iter().any(|other| other.is_same(&task)) {
+                tasks.push(task);
             }
         }
     }
@@ -94,29 +68,13 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     Ok(outcome)
 }
 
-impl Arguments {
-    /// The library's form of these options, with an empty input.
-    fn reindex(&self) -> Reindex {
-        let mut reindex = Reindex::new(PathBuf::new());
-        reindex.threads = self.threads;
-        reindex.datadings.truncate = self.truncate;
-        reindex.datadings.remove_older = self.remove_older;
-        reindex.datadings.no_md5 = self.no_md5;
-        reindex.zds.table.clone_from(&self.table);
-        reindex.zds.force = self.force;
-        reindex
-    }
-}
-
 /// Rebuilds the index of one dataset or collection.
 fn rebuild(reindex: Reindex, env: &mut Env<'_>) -> Result<Outcome> {
     let file = reindex.input.name();
-    let progress = Arc::new(ProgressLine::new(env.report.terminal));
     let mut report = Report::default();
-    let reindex = reindex.with_progress(Arc::clone(&progress) as Arc<dyn Progress>);
-    let outcome = reindex.run_with(&mut env.opener, &mut report);
-    progress.clear();
-    outcome?;
+    progress::with_line(env.report.terminal, |progress| {
+        reindex.with_progress(progress).run_with(&mut env.opener, &mut report)
+    })?;
     for index in &report.indexes {
         let object = match &index.table {
             None => json!({
@@ -132,16 +90,16 @@ fn rebuild(reindex: Reindex, env: &mut Env<'_>) -> Result<Outcome> {
                 })
             }
         };
-        records::print_result(object.as_object().cloned().unwrap_or_default(), &line(&file, index), env)?;
+        records::print_result(object, &line(&file, index, report.unit), env)?;
     }
     report.losses.iter().for_each(|lost| env.report.lost(lost));
     Ok(Outcome::after(&report.losses))
 }
 
 /// The human-readable result.
-fn line(file: &str, index: &Index) -> String {
+fn line(file: &str, index: &Index, unit: TargetUnit) -> String {
     let Some(table) = &index.table else {
-        let mut line = format!("{file}: {}, index rebuilt", counted(index.rows, "sample"));
+        let mut line = format!("{file}: {}, index rebuilt", counted(index.rows, unit.words().0));
         match index.before {
             Before::Older if index.kept_older => line.push_str(" from the legacy index, which is kept"),
             Before::Older => line.push_str(" from the legacy index"),
@@ -158,7 +116,7 @@ fn line(file: &str, index: &Index) -> String {
         (false, Before::NoData) => "no data",
         (false, _) => "the index is valid",
     };
-    let mut line = format!("{file}: table {table}: {}, {result}", counted(index.rows, "document"));
+    let mut line = format!("{file}: table {table}: {}, {result}", counted(index.rows, unit.words().0));
     match &index.deleted {
         Some((first, count)) if index.is_made => {
             line.push_str(&format!("; restored {}, such as {first:?}", counted(*count, "deleted document")));

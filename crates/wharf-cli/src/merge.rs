@@ -2,20 +2,18 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use container_core::{Error, Overwrite, Progress, Result};
+use container_core::{Error, Overwrite, Result};
 use serde_json::{Map, Value};
-use wharf::convert::{OptionSpec, Streaming, TargetUnit};
+use wharf::Merge;
+use wharf::convert::{Streaming, TargetUnit};
 use wharf::merge::{Blocks, Report, To};
-use wharf::{Merge, Registry};
 
 use super::Outcome;
 use super::display::counted;
 use super::env::Env;
-use super::inputs;
-use super::options::{OptionList, Options};
-use super::progress::ProgressLine;
+use super::options::{MergeOptions, Options};
+use super::{inputs, progress};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -66,23 +64,11 @@ pub(crate) struct Arguments {
     options: Options<MergeOptions>,
 }
 
-#[derive(Debug, Clone)]
-struct MergeOptions;
-
-impl OptionList for MergeOptions {
-    fn list() -> Vec<OptionSpec> {
-        Registry::builtin().merge_options()
-    }
-}
-
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
-    let progress = Arc::new(ProgressLine::new(env.report.terminal));
-    let mut merge = Merge::default().with_progress(Arc::clone(&progress) as Arc<dyn Progress>);
+    let mut merge = Merge::default();
     merge.inputs = inputs::expand(&arguments.files)?;
     merge.threads = arguments.threads;
-    for (name, value) in arguments.options.given() {
-        merge = merge.with_option(name, value);
-    }
+    merge = arguments.options.given().fold(merge, |merge, (name, value)| merge.with_option(name, value));
     let path: &Path = &arguments.output;
     let is_stream = path == Path::new("-");
     if is_stream && env.stdout.terminal.is_some() {
@@ -94,9 +80,9 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let overwrite = if arguments.force { Overwrite::Replace } else { Overwrite::Refuse };
     let to = if is_stream { To::Stream(&mut env.stdout) } else { To::Path(path, overwrite) };
     let mut report = Report::default();
-    let outcome = merge.run(to, &mut env.opener, &mut report);
-    progress.clear();
-    outcome?;
+    progress::with_line(env.report.terminal, |progress| {
+        merge.with_progress(progress).run(to, &mut env.opener, &mut report)
+    })?;
     report.losses.iter().for_each(|lost| env.report.lost(lost));
     if !is_stream {
         arguments.print_result(&path.display().to_string(), &report, env)?;

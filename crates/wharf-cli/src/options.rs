@@ -1,4 +1,4 @@
-//! Flags for the options of the library: conversions, merges, recoveries.
+//! Flags for the options of the library: conversions, merges, recoveries, indexes.
 
 use std::ffi::OsString;
 use std::marker::PhantomData;
@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::builder::{ArgPredicate, PossibleValue, PossibleValuesParser, ValueParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
+use wharf::Registry;
 use wharf::convert::{OptionSpec, OptionValue};
 
 /// The options of a verb: one flag for each of the library's list.
@@ -14,6 +15,22 @@ pub(crate) trait OptionList {
     /// The list, of the built-in formats.
     fn list() -> Vec<OptionSpec>;
 }
+
+/// The lists: a type each, so that clap can derive.
+macro_rules! option_lists {
+    ($($list:ident: $options:ident),+) => {
+        $(#[derive(Debug, Clone)]
+        pub(crate) struct $list;
+
+        impl OptionList for $list {
+            fn list() -> Vec<OptionSpec> {
+                Registry::builtin().$options()
+            }
+        })+
+    };
+}
+
+option_lists!(ConvertOptions: options, IndexOptions: reindex_options, MergeOptions: merge_options, RecoverOptions: recover_options);
 
 /// Options that were given, in the order of the library's list.
 #[derive(Debug, Clone)]
@@ -46,10 +63,14 @@ fn arg(spec: OptionSpec) -> Arg {
     let arg = if spec.value == OptionValue::Flag { arg } else { arg.value_name(spec.placeholder) };
     match spec.value {
         OptionValue::Flag => arg.action(ArgAction::SetTrue),
-        OptionValue::Texts => arg.action(ArgAction::Append).value_parser(ValueParser::os_string()),
+        OptionValue::Text => arg.value_parser(ValueParser::string()),
+        OptionValue::Texts => arg.action(ArgAction::Append).value_parser(ValueParser::string()),
         OptionValue::Character => arg.value_parser(value_parser!(char)),
-        OptionValue::Integer(least, u64::MAX) => arg.value_parser(value_parser!(u64).range(least..)),
-        OptionValue::Integer(least, most) => arg.value_parser(value_parser!(u64).range(least..=most)),
+        OptionValue::Integer(least, most) => match (i64::try_from(least), i64::try_from(most)) {
+            // Signed, so that -1 is out of range rather than not a number.
+            (Ok(least), Ok(most)) => arg.value_parser(value_parser!(i64).range(least..=most)),
+            _ => arg.value_parser(value_parser!(u64).range(least..=most)),
+        },
         OptionValue::Choice(words) => {
             let word = |(word, meaning): &(&'static str, &'static str)| match *meaning {
                 "" => PossibleValue::new(*word).hide(true),
@@ -84,18 +105,10 @@ impl<L: OptionList> FromArgMatches for Options<L> {
             if matches.value_source(name) != Some(ValueSource::CommandLine) {
                 continue;
             }
-            let values: Vec<OsString> = match spec.value {
-                OptionValue::Flag => vec![OsString::new()],
-                OptionValue::Character => {
-                    matches.get_one::<char>(name).map(|c| c.to_string().into()).into_iter().collect()
-                }
-                OptionValue::Integer(..) => {
-                    matches.get_one::<u64>(name).map(|n| n.to_string().into()).into_iter().collect()
-                }
-                OptionValue::Choice(_) => matches.get_one::<String>(name).map(Into::into).into_iter().collect(),
-                _ => matches.get_many::<OsString>(name).unwrap_or_default().cloned().collect(),
-            };
-            self.0.extend(values.into_iter().map(|value| (spec, value)));
+            match spec.value {
+                OptionValue::Flag => self.0.push((spec, OsString::new())),
+                _ => self.0.extend(matches.get_raw(name).unwrap_or_default().map(|value| (spec, value.to_owned()))),
+            }
         }
         Ok(())
     }

@@ -2,20 +2,19 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::ValueEnum;
-use container_core::{Error, OutputOptions, Overwrite, Progress, Result};
+use container_core::{Error, OutputOptions, Overwrite, Result};
 use serde_json::json;
 use zdx::archive::{Compression, PackOptions, UnpackOptions};
 
 use super::Outcome;
-use super::display::{clean, counted, size};
+use super::display::{counted, size};
 use super::env::Env;
 use super::inputs::{self, Location};
-use super::progress::ProgressLine;
 use super::report::Lost;
 use super::zds::{self, Stored};
+use super::{progress, records};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -69,8 +68,6 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         name.into()
     });
     zds::refuse(&target, arguments.force, std::slice::from_ref(&location))?;
-    let progress = Arc::new(ProgressLine::new(env.report.terminal));
-    progress.name(&location.name());
     let overwrite = if arguments.force { Overwrite::Replace } else { Overwrite::Refuse };
     let compression = match arguments.compression {
         Packing::None => Compression::default(),
@@ -78,10 +75,11 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     };
     let options = PackOptions::default()
         .with_compression(compression)
-        .with_output(OutputOptions::default().with_overwrite(overwrite))
-        .with_progress(Arc::clone(&progress) as Arc<dyn Progress>);
-    let packed = store.pack(&target, options);
-    progress.clear();
+        .with_output(OutputOptions::default().with_overwrite(overwrite));
+    let packed = progress::with_line(env.report.terminal, |progress| {
+        progress.name(&location.name());
+        store.pack(&target, options.with_progress(progress))
+    });
     let (packed, renewed) = packed.map_err(named)?;
     let lost = packed.skipped.iter().map(|(path, why)| {
         let loss = container_core::Loss::new(format!("file left out ({why}): {path}"), 1, Default::default());
@@ -96,16 +94,16 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         Lost { file: Some(location.name()), loss }
     });
     let lost: Vec<Lost> = lost.chain(renewed).collect();
+    report(&target, packed.files, packed.packed, &lost, env)
+}
+
+/// Reports what was written.
+fn report(target: &Path, files: u64, bytes: u64, lost: &[Lost], env: &mut Env<'_>) -> Result<Outcome> {
     lost.iter().for_each(|lost| env.report.lost(lost));
-    let text = if env.json() {
-        json!({"file": target.display().to_string(), "to": "zds", "files": packed.files, "bytes": packed.packed})
-            .to_string()
-    } else {
-        let (files, bytes) = (counted(packed.files, "file"), size(packed.packed));
-        clean(&format!("{}: {files}, {bytes}", target.display())).into_owned()
-    };
-    env.stdout.print(&format!("{text}\n"))?;
-    Ok(Outcome::after(&lost))
+    let object = json!({"file": target.display().to_string(), "to": "zds", "files": files, "bytes": bytes});
+    let line = format!("{}: {}, {}", target.display(), counted(files, "file"), size(bytes));
+    records::print_result(object, &line, env)?;
+    Ok(Outcome::after(lost))
 }
 
 /// Unpack an archive of a ZDS store into a folder
@@ -147,13 +145,12 @@ pub(crate) fn unpack(arguments: &UnpackArguments, env: &mut Env<'_>) -> Result<O
         return Err(Error::usage("cannot write a folder to standard output; pass a path"));
     }
     inputs::refuse_overlap([target.clone()], std::slice::from_ref(&location))?;
-    let progress = Arc::new(ProgressLine::new(env.report.terminal));
-    progress.name(&location.name());
     let overwrite = if arguments.force { Overwrite::Replace } else { Overwrite::Refuse };
-    let options =
-        UnpackOptions::default().with_overwrite(overwrite).with_progress(Arc::clone(&progress) as Arc<dyn Progress>);
-    let unpacked = zdx::archive::unpack(archive, &target, &options);
-    progress.clear();
+    let unpacked = progress::with_line(env.report.terminal, |progress| {
+        progress.name(&location.name());
+        let options = UnpackOptions::default().with_overwrite(overwrite).with_progress(progress);
+        zdx::archive::unpack(archive, &target, &options)
+    });
     let unpacked = unpacked.map_err(named)?;
     let mut lost = Vec::new();
     if unpacked.foreign_entries > 0 {
@@ -162,14 +159,5 @@ pub(crate) fn unpack(arguments: &UnpackArguments, env: &mut Env<'_>) -> Result<O
         let loss = container_core::Loss::new(what, unpacked.foreign_entries, Default::default());
         lost.push(Lost { file: Some(location.name()), loss });
     }
-    lost.iter().for_each(|lost| env.report.lost(lost));
-    let text = if env.json() {
-        json!({"file": target.display().to_string(), "to": "zds", "files": unpacked.files, "bytes": unpacked.bytes})
-            .to_string()
-    } else {
-        let (files, bytes) = (counted(unpacked.files, "file"), size(unpacked.bytes));
-        clean(&format!("{}: {files}, {bytes}", target.display())).into_owned()
-    };
-    env.stdout.print(&format!("{text}\n"))?;
-    Ok(Outcome::after(&lost))
+    report(&target, unpacked.files, unpacked.bytes, &lost, env)
 }

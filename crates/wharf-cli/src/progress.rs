@@ -1,7 +1,7 @@
 //! A progress line on standard error, for work that takes more than two seconds.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use container_core::{Progress, Unit};
@@ -33,6 +33,14 @@ struct Task {
     started: Instant,
     unit: Unit,
     total: Option<u64>,
+}
+
+/// Calls `run` with a line, which is gone when it returns.
+pub(crate) fn with_line<T>(is_visible: bool, run: impl FnOnce(Arc<dyn Progress>) -> T) -> T {
+    let line = Arc::new(ProgressLine::new(is_visible));
+    let result = run(Arc::clone(&line) as Arc<dyn Progress>);
+    line.clear();
+    result
 }
 
 impl ProgressLine {

@@ -10,10 +10,11 @@ use zdx::wire::json::scan;
 use zdx::wire::lines::{Line, lines};
 
 use super::Outcome;
-use super::display::{clean, counted};
+use super::display::counted;
 use super::env::Env;
 use super::inputs::{self, Location};
 use super::progress::ProgressLine;
+use super::records;
 use super::zds::{self, Ids};
 
 const EXAMPLES: &str = "\
@@ -101,21 +102,17 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     progress.clear();
     repaired.iter().for_each(|note| env.report.lost(note));
     let put = documents.len() as u64;
-    if env.json() {
-        let object = json!({
-            "file": location.name(), "table": name, "put": put, "replaced": replaced, "numbered": numbered, "rows": rows,
-        });
-        env.stdout.print(&format!("{object}\n"))?;
-    } else {
-        let mut line = format!("{}: {} put", location.name(), counted(put, "document"));
-        if replaced > 0 {
-            line.push_str(&format!(", {replaced} replaced"));
-        }
-        if numbered > 0 {
-            line.push_str(&format!("; {numbered} without _id numbered"));
-        }
-        env.stdout.print(&format!("{}\n", clean(&line)))?;
+    let object = json!({
+        "file": location.name(), "table": name, "put": put, "replaced": replaced, "numbered": numbered, "rows": rows,
+    });
+    let mut line = format!("{}: {} put", location.name(), counted(put, "document"));
+    if replaced > 0 {
+        line.push_str(&format!(", {replaced} replaced"));
     }
+    if numbered > 0 {
+        line.push_str(&format!("; {numbered} without _id numbered"));
+    }
+    records::print_result(object, &line, env)?;
     Ok(Outcome::Done)
 }
 

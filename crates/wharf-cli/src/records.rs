@@ -2,7 +2,7 @@
 
 use container_core::{Overwrite, Result};
 use serde_json::{Map, Value};
-pub(crate) use wharf::hub::dataset::{Dataset, data_of};
+pub(crate) use wharf::hub::dataset::Dataset;
 use wharf::subset::{Copying, Report, Written};
 
 use super::Outcome;
@@ -76,7 +76,7 @@ pub(crate) fn report_outputs(report: &Report, show_total: bool, env: &mut Env<'_
 }
 
 /// Prints a result: the object with `--json`, otherwise the line.
-pub(crate) fn print_result(object: Map<String, Value>, line: &str, env: &mut Env<'_>) -> Result<()> {
-    let text = if env.json() { Value::Object(object).to_string() } else { clean(line).into_owned() };
+pub(crate) fn print_result(object: impl Into<Value>, line: &str, env: &mut Env<'_>) -> Result<()> {
+    let text = if env.json() { object.into().to_string() } else { clean(line).into_owned() };
     env.stdout.print(&format!("{text}\n"))
 }

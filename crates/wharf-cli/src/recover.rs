@@ -2,22 +2,20 @@
 
 use std::ffi::OsString;
 use std::ops::Range;
-use std::sync::Arc;
 
-use container_core::{Overwrite, Progress, Result};
+use container_core::{Overwrite, Result};
 use serde_json::{Map, Value, json};
-use wharf::convert::{OptionSpec, TargetUnit};
+use wharf::Recover;
+use wharf::convert::TargetUnit;
 use wharf::recover::{LostRow, RepairedTable, Report};
-use wharf::{Recover, Registry};
 
 use super::Outcome;
-use super::display::{clean, counted, size};
+use super::display::{counted, size};
 use super::env::Env;
-use super::inputs;
-use super::options::{OptionList, Options};
+use super::options::{Options, RecoverOptions};
 use super::output_path::OutputPath;
-use super::progress::ProgressLine;
 use super::report::error_object;
+use super::{inputs, progress, records};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -67,35 +65,22 @@ pub(crate) struct Arguments {
     options: Options<RecoverOptions>,
 }
 
-#[derive(Debug, Clone)]
-struct RecoverOptions;
-
-impl OptionList for RecoverOptions {
-    fn list() -> Vec<OptionSpec> {
-        Registry::builtin().recover_options()
-    }
-}
-
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let location = inputs::expand_single(&arguments.input, "recover")?;
-    let progress = Arc::new(ProgressLine::new(env.report.terminal));
-    let mut recover = Recover::of(location.clone()).with_progress(Arc::clone(&progress) as Arc<dyn Progress>);
+    let mut recover = Recover::of(location.clone());
     recover.threads = arguments.threads;
-    for (name, value) in arguments.options.given() {
-        recover = recover.with_option(name, value);
-    }
+    recover = arguments.options.given().fold(recover, |recover, (name, value)| recover.with_option(name, value));
     let mut report = Report::default();
     if arguments.in_place {
         let outcome = recover.in_place(&mut env.opener, &mut report);
-        progress.clear();
         print_repairs(&location.name(), &report, env)?;
         outcome?;
     } else {
         let overwrite = if arguments.force { Overwrite::Replace } else { Overwrite::Refuse };
         let path = arguments.output.path()?;
-        let outcome = recover.run(path, overwrite, &mut env.opener, &mut report);
-        progress.clear();
-        outcome?;
+        progress::with_line(env.report.terminal, |progress| {
+            recover.with_progress(progress).run(path, overwrite, &mut env.opener, &mut report)
+        })?;
         print_result(&location.name(), &path.display().to_string(), &report, env)?;
     }
     Ok(match report.losses.is_empty() {
@@ -109,13 +94,10 @@ fn print_repairs(input: &str, report: &Report, env: &mut Env<'_>) -> Result<()> 
     report.losses.iter().for_each(|lost| env.report.lost(lost));
     for table in &report.tables {
         let RepairedTable { name, rows, notes, .. } = table;
-        let text = if env.json() {
-            json!({"file": input, "table": name, "rows": rows, "notes": notes}).to_string()
-        } else {
-            let state = if notes.is_empty() { "no problems".to_owned() } else { notes.join("; ") };
-            clean(&format!("{input}: table {name}: {}: {state}", counted(*rows, "document"))).into_owned()
-        };
-        env.stdout.print(&format!("{text}\n"))?;
+        let object = json!({"file": input, "table": name, "rows": rows, "notes": notes});
+        let state = if notes.is_empty() { "no problems".to_owned() } else { notes.join("; ") };
+        let line = format!("{input}: table {name}: {}: {state}", counted(*rows, "document"));
+        records::print_result(object, &line, env)?;
     }
     Ok(())
 }
@@ -132,7 +114,7 @@ fn print_result(input: &str, name: &str, report: &Report, env: &mut Env<'_>) -> 
     }
     report.losses.iter().for_each(|lost| env.report.lost(lost));
     if env.json() {
-        return env.stdout.print(&format!("{}\n", Value::Object(result_object(name, report))));
+        return records::print_result(result_object(name, report), "", env);
     }
     // The first one is in the losses.
     for LostRow { row, key, .. } in report.lost_rows.iter().skip(1).take(MAX_LISTED) {
@@ -150,7 +132,7 @@ fn print_result(input: &str, name: &str, report: &Report, env: &mut Env<'_>) -> 
     };
     let verified = if report.verified { ", verified" } else { "" };
     let result = format!("{}{of}, {size}{verified}", counted(rows, report.unit.words().0));
-    env.stdout.print(&format!("{}\n", clean(&format!("{name}: {result}"))))
+    records::print_result(Map::new(), &format!("{name}: {result}"), env)
 }
 
 fn result_object(name: &str, report: &Report) -> Map<String, Value> {

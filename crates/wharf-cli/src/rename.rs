@@ -36,16 +36,12 @@ pub(crate) struct Arguments {
     #[arg(long)]
     dims: bool,
 
-    /// Overwrite existing output
-    #[arg(long, conflicts_with = "in_place")]
-    force: bool,
-
     #[command(flatten)]
     destination: Destination,
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
-    edit::run(&arguments.file, &arguments.destination, arguments.force, "rename", env, |edit| {
+    edit::run(&arguments.file, &arguments.destination, "rename", env, |edit| {
         let no_pair = |argument: &str| Error::usage(format!("expected OLD=NEW, found {argument:?}"));
         if arguments.dims {
             let pairs = |argument: &String| {

@@ -41,10 +41,6 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME")]
     dim: Vec<String>,
 
-    /// Overwrite existing output
-    #[arg(long, conflicts_with = "in_place")]
-    force: bool,
-
     #[command(flatten)]
     destination: Destination,
 }
@@ -67,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
 }
 
 fn from_ds(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
-    edit::run(&arguments.file, &arguments.destination, arguments.force, "rm", env, |edit| {
+    edit::run(&arguments.file, &arguments.destination, "rm", env, |edit| {
         // Resolve all names before removing anything. A variable along two removed dimensions is removed once.
         let items: Vec<Item<'_>> = arguments.names.iter().map(|name| Item::parse(name, edit)).collect();
         if let Some(unknown) = arguments.dim.iter().find(|name| !edit.has_dimension(name)) {
@@ -96,7 +92,7 @@ impl Arguments {
     /// The first option given that applies only to ds files.
     fn ds_option(&self) -> Option<&'static str> {
         let output = self.destination.has_output();
-        [("--dim", !self.dim.is_empty()), ("--force", self.force), ("--output", output)]
+        [("--dim", !self.dim.is_empty()), ("--force", self.destination.force), ("--output", output)]
             .into_iter()
             .find(|(_, given)| *given)
             .map(|(option, _)| option)

@@ -1,18 +1,16 @@
 //! `wharf sample`: writes a random sample of the records of an input.
 
 use std::ffi::OsString;
-use std::sync::Arc;
 
-use container_core::{Progress, Result};
+use container_core::Result;
 use wharf::Sample;
 use wharf::subset::{Report, SampleMethod};
 
 use super::Outcome;
 use super::env::Env;
-use super::inputs;
 use super::output_path::OutputPath;
-use super::progress::ProgressLine;
 use super::records::{self, TableChoice, WriteOptions};
+use super::{inputs, progress};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -71,15 +69,9 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     sample.seed = arguments.seed;
     sample.copying = arguments.write_options.copying(&arguments.table);
     let (path, overwrite) = (arguments.output.path()?, arguments.write_options.overwrite());
-    let progress = Arc::new(ProgressLine::new(env.report.terminal));
     let mut report = Report::default();
-    let outcome = sample.with_progress(Arc::clone(&progress) as Arc<dyn Progress>).run(
-        path,
-        overwrite,
-        &mut env.opener,
-        &mut report,
-    );
-    progress.clear();
-    outcome?;
+    progress::with_line(env.report.terminal, |progress| {
+        sample.with_progress(progress).run(path, overwrite, &mut env.opener, &mut report)
+    })?;
     records::report_outputs(&report, true, env)
 }

@@ -48,10 +48,6 @@ pub(crate) struct Arguments {
     #[arg(long, group = "target")]
     create: bool,
 
-    /// Overwrite existing output
-    #[arg(long, conflicts_with = "in_place")]
-    force: bool,
-
     #[command(flatten)]
     destination: Destination,
 }
@@ -104,9 +100,9 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         Ok(losses)
     };
     if arguments.create {
-        return edit::create(&arguments.file, arguments.force, env, change);
+        return edit::create(&arguments.file, arguments.destination.force, env, change);
     }
-    let result = edit::run(&arguments.file, &arguments.destination, arguments.force, "set", env, change);
+    let result = edit::run(&arguments.file, &arguments.destination, "set", env, change);
     result.map_err(|error| match Path::new(&arguments.file).try_exists() {
         Ok(false) if error.kind() == ErrorKind::Io && arguments.file != "-" => {
             let cause = std::io::Error::from(std::io::ErrorKind::NotFound);

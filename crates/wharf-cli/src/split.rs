@@ -2,9 +2,8 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use container_core::{Progress, Result};
+use container_core::Result;
 use serde_json::{Map, Value};
 use wharf::Split;
 use wharf::subset::{Fractions, Parts, Report};
@@ -12,9 +11,8 @@ use wharf::subset::{Fractions, Parts, Report};
 use super::Outcome;
 use super::display::counted;
 use super::env::Env;
-use super::inputs;
-use super::progress::ProgressLine;
 use super::records::{self, TableChoice, WriteOptions, output_object};
+use super::{inputs, progress};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -76,13 +74,11 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     split.outputs.clone_from(&arguments.output);
     (split.shuffle, split.seed) = (arguments.shuffle, arguments.seed);
     split.copying = arguments.write_options.copying(&arguments.table);
-    let progress = Arc::new(ProgressLine::new(env.report.terminal));
     let mut report = Report::default();
     let overwrite = arguments.write_options.overwrite();
-    let outcome =
-        split.with_progress(Arc::clone(&progress) as Arc<dyn Progress>).run(overwrite, &mut env.opener, &mut report);
-    progress.clear();
-    outcome?;
+    progress::with_line(env.report.terminal, |progress| {
+        split.with_progress(progress).run(overwrite, &mut env.opener, &mut report)
+    })?;
     report.losses.iter().for_each(|lost| env.report.lost(lost));
     if env.json() {
         let outputs: Vec<Value> =

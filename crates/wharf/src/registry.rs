@@ -53,6 +53,8 @@ pub struct Registry {
     pub(crate) mergers: Vec<fn() -> Box<dyn crate::merge::Merger>>,
     #[cfg(feature = "convert")]
     pub(crate) recoverers: Vec<fn() -> Box<dyn crate::recover::Recoverer>>,
+    #[cfg(feature = "convert")]
+    pub(crate) reindexers: Vec<fn() -> Box<dyn crate::reindex::Reindexer>>,
 }
 
 impl Registry {
@@ -73,6 +75,8 @@ impl Registry {
             mergers: Vec::new(),
             #[cfg(feature = "convert")]
             recoverers: Vec::new(),
+            #[cfg(feature = "convert")]
+            reindexers: Vec::new(),
         }
     }
 
@@ -101,6 +105,15 @@ impl Registry {
     #[must_use]
     pub fn with_recoverer(mut self, new: fn() -> Box<dyn crate::recover::Recoverer>) -> Self {
         self.recoverers.push(new);
+        self
+    }
+
+    /// Adds a reindexer, which takes precedence over others for its format.
+    #[cfg(feature = "convert")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
+    #[must_use]
+    pub fn with_reindexer(mut self, new: fn() -> Box<dyn crate::reindex::Reindexer>) -> Self {
+        self.reindexers.push(new);
         self
     }
 

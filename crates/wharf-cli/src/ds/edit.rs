@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use container_core::{Error, Loss, OpenOptions, OutputOptions, Overwrite, Result, Source};
 use dsfmt::{Edit, Reader, Written};
-use serde_json::{Map, Value};
+use serde_json::json;
 
 use crate::Outcome;
 use crate::display::counted;
@@ -18,14 +18,18 @@ use wharf::hub::{Saved, put_ds, stream_ds};
 
 /// Where the edited file is written.
 #[derive(Debug, Clone, clap::Args)]
-#[group(id = "target", multiple = false, args = ["output", "in_place"])]
+#[group(skip)]
 pub(crate) struct Destination {
+    /// Overwrite existing output
+    #[arg(long, conflicts_with = "in_place")]
+    pub(crate) force: bool,
+
     /// Output file; - for standard output
-    #[arg(short, long, value_name = "OUT")]
+    #[arg(short, long, value_name = "OUT", group = "target")]
     output: Option<PathBuf>,
 
     /// Replace the input file, atomically
-    #[arg(long)]
+    #[arg(long, group = "target")]
     in_place: bool,
 }
 
@@ -40,7 +44,6 @@ impl Destination {
 pub(crate) fn run(
     file: &OsStr,
     destination: &Destination,
-    force: bool,
     verb: &str,
     env: &mut Env<'_>,
     change: impl FnOnce(&mut Edit<'_>) -> Result<Vec<Loss>>,
@@ -60,7 +63,7 @@ pub(crate) fn run(
         Ok((written, lost))
     };
     match (&destination.output, &location) {
-        (Some(path), _) => put(path, force, std::slice::from_ref(&location), env, write),
+        (Some(path), _) => put(path, destination.force, std::slice::from_ref(&location), env, write),
         (None, Location::Path(path)) => {
             let options = OutputOptions::default().with_overwrite(Overwrite::Replace);
             let (written, lost) = write(path, options)?;
@@ -114,12 +117,8 @@ fn report_losses(losses: &[Lost], env: &mut Env<'_>) -> Outcome {
 fn report_written(name: &str, written: Written, losses: Vec<Lost>, env: &mut Env<'_>) -> Result<Outcome> {
     let outcome = report_losses(&losses, env);
     if env.json() {
-        let mut object = Map::new();
-        object.insert("file".into(), name.into());
-        object.insert("to".into(), NAME.into());
-        object.insert("variables".into(), written.variables.into());
-        object.insert("bytes".into(), written.bytes.into());
-        env.stdout.print(&format!("{}\n", Value::Object(object)))?;
+        let object = json!({"file": name, "to": NAME, "variables": written.variables, "bytes": written.bytes});
+        env.stdout.print(&format!("{object}\n"))?;
     } else {
         env.report.note(format!("{name}: {}", counted(written.variables, "variable")));
     }

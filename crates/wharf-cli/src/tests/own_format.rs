@@ -1,6 +1,6 @@
 //! The format of examples/own_format.rs, which only the registry of that program contains.
 
-use wharf::{Merge, Overwrite, Registry};
+use wharf::{Merge, Overwrite, Recover, Registry, Reindex};
 
 use super::TestFolder;
 
@@ -152,4 +152,52 @@ fn own_format_recovers_intact_lines() {
     assert_eq!(place.wharf(&["recover", "@a.points", "@c.points"]).code, 2, "the output exists");
     let error = "error: @d.csv: its extension stands for csv, and the input is points: `wharf convert` does that";
     assert_eq!(place.wharf(&["recover", "@a.points", "@d.csv"]).failed(2), error);
+}
+
+#[test]
+fn own_format_has_a_recoverer_of_its_own() {
+    let mut place = place();
+    std::fs::write(place.path("bad.points"), "points 1\n2.5 -1 oak\n2.5 1\n???\n").unwrap();
+    place.registry = place.registry.with_recoverer(|| Box::<example::PointsRecoverer>::default());
+    let ran = place.wharf(&["recover", "@bad.points", "@b.points"]);
+    let warning = "warning: @bad.points: line that is not a point (2 times, first line 3)\n";
+    assert_eq!((ran.code, &*ran.err, &*ran.out), (3, warning, "@b.points: 1 row, 20 bytes\n"));
+    let error = "error: @bad.points: --columns is an option of IDV, the input is points";
+    assert_eq!(place.wharf(&["recover", "@bad.points", "@c.points", "--columns", "x"]).failed(2), error);
+    let error = "error: @bad.points: --in-place is an option of ZDS, the input is points";
+    assert_eq!(place.wharf(&["recover", "@bad.points", "--in-place"]).failed(2), error);
+    let options = place.registry.recover_options();
+    assert_eq!(options.last().map(|option| option.name), Some("label"));
+    let recover = Recover::new(place.path("bad.points")).with_option("label", "ash");
+    let report = recover.write(place.path("c.points"), Overwrite::Refuse, &place.registry).unwrap();
+    assert_eq!((report.format, report.rows, report.losses.len()), ("points", 2, 1));
+    assert_eq!(place.read("c.points"), "points 1\n2.5 -1 oak\n2.5 1 ash\n");
+    // Without the recoverer there is no such option.
+    let registry = Registry::builtin().with(&example::Points);
+    let error = recover.write(place.path("d.points"), Overwrite::Refuse, &registry).unwrap_err();
+    assert_eq!(error.to_string(), "unknown option \"label\"");
+}
+
+#[test]
+fn own_format_has_a_reindexer_of_its_own() {
+    let mut place = place();
+    let error = "error: @a.points: index works on datadings datasets, the input is points";
+    assert_eq!(place.wharf(&["index", "@a.points"]).failed(2), error);
+    place.registry = place.registry.with_reindexer(|| Box::<example::PointsReindexer>::default());
+    // Once, though it is given twice.
+    let done = place.wharf(&["index", "@a.points", "@a.points"]).ok();
+    assert_eq!(done, "@a.points: 2 rows, index rebuilt (it was missing)\n");
+    assert_eq!(place.read("a.offsets"), "9\n20\n");
+    let done = place.wharf(&["index", "@a.points", "--json"]).ok();
+    let expected = "{\"file\":\"@a.points\",\"rows\":2,\"bytes\":33,\"before\":\"offsets\",\"bytes_cut\":0,\"kept_older\":false}\n";
+    assert_eq!(done, expected);
+    let error = "error: @a.points: --truncate is an option of datadings, the input is points";
+    assert_eq!(place.wharf(&["index", "@a.points", "--truncate"]).failed(2), error);
+    let error = "error: @a.points: --table is an option of ZDS, the input is points";
+    assert_eq!(place.wharf(&["index", "@a.points", "--table", "x"]).failed(2), error);
+    let options = place.registry.reindex_options();
+    assert_eq!(options.last().map(|option| option.name), Some("hexadecimal"));
+    let report = Reindex::new(place.path("a.points")).with_option("hexadecimal", "").run(&place.registry).unwrap();
+    assert_eq!((report.format, report.indexes[0].rows), ("points", 2));
+    assert_eq!(place.read("a.offsets"), "9\n14\n");
 }

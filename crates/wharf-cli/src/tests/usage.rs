@@ -58,6 +58,9 @@ fn usage_errors_are_json_with_json() {
     let message = error(&["cat", "x", "--json", "--rows", "7..3"]);
     let expected = "invalid value '7..3' for '--rows <A..B>': the range ends at 3, before its start 7";
     assert_eq!(message, expected);
+    // Flags for options of the library.
+    let message = error(&["merge", "x", "-o", "y", "--json", "--level=-1"]);
+    assert_eq!(message, "invalid value '-1' for '--level <0..9>': -1 is not in 0..=9");
 }
 
 #[test]

@@ -4,9 +4,10 @@ use container_core::{Error, Result};
 use serde_json::json;
 
 use super::super::Outcome;
-use super::super::display::{clean, counted};
+use super::super::display::counted;
 use super::super::env::Env;
 use super::super::inputs::Location;
+use super::super::records;
 use super::{located, open_writer, repaired, writer_options};
 
 /// Deletes the documents with these ids, all or none. A missing id is an error unless `ignore_missing`.
@@ -35,13 +36,9 @@ pub(crate) fn remove(
     writer.finish().map_err(named)?;
     root.finish().map_err(named)?;
     repaired.iter().for_each(|note| env.report.lost(note));
-    let text = match env.json() {
-        true => json!({"file": location.name(), "table": name, "deleted": deleted, "rows": rows}).to_string(),
-        false => {
-            let (deleted, left) = (counted(deleted, "document"), counted(rows, "document"));
-            clean(&format!("{}: table {name}: {deleted} deleted, {left} left", location.name())).into_owned()
-        }
-    };
-    env.stdout.print(&format!("{text}\n"))?;
+    let file = location.name();
+    let object = json!({"file": file, "table": name, "deleted": deleted, "rows": rows});
+    let (deleted, left) = (counted(deleted, "document"), counted(rows, "document"));
+    records::print_result(object, &format!("{file}: table {name}: {deleted} deleted, {left} left"), env)?;
     Ok(Outcome::Done)
 }

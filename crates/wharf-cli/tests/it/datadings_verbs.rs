@@ -334,8 +334,7 @@ fn refuses_mixed_formats_and_inapplicable_options() {
         assert_eq!(refused(&["merge", &idv, &iris, "-o", &out]), expected);
         let expected = "error: --level is an option of IDV, the inputs are datadings\n";
         assert_eq!(refused(&["merge", &iris, &iris, "-o", &out, "--level", "3"]), expected);
-        let expected =
-            format!("error: {idv}: --shuffle is an option of datadings, the first input is another format\n");
+        let expected = "error: --shuffle is an option of datadings, the inputs are idv\n";
         assert_eq!(refused(&["merge", &idv, &idv, "-o", &out, "--shuffle"]), expected);
     }
 }

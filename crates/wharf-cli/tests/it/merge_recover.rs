@@ -194,7 +194,7 @@ fn recovers_the_intact_row_groups_of_parquet() {
     let ran = run(["recover", &file, &out, "--force", "--no-md5"]);
     assert_eq!(
         (ran.code(), ran.err()),
-        (2, &*format!("error: {file}: --no-md5 is an option of datadings, the input is another format\n"))
+        (2, &*format!("error: {file}: --no-md5 is an option of datadings, the input is parquet\n"))
     );
     let ran = run(["recover", &file, &out, "--force", "--level", "3"]);
     assert_eq!(

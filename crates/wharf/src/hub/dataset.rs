@@ -8,6 +8,7 @@ use std::path::Path;
 use container_core::{Error, ErrorKind, Input, OpenOptions, OutputOptions, Overwrite, Probe, Recognition, Result};
 use datadings::{Reader, Sample, Writer, WriterOptions};
 
+use super::convert::{Streaming, TargetInfo, TargetUnit};
 pub use super::dataset_files::{data_of, has_index, member, members, set_of};
 use super::env::Opener;
 use super::inputs::Location;
@@ -16,6 +17,10 @@ use super::{Bar, Lost};
 
 /// The name of the format.
 pub const NAME: &str = "datadings";
+
+/// What operations say about it.
+pub(super) const INFO: TargetInfo =
+    TargetInfo::new(NAME, TargetUnit::Samples, Streaming::Unsupported("a datadings dataset is a set of files"));
 
 /// Samples between two progress reports.
 const STRIDE: u64 = 256;

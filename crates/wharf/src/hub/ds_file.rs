@@ -14,6 +14,11 @@ use super::{Lost, output};
 /// The name of the format.
 pub const DS: &str = "ds";
 
+/// Whether containers of this format are read through [`dsfmt`], so that their columns are variables of ds.
+pub(super) fn is_variables(format: &str) -> bool {
+    [DS, dsfmt::netcdf::FORMAT_NAME].contains(&format)
+}
+
 /// Values that are copied byte for byte although verification rejects them: the first of each variable, and how many there are. `name` returns
 /// the file name of a reader.
 pub fn rejected_by_ds(builder: &Builder<'_>, name: &dyn Fn(&Reader) -> Option<String>) -> Result<Vec<Lost>> {

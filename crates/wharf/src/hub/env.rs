@@ -10,6 +10,7 @@ use container_core::{Access, Container, Error, Input, OpenOptions, Result, Sourc
 use dsfmt::container::TimeForm;
 
 use super::inputs::{Location, is_reopenable};
+use super::is_variables;
 use super::overrides::Overrides;
 use super::select::Selection;
 use crate::Registry;
@@ -104,7 +105,7 @@ impl<'a> Opener<'a> {
     /// Fails for inputs of other formats when a form of ds and NetCDF times was selected.
     pub(super) fn check_time(&self, inputs: &str) -> Result<()> {
         match self.time {
-            Some(_) if ![super::DS, dsfmt::netcdf::FORMAT_NAME].contains(&inputs) => {
+            Some(_) if !is_variables(inputs) => {
                 Err(Error::usage(format!("is for inputs that are ds or NetCDF, not {inputs}")).in_option("time"))
             }
             _ => Ok(()),

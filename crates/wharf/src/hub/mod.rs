@@ -26,10 +26,12 @@ pub mod subset;
 mod transaction;
 pub mod zds;
 
+use ds_file::is_variables;
 pub use ds_file::{DS, Saved, open_ds, put_ds, rejected_by_ds, stream_ds};
 pub use netcdf::open_netcdf;
 pub use overrides::Overrides;
 
+use std::ffi::OsString;
 use std::fmt;
 use std::sync::Arc;
 
@@ -67,6 +69,30 @@ macro_rules! with_progress {
         })+
     };
 }
+
+/// Implements what jobs with options of the inputs' format have in common: builders with fields `options` and `progress`.
+macro_rules! with_options {
+    ($($builder:ty: $list:literal),+) => {
+        $(impl $builder {
+            /// Sets an option of the format of the input by its name;
+            #[doc = concat!("[`Registry::", $list, "`](crate::Registry::", $list, ")")]
+            /// lists them. Flags are set whatever the value. An option of another format, or an invalid value, is an error of [`run`](Self::run).
+            #[must_use]
+            pub fn with_option(mut self, name: impl Into<String>, value: impl Into<OsString>) -> Self {
+                self.options.push((name.into(), value.into()));
+                self
+            }
+
+            /// Receives progress reports.
+            #[must_use]
+            pub fn progress(&self) -> &Arc<dyn Progress> {
+                &self.progress.0
+            }
+        })+
+    };
+}
+
+with_options!(merge::Merge: "merge_options", recover::Recover: "recover_options", reindex::Reindex: "reindex_options");
 
 with_progress!(
     convert::Convert,
@@ -110,9 +136,4 @@ impl Lost {
     pub(crate) fn all(losses: Vec<Loss>, file: Option<&str>) -> impl Iterator<Item = Self> {
         losses.into_iter().map(move |loss| Self { file: file.map(str::to_owned), loss })
     }
-}
-
-/// The first option that was set.
-fn first_given(given: &[(&'static str, bool)]) -> Option<&'static str> {
-    given.iter().find(|(_, given)| *given).map(|(option, _)| *option)
 }

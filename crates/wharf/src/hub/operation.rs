@@ -1,6 +1,5 @@
-//! What the verbs that keep a format have in common: mergers and recoverers of formats, and their options by name.
+//! What the verbs that keep a format have in common: mergers, recoverers and reindexers of formats, and their options by name.
 
-use std::cmp::Reverse;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 
@@ -8,7 +7,8 @@ use container_core::{Error, Input, Result};
 
 use super::convert::{OptionSpec, TargetInfo, unknown_option};
 
-/// How a format carries out a verb, with its options: a [`Merger`](crate::merge::Merger) or a [`Recoverer`](crate::recover::Recoverer).
+/// How a format carries out a verb, with its options: a [`Merger`](crate::merge::Merger), a [`Recoverer`](crate::recover::Recoverer) or a
+/// [`Reindexer`](crate::reindex::Reindexer).
 pub trait Operation: fmt::Debug + Send + Sync {
     /// The format of inputs and output, whether the output can be a stream, and what reports count.
     fn info(&self) -> TargetInfo;
@@ -37,69 +37,61 @@ pub trait Operation: fmt::Debug + Send + Sync {
 /// Options by name, in the order in which they were given.
 pub(super) type Given = Vec<(String, OsString)>;
 
-/// The operations of all formats, in the order in which help texts list their options.
-pub(super) struct Operations<'a> {
-    pub(super) all: Vec<&'a dyn Operation>,
-    /// The place of formats without an operation, which are handled row by row.
-    pub(super) rows: usize,
+/// The options of these operations, in their order. An option of several formats comes with the last of them.
+pub(super) fn options<O: Operation + ?Sized>(all: &[Box<O>]) -> Vec<OptionSpec> {
+    let mut options: Vec<OptionSpec> = Vec::new();
+    for option in all.iter().flat_map(|operation| operation.options()) {
+        options.retain(|known| known.name != option.name);
+        options.push(*option);
+    }
+    options
 }
 
-impl Operations<'_> {
-    /// The options of all. An option of several formats comes with the last of them.
-    pub(super) fn options(&self) -> Vec<OptionSpec> {
-        let mut options: Vec<OptionSpec> = Vec::new();
-        for option in self.all.iter().flat_map(|operation| operation.options()) {
-            options.retain(|known| known.name != option.name);
-            options.push(*option);
-        }
-        options
-    }
-
-    /// Sets the options of one operation. `inputs` is how messages call its inputs, and the file that they name.
-    pub(super) fn set(&self, own: &mut dyn Operation, given: &Given, inputs: Inputs) -> Result<()> {
-        self.check(own, given, inputs)?;
-        for (name, value) in given {
-            let option =
-                own.options().iter().find(|option| option.name == *name).ok_or_else(|| unknown_option(name))?;
-            option.check_and_set(value, || own.set(name, value))?;
-        }
-        Ok(())
-    }
-
-    /// Fails for an option of another format.
-    fn check(&self, own: &dyn Operation, given: &Given, inputs: Inputs) -> Result<()> {
-        let format = own.info().format;
-        let place = self.all.iter().position(|operation| operation.info().format == format);
-        let mut others = Vec::new();
-        for (name, _) in given.iter().filter(|(name, _)| !own.options().iter().any(|option| option.name == *name)) {
-            let found = self.all.iter().enumerate().find_map(|(index, operation)| {
-                let option = operation.options().iter().find(|option| option.name == *name)?;
-                Some((index, operation.info().title, option.name))
-            });
-            others.push(found.ok_or_else(|| unknown_option(name))?);
-        }
-        // The wording depends on which format comes first, as scripts know it.
-        let later = others.iter().filter(|(index, ..)| *index >= place.unwrap_or(self.rows));
-        if let Some((_, title, option)) = later.min_by_key(|(index, ..)| Reverse(*index)) {
-            let which = if inputs.several { "first input" } else { "input" };
-            let error = Error::usage(format!("is an option of {title}, the {which} is another format"));
-            return Err(error.in_option(option).in_file(inputs.file));
-        }
-        let Some((_, title, option)) = others.iter().min_by_key(|(index, ..)| *index) else { return Ok(()) };
-        let error = |detail: String| Error::usage(detail).in_option(option);
-        Err(match place {
-            _ if inputs.several => error(format!("is an option of {title}, the inputs are {format}")),
-            Some(_) if own.options().is_empty() => {
-                error(format!("is not an option of {}", own.info().title)).in_file(inputs.file)
-            }
-            _ => error(format!("is an option of {title}, the input is {format}")).in_file(inputs.file),
-        })
-    }
+/// The last operation that accepts an input: one that a program added takes precedence.
+pub(super) fn accepting<O: Operation + ?Sized>(
+    all: Vec<Box<O>>,
+    input: &Input,
+    format: Option<&str>,
+) -> Option<Box<O>> {
+    all.into_iter().rfind(|own| own.accepts(input, format))
 }
 
-/// How messages call the inputs of an operation.
+/// Sets the options of the operation for inputs of this format; those of other formats, which `all` has, are errors.
+pub(super) fn set<O: Operation + ?Sized>(own: &mut O, all: &[Box<O>], given: &Given, inputs: &Inputs) -> Result<()> {
+    for (name, value) in given {
+        match own.options().iter().find(|option| option.name == *name) {
+            Some(option) => option.check_and_set(value, || own.set(name, value))?,
+            None => return Err(misplaced(name, all, inputs)),
+        }
+    }
+    Ok(())
+}
+
+/// The error for an option that only other formats have.
+fn misplaced<O: Operation + ?Sized>(name: &str, all: &[Box<O>], inputs: &Inputs) -> Error {
+    let found = all.iter().find_map(|other| {
+        let option = other.options().iter().find(|option| option.name == name)?;
+        Some(inputs.misplaced(option.name, other.info().title))
+    });
+    found.unwrap_or_else(|| unknown_option(name))
+}
+
+/// What the messages about options say of the inputs.
 pub(super) struct Inputs {
-    pub(super) several: bool,
-    /// The first one.
-    pub(super) file: String,
+    pub(super) format: &'static str,
+    /// The input; `None` for several.
+    pub(super) file: Option<String>,
+}
+
+impl Inputs {
+    /// The error for an option of another format.
+    pub(super) fn misplaced(&self, option: &'static str, title: &str) -> Error {
+        let Self { format, file } = self;
+        let are = if file.is_some() { "input is" } else { "inputs are" };
+        let error = Error::usage(format!("is an option of {title}, the {are} {format}")).in_option(option);
+        match file {
+            Some(file) => error.in_file(file.clone()),
+            None => error,
+        }
+    }
 }

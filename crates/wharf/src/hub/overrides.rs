@@ -73,16 +73,12 @@ impl Overrides {
 
     /// Opens an input of a text format; `None` for other formats.
     fn text(&self, name: &'static str, input: &Input, options: &OpenOptions) -> Result<Option<TextContainer>> {
-        let form = match name {
-            "csv" => TextFormat::Csv,
-            "tsv" => TextFormat::Tsv,
-            other if self.is_of_cells() => {
-                let option = if self.delimiter.is_some() { "delimiter" } else { "no_header" };
-                return Err(Error::usage(format!("does not go with inputs that are {other}")).in_option(option));
-            }
-            "jsonl" => TextFormat::JsonLines,
-            _ => return Ok(None),
-        };
+        let form = TextFormat::named(name);
+        if self.is_of_cells() && !form.is_some_and(TextFormat::is_cells) {
+            let option = if self.delimiter.is_some() { "delimiter" } else { "no_header" };
+            return Err(Error::usage(format!("does not go with inputs that are {name}")).in_option(option));
+        }
+        let Some(form) = form else { return Ok(None) };
         let folder = || Error::usage("expected a file, found a folder");
         let source = input.source().ok_or_else(folder)?.clone();
         let mut text = TextOptions::new(form).with_header(!self.no_header).with_limits(options.limits);

@@ -4,16 +4,14 @@ use std::path::Path;
 
 use container_core::{Error, Input, Result};
 
-use super::convert::{IpcTarget, Target};
-use crate::{Registry, ipc};
+use super::convert::Target;
+use crate::Registry;
 
 /// A target that writes files like this input.
 pub(super) fn target_like(format: &str, input: &Input, registry: &Registry) -> Result<Box<dyn Target>> {
-    if format == ipc::FORMAT_NAME {
-        return Ok(Box::new(IpcTarget::like(input)?));
-    }
     let target = registry.targets().into_iter().find(|target| target.info().format == format);
-    target.ok_or_else(|| Error::unsupported(format!("files of the format {format} cannot be written")))
+    let target = target.ok_or_else(|| Error::unsupported(format!("files of the format {format} cannot be written")))?;
+    Ok(target.like(input)?.unwrap_or(target))
 }
 
 /// The target of an output at `path` when it is not `own`, the target like the inputs: another form of the same format, by its extension.

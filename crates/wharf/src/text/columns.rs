@@ -264,12 +264,4 @@ impl RecordVisitor for Fields<'_> {
         }
         Ok(())
     }
-
-    fn cell(&mut self, _: usize, _: &str, _: bool, _: Location) -> Result<()> {
-        Ok(())
-    }
-
-    fn end(&mut self) -> Result<()> {
-        Ok(())
-    }
 }

@@ -177,8 +177,6 @@ impl<'a> Projection<'a> {
 }
 
 impl RecordVisitor for Projection<'_> {
-    fn begin(&mut self, _: Location) {}
-
     fn member(&mut self, name: &str, value: &str, location: Location) -> Result<()> {
         if let Some(range) = self.by_name.get(name).and_then(|at| self.values.get_mut(*at)) {
             // The value lies in the chunk, which is in memory: the offset fits.
@@ -188,32 +186,14 @@ impl RecordVisitor for Projection<'_> {
         }
         Ok(())
     }
-
-    fn cell(&mut self, _: usize, _: &str, _: bool, _: Location) -> Result<()> {
-        Ok(())
-    }
-
-    fn end(&mut self) -> Result<()> {
-        Ok(())
-    }
 }
 
 /// Validates a JSON object without keeping anything.
 struct ValidateEscapes;
 
 impl RecordVisitor for ValidateEscapes {
-    fn begin(&mut self, _: Location) {}
-
     fn member(&mut self, _: &str, value: &str, _: Location) -> Result<()> {
         check_escapes(value)
-    }
-
-    fn cell(&mut self, _: usize, _: &str, _: bool, _: Location) -> Result<()> {
-        Ok(())
-    }
-
-    fn end(&mut self) -> Result<()> {
-        Ok(())
     }
 }
 

@@ -157,14 +157,6 @@ impl RecordVisitor for Members {
             }
         }
     }
-
-    fn cell(&mut self, _: usize, _: &str, _: bool, _: Location) -> Result<()> {
-        Ok(())
-    }
-
-    fn end(&mut self) -> Result<()> {
-        Ok(())
-    }
 }
 
 /// A completely parsed value, and the first duplicate member name in it.

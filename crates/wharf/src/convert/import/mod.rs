@@ -192,6 +192,38 @@ impl TextTable {
         }
     }
 
+    /// Processes all chunks up to row `end` in parallel, and passes what was made of them to `each`, in order. Returns the row behind the last
+    /// chunk, and the number of columns.
+    fn each_chunk<T: Send>(
+        &self,
+        end: u64,
+        progress: Option<&dyn Progress>,
+        process: impl Fn(&Chunk, &[String]) -> T + Send + Sync,
+        mut each: impl FnMut(&Chunk, T) -> Result<()>,
+    ) -> Result<(u64, usize)> {
+        self.begin(progress);
+        let workers = Workers::new(self.options.threads);
+        let mut chunker = self.chunks(CHUNK_RECORDS);
+        let mut next_row = 0;
+        while next_row < end {
+            let (chunks, failure) = Self::next_chunks(chunker.as_mut(), &workers);
+            let columns = chunker.names().unwrap_or_default();
+            let made = workers.map(chunks.iter().collect(), |chunk| process(chunk, columns));
+            for (chunk, made) in chunks.iter().zip(made) {
+                each(chunk, made)?;
+                next_row = chunk.row + chunk.records;
+                self.report_chunk(progress, chunk);
+            }
+            if next_row < end {
+                failure?;
+            }
+            if chunks.is_empty() {
+                break;
+            }
+        }
+        Ok((next_row, chunker.names().map_or(0, <[String]>::len)))
+    }
+
     /// Reads as many chunks as are worth processing in parallel, and the error behind them. Earlier errors take precedence.
     fn next_chunks(chunks: &mut dyn ChunkSource, workers: &Workers) -> (Vec<Chunk>, Result<()>) {
         let mut gathered = Vec::new();

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use container_arrow::{OnMismatch, Sparse, Times};
 
+use crate::convert::import::ZIP;
+
 /// The format of inputs, where neither content nor extension shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -20,6 +22,27 @@ pub enum InputForm {
     Datadings,
     /// A ZIP archive of files.
     Zip,
+}
+
+impl InputForm {
+    const ALL: [Self; 6] = [Self::Jsonl, Self::Csv, Self::Tsv, Self::Idv, Self::Datadings, Self::Zip];
+
+    /// The name of the format.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Jsonl => crate::text::JSON_LINES.name(),
+            Self::Csv => crate::text::CSV.name(),
+            Self::Tsv => crate::text::TSV.name(),
+            Self::Idv => idv::FORMAT.name(),
+            Self::Datadings => datadings::FORMAT.name(),
+            Self::Zip => ZIP.name(),
+        }
+    }
+
+    /// The form of that name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|form| form.name() == name)
+    }
 }
 
 /// How text inputs are read.

@@ -9,7 +9,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use container_arrow::{BatchScan, Mapping, Times};
 use container_core::{Container, Result, Scan, Table};
 
-use super::super::DS;
+use super::super::is_variables;
 use super::columnar::join::join;
 
 /// Compares the schema of each input with those before it.
@@ -61,7 +61,7 @@ impl SchemaCheck {
 fn schema(format: &str, table: &dyn Table, selected: Option<&[usize]>) -> Result<SchemaRef> {
     if let Some(arrow) = table.arrow() {
         let mut mapping = Mapping::default();
-        mapping.times = if [DS, dsfmt::netcdf::FORMAT_NAME].contains(&format) { Times::Floor } else { Times::Ticks };
+        mapping.times = if is_variables(format) { Times::Floor } else { Times::Ticks };
         let mut scan = Scan::default();
         scan.columns = selected.map(<[usize]>::to_vec);
         return arrow.schema(&BatchScan::from(scan).with_mapping(mapping));

@@ -64,7 +64,10 @@ impl Convert {
 
     fn set_checked(&mut self, target: &mut dyn Target, name: &str, value: &OsStr) -> Result<()> {
         match name {
-            "from" => self.text.from = Some(input_form(text(value)?)?),
+            "from" => {
+                let word = text(value)?;
+                self.text.from = Some(InputForm::named(word).ok_or_else(|| unknown_choice(word))?);
+            }
             "no_header" => self.text.no_header = true,
             "delimiter" => self.text.delimiter = Some(one_character(text(value)?)?),
             "schema" => self.text.schema = Some(value.into()),
@@ -93,18 +96,6 @@ fn misplaced(target: &dyn Target, name: &str, registry: &Registry) -> Error {
         _ => names.concat(),
     };
     Error::usage(format!("is an option of {names}, the output is {}", target.info().name)).in_option(option.name)
-}
-
-fn input_form(word: &str) -> Result<InputForm> {
-    Ok(match word {
-        "jsonl" => InputForm::Jsonl,
-        "csv" => InputForm::Csv,
-        "tsv" => InputForm::Tsv,
-        "idv" => InputForm::Idv,
-        "datadings" => InputForm::Datadings,
-        "zip" => InputForm::Zip,
-        other => return Err(unknown_choice(other)),
-    })
 }
 
 fn one_character(text: &str) -> Result<char> {

@@ -1,21 +1,20 @@
 //! The kind of the inputs of a conversion: a container, text, or files.
 
 use std::fmt;
-use std::path::Path;
 
-use container_core::{Error, Input, Probe, Recognition, Result, Source};
+use container_core::{Error, ErrorKind, Input, Result, Source};
 
 use super::super::env::Opener;
 use super::super::inputs::Location;
 use super::options::InputForm;
+use super::targets::TargetUnit;
+use crate::convert::import::FOLDER;
+use crate::text::TextFormat;
 
 /// The kind of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// JSON lines, or one array of objects.
-    Jsonl,
-    Csv,
-    Tsv,
+    Text(TextFormat),
     Idv,
     Datadings,
     /// A container of another format, by the format's name.
@@ -33,7 +32,12 @@ impl Kind {
     pub(super) const NETCDF: Self = Self::Container(dsfmt::netcdf::FORMAT_NAME);
 
     pub(super) const fn is_text(self) -> bool {
-        matches!(self, Self::Jsonl | Self::Csv | Self::Tsv)
+        matches!(self, Self::Text(_))
+    }
+
+    /// Whether it is text whose cells have no types.
+    pub(super) fn is_cells(self) -> bool {
+        matches!(self, Self::Text(text) if text.is_cells())
     }
 
     /// Whether IDV, ds and datadings, too, read it as typed columns.
@@ -45,9 +49,9 @@ impl Kind {
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Jsonl => "JSON lines",
-            Self::Csv => "CSV",
-            Self::Tsv => "TSV",
+            Self::Text(TextFormat::JsonLines) => "JSON lines",
+            Self::Text(TextFormat::Csv) => "CSV",
+            Self::Text(TextFormat::Tsv) => "TSV",
             Self::Idv => "IDV",
             Self::Datadings => "datadings",
             Self::Container(name) | Self::Columns(name) => name,
@@ -60,9 +64,9 @@ impl fmt::Display for Kind {
 impl From<InputForm> for Kind {
     fn from(form: InputForm) -> Self {
         match form {
-            InputForm::Jsonl => Self::Jsonl,
-            InputForm::Csv => Self::Csv,
-            InputForm::Tsv => Self::Tsv,
+            InputForm::Jsonl => Self::Text(TextFormat::JsonLines),
+            InputForm::Csv => Self::Text(TextFormat::Csv),
+            InputForm::Tsv => Self::Text(TextFormat::Tsv),
             InputForm::Idv => Self::Idv,
             InputForm::Datadings => Self::Datadings,
             InputForm::Zip => Self::Zip,
@@ -83,9 +87,6 @@ impl Opened {
         self.input.source().ok_or_else(folder)
     }
 }
-
-/// Formats whose values carry more than typed columns: IDV, ds and datadings read them in another way.
-const OTHERS: [&str; 4] = [super::super::zds::NAME, super::super::DS, dsfmt::netcdf::FORMAT_NAME, "mlnet-model"];
 
 /// Opens all inputs, which must be of one kind.
 pub(super) fn open(
@@ -117,59 +118,40 @@ fn kind(input: &Input, from: Option<InputForm>, opener: &Opener<'_>) -> Result<K
     if let Input::Container(container) = input {
         return Ok(Kind::Columns(container.format()));
     }
-    let Some(source) = input.source() else {
-        if from.is_none()
-            && let Some(path) = input.path()
-            && zdx::FORMAT.recognize(&Probe::directory(path)) == Recognition::Content
-        {
-            return Ok(Kind::Container(super::super::zds::NAME));
+    match (from, input.source()) {
+        (Some(from), Some(_)) => return Ok(from.into()),
+        (Some(_), None) => return Ok(Kind::Folder),
+        (None, _) => {}
+    }
+    let name = match opener.registry.detect(input) {
+        // The format of last resort for a folder, which has no other form.
+        Ok(format) if format.name() == FOLDER.name() => return Ok(Kind::Folder),
+        Ok(format) => format.name(),
+        Err(error) if error.kind() != ErrorKind::Unsupported => return Err(error),
+        Err(_) if input.source().is_none() => return Ok(Kind::Folder),
+        Err(_) if is_array(input)? => return Ok(Kind::Text(TextFormat::JsonLines)),
+        Err(_) => {
+            let known = "{from} declares it: jsonl, csv, tsv, idv, datadings or zip";
+            return Err(Error::usage("unrecognized format").advising(known));
         }
-        return Ok(Kind::Folder);
     };
-    if let Some(from) = from {
-        return Ok(from.into());
+    if let Some(form) = InputForm::named(name) {
+        return Ok(form.into());
     }
+    // Samples, documents and variables have more than typed columns: targets without types read them in another way.
+    let units = opener.registry.targets().into_iter().map(|target| target.info());
+    let mut units = units.filter(|info| info.format == name).map(|info| info.unit);
+    let is_more = |unit| matches!(unit, TargetUnit::Samples | TargetUnit::Documents | TargetUnit::Variables);
+    if units.any(is_more) || !opener.container(input)?.tables().iter().any(|table| table.arrow().is_some()) {
+        return Ok(Kind::Container(name));
+    }
+    Ok(Kind::Columns(name))
+}
+
+/// Whether a text begins like a JSON array, which no format recognizes by its content.
+fn is_array(input: &Input) -> Result<bool> {
+    let Some(source) = input.source() else { return Ok(false) };
     let head = source.read(0..source.len().min(4096))?;
-    let probe = Probe::new(input.path(), &head).with_source(source);
-    if idv::FORMAT.recognize(&probe) == Recognition::Content {
-        return Ok(Kind::Idv);
-    }
-    if let Some(format) =
-        opener.registry.formats().iter().find(|format| format.recognize(&probe) == Recognition::Content)
-    {
-        return Ok(match format.name() {
-            "datadings" => Kind::Datadings,
-            "zip" => Kind::Zip,
-            name if OTHERS.contains(&name) => Kind::Container(name),
-            name => match opener.container(input)?.tables().iter().any(|table| table.arrow().is_some()) {
-                true => Kind::Columns(name),
-                false => Kind::Container(name),
-            },
-        });
-    }
-    let kind = input.path().and_then(by_extension).or_else(|| by_content(&head));
-    kind.ok_or_else(|| {
-        let known = "{from} declares it: jsonl, csv, tsv, idv, datadings or zip";
-        Error::usage("unrecognized format").advising(known)
-    })
-}
-
-fn by_extension(path: &Path) -> Option<Kind> {
-    let extension = path.extension()?.to_string_lossy().to_ascii_lowercase();
-    match extension.as_str() {
-        "jsonl" | "ndjson" | "json" => Some(Kind::Jsonl),
-        "csv" => Some(Kind::Csv),
-        "tsv" => Some(Kind::Tsv),
-        "idv" => Some(Kind::Idv),
-        "msgpack" => Some(Kind::Datadings),
-        "zip" => Some(Kind::Zip),
-        _ => None,
-    }
-}
-
-/// Recognizes text that begins like JSON.
-fn by_content(head: &[u8]) -> Option<Kind> {
-    let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
-    let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
-    matches!(first, Some(b'{' | b'[')).then_some(Kind::Jsonl)
+    let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&head);
+    Ok(text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'['))
 }

@@ -6,6 +6,7 @@ use super::super::Overrides;
 use super::options::{InputForm, TextInput};
 use super::source::{Kind, Opened};
 use crate::convert::import::TextTable;
+use crate::text::TextFormat;
 
 impl TextInput {
     /// The declared properties, for inputs that are opened as containers.
@@ -13,16 +14,8 @@ impl TextInput {
     /// # Errors
     /// The delimiter is not ASCII.
     pub(super) fn overrides(&self) -> Result<Overrides> {
-        let format = self.from.map(|from| match from {
-            InputForm::Jsonl => "jsonl",
-            InputForm::Csv => "csv",
-            InputForm::Tsv => "tsv",
-            InputForm::Idv => "idv",
-            InputForm::Datadings => "datadings",
-            InputForm::Zip => "zip",
-        });
         Ok(Overrides {
-            format,
+            format: self.from.map(InputForm::name),
             delimiter: self.delimiter()?,
             no_header: self.no_header,
             is_known: true,
@@ -38,7 +31,7 @@ impl TextInput {
 
     /// Fails for an option that does not go with the inputs.
     pub(super) fn check(&self, kind: Kind) -> Result<()> {
-        let csv = matches!(kind, Kind::Csv | Kind::Tsv);
+        let csv = kind.is_cells();
         let wrong = [("no_header", self.no_header && !csv), ("delimiter", self.delimiter.is_some() && !csv)];
         does_not_go(&wrong, kind)
     }
@@ -46,8 +39,8 @@ impl TextInput {
     /// The text inputs as one table.
     pub(super) fn table(&self, kind: Kind, inputs: Vec<Opened>, threads: usize) -> Result<TextTable> {
         let mut table = match kind {
-            Kind::Csv => TextTable::csv(),
-            Kind::Tsv => TextTable::csv().with_delimiter(b'\t')?,
+            Kind::Text(TextFormat::Csv) => TextTable::csv(),
+            Kind::Text(TextFormat::Tsv) => TextTable::csv().with_delimiter(b'\t')?,
             _ => TextTable::json_lines(),
         };
         if let Some(delimiter) = self.delimiter()? {

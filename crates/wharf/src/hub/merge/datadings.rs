@@ -8,7 +8,7 @@ use container_core::{Error, Input, Loss, Position, Result, Unit};
 use datadings::order::Order;
 use datadings::{RawValue, Sample, Writer};
 
-use super::super::convert::{OptionSpec, OptionValue, Streaming, TargetInfo, TargetUnit, number, unknown_option};
+use super::super::convert::{OptionSpec, OptionValue, TargetInfo, number, unknown_option};
 use super::super::dataset::{self, Dataset, is_duplicate, tick};
 use super::super::env::Opener;
 use super::super::{Bar, Lost};
@@ -43,8 +43,7 @@ pub enum Strategy {
 
 impl Operation for DatadingsMerger {
     fn info(&self) -> TargetInfo {
-        let stream = Streaming::Unsupported("a datadings dataset is a set of files");
-        TargetInfo::new(dataset::NAME, TargetUnit::Samples, stream)
+        dataset::INFO
     }
 
     fn options(&self) -> &'static [OptionSpec] {

@@ -8,18 +8,17 @@ mod rows;
 mod tests;
 mod zds;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use container_core::{Error, Overwrite, Progress, Result};
+use container_core::{Error, Overwrite, Result};
 
 pub use super::convert::{IdvTarget, To};
 use super::convert::{OptionSpec, OptionValue, Streaming, TargetInfo, TargetUnit, quoted, text, unknown_option};
 use super::env::Opener;
 use super::inputs::Location;
 pub use super::operation::Operation;
-use super::operation::{Given, Inputs, Operations};
+use super::operation::{self, Given, Inputs};
 use super::{DS, Listener, Lost};
 use crate::Registry;
 pub use datadings::{DatadingsMerger, Strategy};
@@ -62,7 +61,7 @@ pub struct Merge {
     /// Maximum number of threads; 0 for one per core.
     pub threads: usize,
     /// Options of the inputs' format, by name.
-    options: Given,
+    pub(in crate::hub) options: Given,
     /// Receives progress reports.
     pub(in crate::hub) progress: Listener,
 }
@@ -256,13 +255,8 @@ impl Registry {
     /// The options of [merges](Merge::with_option). Each name occurs once.
     #[must_use]
     pub fn merge_options(&self) -> Vec<OptionSpec> {
-        operations(&self.mergers()).options()
+        operation::options(&self.mergers())
     }
-}
-
-/// The place of rows is between datadings and ds.
-fn operations(mergers: &[Box<dyn Merger>]) -> Operations<'_> {
-    Operations { all: mergers.iter().map(|merger| merger.as_ref() as &dyn Operation).collect(), rows: 2 }
 }
 
 impl Merge {
@@ -276,14 +270,6 @@ impl Merge {
     #[must_use]
     pub fn with_columns<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> Self {
         quoted(names).into_iter().fold(self, |merge, name| merge.with_option("columns", name))
-    }
-
-    /// Sets an option of the inputs' format by its name; [`Registry::merge_options`] lists them. Flags are set whatever the value. An option of
-    /// another format, or an invalid value, is an error of [`run`](Self::run).
-    #[must_use]
-    pub fn with_option(mut self, name: impl Into<String>, value: impl Into<OsString>) -> Self {
-        self.options.push((name.into(), value.into()));
-        self
     }
 
     /// Writes a file, or a set of files, or a folder.
@@ -334,18 +320,11 @@ impl Merge {
         opener: &mut Opener<'_>,
         report: &mut Report,
     ) -> Result<()> {
-        let file = self.inputs.first().map(Location::name).unwrap_or_default();
-        let inputs = Inputs { several: true, file };
-        operations(&opener.registry.mergers()).set(merger.as_mut(), &self.options, inputs)?;
         let info = merger.info();
+        let inputs = Inputs { format: info.format, file: None };
+        operation::set(merger.as_mut(), &opener.registry.mergers(), &self.options, &inputs)?;
         (report.format, report.unit) = (info.format, info.unit);
         merger.run(self, to, opener, report)
-    }
-
-    /// Receives progress reports.
-    #[must_use]
-    pub fn progress(&self) -> &Arc<dyn Progress> {
-        &self.progress.0
     }
 
     /// The merger for the format of the inputs, detected from the first one that is a file.
@@ -359,7 +338,7 @@ impl Merge {
         let input = location.input(opener).map_err(named)?;
         let detected = opener.registry.detect(&input);
         let format = detected.as_ref().ok().map(|format| format.name());
-        if let Some(own) = opener.registry.mergers().into_iter().rfind(|merger| merger.accepts(&input, format)) {
+        if let Some(own) = operation::accepting(opener.registry.mergers(), &input, format) {
             return Ok(own);
         }
         let rows = RowMerger::like(detected.map_err(named)?.name(), &input, &opener.registry);

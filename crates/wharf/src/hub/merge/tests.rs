@@ -83,7 +83,7 @@ fn errors_name_options_and_no_flags() {
     let merge = Merge::new([&a]).with_option("no_md5", "");
     assert_eq!(error(&merge).1, "no_md5 is an option of datadings, the inputs are ds");
     let merge = Merge::new([path("a.csv")]).with_option("keep_times", "");
-    assert_eq!(error(&merge).1, "a.csv: keep_times is an option of ds and NetCDF, the first input is another format");
+    assert_eq!(error(&merge).1, "keep_times is an option of ds and NetCDF, the inputs are csv");
     let [a, b] = inputs(&folder, "msgpack");
     let wanted = "datadings: a.msgpack: a.msgpack has the same key; on_duplicate decides what to do (row 0, key \"x\")";
     assert_eq!(error(&Merge::new([&a, &b, &a])).1, wanted);

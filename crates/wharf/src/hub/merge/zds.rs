@@ -8,7 +8,7 @@ use zdx::CollectionWriter;
 use zdx::container::losses;
 
 use super::super::Lost;
-use super::super::convert::{OptionSpec, OptionValue, Streaming, TargetInfo, TargetUnit, text, unknown_option};
+use super::super::convert::{OptionSpec, OptionValue, TargetInfo, text, unknown_option};
 use super::super::env::Opener;
 use super::super::zds::{self, NewZds, Stored};
 use super::{Merge, Merger, OnDuplicate, Operation, Report, To};
@@ -27,8 +27,7 @@ pub struct ZdsMerger {
 
 impl Operation for ZdsMerger {
     fn info(&self) -> TargetInfo {
-        let stream = Streaming::Unsupported("a ZDS store is a folder or an archive of one");
-        TargetInfo { title: "ZDS", ..TargetInfo::new(zds::NAME, TargetUnit::Documents, stream) }
+        zds::INFO
     }
 
     fn options(&self) -> &'static [OptionSpec] {

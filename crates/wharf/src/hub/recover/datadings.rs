@@ -7,7 +7,7 @@ use std::sync::Arc;
 use container_core::{Error, Input, OpenOptions, Result, Severity, Unit, VerifyOptions};
 use datadings::{OnDuplicateKey, Reader, RecoverOptions, Recovery, WriterOptions};
 
-use super::super::convert::{OptionSpec, Streaming, TargetInfo, TargetUnit, To, unknown_option};
+use super::super::convert::{OptionSpec, TargetInfo, To, unknown_option};
 use super::super::env::Opener;
 use super::super::inputs::Location;
 use super::super::transaction::Transaction;
@@ -26,8 +26,7 @@ pub struct DatadingsRecoverer {
 
 impl Operation for DatadingsRecoverer {
     fn info(&self) -> TargetInfo {
-        let stream = Streaming::Unsupported("a datadings dataset is a set of files");
-        TargetInfo::new(dataset::NAME, TargetUnit::Samples, stream)
+        dataset::INFO
     }
 
     fn options(&self) -> &'static [OptionSpec] {

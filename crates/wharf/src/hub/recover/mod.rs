@@ -7,18 +7,16 @@ mod rows;
 mod tests;
 mod zds;
 
-use std::ffi::OsString;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use container_core::{Error, Input, Overwrite, Progress, Result};
+use container_core::{Error, Format, Overwrite, Result};
 
 use super::convert::{OptionSpec, TargetUnit, To};
 use super::env::Opener;
 use super::inputs::Location;
 pub use super::operation::Operation;
-use super::operation::{Given, Inputs, Operations};
+use super::operation::{self, Given, Inputs};
 use super::{Listener, Lost};
 use crate::Registry;
 pub use crate::convert::import::FOLDER;
@@ -59,7 +57,7 @@ pub struct Recover {
     /// Maximum number of threads; 0 for one per core.
     pub threads: usize,
     /// Options of the input's format, by name.
-    options: Given,
+    pub(in crate::hub) options: Given,
     /// Receives progress reports.
     pub(in crate::hub) progress: Listener,
 }
@@ -157,14 +155,6 @@ impl Recover {
         Self { input, threads: 0, options: Given::default(), progress: Listener::default() }
     }
 
-    /// Sets an option of the input's format by its name; [`Registry::recover_options`] lists them. Flags are set whatever the value. An option of
-    /// another format, or an invalid value, is an error of [`run`](Self::run).
-    #[must_use]
-    pub fn with_option(mut self, name: impl Into<String>, value: impl Into<OsString>) -> Self {
-        self.options.push((name.into(), value.into()));
-        self
-    }
-
     /// Writes the intact part into a new file.
     ///
     /// # Errors
@@ -208,21 +198,17 @@ impl Recover {
     /// # Errors
     /// The input is not a store, or cannot be read or written.
     pub fn in_place(&self, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
-        let input = if self.input == Location::Stdin { None } else { self.input.existing_input(opener)? };
-        let recoverer = input.and_then(|input| own(&input, opener)).filter(|own| own.repairs_in_place());
-        let recoverer = recoverer.ok_or_else(|| {
+        if self.input == Location::Stdin {
+            return Err(Error::usage("repairs files, not standard input").in_option("in_place"));
+        }
+        let recoverer = self.recoverer(opener)?;
+        if !recoverer.repairs_in_place() {
             let all = opener.registry.recoverers();
             let title = all.iter().find(|own| own.repairs_in_place()).map_or("", |own| own.info().title);
-            let error = Error::usage(format!("is an option of {title}, the input is another format"));
-            error.in_option("in_place").in_file(self.input.name())
-        })?;
+            let inputs = Inputs { format: recoverer.info().format, file: Some(self.input.name()) };
+            return Err(inputs.misplaced("in_place", title));
+        }
         self.begin(recoverer, opener, report)?.in_place(self, opener, report)
-    }
-
-    /// Receives progress reports.
-    #[must_use]
-    pub fn progress(&self) -> &Arc<dyn Progress> {
-        &self.progress.0
     }
 
     /// The recoverer for the input.
@@ -230,10 +216,12 @@ impl Recover {
         let named = |error: Error| error.in_file(self.input.name());
         let input = self.input.input(opener).map_err(named)?;
         let format = opener.registry.detect(&input).ok();
-        if input.source().is_none() && format.is_none_or(|format| format.name() == FOLDER.name()) {
+        let own = operation::accepting(opener.registry.recoverers(), &input, format.map(Format::name));
+        // Folders of files are read, not written.
+        if input.source().is_none() && format.is_none_or(|format| own.is_none() && !format.is_writable()) {
             return Err(named(Error::usage("a directory cannot be recovered")));
         }
-        match (own(&input, opener), format) {
+        match (own, format) {
             (Some(own), _) => Ok(own),
             (None, Some(format)) => Ok(Box::new(RowRecoverer(format))),
             (None, None) => Err(named(Error::unsupported("unrecognized format"))),
@@ -247,9 +235,9 @@ impl Recover {
         opener: &Opener<'_>,
         report: &mut Report,
     ) -> Result<Box<dyn Recoverer>> {
-        let inputs = Inputs { several: false, file: self.input.name() };
-        operations(&opener.registry.recoverers()).set(recoverer.as_mut(), &self.options, inputs)?;
         (report.format, report.unit) = (recoverer.info().format, recoverer.info().unit);
+        let inputs = Inputs { format: report.format, file: Some(self.input.name()) };
+        operation::set(recoverer.as_mut(), &opener.registry.recoverers(), &self.options, &inputs)?;
         Ok(recoverer)
     }
 }
@@ -268,17 +256,6 @@ impl Registry {
     /// The options of [recoveries](Recover::with_option). Each name occurs once.
     #[must_use]
     pub fn recover_options(&self) -> Vec<OptionSpec> {
-        operations(&self.recoverers()).options()
+        operation::options(&self.recoverers())
     }
-}
-
-/// The place of rows is between IDV and datadings.
-fn operations(recoverers: &[Box<dyn Recoverer>]) -> Operations<'_> {
-    Operations { all: recoverers.iter().map(|recoverer| recoverer.as_ref() as &dyn Operation).collect(), rows: 1 }
-}
-
-/// The last recoverer that accepts an input: one that a program added takes precedence.
-fn own(input: &Input, opener: &Opener<'_>) -> Option<Box<dyn Recoverer>> {
-    let format = opener.registry.detect(input).ok().map(|format| format.name());
-    opener.registry.recoverers().into_iter().rfind(|recoverer| recoverer.accepts(input, format))
 }

@@ -4,7 +4,7 @@ use container_core::{Error, ErrorKind, Input, Loss, Position, Result, Unit};
 use zdx::container::losses;
 
 use super::super::Lost;
-use super::super::convert::{Streaming, TargetInfo, TargetUnit, To};
+use super::super::convert::{TargetInfo, To};
 use super::super::env::Opener;
 use super::super::inputs::Location;
 use super::super::zds::{self, NewZds, Stored};
@@ -16,13 +16,12 @@ pub struct ZdsRecoverer;
 
 impl Operation for ZdsRecoverer {
     fn info(&self) -> TargetInfo {
-        let stream = Streaming::Unsupported("a ZDS store is a folder or an archive of one");
-        TargetInfo { title: "ZDS", ..TargetInfo::new(zds::NAME, TargetUnit::Documents, stream) }
+        zds::INFO
     }
 
     /// A stream cannot be a store.
     fn accepts(&self, input: &Input, format: Option<&str>) -> bool {
-        format == Some(zds::NAME) && !matches!(input, Input::Stream(_))
+        zds::is_of(format) && !matches!(input, Input::Stream(_))
     }
 }
 

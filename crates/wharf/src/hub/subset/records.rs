@@ -4,13 +4,14 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use container_core::{Error, Result};
+use container_core::{Error, Format, Result};
 use datadings::Writer;
 
 use super::super::convert::TargetUnit;
 use super::super::dataset::{self, Dataset};
 use super::super::env::Opener;
 use super::super::inputs::Location;
+use super::super::operation::Inputs;
 use super::super::transaction::Transaction;
 use super::super::zds::{self, NewZds, Ready, Stored};
 use super::super::{Bar, Lost};
@@ -79,28 +80,25 @@ pub(super) fn open(
     copying: &Copying,
 ) -> Result<Box<dyn Records>> {
     let named = |error: Error| error.in_file(location.name());
-    let misplaced = |option, detail: String| Err(named(Error::usage(detail).in_option(option)));
     let input = location.input(opener).map_err(named)?;
-    if zds::is_store(&input, opener) {
-        if copying.no_md5 {
-            return misplaced("no_md5", "is an option of datadings, the input is zds".to_owned());
-        }
+    let format = opener.registry.detect(&input).ok().map(Format::name);
+    let inputs = Inputs { format: format.unwrap_or(dataset::NAME), file: Some(location.name()) };
+    let only = |option, title, is_given| if is_given { Err(inputs.misplaced(option, title)) } else { Ok(()) };
+    let without_md5 = || only("no_md5", "datadings", copying.no_md5);
+    // Formats whose records are copied byte for byte; of all others, and of those that a program adds, rows are copied.
+    if zds::is_of(format) {
+        without_md5()?;
         return Ok(Box::new(Stored::open(location, &input, opener, copying.table.as_deref())?));
     }
-    if copying.table.is_some() {
-        return misplaced("table", "is an option of ZDS, the input is another format".to_owned());
-    }
-    match opener.registry.detect(&input).map(|format| format.name()) {
-        Ok(format) if format != dataset::NAME => {
-            let detail = || format!("{verb} works on samples, documents and rows, the input is {format}");
-            let rows = rows::open(location, &input, format, opener)?.ok_or_else(|| named(Error::usage(detail())))?;
-            if copying.no_md5 {
-                return misplaced("no_md5", format!("is an option of datadings, the input is {format}"));
-            }
-            Ok(rows)
-        }
-        _ => Ok(Box::new(Dataset::of(location, &input, opener, verb)?)),
-    }
+    only("table", "ZDS", copying.table.is_some())?;
+    // What no format recognizes can be damaged data of a dataset.
+    let Some(format) = format.filter(|_| !dataset::is_of(&input, format)) else {
+        return Ok(Box::new(Dataset::of(location, &input, opener, verb)?));
+    };
+    let detail = || format!("{verb} works on samples, documents and rows, the input is {format}");
+    let rows = rows::open(location, &input, format, opener)?.ok_or_else(|| named(Error::usage(detail())))?;
+    without_md5()?;
+    Ok(rows)
 }
 
 impl Records for Dataset {

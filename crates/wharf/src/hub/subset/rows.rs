@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use container_arrow::Times;
-use container_core::{Bytes, Error, ErrorKind, Format as _, Input, Output, Overwrite, Progress, Result, Source};
+use container_core::{Bytes, Error, ErrorKind, Input, Output, Overwrite, Progress, Result, Source};
 
 use super::super::convert::{Convert, PickedRows, Report, Target, TargetUnit, To};
 use super::super::env::Opener;
@@ -72,12 +72,11 @@ pub(super) fn open(
     let named = |error: Error| error.in_file(location.name());
     let target = rows::target_like(format, input, &opener.registry).map_err(named)?;
     let registry = opener.registry.clone();
-    let text = [TextFormat::JsonLines, TextFormat::Csv, TextFormat::Tsv].into_iter().find(|text| text.name() == format);
-    if let (Some(text), Some(source)) = (text, input.source()) {
+    if let (Some(text), Some(source)) = (TextFormat::named(format), input.source()) {
         let opened = TextContainer::open(source.clone(), &TextOptions::new(text)).map_err(named)?;
         let (head, (starts, end)) = (opened.head().map_err(named)?, opened.starts().map_err(named)?);
         let (name, source, is_array) = (location.name(), source.clone(), opened.is_array());
-        let source = Lines { name, source, head, starts, end, is_array, is_cells: text != TextFormat::JsonLines };
+        let source = Lines { name, source, head, starts, end, is_array, is_cells: text.is_cells() };
         return Ok(Some(Box::new(Rows { format, target, registry, source })));
     }
     // Their variables can be selected, not their rows.

@@ -5,10 +5,22 @@ mod output;
 mod stored;
 mod view;
 
+use super::convert::{Streaming, TargetInfo, TargetUnit};
 pub use ids::{Ids, number_id, with_id};
 pub use output::{NewZds, Placed, Ready, Written, is_archive, place_all, refuse};
+pub(super) use stored::is_of;
 pub use stored::{Stored, is_store, located, open_writer, repaired, tables, writer_options};
 pub use view::View;
 
 /// The name of the format.
 pub const NAME: &str = "zds";
+
+/// What operations say about it.
+pub(super) const INFO: TargetInfo = TargetInfo {
+    title: "ZDS",
+    ..TargetInfo::new(
+        NAME,
+        TargetUnit::Documents,
+        Streaming::Unsupported("a ZDS store is a folder or an archive of one"),
+    )
+};

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use container_core::{Error, Input, Loss, OpenOptions, Position, Result};
+use container_core::{Error, Format, Input, Loss, OpenOptions, Position, Result};
 use zdx::{Collection, CollectionWriter, Store, StoreWriter, WriterOptions};
 
 use super::super::env::Opener;
@@ -25,7 +25,12 @@ pub fn located(error: Error, location: &Location, collection: &str) -> Error {
 
 /// Whether the input is a store, or a path inside of one.
 pub fn is_store(input: &Input, opener: &Opener<'_>) -> bool {
-    opener.registry.detect(input).is_ok_and(|format| format.name() == NAME)
+    is_of(opener.registry.detect(input).ok().map(Format::name))
+}
+
+/// As [`is_store`], for an input whose format has been detected.
+pub(in crate::hub) fn is_of(format: Option<&str>) -> bool {
+    format == Some(NAME)
 }
 
 /// An opened collection.

@@ -93,7 +93,8 @@ impl View {
             // Without filters, the registry reports it.
             Err(_) => return Ok(None),
         };
-        match (&self.filter, format == zdx::FORMAT.name()) {
+        // Filters and paths into documents exist only in ZDS: its container takes them, not a scan of tables.
+        match (&self.filter, super::is_of(Some(format))) {
             (Some(_), false) => {
                 Err(Error::usage(format!("filters documents of ZDS, the input is {format}")).in_option("where"))
             }

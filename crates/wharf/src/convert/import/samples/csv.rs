@@ -105,10 +105,6 @@ impl RecordVisitor for SampleVisitor<'_> {
         self.ends.clear();
     }
 
-    fn member(&mut self, _: &str, _: &str, _: Location) -> Result<()> {
-        Ok(())
-    }
-
     fn cell(&mut self, index: usize, text: &str, quoted: bool, _: Location) -> Result<()> {
         let named = |error: Error| match self.samples.names.get(index) {
             Some(name) => error.in_column(name.clone()),

@@ -12,7 +12,6 @@ use crate::text::records::chunk::Input;
 use crate::text::records::chunk::{Chunk, rows_in_chunk};
 use crate::text::records::location::Location;
 use crate::text::records::record::{RecordVisitor, visit_records};
-use crate::workers::Workers;
 
 /// Bytes searched at once.
 const WINDOW: u64 = 1 << 20;
@@ -33,18 +32,8 @@ impl FloatWordScan {
 }
 
 impl RecordVisitor for FloatWordScan {
-    fn begin(&mut self, _: Location) {}
-
     fn member(&mut self, name: &str, value: &str, _: Location) -> Result<()> {
         self.0.member_mut(name)?.observe(value.as_bytes())
-    }
-
-    fn cell(&mut self, _: usize, _: &str, _: bool, _: Location) -> Result<()> {
-        Ok(())
-    }
-
-    fn end(&mut self) -> Result<()> {
-        Ok(())
     }
 }
 
@@ -54,26 +43,13 @@ impl TextTable {
         if !self.may_have_float_words()? {
             return Ok(None);
         }
-        self.begin(progress);
-        let workers = Workers::new(self.options.threads);
-        let mut chunker = self.chunks(CHUNK_RECORDS);
         let mut all = FloatWords::default();
-        let mut next_row = 0;
-        while next_row < rows.end {
-            let (chunks, failure) = Self::next_chunks(chunker.as_mut(), &workers);
-            let scan_chunk = |chunk: &Chunk| FloatWordScan::of(chunk, &self.options, &rows_in_chunk(rows, chunk));
-            for (chunk, words) in chunks.iter().zip(workers.map(chunks.iter().collect(), scan_chunk)) {
-                all.merge(words.map_err(|error| self.with_input_name(error, chunk))?);
-                next_row = chunk.row + chunk.records;
-                self.report_chunk(progress, chunk);
-            }
-            if next_row < rows.end {
-                failure?;
-            }
-            if chunks.is_empty() {
-                break;
-            }
-        }
+        let scan_chunk =
+            |chunk: &Chunk, _: &[String]| FloatWordScan::of(chunk, &self.options, &rows_in_chunk(rows, chunk));
+        self.each_chunk(rows.end, progress, scan_chunk, |chunk, words| {
+            all.merge(words.map_err(|error| self.with_input_name(error, chunk))?);
+            Ok(())
+        })?;
         Ok(Some(all))
     }
 

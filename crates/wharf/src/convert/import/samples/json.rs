@@ -120,10 +120,6 @@ impl RecordVisitor for JsonSamples<'_> {
         Ok(())
     }
 
-    fn cell(&mut self, _: usize, _: &str, _: bool, _: Location) -> Result<()> {
-        Ok(())
-    }
-
     fn end(&mut self) -> Result<()> {
         let made = match (self.options.key_column(), &self.key) {
             (None, _) => Some(row_key(self.row + (self.records as u64 - 1))),

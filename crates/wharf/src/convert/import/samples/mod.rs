@@ -15,10 +15,9 @@ use std::ops::Range;
 use container_core::{Error, ErrorKind, Loss, Progress, Result};
 use datadings::Writer;
 
-use super::{CHUNK_RECORDS, TextTable};
+use super::TextTable;
 use crate::text::records::RecordFormat;
 use crate::text::records::chunk::rows_in_chunk;
-use crate::workers::Workers;
 use csv::CsvSamples;
 use json::JsonSamples;
 use message::Messages;
@@ -230,39 +229,23 @@ impl TextTable {
         make: impl Fn(&super::chunk::Chunk, &Range<u64>, &[String]) -> Result<Messages> + Send + Sync,
         mut each: impl FnMut(&Messages),
     ) -> Result<Sampled> {
-        self.begin(progress);
-        let workers = Workers::new(self.options.threads);
-        let mut chunker = self.chunks(CHUNK_RECORDS);
         let mut sampled = Sampled::default();
-        while sampled.passed < options.rows.end {
-            let (chunks, failure) = Self::next_chunks(chunker.as_mut(), &workers);
-            let columns = chunker.names().unwrap_or_default();
-            let made = workers
-                .map(chunks.iter().collect(), |chunk| make(chunk, &rows_in_chunk(&options.rows, chunk), columns));
-            for (chunk, made) in chunks.iter().zip(made) {
-                let messages = made.map_err(|error| self.with_input_name(error, chunk))?;
-                for (message, location) in messages.iter() {
-                    writer.append_message(message).map_err(|error| match error.kind() {
-                        ErrorKind::Io => error,
-                        _ => self.locate_error(as_input_error(error), location),
-                    })?;
-                }
-                each(&messages);
-                sampled.rows += messages.len();
-                // The error behind the last valid row.
-                if let Some(error) = messages.error {
-                    return Err(self.with_input_name(error, chunk));
-                }
-                sampled.passed = chunk.row + chunk.records;
-                self.report_chunk(progress, chunk);
+        let make = |chunk: &super::chunk::Chunk, columns: &[String]| {
+            make(chunk, &rows_in_chunk(&options.rows, chunk), columns)
+        };
+        (sampled.passed, _) = self.each_chunk(options.rows.end, progress, make, |chunk, made| {
+            let messages = made.map_err(|error| self.with_input_name(error, chunk))?;
+            for (message, location) in messages.iter() {
+                writer.append_message(message).map_err(|error| match error.kind() {
+                    ErrorKind::Io => error,
+                    _ => self.locate_error(as_input_error(error), location),
+                })?;
             }
-            if sampled.passed < options.rows.end {
-                failure?;
-            }
-            if chunks.is_empty() {
-                break;
-            }
-        }
+            each(&messages);
+            sampled.rows += messages.len();
+            // The error behind the last valid row.
+            messages.error.map_or(Ok(()), |error| Err(self.with_input_name(error, chunk)))
+        })?;
         Ok(sampled)
     }
 }

@@ -6,14 +6,13 @@ use container_core::{Error, ErrorKind, Limits, Progress, Result};
 use datadings::json::to_msgpack;
 use datadings::ser::extend;
 
-use super::super::{CHUNK_RECORDS, TextTable};
+use super::super::TextTable;
 use crate::text::profile::{CellContext, CellProfile, ColumnKind};
 use crate::text::records::Options;
 use crate::text::records::chunk::{Chunk, rows_in_chunk};
 use crate::text::records::location::Location;
 use crate::text::records::record::{RecordVisitor, visit_records};
 use crate::text::scalar::may_be_nested;
-use crate::workers::Workers;
 
 /// The profile of a column. The same as for record batches, so that samples and batches have the same types.
 #[derive(Debug, Clone, Default)]
@@ -115,20 +114,10 @@ impl TypeScan {
 }
 
 impl RecordVisitor for TypeScan {
-    fn begin(&mut self, _: Location) {}
-
-    fn member(&mut self, _: &str, _: &str, _: Location) -> Result<()> {
-        Ok(())
-    }
-
     fn cell(&mut self, index: usize, text: &str, quoted: bool, _: Location) -> Result<()> {
         if let Some(column) = self.columns.get_mut(index) {
             column.observe(text, quoted, &mut self.rows, &mut self.scratch);
         }
-        Ok(())
-    }
-
-    fn end(&mut self) -> Result<()> {
         Ok(())
     }
 }
@@ -145,29 +134,18 @@ impl TextTable {
     }
 
     fn infer_types_in(&self, rows: &Range<u64>, progress: Option<&dyn Progress>) -> Result<Vec<SampleType>> {
-        self.begin(progress);
-        let workers = Workers::new(self.options.threads);
-        let mut chunker = self.chunks(CHUNK_RECORDS);
         let mut all: Vec<ColumnState> = Vec::new();
-        let mut next_row = 0;
-        while next_row < rows.end {
-            let (chunks, failure) = Self::next_chunks(chunker.as_mut(), &workers);
-            let cells = chunker.names().map_or(0, <[String]>::len);
-            all.resize(cells.max(all.len()), ColumnState::default());
-            let scan_chunk = |chunk: &Chunk| TypeScan::of(chunk, &self.options, cells, &rows_in_chunk(rows, chunk));
-            for (chunk, columns) in chunks.iter().zip(workers.map(chunks.iter().collect(), scan_chunk)) {
-                let columns = columns.map_err(|error| self.with_input_name(error, chunk))?;
-                all.iter_mut().zip(columns).for_each(|(column, more)| column.merge(more));
-                next_row = chunk.row + chunk.records;
-                self.report_chunk(progress, chunk);
-            }
-            if next_row < rows.end {
-                failure?;
-            }
-            if chunks.is_empty() {
-                break;
-            }
-        }
+        let scan_chunk = |chunk: &Chunk, names: &[String]| {
+            TypeScan::of(chunk, &self.options, names.len(), &rows_in_chunk(rows, chunk))
+        };
+        let (_, cells) = self.each_chunk(rows.end, progress, scan_chunk, |chunk, columns| {
+            let columns = columns.map_err(|error| self.with_input_name(error, chunk))?;
+            all.resize(columns.len().max(all.len()), ColumnState::default());
+            all.iter_mut().zip(columns).for_each(|(column, more)| column.merge(more));
+            Ok(())
+        })?;
+        // Without rows, there can be a header.
+        all.resize(cells.max(all.len()), ColumnState::default());
         Ok(all.iter().map(ColumnState::sample_type).collect())
     }
 }

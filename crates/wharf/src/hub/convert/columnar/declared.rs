@@ -60,13 +60,16 @@ fn typed(input: &Input, opener: &Opener<'_>) -> Result<Option<SchemaRef>> {
     let table = select::table(container.as_ref(), None)?;
     let none = || Error::usage(format!("files of the format {} have no typed columns", format.name()));
     let schema = table.arrow().ok_or_else(none)?.schema(&BatchScan::default())?;
-    Ok(Some(if format.name() == "idv" { of_idv(&schema) } else { schema }))
+    Ok(Some(without_offsets(&schema)))
 }
 
-/// Replaces pairs of time and offset by timestamps: values that are read from text are in UTC.
-fn of_idv(schema: &Schema) -> SchemaRef {
+/// Replaces pairs of time and offset, which are columns of IDV, by timestamps: values that are read from text are in UTC.
+fn without_offsets(schema: &Schema) -> SchemaRef {
     let field = |field: &FieldRef| {
         let DataType::Struct(parts) = field.data_type() else { return Arc::clone(field) };
+        if !field.metadata().contains_key(idv::FORMAT.name()) {
+            return Arc::clone(field);
+        }
         match parts.iter().map(AsRef::as_ref).collect::<Vec<&Field>>().as_slice() {
             [time, offset] if time.name() == "time" && offset.name() == "offset" => {
                 Arc::new(Field::new(field.name(), time.data_type().clone(), true))
@@ -185,7 +188,7 @@ fn of_idv_type(name: &str, kind: &str, column: Value) -> Result<FieldRef> {
     let none = || Error::usage("no Arrow type corresponds to it");
     let schema = table.arrow().ok_or_else(none).and_then(|table| table.schema(&BatchScan::default()));
     let schema = schema.map_err(unknown)?;
-    let schema = of_idv(&schema);
+    let schema = without_offsets(&schema);
     let field = schema.fields().first().cloned().ok_or_else(none).map_err(unknown)?;
     Ok(Arc::new(Field::clone(&field).with_name(name)))
 }

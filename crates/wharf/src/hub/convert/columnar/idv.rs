@@ -54,8 +54,7 @@ pub(in super::super) fn write<W: Write + Seek>(
     };
     let mut joined =
         Joined::open_with(job, context.opener, &JoinOptions { declared: declared.clone(), ..JoinOptions::default() })?;
-    let is_ds =
-        job.selection.reading.time.is_none() && (joined.are_all(DS) || joined.are_all(dsfmt::netcdf::FORMAT_NAME));
+    let is_ds = job.selection.reading.time.is_none() && joined.are_variables();
     match is_ds {
         true => joined.recoder = Some(of_ds(job, &joined, report)?),
         false => report.losses.extend(attributes(&joined)),

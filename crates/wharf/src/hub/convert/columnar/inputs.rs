@@ -11,7 +11,7 @@ use container_core::{ColumnInfo, Container, Error, Loss, Position, Result};
 use super::super::super::copy_rows;
 use super::super::super::env::Opener;
 use super::super::super::select;
-use super::super::super::{DS, Lost};
+use super::super::super::{Lost, is_variables};
 use super::super::job::Job;
 use super::super::schema_check::SchemaCheck;
 use super::declared;
@@ -19,6 +19,7 @@ use super::join::join;
 use super::recode::Recoder;
 use super::unify;
 use super::widen::{self, Widen};
+use crate::text::TextFormat;
 
 /// All inputs, and their common schema.
 pub(super) struct Joined {
@@ -88,12 +89,12 @@ impl Input {
 
     /// Whether this is text, whose rows are counted by reading them.
     pub(super) fn is_text(&self) -> bool {
-        self.is_cells() || self.container.format() == "jsonl"
+        TextFormat::named(self.container.format()).is_some()
     }
 
     /// Whether this is CSV or TSV, whose cells have no types.
     fn is_cells(&self) -> bool {
-        matches!(self.container.format(), "csv" | "tsv")
+        TextFormat::named(self.container.format()).is_some_and(TextFormat::is_cells)
     }
 
     pub(super) fn table(&self) -> Result<&dyn ArrowTable> {
@@ -128,7 +129,7 @@ impl Joined {
         let mut joined: Option<(SchemaRef, String)> = None;
         let (mut has_extra, mut had_rows) = (false, false);
         let mut alike = SchemaCheck::by_name();
-        let (requested, mut rows_before) = (job.rows(), 0_u64);
+        let (requested, mut rows_before) = (job.rows(), Some(0_u64));
         let (mut schema_losses, mut own_schemas) = (Vec::new(), Vec::new());
         let declared = match (declared, &job.text.schema) {
             (None, Some(path)) => Some(declared::read(path, &selection.columns, opener, &mut schema_losses)?),
@@ -179,12 +180,14 @@ impl Joined {
             }
             let mut own = scan.clone();
             own.scan.columns.clone_from(&selected);
-            if format == DS {
-                // The types of times and of missing values depend on the rows that are read.
-                let len = table.len().unwrap_or(0);
-                let row_here = |row: u64| row.saturating_sub(rows_before).min(len);
-                own.scan.rows = row_here(requested.start)..row_here(requested.end);
-                rows_before = rows_before.saturating_add(len);
+            match (table.len(), rows_before) {
+                // The types of times and of missing values in ds depend on the rows that are read.
+                (Some(len), Some(before)) if !schemaless => {
+                    let row_here = |row: u64| row.saturating_sub(before).min(len);
+                    own.scan.rows = row_here(requested.start)..row_here(requested.end);
+                    rows_before = before.checked_add(len);
+                }
+                _ => rows_before = None,
             }
             let sampled = if may_sample { table.infer_from_sample(&own).map_err(named)? } else { None };
             is_sampled |= sampled.is_some();
@@ -214,7 +217,7 @@ impl Joined {
                     first
                 }
                 Some((before, first)) if schemaless && inputs.iter().all(Input::is_schemaless) => {
-                    let cells = inputs.iter().all(Input::is_cells) && matches!(format, "csv" | "tsv");
+                    let cells = inputs.iter().all(Input::is_cells) && input.is_cells();
                     let widen = Widen { mapping: &scan.mapping, cells, first: &first };
                     let both = match (had_rows, has_rows) {
                         (true, true) => widen.schemas(&before, &schema).map_err(named)?,
@@ -251,9 +254,10 @@ impl Joined {
         self.inputs.iter().all(Input::is_schemaless)
     }
 
-    /// Whether all inputs have this format.
-    pub(super) fn are_all(&self, format: &str) -> bool {
-        self.inputs.iter().all(|input| input.container.format() == format)
+    /// Whether all inputs are of one format with the variables of ds.
+    pub(super) fn are_variables(&self) -> bool {
+        let mut formats = self.inputs.iter().map(|input| input.container.format());
+        formats.next().is_some_and(|first| is_variables(first) && formats.all(|format| format == first))
     }
 
     /// Whether all inputs are CSV or TSV.

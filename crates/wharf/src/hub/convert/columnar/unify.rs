@@ -178,8 +178,9 @@ impl Unified {
                     let shown = |text: Option<&String>| text.map_or("missing".to_owned(), |text| format!("{text:?}"));
                     return Err(format!("metadata {name:?}: {} here, {} there", shown(other), shown(one)));
                 }
-                ("idv", Some(one), Some(other)) => self.idv(one, other)?,
-                ("ds", Some(one), Some(other)) => {
+                // Keys of metadata, which those formats write, whatever the format of the inputs is.
+                (key, Some(one), Some(other)) if key == idv::FORMAT.name() => self.idv(one, other)?,
+                (dsfmt::FORMAT_NAME, Some(one), Some(other)) => {
                     // Timestamps have one unit and epoch already.
                     let is_time = self.field.data_type().is_temporal();
                     if !is_time {

@@ -50,7 +50,7 @@ impl DatadingsTarget {
         let wrong = [
             ("key", matches!(self.keys, Keys::Column(_)) && !has_keys),
             ("number", self.keys == Keys::Number && !has_keys),
-            ("text", self.text && !matches!(kind, Kind::Csv | Kind::Tsv)),
+            ("text", self.text && !kind.is_cells()),
             ("columns", !selection.columns.is_empty() && files),
             ("table", selection.reading.table.is_some() && !table),
             ("missing_as_null", selection.reading.missing_as_null && !table),

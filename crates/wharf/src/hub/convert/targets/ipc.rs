@@ -30,18 +30,6 @@ impl IpcTarget {
     pub const fn new(layout: Layout) -> Self {
         Self { layout, ..Self::FILE }
     }
-
-    /// The same layout as an input.
-    ///
-    /// # Errors
-    /// The input cannot be read.
-    pub(in crate::hub) fn like(input: &Input) -> Result<Self> {
-        let is_file = match input.source() {
-            Some(source) => &*source.read(0..source.len().min(6))? == b"ARROW1",
-            None => false,
-        };
-        Ok(if is_file { Self::FILE } else { Self::STREAM })
-    }
 }
 
 impl Target for IpcTarget {
@@ -72,6 +60,15 @@ impl Target for IpcTarget {
             _ => return Err(unknown_option(option)),
         }
         Ok(())
+    }
+
+    /// The same layout.
+    fn like(&self, input: &Input) -> Result<Option<Box<dyn Target>>> {
+        let is_file = match input.source() {
+            Some(source) => &*source.read(0..source.len().min(6))? == b"ARROW1",
+            None => false,
+        };
+        Ok(Some(Box::new(if is_file { Self::FILE } else { Self::STREAM })))
     }
 
     fn run(&self, job: &Job<'_>, context: &mut Context<'_, '_>, report: &mut Report) -> Result<()> {

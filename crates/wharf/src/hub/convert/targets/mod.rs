@@ -27,7 +27,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use container_core::{Error, Result};
+use container_core::{Error, Input, Result};
 
 use super::job::{Context, Job, Report};
 use super::option::OptionSpec;
@@ -55,6 +55,15 @@ pub trait Target: fmt::Debug + Send + Sync {
     /// Whether inference yields the narrowest schema: only columns with nulls are nullable, and lists of equal length have a fixed size.
     fn infers_narrow_types(&self) -> bool {
         false
+    }
+
+    /// The target that writes files like this input of its own format, where a format has several: Arrow IPC files and streams. `None` for this one.
+    ///
+    /// # Errors
+    /// The input cannot be read.
+    fn like(&self, input: &Input) -> Result<Option<Box<dyn Target>>> {
+        let _ = input;
+        Ok(None)
     }
 
     /// The files that writing to `path` creates or replaces.
