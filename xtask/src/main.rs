@@ -1,6 +1,7 @@
 //! The tasks of the workspace: `cargo xtask TASK`.
 
 mod bench;
+mod capi;
 mod ci;
 mod docs;
 mod features;
