@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use wharf::convert::{OptionSpec, OptionValue, Report, TargetInfo, TargetUnit};
-use wharf::{Container, Loss, Position, Registry, Table};
+use wharf::{Loss, Registry, Table};
 
 /// The columns of a table.
 pub(crate) fn columns(table: &dyn Table) -> Value {
