@@ -22,4 +22,6 @@ fn header() -> Result<String, String> {
 }
 /// x
 #[test]
-fn x() { std::fs::write(folder().join("include/wharf.h"), header().unwrap()).unwrap(); }
+fn x() {
+    std::fs::write(folder().join("include/wharf.h"), header().unwrap()).unwrap();
+}

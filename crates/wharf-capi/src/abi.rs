@@ -24,9 +24,9 @@ use self::imported::ImportedStream;
 use crate::error::{self, ErrorInfo, OwnedError, Status, UNKNOWN, status};
 use crate::files::{self, Output};
 use crate::handles::{self, CONTAINERS, READERS};
+use crate::json;
 use crate::options::Selection;
 use crate::reader::Reader;
-use crate::json;
 
 /// An open file, or bytes. Close it with wharf_close.
 pub struct ContainerHandle(());

@@ -80,7 +80,7 @@ impl OwnedError {
         Self::with(status, kind.as_ptr(), &error.to_string(), error.format(), error.position())
     }
 
-    fn of_panic(payload: &(dyn Any + Send)) -> Self {
+    pub(crate) fn of_panic(payload: &(dyn Any + Send)) -> Self {
         let text = payload.downcast_ref::<&str>().copied();
         let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
         let message = format!("defect of wharf: {text}");

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::ffi::FFI_ArrowSchema;
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use wharf::hub::select;
 use wharf::{BatchReader, Container, Error, Loss, OwnedBatches, Result, Scan};
 
@@ -47,8 +47,7 @@ impl Reader {
         let scan = options::scan(rows, options)?;
         let batches = OwnedBatches::new(container, selection.table, &scan)?;
         let schema = batches.schema();
-        // Consumers must be able to get the schema of the stream.
-        FFI_ArrowSchema::try_from(schema.as_ref()).map_err(|error| Error::unsupported(error.to_string()))?;
+        check_exportable(&schema)?;
         Ok(Self { schema, state: Arc::new(Mutex::new(State::Unread(batches))) })
     }
 
@@ -73,6 +72,22 @@ impl Reader {
     pub(crate) fn losses(&self) -> Vec<Loss> {
         lock(&self.state).losses()
     }
+}
+
+/// Fails for a schema that the C data interface cannot express: consumers must be able to get it from the stream.
+fn check_exportable(schema: &Schema) -> Result<()> {
+    let has_nul = |field: &&Field| {
+        let zone = match field.data_type() {
+            DataType::Timestamp(_, Some(zone)) => zone,
+            _ => "",
+        };
+        field.name().contains('\0') || zone.contains('\0')
+    };
+    if let Some(field) = schema.flattened_fields().into_iter().find(has_nul) {
+        let detail = "the Arrow C data interface has no names with the character U+0000";
+        return Err(Error::unsupported(detail).in_column(field.name().clone()));
+    }
+    FFI_ArrowSchema::try_from(schema).map(drop).map_err(|error| Error::unsupported(error.to_string()))
 }
 
 /// The batches of a [`Reader`], for [`FFI_ArrowArrayStream`](arrow_array::ffi_stream::FFI_ArrowArrayStream), whose callbacks do not catch panics.

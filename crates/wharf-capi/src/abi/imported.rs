@@ -44,7 +44,8 @@ impl ImportedStream {
             0 => {}
             code => return Err(self.error(code)),
         }
-        let schema = Schema::try_from(&schema).map_err(|error| Error::invalid(format!("schema of the stream: {error}")))?;
+        let schema =
+            Schema::try_from(&schema).map_err(|error| Error::invalid(format!("schema of the stream: {error}")))?;
         Ok(ImportedBatches { stream: self, schema: Arc::new(schema) })
     }
 
