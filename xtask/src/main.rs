@@ -50,6 +50,8 @@ enum Task {
     Traced(traced::Task),
     /// Benchmark against the references and rivals, and report which targets are met
     Bench(bench::Options),
+    /// Check the header of the C ABI, and run programs in C and Python against the library
+    Capi(capi::Options),
     /// Build the documentation, and run the commands that the pages show
     Docs(docs::Options),
     /// Run everything that must pass before a change is merged
@@ -65,6 +67,7 @@ fn main() -> ExitCode {
         Task::Fuzz(options) => fuzz::run(&options),
         Task::Traced(task) => traced::run(&task),
         Task::Bench(options) => bench::run(&options),
+        Task::Capi(options) => capi::run(&options),
         Task::Docs(options) => docs::run(&options),
         Task::Ci(options) => ci::run(&options),
     };

@@ -186,8 +186,8 @@ enum wharf_status wharf_open(const char *path,
 // Opens a file in memory. Its content shows the format, unless an option declares it.
 //
 // data: size bytes; may be NULL if size is 0.
-// release: NULL to copy the bytes. Otherwise they are borrowed: they must stay unchanged until release(context) is called, which happens once,
-//     when the container is closed and all arrays read from it are released, or when this function fails.
+// release: NULL to copy the bytes. Otherwise they are borrowed: they must stay unchanged until release(context) is called, once: when this
+//     function fails, or after the container is closed, all its readers, streams and arrays are released, and no thread reads ahead any more.
 // options, out: as for wharf_open.
 enum wharf_status wharf_open_bytes(const void *data,
                                    size_t size,
