@@ -396,6 +396,10 @@ impl RawSelection {
         let Some(raw) = (unsafe { pointer.as_ref() }) else { return Ok(Selection::default()) };
         // SAFETY: as above.
         let (table, columns) = unsafe { (optional_text(raw.table, "table")?, list(raw.columns, "columns")?) };
+        if raw.first_row > raw.end_row {
+            let detail = format!("first_row is {}, after end_row, which is {}", raw.first_row, raw.end_row);
+            return Err(Error::usage(detail));
+        }
         Ok(Selection { table, columns, rows: raw.first_row..raw.end_row, threads: raw.threads })
     }
 }

@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char};
-use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -74,7 +73,7 @@ pub(crate) fn insert_text(text: impl Into<Vec<u8>>) -> Result<*const c_char> {
 
 /// Frees a text; null is none.
 pub(crate) fn remove_text(text: *const c_char) -> Result<()> {
-    if text == ptr::null() || lock(&TEXTS).remove(&text.addr()).is_some() {
+    if text.is_null() || lock(&TEXTS).remove(&text.addr()).is_some() {
         return Ok(());
     }
     Err(Error::usage("expected a text of this library, found one that was freed or another pointer"))

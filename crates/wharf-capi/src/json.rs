@@ -1,7 +1,7 @@
 //! Descriptions as JSON.
 
 use serde_json::{Map, Value, json};
-use wharf::convert::{OptionSpec, OptionValue, Report, TargetInfo, TargetUnit};
+use wharf::convert::{OptionSpec, OptionValue, Report, Target, TargetInfo, TargetUnit};
 use wharf::{Loss, Registry, Table};
 
 /// The columns of a table.
@@ -58,12 +58,12 @@ pub(crate) fn report(target: TargetInfo, report: Report) -> Value {
 
 /// The output formats and their options.
 pub(crate) fn targets(registry: &Registry) -> Value {
-    let target = |target: &Box<dyn wharf::convert::Target>| {
+    let target = |target: Box<dyn Target>| {
         let info = target.info();
         let options: Vec<Value> = target.options().iter().map(option).collect();
         json!({ "name": info.name, "title": info.title, "extensions": info.extensions, "options": options })
     };
-    registry.targets().iter().map(target).collect()
+    registry.targets().into_iter().map(target).collect()
 }
 
 fn option(option: &OptionSpec) -> Value {

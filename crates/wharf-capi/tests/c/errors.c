@@ -170,6 +170,8 @@ static void arguments(const char *golden, const char *directory) {
   selection.columns = NULL;
   selection.first_row = 1000;
   FAILS(wharf_reader_open(container, &selection, NULL, &reader), WHARF_STATUS_USAGE, "1000");
+  selection.end_row = 999;
+  FAILS(wharf_reader_open(container, &selection, NULL, &reader), WHARF_STATUS_USAGE, "after end_row");
   FAILS(wharf_reader_open(container, NULL, unknown, &reader), WHARF_STATUS_USAGE, "colour");
   FAILS(wharf_verify(container, NULL, NULL), WHARF_STATUS_USAGE, "receive is NULL");
 
