@@ -2,7 +2,7 @@
 //!
 //! What callers promise, in `include/wharf.h`, is what every block relies on: a pointer is null, or points to what its type says for the length of
 //! the call; texts end with NUL, lists with NULL; a stream follows the Arrow C stream interface. What can be checked is checked: null pointers,
-//! alignment, UTF-8, handles (which are never dereferenced, see [`handles`](crate::handles)), and the values of imported arrays.
+//! alignment, UTF-8, handles (which are never dereferenced, see `handles`), and the values of imported arrays.
 #![allow(unsafe_code, reason = "C has no other pointers; see the module's documentation")]
 #![allow(clippy::missing_safety_doc, reason = "the same for all: the promises above")]
 

@@ -81,7 +81,7 @@ public sealed unsafe class WharfFile : IDisposable
     }
 }
 
-/// <summary>The functions of wharf.h that this program uses. An array of texts ends with null.</summary>
+/// <summary>The functions of wharf.h that this program uses. An array of options, which are ASCII here, ends with null.</summary>
 internal static unsafe class Wharf
 {
     private const string Library = "wharf_capi";
@@ -104,7 +104,7 @@ internal static unsafe class Wharf
     [DllImport(Library)]
     internal static extern int wharf_open(
         [MarshalAs(UnmanagedType.LPUTF8Str)] string path,
-        [MarshalAs(UnmanagedType.LPArray, ArraySubType = UnmanagedType.LPUTF8Str)] string[] options,
+        [MarshalAs(UnmanagedType.LPArray, ArraySubType = UnmanagedType.LPStr)] string[] options,
         out IntPtr container);
 
     [DllImport(Library)]
@@ -114,7 +114,7 @@ internal static unsafe class Wharf
     internal static extern int wharf_reader_open(
         IntPtr container,
         IntPtr selection,
-        [MarshalAs(UnmanagedType.LPArray, ArraySubType = UnmanagedType.LPUTF8Str)] string[] options,
+        [MarshalAs(UnmanagedType.LPArray, ArraySubType = UnmanagedType.LPStr)] string[] options,
         out IntPtr reader);
 
     [DllImport(Library)]
@@ -128,7 +128,7 @@ internal static unsafe class Wharf
         CArrowArrayStream* stream,
         [MarshalAs(UnmanagedType.LPUTF8Str)] string path,
         [MarshalAs(UnmanagedType.LPUTF8Str)] string format,
-        [MarshalAs(UnmanagedType.LPArray, ArraySubType = UnmanagedType.LPUTF8Str)] string[] options,
+        [MarshalAs(UnmanagedType.LPArray, ArraySubType = UnmanagedType.LPStr)] string[] options,
         int overwrite,
         out IntPtr report);
 
