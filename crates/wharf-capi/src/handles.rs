@@ -1,6 +1,6 @@
 //! What callers hold: containers, readers and texts.
 //!
-//! A handle is a number in the guise of a pointer, which is looked up and never dereferenced: one that was closed, is of another kind or never
+//! A handle is a number, passed as a pointer, which is looked up and never dereferenced: one that was closed, is of another kind or never
 //! was a handle is an error. The numbers are odd, which addresses of objects are not, and none is used twice. A call shares what its handle
 //! stands for, so that another thread can close the handle meanwhile.
 

@@ -18,7 +18,7 @@ impl Iterator for Panics {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        assert!(!self.1, "batch 1 is cursed");
+        assert!(!self.1, "batch 1 fails");
         self.1 = true;
         Some(RecordBatch::try_new(Arc::clone(&self.0), vec![Arc::new(Int64Array::from(vec![7]))]))
     }
@@ -50,7 +50,7 @@ fn panic_is_an_error_of_a_stream_and_its_end() {
     let mut stream = reader.stream().unwrap();
     assert_eq!(stream.next().unwrap().unwrap().num_rows(), 1);
     let error = stream.next().unwrap().unwrap_err();
-    assert_eq!(error.to_string(), "External error: defect of wharf: batch 1 is cursed");
+    assert_eq!(error.to_string(), "External error: defect of wharf: batch 1 fails");
     assert!(stream.next().is_none());
     assert!(reader.losses().is_empty());
 }

@@ -162,6 +162,7 @@ static void arguments(const char *golden, const char *directory) {
 
   OK(wharf_open(path, NULL, &container));
   FAILS(wharf_table_rows(container, "nonsense", &rows), WHARF_STATUS_USAGE, "no table \"nonsense\"");
+  FAILS(wharf_table_rows(container, NULL, (uint64_t *)((char *)&rows + 1)), WHARF_STATUS_USAGE, "out is not aligned");
   FAILS(wharf_table_name(container, 1, &text), WHARF_STATUS_USAGE, "no table 1");
   CHECK(text == NULL);
   FAILS(wharf_table_name(container, 0, NULL), WHARF_STATUS_USAGE, "out is NULL");

@@ -60,7 +60,7 @@ static void rewrite(const char *from, const char *to, const char *format) {
   OK(wharf_close(container));
   OK(wharf_write(&stream, to, format, NULL, 0, &report));
   CHECK(stream.release == NULL);
-  contains(report, strstr(to, ".ds") != NULL ? "\"variables\":6," : "\"rows\":150,");
+  contains(report, strstr(to, ".ds") != NULL || strstr(to, ".nc") != NULL ? "\"variables\":6," : "\"rows\":150,");
   check_file(to);
 }
 
@@ -138,9 +138,12 @@ int main(int argc, char **argv) {
   }
   char *from = join(argv[1], "iris.idv");
   char *to = join(argv[2], "twice.parquet");
+  char *netcdf = join(argv[2], "iris.nc");
   convert(from, to);
   select_some(from);
+  rewrite(from, netcdf, NULL);
   free(from);
   free(to);
+  free(netcdf);
   return 0;
 }
