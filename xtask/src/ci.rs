@@ -5,7 +5,7 @@ use std::time::Instant;
 use clap::{Args, ValueEnum};
 
 use crate::registry::{self, Trouble};
-use crate::{bench, docs, features, fuzz, golden, interop, shell, traced, wheel};
+use crate::{bench, capi, docs, features, fuzz, golden, interop, shell, traced, wheel};
 
 /// Selects steps.
 #[derive(Args)]
@@ -49,6 +49,8 @@ enum Step {
     Interop,
     /// Golden files; after interop, which installs the references
     Golden,
+    /// Header of the C ABI, and programs in C and Python; after interop too
+    Capi,
     /// The Python package: its wheel, installed, with its tests and type checks
     Wheel,
     /// A few seconds of each fuzz target
@@ -103,6 +105,7 @@ fn perform(step: Step, status_before: &str) -> Result<(), String> {
         Step::Docs => docs::run(&docs::Options::default()),
         Step::Interop => interop::run(&interop::Options::brief(GENERATED_FILES)),
         Step::Golden => golden::run(&golden::Options::default()),
+        Step::Capi => capi::run(&capi::Options::default()),
         Step::Wheel => match wheel::run() {
             Ok(()) => Ok(()),
             Err(Trouble::Unreachable(why)) => {

@@ -33,7 +33,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     doc.args(features::ALL).env("RUSTDOCFLAGS", "-D warnings");
     shell::run(doc)?;
 
-    shell::run(shell::cargo(["build", "--quiet", "--package", "wharf-cli"]))?;
+    shell::run(shell::cargo(["build", "--quiet", "--bin", "wharf"]))?;
     for page in pages()? {
         let text = shell::read(&page)?;
         check_links(&page, &text)?;

@@ -1,6 +1,7 @@
 //! The tasks of the workspace: `cargo xtask TASK`.
 
 mod bench;
+mod capi;
 mod ci;
 mod docs;
 mod features;
@@ -50,6 +51,8 @@ enum Task {
     Traced(traced::Task),
     /// Benchmark against the references and rivals, and report which targets are met
     Bench(bench::Options),
+    /// Check the header of the C ABI, and run programs in C and Python against the library
+    Capi(capi::Options),
     /// Build the documentation, and run the commands that the pages show
     Docs(docs::Options),
     /// Build the wheel of the Python package, install it into a virtual environment, and test it
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Task::Fuzz(options) => fuzz::run(&options),
         Task::Traced(task) => traced::run(&task),
         Task::Bench(options) => bench::run(&options),
+        Task::Capi(options) => capi::run(&options),
         Task::Docs(options) => docs::run(&options),
         Task::Wheel => wheel::run().map_err(|trouble| trouble.to_string()),
         Task::Ci(options) => ci::run(&options),
