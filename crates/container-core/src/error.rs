@@ -30,6 +30,8 @@ pub enum ErrorKind {
     },
     /// The request is invalid: a row past the end, an unknown column, an output that exists.
     Usage,
+    /// The caller ended the work, by [`Progress::advance`](crate::Progress::advance).
+    Cancelled,
 }
 
 /// Who has to act on an [`Error`].
@@ -54,11 +56,11 @@ impl ErrorKind {
             Self::Io => Blame::Source,
             Self::Truncated { .. } | Self::Invalid | Self::Unsupported => Blame::File,
             Self::Limit { .. } => Blame::Limit,
-            Self::Usage => Blame::Caller,
+            Self::Usage | Self::Cancelled => Blame::Caller,
         }
     }
 
-    /// A stable machine-readable name: `io`, `truncated`, `invalid`, `unsupported`, `limit`, `usage`.
+    /// A stable machine-readable name: `io`, `truncated`, `invalid`, `unsupported`, `limit`, `usage`, `cancelled`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -68,6 +70,7 @@ impl ErrorKind {
             Self::Unsupported => "unsupported",
             Self::Limit { .. } => "limit",
             Self::Usage => "usage",
+            Self::Cancelled => "cancelled",
         }
     }
 }

@@ -276,12 +276,12 @@ impl<'o> Rebuild<'o> {
             at = end;
             if at - reported >= PROGRESS_STEP {
                 sum.extend_to(at);
-                self.advance(at - reported);
+                self.advance(at - reported)?;
                 reported = at;
             }
         }
         sum.extend_to(at);
-        self.advance(at - reported);
+        self.advance(at - reported)?;
         let sum = match options.md5 && options.threads == 1 {
             true => Some(self.sum(at)?),
             false => sum.finish()?,
@@ -290,10 +290,8 @@ impl<'o> Rebuild<'o> {
         Ok(ScannedIndex { offsets, keys, end: at, sum, legacy_agrees })
     }
 
-    fn advance(&self, bytes: u64) {
-        if let Some(progress) = &self.options.progress {
-            progress.advance(bytes);
-        }
+    fn advance(&self, bytes: u64) -> Result<()> {
+        self.options.progress.as_ref().map_or(Ok(()), |progress| progress.advance(bytes))
     }
 
     fn sum(&self, end: u64) -> Result<[u8; 16]> {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use container_core::{Progress, Unit};
+use container_core::{Progress, Result, Unit};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::display::{clean, grouped, size};
@@ -127,7 +127,7 @@ impl Progress for ProgressLine {
         });
     }
 
-    fn advance(&self, done: u64) {
+    fn advance(&self, done: u64) -> Result<()> {
         let done = self.done.fetch_add(done, Ordering::Relaxed).saturating_add(done);
         self.with(|state| {
             let now = Instant::now();
@@ -140,6 +140,7 @@ impl Progress for ProgressLine {
             bar.set_message(clean(&line).into_owned());
             bar.tick();
         });
+        Ok(())
     }
 }
 

@@ -185,7 +185,7 @@ fn put(writer: &mut CollectionWriter, documents: &[Document], new: bool, progres
     }
     for (document, line) in documents {
         writer.put_line(document).map_err(|error| error.in_line(*line))?;
-        progress.advance(1);
+        progress.advance(1)?;
     }
     Ok(replaced)
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{RecordBatchReader, StructArray};
-use arrow_schema::{Field, SchemaRef};
+use arrow_schema::{ArrowError, Field, SchemaRef};
 use container_core::Loss;
 use container_core::arrow::from_arrow;
 use pyo3::exceptions::PyValueError;
@@ -13,6 +13,7 @@ use pyo3::types::{PyCapsule, PyTuple};
 use pyo3_arrow::ffi::{ArrayIterator, to_array_pycapsules, to_schema_pycapsule, to_stream_pycapsule};
 use wharf::OwnedBatches;
 
+use crate::callback::attached;
 use crate::convert::losses;
 use crate::error::{Failure, Result};
 
@@ -85,7 +86,11 @@ pub(crate) fn stream<'py>(
 ) -> Result<Bound<'py, PyCapsule>> {
     let schema = reader.schema();
     let field = Field::new_struct("", schema.fields().clone(), false).with_metadata(schema.metadata().clone());
-    let arrays = reader.map(|batch| batch.map(|batch| Arc::new(StructArray::from(batch)) as _));
+    let arrays = reader.map(|batch| {
+        // Ctrl-C ends a consumer that reads all batches in one call.
+        attached(|py| py.check_signals()).map_err(|error| ArrowError::ExternalError(error.into()))?;
+        batch.map(|batch| Arc::new(StructArray::from(batch)) as _)
+    });
     let iterator = ArrayIterator::new(arrays, Arc::new(field));
     Ok(to_stream_pycapsule(py, Box::new(iterator), requested).map_err(arrow_error)?)
 }

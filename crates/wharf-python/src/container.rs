@@ -14,6 +14,7 @@ use wharf::{BatchScan, OwnedBatches, Registry};
 
 use crate::batches::{self, Batches, Schema};
 use crate::error::{Result, exception};
+use crate::interrupt::interruptible;
 use crate::json::to_python;
 use crate::rows::Rows;
 use crate::{map, process, source};
@@ -133,8 +134,10 @@ impl Container {
     #[pyo3(signature = (*, threads=0))]
     fn verify<'py>(&self, py: Python<'py>, threads: usize) -> Result<Bound<'py, PyList>> {
         let options = VerifyOptions::default().with_threads(process::threads(threads));
-        let mut found = Vec::new();
-        py.detach(|| self.container.verify(&options, &mut |finding| found.push(finding)))?;
+        let found = interruptible(py, |cancel| {
+            let mut found = Vec::new();
+            self.container.verify(&options.with_progress(cancel), &mut |finding| found.push(finding)).map(|()| found)
+        })?;
         let list = PyList::empty(py);
         for finding in found {
             let value = exception(py, &finding.error.in_file(self.name.clone())).into_value(py);

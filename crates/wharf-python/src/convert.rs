@@ -15,6 +15,7 @@ use wharf::{BatchContainer, Convert, Registry};
 use crate::batches::imported;
 use crate::container::Container;
 use crate::error::{Failure, Result};
+use crate::interrupt::interruptible;
 use crate::{map, process};
 
 /// Converts files to a file of any format.
@@ -89,7 +90,8 @@ fn run<'py>(
     }
     let overwrite = if overwrite { Overwrite::Replace } else { Overwrite::Refuse };
     let mut report = Report::default();
-    py.detach(|| {
+    interruptible(py, |cancel| {
+        let convert = convert.with_progress(cancel);
         let mut opener = wharf::convert::Opener::new(registry);
         opener.access = map::access(true);
         convert.run(target.as_ref(), wharf::convert::To::Path(&output, overwrite), &mut opener, &mut report)

@@ -3,10 +3,12 @@
 //! Python code in `python/wharf_data` builds on it. All long work runs detached from the interpreter, so that other Python threads go on.
 
 mod batches;
+mod callback;
 mod command;
 mod container;
 mod convert;
 mod error;
+mod interrupt;
 mod json;
 mod map;
 mod process;

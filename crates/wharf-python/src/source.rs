@@ -11,6 +11,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyAny, PyBytes};
 
+use crate::callback::attached;
 use crate::error::Result;
 
 /// The input that a Python object stands for, and its name in messages.
@@ -84,7 +85,7 @@ impl ReadAt for RemoteFile {
     }
 
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        Python::attach(|py| {
+        attached(|py| {
             let end = offset + buffer.len() as u64;
             let ranges = ([self.path.as_str()], [offset], [end]);
             let found = self.file_system.bind(py).call_method1("cat_ranges", ranges).map_err(failed)?;
@@ -118,7 +119,7 @@ impl ReadAt for SeekableFile {
     }
 
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        Python::attach(|py| {
+        attached(|py| {
             // Other Python threads run while this one waits for the lock.
             let file = self.file.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
             let file = file.bind(py);

@@ -307,3 +307,41 @@ def test_opening_and_reading_leaks_nothing(golden: Path) -> None:
     before = resident()
     work(2_000)
     assert resident() - before < 8 << 20
+
+
+INTERRUPTED = """
+import sys, threading, time, _thread, wharf_data
+path = sys.argv[1]
+ends = []
+def interrupt():
+    time.sleep(0.3)
+    ends.append(time.monotonic())
+    _thread.interrupt_main()
+threading.Thread(target=interrupt).start()
+try:
+    while True:
+        wharf_data.convert(path, path + ".parquet", overwrite=True)
+except KeyboardInterrupt:
+    print(time.monotonic() - ends[0])
+"""
+
+
+def test_ctrl_c_ends_a_conversion(tmp_path: Path) -> None:
+    path = tmp_path / "x.idv"
+    wharf_data.write({"x": np.arange(2_000_000), "y": np.arange(2_000_000) / 3}, path)
+    found = subprocess.run([sys.executable, "-c", INTERRUPTED, str(path)], capture_output=True, text=True, timeout=120)
+    assert found.returncode == 0, found.stderr
+    # 0.2 s on an idle machine.
+    assert float(found.stdout) < 2
+    left = {name.name for name in tmp_path.iterdir()}
+    assert left <= {"x.idv", "x.idv.parquet"}
+
+
+def test_a_reader_is_called_back_by_other_libraries(tmp_path: Path) -> None:
+    data = pa.table({"x": list(range(100_000)), "s": [str(n) for n in range(100_000)]})
+    wharf_data.write(data, tmp_path / "x.arrow")
+    with (tmp_path / "x.arrow").open("rb") as file:
+        table = wharf_data.open(file).table()
+        # pyarrow detaches from the interpreter, and calls the reader, which calls the file.
+        assert table.to_arrow().equals(data)
+        assert pa.table(table).equals(data)

@@ -19,8 +19,9 @@ impl Progress for Count {
         eprintln!("total: {total:?} {unit:?}");
     }
 
-    fn advance(&self, done: u64) {
+    fn advance(&self, done: u64) -> wharf::Result<()> {
         self.0.fetch_add(done, Ordering::Relaxed);
+        Ok(())
     }
 }
 

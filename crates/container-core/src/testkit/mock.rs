@@ -86,7 +86,7 @@ impl Container for MockContainer {
     fn verify(&self, options: &VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<()> {
         if let Some(progress) = &options.progress {
             progress.begin(crate::Unit::Rows, Some(1));
-            progress.advance(1);
+            progress.advance(1)?;
         }
         for finding in array(&self.document, "findings") {
             let mut error = Error::invalid(text(finding, "message")).in_format("mock");

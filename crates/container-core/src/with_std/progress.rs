@@ -1,3 +1,5 @@
+use crate::error::Result;
+
 /// What a [`Progress`] counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -21,5 +23,8 @@ pub trait Progress: Send + Sync {
     fn begin(&self, unit: Unit, total: Option<u64>);
 
     /// `done` more units are finished.
-    fn advance(&self, done: u64);
+    ///
+    /// # Errors
+    /// [`Cancelled`](crate::ErrorKind::Cancelled) to end the work. The operation fails with this error, and leaves no output.
+    fn advance(&self, done: u64) -> Result<()>;
 }

@@ -259,7 +259,7 @@ impl Recovery {
                 at += message.bytes.len() as u64;
             }
             if let Some(progress) = &self.options.progress {
-                progress.advance(run.bytes.end - run.bytes.start);
+                progress.advance(run.bytes.end - run.bytes.start)?;
             }
         }
         if let Some(first) = duplicates.first() {

@@ -109,7 +109,7 @@ impl<'a> Scanner<'a> {
             if let Some(progress) = progress
                 && (at - reported >= CHUNK || at >= len)
             {
-                progress.advance(at - reported);
+                progress.advance(at - reported)?;
                 reported = at;
             }
         }

@@ -83,7 +83,7 @@ impl Plan<'_> {
         batch.finish(|[hash, _]| hashes.extend_from_slice(&hash.to_be_bytes()));
         self.compare_hashes(first, &hashes, &has_key, &mut findings);
         if !self.sums_data() {
-            self.advance(bytes);
+            self.advance(bytes)?;
         }
         Ok(Chunk { findings, hashes })
     }

@@ -146,10 +146,8 @@ impl<'a> Plan<'a> {
         self.listed.iter().any(|listed| listed.part == Part::Data)
     }
 
-    fn advance(&self, bytes: u64) {
-        if let Some(progress) = &self.options.progress {
-            progress.advance(bytes);
-        }
+    fn advance(&self, bytes: u64) -> Result<()> {
+        self.options.progress.as_ref().map_or(Ok(()), |progress| progress.advance(bytes))
     }
 
     fn stopped(&self) -> bool {

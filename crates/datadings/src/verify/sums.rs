@@ -116,7 +116,7 @@ impl Plan<'_> {
             let end = source.len().min(at + CHUNK);
             md5.update(source.view(at..end, &mut buffer)?);
             if counts_progress {
-                self.advance(end - at);
+                self.advance(end - at)?;
             }
             at = end;
         }

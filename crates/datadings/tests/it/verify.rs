@@ -310,8 +310,9 @@ impl Progress for Counted {
         assert_eq!(unit, Unit::Bytes);
         self.0.store(total.unwrap(), Ordering::Relaxed);
     }
-    fn advance(&self, done: u64) {
+    fn advance(&self, done: u64) -> datadings::Result<()> {
         self.1.fetch_add(done, Ordering::Relaxed);
+        Ok(())
     }
 }
 

@@ -167,7 +167,7 @@ impl Container for NetcdfContainer {
                 Ok(()) => {}
             }
             if let Some(progress) = progress {
-                progress.advance(variable.rows());
+                progress.advance(variable.rows())?;
             }
         }
         Ok(())

@@ -102,7 +102,7 @@ impl Reader {
                 Err(error) => report.failed(error)?,
             }
             if let Some(progress) = progress {
-                progress.advance(variable.stored_bytes());
+                progress.advance(variable.stored_bytes())?;
             }
         }
         extents::check(self, &surplus, &mut report);

@@ -177,7 +177,7 @@ impl Verifier<'_> {
             }
             if let Some(progress) = &self.options.progress {
                 let bytes = (start..end).map(|block| self.reader.lookup(column, block, &mut buffer));
-                progress.advance(bytes.map(|entry| entry.map_or(0, |entry| u64::from(entry.len))).sum());
+                progress.advance(bytes.map(|entry| entry.map_or(0, |entry| u64::from(entry.len))).sum())?;
             }
             start = end;
         }

@@ -74,7 +74,7 @@ fn scan_column(reader: &Reader, index: usize, options: &RecoverOptions, left: &m
         for (block, outcome) in (start..end).zip(try_blocks(reader, index, start..end, options.threads)) {
             let range = reader.block_rows(index, block)?;
             if let Some(progress) = &options.progress {
-                progress.advance(range.end - range.start);
+                progress.advance(range.end - range.start)?;
             }
             match outcome {
                 None => {}

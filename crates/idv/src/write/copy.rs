@@ -152,7 +152,7 @@ impl<W: Write + Seek> Writer<W> {
                 copied.copied += 1;
             }
             if let Some(progress) = &self.options.progress {
-                progress.advance(rows);
+                progress.advance(rows)?;
             }
         }
         self.flush_run(&mut run, reader)

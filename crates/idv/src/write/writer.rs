@@ -308,7 +308,7 @@ impl<W: Write + Seek> Writer<W> {
             appended += chunk_rows;
         }
         if let Some(progress) = &self.options.progress {
-            progress.advance(rows as u64);
+            progress.advance(rows as u64)?;
         }
         self.poison_on_error(outcome)
     }

@@ -221,8 +221,9 @@ fn progress_reaches_the_total() {
             assert_eq!(unit, Unit::Bytes);
             self.total.store(total.unwrap(), Relaxed);
         }
-        fn advance(&self, done: u64) {
+        fn advance(&self, done: u64) -> idv::Result<()> {
             self.done.fetch_add(done, Relaxed);
+            Ok(())
         }
     }
     let path = golden().into_iter().find(|path| path.ends_with("real-adult.idv")).unwrap();

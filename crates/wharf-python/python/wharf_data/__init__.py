@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._errors import (
+    CancelledError,
     Error,
     InvalidError,
     IoError,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Batches",
+    "CancelledError",
     "Container",
     "Error",
     "InvalidError",

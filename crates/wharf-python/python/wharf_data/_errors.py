@@ -62,6 +62,12 @@ class IoError(Error, builtins.OSError):
     kind = "io"
 
 
+class CancelledError(Error):
+    """The work was ended before it was done."""
+
+    kind = "cancelled"
+
+
 class LossWarning(UserWarning):
     """A conversion could not keep some values. The report has the details."""
 
@@ -73,6 +79,7 @@ _CLASSES: dict[str, type[Error]] = {
     "limit": LimitError,
     "usage": UsageError,
     "io": IoError,
+    "cancelled": CancelledError,
 }
 
 

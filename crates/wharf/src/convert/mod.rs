@@ -110,11 +110,11 @@ pub fn copy_rows(rows: &mut dyn Rows, limit: u64, sink: &mut dyn Sink, progress:
         if count.is_multiple_of(PROGRESS_ROWS)
             && let Some(progress) = progress
         {
-            progress.advance(PROGRESS_ROWS);
+            progress.advance(PROGRESS_ROWS)?;
         }
     }
     if let Some(progress) = progress {
-        progress.advance(count % PROGRESS_ROWS);
+        progress.advance(count % PROGRESS_ROWS)?;
     }
     Ok(count)
 }

@@ -230,8 +230,9 @@ fn reports_progress_and_stops_at_the_limit() {
     struct Count(std::sync::atomic::AtomicU64);
     impl Progress for Count {
         fn begin(&self, _: Unit, _: Option<u64>) {}
-        fn advance(&self, done: u64) {
+        fn advance(&self, done: u64) -> Result<()> {
             self.0.fetch_add(done, std::sync::atomic::Ordering::Relaxed);
+            Ok(())
         }
     }
     let rows: Vec<_> = (0..1000).map(|i| json!([i])).collect();

@@ -103,7 +103,7 @@ impl Dataset {
             let key = keys.next().transpose().map_err(named)?;
             let key = key.ok_or_else(|| self.located(Error::invalid("the sample has no key"), row))?;
             self.put(&key, &sample, writer)?;
-            tick(bar, writer.len());
+            tick(bar, writer.len())?;
         }
         Ok(())
     }
@@ -113,7 +113,7 @@ impl Dataset {
         for row in rows {
             let (key, sample) = self.get(row)?;
             self.put(&key, &sample, writer)?;
-            tick(bar, writer.len());
+            tick(bar, writer.len())?;
         }
         Ok(())
     }
@@ -156,10 +156,8 @@ pub fn is_duplicate(error: &Error) -> bool {
 }
 
 /// Reports progress every `STRIDE` samples.
-pub fn tick(bar: &Bar, written: u64) {
-    if written.is_multiple_of(STRIDE) {
-        bar.advance(STRIDE);
-    }
+pub fn tick(bar: &Bar, written: u64) -> Result<()> {
+    if written.is_multiple_of(STRIDE) { bar.advance(STRIDE) } else { Ok(()) }
 }
 
 /// Fails when an input is certainly another format.

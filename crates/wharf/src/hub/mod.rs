@@ -35,7 +35,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::sync::Arc;
 
-use container_core::{Loss, Progress, Unit};
+use container_core::{Loss, Progress, Result, Unit};
 
 /// Receives progress reports.
 pub(crate) type Bar = dyn Progress;
@@ -109,7 +109,9 @@ struct Silent;
 
 impl Progress for Silent {
     fn begin(&self, _: Unit, _: Option<u64>) {}
-    fn advance(&self, _: u64) {}
+    fn advance(&self, _: u64) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// A loss, and the input it occurred in.

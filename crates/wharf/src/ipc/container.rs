@@ -155,7 +155,7 @@ impl Container for IpcContainer {
                 }
             }
             if let Some(progress) = &options.progress {
-                progress.advance(location.rows);
+                progress.advance(location.rows)?;
             }
         }
         while let Err(error) = decoder.prepare(&self.reader, usize::MAX) {

@@ -137,7 +137,7 @@ impl Container for ParquetContainer {
             }
             if let Some(progress) = &options.progress {
                 let rows = self.reader.group_rows(group);
-                Progress::advance(progress.as_ref(), rows.end - rows.start);
+                Progress::advance(progress.as_ref(), rows.end - rows.start)?;
             }
         }
         Ok(())

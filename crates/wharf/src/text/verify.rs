@@ -32,7 +32,7 @@ pub(super) fn verify(text: &Text, options: &VerifyOptions, report: &mut dyn FnMu
         let check = |chunk: Chunk| if text.is_csv() { check_rows(text, &chunk) } else { check_objects(text, &chunk) };
         workers.map(chunks, check).into_iter().flatten().for_each(&mut *report);
         if let Some(progress) = &options.progress {
-            progress.advance(bytes);
+            progress.advance(bytes)?;
         }
         match result {
             Err(error) if error.kind() == ErrorKind::Io => return Err(error),

@@ -33,7 +33,7 @@ fn converted(convert: &Convert, target: &str) -> BTreeMap<PathBuf, Vec<u8>> {
     let report = report.unwrap_or_else(|error| panic!("{}: {error}", target.info().name));
     let losses: Vec<String> = report.losses.iter().map(|lost| lost.loss.to_string()).collect();
     let losses = (PathBuf::from("losses"), losses.join("\n").into_bytes());
-    if path.is_dir() {
+    if target.info().name == "zds" {
         let documents = folder.path().join("documents.jsonl");
         Convert::new([&path]).write(&documents, Overwrite::Refuse, &registry).unwrap();
         return BTreeMap::from([("documents".into(), fs::read(documents).unwrap()), losses]);
@@ -109,4 +109,39 @@ fn rows_past_the_end_are_an_error_without_a_known_length() {
     let arrow = tables[0].arrow().unwrap();
     let mut found = arrow.batches(&Scan::default().with_rows(13..20).into()).unwrap();
     assert_eq!(found.try_next().unwrap_err().to_string(), "no row 13: there are 12, counted from 0");
+}
+
+/// Ends the work at the first report.
+struct Stop;
+
+impl wharf::Progress for Stop {
+    fn begin(&self, _: wharf::Unit, _: Option<u64>) {}
+
+    fn advance(&self, _: u64) -> wharf::Result<()> {
+        Err(wharf::Error::new(wharf::ErrorKind::Cancelled, "stopped by the test"))
+    }
+}
+
+#[test]
+fn work_can_be_cancelled() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let registry = Registry::builtin();
+    let rows: String = (0..3000).map(|row| format!("{row},text {row}\n")).collect();
+    fs::write(path("in.csv"), format!("n,key\n{rows}")).unwrap();
+    for target in registry.targets() {
+        let target = target.info();
+        let output = path("out").with_extension(target.extensions[0]);
+        let convert = Convert::new([path("in.csv")]).with_progress(Arc::new(Stop));
+        let found = registry.target(target.name).unwrap();
+        let error = convert.write_as(found.as_ref(), &output, Overwrite::Refuse, &registry).unwrap_err();
+        assert_eq!(error.kind(), wharf::ErrorKind::Cancelled, "{}: {error}", target.name);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "{}", target.name);
+    }
+    let options = wharf::VerifyOptions::default().with_progress(Arc::new(Stop));
+    let container = wharf::open(path("in.csv")).unwrap();
+    let mut findings = Vec::new();
+    let outcome = container.verify(&options, &mut |finding| findings.push(finding));
+    let cancelled = |error: &wharf::Error| error.kind() == wharf::ErrorKind::Cancelled;
+    assert!(outcome.err().iter().chain(findings.iter().map(|finding| &finding.error)).any(cancelled));
 }

@@ -140,7 +140,7 @@ pub fn pack_to_output(
             Some(content) => {
                 writer.add(path, content)?;
                 if let Some(progress) = progress {
-                    progress.advance(content.len());
+                    progress.advance(content.len())?;
                 }
                 content.len()
             }
@@ -179,7 +179,7 @@ fn add_file(
             };
             sink(buffer.get(..read).unwrap_or_default())?;
             if let Some(progress) = progress {
-                progress.advance(read as u64);
+                progress.advance(read as u64)?;
             }
         }
     });

@@ -167,7 +167,7 @@ fn write(archive: &Archive, entry: &Entry, path: &Path, options: &UnpackOptions)
     archive.read_blocks(entry, &mut |block| {
         file.write_all(block).map_err(failed)?;
         if let Some(progress) = options.progress.as_deref() {
-            progress.advance(block.len() as u64);
+            progress.advance(block.len() as u64)?;
         }
         Ok(())
     })?;

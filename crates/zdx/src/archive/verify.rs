@@ -50,7 +50,7 @@ impl Archive {
             check_header(entry, &local)?;
             self.read_blocks(entry, &mut |block| {
                 if let Some(progress) = progress {
-                    progress.advance(block.len() as u64);
+                    progress.advance(block.len() as u64)?;
                 }
                 Ok(())
             })

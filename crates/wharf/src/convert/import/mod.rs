@@ -152,12 +152,12 @@ impl TextTable {
     }
 
     /// Reports a finished chunk.
-    fn report_chunk(&self, progress: Option<&dyn Progress>, chunk: &Chunk) {
-        let Some(progress) = progress else { return };
+    fn report_chunk(&self, progress: Option<&dyn Progress>, chunk: &Chunk) -> Result<()> {
+        let Some(progress) = progress else { return Ok(()) };
         progress.advance(match &self.inputs {
             Inputs::Texts(_) => chunk.bytes.len() as u64,
             Inputs::Documents(_) => chunk.records,
-        });
+        })
     }
 
     /// The format's name in errors.
@@ -212,7 +212,7 @@ impl TextTable {
             for (chunk, made) in chunks.iter().zip(made) {
                 each(chunk, made)?;
                 next_row = chunk.row + chunk.records;
-                self.report_chunk(progress, chunk);
+                self.report_chunk(progress, chunk)?;
             }
             if next_row < end {
                 failure?;

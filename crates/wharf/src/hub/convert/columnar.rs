@@ -52,7 +52,8 @@ pub(super) fn run(file: &FileFormat, job: &Job<'_>, context: &mut Context<'_, '_
             Joined::open_with(job, context.opener, &JoinOptions { may_sample, labels, ..JoinOptions::default() })?;
         let writer = file.background_writer(output, Arc::clone(&joined.schema));
         let written = writer.and_then(|writer| write(job, writer, &joined, progress, report));
-        if written.is_err() && joined.is_sampled && !report.sink_failed {
+        let contradicted = written.as_ref().is_err_and(|error| error.kind() != ErrorKind::Cancelled);
+        if contradicted && joined.is_sampled && !report.sink_failed {
             // Inferring from all rows either succeeds, or names the row that is wrong.
             (may_sample, *report) = (false, Report::default());
             continue;

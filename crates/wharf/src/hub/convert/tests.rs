@@ -147,7 +147,9 @@ impl Progress for Heard {
         self.0.lock().unwrap().push(what.rsplit('/').next().unwrap().to_owned());
     }
     fn begin(&self, _: Unit, _: Option<u64>) {}
-    fn advance(&self, _: u64) {}
+    fn advance(&self, _: u64) -> Result<()> {
+        Ok(())
+    }
 }
 
 #[test]

@@ -208,10 +208,7 @@ impl<'a> Samples<'a> {
     fn put(&mut self, number: usize, key: &str, sample: &Sample<'_>) -> Result<()> {
         let input = self.input(number)?;
         match self.writer.append_raw(key, sample.as_bytes()) {
-            Ok(()) => {
-                tick(self.bar, self.writer.len());
-                Ok(())
-            }
+            Ok(()) => tick(self.bar, self.writer.len()),
             Err(error) if !is_duplicate(&error) => Err(input.in_message(error, sample)),
             Err(_) => match self.on_duplicate {
                 OnDuplicate::Error | OnDuplicate::Last => Err(self.duplicate(number, key, sample)),

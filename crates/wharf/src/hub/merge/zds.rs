@@ -122,7 +122,7 @@ impl Merger for ZdsMerger {
                 input.put(&document, writer)?;
                 row += 1;
                 if row.is_multiple_of(STRIDE) {
-                    bar.advance(STRIDE);
+                    bar.advance(STRIDE)?;
                 }
             }
             if again.count > 0 {

@@ -195,7 +195,7 @@ impl Walk<'_> {
                     let rows = batch.num_rows() as u64;
                     self.row += rows;
                     self.written += rows;
-                    self.bar.advance(rows);
+                    self.bar.advance(rows)?;
                 }
                 Err(error) => return damage(error).map(Some),
             }

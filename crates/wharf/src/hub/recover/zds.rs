@@ -56,7 +56,7 @@ impl Recoverer for ZdsRecoverer {
                         Ok(Some(document)) => stored.put(&document, &mut writer),
                         Err(error) => Err(stored.named(error)),
                     };
-                    bar.advance(1);
+                    bar.advance(1)?;
                     let Err(error) = put else { continue };
                     if error.kind() == ErrorKind::Io {
                         return Err(error);

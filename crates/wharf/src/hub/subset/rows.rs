@@ -166,7 +166,7 @@ impl Out for LineOutput<'_> {
             self.lines.put(row, self.rows == 0, &mut self.out)?;
             self.rows += 1;
             if self.rows.is_multiple_of(STRIDE) {
-                bar.advance(STRIDE);
+                bar.advance(STRIDE)?;
             }
         }
         Ok(())

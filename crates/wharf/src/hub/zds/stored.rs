@@ -84,7 +84,7 @@ impl Stored {
         while let Some(document) = documents.try_next().map_err(|error| self.named(error))? {
             self.put(&document, writer)?;
             done += 1;
-            tick(bar, done);
+            tick(bar, done)?;
         }
         Ok(())
     }
@@ -94,7 +94,7 @@ impl Stored {
         for (done, row) in (1..).zip(rows) {
             let document = self.collection.document(row).map_err(|error| self.named(error))?;
             self.put(&document, writer)?;
-            tick(bar, done);
+            tick(bar, done)?;
         }
         Ok(())
     }
@@ -121,10 +121,8 @@ pub fn tables(location: &Location, table: Option<&str>, opener: &mut Opener<'_>)
     }
 }
 
-fn tick(bar: &Bar, done: u64) {
-    if done.is_multiple_of(STRIDE) {
-        bar.advance(STRIDE);
-    }
+fn tick(bar: &Bar, done: u64) -> Result<()> {
+    if done.is_multiple_of(STRIDE) { bar.advance(STRIDE) } else { Ok(()) }
 }
 
 /// Options for writing a store in place.

@@ -45,7 +45,7 @@ pub(super) fn check(table: &CollectionTable, options: &VerifyOptions, findings: 
             findings.add(batch.map_err(located)?, 0);
         }
         if let Some(progress) = &options.progress {
-            progress.advance(names.len() as u64);
+            progress.advance(names.len() as u64)?;
         }
     }
     Ok(())

@@ -57,7 +57,7 @@ pub(super) fn check(
         }
         at += window.len() as u64;
         if let Some(progress) = &options.progress {
-            progress.advance(window.len() as u64);
+            progress.advance(window.len() as u64)?;
         }
     }
     let past_end = line_refs.partition_point(|line_ref| line_ref.offset < data.len());

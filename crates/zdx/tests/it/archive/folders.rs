@@ -289,8 +289,9 @@ impl Progress for Count {
         self.0.store(total.unwrap(), Ordering::Relaxed);
     }
 
-    fn advance(&self, done: u64) {
+    fn advance(&self, done: u64) -> zdx::Result<()> {
         self.1.fetch_add(done, Ordering::Relaxed);
+        Ok(())
     }
 }
 

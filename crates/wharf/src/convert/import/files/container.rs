@@ -159,7 +159,7 @@ impl Container for FilesContainer {
             let outcomes: Vec<Result<()>> = workers.map(items.iter().collect(), read);
             outcomes.into_iter().filter_map(Result::err).for_each(|error| report(Finding::error(error)));
             if let Some(progress) = &options.progress {
-                progress.advance(items.len() as u64);
+                progress.advance(items.len() as u64)?;
             }
         }
         Ok(())

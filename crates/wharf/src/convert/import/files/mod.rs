@@ -360,7 +360,7 @@ impl FileTable {
             })?;
             written += 1;
             if let Some(progress) = progress {
-                progress.advance(1);
+                progress.advance(1)?;
             }
             Ok(())
         })?;

@@ -48,7 +48,7 @@ pub fn copy_samples(
             .map_err(|error| if error.kind() == ErrorKind::Io { error } else { in_row(error) })?;
         sampled.rows += 1;
         if let Some(progress) = progress.filter(|_| sampled.rows.is_multiple_of(PROGRESS_SAMPLES)) {
-            progress.advance(PROGRESS_SAMPLES);
+            progress.advance(PROGRESS_SAMPLES)?;
         }
     }
     sampled.losses = writer.take_losses();

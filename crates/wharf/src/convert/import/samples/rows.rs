@@ -83,7 +83,7 @@ pub fn write_rows(
         sampled.rows += 1;
         sampled.passed = before + index + 1;
         if let Some(progress) = progress.filter(|_| sampled.rows.is_multiple_of(PROGRESS_ROWS)) {
-            progress.advance(PROGRESS_ROWS);
+            progress.advance(PROGRESS_ROWS)?;
         }
     }
     if let Some(len) = table.len() {

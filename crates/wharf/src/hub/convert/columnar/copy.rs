@@ -82,7 +82,7 @@ pub(super) fn copy(
             if let Err(error) = outcome {
                 break Err(if report.sink_failed { error } else { named(error) });
             }
-            progress.advance(rows);
+            progress.advance(rows)?;
             if gather.as_ref().is_some_and(Gather::is_done) {
                 break Ok(());
             }
