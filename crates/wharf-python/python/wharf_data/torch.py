@@ -1,0 +1,348 @@
+"""Datasets for ``torch.utils.data``, over files of any format.
+
+>>> from wharf_data.torch import IterableDataset, Loader                     # doctest: +SKIP
+>>> dataset = IterableDataset("train.msgpack", batch_size=256, shuffle=True, seed=42)   # doctest: +SKIP
+>>> loader = Loader(dataset, num_workers=4)                                  # doctest: +SKIP
+>>> for batch in loader:                                                     # doctest: +SKIP
+...     step(batch["image"], batch["label"])
+...     checkpoint = loader.state_dict()
+
+Batches are decoded and collated at once, without Python objects for the samples: a dict of tensors, and of lists for fields that are not
+numeric. Every sample of an epoch occurs exactly once over all ranks and workers, also after ``loader.load_state_dict(checkpoint)`` with other
+numbers of them. See ``wharf_data.sampling``.
+
+Datasets of paths and readers can be pickled, and open their files when they are first used: in each worker, whether it was forked or spawned.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+import torch.utils.data
+
+from . import _native
+from .datadings._samples import collate as _collate
+from .datadings.reader import MsgpackReader
+from .sampling import Course, QuasiShuffle, order_of, this_rank
+
+__all__ = ["Batch", "IterableDataset", "Loader", "MapDataset", "collate"]
+
+#: Changes a sample: a dict of its fields.
+Transform = Callable[[dict[str, Any]], Any]
+
+
+class MapDataset(torch.utils.data.Dataset[Any]):
+    """Samples by index, as dicts.
+
+    ``source`` is the path of a file of any format, a ``datadings`` reader, or a ``Table``; ``table`` selects one of a file with several,
+    ``fields`` the fields. ``transform`` changes each sample.
+
+    With ``collate_fn=wharf_data.torch.collate`` a ``DataLoader`` gets whole batches, collated by ``threads`` threads.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        *,
+        fields: Sequence[str] | None = None,
+        table: str | None = None,
+        transform: Transform | None = None,
+        threads: int = 1,
+    ) -> None:
+        self._rows = _Rows(source, fields, table, threads)
+        self._transform = transform
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: int) -> Any:
+        sample = self._rows.sample(index)
+        return self._transform(sample) if self._transform else sample
+
+    def __getitems__(self, indices: list[int]) -> Any:
+        """Several samples: a ``Batch``, or a list if there is a transform."""
+        if self._transform:
+            return [self[index] for index in indices]
+        return Batch(self._rows.batch(indices))
+
+
+class Batch(Sequence[dict[str, Any]]):
+    """Samples as columns. As a sequence it has the samples, so that any ``collate_fn`` can use it."""
+
+    def __init__(self, columns: dict[str, Any]) -> None:
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+    def __getitem__(self, index: Any) -> Any:
+        return {name: values[index] for name, values in self.columns.items()}
+
+
+def collate(samples: Any) -> Any:
+    """The columns of a ``Batch``, or what torch makes of other samples."""
+    return samples.columns if isinstance(samples, Batch) else torch.utils.data.default_collate(samples)
+
+
+class IterableDataset(torch.utils.data.IterableDataset[Any]):
+    """Batches of the samples of this rank, in the order of ``wharf_data.sampling``. Use it with ``Loader``, or with a ``DataLoader`` that has
+    ``batch_size=None``.
+
+    ``source``, ``fields``, ``table``, ``transform`` and ``threads`` are those of ``MapDataset``. With a transform, samples are collated by
+    ``default_collate``. ``shuffle`` is a bool or a ``QuasiShuffle``, which reads nearly in sequence. ``drop_last`` leaves out what is not a
+    whole batch for every rank.
+
+    Workers take the batches of their rank in turn, and a ``DataLoader`` returns them in turn, so that the sequence of batches depends on the
+    rank alone. An epoch that was iterated to its end is followed by the next; see ``set_epoch`` for workers that do not persist.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        batch_size: int,
+        *,
+        shuffle: bool | QuasiShuffle = False,
+        seed: int = 0,
+        drop_last: bool = False,
+        epoch: int = 0,
+        rank: int | None = None,
+        ranks: int | None = None,
+        fields: Sequence[str] | None = None,
+        table: str | None = None,
+        transform: Transform | None = None,
+        threads: int = 1,
+    ) -> None:
+        self._rows = _Rows(source, fields, table, threads)
+        self._transform = transform
+        self._batch_size = batch_size
+        self._drop_last = drop_last
+        here = this_rank()
+        self._course = Course(
+            order_of(self._rows, shuffle, seed),
+            epoch,
+            rank=here[0] if rank is None else rank,
+            ranks=here[1] if ranks is None else ranks,
+        )
+        #: Batches of the course that are not for this worker or were done before: at the start of an iteration, and now.
+        self._first = self._done = 0
+
+    @property
+    def epoch(self) -> int:
+        """The current epoch."""
+        return self._course.epoch
+
+    def set_epoch(self, epoch: int) -> None:
+        """Begins an epoch. Workers that persist do not notice; those of a ``Loader`` are started anew."""
+        self._course = replace(self._course, epoch=epoch, position=0)
+        self._first = self._done = 0
+
+    def __len__(self) -> int:
+        """Number of batches of this rank that are left."""
+        return self._course.batches(self._batch_size, self._drop_last) - self._first
+
+    def __iter__(self) -> Iterator[Any]:
+        info = torch.utils.data.get_worker_info()
+        worker, workers = (info.id, info.num_workers) if info else (0, 1)
+        course, size = self._course, self._batch_size
+        self._done = self._first
+        for number in range(self._first, course.batches(size, self._drop_last)):
+            if number % workers != worker:
+                continue
+            batch = self._batch(course.samples(number * size, size))
+            self._done = number + 1
+            yield batch
+        self.set_epoch(course.epoch + 1)
+
+    def _batch(self, indices: list[int]) -> Any:
+        if self._transform is None:
+            return self._rows.batch(indices)
+        return torch.utils.data.default_collate([self._transform(self._rows.sample(index)) for index in indices])
+
+    def state_dict(self, batches: int | None = None) -> dict[str, Any]:
+        """The state after this many batches of the current iteration, of every rank; by default, after those yielded by this object.
+
+        In a worker it is the state of that worker, for as many workers as there are now.
+        """
+        if batches is None and torch.utils.data.get_worker_info() is not None:
+            return {**self._course.state_dict(), "batches": self._done}
+        batches = self._done if batches is None else batches
+        if not batches:
+            return self._course.state_dict()
+        least = self._batch_size * self._course.ranks if self._drop_last else 1
+        return self._course.after(batches * self._batch_size, least).state_dict()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continues from a state, which may come from another number of ranks and workers.
+
+        Raises:
+            UsageError: the state is that of another number of samples.
+        """
+        self._course = self._course.load(state)
+        self._first = self._done = state.get("batches", 0)
+
+
+class Loader:
+    """A ``DataLoader`` of an ``IterableDataset`` that knows how many batches were used. Other arguments are those of ``DataLoader``.
+
+    Each iteration yields the current epoch from the current position on; a complete one moves on to the next epoch. One that is broken off is
+    begun again, unless its ``state_dict`` is loaded.
+    """
+
+    def __init__(self, dataset: IterableDataset, **arguments: Any) -> None:
+        self.dataset = dataset
+        self._arguments = arguments
+        self._loader: Any = None
+        self._taken = 0
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._loader is None:
+            self._loader = torch.utils.data.DataLoader(self.dataset, batch_size=None, **self._arguments)
+        epoch = self.dataset.epoch
+        self._taken = 0
+        for batch in self._loader:
+            self._taken += 1
+            yield batch
+        # Workers have copies of the dataset.
+        self.dataset.set_epoch(epoch + 1)
+        self._taken = 0
+
+    @property
+    def epoch(self) -> int:
+        """The current epoch."""
+        return self.dataset.epoch
+
+    def set_epoch(self, epoch: int) -> None:
+        """Begins an epoch."""
+        self.dataset.set_epoch(epoch)
+        self._restart()
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state after the batches that this iteration has yielded; every rank must have taken as many."""
+        return self.dataset.state_dict(self._taken)
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continues from a state, which may come from another number of ranks and workers."""
+        self.dataset.load_state_dict(state)
+        self._restart()
+
+    def _restart(self) -> None:
+        self._loader, self._taken = None, 0
+
+
+class _Rows:
+    """Samples of a source, which is opened when it is first used."""
+
+    def __init__(self, source: Any, fields: Sequence[str] | None, table: str | None, threads: int) -> None:
+        self._source = os.fspath(source) if isinstance(source, os.PathLike) else source
+        self._fields = None if fields is None else list(fields)
+        self._table = table
+        self._threads = threads
+        self._opened: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_opened": None}
+
+    @property
+    def _open(self) -> Any:
+        if self._opened is None:
+            source = self._source
+            if isinstance(source, str):
+                if source.endswith(".msgpack"):
+                    source = MsgpackReader(source)
+                else:
+                    source = _native.open(source).table(self._table)
+            self._opened = source
+        return self._opened
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def sample(self, index: int) -> dict[str, Any]:
+        """One sample; arrays are its own and may be changed."""
+        source = self._open
+        if isinstance(source, _native.Table):
+            columns = _table_columns(source, [index], self._fields)
+            return {name: values[0] for name, values in columns.items()}
+        sample = source[index]
+        if self._fields is not None:
+            sample = {name: sample[name] for name in self._fields}
+        return {name: value.copy() if hasattr(value, "flags") else value for name, value in sample.items()}
+
+    def batch(self, indices: Sequence[int]) -> dict[str, Any]:
+        """Samples as tensors, and lists for fields that are not numeric."""
+        source, indices = self._open, list(indices)
+        if isinstance(source, _native.Table):
+            columns = _table_columns(source, indices, self._fields)
+        elif isinstance(source, _native.MsgpackReader):
+            columns = _collate(source, indices, self._fields, allocate=_allocate, threads=self._threads)
+        else:
+            columns = torch.utils.data.default_collate([self.sample(index) for index in indices])
+        return {name: _tensor(values) for name, values in columns.items()}
+
+
+def _tensor(values: Any) -> Any:
+    """A tensor, if torch has the dtype of the array."""
+    if not hasattr(values, "dtype") or isinstance(values, torch.Tensor) or values.dtype.kind not in "biufc":
+        return values
+    if not values.dtype.isnative:
+        values = values.astype(values.dtype.newbyteorder("="))
+    try:
+        return torch.from_numpy(values if values.flags.writeable else values.copy())
+    except TypeError:
+        return values
+
+
+def _allocate(shape: tuple[int, ...], dtype: str) -> tuple[Any, Any]:
+    """An array to fill. In a worker it is that of a tensor in shared memory, which the main process gets without another copy."""
+    import numpy as np
+
+    if torch.utils.data.get_worker_info() is not None:
+        tensor = _tensor(np.empty(0, dtype))
+        if isinstance(tensor, torch.Tensor) and np.dtype(dtype).isnative and 0 not in shape:
+            size = tensor.element_size()
+            for dim in shape:
+                size *= dim
+            tensor.set_(torch.UntypedStorage._new_shared(size), 0, shape)  # type: ignore[call-overload]
+            return tensor, tensor.numpy()
+    array = np.empty(shape, dtype)
+    return array, array
+
+
+def _table_columns(table: Any, indices: Sequence[int], fields: list[str] | None) -> dict[str, Any]:
+    """Rows of a table as numpy arrays, and lists where there are nulls or no numbers. Neighbors are read together."""
+    import pyarrow as pa
+
+    wanted = sorted(set(indices))
+    parts, start = [], 0
+    for end in range(1, len(wanted) + 1):
+        if end == len(wanted) or wanted[end] != wanted[end - 1] + 1:
+            rows = (wanted[start], wanted[end - 1] + 1)
+            parts.append(pa.table(table.to_batches(fields, rows=rows, threads=1)))
+            start = end
+    place = {index: at for at, index in enumerate(wanted)}
+    found = pa.concat_tables(parts).combine_chunks().take(pa.array([place[index] for index in indices], pa.int64()))
+    return {name: _values(pa, found.column(name)) for name in found.column_names}
+
+
+def _values(pa: Any, column: Any) -> Any:
+    column = column.combine_chunks()
+    if isinstance(column, pa.ChunkedArray):
+        column = column.chunk(0) if column.num_chunks else pa.array([], column.type)
+    if column.null_count:
+        return column.to_pylist()
+    if isinstance(column, pa.FixedShapeTensorArray):
+        return column.to_numpy_ndarray()
+    if pa.types.is_fixed_size_list(column.type) and pa.types.is_primitive(column.type.value_type):
+        values = column.flatten()
+        if not values.null_count:
+            return values.to_numpy(zero_copy_only=False).reshape(len(column), column.type.list_size)
+    if pa.types.is_primitive(column.type):
+        return column.to_numpy(zero_copy_only=False)
+    return column.to_pylist()
