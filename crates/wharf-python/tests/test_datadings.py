@@ -328,7 +328,7 @@ def test_goldens(path: Path) -> None:
             assert "pickle" in str(refused)
             continue
         assert same(found, expected), index
-        if isinstance(found, dict) and isinstance(found.get("key"), str):
+        if not path.stem.startswith("raw-"):  # whose samples need no key
             assert ours.find_key(index) == found["key"] and ours.find_index(found["key"]) == index
 
 
