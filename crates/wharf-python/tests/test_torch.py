@@ -322,11 +322,40 @@ def test_tables_and_shards(dataset: Path, tmp_path: Path) -> None:
 
 
 @with_torch
+@pytest.mark.parametrize("hold", [0, 3, 1000])
+def test_batches_keep_their_memory(dataset: Path, hold: int) -> None:
+    """Workers write to shared memory again once nobody has a tensor in it, and not before."""
+    loader = Loader(IterableDataset(dataset, 2, shuffle=True), num_workers=2, persistent_workers=True)
+    for _ in range(3):
+        held: list[tuple[Any, list[int]]] = []
+        for batch in loader:
+            chosen = batch["label"].tolist()
+            assert batch["key"] == [f"k{i}" for i in chosen] and batch["big"].tolist() == [[0, 1]] * len(chosen)
+            held = [*held, (batch["image"][:, 1:], chosen)][-hold:] if hold else []
+            batch["weight"].zero_()
+            for image, label in held:
+                assert image.tolist() == [[[i % 256] * 5] * 2 for i in label]
+
+
+@with_torch
+def test_every_way_to_collate(dataset: Path) -> None:
+    samples = MapDataset(dataset)
+    for function in (collate, None, lambda samples: {"label": torch.tensor([sample["label"] for sample in samples])}):
+        loader = DataLoader(samples, batch_size=7, num_workers=2, collate_fn=function)
+        assert labels(loader) == list(range(COUNT))
+    for function in (None, lambda batch: {"label": batch["label"] + 0}):
+        loader = DataLoader(IterableDataset(dataset, 7), batch_size=None, num_workers=2, collate_fn=function)
+        assert labels(loader) == list(range(COUNT))
+
+
+@with_torch
 def test_damage_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "d.msgpack"
     with FileWriter(path, disable=True) as writer:
         for i in range(20):
             writer.write({"key": str(i), "image": np.zeros((2, 2 + (i == 13)))})
+    with pytest.raises(wharf_data.InvalidError, match="in DataLoader worker process"):
+        list(Loader(IterableDataset(path, 10), num_workers=1))
     with pytest.raises(wharf_data.InvalidError) as caught:
         list(IterableDataset(path, 10))
     assert (caught.value.row, caught.value.column, caught.value.path) == (13, "image", str(path))

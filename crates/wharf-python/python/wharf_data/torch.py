@@ -16,7 +16,9 @@ Datasets of paths and readers can be pickled, and open their files when they are
 
 from __future__ import annotations
 
+import math
 import os
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -145,17 +147,32 @@ class IterableDataset(torch.utils.data.IterableDataset[Any]):
         return self._course.batches(self._batch_size, self._drop_last) - self._first
 
     def __iter__(self) -> Iterator[Any]:
+        return self._groups(1)
+
+    def _groups(self, group: int) -> Iterator[Any]:
+        """Several batches at a time, as one."""
         info = torch.utils.data.get_worker_info()
         worker, workers = (info.id, info.num_workers) if info else (0, 1)
         course, size = self._course, self._batch_size
+        batches = course.batches(size, self._drop_last)
         self._done = self._first
-        for number in range(self._first, course.batches(size, self._drop_last)):
-            if number % workers != worker:
+        for number in range(self._first, batches, group):
+            if number // group % workers != worker:
                 continue
-            batch = self._batch(course.samples(number * size, size))
-            self._done = number + 1
+            end = min(number + group, batches)
+            batch = self._batch(course.samples(number * size, (end - number) * size))
+            self._done = end
             yield batch
         self.set_epoch(course.epoch + 1)
+
+    def _group(self, workers: int) -> int:
+        """Number of batches to send together: messages between processes are expensive, and few would leave workers idle."""
+        batches = len(self)
+        if self._transform is not None or workers == 0 or batches < 2:
+            return 1
+        sample = self._rows.batch(self._course.samples(count=1))
+        size = sum(value.nbytes if isinstance(value, torch.Tensor) else _OBJECT for value in sample.values())
+        return max(1, min(_MESSAGE // (size * self._batch_size), batches // (8 * workers)))
 
     def _batch(self, indices: list[int]) -> Any:
         if self._transform is None:
@@ -196,19 +213,28 @@ class Loader:
         self.dataset = dataset
         self._arguments = arguments
         self._loader: Any = None
+        self._group = 1
         self._taken = 0
 
     def __len__(self) -> int:
         return len(self.dataset)
 
     def __iter__(self) -> Iterator[Any]:
+        size = self.dataset._batch_size
         if self._loader is None:
-            self._loader = torch.utils.data.DataLoader(self.dataset, batch_size=None, **self._arguments)
+            self._group = self.dataset._group(self._arguments.get("num_workers", 0))
+            arguments = {"collate_fn": _unchanged, **self._arguments}
+            self._loader = torch.utils.data.DataLoader(_Groups(self.dataset, self._group), batch_size=None, **arguments)
         epoch = self.dataset.epoch
         self._taken = 0
-        for batch in self._loader:
-            self._taken += 1
-            yield batch
+        for group in self._loader:
+            if self._group == 1:
+                self._taken += 1
+                yield group
+                continue
+            for start in range(0, len(next(iter(group.values()))), size):
+                self._taken += 1
+                yield {name: values[start : start + size] for name, values in group.items()}
         # Workers have copies of the dataset.
         self.dataset.set_epoch(epoch + 1)
         self._taken = 0
@@ -234,6 +260,27 @@ class Loader:
 
     def _restart(self) -> None:
         self._loader, self._taken = None, 0
+
+
+class _Groups(torch.utils.data.IterableDataset[Any]):
+    """Several batches of a dataset at a time."""
+
+    def __init__(self, dataset: IterableDataset, group: int) -> None:
+        self._dataset = dataset
+        self._group = group
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._dataset._groups(self._group)
+
+
+def _unchanged(batch: Any) -> Any:
+    return batch
+
+
+#: Bytes of a message from a worker that are worth its cost.
+_MESSAGE = 4 << 20
+#: What a value that is not numeric takes, roughly.
+_OBJECT = 256
 
 
 class _Rows:
@@ -281,10 +328,13 @@ class _Rows:
         if isinstance(source, _native.Table):
             columns = _table_columns(source, indices, self._fields)
         elif isinstance(source, _native.MsgpackReader):
-            columns = _collate(source, indices, self._fields, allocate=_allocate, threads=self._threads)
+            collated = _shared if torch.utils.data.get_worker_info() is not None else _collate
+            columns = collated(source, indices, self._fields, threads=self._threads)
         else:
             columns = torch.utils.data.default_collate([self.sample(index) for index in indices])
-        return {name: _tensor(values) for name, values in columns.items()}
+        for name, values in columns.items():
+            columns[name] = _tensor(values)
+        return columns
 
 
 def _tensor(values: Any) -> Any:
@@ -299,20 +349,124 @@ def _tensor(values: Any) -> Any:
         return values
 
 
-def _allocate(shape: tuple[int, ...], dtype: str) -> tuple[Any, Any]:
-    """An array to fill. In a worker it is that of a tensor in shared memory, which the main process gets without another copy."""
+class _Segment:
+    """Shared memory that a worker uses again and again: a new page costs several times what copying to it does.
+
+    Its last bytes are leases: one of the worker's own tensors, and one for each time that these are sent. The worker takes them, and
+    whoever has the tensors returns them.
+    """
+
+    def __init__(self, size: int) -> None:
+        # Sizes vary a little, mostly those of the last batches.
+        self.size = max(_ALIGNMENT, 1 << (size - 1).bit_length())
+        storage = torch.UntypedStorage._new_shared(self.size + _ALIGNMENT)
+        self.memory = torch.empty(0, dtype=torch.uint8).set_(storage, 0, (storage.nbytes(),))
+        self.bytes = self.memory.numpy()
+
+    @classmethod
+    def take(cls, size: int) -> _Segment:
+        """One that is not in use."""
+        segment = next((known for known in _SEGMENTS if known.size >= size and not known.bytes[known.size :].any()), None)
+        if segment is None:
+            segment = cls(size)
+            if len(_SEGMENTS) == _MOST_SEGMENTS:
+                del _SEGMENTS[0]
+            _SEGMENTS.append(segment)
+        segment.lease()
+        return segment
+
+    def lease(self) -> int:
+        """Takes a lease: the place of its byte."""
+        free = self.bytes[self.size :] == 0
+        if not free.any():
+            raise TypeError(f"a batch of a worker can be sent or copied {_ALIGNMENT - 1} times")
+        place = self.size + int(free.argmax())
+        self.bytes[place] = 1
+        return place
+
+
+#: Those of this process, which is a worker.
+_SEGMENTS: list[_Segment] = []
+_MOST_SEGMENTS = 16
+
+#: Where arrays are in a segment: the first byte, dtype and shape.
+_Parts = dict[str, tuple[int, str, tuple[int, ...]]]
+
+
+def _tensors(memory: torch.Tensor, parts: _Parts, lease: int) -> dict[str, torch.Tensor]:
+    """Tensors in a segment. When the last of them is gone, the lease is returned."""
     import numpy as np
 
-    if torch.utils.data.get_worker_info() is not None:
-        tensor = _tensor(np.empty(0, dtype))
-        if isinstance(tensor, torch.Tensor) and np.dtype(dtype).isnative and 0 not in shape:
-            size = tensor.element_size()
-            for dim in shape:
-                size *= dim
-            tensor.set_(torch.UntypedStorage._new_shared(size), 0, shape)  # type: ignore[call-overload]
-            return tensor, tensor.numpy()
-    array = np.empty(shape, dtype)
-    return array, array
+    everything = memory.numpy()
+    # All tensors refer to this array, and nothing else does.
+    root = np.frombuffer(memoryview(everything), "u1")  # type: ignore[arg-type]
+    weakref.finalize(root, _return, everything, lease, os.getpid()).atexit = False
+    arrays = {name: np.ndarray(shape, dtype, root, at) for name, (at, dtype, shape) in parts.items()}
+    return {name: torch.from_numpy(array) for name, array in arrays.items()}
+
+
+def _return(segment: Any, lease: int, process: int) -> None:
+    # A forked process has tensors of its parent, but not their lease.
+    if os.getpid() == process:
+        segment[lease] = 0
+
+
+class _Shared(dict[str, Any]):
+    """Columns in a segment, which a worker sends as a whole. The other process gets a plain dict of tensors."""
+
+    def __init__(self, columns: dict[str, Any], segment: _Segment, parts: _Parts) -> None:
+        super().__init__(columns)
+        self._segment = segment
+        self._parts = parts
+        self.update(_tensors(segment.memory, parts, segment.size))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        others = {name: None if name in self._parts else values for name, values in self.items()}
+        return (_received, (self._segment.memory, self._parts, others, self._segment.lease()))
+
+
+def _received(memory: torch.Tensor, parts: _Parts, others: dict[str, Any], lease: int) -> dict[str, Any]:
+    tensors = _tensors(memory, parts, lease)
+    return {name: tensors.get(name, values) for name, values in others.items()}
+
+
+def _shared(reader: Any, rows: list[int], fields: list[str] | None, threads: int) -> dict[str, Any]:
+    """Collates in shared memory."""
+    import numpy as np
+
+    segment: Any = None
+    places: list[tuple[int, str, tuple[int, ...]] | None] = []
+
+    def allocate(arrays: list[tuple[tuple[int, ...], str]]) -> list[tuple[Any, Any]]:
+        nonlocal segment
+        size = 0
+        for shape, dtype in arrays:
+            shareable = np.dtype(dtype).isnative and isinstance(_tensor(np.empty(0, dtype)), torch.Tensor)
+            shareable &= 0 not in shape
+            places.append((size, dtype, shape) if shareable else None)
+            if shareable:
+                size += -(-math.prod(shape) * np.dtype(dtype).itemsize // _ALIGNMENT) * _ALIGNMENT
+        if size:
+            segment = _Segment.take(size)
+        return [
+            (place, np.ndarray(shape, dtype, segment.bytes, place[0])) if place else (np.empty(shape, dtype),) * 2
+            for place, (shape, dtype) in zip(places, arrays, strict=True)
+        ]
+
+    try:
+        columns = _collate(reader, rows, fields, allocate=allocate, threads=threads)
+    except BaseException:
+        if segment is not None:
+            segment.bytes[segment.size] = 0
+        raise
+    if segment is None:
+        return columns
+    # In place of an array in the segment there is where it is.
+    return _Shared(columns, segment, {name: place for name, place in columns.items() if isinstance(place, tuple)})
+
+
+#: Alignment of arrays in shared memory, in bytes.
+_ALIGNMENT = 64
 
 
 def _table_columns(table: Any, indices: Sequence[int], fields: list[str] | None) -> dict[str, Any]:

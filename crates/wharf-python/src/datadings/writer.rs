@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use container_core::{OutputOptions, Overwrite};
+use container_core::{OutputOptions, Overwrite, SyncPolicy};
 use datadings::{FORMAT, Writer, WriterOptions};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -51,9 +51,9 @@ impl DatadingsWriter {
     fn new(py: Python<'_>, path: PathBuf, overwrite: bool) -> Result<Self> {
         process::remember();
         let overwrite = if overwrite { Overwrite::Replace } else { Overwrite::Refuse };
-        let options = WriterOptions::default()
-            .with_threads(process::threads(0))
-            .with_output(OutputOptions::default().with_overwrite(overwrite));
+        // As the original does not wait for the disk, either.
+        let output = OutputOptions::default().with_overwrite(overwrite).with_sync(SyncPolicy::Never);
+        let options = WriterOptions::default().with_threads(process::threads(0)).with_output(output);
         let writer = py.detach(|| Writer::create(path, options))?;
         Ok(Self { state: Mutex::new(State { writer: Some(writer), scratch: Vec::new(), written: 0 }) })
     }

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .. import _native
 
-#: Makes an array of a shape and a dtype: what is returned for it, and the array to fill.
-Allocate = Callable[[tuple[int, ...], str], tuple[Any, Any]]
+#: Makes arrays of these shapes and dtypes: what is returned for each, and the array to fill.
+Allocate = Callable[[list[tuple[tuple[int, ...], str]]], list[tuple[Any, Any]]]
 
 
 def collate(
@@ -37,10 +37,20 @@ def collate(
     for name, dtype, shape in reader._layout(rows[0] if count else 0, None if fields is None else list(fields)):
         if dtype is None or shape is None or not np.dtype(dtype).itemsize:
             result[name] = reader._objects(rows, name)
-            continue
-        dims = (count, *shape)
-        # Nobody else knows the array while it is filled.
-        result[name], array = allocate(dims, dtype) if allocate else (np.empty(dims, dtype),) * 2
-        columns.append((name, dtype, shape, array.reshape(-1).view(np.uint8)))
-    reader._fill(rows, columns, threads)
+        else:
+            result[name] = None
+            columns.append((name, dtype, shape))
+    # Nobody else knows the arrays while they are filled.
+    made = (allocate or _allocate)([((count, *shape), dtype) for _, dtype, shape in columns])
+    buffers = []
+    for (name, dtype, shape), (returned, array) in zip(columns, made, strict=True):
+        result[name] = returned
+        buffers.append((name, dtype, shape, array.reshape(-1).view(np.uint8)))
+    reader._fill(rows, buffers, threads)
     return result
+
+
+def _allocate(arrays: list[tuple[tuple[int, ...], str]]) -> list[tuple[Any, Any]]:
+    import numpy as np
+
+    return [(array, array) for array in (np.empty(shape, dtype) for shape, dtype in arrays)]
