@@ -362,7 +362,7 @@ def test_writer(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch:
     assert list(MsgpackReader(path)) == [{"key": "x"}]
 
     class Doubled(Writer):
-        def write(self, key: str, number: int) -> None:  # type: ignore[override]
+        def write(self, key: str, number: int) -> None:
             self._write(key, {"key": key, "number": 2 * number})
 
     with Doubled(path, overwrite=True, disable=True) as doubled:

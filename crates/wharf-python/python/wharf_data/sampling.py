@@ -68,13 +68,14 @@ class Course:
 
     def __len__(self) -> int:
         """Number of samples."""
-        return self.order.share_len(self.epoch, self.position, rank=self.rank, ranks=self.ranks)
+        count: int = self.order.share_len(self.epoch, self.position, rank=self.rank, ranks=self.ranks)
+        return count
 
     def samples(self, skip: int = 0, count: int = sys.maxsize) -> list[int]:
         """The samples without the first ``skip``, at most ``count``."""
-        return self.order.samples(
-            self.epoch, self.position, rank=self.rank, ranks=self.ranks, skip=skip, count=count
-        )
+        share = {"rank": self.rank, "ranks": self.ranks, "skip": skip, "count": count}
+        found: list[int] = self.order.samples(self.epoch, self.position, **share)
+        return found
 
     def batches(self, batch_size: int, drop_last: bool = False) -> int:
         """Number of batches. With ``drop_last`` all are whole, and all ranks have equally many."""

@@ -359,8 +359,8 @@ class _Segment:
     def __init__(self, size: int) -> None:
         # Sizes vary a little, mostly those of the last batches.
         self.size = max(_ALIGNMENT, 1 << (size - 1).bit_length())
-        storage = torch.UntypedStorage._new_shared(self.size + _ALIGNMENT)
-        self.memory = torch.empty(0, dtype=torch.uint8).set_(storage, 0, (storage.nbytes(),))
+        storage: Any = torch.UntypedStorage._new_shared(self.size + _ALIGNMENT)  # type: ignore[no-untyped-call]
+        self.memory = torch.empty(0, dtype=torch.uint8).set_(storage, 0, (self.size + _ALIGNMENT,), (1,))
         self.bytes = self.memory.numpy()
 
     @classmethod

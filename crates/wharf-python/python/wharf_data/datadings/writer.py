@@ -48,7 +48,8 @@ class Writer:
     @property
     def written(self) -> int:
         """Number of samples so far."""
-        return self._native.written
+        count: int = self._native.written
+        return count
 
     def close(self) -> None:
         """Writes the index and the sums, and puts all files in place."""
@@ -70,7 +71,7 @@ class Writer:
 class RawWriter(Writer):
     """Writes encoded samples."""
 
-    def write(self, key: str, data: Any) -> None:  # type: ignore[override]
+    def write(self, key: str, data: Any) -> None:
         """Writes a sample, ``bytes`` or another buffer, under a key. Its content is not checked.
 
         Raises:
@@ -82,7 +83,7 @@ class RawWriter(Writer):
 class FileWriter(Writer):
     """Writes samples: dicts with a unique ``"key"``."""
 
-    def write(self, sample: dict[str, Any]) -> None:  # type: ignore[override]
+    def write(self, sample: dict[str, Any]) -> None:
         """Writes a sample.
 
         Raises:

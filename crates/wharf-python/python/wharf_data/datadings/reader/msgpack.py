@@ -42,7 +42,8 @@ class MsgpackReader(_native.MsgpackReader, Reader):
         offsets, legacy = (path.with_name(path.name + suffix) for suffix in (".offsets", ".index"))
         if not offsets.exists() and not legacy.exists():
             raise FileNotFoundError(f"need at least one of {offsets}, {legacy} but none found")
-        return super().__new__(cls, path, buffering, access=access)
+        reader: MsgpackReader = super().__new__(cls, path, buffering, access=access)
+        return reader
 
     def __exit__(
         self,
@@ -52,7 +53,7 @@ class MsgpackReader(_native.MsgpackReader, Reader):
     ) -> None:
         self.close()
 
-    def __copy__(self) -> MsgpackReader:
+    def __copy__(self) -> Any:
         return _restore(type(self), self._path, self._access, self._i, self.__dict__)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -106,7 +107,8 @@ class MsgpackReader(_native.MsgpackReader, Reader):
         sums = self._path.with_name(self._path.name + ".md5").read_text("utf-8").splitlines()
         stated = {name: digest for digest, name in (line.split("  ", 1) for line in sums if line)}
         with path.open("rb") as file:
-            return hashlib.file_digest(file, "md5").hexdigest() == stated[path.name]
+            found = hashlib.file_digest(file, "md5").hexdigest()
+        return bool(found == stated[path.name])
 
 
 def _restore(cls: Any, path: Path, access: str, position: int, attributes: dict[str, Any]) -> Any:

@@ -16,7 +16,8 @@ def packb(value: Any) -> bytes:
         TypeError: msgpack and numpy have no such type.
         UnsupportedError: an array of Python objects, which would need a pickle.
     """
-    return _native.packb(value)
+    message: bytes = _native.packb(value)
+    return message
 
 
 def unpackb(message: Any) -> Any:
