@@ -7,6 +7,7 @@ mod callback;
 mod command;
 mod container;
 mod convert;
+mod datadings;
 mod error;
 mod interrupt;
 mod json;
@@ -33,5 +34,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(convert::options, module)?)?;
     module.add_function(wrap_pyfunction!(convert::formats, module)?)?;
     module.add_function(wrap_pyfunction!(command::command, module)?)?;
+    datadings::register(module)?;
     Ok(())
 }

@@ -1,0 +1,1 @@
+"""Tools that the original package has in these places."""

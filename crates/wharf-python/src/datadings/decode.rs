@@ -1,0 +1,254 @@
+//! msgpack as Python objects: the values that `msgpack` and `msgpack_numpy` would return, without an intermediate model.
+
+use std::cell::RefCell;
+
+use container_core::{Error, Limits};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyAny, PyBytes, PyComplex, PyDict, PyList, PyString, PyTuple};
+
+use super::buffer::Buffer;
+use super::lex::{Lexer, Numpy, Token, pickle};
+use crate::error::Result;
+
+/// A file mapped into memory, and where in it a message begins.
+#[derive(Clone, Copy)]
+pub(crate) struct Mapped<'a, 'py> {
+    pub(crate) buffer: &'a Bound<'py, Buffer>,
+    pub(crate) start: usize,
+}
+
+/// Decodes exactly one message. Positions in errors count from its start. Aligned arrays are views of the mapped file if there is one.
+pub(crate) fn message<'py>(
+    py: Python<'py>,
+    bytes: &[u8],
+    mapped: Option<Mapped<'_, 'py>>,
+) -> Result<Bound<'py, PyAny>> {
+    let mut decoder = Decoder { py, lexer: Lexer::new(bytes), depth: Limits::default().depth, mapped };
+    let value = decoder.value()?;
+    match bytes.len() - decoder.lexer.at {
+        0 => Ok(value),
+        extra => Err(Error::invalid(format!("{extra} unexpected bytes after the message"))
+            .at(decoder.lexer.at as u64)
+            .into()),
+    }
+}
+
+/// Decodes one msgpack message: maps to dicts, arrays to lists, numpy values to arrays and scalars.
+///
+/// Raises:
+///     InvalidError: it is not exactly one message.
+///     UnsupportedError: it contains a pickle, which is never loaded.
+#[pyfunction]
+pub(crate) fn unpackb<'py>(py: Python<'py>, message: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
+    if let Ok(bytes) = message.cast::<PyBytes>() {
+        return self::message(py, bytes.as_bytes(), None);
+    }
+    let bytes = pyo3::buffer::PyBuffer::<u8>::get(message)?.to_vec(py)?;
+    self::message(py, &bytes, None)
+}
+
+struct Decoder<'a, 'py> {
+    py: Python<'py>,
+    lexer: Lexer<'a>,
+    /// Levels that may still be entered.
+    depth: u32,
+    mapped: Option<Mapped<'a, 'py>>,
+}
+
+impl<'py> Decoder<'_, 'py> {
+    /// Enters an array or a map, whose members take at least this many bytes.
+    fn enter(&mut self, members: usize, at: usize) -> Result<()> {
+        let left = self.lexer.bytes.len() - self.lexer.at;
+        if members > left {
+            let error = Error::truncated("the members of an array or a map", members as u64, left as u64);
+            return Err(error.at(at as u64).into());
+        }
+        let limit = u64::from(Limits::default().depth);
+        self.depth =
+            self.depth.checked_sub(1).ok_or_else(|| Error::limit("nesting depth", limit + 1, limit).at(at as u64))?;
+        Ok(())
+    }
+
+    fn value(&mut self) -> Result<Bound<'py, PyAny>> {
+        let (py, at) = (self.py, self.lexer.at);
+        Ok(match self.lexer.token()? {
+            Token::Nil => py.None().into_bound(py),
+            Token::Bool(value) => pyo3::types::PyBool::new(py, value).to_owned().into_any(),
+            Token::Unsigned(value) => object(value.into_pyobject(py)),
+            Token::Signed(value) => object(value.into_pyobject(py)),
+            Token::Float(value) => object(value.into_pyobject(py)),
+            Token::Str(bytes) => PyString::new(py, self.lexer.text(bytes)?).into_any(),
+            Token::Bin(bytes) => PyBytes::new(py, bytes).into_any(),
+            Token::Ext(kind, bytes) => helper(py, &EXT, "ext")?.call1((kind, bytes))?,
+            Token::Array(len) => {
+                self.enter(len, at)?;
+                let list = PyList::empty(py);
+                for _ in 0..len {
+                    list.append(self.value()?)?;
+                }
+                self.depth += 1;
+                list.into_any()
+            }
+            Token::Map(len) => {
+                self.enter(len.saturating_mul(2), at)?;
+                let map = self.map(len)?;
+                self.depth += 1;
+                map
+            }
+        })
+    }
+
+    fn map(&mut self, len: usize) -> Result<Bound<'py, PyAny>> {
+        let start = self.lexer.at;
+        if let Some(value) = self.lexer.numpy(len)? {
+            return self.numpy(value);
+        }
+        self.lexer.at = start;
+        let dict = PyDict::new(self.py);
+        let mut special = false;
+        for _ in 0..len {
+            let at = self.lexer.at;
+            let key = match self.lexer.token()? {
+                Token::Str(bytes) => {
+                    let text = self.lexer.text(bytes)?;
+                    KEYS.with_borrow_mut(|keys| keys.get(self.py, text))
+                }
+                token => {
+                    special |= matches!(token, Token::Bin(b"nd" | b"complex"));
+                    self.lexer.at = at;
+                    self.value()?
+                }
+            };
+            dict.set_item(key, self.value()?)?;
+        }
+        match special {
+            false => Ok(dict.into_any()),
+            // Not in the order or with the types that are written today.
+            true => Ok(helper(self.py, &HOOK, "decode")?.call1((dict,))?),
+        }
+    }
+
+    fn numpy(&self, value: Numpy<'_>) -> Result<Bound<'py, PyAny>> {
+        match value {
+            Numpy::Array { dtype, shape, at, data } => self.ndarray(dtype, &shape, at, data),
+            Numpy::Scalar { dtype, data } => self.scalar(dtype, data),
+            Numpy::Complex(text) => Ok(self.py.get_type::<PyComplex>().call1((text,))?),
+        }
+    }
+
+    fn ndarray(&self, dtype: &str, shape: &[usize], at: usize, data: &[u8]) -> Result<Bound<'py, PyAny>> {
+        let py = self.py;
+        let dtype = DTYPES.with_borrow_mut(|known| known.get(py, dtype))?;
+        let size = shape.iter().try_fold(dtype.size, |size, dim| size.checked_mul(*dim));
+        let Some(size) = size.filter(|size| *size <= data.len()) else {
+            let detail = format!("an array of shape {shape:?} does not fit into {} bytes", data.len());
+            return Err(self.lexer.invalid(&detail, at).into());
+        };
+        let dims = PyTuple::new(py, shape)?;
+        let ndarray = NDARRAY.import(py, "numpy", "ndarray")?;
+        Ok(match self.mapped {
+            Some(mapped) if size > 0 && data.as_ptr().addr().is_multiple_of(dtype.align) => {
+                ndarray.call1((dims, dtype.object, mapped.buffer, mapped.start + at))?
+            }
+            _ => ndarray.call1((dims, dtype.object, PyBytes::new(py, data)))?,
+        })
+    }
+
+    fn scalar(&self, dtype: &str, data: &[u8]) -> Result<Bound<'py, PyAny>> {
+        let py = self.py;
+        let dtype = DTYPES.with_borrow_mut(|known| known.get(py, dtype))?;
+        let frombuffer = FROMBUFFER.import(py, "numpy", "frombuffer")?;
+        Ok(frombuffer.call1((PyBytes::new(py, data), dtype.object))?.get_item(0)?)
+    }
+}
+
+/// The object of a conversion that cannot fail.
+fn object<'py, T>(made: std::result::Result<Bound<'py, T>, std::convert::Infallible>) -> Bound<'py, PyAny> {
+    let Ok(made) = made;
+    made.into_any()
+}
+
+static NDARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+static FROMBUFFER: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+static EXT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+static HOOK: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+
+/// A function of `wharf_data.datadings._values`, where rare values are decoded.
+fn helper<'py>(py: Python<'py>, cell: &'static PyOnceLock<Py<PyAny>>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    let made =
+        cell.get_or_try_init(py, || PyResult::Ok(py.import("wharf_data.datadings._values")?.getattr(name)?.unbind()))?;
+    Ok(made.bind(py).clone())
+}
+
+thread_local! {
+    static KEYS: RefCell<Keys> = const { RefCell::new(Keys(Vec::new())) };
+    static DTYPES: RefCell<Dtypes> = const { RefCell::new(Dtypes(Vec::new())) };
+}
+
+/// The keys of dicts met last: most samples have the same ones.
+struct Keys(Vec<Option<(Box<str>, Py<PyString>)>>);
+
+impl Keys {
+    /// Slots; a power of two.
+    const SLOTS: usize = 256;
+    /// Longer keys are probably not shared.
+    const LONGEST: usize = 64;
+
+    #[inline]
+    fn get<'py>(&mut self, py: Python<'py>, text: &str) -> Bound<'py, PyAny> {
+        if text.len() > Self::LONGEST {
+            return PyString::new(py, text).into_any();
+        }
+        if self.0.is_empty() {
+            self.0.resize_with(Self::SLOTS, || None);
+        }
+        // FNV-1a: keys are short.
+        let hash = text
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        let slot = usize::try_from(hash >> 56).unwrap_or(0) % Self::SLOTS;
+        match self.0.get_mut(slot) {
+            Some(Some((known, key))) if **known == *text => key.bind(py).clone().into_any(),
+            Some(other) => {
+                let key = PyString::intern(py, text);
+                *other = Some((text.into(), key.clone().unbind()));
+                key.into_any()
+            }
+            None => PyString::intern(py, text).into_any(),
+        }
+    }
+}
+
+/// A dtype of numpy, with its size and alignment in bytes.
+struct Dtype<'py> {
+    object: Bound<'py, PyAny>,
+    size: usize,
+    align: usize,
+}
+
+/// The dtypes met last, by name.
+struct Dtypes(Vec<(Box<str>, Py<PyAny>, usize, usize)>);
+
+impl Dtypes {
+    /// Datasets have a few; damaged ones must not fill the memory.
+    const MOST: usize = 64;
+
+    fn get<'py>(&mut self, py: Python<'py>, name: &str) -> Result<Dtype<'py>> {
+        if let Some((_, object, size, align)) = self.0.iter().find(|(known, ..)| **known == *name) {
+            return Ok(Dtype { object: object.bind(py).clone(), size: *size, align: *align });
+        }
+        static DTYPE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let object = DTYPE.import(py, "numpy", "dtype")?.call1((name,))?;
+        if object.getattr("hasobject")?.extract()? {
+            return Err(pickle().into());
+        }
+        let size = object.getattr("itemsize")?.extract()?;
+        let align = object.getattr("alignment")?.extract::<usize>()?.max(1);
+        if self.0.len() >= Self::MOST {
+            self.0.clear();
+        }
+        self.0.push((name.into(), object.clone().unbind(), size, align));
+        Ok(Dtype { object, size, align })
+    }
+}
