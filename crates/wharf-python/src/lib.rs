@@ -6,6 +6,7 @@ mod batches;
 mod command;
 mod container;
 mod convert;
+mod ds;
 mod error;
 mod json;
 mod map;
@@ -30,5 +31,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(convert::options, module)?)?;
     module.add_function(wrap_pyfunction!(convert::formats, module)?)?;
     module.add_function(wrap_pyfunction!(command::command, module)?)?;
+    ds::register(module)?;
     Ok(())
 }
