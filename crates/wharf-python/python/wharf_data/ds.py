@@ -22,7 +22,8 @@ masked_array(data=[--, 2.0],
 What ds-format gets wrong is right here: booleans whose count is not a multiple of 8 are read; lists along several dimensions select all
 combinations when reading, too; missing strings and byte strings in arrays of objects are written with the length that they have, which ds-format
 miscounts, so that it cannot read the variables behind them; a nested list with ``None`` keeps its shape; ``variables="a"`` reads the variable
-``a``, not all whose name is part of the text; times as text in ``at`` and ``between`` work; ``select`` needs no ``sel``. HDF5 is not supported. A
+``a``, not all whose name is part of the text; times as text in ``at`` and ``between`` work, and variables there may have
+another name than their dimension; ``select`` needs no ``sel``; ``split`` takes several dimensions and keeps the attributes of the dataset. HDF5 is not supported. A
 file is written completely, or not at all. Errors are those of ``wharf_data``, which are also ``OSError`` or ``ValueError``.
 """
 
@@ -977,6 +978,8 @@ def read(
     if isinstance(variables, str):
         variables = [variables]
     _expect(variables is None or _is_names(variables), "variables")
+    for name, selector in (("sel", sel), ("range_", range_), ("at", at), ("between", between)):
+        _expect(selector is None or _is_str_dict(selector), name)
     reader = _READERS.get(os.path.splitext(path)[1])
     if reader is None or not os.path.exists(path):
         what = "File does not exist" if not os.path.exists(path) else "Unknown file format"
@@ -998,7 +1001,9 @@ def _read_ds(path: str, variables: Sequence[str] | None, selectors: _Selectors, 
     d: Dataset = {".": found}
     names = file.names
     if variables is not None:
-        names = [name for name in names if name in variables or _key(name) in variables]
+        # Names as keys, as in ds-format, or as they are.
+        keys = {_key(name) for name in names}
+        names = [name for name in names if _key(name) in variables or name in variables and name not in keys]
     chosen = None
     if selectors is not None:
         chosen = _selection(
