@@ -73,7 +73,7 @@ def test_round_trip(files):
     expected = encoded()
     xr.testing.assert_allclose(d.load(), expected, atol=0.001)  # `packed` is
     assert set(d.coords) == set(expected.coords)
-    assert d["flag"].dtype == bool and d["time"].dtype == expected["time"].dtype
+    assert d["flag"].dtype == bool and d["time"].dtype.kind == "M"
     assert d.attrs == expected.attrs and d["temperature"].attrs == expected["temperature"].attrs
     assert ds.read(files / "a.ds", "flag")["flag"].dtype == bool
 

@@ -1002,8 +1002,7 @@ def _read_ds(path: str, variables: Sequence[str] | None, selectors: _Selectors, 
     names = file.names
     if variables is not None:
         # Names as keys, as in ds-format, or as they are.
-        keys = {_key(name) for name in names}
-        names = [name for name in names if _key(name) in variables or name in variables and name not in keys]
+        names = [name for name in names if _key(name) in variables or name in variables and name not in found]
     chosen = None
     if selectors is not None:
         chosen = _selection(
