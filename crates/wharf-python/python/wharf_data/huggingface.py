@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from . import Container, Table
 from . import open as _open
 from . import write as _write
+from ._parts import nested, tensor_values
 
 if TYPE_CHECKING:
     from . import Report
@@ -73,19 +74,13 @@ def _feature_array(array: Any) -> Any:
 
     type_ = array.type
     if isinstance(type_, pa.FixedShapeTensorType):
-        shape = list(type_.shape)
-        permutation = type_.permutation
-        if permutation is not None and list(permutation) != sorted(permutation):
-            tensors = array.to_numpy_ndarray()
-            return _feature_array(pa.FixedShapeTensorArray.from_numpy_ndarray(tensors.copy()))
-        storage = array.storage
-        if not 2 <= len(shape) <= 5 or 0 in shape:
-            values = storage.values.slice(storage.offset * type_.storage_type.list_size)
-            return _nested(values, shape, len(array), storage.is_valid() if storage.null_count else None, fixed=True)
+        values, shape, valid = tensor_values(array)
+        is_feature = 2 <= len(shape) <= 5 and 0 not in shape
+        lists = nested(values, shape, len(array), valid, fixed=not is_feature)
+        if not is_feature:
+            return lists
         feature = getattr(datasets, f"Array{len(shape)}D")(shape=tuple(shape), dtype=_dtype(type_.value_type))
-        values = storage.values.slice(storage.offset * type_.storage_type.list_size)
-        nested = _nested(values, shape, len(array), storage.is_valid() if storage.null_count else None, fixed=False)
-        return pa.ExtensionArray.from_storage(feature(), nested)
+        return pa.ExtensionArray.from_storage(feature(), lists)
     if isinstance(type_, pa.BaseExtensionType):
         return _feature_array(array.storage)
     if pa.types.is_dictionary(type_):
@@ -100,28 +95,6 @@ def _dtype(type_: Any) -> str:
     from datasets.features.features import _arrow_to_datasets_dtype
 
     return str(_arrow_to_datasets_dtype(type_))
-
-
-def _nested(values: Any, shape: list[int], rows: int, valid: Any, *, fixed: bool) -> Any:
-    """Flat values as nested lists."""
-    import numpy as np
-    import pyarrow as pa
-
-    counts = [rows]
-    for n in shape[:-1]:
-        counts.append(counts[-1] * n)
-    array = values.slice(0, counts[-1] * shape[-1])
-    for level in range(len(shape) - 1, -1, -1):
-        mask = pa.array(~valid.to_numpy(zero_copy_only=False)) if level == 0 and valid is not None else None
-        n = shape[level]
-        if fixed:
-            array = pa.FixedSizeListArray.from_arrays(array, n, mask=mask)
-            continue
-        offsets = np.arange(counts[level] + 1, dtype=np.int64) * n
-        if offsets[-1] > np.iinfo(np.int32).max:
-            raise ValueError(f"a chunk of {rows} tensors of shape {shape} has too many values: read it in smaller batches")
-        array = pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), array, mask=mask)
-    return array
 
 
 def to_arrow(dataset: Any) -> Any:
