@@ -227,7 +227,7 @@ def test_push_filters(tmp_path):
     ]
     for chosen in ([], taken[:1], taken):
         one = reader(days(tmp_path))
-        assert list(one.pushFilters([condition for condition, _ in chosen] + left)) == left
+        assert list(one.take_filters([condition for condition, _ in chosen] + left)) == left
         found = [n for partition in one.partitions() for batch in one.read(partition) for n in batch["n"].to_pylist()]
         assert found == [n for n in range(300) if all(keeps(n) for _, keeps in chosen)]
 

@@ -11,7 +11,7 @@ Options for reading: ``table`` (of a file with several), ``rowsPerPartition`` (1
 Types of Spark are those of the Arrow columns: unsigned integers become the next larger type, 64 bits ``decimal(20, 0)``; tensors and vectors
 arrays; dictionaries their values; times of day integers in microseconds.
 
-Filters (Spark 4.1 and later, and Sail; Spark 4.0 does not offer them): ``=``, ``<``, ``<=``, ``>``, ``>=``, ``in``, ``is null``, ``is not null``,
+Filters (with PySpark 4.1 and later, on Spark and on Sail): ``=``, ``<``, ``<=``, ``>``, ``>=``, ``in``, ``is null``, ``is not null``,
 ``like`` with one wildcard at an end, and ``not`` of these, of top-level columns of numbers, booleans, text, dates and times. They are applied to
 each record batch, before its rows go to Spark. Spark offers them if ``spark.sql.python.filterPushdown.enabled`` is set.
 
@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
+from pyspark.sql import datasource
 from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, DataSourceReader, InputPartition, WriterCommitMessage
 from pyspark.sql.types import StructType
 
@@ -131,16 +132,17 @@ class _Reader(DataSourceReader):
         unknown = options.keys() - set(_READ_OPTIONS)
         if unknown:
             raise UsageError(f"unknown option {sorted(unknown)[0]!r} (known: {', '.join(_READ_OPTIONS)})")
-        self.paths, self.columns = paths, list(schema.names)
         from pyspark.sql.pandas.types import to_arrow_schema
 
-        self.arrow = to_arrow_schema(schema)
+        self.paths, self.columns = paths, list(schema.names)
+        # Sail passes the schema of Arrow.
+        self.arrow = schema if isinstance(schema, pa.Schema) else to_arrow_schema(schema)
         self.table = options.get("table")
         self.rows = int(options.get("rowsperpartition", 1_000_000))
         self.batch_rows = int(options["rowsperbatch"]) if "rowsperbatch" in options else None
         self.filters: list[Any] = []
 
-    def pushFilters(self, filters: list[Any]) -> Iterator[Any]:  # noqa: N802, the name of Spark
+    def take_filters(self, filters: list[Any]) -> Iterator[Any]:
         """Takes the filters that it applies, and returns the others."""
         for one in filters:
             condition = _condition(one, self.arrow)
@@ -148,6 +150,9 @@ class _Reader(DataSourceReader):
                 yield one
             else:
                 self.filters.append(condition)
+
+    if hasattr(datasource, "Filter"):  # Spark 4.1 and later; with 4.0, Sail fails on a reader that takes filters
+        pushFilters = take_filters  # noqa: N815, the name of Spark
 
     def partitions(self) -> Sequence[InputPartition]:
         """One for each range of rows of each file."""
