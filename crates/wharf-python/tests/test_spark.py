@@ -201,10 +201,11 @@ KINDS = ["EqualTo", "EqualNullSafe", "GreaterThan", "GreaterThanOrEqual", "LessT
 F = {name: type(name, (Filter,), {}) for name in KINDS}
 
 
-def reader(path, schema="n bigint, x double, name string", **options):
-    from pyspark.sql.types import StructType
+def reader(path, **options):
+    from pyspark.sql.types import DoubleType, LongType, StringType, StructField, StructType
 
-    return _Reader(_parts.expand(path), StructType.fromDDL(schema), options)
+    schema = StructType([StructField("n", LongType()), StructField("x", DoubleType()), StructField("name", StringType())])
+    return _Reader(_parts.expand(path), schema, options)
 
 
 def test_push_filters(tmp_path):

@@ -143,7 +143,9 @@ class Folder:
         """Writes a file; ``None`` without batches."""
         import pyarrow as pa
 
-        from . import _native, formats
+        import wharf_data._native as _native
+
+        from . import formats
 
         remaining = iter(batches)
         first = next(remaining, None)

@@ -46,7 +46,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _native
+import wharf_data._native as _native
 
 #: What happens when a variable, dimension or attribute does not exist: ``soft`` (nothing), ``moderate`` (a warning), ``strict`` (`NameError`).
 mode: str = os.environ.get("DS_MODE", "soft")

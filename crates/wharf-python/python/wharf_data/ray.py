@@ -40,7 +40,7 @@ class WharfDatasource(Datasource):
         columns: Iterable[str] | None = None,
         batch_rows: int | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._paths, self._table = _parts.expand(paths), table
         self._columns = None if columns is None else list(columns)
         self._batch_rows = batch_rows
@@ -49,12 +49,12 @@ class WharfDatasource(Datasource):
         """The size of a row in memory, by the first rows."""
         opened = _open(self._paths[0]).table(self._table)
         first = pa.table(opened.to_batches(self._columns, rows=(0, 100)))
-        return first.nbytes // max(first.num_rows, 1)
+        return int(first.nbytes // max(first.num_rows, 1))
 
     def estimate_inmemory_data_size(self) -> int | None:
         """About the bytes of all rows in memory, by the first rows."""
         rows = sum(len(_open(path).table(self._table)) for path in self._paths)
-        return rows * self._row_bytes()
+        return int(rows * self._row_bytes())
 
     def get_read_tasks(
         self, parallelism: int, per_task_row_limit: int | None = None, data_context: Any = None

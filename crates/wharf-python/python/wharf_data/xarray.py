@@ -22,7 +22,7 @@ from xarray.backends import AbstractDataStore, BackendArray, BackendEntrypoint
 from xarray.backends.store import StoreBackendEntrypoint
 from xarray.core import indexing
 
-from . import _native
+import wharf_data._native as _native
 from . import ds as _ds
 from ._errors import LossWarning
 
@@ -116,7 +116,7 @@ class _NetcdfArray(BackendArray):
             # The first selected row is the first or the last one read.
             inner: Any = slice(None, None, first.step)
         else:
-            inner = rows - start if np.ndim(first) else int(rows[0]) - start
+            inner = np.asarray(rows) - start if np.ndim(first) else int(rows[0]) - start
         return data[_orthogonal((inner, *key[1:]), data.shape)]
 
 
@@ -168,17 +168,18 @@ class _Store(AbstractDataStore):
     def __init__(self, source: Any) -> None:
         self.file = _File(source)
         self.is_ds = isinstance(self.file.handle, _native.DsFile)
-        self.header = json.loads(self.file.handle.header) if self.is_ds else None
+        self.header: dict[str, Any] = json.loads(self.file.handle.header) if self.is_ds else {}
 
     def get_variables(self) -> dict[str, xr.Variable]:
         return dict(self._ds_variables() if self.is_ds else self._netcdf_variables())
 
     def get_attrs(self) -> Mapping[str, Any]:
-        return _ds.attrs({".": self.header}) if self.is_ds else self.file.handle.attributes
+        attributes: dict[str, Any] = _ds.attrs({".": self.header}) if self.is_ds else self.file.handle.attributes
+        return attributes
 
     def get_dimensions(self) -> Mapping[str, int]:
         if self.is_ds:
-            return {dim: n for variable in self.get_variables().values() for dim, n in variable.sizes.items()}
+            return {str(dim): n for variable in self.get_variables().values() for dim, n in variable.sizes.items()}
         return {name: n for name, n, _ in self.file.handle.dimensions}
 
     def get_encoding(self) -> dict[str, Any]:
@@ -248,7 +249,7 @@ class WharfBackendEntrypoint(BackendEntrypoint):
             return head.startswith(b"ds-")
         return isinstance(filename_or_obj, (str, os.PathLike)) and str(filename_or_obj).endswith(".ds")
 
-    def open_dataset(  # type: ignore[override]
+    def open_dataset(
         self,
         filename_or_obj: Any,
         *,
@@ -268,7 +269,7 @@ class WharfBackendEntrypoint(BackendEntrypoint):
         """
         store = _Store(filename_or_obj)
         return StoreBackendEntrypoint().open_dataset(
-            store,  # type: ignore[arg-type]
+            store,
             mask_and_scale=mask_and_scale,
             decode_times=decode_times,
             concat_characters=concat_characters,
