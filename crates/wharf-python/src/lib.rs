@@ -8,6 +8,7 @@ mod command;
 mod container;
 mod convert;
 mod datadings;
+mod ds;
 mod error;
 mod interrupt;
 mod json;
@@ -35,5 +36,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(convert::formats, module)?)?;
     module.add_function(wrap_pyfunction!(command::command, module)?)?;
     datadings::register(module)?;
+    ds::register(module)?;
     Ok(())
 }

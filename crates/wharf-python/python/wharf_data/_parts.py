@@ -1,0 +1,195 @@
+"""What the data sources for Spark and Ray share: files split into ranges of rows, plain Arrow types, and folders that are written at once."""
+
+from __future__ import annotations
+
+import glob
+import os
+import shutil
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+from . import open as _open
+from ._errors import NotFoundError, UsageError
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows ``start..stop`` of a file."""
+
+    path: str
+    start: int
+    stop: int
+
+
+def expand(paths: str | Iterable[str]) -> list[str]:
+    """The files that paths and glob patterns name. A folder with a file ``_SUCCESS`` stands for its other files.
+
+    Raises:
+        NotFoundError: nothing matches a path.
+    """
+    found: list[str] = []
+    for path in [paths] if isinstance(paths, str) else paths:
+        path = path.removeprefix("file://")
+        matches = [path] if os.path.exists(path) else sorted(glob.glob(path, recursive=True))
+        if not matches:
+            raise NotFoundError(f"{path}: no such file")
+        for match in matches:
+            if os.path.exists(os.path.join(match, "_SUCCESS")):
+                names = sorted(name for name in os.listdir(match) if not name.startswith(("_", ".")))
+                found += [os.path.join(match, name) for name in names]
+            else:
+                found.append(match)
+    return found
+
+
+def split(paths: Iterable[str], table: str | None, rows_per_part: int) -> list[Part]:
+    """Ranges of about equally many rows, at most ``rows_per_part``. An empty file has none."""
+    parts = []
+    for path in paths:
+        rows = len(_open(path).table(table))
+        count = -(-rows // max(rows_per_part, 1))
+        bounds = [rows * number // max(count, 1) for number in range(count + 1)]
+        parts += [Part(path, start, stop) for start, stop in zip(bounds, bounds[1:])]
+    return parts
+
+
+def batches(part: Part, table: str | None, columns: list[str] | None, batch_rows: int | None = None) -> Iterator[Any]:
+    """The record batches of a part, of pyarrow."""
+    import pyarrow as pa
+
+    opened = _open(part.path).table(table)
+    for batch in opened.to_batches(columns, rows=(part.start, part.stop), batch_rows=batch_rows):
+        yield pa.record_batch(batch)
+
+
+def nested(values: Any, shape: list[int], rows: int, valid: Any, *, fixed: bool) -> Any:
+    """Flat values as nested lists, of fixed size or not, that share them. ``valid`` is an array of booleans, or ``None``."""
+    import numpy as np
+    import pyarrow as pa
+
+    counts = [rows]
+    for n in shape[:-1]:
+        counts.append(counts[-1] * n)
+    array = values.slice(0, counts[-1] * shape[-1])
+    for level in range(len(shape) - 1, -1, -1):
+        mask = pa.array(~valid.to_numpy(zero_copy_only=False)) if level == 0 and valid is not None else None
+        n = shape[level]
+        if fixed:
+            array = pa.FixedSizeListArray.from_arrays(array, n, mask=mask)
+            continue
+        offsets = np.arange(counts[level] + 1, dtype=np.int64) * n
+        if offsets[-1] > np.iinfo(np.int32).max:
+            raise ValueError(f"a chunk of {rows} tensors of shape {shape} has too many values: read it in smaller batches")
+        array = pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), array, mask=mask)
+    return array
+
+
+def tensor_values(array: Any) -> tuple[Any, list[int], Any]:
+    """Flat values in C order, shape, and validity of a ``pyarrow.FixedShapeTensorArray``."""
+    import pyarrow as pa
+
+    type_ = array.type
+    if type_.permutation is not None and list(type_.permutation) != sorted(type_.permutation):
+        if array.null_count:
+            raise UsageError("missing tensors with permuted dimensions cannot be converted")
+        array = pa.FixedShapeTensorArray.from_numpy_ndarray(array.to_numpy_ndarray().copy())
+        type_ = array.type
+    storage = array.storage
+    values = storage.values.slice(storage.offset * storage.type.list_size)
+    return values, list(type_.shape), storage.is_valid() if storage.null_count else None
+
+
+def plain(array: Any, type_: Any) -> Any:
+    """An array of a plain type of Arrow; tensors become nested lists."""
+    import pyarrow as pa
+
+    if isinstance(array.type, pa.FixedShapeTensorType):
+        values, shape, valid = tensor_values(array)
+        array = nested(values, shape, len(array), valid, fixed=False)
+    elif isinstance(array.type, pa.BaseExtensionType):
+        array = array.storage
+    if array.type == type_:
+        return array
+    # Times lose what is below a microsecond.
+    return array.cast(type_, safe=not pa.types.is_timestamp(type_))
+
+
+@dataclass
+class Written:
+    """A file of a folder that is being written."""
+
+    name: str
+    rows: int
+    losses: list[Any] = field(default_factory=list)
+
+
+class Folder:
+    """A folder that takes files, which appear together: files of a new folder at once, those of an existing one one after the other.
+
+    Pickles, for the processes that write the files.
+    """
+
+    def __init__(self, path: str, to: str, options: dict[str, Any]) -> None:
+        self.path = os.path.abspath(path.removeprefix("file://"))
+        self.to, self.options = to, options
+        self.is_new = not os.path.exists(self.path)
+        hidden = f".wharf-{uuid.uuid4().hex}"
+        self.stage = os.path.join(os.path.dirname(self.path) if self.is_new else self.path, hidden)
+
+    def write(self, number: int, batches: Iterable[Any]) -> Written | None:
+        """Writes a file; ``None`` without batches."""
+        import pyarrow as pa
+
+        import wharf_data._native as _native
+
+        from . import formats
+
+        remaining = iter(batches)
+        first = next(remaining, None)
+        if first is None:
+            return None
+        rows = 0
+
+        def counted() -> Iterator[Any]:
+            nonlocal rows
+            for batch in chain([first], remaining):
+                rows += batch.num_rows
+                yield batch
+
+        known = {entry["name"]: entry["extensions"][0] for entry in formats()["write"]}
+        if self.to not in known:
+            raise UsageError(f"unknown format {self.to!r} (known: {', '.join(known)})")
+        os.makedirs(self.stage, exist_ok=True)
+        name = f"part-{number:05}-{uuid.uuid4().hex}.{known[self.to]}"
+        reader = pa.RecordBatchReader.from_batches(first.schema, counted())
+        report = _native.write(reader, os.path.join(self.stage, name), to=self.to, overwrite=False, options=self.options)
+        return Written(name, rows, report["losses"])
+
+    def commit(self, written: Iterable[Written | None], *, overwrite: bool) -> list[Any]:
+        """Moves the files into place; with ``overwrite`` removes those that were there. Returns the losses."""
+        files = [one for one in written if one is not None]
+        os.makedirs(self.stage, exist_ok=True)
+        wanted = {one.name for one in files}
+        for name in os.listdir(self.stage):
+            if name not in wanted:  # of an attempt that was repeated
+                os.remove(os.path.join(self.stage, name))
+        open(os.path.join(self.stage, "_SUCCESS"), "wb").close()
+        if self.is_new and not os.path.exists(self.path):
+            os.rename(self.stage, self.path)
+        else:
+            before = [name for name in os.listdir(self.path) if not name.startswith(".")] if overwrite else []
+            # The marker last: a folder that was empty is complete with it.
+            for name in [*sorted(wanted), "_SUCCESS"]:
+                os.replace(os.path.join(self.stage, name), os.path.join(self.path, name))
+            for name in before:
+                if name != "_SUCCESS":
+                    os.remove(os.path.join(self.path, name))
+            os.rmdir(self.stage)
+        return [loss for one in files for loss in one.losses]
+
+    def abort(self) -> None:
+        """Removes what was written."""
+        shutil.rmtree(self.stage, ignore_errors=True)

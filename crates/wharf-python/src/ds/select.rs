@@ -1,0 +1,37 @@
+//! Selections given as Python objects.
+
+use dsfmt::{Select, Selection};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyAny, PyDict, PySlice};
+
+use crate::error::Result;
+
+/// The part of a selection that concerns these dimensions.
+pub(super) fn selection<N: AsRef<str>>(dimensions: &[N], parts: Option<&Bound<'_, PyDict>>) -> Result<Selection> {
+    let mut selection = Selection::new();
+    let Some(parts) = parts else { return Ok(selection) };
+    for dimension in dimensions {
+        if let Some(part) = parts.get_item(dimension.as_ref())? {
+            selection = selection.with(dimension.as_ref(), select(&part)?);
+        }
+    }
+    Ok(selection)
+}
+
+fn select(part: &Bound<'_, PyAny>) -> Result<Select> {
+    if let Ok(index) = part.extract::<i64>() {
+        return Ok(Select::Index(index));
+    }
+    if part.is_instance_of::<PySlice>() {
+        let attribute = |name| -> PyResult<Option<i64>> { part.getattr(name)?.extract() };
+        return Ok(Select::Range { start: attribute("start")?, stop: attribute("stop")?, step: attribute("step")? });
+    }
+    match part.extract::<Vec<i64>>() {
+        Ok(list) => Ok(Select::List(list)),
+        Err(_) => {
+            let found = part.get_type().name()?;
+            Err(PyTypeError::new_err(format!("expected an index, a slice, or a list of indices, found {found}")).into())
+        }
+    }
+}
