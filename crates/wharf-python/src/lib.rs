@@ -11,7 +11,9 @@ mod json;
 mod map;
 mod process;
 mod rows;
+mod simplebloom;
 mod source;
+mod zds;
 
 use pyo3::prelude::*;
 
@@ -30,5 +32,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(convert::options, module)?)?;
     module.add_function(wrap_pyfunction!(convert::formats, module)?)?;
     module.add_function(wrap_pyfunction!(command::command, module)?)?;
+    simplebloom::register(module)?;
+    zds::register(module)?;
     Ok(())
 }
