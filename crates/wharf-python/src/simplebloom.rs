@@ -15,7 +15,7 @@ use pyo3::sync::RwLockExt;
 use pyo3::types::{PyAny, PyByteArray, PyBytes, PyDict, PyString, PyTuple};
 use pyo3_arrow::input::AnyArray;
 
-use crate::error::Result;
+use crate::error::{Failure, Result};
 use crate::process;
 
 /// Keys hashed at once. A large filter is accessed part by part, the more keys the better; between blocks signals are handled.
@@ -140,12 +140,14 @@ impl BloomFilterBase {
 
     /// Makes it an empty filter.
     fn _allocate(&self, py: Python<'_>, num_elements: u64, false_positive_prob: f64) -> Result<()> {
-        let shape = Shape::new(num_elements, false_positive_prob)?;
-        // The caller has asked for this size.
-        let limits = Limits::default().with_block_bytes(u64::MAX);
-        let filter = py.detach(|| Filter::with_limits(shape, &limits)).map_err(|error| match error.kind() {
+        let filter = py.detach(|| -> container_core::Result<Filter> {
+            let shape = Shape::new(num_elements, false_positive_prob)?;
+            // The caller has asked for this size.
+            Filter::with_limits(shape, &Limits::default().with_block_bytes(u64::MAX))
+        });
+        let filter = filter.map_err(|error| match error.kind() {
             ErrorKind::Io | ErrorKind::Limit { .. } => PyMemoryError::new_err(error.to_string()).into(),
-            _ => crate::error::Failure::from(error),
+            _ => Failure::from(error),
         })?;
         *self.write(py) = Some(filter);
         Ok(())
