@@ -682,7 +682,7 @@ fn condition(name: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> Option<Predic
         // An integer with 53 bits has one representation as a float.
         let value = value.cast_exact::<PyFloat>().ok()?.value();
         if value.fract() != 0.0 {
-            return Some(equals(value.into()));
+            return value.is_finite().then(|| equals(value.into()));
         }
         value.to_string().parse().ok()?
     };

@@ -20,23 +20,21 @@ DISTRIBUTION = "simplebloom==1.1.0"
 
 #: Puts our module in place of the original before the tests import it. They ask which of its two implementations is in use.
 CONFTEST = """
-import os, sys, types
+import importlib, os, sys, types
 from wharf_data import simplebloom
-
-class Bloom(types.ModuleType):
-    BloomFilter = simplebloom.BloomFilter
-
-    @property
-    def PURE_PYTHON(self):
-        return os.environ.get("SIMPLEBLOOM_USEPY") == "1"
 
 package = types.ModuleType("simplebloom")
 package.__path__ = []
 package.BloomFilter = simplebloom.BloomFilter
-package.bloom = Bloom("simplebloom.bloom")
+package.bloom = types.ModuleType("simplebloom.bloom")
+package.bloom.BloomFilter = simplebloom.BloomFilter
 sys.modules["simplebloom"], sys.modules["simplebloom.bloom"] = package, package.bloom
-import importlib
-importlib.reload = lambda module: module
+
+def reload(module):
+    package.bloom.PURE_PYTHON = os.environ["SIMPLEBLOOM_USEPY"] == "1"
+    return module
+
+importlib.reload = reload
 """
 
 
