@@ -15,7 +15,9 @@ mod json;
 mod map;
 mod process;
 mod rows;
+mod simplebloom;
 mod source;
+mod zds;
 
 use pyo3::prelude::*;
 
@@ -37,5 +39,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(command::command, module)?)?;
     datadings::register(module)?;
     ds::register(module)?;
+    simplebloom::register(module)?;
+    zds::register(module)?;
     Ok(())
 }
