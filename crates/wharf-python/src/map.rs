@@ -8,7 +8,8 @@ pub(crate) fn access(mapped: bool) -> Access {
     if mapped { Access::Mapped(Map::new(map)) } else { Access::Auto }
 }
 
-fn map(file: &std::fs::File) -> std::io::Result<Bytes> {
+/// Maps a file.
+pub(crate) fn map(file: &std::fs::File) -> std::io::Result<Bytes> {
     // SAFETY: as with `numpy.memmap`, whoever opens a file with access "mapped" promises that nothing changes or truncates it meanwhile. The
     // documentation of `wharf_data.open` says so and offers access "positional" for files that do change.
     unsafe { memmap2::Mmap::map(file) }.map(Bytes::from_owner)

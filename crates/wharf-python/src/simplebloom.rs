@@ -206,23 +206,21 @@ impl BloomFilterBase {
         Ok(PyByteArray::new(py, &found))
     }
 
-    /// Inserts keys of `width` bytes each, padded with zeros: UTF-32 in native byte order if `wide`.
-    fn _insert_fixed(&self, py: Python<'_>, data: &[u8], width: usize, wide: bool) -> Result<()> {
-        let text = py.detach(|| FixedKeys::new(data, width, wide))?;
-        Ok(self.insert_block(py, &text.keys())?)
+    /// Inserts keys of `width` bytes each, padded with zeros: UTF-32 in native byte order if `wide`. Takes an iterator over `bytes`.
+    fn _insert_fixed(&self, py: Python<'_>, data: &Bound<'_, PyAny>, width: usize, wide: bool) -> Result<()> {
+        fixed(py, data, width, wide, |keys| Ok(self.insert_block(py, keys)?))
     }
 
     /// Looks up keys of `width` bytes each, as `_insert_fixed`.
     fn _contains_fixed<'py>(
         &self,
         py: Python<'py>,
-        data: &[u8],
+        data: &Bound<'py, PyAny>,
         width: usize,
         wide: bool,
     ) -> Result<Bound<'py, PyByteArray>> {
-        let text = py.detach(|| FixedKeys::new(data, width, wide))?;
         let mut found = Vec::new();
-        self.look_up_block(py, &text.keys(), &mut found)?;
+        fixed(py, data, width, wide, |keys| self.look_up_block(py, keys, &mut found))?;
         Ok(PyByteArray::new(py, &found))
     }
 
@@ -252,50 +250,81 @@ fn blocks(keys: &Bound<'_, PyAny>, mut each: impl FnMut(&[Key]) -> PyResult<()>)
     if block.is_empty() { Ok(()) } else { each(&block) }
 }
 
-/// Keys of a numpy array of strings: slices of one buffer.
-struct FixedKeys<'a> {
-    data: std::borrow::Cow<'a, [u8]>,
-    /// Where each key ends, if they are of different lengths: each begins where the one before ends.
-    ends: Vec<usize>,
+/// Calls a function with blocks of the keys of a numpy array of strings.
+fn fixed(
+    py: Python<'_>,
+    data: &Bound<'_, PyAny>,
     width: usize,
+    wide: bool,
+    mut each: impl FnMut(&[&[u8]]) -> Result<()>,
+) -> Result<()> {
+    let mut keys = Keys::default();
+    for part in data.try_iter()? {
+        let part: PyBackedBytes = part?.extract().map_err(PyErr::from)?;
+        py.detach(|| keys.extend(&part, width, wide))?;
+        if keys.ends.len() >= BLOCK_KEYS {
+            each(&keys.slices())?;
+            keys.clear();
+        }
+    }
+    if keys.ends.is_empty() { Ok(()) } else { each(&keys.slices()) }
 }
 
-impl<'a> FixedKeys<'a> {
-    fn new(data: &'a [u8], width: usize, wide: bool) -> container_core::Result<Self> {
-        if !wide {
-            return Ok(Self { data: data.into(), ends: Vec::new(), width });
-        }
-        let mut text = Vec::with_capacity(data.len() / 4);
-        let mut ends = Vec::with_capacity(data.len() / width.max(1));
-        let mut codes = Vec::with_capacity(width / 4);
-        for (row, key) in (0..).zip(data.chunks(width.max(1))) {
-            codes.clear();
-            codes.extend(key.as_chunks::<4>().0.iter().map(|code| u32::from_ne_bytes(*code)));
-            let len = codes.iter().rposition(|code| *code != 0).map_or(0, |last| last + 1);
-            codes.truncate(len);
-            if codes.iter().fold(0, |all, code| all | code) < 0x80 {
-                text.extend(codes.iter().map(|code| u8::try_from(*code).unwrap_or_default())); // below 0x80
+/// Keys without padding, one after another.
+#[derive(Default)]
+struct Keys {
+    text: Vec<u8>,
+    /// Where each key ends.
+    ends: Vec<usize>,
+    /// Keys cleared so far.
+    cleared: u64,
+}
+
+impl Keys {
+    fn extend(&mut self, data: &[u8], width: usize, wide: bool) -> container_core::Result<()> {
+        for key in data.chunks(width.max(1)) {
+            if wide {
+                self.push_wide(key.as_chunks().0)?;
             } else {
-                for code in &codes {
-                    let invalid = || Error::usage(format!("the key contains {code:#x}, which is not a character"));
-                    let character = char::from_u32(*code).ok_or_else(|| invalid().in_row(row))?;
-                    text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
-                }
+                let len = key.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+                self.text.extend_from_slice(key.get(..len).unwrap_or_default());
             }
-            ends.push(text.len());
+            self.ends.push(self.text.len());
         }
-        Ok(Self { data: text.into(), ends, width })
+        Ok(())
     }
 
-    fn keys(&self) -> Vec<&[u8]> {
-        if matches!(self.data, std::borrow::Cow::Borrowed(_)) {
-            let end = |key: &[u8]| key.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-            let keys = self.data.chunks(self.width.max(1));
-            return keys.map(|key| key.get(..end(key)).unwrap_or_default()).collect();
+    /// Appends a key in UTF-32 as UTF-8.
+    fn push_wide(&mut self, key: &[[u8; 4]]) -> container_core::Result<()> {
+        let len = key.iter().rposition(|code| *code != [0; 4]).map_or(0, |last| last + 1);
+        let codes = key.get(..len).unwrap_or_default().iter().map(|code| u32::from_ne_bytes(*code));
+        if codes.clone().fold(0, |all, code| all | code) < 0x80 {
+            self.text.extend(codes.map(|code| {
+                let [low, ..] = code.to_le_bytes();
+                low
+            }));
+            return Ok(());
         }
+        for code in codes {
+            let character = char::from_u32(code).ok_or_else(|| {
+                let row = self.cleared + self.ends.len() as u64;
+                Error::usage(format!("a key contains {code:#x}, which is not a character")).in_row(row)
+            })?;
+            self.text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+        }
+        Ok(())
+    }
+
+    fn slices(&self) -> Vec<&[u8]> {
         let mut start = 0;
-        let key = |end: &usize| self.data.get(std::mem::replace(&mut start, *end)..*end).unwrap_or_default();
+        let key = |end: &usize| self.text.get(std::mem::replace(&mut start, *end)..*end).unwrap_or_default();
         self.ends.iter().map(key).collect()
+    }
+
+    fn clear(&mut self) {
+        self.cleared += self.ends.len() as u64;
+        self.text.clear();
+        self.ends.clear();
     }
 }
 

@@ -3,12 +3,14 @@
 mod json;
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
-use container_core::{Error, ErrorKind, OpenOptions, Source};
-use pyo3::exceptions::{PyKeyError, PyValueError};
+use container_core::{Access, Bytes, Error, ErrorKind, Map, OpenOptions, Source};
+use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::sync::{MutexExt, RwLockExt};
@@ -28,6 +30,9 @@ type LibraryResult<T> = std::result::Result<T, Error>;
 
 /// Bytes of lines that are put at once.
 const BLOCK_BYTES: usize = 64 << 20;
+
+/// Smaller files are not mapped.
+const MAPPED_BYTES: u64 = 64 << 10;
 
 /// Documents that a filter looks at before signals are handled.
 const FILTERED_AT_ONCE: usize = 4096;
@@ -70,7 +75,21 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 fn open_store(path: &Path) -> LibraryResult<Store> {
-    Store::open_with(path, OpenOptions::default().with_access(map::access(true)))
+    Store::open_with(path, OpenOptions::default().with_access(Access::Mapped(Map::new(map_documents))))
+}
+
+/// Maps large files of documents, to which everybody only appends, and archives. Reads others: the original overwrites indexes and files of
+/// documents in place.
+fn map_documents(mut file: &File) -> io::Result<Bytes> {
+    let mut first = [0];
+    let len = file.metadata()?.len();
+    if len >= MAPPED_BYTES && file.read_exact(&mut first).is_ok() && matches!(first, [b'{' | b'P']) {
+        return map::map(file);
+    }
+    let mut content = Vec::with_capacity(usize::try_from(len).unwrap_or(0));
+    file.rewind()?;
+    file.read_to_end(&mut content)?;
+    Ok(content.into())
 }
 
 impl Root {
@@ -416,10 +435,12 @@ impl ZdsCollection {
     ///     KeyError: there is none, and no default is given.
     #[pyo3(signature = (doc_id, *default))]
     fn get<'py>(&self, py: Python<'py>, doc_id: &str, default: &Bound<'py, PyTuple>) -> Result<Bound<'py, PyAny>> {
+        if default.len() > 1 {
+            return Err(PyTypeError::new_err(format!("expected at most one default, found {}", default.len())).into());
+        }
         match self.find(py, doc_id)? {
             Some(document) => Ok(document),
-            None if default.is_empty() => Err(missing(doc_id)),
-            None => Ok(default.get_item(0)?),
+            None => default.get_item(0).map_err(|_| missing(doc_id)),
         }
     }
 

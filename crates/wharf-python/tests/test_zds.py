@@ -157,6 +157,21 @@ def test_calls_of_the_original_give_the_same(tmp_path, zippy, name):
     assert results[0] == results[1]
 
 
+def test_the_original_rewrites_the_index_under_us(tmp_path, zippy):
+    path = str(tmp_path / "store")
+    with zds.open(path, "rw") as store:
+        store["train"].put_many((str(i), {"n": i}) for i in range(5000))
+    ours = zds.open(path)["train"]
+    assert ours["7"] == ours["7"] == {"n": 7}
+    native = zippy.NativeStore.open(path, "train")
+    native.put("new", {})
+    native.flush()
+    del native
+    assert [ours[str(i)]["n"] for i in range(5000)] == list(range(5000)) and "new" not in ours
+    ours.flush()
+    assert len(ours) == 5001 and ours["new"] == {}
+
+
 def test_roots(tmp_path, zippy):
     results = []
     for module, path in ((zippy, "theirs"), (zds, "ours")):

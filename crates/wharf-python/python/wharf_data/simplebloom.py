@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeGuard
 
 from . import _native
 
@@ -41,8 +41,8 @@ __all__ = ["BloomFilter"]
 
 _Path = str | os.PathLike[str]
 
-#: Bytes of a numpy array that are copied at once.
-_BLOCK_BYTES = 64 << 20
+#: Bytes of a numpy array that are copied at once: a part that stays in the cache.
+_BLOCK_BYTES = 256 << 10
 
 
 class BloomFilter(_native.BloomFilterBase):
@@ -101,8 +101,7 @@ class BloomFilter(_native.BloomFilterBase):
         if _is_arrow(keys):
             self._insert_arrow(keys)
         elif _is_fixed(keys):
-            for data in _blocks(keys):
-                self._insert_fixed(data, keys.itemsize, keys.dtype.kind == "U")
+            self._insert_fixed(_blocks(keys), keys.itemsize, keys.dtype.kind == "U")
         else:
             self._insert_objects(_objects(keys))
 
@@ -126,9 +125,7 @@ class BloomFilter(_native.BloomFilterBase):
         if _is_arrow(keys):
             found = self._contains_arrow(keys)
         elif _is_fixed(keys):
-            found = bytearray()
-            for data in _blocks(keys):
-                found += self._contains_fixed(data, keys.itemsize, keys.dtype.kind == "U")
+            found = self._contains_fixed(_blocks(keys), keys.itemsize, keys.dtype.kind == "U")
         else:
             found = self._contains_objects(_objects(keys))
         result: NDArray[np.bool_] = np.frombuffer(found, dtype=np.bool_)
@@ -188,14 +185,14 @@ def _is_arrow(keys: Any) -> bool:
     return hasattr(keys, "__arrow_c_array__") or hasattr(keys, "__arrow_c_stream__")
 
 
-def _is_fixed(keys: Any) -> bool:
+def _is_fixed(keys: Any) -> TypeGuard[Any]:
     """Whether it is a numpy array of strings with a fixed width."""
     # Without importing numpy.
     return getattr(getattr(keys, "dtype", None), "kind", "") in ("U", "S") and hasattr(keys, "tobytes") and keys.itemsize > 0
 
 
 def _blocks(keys: Any) -> Iterator[bytes]:
-    """The content of a numpy array in native byte order, in blocks of whole keys."""
+    """The content of a numpy array in native byte order, in parts of whole keys."""
     keys = keys.reshape(-1)
     rows = max(1, _BLOCK_BYTES // keys.itemsize)
     for start in range(0, len(keys), rows):

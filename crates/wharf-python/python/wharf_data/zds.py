@@ -261,7 +261,8 @@ def open(
         OSError: another process has the lock.
         wharf_data.UnsupportedError: it is not a store.
 
-    The files are mapped into memory. Programs that write to the store meanwhile must only append or replace files, as this package does.
+    Data are mapped into memory, indexes are read. Programs that write to the store meanwhile must only append to the data or replace them as a
+    whole, as this package and the original do.
     """
     return Store(path, mode, create=create, strict=strict, sync_writes=sync_writes)
 
