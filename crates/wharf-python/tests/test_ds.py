@@ -146,6 +146,9 @@ def test_reads_large_arrays(tmp_path, code, endian):
     same(views["a"], np.asarray(data) if code != "?" else data)
     assert code == "?" or not views["a"].flags.writeable
     assert ds.read(path)["a"].flags.writeable
+    own = ds.read(path, copy="on-demand")
+    own["a"][:] = 0
+    same(ds.read(path)["a"], np.asarray(data))
 
 
 def test_selects_along_dimensions_independently(tmp_path):

@@ -42,11 +42,13 @@ import warnings as _warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 import wharf_data._native as _native
+
+from ._errors import NotFoundError
 
 #: What happens when a variable, dimension or attribute does not exist: ``soft`` (nothing), ``moderate`` (a warning), ``strict`` (`NameError`).
 mode: str = os.environ.get("DS_MODE", "soft")
@@ -955,7 +957,7 @@ def read(
     full: bool = False,
     jd: bool = False,
     *,
-    copy: bool = True,
+    copy: bool | Literal["on-demand"] = True,
 ) -> Dataset:
     """Reads a dataset: ``.ds``, NetCDF (``.nc``, ``.nc3``, ``.nc4``, ``.netcdf``), ``.csv``, ``.tsv``, ``.tab``, ``.json``.
 
@@ -966,8 +968,9 @@ def read(
         sel, range_, at, between: selectors, see ``select()``.
         full: keep the metadata of variables that are not read, too.
         jd: convert variables with CF time units to Julian dates.
-        copy: if false, numbers of ds files are read-only views of the mapped file, which must not change while they are in use. They may be
-            unaligned, as the format aligns nothing.
+        copy: if false, numbers of ds files are read-only views of the mapped file; with ``"on-demand"`` they can be written to, which copies
+            the pages that change. The file must not be changed or truncated while they are in use (replacing it, as ``write()`` does, is
+            fine), and they may be unaligned, as the format aligns nothing.
 
     Raises:
         OSError: the file does not exist or cannot be read, or its extension is unknown.
@@ -977,28 +980,44 @@ def read(
     path = os.fsdecode(filename)
     if isinstance(variables, str):
         variables = [variables]
-    _expect(variables is None or _is_names(variables), "variables")
-    for name, selector in (("sel", sel), ("range_", range_), ("at", at), ("between", between)):
-        _expect(selector is None or _is_str_dict(selector), name)
-    reader = _READERS.get(os.path.splitext(path)[1])
-    if reader is None or not os.path.exists(path):
-        what = "File does not exist" if not os.path.exists(path) else "Unknown file format"
-        raise OSError(f"{path}: {what}")
-    selectors = None if sel is range_ is at is between is None else (sel, range_, at, between)
-    d = reader(path, variables, selectors, full, copy)
+    if variables is not None:
+        _expect(_is_names(variables), "variables")
+    selectors = None
+    if not (sel is range_ is at is between is None):
+        selectors = (sel, range_, at, between)
+        for name, selector in zip(("sel", "range_", "at", "between"), selectors):
+            _expect(selector is None or _is_str_dict(selector), name)
+    reader = _READERS.get(_extension(path))
+    if reader is None:
+        raise OSError(f"{path}: {'Unknown file format' if os.path.exists(path) else 'File does not exist'}")
+    try:
+        d = reader(path, variables, selectors, full, copy)
+    except FileNotFoundError as error:
+        raise NotFoundError(f"{path}: File does not exist") from error
     if jd:
         for name in vars(d):
             _process_time(d, name)
     return d
 
 
+def _extension(path: str) -> str:
+    return "." + path.rpartition(".")[2]
+
+
 _Selectors = tuple[Any, Any, Any, Any] | None
 
 
-def _read_ds(path: str, variables: Sequence[str] | None, selectors: _Selectors, full: bool, copy: bool) -> Dataset:
+#: `json.loads` without looking for white space.
+_decode_json = json.JSONDecoder().raw_decode
+
+
+def _read_ds(path: str, variables: Sequence[str] | None, selectors: _Selectors, full: bool, copy: bool | str) -> Dataset:
     file = _native.DsFile(path)
-    found = json.loads(file.header)
+    found, _ = _decode_json(file.header)
     d: Dataset = {".": found}
+    if variables is selectors is None and copy is True:
+        file.read_all(d)
+        return d
     names = file.names
     if variables is not None:
         # Names as keys, as in ds-format, or as they are.
@@ -1010,14 +1029,13 @@ def _read_ds(path: str, variables: Sequence[str] | None, selectors: _Selectors, 
             lambda name: dim({".": found}, name, full=True),
             *selectors,
         )
-    data = file.read_all(names, None if chosen is None else _native_selection(chosen)) if copy else None
-    for name in names:
-        key = _key(name)
-        value = data[name] if data is not None else _view(file, path, name, chosen)
-        if chosen is not None:
-            own = found[key].get(".dims") or [f"{name}_{i + 1}" for i in range(len(found[key].get(".size") or []))]
-            found[key][".dims"] = _kept(own, chosen)
-        d[key] = value
+    if copy is True:
+        file.read_all(d, names, None if chosen is None else _native_selection(chosen))
+    else:
+        d.update({_key(name): _view(file, path, name, chosen, writable=bool(copy)) for name in names})
+    for key in map(_key, names) if chosen is not None else ():
+        own = found[key].get(".dims") or [f"{unescape(key)}_{i + 1}" for i in range(len(found[key].get(".size") or []))]
+        found[key][".dims"] = _kept(own, chosen)
     return d
 
 
@@ -1039,7 +1057,7 @@ def _native_selection(chosen: Mapping[str, Any]) -> dict[str, Any]:
     return {dimension: convert(index) for dimension, index in chosen.items()}
 
 
-def _view(file: Any, path: str, name: str, chosen: Mapping[str, Any] | None) -> Any:
+def _view(file: Any, path: str, name: str, chosen: Mapping[str, Any] | None, *, writable: bool) -> Any:
     """A view of the mapped file, or a copy of what has none."""
     extent = file.extent(name)
     if extent is None:
@@ -1048,7 +1066,7 @@ def _view(file: Any, path: str, name: str, chosen: Mapping[str, Any] | None) -> 
     import mmap
 
     with builtins.open(path, "rb") as opened:
-        mapped = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
+        mapped = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_COPY if writable else mmap.ACCESS_READ)
     data = np.ndarray(shape, dtype, mapped, offset)
     if chosen is not None:
         own = json.loads(file.header)[_key(name)].get(".dims") or [f"{name}_{i + 1}" for i in range(len(shape))]
@@ -1056,7 +1074,7 @@ def _view(file: Any, path: str, name: str, chosen: Mapping[str, Any] | None) -> 
     return data[()] if data.ndim == 0 else data
 
 
-def _read_netcdf(path: str, variables: Sequence[str] | None, selectors: _Selectors, full: bool, copy: bool) -> Dataset:
+def _read_netcdf(path: str, variables: Sequence[str] | None, selectors: _Selectors, full: bool, copy: bool | str) -> Dataset:
     file = _native.NetcdfFile(path)
     described = {entry["name"]: entry for entry in file.variables}
     d: Dataset = {}
@@ -1107,7 +1125,7 @@ def _netcdf_data(file: Any, entry: Mapping[str, Any], chosen: Mapping[str, Any] 
     return None if data is np.ma.masked and not entry["shape"] else data
 
 
-def _read_csv(path: str, variables: Sequence[str] | None, selectors: _Selectors, full: bool, copy: bool) -> Dataset:
+def _read_csv(path: str, variables: Sequence[str] | None, selectors: _Selectors, full: bool, copy: bool | str) -> Dataset:
     import csv
 
     with builtins.open(path, newline="") as file:
@@ -1140,7 +1158,7 @@ def _csv_value(text: str) -> Any:
     return text or None
 
 
-def _read_json(path: str, variables: Sequence[str] | None, selectors: _Selectors, full: bool, copy: bool) -> Dataset:
+def _read_json(path: str, variables: Sequence[str] | None, selectors: _Selectors, full: bool, copy: bool | str) -> Dataset:
     with builtins.open(path) as file:
         d: Dataset = json.load(file)
     for name in vars(d):
@@ -1183,7 +1201,7 @@ def readdir(
     _expect(merge is None or isinstance(merge, str), "merge")
     root = glob.escape(os.fsdecode(dirname))
     found = sorted(glob.glob(os.path.join(root, "**" if recursive else "*"), recursive=recursive))
-    found = [path for path in found if os.path.splitext(path)[1] in _READERS and os.path.isfile(path)]
+    found = [path for path in found if _extension(path) in _READERS and os.path.isfile(path)]
     errors = [] if warnings is None else warnings
     if parallel and executor is None:
         from concurrent.futures import ThreadPoolExecutor
@@ -1246,7 +1264,7 @@ def write(filename: _Path, d: Dataset, **kwargs: Any) -> None:
     _expect(isinstance(filename, (str, bytes, os.PathLike)), "filename")
     _expect(isinstance(d, dict), "d")
     path = os.fsdecode(filename)
-    writer = _WRITERS.get(os.path.splitext(path)[1])
+    writer = _WRITERS.get(_extension(path))
     if writer is None:
         raise ValueError(f"{path}: Unknown file extension")
     validate(d)
@@ -1359,7 +1377,7 @@ def _write_json(path: str, d: Dataset) -> None:
         file.write(text)
 
 
-_READERS: dict[str, Callable[[str, Sequence[str] | None, _Selectors, bool, bool], Dataset]] = {
+_READERS: dict[str, Callable[[str, Sequence[str] | None, _Selectors, bool, bool | str], Dataset]] = {
     ".ds": _read_ds,
     **dict.fromkeys((".nc", ".nc3", ".nc4", ".netcdf"), _read_netcdf),
     **dict.fromkeys((".csv", ".tsv", ".tab"), _read_csv),

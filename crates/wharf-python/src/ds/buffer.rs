@@ -12,6 +12,9 @@ use pyo3::types::{PyAny, PyTuple};
 
 use crate::error::Result;
 
+/// Arrays up to this many bytes are filled attached to the interpreter.
+const SMALL: usize = 16 << 10;
+
 /// A new numpy array in C order, to be filled.
 pub(super) struct NewArray<'py> {
     array: Bound<'py, PyAny>,
@@ -34,7 +37,7 @@ impl<'py> NewArray<'py> {
         Ok(Self { array, buffer, is_scalar })
     }
 
-    /// Fills its bytes, detached from the interpreter.
+    /// Fills its bytes, detached from the interpreter unless they are few.
     pub(super) fn fill(&mut self, write: impl FnOnce(&mut [u8]) -> container_core::Result<()> + Send) -> Result<()> {
         let len = self.buffer.len_bytes();
         if len == 0 {
@@ -43,7 +46,8 @@ impl<'py> NewArray<'py> {
         // SAFETY: `numpy.empty` made the array in `empty`, and no other code has a reference to it until `finish`, so nothing else accesses its
         // memory. The buffer keeps it alive, is writable, C-contiguous and `len` bytes long. Any bytes are valid values of its type.
         let bytes = unsafe { std::slice::from_raw_parts_mut(self.buffer.buf_ptr().cast::<u8>(), len) };
-        Ok(self.array.py().detach(move || write(bytes))?)
+        // Detaching takes longer than filling a small array.
+        if len <= SMALL { Ok(write(bytes)?) } else { Ok(self.array.py().detach(move || write(bytes))?) }
     }
 
     /// The array.

@@ -1,7 +1,7 @@
 //! Local files, read by position straight into arrays.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,8 +12,8 @@ use crate::process;
 /// Files up to this size are read when they are opened.
 const SMALL: u64 = 256 << 10;
 
-/// Bytes that a thread reads at once: a few huge pages, which one thread clears.
-const STEP: usize = 8 << 20;
+/// Bytes that a thread reads at once: huge pages, which it clears, and which still are in the cache when they are filled.
+const STEP: usize = 16 << 20;
 
 /// A local file.
 pub(super) struct LocalFile {
@@ -67,9 +67,12 @@ pub(super) fn open(path: &Path) -> Result<(Source, Option<Arc<LocalFile>>)> {
         return Err(failed("cannot open")(io::ErrorKind::IsADirectory.into()));
     }
     let len = metadata.len();
-    if !metadata.is_file() || len <= SMALL {
-        let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or(0));
-        io::Read::read_to_end(&mut file, &mut bytes).map_err(failed("cannot read"))?;
+    if !metadata.is_file() {
+        return Ok((Source::from_reader(file).map_err(|error| error.in_file(path.display().to_string()))?, None));
+    }
+    if len <= SMALL {
+        let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
+        file.read_exact(&mut bytes).map_err(failed("cannot read"))?;
         return Ok((Source::from(bytes), None));
     }
     let file = Arc::new(LocalFile { file, len });
@@ -80,27 +83,22 @@ pub(super) fn open(path: &Path) -> Result<(Source, Option<Arc<LocalFile>>)> {
 pub(super) fn read_into(source: &Source, file: Option<&LocalFile>, offset: u64, out: &mut [u8]) -> Result<()> {
     let Some(file) = file else {
         let mut buffer = Vec::new();
-        let bytes = source.view(offset..offset.saturating_add(out.len() as u64), &mut buffer)?;
-        out.copy_from_slice(bytes);
+        out.copy_from_slice(source.view(offset..offset.saturating_add(out.len() as u64), &mut buffer)?);
         return Ok(());
     };
     let read = |(number, part): (usize, &mut [u8])| {
         let at = offset + (number * STEP) as u64;
+        let len = part.len() as u64;
         file.read_exact_at(at, part).map_err(|cause| match cause.kind() {
-            io::ErrorKind::UnexpectedEof => {
-                Error::truncated("values", part.len() as u64, file.len.saturating_sub(at)).at(at)
-            }
+            io::ErrorKind::UnexpectedEof => Error::truncated("values", len, file.len.saturating_sub(at)).at(at),
             _ => Error::io("cannot read", cause).at(at),
         })
     };
-    let parts = out.len().div_ceil(STEP);
     let threads = match process::threads(0) {
-        0 => std::thread::available_parallelism().map_or(1, usize::from).min(parts / 2),
+        // Half of the cores use up the bandwidth of the memory.
+        0 => (std::thread::available_parallelism().map_or(1, usize::from) / 2).min(out.len() / STEP),
         one => one,
     };
-    if threads <= 1 {
-        return out.chunks_mut(STEP).enumerate().try_for_each(read);
-    }
     let queue = Mutex::new(out.chunks_mut(STEP).enumerate());
     let work = || {
         // The lock is released before the part is read.

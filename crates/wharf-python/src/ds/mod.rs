@@ -116,19 +116,28 @@ impl DsFile {
         self.array(py, &variable, &selection)
     }
 
-    /// Reads several variables as a dict.
-    #[pyo3(signature = (names, selection=None))]
+    /// Reads several variables, by default all that have a known type, into a dict, under the names of the header.
+    #[pyo3(signature = (into, names=None, selection=None))]
     fn read_all<'py>(
         &self,
         py: Python<'py>,
-        names: Vec<String>,
+        into: &Bound<'py, PyDict>,
+        names: Option<Vec<String>>,
         selection: Option<&Bound<'py, PyDict>>,
-    ) -> Result<Bound<'py, PyDict>> {
-        let all = PyDict::new(py);
-        for name in names {
-            all.set_item(&name, self.read(py, &name, selection)?)?;
+    ) -> Result<()> {
+        let is_wanted = |variable: &Variable<'_>| match &names {
+            Some(names) => names.iter().any(|name| name == variable.name()),
+            None => variable.data_type().is_some(),
+        };
+        for variable in self.reader.variables().filter(is_wanted) {
+            let selection = select::selection(variable.dimensions(), selection)?;
+            let array = self.array(py, &variable, &selection)?;
+            match variable.name() {
+                name if name.starts_with(['.', '\\']) => into.set_item(format!("\\{name}"), array)?,
+                name => into.set_item(name, array)?,
+            }
         }
-        Ok(all)
+        Ok(())
     }
 
     fn __repr__(&self) -> String {
