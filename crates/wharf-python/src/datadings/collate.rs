@@ -272,37 +272,48 @@ fn fill_part(
 ) -> Result<(), (Error, u64)> {
     let mut out: Vec<_> =
         columns.iter().zip(out).map(|(column, out)| out.chunks_exact_mut(column.size.max(1))).collect();
+    let mut plan = Plan::new();
     // The values of the current row that are not there yet.
     let mut slots: Vec<Option<&mut [u8]>> = Vec::with_capacity(columns.len());
     for row in rows {
         slots.clear();
         slots.extend(out.iter_mut().map(|out| Some(out.next().unwrap_or_default())));
         let sample = reader.get(row).map_err(|error| (error, row))?;
-        fill_row(sample.as_bytes(), columns, &mut slots).map_err(|error| (error.shifted(sample.offset()), row))?;
+        fill_row(sample.as_bytes(), columns, &mut plan, &mut slots)
+            .map_err(|error| (error.shifted(sample.offset()), row))?;
     }
     Ok(())
 }
 
-fn fill_row(sample: &[u8], columns: &[Column], slots: &mut [Option<&mut [u8]>]) -> Result<()> {
+/// The encoded keys of the first fields of samples, and their columns: most samples have the same fields in the same order.
+type Plan = Vec<(Box<[u8]>, Option<usize>)>;
+
+/// Fields that are planned.
+const MOST_PLANNED: usize = 64;
+
+fn fill_row(sample: &[u8], columns: &[Column], plan: &mut Plan, slots: &mut [Option<&mut [u8]>]) -> Result<()> {
     let mut lexer = Lexer::new(sample);
-    // Samples mostly have the same fields in the same order.
-    let mut expected = 0;
     let mut left = columns.len();
-    for _ in 0..members(&mut lexer)? {
+    for member in 0..members(&mut lexer)? {
         if left == 0 {
             break;
         }
-        let name = key(&mut lexer)?;
-        let is = |column: &&Column| Some(column.name.as_bytes()) == name;
-        let column = match columns.get(expected).filter(is) {
-            Some(_) => Some(expected),
-            None => columns.iter().position(|column| is(&column)),
+        let column = match plan.get(member) {
+            Some((key, column)) if lexer.accept(key) => *column,
+            _ => {
+                let start = lexer.at;
+                let name = key(&mut lexer)?;
+                let column = columns.iter().position(|column| Some(column.name.as_bytes()) == name);
+                if plan.len() == member && member < MOST_PLANNED {
+                    plan.push((sample.get(start..lexer.at).unwrap_or_default().into(), column));
+                }
+                column
+            }
         };
         let Some(number) = column else {
             lexer.skip()?;
             continue;
         };
-        expected = number + 1;
         let start = lexer.at;
         let token = lexer.token()?;
         // Of a field that occurs twice, the first counts.

@@ -116,8 +116,30 @@ impl<'a> Lexer<'a> {
         })
     }
 
+    /// Skips these bytes if they are next.
+    #[inline]
+    pub(super) fn accept(&mut self, expected: &[u8]) -> bool {
+        let found = self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(expected));
+        if found {
+            self.at += expected.len();
+        }
+        found
+    }
+
     /// Skips the next value.
+    #[inline]
     pub(super) fn skip(&mut self) -> Result<()> {
+        // Most often a short text or number.
+        let size = match self.bytes.get(self.at) {
+            Some(first @ 0xa0..0xc0) => usize::from(first & 0x1f) + 1,
+            Some(0..0x80) => 1,
+            Some(0xcb) => 9,
+            _ => return self.skip_any(),
+        };
+        self.take(size).map(drop)
+    }
+
+    fn skip_any(&mut self) -> Result<()> {
         let mut left = 1usize;
         while left > 0 {
             left -= 1;

@@ -42,12 +42,26 @@ def collate(
             columns.append((name, dtype, shape))
     # Nobody else knows the arrays while they are filled.
     made = (allocate or _allocate)([((count, *shape), dtype) for _, dtype, shape in columns])
-    buffers = []
-    for (name, dtype, shape), (returned, array) in zip(columns, made, strict=True):
+    arrays = []
+    for (name, _, _), (returned, array) in zip(columns, made, strict=True):
         result[name] = returned
-        buffers.append((name, dtype, shape, array.reshape(-1).view(np.uint8)))
-    reader._fill(rows, buffers, threads)
+        arrays.append(array)
+    size = sum(array.nbytes for array in arrays) // max(count, 1)
+    # Between blocks, signals such as Ctrl-C are handled.
+    block = max(1, min(_BLOCK_ROWS, _BLOCK_BYTES // max(size, 1)))
+    for start in range(0, count, block):
+        end = min(start + block, count)
+        part = rows[start:end] if isinstance(rows, list) else (rows[0] + start, rows[0] + end)
+        buffers = [
+            (*column, array[start:end].reshape(-1).view(np.uint8))
+            for column, array in zip(columns, arrays, strict=True)
+        ]
+        reader._fill(part, buffers, threads)
     return result
+
+
+#: What is decoded at once: at most some ten milliseconds' work.
+_BLOCK_ROWS, _BLOCK_BYTES = 1 << 19, 1 << 26
 
 
 def _allocate(arrays: list[tuple[tuple[int, ...], str]]) -> list[tuple[Any, Any]]:
