@@ -3,7 +3,40 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Self, final
 
-__all__: list[str]
+from typing_extensions import disjoint_base
+
+__all__ = [
+    "Batches",
+    "BloomFilterBase",
+    "Buffer",
+    "Container",
+    "DatadingsWriter",
+    "DsFile",
+    "MsgpackReader",
+    "NetcdfFile",
+    "Order",
+    "RecordBatch",
+    "Rows",
+    "Samples",
+    "Schema",
+    "Table",
+    "ZdsCollection",
+    "ZdsScan",
+    "ZdsStore",
+    "__version__",
+    "command",
+    "convert",
+    "ds_to_netcdf",
+    "formats",
+    "julian_dates",
+    "open",
+    "options",
+    "packb",
+    "unpackb",
+    "write",
+    "write_parts",
+]
+
 __version__: str
 
 @final
@@ -124,6 +157,7 @@ def command(arguments: Sequence[str]) -> int: ...
 
 # What the modules for single formats are built on.
 
+@disjoint_base
 class BloomFilterBase:
     def __new__(cls, *_args: Any, **_kwargs: Any) -> Self: ...
     def __bool__(self, /) -> bool: ...
@@ -167,8 +201,9 @@ class DsFile:
     @property
     def names(self) -> Any: ...
     def read(self, /, name: Any, selection: Any = None) -> Any: ...
-    def read_all(self, /, names: Any, selection: Any = None) -> Any: ...
+    def read_all(self, /, into: Any, names: Any = None, selection: Any = None) -> Any: ...
 
+@disjoint_base
 class MsgpackReader:
     def __new__(cls, path: Any, buffering: Any = 0, *, access: Any = 'mapped') -> Self: ...
     def __contains__(self, key: Any, /) -> bool: ...
@@ -179,8 +214,7 @@ class MsgpackReader:
     @property
     def _access(self) -> Any: ...
     def _fill(self, /, rows: Any, columns: Any, threads: Any = 1) -> Any: ...
-    @property
-    def _i(self) -> Any: ...
+    _i: Any
     def _layout(self, /, index: Any, fields: Any = None) -> Any: ...
     @property
     def _missing(self) -> Any: ...
@@ -243,6 +277,7 @@ class Samples:
     def __length_hint__(self, /) -> Any: ...
     def __next__(self, /) -> Any: ...
 
+@disjoint_base
 class ZdsCollection:
     def __new__(cls, store: Any, name: Any) -> Self: ...
     def __bool__(self, /) -> bool: ...
@@ -279,6 +314,7 @@ class ZdsScan:
     def __iter__(self, /) -> Any: ...
     def __next__(self, /) -> Any: ...
 
+@disjoint_base
 class ZdsStore:
     def __new__(cls, path: Any, mode: Any = 'r', *, create: Any = True, strict: Any = False, sync_writes: Any = False, lock: Any = True) -> Self: ...
     def close(self, /) -> Any: ...
