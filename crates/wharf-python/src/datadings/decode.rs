@@ -107,12 +107,22 @@ impl<'py> Decoder<'_, 'py> {
         self.lexer.at = start;
         let dict = PyDict::new(self.py);
         let mut special = false;
-        for _ in 0..len {
+        // Dicts in a sample would displace its own keys.
+        let first = if self.depth + 1 == Limits::default().depth { 0 } else { Keys::PLANNED };
+        for member in first..first + len {
             let at = self.lexer.at;
+            if let Some((len, key)) =
+                KEYS.with_borrow(|keys| keys.planned(self.py, member, self.lexer.bytes.get(at..)?))
+            {
+                self.lexer.at += len;
+                dict.set_item(key, self.value()?)?;
+                continue;
+            }
             let key = match self.lexer.token()? {
                 Token::Str(bytes) => {
                     let text = self.lexer.text(bytes)?;
-                    KEYS.with_borrow_mut(|keys| keys.get(self.py, text))
+                    let encoded = self.lexer.bytes.get(at..self.lexer.at).unwrap_or_default();
+                    KEYS.with_borrow_mut(|keys| keys.get(self.py, text, member, encoded))
                 }
                 token => {
                     special |= matches!(token, Token::Bin(b"nd" | b"complex"));
@@ -139,7 +149,7 @@ impl<'py> Decoder<'_, 'py> {
 
     fn ndarray(&self, dtype: &str, shape: &[usize], at: usize, data: &[u8]) -> Result<Bound<'py, PyAny>> {
         let py = self.py;
-        let dtype = DTYPES.with_borrow_mut(|known| known.get(py, dtype))?;
+        let dtype = self::dtype(py, dtype)?;
         let size = shape.iter().try_fold(dtype.size, |size, dim| size.checked_mul(*dim));
         let Some(size) = size.filter(|size| *size <= data.len()) else {
             let detail = format!("an array of shape {shape:?} does not fit into {} bytes", data.len());
@@ -157,7 +167,7 @@ impl<'py> Decoder<'_, 'py> {
 
     fn scalar(&self, dtype: &str, data: &[u8]) -> Result<Bound<'py, PyAny>> {
         let py = self.py;
-        let dtype = DTYPES.with_borrow_mut(|known| known.get(py, dtype))?;
+        let dtype = self::dtype(py, dtype)?;
         let frombuffer = FROMBUFFER.import(py, "numpy", "frombuffer")?;
         Ok(frombuffer.call1((PyBytes::new(py, data), dtype.object))?.get_item(0)?)
     }
@@ -182,40 +192,66 @@ fn helper<'py>(py: Python<'py>, cell: &'static PyOnceLock<Py<PyAny>>, name: &str
 }
 
 thread_local! {
-    static KEYS: RefCell<Keys> = const { RefCell::new(Keys(Vec::new())) };
-    static DTYPES: RefCell<Dtypes> = const { RefCell::new(Dtypes(Vec::new())) };
+    static KEYS: RefCell<Keys> = const { RefCell::new(Keys { by_hash: Vec::new(), planned: Vec::new() }) };
+    static DTYPES: RefCell<Vec<KnownDtype>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The keys of dicts met last: most samples have the same ones.
-struct Keys(Vec<Option<(Box<str>, Py<PyString>)>>);
+/// The keys of dicts met last: most samples have the same ones, in the same order.
+struct Keys {
+    by_hash: Vec<Option<(Box<str>, Py<PyString>)>>,
+    /// By the place in a dict: as msgpack, and as an object.
+    planned: Vec<(Box<[u8]>, Py<PyString>)>,
+}
 
 impl Keys {
     /// Slots; a power of two.
     const SLOTS: usize = 256;
     /// Longer keys are probably not shared.
     const LONGEST: usize = 64;
+    /// Places in a dict that are planned.
+    const PLANNED: usize = 64;
 
+    /// The key of the member at this place of a dict, and its length as msgpack, if it is the one that was there last.
     #[inline]
-    fn get<'py>(&mut self, py: Python<'py>, text: &str) -> Bound<'py, PyAny> {
+    fn planned<'py>(&self, py: Python<'py>, member: usize, rest: &[u8]) -> Option<(usize, Bound<'py, PyString>)> {
+        let (encoded, key) = self.planned.get(member)?;
+        rest.starts_with(encoded).then(|| (encoded.len(), key.bind(py).clone()))
+    }
+
+    fn get<'py>(&mut self, py: Python<'py>, text: &str, member: usize, encoded: &[u8]) -> Bound<'py, PyAny> {
         if text.len() > Self::LONGEST {
             return PyString::new(py, text).into_any();
         }
-        if self.0.is_empty() {
-            self.0.resize_with(Self::SLOTS, || None);
+        let key = self.shared(py, text);
+        let place = (encoded.into(), key.clone().unbind());
+        match self.planned.get_mut(member) {
+            Some(planned) => *planned = place,
+            None => {
+                if self.planned.len() == member && member < Self::PLANNED {
+                    self.planned.push(place);
+                }
+            }
+        }
+        key.into_any()
+    }
+
+    fn shared<'py>(&mut self, py: Python<'py>, text: &str) -> Bound<'py, PyString> {
+        if self.by_hash.is_empty() {
+            self.by_hash.resize_with(Self::SLOTS, || None);
         }
         // FNV-1a: keys are short.
         let hash = text
             .bytes()
             .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
         let slot = usize::try_from(hash >> 56).unwrap_or(0) % Self::SLOTS;
-        match self.0.get_mut(slot) {
-            Some(Some((known, key))) if **known == *text => key.bind(py).clone().into_any(),
+        match self.by_hash.get_mut(slot) {
+            Some(Some((known, key))) if **known == *text => key.bind(py).clone(),
             Some(other) => {
                 let key = PyString::intern(py, text);
                 *other = Some((text.into(), key.clone().unbind()));
-                key.into_any()
+                key
             }
-            None => PyString::intern(py, text).into_any(),
+            None => PyString::intern(py, text),
         }
     }
 }
@@ -227,28 +263,35 @@ struct Dtype<'py> {
     align: usize,
 }
 
-/// The dtypes met last, by name.
-struct Dtypes(Vec<(Box<str>, Py<PyAny>, usize, usize)>);
+/// A dtype with its name, size and alignment.
+type KnownDtype = (Box<str>, Py<PyAny>, usize, usize);
 
-impl Dtypes {
-    /// Datasets have a few; damaged ones must not fill the memory.
-    const MOST: usize = 64;
+/// Datasets have a few dtypes; damaged ones must not fill the memory.
+const MOST_DTYPES: usize = 64;
 
-    fn get<'py>(&mut self, py: Python<'py>, name: &str) -> Result<Dtype<'py>> {
-        if let Some((_, object, size, align)) = self.0.iter().find(|(known, ..)| **known == *name) {
-            return Ok(Dtype { object: object.bind(py).clone(), size: *size, align: *align });
-        }
-        static DTYPE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        let object = DTYPE.import(py, "numpy", "dtype")?.call1((name,))?;
-        if object.getattr("hasobject")?.extract()? {
-            return Err(pickle().into());
-        }
-        let size = object.getattr("itemsize")?.extract()?;
-        let align = object.getattr("alignment")?.extract::<usize>()?.max(1);
-        if self.0.len() >= Self::MOST {
-            self.0.clear();
-        }
-        self.0.push((name.into(), object.clone().unbind(), size, align));
-        Ok(Dtype { object, size, align })
+/// The dtype of a name.
+fn dtype<'py>(py: Python<'py>, name: &str) -> Result<Dtype<'py>> {
+    static DTYPE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let known = DTYPES.with_borrow(|known| {
+        let (_, object, size, align) = known.iter().find(|(known, ..)| **known == *name)?;
+        Some(Dtype { object: object.bind(py).clone(), size: *size, align: *align })
+    });
+    if let Some(known) = known {
+        return Ok(known);
     }
+    // Not while it is borrowed: this runs Python code.
+    let object = DTYPE.import(py, "numpy", "dtype")?.call1((name,))?;
+    if object.getattr("hasobject")?.extract()? {
+        return Err(pickle().into());
+    }
+    let size = object.getattr("itemsize")?.extract()?;
+    let align = object.getattr("alignment")?.extract::<usize>()?.max(1);
+    let new = (name.into(), object.clone().unbind(), size, align);
+    DTYPES.with_borrow_mut(|known| {
+        if known.len() >= MOST_DTYPES {
+            known.clear();
+        }
+        known.push(new);
+    });
+    Ok(Dtype { object, size, align })
 }
