@@ -114,6 +114,28 @@ def test_partitions_columns_and_filters(spark, tmp_path):
     assert few.columns == ["x", "n"] and few.where("n in (3, 299)").orderBy("n").collect()[1][0] == 149.5
 
 
+FILTERS = [
+    ("n > 250 and x < 128", range(251, 256)),
+    ("name is null and n >= 280", [280, 290]),
+    ("name like 'row 29%' and n not in (291, 292)", [29, *range(293, 300)]),
+    ("n <=> 5 or x = 3.0", [5, 6]),
+]
+
+
+def test_filters(spark, tmp_path):
+    frame = spark.read.format("wharf").load(days(tmp_path))
+    for where, expected in FILTERS:
+        assert sorted(row["n"] for row in frame.where(where).collect()) == list(expected), where
+    assert frame.count() == 300  # Spark 4.1.4 would keep filters that were pushed
+    from pyspark.sql import datasource
+
+    if hasattr(datasource, "Filter") and "connect" not in type(spark).__module__:
+        for where, expected in FILTERS:
+            once = spark.read.format("wharf").option("pushFilters", "true").load(days(tmp_path)).where(where)
+            assert sorted(row["n"] for row in once.collect()) == list(expected), where
+        assert "Filter" not in spark.read.format("wharf").option("pushFilters", "true").load(days(tmp_path)).where("n > 250")._jdf.queryExecution().optimizedPlan().toString()
+
+
 def types():
     return pa.table(
         {

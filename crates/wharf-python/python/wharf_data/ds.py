@@ -1033,11 +1033,10 @@ def _read_ds(path: str, variables: Sequence[str] | None, selectors: _Selectors, 
         file.read_all(d, names, None if chosen is None else _native_selection(chosen))
     else:
         d.update({_key(name): _view(file, path, name, chosen, writable=bool(copy)) for name in names})
-    if chosen is None:
-        return d
-    for key in map(_key, names):
-        own = found[key].get(".dims") or [f"{unescape(key)}_{i + 1}" for i in range(len(found[key].get(".size") or []))]
-        found[key][".dims"] = _kept(own, chosen)
+    if chosen is not None:
+        for key in map(_key, names):
+            own = found[key].get(".dims") or [f"{unescape(key)}_{i + 1}" for i in range(len(found[key].get(".size") or []))]
+            found[key][".dims"] = _kept(own, chosen)
     return d
 
 

@@ -13,7 +13,9 @@ arrays; dictionaries their values; times of day integers in microseconds.
 
 Filters (with PySpark 4.1 and later, on Spark and on Sail): ``=``, ``<``, ``<=``, ``>``, ``>=``, ``in``, ``is null``, ``is not null``,
 ``like`` with one wildcard at an end, and ``not`` of these, of top-level columns of numbers, booleans, text, dates and times. They are applied to
-each record batch, before its rows go to Spark. Spark offers them if ``spark.sql.python.filterPushdown.enabled`` is set.
+each record batch, before its rows go to the engine. On Spark they need ``spark.sql.python.filterPushdown.enabled`` and the option
+``pushFilters``: Spark 4.1.4 keeps the filters of a query for later ones of the same ``DataFrame``, whose results are then wrong, so that each
+``load()`` must be used for one query only. Without the option Spark applies all filters itself.
 
 Options for writing: ``to``, a format (``idv``), and those of ``wharf_data.write()``. A partition becomes a file. Files of a new folder appear all
 at once; those of an existing one after all were written, one after the other. The folder has to be one that the driver and all workers share.
@@ -38,7 +40,7 @@ from ._errors import LossWarning, UsageError
 
 __all__ = ["WharfDataSource"]
 
-_READ_OPTIONS = ("path", "paths", "table", "rowsperpartition", "rowsperbatch")
+_READ_OPTIONS = ("path", "paths", "table", "rowsperpartition", "rowsperbatch", "pushfilters")
 
 
 class WharfDataSource(DataSource):
@@ -66,7 +68,11 @@ class WharfDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the columns of a schema."""
-        return _Reader(self._paths(), schema, dict(self.options))
+        options = {name.lower(): value for name, value in self.options.items()}
+        asked = options.pop("pushfilters", "true" if isinstance(schema, pa.Schema) else "false")
+        # PySpark 4.0 has no filters, and Sail fails if a reader takes them nevertheless.
+        takes = asked.lower() == "true" and hasattr(datasource, "Filter")
+        return (_FilteringReader if takes else _Reader)(self._paths(), schema, options)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         """A writer to a folder."""
@@ -151,9 +157,6 @@ class _Reader(DataSourceReader):
             else:
                 self.filters.append(condition)
 
-    if hasattr(datasource, "Filter"):  # Spark 4.1 and later; with 4.0, Sail fails on a reader that takes filters
-        pushFilters = take_filters  # noqa: N815, the name of Spark
-
     def partitions(self) -> Sequence[InputPartition]:
         """One for each range of rows of each file."""
         # Without any, Spark would make one itself, and pass `None`.
@@ -178,6 +181,14 @@ class _Reader(DataSourceReader):
                 converted = converted.filter(condition)
             if converted.num_rows:
                 yield converted
+
+
+class _FilteringReader(_Reader):
+    """Takes filters from the engine."""
+
+    def pushFilters(self, filters: list[Any]) -> Iterator[Any]:  # noqa: N802, the name of Spark
+        """Takes the filters that it applies, and returns the others."""
+        return self.take_filters(filters)
 
 
 #: Filters of Spark by the name of their class: how they compare a column with a value.
