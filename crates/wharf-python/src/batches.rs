@@ -92,11 +92,11 @@ pub(crate) fn stream<'py>(
         batch.map(|batch| Arc::new(StructArray::from(batch)) as _)
     });
     let iterator = ArrayIterator::new(arrays, Arc::new(field));
-    Ok(to_stream_pycapsule(py, Box::new(iterator), requested).map_err(arrow_error)?)
+    to_stream_pycapsule(py, Box::new(iterator), requested).map_err(arrow_error)
 }
 
 pub(crate) fn schema_capsule<'py>(py: Python<'py>, schema: &SchemaRef) -> Result<Bound<'py, PyCapsule>> {
-    Ok(to_schema_pycapsule(py, schema.as_ref()).map_err(arrow_error)?)
+    to_schema_pycapsule(py, schema.as_ref()).map_err(arrow_error)
 }
 
 fn arrow_error(error: pyo3_arrow::error::PyArrowError) -> Failure {
@@ -175,7 +175,7 @@ impl RecordBatch {
         let schema = self.0.schema();
         let field = Field::new_struct("", schema.fields().clone(), false).with_metadata(schema.metadata().clone());
         let array = StructArray::from(self.0.clone());
-        Ok(to_array_pycapsules(py, Arc::new(field), &array, requested_schema).map_err(arrow_error)?)
+        to_array_pycapsules(py, Arc::new(field), &array, requested_schema).map_err(arrow_error)
     }
 }
 

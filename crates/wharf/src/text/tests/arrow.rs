@@ -43,6 +43,8 @@ fn shown(batches: &[RecordBatch]) -> Vec<String> {
         let values = batches.iter().map(|batch| {
             let text = format!("{:?}", batch.column(at));
             let text = text.split_once('\n').map_or("", |(_, values)| values);
+            // How Arrow shows a zone depends on features that other crates may enable.
+            let text = text.replace(" (Unknown Time Zone 'UTC')", "").replace("+00:00,", ",");
             text.split_whitespace().collect::<Vec<_>>().join(" ")
         });
         format!(
@@ -136,7 +138,7 @@ fn converts_cells_to_values() {
                         "b Boolean: [ true, null, false, ]",
                         "d Date32: [ 2024-02-29, null, 1969-12-31, ]",
                         "t Time64(µs): [ 12:30:00.500, null, 00:00:00, ]",
-                        "z Timestamp(µs, \"UTC\"): [ 2024-05-01T10:00:00 (Unknown Time Zone 'UTC'), null, 1970-01-01T00:00:00 (Unknown Time Zone 'UTC'), ]",
+                        "z Timestamp(µs, \"UTC\"): [ 2024-05-01T10:00:00, null, 1970-01-01T00:00:00, ]",
                         "s Utf8: [ \"a,\\\"\\n\", \"\", \"ö\", ]",
                         "i#2 Utf8: [ null, \"x\", \"7\", ]",
                     ]
