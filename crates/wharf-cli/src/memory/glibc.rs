@@ -25,13 +25,17 @@ mod tests {
             let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
             line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() << 10
         };
-        let mut blocks: Vec<Vec<u8>> = (0..1024).map(|_| vec![1; 64 << 10]).collect();
-        // Free every other block, so that the end of the heap stays in use.
-        let mut number = 0;
-        blocks.retain(|_| (number += 1, number % 2 == 0).1);
-        let before = anonymous();
-        release_freed_memory();
-        assert!(anonymous() + (16 << 20) < before, "{} of {before}", anonymous());
-        assert!(blocks.iter().all(|block| block.iter().all(|byte| *byte == 1)));
+        // Tests beside this one allocate, too: some attempt is not disturbed.
+        let returned = (0..20).any(|_| {
+            let mut blocks: Vec<Vec<u8>> = (0..1024).map(|_| vec![1; 64 << 10]).collect();
+            // Free every other block, so that the end of the heap stays in use.
+            let mut number = 0;
+            blocks.retain(|_| (number += 1, number % 2 == 0).1);
+            let before = anonymous();
+            release_freed_memory();
+            assert!(blocks.iter().all(|block| block.iter().all(|byte| *byte == 1)));
+            anonymous() + (16 << 20) < before
+        });
+        assert!(returned);
     }
 }
