@@ -24,7 +24,7 @@ combinations when reading, too; missing strings and byte strings in arrays of ob
 miscounts, so that it cannot read the variables behind them; a nested list with ``None`` keeps its shape; ``variables="a"`` reads the variable
 ``a``, not all whose name is part of the text; times as text in ``at`` and ``between`` work, and variables there may have
 another name than their dimension; ``select`` needs no ``sel``; ``split`` takes several dimensions and keeps the attributes of the dataset. HDF5 is not supported. A
-file is written completely, or not at all. Errors are those of ``wharf_data``, which are also ``OSError`` or ``ValueError``.
+file is written completely, or not at all. Errors are those of ``wharf_data``, most of which are also ``OSError`` or ``ValueError``.
 """
 
 from __future__ import annotations
