@@ -247,7 +247,8 @@ impl CollectionWriter {
         }
         // An index older than the data would not be trusted: lines past its end could have been appended.
         let is_time_restored = append.modified.is_some_and(|time| data.set_modified(time).is_ok());
-        if !append.had_journal && (before.is_last_line_live || is_time_restored) {
+        // A repair that waits for the next flush needs a journal: copies of the files have other times.
+        if !append.had_journal && (before.is_last_line_live || is_time_restored && !before.is_changed) {
             self.journal = None;
             return self.disk.remove("journal", self.meta()?, JOURNAL);
         }

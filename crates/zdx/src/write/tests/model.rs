@@ -242,6 +242,13 @@ fn run(root: &Path, ops: &[Op], failing: Option<(u64, usize)>, durability: Durab
     (result.is_ok(), expectations.steps)
 }
 
+#[test]
+fn rolls_back_after_an_interrupted_deletion() {
+    let folder = tempfile::tempdir().unwrap();
+    let ops = [Op::Put(11, 1), Op::Delete(11), Op::Drop, Op::Begin, Op::PutLine(2, 7310), Op::Drop];
+    assert!(run(folder.path(), &ops, None, Durability::EveryPut).0);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(12) })]
 
