@@ -71,7 +71,7 @@ pub(crate) fn insert_text(text: impl Into<Vec<u8>>) -> Result<*const c_char> {
     Ok(pointer)
 }
 
-/// Frees a text; null is none.
+/// Frees a text. Null is allowed.
 pub(crate) fn remove_text(text: *const c_char) -> Result<()> {
     if text.is_null() || lock(&TEXTS).remove(&text.addr()).is_some() {
         return Ok(());

@@ -164,44 +164,25 @@ impl<'py> Sequence<'py> {
     }
 }
 
-impl<'py> ser::SerializeSeq for Sequence<'py> {
-    type Ok = Object<'py>;
-    type Error = Error;
+/// The three traits of sequences differ in names only.
+macro_rules! sequences {
+    ($($name:ident: $method:ident),+) => {
+        $(impl<'py> ser::$name for Sequence<'py> {
+            type Ok = Object<'py>;
+            type Error = Error;
 
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
-        self.push(value)
-    }
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+                self.push(value)
+            }
 
-    fn end(self) -> Done<'py> {
-        Ok(self.list.into_any())
-    }
+            fn end(self) -> Done<'py> {
+                Ok(self.list.into_any())
+            }
+        })+
+    };
 }
 
-impl<'py> ser::SerializeTuple for Sequence<'py> {
-    type Ok = Object<'py>;
-    type Error = Error;
-
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
-        self.push(value)
-    }
-
-    fn end(self) -> Done<'py> {
-        Ok(self.list.into_any())
-    }
-}
-
-impl<'py> ser::SerializeTupleStruct for Sequence<'py> {
-    type Ok = Object<'py>;
-    type Error = Error;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
-        self.push(value)
-    }
-
-    fn end(self) -> Done<'py> {
-        Ok(self.list.into_any())
-    }
-}
+sequences!(SerializeSeq: serialize_element, SerializeTuple: serialize_element, SerializeTupleStruct: serialize_field);
 
 struct Mapping<'py> {
     dict: Bound<'py, PyDict>,
