@@ -182,11 +182,11 @@ mod tests {
         for (value, expected) in cases {
             assert_eq!(round_half_even(value), Some(expected), "{value}");
         }
-        let cases = [(0.0, 0), (5e-324, 1), (1.0, 1), (1.000_001, 2), (2_f64.powi(59), 1 << 59)];
+        let cases = [(0.0, 0), (5e-324, 1), (1.0, 1), (1.000_001, 2), (float(1 << 59), 1 << 59)];
         for (value, expected) in cases {
             assert_eq!(ceil(value), Some(expected), "{value}");
         }
-        for value in [f64::NAN, f64::INFINITY, 2_f64.powi(60), -1.0] {
+        for value in [f64::NAN, f64::INFINITY, float(1 << 60), -1.0] {
             assert_eq!(ceil(value), None);
         }
     }

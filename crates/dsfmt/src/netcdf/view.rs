@@ -103,7 +103,13 @@ fn with_values(header: &str, options: OpenOptions, values: NetcdfValues) -> Resu
     // Offsets and lengths are fictional: accept any.
     let mut header = Header::parse(line.into(), start as u64, u64::MAX, &options.limits)?;
     for (entry, index) in header.entries.iter_mut().zip(&values.variables) {
-        entry.problem = values.reader.variables().get(*index).and_then(problem).or(entry.problem.take());
+        entry.problem = values
+            .reader
+            .variables()
+            .get(*index)
+            .and_then(problem)
+            .map(String::into_boxed_str)
+            .or(entry.problem.take());
     }
     let indexes = header.entries.iter().map(|_| Index::default()).collect();
     let source = Source::from(Vec::new());

@@ -30,7 +30,7 @@ impl<'r> Variable<'r> {
     /// Why the header's description is invalid. Such a variable cannot be read; others are unaffected.
     #[must_use]
     pub fn problem(&self) -> Option<Error> {
-        self.entry.problem.as_ref().map(|problem| self.in_variable(Error::invalid(problem.clone())))
+        self.entry.problem.as_ref().map(|problem| self.in_variable(Error::invalid(problem.to_string())))
     }
 
     /// # Errors
@@ -115,7 +115,7 @@ impl<'r> Variable<'r> {
     /// Names the format and the variable in an error.
     #[cold]
     pub(crate) fn in_variable(&self, error: Error) -> Error {
-        error.in_format(self.reader.format()).in_column(self.entry.name.clone())
+        error.in_format(self.reader.format()).in_column(self.entry.name.to_string())
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct Header {
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     /// Unescaped: without the backslash before a leading dot or backslash.
-    pub(crate) name: String,
+    pub(crate) name: Box<str>,
     /// Span of its header member.
     pub(crate) text: Range<usize>,
     pub(crate) dimensions: Arc<[String]>,
@@ -43,7 +43,7 @@ pub(crate) struct Entry {
     /// Length declared in the file. Larger than `len` only for strings whose declared length runs past the end of the file.
     pub(crate) declared_len: u64,
     /// Why the variable is invalid. If set, only `name` is reliable.
-    pub(crate) problem: Option<String>,
+    pub(crate) problem: Option<Box<str>>,
 }
 
 impl Header {
@@ -78,7 +78,7 @@ impl Header {
             }
         }
         header.sorted = (0..header.entries.len()).collect();
-        let name = |index: usize| header.entries.get(index).map(|entry| entry.name.as_str());
+        let name = |index: usize| header.entries.get(index).map(|entry| &*entry.name);
         header.sorted.sort_unstable_by_key(|index| name(*index));
         header.text = text;
         Ok(header)
@@ -91,7 +91,7 @@ impl Header {
         text: Range<usize>,
         body_len: u64,
         limits: &Limits,
-        positions: &mut HashMap<String, usize>,
+        positions: &mut HashMap<Box<str>, usize>,
     ) -> Result<()> {
         let mut entry = Entry::parse(name, json, text, body_len, limits);
         // Python takes the last value of a repeated name, at the first position.
@@ -143,7 +143,7 @@ impl Header {
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<usize> {
-        let name_at = |index: &usize| self.entries.get(*index).map(|entry| entry.name.as_str());
+        let name_at = |index: &usize| self.entries.get(*index).map(|entry| &*entry.name);
         let found = self.sorted.binary_search_by(|index| name_at(index).cmp(&Some(name))).ok()?;
         self.sorted.get(found).copied()
     }
@@ -180,7 +180,7 @@ pub(crate) fn bit_bytes(count: u64) -> u64 {
 impl Entry {
     fn parse(name: String, json: Json<'_>, text: Range<usize>, body_len: u64, limits: &Limits) -> Self {
         let mut entry = Self {
-            name,
+            name: name.into(),
             text,
             dimensions: Arc::default(),
             shape: Some(Arc::default()),
@@ -194,7 +194,7 @@ impl Entry {
             problem: None,
         };
         if let Err(problem) = entry.read(json, body_len, limits) {
-            entry.problem = Some(problem);
+            entry.problem = Some(problem.into());
         }
         entry
     }
