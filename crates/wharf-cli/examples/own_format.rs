@@ -21,7 +21,9 @@ use arrow_schema::{DataType, SchemaRef};
 use container_arrow::{BatchTable, BatchWriter, from_arrow};
 use container_core::Bytes;
 use serde_json::{Map, Value};
-use wharf::convert::{Opener, OptionSpec, Streaming, TargetInfo, TargetUnit, To};
+use wharf::convert::{
+    Context, Job, Opener, OptionSpec, OptionValue, Report, Streaming, Target, TargetInfo, TargetUnit, To,
+};
 use wharf::merge::{Merger, Operation};
 use wharf::recover::Recoverer;
 use wharf::reindex::{Before, Index, Reindexer};
@@ -86,19 +88,7 @@ impl Format for Points {
     }
 
     fn batch_writer(&self, path: &Path, schema: SchemaRef, options: OutputOptions) -> Result<Box<dyn BatchWriter>> {
-        let column = |name: &str, data_type: DataType| match schema.index_of(name) {
-            Ok(index) if *schema.field(index).data_type() == data_type => Ok(index),
-            Ok(index) => {
-                let found = schema.field(index).data_type();
-                Err(Error::unsupported(format!("expected {data_type}, found {found}")).in_column(name.to_owned()))
-            }
-            Err(_) => Err(Error::usage("missing column").in_column(name.to_owned())),
-        };
-        let columns =
-            [column("x", DataType::Float64)?, column("y", DataType::Float64)?, column("label", DataType::Utf8)?];
-        let mut output = Output::create(path, options)?;
-        write(&mut output, FIRST_LINE)?;
-        Ok(Box::new(PointsWriter { output, columns }))
+        Ok(Box::new(PointsWriter::create(path, &schema, options)?))
     }
 
     /// Copies every line that is a valid point.
@@ -139,6 +129,43 @@ fn recover_lines(
     }
     output.finish()?;
     Ok(RecoverReport::new(rows, if lost.count > 0 { vec![lost] } else { Vec::new() }))
+}
+
+/// Writes points with an option. Without one, `batch_writer` is enough.
+#[derive(Debug, Default)]
+pub(crate) struct PointsTarget {
+    decimals: Option<usize>,
+}
+
+impl Target for PointsTarget {
+    fn info(&self) -> TargetInfo {
+        let mut info = TargetInfo::new("points", TargetUnit::TypedRows, Streaming::Unsupported("points are a file"));
+        info.extensions = Points.extensions();
+        info
+    }
+
+    fn options(&self) -> &'static [OptionSpec] {
+        const DECIMALS: OptionSpec = OptionSpec::text("decimals", "Digits after the decimal point")
+            .with_value(OptionValue::Integer(0, 300), "N")
+            .with_group("Options for points outputs");
+        &[DECIMALS]
+    }
+
+    fn set(&mut self, _: &str, value: &OsStr) -> Result<()> {
+        self.decimals = value.to_str().and_then(|digits| digits.parse().ok()); // the number was checked
+        Ok(())
+    }
+
+    fn run(&self, job: &Job<'_>, context: &mut Context<'_, '_>, report: &mut Report) -> Result<()> {
+        let path = job.path().ok_or_else(|| Error::usage("points are a file, not a stream"))?;
+        let begin = |schema| {
+            let mut writer = PointsWriter::create(path, &schema, job.output_options())?;
+            writer.decimals = self.decimals;
+            Ok(Box::new(writer))
+        };
+        job.copy_batches(context, report, begin)?.finish()?;
+        Ok(())
+    }
 }
 
 /// Merges files line by line, so that numbers stay as they are written.
@@ -275,6 +302,30 @@ impl Reindexer for PointsReindexer {
 struct PointsWriter {
     output: Output,
     columns: [usize; 3],
+    /// Digits after the decimal point; `None` for as many as the number needs.
+    decimals: Option<usize>,
+}
+
+impl PointsWriter {
+    fn create(path: &Path, schema: &SchemaRef, options: OutputOptions) -> Result<Self> {
+        let column = |name: &str, data_type: DataType| match schema.index_of(name) {
+            Ok(index) if *schema.field(index).data_type() == data_type => Ok(index),
+            Ok(index) => {
+                let found = schema.field(index).data_type();
+                Err(Error::unsupported(format!("expected {data_type}, found {found}")).in_column(name.to_owned()))
+            }
+            Err(_) => Err(Error::usage("missing column").in_column(name.to_owned())),
+        };
+        let columns =
+            [column("x", DataType::Float64)?, column("y", DataType::Float64)?, column("label", DataType::Utf8)?];
+        let mut output = Output::create(path, options)?;
+        write(&mut output, FIRST_LINE)?;
+        Ok(Self { output, columns, decimals: None })
+    }
+
+    fn number(&self, value: f64) -> String {
+        self.decimals.map_or_else(|| value.to_string(), |decimals| format!("{value:.decimals$}"))
+    }
 }
 
 impl BatchWriter for PointsWriter {
@@ -287,7 +338,8 @@ impl BatchWriter for PointsWriter {
             return Err(Error::invalid("expected a value, found null").in_column(column));
         }
         for row in 0..batch.num_rows() {
-            write(&mut self.output, &format!("{} {} {}\n", x.value(row), y.value(row), label.value(row)))?;
+            let [x, y] = [x.value(row), y.value(row)].map(|value| self.number(value));
+            write(&mut self.output, &format!("{x} {y} {}\n", label.value(row)))?;
         }
         Ok(())
     }
@@ -335,6 +387,7 @@ impl Container for PointsFile {
 fn main() -> ExitCode {
     let registry = Registry::builtin()
         .with(&Points)
+        .with_target(|| Box::<PointsTarget>::default())
         .with_merger(|| Box::<PointsMerger>::default())
         .with_recoverer(|| Box::<PointsRecoverer>::default())
         .with_reindexer(|| Box::<PointsReindexer>::default());

@@ -78,7 +78,7 @@ pub(crate) struct Arguments {
     options: Options<ConvertOptions>,
 }
 
-/// The name of a target. Help lists the built-in ones; those of a program's own formats are known only when the registry is.
+/// The name of a target. Help lists those of the program.
 #[derive(Clone)]
 struct TargetName;
 
@@ -95,7 +95,7 @@ impl TypedValueParser for TargetName {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let targets = Registry::builtin().targets().into_iter().map(|target| target.info());
+        let targets = super::options::targets().into_iter().map(|target| target.info());
         Some(Box::new(targets.map(|info| PossibleValue::new(info.name).help(info.title))))
     }
 }

@@ -203,7 +203,9 @@ pub fn run_process(arguments: impl IntoIterator<Item = OsString>, registry: &Reg
 pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>, env: &mut Env<'_>) -> Outcome {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     env.report.json = arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json");
-    match Command::try_parse_from(&arguments) {
+    let registry = env.opener.registry.clone();
+    let parse = |arguments: &[OsString]| options::with_flags_of(&registry, || Command::try_parse_from(arguments));
+    match parse(&arguments) {
         Ok(command) => {
             env.opener.access = command.global.access.into();
             dispatch(&command, env).unwrap_or_else(|error| {
@@ -213,8 +215,9 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>, env: &mut Env<'
         }
         Err(error) => {
             // clap repeats arguments verbatim in its messages. Parse escaped ones so that a message cannot control the terminal.
-            let escaped = arguments.iter().map(|argument| display::clean(&argument.to_string_lossy()).into_owned());
-            env.print_clap(&Command::try_parse_from(escaped).err().unwrap_or(error))
+            let escaped =
+                arguments.iter().map(|argument| display::clean(&argument.to_string_lossy()).into_owned().into());
+            env.print_clap(&parse(&escaped.collect::<Vec<_>>()).err().unwrap_or(error))
         }
     }
 }

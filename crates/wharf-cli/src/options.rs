@@ -1,5 +1,6 @@
 //! Flags for the options of the library: conversions, merges, recoveries, indexes.
 
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::marker::PhantomData;
 use std::path::PathBuf;
@@ -8,11 +9,29 @@ use clap::builder::{ArgPredicate, PossibleValue, PossibleValuesParser, ValuePars
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use wharf::Registry;
-use wharf::convert::{OptionSpec, OptionValue};
+use wharf::convert::{OptionSpec, OptionValue, Target};
+
+thread_local! {
+    /// The formats of the command that this thread parses: clap's derived functions take no arguments that could name them.
+    static REGISTRY: RefCell<Registry> = const { RefCell::new(Registry::empty()) };
+}
+
+/// Runs `parse` with flags for the options of these formats.
+pub(crate) fn with_flags_of<T>(registry: &Registry, parse: impl FnOnce() -> T) -> T {
+    let outer = REGISTRY.replace(registry.clone());
+    let parsed = parse();
+    REGISTRY.set(outer);
+    parsed
+}
+
+/// The targets of the formats that this thread parses for.
+pub(crate) fn targets() -> Vec<Box<dyn Target>> {
+    REGISTRY.with_borrow(Registry::targets)
+}
 
 /// The options of a verb: one flag for each of the library's list.
 pub(crate) trait OptionList {
-    /// The list, of the built-in formats.
+    /// The list.
     fn list() -> Vec<OptionSpec>;
 }
 
@@ -24,7 +43,7 @@ macro_rules! option_lists {
 
         impl OptionList for $list {
             fn list() -> Vec<OptionSpec> {
-                Registry::builtin().$options()
+                REGISTRY.with_borrow(Registry::$options)
             }
         })+
     };

@@ -50,6 +50,8 @@ static FORMATS: &[&dyn Format] = &[
 pub struct Registry {
     formats: Vec<&'static dyn Format>,
     #[cfg(feature = "convert")]
+    pub(crate) targets: Vec<fn() -> Box<dyn crate::convert::Target>>,
+    #[cfg(feature = "convert")]
     pub(crate) mergers: Vec<fn() -> Box<dyn crate::merge::Merger>>,
     #[cfg(feature = "convert")]
     pub(crate) recoverers: Vec<fn() -> Box<dyn crate::recover::Recoverer>>,
@@ -72,6 +74,8 @@ impl Registry {
         Self {
             formats: Vec::new(),
             #[cfg(feature = "convert")]
+            targets: Vec::new(),
+            #[cfg(feature = "convert")]
             mergers: Vec::new(),
             #[cfg(feature = "convert")]
             recoverers: Vec::new(),
@@ -87,6 +91,15 @@ impl Registry {
             Some(known) => *known = format,
             None => self.formats.insert(0, format),
         }
+        self
+    }
+
+    /// Adds a target, which takes precedence over others of the same name or extension. Its options become flags of the command.
+    #[cfg(feature = "convert")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
+    #[must_use]
+    pub fn with_target(mut self, new: fn() -> Box<dyn crate::convert::Target>) -> Self {
+        self.targets.push(new);
         self
     }
 

@@ -201,3 +201,30 @@ fn own_format_has_a_reindexer_of_its_own() {
     assert_eq!((report.format, report.indexes[0].rows), ("points", 2));
     assert_eq!(place.read("a.offsets"), "9\n14\n");
 }
+
+#[test]
+fn options_of_an_own_format_are_flags() {
+    let mut place = place();
+    let error = "error: unexpected argument '--decimals' found";
+    assert!(place.wharf(&["convert", "@a.points", "@b.points", "--decimals", "2"]).failed(2).starts_with(error));
+    place.registry = place
+        .registry
+        .with_target(|| Box::<example::PointsTarget>::default())
+        .with_merger(|| Box::<example::PointsMerger>::default())
+        .with_recoverer(|| Box::<example::PointsRecoverer>::default())
+        .with_reindexer(|| Box::<example::PointsReindexer>::default());
+    place.wharf(&["convert", "@a.points", "@b.points", "--decimals", "2"]).ok();
+    assert_eq!(place.read("b.points"), "points 1\n2.50 -1.00 oak\n-0.00 17.25 elm\n");
+    let error = "error: invalid value '301' for '--decimals <N>': 301 is not in 0..=300";
+    assert!(place.wharf(&["convert", "@a.points", "@c.points", "--decimals", "301"]).failed(2).starts_with(error));
+    let error = "error: --decimals is an option of points, the output is csv";
+    assert_eq!(place.wharf(&["convert", "@a.points", "@c.csv", "--decimals", "1"]).failed(2), error);
+    assert!(place.wharf(&["convert", "--help"]).ok().contains("Options for points outputs:\n"));
+    place.wharf(&["merge", "@a.points", "@b.points", "-o", "@c.points", "--sorted"]).ok();
+    assert_eq!(place.read("c.points"), "points 1\n-0 17.25 elm\n-0.00 17.25 elm\n2.5 -1 oak\n2.50 -1.00 oak\n");
+    std::fs::write(place.path("bad.points"), "points 1\n2.5 1\n").unwrap();
+    place.wharf(&["recover", "@bad.points", "@d.points", "--label", "ash"]);
+    assert_eq!(place.read("d.points"), "points 1\n2.5 1 ash\n");
+    place.wharf(&["index", "@b.points", "--hexadecimal"]).ok();
+    assert!(place.read("b.offsets").ends_with("18\n"), "{}", place.read("b.offsets"));
+}

@@ -37,7 +37,8 @@ use crate::Registry;
 ///
 /// [`Registry::target`] and [`Registry::target_for`] find one by name or extension. A format of a third party needs none of its own: when it
 /// implements [`Format::batch_writer`](crate::Format::batch_writer), the registry makes a [`BatchTarget`] of it. A program that has more to do, such
-/// as options of its own, implements this trait and passes it to [`Convert::run`](super::Convert::run): [`Job::copy_batches`] does the rest.
+/// as options of its own, implements this trait, for which [`Job::copy_batches`] does most, and adds it with [`Registry::with_target`] or passes it
+/// to [`Convert::run`](super::Convert::run).
 pub trait Target: fmt::Debug + Send + Sync {
     /// Its name, and what can be known about its files beforehand.
     fn info(&self) -> TargetInfo;
@@ -162,10 +163,11 @@ const BUILTIN: [fn() -> Box<dyn Target>; 11] = [
 ];
 
 impl Registry {
-    /// All built-in targets with default options, then one for each other format that [can be written](crate::Format::is_writable).
+    /// All built-in targets with default options, then those that were [added](Self::with_target), then one for each other format that
+    /// [can be written](crate::Format::is_writable).
     #[must_use]
     pub fn targets(&self) -> Vec<Box<dyn Target>> {
-        let mut targets: Vec<Box<dyn Target>> = BUILTIN.iter().map(|new| new()).collect();
+        let mut targets: Vec<Box<dyn Target>> = BUILTIN.iter().chain(&self.targets).map(|new| new()).collect();
         for format in self.formats() {
             if format.is_writable() && !targets.iter().any(|target| target.info().format == format.name()) {
                 targets.push(Box::new(BatchTarget::new(*format)));
@@ -177,14 +179,14 @@ impl Registry {
     /// The target with this name, with default options.
     #[must_use]
     pub fn target(&self, name: &str) -> Option<Box<dyn Target>> {
-        self.targets().into_iter().find(|target| target.info().name == name)
+        self.targets().into_iter().rfind(|target| target.info().name == name)
     }
 
     /// The target that the extension of `path` stands for, in any case, with default options.
     #[must_use]
     pub fn target_for(&self, path: &Path) -> Option<Box<dyn Target>> {
         let extension = path.extension()?.to_string_lossy().to_ascii_lowercase();
-        self.targets().into_iter().find(|target| target.info().extensions.contains(&extension.as_str()))
+        self.targets().into_iter().rfind(|target| target.info().extensions.contains(&extension.as_str()))
     }
 }
 
