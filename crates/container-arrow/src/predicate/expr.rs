@@ -189,6 +189,21 @@ impl Expr {
         }
     }
 
+    /// Whether a value that is no literal is compared with the column of this name.
+    pub(super) fn is_compared(&self, name: &str) -> bool {
+        let is = |expr: &Self| matches!(expr, Self::Column(column) if column == name);
+        match self {
+            Self::Compare(left, _, right) => {
+                let is_literal = matches!(**left, Self::Literal(_)) || matches!(**right, Self::Literal(_));
+                !is_literal && is(right)
+            }
+            Self::In { list, .. } => list.iter().any(is),
+            Self::Not(one) => one.is_compared(name),
+            Self::And(all) | Self::Or(all) => all.iter().any(|one| one.is_compared(name)),
+            _ => false,
+        }
+    }
+
     /// Whether it stands alone where an operand is expected.
     fn is_operand(&self) -> bool {
         match self {

@@ -94,6 +94,12 @@ impl Predicate {
         columns
     }
 
+    /// If this name is compared with a column, as a value without quotes would be: the text that may be meant.
+    #[must_use]
+    pub fn as_text(&self, name: &str) -> Option<String> {
+        self.0.is_compared(name).then(|| expr::quoted(name))
+    }
+
     /// Compiles it for batches of this schema, of which only the mentioned columns are used.
     ///
     /// # Errors

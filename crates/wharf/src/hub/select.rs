@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use container_arrow::Predicate;
 pub use container_arrow::listed;
 use container_core::{ColumnInfo, Container, Error, Result, Scan, Table};
 use dsfmt::container::TimeForm;
@@ -17,8 +18,8 @@ pub struct Selection {
     pub rows: Option<RowRange>,
     /// Maximum number of rows, from the first of `rows` on.
     pub limit: Option<u64>,
-    /// Filters for documents (ZDS), all of which must match: `FIELD=VALUE`, `FIELD`, `!FIELD`.
-    pub filters: Vec<String>,
+    /// Only rows for which it holds; `rows` and `limit` count these. Each input needs the columns that it mentions.
+    pub filter: Option<Predicate>,
     /// How tables are read.
     pub reading: Reading,
 }
@@ -44,11 +45,17 @@ impl Selection {
         columns: Vec<String>,
         rows: Option<RowRange>,
         limit: Option<u64>,
-        filters: Vec<String>,
+        filter: Option<Predicate>,
         reading: Reading,
     ) -> Self {
-        Self { columns, rows, limit, filters, reading }
+        Self { columns, rows, limit, filter, reading }
     }
+}
+
+/// The condition that all of these hold, in [SQL syntax](container_arrow::predicate); `None` without any.
+pub fn filter<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Result<Option<Predicate>> {
+    let parse = |text: T| Predicate::parse(text.as_ref()).map_err(|error| error.in_option("where"));
+    Ok(Predicate::all(texts.into_iter().map(parse).collect::<Result<Vec<_>>>()?))
 }
 
 impl Reading {

@@ -52,6 +52,7 @@ impl DatadingsTarget {
             ("number", self.keys == Keys::Number && !has_keys),
             ("text", self.text && !kind.is_cells()),
             ("columns", !selection.columns.is_empty() && files),
+            ("where", selection.filter.is_some() && files),
             ("table", selection.reading.table.is_some() && !table),
             ("missing_as_null", selection.reading.missing_as_null && !table),
             ("pattern", of_files.patterns != default.patterns && !files),
@@ -103,6 +104,7 @@ impl DatadingsTarget {
             Kind::Folder | Kind::Zip => self.import_files(job, (path, kind), &inputs, &mut writer, progress, report),
             Kind::Datadings => self.copy_samples(job, &inputs, &mut writer, context, report),
             Kind::Container(zds::NAME) => self.copy_documents(job, &inputs, &mut writer, context, report),
+            Kind::Text(_) if job.is_filtered() => self.copy_tables(job, &inputs, &mut writer, context, report),
             Kind::Idv | Kind::Container(_) | Kind::Columns(_) => {
                 self.copy_tables(job, &inputs, &mut writer, context, report)
             }
