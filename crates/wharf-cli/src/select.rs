@@ -2,7 +2,7 @@
 
 use container_core::Result;
 use wharf::hub::select as library;
-pub(crate) use wharf::hub::select::{RowRange, columns, table};
+pub(crate) use wharf::hub::select::{RowRange, columns, filter, table};
 
 /// Selection options of `cat` and `convert`.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -20,13 +20,27 @@ pub(crate) struct Selection {
     #[arg(short = 'n', long, value_name = "N")]
     pub(crate) limit: Option<u64>,
 
-    /// Only rows for which an SQL condition holds, such as "age > 30 and name like 'A%'"; a.b is the field b of a, and "a b" in double
-    /// quotes the column with that name. Row numbers count these rows. Repeatable: all conditions must hold
-    #[arg(long = "where", value_name = "CONDITION")]
-    pub(crate) filters: Vec<String>,
+    #[command(flatten)]
+    pub(crate) condition: Condition,
 
     #[command(flatten)]
     pub(crate) reading: Reading,
+}
+
+/// Selects rows by a condition.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Condition {
+    /// Only rows for which an SQL condition holds, such as "age > 30 and name like 'A%'"; a.b is the field b of a, and "a b" in double
+    /// quotes the column with that name. Row numbers count these rows. Repeatable: all conditions must hold
+    #[arg(long = "where", value_name = "CONDITION")]
+    pub(crate) conditions: Vec<String>,
+}
+
+impl Condition {
+    /// The predicate of all conditions; `None` without any.
+    pub(crate) fn predicate(&self) -> Result<Option<wharf::Predicate>> {
+        library::filter(&self.conditions)
+    }
 }
 
 /// Options for reading rows.
@@ -48,7 +62,7 @@ pub(crate) struct Reading {
 impl Selection {
     /// The library's form of these options.
     pub(crate) fn plain(&self) -> Result<library::Selection> {
-        let filter = library::filter(&self.filters)?;
+        let filter = self.condition.predicate()?;
         Ok(library::Selection::new(self.columns.clone(), self.rows.clone(), self.limit, filter, self.reading.plain()))
     }
 }

@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::common::{self, Ran, run, wharf};
+use crate::common::{Ran, run, wharf};
 use crate::stores::{Folder, golden, goldens};
 
 fn said(ran: &Ran, folder: &Folder) -> String {

@@ -13,9 +13,9 @@ use dsfmt::container::TimeForm;
 use super::inputs::{Location, is_reopenable};
 use super::is_variables;
 use super::overrides::Overrides;
-use super::select::Selection;
+use super::select::{Reading, Selection};
 use crate::Registry;
-use crate::view::filter::FilteredContainer;
+use crate::view::filter::{FilteredContainer, Matches, matching_rows};
 
 /// Opens inputs with a registry, and remembers those that can be read only once.
 pub struct Opener<'a> {
@@ -149,6 +149,14 @@ impl<'a> Opener<'a> {
             Some(filter) => Box::new(FilteredContainer::new(opened.into(), filter.clone())),
             None => opened,
         })
+    }
+
+    /// The rows of an input's table for which a condition holds.
+    pub(super) fn matching_rows(&self, input: &Input, reading: &Reading, condition: &Predicate) -> Result<Matches> {
+        let container = self.opened(input, &OpenOptions::default().with_access(self.access))?;
+        let name = super::select::table(container.as_ref(), reading.table.as_deref())?.name().to_owned();
+        let table = container.tables().iter().position(|table| table.name() == name).unwrap_or(0);
+        matching_rows(container.into(), table, condition, &reading.scan())
     }
 
     fn opened(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {

@@ -53,6 +53,36 @@ impl FilteredContainer {
     }
 }
 
+/// Rows for which a predicate holds.
+#[derive(Debug)]
+pub(crate) struct Matches {
+    /// Their numbers, in ascending order: 8 bytes each.
+    pub(crate) rows: Vec<u64>,
+    /// The number of rows of the table.
+    pub(crate) of: u64,
+}
+
+/// The rows of a table for which a predicate holds. `table` is the position of the table in its
+/// container.
+///
+/// # Errors
+/// Those of the columns that the predicate mentions; it does not fit the table.
+pub(crate) fn matching_rows(
+    inner: Arc<dyn Container>,
+    table: usize,
+    predicate: &Predicate,
+    scan: &Scan,
+) -> Result<Matches> {
+    let table = FilteredTable { inner, index: table, predicate: Arc::new(predicate.clone()) };
+    let mut masks = table.masks(&BatchScan::from(scan.clone()))?;
+    let mut matches = Matches { rows: Vec::new(), of: 0 };
+    while let Some(mask) = masks.try_next()? {
+        matches.rows.extend(mask.hits());
+        matches.of += mask.mask.len() as u64;
+    }
+    Ok(matches)
+}
+
 impl Container for FilteredContainer {
     fn format(&self) -> &'static str {
         self.inner.format()
@@ -122,6 +152,12 @@ impl FilteredTable {
         })
     }
 
+    /// The types of columns for the predicate alone. Values of several types are no error unless it compares them.
+    fn inferred(&self, mut scan: BatchScan) -> Result<SchemaRef> {
+        scan.mapping.on_mismatch = OnMismatch::Json;
+        self.arrow_table()?.schema(&scan)
+    }
+
     /// The rows for which the predicate holds. `scan` says how values are read, its schema which types declared columns have.
     fn masks(&self, scan: &BatchScan) -> Result<Masks<'_>> {
         let table = self.arrow_table()?;
@@ -133,14 +169,6 @@ impl FilteredTable {
             own = own.with_schema(masks::declared(&inferred, scan.schema.as_ref()));
         }
         Masks::new(table.batches(&own)?, &self.predicate)
-    }
-}
-
-impl FilteredTable {
-    /// The types of columns for the predicate alone. Values of several types are no error unless it compares them.
-    fn inferred(&self, mut scan: BatchScan) -> Result<SchemaRef> {
-        scan.mapping.on_mismatch = OnMismatch::Json;
-        self.arrow_table()?.schema(&scan)
     }
 }
 
