@@ -12,6 +12,7 @@
 //! | use bytes of a file as Arrow buffers | [`numbers`], zero-copy if aligned |
 //! | slice batches | [`BatchSlices`] |
 //! | use a batch as a [`Table`](container_core::Table) | [`BatchTable`] |
+//! | filter batches by a condition in SQL syntax | [`Predicate`] (feature `predicate`) |
 //! | read and write dates and times as text | [`parse_time`], [`write_time`] |
 //!
 //! # Example
@@ -49,7 +50,11 @@ mod batch_slices;
 mod batch_table;
 mod build;
 mod json;
+mod names;
 mod observe;
+#[cfg(feature = "predicate")]
+#[cfg_attr(docsrs, doc(cfg(feature = "predicate")))]
+pub mod predicate;
 mod resolve;
 mod rows;
 mod times;
@@ -65,7 +70,11 @@ pub use container_core::arrow::{
     ArrowTable, BatchReader, BatchScan, BatchWriter, Mapping, OnMismatch, Sparse, Times, from_arrow, to_arrow,
 };
 pub use json::Json;
+pub use names::{listed, unknown_column};
 pub use observe::{Class, ColumnProfile, Element, ListObserver, ObjectObserver, Observation, TypeObserver};
+#[cfg(feature = "predicate")]
+#[cfg_attr(docsrs, doc(cfg(feature = "predicate")))]
+pub use predicate::{Filter, Predicate};
 pub use resolve::{ENCODING, SPARSE, infer_from_sample, narrow_field, resolve, resolve_member, resolve_schema};
 pub use rows::{BatchRows, JsonRows};
 pub use times::{parse as parse_time, write as write_time};

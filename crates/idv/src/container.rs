@@ -183,6 +183,10 @@ impl Table for IdvContainer {
         Some(self.reader.row_count())
     }
 
+    fn block_rows(&self) -> Option<u64> {
+        self.reader.columns().iter().map(|column| column.rows_per_block()).max()
+    }
+
     fn rows<'a>(&'a self, scan: &Scan) -> Result<Box<dyn Rows + 'a>> {
         Ok(Box::new(self.reader.rows(scan)?))
     }

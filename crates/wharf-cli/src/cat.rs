@@ -79,10 +79,9 @@ impl TextFormat {
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let locations = inputs::expand(&arguments.files)?;
-    let mut selection = arguments.selection.plain();
+    let mut selection = arguments.selection.plain()?;
     selection.reading.time = arguments.time.map(Into::into);
     env.opener.apply(&selection)?;
-    env.opener.check_filters(&locations, selection.reading.table.as_deref())?;
     let FormatOptions { csv, tsv, pretty } = arguments.format;
     if env.json() && (csv || tsv || pretty) {
         // clap reports this conflict only if --json follows the verb.

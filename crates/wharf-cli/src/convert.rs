@@ -116,10 +116,9 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         }
     };
     let locations = inputs::expand(inputs)?;
-    let mut selection = arguments.selection.plain();
+    let mut selection = arguments.selection.plain()?;
     selection.reading.time = arguments.time.map(Into::into);
     env.opener.apply(&selection)?;
-    env.opener.check_filters(&locations, selection.reading.table.as_deref())?;
     let stdout = arguments.output() == "-";
     let registry = env.opener.registry.clone();
     let mut target = match &arguments.to {

@@ -13,6 +13,7 @@ use super::Outcome;
 use super::display::counted;
 use super::env::Env;
 use super::options::{MergeOptions, Options};
+use super::select::Condition;
 use super::{inputs, progress};
 
 const EXAMPLES: &str = "\
@@ -61,6 +62,9 @@ pub(crate) struct Arguments {
     threads: usize,
 
     #[command(flatten)]
+    condition: Condition,
+
+    #[command(flatten)]
     options: Options<MergeOptions>,
 }
 
@@ -68,6 +72,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let mut merge = Merge::default();
     merge.inputs = inputs::expand(&arguments.files)?;
     merge.threads = arguments.threads;
+    merge.filter = arguments.condition.predicate()?;
     merge = arguments.options.given().fold(merge, |merge, (name, value)| merge.with_option(name, value));
     let path: &Path = &arguments.output;
     let is_stream = path == Path::new("-");

@@ -8,6 +8,7 @@ use wharf::subset::{Copying, Report, Written};
 use super::Outcome;
 use super::display::{clean, counted};
 use super::env::Env;
+use super::select::Condition;
 
 /// Options for writing records.
 #[derive(Debug, Clone, clap::Args)]
@@ -23,14 +24,18 @@ pub(crate) struct WriteOptions {
     /// Maximum number of threads; 0 for all processors
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) threads: usize,
+
+    #[command(flatten)]
+    pub(crate) condition: Condition,
 }
 
 impl WriteOptions {
-    pub(crate) fn copying(&self, choice: &TableChoice) -> Copying {
+    pub(crate) fn copying(&self, choice: &TableChoice) -> Result<Copying> {
         let mut copying = Copying::default();
+        copying.filter = self.condition.predicate()?;
         copying.table.clone_from(&choice.table);
         (copying.no_md5, copying.threads) = (self.no_md5, self.threads);
-        copying
+        Ok(copying)
     }
 
     pub(crate) const fn overwrite(&self) -> Overwrite {

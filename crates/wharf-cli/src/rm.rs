@@ -7,13 +7,15 @@ use container_core::{Error, Result};
 use super::Outcome;
 use super::ds::edit::{self, Destination, Item};
 use super::env::Env;
+use wharf::hub::zds::matching_ids;
 
 const EXAMPLES: &str = "\
 Examples:
   wharf rm day.ds height quality -o small.ds
   wharf rm day.ds tas@comment @history --in-place      an attribute of a variable, one of the dataset
   wharf rm day.ds --dim band -o flat.ds                all variables along a dimension
-  wharf rm trees.d oak elm --table europe              documents, in place";
+  wharf rm trees.d oak elm --table europe              documents, in place
+  wharf rm trees.d --where 'height < 1'                documents for which the condition holds";
 
 /// Remove variables, dimensions and attributes from a ds file, or documents from a ZDS store
 ///
@@ -26,12 +28,16 @@ pub(crate) struct Arguments {
     file: OsString,
 
     /// Variables, or attributes as VAR@ATTR or @ATTR; ids of documents
-    #[arg(value_name = "NAME", required_unless_present = "dim")]
+    #[arg(value_name = "NAME", required_unless_present_any = ["dim", "conditions"])]
     names: Vec<String>,
 
     /// The collection, if the store has several
     #[arg(long, value_name = "NAME", help_heading = "Options for ZDS")]
     table: Option<String>,
+
+    /// Delete the documents for which an SQL condition holds, such as "stock = 0 and price < 10". Repeatable: all conditions must hold
+    #[arg(long = "where", value_name = "CONDITION", conflicts_with = "names", help_heading = "Options for ZDS")]
+    conditions: Vec<String>,
 
     /// Ignore ids that do not exist
     #[arg(long, help_heading = "Options for ZDS")]
@@ -54,7 +60,17 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
             return Err(error.in_file(location.name()));
         }
         let Arguments { names, table, ignore_missing, .. } = arguments;
-        return super::zds::remove(&location, names, table.as_deref(), *ignore_missing, env);
+        let table = table.as_deref();
+        return match super::select::filter(&arguments.conditions)? {
+            Some(condition) => {
+                let ids = matching_ids(&location, table, &condition, &mut env.opener)?;
+                super::zds::remove(&location, &ids, table, *ignore_missing, env)
+            }
+            None => super::zds::remove(&location, names, table, *ignore_missing, env),
+        };
+    }
+    if !arguments.conditions.is_empty() {
+        return Err(Error::usage("--where deletes documents of ZDS stores").in_file(location.name()));
     }
     if arguments.table.is_some() || arguments.ignore_missing {
         return Err(Error::usage("--table and --ignore-missing are for ZDS stores").in_file(location.name()));

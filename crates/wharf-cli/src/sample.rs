@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         _ => SampleMethod::Random,
     };
     sample.seed = arguments.seed;
-    sample.copying = arguments.write_options.copying(&arguments.table);
+    sample.copying = arguments.write_options.copying(&arguments.table)?;
     let (path, overwrite) = (arguments.output.path()?, arguments.write_options.overwrite());
     let mut report = Report::default();
     progress::with_line(env.report.terminal, |progress| {

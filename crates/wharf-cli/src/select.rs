@@ -1,7 +1,8 @@
 //! Options that select a table, columns and rows.
 
+use container_core::Result;
 use wharf::hub::select as library;
-pub(crate) use wharf::hub::select::{RowRange, columns, table};
+pub(crate) use wharf::hub::select::{RowRange, columns, filter, table};
 
 /// Selection options of `cat` and `convert`.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -19,13 +20,27 @@ pub(crate) struct Selection {
     #[arg(short = 'n', long, value_name = "N")]
     pub(crate) limit: Option<u64>,
 
-    /// Only documents whose FIELD equals VALUE (ZDS). VALUE is JSON, otherwise a string; a.b is the member b of the object a. FIELD
-    /// alone requires the field, !FIELD its absence. Repeatable: all conditions must hold
-    #[arg(long = "where", value_name = "FIELD=VALUE")]
-    pub(crate) filters: Vec<String>,
+    #[command(flatten)]
+    pub(crate) condition: Condition,
 
     #[command(flatten)]
     pub(crate) reading: Reading,
+}
+
+/// Selects rows by a condition.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Condition {
+    /// Only rows for which an SQL condition holds, such as "age > 30 and name like 'A%'"; a.b is the field b of a, and "a b" in double
+    /// quotes the column with that name. Row numbers count these rows. Repeatable: all conditions must hold
+    #[arg(long = "where", value_name = "CONDITION")]
+    pub(crate) conditions: Vec<String>,
+}
+
+impl Condition {
+    /// The predicate of all conditions; `None` without any.
+    pub(crate) fn predicate(&self) -> Result<Option<wharf::Predicate>> {
+        library::filter(&self.conditions)
+    }
 }
 
 /// Options for reading rows.
@@ -46,14 +61,9 @@ pub(crate) struct Reading {
 
 impl Selection {
     /// The library's form of these options.
-    pub(crate) fn plain(&self) -> library::Selection {
-        library::Selection::new(
-            self.columns.clone(),
-            self.rows.clone(),
-            self.limit,
-            self.filters.clone(),
-            self.reading.plain(),
-        )
+    pub(crate) fn plain(&self) -> Result<library::Selection> {
+        let filter = self.condition.predicate()?;
+        Ok(library::Selection::new(self.columns.clone(), self.rows.clone(), self.limit, filter, self.reading.plain()))
     }
 }
 
@@ -68,7 +78,7 @@ impl Reading {
     }
 }
 
-fn parse_rows(text: &str) -> Result<RowRange, String> {
+fn parse_rows(text: &str) -> std::result::Result<RowRange, String> {
     let number = |text: &str, default: u64| match text {
         "" => Ok(default),
         digits if digits.bytes().all(|byte| byte.is_ascii_digit()) => {

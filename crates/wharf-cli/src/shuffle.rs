@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         quasi
     });
     shuffle.seed = arguments.seed;
-    shuffle.copying = arguments.write_options.copying(&arguments.table);
+    shuffle.copying = arguments.write_options.copying(&arguments.table)?;
     let (path, overwrite) = (arguments.output.path()?, arguments.write_options.overwrite());
     let mut report = Report::default();
     progress::with_line(env.report.terminal, |progress| {

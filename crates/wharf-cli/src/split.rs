@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     split.input = inputs::expand_single(&arguments.input, "split")?;
     split.outputs.clone_from(&arguments.output);
     (split.shuffle, split.seed) = (arguments.shuffle, arguments.seed);
-    split.copying = arguments.write_options.copying(&arguments.table);
+    split.copying = arguments.write_options.copying(&arguments.table)?;
     let mut report = Report::default();
     let overwrite = arguments.write_options.overwrite();
     progress::with_line(env.report.terminal, |progress| {

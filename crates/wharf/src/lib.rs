@@ -90,6 +90,8 @@ pub mod ipc;
 pub mod parquet;
 mod registry;
 pub mod text;
+#[cfg(feature = "convert")]
+mod view;
 #[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "only the Parquet writer starts background tasks"))]
 mod workers;
 
@@ -102,6 +104,9 @@ pub use batches::{BatchContainer, BoxedBatches, is_guarded};
 #[cfg(feature = "arrow")]
 #[cfg_attr(docsrs, doc(cfg(feature = "arrow")))]
 pub use container_arrow::{ArrowTable, BatchReader, BatchScan, BatchWriter};
+#[cfg(feature = "convert")]
+#[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
+pub use container_arrow::{Filter, Predicate};
 pub use container_core::{
     Access, ColumnInfo, Container, Error, ErrorKind, Finding, Format, Input, Limits, Loss, OpenOptions, Output,
     OutputOptions, Overwrite, Position, Probe, Progress, Recognition, RecoverReport, Result, Rows, Scan, Severity,
@@ -122,6 +127,10 @@ pub use hub::{
     subset::{Sample, Shuffle, Split},
 };
 pub use registry::{Registry, open, open_with};
+
+#[cfg(feature = "convert")]
+#[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
+pub use view::filter::FilteredContainer;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

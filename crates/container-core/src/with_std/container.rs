@@ -112,6 +112,12 @@ pub trait Table: Send + Sync {
         self.len() == Some(0)
     }
 
+    /// The number of rows that are read together, where a [scan](Self::rows) that starts later need not read the rows before: skipping fewer than
+    /// that saves nothing. `None` where a scan reads all rows from the first one on.
+    fn block_rows(&self) -> Option<u64> {
+        None
+    }
+
     /// Reads the rows and columns selected by `scan`. Other rows and columns are skipped without reading where the format allows.
     ///
     /// # Errors

@@ -165,6 +165,10 @@ impl Table for DatadingsContainer {
         Some(self.reader.len)
     }
 
+    fn block_rows(&self) -> Option<u64> {
+        Some(1) // the index has the offset of each sample
+    }
+
     fn rows<'a>(&'a self, scan: &Scan) -> Result<Box<dyn Rows + 'a>> {
         let samples = self.reader.samples(scan.rows.clone())?;
         let projection = match &scan.columns {

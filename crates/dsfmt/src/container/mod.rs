@@ -205,6 +205,10 @@ impl Table for DsTable {
         Some(self.group.rows)
     }
 
+    fn block_rows(&self) -> Option<u64> {
+        Some(1)
+    }
+
     fn rows<'a>(&'a self, scan: &Scan) -> Result<Box<dyn Rows + 'a>> {
         Ok(Box::new(rows::DsRows::new(self, scan)?))
     }

@@ -5,6 +5,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::Range;
 use std::path::Path;
 
+use container_arrow::Predicate;
 use container_core::{Error, ErrorKind, Input, OpenOptions, OutputOptions, Overwrite, Probe, Recognition, Result};
 use datadings::{Reader, Sample, Writer, WriterOptions};
 
@@ -13,6 +14,7 @@ pub use super::dataset_files::{data_of, has_index, member, members, set_of};
 use super::env::Opener;
 use super::inputs::Location;
 use super::overlap::refuse_overlap;
+use super::select::Reading;
 use super::{Bar, Lost};
 
 /// The name of the format.
@@ -61,6 +63,8 @@ pub fn create(path: &Path, force: bool, options: WriterOptions, inputs: &[Locati
 pub struct Dataset {
     pub location: Location,
     pub reader: Reader,
+    /// Some of its samples, by number.
+    pub(super) picked: Option<Vec<u64>>,
 }
 
 impl Dataset {
@@ -86,7 +90,27 @@ impl Dataset {
             (Location::Open(_), _) => Err(Error::usage("expected a datadings dataset, found an open container")),
             (_, None) => Err(Error::usage("expected a datadings dataset, found a directory")),
         };
-        Ok(Self { location: location.clone(), reader: reader.map_err(named)? })
+        Ok(Self { location: location.clone(), reader: reader.map_err(named)?, picked: None })
+    }
+
+    /// Keeps only samples for which a condition holds.
+    pub(super) fn pick(&mut self, condition: &Predicate, threads: usize, opener: &mut Opener<'_>) -> Result<()> {
+        let named = |error: Error| error.in_file(self.location.name());
+        let input = self.location.input(opener).map_err(named)?;
+        let reading = Reading::new(None, threads, false);
+        self.picked = Some(opener.matching_rows(&input, &reading, condition).map_err(named)?.rows);
+        Ok(())
+    }
+
+    /// The number of its samples, or of the picked ones.
+    pub(super) fn len(&self) -> u64 {
+        self.picked.as_ref().map_or(self.reader.len(), |picked| picked.len() as u64)
+    }
+
+    /// The number in the dataset of a picked sample.
+    pub(super) fn number(&self, row: u64) -> u64 {
+        let Some(picked) = &self.picked else { return row };
+        usize::try_from(row).ok().and_then(|row| picked.get(row)).copied().unwrap_or(u64::MAX)
     }
 
     /// Adds format, row and file to an error.

@@ -6,14 +6,16 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use container_arrow::Predicate;
 use container_core::{Access, Container, Error, Input, OpenOptions, Result, Source};
 use dsfmt::container::TimeForm;
 
 use super::inputs::{Location, is_reopenable};
 use super::is_variables;
 use super::overrides::Overrides;
-use super::select::Selection;
+use super::select::{Reading, Selection};
 use crate::Registry;
+use crate::view::filter::{FilteredContainer, Matches, matching_rows};
 
 /// Opens inputs with a registry, and remembers those that can be read only once.
 pub struct Opener<'a> {
@@ -24,8 +26,10 @@ pub struct Opener<'a> {
     pub stdin_read: Option<Source>,
     /// The declared format of inputs.
     pub overrides: Overrides,
-    /// Which documents are shown, and which of their fields.
+    /// Which fields of documents are shown.
     pub view: super::zds::View,
+    /// Which rows are shown.
+    filter: Option<Predicate>,
     /// How times of ds and NetCDF are read.
     time: Option<TimeForm>,
     /// The content of pipes that have been read.
@@ -50,6 +54,7 @@ impl<'a> Opener<'a> {
             stdin_read: None,
             overrides: Overrides::default(),
             view: super::zds::View::default(),
+            filter: None,
             time: None,
             pipes: HashMap::new(),
         }
@@ -93,13 +98,14 @@ impl<'a> Opener<'a> {
         }
     }
 
-    /// Applies the filters, columns and time form of a selection to inputs opened from now on.
+    /// Applies the filter, the columns and the time form of a selection to inputs opened from now on.
     ///
     /// # Errors
-    /// A filter or a column name is invalid.
+    /// A column name is invalid.
     pub fn apply(&mut self, selection: &Selection) -> Result<()> {
         self.time = selection.reading.time;
-        self.view.set(selection)
+        self.filter.clone_from(&selection.filter);
+        self.view.columns(&selection.columns)
     }
 
     /// Fails for inputs of other formats when a form of ds and NetCDF times was selected.
@@ -110,24 +116,6 @@ impl<'a> Opener<'a> {
             }
             _ => Ok(()),
         }
-    }
-
-    /// Fails for a filter on a field that no document of the inputs has: its name is misspelled.
-    pub fn check_filters(&mut self, locations: &[Location], table: Option<&str>) -> Result<()> {
-        // Inputs that can be read only once are not read to check a name.
-        if !self.view.compares()
-            || !locations.iter().all(|location| location.is_reopenable() || *location == Location::Stdin)
-        {
-            return Ok(());
-        }
-        // An input that cannot be opened is reported when it is read.
-        let Ok(inputs) = locations.iter().map(|location| location.input(self)).collect::<Result<Vec<_>>>() else {
-            return Ok(());
-        };
-        let options = OpenOptions::default().with_access(self.access);
-        let Some((field, known)) = self.view.unknown_field(&inputs, table, &options) else { return Ok(()) };
-        let known = super::select::listed("the fields are", &known);
-        Err(Error::usage(format!("compares the field {field:?}, which no document has; {known}")).in_option("where"))
     }
 
     /// Infers one type per column over several CSV inputs, up to the input that has row `end`. Errors are reported later, when rows are read.
@@ -152,12 +140,23 @@ impl<'a> Opener<'a> {
         }
     }
 
-    /// Opens an input as a container.
+    /// Opens an input as a container, which shows the rows that match the filter.
     pub fn container(&self, input: &Input) -> Result<Box<dyn Container>> {
         let options = OpenOptions::default().with_access(self.access);
         let opened = self.opened(input, &options)?;
         self.check_time(opened.format())?;
-        Ok(opened)
+        Ok(match &self.filter {
+            Some(filter) => Box::new(FilteredContainer::new(opened.into(), filter.clone())),
+            None => opened,
+        })
+    }
+
+    /// The rows of an input's table for which a condition holds.
+    pub(super) fn matching_rows(&self, input: &Input, reading: &Reading, condition: &Predicate) -> Result<Matches> {
+        let container = self.opened(input, &OpenOptions::default().with_access(self.access))?;
+        let name = super::select::table(container.as_ref(), reading.table.as_deref())?.name().to_owned();
+        let table = container.tables().iter().position(|table| table.name() == name).unwrap_or(0);
+        matching_rows(container.into(), table, condition, &reading.scan())
     }
 
     fn opened(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {

@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use container_arrow::Predicate;
+pub use container_arrow::listed;
 use container_core::{ColumnInfo, Container, Error, Result, Scan, Table};
 use dsfmt::container::TimeForm;
 
@@ -16,8 +18,8 @@ pub struct Selection {
     pub rows: Option<RowRange>,
     /// Maximum number of rows, from the first of `rows` on.
     pub limit: Option<u64>,
-    /// Filters for documents (ZDS), all of which must match: `FIELD=VALUE`, `FIELD`, `!FIELD`.
-    pub filters: Vec<String>,
+    /// Only rows for which it holds; `rows` and `limit` count these. Each input needs the columns that it mentions.
+    pub filter: Option<Predicate>,
     /// How tables are read.
     pub reading: Reading,
 }
@@ -43,11 +45,17 @@ impl Selection {
         columns: Vec<String>,
         rows: Option<RowRange>,
         limit: Option<u64>,
-        filters: Vec<String>,
+        filter: Option<Predicate>,
         reading: Reading,
     ) -> Self {
-        Self { columns, rows, limit, filters, reading }
+        Self { columns, rows, limit, filter, reading }
     }
+}
+
+/// The condition that all of these hold, in [SQL syntax](container_arrow::predicate); `None` without any.
+pub fn filter<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Result<Option<Predicate>> {
+    let parse = |text: T| Predicate::parse(text.as_ref()).map_err(|error| error.in_option("where"));
+    Ok(Predicate::all(texts.into_iter().map(parse).collect::<Result<Vec<_>>>()?))
 }
 
 impl Reading {
@@ -199,64 +207,7 @@ fn unquote(quoted: &str) -> Option<(String, &str)> {
 #[cold]
 fn unknown_column(all: &[ColumnInfo], name: &str) -> Error {
     let names: Vec<String> = all.iter().map(|column| column.name.clone()).collect();
-    let near = near(name, &names);
-    let hint = if near.is_empty() { listed("the columns are", &names) } else { listed("similar:", &near) };
-    Error::usage(format!("no column {name:?}; {hint}"))
-}
-
-/// `the columns are "a", "b" and 5 more`.
-pub fn listed(what: &str, names: &[String]) -> String {
-    const SHOWN: usize = 10;
-    let quoted: Vec<_> = names.iter().take(SHOWN).map(|name| format!("{name:?}")).collect();
-    match names.len().checked_sub(SHOWN) {
-        _ if names.is_empty() => format!("{what} none"),
-        Some(more @ 1..) => format!("{what} {} and {more} more", quoted.join(", ")),
-        _ => format!("{what} {}", quoted.join(", ")),
-    }
-}
-
-/// At most five names similar to `name`, the nearest first.
-fn near(name: &str, names: &[String]) -> Vec<String> {
-    /// A hint must not take time: later names are not compared.
-    const MAX_COMPARED: usize = 10_000;
-    let target: Vec<char> = name.to_lowercase().chars().take(64).collect();
-    let max_distance = target.len() / 3 + 1;
-    let mut found: Vec<(usize, &String)> = Vec::new();
-    for candidate in names.iter().take(MAX_COMPARED) {
-        let other: Vec<char> = candidate.to_lowercase().chars().take(64).collect();
-        let distance = distance(&target, &other);
-        let contains = target.len() > 2 && other.len() > 2 && (contains(&other, &target) || contains(&target, &other));
-        if distance <= max_distance {
-            found.push((distance, candidate));
-        } else if contains {
-            found.push((max_distance + distance, candidate));
-        }
-    }
-    found.sort_by_key(|(distance, _)| *distance);
-    found.into_iter().take(5).map(|(_, name)| name.clone()).collect()
-}
-
-fn contains(whole: &[char], part: &[char]) -> bool {
-    whole.windows(part.len()).any(|window| window == part)
-}
-
-/// The Levenshtein distance.
-fn distance(one: &[char], other: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (i, a) in one.iter().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        if let Some(first) = row.first_mut() {
-            *first = left;
-        }
-        for (cell, b) in row.iter_mut().skip(1).zip(other) {
-            let changed = diagonal + usize::from(a != b);
-            diagonal = *cell;
-            left = changed.min(diagonal + 1).min(left + 1);
-            *cell = left;
-        }
-    }
-    row.last().copied().unwrap_or(0)
+    container_arrow::unknown_column(&names, name)
 }
 
 #[cfg(test)]
@@ -272,25 +223,5 @@ mod tests {
         assert_eq!(names(r#""""#), Ok(vec![String::new()]));
         assert!(names(r#""a"#).unwrap_err().contains("unclosed quote"));
         assert!(names(r#""a"b"#).unwrap_err().contains("missing comma"));
-    }
-
-    #[test]
-    fn finds_similar_names() {
-        let names: Vec<String> =
-            ["SepalLength", "SepalWidth", "PetalLength", "Label", "Id"].map(str::to_owned).to_vec();
-        assert_eq!(near("sepallenght", &names), ["SepalLength", "PetalLength"]);
-        assert_eq!(near("sepal", &names)[..2], ["SepalWidth", "SepalLength"]);
-        assert_eq!(near("lable", &names), ["Label"]);
-        assert_eq!(near("ID", &names), ["Id"]);
-        assert_eq!(near("nothing like it", &names), Vec::<String>::new());
-    }
-
-    #[test]
-    fn computes_levenshtein_distances() {
-        let distance = |a: &str, b: &str| distance(&a.chars().collect::<Vec<_>>(), &b.chars().collect::<Vec<_>>());
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("abc", ""), 3);
-        assert_eq!(distance("abc", "abc"), 0);
     }
 }

@@ -202,6 +202,10 @@ impl Table for IpcContainer {
         Some(self.reader.row_count())
     }
 
+    fn block_rows(&self) -> Option<u64> {
+        Some(self.reader.row_count().div_ceil((self.reader.batch_count() as u64).max(1)))
+    }
+
     fn rows<'a>(&'a self, scan: &Scan) -> Result<Box<dyn Rows + 'a>> {
         batches::rows(self, scan).map_err(|error| error.in_format(FORMAT_NAME))
     }

@@ -144,6 +144,9 @@ impl Container for ParquetContainer {
     }
 }
 
+/// Rows that are decoded about as fast as a reader starts in the middle of a row group.
+const PAGE_ROWS: u64 = 8192;
+
 impl Table for ParquetContainer {
     fn name(&self) -> &'static str {
         "rows"
@@ -170,6 +173,10 @@ impl Table for ParquetContainer {
 
     fn len(&self) -> Option<u64> {
         Some(self.reader.row_count())
+    }
+
+    fn block_rows(&self) -> Option<u64> {
+        Some(PAGE_ROWS)
     }
 
     fn rows<'a>(&'a self, scan: &Scan) -> Result<Box<dyn Rows + 'a>> {

@@ -140,6 +140,10 @@ impl Table for CollectionTable {
         self.collection.len().ok().filter(|_| self.filter.is_none())
     }
 
+    fn block_rows(&self) -> Option<u64> {
+        self.filter.is_none().then_some(1) // the index has the offset of each document
+    }
+
     fn rows<'a>(&'a self, scan: &Scan) -> Result<Box<dyn Rows + 'a>> {
         let located = |error: Error| self.located(error);
         let losses = state::losses(&self.collection.condition().map_err(located)?);

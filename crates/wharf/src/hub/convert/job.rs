@@ -5,7 +5,7 @@ use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use container_arrow::{BatchScan, Mapping, OnMismatch};
+use container_arrow::{BatchScan, Mapping, OnMismatch, Predicate};
 use container_core::{Container, Error, ErrorKind, Output, OutputOptions, Overwrite, Result};
 use serde_json::Value;
 
@@ -123,6 +123,25 @@ impl Convert {
         self
     }
 
+    /// Selects the rows for which a condition in [SQL syntax](crate::Predicate) holds. Each input needs the columns that it mentions. Row ranges
+    /// count these rows.
+    ///
+    /// ```
+    /// use wharf::Convert;
+    ///
+    /// let convert = Convert::new(["people.csv"]).with_filter("age > 30 and name like 'A%'")?;
+    /// assert!(Convert::default().with_filter("age >").is_err());
+    /// # Ok::<(), wharf::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The condition is invalid. Whether it fits the inputs is known when they are read.
+    pub fn with_filter(mut self, condition: &str) -> Result<Self> {
+        let known = self.selection.filter.take();
+        self.selection.filter = Predicate::all(known.into_iter().chain([Predicate::parse(condition)?]));
+        Ok(self)
+    }
+
     /// Selects these rows, counted from 0 over all inputs.
     #[must_use]
     pub fn with_rows(mut self, rows: Range<u64>) -> Self {
@@ -202,9 +221,14 @@ impl<'a> Job<'a> {
         self.selection.columns.is_empty() && !self.is_cut()
     }
 
+    /// Whether rows are selected by a condition.
+    pub(super) fn is_filtered(&self) -> bool {
+        self.selection.filter.is_some()
+    }
+
     /// Whether only some rows are selected.
     pub(super) fn is_cut(&self) -> bool {
-        self.selection.rows.is_some() || self.selection.limit.is_some()
+        self.selection.rows.is_some() || self.selection.limit.is_some() || self.is_filtered()
     }
 
     /// Fails when values that do not fit a declared schema are to become JSON or msgpack: the schema decides the type.

@@ -95,13 +95,17 @@ impl Merger for DatadingsMerger {
         let seed = (random || self.shuffle).then(|| dataset::seed(self.seed));
         let mut inputs = Vec::with_capacity(job.inputs.len());
         for location in &job.inputs {
-            inputs.push(Dataset::open(location, opener, "merge")?);
+            let mut input = Dataset::open(location, opener, "merge")?;
+            if let Some(condition) = &job.filter {
+                input.pick(condition, job.threads, opener)?;
+            }
+            inputs.push(input);
         }
         let writer = dataset::copy_options(force, self.no_md5, job.threads);
         let writer = dataset::create(path, force, writer, &job.inputs)?;
         let bar = job.progress();
         bar.name(&path.display().to_string());
-        let total = inputs.iter().map(|input| input.reader.len()).fold(0, u64::saturating_add);
+        let total = inputs.iter().map(Dataset::len).fold(0, u64::saturating_add);
         bar.begin(Unit::Rows, Some(total));
         (report.inputs, report.seed) = (inputs.len(), seed);
         let mut samples = Samples {
@@ -152,6 +156,9 @@ impl<'a> Samples<'a> {
     /// Copies all samples of a dataset, in order.
     fn copy_all(&mut self, number: usize) -> Result<()> {
         let input = self.input(number)?;
+        if input.picked.is_some() {
+            return (0..input.len()).try_for_each(|row| self.copy_one(number, row));
+        }
         let named = |error: Error| error.in_file(input.location.name());
         let mut keys = input.reader.keys(0..input.reader.len()).map_err(named)?;
         for sample in &input.reader {
@@ -165,14 +172,15 @@ impl<'a> Samples<'a> {
 
     /// Copies a sample by its number.
     fn copy_one(&mut self, number: usize, row: u64) -> Result<()> {
-        let (key, sample) = self.input(number)?.get(row)?;
+        let input = self.input(number)?;
+        let (key, sample) = input.get(input.number(row))?;
         self.put(number, &key, &sample)
     }
 
     /// Copies the datasets one after the other, each shuffled.
     fn copy_shuffled(&mut self, seed: u64) -> Result<()> {
         for number in 0..self.inputs.len() {
-            let order = Order::sequential(self.input(number)?.reader.len()).shuffled(seed)?;
+            let order = Order::sequential(self.input(number)?.len()).shuffled(seed)?;
             for row in order.iter(number as u64) {
                 self.copy_one(number, row)?;
             }
@@ -186,7 +194,7 @@ impl<'a> Samples<'a> {
         let mut start = 0_u64;
         for input in self.inputs {
             starts.push(start);
-            start = start.saturating_add(input.reader.len());
+            start = start.saturating_add(input.len());
         }
         let mut next = vec![0_u64; self.inputs.len()];
         for position in Order::sequential(total).shuffled(seed)?.iter(0) {

@@ -10,6 +10,7 @@ use super::super::env::Opener;
 use super::super::idv_file::{IDV, WRITER_OPTIONS, open_idv};
 use super::super::inputs::Location;
 use super::super::{Lost, copy_rows, output, select};
+use super::rows::RowMerger;
 use super::{Blocks, IdvTarget, Merge, Merger, Operation, Report, To};
 
 /// Merges IDV files: rows; blocks are copied unchanged where the new file can have them so.
@@ -54,6 +55,10 @@ impl Merger for IdvMerger {
         let To::Path(path, overwrite) = to else {
             return Err(Error::usage("IDV is merged into a file, not a stream: give a path"));
         };
+        if job.filter.is_some() {
+            let rows = RowMerger::idv(self.columns.clone(), self.output.clone());
+            return rows.run(job, To::Path(path, overwrite), opener, report);
+        }
         let access = opener.access;
         // Positional reads are faster for bytes that are only copied.
         opener.access = Access::Positional;

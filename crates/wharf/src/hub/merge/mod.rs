@@ -11,6 +11,7 @@ mod zds;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use container_arrow::Predicate;
 use container_core::{Error, Overwrite, Result};
 
 pub use super::convert::{IdvTarget, To};
@@ -58,6 +59,8 @@ pub use zds::ZdsMerger;
 pub struct Merge {
     /// The inputs.
     pub inputs: Vec<Location>,
+    /// Only rows, samples or documents for which it holds. Not for ds and NetCDF: variables along several dimensions have no rows in common.
+    pub filter: Option<Predicate>,
     /// Maximum number of threads; 0 for one per core.
     pub threads: usize,
     /// Options of the inputs' format, by name.
@@ -188,6 +191,10 @@ impl Operation for DsMerger {
 
 impl Merger for DsMerger {
     fn run(&self, job: &Merge, to: To<'_>, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
+        if job.filter.is_some() {
+            let why = "does not go with ds and NetCDF: variables along several dimensions have no rows in common";
+            return Err(Error::usage(why).in_option("where"));
+        }
         if self.is_netcdf {
             ds::run_netcdf(job, self, to.file(), opener, report)
         } else {

@@ -9,7 +9,7 @@ use super::super::convert::{Convert, OptionSpec, Target, TargetInfo, text, unkno
 use super::super::env::Opener;
 use super::super::rows;
 use super::idv::COLUMNS;
-use super::{Merge, Merger, Operation, Report, To};
+use super::{IdvTarget, Merge, Merger, Operation, Report, To};
 use crate::Registry;
 
 /// Merges files that can be read and written as rows or record batches.
@@ -21,6 +21,11 @@ pub(super) struct RowMerger {
 }
 
 impl RowMerger {
+    /// The merger of IDV files of which only some rows are taken.
+    pub(super) fn idv(columns: Vec<String>, output: IdvTarget) -> Self {
+        Self { columns, target: Box::new(output) }
+    }
+
     /// The merger of files like this input.
     pub(super) fn like(format: &str, input: &Input, registry: &Registry) -> Result<Self> {
         Ok(Self { columns: Vec::new(), target: rows::target_like(format, input, registry)? })
@@ -66,6 +71,7 @@ impl Merger for RowMerger {
         let mut convert = Convert::default().with_progress(Arc::clone(job.progress()));
         convert.inputs.clone_from(&job.inputs);
         convert.selection.columns.clone_from(&self.columns);
+        convert.selection.filter.clone_from(&job.filter);
         convert.selection.reading.threads = job.threads;
         let mut converted = super::super::convert::Report::default();
         let outcome = convert.run(other.as_deref().unwrap_or(self.target.as_ref()), to, opener, &mut converted);

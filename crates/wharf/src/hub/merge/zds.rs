@@ -10,6 +10,7 @@ use zdx::container::losses;
 use super::super::Lost;
 use super::super::convert::{OptionSpec, OptionValue, TargetInfo, text, unknown_option};
 use super::super::env::Opener;
+use super::super::select::Reading;
 use super::super::zds::{self, NewZds, Stored};
 use super::{Merge, Merger, OnDuplicate, Operation, Report, To};
 
@@ -94,9 +95,22 @@ impl Merger for ZdsMerger {
             let Some(writer) = writers.get_mut(name) else { continue };
             let condition = input.collection.condition().map_err(named)?;
             report.losses.extend(Lost::all(losses(&condition), Some(&input.location.name())));
+            let mut picked = match &job.filter {
+                None => None,
+                Some(condition) => {
+                    let reading = Reading::new(Some(input.collection.name().to_owned()), job.threads, false);
+                    let opened = input.location.input(opener).map_err(named)?;
+                    let matches = opener.matching_rows(&opened, &reading, condition).map_err(named)?;
+                    Some(matches.rows.into_iter().peekable())
+                }
+            };
             let (mut row, mut again) = (0_u64, Loss::new("document left out: duplicate id", 0, Position::default()));
             let mut documents = input.collection.documents().map_err(named)?;
             while let Some(document) = documents.try_next().map_err(named)? {
+                if picked.as_mut().is_some_and(|picked| picked.next_if_eq(&row).is_none()) {
+                    row += 1;
+                    continue;
+                }
                 if writer.contains(document.id()) {
                     match self.on_duplicate {
                         OnDuplicate::First | OnDuplicate::Last => {

@@ -17,6 +17,7 @@ mod split;
 
 use std::path::{Path, PathBuf};
 
+use container_arrow::Predicate;
 use container_core::{Error, Overwrite, Result, Unit};
 use datadings::order::{Order, QuasiShuffle};
 
@@ -36,6 +37,8 @@ use records::{New, Out, Records};
 pub struct Copying {
     /// The collection, for ZDS stores with several.
     pub table: Option<String>,
+    /// Only records for which it holds. The others do not exist for the verb: they are neither counted nor copied.
+    pub filter: Option<Predicate>,
     /// Write no `.md5` file for datadings.
     pub no_md5: bool,
     /// Maximum number of threads; 0 for one per core.
@@ -50,7 +53,7 @@ pub struct Report {
     pub format: &'static str,
     /// What the records are.
     pub unit: TargetUnit,
-    /// Records in the input.
+    /// Records in the input, or those for which [`Copying::filter`] holds.
     pub of: u64,
     /// The outputs.
     pub outputs: Vec<Written>,

@@ -12,6 +12,7 @@ use super::super::dataset::{self, Dataset};
 use super::super::env::Opener;
 use super::super::inputs::Location;
 use super::super::operation::Inputs;
+use super::super::select::Reading;
 use super::super::transaction::Transaction;
 use super::super::zds::{self, NewZds, Ready, Stored};
 use super::super::{Bar, Lost};
@@ -72,13 +73,24 @@ pub(super) trait Out {
     fn prepare(self: Box<Self>) -> Result<(Written, Option<Ready>)>;
 }
 
-/// Opens an input.
+/// Opens an input, of which only the records are there that are selected.
 pub(super) fn open(
     location: &Location,
     opener: &mut Opener<'_>,
     verb: &str,
     copying: &Copying,
 ) -> Result<Box<dyn Records>> {
+    let records = open_all(location, opener, verb, copying)?;
+    let Some(condition) = &copying.filter else { return Ok(records) };
+    let named = |error: Error| error.in_file(location.name());
+    let input = location.input(opener).map_err(named)?;
+    let reading = Reading::new(copying.table.clone(), copying.threads, false);
+    let rows = opener.matching_rows(&input, &reading, condition).map_err(named)?.rows;
+    Ok(Box::new(PickedRecords { records, rows }))
+}
+
+/// Opens an input.
+fn open_all(location: &Location, opener: &mut Opener<'_>, verb: &str, copying: &Copying) -> Result<Box<dyn Records>> {
     let named = |error: Error| error.in_file(location.name());
     let input = location.input(opener).map_err(named)?;
     let format = opener.registry.detect(&input).ok().map(Format::name);
@@ -99,6 +111,68 @@ pub(super) fn open(
     let rows = rows::open(location, &input, format, opener)?.ok_or_else(|| named(Error::usage(detail())))?;
     without_md5()?;
     Ok(rows)
+}
+
+/// Some records of another source.
+struct PickedRecords {
+    records: Box<dyn Records>,
+    /// Their numbers in the other source.
+    rows: Vec<u64>,
+}
+
+impl Records for PickedRecords {
+    fn format(&self) -> &'static str {
+        self.records.format()
+    }
+
+    fn unit(&self) -> TargetUnit {
+        self.records.unit()
+    }
+
+    fn len(&self) -> Result<u64> {
+        Ok(self.rows.len() as u64)
+    }
+
+    fn refuse(&self, path: &Path, force: bool, inputs: &[Location]) -> Result<()> {
+        self.records.refuse(path, force, inputs)
+    }
+
+    fn transaction(&self, force: bool) -> Transaction {
+        self.records.transaction(force)
+    }
+
+    fn temporary(&self, path: &Path, transaction: &mut Transaction) -> Result<PathBuf> {
+        self.records.temporary(path, transaction)
+    }
+
+    fn create<'a>(&'a self, new: &New<'_>) -> Result<Box<dyn Out + 'a>> {
+        Ok(Box::new(PickedOut { out: self.records.create(new)?, rows: &self.rows }))
+    }
+}
+
+/// An output of some records of another source.
+struct PickedOut<'a> {
+    out: Box<dyn Out + 'a>,
+    rows: &'a [u64],
+}
+
+impl Out for PickedOut<'_> {
+    fn copy(&mut self, mut rows: Range<u64>, bar: &Bar) -> Result<()> {
+        self.copy_rows(&mut rows, bar)
+    }
+
+    fn copy_rows(&mut self, rows: &mut dyn Iterator<Item = u64>, bar: &Bar) -> Result<()> {
+        let number = |row: u64| usize::try_from(row).ok().and_then(|row| self.rows.get(row)).copied();
+        self.out.copy_rows(&mut rows.filter_map(number), bar)
+    }
+
+    fn take_losses(&mut self) -> Vec<Lost> {
+        self.out.take_losses()
+    }
+
+    fn prepare(self: Box<Self>) -> Result<(Written, Option<Ready>)> {
+        self.out.prepare()
+    }
 }
 
 impl Records for Dataset {

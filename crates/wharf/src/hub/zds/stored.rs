@@ -3,11 +3,13 @@
 use std::ops::Range;
 use std::path::Path;
 
+use container_arrow::Predicate;
 use container_core::{Error, Format, Input, Loss, OpenOptions, Position, Result};
 use zdx::{Collection, CollectionWriter, Store, StoreWriter, WriterOptions};
 
 use super::super::env::Opener;
 use super::super::inputs::Location;
+use super::super::select::Reading;
 use super::super::{Bar, Lost};
 use super::NAME;
 
@@ -104,6 +106,22 @@ impl Stored {
         let line = document.line_with_id().map_err(|error| self.named(error))?;
         writer.put_raw(document.id(), &line).map_err(|error| self.named(error))
     }
+}
+
+/// The ids of the documents for which a condition holds.
+pub fn matching_ids(
+    location: &Location,
+    table: Option<&str>,
+    condition: &Predicate,
+    opener: &mut Opener<'_>,
+) -> Result<Vec<String>> {
+    let named = |error: Error| error.in_file(location.name());
+    let input = location.input(opener).map_err(named)?;
+    let stored = Stored::open(location, &input, opener, table)?;
+    let reading = Reading::new(Some(stored.collection.name().to_owned()), 0, false);
+    let matches = opener.matching_rows(&input, &reading, condition).map_err(named)?;
+    let id = |row: u64| stored.collection.document(row).map(|document| document.id().to_owned());
+    matches.rows.into_iter().map(id).collect::<Result<_>>().map_err(|error| stored.named(error))
 }
 
 /// The collections that a verb works on: the one with this name, or all.

@@ -23,18 +23,38 @@ pub fn copy_samples(
     before: u64,
     progress: Option<&dyn Progress>,
 ) -> Result<Sampled> {
-    let len = reader.len();
+    let (len, range) = match &options.picked {
+        None => (reader.len(), &options.rows),
+        Some(picked) => (picked.rows.len() as u64, &picked.range),
+    };
     let from = |row: u64| row.saturating_sub(before).min(len);
-    let rows = from(options.rows.start)..from(options.rows.end);
-    let mut keys = reader.keys(rows.clone())?;
+    let rows = from(range.start)..from(range.end);
+    let samples: Box<dyn Iterator<Item = _>> = match &options.picked {
+        None => {
+            let mut keys = reader.keys(rows.clone())?;
+            let mut next_key = move |row: u64| {
+                let missing = || as_input_error(Error::invalid("fewer keys than samples")).in_row(row);
+                keys.next().transpose()?.ok_or_else(missing)
+            };
+            Box::new(
+                reader
+                    .samples(rows)?
+                    .map(move |sample| sample.and_then(|sample| Ok((next_key(sample.index())?, sample)))),
+            )
+        }
+        Some(picked) => {
+            let at = |row: u64| usize::try_from(row).unwrap_or(usize::MAX);
+            let picked = picked.rows.get(at(rows.start)..at(rows.end)).unwrap_or_default();
+            Box::new(picked.iter().map(|row| Ok((reader.key(*row)?, reader.get(*row)?))))
+        }
+    };
     let mut present = vec![false; options.columns.as_ref().map_or(0, Vec::len)];
     let mut out = Vec::new();
     let mut sampled = Sampled { passed: before + len, ..Sampled::default() };
-    for sample in reader.samples(rows)? {
-        let sample = sample?;
+    for sample in samples {
+        let (key, sample) = sample?;
         let row = sample.index();
         let in_row = |error: Error| as_input_error(error).in_row(row);
-        let key = keys.next().transpose()?.ok_or_else(|| in_row(Error::invalid("fewer keys than samples")))?;
         let message = match &options.columns {
             None => sample.as_bytes(),
             Some(columns) => {

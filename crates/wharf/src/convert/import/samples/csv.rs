@@ -25,6 +25,8 @@ pub(super) struct CsvSamples {
     key: Option<usize>,
     /// The key is written before the fields.
     makes_key: bool,
+    /// Which records are selected.
+    options: SampleOptions,
 }
 
 impl CsvSamples {
@@ -61,7 +63,7 @@ impl CsvSamples {
         for &cell in &order {
             written.get_mut(cell).into_iter().for_each(|written| *written = true);
         }
-        Ok(Self { names: names.to_vec(), types, order, written, key, makes_key })
+        Ok(Self { names: names.to_vec(), types, order, written, key, makes_key, options: options.clone() })
     }
 
     /// The columns written, and their types.
@@ -75,6 +77,7 @@ impl CsvSamples {
         let mut visitor = SampleVisitor {
             samples: self,
             row: chunk.row + selected.start,
+            position: None,
             location: chunk.start,
             key: String::new(),
             values: Vec::new(),
@@ -90,6 +93,8 @@ impl CsvSamples {
 struct SampleVisitor<'a> {
     samples: &'a CsvSamples,
     row: u64,
+    /// Its position in the output; `None` for a record that is not selected.
+    position: Option<u64>,
     location: Location,
     key: String,
     values: Vec<u8>,
@@ -101,11 +106,16 @@ struct SampleVisitor<'a> {
 impl RecordVisitor for SampleVisitor<'_> {
     fn begin(&mut self, location: Location) {
         self.location = location;
+        self.position = self.samples.options.position(self.row);
+        self.row += 1;
         self.values.clear();
         self.ends.clear();
     }
 
     fn cell(&mut self, index: usize, text: &str, quoted: bool, _: Location) -> Result<()> {
+        if self.position.is_none() {
+            return Ok(());
+        }
         let named = |error: Error| match self.samples.names.get(index) {
             Some(name) => error.in_column(name.clone()),
             None => error,
@@ -126,8 +136,8 @@ impl RecordVisitor for SampleVisitor<'_> {
     }
 
     fn end(&mut self) -> Result<()> {
-        let number = self.samples.key.is_none().then(|| row_key(self.row));
-        self.row += 1;
+        let Some(position) = self.position else { return Ok(()) };
+        let number = self.samples.key.is_none().then(|| row_key(position));
         let key = match &number {
             Some(number) => Some(number.as_str()),
             None => self.samples.makes_key.then_some(self.key.as_str()),

@@ -27,6 +27,8 @@ pub(super) struct JsonSamples<'a> {
     records: usize,
     /// The number of the first record.
     row: u64,
+    /// Its position in the output; `None` for a record that is not selected.
+    position: Option<u64>,
     location: Location,
     key: Option<String>,
     fields: Vec<Field>,
@@ -53,6 +55,7 @@ impl<'a> JsonSamples<'a> {
             next: 0,
             records: 0,
             row: 0,
+            position: None,
             location: Location { input: 0, line: 1, byte: 0 },
             key: None,
             fields: Vec::new(),
@@ -87,6 +90,7 @@ impl<'a> JsonSamples<'a> {
 impl RecordVisitor for JsonSamples<'_> {
     fn begin(&mut self, location: Location) {
         self.location = location;
+        self.position = self.options.position(self.row + self.records as u64);
         self.records += 1;
         self.next = 0;
         self.key = None;
@@ -95,6 +99,9 @@ impl RecordVisitor for JsonSamples<'_> {
     }
 
     fn member(&mut self, name: &str, value: &str, _: Location) -> Result<()> {
+        if self.position.is_none() {
+            return Ok(());
+        }
         let index = self.name(name)?;
         self.next = index + 1;
         let records = self.records;
@@ -121,8 +128,9 @@ impl RecordVisitor for JsonSamples<'_> {
     }
 
     fn end(&mut self) -> Result<()> {
+        let Some(position) = self.position else { return Ok(()) };
         let made = match (self.options.key_column(), &self.key) {
-            (None, _) => Some(row_key(self.row + (self.records as u64 - 1))),
+            (None, _) => Some(row_key(position)),
             (Some(column), None) => return Err(missing_key(column)),
             (Some(_), Some(key)) => self.options.makes_key().then(|| key.clone()),
         };

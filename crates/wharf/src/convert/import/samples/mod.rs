@@ -11,6 +11,7 @@ mod sample_types;
 mod tests;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use container_core::{Error, ErrorKind, Loss, Progress, Result};
 use datadings::Writer;
@@ -53,11 +54,22 @@ pub struct SampleOptions {
     pub columns: Option<Vec<String>>,
     /// Keep all CSV cells as text.
     pub only_text: bool,
+    /// Only these of the rows, by their numbers, in ascending order.
+    picked: Option<Picked>,
+}
+
+/// Some rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Picked {
+    /// Their numbers, in ascending order.
+    rows: Arc<[u64]>,
+    /// Which of them.
+    range: Range<u64>,
 }
 
 impl Default for SampleOptions {
     fn default() -> Self {
-        Self { keys: Keys::Key, rows: 0..u64::MAX, columns: None, only_text: false }
+        Self { keys: Keys::Key, rows: 0..u64::MAX, columns: None, only_text: false, picked: None }
     }
 }
 
@@ -88,6 +100,24 @@ impl SampleOptions {
     pub fn with_only_text(mut self, yes: bool) -> Self {
         self.only_text = yes;
         self
+    }
+
+    /// Selects some rows by their numbers, in ascending order; the [range](Self::rows) so far counts these.
+    pub(crate) fn with_picked(mut self, rows: Vec<u64>) -> Self {
+        let range = std::mem::replace(&mut self.rows, 0..u64::MAX);
+        self.picked = Some(Picked { rows: rows.into(), range });
+        self
+    }
+
+    /// The position of a row among those that are written, as a key made from row numbers has it; `None` for a row that is not.
+    fn position(&self, row: u64) -> Option<u64> {
+        match &self.picked {
+            None => Some(row),
+            Some(Picked { rows, range }) => {
+                let position = rows.binary_search(&row).ok()? as u64;
+                Some(position).filter(|position| range.contains(position))
+            }
+        }
     }
 
     /// The column whose text is the key; `None` for row numbers.

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use container_arrow::Predicate;
 use container_core::{Error, ErrorKind, OpenOptions, Result, Scan, Unit};
 use datadings::{Reader, WriteSummary, Writer, WriterOptions};
 
@@ -52,6 +53,7 @@ impl DatadingsTarget {
             ("number", self.keys == Keys::Number && !has_keys),
             ("text", self.text && !kind.is_cells()),
             ("columns", !selection.columns.is_empty() && files),
+            ("where", selection.filter.is_some() && files),
             ("table", selection.reading.table.is_some() && !table),
             ("missing_as_null", selection.reading.missing_as_null && !table),
             ("pattern", of_files.patterns != default.patterns && !files),
@@ -107,8 +109,12 @@ impl DatadingsTarget {
                 self.copy_tables(job, &inputs, &mut writer, context, report)
             }
             text => {
+                let mut samples = self.samples(job);
+                if let Some(condition) = &job.selection.filter {
+                    samples = samples.with_picked(matching_text(job, &inputs, condition, context)?);
+                }
                 let table = job.text.table(text, inputs, job.selection.reading.threads)?;
-                copy_text(job, (&table, &self.samples(job)), &mut writer, progress, report)
+                copy_text(job, (&table, &samples), &mut writer, context.progress.as_ref(), report)
             }
         }?;
         writer.finish()
@@ -222,6 +228,13 @@ impl DatadingsTarget {
             };
             let reader = reader.map_err(named)?;
             progress.begin(Unit::Rows, Some(reader.len()));
+            let options = match &job.selection.filter {
+                None => options.clone(),
+                Some(condition) => {
+                    let rows = context.opener.matching_rows(&input.input, &job.selection.reading, condition);
+                    options.clone().with_picked(rows.map_err(named)?.rows)
+                }
+            };
             let sampled = copy_samples(&reader, writer, &options, before, Some(progress));
             let sampled = sampled.map_err(|error| if error.kind() == ErrorKind::Io { error } else { named(error) })?;
             report.losses.extend(sampled.losses.into_iter().map(|loss| Lost { file: Some(input.name.clone()), loss }));
@@ -349,6 +362,25 @@ impl Target for DatadingsTarget {
         (report.rows, report.bytes) = (written.samples, written.bytes);
         Ok(())
     }
+}
+
+/// The numbers of the rows of text inputs for which a condition holds, counted over all inputs.
+fn matching_text(
+    job: &Job<'_>,
+    inputs: &[Opened],
+    condition: &Predicate,
+    context: &mut Context<'_, '_>,
+) -> Result<Vec<u64>> {
+    context.opener.infer_common_types(&job.inputs, u64::MAX, job.selection.reading.threads);
+    let (mut all, mut before) = (Vec::new(), 0_u64);
+    for input in inputs {
+        let named = |error: Error| error.in_file(input.name.clone());
+        let matches = context.opener.matching_rows(&input.input, &job.selection.reading, condition).map_err(named)?;
+        all.extend(matches.rows.into_iter().map(|row| before.saturating_add(row)));
+        before = before.saturating_add(matches.of);
+    }
+    job.check_rows(all.len() as u64)?;
+    Ok(all)
 }
 
 /// Text, read as one table.

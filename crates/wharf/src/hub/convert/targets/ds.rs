@@ -92,6 +92,8 @@ impl DsTarget {
             does_not_go(&for_columns, kind)?;
         }
         match kind {
+            // Variables along several dimensions have no rows in common.
+            _ if job.is_filtered() => columnar::ds::run(job, self, output, context, report),
             Kind::Container(DS) => {
                 let [location] = job.inputs.as_slice() else {
                     return Err(Error::usage(

@@ -94,7 +94,9 @@ impl IdvTarget {
             _ => error,
         })?;
         match kind {
-            Kind::Idv if job.picked.is_none() => self.copy_blocks(job, &inputs, sink, context.progress, report),
+            Kind::Idv if job.picked.is_none() && !job.is_filtered() => {
+                self.copy_blocks(job, &inputs, sink, context.progress, report)
+            }
             _ => columnar::idv::write(job, self, sink, context, report),
         }
     }

@@ -163,7 +163,6 @@ fn check(kind: Kind, job: &Job<'_>) -> Result<()> {
     let wrong = [
         ("table", selection.reading.table.is_some() && kind.is_text()),
         ("missing_as_null", selection.reading.missing_as_null && kind.is_text()),
-        ("where", !selection.filters.is_empty() && kind != Kind::Container(zds::NAME)),
     ];
     does_not_go(&wrong, kind)
 }

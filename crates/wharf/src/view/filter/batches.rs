@@ -1,0 +1,238 @@
+//! Matching rows as record batches.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
+use arrow_select::filter::filter_record_batch;
+use container_arrow::{BatchReader, BatchScan, Filter, add_losses, from_arrow, to_arrow};
+use container_core::{Error, Loss, Result};
+
+use super::masks::{self, Mask, Masks};
+use super::{FilteredTable, MIN_GAP, of_predicate};
+
+/// The rows of a table that match.
+pub(super) struct FilteredBatches<'a> {
+    schema: SchemaRef,
+    source: Source<'a>,
+    /// Matching rows to skip, and to show.
+    skip: u64,
+    left: u64,
+    skipped: u64,
+    is_done: bool,
+}
+
+/// How columns are read.
+enum Source<'a> {
+    /// The columns of the predicate and the selected ones together.
+    Together(Together<'a>),
+    /// The columns of the predicate first, then the selected ones of stretches with hits.
+    Late(Box<Late<'a>>),
+}
+
+struct Together<'a> {
+    batches: Box<dyn BatchReader + 'a>,
+    filter: Filter,
+    /// The number of the next row.
+    next: u64,
+    /// The first columns are the selected ones.
+    columns: usize,
+}
+
+struct Late<'a> {
+    table: &'a FilteredTable,
+    scan: BatchScan,
+    masks: Masks<'a>,
+    mask: Option<Mask>,
+    /// Stretches of `mask` that are yet to be read.
+    stretches: VecDeque<Range<u64>>,
+    batches: Option<Box<dyn BatchReader + 'a>>,
+    /// The number of the next row of `batches`.
+    next: u64,
+    gap: u64,
+    losses: Vec<Loss>,
+}
+
+impl<'a> FilteredBatches<'a> {
+    pub(super) fn open(filtered: &'a FilteredTable, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>> {
+        let table = filtered.arrow_table()?;
+        let mut own = scan.clone();
+        own.scan.rows = 0..u64::MAX;
+        let mentioned = filtered.columns()?;
+        let (source, schema) = match (table.block_rows(), table.has_schema()) {
+            (Some(block), true) if needs_more(scan, &mentioned) => {
+                let mut none = own.clone();
+                none.scan.rows = 0..0;
+                // It also fails for what the scan cannot have.
+                let schema = table.batches(&none)?.schema();
+                let masks = filtered.masks(scan)?;
+                let late = Late {
+                    table: filtered,
+                    scan: own,
+                    masks,
+                    mask: None,
+                    stretches: VecDeque::new(),
+                    batches: None,
+                    next: 0,
+                    gap: block.max(MIN_GAP),
+                    losses: Vec::new(),
+                };
+                (Source::Late(Box::new(late)), schema)
+            }
+            _ => {
+                let together = Together::open(filtered, own, &mentioned)?;
+                let all = together.batches.schema();
+                let fields: Vec<_> = all.fields().iter().take(together.columns).cloned().collect();
+                let schema = Arc::new(Schema::new_with_metadata(fields, all.metadata().clone()));
+                (Source::Together(together), schema)
+            }
+        };
+        let rows = &scan.scan.rows;
+        let (skip, left) = (rows.start, rows.end.saturating_sub(rows.start));
+        Ok(Box::new(Self { schema, source, skip, left, skipped: 0, is_done: false }))
+    }
+
+    /// The next matching rows of the range.
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        while self.left > 0 {
+            let next = match &mut self.source {
+                Source::Together(together) => together.step()?,
+                Source::Late(late) => late.step()?,
+            };
+            let Some(batch) = next else {
+                return match self.skip {
+                    0 => Ok(None),
+                    _ => Err(Error::usage(format!("no row {}: {} rows match", self.skip + self.skipped, self.skipped))),
+                };
+            };
+            let rows = batch.num_rows();
+            let start = usize::try_from(self.skip).map_or(rows, |skip| skip.min(rows));
+            (self.skip, self.skipped) = (self.skip - start as u64, self.skipped + start as u64);
+            let count = usize::try_from(self.left).map_or(rows - start, |left| left.min(rows - start));
+            self.left -= count as u64;
+            if count > 0 {
+                return Ok(Some(batch.slice(start, count)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Whether a scan reads columns beyond those that the predicate mentions.
+fn needs_more(scan: &BatchScan, mentioned: &[usize]) -> bool {
+    match (&scan.schema, &scan.scan.columns) {
+        (None, Some(columns)) => columns.iter().any(|column| !mentioned.contains(column)),
+        _ => true,
+    }
+}
+
+/// Whether a column is mentioned that is not selected.
+fn needs_other(mentioned: &[usize], selected: &[usize]) -> bool {
+    mentioned.iter().any(|column| !selected.contains(column))
+}
+
+impl<'a> Together<'a> {
+    fn open(filtered: &'a FilteredTable, mut scan: BatchScan, mentioned: &[usize]) -> Result<Self> {
+        let table = filtered.arrow_table()?;
+        let mut selected = None;
+        let names_columns = scan.scan.columns.as_ref().is_some_and(|columns| needs_other(mentioned, columns));
+        if scan.schema.is_none() && names_columns && !table.has_schema() {
+            let schema = table.schema(&scan)?;
+            scan = scan.with_schema(schema);
+        }
+        if let Some(schema) = scan.schema.clone() {
+            let is_declared = |name: &str| schema.column_with_name(name).is_some();
+            let mut others = scan.clone();
+            others.schema = None;
+            let name = |index: &usize| table.columns().get(*index).is_none_or(|column| is_declared(&column.name));
+            others.scan.columns = Some(mentioned.iter().copied().filter(|index| !name(index)).collect());
+            selected = Some(schema.fields().len());
+            if others.scan.columns.as_ref().is_some_and(|columns| !columns.is_empty()) {
+                let inferred = filtered.inferred(others)?;
+                let fields: Vec<_> = schema.fields().iter().chain(inferred.fields()).cloned().collect();
+                scan.schema = Some(Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone())));
+            }
+        } else if let Some(columns) = &mut scan.scan.columns {
+            selected = Some(columns.len());
+            let more: Vec<usize> = mentioned.iter().copied().filter(|index| !columns.contains(index)).collect();
+            columns.extend(more);
+        }
+        let batches = table.batches(&scan)?;
+        let schema = batches.schema();
+        let filter = filtered.predicate.bind(&schema).map_err(of_predicate)?;
+        Ok(Self { batches, filter, next: 0, columns: selected.unwrap_or(schema.fields().len()) })
+    }
+
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        let Some(batch) = self.batches.try_next()? else { return Ok(None) };
+        let first = self.next;
+        self.next = first.saturating_add(batch.num_rows() as u64);
+        let mask = self.filter.mask(&batch).map_err(|error| masks::shifted(error, first))?;
+        let selected: Vec<usize> = (0..self.columns).collect();
+        let batch = batch.project(&selected).map_err(from_arrow)?;
+        filter_record_batch(&batch, &mask).map(Some).map_err(from_arrow)
+    }
+}
+
+impl Late<'_> {
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            if let (Some(batches), Some(mask)) = (&mut self.batches, &self.mask) {
+                if let Some(batch) = batches.try_next()? {
+                    let offset = usize::try_from(self.next - mask.first).unwrap_or(usize::MAX);
+                    self.next += batch.num_rows() as u64;
+                    if offset.saturating_add(batch.num_rows()) > mask.mask.len() {
+                        return Err(Error::invalid("the table has more rows than before").in_row(self.next));
+                    }
+                    let mask = mask.mask.slice(offset, batch.num_rows());
+                    return filter_record_batch(&batch, &mask).map(Some).map_err(from_arrow);
+                }
+                add_losses(&mut self.losses, batches.losses());
+                self.batches = None;
+            }
+            if let Some(stretch) = self.stretches.pop_front() {
+                self.next = stretch.start;
+                self.scan.scan.rows = stretch;
+                self.batches = Some(self.table.arrow_table()?.batches(&self.scan)?);
+                continue;
+            }
+            let Some(mask) = self.masks.try_next()? else { return Ok(None) };
+            self.stretches = mask.stretches(self.gap).into();
+            self.mask = Some(mask);
+        }
+    }
+}
+
+impl Iterator for FilteredBatches<'_> {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_done {
+            return None;
+        }
+        let next = self.step().map_err(to_arrow).transpose();
+        self.is_done = !matches!(next, Some(Ok(_)));
+        next
+    }
+}
+
+impl RecordBatchReader for FilteredBatches<'_> {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}
+
+impl BatchReader for FilteredBatches<'_> {
+    fn losses(&self) -> Vec<Loss> {
+        match &self.source {
+            Source::Together(together) => together.batches.losses(),
+            Source::Late(late) => {
+                let mut losses = late.losses.clone();
+                add_losses(&mut losses, late.batches.as_ref().map(|batches| batches.losses()).unwrap_or_default());
+                losses
+            }
+        }
+    }
+}
