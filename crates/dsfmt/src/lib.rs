@@ -110,6 +110,7 @@ mod array;
 #[cfg_attr(docsrs, doc(cfg(feature = "arrow")))]
 pub mod arrow;
 pub mod container;
+mod derived;
 mod edit;
 mod json;
 mod kernel;
@@ -133,6 +134,7 @@ pub use container_core::{
     Access, Bytes, Error, ErrorKind, Finding, Limits, Loss, Map, OpenOptions, OutputOptions, Overwrite, Position,
     Progress, ReadAt, Result, Scan, Severity, Source, SyncPolicy, Unit, VerifyOptions,
 };
+pub use derived::{Coordinate, Region, Tidy};
 pub use edit::Edit;
 pub use json::{Items, Json, JsonBuf, JsonKind, Members};
 pub use merge::{Merge, MergeOptions, merge};

@@ -2,9 +2,9 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use container_core::{Error, Loss, OpenOptions, Result, Source};
+use container_core::{Error, Loss, OpenOptions, Result};
 
 use super::FORMAT_NAME;
 use super::attributes::json;
@@ -15,9 +15,8 @@ use crate::array::{Array, Mask, Values};
 use crate::json::Object;
 use crate::kernel;
 use crate::read::foreign::ForeignSource;
-use crate::read::index::Index;
 use crate::types::DataType;
-use crate::wire::{Header, MAGIC, VERSION, bit_bytes};
+use crate::wire::bit_bytes;
 use crate::write::field::Field;
 use crate::write::layout::{Slot, header};
 
@@ -98,17 +97,10 @@ pub fn ds_view(reader: Reader, options: &ReadOptions, file: String) -> Result<(c
 
 /// A ds reader with this header and a foreign source of values.
 fn with_values(header: &str, options: OpenOptions, values: NetcdfValues) -> Result<crate::Reader> {
-    let start = MAGIC.len() + VERSION.len() + 1;
-    let line = header.get(start..).unwrap_or_default().to_owned();
-    // Offsets and lengths are fictional: accept any.
-    let mut header = Header::parse(line.into(), start as u64, u64::MAX, &options.limits)?;
-    for (entry, index) in header.entries.iter_mut().zip(&values.variables) {
-        entry.problem = values.reader.variables().get(*index).and_then(problem).or(entry.problem.take());
-    }
-    let indexes = header.entries.iter().map(|_| Index::default()).collect();
-    let source = Source::from(Vec::new());
-    let foreign: Option<Box<dyn ForeignSource>> = Some(Box::new(values));
-    Ok(crate::Reader { source, options, header, body: 0, indexes, names: OnceLock::new(), foreign })
+    let (reader, variables) = (Arc::clone(&values.reader), values.variables.clone());
+    crate::Reader::from_foreign(header, options, Box::new(values), |index| {
+        variables.get(index).and_then(|index| reader.variables().get(*index)).and_then(problem)
+    })
 }
 
 /// The header of the equivalent ds file, with variables in the order of the NetCDF file.
