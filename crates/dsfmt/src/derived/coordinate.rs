@@ -180,9 +180,9 @@ impl Lookup {
                 _ => Err(Error::usage(format!("expected a finite value, found {point}"))),
             },
         });
-        let points = targets.zip(points).map(|(target, point)| {
-            Ok(Point { target: target?, asked: point.to_string(), best: None })
-        });
+        let points = targets
+            .zip(points)
+            .map(|(target, point)| Ok(Point { target: target?, asked: point.to_string(), best: None }));
         let tolerance = match tolerance {
             Some(tolerance) if !self.data_type.is_text() => self.tolerance(tolerance)?,
             _ => 0.0,
@@ -414,7 +414,11 @@ impl Extent {
 enum Interval {
     Linear(Option<Number>, Option<Number>),
     /// Numbers that are equal when they differ by a period.
-    Circular { low: f64, high: f64, period: f64 },
+    Circular {
+        low: f64,
+        high: f64,
+        period: f64,
+    },
     Text(Option<Vec<u8>>, Option<Vec<u8>>),
 }
 
@@ -470,7 +474,8 @@ impl<'l> RangeSearch<'l> {
                     *direction += i64::from(step > 0.0) - i64::from(step < 0.0);
                 }
                 let slack = lookup.slack(number).max(lookup.slack(*period));
-                let (first, last) = (((*low - slack - number) / *period).ceil(), ((*high + slack - number) / *period).floor());
+                let (first, last) =
+                    (((*low - slack - number) / *period).ceil(), ((*high + slack - number) / *period).floor());
                 if first <= last {
                     #[expect(clippy::cast_possible_truncation, reason = "saturates for numbers that are no longitudes")]
                     let (first, last) = (first as i64, last as i64);
@@ -575,7 +580,8 @@ impl PointSearch<'_> {
         let (lookup, extent) = (self.lookup, &self.extent);
         let found = self.points.iter().map(|point| match point.best {
             Some((distance, element, number)) => {
-                let slack = lookup.slack(number.as_f64()).max(if lookup.longitude { lookup.slack(FULL_CIRCLE) } else { 0.0 });
+                let slack =
+                    lookup.slack(number.as_f64()).max(if lookup.longitude { lookup.slack(FULL_CIRCLE) } else { 0.0 });
                 match distance <= self.tolerance + slack {
                     true => Ok(element),
                     false => Err(Error::usage(format!(

@@ -3,11 +3,9 @@
 //! Everything that takes a [`Reader`] takes a view: tables, Arrow batches, statistics, copies to ds and NetCDF.
 
 mod coordinate;
+mod parse;
 mod region;
 mod tidy;
-
-#[cfg(test)]
-mod tests;
 
 pub use coordinate::Coordinate;
 pub use region::Region;
@@ -65,10 +63,14 @@ impl ViewVariable {
         Ok(Self { name: variable.name().to_owned(), field, masked, len, problem: None })
     }
 
-    /// A variable that cannot be read.
-    fn unreadable(variable: &Variable<'_>, problem: String) -> Self {
+    /// A variable that cannot be read, in the table of a dimension if it is known.
+    fn unreadable(variable: &Variable<'_>, problem: String, along: Option<(&str, u64)>) -> Self {
         let (name, problem) = (variable.name().to_owned(), Some(problem));
-        Self { name, field: Field::empty(), masked: false, len: 0, problem }
+        let field = match along {
+            Some((dimension, size)) => Field::stream(DataType::Uint8, [size]).with_dimensions([dimension]),
+            None => Field::empty(),
+        };
+        Self { name, field, masked: false, len: 0, problem }
     }
 }
 

@@ -199,7 +199,7 @@ fn part(of: Reader, selection: &Selection) -> Result<Reader> {
         };
         // Also variables whose sizes contradict those of others.
         let (view, plan) =
-            cut.unwrap_or_else(|error| (ViewVariable::unreadable(&variable, error.detail().to_owned()), None));
+            cut.unwrap_or_else(|error| (ViewVariable::unreadable(&variable, error.detail().to_owned(), None), None));
         variables.push(view);
         plans.push(plan);
     }
@@ -289,7 +289,8 @@ impl<'r, 's> Current<'r, 's> {
         let mut search = lookup.points(points, tolerance).map_err(named)?;
         self.for_each(|array, element| search.add(array, element))?;
         let found = search.finish().map_err(named)?;
-        let signed = |element| i64::try_from(element).map_err(|_| Error::usage(format!("index {element} exceeds 2^63")));
+        let signed =
+            |element| i64::try_from(element).map_err(|_| Error::usage(format!("index {element} exceeds 2^63")));
         found.into_iter().map(signed).collect()
     }
 }

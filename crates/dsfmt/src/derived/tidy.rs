@@ -71,7 +71,7 @@ impl Tidy {
         let (mut variables, mut columns, mut kept) = (Vec::new(), Vec::new(), 0);
         let mut add = |variable: &Variable<'_>| -> Result<()> {
             let view = match unreadable(variable) {
-                Some(problem) => ViewVariable::unreadable(variable, problem),
+                Some(problem) => ViewVariable::unreadable(variable, problem, Some((ROW, rows))),
                 None => ViewVariable::new(variable, Some(&[ROW.to_owned()]), &[rows])?,
             };
             columns.push(Column::new(&of, variable, &dimensions, &mut kept)?);
@@ -82,7 +82,9 @@ impl Tidy {
         let mut indexes: Vec<(usize, &str)> = Vec::new();
         for (number, (name, _)) in dimensions.iter().enumerate() {
             match of.variable(name) {
-                Ok(variable) if variable.dimensions() == std::slice::from_ref(name) && unreadable(&variable).is_none() => {
+                Ok(variable)
+                    if variable.dimensions() == std::slice::from_ref(name) && unreadable(&variable).is_none() =>
+                {
                     add(&variable)?;
                     names.push(name);
                 }
@@ -97,8 +99,10 @@ impl Tidy {
         for (number, name) in indexes.into_iter().rev() {
             let field = Field::stream(DataType::Int64, [rows]).with_dimensions([ROW]);
             let len = rows.saturating_mul(8);
-            let position = dimensions.iter().take(number).filter(|(before, _)| names.contains(&before.as_str())).count();
-            variables.insert(position, ViewVariable { name: name.to_owned(), field, masked: false, len, problem: None });
+            let position =
+                dimensions.iter().take(number).filter(|(before, _)| names.contains(&before.as_str())).count();
+            variables
+                .insert(position, ViewVariable { name: name.to_owned(), field, masked: false, len, problem: None });
             let strides = dimensions.iter().enumerate().map(|(other, (_, size))| (*size, u64::from(other == number)));
             let plan = Plan::broadcast(&strides.collect::<Vec<_>>())?;
             columns.insert(position, Column::Indexes(plan));
@@ -112,8 +116,7 @@ impl Tidy {
         if self.variables.is_empty() {
             return Ok(of.variables().collect());
         }
-        let selected: Vec<Variable<'_>> =
-            self.variables.iter().map(|name| of.variable(name)).collect::<Result<_>>()?;
+        let selected: Vec<Variable<'_>> = self.variables.iter().map(|name| of.variable(name)).collect::<Result<_>>()?;
         for (number, variable) in selected.iter().enumerate() {
             if let Some(problem) = variable.problem() {
                 return Err(problem);
@@ -148,7 +151,12 @@ fn dimensions(variables: &[Variable<'_>]) -> Result<Vec<(String, u64)>> {
     let all = sized(widest);
     for variable in readable() {
         let own = sized(variable);
-        if let Some((twice, _)) = own.iter().enumerate().find(|(number, one)| own.iter().take(*number).any(|other| other.0 == one.0)).map(|(_, one)| one) {
+        if let Some((twice, _)) = own
+            .iter()
+            .enumerate()
+            .find(|(number, one)| own.iter().take(*number).any(|other| other.0 == one.0))
+            .map(|(_, one)| one)
+        {
             return Err(variable.in_variable(Error::usage(format!("the dimension {twice:?} occurs twice"))));
         }
         if own.iter().any(|one| !all.contains(one)) {
@@ -235,7 +243,12 @@ impl ForeignSource for Rows {
 }
 
 /// Values of a variable at the elements of some rows.
-fn gathered(variable: &Variable<'_>, plan: &Plan, kept: Option<&OnceLock<Arc<Part>>>, rows: Range<u64>) -> Result<Part> {
+fn gathered(
+    variable: &Variable<'_>,
+    plan: &Plan,
+    kept: Option<&OnceLock<Arc<Part>>>,
+    rows: Range<u64>,
+) -> Result<Part> {
     let part = plan.part(rows);
     if let Some(kept) = kept {
         let all = match kept.get() {

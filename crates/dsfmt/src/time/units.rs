@@ -124,9 +124,10 @@ impl Units {
     pub(crate) fn duration(self, text: &str) -> Result<f64> {
         let end = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
         let (number, name) = text.split_at(end);
-        let number: f64 = number.trim().parse().map_err(|_| {
-            Error::usage(format!("expected a duration such as \"6h\" or \"1.5 days\", found {text:?}"))
-        })?;
+        let number: f64 = number
+            .trim()
+            .parse()
+            .map_err(|_| Error::usage(format!("expected a duration such as \"6h\" or \"1.5 days\", found {text:?}")))?;
         #[expect(clippy::cast_precision_loss, reason = "a unit has less than 53 bits")]
         let ratio = unit(&name.to_ascii_lowercase(), self.calendar())? as f64 / self.unit as f64;
         Ok(number * ratio)

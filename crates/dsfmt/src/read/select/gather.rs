@@ -86,9 +86,7 @@ impl Variable<'_> {
                 let at = usize::try_from(run.start - start).unwrap_or(usize::MAX);
                 let range = at..at.saturating_add(usize::try_from(run.len).unwrap_or(usize::MAX));
                 if let Some(missing) = &mut missing {
-                    missing.extend(
-                        range.clone().map(|index| mask.as_ref().is_some_and(|mask| mask.is_missing(index))),
-                    );
+                    missing.extend(range.clone().map(|index| mask.as_ref().is_some_and(|mask| mask.is_missing(index))));
                 }
                 all.extend(&values, range);
             }
@@ -175,7 +173,12 @@ impl Variable<'_> {
         Ok(())
     }
 
-    fn gather_numbers<T: Element>(&self, layout: &Layout, plan: Part<'_>, mask: &mut Option<Vec<u8>>) -> Result<Vec<T>> {
+    fn gather_numbers<T: Element>(
+        &self,
+        layout: &Layout,
+        plan: Part<'_>,
+        mask: &mut Option<Vec<u8>>,
+    ) -> Result<Vec<T>> {
         let width = size_of::<T>() as u64;
         let (mut out, swap) = (try_zeroed(plan.total)?, layout.swap());
         if let (Some(all), None) = (self.reader.source.as_slice(), &mask) {
