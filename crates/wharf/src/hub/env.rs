@@ -26,6 +26,8 @@ pub struct Opener<'a> {
     pub overrides: Overrides,
     /// Which documents are shown, and which of their fields.
     pub view: super::zds::View,
+    /// Which part of variables is read.
+    pub part: super::VariablesView,
     /// How times of ds and NetCDF are read.
     time: Option<TimeForm>,
     /// The content of pipes that have been read.
@@ -50,6 +52,7 @@ impl<'a> Opener<'a> {
             stdin_read: None,
             overrides: Overrides::default(),
             view: super::zds::View::default(),
+            part: super::VariablesView::default(),
             time: None,
             pipes: HashMap::new(),
         }
@@ -93,12 +96,13 @@ impl<'a> Opener<'a> {
         }
     }
 
-    /// Applies the filters, columns and time form of a selection to inputs opened from now on.
+    /// Applies the filters, columns, region and time form of a selection to inputs opened from now on.
     ///
     /// # Errors
     /// A filter or a column name is invalid.
     pub fn apply(&mut self, selection: &Selection) -> Result<()> {
         self.time = selection.reading.time;
+        self.part = super::VariablesView::new(selection)?;
         self.view.set(selection)
     }
 
@@ -162,6 +166,9 @@ impl<'a> Opener<'a> {
 
     fn opened(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {
         if let Some(container) = self.overrides.open(input, self.registry.formats(), options)? {
+            return Ok(container);
+        }
+        if let Some(container) = self.part_of(input, self.time)? {
             return Ok(container);
         }
         if let Some(container) = self.view.open(input, self.registry.formats(), options)? {

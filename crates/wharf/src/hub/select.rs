@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use container_core::{ColumnInfo, Container, Error, Result, Scan, Table};
+use dsfmt::Region;
 use dsfmt::container::TimeForm;
 
 /// Which table, which columns, which rows.
@@ -18,6 +19,10 @@ pub struct Selection {
     pub limit: Option<u64>,
     /// Filters for documents (ZDS), all of which must match: `FIELD=VALUE`, `FIELD`, `!FIELD`.
     pub filters: Vec<String>,
+    /// Which part of the variables of ds and NetCDF files, along their dimensions. An error for other formats.
+    pub region: Region,
+    /// Read variables of ds and NetCDF files as [long rows](dsfmt::Tidy); `columns` are the variables, after the coordinates of their dimensions.
+    pub tidy: bool,
     /// How tables are read.
     pub reading: Reading,
 }
@@ -46,7 +51,21 @@ impl Selection {
         filters: Vec<String>,
         reading: Reading,
     ) -> Self {
-        Self { columns, rows, limit, filters, reading }
+        Self { columns, rows, limit, filters, reading, ..Self::default() }
+    }
+
+    /// Selects a part of the variables of ds and NetCDF files.
+    #[must_use]
+    pub fn with_region(mut self, region: Region) -> Self {
+        self.region = region;
+        self
+    }
+
+    /// Reads variables of ds and NetCDF files as [long rows](dsfmt::Tidy).
+    #[must_use]
+    pub const fn with_tidy(mut self, tidy: bool) -> Self {
+        self.tidy = tidy;
+        self
     }
 }
 

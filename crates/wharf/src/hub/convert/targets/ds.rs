@@ -51,7 +51,8 @@ impl DsTarget {
         let source = input.source().ok_or_else(|| named(Error::usage("expected a file, found a folder")))?;
         let reader = open_netcdf(source.clone(), context.opener).map_err(named)?;
         let reading = ReadOptions::default().with_scaled(self.scaled);
-        if let (Output::Ds, true) = (output, job.is_whole()) {
+        let part = &context.opener.part;
+        if let (Output::Ds, true, true) = (output, job.is_whole(), part.is_whole()) {
             return put(job, context, report, |path, output| {
                 // What names no file is about the input: the writer names the output.
                 let done = to_ds(&reader, path, &reading, output).map_err(named)?;
@@ -60,6 +61,7 @@ impl DsTarget {
         }
         let (view, losses) = ds_view(reader, &reading, location.name()).map_err(named)?;
         report.losses.extend(Lost::all(losses, Some(&location.name())));
+        let view = part.apply(view).map_err(named)?;
         match output {
             // Records are read in turns, which compressed values are slow at: `copied` decodes them once.
             Output::Netcdf(path, options) if job.is_whole() && options.unlimited.is_none() => {
