@@ -67,6 +67,8 @@
 //! | view numbers zero-copy, at any alignment and in any byte order | [`Variable::view`] | the elements accessed |
 //! | read row by row | [`Variable::read_rows`] | bytes of the rows |
 //! | select along any dimension: index, list, range, nearest value, range of values | [`Variable::select`], [`Selection`] | bytes selected; once per masked variable or strings a pass over mask or lengths |
+//! | cut a dataset by coordinates: dates, longitudes that wrap, names | [`Region`] | coordinates; then as for reading |
+//! | turn n-dimensional variables into long rows | [`Tidy`] | as for reading |
 //! | count, mean, median, percentiles | [`Variable::stats`] | one pass, and one for the median |
 //! | write arrays; more than fits in memory | [`Builder::write`]; [`Builder::begin`] | bytes written |
 //! | merge files along a dimension; change names and attributes | [`merge`](merge()); [`Edit`] | bytes written |

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use container_core::{Error, Result};
 
+use crate::FORMAT_NAME;
 use crate::array::{Array, Strings, Values};
 use crate::read::Variable;
 use crate::time::{self, Date, Units};
@@ -121,6 +122,10 @@ impl Lookup {
             (scale, offset) => Some((scale.unwrap_or(1.0), offset.unwrap_or(0.0))),
         };
         let packing = packing.filter(|(scale, offset)| *scale != 0.0 && scale.is_finite() && offset.is_finite());
+        // ds-format unpacks NetCDF to floats, and keeps the attributes.
+        let is_unpacked =
+            variable.reader.format() == FORMAT_NAME && matches!(data_type, DataType::Float32 | DataType::Float64);
+        let packing = packing.filter(|_| !is_unpacked);
         let (units, units_problem) = match time::of(variable) {
             Ok(units) => (units, None),
             Err(error) => (None, Some(error.detail().to_owned())),

@@ -177,6 +177,7 @@ fn odd() -> Reader {
                 .with_attribute("scale_factor", 0.1)
                 .with_attribute("add_offset", 1.0),
         )
+        .field("unpacked", field(&[4], vec![1.0, 2.0, 3.0, 4.0], &["x"]).with_attribute("scale_factor", 10.0))
         .field("down", field(&[4], vec![9i16, 3, -3, -9], &["x"]).with_attribute("scale_factor", -10.0))
         .field(
             "nanoseconds",
@@ -210,6 +211,7 @@ fn coordinates_of_any_kind() {
     assert_eq!(x(region().between("packed", Some("-29"), Some("31"))), [20, 30]);
     assert_eq!(x(region().at("packed", 91.0)), [40]);
     assert_eq!(x(region().at("packed", 30.0).with_tolerance("packed", 1.0)), [30]);
+    assert_eq!(x(region().at("unpacked", 3.0)), [30], "ds-format unpacks, and keeps the attributes");
     // A negative scale turns the order: -90, -30, 30, 90.
     assert_eq!(x(region().between("down", Some(-30.0), Some(100.0))), [20, 30, 40]);
     assert_eq!(x(region().between("down", None, Some(-30.0))), [10, 20]);
