@@ -187,6 +187,15 @@ impl Region {
         let selection = self.resolve(&reader)?;
         part(reader, &selection)
     }
+
+    /// As [`apply`](Self::apply), with coordinates looked up in another reader of the same dataset: one of packed values, which are exact.
+    ///
+    /// # Errors
+    /// As [`apply`](Self::apply).
+    pub fn apply_by(&self, reader: Reader, coordinates: &Reader) -> Result<Reader> {
+        let selection = self.resolve(coordinates)?;
+        part(reader, &selection)
+    }
 }
 
 /// The selected part of a dataset.

@@ -40,16 +40,16 @@ fn problem(variable: &Variable) -> Option<String> {
 ///
 /// # Errors
 /// [`Limit`](container_core::ErrorKind::Limit) when the header of the equivalent ds file exceeds the limits.
-pub fn as_ds(reader: Reader, options: OpenOptions) -> Result<crate::Reader> {
-    read_as_ds(&Arc::new(reader), options)
+pub fn as_ds(reader: Reader, options: OpenOptions, reading: &ReadOptions) -> Result<crate::Reader> {
+    read_as_ds(&Arc::new(reader), options, reading)
 }
 
-pub(super) fn read_as_ds(reader: &Arc<Reader>, options: OpenOptions) -> Result<crate::Reader> {
-    let header = ds_header(reader)?;
+pub(super) fn read_as_ds(reader: &Arc<Reader>, options: OpenOptions, reading: &ReadOptions) -> Result<crate::Reader> {
+    let header = ds_header(reader, reading)?;
     let values = NetcdfValues {
         reader: Arc::clone(reader),
         variables: (0..reader.variables().len()).collect(),
-        options: ReadOptions::default(),
+        options: *reading,
         cache: Mutex::default(),
         conversion: None,
     };
@@ -104,23 +104,22 @@ fn with_values(header: &str, options: OpenOptions, values: NetcdfValues) -> Resu
 }
 
 /// The header of the equivalent ds file, with variables in the order of the NetCDF file.
-fn ds_header(reader: &Reader) -> Result<String> {
-    let options = ReadOptions::default();
+fn ds_header(reader: &Reader, options: &ReadOptions) -> Result<String> {
     let mut attributes = Object::default();
     for attribute in reader.attributes() {
         attributes.set(crate::json::quoted(&attribute.name), json(&attribute.value));
     }
     let (mut fields, mut slots) = (Vec::new(), Vec::new());
     for (index, variable) in reader.variables().iter().enumerate() {
-        let data_type = reader.data_type(variable, &options).filter(|_| variable.problem.is_none());
-        let shape = reader.shape(variable, &options);
+        let data_type = reader.data_type(variable, options).filter(|_| variable.problem.is_none());
+        let shape = reader.shape(variable, options);
         // Losses are reported by the conversion.
         let mut losses = Vec::new();
         let field = match data_type {
             Some(data_type) => Field::stream(data_type, shape),
             None => Field::empty(),
         };
-        fields.push((variable.name.clone(), with_metadata(reader, variable, &options, field, &mut losses)));
+        fields.push((variable.name.clone(), with_metadata(reader, variable, options, field, &mut losses)));
         let masked = data_type.is_some_and(|data_type| may_miss(variable, data_type));
         let len = data_type.and_then(|data_type| ds_len(data_type, shape, masked)).unwrap_or(0);
         slots.push(Slot { field: index, masked, len: Some(len) });

@@ -74,11 +74,23 @@ pub(crate) struct PartOptions {
     /// it, all must share their dimensions
     #[arg(long, help_heading = "Part of the variables of ds and NetCDF")]
     tidy: bool,
+
+    #[command(flatten)]
+    packed: PackedOption,
+}
+
+/// Whether packed numbers of NetCDF stay packed.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+pub(crate) struct PackedOption {
+    /// Packed numbers as they are stored, not the values that they mean by scale_factor and add_offset (NetCDF)
+    #[arg(long, help_heading = "Part of the variables of ds and NetCDF")]
+    pub(crate) packed: bool,
 }
 
 impl PartOptions {
     /// Adds these options to a selection.
-    pub(crate) fn select(&self, selection: wharf::hub::select::Selection) -> Result<wharf::hub::select::Selection> {
+    pub(crate) fn select(&self, mut selection: wharf::hub::select::Selection) -> Result<wharf::hub::select::Selection> {
+        selection.reading.packed = self.packed.packed;
         Ok(selection.with_region(self.slice.region()?).with_tidy(self.tidy))
     }
 }

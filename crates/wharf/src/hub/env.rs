@@ -30,6 +30,8 @@ pub struct Opener<'a> {
     pub part: super::VariablesView,
     /// How times of ds and NetCDF are read.
     time: Option<TimeForm>,
+    /// Packed numbers of NetCDF stay packed.
+    pub packed: bool,
     /// The content of pipes that have been read.
     pipes: HashMap<PathBuf, Input>,
 }
@@ -54,6 +56,7 @@ impl<'a> Opener<'a> {
             view: super::zds::View::default(),
             part: super::VariablesView::default(),
             time: None,
+            packed: false,
             pipes: HashMap::new(),
         }
     }
@@ -101,13 +104,16 @@ impl<'a> Opener<'a> {
     /// # Errors
     /// A filter or a column name is invalid.
     pub fn apply(&mut self, selection: &Selection) -> Result<()> {
-        self.time = selection.reading.time;
+        (self.time, self.packed) = (selection.reading.time, selection.reading.packed);
         self.part = super::VariablesView::new(selection)?;
         self.view.set(selection)
     }
 
-    /// Fails for inputs of other formats when a form of ds and NetCDF times was selected.
+    /// Fails for inputs of other formats when a form of ds and NetCDF times, or of packed numbers, was selected.
     pub(super) fn check_time(&self, inputs: &str) -> Result<()> {
+        if self.packed && !inputs.eq_ignore_ascii_case(dsfmt::netcdf::FORMAT_NAME) {
+            return Err(Error::usage(format!("is for inputs that are NetCDF, not {inputs}")).in_option("packed"));
+        }
         match self.time {
             Some(_) if !is_variables(inputs) => {
                 Err(Error::usage(format!("is for inputs that are ds or NetCDF, not {inputs}")).in_option("time"))
@@ -174,9 +180,12 @@ impl<'a> Opener<'a> {
         if let Some(container) = self.view.open(input, self.registry.formats(), options)? {
             return Ok(container);
         }
-        let registry = match self.time {
-            None => Cow::Borrowed(&self.registry),
-            Some(time) => Cow::Owned(self.registry.clone().with(time.format()).with(time.netcdf())),
+        let registry = match (self.time, self.packed) {
+            (None, false) => Cow::Borrowed(&self.registry),
+            (time, packed) => {
+                let time = time.unwrap_or_default();
+                Cow::Owned(self.registry.clone().with(time.format()).with(time.netcdf(packed)))
+            }
         };
         registry.open_with(input, options).map_err(|error| self.overrides.with_advice(error))
     }

@@ -39,6 +39,8 @@ pub struct Reading {
     pub missing_as_null: bool,
     /// How times of ds and NetCDF are read; `None` for the stored numbers. An error for other formats.
     pub time: Option<TimeForm>,
+    /// Packed numbers of NetCDF stay packed; otherwise they are read as the values they mean. An error for other formats.
+    pub packed: bool,
 }
 
 impl Selection {
@@ -73,13 +75,20 @@ impl Reading {
     /// Reads the table of this name with this many threads.
     #[must_use]
     pub const fn new(table: Option<String>, threads: usize, missing_as_null: bool) -> Self {
-        Self { table, threads, missing_as_null, time: None }
+        Self { table, threads, missing_as_null, time: None, packed: false }
     }
 
     /// Reads times of ds and NetCDF in this form.
     #[must_use]
     pub const fn with_time(mut self, time: Option<TimeForm>) -> Self {
         self.time = time;
+        self
+    }
+
+    /// Keeps packed numbers of NetCDF as they are stored.
+    #[must_use]
+    pub const fn with_packed(mut self, packed: bool) -> Self {
+        self.packed = packed;
         self
     }
 

@@ -2,7 +2,7 @@
 
 use container_core::{Container, Error, Input, OpenOptions, Result};
 use dsfmt::container::{DsContainer, TimeForm};
-use dsfmt::netcdf::{self, as_ds};
+use dsfmt::netcdf::{self, ReadOptions, as_ds};
 use dsfmt::{Reader, Region, Tidy};
 
 use super::env::Opener;
@@ -45,6 +45,24 @@ impl VariablesView {
     /// Those of [`Region::apply`] and [`Tidy::apply`].
     pub fn apply(&self, reader: Reader) -> Result<Reader> {
         let part = self.region.apply(reader)?;
+        self.rows(part)
+    }
+
+    /// The part of a NetCDF file that `read` opens with some options. Coordinates are looked up as they are stored: unpacking rounds.
+    pub(super) fn of_netcdf(
+        &self,
+        reading: &ReadOptions,
+        mut read: impl FnMut(&ReadOptions) -> Result<Reader>,
+    ) -> Result<Reader> {
+        let reader = read(reading)?;
+        if self.region.is_whole() || !reading.scaled {
+            return self.apply(reader);
+        }
+        let part = self.region.apply_by(reader, &read(&ReadOptions::default())?)?;
+        self.rows(part)
+    }
+
+    fn rows(&self, part: Reader) -> Result<Reader> {
         match &self.tidy {
             None => Ok(part),
             Some(tidy) => tidy.apply(part),
@@ -74,8 +92,15 @@ impl Opener<'_> {
         let options = OpenOptions::default().with_access(self.access);
         let format = self.registry.detect(input).map(|format| format.name());
         let reader = match (format, input.source()) {
-            (Ok(DS), Some(source)) => Reader::from_source(source.clone(), options)?,
-            (Ok(netcdf::FORMAT_NAME), Some(source)) => as_ds(open_netcdf(source.clone(), self)?, options)?,
+            (Ok(DS), Some(source)) => {
+                self.check_time(DS)?;
+                Reader::from_source(source.clone(), options)?
+            }
+            (Ok(netcdf::FORMAT_NAME), Some(source)) => {
+                let reading = ReadOptions::default().with_scaled(!self.packed);
+                let read = |reading: &ReadOptions| as_ds(open_netcdf(source.clone(), self)?, options, reading);
+                return self.part.of_netcdf(&reading, read).map(Some);
+            }
             _ => return Ok(None),
         };
         self.part.apply(reader).map(Some)

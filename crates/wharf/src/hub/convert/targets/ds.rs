@@ -50,6 +50,9 @@ impl DsTarget {
         let input = location.input(context.opener).map_err(named)?;
         let source = input.source().ok_or_else(|| named(Error::usage("expected a file, found a folder")))?;
         let reader = open_netcdf(source.clone(), context.opener).map_err(named)?;
+        if self.scaled && context.opener.packed {
+            return Err(Error::usage("contradicts {scaled}").in_option("packed"));
+        }
         let reading = ReadOptions::default().with_scaled(self.scaled);
         let part = &context.opener.part;
         if let (Output::Ds, true, true) = (output, job.is_whole(), part.is_whole()) {
@@ -59,9 +62,15 @@ impl DsTarget {
                 Ok((done.written, Lost::all(done.losses, Some(&location.name())).collect()))
             });
         }
-        let (view, losses) = ds_view(reader, &reading, location.name()).map_err(named)?;
-        report.losses.extend(Lost::all(losses, Some(&location.name())));
-        let view = part.apply(view).map_err(named)?;
+        let mut losses = None;
+        let open = |reading: &ReadOptions| {
+            let reader = open_netcdf(source.clone(), context.opener)?;
+            let (view, lost) = ds_view(reader, reading, location.name())?;
+            losses.get_or_insert(lost); // looking up coordinates opens it again
+            Ok(view)
+        };
+        let view = part.of_netcdf(&reading, open).map_err(named)?;
+        report.losses.extend(Lost::all(losses.unwrap_or_default(), Some(&location.name())));
         match output {
             // Records are read in turns, which compressed values are slow at: `copied` decodes them once.
             Output::Netcdf(path, options) if job.is_whole() && options.unlimited.is_none() => {
