@@ -53,7 +53,7 @@ fn read(bytes: Vec<u8>) {
             Err(error) => assert_eq!(error.format(), Some("netcdf")),
         }
     }
-    match NetcdfContainer::new(reader, opening) {
+    match NetcdfContainer::new(reader, opening, &ReadOptions::default()) {
         Ok(container) => walk(&container),
         Err(error) => assert_eq!(error.format(), Some("netcdf")),
     }

@@ -67,6 +67,8 @@
 //! | view numbers zero-copy, at any alignment and in any byte order | [`Variable::view`] | the elements accessed |
 //! | read row by row | [`Variable::read_rows`] | bytes of the rows |
 //! | select along any dimension: index, list, range, nearest value, range of values | [`Variable::select`], [`Selection`] | bytes selected; once per masked variable or strings a pass over mask or lengths |
+//! | cut a dataset by coordinates: dates, longitudes that wrap, names | [`Region`] | coordinates; then as for reading |
+//! | turn n-dimensional variables into long rows | [`Tidy`] | as for reading |
 //! | count, mean, median, percentiles | [`Variable::stats`] | one pass, and one for the median |
 //! | write arrays; more than fits in memory | [`Builder::write`]; [`Builder::begin`] | bytes written |
 //! | merge files along a dimension; change names and attributes | [`merge`](merge()); [`Edit`] | bytes written |
@@ -110,6 +112,7 @@ mod array;
 #[cfg_attr(docsrs, doc(cfg(feature = "arrow")))]
 pub mod arrow;
 pub mod container;
+mod derived;
 mod edit;
 mod json;
 mod kernel;
@@ -133,6 +136,7 @@ pub use container_core::{
     Access, Bytes, Error, ErrorKind, Finding, Limits, Loss, Map, OpenOptions, OutputOptions, Overwrite, Position,
     Progress, ReadAt, Result, Scan, Severity, Source, SyncPolicy, Unit, VerifyOptions,
 };
+pub use derived::{Coordinate, Region, Tidy};
 pub use edit::Edit;
 pub use json::{Items, Json, JsonBuf, JsonKind, Members};
 pub use merge::{Merge, MergeOptions, merge};

@@ -7,10 +7,13 @@
 #[path = "../../../tests/support/counting.rs"]
 mod counting;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use container_core::{Container, ErrorKind, Limits, OpenOptions, ReadAt, Scan, Source, VerifyOptions};
 use counting::{KIB, MIB, bounded};
 use dsfmt::container::DsContainer;
-use dsfmt::{Builder, Field, Reader, Select, Selection};
+use dsfmt::{Builder, Field, OutputOptions, Reader, Region, Select, Selection, Tidy};
 
 /// A source that computes its bytes on demand.
 struct Medium(Vec<u8>);
@@ -44,6 +47,7 @@ fn nothing_is_allocated_that_was_only_declared() {
     declared();
     missing();
     parts();
+    regions();
     tables();
 }
 
@@ -192,6 +196,55 @@ fn parts() {
             assert_eq!(bounded(data_type, MIB, || x.select(&selection).unwrap()).len(), 30);
         }
     }
+}
+
+/// A file of 800 MB of zeros that is computed, and how much of it was read.
+struct Large {
+    header: Vec<u8>,
+    read: Arc<AtomicU64>,
+}
+
+impl ReadAt for Large {
+    fn len(&self) -> u64 {
+        self.header.len() as u64 + 800_000_000
+    }
+
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> std::io::Result<()> {
+        self.read.fetch_add(buffer.len() as u64, Ordering::Relaxed);
+        buffer.fill(0);
+        let header = self.header.get(usize::try_from(offset).unwrap()..).unwrap_or_default();
+        let count = header.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&header[..count]);
+        Ok(())
+    }
+}
+
+/// Copying a part of a large file, or counting its long rows, reads only the part, and keeps a block in memory.
+fn regions() {
+    let header = r#"{"t": {".dims": ["time", "lat", "lon"], ".size": [1000, 400, 500], ".offset": 0, ".len": 800000000, ".type": "float32"}}"#;
+    let read = Arc::new(AtomicU64::new(0));
+    let source = Large { header: [b"ds-1.0\n", header.as_bytes(), b"\n"].concat(), read: Arc::clone(&read) };
+    let taken = || usize::try_from(read.swap(0, Ordering::Relaxed)).unwrap();
+    let region = Region::new().with("lat", Select::range(100, 110)).with("lon", Select::range(490, 500));
+    let part = region.apply(open(Source::new(source))).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let mut builder = Builder::new();
+    builder.field("t", Field::copy(&part.variable("t").unwrap()));
+    bounded("copying a region", 8 * MIB, || {
+        builder.begin(folder.path().join("part.ds"), OutputOptions::default()).unwrap().finish().unwrap()
+    });
+    // 10 rows of 500 numbers for each of the 1000 times: neighbors are read together.
+    let bytes = taken();
+    assert!(bytes < 24 * MIB, "{bytes}");
+    let rows = DsContainer::new(Tidy::new().apply(part).unwrap());
+    let tables = rows.tables();
+    assert_eq!(tables[0].len(), Some(100_000));
+    bounded("long rows", 8 * MIB, || {
+        let mut rows = tables[0].rows(&Scan::default()).unwrap();
+        while rows.advance().unwrap() {}
+    });
+    let bytes = taken();
+    assert!(bytes < 24 * MIB, "{bytes}");
 }
 
 fn tables() {

@@ -41,6 +41,9 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     selection: Selection,
+
+    #[command(flatten)]
+    part: super::ds::PartOptions,
 }
 
 #[derive(Debug, Clone, clap::Args)]
@@ -79,9 +82,12 @@ impl TextFormat {
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let locations = inputs::expand(&arguments.files)?;
-    let mut selection = arguments.selection.plain()?;
+    let mut selection = arguments.part.select(arguments.selection.plain()?)?;
     selection.reading.time = arguments.time.map(Into::into);
     env.opener.apply(&selection)?;
+    if selection.tidy {
+        selection.columns.clear(); // they selected variables
+    }
     let FormatOptions { csv, tsv, pretty } = arguments.format;
     if env.json() && (csv || tsv || pretty) {
         // clap reports this conflict only if --json follows the verb.

@@ -70,6 +70,9 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     selection: Selection,
 
+    #[command(flatten)]
+    part: super::ds::PartOptions,
+
     /// Times of ds files as times, not as the stored numbers
     #[arg(long, value_enum, value_name = "FORM")]
     time: Option<super::ds::Times>,
@@ -116,7 +119,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         }
     };
     let locations = inputs::expand(inputs)?;
-    let mut selection = arguments.selection.plain()?;
+    let mut selection = arguments.part.select(arguments.selection.plain()?)?;
     selection.reading.time = arguments.time.map(Into::into);
     env.opener.apply(&selection)?;
     let stdout = arguments.output() == "-";

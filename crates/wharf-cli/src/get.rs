@@ -58,6 +58,9 @@ pub(crate) struct Arguments {
     slice: super::ds::SliceOptions,
 
     #[command(flatten)]
+    packed: super::ds::PackedOption,
+
+    #[command(flatten)]
     reading: Reading,
 }
 
@@ -72,6 +75,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let location = &inputs::expand_single(&arguments.file, "get")?;
     let file = |error: Error| error.in_file(location.name());
     let input = location.input(&mut env.opener).map_err(file)?;
+    env.opener.packed = arguments.packed.packed;
     if let Some(variable) = &arguments.key
         && let Some(reader) = super::netcdf::variables(&input, &env.opener).map_err(file)?
     {
@@ -86,7 +90,10 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
                 Err(Error::usage(format!("requires ds, found {}", reader.format())).in_option("raw"))
             }
             true => super::ds::raw(&reader, variable, &arguments.slice, env),
-            false => super::ds::get(&reader, variable, &arguments.slice, env),
+            false => {
+                let selection = selection(arguments, &reader, &input, env).map_err(file)?;
+                super::ds::get(&reader, variable, selection.as_ref(), env)
+            }
         }
         .map_err(file);
     }
@@ -98,6 +105,24 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let opened = location.open_input(&input, &env.opener)?;
     let table = select::table(opened.container.as_ref(), arguments.reading.table.as_deref()).map_err(file)?;
     record(arguments, location, table, env).map_err(file)
+}
+
+/// The selected part of variables; `None` when all is selected. Coordinates are looked up as they are stored: unpacking rounds.
+fn selection(
+    arguments: &Arguments,
+    reader: &dsfmt::Reader,
+    input: &Input,
+    env: &mut Env<'_>,
+) -> Result<Option<dsfmt::Selection>> {
+    if arguments.slice.is_all() {
+        return Ok(None);
+    }
+    env.opener.packed = true;
+    let coordinates = match reader.format() == dsfmt::FORMAT_NAME {
+        true => None,
+        false => super::netcdf::variables(input, &env.opener)?,
+    };
+    arguments.slice.selection(coordinates.as_ref().unwrap_or(reader)).map(Some)
 }
 
 /// Prints the stored bytes of a sample or of one field.

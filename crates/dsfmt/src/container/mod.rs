@@ -138,7 +138,7 @@ pub(crate) fn attributes(attributes: Attributes<'_>) -> Map<String, Value> {
 
 impl Container for DsContainer {
     fn format(&self) -> &'static str {
-        FORMAT_NAME
+        self.reader.format()
     }
 
     fn version(&self) -> String {

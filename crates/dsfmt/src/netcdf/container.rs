@@ -15,19 +15,30 @@ use super::view::read_as_ds;
 use super::{FORMAT_NAME, display};
 use crate::container::{DsContainer, DsTable, TimeForm};
 
-/// The NetCDF format, with times as stored.
-pub const FORMAT: &dyn Format = &Netcdf(TimeForm::Stored);
+/// The NetCDF format, with times as stored, and packed numbers as the values they mean.
+pub const FORMAT: &dyn Format = &Netcdf { times: TimeForm::Stored, packed: false };
 
-struct Netcdf(TimeForm);
+struct Netcdf {
+    times: TimeForm,
+    /// Packed numbers stay packed.
+    packed: bool,
+}
 
 impl TimeForm {
-    /// The NetCDF format with this representation of times.
+    /// The NetCDF format with this representation of times. Packed numbers are the values they mean, by `scale_factor` and `add_offset`, unless
+    /// they stay `packed`.
     #[must_use]
-    pub fn netcdf(self) -> &'static dyn Format {
-        match self {
-            Self::Stored => FORMAT,
-            Self::Iso => &Netcdf(Self::Iso),
-            Self::Julian => &Netcdf(Self::Julian),
+    pub fn netcdf(self, packed: bool) -> &'static dyn Format {
+        const fn format(times: TimeForm, packed: bool) -> Netcdf {
+            Netcdf { times, packed }
+        }
+        match (self, packed) {
+            (Self::Stored, false) => FORMAT,
+            (Self::Stored, true) => const { &format(Self::Stored, true) },
+            (Self::Iso, false) => const { &format(Self::Iso, false) },
+            (Self::Iso, true) => const { &format(Self::Iso, true) },
+            (Self::Julian, false) => const { &format(Self::Julian, false) },
+            (Self::Julian, true) => const { &format(Self::Julian, true) },
         }
     }
 }
@@ -58,11 +69,12 @@ impl Format for Netcdf {
             return Err(Error::usage("expected a file, found a directory").in_format(FORMAT_NAME));
         };
         let reader = Reader::from_source(source.clone(), *options)?;
-        Ok(Box::new(NetcdfContainer::new(reader, *options)?.with_times(self.0)))
+        let reading = ReadOptions::default().with_scaled(!self.packed);
+        Ok(Box::new(NetcdfContainer::new(reader, *options, &reading)?.with_times(self.times)))
     }
 }
 
-/// A [`Reader`] as a [`Container`]. Tables, rows and columns are those of the ds file that [`to_ds`](super::to_ds) writes with default options,
+/// A [`Reader`] as a [`Container`]. Tables, rows and columns are those of the ds file that [`to_ds`](super::to_ds) writes with the same [`ReadOptions`],
 /// except that elements of any variable of numbers or characters may be missing, because NetCDF has implicit fill values.
 ///
 /// Variables of types that ds does not have are unreadable columns. Caches up to 64 MiB of NetCDF-4 chunks.
@@ -82,9 +94,9 @@ impl NetcdfContainer {
     ///
     /// # Errors
     /// [`Limit`](ErrorKind::Limit) when the header of the equivalent ds file exceeds the limits.
-    pub fn new(reader: Reader, options: OpenOptions) -> Result<Self> {
+    pub fn new(reader: Reader, options: OpenOptions, reading: &ReadOptions) -> Result<Self> {
         let reader = Arc::new(reader);
-        let inner = read_as_ds(&reader, options)?;
+        let inner = read_as_ds(&reader, options, reading)?;
         Ok(Self { tables: Vec::new(), inner: DsContainer::new(inner), reader }.with_times(TimeForm::Stored))
     }
 

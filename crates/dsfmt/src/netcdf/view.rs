@@ -2,9 +2,9 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use container_core::{Error, Loss, OpenOptions, Result, Source};
+use container_core::{Error, Loss, OpenOptions, Result};
 
 use super::FORMAT_NAME;
 use super::attributes::json;
@@ -15,9 +15,8 @@ use crate::array::{Array, Mask, Values};
 use crate::json::Object;
 use crate::kernel;
 use crate::read::foreign::ForeignSource;
-use crate::read::index::Index;
 use crate::types::DataType;
-use crate::wire::{Header, MAGIC, VERSION, bit_bytes};
+use crate::wire::bit_bytes;
 use crate::write::field::Field;
 use crate::write::layout::{Slot, header};
 
@@ -41,16 +40,16 @@ fn problem(variable: &Variable) -> Option<String> {
 ///
 /// # Errors
 /// [`Limit`](container_core::ErrorKind::Limit) when the header of the equivalent ds file exceeds the limits.
-pub fn as_ds(reader: Reader, options: OpenOptions) -> Result<crate::Reader> {
-    read_as_ds(&Arc::new(reader), options)
+pub fn as_ds(reader: Reader, options: OpenOptions, reading: &ReadOptions) -> Result<crate::Reader> {
+    read_as_ds(&Arc::new(reader), options, reading)
 }
 
-pub(super) fn read_as_ds(reader: &Arc<Reader>, options: OpenOptions) -> Result<crate::Reader> {
-    let header = ds_header(reader)?;
+pub(super) fn read_as_ds(reader: &Arc<Reader>, options: OpenOptions, reading: &ReadOptions) -> Result<crate::Reader> {
+    let header = ds_header(reader, reading)?;
     let values = NetcdfValues {
         reader: Arc::clone(reader),
         variables: (0..reader.variables().len()).collect(),
-        options: ReadOptions::default(),
+        options: *reading,
         cache: Mutex::default(),
         conversion: None,
     };
@@ -98,43 +97,29 @@ pub fn ds_view(reader: Reader, options: &ReadOptions, file: String) -> Result<(c
 
 /// A ds reader with this header and a foreign source of values.
 fn with_values(header: &str, options: OpenOptions, values: NetcdfValues) -> Result<crate::Reader> {
-    let start = MAGIC.len() + VERSION.len() + 1;
-    let line = header.get(start..).unwrap_or_default().to_owned();
-    // Offsets and lengths are fictional: accept any.
-    let mut header = Header::parse(line.into(), start as u64, u64::MAX, &options.limits)?;
-    for (entry, index) in header.entries.iter_mut().zip(&values.variables) {
-        entry.problem = values
-            .reader
-            .variables()
-            .get(*index)
-            .and_then(problem)
-            .map(String::into_boxed_str)
-            .or(entry.problem.take());
-    }
-    let indexes = header.entries.iter().map(|_| Index::default()).collect();
-    let source = Source::from(Vec::new());
-    let foreign: Option<Box<dyn ForeignSource>> = Some(Box::new(values));
-    Ok(crate::Reader { source, options, header, body: 0, indexes, names: OnceLock::new(), foreign })
+    let (reader, variables) = (Arc::clone(&values.reader), values.variables.clone());
+    crate::Reader::from_foreign(header, options, Box::new(values), |index| {
+        variables.get(index).and_then(|index| reader.variables().get(*index)).and_then(problem)
+    })
 }
 
 /// The header of the equivalent ds file, with variables in the order of the NetCDF file.
-fn ds_header(reader: &Reader) -> Result<String> {
-    let options = ReadOptions::default();
+fn ds_header(reader: &Reader, options: &ReadOptions) -> Result<String> {
     let mut attributes = Object::default();
     for attribute in reader.attributes() {
         attributes.set(crate::json::quoted(&attribute.name), json(&attribute.value));
     }
     let (mut fields, mut slots) = (Vec::new(), Vec::new());
     for (index, variable) in reader.variables().iter().enumerate() {
-        let data_type = reader.data_type(variable, &options).filter(|_| variable.problem.is_none());
-        let shape = reader.shape(variable, &options);
+        let data_type = reader.data_type(variable, options).filter(|_| variable.problem.is_none());
+        let shape = reader.shape(variable, options);
         // Losses are reported by the conversion.
         let mut losses = Vec::new();
         let field = match data_type {
             Some(data_type) => Field::stream(data_type, shape),
             None => Field::empty(),
         };
-        fields.push((variable.name.clone(), with_metadata(reader, variable, &options, field, &mut losses)));
+        fields.push((variable.name.clone(), with_metadata(reader, variable, options, field, &mut losses)));
         let masked = data_type.is_some_and(|data_type| may_miss(variable, data_type));
         let len = data_type.and_then(|data_type| ds_len(data_type, shape, masked)).unwrap_or(0);
         slots.push(Slot { field: index, masked, len: Some(len) });

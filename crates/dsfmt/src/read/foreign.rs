@@ -1,10 +1,14 @@
-//! Values of another format, exposed through the ds reader.
+//! Values that do not lie in a ds file, exposed through the ds reader: those of another format, or a view of another reader.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
-use container_core::Result;
+use container_core::{OpenOptions, Result, Source};
 
 use crate::array::{Mask, Values};
+use crate::read::index::Index;
+use crate::read::reader::Reader;
+use crate::wire::{Header, MAGIC, VERSION};
 
 /// Supplies the values of all variables of a file that is not ds.
 pub(crate) trait ForeignSource: Send + Sync {
@@ -16,4 +20,26 @@ pub(crate) trait ForeignSource: Send + Sync {
 
     /// Rejects reading all variables when they declare far more data than the file can hold.
     fn check_declared_bytes(&self) -> Result<()>;
+}
+
+impl Reader {
+    /// A reader of the dataset that `header` describes, the text of a ds file up to its body. `problem` returns why the variable at an index in the
+    /// header cannot be read.
+    pub(crate) fn from_foreign(
+        header: &str,
+        options: OpenOptions,
+        foreign: Box<dyn ForeignSource>,
+        problem: impl Fn(usize) -> Option<String>,
+    ) -> Result<Self> {
+        let start = MAGIC.len() + VERSION.len() + 1;
+        let line = header.get(start..).unwrap_or_default().to_owned();
+        // Offsets and lengths are fictional: accept any.
+        let mut header = Header::parse(line.into(), start as u64, u64::MAX, &options.limits)?;
+        for (index, entry) in header.entries.iter_mut().enumerate() {
+            entry.problem = problem(index).map(String::into_boxed_str).or(entry.problem.take());
+        }
+        let indexes = header.entries.iter().map(|_| Index::default()).collect();
+        let (source, names) = (Source::from(Vec::new()), OnceLock::new());
+        Ok(Self { source, options, header, body: 0, indexes, names, foreign: Some(foreign) })
+    }
 }

@@ -14,6 +14,7 @@ mod variables;
 mod view;
 
 pub use reader::Reader;
+pub(crate) use select::plan::{Axis, Plan, Run};
 pub use select::{Select, Selection};
 pub(crate) use values::{CHUNK_ELEMENTS, by_number, rows_at_once};
 pub use variable::{Attributes, Variable};

@@ -3,7 +3,7 @@
 use container_core::{Error, Result};
 
 use super::calendar::Calendar;
-use super::date::{Date, Fields};
+use super::date::{DAY, Date, Fields};
 
 impl Date {
     /// Parses ISO 8601, such as `2000-01-31T12:00:00.5Z`: a space may replace the T, trailing parts may be omitted, and the zone is `Z`, `UTC`,
@@ -12,12 +12,32 @@ impl Date {
     /// # Errors
     /// [`Usage`](container_core::ErrorKind::Usage) for malformed text, and for a date that the calendar does not have.
     pub fn from_iso(text: &str, calendar: Calendar) -> Result<Self> {
-        date(text.trim(), calendar)
+        date(text.trim(), calendar).map(|(date, _)| date)
+    }
+
+    /// The first and the last microsecond of the year, month, day, hour, minute or second that ISO 8601 names; with a fraction of a second they are
+    /// one.
+    ///
+    /// # Errors
+    /// As [`from_iso`](Self::from_iso).
+    pub(crate) fn period_of_iso(text: &str, calendar: Calendar) -> Result<(Self, Self)> {
+        let (first, next) = date(text.trim(), calendar)?;
+        let last = next.and_then(|next| Self::from_micros(next.total().checked_sub(1)?, calendar));
+        Ok((first, last.unwrap_or(first)))
     }
 }
 
-/// Parses a date that extends to the end of `text`.
-fn date(text: &str, calendar: Calendar) -> Result<Date> {
+/// The finest part of a date that is given.
+#[derive(Clone, Copy)]
+enum Precision {
+    Year,
+    Month,
+    Micros(i64),
+    Instant,
+}
+
+/// Parses a date that extends to the end of `text`. Also returns when the period that it names ends; `None` for an instant.
+fn date(text: &str, calendar: Calendar) -> Result<(Date, Option<Date>)> {
     let mut cursor = Cursor { whole: text, text };
     let negative = cursor.eat('-');
     let _ = !negative && cursor.eat('+');
@@ -28,16 +48,19 @@ fn date(text: &str, calendar: Calendar) -> Result<Date> {
         _ => return Err(cursor.invalid("a year of up to 6 digits and a hyphen")),
     };
     let mut fields = Fields { year: if negative { -year } else { year }, month: 1, day: 1, ..MIDNIGHT };
+    let mut precision = Precision::Year;
     if cursor.eat('-') {
         fields.month = cursor.number("a month")?;
+        precision = Precision::Month;
         if cursor.eat('-') {
             fields.day = cursor.number("a day")?;
+            precision = Precision::Micros(DAY);
         }
     }
     let space = cursor.skip_whitespace();
     let marker = cursor.eat('T') || cursor.eat('t');
     if (space || marker) && cursor.text.starts_with(|first: char| first.is_ascii_digit()) {
-        time(&mut cursor, &mut fields)?;
+        precision = time(&mut cursor, &mut fields)?;
     } else if marker {
         return Err(cursor.invalid("a time"));
     }
@@ -47,30 +70,46 @@ fn date(text: &str, calendar: Calendar) -> Result<Date> {
     if !cursor.text.is_empty() {
         return Err(cursor.invalid("the end"));
     }
+    let utc = |date: Date| Date::from_micros(date.total() - i128::from(offset) * 60_000_000, calendar);
     let date = Date::new(calendar, fields)?;
-    let utc = Date::from_micros(date.total() - i128::from(offset) * 60_000_000, calendar);
-    utc.ok_or_else(|| cursor.invalid("a year in range"))
+    let next = next(date, fields, precision).and_then(utc);
+    Ok((utc(date).ok_or_else(|| cursor.invalid("a year in range"))?, next))
+}
+
+/// When the period ends that begins with `date` and is as long as its precision; `None` for an instant.
+fn next(date: Date, fields: Fields, precision: Precision) -> Option<Date> {
+    let calendar = date.calendar();
+    let first = |year, month| Date::new(calendar, Fields { year, month, day: 1, ..MIDNIGHT }).ok();
+    match precision {
+        Precision::Instant => None,
+        Precision::Micros(micros) => Date::from_micros(date.total() + i128::from(micros), calendar),
+        Precision::Month if fields.month < 12 => first(fields.year, fields.month + 1),
+        // A calendar may have no year 0.
+        Precision::Month | Precision::Year => first(fields.year + 1, 1).or_else(|| first(fields.year + 2, 1)),
+    }
 }
 
 const MIDNIGHT: Fields = Fields { year: 0, month: 0, day: 0, hour: 0, minute: 0, second: 0, microsecond: 0 };
 
 /// `12`, `12:30`, `12:30:15.25`, `1230`, `123015`.
-fn time(cursor: &mut Cursor<'_>, fields: &mut Fields) -> Result<()> {
+fn time(cursor: &mut Cursor<'_>, fields: &mut Fields) -> Result<Precision> {
+    const MINUTE: i64 = 60_000_000;
     let run = cursor.text.bytes().take_while(u8::is_ascii_digit).count();
     if run == 4 || run == 6 {
         fields.hour = cursor.two_digits("an hour")?;
         fields.minute = cursor.two_digits("a minute")?;
-        if run == 6 {
-            fields.second = cursor.two_digits("a second")?;
+        if run == 4 {
+            return Ok(Precision::Micros(MINUTE));
         }
+        fields.second = cursor.two_digits("a second")?;
     } else {
         fields.hour = cursor.number("an hour")?;
         if !cursor.eat(':') {
-            return Ok(());
+            return Ok(Precision::Micros(60 * MINUTE));
         }
         fields.minute = cursor.number("a minute")?;
         if !cursor.eat(':') {
-            return Ok(());
+            return Ok(Precision::Micros(MINUTE));
         }
         fields.second = cursor.number("a second")?;
     }
@@ -78,8 +117,9 @@ fn time(cursor: &mut Cursor<'_>, fields: &mut Fields) -> Result<()> {
         // Further digits are below a microsecond.
         let digits: String = cursor.digits().chars().chain("000000".chars()).take(6).collect();
         fields.microsecond = digits.parse().unwrap_or(0); // six digits
+        return Ok(Precision::Instant);
     }
-    Ok(())
+    Ok(Precision::Micros(1_000_000))
 }
 
 /// Parses a time zone: minutes ahead of UTC.

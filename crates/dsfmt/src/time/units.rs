@@ -110,6 +110,29 @@ impl Units {
         (micros.rem_euclid(unit) == 0).then(|| micros.div_euclid(unit))
     }
 
+    /// The value of a point in time as the integer below it and the rest; `None` when this calendar has no such day.
+    pub(crate) fn split(self, date: Date) -> Option<(i128, f64)> {
+        let micros = date.to(self.calendar())?.total().checked_sub(self.since.total())?;
+        let unit = i128::from(self.unit);
+        Some((micros.div_euclid(unit), ratio(micros.rem_euclid(unit), self.unit)))
+    }
+
+    /// A duration such as `6h` or `1.5 days`, in this unit.
+    ///
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage) for anything else.
+    pub(crate) fn duration(self, text: &str) -> Result<f64> {
+        let end = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
+        let (number, name) = text.split_at(end);
+        let number: f64 = number
+            .trim()
+            .parse()
+            .map_err(|_| Error::usage(format!("expected a duration such as \"6h\" or \"1.5 days\", found {text:?}")))?;
+        #[expect(clippy::cast_precision_loss, reason = "a unit has less than 53 bits")]
+        let ratio = unit(&name.to_ascii_lowercase(), self.calendar())? as f64 / self.unit as f64;
+        Ok(number * ratio)
+    }
+
     /// The value of a point in time, rounded to the nearest `f64`; `None` when this calendar has no such day.
     #[must_use]
     pub fn value(self, date: Date) -> Option<f64> {

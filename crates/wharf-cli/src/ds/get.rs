@@ -3,10 +3,9 @@
 use std::io::{BufWriter, Write};
 
 use container_core::{Error, Result};
-use dsfmt::{Array, Mask, Reader, Values};
+use dsfmt::{Array, Mask, Reader, Selection, Values};
 use serde::Serialize;
 
-use super::SliceOptions;
 use crate::Outcome;
 use crate::display::clean;
 use crate::env::{Env, Stdout};
@@ -14,26 +13,25 @@ use crate::env::{Env, Stdout};
 /// Approximate elements per chunk. Columns are aligned within a chunk.
 const CHUNK: u64 = 16 << 10;
 
-pub(crate) fn get(reader: &Reader, name: &str, slice: &SliceOptions, env: &mut Env<'_>) -> Result<Outcome> {
+/// Prints a variable, or the selected part of it.
+pub(crate) fn get(reader: &Reader, name: &str, selection: Option<&Selection>, env: &mut Env<'_>) -> Result<Outcome> {
     let variable = reader.variable(name)?;
     if let Some(problem) = variable.problem() {
         return Err(problem);
     }
     if variable.shape().is_none() {
-        slice.selection(reader)?; // report an invalid selection even for an empty variable
         env.stdout.print("null\n")?;
         return Ok(Outcome::Done);
     }
-    let selection = slice.selection(reader)?;
-    match (slice.is_all(), env.json()) {
-        (true, true) => json(&variable.as_serialize(), &mut env.stdout)?,
-        (true, false) => {
+    match (selection, env.json()) {
+        (None, true) => json(&variable.as_serialize(), &mut env.stdout)?,
+        (None, false) => {
             let shape = variable.shape().unwrap_or_default();
             matrix(shape, CHUNK, &mut |range| variable.read_elements(range), &mut env.stdout)?;
         }
-        (false, true) => json(&variable.select(&selection)?, &mut env.stdout)?,
-        (false, false) => {
-            let array = variable.select(&selection)?;
+        (Some(selection), true) => json(&variable.select(selection)?, &mut env.stdout)?,
+        (Some(selection), false) => {
+            let array = variable.select(selection)?;
             let shape = array.shape().to_vec();
             let mut whole = Some(array);
             // The selection is in memory as a whole: a single chunk.

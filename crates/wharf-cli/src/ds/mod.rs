@@ -14,7 +14,7 @@ use dsfmt::container::TimeForm;
 pub(crate) use describe::describe;
 pub(crate) use get::get;
 pub(crate) use raw::raw;
-pub(crate) use slice::SliceOptions;
+pub(crate) use slice::{PackedOption, PartOptions, SliceOptions};
 
 use super::env::Opener;
 

@@ -2,8 +2,8 @@
 
 mod describe;
 
-use container_core::{Input, OpenOptions, Probe, Recognition, Result};
-use dsfmt::netcdf::{FORMAT, Reader, as_ds};
+use container_core::{Input, Probe, Recognition, Result};
+use dsfmt::netcdf::{FORMAT, Reader};
 
 pub(crate) use describe::describe;
 
@@ -20,11 +20,7 @@ pub(crate) fn reader(input: &Input, opener: &Opener<'_>) -> Result<Option<Reader
     }
 }
 
-/// A ds or NetCDF file as a ds reader; `None` for other formats. Errors do not name the file.
+/// The variables of a ds or NetCDF file, or the selected part of them; `None` for other formats. Errors do not name the file.
 pub(crate) fn variables(input: &Input, opener: &Opener<'_>) -> Result<Option<dsfmt::Reader>> {
-    let options = OpenOptions::default().with_access(opener.access);
-    match reader(input, opener)? {
-        Some(reader) => as_ds(reader, options).map(Some),
-        None => super::ds::reader(input, opener),
-    }
+    opener.variables(input)
 }

@@ -43,6 +43,7 @@ mod model;
 #[cfg(unix)]
 mod overlap;
 mod parquet;
+mod region;
 mod routes;
 mod stores;
 mod streams;

@@ -46,7 +46,7 @@ pub fn open_ds(location: &Location, opener: &mut Opener<'_>, verb: &str) -> Resu
     match (format.name(), input.source()) {
         (DS, Some(source)) => {
             let options = OpenOptions::default().with_access(opener.access);
-            Reader::from_source(source.clone(), options).map_err(named)
+            Reader::from_source(source.clone(), options).and_then(|reader| opener.part.apply(reader)).map_err(named)
         }
         (dsfmt::netcdf::FORMAT_NAME, _) => {
             Err(named(Error::usage(format!("{verb} works on ds files, the input is NetCDF: convert it to ds first"))))

@@ -30,8 +30,12 @@ pub struct Opener<'a> {
     pub view: super::zds::View,
     /// Which rows are shown.
     filter: Option<Predicate>,
+    /// Which part of variables is read.
+    pub part: super::VariablesView,
     /// How times of ds and NetCDF are read.
     time: Option<TimeForm>,
+    /// Packed numbers of NetCDF stay packed.
+    pub packed: bool,
     /// The content of pipes that have been read.
     pipes: HashMap<PathBuf, Input>,
 }
@@ -55,7 +59,9 @@ impl<'a> Opener<'a> {
             overrides: Overrides::default(),
             view: super::zds::View::default(),
             filter: None,
+            part: super::VariablesView::default(),
             time: None,
+            packed: false,
             pipes: HashMap::new(),
         }
     }
@@ -98,18 +104,22 @@ impl<'a> Opener<'a> {
         }
     }
 
-    /// Applies the filter, the columns and the time form of a selection to inputs opened from now on.
+    /// Applies the filter, the columns, the region and the time form of a selection to inputs opened from now on.
     ///
     /// # Errors
     /// A column name is invalid.
     pub fn apply(&mut self, selection: &Selection) -> Result<()> {
-        self.time = selection.reading.time;
+        (self.time, self.packed) = (selection.reading.time, selection.reading.packed);
+        self.part = super::VariablesView::new(selection)?;
         self.filter.clone_from(&selection.filter);
         self.view.columns(&selection.columns)
     }
 
-    /// Fails for inputs of other formats when a form of ds and NetCDF times was selected.
+    /// Fails for inputs of other formats when a form of ds and NetCDF times, or of packed numbers, was selected.
     pub(super) fn check_time(&self, inputs: &str) -> Result<()> {
+        if self.packed && !inputs.eq_ignore_ascii_case(dsfmt::netcdf::FORMAT_NAME) {
+            return Err(Error::usage(format!("is for inputs that are NetCDF, not {inputs}")).in_option("packed"));
+        }
         match self.time {
             Some(_) if !is_variables(inputs) => {
                 Err(Error::usage(format!("is for inputs that are ds or NetCDF, not {inputs}")).in_option("time"))
@@ -163,12 +173,18 @@ impl<'a> Opener<'a> {
         if let Some(container) = self.overrides.open(input, self.registry.formats(), options)? {
             return Ok(container);
         }
+        if let Some(container) = self.part_of(input, self.time)? {
+            return Ok(container);
+        }
         if let Some(container) = self.view.open(input, self.registry.formats(), options)? {
             return Ok(container);
         }
-        let registry = match self.time {
-            None => Cow::Borrowed(&self.registry),
-            Some(time) => Cow::Owned(self.registry.clone().with(time.format()).with(time.netcdf())),
+        let registry = match (self.time, self.packed) {
+            (None, false) => Cow::Borrowed(&self.registry),
+            (time, packed) => {
+                let time = time.unwrap_or_default();
+                Cow::Owned(self.registry.clone().with(time.format()).with(time.netcdf(packed)))
+            }
         };
         registry.open_with(input, options).map_err(|error| self.overrides.with_advice(error))
     }

@@ -24,12 +24,14 @@ pub mod schema_file;
 pub mod select;
 pub mod subset;
 mod transaction;
+mod variables;
 pub mod zds;
 
 use ds_file::is_variables;
 pub use ds_file::{DS, Saved, open_ds, put_ds, rejected_by_ds, stream_ds};
 pub use netcdf::open_netcdf;
 pub use overrides::Overrides;
+pub use variables::VariablesView;
 
 use std::ffi::OsString;
 use std::fmt;

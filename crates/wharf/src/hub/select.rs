@@ -6,6 +6,7 @@ use std::ops::Range;
 use container_arrow::Predicate;
 pub use container_arrow::listed;
 use container_core::{ColumnInfo, Container, Error, Result, Scan, Table};
+use dsfmt::Region;
 use dsfmt::container::TimeForm;
 
 /// Which table, which columns, which rows.
@@ -20,6 +21,10 @@ pub struct Selection {
     pub limit: Option<u64>,
     /// Only rows for which it holds; `rows` and `limit` count these. Each input needs the columns that it mentions.
     pub filter: Option<Predicate>,
+    /// Which part of the variables of ds and NetCDF files, along their dimensions. An error for other formats.
+    pub region: Region,
+    /// Read variables of ds and NetCDF files as [long rows](dsfmt::Tidy); `columns` are the variables, after the coordinates of their dimensions.
+    pub tidy: bool,
     /// How tables are read.
     pub reading: Reading,
 }
@@ -36,6 +41,8 @@ pub struct Reading {
     pub missing_as_null: bool,
     /// How times of ds and NetCDF are read; `None` for the stored numbers. An error for other formats.
     pub time: Option<TimeForm>,
+    /// Packed numbers of NetCDF stay packed; otherwise they are read as the values they mean. An error for other formats.
+    pub packed: bool,
 }
 
 impl Selection {
@@ -48,7 +55,21 @@ impl Selection {
         filter: Option<Predicate>,
         reading: Reading,
     ) -> Self {
-        Self { columns, rows, limit, filter, reading }
+        Self { columns, rows, limit, filter, reading, ..Self::default() }
+    }
+
+    /// Selects a part of the variables of ds and NetCDF files.
+    #[must_use]
+    pub fn with_region(mut self, region: Region) -> Self {
+        self.region = region;
+        self
+    }
+
+    /// Reads variables of ds and NetCDF files as [long rows](dsfmt::Tidy).
+    #[must_use]
+    pub const fn with_tidy(mut self, tidy: bool) -> Self {
+        self.tidy = tidy;
+        self
     }
 }
 
@@ -62,13 +83,20 @@ impl Reading {
     /// Reads the table of this name with this many threads.
     #[must_use]
     pub const fn new(table: Option<String>, threads: usize, missing_as_null: bool) -> Self {
-        Self { table, threads, missing_as_null, time: None }
+        Self { table, threads, missing_as_null, time: None, packed: false }
     }
 
     /// Reads times of ds and NetCDF in this form.
     #[must_use]
     pub const fn with_time(mut self, time: Option<TimeForm>) -> Self {
         self.time = time;
+        self
+    }
+
+    /// Keeps packed numbers of NetCDF as they are stored.
+    #[must_use]
+    pub const fn with_packed(mut self, packed: bool) -> Self {
+        self.packed = packed;
         self
     }
 

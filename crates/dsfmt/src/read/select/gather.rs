@@ -10,7 +10,7 @@ use crate::read::fill::{too_many, try_zeroed};
 use crate::read::index::{MASK_BLOCK, TEXT_BLOCK, length};
 use crate::read::layout::{Layout, slice};
 use crate::read::select::fetch::fetch;
-use crate::read::select::plan::{Plan, Run};
+use crate::read::select::plan::{Part, Run};
 use crate::read::strings::check_utf8;
 use crate::read::values::by_number;
 use crate::read::variable::Variable;
@@ -19,6 +19,9 @@ use crate::wire::bit_bytes;
 
 /// Elements gathered at once: fits the CPU cache, and a multiple of 8.
 const BATCH: u64 = 32 << 10;
+
+/// Elements of a foreign source read at once, unless a single run is longer.
+const MAX_SPAN: u64 = 256 << 10;
 
 /// A part of the selection: element runs, the stored values behind them, and their mask.
 #[derive(Default)]
@@ -38,10 +41,9 @@ struct Batch {
 
 impl Variable<'_> {
     /// Reads the values and the mask of a selection.
-    pub(crate) fn gather(&self, layout: &Layout, plan: &Plan) -> Result<(Values<'static>, Option<Mask<'static>>)> {
+    pub(crate) fn gather(&self, layout: &Layout, plan: Part<'_>) -> Result<(Values<'static>, Option<Mask<'static>>)> {
         self.check_growth(plan.total, layout)?;
-        if let Some(foreign) = &self.reader.foreign {
-            foreign.check_declared_bytes()?;
+        if self.reader.foreign.is_some() {
             return self.gather_foreign(layout, plan);
         }
         let mut mask = layout.mask.as_ref().map(|_| Vec::new());
@@ -56,17 +58,38 @@ impl Variable<'_> {
         Ok((values, mask))
     }
 
-    /// Reads a selection from a foreign source, run by run.
-    fn gather_foreign(&self, layout: &Layout, plan: &Plan) -> Result<(Values<'static>, Option<Mask<'static>>)> {
+    /// Reads a selection from a foreign source. Runs that are close to each other are read together: such a source may decode whole rows for
+    /// each element.
+    fn gather_foreign(&self, layout: &Layout, plan: Part<'_>) -> Result<(Values<'static>, Option<Mask<'static>>)> {
         let mut all = Values::with_capacity(layout.data_type, 0);
         let mut missing: Option<Vec<bool>> = None;
-        for run in plan.runs() {
-            let (values, mask) = self.elements(layout, run.start..run.start + run.len)?;
-            if mask.is_some() || missing.is_some() {
-                let bits = missing.get_or_insert_with(|| vec![false; all.len()]);
-                bits.extend((0..values.len()).map(|index| mask.as_ref().is_some_and(|mask| mask.is_missing(index))));
+        let mut runs = plan.runs().peekable();
+        let mut group: Vec<Run> = Vec::new();
+        while let Some(first) = runs.next() {
+            let (mut start, mut end) = (first.start, first.start + first.len);
+            group.clear();
+            group.push(first);
+            while let Some(next) = runs.peek() {
+                let span = start.min(next.start)..end.max(next.start + next.len);
+                if span.end - span.start > MAX_SPAN {
+                    break;
+                }
+                (start, end) = (span.start, span.end);
+                group.extend(runs.next());
             }
-            all.extend(&values, 0..values.len());
+            let (values, mask) = self.elements(layout, start..end)?;
+            if mask.is_some() {
+                missing.get_or_insert_with(|| vec![false; all.len()]);
+            }
+            for run in &group {
+                // The span is in memory, so the indices fit.
+                let at = usize::try_from(run.start - start).unwrap_or(usize::MAX);
+                let range = at..at.saturating_add(usize::try_from(run.len).unwrap_or(usize::MAX));
+                if let Some(missing) = &mut missing {
+                    missing.extend(range.clone().map(|index| mask.as_ref().is_some_and(|mask| mask.is_missing(index))));
+                }
+                all.extend(&values, range);
+            }
         }
         Ok((all, missing.map(Mask::from_bools)))
     }
@@ -75,7 +98,7 @@ impl Variable<'_> {
     fn batches(
         &self,
         layout: &Layout,
-        plan: &Plan,
+        plan: Part<'_>,
         mask: &mut Option<Vec<u8>>,
         mut each: impl FnMut(&mut Batch) -> Result<()>,
     ) -> Result<()> {
@@ -150,7 +173,12 @@ impl Variable<'_> {
         Ok(())
     }
 
-    fn gather_numbers<T: Element>(&self, layout: &Layout, plan: &Plan, mask: &mut Option<Vec<u8>>) -> Result<Vec<T>> {
+    fn gather_numbers<T: Element>(
+        &self,
+        layout: &Layout,
+        plan: Part<'_>,
+        mask: &mut Option<Vec<u8>>,
+    ) -> Result<Vec<T>> {
         let width = size_of::<T>() as u64;
         let (mut out, swap) = (try_zeroed(plan.total)?, layout.swap());
         if let (Some(all), None) = (self.reader.source.as_slice(), &mask) {
@@ -197,7 +225,7 @@ impl Variable<'_> {
         Ok(out)
     }
 
-    fn gather_bools(&self, layout: &Layout, plan: &Plan, mask: &mut Option<Vec<u8>>) -> Result<Vec<bool>> {
+    fn gather_bools(&self, layout: &Layout, plan: Part<'_>, mask: &mut Option<Vec<u8>>) -> Result<Vec<bool>> {
         let mut out = try_zeroed(plan.total)?;
         let (masked, mut bits, mut scratch, mut done) = (mask.is_some(), Vec::new(), Vec::new(), 0);
         self.batches(layout, plan, mask, |batch| {
@@ -234,7 +262,7 @@ impl Variable<'_> {
         Ok(out)
     }
 
-    fn gather_strings(&self, layout: &Layout, plan: &Plan, mask: &mut Option<Vec<u8>>) -> Result<Strings<'static>> {
+    fn gather_strings(&self, layout: &Layout, plan: Part<'_>, mask: &mut Option<Vec<u8>>) -> Result<Strings<'static>> {
         let stored = self.stored(layout)?;
         let index = self.text_index(layout)?;
         let base = layout.data.start + stored * 8;

@@ -3,7 +3,7 @@
 mod fetch;
 mod gather;
 mod near;
-mod plan;
+pub(crate) mod plan;
 
 use std::ops::Range;
 
@@ -33,6 +33,8 @@ pub enum Select {
         /// Distance between elements; not 0.
         step: Option<i64>,
     },
+    /// The elements of these ranges, one range after the other.
+    Ranges(Vec<Range<u64>>),
 }
 
 impl Select {
@@ -145,7 +147,8 @@ impl<'r> Variable<'r> {
             let axes =
                 axes.map(|(name, size)| Axis::new(name, *size, selection.get(name))).collect::<Result<Vec<_>>>()?;
             let shape: Vec<u64> = axes.iter().filter(|axis| axis.keep).map(|axis| axis.count).collect();
-            let (values, mask) = self.gather(layout, &Plan::new(axes)?)?;
+            self.check_declared_bytes()?;
+            let (values, mask) = self.gather(layout, Plan::new(axes)?.whole())?;
             Ok(Array::new_unchecked(shape, values, mask))
         })
     }
@@ -166,6 +169,7 @@ impl<'r> Variable<'r> {
         let axes = || self.dimensions().iter().zip(sizes);
         let plan = self.with_layout(|_| {
             self.check_names(selection)?;
+            self.check_declared_bytes()?;
             axes().map(|(name, size)| Axis::new(name, *size, selection.get(name))).collect::<Result<Vec<_>>>()
         })?;
         if plan.iter().any(|axis| axis.count == 0) {
@@ -197,7 +201,7 @@ impl<'r> Variable<'r> {
                         }
                     });
                     let part = Plan::new(part.collect::<Result<Vec<_>>>()?)?;
-                    let (values, mask) = self.gather(layout, &part)?;
+                    let (values, mask) = self.gather(layout, part.whole())?;
                     Ok(Array::new_unchecked(vec![part.total], values, mask))
                 })?;
                 take(chunk)?;
@@ -223,6 +227,11 @@ impl<'r> Variable<'r> {
     pub fn selected_dimensions(&self, selection: &Selection) -> Vec<&'r str> {
         let dropped = |name: &str| matches!(selection.get(name), Some(Select::Index(_)));
         self.dimensions().iter().map(String::as_str).filter(|name| !dropped(name)).collect()
+    }
+
+    /// Rejects a foreign source whose variables declare far more than it can hold.
+    fn check_declared_bytes(&self) -> Result<()> {
+        self.reader.foreign.as_ref().map_or(Ok(()), |foreign| foreign.check_declared_bytes())
     }
 
     /// Rejects unknown dimension names: a misspelled one would select everything.

@@ -1,5 +1,7 @@
 //! Resolves a selection into runs of consecutive elements.
 
+use std::ops::Range;
+
 use container_core::{Error, Result};
 
 use crate::read::select::Select;
@@ -20,8 +22,13 @@ pub(crate) struct Axis {
 
 #[derive(Debug)]
 enum Elements {
-    Steps { first: u64, step: i64 },
+    Steps {
+        first: u64,
+        step: i64,
+    },
     List(Vec<u64>),
+    /// Ranges that are not empty, each with the number of elements before it.
+    Ranges(Vec<(u64, Range<u64>)>),
 }
 
 impl Axis {
@@ -42,6 +49,21 @@ impl Axis {
                 let count = list.len() as u64;
                 (Elements::List(list), count, true)
             }
+            Some(Select::Ranges(all)) => {
+                let (mut ranges, mut count) = (Vec::with_capacity(all.len()), 0u64);
+                for range in all.iter().filter(|range| !range.is_empty()) {
+                    if range.end > size {
+                        let detail = format!(
+                            "elements {}..{} are out of range for dimension {name:?} of size {size}",
+                            range.start, range.end
+                        );
+                        return Err(Error::usage(detail));
+                    }
+                    ranges.push((count, range.clone()));
+                    count = count.saturating_add(range.end - range.start);
+                }
+                (Elements::Ranges(ranges), count, true)
+            }
             Some(Select::Range { start, stop, step }) => {
                 let (first, step, count) = slice(size, *start, *stop, step.unwrap_or(1))
                     .ok_or_else(|| Error::usage(format!("step 0 for dimension {name:?}")))?;
@@ -59,6 +81,10 @@ impl Axis {
                 if *step < 0 { first.wrapping_sub(distance) } else { first.wrapping_add(distance) }
             }
             Elements::List(list) => usize::try_from(n).ok().and_then(|n| list.get(n)).copied().unwrap_or(0),
+            Elements::Ranges(ranges) => {
+                let index = ranges.partition_point(|(before, _)| *before <= n).saturating_sub(1);
+                ranges.get(index).map_or(0, |(before, range)| range.start.wrapping_add(n - before))
+            }
         }
     }
 
@@ -66,6 +92,10 @@ impl Axis {
     fn contiguous(&self) -> Option<u64> {
         match &self.elements {
             Elements::Steps { first, step: 1 } => Some(*first),
+            Elements::Ranges(ranges) => match ranges.as_slice() {
+                [(_, only)] => Some(only.start),
+                _ => None,
+            },
             _ if self.count == 1 => Some(self.get(0)),
             _ => None,
         }
@@ -129,8 +159,63 @@ impl Plan {
         Ok(Self { axes, outer, base, run, total })
     }
 
+    /// All dimensions of `sizes` in C order, over a variable whose elements are `stride` apart along each of them: 0 along a dimension that the
+    /// variable does not have, so that its elements repeat.
+    pub(crate) fn broadcast(dimensions: &[(u64, u64)]) -> Result<Self> {
+        let axes = dimensions.iter().map(|(size, stride)| Axis {
+            elements: Elements::Steps { first: 0, step: 1 },
+            count: *size,
+            size: *size,
+            keep: true,
+            stride: *stride,
+        });
+        let axes: Vec<Axis> = axes.collect();
+        let empty = axes.iter().any(|axis| axis.count == 0);
+        let total = if empty { Some(0) } else { axes.iter().try_fold(1u64, |all, axis| all.checked_mul(axis.count)) };
+        let total = total.ok_or_else(|| Error::usage("the dimensions together exceed 2^64 elements"))?;
+        let (mut outer, mut run) = (axes.len(), 1);
+        for (place, axis) in axes.iter().enumerate().rev() {
+            if axis.stride != run || empty {
+                break;
+            }
+            (outer, run) = (place, run * axis.count);
+        }
+        Ok(Self { axes, outer, base: 0, run, total })
+    }
+
+    /// The whole selection.
+    pub(crate) fn whole(&self) -> Part<'_> {
+        self.part(0..self.total)
+    }
+
+    /// A range of the selection's positions, which must not exceed [`total`](Self::total).
+    pub(crate) fn part(&self, positions: Range<u64>) -> Part<'_> {
+        Part { plan: self, first: positions.start, total: positions.end.saturating_sub(positions.start) }
+    }
+
+    /// The variable's element at position `n` of the selection.
+    fn element(&self, mut n: u64) -> u64 {
+        let mut element = 0;
+        for axis in self.axes.iter().rev() {
+            element += axis.get(n % axis.count.max(1)) * axis.stride;
+            n /= axis.count.max(1);
+        }
+        element
+    }
+}
+
+/// Consecutive positions of a selection.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part<'p> {
+    plan: &'p Plan,
+    first: u64,
+    /// Number of positions.
+    pub(crate) total: u64,
+}
+
+impl<'p> Part<'p> {
     /// All runs in selection order, with adjacent runs joined.
-    pub(crate) fn runs(&self) -> impl Iterator<Item = Run> + '_ {
+    pub(crate) fn runs(&self) -> impl Iterator<Item = Run> + 'p {
         let mut pieces = RowRuns::new(self);
         let mut pending = pieces.next();
         std::iter::from_fn(move || {
@@ -145,14 +230,9 @@ impl Plan {
         })
     }
 
-    /// The variable's element at position `n` of the selection.
-    pub(crate) fn element(&self, mut n: u64) -> u64 {
-        let mut element = 0;
-        for axis in self.axes.iter().rev() {
-            element += axis.get(n % axis.count.max(1)) * axis.stride;
-            n /= axis.count.max(1);
-        }
-        element
+    /// The variable's element at position `n` of the part.
+    pub(crate) fn element(&self, n: u64) -> u64 {
+        self.plan.element(self.first + n)
     }
 }
 
@@ -161,14 +241,24 @@ struct RowRuns<'p> {
     plan: &'p Plan,
     /// Per loop: its counter, and the offset it adds to the run.
     counters: Vec<(u64, u64)>,
+    /// Elements to skip of the next run.
+    skip: u64,
+    /// Elements left.
     left: u64,
 }
 
 impl<'p> RowRuns<'p> {
-    fn new(plan: &'p Plan) -> Self {
-        let loops = plan.axes.iter().take(plan.outer);
-        let counters = loops.map(|axis| (0, if plan.total > 0 { axis.get(0) * axis.stride } else { 0 })).collect();
-        Self { plan, counters, left: plan.total.checked_div(plan.run).unwrap_or(0) }
+    fn new(part: &Part<'p>) -> Self {
+        let (plan, left) = (part.plan, part.total);
+        let (mut iteration, skip) = (part.first / plan.run.max(1), part.first % plan.run.max(1));
+        let mut counters: Vec<(u64, u64)> = Vec::with_capacity(plan.outer);
+        for axis in plan.axes.iter().take(plan.outer).rev() {
+            let counter = iteration % axis.count.max(1);
+            iteration /= axis.count.max(1);
+            counters.push((counter, if left > 0 { axis.get(counter) * axis.stride } else { 0 }));
+        }
+        counters.reverse();
+        Self { plan, counters, skip, left }
     }
 }
 
@@ -176,8 +266,12 @@ impl Iterator for RowRuns<'_> {
     type Item = Run;
 
     fn next(&mut self) -> Option<Run> {
-        self.left = self.left.checked_sub(1)?;
-        let start = self.counters.iter().fold(self.plan.base, |start, (_, offset)| start + offset);
+        if self.left == 0 {
+            return None;
+        }
+        let start = self.counters.iter().fold(self.plan.base, |start, (_, offset)| start + offset) + self.skip;
+        let len = (self.plan.run - self.skip).min(self.left);
+        (self.skip, self.left) = (0, self.left - len);
         for (axis, (counter, offset)) in self.plan.axes.iter().zip(&mut self.counters).rev() {
             *counter += 1;
             if *counter < axis.count {
@@ -186,7 +280,7 @@ impl Iterator for RowRuns<'_> {
             }
             (*counter, *offset) = (0, axis.get(0) * axis.stride);
         }
-        Some(Run { start, len: self.plan.run })
+        Some(Run { start, len })
     }
 }
 
@@ -246,9 +340,19 @@ mod tests {
     fn runs(parts: &[(u64, Option<Select>)]) -> Vec<(u64, u64)> {
         let axes = parts.iter().map(|(size, select)| Axis::new("x", *size, select.as_ref()).unwrap()).collect();
         let plan = Plan::new(axes).unwrap();
-        let runs: Vec<(u64, u64)> = plan.runs().map(|run| (run.start, run.len)).collect();
-        let elements: Vec<u64> = runs.iter().flat_map(|(start, len)| *start..start + len).collect();
+        let of = |part: Part<'_>| part.runs().map(|run| (run.start, run.len)).collect::<Vec<(u64, u64)>>();
+        let expand =
+            |runs: &[(u64, u64)]| runs.iter().flat_map(|(start, len)| *start..start + len).collect::<Vec<u64>>();
+        let runs = of(plan.whole());
+        let elements = expand(&runs);
         assert_eq!((0..plan.total).map(|n| plan.element(n)).collect::<Vec<_>>(), elements);
+        for start in 0..elements.len() {
+            for end in start..=elements.len() {
+                let part = plan.part(start as u64..end as u64);
+                assert_eq!(expand(&of(part)), elements[start..end], "{start}..{end}");
+                assert!(start == end || part.element(0) == elements[start]);
+            }
+        }
         runs
     }
 
@@ -265,7 +369,27 @@ mod tests {
         assert_eq!(runs(&[(2, None), (4, list(&[3])), (1, None)]), [(3, 1), (7, 1)]);
         assert_eq!(runs(&[(2, None), (3, Some(Select::Index(0)))]), [(0, 1), (3, 1)]);
         assert_eq!(runs(&[(2, None), (3, range(2, 2))]), []);
+        let ranges = |all: &[Range<u64>]| Some(Select::Ranges(all.to_vec()));
+        assert_eq!(runs(&[(2, None), (5, ranges(&[4..5, 2..2, 0..2]))]), [(4, 1), (0, 2), (9, 1), (5, 2)]);
+        assert_eq!(runs(&[(2, None), (5, ranges(&[1..4]))]), [(1, 3), (6, 3)]);
+        assert_eq!(runs(&[(3, ranges(&[0..1, 2..3])), (4, None)]), [(0, 4), (8, 4)]);
         assert_eq!(runs(&[(u64::MAX, None), (0, None), (u64::MAX, None)]), []);
+    }
+
+    #[test]
+    fn elements_repeat_along_dimensions_that_a_variable_lacks() {
+        let runs = |dimensions: &[(u64, u64)]| {
+            let plan = Plan::broadcast(dimensions).unwrap();
+            let whole: Vec<u64> = plan.whole().runs().flat_map(|run| run.start..run.start + run.len).collect();
+            let part = plan.part(1..plan.total).runs().flat_map(|run| run.start..run.start + run.len);
+            assert!(part.eq(whole.iter().skip(1).copied()));
+            whole
+        };
+        assert_eq!(runs(&[(2, 1), (3, 0)]), [0, 0, 0, 1, 1, 1]);
+        assert_eq!(runs(&[(2, 0), (3, 1)]), [0, 1, 2, 0, 1, 2]);
+        assert_eq!(runs(&[(2, 3), (3, 1)]), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(runs(&[(2, 1), (3, 2)]), [0, 2, 4, 1, 3, 5]);
+        assert_eq!(runs(&[(2, 0), (2, 0)]), [0, 0, 0, 0]);
     }
 
     #[test]

@@ -97,7 +97,15 @@ impl Convert {
             let why = "is for outputs of other formats: ds and NetCDF keep the numbers and their units";
             return Err(Error::usage(why).in_option("time"));
         }
-        let job = Job { convert: self, path, force, narrow: target.infers_narrow_types() };
+        // The columns of long rows select variables, which is done.
+        let of_rows;
+        let convert = if self.selection.tidy {
+            of_rows = self.clone().with_columns(Vec::<String>::new());
+            &of_rows
+        } else {
+            self
+        };
+        let job = Job { convert, path, force, narrow: target.infers_narrow_types() };
         target.run(&job, &mut Context { opener, progress: &self.progress.0, stream }, report)
     }
 }

@@ -50,16 +50,27 @@ impl DsTarget {
         let input = location.input(context.opener).map_err(named)?;
         let source = input.source().ok_or_else(|| named(Error::usage("expected a file, found a folder")))?;
         let reader = open_netcdf(source.clone(), context.opener).map_err(named)?;
+        if self.scaled && context.opener.packed {
+            return Err(Error::usage("contradicts {scaled}").in_option("packed"));
+        }
         let reading = ReadOptions::default().with_scaled(self.scaled);
-        if let (Output::Ds, true) = (output, job.is_whole()) {
+        let part = &context.opener.part;
+        if let (Output::Ds, true, true) = (output, job.is_whole(), part.is_whole()) {
             return put(job, context, report, |path, output| {
                 // What names no file is about the input: the writer names the output.
                 let done = to_ds(&reader, path, &reading, output).map_err(named)?;
                 Ok((done.written, Lost::all(done.losses, Some(&location.name())).collect()))
             });
         }
-        let (view, losses) = ds_view(reader, &reading, location.name()).map_err(named)?;
-        report.losses.extend(Lost::all(losses, Some(&location.name())));
+        let mut losses = None;
+        let open = |reading: &ReadOptions| {
+            let reader = open_netcdf(source.clone(), context.opener)?;
+            let (view, lost) = ds_view(reader, reading, location.name())?;
+            losses.get_or_insert(lost); // looking up coordinates opens it again
+            Ok(view)
+        };
+        let view = part.of_netcdf(&reading, open).map_err(named)?;
+        report.losses.extend(Lost::all(losses.unwrap_or_default(), Some(&location.name())));
         match output {
             // Records are read in turns, which compressed values are slow at: `copied` decodes them once.
             Output::Netcdf(path, options) if job.is_whole() && options.unlimited.is_none() => {
