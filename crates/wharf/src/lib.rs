@@ -90,6 +90,8 @@ pub mod ipc;
 pub mod parquet;
 mod registry;
 pub mod text;
+#[cfg(feature = "convert")]
+mod view;
 #[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "only the Parquet writer starts background tasks"))]
 mod workers;
 
@@ -122,6 +124,9 @@ pub use hub::{
     subset::{Sample, Shuffle, Split},
 };
 pub use registry::{Registry, open, open_with};
+#[cfg(feature = "convert")]
+#[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
+pub use view::change::{Changes, FloatWidth};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

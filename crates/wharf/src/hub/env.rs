@@ -1,11 +1,13 @@
 //! Opens inputs.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use arrow_schema::SchemaRef;
+use container_arrow::Mapping;
 use container_core::{Access, Container, Error, Input, OpenOptions, Result, Source};
 use dsfmt::container::TimeForm;
 
@@ -14,6 +16,7 @@ use super::is_variables;
 use super::overrides::Overrides;
 use super::select::Selection;
 use crate::Registry;
+use crate::view::change::{Changed, Changes, Settings};
 
 /// Opens inputs with a registry, and remembers those that can be read only once.
 pub struct Opener<'a> {
@@ -28,6 +31,8 @@ pub struct Opener<'a> {
     pub view: super::zds::View,
     /// How times of ds and NetCDF are read.
     time: Option<TimeForm>,
+    /// How the columns of inputs are changed.
+    changes: Option<Settings>,
     /// The content of pipes that have been read.
     pipes: HashMap<PathBuf, Input>,
 }
@@ -51,6 +56,7 @@ impl<'a> Opener<'a> {
             overrides: Overrides::default(),
             view: super::zds::View::default(),
             time: None,
+            changes: None,
             pipes: HashMap::new(),
         }
     }
@@ -99,7 +105,60 @@ impl<'a> Opener<'a> {
     /// A filter or a column name is invalid.
     pub fn apply(&mut self, selection: &Selection) -> Result<()> {
         self.time = selection.reading.time;
+        self.changes = None;
         self.view.set(selection)
+    }
+
+    /// Changes the columns of inputs opened from now on, after [`apply`](Self::apply). Columns are selected by the names they get.
+    ///
+    /// # Errors
+    /// No input has a column that is changed; an input cannot be opened.
+    pub fn change(&mut self, changes: &Changes, locations: &[Location], selection: &Selection) -> Result<()> {
+        self.change_with(changes, locations, selection, Mapping::default(), None)
+    }
+
+    /// As [`change`](Self::change). Columns of inputs without a schema are declared, by the names they have in the files.
+    pub(super) fn change_with(
+        &mut self,
+        changes: &Changes,
+        locations: &[Location],
+        selection: &Selection,
+        mapping: Mapping,
+        declared: Option<SchemaRef>,
+    ) -> Result<()> {
+        if changes.is_empty() && declared.is_none() {
+            return Ok(());
+        }
+        self.view.columns(&[])?;
+        let (changes, reading) = (changes.clone(), &selection.reading);
+        let skip_unknown = locations.len() > 1;
+        let (table, threads) = (reading.table.clone(), reading.threads);
+        let settings = Settings { changes, declared, mapping, table, skip_unknown, threads };
+        if skip_unknown {
+            self.check_changed_names(&settings, locations)?;
+        }
+        self.changes = Some(settings);
+        Ok(())
+    }
+
+    /// Fails for a changed column that no input has. One that some inputs lack is reported when they are joined.
+    fn check_changed_names(&mut self, settings: &Settings, locations: &[Location]) -> Result<()> {
+        let mut known = HashSet::new();
+        let mut columns = Vec::new();
+        for location in locations {
+            let opened = location.open(self)?;
+            let table = super::select::table(opened.container.as_ref(), settings.table.as_deref())
+                .map_err(|error| error.in_file(location.name()))?;
+            table.infer_columns().map_err(|error| error.in_file(location.name()))?;
+            let new = table.columns().iter().filter(|column| known.insert(column.name.clone()));
+            columns.extend(new.cloned().collect::<Vec<_>>());
+        }
+        settings.changes.check_names(&columns)
+    }
+
+    /// The changes of columns, if there are any.
+    pub(super) fn changes(&self) -> Option<&Changes> {
+        self.changes.as_ref().map(|settings| &settings.changes)
     }
 
     /// Fails for inputs of other formats when a form of ds and NetCDF times was selected.
@@ -157,7 +216,10 @@ impl<'a> Opener<'a> {
         let options = OpenOptions::default().with_access(self.access);
         let opened = self.opened(input, &options)?;
         self.check_time(opened.format())?;
-        Ok(opened)
+        Ok(match &self.changes {
+            Some(settings) => Box::new(Changed::open(opened, settings)?),
+            None => opened,
+        })
     }
 
     fn opened(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {

@@ -5,7 +5,7 @@ use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use container_arrow::{BatchScan, Mapping, OnMismatch};
+use container_arrow::{BatchScan, OnMismatch};
 use container_core::{Container, Error, ErrorKind, Output, OutputOptions, Overwrite, Result};
 use serde_json::Value;
 
@@ -15,6 +15,7 @@ use super::super::select::{self, Selection};
 use super::super::{Bar, Listener, Lost};
 use super::columnar::pick::PickedRows;
 use super::options::{ColumnMapping, TextInput};
+use crate::view::change::Changes;
 
 /// A conversion: the inputs, whose rows follow one another, and which columns and rows are selected.
 ///
@@ -46,6 +47,10 @@ pub struct Convert {
     pub text: TextInput,
     /// How values are mapped to typed columns.
     pub mapping: ColumnMapping,
+    /// What becomes of the columns of the inputs, before `selection` selects some by the names they get.
+    pub changes: Changes,
+    /// Inputs may have different columns, in any order: those that an input lacks are null.
+    pub union: bool,
     /// Some of the rows, in another order; for formats that are read as columns.
     pub(in crate::hub) picked: Option<Arc<PickedRows>>,
     /// Receives progress reports.
@@ -120,6 +125,20 @@ impl Convert {
     #[must_use]
     pub fn with_columns<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.selection.columns = quoted(names);
+        self
+    }
+
+    /// Changes the columns of the inputs. [`with_columns`](Self::with_columns) and filters on columns of the output have the new names.
+    #[must_use]
+    pub fn with_changes(mut self, changes: Changes) -> Self {
+        self.changes = changes;
+        self
+    }
+
+    /// Joins inputs with different columns: those that an input lacks are null.
+    #[must_use]
+    pub fn with_union(mut self) -> Self {
+        self.union = true;
         self
     }
 
@@ -220,11 +239,7 @@ impl<'a> Job<'a> {
 
     /// How record batches are read.
     pub(super) fn scan(&self) -> BatchScan {
-        let mut mapping = Mapping::default();
-        mapping.times = self.mapping.times.unwrap_or(mapping.times);
-        mapping.sparse = self.mapping.sparse.unwrap_or(mapping.sparse);
-        mapping.on_mismatch = self.mapping.on_mismatch.unwrap_or(mapping.on_mismatch);
-        mapping.narrow = self.narrow;
+        let mapping = self.mapping.plain().with_narrow(self.narrow);
         let scan = BatchScan::from(self.selection.reading.scan()).with_mapping(mapping);
         match self.mapping.batch_rows {
             Some(rows) => scan.with_batch_rows(usize::try_from(rows).unwrap_or(usize::MAX)),

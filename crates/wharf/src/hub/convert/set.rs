@@ -5,18 +5,19 @@ use std::ffi::OsStr;
 use container_arrow::{OnMismatch, Sparse, Times};
 use container_core::{Error, Result};
 
+use super::change::ChangeOptions;
 use super::job::Convert;
 use super::option::{OptionSpec, number, text, unknown_choice};
 use super::options::InputForm;
 use super::targets::Target;
-use super::targets::options::INPUT_OPTIONS;
+use super::targets::options;
 use crate::Registry;
 
 impl Registry {
-    /// The options of conversions: those of text inputs, then those of each [target](Self::targets). Each name occurs once.
+    /// The options of conversions: those of text inputs, those that change columns, then those of each [target](Self::targets). Each name occurs once.
     #[must_use]
     pub fn options(&self) -> Vec<OptionSpec> {
-        let mut options = INPUT_OPTIONS.to_vec();
+        let mut options: Vec<OptionSpec> = options::common().copied().collect();
         for target in self.targets() {
             for option in target.options() {
                 if !options.iter().any(|known| known.name == option.name) {
@@ -57,7 +58,7 @@ impl Convert {
         registry: &Registry,
     ) -> Result<()> {
         let value = value.as_ref();
-        let known = INPUT_OPTIONS.iter().chain(target.options()).find(|option| option.name == name);
+        let known = options::common().chain(target.options()).find(|option| option.name == name);
         let Some(option) = known else { return Err(misplaced(target, name, registry)) };
         option.check_and_set(value, || self.set_checked(target, name, value))
     }
@@ -77,6 +78,13 @@ impl Convert {
                 self.mapping.sparse = Some(if value == "structs" { Sparse::Structs } else { Sparse::Lists });
             }
             "on_mismatch" => self.mapping.on_mismatch = Some(on_mismatch(text(value)?)?),
+            name if ChangeOptions::has(name) => {
+                let Self { changes, union, .. } = self;
+                let mut options = ChangeOptions { changes: std::mem::take(changes), union: *union };
+                let set = options.set_checked(name, value);
+                (*changes, *union) = (options.changes, options.union);
+                return set;
+            }
             _ => return target.set(name, value),
         }
         Ok(())
@@ -174,7 +182,7 @@ mod tests {
         }
         for mut target in registry.targets() {
             let name = target.info().name;
-            for option in INPUT_OPTIONS.iter().chain(target.options()) {
+            for option in options::common().chain(target.options()) {
                 let values: Vec<&str> = match option.value {
                     OptionValue::Choice(words) => {
                         words.iter().filter(|(_, meaning)| !meaning.is_empty()).map(|(word, _)| *word).collect()
@@ -183,6 +191,7 @@ mod tests {
                     OptionValue::Integer(..) => vec!["0"],
                     OptionValue::Text if option.name == "compression" => vec!["none"],
                     OptionValue::File => continue,
+                    OptionValue::Pairs => vec!["a=int8"],
                     _ => vec![";"],
                 };
                 for value in values {

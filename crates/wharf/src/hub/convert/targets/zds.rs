@@ -144,6 +144,7 @@ impl Target for ZdsTarget {
             locations: &job.inputs,
             selection: &job.selection,
             max_columns: usize::MAX,
+            union: job.union,
             same_columns: true,
             progress: context.progress.as_ref(),
         };

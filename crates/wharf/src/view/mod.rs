@@ -1,0 +1,3 @@
+//! Containers that show another one differently.
+
+pub mod change;
