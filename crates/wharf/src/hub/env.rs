@@ -11,6 +11,7 @@ use container_arrow::Mapping;
 use container_core::{Access, Container, Error, Input, OpenOptions, Result, Source};
 use dsfmt::container::TimeForm;
 
+use super::convert::ChangeOptions;
 use super::inputs::{Location, is_reopenable};
 use super::is_variables;
 use super::overrides::Overrides;
@@ -113,8 +114,9 @@ impl<'a> Opener<'a> {
     ///
     /// # Errors
     /// No input has a column that is changed; an input cannot be opened.
-    pub fn change(&mut self, changes: &Changes, locations: &[Location], selection: &Selection) -> Result<()> {
-        self.change_with(changes, locations, selection, Mapping::default(), None)
+    pub fn change(&mut self, options: &ChangeOptions, locations: &[Location], selection: &Selection) -> Result<()> {
+        let mapping = Mapping::default().with_on_mismatch(options.on_mismatch.unwrap_or_default());
+        self.change_with(&options.changes, locations, selection, mapping, None)
     }
 
     /// As [`change`](Self::change). Columns of inputs without a schema are declared, by the names they have in the files.

@@ -1,3 +1,3 @@
 //! Containers that show another one differently.
 
-pub mod change;
+pub(crate) mod change;

@@ -2,17 +2,18 @@
 
 use std::ffi::OsStr;
 
+use container_arrow::OnMismatch;
 use container_core::{Error, Result};
 
 use super::columnar::declared;
-use super::option::{OptionSpec, OptionValue, number, text};
+use super::option::{OptionSpec, OptionValue, number, text, unknown_choice};
 use crate::view::change::{Changes, FloatWidth};
 
 /// The defaults of the entries below.
 const CHANGE: OptionSpec = OptionSpec::flag("", "").with_group("Options that change columns");
 
 /// Options that change the columns of inputs; they go with every target.
-pub const CHANGE_OPTIONS: &[OptionSpec] = &[RENAME, DROP, CAST, FLOATS, EXPAND, EXPAND_LIMIT, CONCAT, UNION];
+pub const CHANGE_OPTIONS: &[OptionSpec] = &[RENAME, DROP, CAST, FLOATS, EXPAND, EXPAND_LIMIT, CONCAT, UNION, ON_MISMATCH];
 
 const RENAME: OptionSpec = CHANGE
     .named("rename", "Rename a column. Repeatable, or OLD=NEW,OLD=NEW. Of these options, this one applies first")
@@ -56,10 +57,24 @@ const CONCAT: OptionSpec = CHANGE
     )
     .with_value(OptionValue::Pairs, "NAME=NAMES");
 
-const UNION: OptionSpec = CHANGE.named(
-    "union",
-    "Inputs may have different columns, in any order: those that an input lacks are null",
-);
+const UNION: OptionSpec = CHANGE
+    .named("union", "Inputs may have different columns, in any order: those that an input lacks are null");
+
+const ON_MISMATCH: OptionSpec = CHANGE
+    .named(
+        "on_mismatch",
+        "What becomes of a value that does not fit a cast or, for inputs without a schema, the type of its column, and \
+         of such a value from datadings into ds [default: error]",
+    )
+    .with_value(
+        OptionValue::Choice(&[
+            ("error", "An error"),
+            ("null", "Null, counted as a loss"),
+            ("json", "All values of the column become JSON, except of a cast"),
+            ("msgpack", "All values of the column become msgpack, except of a cast"),
+        ]),
+        "POLICY",
+    );
 
 /// Changes, and how inputs are joined, as options set them.
 #[derive(Debug, Clone, Default)]
@@ -68,6 +83,8 @@ pub struct ChangeOptions {
     pub changes: Changes,
     /// Columns that an input lacks are null.
     pub union: bool,
+    /// What becomes of a value that does not fit the type of its column.
+    pub on_mismatch: Option<OnMismatch>,
 }
 
 impl ChangeOptions {
@@ -82,7 +99,7 @@ impl ChangeOptions {
     }
 
     pub(super) fn set_checked(&mut self, name: &str, value: &OsStr) -> Result<()> {
-        let Self { changes, union } = self;
+        let Self { changes, union, on_mismatch } = self;
         match name {
             "rename" => changes.parse_rename(text(value)?),
             "drop" => changes.parse_drop(text(value)?),
@@ -97,6 +114,10 @@ impl ChangeOptions {
                 changes.expand_limit = usize::try_from(number(value)?).unwrap_or(usize::MAX);
                 Ok(())
             }
+            "on_mismatch" => {
+                *on_mismatch = Some(mismatch_policy(text(value)?)?);
+                Ok(())
+            }
             _ => {
                 *union = true;
                 Ok(())
@@ -104,8 +125,24 @@ impl ChangeOptions {
         }
     }
 
+    /// Whether nothing was set.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty() && !self.union && self.on_mismatch.is_none()
+    }
+
     /// Whether an option has this name.
     pub(in crate::hub) fn has(name: &str) -> bool {
         CHANGE_OPTIONS.iter().any(|option| option.name == name)
     }
+}
+
+fn mismatch_policy(word: &str) -> Result<OnMismatch> {
+    Ok(match word {
+        "error" => OnMismatch::Error,
+        "null" => OnMismatch::Null,
+        "json" => OnMismatch::Json,
+        "msgpack" => OnMismatch::Msgpack,
+        other => return Err(unknown_choice(other)),
+    })
 }

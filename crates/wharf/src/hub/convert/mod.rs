@@ -117,6 +117,11 @@ impl Convert {
             let why = "is for outputs of other formats: ds and NetCDF keep the numbers and their units";
             return Err(Error::usage(why).in_option("time"));
         }
+        let by_rows = matches!(target.info().unit, TargetUnit::Rows | TargetUnit::Documents | TargetUnit::Samples);
+        if by_rows && self.mapping.on_mismatch.is_some() && !self.changes.can_mismatch() {
+            let why = "is for outputs whose columns have types, and for casts";
+            return Err(Error::usage(why).in_option("on_mismatch"));
+        }
         let changed = self.changed(target, opener, report)?;
         let job = Job { convert: changed.as_ref().unwrap_or(self), path, force, narrow: target.infers_narrow_types() };
         target.run(&job, &mut Context { opener, progress: &self.progress.0, stream }, report)

@@ -2,10 +2,10 @@
 
 use std::ffi::OsStr;
 
-use container_arrow::{OnMismatch, Sparse, Times};
+use container_arrow::{Sparse, Times};
 use container_core::{Error, Result};
 
-use super::change::ChangeOptions;
+use super::change::{CHANGE_OPTIONS, ChangeOptions};
 use super::job::Convert;
 use super::option::{OptionSpec, number, text, unknown_choice};
 use super::options::InputForm;
@@ -14,6 +14,12 @@ use super::targets::options;
 use crate::Registry;
 
 impl Registry {
+    /// The options that change the columns of inputs, for verbs that print or join rows.
+    #[must_use]
+    pub fn change_options(&self) -> Vec<OptionSpec> {
+        CHANGE_OPTIONS.to_vec()
+    }
+
     /// The options of conversions: those of text inputs, those that change columns, then those of each [target](Self::targets). Each name occurs once.
     #[must_use]
     pub fn options(&self) -> Vec<OptionSpec> {
@@ -63,6 +69,12 @@ impl Convert {
         option.check_and_set(value, || self.set_checked(target, name, value))
     }
 
+    /// Replaces the changes of columns, and how inputs are joined.
+    pub(in crate::hub) fn apply(&mut self, options: ChangeOptions) {
+        let ChangeOptions { changes, union, on_mismatch } = options;
+        (self.changes, self.union, self.mapping.on_mismatch) = (changes, union, on_mismatch);
+    }
+
     fn set_checked(&mut self, target: &mut dyn Target, name: &str, value: &OsStr) -> Result<()> {
         match name {
             "from" => {
@@ -77,12 +89,14 @@ impl Convert {
             "sparse" => {
                 self.mapping.sparse = Some(if value == "structs" { Sparse::Structs } else { Sparse::Lists });
             }
-            "on_mismatch" => self.mapping.on_mismatch = Some(on_mismatch(text(value)?)?),
             name if ChangeOptions::has(name) => {
-                let Self { changes, union, .. } = self;
-                let mut options = ChangeOptions { changes: std::mem::take(changes), union: *union };
+                let mut options = ChangeOptions {
+                    changes: std::mem::take(&mut self.changes),
+                    union: self.union,
+                    on_mismatch: self.mapping.on_mismatch,
+                };
                 let set = options.set_checked(name, value);
-                (*changes, *union) = (options.changes, options.union);
+                self.apply(options);
                 return set;
             }
             _ => return target.set(name, value),
@@ -124,16 +138,6 @@ fn times(word: &str) -> Result<Times> {
             return Err(Error::usage("truncate is not supported any more")
                 .advising("{times} floor takes the microsecond before a finer time, also before 1970"));
         }
-        other => return Err(unknown_choice(other)),
-    })
-}
-
-fn on_mismatch(word: &str) -> Result<OnMismatch> {
-    Ok(match word {
-        "error" => OnMismatch::Error,
-        "null" => OnMismatch::Null,
-        "json" => OnMismatch::Json,
-        "msgpack" => OnMismatch::Msgpack,
         other => return Err(unknown_choice(other)),
     })
 }

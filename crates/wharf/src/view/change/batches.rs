@@ -9,7 +9,7 @@ use container_arrow::{ArrowTable, BatchReader, BatchScan, OnMismatch, Sparse, ad
 use container_core::{Error, Loss, Result, Table};
 
 use super::container::ChangedTable;
-use super::plan::{Evaluation, Plan};
+use super::plan::{Evaluation, Plan, Policy};
 
 /// The table below, and the types of some of its columns.
 #[derive(Clone, Copy)]
@@ -121,7 +121,8 @@ impl ChangedTable {
                 fields.extend(declared.clone());
                 continue;
             };
-            let field = plan.field_of(*column, &fields_of, on_mismatch)?;
+            let policy = Policy { on_mismatch, floats: changes.floats };
+            let field = plan.field_of(*column, &fields_of, policy)?;
             fields.push(match declared {
                 None => field,
                 Some(declared) if below.table.has_schema() && declared.data_type() != field.data_type() => {

@@ -20,7 +20,7 @@ use arrow_select::take::take;
 use container_arrow::{
     BatchScan, Class, Columns, Mapping, OnMismatch, Slot, add_losses, from_arrow, parse_time, write_time,
 };
-use container_core::{Error, Limits, Loss, Result};
+use container_core::{Error, ErrorKind, Limits, Loss, Result};
 
 use super::FloatWidth;
 use crate::text::scalar::Scalar;
@@ -251,7 +251,7 @@ impl Cast<'_> {
                     }
                     false => values.put(at, slot, &mut text),
                 };
-                put.map_err(|error| self.failed(error, number, to))?;
+                put.map_err(|error| self.failed(error, &values.shown(at), number, to))?;
             }
             object.end();
         }
@@ -263,12 +263,12 @@ impl Cast<'_> {
     }
 
     #[cold]
-    fn failed(&self, error: Error, row: u64, to: &DataType) -> Error {
-        if error.kind() != container_core::ErrorKind::Invalid {
+    fn failed(&self, error: Error, value: &str, row: u64, to: &DataType) -> Error {
+        if error.kind() != ErrorKind::Invalid {
             return error;
         }
-        let detail = format!("{}: it cannot be cast to {to}", error.detail());
         let advice = "{on_mismatch} null makes such values null";
+        let detail = format!("{value} cannot be cast to {to}");
         Error::invalid(detail).in_row(row).in_column(self.column.to_owned()).advising(advice)
     }
 }
@@ -385,6 +385,24 @@ impl<'a> Values<'a> {
             DataType::Duration(TimeUnit::Nanosecond) => times::<DurationNanosecondType>(array),
             other => return Err(Error::usage(format!("{other} cannot be cast"))),
         })
+    }
+
+    /// A value in messages.
+    fn shown(&self, at: usize) -> String {
+        const MAX_SHOWN: usize = 60;
+        match self {
+            Self::Null => "null".to_owned(),
+            Self::Bool(values) => values.value(at).to_string(),
+            Self::Integer(value) => value(at).to_string(),
+            Self::Single(value) => value(at).to_string(),
+            Self::Float(value) => format!("{:?}", value(at)),
+            Self::Decimal(value) => value(at),
+            Self::Text(value) => format!("{:?}", value(at).chars().take(MAX_SHOWN).collect::<String>()),
+            Self::Time(from, value) => {
+                let mut text = String::new();
+                if write_time(from, value(at), &mut text) { text } else { value(at).to_string() }
+            }
+        }
     }
 
     /// Writes a value that is not null. `text` is a buffer.

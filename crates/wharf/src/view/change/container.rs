@@ -167,7 +167,7 @@ impl Table for ChangedTable {
         if self.settings.changes.keep_values() && self.settings.declared.is_none() {
             return Ok(Box::new(ChangedRows::new(self, scan)?));
         }
-        let rows = crate::batches::rows(self, scan)?;
+        let rows = crate::batches::rows_with(self, scan, self.settings.mapping)?;
         Ok(match self.as_columns()? {
             None => rows,
             Some(notice) => super::rows::with_notice(rows, notice),

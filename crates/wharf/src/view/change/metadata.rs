@@ -33,12 +33,9 @@ pub(super) fn cast(field: &Field, to: DataType, lost: &mut Vec<Loss>) -> Field {
     let (was_number, is_number) = (numeric(field.data_type()), numeric(&to));
     let mut cast = field.clone().with_data_type(to);
     let is_list = item(cast.data_type()) != cast.data_type();
-    if !is_list {
-        [EXTENSION_TYPE_NAME_KEY, EXTENSION_TYPE_METADATA_KEY, SPARSE].iter().for_each(|key| {
-            cast.metadata_mut().remove(*key);
-        });
-    }
-    cast.metadata_mut().remove(ENCODING);
+    // Lists keep their shape.
+    let of_values = [EXTENSION_TYPE_NAME_KEY, EXTENSION_TYPE_METADATA_KEY].into_iter().filter(|_| !is_list);
+    of_values.chain([SPARSE, ENCODING]).for_each(|key| drop(cast.metadata_mut().remove(key)));
     if let Some(column) = column(field) {
         cast.metadata_mut().remove(idv::FORMAT.name());
         let to = idv_type(&cast, &column.kind);
@@ -117,6 +114,11 @@ pub(super) fn vector(name: &str, item: FieldRef, names: &[String], is_ds: bool) 
         field.metadata_mut().insert(dsfmt::FORMAT_NAME.to_owned(), header.to_string());
     }
     Ok(field)
+}
+
+/// Whether the values of a column are JSON text.
+pub(super) fn is_json(field: &Field) -> bool {
+    field.metadata().get(EXTENSION_TYPE_NAME_KEY).is_some_and(|name| name == "arrow.json")
 }
 
 /// Whether a column is a variable of ds.

@@ -9,8 +9,6 @@ mod container;
 mod metadata;
 mod plan;
 mod rows;
-#[cfg(test)]
-mod tests;
 mod vectors;
 
 use arrow_schema::DataType;
@@ -42,8 +40,8 @@ use crate::hub::select;
 /// vector that is null becomes nulls.
 ///
 /// **Concatenating** replaces the first of the columns and leaves out the others. All get one type that holds all of them: unequal integers the
-/// narrowest that fits, integers and floats a float that holds them exactly (`Float64` for more than 16 bits; a larger integer that it does not hold is
-/// an error). Null elements stay null: a target without missing values in vectors refuses or counts them as its documentation says.
+/// narrowest that fits, integers and floats a float that holds them exactly (`Float64` for more than 16 bits, or what [`floats`](Self::floats) says; an
+/// integer that it does not hold is an error). Null elements stay null: a target without missing values in vectors refuses or counts them as its documentation says.
 ///
 /// ```
 /// use wharf::{Changes, Convert, Overwrite, Registry};
@@ -121,6 +119,11 @@ impl Changes {
         self.cast.is_empty() && self.floats.is_none() && self.expand.is_empty() && self.concat.is_empty()
     }
 
+    /// Whether a value may not fit the type that it gets.
+    pub(crate) fn can_mismatch(&self) -> bool {
+        !self.cast.is_empty() || self.floats.is_some() || !self.concat.is_empty()
+    }
+
     /// Renames a column.
     #[must_use]
     pub fn rename(mut self, from: impl Into<String>, to: impl Into<String>) -> Self {
@@ -188,28 +191,30 @@ impl Changes {
         Ok(())
     }
 
-    /// Adds a cast written as `a,b=TYPE`.
+    /// Adds casts written as `a,b=TYPE,c=TYPE`.
     pub(crate) fn parse_cast(&mut self, text: &str, of: impl Fn(&str) -> Result<DataType>) -> Result<()> {
         let wrong = || Error::usage(format!("expected COLUMN=TYPE, found {text:?}"));
         let (mut names, mut rest) = (Vec::new(), text);
-        let kind = loop {
+        while !rest.is_empty() {
             let (name, after) = select::name(rest, &[',', '='])?;
             names.push(name);
-            match (after.strip_prefix(','), after.strip_prefix('=')) {
-                (Some(next), _) => rest = next,
-                (_, Some(kind)) => break kind,
-                _ => return Err(wrong()),
+            if let Some(next) = after.strip_prefix(',') {
+                rest = next;
+                continue;
             }
-        };
-        if names.iter().any(String::is_empty) || kind.is_empty() {
-            return Err(wrong());
+            let (kind, after) = type_name(after.strip_prefix('=').ok_or_else(wrong)?)?;
+            if kind.is_empty() || names.iter().any(String::is_empty) {
+                return Err(wrong());
+            }
+            let to = of(&kind)?;
+            self.cast.extend(names.drain(..).map(|name| (name, to.clone())));
+            rest = match after.strip_prefix(',') {
+                Some(next) if !next.is_empty() => next,
+                None if after.is_empty() => after,
+                _ => return Err(wrong()),
+            };
         }
-        let to = match kind.starts_with('"') {
-            true => of(&select::name(kind, &[])?.0)?,
-            false => of(kind)?,
-        };
-        self.cast.extend(names.into_iter().map(|name| (name, to.clone())));
-        Ok(())
+        if names.is_empty() && !text.is_empty() { Ok(()) } else { Err(wrong()) }
     }
 
     /// Adds columns to expand, separated by commas.
@@ -229,4 +234,22 @@ impl Changes {
         self.concat.push((name, select::split(columns)?));
         Ok(())
     }
+}
+
+/// The name of a type, and what follows: it ends at a comma outside of parentheses, or with its quotes.
+fn type_name(text: &str) -> Result<(String, &str)> {
+    if text.starts_with('"') {
+        return select::name(text, &[]);
+    }
+    let mut depth = 0_usize;
+    let end = text.char_indices().find(|(_, character)| {
+        match character {
+            '(' | '<' => depth += 1,
+            ')' | '>' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        *character == ',' && depth == 0
+    });
+    let (name, after) = text.split_at(end.map_or(text.len(), |(end, _)| end));
+    Ok((name.to_owned(), after))
 }

@@ -3,13 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::builder::StringBuilder;
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, FieldRef, SchemaRef};
-use container_arrow::{BatchScan, OnMismatch};
+use container_arrow::{BatchScan, JsonRows, OnMismatch, from_arrow};
 use container_core::{ColumnInfo, Error, Loss, Result, Table};
 
 use super::cast::{self, Cast};
-use super::{Changes, metadata, vectors};
+use super::{Changes, FloatWidth, metadata, vectors};
 use crate::hub::select;
 
 /// The columns of a changed table.
@@ -57,6 +58,14 @@ impl Source {
             Self::Vector(parts) => parts.iter().for_each(|(_, part)| part.bases(found)),
         }
     }
+}
+
+/// What decides the types of new columns.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Policy {
+    pub(super) on_mismatch: OnMismatch,
+    /// The width of floats, which vectors have, too.
+    pub(super) floats: Option<FloatWidth>,
 }
 
 /// What must be known of a table to plan its changes.
@@ -198,7 +207,8 @@ impl Plan {
         let mut needed = Vec::new();
         source.bases(&mut needed);
         let fields = self.planned_all(below, changes, &needed)?;
-        let field = self.field(name, &source, &fields, below.scan.mapping.on_mismatch).map_err(in_option)?;
+        let policy = Policy { on_mismatch: below.scan.mapping.on_mismatch, floats: changes.floats };
+        let field = self.field(name, &source, &fields, policy).map_err(in_option)?;
         let info = ColumnInfo::new(name, field.data_type().to_string());
         let mut at = 0;
         self.columns.retain(|_| {
@@ -315,10 +325,10 @@ impl Plan {
         &self,
         column: usize,
         bases: &HashMap<usize, FieldRef>,
-        on_mismatch: OnMismatch,
+        policy: Policy,
     ) -> Result<FieldRef> {
         let column = self.columns.get(column).ok_or_else(|| Error::usage(format!("no column {column}")))?;
-        self.field(&column.info.name, &column.source, bases, on_mismatch)
+        self.field(&column.info.name, &column.source, bases, policy)
     }
 
     fn field(
@@ -326,8 +336,9 @@ impl Plan {
         name: &str,
         source: &Source,
         bases: &HashMap<usize, FieldRef>,
-        on_mismatch: OnMismatch,
+        policy: Policy,
     ) -> Result<FieldRef> {
+        let Policy { on_mismatch, floats } = policy;
         let of = |base: &usize| bases.get(base).ok_or_else(|| Error::usage("the column has no type"));
         Ok(match source {
             Source::Base(base) => Arc::clone(of(base)?),
@@ -355,7 +366,7 @@ impl Plan {
                 let (mut names, mut item): (Vec<String>, Option<DataType>) = (Vec::new(), None);
                 let mut nullable = on_mismatch == OnMismatch::Null;
                 for (part, source) in parts {
-                    let field = self.field(part, source, bases, on_mismatch)?;
+                    let field = self.field(part, source, bases, policy)?;
                     nullable |= field.is_nullable();
                     let (data_type, slots) = match field.data_type() {
                         DataType::FixedSizeList(of, size) => {
@@ -371,7 +382,11 @@ impl Plan {
                     item = Some(item.map_or_else(|| data_type.clone(), |before| common(&before, data_type)));
                     names.extend(slots);
                 }
-                let item = Field::new_list_field(item.unwrap_or(DataType::Null), nullable);
+                let item = match (item, floats) {
+                    (Some(item), Some(width)) if item.is_floating() => width.data_type(),
+                    (item, _) => item.unwrap_or(DataType::Null),
+                };
+                let item = Field::new_list_field(item, nullable);
                 Arc::new(metadata::vector(name, Arc::new(item), &names, self.is_ds)?)
             }
         })
@@ -420,6 +435,9 @@ impl Evaluation<'_> {
         let plan = self.plan;
         let found = plan.columns.get(column).ok_or_else(|| Error::usage(format!("no column {column}")))?;
         let array = self.source(&found.info.name, &found.source, field.data_type())?;
+        if metadata::is_json(field) && array.data_type().is_nested() {
+            return self.cast(field.name(), &json(&array)?, field.data_type());
+        }
         self.cast(field.name(), &array, field.data_type())
     }
 
@@ -454,6 +472,21 @@ impl Evaluation<'_> {
         let mut cast = Cast { column, first: self.first, on_mismatch: self.on_mismatch, losses: self.losses };
         cast.column(array, to)
     }
+}
+
+/// The JSON of values; null stays null.
+fn json(array: &ArrayRef) -> Result<ArrayRef> {
+    const NAME: &str = "";
+    let batch = RecordBatch::try_from_iter([(NAME, Arc::clone(array))]).map_err(from_arrow)?;
+    let (mut rows, mut row, mut texts) = (JsonRows::new(&batch)?, Vec::new(), StringBuilder::new());
+    for at in 0..array.len() {
+        row.clear();
+        rows.write(at, &mut row)?;
+        let value = row.strip_prefix(b"{\"\":").and_then(|row| row.strip_suffix(b"}")).unwrap_or_default();
+        let text = std::str::from_utf8(value).map_err(|_| Error::invalid("the value has no JSON form"))?;
+        texts.append_option(array.is_valid(at).then_some(text));
+    }
+    Ok(Arc::new(texts.finish()))
 }
 
 impl Column {

@@ -50,7 +50,12 @@ pub(in super::super) fn run_idv(
     let file = joined.inputs.first().map(|input| input.name.clone());
     let (mut fields, mut columns) = (Vec::new(), Vec::new());
     for (index, (field, profile)) in joined.schema.fields().iter().zip(&profiles).enumerate() {
-        let Translation { field, recode, losses } = meaning::variable(field, profile)?;
+        let Translation { field, recode, losses } = match meaning::is_column(field) {
+            true => meaning::variable(field, profile)?,
+            // A cast to a type that IDV does not have.
+            false if !job.changes.is_empty() => Translation::unchanged(field),
+            false => return Err(meaning::no_common_type(field)),
+        };
         report.losses.extend(Lost::all(losses, file.as_deref()));
         fields.push(field);
         columns.push((index, recode));

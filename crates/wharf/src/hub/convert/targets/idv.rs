@@ -17,7 +17,7 @@ use super::super::job::{Context, Job, Report, finish, of_output};
 use super::super::option::{OptionSpec, number, text};
 use super::super::source::{self, Kind, Opened};
 use super::super::text::does_not_go;
-use super::options::{BYTES_PER_BLOCK, COMPRESSION, LEVEL, NULL_INTEGERS, ON_MISMATCH, ROWS_PER_BLOCK, SCHEMA, TIMES};
+use super::options::{BYTES_PER_BLOCK, COMPRESSION, LEVEL, NULL_INTEGERS, ROWS_PER_BLOCK, SCHEMA, TIMES};
 use super::{Streaming, Target, TargetInfo, TargetUnit, unknown_option};
 use crate::text::TextFormat;
 
@@ -183,7 +183,7 @@ impl Target for IdvTarget {
     }
 
     fn options(&self) -> &'static [OptionSpec] {
-        &[COMPRESSION, LEVEL, ROWS_PER_BLOCK, BYTES_PER_BLOCK, NULL_INTEGERS, TIMES, ON_MISMATCH, SCHEMA]
+        &[COMPRESSION, LEVEL, ROWS_PER_BLOCK, BYTES_PER_BLOCK, NULL_INTEGERS, TIMES, SCHEMA]
     }
 
     fn set(&mut self, option: &str, value: &OsStr) -> Result<()> {

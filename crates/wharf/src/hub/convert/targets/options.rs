@@ -242,19 +242,3 @@ pub(super) const SPARSE: OptionSpec =
         ]),
         "LAYOUT",
     );
-
-pub(super) const ON_MISMATCH: OptionSpec = ARROW
-    .named(
-        "on_mismatch",
-        "What becomes of a value that its column's type cannot hold, for inputs without a schema, and of such \
-         a value from datadings into ds [default: error]",
-    )
-    .with_value(
-        OptionValue::Choice(&[
-            ("error", "An error"),
-            ("null", "Null, counted as a loss"),
-            ("json", "All values of the column become JSON"),
-            ("msgpack", "All values of the column become msgpack"),
-        ]),
-        "POLICY",
-    );

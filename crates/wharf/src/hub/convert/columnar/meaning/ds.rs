@@ -49,13 +49,22 @@ fn column_of(field: &Field) -> Option<ColumnSchema> {
     idv::Schema::from_json(&serde_json::Value::Array(vec![json])).ok()?.0.columns.pop()
 }
 
+/// Whether a field has the IDV schema of its column.
+pub(in super::super) fn is_column(field: &Field) -> bool {
+    column_of(field).is_some()
+}
+
+/// The error for a column whose IDV schema is not known.
+pub(in super::super) fn no_common_type(field: &Field) -> Error {
+    Error::invalid("the IDV type is not the same in all inputs").in_column(field.name().clone())
+}
+
 /// Translates a column into a variable.
 ///
 /// # Errors
 /// [`Invalid`](container_core::ErrorKind::Invalid) when inputs have different IDV types for a column.
 pub(in super::super) fn variable(field: &Field, profile: &Profile) -> Result<Translation> {
-    let column = column_of(field)
-        .ok_or_else(|| Error::invalid("the IDV type is not the same in all inputs").in_column(field.name().clone()))?;
+    let column = column_of(field).ok_or_else(|| no_common_type(field))?;
     let items = match field.data_type() {
         ArrowType::FixedSizeList(items, _) | ArrowType::List(items) => items,
         _ => field,
