@@ -86,7 +86,7 @@ pub(in super::super) fn data_type(name: &str) -> Result<DataType> {
     match WORDS.iter().find(|(word, _)| word.eq_ignore_ascii_case(name)) {
         Some((_, data_type)) => Ok(data_type.clone()),
         None if name.eq_ignore_ascii_case("json") => Err(Error::usage("a column cannot be cast to JSON")),
-        None => Ok(of_type("", name, json!({ "": name })).map_err(without_column)?.data_type().clone()),
+        None => Ok(of_type("x", name, json!({ "x": name })).map_err(without_column)?.data_type().clone()),
     }
 }
 

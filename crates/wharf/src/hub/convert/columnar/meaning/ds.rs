@@ -49,6 +49,23 @@ fn column_of(field: &Field) -> Option<ColumnSchema> {
     idv::Schema::from_json(&serde_json::Value::Array(vec![json])).ok()?.0.columns.pop()
 }
 
+/// The field, with the slot names that it has as a column of IDV as an attribute. Fields with attributes stay as they are.
+pub(in super::super) fn with_slot_names(field: &Field) -> Field {
+    const SLOT_NAMES: &str = "SlotNames";
+    let mut named = field.clone();
+    let names = || {
+        let column = column_of(field).filter(|_| !field.metadata().contains_key(DS))?;
+        let names = column.metadata.iter().find(|metadata| metadata.kind == SLOT_NAMES)?;
+        texts(&names.value)
+    };
+    if let Some(names) = names() {
+        let mut header = FieldMetadata::default();
+        header.push_attribute(SLOT_NAMES, JsonBuf::list(names.iter().map(|name| name.as_str().into())));
+        named.metadata_mut().insert(DS.to_owned(), header.to_json());
+    }
+    named
+}
+
 /// Whether a field has the IDV schema of its column.
 pub(in super::super) fn is_column(field: &Field) -> bool {
     column_of(field).is_some()
