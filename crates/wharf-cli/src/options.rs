@@ -64,9 +64,9 @@ fn arg(spec: OptionSpec) -> Arg {
     match spec.value {
         OptionValue::Flag => arg.action(ArgAction::SetTrue),
         OptionValue::Text => arg.value_parser(ValueParser::string()),
-        OptionValue::Texts | OptionValue::Names | OptionValue::Pairs => arg
-            .action(ArgAction::Append)
-            .value_parser(ValueParser::string()),
+        OptionValue::Texts | OptionValue::Names | OptionValue::Pairs => {
+            arg.action(ArgAction::Append).value_parser(ValueParser::string())
+        }
         OptionValue::Character => arg.value_parser(value_parser!(char)),
         OptionValue::Integer(least, most) => match (i64::try_from(least), i64::try_from(most)) {
             // Signed, so that -1 is out of range rather than not a number.

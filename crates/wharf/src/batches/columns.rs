@@ -70,11 +70,7 @@ pub(crate) fn rows<'a>(table: &'a dyn ArrowTable, scan: &Scan) -> Result<Box<dyn
 }
 
 /// As [`rows`], with this mapping.
-pub(crate) fn rows_with<'a>(
-    table: &'a dyn ArrowTable,
-    scan: &Scan,
-    mapping: Mapping,
-) -> Result<Box<dyn Rows + 'a>> {
+pub(crate) fn rows_with<'a>(table: &'a dyn ArrowTable, scan: &Scan, mapping: Mapping) -> Result<Box<dyn Rows + 'a>> {
     let unreadable = |&index: &usize| table.columns().get(index).is_some_and(|column| column.unreadable.is_some());
     if let Some(column) =
         scan.columns.iter().flatten().find(|index| unreadable(index)).and_then(|&index| table.columns().get(index))

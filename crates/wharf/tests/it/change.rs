@@ -15,7 +15,7 @@ use container_arrow::OnMismatch;
 use container_core::testkit::cases;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use wharf::convert::{DatadingsTarget, IdvTarget, Target, TextTarget};
+use wharf::convert::{DatadingsTarget, TextTarget};
 use wharf::{BatchContainer, BatchScan, Changes, Convert, Error, FloatWidth, Overwrite, Registry, Report, Scan};
 
 fn of(batch: RecordBatch) -> Convert {
@@ -96,7 +96,11 @@ fn values_are_cast_exactly_or_not_at_all() {
         (Arc::new(UInt64Array::from(vec![u64::MAX])), DataType::Utf8, Ok(json!(["18446744073709551615"]))),
         (f64s(&[0.1, 1e-50, f64::NAN]), DataType::Float32, Ok(json!([0.1, 0.0, "NaN"]))),
         (f64s(&[f64::INFINITY]), DataType::Float32, Ok(json!(["Infinity"]))),
-        (f64s(&[1.0, 1e39]), DataType::Float32, Err("1e39 cannot be cast to Float32; on_mismatch null makes such values null (row 1, column \"x\")")),
+        (
+            f64s(&[1.0, 1e39]),
+            DataType::Float32,
+            Err("1e39 cannot be cast to Float32; on_mismatch null makes such values null (row 1, column \"x\")"),
+        ),
         (f64s(&[65519.0]), DataType::Float16, Ok(json!([65504.0]))),
         (f64s(&[65520.0]), DataType::Float16, Err("65520.0 cannot be cast to Float16")),
         (f64s(&[3.0, -0.0]), DataType::Int32, Ok(json!([3, 0]))),
@@ -113,7 +117,7 @@ fn values_are_cast_exactly_or_not_at_all() {
         (text(&[" 1"]), DataType::Float64, Err("\" 1\" cannot be cast to Float64")),
         (text(&["1.5", ".5", "NaN"]), DataType::Float64, Ok(json!([1.5, 0.5, "NaN"]))),
         (text(&["1e999"]), DataType::Float64, Err("\"1e999\" cannot be cast to Float64")),
-        (text(&["3.14", "0.123456789012345"]), DataType::Float32, Ok(json!([3.14_f32, 0.123_456_79_f32]))),
+        (text(&["2.5", "0.123456789012345"]), DataType::Float32, Ok(json!([2.5, 0.123_456_79_f32]))),
         (text(&["True", "false"]), DataType::Boolean, Ok(json!([true, false]))),
         (text(&["1"]), DataType::Boolean, Err("\"1\" cannot be cast to Boolean")),
         (text(&["2024-05-01 12:30"]), seconds.clone(), Ok(json!(["2024-05-01T12:30:00"]))),
@@ -128,11 +132,7 @@ fn values_are_cast_exactly_or_not_at_all() {
         (zoned, utc(TimeUnit::Millisecond), Ok(json!(["1970-01-01T00:00:00Z"]))),
         (Arc::new(Date32Array::from(vec![1])), seconds, Ok(json!(["1970-01-02T00:00:00"]))),
         (Arc::new(Date32Array::from(vec![1])), DataType::Utf8, Ok(json!(["1970-01-02"]))),
-        (
-            Arc::new(DurationSecondArray::from(vec![90])),
-            DataType::Duration(TimeUnit::Nanosecond),
-            Ok(json!(["PT90S"])),
-        ),
+        (Arc::new(DurationSecondArray::from(vec![90])), DataType::Duration(TimeUnit::Nanosecond), Ok(json!(["PT90S"]))),
         (labels.clone(), DataType::Utf8, Ok(json!(["7", "1995", "7"]))),
         (labels, DataType::Int16, Ok(json!([7, 1995, 7]))),
         (vectors(&[[0.1, 2.0, 3.0]]), DataType::Float32, Ok(json!([[0.1, 2.0, 3.0]]))),
@@ -185,7 +185,8 @@ fn doubles_round_like_in_numpy() {
 #[test]
 fn renames_and_unions_like_pandas() {
     let folder = tempfile::tempdir().unwrap();
-    let one = batch([("a", Arc::new(Int64Array::from(vec![1, 2]))), ("b", Arc::new(Float64Array::from(vec![0.5, 1.5])))]);
+    let one =
+        batch([("a", Arc::new(Int64Array::from(vec![1, 2]))), ("b", Arc::new(Float64Array::from(vec![0.5, 1.5])))]);
     let swapped = of(one).with_changes(Changes::new().rename("a", "b").rename("b", "a"));
     assert_eq!(rows(&swapped).unwrap(), [json!({"b": 1, "a": 0.5}), json!({"b": 2, "a": 1.5})]);
     let write_one = |name: &str, batch: RecordBatch| {
@@ -265,8 +266,14 @@ fn wrong_usage_is_named() {
         (changes().concat("F", ["age", "age"]), "concat column \"age\" occurs twice"),
         (changes().concat("F", Vec::<String>::new()), "concat a vector consists of at least one column"),
         (changes().concat("name", ["age"]), "concat two columns would be called \"name\""),
-        (changes().concat("F", ["age", "name"]), "concat expected numbers or vectors of one length of them, found Utf8"),
-        (changes().concat("F", ["age", "list"]), "concat expected numbers or vectors of one length of them, found List"),
+        (
+            changes().concat("F", ["age", "name"]),
+            "concat expected numbers or vectors of one length of them, found Utf8",
+        ),
+        (
+            changes().concat("F", ["age", "list"]),
+            "concat expected numbers or vectors of one length of them, found List",
+        ),
     ] {
         let error = rows(&of(all.clone()).with_changes(changes.clone())).unwrap_err();
         assert!(error.to_string().contains(expected), "{changes:?}: {error}");
@@ -323,7 +330,10 @@ fn concat_reverts_expand() {
         write(&Convert::new([&csv]).with_changes(features), &path("one")).unwrap();
         let expanded = Changes::new().expand("F");
         write(&Convert::new([path("one")]).with_changes(expanded), &path("two")).unwrap();
-        assert_eq!(BTreeSet::from_iter(names(&read(&path("two")))), BTreeSet::from(["name", "a", "b", "c"].map(str::to_owned)));
+        assert_eq!(
+            BTreeSet::from_iter(names(&read(&path("two")))),
+            BTreeSet::from(["name", "a", "b", "c"].map(str::to_owned))
+        );
         let joined = Changes::new().concat("F", ["a", "b", "c"]);
         write(&Convert::new([path("two")]).with_changes(joined), &path("three")).unwrap();
         assert_eq!(read(&path("one")), read(&path("three")), "{extension}");
@@ -331,7 +341,10 @@ fn concat_reverts_expand() {
             assert_eq!(schema(&path("one")), schema(&path("three")), "{extension}");
             let metadata = schema(&path("one")).field(1).metadata()["idv"].clone();
             let column: Value = serde_json::from_str(&metadata).unwrap();
-            assert_eq!((&column["type"], &column["metadata"]["SlotNames"]), (&json!("Vector<Single, 3>"), &json!(["a", "b", "c"])));
+            assert_eq!(
+                (&column["type"], &column["metadata"]["SlotNames"]),
+                (&json!("Vector<Single, 3>"), &json!(["a", "b", "c"]))
+            );
         }
     }
 }
@@ -350,7 +363,8 @@ fn sparse_and_ragged_vectors_expand() {
         json!({"v_0": 2.0, "v_1": 0.0, "v_2": 0.0, "v_3": 0.0, "r_0": null, "r_1": null}),
     ];
     assert_eq!(rows(&Convert::new([&idv]).with_changes(changes.clone())).unwrap(), expected);
-    let (mut convert, mut target) = (Convert::new([idv]).with_changes(changes), wharf::convert::ParquetTarget::default());
+    let (mut convert, mut target) =
+        (Convert::new([idv]).with_changes(changes), wharf::convert::ParquetTarget::default());
     convert.set(&mut target, "sparse", "structs", &Registry::builtin()).unwrap();
     let error = write(&convert, &folder.path().join("a.parquet")).unwrap_err().to_string();
     assert!(error.contains("sparse structs does not go with"), "{error}");
@@ -373,13 +387,18 @@ fn structs_expand_and_nulls_stay_null() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.idv");
     let report = write(&vector, &path).unwrap();
-    assert!(report.losses.iter().any(|lost| lost.loss.what.contains("NaN") && lost.loss.count == 2), "{:?}", report.losses);
+    assert!(
+        report.losses.iter().any(|lost| lost.loss.what.contains("NaN") && lost.loss.count == 2),
+        "{:?}",
+        report.losses
+    );
     assert_eq!(read(&path)[1], json!({"F": ["NaN", "NaN"]}));
 }
 
 #[test]
 fn values_that_do_not_fit_can_become_null() {
-    let all = batch([("x", Arc::new(StringArray::from(vec!["1", "a", "300"]))), ("v", vectors(&[[1.0, 2.5, 300.0]; 3]))]);
+    let all =
+        batch([("x", Arc::new(StringArray::from(vec!["1", "a", "300"]))), ("v", vectors(&[[1.0, 2.5, 300.0]; 3]))]);
     let mut convert = of(all).with_changes(Changes::new().cast("x", DataType::Int8).cast("v", DataType::Int8));
     convert.mapping.on_mismatch = Some(OnMismatch::Null);
     let folder = tempfile::tempdir().unwrap();
@@ -406,8 +425,10 @@ fn values_that_do_not_fit_can_become_null() {
 #[test]
 fn metadata_stay_where_they_are_true() {
     let header = r#"{"type":"int16","dimensions":["row"],"attributes":{"units":"K","scale_factor":0.5}}"#;
-    let packed = Field::new("t", DataType::Int16, false).with_metadata(HashMap::from([("ds".to_owned(), header.to_owned())]));
-    let table = RecordBatch::try_new(Arc::new(Schema::new(vec![packed])), vec![Arc::new(Int16Array::from(vec![2, 4]))]).unwrap();
+    let packed =
+        Field::new("t", DataType::Int16, false).with_metadata(HashMap::from([("ds".to_owned(), header.to_owned())]));
+    let table = RecordBatch::try_new(Arc::new(Schema::new(vec![packed])), vec![Arc::new(Int16Array::from(vec![2, 4]))])
+        .unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     write(&of(table), &path("packed.ds")).unwrap();
@@ -415,7 +436,8 @@ fn metadata_stay_where_they_are_true() {
         let metadata = schema(&path(name)).field(0).metadata()["ds"].clone();
         serde_json::from_str::<Value>(&metadata).unwrap()["attributes"].clone()
     };
-    let cast = |to: DataType| Convert::new([path("packed.ds")]).with_changes(Changes::new().rename("t", "T").cast("T", to));
+    let cast =
+        |to: DataType| Convert::new([path("packed.ds")]).with_changes(Changes::new().rename("t", "T").cast("T", to));
     // The numbers are still packed ones.
     let report = write(&cast(DataType::Float64), &path("float.ds")).unwrap();
     assert_eq!(report.losses, []);
@@ -423,7 +445,10 @@ fn metadata_stay_where_they_are_true() {
     assert_eq!(read(&path("float.ds")), [json!({"T": 2.0}), json!({"T": 4.0})]);
     let report = write(&cast(DataType::Utf8), &path("text.ds")).unwrap();
     let lost: BTreeSet<&str> = report.losses.iter().map(|lost| lost.loss.what.as_str()).collect();
-    let expected = ["metadata \"scale_factor\" left out: not true for the new type", "metadata \"units\" left out: not true for the new type"];
+    let expected = [
+        "metadata \"scale_factor\" left out: not true for the new type",
+        "metadata \"units\" left out: not true for the new type",
+    ];
     assert_eq!(lost, BTreeSet::from(expected));
     assert_eq!(attributes("text.ds"), json!({}));
     // Keys of IDV.
@@ -452,13 +477,15 @@ fn metadata_stay_where_they_are_true() {
 #[test]
 fn renamed_rows_keep_their_values() {
     let folder = tempfile::tempdir().unwrap();
-    let text = "{\"a\":1.50,\"b\":{\"deep\":[1,{\"x\":null}]},\"c\":\"x\"}\n{\"c\":\"y\",\"a\":12345678901234567890123}\n";
+    let text =
+        "{\"a\":1.50,\"b\":{\"deep\":[1,{\"x\":null}]},\"c\":\"x\"}\n{\"c\":\"y\",\"a\":12345678901234567890123}\n";
     let jsonl = file(folder.path(), "a.jsonl", text);
     let changes = Changes::new().rename("a", "A \"q\"").drop("c");
     let convert = Convert::new([&jsonl]).with_changes(changes.clone());
     let out = folder.path().join("b.jsonl");
     write(&convert, &out).unwrap();
-    let expected = "{\"A \\\"q\\\"\":1.50,\"b\":{\"deep\":[1,{\"x\":null}]}}\n{\"A \\\"q\\\"\":12345678901234567890123}\n";
+    let expected =
+        "{\"A \\\"q\\\"\":1.50,\"b\":{\"deep\":[1,{\"x\":null}]}}\n{\"A \\\"q\\\"\":12345678901234567890123}\n";
     assert_eq!(std::fs::read_to_string(&out).unwrap(), expected);
     let zds = folder.path().join("a.zds");
     write(&Convert::new([&jsonl]), &zds).unwrap();
@@ -486,7 +513,8 @@ fn renamed_rows_keep_their_values() {
 fn cells_cast_to_text_keep_their_digits() {
     let folder = tempfile::tempdir().unwrap();
     let csv = file(folder.path(), "a.csv", "zip,n\n1.50,1\n02,2\n");
-    let convert = Convert::new([csv]).with_changes(Changes::new().cast("zip", DataType::Utf8).cast("n", DataType::Utf8));
+    let convert =
+        Convert::new([csv]).with_changes(Changes::new().cast("zip", DataType::Utf8).cast("n", DataType::Utf8));
     let path = folder.path().join("a.parquet");
     write(&convert, &path).unwrap();
     assert_eq!(read(&path), [json!({"zip": "1.50", "n": "1"}), json!({"zip": "02", "n": "2"})]);
@@ -504,7 +532,11 @@ fn a_schema_overrides_the_columns_that_it_names() {
         convert
     };
     let types = |path: &Path| {
-        let fields = schema(path).fields().iter().map(|field| format!("{}: {}", field.name(), field.data_type())).collect::<Vec<_>>();
+        let fields = schema(path)
+            .fields()
+            .iter()
+            .map(|field| format!("{}: {}", field.name(), field.data_type()))
+            .collect::<Vec<_>>();
         fields.join(", ")
     };
     let path = |name: &str| folder.path().join(name);
@@ -530,7 +562,11 @@ fn a_schema_overrides_the_columns_that_it_names() {
     let mut expected = vec!["a: Single", "zip: Text", "c: DateTime"];
     let columns = |path: &Path| {
         let container = wharf::open(path).unwrap();
-        container.tables()[0].columns().iter().map(|column| format!("{}: {}", column.name, column.kind)).collect::<Vec<_>>()
+        container.tables()[0]
+            .columns()
+            .iter()
+            .map(|column| format!("{}: {}", column.name, column.kind))
+            .collect::<Vec<_>>()
     };
     let report = write(&with_schema(&[&csv], &idv_types), &path("a.idv")).unwrap();
     assert_eq!(columns(&path("a.idv")), expected);
@@ -553,9 +589,6 @@ fn selected_columns_and_rows_are_those_after_changes() {
     let path = folder.path().join("a.idv");
     write(&convert, &path).unwrap();
     assert_eq!(read(&path), [json!({"b": 2.0}), json!({"b": 3.0})]);
-    let mut registry = IdvTarget::default();
-    registry.missing_as_double = true;
-    assert_eq!(registry.info().name, "idv");
 }
 
 /// The columns of a random table, by name: values as JSON.
@@ -668,7 +701,10 @@ fn plain(value: &Value) -> Value {
     match value {
         Value::Number(number) => json!(number.as_f64()),
         Value::Array(items) => items.iter().map(plain).collect(),
-        Value::String(text) => serde_json::from_str::<Value>(text).ok().filter(|json| json.is_array() || json.is_number()).map_or_else(|| value.clone(), |json| plain(&json)),
+        Value::String(text) => serde_json::from_str::<Value>(text)
+            .ok()
+            .filter(|json| json.is_array() || json.is_number())
+            .map_or_else(|| value.clone(), |json| plain(&json)),
         other => other.clone(),
     }
 }

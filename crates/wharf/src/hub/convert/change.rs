@@ -13,7 +13,8 @@ use crate::view::change::{Changes, FloatWidth};
 const CHANGE: OptionSpec = OptionSpec::flag("", "").with_group("Options that change columns");
 
 /// Options that change the columns of inputs; they go with every target.
-pub const CHANGE_OPTIONS: &[OptionSpec] = &[RENAME, DROP, CAST, FLOATS, EXPAND, EXPAND_LIMIT, CONCAT, UNION, ON_MISMATCH];
+pub const CHANGE_OPTIONS: &[OptionSpec] =
+    &[RENAME, DROP, CAST, FLOATS, EXPAND, EXPAND_LIMIT, CONCAT, UNION, ON_MISMATCH];
 
 const RENAME: OptionSpec = CHANGE
     .named("rename", "Rename a column. Repeatable, or OLD=NEW,OLD=NEW. Of these options, this one applies first")
@@ -30,11 +31,9 @@ const CAST: OptionSpec = CHANGE
     )
     .with_value(OptionValue::Pairs, "NAMES=TYPE");
 
-const FLOATS: OptionSpec =
-    CHANGE.named("floats", "The width of all floating-point columns and vectors, as ML.NET wants: single").with_value(
-        OptionValue::Choice(&[("single", "32 bits: values are rounded"), ("double", "64 bits")]),
-        "WIDTH",
-    );
+const FLOATS: OptionSpec = CHANGE
+    .named("floats", "The width of all floating-point columns and vectors, as ML.NET wants: single")
+    .with_value(OptionValue::Choice(&[("single", "32 bits: values are rounded"), ("double", "64 bits")]), "WIDTH");
 
 const EXPAND: OptionSpec = CHANGE
     .named(
@@ -57,8 +56,8 @@ const CONCAT: OptionSpec = CHANGE
     )
     .with_value(OptionValue::Pairs, "NAME=NAMES");
 
-const UNION: OptionSpec = CHANGE
-    .named("union", "Inputs may have different columns, in any order: those that an input lacks are null");
+const UNION: OptionSpec =
+    CHANGE.named("union", "Inputs may have different columns, in any order: those that an input lacks are null");
 
 const ON_MISMATCH: OptionSpec = CHANGE
     .named(

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use container_core::{Access, Error, Output, Overwrite, Result, Unit};
 
-use super::super::convert::{ChangeOptions, OptionSpec, OptionValue, Streaming, Target as _, TargetInfo, TargetUnit, text};
+use super::super::convert::{
+    ChangeOptions, OptionSpec, OptionValue, Streaming, Target as _, TargetInfo, TargetUnit, text,
+};
 use super::super::env::Opener;
 use super::super::idv_file::{IDV, WRITER_OPTIONS, open_idv};
 use super::super::inputs::Location;

@@ -57,7 +57,11 @@ pub(super) struct RowMerger {
 impl RowMerger {
     /// The merger of files like this input.
     pub(super) fn like(format: &str, input: &Input, registry: &Registry) -> Result<Self> {
-        Ok(Self { columns: Vec::new(), change: ChangeOptions::default(), target: rows::target_like(format, input, registry)? })
+        Ok(Self {
+            columns: Vec::new(),
+            change: ChangeOptions::default(),
+            target: rows::target_like(format, input, registry)?,
+        })
     }
 }
 

@@ -96,7 +96,8 @@ impl ChangedTable {
         let (changes, plan) = (&self.settings.changes, &self.plan);
         let takes_apart = !changes.expand.is_empty() || !changes.concat.is_empty();
         if scan.mapping.sparse == Sparse::Structs && takes_apart {
-            let detail = "structs does not go with columns that are expanded or concatenated: vectors are read as lists";
+            let detail =
+                "structs does not go with columns that are expanded or concatenated: vectors are read as lists";
             return Err(Error::usage(detail).in_option("sparse"));
         }
         let below = Below { table: self.below()?, declared: self.settings.declared.as_ref() };
@@ -192,7 +193,15 @@ impl ArrowTable for ChangedTable {
         let batches = self.arrow_below()?.batches(&reading.scan)?;
         let first = scan.scan.rows.start;
         let on_mismatch = scan.mapping.on_mismatch;
-        Ok(Box::new(Batches { plan: &self.plan, batches, reading, row: first, on_mismatch, losses: Vec::new(), is_done: false }))
+        Ok(Box::new(Batches {
+            plan: &self.plan,
+            batches,
+            reading,
+            row: first,
+            on_mismatch,
+            losses: Vec::new(),
+            is_done: false,
+        }))
     }
 }
 
@@ -213,8 +222,7 @@ impl Batches<'_> {
         let Some(batch) = self.batches.next().transpose().map_err(from_arrow)? else { return Ok(None) };
         let Self { plan, reading, row, on_mismatch, losses, .. } = self;
         let (rows, arrays) = (batch.num_rows(), HashMap::new());
-        let mut evaluation =
-            Evaluation { plan, arrays, rows, first: *row, on_mismatch: *on_mismatch, losses };
+        let mut evaluation = Evaluation { plan, arrays, rows, first: *row, on_mismatch: *on_mismatch, losses };
         evaluation.add(&batch, &reading.bases)?;
         let columns = reading.columns.iter().zip(reading.schema.fields()).map(|(column, field)| match column {
             Some(column) => evaluation.column(*column, field),

@@ -183,8 +183,7 @@ impl Cast<'_> {
                 let width = usize::try_from(*size).unwrap_or(0);
                 let items = self.array(&valid_items(lists, width)?, item.data_type(), &|at| row(at / width.max(1)))?;
                 let nulls = lists.nulls().cloned();
-                let cast =
-                    FixedSizeListArray::try_new_with_length(Arc::clone(item), *size, items, nulls, lists.len());
+                let cast = FixedSizeListArray::try_new_with_length(Arc::clone(item), *size, items, nulls, lists.len());
                 Ok(Arc::new(cast.map_err(from_arrow)?))
             }
             (DataType::List(_), DataType::List(item)) => self.lists(array.as_list::<i32>(), item, row),

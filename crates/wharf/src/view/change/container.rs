@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 use container_arrow::{ArrowTable, BatchScan, Mapping};
-use container_core::{
-    ColumnInfo, Container, Error, Finding, Loss, Position, Result, Rows, Scan, Table, VerifyOptions,
-};
+use container_core::{ColumnInfo, Container, Error, Finding, Loss, Position, Result, Rows, Scan, Table, VerifyOptions};
 use serde_json::{Map, Value};
 
 use super::batches::Below;
@@ -69,7 +67,8 @@ impl Changed {
             Plan::new(&below, &settings.changes, settings.skip_unknown)?
         };
         let columns = plan.columns.iter().map(|column| column.info.clone()).collect();
-        let table = ChangedTable { inner: Arc::clone(&inner), index, settings: settings.clone(), plan, columns, is_cells };
+        let table =
+            ChangedTable { inner: Arc::clone(&inner), index, settings: settings.clone(), plan, columns, is_cells };
         Ok(Self { inner, table })
     }
 }
@@ -118,7 +117,8 @@ impl ChangedTable {
 
     /// A notice that rows are read as columns, where that can change other values.
     fn as_columns(&self) -> Result<Option<Loss>> {
-        let what = "rows are read as typed columns: missing members are null, and numbers have the type of their column";
+        let what =
+            "rows are read as typed columns: missing members are null, and numbers have the type of their column";
         Ok((!self.below()?.has_schema()).then(|| Loss::new(what, 0, Position::default())))
     }
 }

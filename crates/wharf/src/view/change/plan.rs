@@ -157,8 +157,9 @@ impl Plan {
                 .advising("{expand_limit} raises the limit")),
             false => Ok(()),
         };
-        let new = |name: String, data_type: &DataType, source: Source| {
-            Column { info: ColumnInfo::new(name, data_type.to_string()), source }
+        let new = |name: String, data_type: &DataType, source: Source| Column {
+            info: ColumnInfo::new(name, data_type.to_string()),
+            source,
         };
         let parts: Vec<Column> = match field.data_type() {
             DataType::Struct(members) => {
@@ -321,23 +322,12 @@ impl Plan {
     }
 
     /// The field of a column, given those of its bases.
-    pub(super) fn field_of(
-        &self,
-        column: usize,
-        bases: &HashMap<usize, FieldRef>,
-        policy: Policy,
-    ) -> Result<FieldRef> {
+    pub(super) fn field_of(&self, column: usize, bases: &HashMap<usize, FieldRef>, policy: Policy) -> Result<FieldRef> {
         let column = self.columns.get(column).ok_or_else(|| Error::usage(format!("no column {column}")))?;
         self.field(&column.info.name, &column.source, bases, policy)
     }
 
-    fn field(
-        &self,
-        name: &str,
-        source: &Source,
-        bases: &HashMap<usize, FieldRef>,
-        policy: Policy,
-    ) -> Result<FieldRef> {
+    fn field(&self, name: &str, source: &Source, bases: &HashMap<usize, FieldRef>, policy: Policy) -> Result<FieldRef> {
         let Policy { on_mismatch, floats } = policy;
         let of = |base: &usize| bases.get(base).ok_or_else(|| Error::usage("the column has no type"));
         Ok(match source {
@@ -508,7 +498,8 @@ fn rename(all: &[ColumnInfo], changes: &[(String, String)], skip_unknown: bool) 
             return Err(Error::usage(format!("column {from:?} is renamed twice")).in_option("rename"));
         }
     }
-    let name = |column: &ColumnInfo| names.get(&*column.name).map_or_else(|| column.name.clone(), |to| (*to).to_owned());
+    let name =
+        |column: &ColumnInfo| names.get(&*column.name).map_or_else(|| column.name.clone(), |to| (*to).to_owned());
     Ok(all.iter().map(name).collect())
 }
 

@@ -39,7 +39,8 @@ impl<'a> ChangedRows<'a> {
             Some(columns) => {
                 let find = |column: &usize| {
                     let found = base_of(*column).map(|(index, _)| index);
-                    found.ok_or_else(|| Error::usage(format!("no column {column}: there are {}", table.columns().len())))
+                    found
+                        .ok_or_else(|| Error::usage(format!("no column {column}: there are {}", table.columns().len())))
                 };
                 Some(columns.iter().map(find).collect::<Result<Vec<_>>>()?)
             }

@@ -21,7 +21,12 @@ const MAX_DEPTH: usize = 64;
 
 /// Reads the schema that a file declares, reduced to the selected columns: from a file with a schema, from JSON as `wharf info --json` prints it, or
 /// from `{"age": "Single"}`. Type names are those of IDV or Arrow. All columns are nullable.
-pub(in super::super) fn read(path: &Path, selected: &[String], opener: &Opener<'_>, lost: &mut Vec<Lost>) -> Result<SchemaRef> {
+pub(in super::super) fn read(
+    path: &Path,
+    selected: &[String],
+    opener: &Opener<'_>,
+    lost: &mut Vec<Lost>,
+) -> Result<SchemaRef> {
     let file = path.display().to_string();
     let input = Input::open(path, opener.access)?;
     let named = |error: Error| error.in_file(file.clone());
@@ -56,7 +61,9 @@ pub(super) fn named(columns: &[ColumnInfo], selected: &[String]) -> Result<Vec<u
         names.insert(argument.clone());
         names.extend(select::split(argument)?);
     }
-    Ok((0..columns.len()).filter(|index| columns.get(*index).is_some_and(|column| names.contains(&column.name))).collect())
+    Ok((0..columns.len())
+        .filter(|index| columns.get(*index).is_some_and(|column| names.contains(&column.name)))
+        .collect())
 }
 
 /// The type of this name, of Arrow or of IDV.

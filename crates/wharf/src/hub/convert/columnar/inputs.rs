@@ -123,8 +123,10 @@ impl Joined {
         job.check_mismatch()?;
         // Only reading all rows shows whether a schema inferred from a sample holds.
         let all_rows = selection.rows.is_none() && selection.limit.is_none();
-        let may_sample =
-            may_sample && all_rows && job.text.schema.is_none() && matches!(job.inputs.as_slice(), [location] if location.is_reopenable());
+        let may_sample = may_sample
+            && all_rows
+            && job.text.schema.is_none()
+            && matches!(job.inputs.as_slice(), [location] if location.is_reopenable());
         let mut is_sampled = false;
         let scan = job.scan();
         let mut inputs: Vec<Input> = Vec::new();

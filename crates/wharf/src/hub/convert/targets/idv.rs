@@ -98,7 +98,9 @@ impl IdvTarget {
             _ => error,
         })?;
         match kind {
-            Kind::Idv if job.picked.is_none() && !job.union => self.copy_blocks(job, &inputs, sink, context.progress, report),
+            Kind::Idv if job.picked.is_none() && !job.union => {
+                self.copy_blocks(job, &inputs, sink, context.progress, report)
+            }
             _ => columnar::idv::write(job, self, sink, context, report),
         }
     }
