@@ -11,6 +11,7 @@ use super::Outcome;
 use super::display::counted;
 use super::env::Env;
 use super::inputs;
+use super::options::{ChangeOptions, Options};
 use super::paged_table::PagedTable;
 use super::progress::ProgressLine;
 use super::select::Selection;
@@ -19,12 +20,13 @@ const EXAMPLES: &str = "\
 Examples:
   wharf cat adult.idv -n 10                        the first ten rows
   wharf cat adult.idv --columns Age,Label --csv    two columns as CSV
-  wharf cat 'day-*.idv' --rows 1000000.. --json    several files, from row 1000000 on";
+  wharf cat 'day-*.idv' --rows 1000000.. --json    several files, from row 1000000 on
+  wharf cat adult.idv --drop Id --rename Age=years  other names, without one column";
 
 /// Print rows: a table on a terminal, JSON lines into a pipe
 ///
 /// Several files are concatenated. For CSV, TSV and tables they must have the same columns. Columns of the same name must have the same
-/// meaning: units, slot names and other metadata are compared.
+/// meaning: units, slot names and other metadata are compared. --union lays out the columns of all files.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -44,6 +46,9 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     part: super::ds::PartOptions,
+
+    #[command(flatten)]
+    options: Options<ChangeOptions>,
 }
 
 #[derive(Debug, Clone, clap::Args)]
@@ -85,6 +90,9 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let mut selection = arguments.part.select(arguments.selection.plain()?)?;
     selection.reading.time = arguments.time.map(Into::into);
     env.opener.apply(&selection)?;
+    let mut change = wharf::hub::convert::ChangeOptions::default();
+    arguments.options.given().try_for_each(|(name, value)| change.set(name, value))?;
+    env.opener.change(&change, &locations, &selection)?;
     if selection.tidy {
         selection.columns.clear(); // they selected variables
     }
@@ -98,6 +106,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         locations: &locations,
         selection: &selection,
         max_columns: usize::MAX,
+        union: change.union,
         same_columns: false,
         progress: &ProgressLine::new(false),
     };

@@ -31,6 +31,9 @@ Examples:
   wharf convert people.jsonl people.zds --id name            documents with an index, packed; --to zds writes a folder
   wharf convert adult.idv adult.parquet --compression zstd:3 columns for every other tool; also .arrow and .arrows
   wharf convert 'day-*.csv' days.parquet                     types that go for all days; --schema says other ones
+  wharf convert adult.csv adult.idv --floats single --concat Features=age,hours   a vector for ML.NET
+  wharf convert iris.idv iris.csv --expand Features --rename Label=species        and back: a column per slot
+  wharf convert 'day-*.csv' days.parquet --union --cast id=text                   files whose columns differ
   wharf convert photos/ photos.msgpack --field image         a sample for each photos/LABEL/FILE";
 
 /// The help of clap, with one list of arguments shown as inputs and an output.
@@ -51,7 +54,9 @@ Arguments:
 /// Every format can be written from every other. Between ds and NetCDF, variables are copied: those that --columns names, cut along --dim by
 /// --rows. Into other formats a table is converted: the variables along one dimension. A folder or a ZIP archive of files becomes a datadings
 /// dataset with the folders as labels. ZDS is an archive (.zds), or with --to zds a folder; Arrow IPC is a file (.arrow) or a stream (.arrows).
-/// Several inputs must have the same columns; for text, datadings and ZDS, types are inferred from the rows of all.
+/// Several inputs must have the same columns, unless --union is given; for text, datadings and ZDS, types are inferred from the rows of all.
+/// Columns are changed in a fixed order: --rename, --drop, --cast, --floats, --expand, --concat. Each option, and --columns, has the names that
+/// the one before it leaves; --where and --schema have those of the files.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, help_template = TEMPLATE, override_usage = "wharf convert [OPTIONS] <IN>... <OUT>")]
 pub(crate) struct Arguments {

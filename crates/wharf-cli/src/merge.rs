@@ -21,6 +21,7 @@ Examples:
   wharf merge monday.idv tuesday.idv -o week.idv
   wharf merge 'day-*.parquet' -o all.parquet
   wharf merge 'day-*.idv' -o all.idv --compression none
+  wharf merge a.parquet b.parquet -o all.parquet --union         columns that a file lacks are null
   wharf merge cats.msgpack dogs.msgpack -o pets.msgpack --strategy random --seed 7
   wharf merge 'day-*.ds' --dim time -o week.ds
   wharf merge 'era5-*.nc' --dim time -o era5.nc
@@ -39,7 +40,8 @@ Examples:
 ///
 /// ZDS: concatenates the documents of collections with the same name, byte for byte. --into joins all collections.
 ///
-/// Parquet, Arrow IPC, JSON lines, CSV, TSV: concatenates rows like `convert`. The columns must have the same names and meaning.
+/// Parquet, Arrow IPC, JSON lines, CSV, TSV: concatenates rows like `convert`. The columns must have the same names and meaning, unless --union
+/// is given. Options that change columns go with these formats and IDV, whose blocks are encoded again then.
 ///
 /// With --json, the result is printed as one object.
 #[derive(Debug, clap::Args)]

@@ -49,7 +49,7 @@ macro_rules! option_lists {
     };
 }
 
-option_lists!(ConvertOptions: options, IndexOptions: reindex_options, MergeOptions: merge_options, RecoverOptions: recover_options);
+option_lists!(ChangeOptions: change_options, ConvertOptions: options, IndexOptions: reindex_options, MergeOptions: merge_options, RecoverOptions: recover_options);
 
 /// Options that were given, in the order of the library's list.
 #[derive(Debug, Clone)]
@@ -83,7 +83,9 @@ fn arg(spec: OptionSpec) -> Arg {
     match spec.value {
         OptionValue::Flag => arg.action(ArgAction::SetTrue),
         OptionValue::Text => arg.value_parser(ValueParser::string()),
-        OptionValue::Texts => arg.action(ArgAction::Append).value_parser(ValueParser::string()),
+        OptionValue::Texts | OptionValue::Names | OptionValue::Pairs => {
+            arg.action(ArgAction::Append).value_parser(ValueParser::string())
+        }
         OptionValue::Character => arg.value_parser(value_parser!(char)),
         OptionValue::Integer(least, most) => match (i64::try_from(least), i64::try_from(most)) {
             // Signed, so that -1 is out of range rather than not a number.

@@ -141,7 +141,19 @@ fn set(
             };
         }
     }
+    let is_names = registry.options().iter().any(|option| option.name == name && option.value == OptionValue::Names);
+    if let Ok(pairs) = value.cast::<PyDict>() {
+        for (key, value) in pairs {
+            let text = format!("{}={}", quoted(&key)?, listed(&value)?);
+            convert.set(target, name, text, registry)?;
+        }
+        return Ok(());
+    }
     let values: Vec<Bound<'_, PyAny>> = match value.cast::<PyList>() {
+        Ok(list) if is_names => {
+            // Each is one name, whatever it contains.
+            return list.iter().try_for_each(|name_| Ok(convert.set(target, name, quoted(&name_)?, registry)?));
+        }
         Ok(list) => list.iter().collect(),
         Err(_) => match value.cast::<PyTuple>() {
             Ok(tuple) => tuple.iter().collect(),
@@ -160,6 +172,20 @@ fn set(
         convert.set(target, name, text, registry)?;
     }
     Ok(())
+}
+
+/// A name in double quotes, so that it can contain anything.
+fn quoted(name: &Bound<'_, PyAny>) -> Result<String> {
+    Ok(format!("\"{}\"", name.str()?.to_string().replace('"', "\"\"")))
+}
+
+/// A name, or several separated by commas.
+fn listed(value: &Bound<'_, PyAny>) -> Result<String> {
+    if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
+        let names = value.try_iter()?.map(|name| quoted(&name?)).collect::<Result<Vec<_>>>()?;
+        return Ok(names.join(","));
+    }
+    quoted(value)
 }
 
 /// The mapping of these options, checked as those of a conversion.
@@ -214,7 +240,8 @@ fn describe<'py>(py: Python<'py>, option: &OptionSpec, registry: &Registry) -> P
         OptionValue::Flag => ("bool", None),
         OptionValue::Integer(..) => ("int", None),
         OptionValue::File => ("path", None),
-        OptionValue::Texts => ("list", None),
+        OptionValue::Texts | OptionValue::Names => ("list", None),
+        OptionValue::Pairs => ("dict", None),
         OptionValue::Choice(words) => {
             let words = words.iter().filter(|(_, meaning)| !meaning.is_empty()).map(|(word, _)| *word);
             ("str", Some(words.collect::<Vec<_>>()))

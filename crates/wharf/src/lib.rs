@@ -127,6 +127,9 @@ pub use hub::{
     subset::{Sample, Shuffle, Split},
 };
 pub use registry::{Registry, open, open_with};
+#[cfg(feature = "convert")]
+#[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
+pub use view::change::{Changes, FloatWidth};
 
 #[cfg(feature = "convert")]
 #[cfg_attr(docsrs, doc(cfg(feature = "convert")))]

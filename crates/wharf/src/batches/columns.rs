@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
-use container_arrow::{ArrowTable, BatchRows, BatchScan, JsonRows};
+use container_arrow::{ArrowTable, BatchRows, BatchScan, JsonRows, Mapping};
 use container_core::{ColumnInfo, Error, Loss, Position, Result, Rows, Scan};
 
 use super::guarded;
@@ -66,6 +66,11 @@ fn row_support_error(field: &FieldRef) -> Option<String> {
 
 /// The rows of a table that reads batches.
 pub(crate) fn rows<'a>(table: &'a dyn ArrowTable, scan: &Scan) -> Result<Box<dyn Rows + 'a>> {
+    rows_with(table, scan, Mapping::default())
+}
+
+/// As [`rows`], with this mapping.
+pub(crate) fn rows_with<'a>(table: &'a dyn ArrowTable, scan: &Scan, mapping: Mapping) -> Result<Box<dyn Rows + 'a>> {
     let unreadable = |&index: &usize| table.columns().get(index).is_some_and(|column| column.unreadable.is_some());
     if let Some(column) =
         scan.columns.iter().flatten().find(|index| unreadable(index)).and_then(|&index| table.columns().get(index))
@@ -84,7 +89,8 @@ pub(crate) fn rows<'a>(table: &'a dyn ArrowTable, scan: &Scan) -> Result<Box<dyn
         scan.columns = Some((0..table.columns().len()).filter(|index| !unreadable(index)).collect());
     }
     let first = scan.rows.start;
-    Ok(Box::new(ReadableRows { rows: BatchRows::new(table.batches(&scan.into())?, first), left_out }))
+    let scan = BatchScan::from(scan).with_mapping(mapping);
+    Ok(Box::new(ReadableRows { rows: BatchRows::new(table.batches(&scan)?, first), left_out }))
 }
 
 /// Rows of the readable columns, with a loss for each other column.

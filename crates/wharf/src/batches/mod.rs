@@ -11,6 +11,8 @@ mod owned;
 pub(crate) mod samples;
 pub(crate) mod size;
 
+#[cfg(feature = "convert")]
+pub(crate) use columns::rows_with;
 pub(crate) use columns::{Projection, describe, json_or_text, metadata, name, project, rows, same_columns, summary};
 pub use container::{BatchContainer, BoxedBatches};
 pub(crate) use dictionaries::{Dictionaries, has_dictionary};

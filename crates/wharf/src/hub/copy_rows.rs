@@ -1,9 +1,10 @@
 //! Copies the rows of several inputs, one after another, into a sink: for `cat`, text outputs and documents.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::convert::{Sink, column_names, copy_rows};
-use container_core::{Error, ErrorKind, Loss, Position, Result, Rows, Scan, Table, Unit};
+use container_core::{ColumnInfo, Error, ErrorKind, Loss, Position, Result, Rows, Scan, Table, Unit};
 
 use super::Bar;
 use super::Lost;
@@ -19,6 +20,8 @@ pub struct CopyRows<'a> {
     pub selection: &'a Selection,
     /// Maximum columns that the sink shows; others are not read.
     pub max_columns: usize,
+    /// Inputs may have different columns: a sink that lays out columns gets those of all.
+    pub union: bool,
     /// All inputs must have the same columns. Otherwise only columns that several inputs share must have the same meaning.
     pub same_columns: bool,
     /// Receives progress reports.
@@ -57,7 +60,9 @@ impl CopyRows<'_> {
         opener.infer_common_types(self.locations, last, self.selection.reading.threads);
         // Rows of the inputs before this one, and whether all inputs were read.
         let (mut before, mut complete) = (0_u64, true);
-        let mut schemas = if self.same_columns { SchemaCheck::default() } else { SchemaCheck::by_name() };
+        let mut schemas =
+            if self.same_columns && !self.union { SchemaCheck::default() } else { SchemaCheck::by_name() };
+        let union = if self.union { Some(self.union_of_columns(sink, opener)?) } else { None };
         for (number, location) in self.locations.iter().enumerate() {
             if number > 0 && before >= last {
                 complete = false;
@@ -69,17 +74,53 @@ impl CopyRows<'_> {
             let table =
                 select::table(opened.container.as_ref(), self.selection.reading.table.as_deref()).map_err(file)?;
             if self.locations.len() > 1 {
-                let selected = select::columns(table, &self.selection.columns).map_err(file)?;
+                let selected = self.selected(table).map_err(file)?;
                 schemas.check(&location.name(), opened.container.as_ref(), table, selected.as_deref()).map_err(file)?;
             }
             let rows = requested.start.saturating_sub(before)..last.saturating_sub(before);
-            let passed = self.table(location, table, rows, sink, report);
+            let passed = self.table((location, table), rows, union.as_deref(), sink, report);
             let passed = passed.map_err(|error| if report.sink_failed { error } else { file(error) })?;
             before = before.saturating_add(passed);
         }
         match &self.selection.rows {
             Some(range) if complete => range.check(before),
             _ => Ok(()),
+        }
+    }
+
+    /// The selected columns of a table; of a union, those that it has.
+    fn selected(&self, table: &dyn Table) -> Result<Option<Vec<usize>>> {
+        if !self.union || self.selection.columns.is_empty() {
+            return select::columns(table, &self.selection.columns);
+        }
+        table.infer_columns()?;
+        let mut columns = Vec::new();
+        for argument in &self.selection.columns {
+            let names = select::split(argument)?;
+            columns.extend(names.iter().filter_map(|name| table.columns().iter().position(|c| c.name == *name)));
+        }
+        Ok(Some(columns))
+    }
+
+    /// The names of the columns of all inputs, in the order of the selection or of their first appearance.
+    fn union_of_columns(&self, sink: &dyn Sink, opener: &mut Opener<'_>) -> Result<Vec<String>> {
+        let mut all: Vec<ColumnInfo> = Vec::new();
+        let mut known = HashSet::new();
+        for location in self.locations {
+            let file = |error: Error| error.in_file(location.name());
+            let opened = location.open(opener)?;
+            let table =
+                select::table(opened.container.as_ref(), self.selection.reading.table.as_deref()).map_err(file)?;
+            if sink.needs_columns() || !self.selection.columns.is_empty() {
+                table.infer_columns().map_err(file)?;
+            }
+            let readable = table.columns().iter().filter(|column| column.unreadable.is_none());
+            all.extend(readable.filter(|column| known.insert(column.name.clone())).cloned());
+        }
+        let name = |column: &ColumnInfo| column.name.clone();
+        match select::columns_of(&all, &self.selection.columns)? {
+            None => Ok(all.iter().map(name).collect()),
+            Some(selected) => Ok(selected.into_iter().filter_map(|index| all.get(index)).map(name).collect()),
         }
     }
 
@@ -95,19 +136,22 @@ impl CopyRows<'_> {
     /// Copies rows of one table. Returns the number of its rows, or a smaller number when no later input is read.
     fn table(
         &self,
-        location: &Location,
-        table: &dyn Table,
+        (location, table): (&Location, &dyn Table),
         requested: Range<u64>,
+        union: Option<&[String]>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<u64> {
         let mut scan = self.selection.reading.scan();
-        scan.columns = select::columns(table, &self.selection.columns)?;
+        scan.columns = self.selected(table)?;
         if sink.needs_columns() && scan.columns.is_none() {
             table.infer_columns()?;
         }
         self.limit_columns(location, table, &mut scan, report);
-        sink.begin(&column_names(table, &scan))?;
+        match union {
+            Some(names) => sink.begin(&names.iter().map(String::as_str).collect::<Vec<_>>())?,
+            None => sink.begin(&column_names(table, &scan))?,
+        }
         // Without a known length, rows are counted as they come.
         let skip = match table.len() {
             Some(len) if 0 < len && len <= requested.start => return Ok(len),

@@ -1,20 +1,23 @@
 //! Opens inputs.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use container_arrow::Predicate;
+use arrow_schema::SchemaRef;
+use container_arrow::{Mapping, Predicate};
 use container_core::{Access, Container, Error, Input, OpenOptions, Result, Source};
 use dsfmt::container::TimeForm;
 
+use super::convert::ChangeOptions;
 use super::inputs::{Location, is_reopenable};
 use super::is_variables;
 use super::overrides::Overrides;
 use super::select::{Reading, Selection};
 use crate::Registry;
+use crate::view::change::{Changed, Changes, Settings};
 use crate::view::filter::{FilteredContainer, Matches, matching_rows};
 
 /// Opens inputs with a registry, and remembers those that can be read only once.
@@ -36,6 +39,8 @@ pub struct Opener<'a> {
     time: Option<TimeForm>,
     /// Packed numbers of NetCDF stay packed.
     pub packed: bool,
+    /// How the columns of inputs are changed.
+    changes: Option<Settings>,
     /// The content of pipes that have been read.
     pipes: HashMap<PathBuf, Input>,
 }
@@ -62,6 +67,7 @@ impl<'a> Opener<'a> {
             part: super::VariablesView::default(),
             time: None,
             packed: false,
+            changes: None,
             pipes: HashMap::new(),
         }
     }
@@ -112,7 +118,61 @@ impl<'a> Opener<'a> {
         (self.time, self.packed) = (selection.reading.time, selection.reading.packed);
         self.part = super::VariablesView::new(selection)?;
         self.filter.clone_from(&selection.filter);
+        self.changes = None;
         self.view.columns(&selection.columns)
+    }
+
+    /// Changes the columns of inputs opened from now on, after [`apply`](Self::apply). Columns are selected by the names they get.
+    ///
+    /// # Errors
+    /// No input has a column that is changed; an input cannot be opened.
+    pub fn change(&mut self, options: &ChangeOptions, locations: &[Location], selection: &Selection) -> Result<()> {
+        let mapping = Mapping::default().with_on_mismatch(options.on_mismatch.unwrap_or_default());
+        self.change_with(&options.changes, locations, selection, mapping, None)
+    }
+
+    /// As [`change`](Self::change). Columns of inputs without a schema are declared, by the names they have in the files.
+    pub(super) fn change_with(
+        &mut self,
+        changes: &Changes,
+        locations: &[Location],
+        selection: &Selection,
+        mapping: Mapping,
+        declared: Option<SchemaRef>,
+    ) -> Result<()> {
+        if changes.is_empty() && declared.is_none() {
+            return Ok(());
+        }
+        self.view.columns(&[])?;
+        let (changes, reading) = (changes.clone(), &selection.reading);
+        let skip_unknown = locations.len() > 1;
+        let (table, threads) = (reading.table.clone(), reading.threads);
+        let settings = Settings { changes, declared, mapping, table, skip_unknown, threads };
+        if skip_unknown {
+            self.check_changed_names(&settings, locations)?;
+        }
+        self.changes = Some(settings);
+        Ok(())
+    }
+
+    /// Fails for a changed column that no input has. One that some inputs lack is reported when they are joined.
+    fn check_changed_names(&mut self, settings: &Settings, locations: &[Location]) -> Result<()> {
+        let mut known = HashSet::new();
+        let mut columns = Vec::new();
+        for location in locations {
+            let opened = location.open(self)?;
+            let table = super::select::table(opened.container.as_ref(), settings.table.as_deref())
+                .map_err(|error| error.in_file(location.name()))?;
+            table.infer_columns().map_err(|error| error.in_file(location.name()))?;
+            let new = table.columns().iter().filter(|column| known.insert(column.name.clone()));
+            columns.extend(new.cloned().collect::<Vec<_>>());
+        }
+        settings.changes.check_names(&columns)
+    }
+
+    /// The changes of columns, if there are any.
+    pub(super) fn changes(&self) -> Option<&Changes> {
+        self.changes.as_ref().map(|settings| &settings.changes)
     }
 
     /// Fails for inputs of other formats when a form of ds and NetCDF times, or of packed numbers, was selected.
@@ -155,8 +215,12 @@ impl<'a> Opener<'a> {
         let options = OpenOptions::default().with_access(self.access);
         let opened = self.opened(input, &options)?;
         self.check_time(opened.format())?;
-        Ok(match &self.filter {
+        let opened = match &self.filter {
             Some(filter) => Box::new(FilteredContainer::new(opened.into(), filter.clone())),
+            None => opened,
+        };
+        Ok(match &self.changes {
+            Some(settings) => Box::new(Changed::open(opened, settings)?),
             None => opened,
         })
     }

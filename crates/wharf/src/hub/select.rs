@@ -194,15 +194,7 @@ pub fn split(argument: &str) -> Result<Vec<String>> {
     let mut names = Vec::new();
     let mut rest = argument;
     loop {
-        let (name, after) = match rest.strip_prefix('"') {
-            Some(quoted) => unquote(quoted)
-                .ok_or_else(|| Error::usage(format!("unclosed quote in the column names {argument:?}")))?,
-            None => {
-                let end = rest.find(',').unwrap_or(rest.len());
-                let (name, after) = rest.split_at(end);
-                (name.to_owned(), after)
-            }
-        };
+        let (name, after) = name(rest, &[','])?;
         names.push(name);
         match after.strip_prefix(',') {
             Some(next) => rest = next,
@@ -211,6 +203,19 @@ pub fn split(argument: &str) -> Result<Vec<String>> {
                 let detail = format!("missing comma before {after:?} in the column names {argument:?}");
                 return Err(Error::usage(detail));
             }
+        }
+    }
+}
+
+/// The first name of a text, and what follows. A name without quotes ends before one of these characters.
+pub(crate) fn name<'t>(text: &'t str, ends: &[char]) -> Result<(String, &'t str)> {
+    match text.strip_prefix('"') {
+        Some(quoted) => {
+            unquote(quoted).ok_or_else(|| Error::usage(format!("unclosed quote in the column names {text:?}")))
+        }
+        None => {
+            let (name, after) = text.split_at(text.find(ends).unwrap_or(text.len()));
+            Ok((name.to_owned(), after))
         }
     }
 }
@@ -233,7 +238,7 @@ fn unquote(quoted: &str) -> Option<(String, &str)> {
 }
 
 #[cold]
-fn unknown_column(all: &[ColumnInfo], name: &str) -> Error {
+pub(crate) fn unknown_column(all: &[ColumnInfo], name: &str) -> Error {
     let names: Vec<String> = all.iter().map(|column| column.name.clone()).collect();
     container_arrow::unknown_column(&names, name)
 }

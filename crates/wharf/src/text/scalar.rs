@@ -21,7 +21,7 @@ pub(crate) enum Scalar {
 impl Scalar {
     /// Parses non-empty text.
     #[inline]
-    pub(super) fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         match text.as_bytes() {
             [b'0'..=b'9' | b'-' | b'.', ..] => Self::number(text),
             [b't' | b'T' | b'f' | b'F', ..] if text.eq_ignore_ascii_case("true") => Self::Bool(true),

@@ -9,6 +9,7 @@
     reason = "tests fail by panicking, and build their data with casts"
 )]
 
+mod change;
 mod files;
 mod formats;
 mod netcdf;

@@ -5,7 +5,7 @@ use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use container_arrow::{BatchScan, Mapping, OnMismatch, Predicate};
+use container_arrow::{BatchScan, OnMismatch, Predicate};
 use container_core::{Container, Error, ErrorKind, Output, OutputOptions, Overwrite, Result};
 use serde_json::Value;
 
@@ -15,6 +15,7 @@ use super::super::select::{self, Selection};
 use super::super::{Bar, Listener, Lost};
 use super::columnar::pick::PickedRows;
 use super::options::{ColumnMapping, TextInput};
+use crate::view::change::Changes;
 
 /// A conversion: the inputs, whose rows follow one another, and which columns and rows are selected.
 ///
@@ -46,6 +47,10 @@ pub struct Convert {
     pub text: TextInput,
     /// How values are mapped to typed columns.
     pub mapping: ColumnMapping,
+    /// What becomes of the columns of the inputs, before `selection` selects some by the names they get.
+    pub changes: Changes,
+    /// Inputs may have different columns, in any order: those that an input lacks are null.
+    pub union: bool,
     /// Some of the rows, in another order; for formats that are read as columns.
     pub(in crate::hub) picked: Option<Arc<PickedRows>>,
     /// Receives progress reports.
@@ -123,8 +128,8 @@ impl Convert {
         self
     }
 
-    /// Selects the rows for which a condition in [SQL syntax](crate::Predicate) holds. Each input needs the columns that it mentions. Row ranges
-    /// count these rows.
+    /// Selects the rows for which a condition in [SQL syntax](crate::Predicate) holds. Each input needs the columns that it mentions, by their
+    /// names in the file. Row ranges count these rows.
     ///
     /// ```
     /// use wharf::Convert;
@@ -140,6 +145,20 @@ impl Convert {
         let known = self.selection.filter.take();
         self.selection.filter = Predicate::all(known.into_iter().chain([Predicate::parse(condition)?]));
         Ok(self)
+    }
+
+    /// Changes the columns of the inputs, after filters. [`with_columns`](Self::with_columns) selects columns by their new names.
+    #[must_use]
+    pub fn with_changes(mut self, changes: Changes) -> Self {
+        self.changes = changes;
+        self
+    }
+
+    /// Joins inputs with different columns: those that an input lacks are null.
+    #[must_use]
+    pub fn with_union(mut self) -> Self {
+        self.union = true;
+        self
     }
 
     /// Selects these rows, counted from 0 over all inputs.
@@ -244,11 +263,7 @@ impl<'a> Job<'a> {
 
     /// How record batches are read.
     pub(super) fn scan(&self) -> BatchScan {
-        let mut mapping = Mapping::default();
-        mapping.times = self.mapping.times.unwrap_or(mapping.times);
-        mapping.sparse = self.mapping.sparse.unwrap_or(mapping.sparse);
-        mapping.on_mismatch = self.mapping.on_mismatch.unwrap_or(mapping.on_mismatch);
-        mapping.narrow = self.narrow;
+        let mapping = self.mapping.plain().with_narrow(self.narrow);
         let scan = BatchScan::from(self.selection.reading.scan()).with_mapping(mapping);
         match self.mapping.batch_rows {
             Some(rows) => scan.with_batch_rows(usize::try_from(rows).unwrap_or(usize::MAX)),

@@ -1,5 +1,6 @@
 //! Rows of any container brought into any other.
 
+mod change;
 mod columnar;
 pub(super) mod job;
 mod option;
@@ -18,6 +19,7 @@ use std::path::Path;
 
 use container_core::{Error, Overwrite, Result};
 
+pub use change::{CHANGE_OPTIONS, ChangeOptions};
 pub(super) use columnar::pick::PickedRows;
 pub(super) use job::quoted;
 pub use job::{Context, Convert, Job, Report, To};
@@ -78,6 +80,24 @@ impl Convert {
         Ok(report)
     }
 
+    /// The conversion of the changed inputs, which `opener` opens from now on; `None` without changes.
+    fn changed(&self, target: &dyn Target, opener: &mut Opener<'_>, report: &mut Report) -> Result<Option<Self>> {
+        if self.changes.is_empty() {
+            return Ok(None);
+        }
+        let declared = match &self.text.schema {
+            None => None,
+            Some(path) if self.changes.keep_values() => Some(target.read_schema(path, opener, &mut report.losses)?),
+            Some(path) => Some(columnar::declared::read(path, &[], opener, &mut report.losses)?),
+        };
+        opener.change_with(&self.changes, &self.inputs, &self.selection, self.mapping.plain(), declared)?;
+        let mut changed = self.clone();
+        // Both are applied where inputs are opened.
+        changed.text.schema = None;
+        changed.selection.filter = None;
+        Ok(Some(changed))
+    }
+
     /// Writes this target anywhere. `report` says what was done, also when it ends with an error.
     ///
     /// # Errors
@@ -97,15 +117,17 @@ impl Convert {
             let why = "is for outputs of other formats: ds and NetCDF keep the numbers and their units";
             return Err(Error::usage(why).in_option("time"));
         }
-        // The columns of long rows select variables, which is done.
-        let of_rows;
-        let convert = if self.selection.tidy {
-            of_rows = self.clone().with_columns(Vec::<String>::new());
-            &of_rows
-        } else {
-            self
-        };
-        let job = Job { convert, path, force, narrow: target.infers_narrow_types() };
+        let by_rows = matches!(target.info().unit, TargetUnit::Rows | TargetUnit::Documents | TargetUnit::Samples);
+        if by_rows && self.mapping.on_mismatch.is_some() && !self.changes.can_mismatch() {
+            let why = "is for outputs whose columns have types, and for casts";
+            return Err(Error::usage(why).in_option("on_mismatch"));
+        }
+        let mut changed = self.changed(target, opener, report)?;
+        if self.selection.tidy {
+            // The columns of long rows select variables, which is done.
+            changed.get_or_insert_with(|| self.clone()).selection.columns.clear();
+        }
+        let job = Job { convert: changed.as_ref().unwrap_or(self), path, force, narrow: target.infers_narrow_types() };
         target.run(&job, &mut Context { opener, progress: &self.progress.0, stream }, report)
     }
 }

@@ -91,6 +91,10 @@ pub enum OptionValue {
     Text,
     /// A string; the option can be repeated.
     Texts,
+    /// Names of columns, separated by commas; one in double quotes can contain anything. The option can be repeated.
+    Names,
+    /// A name, `=`, and what belongs to it, quoted in the same way. The option can be repeated.
+    Pairs,
     /// The path of a file that is read.
     File,
     /// One character.

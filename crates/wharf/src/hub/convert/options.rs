@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use container_arrow::{OnMismatch, Sparse, Times};
+use container_arrow::{Mapping, OnMismatch, Sparse, Times};
 
 use crate::convert::import::ZIP;
 
@@ -71,4 +71,15 @@ pub struct ColumnMapping {
     pub sparse: Option<Sparse>,
     /// What becomes of a value that its column's type cannot hold, for inputs without a schema; `None` for an error.
     pub on_mismatch: Option<OnMismatch>,
+}
+
+impl ColumnMapping {
+    /// The mapping, with defaults for what is not set.
+    pub(super) fn plain(&self) -> Mapping {
+        let mapping = Mapping::default();
+        mapping
+            .with_times(self.times.unwrap_or(mapping.times))
+            .with_sparse(self.sparse.unwrap_or(mapping.sparse))
+            .with_on_mismatch(self.on_mismatch.unwrap_or(mapping.on_mismatch))
+    }
 }

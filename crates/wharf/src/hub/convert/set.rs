@@ -2,21 +2,28 @@
 
 use std::ffi::OsStr;
 
-use container_arrow::{OnMismatch, Sparse, Times};
+use container_arrow::{Sparse, Times};
 use container_core::{Error, Result};
 
+use super::change::{CHANGE_OPTIONS, ChangeOptions};
 use super::job::Convert;
 use super::option::{OptionSpec, number, text, unknown_choice};
 use super::options::InputForm;
 use super::targets::Target;
-use super::targets::options::INPUT_OPTIONS;
+use super::targets::options;
 use crate::Registry;
 
 impl Registry {
-    /// The options of conversions: those of text inputs, then those of each [target](Self::targets). Each name occurs once.
+    /// The options that change the columns of inputs, for verbs that print or join rows.
+    #[must_use]
+    pub fn change_options(&self) -> Vec<OptionSpec> {
+        CHANGE_OPTIONS.to_vec()
+    }
+
+    /// The options of conversions: those of text inputs, those that change columns, then those of each [target](Self::targets). Each name occurs once.
     #[must_use]
     pub fn options(&self) -> Vec<OptionSpec> {
-        let mut options = INPUT_OPTIONS.to_vec();
+        let mut options: Vec<OptionSpec> = options::common().copied().collect();
         for target in self.targets() {
             for option in target.options() {
                 if !options.iter().any(|known| known.name == option.name) {
@@ -57,9 +64,15 @@ impl Convert {
         registry: &Registry,
     ) -> Result<()> {
         let value = value.as_ref();
-        let known = INPUT_OPTIONS.iter().chain(target.options()).find(|option| option.name == name);
+        let known = options::common().chain(target.options()).find(|option| option.name == name);
         let Some(option) = known else { return Err(misplaced(target, name, registry)) };
         option.check_and_set(value, || self.set_checked(target, name, value))
+    }
+
+    /// Replaces the changes of columns, and how inputs are joined.
+    pub(in crate::hub) fn apply(&mut self, options: ChangeOptions) {
+        let ChangeOptions { changes, union, on_mismatch } = options;
+        (self.changes, self.union, self.mapping.on_mismatch) = (changes, union, on_mismatch);
     }
 
     fn set_checked(&mut self, target: &mut dyn Target, name: &str, value: &OsStr) -> Result<()> {
@@ -76,7 +89,16 @@ impl Convert {
             "sparse" => {
                 self.mapping.sparse = Some(if value == "structs" { Sparse::Structs } else { Sparse::Lists });
             }
-            "on_mismatch" => self.mapping.on_mismatch = Some(on_mismatch(text(value)?)?),
+            name if ChangeOptions::has(name) => {
+                let mut options = ChangeOptions {
+                    changes: std::mem::take(&mut self.changes),
+                    union: self.union,
+                    on_mismatch: self.mapping.on_mismatch,
+                };
+                let set = options.set_checked(name, value);
+                self.apply(options);
+                return set;
+            }
             _ => return target.set(name, value),
         }
         Ok(())
@@ -116,16 +138,6 @@ fn times(word: &str) -> Result<Times> {
             return Err(Error::usage("truncate is not supported any more")
                 .advising("{times} floor takes the microsecond before a finer time, also before 1970"));
         }
-        other => return Err(unknown_choice(other)),
-    })
-}
-
-fn on_mismatch(word: &str) -> Result<OnMismatch> {
-    Ok(match word {
-        "error" => OnMismatch::Error,
-        "null" => OnMismatch::Null,
-        "json" => OnMismatch::Json,
-        "msgpack" => OnMismatch::Msgpack,
         other => return Err(unknown_choice(other)),
     })
 }
@@ -174,7 +186,7 @@ mod tests {
         }
         for mut target in registry.targets() {
             let name = target.info().name;
-            for option in INPUT_OPTIONS.iter().chain(target.options()) {
+            for option in options::common().chain(target.options()) {
                 let values: Vec<&str> = match option.value {
                     OptionValue::Choice(words) => {
                         words.iter().filter(|(_, meaning)| !meaning.is_empty()).map(|(word, _)| *word).collect()
@@ -183,6 +195,7 @@ mod tests {
                     OptionValue::Integer(..) => vec!["0"],
                     OptionValue::Text if option.name == "compression" => vec!["none"],
                     OptionValue::File => continue,
+                    OptionValue::Pairs => vec!["a=int8"],
                     _ => vec![";"],
                 };
                 for value in values {

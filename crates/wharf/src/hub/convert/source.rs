@@ -21,6 +21,8 @@ pub(super) enum Kind {
     Container(&'static str),
     /// A container that is read as typed columns without loss.
     Columns(&'static str),
+    /// A container whose columns are renamed and left out on the way: by rows, where a container of the format is.
+    Renamed(&'static str),
     /// A ZIP archive of files.
     Zip,
     /// A folder of files.
@@ -31,18 +33,34 @@ impl Kind {
     /// NetCDF, whose variables ds copies instead of rows.
     pub(super) const NETCDF: Self = Self::Container(dsfmt::netcdf::FORMAT_NAME);
 
-    pub(super) const fn is_text(self) -> bool {
-        matches!(self, Self::Text(_))
+    pub(super) fn is_text(self) -> bool {
+        self.text().is_some()
     }
 
     /// Whether it is text whose cells have no types.
     pub(super) fn is_cells(self) -> bool {
-        matches!(self, Self::Text(text) if text.is_cells())
+        self.text().is_some_and(TextFormat::is_cells)
+    }
+
+    /// The format of text, also when its columns are changed.
+    fn text(self) -> Option<TextFormat> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Columns(name) | Self::Renamed(name) => TextFormat::named(name),
+            _ => None,
+        }
     }
 
     /// Whether IDV, ds and datadings, too, read it as typed columns.
     pub(super) const fn is_columns(self) -> bool {
         matches!(self, Self::Columns(_))
+    }
+}
+
+impl Kind {
+    /// The kind of a form of input, by the name of its format.
+    fn from_name(name: &str) -> Option<Self> {
+        InputForm::named(name).map(Self::from)
     }
 }
 
@@ -54,7 +72,12 @@ impl fmt::Display for Kind {
             Self::Text(TextFormat::Tsv) => "TSV",
             Self::Idv => "IDV",
             Self::Datadings => "datadings",
-            Self::Container(name) | Self::Columns(name) => name,
+            Self::Container(name) | Self::Columns(name) | Self::Renamed(name) => {
+                return match Self::from_name(name) {
+                    Some(kind) => kind.fmt(f),
+                    None => f.write_str(name),
+                };
+            }
             Self::Zip => "a ZIP archive",
             Self::Folder => "a folder",
         })
@@ -114,7 +137,19 @@ pub(super) fn open(
     Ok((kind, all))
 }
 
+/// The kind of an input, whose columns may be changed.
 fn kind(input: &Input, from: Option<InputForm>, opener: &Opener<'_>) -> Result<Kind> {
+    let kind = unchanged(input, from, opener)?;
+    let Some(changes) = opener.changes() else { return Ok(kind) };
+    if matches!(kind, Kind::Folder | Kind::Zip) {
+        let detail = format!("columns cannot be changed in inputs that are {kind}");
+        return Err(Error::usage(detail));
+    }
+    let name = opener.container(input)?.format();
+    Ok(if changes.keep_values() && !kind.is_columns() { Kind::Renamed(name) } else { Kind::Columns(name) })
+}
+
+fn unchanged(input: &Input, from: Option<InputForm>, opener: &Opener<'_>) -> Result<Kind> {
     if let Input::Container(container) = input {
         return Ok(Kind::Columns(container.format()));
     }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use container_core::{Access, Error, Output, Overwrite, Result, Unit};
 
-use super::super::convert::{OptionSpec, OptionValue, Streaming, Target as _, TargetInfo, TargetUnit, text};
+use super::super::convert::{
+    ChangeOptions, OptionSpec, OptionValue, Streaming, Target as _, TargetInfo, TargetUnit, text,
+};
 use super::super::env::Opener;
 use super::super::idv_file::{IDV, WRITER_OPTIONS, open_idv};
 use super::super::inputs::Location;
 use super::super::{Lost, copy_rows, output, select};
-use super::rows::RowMerger;
-use super::{Blocks, IdvTarget, Merge, Merger, Operation, Report, To};
+use super::{Blocks, IdvTarget, Merge, Merger, Operation, Report, To, rows};
 
 /// Merges IDV files: rows; blocks are copied unchanged where the new file can have them so.
 #[derive(Debug, Clone, Default)]
@@ -19,6 +20,8 @@ use super::{Blocks, IdvTarget, Merge, Merger, Operation, Report, To};
 pub struct IdvMerger {
     /// Selects these columns, in this order: names separated by commas; a name with a comma is quoted.
     pub columns: Vec<String>,
+    /// What becomes of the columns of the inputs, and how they are joined. Blocks are encoded again then.
+    pub change: ChangeOptions,
     /// How the output is written; `missing_as_double` is for conversions.
     pub output: IdvTarget,
 }
@@ -34,16 +37,21 @@ impl Operation for IdvMerger {
     }
 
     fn options(&self) -> &'static [OptionSpec] {
-        const OPTIONS: [OptionSpec; 5] = {
-            let [compression, level, rows, bytes] = WRITER_OPTIONS;
-            [COLUMNS, compression, level, rows, bytes]
+        const COUNT: usize = rows::OPTIONS.len();
+        const ALL: [OptionSpec; COUNT + 4] = {
+            let mut all = [COLUMNS; COUNT + 4];
+            let (columns, writer) = all.split_at_mut(COUNT);
+            columns.copy_from_slice(&rows::OPTIONS);
+            writer.copy_from_slice(&WRITER_OPTIONS);
+            all
         };
-        &OPTIONS
+        &ALL
     }
 
     fn set(&mut self, option: &str, value: &OsStr) -> Result<()> {
         match option {
             "columns" => self.columns.push(text(value)?.to_owned()),
+            name if ChangeOptions::has(name) => self.change.set(name, value)?,
             _ => self.output.set(option, value)?,
         }
         Ok(())
@@ -55,9 +63,9 @@ impl Merger for IdvMerger {
         let To::Path(path, overwrite) = to else {
             return Err(Error::usage("IDV is merged into a file, not a stream: give a path"));
         };
-        if job.filter.is_some() {
-            let rows = RowMerger::idv(self.columns.clone(), self.output.clone());
-            return rows.run(job, To::Path(path, overwrite), opener, report);
+        if job.filter.is_some() || !self.change.is_empty() {
+            let columns = (self.columns.as_slice(), &self.change);
+            return rows::convert(job, columns, &self.output, To::Path(path, overwrite), opener, report);
         }
         let access = opener.access;
         // Positional reads are faster for bytes that are only copied.

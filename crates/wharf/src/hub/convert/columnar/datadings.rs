@@ -31,7 +31,7 @@ pub(in super::super) fn write(
         Keys::Column(name) => Some(ExtraColumn { name: name.clone(), first: false }),
         _ => None, // row numbers
     };
-    let options = JoinOptions { independent: true, extra: extra.as_ref(), ..JoinOptions::default() };
+    let options = JoinOptions { independent: !job.union, extra: extra.as_ref(), ..JoinOptions::default() };
     let joined = Joined::open_with(job, opener, &options)?;
     let options = WriterOptions::default()
         .with_only_key(joined.has_extra)

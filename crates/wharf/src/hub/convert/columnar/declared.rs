@@ -1,11 +1,11 @@
 //! Types of columns that a file declares, for inputs that have none.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
-use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
 use container_arrow::BatchScan;
 use container_core::{ColumnInfo, Error, Input, OpenOptions, Position, Probe, Recognition, Result};
 use container_core::{Format, Loss};
@@ -21,7 +21,12 @@ const MAX_DEPTH: usize = 64;
 
 /// Reads the schema that a file declares, reduced to the selected columns: from a file with a schema, from JSON as `wharf info --json` prints it, or
 /// from `{"age": "Single"}`. Type names are those of IDV or Arrow. All columns are nullable.
-pub(super) fn read(path: &Path, selected: &[String], opener: &Opener<'_>, lost: &mut Vec<Lost>) -> Result<SchemaRef> {
+pub(in super::super) fn read(
+    path: &Path,
+    selected: &[String],
+    opener: &Opener<'_>,
+    lost: &mut Vec<Lost>,
+) -> Result<SchemaRef> {
     let file = path.display().to_string();
     let input = Input::open(path, opener.access)?;
     let named = |error: Error| error.in_file(file.clone());
@@ -41,12 +46,60 @@ pub(super) fn read(path: &Path, selected: &[String], opener: &Opener<'_>, lost: 
     };
     let columns: Vec<ColumnInfo> =
         fields.iter().map(|field| ColumnInfo::new(field.name().clone(), String::new())).collect();
-    let chosen = select::columns_of(&columns, selected).map_err(named)?;
-    let fields: Vec<FieldRef> = match chosen {
-        None => fields,
-        Some(chosen) => chosen.into_iter().filter_map(|index| fields.get(index).cloned()).collect(),
-    };
+    let chosen = self::named(&columns, selected).map_err(named)?;
+    let fields: Vec<FieldRef> = chosen.into_iter().filter_map(|index| fields.get(index).cloned()).collect();
     Ok(Arc::new(Schema::new(fields.iter().map(declared).collect::<Vec<_>>())))
+}
+
+/// The declared columns that are selected, by index, in their order. Other selected columns are inferred.
+pub(super) fn named(columns: &[ColumnInfo], selected: &[String]) -> Result<Vec<usize>> {
+    if selected.is_empty() {
+        return Ok((0..columns.len()).collect());
+    }
+    let mut names = HashSet::new();
+    for argument in selected {
+        names.insert(argument.clone());
+        names.extend(select::split(argument)?);
+    }
+    Ok((0..columns.len())
+        .filter(|index| columns.get(*index).is_some_and(|column| names.contains(&column.name)))
+        .collect())
+}
+
+/// The type of this name, of Arrow or of IDV.
+///
+/// # Errors
+/// [`Usage`](container_core::ErrorKind::Usage) for an unknown type.
+pub(in super::super) fn data_type(name: &str) -> Result<DataType> {
+    const WORDS: [(&str, DataType); 17] = [
+        ("bool", DataType::Boolean),
+        ("boolean", DataType::Boolean),
+        ("int8", DataType::Int8),
+        ("int16", DataType::Int16),
+        ("int32", DataType::Int32),
+        ("int64", DataType::Int64),
+        ("uint8", DataType::UInt8),
+        ("uint16", DataType::UInt16),
+        ("uint32", DataType::UInt32),
+        ("uint64", DataType::UInt64),
+        ("float16", DataType::Float16),
+        ("float32", DataType::Float32),
+        ("float64", DataType::Float64),
+        ("text", DataType::Utf8),
+        ("string", DataType::Utf8),
+        ("date", DataType::Date32),
+        ("timestamp", DataType::Timestamp(TimeUnit::Microsecond, None)),
+    ];
+    match WORDS.iter().find(|(word, _)| word.eq_ignore_ascii_case(name)) {
+        Some((_, data_type)) => Ok(data_type.clone()),
+        None if name.eq_ignore_ascii_case("json") => Err(Error::usage("a column cannot be cast to JSON")),
+        None => Ok(of_type("x", name, json!({ "x": name })).map_err(without_column)?.data_type().clone()),
+    }
+}
+
+/// The error without its column: the name of a type belongs to none.
+fn without_column(error: Error) -> Error {
+    Error::usage(error.detail().to_owned())
 }
 
 /// The schema of a file that has one; `None` for text.

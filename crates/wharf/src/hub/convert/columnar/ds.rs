@@ -19,7 +19,7 @@ use super::super::variables::{self, Output, put_netcdf};
 use super::copy::copy;
 use super::inputs::Joined;
 use super::meaning::{self, Profile, Translation};
-use super::recode::Recoder;
+use super::recode::{Recode, Recoder};
 
 /// Writes the rows of all inputs, which have the same columns, to a ds file.
 pub(in super::super) fn run(
@@ -29,7 +29,13 @@ pub(in super::super) fn run(
     context: &mut Context<'_, '_>,
     report: &mut Report,
 ) -> Result<()> {
-    let joined = Joined::open(job, context.opener)?;
+    let mut joined = Joined::open(job, context.opener)?;
+    let fields: Vec<Field> = joined.schema.fields().iter().map(|field| meaning::with_slot_names(field)).collect();
+    if fields.iter().zip(joined.schema.fields()).any(|(named, field)| named != field.as_ref()) {
+        let columns = (0..fields.len()).map(|index| (index, Recode::Keep)).collect();
+        let schema = Arc::new(Schema::new_with_metadata(fields, joined.schema.metadata().clone()));
+        joined.recoder = Some(Recoder { schema, columns });
+    }
     put(job, target, &joined, output, context, report)
 }
 
@@ -50,7 +56,12 @@ pub(in super::super) fn run_idv(
     let file = joined.inputs.first().map(|input| input.name.clone());
     let (mut fields, mut columns) = (Vec::new(), Vec::new());
     for (index, (field, profile)) in joined.schema.fields().iter().zip(&profiles).enumerate() {
-        let Translation { field, recode, losses } = meaning::variable(field, profile)?;
+        let Translation { field, recode, losses } = match meaning::is_column(field) {
+            true => meaning::variable(field, profile)?,
+            // A cast to a type that IDV does not have.
+            false if !job.changes.is_empty() => Translation::unchanged(field),
+            false => return Err(meaning::no_common_type(field)),
+        };
         report.losses.extend(Lost::all(losses, file.as_deref()));
         fields.push(field);
         columns.push((index, recode));

@@ -13,10 +13,11 @@ use idv::arrow::{ArrowOptions, ArrowWriter, NullIntegers};
 use idv::{ColumnSchema, ItemType, Type};
 use serde_json::Value;
 
-use super::super::super::{DS, Lost, schema_file, select};
+use super::super::super::{DS, Lost, schema_file};
 use super::super::job::{Context, Job, Report};
 use super::super::targets::IdvTarget;
 use super::copy::copy;
+use super::declared;
 use super::inputs::{JoinOptions, Joined};
 use super::meaning::{self, Translation};
 use super::recode::Recoder;
@@ -49,7 +50,7 @@ pub(in super::super) fn write<W: Write + Seek>(
     report: &mut Report,
 ) -> Result<W> {
     let declared = match &job.text.schema {
-        Some(path) => Some(read_schema(path, job, report)?),
+        Some(path) => Some(read_schema(path, &job.selection.columns, &mut report.losses)?),
         None => None,
     };
     let mut joined =
@@ -64,11 +65,12 @@ pub(in super::super) fn write<W: Write + Seek>(
     if untyped {
         let cells = joined.is_cells();
         let fields = joined.schema.fields().iter();
-        let fields = match declared {
-            Some(_) => fields.map(|field| if cells { Ok(Arc::clone(field)) } else { Ok(as_json(field)) }).collect(),
-            None => fields.map(|field| reading_type(field, cells)).collect::<Result<Vec<_>>>(),
-        };
-        joined.declare(Arc::new(Schema::new(fields?)));
+        let fields = fields.map(|field| match (is_declared(field), cells) {
+            (true, true) => Ok(Arc::clone(field)),
+            (true, false) => Ok(as_json(field)),
+            (false, _) => reading_type(field, cells),
+        });
+        joined.declare(Arc::new(Schema::new(fields.collect::<Result<Vec<_>>>()?)));
     }
     let mut options = target.writer_options(job.selection.reading.threads, Arc::clone(context.progress));
     // Progress counts the rows that are read.
@@ -93,10 +95,12 @@ pub(in super::super) fn write<W: Write + Seek>(
         }
     };
     let mut writer = ArrowWriter::new(sink, joined.output_schema(), options).map_err(named)?;
-    if untyped && job.text.schema.is_none() {
-        report.schema = Some(writer.schema().to_json()?);
+    if untyped {
+        report.schema = Some(writer.schema().to_json()?).filter(|_| job.text.schema.is_none());
         let columns = writer.schema().columns.iter().zip(joined.schema.fields());
-        report.inferred = columns.map(|(column, field)| described(column, field)).collect();
+        let declared = declared.unwrap_or_else(|| Arc::new(Schema::empty()));
+        let inferred = columns.filter(|(_, field)| declared.column_with_name(field.name()).is_none());
+        report.inferred = inferred.map(|(column, field)| described(column, field)).collect();
     }
     copy(job, &joined, context.progress.as_ref(), report, &mut |batch| writer.write(batch))?;
     let (sink, losses) = writer.into_inner()?;
@@ -147,15 +151,14 @@ fn of_ds(job: &Job<'_>, joined: &Joined, report: &mut Report) -> Result<Recoder>
 }
 
 /// Reads a schema file, reduced to the selected columns. Columns are strings whose metadata carry the IDV type to parse them as.
-fn read_schema(path: &Path, job: &Job<'_>, report: &mut Report) -> Result<SchemaRef> {
+pub(in super::super) fn read_schema(path: &Path, selected: &[String], losses: &mut Vec<Lost>) -> Result<SchemaRef> {
     let (schema, lost) = schema_file::read(path)?;
     let file = path.display().to_string();
-    report.losses.extend(lost.into_iter().map(|loss| Lost { file: Some(file.clone()), loss }));
+    losses.extend(lost.into_iter().map(|loss| Lost { file: Some(file.clone()), loss }));
     let mut names = schema.columns.iter().map(|column| column.name.clone()).collect();
     make_unique(&mut names);
     let infos: Vec<ColumnInfo> = names.iter().map(|name| ColumnInfo::new(name.clone(), String::new())).collect();
-    let chosen = select::columns_of(&infos, &job.selection.columns)?;
-    let chosen = chosen.unwrap_or_else(|| (0..names.len()).collect());
+    let chosen = declared::named(&infos, selected)?;
     let columns = chosen.into_iter().filter_map(|index| names.get(index).zip(schema.columns.get(index)));
     let fields = columns.map(|(name, column)| string_for(name, column.clone())).collect::<Result<Vec<_>>>()?;
     Ok(Arc::new(Schema::new(fields)))
@@ -167,6 +170,12 @@ fn string_for(name: &str, column: ColumnSchema) -> Result<Field> {
     let column = json.get(0).map(ToString::to_string).unwrap_or_default();
     let metadata = HashMap::from([(idv::FORMAT.name().to_owned(), column)]);
     Ok(Field::new(name, DataType::Utf8, true).with_metadata(metadata))
+}
+
+/// Whether a column is a string that is parsed as a declared IDV column.
+fn is_declared(field: &Field) -> bool {
+    let is_text = matches!(field.data_type(), DataType::Utf8 | DataType::LargeUtf8);
+    is_text && field.metadata().contains_key(idv::FORMAT.name())
 }
 
 /// The same column, with each value as JSON.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use container_arrow::{ArrowTable, from_arrow};
-use container_core::{ColumnInfo, Container, Error, Loss, Position, Result};
+use container_core::{ColumnInfo, Container, Error, Result};
 
 use super::super::super::copy_rows;
 use super::super::super::env::Opener;
@@ -15,7 +15,7 @@ use super::super::super::{Lost, is_variables};
 use super::super::job::Job;
 use super::super::schema_check::SchemaCheck;
 use super::declared;
-use super::join::join;
+use super::join;
 use super::recode::Recoder;
 use super::unify;
 use super::widen::{self, Widen};
@@ -30,6 +30,8 @@ pub(super) struct Joined {
     pub(super) is_sampled: bool,
     /// Each input keeps its own schema.
     independent: bool,
+    /// Columns go together by name, and those that an input lacks are null.
+    union: bool,
     /// An [`ExtraColumn`] is read that was not selected.
     pub(super) has_extra: bool,
     /// Converts values before they are written.
@@ -121,8 +123,10 @@ impl Joined {
         job.check_mismatch()?;
         // Only reading all rows shows whether a schema inferred from a sample holds.
         let all_rows = selection.rows.is_none() && selection.limit.is_none();
-        let may_sample =
-            may_sample && all_rows && matches!(job.inputs.as_slice(), [location] if location.is_reopenable());
+        let may_sample = may_sample
+            && all_rows
+            && job.text.schema.is_none()
+            && matches!(job.inputs.as_slice(), [location] if location.is_reopenable());
         let mut is_sampled = false;
         let scan = job.scan();
         let mut inputs: Vec<Input> = Vec::new();
@@ -145,34 +149,25 @@ impl Joined {
                 container,
                 table: selection.reading.table.clone(),
                 columns: None,
-                declared: declared.clone(),
+                declared: None,
                 left_out: std::mem::take(&mut schema_losses),
                 metadata: HashMap::new(),
             };
             let format = input.container.format();
             let schemaless = input.is_schemaless();
-            if let Some(schema) = &declared {
-                let table = input.table().map_err(named)?;
-                if !schemaless {
-                    let detail = format!("does not go with inputs that are {format}: their columns have types");
-                    return Err(named(Error::usage(detail).in_option("schema")));
-                }
-                if selection.columns.is_empty() {
-                    let left_out = undeclared(table, schema, &name).map_err(named)?;
-                    input.left_out.extend(left_out);
-                }
-                joined = Some((Arc::clone(schema), name.clone()));
-                inputs.push(input);
-                continue;
+            if declared.is_some() && !schemaless {
+                let detail = format!("does not go with inputs that are {format}: their columns have types");
+                return Err(named(Error::usage(detail).in_option("schema")));
             }
             let table = input.table().map_err(named)?;
             // Selecting by name needs all column names. Otherwise the schema below finds them, and one scan is enough.
             if !selection.columns.is_empty() {
                 table.infer_columns().map_err(named)?;
             }
-            let mut selected = match schemaless {
-                true => projection.columns(table),
-                false => select::columns(table, &selection.columns),
+            let mut selected = match (&declared, schemaless || job.union) {
+                (Some(declared), _) => projection.undeclared(table, declared),
+                (None, true) => projection.columns(table),
+                (None, false) => select::columns(table, &selection.columns),
             }
             .map_err(named)?;
             if let (Some(selected), Some(extra)) = (&mut selected, extra) {
@@ -191,9 +186,16 @@ impl Joined {
             }
             let sampled = if may_sample { table.infer_from_sample(&own).map_err(named)? } else { None };
             is_sampled |= sampled.is_some();
-            let schema = match sampled {
-                Some(schema) => schema,
-                None => table.schema(&own).map_err(named)?,
+            let schema = match (sampled, &declared) {
+                (Some(schema), _) => schema,
+                (None, None) => table.schema(&own).map_err(named)?,
+                (None, Some(declared)) => {
+                    let inferred = match own.scan.columns.as_ref().is_some_and(Vec::is_empty) {
+                        true => Arc::new(Schema::empty()),
+                        false => table.schema(&own).map_err(named)?,
+                    };
+                    completed(table, declared, &inferred)
+                }
             };
             own_schemas.push(Arc::clone(&schema));
             // The nullability of an empty input says nothing.
@@ -227,6 +229,7 @@ impl Joined {
                     (both, first)
                 }
                 Some((before, first)) => {
+                    let join = if job.union { join::union } else { join::join };
                     let both = join(&before, &schema, &first, &mut metadata_losses).map_err(named)?;
                     (both, first)
                 }
@@ -234,6 +237,7 @@ impl Joined {
             had_rows |= has_rows;
             left_out.extend(metadata_losses.into_iter().map(|loss| Lost { file: Some(name.clone()), loss }));
             (input.columns, input.left_out) = (selected, left_out);
+            input.declared = declared.as_ref().and_then(|_| own_schemas.last()).map(Arc::clone);
             if let Some(own) = own_schemas.last() {
                 input.metadata.clone_from(own.metadata());
             }
@@ -246,7 +250,8 @@ impl Joined {
             let others = inputs.iter_mut().zip(&own_schemas).filter(|(_, own)| !all_rows || **own != schema);
             others.for_each(|(input, _)| input.declared = Some(Arc::clone(&schema)));
         }
-        Ok(Self { inputs, schema, is_sampled, independent, has_extra, recoder: None })
+        let union = job.union;
+        Ok(Self { inputs, schema, is_sampled, independent, union, has_extra, recoder: None })
     }
 
     /// Whether no input has a schema.
@@ -292,7 +297,16 @@ impl Joined {
             (DataType::Null, data_type) if *data_type != DataType::Null => Ok(new_null_array(data_type, rows)),
             (_, data_type) => unify::cast(array, data_type),
         };
-        let columns = self.schema.fields().iter().zip(batch.columns()).map(column).collect::<Result<_>>()?;
+        let columns = match self.union {
+            false => self.schema.fields().iter().zip(batch.columns()).map(column).collect::<Result<_>>()?,
+            true => {
+                let by_name = |field: &Arc<Field>| match batch.column_by_name(field.name()) {
+                    Some(array) => column((field, array)),
+                    None => Ok(new_null_array(field.data_type(), rows)),
+                };
+                self.schema.fields().iter().map(by_name).collect::<Result<_>>()?
+            }
+        };
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options).map_err(from_arrow)
     }
@@ -305,12 +319,14 @@ struct Projection<'a> {
     several: bool,
     /// The error of the first input that lacks a column.
     missing: Option<Error>,
+    /// Columns come in the order of the table, and have to be brought into that of the selection.
+    is_ordered: bool,
     names: Vec<String>,
 }
 
 impl<'a> Projection<'a> {
     fn new(arguments: &'a [String], inputs: usize) -> Self {
-        Self { arguments, several: inputs > 1, missing: None, names: Vec::new() }
+        Self { arguments, several: inputs > 1, missing: None, is_ordered: false, names: Vec::new() }
     }
 
     /// The selected columns that an input has, by index.
@@ -332,9 +348,39 @@ impl<'a> Projection<'a> {
         Ok(Some(columns))
     }
 
+    /// The selected columns that are not declared, by index.
+    fn undeclared(&mut self, table: &dyn ArrowTable, declared: &SchemaRef) -> Result<Option<Vec<usize>>> {
+        table.infer_columns()?;
+        let all = table.columns();
+        let is_declared = |column: &ColumnInfo| declared.column_with_name(&column.name).is_some();
+        let mut columns = Vec::new();
+        for argument in self.arguments {
+            for name in select::split(argument)? {
+                match all.iter().position(|column| column.name == name) {
+                    Some(index) => columns.push(index),
+                    None if declared.column_with_name(&name).is_some() => {}
+                    None => {
+                        let unknown = select::unknown_column(all, &name);
+                        self.missing.get_or_insert(unknown);
+                    }
+                }
+            }
+        }
+        if self.arguments.is_empty() {
+            columns.extend(0..all.len());
+        }
+        self.is_ordered = true;
+        columns.retain(|index| all.get(*index).is_some_and(|column| !is_declared(column)));
+        Ok(Some(columns))
+    }
+
     /// The common schema, in the order of the selection.
     fn in_order(mut self, schema: SchemaRef) -> Result<SchemaRef> {
-        let Some(missing) = self.missing else { return Ok(schema) };
+        let missing = match self.missing {
+            Some(missing) => missing,
+            None if self.is_ordered && !self.arguments.is_empty() => Error::usage("a selected column has no type"),
+            None => return Ok(schema),
+        };
         for argument in self.arguments {
             self.names.extend(select::split(argument)?);
         }
@@ -348,17 +394,14 @@ impl<'a> Projection<'a> {
     }
 }
 
-/// Reports the columns that a declared schema does not have.
-fn undeclared(table: &dyn ArrowTable, schema: &SchemaRef, file: &str) -> Result<Vec<Lost>> {
-    table.infer_columns()?;
-    let names: HashSet<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-    let others = table.columns().iter().filter(|column| !names.contains(column.name.as_str()));
-    let report = |column: &ColumnInfo| {
-        let mut first = Position::default();
-        first.column = Some(column.name.clone().into());
-        Lost { file: Some(file.to_owned()), loss: Loss::new("column left out: not in the declared schema", 1, first) }
-    };
-    Ok(others.map(report).collect())
+/// The columns of a table without a schema, in its order, then the declared ones that it lacks. `inferred` has the columns that are not declared.
+fn completed(table: &dyn ArrowTable, declared: &SchemaRef, inferred: &SchemaRef) -> SchemaRef {
+    let find = |schema: &SchemaRef, name: &str| schema.fields().find(name).map(|(_, field)| Arc::clone(field));
+    let field = |column: &ColumnInfo| find(declared, &column.name).or_else(|| find(inferred, &column.name));
+    let names: HashSet<&str> = table.columns().iter().map(|column| column.name.as_str()).collect();
+    let others = declared.fields().iter().filter(|field| !names.contains(field.name().as_str())).cloned();
+    let fields: Vec<Arc<Field>> = table.columns().iter().filter_map(field).chain(others).collect();
+    Arc::new(Schema::new_with_metadata(fields, inferred.metadata().clone()))
 }
 
 /// Widens the index types of dictionaries so that they can count this many labels.

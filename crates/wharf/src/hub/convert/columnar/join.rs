@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
 use container_core::{Error, Loss, Position, Result};
 
 use super::unify::{self, Unified};
@@ -35,21 +35,48 @@ pub(in super::super) fn join(
         if old.name() != new.name() {
             return Err(differ(format!("column {number} is {:?} here, {:?} there", new.name(), old.name())));
         }
-        let Unified { field, left_out: names } =
-            unify::columns(old, new).map_err(|what| differ(what).in_column(new.name().clone()))?;
-        left_out.extend(names.into_iter().map(|name| {
-            let mut at = Position::default();
-            at.column = Some(new.name().clone().into());
-            Loss::new(format!("metadata {name:?} left out: not the same as in {first}"), 1, at)
-        }));
-        fields.push(Arc::new(field));
+        fields.push(column(old, new, first, left_out)?);
     }
     Ok(Arc::new(Schema::new_with_metadata(fields, before.metadata().clone())))
 }
 
+/// As [`join()`], for schemas with different columns, in any order: those of both, in the order of their first appearance. A column that one of them
+/// lacks is nullable.
+pub(in super::super) fn union(
+    before: &SchemaRef,
+    found: &SchemaRef,
+    first: &str,
+    left_out: &mut Vec<Loss>,
+) -> Result<SchemaRef> {
+    let nullable = |field: &Field| Arc::new(field.clone().with_nullable(true));
+    let mut fields = Vec::with_capacity(before.fields().len());
+    for old in before.fields() {
+        fields.push(match found.fields().find(old.name()) {
+            Some((_, new)) => column(old, new, first, left_out)?,
+            None => nullable(old),
+        });
+    }
+    let others = found.fields().iter().filter(|field| before.column_with_name(field.name()).is_none());
+    fields.extend(others.map(|field| nullable(field)));
+    Ok(Arc::new(Schema::new_with_metadata(fields, before.metadata().clone())))
+}
+
+/// Unifies two columns of one name.
+fn column(old: &Field, new: &Field, first: &str, left_out: &mut Vec<Loss>) -> Result<FieldRef> {
+    let Unified { field, left_out: names } = unify::columns(old, new).map_err(|what| {
+        Error::invalid(format!("columns differ from those of {first}: {what}")).in_column(new.name().clone())
+    })?;
+    left_out.extend(names.into_iter().map(|name| {
+        let mut at = Position::default();
+        at.column = Some(new.name().clone().into());
+        Loss::new(format!("metadata {name:?} left out: not the same as in {first}"), 1, at)
+    }));
+    Ok(Arc::new(field))
+}
+
 #[cfg(test)]
 mod tests {
-    use arrow_schema::{DataType, Field};
+    use arrow_schema::DataType;
 
     use super::*;
 

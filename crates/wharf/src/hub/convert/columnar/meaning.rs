@@ -11,7 +11,7 @@ use container_core::{Loss, Position};
 use serde_json::Value;
 
 use super::recode::{NullCounts, Recode};
-pub(super) use ds::{Profile, name_rows, variable};
+pub(super) use ds::{Profile, is_column, name_rows, no_common_type, variable, with_slot_names};
 pub(super) use idv::{column, dataset_attributes, listed};
 
 /// Metadata for the names of dimensions. It is the name of a header member, which no attribute can have.
@@ -38,6 +38,13 @@ pub(super) struct Translation {
     pub(super) field: Field,
     pub(super) recode: Recode,
     pub(super) losses: Vec<Loss>,
+}
+
+impl Translation {
+    /// A column that stays as it is.
+    pub(super) fn unchanged(field: &Field) -> Self {
+        Self { field: field.clone(), recode: Recode::Keep, losses: Vec::new() }
+    }
 }
 
 /// The extension type of arrays of one shape.

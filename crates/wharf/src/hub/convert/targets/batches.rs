@@ -8,7 +8,7 @@ use container_core::{Error, Format, Result};
 use super::super::super::{Lost, output};
 use super::super::job::{Context, Job, Report};
 use super::super::option::OptionSpec;
-use super::options::{BATCH_ROWS, ON_MISMATCH, SCHEMA, SPARSE, TIMES};
+use super::options::{BATCH_ROWS, SCHEMA, SPARSE, TIMES};
 use super::{Streaming, Target, TargetInfo, TargetUnit, path_of, unknown_option};
 
 /// A format of the registry, by its [`Format::batch_writer`].
@@ -42,7 +42,7 @@ impl Target for BatchTarget {
     }
 
     fn options(&self) -> &'static [OptionSpec] {
-        &[BATCH_ROWS, TIMES, SPARSE, ON_MISMATCH, SCHEMA]
+        &[BATCH_ROWS, TIMES, SPARSE, SCHEMA]
     }
 
     fn set(&mut self, option: &str, _: &OsStr) -> Result<()> {

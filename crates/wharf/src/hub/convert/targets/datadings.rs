@@ -44,14 +44,15 @@ impl DatadingsTarget {
     fn check(&self, job: &Job<'_>, kind: Kind) -> Result<()> {
         job.text.check(kind)?;
         let files = matches!(kind, Kind::Folder | Kind::Zip);
-        let table = matches!(kind, Kind::Idv | Kind::Container(_) | Kind::Columns(_));
+        let table = matches!(kind, Kind::Idv | Kind::Container(_) | Kind::Columns(_) | Kind::Renamed(_));
+        let changed = matches!(kind, Kind::Columns(_) | Kind::Renamed(_));
         let has_keys = !files && kind != Kind::Datadings;
         let (selection, of_files) = (&job.selection, &self.files);
         let default = FileOptions::default();
         let wrong = [
             ("key", matches!(self.keys, Keys::Column(_)) && !has_keys),
             ("number", self.keys == Keys::Number && !has_keys),
-            ("text", self.text && !kind.is_cells()),
+            ("text", self.text && (!kind.is_cells() || changed)),
             ("columns", !selection.columns.is_empty() && files),
             ("where", selection.filter.is_some() && files),
             ("table", selection.reading.table.is_some() && !table),
@@ -105,7 +106,7 @@ impl DatadingsTarget {
             Kind::Folder | Kind::Zip => self.import_files(job, (path, kind), &inputs, &mut writer, progress, report),
             Kind::Datadings => self.copy_samples(job, &inputs, &mut writer, context, report),
             Kind::Container(zds::NAME) => self.copy_documents(job, &inputs, &mut writer, context, report),
-            Kind::Idv | Kind::Container(_) | Kind::Columns(_) => {
+            Kind::Idv | Kind::Container(_) | Kind::Columns(_) | Kind::Renamed(_) => {
                 self.copy_tables(job, &inputs, &mut writer, context, report)
             }
             text => {

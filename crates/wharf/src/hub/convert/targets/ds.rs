@@ -6,6 +6,7 @@ use container_core::{Error, Result};
 use dsfmt::arrow::{Ragged, Structs};
 use dsfmt::netcdf::{ReadOptions, ds_view, to_ds};
 
+use super::super::super::idv_file::IDV;
 use super::super::super::{DS, Lost, open_ds, open_netcdf};
 use super::super::columnar;
 use super::super::job::{Context, Job, Report};
@@ -13,7 +14,7 @@ use super::super::option::{OptionSpec, text};
 use super::super::source::{self, Kind};
 use super::super::text::{does_not_go, refuse};
 use super::super::variables::{Output, copied, put, put_netcdf};
-use super::options::{DIM, ON_MISMATCH, RAGGED, SCALED, SCHEMA, STRUCTS};
+use super::options::{DIM, RAGGED, SCALED, SCHEMA, STRUCTS};
 use super::{Streaming, Target, TargetInfo, TargetUnit, unknown_option};
 
 /// ds, n-dimensional arrays.
@@ -115,7 +116,8 @@ impl DsTarget {
                 copied(job, self, (kind, &reader), output, context, report)
             }
             Kind::NETCDF => self.copy_netcdf(job, output, context, report),
-            Kind::Idv => columnar::ds::run_idv(job, self, output, context, report),
+            Kind::Idv | Kind::Renamed(IDV) => columnar::ds::run_idv(job, self, output, context, report),
+            Kind::Columns(IDV) if !job.changes.is_empty() => columnar::ds::run_idv(job, self, output, context, report),
             _ => columnar::ds::run(job, self, output, context, report),
         }
     }
@@ -134,7 +136,7 @@ impl Target for DsTarget {
     }
 
     fn options(&self) -> &'static [OptionSpec] {
-        &[DIM, SCALED, RAGGED, STRUCTS, ON_MISMATCH, SCHEMA]
+        &[DIM, SCALED, RAGGED, STRUCTS, SCHEMA]
     }
 
     fn set(&mut self, option: &str, value: &OsStr) -> Result<()> {

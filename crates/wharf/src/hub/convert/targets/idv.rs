@@ -2,20 +2,24 @@
 
 use std::ffi::OsStr;
 use std::io::{self, Seek, Write};
+use std::path::Path;
 use std::sync::Arc;
 
+use arrow_schema::SchemaRef;
 use container_arrow::OnMismatch;
 use container_core::{Error, ErrorKind, Position, Result, Scan, Unit};
 use idv::{Schema, Writer, WriterOptions};
 
-use super::super::super::{Bar, DS, Lost, copy_rows, output, select, zds};
+use super::super::super::env::Opener;
+use super::super::super::{Bar, DS, Lost, copy_rows, dataset, output, select, zds};
 use super::super::columnar;
 use super::super::job::{Context, Job, Report, finish, of_output};
 use super::super::option::{OptionSpec, number, text};
 use super::super::source::{self, Kind, Opened};
 use super::super::text::does_not_go;
-use super::options::{BYTES_PER_BLOCK, COMPRESSION, LEVEL, NULL_INTEGERS, ON_MISMATCH, ROWS_PER_BLOCK, SCHEMA, TIMES};
+use super::options::{BYTES_PER_BLOCK, COMPRESSION, LEVEL, NULL_INTEGERS, ROWS_PER_BLOCK, SCHEMA, TIMES};
 use super::{Streaming, Target, TargetInfo, TargetUnit, unknown_option};
+use crate::text::TextFormat;
 
 /// IDV, the format of ML.NET.
 #[derive(Debug, Clone, Default)]
@@ -62,7 +66,7 @@ impl IdvTarget {
         }
         job.text.check(kind)?;
         let reading = &job.selection.reading;
-        let columns = kind.is_columns() || kind == Kind::NETCDF;
+        let columns = matches!(kind, Kind::Columns(_) | Kind::Renamed(_) | Kind::NETCDF);
         let wrong = [
             ("schema", job.text.schema.is_some() && has_types(kind)),
             ("table", reading.table.is_some() && kind.is_text()),
@@ -94,7 +98,7 @@ impl IdvTarget {
             _ => error,
         })?;
         match kind {
-            Kind::Idv if job.picked.is_none() && !job.is_filtered() => {
+            Kind::Idv if job.picked.is_none() && !job.is_filtered() && !job.union => {
                 self.copy_blocks(job, &inputs, sink, context.progress, report)
             }
             _ => columnar::idv::write(job, self, sink, context, report),
@@ -181,7 +185,7 @@ impl Target for IdvTarget {
     }
 
     fn options(&self) -> &'static [OptionSpec] {
-        &[COMPRESSION, LEVEL, ROWS_PER_BLOCK, BYTES_PER_BLOCK, NULL_INTEGERS, TIMES, ON_MISMATCH, SCHEMA]
+        &[COMPRESSION, LEVEL, ROWS_PER_BLOCK, BYTES_PER_BLOCK, NULL_INTEGERS, TIMES, SCHEMA]
     }
 
     fn set(&mut self, option: &str, value: &OsStr) -> Result<()> {
@@ -198,6 +202,10 @@ impl Target for IdvTarget {
 
     fn infers_narrow_types(&self) -> bool {
         true
+    }
+
+    fn read_schema(&self, path: &Path, _: &Opener<'_>, lost: &mut Vec<Lost>) -> Result<SchemaRef> {
+        columnar::idv::read_schema(path, &[], lost)
     }
 
     fn run(&self, job: &Job<'_>, context: &mut Context<'_, '_>, report: &mut Report) -> Result<()> {
@@ -228,5 +236,13 @@ fn compression(name: &str) -> Result<idv::Compression> {
 
 /// Whether the columns of inputs have types.
 fn has_types(kind: Kind) -> bool {
-    matches!(kind, Kind::Idv | Kind::Container(DS) | Kind::NETCDF | Kind::Columns(_))
+    match kind {
+        Kind::Columns(name) | Kind::Renamed(name) => !has_no_schema(name),
+        kind => matches!(kind, Kind::Idv | Kind::Container(DS) | Kind::NETCDF),
+    }
+}
+
+/// Whether files of this format have no schema.
+fn has_no_schema(name: &str) -> bool {
+    TextFormat::named(name).is_some() || [zds::NAME, dataset::NAME].contains(&name)
 }

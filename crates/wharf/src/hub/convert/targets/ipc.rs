@@ -7,7 +7,7 @@ use container_core::{Input, Result};
 use super::super::columnar::{self, FileFormat};
 use super::super::job::{Context, Job, Report};
 use super::super::option::{OptionSpec, text};
-use super::options::{BATCH_ROWS, COMPRESSION, ON_MISMATCH, SCHEMA, SPARSE, TIMES};
+use super::options::{BATCH_ROWS, COMPRESSION, SCHEMA, SPARSE, TIMES};
 use super::{Streaming, Target, TargetInfo, TargetUnit, unknown_option};
 use crate::ipc::{Compression, FORMAT_NAME, Layout, WriterOptions};
 
@@ -51,7 +51,7 @@ impl Target for IpcTarget {
     }
 
     fn options(&self) -> &'static [OptionSpec] {
-        &[COMPRESSION, BATCH_ROWS, TIMES, SPARSE, ON_MISMATCH, SCHEMA]
+        &[COMPRESSION, BATCH_ROWS, TIMES, SPARSE, SCHEMA]
     }
 
     fn set(&mut self, option: &str, value: &OsStr) -> Result<()> {

@@ -27,8 +27,12 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use arrow_schema::SchemaRef;
 use container_core::{Error, Input, Result};
 
+use super::super::Lost;
+use super::super::env::Opener;
+use super::columnar::declared;
 use super::job::{Context, Job, Report};
 use super::option::OptionSpec;
 use crate::Registry;
@@ -56,6 +60,12 @@ pub trait Target: fmt::Debug + Send + Sync {
     /// Whether inference yields the narrowest schema: only columns with nulls are nullable, and lists of equal length have a fixed size.
     fn infers_narrow_types(&self) -> bool {
         false
+    }
+
+    /// Reads a declared schema, for inputs whose columns are renamed and left out on the way. All its columns are nullable.
+    #[doc(hidden)]
+    fn read_schema(&self, path: &Path, opener: &Opener<'_>, lost: &mut Vec<Lost>) -> Result<SchemaRef> {
+        declared::read(path, &[], opener, lost)
     }
 
     /// The target that writes files like this input of its own format, where a format has several: Arrow IPC files and streams. `None` for this one.

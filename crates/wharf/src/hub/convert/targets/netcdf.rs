@@ -11,7 +11,7 @@ use super::super::option::{OptionSpec, number, text, unknown_choice};
 use super::super::source;
 use super::super::text::refuse;
 use super::super::variables::{Output, put_netcdf};
-use super::options::{DEFLATE, DIM, NC_KIND, ON_MISMATCH, RAGGED, SCALED, SCHEMA, STRUCTS, UNLIMITED};
+use super::options::{DEFLATE, DIM, NC_KIND, RAGGED, SCALED, SCHEMA, STRUCTS, UNLIMITED};
 use super::{DsTarget, Streaming, Target, TargetInfo, TargetUnit, path_of};
 
 /// NetCDF. Its variables are those that a ds file would have.
@@ -41,7 +41,7 @@ impl Target for NetcdfTarget {
     }
 
     fn options(&self) -> &'static [OptionSpec] {
-        &[DIM, SCALED, RAGGED, STRUCTS, NC_KIND, UNLIMITED, DEFLATE, ON_MISMATCH, SCHEMA]
+        &[DIM, SCALED, RAGGED, STRUCTS, NC_KIND, UNLIMITED, DEFLATE, SCHEMA]
     }
 
     fn set(&mut self, option: &str, value: &OsStr) -> Result<()> {

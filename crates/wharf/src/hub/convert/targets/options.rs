@@ -1,5 +1,6 @@
 //! What the options of conversions are called, which values they take, and what they do. Targets list those they have.
 
+use super::super::change::CHANGE_OPTIONS;
 use super::super::option::{OptionSpec, OptionValue};
 
 /// The defaults of the entries below.
@@ -16,6 +17,11 @@ const ARROW: OptionSpec = PLAIN.with_group("Options for Parquet and Arrow IPC ou
 
 /// Options that describe text inputs; they go with every target.
 pub(in super::super) const INPUT_OPTIONS: &[OptionSpec] = &[FROM, NO_HEADER, DELIMITER];
+
+/// Options that go with every target.
+pub(in super::super) fn common() -> impl Iterator<Item = &'static OptionSpec> {
+    INPUT_OPTIONS.iter().chain(CHANGE_OPTIONS)
+}
 
 const FROM: OptionSpec =
     TEXT.named("from", "The format of the inputs, where neither content nor extension shows it").with_value(
@@ -40,10 +46,10 @@ const DELIMITER: OptionSpec =
 pub(super) const SCHEMA: OptionSpec = TEXT
     .named(
         "schema",
-        "The types of the columns of text inputs and, into ds, Parquet and Arrow IPC, of datadings and ZDS: \
+        "The types of columns of text inputs and, into ds, Parquet and Arrow IPC, of datadings and ZDS: \
          {\"age\": \"Single\"}, the output of `wharf info --json` for a file that has them, or that file. \
          Type names are those of IDV; into ds, Parquet and Arrow IPC also those of Arrow: {\"at\": \
-         \"Timestamp(us)\"} [default: inferred from all rows]",
+         \"Timestamp(us)\"}. Types of other columns are inferred from all rows",
     )
     .with_value(OptionValue::File, "FILE");
 
@@ -235,20 +241,4 @@ pub(super) const SPARSE: OptionSpec =
             ("structs", "Structs of length, indices and values"),
         ]),
         "LAYOUT",
-    );
-
-pub(super) const ON_MISMATCH: OptionSpec = ARROW
-    .named(
-        "on_mismatch",
-        "What becomes of a value that its column's type cannot hold, for inputs without a schema, and of such \
-         a value from datadings into ds [default: error]",
-    )
-    .with_value(
-        OptionValue::Choice(&[
-            ("error", "An error"),
-            ("null", "Null, counted as a loss"),
-            ("json", "All values of the column become JSON"),
-            ("msgpack", "All values of the column become msgpack"),
-        ]),
-        "POLICY",
     );

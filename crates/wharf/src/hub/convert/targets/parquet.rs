@@ -7,7 +7,7 @@ use container_core::Result;
 use super::super::columnar::{self, FileFormat};
 use super::super::job::{Context, Job, Report};
 use super::super::option::{OptionSpec, number, text};
-use super::options::{BATCH_ROWS, COMPRESSION, ON_MISMATCH, ROW_GROUP, SCHEMA, SPARSE, TIMES};
+use super::options::{BATCH_ROWS, COMPRESSION, ROW_GROUP, SCHEMA, SPARSE, TIMES};
 use super::{Streaming, Target, TargetInfo, TargetUnit, unknown_option};
 use crate::parquet::{Compression, FORMAT_NAME, WriterOptions};
 
@@ -34,7 +34,7 @@ impl Target for ParquetTarget {
     }
 
     fn options(&self) -> &'static [OptionSpec] {
-        &[COMPRESSION, ROW_GROUP, BATCH_ROWS, TIMES, SPARSE, ON_MISMATCH, SCHEMA]
+        &[COMPRESSION, ROW_GROUP, BATCH_ROWS, TIMES, SPARSE, SCHEMA]
     }
 
     fn set(&mut self, option: &str, value: &OsStr) -> Result<()> {

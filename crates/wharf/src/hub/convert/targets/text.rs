@@ -73,6 +73,7 @@ impl Target for TextTarget {
             locations: &job.inputs,
             selection: &job.selection,
             max_columns: usize::MAX,
+            union: job.union,
             same_columns: true,
             progress: progress.as_ref(),
         };

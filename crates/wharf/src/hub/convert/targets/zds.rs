@@ -92,7 +92,8 @@ impl ZdsTarget {
         if let Some(name) = &self.collection {
             return zdx::layout::check_collection(name).map(|()| name.clone());
         }
-        if let (Kind::Container(zds::NAME), Some(location), Some(input)) = (kind, job.inputs.first(), inputs.first()) {
+        let is_store = matches!(kind, Kind::Container(zds::NAME) | Kind::Renamed(zds::NAME) | Kind::Columns(zds::NAME));
+        if let (true, Some(location), Some(input)) = (is_store, job.inputs.first(), inputs.first()) {
             let table = job.selection.reading.table.as_deref();
             return Ok(zds::Stored::open(location, &input.input, context.opener, table)?.collection.name().to_owned());
         }
@@ -144,6 +145,7 @@ impl Target for ZdsTarget {
             locations: &job.inputs,
             selection: &job.selection,
             max_columns: usize::MAX,
+            union: job.union,
             same_columns: true,
             progress: context.progress.as_ref(),
         };

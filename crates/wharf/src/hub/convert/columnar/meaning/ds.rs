@@ -49,13 +49,39 @@ fn column_of(field: &Field) -> Option<ColumnSchema> {
     idv::Schema::from_json(&serde_json::Value::Array(vec![json])).ok()?.0.columns.pop()
 }
 
+/// The field, with the slot names that it has as a column of IDV as an attribute. Fields with attributes stay as they are.
+pub(in super::super) fn with_slot_names(field: &Field) -> Field {
+    const SLOT_NAMES: &str = "SlotNames";
+    let mut named = field.clone();
+    let names = || {
+        let column = column_of(field).filter(|_| !field.metadata().contains_key(DS))?;
+        let names = column.metadata.iter().find(|metadata| metadata.kind == SLOT_NAMES)?;
+        texts(&names.value)
+    };
+    if let Some(names) = names() {
+        let mut header = FieldMetadata::default();
+        header.push_attribute(SLOT_NAMES, JsonBuf::list(names.iter().map(|name| name.as_str().into())));
+        named.metadata_mut().insert(DS.to_owned(), header.to_json());
+    }
+    named
+}
+
+/// Whether a field has the IDV schema of its column.
+pub(in super::super) fn is_column(field: &Field) -> bool {
+    column_of(field).is_some()
+}
+
+/// The error for a column whose IDV schema is not known.
+pub(in super::super) fn no_common_type(field: &Field) -> Error {
+    Error::invalid("the IDV type is not the same in all inputs").in_column(field.name().clone())
+}
+
 /// Translates a column into a variable.
 ///
 /// # Errors
 /// [`Invalid`](container_core::ErrorKind::Invalid) when inputs have different IDV types for a column.
 pub(in super::super) fn variable(field: &Field, profile: &Profile) -> Result<Translation> {
-    let column = column_of(field)
-        .ok_or_else(|| Error::invalid("the IDV type is not the same in all inputs").in_column(field.name().clone()))?;
+    let column = column_of(field).ok_or_else(|| no_common_type(field))?;
     let items = match field.data_type() {
         ArrowType::FixedSizeList(items, _) | ArrowType::List(items) => items,
         _ => field,

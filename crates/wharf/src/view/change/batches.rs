@@ -1,0 +1,264 @@
+//! The record batches of a changed table.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, RecordBatchOptions, RecordBatchReader, new_null_array};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
+use container_arrow::{ArrowTable, BatchReader, BatchScan, OnMismatch, Sparse, add_losses, from_arrow, to_arrow};
+use container_core::{Error, Loss, Result, Table};
+
+use super::container::ChangedTable;
+use super::plan::{Evaluation, Plan, Policy};
+
+/// The table below, and the types of some of its columns.
+#[derive(Clone, Copy)]
+pub(super) struct Below<'a> {
+    pub(super) table: &'a dyn Table,
+    pub(super) declared: Option<&'a SchemaRef>,
+}
+
+/// The fields as which columns are read, by index, whatever would be inferred.
+pub(super) type Declared = HashMap<usize, FieldRef>;
+
+impl Below<'_> {
+    /// How these columns are read, and their schema. Types that are not declared are inferred, if the table has none.
+    pub(super) fn scan(&self, scan: &BatchScan, columns: &[usize], fixed: &Declared) -> Result<(BatchScan, SchemaRef)> {
+        let arrow =
+            self.table.arrow().ok_or_else(|| Error::unsupported("the table cannot be read as typed columns"))?;
+        let mut own = scan.clone();
+        (own.schema, own.is_sampled) = (None, false);
+        own.scan.columns = Some(columns.to_vec());
+        if self.table.has_schema() {
+            let schema = arrow.schema(&own)?;
+            return Ok((own, schema));
+        }
+        let field = |column: &usize| {
+            let name = || self.table.columns().get(*column).map(|column| column.name.as_str());
+            let declared = || self.declared?.fields().find(name()?).map(|(_, field)| Arc::clone(field));
+            fixed.get(column).cloned().or_else(declared)
+        };
+        let declared: Vec<Option<FieldRef>> = columns.iter().map(field).collect();
+        let others = columns.iter().zip(&declared).filter(|(_, field)| field.is_none()).map(|(column, _)| *column);
+        let others: Vec<usize> = others.collect();
+        let inferred = match others.is_empty() {
+            true => Arc::new(Schema::empty()),
+            false => {
+                own.scan.columns = Some(others);
+                arrow.schema(&own)?
+            }
+        };
+        own.scan.columns = Some(columns.to_vec());
+        let mut inferred_fields = inferred.fields().iter().cloned();
+        let fields: Option<Vec<FieldRef>> =
+            declared.into_iter().map(|field| field.or_else(|| inferred_fields.next())).collect();
+        let fields = fields.ok_or_else(|| Error::usage("the table lacks a column"))?; // cannot happen: one field per column
+        let schema = Arc::new(Schema::new_with_metadata(fields, inferred.metadata().clone()));
+        Ok((own.with_schema(Arc::clone(&schema)), schema))
+    }
+}
+
+/// How the table below is read, and what becomes of its columns.
+struct Reading {
+    /// The scan of the table below.
+    scan: BatchScan,
+    /// The numbers of the bases that are read, in order, with their changed fields.
+    bases: Vec<(usize, FieldRef)>,
+    /// The columns, in order; `None` for one that the table lacks.
+    columns: Vec<Option<usize>>,
+    schema: SchemaRef,
+    lost: Vec<Loss>,
+}
+
+impl ChangedTable {
+    /// The columns that a scan selects, with their declared fields.
+    fn selected(&self, scan: &BatchScan) -> Result<Vec<(Option<usize>, Option<FieldRef>)>> {
+        let all = self.columns();
+        match (&scan.schema, &scan.scan.columns) {
+            (Some(declared), _) => {
+                let by_name: HashMap<&str, usize> =
+                    all.iter().enumerate().rev().map(|(index, column)| (column.name.as_str(), index)).collect();
+                let find = |field: &FieldRef| (by_name.get(field.name().as_str()).copied(), Some(Arc::clone(field)));
+                Ok(declared.fields().iter().map(find).collect())
+            }
+            (None, Some(columns)) => match columns.iter().find(|index| **index >= all.len()) {
+                Some(index) => Err(Error::usage(format!("no column {index}: there are {}, counted from 0", all.len()))),
+                None => Ok(columns.iter().map(|index| (Some(*index), None)).collect()),
+            },
+            (None, None) => {
+                let readable = all.iter().enumerate().filter(|(_, column)| column.unreadable.is_none());
+                Ok(readable.map(|(index, _)| (Some(index), None)).collect())
+            }
+        }
+    }
+
+    fn reading(&self, scan: &BatchScan) -> Result<Reading> {
+        let (changes, plan) = (&self.settings.changes, &self.plan);
+        let takes_apart = !changes.expand.is_empty() || !changes.concat.is_empty();
+        if scan.mapping.sparse == Sparse::Structs && takes_apart {
+            let detail =
+                "structs does not go with columns that are expanded or concatenated: vectors are read as lists";
+            return Err(Error::usage(detail).in_option("sparse"));
+        }
+        let below = Below { table: self.below()?, declared: self.settings.declared.as_ref() };
+        let selected = self.selected(scan)?;
+        let columns: Vec<usize> = selected.iter().filter_map(|(column, _)| *column).collect();
+        let numbers = plan.needed(&columns);
+        let fixed = self.fixed(&below, &selected, &numbers);
+        let indexes: Vec<usize> = numbers.iter().map(|base| plan.base(*base).0).collect();
+        let (mut own, found) = below.scan(scan, &indexes, &fixed)?;
+        if scan.is_sampled {
+            own = own.with_sampled_schema(Arc::clone(&found));
+        }
+        let on_mismatch = scan.mapping.on_mismatch;
+        let (mut bases, mut lost) = (Vec::new(), Vec::new());
+        for (base, field) in numbers.iter().zip(found.fields()) {
+            bases.push((*base, Arc::new(plan.base_field(*base, field, changes, on_mismatch, &mut lost)?)));
+        }
+        let fields_of: HashMap<usize, FieldRef> = bases.iter().cloned().collect();
+        let mut fields = Vec::with_capacity(selected.len());
+        for (column, declared) in &selected {
+            let Some(column) = column else {
+                fields.extend(declared.clone());
+                continue;
+            };
+            let policy = Policy { on_mismatch, floats: changes.floats };
+            let field = plan.field_of(*column, &fields_of, policy)?;
+            fields.push(match declared {
+                None => field,
+                Some(declared) if below.table.has_schema() && declared.data_type() != field.data_type() => {
+                    let detail = format!("declared as {}, but it is {}", declared.data_type(), field.data_type());
+                    return Err(Error::usage(detail).in_column(field.name().clone()));
+                }
+                Some(declared) => Arc::clone(declared),
+            });
+        }
+        let schema = Arc::new(Schema::new_with_metadata(fields, found.metadata().clone()));
+        let columns = selected.into_iter().map(|(column, _)| column).collect();
+        Ok(Reading { scan: own, bases, columns, schema, lost })
+    }
+
+    /// The fields as which some bases are read, by the index of their column: those of declared columns that only have another name, and text for
+    /// cells that become text, which keeps their digits.
+    fn fixed(
+        &self,
+        below: &Below<'_>,
+        selected: &[(Option<usize>, Option<FieldRef>)],
+        bases: &[usize],
+    ) -> HashMap<usize, FieldRef> {
+        let mut fixed = HashMap::new();
+        let name = |index: usize| below.table.columns().get(index).map(|column| column.name.clone());
+        for (column, declared) in selected {
+            let (Some(column), Some(declared)) = (column, declared) else { continue };
+            let Some(base) = self.plan.unchanged(*column, &self.settings.changes) else { continue };
+            let (index, _) = self.plan.base(base);
+            if let Some(name) = name(index) {
+                fixed.insert(index, Arc::new(Field::clone(declared).with_name(name)));
+            }
+        }
+        for base in bases.iter().filter(|_| self.is_cells) {
+            let (index, _) = self.plan.base(*base);
+            let to = self.plan.cast_of(*base);
+            let is_text = matches!(to, Some(DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View));
+            if let (true, Some(to), Some(name)) = (is_text, to, name(index)) {
+                fixed.insert(index, Arc::new(Field::new(name, to.clone(), true)));
+            }
+        }
+        fixed
+    }
+}
+
+impl ArrowTable for ChangedTable {
+    fn schema(&self, scan: &BatchScan) -> Result<SchemaRef> {
+        Ok(self.reading(scan)?.schema)
+    }
+
+    fn infer_from_sample(&self, scan: &BatchScan) -> Result<Option<SchemaRef>> {
+        if !self.settings.changes.keep_values() || self.settings.declared.is_some() {
+            return Ok(None);
+        }
+        let selected = self.selected(scan)?;
+        let bases = selected.iter().filter_map(|(column, _)| self.plan.base_of((*column)?));
+        let (indexes, names): (Vec<usize>, Vec<&str>) = bases.map(|base| self.plan.base(base)).unzip();
+        let mut own = scan.clone();
+        own.scan.columns = Some(indexes);
+        let Some(sampled) = self.arrow_below()?.infer_from_sample(&own)? else { return Ok(None) };
+        let fields = sampled.fields().iter().zip(names);
+        let fields = fields.map(|(field, name)| super::metadata::renamed(field, name)).collect::<Vec<_>>();
+        Ok(Some(Arc::new(Schema::new_with_metadata(fields, sampled.metadata().clone()))))
+    }
+
+    fn batches<'a>(&'a self, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>> {
+        let reading = self.reading(scan)?;
+        let batches = self.arrow_below()?.batches(&reading.scan)?;
+        let first = scan.scan.rows.start;
+        let on_mismatch = scan.mapping.on_mismatch;
+        Ok(Box::new(Batches {
+            plan: &self.plan,
+            batches,
+            reading,
+            row: first,
+            on_mismatch,
+            losses: Vec::new(),
+            is_done: false,
+        }))
+    }
+}
+
+/// The batches of the table below, changed.
+struct Batches<'a> {
+    plan: &'a Plan,
+    batches: Box<dyn BatchReader + 'a>,
+    reading: Reading,
+    /// The number of the next row.
+    row: u64,
+    on_mismatch: OnMismatch,
+    losses: Vec<Loss>,
+    is_done: bool,
+}
+
+impl Batches<'_> {
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        let Some(batch) = self.batches.next().transpose().map_err(from_arrow)? else { return Ok(None) };
+        let Self { plan, reading, row, on_mismatch, losses, .. } = self;
+        let (rows, arrays) = (batch.num_rows(), HashMap::new());
+        let mut evaluation = Evaluation { plan, arrays, rows, first: *row, on_mismatch: *on_mismatch, losses };
+        evaluation.add(&batch, &reading.bases)?;
+        let columns = reading.columns.iter().zip(reading.schema.fields()).map(|(column, field)| match column {
+            Some(column) => evaluation.column(*column, field),
+            None => Ok(new_null_array(field.data_type(), rows)),
+        });
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        *row = row.saturating_add(rows as u64);
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(Arc::clone(&reading.schema), columns, &options).map(Some).map_err(from_arrow)
+    }
+}
+
+impl Iterator for Batches<'_> {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_done {
+            return None;
+        }
+        let next = self.step().map_err(to_arrow).transpose();
+        self.is_done = !matches!(next, Some(Ok(_)));
+        next
+    }
+}
+
+impl RecordBatchReader for Batches<'_> {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.reading.schema)
+    }
+}
+
+impl BatchReader for Batches<'_> {
+    fn losses(&self) -> Vec<Loss> {
+        let mut losses = self.batches.losses();
+        add_losses(&mut losses, self.reading.lost.clone());
+        add_losses(&mut losses, self.losses.clone());
+        losses
+    }
+}
