@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         path: str
         format: str
         rows: int
+        variables: int
         bytes: int
         losses: list[Loss]
 
@@ -109,7 +110,8 @@ def convert(
     lists the other keyword arguments: those of ``wharf convert`` with ``_`` for ``-``. The output is there whole, or not at all.
 
     Returns:
-        Path, format, rows, bytes, and losses: values that the output could not keep. Losses are warnings, too.
+        Path, format, rows (0 if variables of ds or NetCDF were copied), variables (of ds and NetCDF), bytes, and losses: values that the
+        output could not keep. Losses are warnings, too.
 
     Raises:
         UsageError: the output exists and ``overwrite`` is not set; an option is unknown or does not belong to the format.
