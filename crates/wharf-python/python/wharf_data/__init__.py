@@ -188,7 +188,9 @@ def _rows_stream(pa: Any, rows: Any) -> Any:
     first = list(islice(rows, _BATCH_ROWS))
     if not first:
         raise UsageError("there are no rows, so that columns and types are not known: write a table with a schema")
-    table = pa.Table.from_pylist(first)
+    # `Table.from_pylist` leaves out what the first row lacks.
+    names = dict.fromkeys(name for row in first for name in row)
+    table = pa.table({name: [row.get(name) for row in first] for name in names})
 
     def batches() -> Any:
         yield from table.to_batches()

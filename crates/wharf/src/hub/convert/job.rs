@@ -226,6 +226,7 @@ impl<'a> Job<'a> {
         mapping.on_mismatch = self.mapping.on_mismatch.unwrap_or(mapping.on_mismatch);
         mapping.narrow = self.narrow;
         let scan = BatchScan::from(self.selection.reading.scan()).with_mapping(mapping);
+        let scan = scan.with_progress(Arc::clone(&self.progress.0));
         match self.mapping.batch_rows {
             Some(rows) => scan.with_batch_rows(usize::try_from(rows).unwrap_or(usize::MAX)),
             None => scan,

@@ -71,14 +71,17 @@ def hash_md5hex(path: str | os.PathLike[str], read_size: int = 64 * 1024, progre
 
 
 def load_md5file(path: str | os.PathLike[str]) -> dict[str, str]:
-    """The sums in a file of ``md5sum``, by name."""
+    """The sums in a file of ``md5sum``, by name.
+
+    Raises:
+        InvalidError: it is no such file.
+    """
     sums = {}
-    with open(path, encoding="utf-8") as lines:
-        for line in lines:
-            digest, found, name = line.strip().partition("  ")
-            if not found:
-                raise InvalidError(f"{path}: expected a sum, two spaces and a name, found {line!r}")
-            sums[name] = digest
+    for line in Path(path).read_text("utf-8", "surrogateescape").splitlines():
+        digest, found, name = line.strip().partition("  ")
+        if not found:
+            raise InvalidError(f"{path}: expected a sum, two spaces and a name, found {line!r}")
+        sums[name] = digest
     return sums
 
 
