@@ -370,3 +370,23 @@ def test_images(theirs_torch: Any) -> None:
         Image.fromarray(pixels).save(buffer, kind)
         ours, theirs = CompressedToPIL()(buffer.getvalue()), theirs_torch.CompressedToPIL()(buffer.getvalue())
         assert (np.asarray(ours) == np.asarray(theirs)).all() and ours.mode == theirs.mode
+
+
+def test_names_of_the_original(original: Any) -> None:
+    import datadings.index
+    import datadings.reader
+    import datadings.tools
+    import datadings.writer
+
+    from wharf_data.datadings import reader, writer
+
+    def missing(theirs: Any, ours: Any) -> set[str]:
+        own = {name for name, value in vars(theirs).items() if getattr(value, "__module__", "").startswith(theirs.__name__)}
+        return {name for name in own if not name.startswith("_") and not hasattr(ours, name)}
+
+    assert missing(datadings.reader, reader) == missing(datadings.index, index) == missing(datadings.writer, writer) == set()
+    # See the docstring of `tools`.
+    assert missing(datadings.tools, tools) == {
+        "ProgressPrinter", "make_printer", "download_if_not_found", "download_files_if_not_found", "prepare_indir", "tiff_to_nd_array",
+        "Yielder", "YielderProc", "SentinelEnd", "SentinelError", "yield_process",
+    }  # fmt: skip
