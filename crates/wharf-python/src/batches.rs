@@ -4,12 +4,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{RecordBatchReader, StructArray};
 use arrow_schema::{ArrowError, Field, SchemaRef};
-use container_core::Loss;
 use container_core::arrow::from_arrow;
+use container_core::{Error, Loss};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyCapsule, PyTuple};
+use pyo3_arrow::error::PyArrowError;
 use pyo3_arrow::ffi::{ArrayIterator, to_array_pycapsules, to_schema_pycapsule, to_stream_pycapsule};
 use wharf::OwnedBatches;
 
@@ -99,8 +100,14 @@ pub(crate) fn schema_capsule<'py>(py: Python<'py>, schema: &SchemaRef) -> Result
     to_schema_pycapsule(py, schema.as_ref()).map_err(arrow_error)
 }
 
-fn arrow_error(error: pyo3_arrow::error::PyArrowError) -> Failure {
-    Failure::Python(error.into())
+/// What the C interface cannot hold, such as a null byte in a name; or an exception.
+fn arrow_error(error: PyArrowError) -> Failure {
+    match error {
+        PyArrowError::ArrowError(error @ ArrowError::CDataInterface(_)) => {
+            Failure::Library(Error::unsupported(error.to_string()))
+        }
+        other => Failure::Python(other.into()),
+    }
 }
 
 /// A schema.

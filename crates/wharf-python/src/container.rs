@@ -289,11 +289,12 @@ impl Table {
     /// The Arrow schema of `to_batches()`: an object with `__arrow_c_schema__`.
     #[getter]
     fn schema(&self, py: Python<'_>) -> Result<Schema> {
-        let schema = py.detach(|| {
+        let schema = interruptible(py, |cancel| {
             self.with(|table| {
                 let arrow =
                     table.arrow().ok_or_else(|| Error::unsupported("this table cannot be read as record batches"))?;
-                arrow.schema(&BatchScan::from(Scan::default().with_threads(process::threads(0))))
+                let scan = BatchScan::from(Scan::default().with_threads(process::threads(0)));
+                arrow.schema(&scan.with_progress(cancel))
             })
         })?;
         Ok(Schema(schema))
@@ -325,7 +326,9 @@ impl Table {
         if let Some(rows) = batch_rows {
             scan = scan.with_batch_rows(rows);
         }
-        let reader = py.detach(|| OwnedBatches::new(Arc::clone(&self.container), Some(&self.name), &scan))?;
+        let reader = interruptible(py, |cancel| {
+            OwnedBatches::new(Arc::clone(&self.container), Some(&self.name), &scan.with_progress(cancel))
+        })?;
         Ok(Batches::new(reader))
     }
 
@@ -336,8 +339,17 @@ impl Table {
         columns: Option<Vec<String>>,
         options: Option<&Bound<'py, PyDict>>,
     ) -> Result<Bound<'py, PyAny>> {
+        let py = this.py();
+        let pyarrow = py.import("pyarrow")?;
         let batches = this.call_method("to_batches", (columns,), options)?;
-        Ok(this.py().import("pyarrow")?.call_method1("table", (batches,))?)
+        let schema = pyarrow.call_method1("schema", (batches.getattr("schema")?,))?;
+        // Batch by batch, so that exceptions are those of this package: pyarrow has only texts of errors in a stream.
+        let list = PyList::empty(py);
+        for batch in batches.try_iter()? {
+            list.append(pyarrow.call_method1("record_batch", (batch?,))?)?;
+            py.check_signals()?;
+        }
+        Ok(pyarrow.getattr("Table")?.call_method1("from_batches", (list, schema))?)
     }
 
     /// Reads rows as dicts.

@@ -100,6 +100,7 @@ fn run<'py>(
     made.set_item("path", output.display().to_string())?;
     made.set_item("format", target.info().name)?;
     made.set_item("rows", report.rows)?;
+    made.set_item("variables", report.variables)?;
     made.set_item("bytes", report.bytes)?;
     made.set_item("losses", losses(py, report.losses.iter().map(|lost| (lost.file.as_deref(), &lost.loss)))?)?;
     Ok(made.into_any())

@@ -1,27 +1,40 @@
 //! Serde values as Python objects.
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyBytes, PyDict, PyList, PyString};
 use serde::ser::{self, Serialize};
 
+use crate::error::Failure;
+
 /// Converts a value: maps to dicts, sequences to lists, bytes to bytes.
 ///
 /// # Errors
-/// `ValueError` for a map whose keys cannot be dict keys.
-pub(crate) fn to_python<'py>(py: Python<'py>, value: &(impl Serialize + ?Sized)) -> PyResult<Bound<'py, PyAny>> {
+/// [`Invalid`](container_core::ErrorKind::Invalid) for a map whose keys cannot be dict keys, and what the value reports.
+pub(crate) fn to_python<'py>(
+    py: Python<'py>,
+    value: &(impl Serialize + ?Sized),
+) -> crate::error::Result<Bound<'py, PyAny>> {
     value.serialize(ToPython(py)).map_err(|error| error.0)
 }
 
 #[derive(Clone, Copy)]
 struct ToPython<'py>(Python<'py>);
 
-#[derive(Debug)]
-struct Error(PyErr);
+struct Error(Failure);
 
 impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
+        match &self.0 {
+            Failure::Library(error) => error.fmt(f),
+            Failure::Python(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::fmt::Debug for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
     }
 }
 
@@ -29,13 +42,13 @@ impl std::error::Error for Error {}
 
 impl From<PyErr> for Error {
     fn from(error: PyErr) -> Self {
-        Self(error)
+        Self(error.into())
     }
 }
 
 impl ser::Error for Error {
     fn custom<T: std::fmt::Display>(message: T) -> Self {
-        Self(PyValueError::new_err(message.to_string()))
+        Self(container_core::Error::invalid(message.to_string()).into())
     }
 }
 
@@ -201,7 +214,11 @@ impl<'py> ser::SerializeMap for Mapping<'py> {
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
         let key = self.key.take().unwrap_or_else(|| PyString::new(self.to.0, "").into_any());
-        Ok(self.dict.set_item(key, value.serialize(self.to)?)?)
+        let value = value.serialize(self.to)?;
+        self.dict.set_item(&key, value).map_err(|error| match error.is_instance_of::<PyTypeError>(self.to.0) {
+            true => ser::Error::custom(format!("a map has the key {key}, which cannot be one in Python")),
+            false => error.into(),
+        })
     }
 
     fn end(self) -> Done<'py> {

@@ -10,7 +10,7 @@ use self_cell::self_cell;
 use wharf::hub::select;
 
 use crate::convert::losses;
-use crate::error::Result;
+use crate::error::{Failure, Result};
 use crate::json::to_python;
 
 type Reader<'a> = Box<dyn LibraryRows + 'a>;
@@ -44,7 +44,10 @@ impl Rows {
             if !py.detach(|| rows.advance())? {
                 return Ok(None);
             }
-            Ok(Some(to_python(py, rows.row())?))
+            to_python(py, rows.row()).map(Some).map_err(|failure| match failure {
+                Failure::Library(error) => rows.locate(error).into(),
+                other => other,
+            })
         })
     }
 }

@@ -247,8 +247,7 @@ def test_damaged_messages_raise(message: bytes, data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(0, 3))):
         if damaged:
             damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
-    # Anything but a crash, or the memory that a damaged length asks for.
-    with contextlib.suppress(wharf_data.Error, ValueError, TypeError, IndexError, SyntaxError):
+    with contextlib.suppress(wharf_data.Error):
         unpackb(bytes(damaged[: data.draw(st.integers(0, len(damaged)))]))
 
 

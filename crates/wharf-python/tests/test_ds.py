@@ -629,3 +629,9 @@ def test_has_the_names_of_the_original():
     expected = {name for name in dir(original) if not name.startswith("_")}
     not_for_libraries = {"bin", "cmd", "drivers", "help", "indent", "io", "misc", "op", "os", "output"}
     assert expected - not_for_libraries <= set(dir(ds))
+
+
+@needs_original
+def test_names_of_the_original():
+    functions = {name for name, value in vars(original).items() if callable(value) and not name.startswith("_")}
+    assert len(functions) > 40 and {name for name in functions if not hasattr(ds, name)} == set()

@@ -159,6 +159,22 @@ def test_rows_of_an_iterable_keep_the_columns_of_the_first(tmp_path: Path) -> No
     assert wharf_data.write(({"n": n} for n in range(70_000)), tmp_path / "x.parquet")["rows"] == 70_000
 
 
+def test_rows_may_lack_columns(tmp_path: Path) -> None:
+    wharf_data.write([{"a": 1}, {"b": "x"}, {"c": None, "a": 3}], tmp_path / "x.parquet")
+    expected = {"a": [1, None, 3], "b": [None, "x", None], "c": [None] * 3}
+    assert pa.table(wharf_data.open(tmp_path / "x.parquet")).to_pydict() == expected
+
+
+@pytest.mark.parametrize("extension", ["ds", "nc"])
+def test_rows_and_variables_are_counted(tmp_path: Path, extension: str) -> None:
+    report = wharf_data.write({"x": np.arange(70_000), "y": np.linspace(0, 1, 70_000)}, tmp_path / f"x.{extension}")
+    assert (report["rows"], report["variables"]) == (70_000, 2)
+    report = wharf_data.convert(tmp_path / f"x.{extension}", tmp_path / "copy.ds")
+    assert (report["rows"], report["variables"]) == (0, 2)
+    report = wharf_data.convert(tmp_path / "copy.ds", tmp_path / "x.parquet")
+    assert (report["rows"], report["variables"]) == (70_000, 0)
+
+
 @pytest.mark.parametrize("to", ["pandas", "polars", "duckdb"])
 def test_other_libraries_take_tables(tmp_path: Path, to: str) -> None:
     library = pytest.importorskip(to)
@@ -311,7 +327,7 @@ def test_opening_and_reading_leaks_nothing(golden: Path) -> None:
 
 INTERRUPTED = """
 import sys, threading, time, _thread, wharf_data
-path = sys.argv[1]
+path, work = sys.argv[1], eval("lambda: " + sys.argv[2])
 ends = []
 def interrupt():
     time.sleep(0.3)
@@ -320,19 +336,37 @@ def interrupt():
 threading.Thread(target=interrupt).start()
 try:
     while True:
-        wharf_data.convert(path, path + ".parquet", overwrite=True)
+        work()
 except KeyboardInterrupt:
     print(time.monotonic() - ends[0])
 """
 
 
+CONVERT = 'wharf_data.convert(path, path + ".parquet", overwrite=True)'
+
+
+def interrupted(path: Path, work: str) -> None:
+    command = [sys.executable, "-c", INTERRUPTED, str(path), work]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert found.returncode == 0, found.stderr
+    # 0.2 s on an idle machine, optimized.
+    assert float(found.stdout) < 2
+
+
+@pytest.mark.parametrize("work", [CONVERT, "wharf_data.open(path).table().schema", "wharf_data.open(path).table().to_arrow()"])
+def test_ctrl_c_ends_the_inference_of_types(tmp_path: Path, work: str) -> None:
+    # All rows of an array are looked at.
+    rows = '{"n": 1, "text": "some text", "list": [1.5, 2.5]},' * 20_000
+    with open(tmp_path / "x.json", "w") as file:
+        file.write("[" + rows * 25 + '{"n": 1}]')
+    interrupted(tmp_path / "x.json", work)
+    assert [name.name for name in tmp_path.iterdir()] == ["x.json"]
+
+
 def test_ctrl_c_ends_a_conversion(tmp_path: Path) -> None:
     path = tmp_path / "x.idv"
     wharf_data.write({"x": np.arange(2_000_000), "y": np.arange(2_000_000) / 3}, path)
-    found = subprocess.run([sys.executable, "-c", INTERRUPTED, str(path)], capture_output=True, text=True, timeout=120)
-    assert found.returncode == 0, found.stderr
-    # 0.2 s on an idle machine.
-    assert float(found.stdout) < 2
+    interrupted(path, CONVERT)
     left = {name.name for name in tmp_path.iterdir()}
     assert left <= {"x.idv", "x.idv.parquet"}
 

@@ -1,6 +1,8 @@
+use std::sync::Arc;
+
 use arrow_schema::SchemaRef;
 
-use crate::Scan;
+use crate::{Progress, Scan, Watch};
 
 /// Selects rows and columns for [`ArrowTable::batches`](crate::arrow::ArrowTable::batches), and how to read them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,12 +22,14 @@ pub struct BatchScan {
     /// [`schema`](Self::schema) was [inferred from a sample](crate::arrow::ArrowTable::infer_from_sample), and contradicting rows are errors.
     /// Default: false.
     pub is_sampled: bool,
+    /// Asked while a schema is inferred, which reports no amounts, whether to go on.
+    pub watch: Watch,
 }
 
 impl Default for BatchScan {
     fn default() -> Self {
-        let (scan, mapping) = (Scan::default(), Mapping::default());
-        Self { scan, batch_rows: 1 << 16, batch_bytes: 32 << 20, mapping, schema: None, is_sampled: false }
+        let (scan, mapping, watch) = (Scan::default(), Mapping::default(), Watch::default());
+        Self { scan, batch_rows: 1 << 16, batch_bytes: 32 << 20, mapping, schema: None, is_sampled: false, watch }
     }
 }
 
@@ -54,6 +58,13 @@ impl BatchScan {
     #[must_use]
     pub fn with_mapping(mut self, mapping: Mapping) -> Self {
         self.mapping = mapping;
+        self
+    }
+
+    /// Replaces [`watch`](Self::watch).
+    #[must_use]
+    pub fn with_progress(mut self, progress: Arc<dyn Progress>) -> Self {
+        self.watch = Watch::new(progress);
         self
     }
 

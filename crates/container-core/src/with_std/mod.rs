@@ -26,7 +26,7 @@ pub use huge_pages::{HugePageVec, zeroed_vec};
 pub use names::sync_directory_of;
 pub use output::{Output, OutputOptions, Overwrite, SyncPolicy};
 pub use output_folder::{OutputFolder, PlacedFolder};
-pub use progress::{Progress, Unit};
+pub use progress::{Progress, Unit, Watch};
 pub use source::{Access, Map, ReadAt, Source, Spool};
 pub use temporary::{
     RegisteredTemporary, ShutdownGuard, TemporaryFolder, remove_stale_temporaries, remove_temporaries, uninterrupted,

@@ -1,3 +1,6 @@
+use std::fmt;
+use std::sync::Arc;
+
 use crate::error::Result;
 
 /// What a [`Progress`] counts.
@@ -28,3 +31,37 @@ pub trait Progress: Send + Sync {
     /// [`Cancelled`](crate::ErrorKind::Cancelled) to end the work. The operation fails with this error, and leaves no output.
     fn advance(&self, done: u64) -> Result<()>;
 }
+
+/// A [`Progress`] among options; without one, nobody listens. Options are equal whoever listens.
+#[derive(Clone, Default)]
+pub struct Watch(Option<Arc<dyn Progress>>);
+
+impl Watch {
+    /// Reports to `progress`.
+    #[must_use]
+    pub fn new(progress: Arc<dyn Progress>) -> Self {
+        Self(Some(progress))
+    }
+
+    /// Whether work that reports no amounts, such as inferring a schema, is to go on.
+    ///
+    /// # Errors
+    /// [`Cancelled`](crate::ErrorKind::Cancelled) to end the work.
+    pub fn check(&self) -> Result<()> {
+        self.0.as_ref().map_or(Ok(()), |progress| progress.advance(0))
+    }
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Watch" } else { "Nobody" })
+    }
+}
+
+impl PartialEq for Watch {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Watch {}

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         path: str
         format: str
         rows: int
+        variables: int
         bytes: int
         losses: list[Loss]
 
@@ -109,7 +110,8 @@ def convert(
     lists the other keyword arguments: those of ``wharf convert`` with ``_`` for ``-``. The output is there whole, or not at all.
 
     Returns:
-        Path, format, rows, bytes, and losses: values that the output could not keep. Losses are warnings, too.
+        Path, format, rows (0 if variables of ds or NetCDF were copied), variables (of ds and NetCDF), bytes, and losses: values that the
+        output could not keep. Losses are warnings, too.
 
     Raises:
         UsageError: the output exists and ``overwrite`` is not set; an option is unknown or does not belong to the format.
@@ -186,7 +188,9 @@ def _rows_stream(pa: Any, rows: Any) -> Any:
     first = list(islice(rows, _BATCH_ROWS))
     if not first:
         raise UsageError("there are no rows, so that columns and types are not known: write a table with a schema")
-    table = pa.Table.from_pylist(first)
+    # `Table.from_pylist` leaves out what the first row lacks.
+    names = dict.fromkeys(name for row in first for name in row)
+    table = pa.table({name: [row.get(name) for row in first] for name in names})
 
     def batches() -> Any:
         yield from table.to_batches()

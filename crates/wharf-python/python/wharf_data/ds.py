@@ -23,8 +23,11 @@ What ds-format gets wrong is right here: booleans whose count is not a multiple 
 combinations when reading, too; missing strings and byte strings in arrays of objects are written with the length that they have, which ds-format
 miscounts, so that it cannot read the variables behind them; a nested list with ``None`` keeps its shape; ``variables="a"`` reads the variable
 ``a``, not all whose name is part of the text; times as text in ``at`` and ``between`` work, and variables there may have
-another name than their dimension; ``select`` needs no ``sel``; ``split`` takes several dimensions and keeps the attributes of the dataset. HDF5 is not supported. A
+another name than their dimension; ``select`` needs no ``sel``; ``split`` takes several dimensions and keeps the attributes of the dataset. A
 file is written completely, or not at all. Errors are those of ``wharf_data``, most of which are also ``OSError`` or ``ValueError``.
+
+Left out: HDF5 that is not NetCDF; ``ds_format.cmd``, which the command ``wharf`` replaces, with its ``output`` and ``indent``; and what ``misc``, ``op`` and
+``drivers`` do not export at the top.
 """
 
 from __future__ import annotations

@@ -3,13 +3,14 @@
 use std::cell::RefCell;
 
 use container_core::{Error, Limits};
+use pyo3::exceptions::{PyArithmeticError, PyLookupError, PySyntaxError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyAny, PyBytes, PyComplex, PyDict, PyList, PyString, PyTuple};
 
 use super::buffer::Buffer;
 use super::lex::{Lexer, Numpy, Token, pickle};
-use crate::error::Result;
+use crate::error::{Failure, Result};
 
 /// A file mapped into memory, and where in it a message begins.
 #[derive(Clone, Copy)]
@@ -25,12 +26,28 @@ pub(crate) fn message<'py>(
     mapped: Option<Mapped<'_, 'py>>,
 ) -> Result<Bound<'py, PyAny>> {
     let mut decoder = Decoder { py, lexer: Lexer::new(bytes), depth: Limits::default().depth, mapped };
-    let value = decoder.value()?;
+    let value = decoder.value().map_err(|failure| refused(py, failure, decoder.lexer.at))?;
     match bytes.len() - decoder.lexer.at {
         0 => Ok(value),
         extra => Err(Error::invalid(format!("{extra} unexpected bytes after the message"))
             .at(decoder.lexer.at as u64)
             .into()),
+    }
+}
+
+/// The exceptions of Python and numpy for a value that they cannot make, such as a dtype that does not exist, are errors of the message.
+fn refused(py: Python<'_>, failure: Failure, at: usize) -> Failure {
+    match failure {
+        Failure::Python(error)
+            if error.is_instance_of::<PyValueError>(py)
+                || error.is_instance_of::<PyTypeError>(py)
+                || error.is_instance_of::<PyLookupError>(py)
+                || error.is_instance_of::<PyArithmeticError>(py)
+                || error.is_instance_of::<PySyntaxError>(py) =>
+        {
+            Error::invalid(format!("a value that Python cannot hold: {error}")).at(at as u64).into()
+        }
+        other => other,
     }
 }
 

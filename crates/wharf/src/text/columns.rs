@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use container_core::{ColumnInfo, Error, Limits, Result};
+use container_core::{ColumnInfo, Error, Limits, Result, Watch};
 use serde_json::{Map, Value};
 
 use super::chunk_reader::{ChunkReader, next_json_record};
@@ -61,11 +61,14 @@ const KINDS: [&str; 6] = ["boolean", "number", "string", "array", "object", "nul
 
 impl ColumnInference {
     /// Scans all chunks, or the first group. Returns the first error as well; broken rows of CSV are skipped.
-    pub(super) fn scan(text: &Text, workers: &Workers, all: bool) -> (Self, Result<()>) {
+    pub(super) fn scan(text: &Text, workers: &Workers, all: bool, watch: &Watch) -> (Self, Result<()>) {
         let mut inference = Self::default();
         let mut chunk_reader = ChunkReader::new(text);
         let mut broken = None;
         loop {
+            if let Err(cancelled) = watch.check() {
+                return (inference, Err(cancelled));
+            }
             let (chunks, result) = chunk_reader.next(workers);
             let done = chunks.is_empty() || !all;
             for (part, result) in workers.map(chunks, |chunk| Self::chunk(text, &chunk)) {

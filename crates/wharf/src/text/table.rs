@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use container_core::{ColumnInfo, Error, ErrorKind, Result};
+use container_core::{ColumnInfo, Error, ErrorKind, Result, Watch};
 
 use super::columns::{ColumnInference, Columns};
 use super::layout::Text;
@@ -53,7 +53,7 @@ impl RecordsTable {
 
     /// Infers columns from all rows, or from the first ones.
     pub(super) fn infer_columns(&self, workers: &Workers, all: bool) -> (ColumnInference, Result<()>) {
-        let (inference, result) = ColumnInference::scan(&self.text, workers, all);
+        let (inference, result) = ColumnInference::scan(&self.text, workers, all, &Watch::default());
         // Broken rows are ignored.
         if all && !result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Io) {
             let _ = self.kinds.set(inference.kinds(&self.text)); // ignore: a concurrent caller set the same value

@@ -14,4 +14,9 @@ Classes, arguments and values are those of ``datadings`` 3.4.7, and files are th
 * Files appear when a writer is closed, all at once; there is no progress bar. Overwriting is only asked for in a terminal.
 * A fraction given as ``buf_size`` of ``QuasiShuffler`` counts (the original takes 0.01 for every fraction).
 * Nesting is limited to 128 levels.
+* Files of a pattern are sorted; a list of files must not lead out of its ``root_dir``.
+* ``Compose`` with a ``prefix`` passes parameters under their own names, so that functions can take them.
+
+Left out: ``datadings.sets``, except for the types of samples, because its programs download datasets; ``datadings.commands``, which the command
+``wharf`` replaces; and some of ``datadings.tools``, which says so.
 """

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from .. import _native
+from .tools import query_user
 from .tools.msgpack import packb
 
 __all__ = ["FileWriter", "RawWriter", "Writer"]
@@ -96,13 +97,9 @@ class FileWriter(Writer):
 
 def _may_overwrite(path: Path) -> bool:
     """Asks a user; without one the answer is no."""
-    while sys.stdin is not None and sys.stdin.isatty():
-        answer = input(f"{path.name} exists, overwrite? [Y/n/a/?] ").strip().lower()
-        if "yes".startswith(answer):
-            return True
-        if "abort".startswith(answer):
-            raise KeyboardInterrupt(path)
-        if "no".startswith(answer):
-            break
-        print("You can choose yes, no, abort", flush=True)
-    raise FileExistsError(path)
+    answer = query_user(f"{path.name} exists, overwrite?") if sys.stdin is not None and sys.stdin.isatty() else "no"
+    if answer == "no":
+        raise FileExistsError(path)
+    if answer == "abort":
+        raise KeyboardInterrupt(path)
+    return True

@@ -265,6 +265,7 @@ impl<'a> Job<'a> {
     pub(super) fn scan(&self) -> BatchScan {
         let mapping = self.mapping.plain().with_narrow(self.narrow);
         let scan = BatchScan::from(self.selection.reading.scan()).with_mapping(mapping);
+        let scan = scan.with_progress(Arc::clone(&self.progress.0));
         match self.mapping.batch_rows {
             Some(rows) => scan.with_batch_rows(usize::try_from(rows).unwrap_or(usize::MAX)),
             None => scan,

@@ -8,7 +8,6 @@ mod plan;
 pub(super) mod row_profile;
 
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -26,7 +25,8 @@ use crate::workers::Workers;
 
 impl RecordsTable {
     /// Profiles the rows of a range; of CSV all rows, so that a column's type does not depend on the selection.
-    fn profile(&self, rows: &Range<u64>, workers: &Workers) -> Result<RowProfile> {
+    fn profile(&self, scan: &BatchScan, workers: &Workers) -> Result<RowProfile> {
+        let rows = &scan.scan.rows;
         let whole =
             rows.start == 0 && self.text.index.get().map_or(rows.end == u64::MAX, |index| index.rows <= rows.end);
         if whole && let Some(row_profile) = self.observed.get() {
@@ -34,11 +34,12 @@ impl RecordsTable {
         }
         let text = &self.text;
         if text.is_csv() {
-            return self.profile_csv(rows, workers);
+            return self.profile_csv(scan, workers);
         }
         let mut all = Observation::new(text.limits);
         let mut chunk_reader = ChunkReader::new(text);
         loop {
+            scan.watch.check()?;
             let (mut chunks, result) = chunk_reader.next(workers);
             let Some(last) = chunks.last() else {
                 result?;
@@ -62,14 +63,17 @@ impl RecordsTable {
         Ok(row_profile)
     }
 
-    fn profile_csv(&self, rows: &Range<u64>, workers: &Workers) -> Result<RowProfile> {
+    fn profile_csv(&self, scan: &BatchScan, workers: &Workers) -> Result<RowProfile> {
+        let rows = &scan.scan.rows;
         if let Some(row_profile) = self.observed.get() {
             return Ok(row_profile.clone());
         }
-        let (mut inference, result) = ColumnInference::scan(&self.text, workers, true);
+        let (mut inference, result) = ColumnInference::scan(&self.text, workers, true, &scan.watch);
         // A broken row after the selected ones is not an error for this reader.
         let is_whole = match result {
-            Err(error) if rows.end == u64::MAX || error.kind() == ErrorKind::Io => return Err(error),
+            Err(error) if rows.end == u64::MAX || matches!(error.kind(), ErrorKind::Io | ErrorKind::Cancelled) => {
+                return Err(error);
+            }
             result => result.is_ok(),
         };
         inference.csv.resize(self.text.names.len(), CellProfile::default()); // empty if there were no rows
@@ -93,7 +97,7 @@ impl RecordsTable {
                 Some(names.collect::<Result<Vec<String>>>()?)
             }
         };
-        let schema = match self.profile(&scan.scan.rows, workers)? {
+        let schema = match self.profile(scan, workers)? {
             RowProfile::Csv(profile) => {
                 let names = names.unwrap_or_else(|| text.names.clone());
                 let by_name: HashMap<&String, &CellProfile> = text.names.iter().zip(profile.iter()).collect();

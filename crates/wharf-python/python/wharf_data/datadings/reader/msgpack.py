@@ -102,13 +102,9 @@ class MsgpackReader(_native.MsgpackReader, Reader):
         return all([self._verify(path) for path in paths if path.exists()])
 
     def _verify(self, path: Path) -> bool:
-        import hashlib
+        from ..tools import hash_md5hex, load_md5file
 
-        sums = self._path.with_name(self._path.name + ".md5").read_text("utf-8").splitlines()
-        stated = {name: digest for digest, name in (line.split("  ", 1) for line in sums if line)}
-        with path.open("rb") as file:
-            found = hashlib.file_digest(file, "md5").hexdigest()
-        return bool(found == stated[path.name])
+        return hash_md5hex(path) == load_md5file(self._path.with_name(self._path.name + ".md5"))[path.name]
 
 
 def _restore(cls: Any, path: Path, access: str, position: int, attributes: dict[str, Any]) -> Any:

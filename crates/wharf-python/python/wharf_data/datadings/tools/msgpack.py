@@ -6,7 +6,7 @@ from typing import IO, Any
 
 from ... import _native
 
-__all__ = ["pack", "packb", "unpack", "unpackb"]
+__all__ = ["make_packer", "make_unpacker", "pack", "packb", "unpack", "unpackb"]
 
 
 def packb(value: Any) -> bytes:
@@ -38,3 +38,25 @@ def pack(value: Any, stream: IO[bytes]) -> None:
 def unpack(stream: IO[bytes]) -> Any:
     """Decodes the value that a binary file contains."""
     return unpackb(stream.read())
+
+
+class _Packer:
+    """Encodes values one by one."""
+
+    def pack(self, value: Any) -> bytes:
+        """Encodes a value, as ``packb`` does."""
+        return packb(value)
+
+
+def make_packer() -> _Packer:
+    """An object whose method ``pack`` encodes a value."""
+    return _Packer()
+
+
+def make_unpacker(file_like: IO[bytes] | None = None, **kwargs: Any) -> Any:
+    """A ``msgpack.Unpacker`` for a stream of messages: needs the package ``msgpack``, and takes its arguments."""
+    import msgpack  # type: ignore[import-untyped,unused-ignore]
+
+    from .._values import decode
+
+    return msgpack.Unpacker(file_like, strict_map_key=False, object_hook=decode, **kwargs)

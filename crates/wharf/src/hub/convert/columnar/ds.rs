@@ -1,5 +1,6 @@
 //! Tables as ds: columns become variables along the dimension of the rows, of the types they have.
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -96,9 +97,11 @@ fn put(
         _ => error,
     };
     let schema = || Arc::clone(joined.output_schema());
+    let rows = Cell::new(0);
     let fill = |writer: &mut ArrowWriter| -> Result<Vec<Lost>> {
         let mut copied = Report::default();
         copy(job, joined, progress.as_ref(), &mut copied, &mut |batch| writer.write(batch))?;
+        rows.set(copied.rows);
         Ok(copied.losses)
     };
     match output {
@@ -117,7 +120,9 @@ fn put(
             report.losses.extend(Lost::all(losses, None));
             put_netcdf(job, report, &reader, path, to)
         }
-    }
+    }?;
+    report.rows = rows.get();
+    Ok(())
 }
 
 /// What the values of each column show that has to be known before any is written, and how many rows there are. Only columns of times and of

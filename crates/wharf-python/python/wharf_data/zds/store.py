@@ -1,33 +1,4 @@
-"""Stores of JSON documents in the format ZDS: an independent implementation with the names of the package ``zippy-data``.
-
->>> import tempfile
->>> path = tempfile.mkdtemp() + "/trees"
->>> with open(path, "rw") as store:
-...     trees = store.collection("trees")
-...     trees["oak"] = {"height": 23.5, "leafy": True}
-...     trees.put_many({"elm": {"height": 19}, "fir": {"height": 30, "leafy": False}})
-2
->>> trees = open(path).collection("trees")
->>> trees["elm"], "ash" in trees, len(trees)
-({'height': 19}, False, 3)
->>> list(trees.scan(fields=["height"], predicate={"leafy": True}))
-[{'height': 23.5}]
-
-``open`` is the plain way. ``ZDSStore``, ``FastZDSStore``, ``NativeStore``, ``ZDSRoot`` and ``NativeRoot`` have the constructors of the original.
-
-Documents are dicts with keys of type ``str``. They are returned without their ``_id``, in the order in which they were put. Integers of any size and
-floats keep their values.
-
-Differences from the original:
-
-* All classes write lines of ``data.jsonl``; ``ZDSStore`` of the original writes, and sees, only files in ``docs``. Both are read here.
-* A put is seen by other processes after ``flush`` or ``close``, which write the index as a whole: ``batch_size`` is accepted, but has no effect.
-  Objects that are garbage-collected flush, too, but cannot report errors.
-* Handles of one process on one path share their changes. Two processes cannot write to a store at the same time; the lock is taken by the first
-  change, or by opening a root with mode ``rw``.
-* Names and ids that lead elsewhere, and a document whose own ``_id`` is not its id, are a ``ValueError``.
-* ``mode="r"`` does not create anything: a store that does not exist is a ``FileNotFoundError``.
-"""
+"""Stores and collections."""
 
 from __future__ import annotations
 
@@ -35,9 +6,13 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from . import _native
+from .. import _native
+
+if TYPE_CHECKING:
+    from .dataset import ZDataset
+    from .iterable_dataset import ZIterableDataset
 
 __all__ = [
     "Collection",
@@ -56,7 +31,8 @@ _Document = dict[str, Any]
 
 
 class Collection(_native.ZdsCollection):
-    """A collection of documents, from ``Store.collection`` or ``Collection.open``. Several threads may use it.
+    """A collection of documents, from ``Store.collection`` or ``Collection.open``. Several threads may use it. A pickled collection is
+    opened for reading.
 
     >>> import tempfile
     >>> with Collection.open(tempfile.mkdtemp() + "/store", "train") as train:
@@ -162,6 +138,18 @@ class Collection(_native.ZdsCollection):
             raise
         self.flush()
 
+    def to_dataset(self) -> ZDataset:
+        """The documents by index."""
+        from .dataset import ZDataset
+
+        return ZDataset(self)
+
+    def to_iterable_dataset(self) -> ZIterableDataset:
+        """The documents one after the other."""
+        from .iterable_dataset import ZIterableDataset
+
+        return ZIterableDataset(self)
+
     def preload(self) -> None:
         """Does nothing: documents are read from mapped memory."""
 
@@ -171,8 +159,16 @@ class Collection(_native.ZdsCollection):
     def __exit__(self, *exception: object) -> None:
         self.close()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        self.flush()
+        return (_reopened, (type(self), self._root, self.name))
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}(root={self._root!r}, collection={self.name!r}, count={len(self)})"
+
+
+def _reopened(cls: type[Collection], root: _Path, name: str) -> Collection:
+    return cls(Store(root), name)
 
 
 def _checked(documents: Iterable[_Document], conditions: Mapping[str, Any], fields: list[str] | None) -> Iterator[_Document]:
