@@ -199,9 +199,14 @@ fn unquote(quoted: &str) -> Option<(String, &str)> {
 #[cold]
 fn unknown_column(all: &[ColumnInfo], name: &str) -> Error {
     let names: Vec<String> = all.iter().map(|column| column.name.clone()).collect();
-    let near = near(name, &names);
-    let hint = if near.is_empty() { listed("the columns are", &names) } else { listed("similar:", &near) };
-    Error::usage(format!("no column {name:?}; {hint}"))
+    Error::usage(unknown_name("column", name, &names))
+}
+
+/// `no column "agee"; similar: "age"`
+pub fn unknown_name(what: &str, name: &str, names: &[String]) -> String {
+    let near = near(name, names);
+    let hint = if near.is_empty() { listed(&format!("the {what}s are"), names) } else { listed("similar:", &near) };
+    format!("no {what} {name:?}; {hint}")
 }
 
 /// `the columns are "a", "b" and 5 more`.

@@ -19,6 +19,7 @@ use std::path::Path;
 use container_core::{Error, Overwrite, Result};
 
 pub(super) use columnar::pick::PickedRows;
+pub use columnar::{InputPart, InputTable};
 pub(super) use job::quoted;
 pub use job::{Context, Convert, Job, Report, To};
 pub use option::{OptionSpec, OptionValue};

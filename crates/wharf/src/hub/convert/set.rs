@@ -9,10 +9,15 @@ use super::job::Convert;
 use super::option::{OptionSpec, number, text, unknown_choice};
 use super::options::InputForm;
 use super::targets::Target;
-use super::targets::options::INPUT_OPTIONS;
+use super::targets::options::{INPUT_OPTIONS, MAPPING_OPTIONS};
 use crate::Registry;
 
 impl Registry {
+    /// The options of inputs that are read as typed columns, whatever becomes of them: how text is read, and how values are mapped.
+    pub fn input_options() -> impl Iterator<Item = &'static OptionSpec> {
+        INPUT_OPTIONS.iter().chain(MAPPING_OPTIONS)
+    }
+
     /// The options of conversions: those of text inputs, then those of each [target](Self::targets). Each name occurs once.
     #[must_use]
     pub fn options(&self) -> Vec<OptionSpec> {
@@ -62,7 +67,23 @@ impl Convert {
         option.check_and_set(value, || self.set_checked(target, name, value))
     }
 
+    /// As [`set`](Self::set), for an option of the inputs: those that say how text is read, and how values become typed columns.
+    ///
+    /// # Errors
+    /// The option is unknown; it does not take the value.
+    pub fn set_input(&mut self, name: &str, value: impl AsRef<OsStr>) -> Result<()> {
+        let value = value.as_ref();
+        let option = Registry::input_options().find(|option| option.name == name);
+        let option = option.ok_or_else(|| Error::usage(format!("unknown option {name:?}")))?;
+        option.check_and_set(value, || self.set_own(name, value).map(drop))
+    }
+
     fn set_checked(&mut self, target: &mut dyn Target, name: &str, value: &OsStr) -> Result<()> {
+        if self.set_own(name, value)? { Ok(()) } else { target.set(name, value) }
+    }
+
+    /// Sets an option of this conversion. Returns false for one of the target.
+    fn set_own(&mut self, name: &str, value: &OsStr) -> Result<bool> {
         match name {
             "from" => {
                 let word = text(value)?;
@@ -77,9 +98,9 @@ impl Convert {
                 self.mapping.sparse = Some(if value == "structs" { Sparse::Structs } else { Sparse::Lists });
             }
             "on_mismatch" => self.mapping.on_mismatch = Some(on_mismatch(text(value)?)?),
-            _ => return target.set(name, value),
+            _ => return Ok(false),
         }
-        Ok(())
+        Ok(true)
     }
 }
 

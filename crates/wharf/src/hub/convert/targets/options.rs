@@ -17,6 +17,9 @@ const ARROW: OptionSpec = PLAIN.with_group("Options for Parquet and Arrow IPC ou
 /// Options that describe text inputs; they go with every target.
 pub(in super::super) const INPUT_OPTIONS: &[OptionSpec] = &[FROM, NO_HEADER, DELIMITER];
 
+/// Options that affect how values of any input become typed columns.
+pub(in super::super) const MAPPING_OPTIONS: &[OptionSpec] = &[SCHEMA, BATCH_ROWS, TIMES, SPARSE, ON_MISMATCH];
+
 const FROM: OptionSpec =
     TEXT.named("from", "The format of the inputs, where neither content nor extension shows it").with_value(
         OptionValue::Choice(&[
