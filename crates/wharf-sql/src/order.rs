@@ -6,6 +6,7 @@ use datafusion::common::Result;
 use datafusion::config::ConfigOptions;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::{Distribution, ExecutionPlan};
 
 use crate::source::TableSource;
@@ -39,19 +40,16 @@ fn keep_order(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
         });
     }
     let ordered = plan.maintains_input_order();
-    let distributions = plan.required_input_distribution();
-    let mut changed = false;
+    let distributions = plan.input_distribution_requirements();
     let mut children = Vec::new();
     for (number, child) in plan.children().into_iter().enumerate() {
         let is_ordered = ordered.get(number).copied().unwrap_or(false);
-        let is_spread = matches!(distributions.get(number), Some(Distribution::KeyPartitioned(_)));
+        let is_spread = matches!(distributions.child_distribution(number), Some(Distribution::KeyPartitioned(_)));
         if is_ordered && !is_spread {
-            let kept = keep_order(Arc::clone(child))?;
-            changed |= !Arc::ptr_eq(&kept, child);
-            children.push(kept);
+            children.push(keep_order(Arc::clone(child))?);
         } else {
             children.push(Arc::clone(child));
         }
     }
-    if changed { plan.with_new_children(children) } else { Ok(plan) }
+    replace_children_if_necessary(plan, children)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchOptions, RecordBatchReader};
@@ -375,9 +375,4 @@ impl TableProvider for NewTable {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         self.destination.insert(input, operation, &self.schema)
     }
-}
-
-/// Whether a path has this extension, in any case.
-pub(crate) fn has_extension(path: &str, name: &str) -> bool {
-    Path::new(path).extension().is_some_and(|extension| extension.eq_ignore_ascii_case(name))
 }
