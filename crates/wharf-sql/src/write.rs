@@ -67,8 +67,8 @@ impl Destination {
         Ok(target)
     }
 
-    /// Writes all batches, and returns the number of rows. The output is there whole, or not at all.
-    fn write(&self, batches: ChannelReader) -> wharf::Result<u64> {
+    /// Writes all batches. The output is there whole, or not at all.
+    fn write(&self, batches: ChannelReader) -> wharf::Result<()> {
         let container = Arc::new(BatchContainer::from_reader(Box::new(batches)));
         let mut convert = Convert::of("query", container);
         let target = self.prepare(&mut convert)?;
@@ -76,7 +76,7 @@ impl Destination {
         let mut report = Report::default();
         let outcome = convert.run(target.as_ref(), To::Path(&self.path, self.overwrite), &mut opener, &mut report);
         self.files.losses.add(report.losses);
-        outcome.map(|()| report.rows)
+        outcome
     }
 
     /// The plan of an `INSERT` of these rows.
@@ -129,17 +129,21 @@ impl DataSink for Sink {
         let destination = self.destination.clone();
         let writer = blocking(move || destination.write(reader));
         let feed = async move {
+            let mut rows = 0_u64;
             while let Some(batch) = data.next().await {
+                let batch = batch?;
+                rows += batch.num_rows() as u64;
                 // A writer that failed receives no more.
-                if sender.send(Some(batch?)).await.is_err() {
-                    return Ok(());
+                if sender.send(Some(batch)).await.is_err() {
+                    return Ok(rows);
                 }
             }
             let _ = sender.send(None).await; // as above
-            Ok::<(), DataFusionError>(())
+            Ok::<u64, DataFusionError>(rows)
         };
         let (fed, written) = futures::join!(feed, writer);
-        fed.and(written)
+        let rows = fed?;
+        written.map(|()| rows)
     }
 }
 
