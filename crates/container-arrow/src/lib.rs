@@ -70,7 +70,7 @@ pub use container_core::arrow::{
     ArrowTable, BatchReader, BatchScan, BatchWriter, Mapping, OnMismatch, Sparse, Times, from_arrow, to_arrow,
 };
 pub use json::Json;
-pub use names::{listed, unknown_column};
+pub use names::{listed, unknown_column, unknown_name};
 pub use observe::{Class, ColumnProfile, Element, ListObserver, ObjectObserver, Observation, TypeObserver};
 #[cfg(feature = "predicate")]
 #[cfg_attr(docsrs, doc(cfg(feature = "predicate")))]

@@ -6,9 +6,15 @@ use container_core::Error;
 #[cold]
 #[must_use]
 pub fn unknown_column(names: &[String], name: &str) -> Error {
+    Error::usage(unknown_name("column", name, names))
+}
+
+/// `no column "agee"; similar: "age"`
+#[must_use]
+pub fn unknown_name(what: &str, name: &str, names: &[String]) -> String {
     let near = near(name, names);
-    let hint = if near.is_empty() { listed("the columns are", names) } else { listed("similar:", &near) };
-    Error::usage(format!("no column {name:?}; {hint}"))
+    let hint = if near.is_empty() { listed(&format!("the {what}s are"), names) } else { listed("similar:", &near) };
+    format!("no {what} {name:?}; {hint}")
 }
 
 /// `the columns are "a", "b" and 5 more`.

@@ -51,20 +51,21 @@ pub(crate) struct Arguments {
     options: Options<ChangeOptions>,
 }
 
+/// How rows are printed.
 #[derive(Debug, Clone, clap::Args)]
 #[group(multiple = false)]
-struct FormatOptions {
+pub(crate) struct FormatOptions {
     /// Print CSV with a header
     #[arg(long, conflicts_with = "json")]
-    csv: bool,
+    pub(crate) csv: bool,
 
     /// Print TSV with a header
     #[arg(long, conflicts_with = "json")]
-    tsv: bool,
+    pub(crate) tsv: bool,
 
     /// Print a human-readable table even into a pipe
     #[arg(long, conflicts_with = "json")]
-    pretty: bool,
+    pub(crate) pretty: bool,
 }
 
 /// A machine-readable output format.
@@ -96,13 +97,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     if selection.tidy {
         selection.columns.clear(); // they selected variables
     }
-    let FormatOptions { csv, tsv, pretty } = arguments.format;
-    if env.json() && (csv || tsv || pretty) {
-        // clap reports this conflict only if --json follows the verb.
-        return Err(Error::usage("--json cannot be used with --csv, --tsv or --pretty"));
-    }
-    let terminal = env.stdout.terminal;
-    let mut job = CopyRows {
+    let job = CopyRows {
         locations: &locations,
         selection: &selection,
         max_columns: usize::MAX,
@@ -110,6 +105,17 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         same_columns: false,
         progress: &ProgressLine::new(false),
     };
+    print(job, &arguments.format, env)
+}
+
+/// Prints rows: a table on a terminal, JSON lines into a pipe, or what the options say.
+pub(crate) fn print(mut job: CopyRows<'_>, options: &FormatOptions, env: &mut Env<'_>) -> Result<Outcome> {
+    let FormatOptions { csv, tsv, pretty } = *options;
+    if env.json() && (csv || tsv || pretty) {
+        // clap reports this conflict only if --json follows the verb.
+        return Err(Error::usage("--json cannot be used with --csv, --tsv or --pretty"));
+    }
+    let terminal = env.stdout.terminal;
     if pretty || (terminal.is_some() && !csv && !tsv && !env.json()) {
         return table(&mut job, terminal, env);
     }
@@ -120,7 +126,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     };
     // If rows are printed on the terminal, they are the progress.
     let progress = ProgressLine::new(terminal.is_none() && env.report.terminal);
-    job.progress = &progress;
+    let job = CopyRows { progress: &progress, ..job };
     let mut report = Report::default();
     let outcome = job.stream(format.sink(&mut env.stdout).as_mut(), &mut env.opener, &mut report);
     progress.clear();

@@ -167,7 +167,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
 }
 
 /// Prints what was written: a line, or with --json an object.
-fn print_report(target: &dyn Target, path: &Path, report: Report, env: &mut Env<'_>) -> Result<()> {
+pub(crate) fn print_report(target: &dyn Target, path: &Path, report: Report, env: &mut Env<'_>) -> Result<()> {
     let name = path.display().to_string();
     let info = target.info();
     if !env.json() {
@@ -265,7 +265,7 @@ fn types(columns: &[(String, String)]) -> Vec<String> {
 }
 
 /// Fails for a target that cannot be written to standard output.
-fn check_stream(target: &dyn Target, is_terminal: bool) -> Result<()> {
+pub(crate) fn check_stream(target: &dyn Target, is_terminal: bool) -> Result<()> {
     let info = target.info();
     match info.stream {
         Streaming::Unsupported(reason) => Err(Error::usage(format!("{reason}, not standard output: give a path"))),
@@ -277,14 +277,14 @@ fn check_stream(target: &dyn Target, is_terminal: bool) -> Result<()> {
     }
 }
 
-fn by_name(name: &str, registry: &Registry) -> Result<Box<dyn Target>> {
+pub(crate) fn by_name(name: &str, registry: &Registry) -> Result<Box<dyn Target>> {
     registry.target(name).ok_or_else(|| {
         let known: Vec<_> = registry.targets().iter().map(|target| target.info().name).collect();
         Error::usage(format!("unknown output format {name:?} (known: {})", known.join(", ")))
     })
 }
 
-fn by_extension(path: &Path, registry: &Registry) -> Result<Box<dyn Target>> {
+pub(crate) fn by_extension(path: &Path, registry: &Registry) -> Result<Box<dyn Target>> {
     if let Some(target) = registry.target_for(path) {
         return Ok(target);
     }

@@ -1,12 +1,10 @@
 //! Input arguments: paths, glob patterns and standard input.
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
-use std::io;
 
 use container_core::{Error, Result};
 pub(crate) use wharf::hub::env::Opened;
-pub(crate) use wharf::hub::inputs::Location;
+pub(crate) use wharf::hub::inputs::{Location, expand_one};
 pub(crate) use wharf::hub::overlap::refuse_overlap;
 
 /// The inputs that the arguments name, in order. Matches of a pattern are sorted.
@@ -33,39 +31,9 @@ pub(crate) fn expand_single(argument: &OsStr, verb: &str) -> Result<Location> {
     }
 }
 
-/// The inputs that one argument names. The path of an existing file is never a pattern, whatever characters it contains.
-pub(crate) fn expand_one(argument: &OsStr) -> Result<Vec<Location>> {
-    if argument == "-" {
-        return Ok(vec![Location::Stdin]);
-    }
-    let name = || argument.display().to_string();
-    let missing = match fs::symlink_metadata(argument) {
-        Ok(_) => return Ok(vec![Location::Path(argument.into())]),
-        Err(cause) => Error::io("cannot open", cause).in_file(name()),
-    };
-    let Some(pattern) = argument.to_str().filter(|text| text.contains(['*', '?', '['])) else {
-        return Err(missing);
-    };
-    let options = glob::MatchOptions { require_literal_leading_dot: true, ..glob::MatchOptions::default() };
-    let matches = glob::glob_with(pattern, options)
-        .map_err(|cause| Error::usage("invalid pattern").caused_by(cause).in_file(name()))?;
-    let mut locations = Vec::new();
-    for entry in matches {
-        let path = entry.map_err(|cause| {
-            let folder = cause.path().display().to_string();
-            Error::io("cannot read the folder", cause.into()).in_file(folder)
-        })?;
-        locations.push(Location::Path(path));
-    }
-    if locations.is_empty() {
-        let cause = io::Error::new(io::ErrorKind::NotFound, "no file matches the pattern");
-        return Err(Error::io("cannot open", cause).in_file(name()));
-    }
-    Ok(locations)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::path::Path;
 
     use super::*;

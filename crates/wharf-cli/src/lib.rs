@@ -13,6 +13,7 @@ mod display;
 mod ds;
 mod env;
 mod escaping_writer;
+mod external;
 mod get;
 mod index;
 mod info;
@@ -24,6 +25,8 @@ mod options;
 mod output_path;
 mod pack;
 mod paged_table;
+#[doc(hidden)]
+pub mod program;
 mod progress;
 mod put;
 mod records;
@@ -199,10 +202,15 @@ pub fn run_process(arguments: impl IntoIterator<Item = OsString>, registry: &Reg
     outcome.code()
 }
 
+/// Whether errors are reported as JSON, also those of the arguments.
+fn has_json(arguments: &[OsString]) -> bool {
+    arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json")
+}
+
 /// Runs the command on these arguments. All input and output goes through `env`.
 pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>, env: &mut Env<'_>) -> Outcome {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    env.report.json = arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json");
+    env.report.json = has_json(&arguments);
     let registry = env.opener.registry.clone();
     let parse = |arguments: &[OsString]| options::with_flags_of(&registry, || Command::try_parse_from(arguments));
     match parse(&arguments) {
@@ -214,6 +222,9 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>, env: &mut Env<'
             })
         }
         Err(error) => {
+            if let Some(program) = external::find(&arguments, &error) {
+                return env.fail(&external::become_program(program));
+            }
             // clap repeats arguments verbatim in its messages. Parse escaped ones so that a message cannot control the terminal.
             let escaped =
                 arguments.iter().map(|argument| display::clean(&argument.to_string_lossy()).into_owned().into());

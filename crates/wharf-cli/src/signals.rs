@@ -6,11 +6,19 @@
 
 use std::fs;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use signal_hook::{flag, low_level};
+
+/// Whether SIGINT is left to the program.
+static KEEPS_INTERRUPTS: AtomicBool = AtomicBool::new(false);
+
+/// Leaves SIGINT to the program. Call it before [`install`].
+pub(super) fn keep_interrupts() {
+    KEEPS_INTERRUPTS.store(true, Ordering::Relaxed);
+}
 
 /// Installs the handlers. If that fails, signals end the process at once; the next run removes the temporary files left behind.
 pub(super) fn install() {
@@ -20,7 +28,8 @@ pub(super) fn install() {
     let ignored = ignored_mask();
     let handled =
         [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
-    let handled: Vec<_> = handled.collect();
+    let kept = KEEPS_INTERRUPTS.load(Ordering::Relaxed);
+    let handled: Vec<_> = handled.filter(|signal| *signal != SIGINT || !kept).collect();
     let Ok(mut signals) = Signals::new(&handled) else { return };
     let thread = std::thread::Builder::new().spawn(move || {
         if let Some(signal) = signals.forever().next() {

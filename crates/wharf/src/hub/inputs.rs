@@ -1,10 +1,11 @@
 //! Locations of inputs: files, standard input, or open containers.
 
-use std::fmt;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fmt, fs, io};
 
-use container_core::Container;
+use container_core::{Container, Error, Result};
 
 /// One input.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,4 +66,35 @@ impl Location {
 /// Whether a path is that of a file or folder, not of a pipe.
 pub(super) fn is_reopenable(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.is_file() || metadata.is_dir())
+}
+
+/// The inputs that one argument names. The path of an existing file is never a pattern, whatever characters it contains.
+pub fn expand_one(argument: &OsStr) -> Result<Vec<Location>> {
+    if argument == "-" {
+        return Ok(vec![Location::Stdin]);
+    }
+    let name = || argument.display().to_string();
+    let missing = match fs::symlink_metadata(argument) {
+        Ok(_) => return Ok(vec![Location::Path(argument.into())]),
+        Err(cause) => Error::io("cannot open", cause).in_file(name()),
+    };
+    let Some(pattern) = argument.to_str().filter(|text| text.contains(['*', '?', '['])) else {
+        return Err(missing);
+    };
+    let options = glob::MatchOptions { require_literal_leading_dot: true, ..glob::MatchOptions::default() };
+    let matches = glob::glob_with(pattern, options)
+        .map_err(|cause| Error::usage("invalid pattern").caused_by(cause).in_file(name()))?;
+    let mut locations = Vec::new();
+    for entry in matches {
+        let path = entry.map_err(|cause| {
+            let folder = cause.path().display().to_string();
+            Error::io("cannot read the folder", cause.into()).in_file(folder)
+        })?;
+        locations.push(Location::Path(path));
+    }
+    if locations.is_empty() {
+        let cause = io::Error::new(io::ErrorKind::NotFound, "no file matches the pattern");
+        return Err(Error::io("cannot open", cause).in_file(name()));
+    }
+    Ok(locations)
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use container_arrow::Predicate;
-pub use container_arrow::listed;
+pub use container_arrow::{listed, unknown_name};
 use container_core::{ColumnInfo, Container, Error, Result, Scan, Table};
 use dsfmt::Region;
 use dsfmt::container::TimeForm;

@@ -59,7 +59,7 @@ const CONCAT: OptionSpec = CHANGE
 const UNION: OptionSpec =
     CHANGE.named("union", "Inputs may have different columns, in any order: those that an input lacks are null");
 
-const ON_MISMATCH: OptionSpec = CHANGE
+pub(super) const ON_MISMATCH: OptionSpec = CHANGE
     .named(
         "on_mismatch",
         "What becomes of a value that does not fit a cast or, for inputs without a schema, the type of its column, and \

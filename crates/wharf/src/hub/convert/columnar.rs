@@ -6,6 +6,7 @@ pub(super) mod declared;
 pub(super) mod ds;
 mod file;
 pub(super) mod idv;
+mod input_table;
 mod inputs;
 pub(super) mod join;
 mod meaning;
@@ -26,6 +27,7 @@ use super::job::{Context, Job, Report, finish};
 use copy::copy;
 pub(super) use file::FileFormat;
 use file::Writer;
+pub use input_table::{InputPart, InputTable};
 use inputs::{JoinOptions, Joined};
 
 /// Writes Parquet or Arrow IPC.

@@ -21,6 +21,7 @@ use container_core::{Error, Overwrite, Result};
 
 pub use change::{CHANGE_OPTIONS, ChangeOptions};
 pub(super) use columnar::pick::PickedRows;
+pub use columnar::{InputPart, InputTable};
 pub(super) use job::quoted;
 pub use job::{Context, Convert, Job, Report, To};
 pub use option::{OptionSpec, OptionValue};

@@ -10,7 +10,7 @@ use super::job::Convert;
 use super::option::{OptionSpec, number, text, unknown_choice};
 use super::options::InputForm;
 use super::targets::Target;
-use super::targets::options;
+use super::targets::options::{self, INPUT_OPTIONS, MAPPING_OPTIONS};
 use crate::Registry;
 
 impl Registry {
@@ -18,6 +18,11 @@ impl Registry {
     #[must_use]
     pub fn change_options(&self) -> Vec<OptionSpec> {
         CHANGE_OPTIONS.to_vec()
+    }
+
+    /// The options of inputs that are read as typed columns, whatever becomes of them: how text is read, and how values are mapped.
+    pub fn input_options() -> impl Iterator<Item = &'static OptionSpec> {
+        INPUT_OPTIONS.iter().chain(MAPPING_OPTIONS)
     }
 
     /// The options of conversions: those of text inputs, those that change columns, then those of each [target](Self::targets). Each name occurs once.
@@ -69,6 +74,17 @@ impl Convert {
         option.check_and_set(value, || self.set_checked(target, name, value))
     }
 
+    /// As [`set`](Self::set), for an option of the inputs: those that say how text is read, and how values become typed columns.
+    ///
+    /// # Errors
+    /// The option is unknown; it does not take the value.
+    pub fn set_input(&mut self, name: &str, value: impl AsRef<OsStr>) -> Result<()> {
+        let value = value.as_ref();
+        let option = Registry::input_options().find(|option| option.name == name);
+        let option = option.ok_or_else(|| Error::usage(format!("unknown option {name:?}")))?;
+        option.check_and_set(value, || self.set_own(name, value).map(drop))
+    }
+
     /// Replaces the changes of columns, and how inputs are joined.
     pub(in crate::hub) fn apply(&mut self, options: ChangeOptions) {
         let ChangeOptions { changes, union, on_mismatch } = options;
@@ -76,6 +92,11 @@ impl Convert {
     }
 
     fn set_checked(&mut self, target: &mut dyn Target, name: &str, value: &OsStr) -> Result<()> {
+        if self.set_own(name, value)? { Ok(()) } else { target.set(name, value) }
+    }
+
+    /// Sets an option of this conversion. Returns false for one of the target.
+    fn set_own(&mut self, name: &str, value: &OsStr) -> Result<bool> {
         match name {
             "from" => {
                 let word = text(value)?;
@@ -97,11 +118,11 @@ impl Convert {
                 };
                 let set = options.set_checked(name, value);
                 self.apply(options);
-                return set;
+                set?;
             }
-            _ => return target.set(name, value),
+            _ => return Ok(false),
         }
-        Ok(())
+        Ok(true)
     }
 }
 

@@ -85,8 +85,12 @@ pub(super) struct Input {
 }
 
 impl Input {
-    fn is_schemaless(&self) -> bool {
+    pub(super) fn is_schemaless(&self) -> bool {
         self.table().is_ok_and(|table| !table.has_schema())
+    }
+
+    pub(super) fn format(&self) -> &'static str {
+        self.container.format()
     }
 
     /// Whether this is text, whose rows are counted by reading them.
@@ -292,24 +296,29 @@ impl Joined {
         if self.independent {
             return Ok(batch.clone());
         }
-        let rows = batch.num_rows();
-        let column = |(field, array): (&Arc<Field>, &ArrayRef)| match (array.data_type(), field.data_type()) {
-            (DataType::Null, data_type) if *data_type != DataType::Null => Ok(new_null_array(data_type, rows)),
-            (_, data_type) => unify::cast(array, data_type),
-        };
-        let columns = match self.union {
-            false => self.schema.fields().iter().zip(batch.columns()).map(column).collect::<Result<_>>()?,
-            true => {
-                let by_name = |field: &Arc<Field>| match batch.column_by_name(field.name()) {
-                    Some(array) => column((field, array)),
-                    None => Ok(new_null_array(field.data_type(), rows)),
-                };
-                self.schema.fields().iter().map(by_name).collect::<Result<_>>()?
-            }
-        };
-        let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options).map_err(from_arrow)
+        unify_batch(&self.schema, batch, self.union)
     }
+}
+
+/// Converts a batch of one input to the common schema. In a union, columns are found by name, and those that the input lacks are null.
+pub(super) fn unify_batch(schema: &SchemaRef, batch: &RecordBatch, union: bool) -> Result<RecordBatch> {
+    let rows = batch.num_rows();
+    let column = |(field, array): (&Arc<Field>, &ArrayRef)| match (array.data_type(), field.data_type()) {
+        (DataType::Null, data_type) if *data_type != DataType::Null => Ok(new_null_array(data_type, rows)),
+        (_, data_type) => unify::cast(array, data_type),
+    };
+    let columns = match union {
+        false => schema.fields().iter().zip(batch.columns()).map(column).collect::<Result<_>>()?,
+        true => {
+            let by_name = |field: &Arc<Field>| match batch.column_by_name(field.name()) {
+                Some(array) => column((field, array)),
+                None => Ok(new_null_array(field.data_type(), rows)),
+            };
+            schema.fields().iter().map(by_name).collect::<Result<_>>()?
+        }
+    };
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options).map_err(from_arrow)
 }
 
 /// The selected columns, when not every input has to have all of them.

@@ -1,6 +1,6 @@
 //! What the options of conversions are called, which values they take, and what they do. Targets list those they have.
 
-use super::super::change::CHANGE_OPTIONS;
+use super::super::change::{CHANGE_OPTIONS, ON_MISMATCH};
 use super::super::option::{OptionSpec, OptionValue};
 
 /// The defaults of the entries below.
@@ -22,6 +22,9 @@ pub(in super::super) const INPUT_OPTIONS: &[OptionSpec] = &[FROM, NO_HEADER, DEL
 pub(in super::super) fn common() -> impl Iterator<Item = &'static OptionSpec> {
     INPUT_OPTIONS.iter().chain(CHANGE_OPTIONS)
 }
+
+/// Options that affect how values of any input become typed columns.
+pub(in super::super) const MAPPING_OPTIONS: &[OptionSpec] = &[SCHEMA, BATCH_ROWS, TIMES, SPARSE, ON_MISMATCH];
 
 const FROM: OptionSpec =
     TEXT.named("from", "The format of the inputs, where neither content nor extension shows it").with_value(

@@ -1,0 +1,175 @@
+//! Tables of DataFusion over the inputs of wharf.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::stats::Precision;
+use datafusion::common::{Result, Statistics};
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::logical_expr::dml::InsertOp;
+use datafusion::logical_expr::{Expr, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use wharf::convert::{InputPart, InputTable};
+use wharf::{BatchReader, Lost};
+
+use crate::error::to_datafusion;
+use crate::losses::Losses;
+use crate::source::TableSource;
+use crate::write::Destination;
+
+/// An opened table, and what is known about it without reading rows.
+pub(crate) struct OpenTable {
+    table: InputTable,
+    /// Rows of each input.
+    rows: Vec<Option<u64>>,
+    losses: Arc<Losses>,
+    label: String,
+}
+
+impl OpenTable {
+    pub(crate) fn new(table: InputTable, losses: Arc<Losses>) -> Self {
+        let rows = (0..table.inputs()).map(|input| table.len(input)).collect();
+        let first = table.name(0).unwrap_or_default();
+        let label = match table.inputs() {
+            0 | 1 => first.to_owned(),
+            more => format!("{first} and {} more", more - 1),
+        };
+        Self { table, rows, losses, label }
+    }
+
+    pub(crate) fn schema(&self) -> &SchemaRef {
+        self.table.schema()
+    }
+
+    /// A name for plans.
+    pub(crate) fn label(&self) -> &str {
+        &self.label
+    }
+
+    pub(crate) fn inputs(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub(crate) fn input_name(&self, input: usize) -> Option<&str> {
+        self.table.name(input)
+    }
+
+    /// The number of rows of an input, if it is known without reading them.
+    pub(crate) fn input_rows(&self, input: usize) -> Option<u64> {
+        self.rows.get(input).copied().flatten()
+    }
+
+    /// The number of rows of all inputs, if it is known without reading them.
+    pub(crate) fn rows(&self) -> Option<u64> {
+        self.rows.iter().copied().sum()
+    }
+
+    pub(crate) fn losses(&self) -> &Losses {
+        &self.losses
+    }
+
+    pub(crate) fn batches(&self, part: &InputPart) -> wharf::Result<Box<dyn BatchReader + '_>> {
+        self.table.batches(part)
+    }
+}
+
+impl fmt::Debug for OpenTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.label.fmt(f)
+    }
+}
+
+/// A table of one or more files, of any format of the registry.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("a.csv");
+/// # std::fs::write(&path, "x,y\n1,a\n2,b\n")?;
+/// use std::sync::Arc;
+/// use datafusion::prelude::SessionContext;
+/// use wharf::convert::Opener;
+/// use wharf::{Convert, Registry};
+/// use wharf_sql::WharfTable;
+///
+/// # tokio::runtime::Runtime::new()?.block_on(async {
+/// let inputs = Convert::new([path]).open(&mut Opener::new(Registry::builtin()))?;
+/// let context = SessionContext::new();
+/// context.register_table("a", Arc::new(WharfTable::new(inputs)))?;
+/// let sums = context.sql("SELECT sum(x) FROM a").await?.collect().await?;
+/// assert_eq!(sums[0].num_rows(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct WharfTable {
+    table: Arc<OpenTable>,
+    /// Where `INSERT` writes.
+    destination: Option<Destination>,
+}
+
+impl WharfTable {
+    /// A table of these inputs.
+    #[must_use]
+    pub fn new(inputs: InputTable) -> Self {
+        Self::with_losses(inputs, Arc::default())
+    }
+
+    /// A table of these inputs, whose readers report what they could not keep to `losses`.
+    #[must_use]
+    pub fn with_losses(inputs: InputTable, losses: Arc<Losses>) -> Self {
+        losses.add(inputs.left_out().cloned().collect::<Vec<Lost>>());
+        Self { table: Arc::new(OpenTable::new(inputs, losses)), destination: None }
+    }
+
+    /// Sets where `INSERT` writes.
+    #[must_use]
+    pub(crate) fn with_destination(mut self, destination: Destination) -> Self {
+        self.destination = Some(destination);
+        self
+    }
+}
+
+#[async_trait]
+impl TableProvider for WharfTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(self.table.schema())
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    // Filters are evaluated by DataFusion. A predicate that the readers of wharf evaluate belongs here: `supports_filters_pushdown` answers
+    // `Exact` for the expressions that it covers, and `scan` hands it to `TableSource`.
+
+    async fn scan(
+        &self,
+        _: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        _: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let source = TableSource::new(Arc::clone(&self.table), projection, limit)?;
+        Ok(DataSourceExec::from_data_source(source))
+    }
+
+    fn statistics(&self) -> Option<Statistics> {
+        let rows = usize::try_from(self.table.rows()?).ok()?;
+        Some(Statistics::new_unknown(self.table.schema()).with_num_rows(Precision::Exact(rows)))
+    }
+
+    async fn insert_into(
+        &self,
+        _: &dyn Session,
+        input: Arc<dyn ExecutionPlan>,
+        operation: InsertOp,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let none = || wharf::Error::usage("cannot be written: it is several files").in_file(self.table.label().to_owned());
+        let destination = self.destination.as_ref().ok_or_else(none).map_err(to_datafusion)?;
+        destination.insert(input, operation, self.table.schema())
+    }
+}

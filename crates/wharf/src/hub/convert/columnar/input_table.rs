@@ -1,0 +1,255 @@
+//! The inputs of a conversion as one table, for engines that plan their own reading, such as a SQL engine.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
+use container_arrow::{BatchReader, BatchScan, from_arrow, to_arrow};
+use container_core::{Error, Loss, Result};
+
+use super::super::super::Lost;
+use super::super::super::env::Opener;
+use super::super::job::{Convert, Job};
+use super::inputs::{Input, JoinOptions, Joined, unify_batch};
+
+/// The inputs of a [`Convert`] as one table: opened, with a common schema. Its parts can be read any number of times, by several threads.
+///
+/// Inputs without a schema are scanned once, when the table is opened.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("a.csv");
+/// # std::fs::write(&path, "x,y\n1,a\n2,b\n")?;
+/// use wharf::convert::{InputPart, Opener};
+/// use wharf::{BatchReader, Convert, Registry};
+///
+/// let table = Convert::new([path]).open(&mut Opener::new(Registry::builtin()))?;
+/// assert_eq!(table.schema().fields().len(), 2);
+/// let mut batches = table.batches(&InputPart::new(0).with_columns([1]))?;
+/// assert_eq!(batches.try_next()?.map(|batch| batch.num_rows()), Some(2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct InputTable {
+    inputs: Vec<Input>,
+    schema: SchemaRef,
+    scan: BatchScan,
+}
+
+/// A part of an [`InputTable`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InputPart {
+    /// The number of the input, from 0.
+    pub input: usize,
+    /// Indexes of columns of the common schema, in output order; `None` for all.
+    pub columns: Option<Vec<usize>>,
+    /// Rows of the input, from 0. An end past the last row is clamped.
+    pub rows: Range<u64>,
+    /// Maximum number of threads; 0 for one per core.
+    pub threads: usize,
+}
+
+impl InputPart {
+    /// All rows and columns of an input.
+    #[must_use]
+    pub const fn new(input: usize) -> Self {
+        Self { input, columns: None, rows: 0..u64::MAX, threads: 0 }
+    }
+
+    /// Replaces [`columns`](Self::columns).
+    #[must_use]
+    pub fn with_columns(mut self, columns: impl Into<Vec<usize>>) -> Self {
+        self.columns = Some(columns.into());
+        self
+    }
+
+    /// Replaces [`rows`](Self::rows).
+    #[must_use]
+    pub const fn with_rows(mut self, rows: Range<u64>) -> Self {
+        self.rows = rows;
+        self
+    }
+
+    /// Replaces [`threads`](Self::threads).
+    #[must_use]
+    pub const fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+}
+
+impl Convert {
+    /// Opens the inputs as one table, for reading record batches instead of writing a file. The selected columns are its columns; a selection of
+    /// rows is ignored.
+    ///
+    /// # Errors
+    /// An input cannot be opened, or has no typed columns; inputs differ in columns or their meaning.
+    pub fn open(&self, opener: &mut Opener<'_>) -> Result<InputTable> {
+        self.open_with(opener, None)
+    }
+
+    /// As [`open`](Self::open). The declared schema replaces inference, for inputs without a schema.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open); [`Usage`](crate::ErrorKind::Usage) if an input has a schema of its own.
+    pub fn open_with(&self, opener: &mut Opener<'_>, declared: Option<SchemaRef>) -> Result<InputTable> {
+        opener.apply(&self.selection)?;
+        opener.overrides = self.text.overrides()?;
+        if self.union {
+            return Err(
+                Error::unsupported("inputs that are read as one table need the same columns").in_option("union")
+            );
+        }
+        // Changes apply where inputs are opened.
+        let mut convert = self.clone();
+        if !self.changes.is_empty() {
+            let schema = convert.text.schema.take();
+            let read = |path: &PathBuf| super::declared::read(path, &[], opener, &mut Vec::new());
+            let own = schema.as_ref().map(read).transpose()?;
+            opener.change_with(&self.changes, &self.inputs, &self.selection, self.mapping.plain(), own)?;
+        }
+        let job = Job { convert: &convert, path: None, force: false, narrow: false };
+        let Joined { mut inputs, schema, .. } =
+            Joined::open_with(&job, opener, &JoinOptions { declared, ..JoinOptions::default() })?;
+        // The schema applies to every part: no row is read to infer it again.
+        for input in inputs.iter_mut().filter(|input| input.is_schemaless()) {
+            input.declared = Some(Arc::clone(&schema));
+        }
+        Ok(InputTable { inputs, schema, scan: job.scan() })
+    }
+}
+
+impl InputTable {
+    /// The common schema.
+    #[must_use]
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The number of inputs.
+    #[must_use]
+    pub fn inputs(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// The name of an input.
+    #[must_use]
+    pub fn name(&self, input: usize) -> Option<&str> {
+        self.inputs.get(input).map(|input| input.name.as_str())
+    }
+
+    /// The format of an input.
+    #[must_use]
+    pub fn format(&self, input: usize) -> Option<&'static str> {
+        self.inputs.get(input).map(Input::format)
+    }
+
+    /// The number of rows of an input; `None` if counting them would require a scan.
+    #[must_use]
+    pub fn len(&self, input: usize) -> Option<u64> {
+        self.inputs.get(input)?.table().ok()?.len()
+    }
+
+    /// Returns true if the inputs are known to have no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        (0..self.inputs.len()).all(|input| self.len(input) == Some(0))
+    }
+
+    /// Columns that were left out because they cannot be read.
+    pub fn left_out(&self) -> impl Iterator<Item = &Lost> {
+        self.inputs.iter().flat_map(|input| &input.left_out)
+    }
+
+    /// Returns the number of the row with this key in an input, or `None`.
+    ///
+    /// # Errors
+    /// [`Usage`](crate::ErrorKind::Usage) if rows of this format have no keys.
+    pub fn find(&self, input: usize, key: &str) -> Result<Option<u64>> {
+        let input = self.input(input)?;
+        input.table().and_then(|table| table.find(key)).map_err(|error| error.in_file(input.name.clone()))
+    }
+
+    /// Reads a part in batches of the common schema. Errors name the input.
+    ///
+    /// # Errors
+    /// [`Usage`](crate::ErrorKind::Usage) for an unknown input or column; those of [`ArrowTable::batches`](crate::ArrowTable::batches).
+    pub fn batches<'a>(&'a self, part: &InputPart) -> Result<Box<dyn BatchReader + 'a>> {
+        let input = self.input(part.input)?;
+        let schema = match &part.columns {
+            Some(columns) => Arc::new(self.schema.project(columns).map_err(from_arrow)?),
+            None => Arc::clone(&self.schema),
+        };
+        let reader = input.reader(&schema, &self.scan, part).map_err(|error| error.in_file(input.name.clone()))?;
+        Ok(Box::new(PartReader { reader, schema, name: &input.name }))
+    }
+
+    fn input(&self, input: usize) -> Result<&Input> {
+        self.inputs.get(input).ok_or_else(|| Error::usage(format!("no input {input}: there are {}", self.inputs.len())))
+    }
+}
+
+impl fmt::Debug for InputTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.inputs.iter().map(|input| &input.name)).finish()
+    }
+}
+
+impl Input {
+    fn reader(&self, schema: &Schema, scan: &BatchScan, part: &InputPart) -> Result<Box<dyn BatchReader + '_>> {
+        let table = self.table()?;
+        let mut own = scan.clone();
+        own.scan.threads = part.threads;
+        own.scan.rows = match table.len() {
+            Some(len) => part.rows.start.min(len)..part.rows.end.min(len),
+            None => part.rows.clone(),
+        };
+        if self.declared.is_some() {
+            return table.batches(&own.with_schema(Arc::new(schema.clone())));
+        }
+        let columns = table.columns();
+        let index = |name: &String| {
+            let found = columns.iter().position(|column| column.name == *name);
+            found.ok_or_else(|| Error::usage("no such column").in_column(name.clone()))
+        };
+        own.scan.columns = match &part.columns {
+            Some(_) => Some(schema.fields().iter().map(|field| index(field.name())).collect::<Result<_>>()?),
+            None => self.columns.clone(),
+        };
+        table.batches(&own)
+    }
+}
+
+/// Converts batches to the common schema.
+struct PartReader<'a> {
+    reader: Box<dyn BatchReader + 'a>,
+    schema: SchemaRef,
+    name: &'a str,
+}
+
+impl Iterator for PartReader<'_> {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batch = self
+            .reader
+            .try_next()
+            .and_then(|batch| batch.map(|batch| unify_batch(&self.schema, &batch, false)).transpose());
+        batch.map_err(|error| to_arrow(error.in_file(self.name.to_owned()))).transpose()
+    }
+}
+
+impl RecordBatchReader for PartReader<'_> {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}
+
+impl BatchReader for PartReader<'_> {
+    fn losses(&self) -> Vec<Loss> {
+        self.reader.losses()
+    }
+}
