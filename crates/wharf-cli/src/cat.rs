@@ -6,6 +6,7 @@ use container_core::{Error, Result};
 use wharf::convert::{Csv, Delimiter, JsonLines, Sink};
 use wharf::hub::convert::Report;
 use wharf::hub::copy_rows::CopyRows;
+use wharf::hub::select as library;
 
 use super::Outcome;
 use super::display::counted;
@@ -45,7 +46,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Clone, clap::Args)]
 #[group(multiple = false)]
-struct FormatOptions {
+pub(crate) struct FormatOptions {
     /// Print CSV with a header
     #[arg(long, conflicts_with = "json")]
     csv: bool,
@@ -81,17 +82,27 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let locations = inputs::expand(&arguments.files)?;
     let mut selection = arguments.selection.plain();
     selection.reading.time = arguments.time.map(Into::into);
-    env.opener.apply(&selection)?;
-    env.opener.check_filters(&locations, selection.reading.table.as_deref())?;
-    let FormatOptions { csv, tsv, pretty } = arguments.format;
+    print(&locations, &selection, &arguments.format, env)
+}
+
+/// Prints the selected rows of inputs.
+pub(crate) fn print(
+    locations: &[inputs::Location],
+    selection: &library::Selection,
+    format: &FormatOptions,
+    env: &mut Env<'_>,
+) -> Result<Outcome> {
+    env.opener.apply(selection)?;
+    env.opener.check_filters(locations, selection.reading.table.as_deref())?;
+    let FormatOptions { csv, tsv, pretty } = *format;
     if env.json() && (csv || tsv || pretty) {
         // clap reports this conflict only if --json follows the verb.
         return Err(Error::usage("--json cannot be used with --csv, --tsv or --pretty"));
     }
     let terminal = env.stdout.terminal;
     let mut job = CopyRows {
-        locations: &locations,
-        selection: &selection,
+        locations,
+        selection,
         max_columns: usize::MAX,
         same_columns: false,
         progress: &ProgressLine::new(false),

@@ -1,9 +1,9 @@
 //! Options that select a table, columns and rows.
 
 use wharf::hub::select as library;
-pub(crate) use wharf::hub::select::{RowRange, columns, table};
+pub(crate) use wharf::hub::select::{RowRange, columns, split, table};
 
-/// Selection options of `cat` and `convert`.
+/// Selection options of verbs that read rows.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Selection {
     /// Only these columns, in this order: comma-separated names as listed by `info` (quote a name that contains a comma:

@@ -9,11 +9,13 @@
     reason = "tests fail by panicking, and build their data with casts"
 )]
 
+mod diff;
 mod files;
 mod formats;
 mod netcdf;
 mod open_container;
 mod own_target;
 mod routes;
+mod stats;
 mod subset;
 mod untyped;

@@ -16,9 +16,12 @@ mod variables;
 use std::io::Write;
 use std::path::Path;
 
+use arrow_schema::SchemaRef;
+use container_arrow::BatchWriter;
 use container_core::{Error, Overwrite, Result};
 
 pub(super) use columnar::pick::PickedRows;
+pub(super) use columnar::{OpenBatches, same_meaning};
 pub(super) use job::quoted;
 pub use job::{Context, Convert, Job, Report, To};
 pub use option::{OptionSpec, OptionValue};
@@ -99,5 +102,26 @@ impl Convert {
         }
         let job = Job { convert: self, path, force, narrow: target.infers_narrow_types() };
         target.run(&job, &mut Context { opener, progress: &self.progress.0, stream }, report)
+    }
+
+    /// Passes the selected rows of all inputs, batch by batch, to the writer that `begin` makes for their common schema. Returns that writer, which
+    /// is not finished.
+    pub(in crate::hub) fn read_batches<W: BatchWriter>(
+        &self,
+        opener: &mut Opener<'_>,
+        report: &mut Report,
+        begin: impl FnOnce(SchemaRef) -> Result<Box<W>>,
+    ) -> Result<Box<W>> {
+        opener.apply(&self.selection)?;
+        opener.overrides = self.text.overrides()?;
+        let job = Job { convert: self, path: None, force: false, narrow: false };
+        job.copy_batches(&mut Context { opener, progress: &self.progress.0, stream: None }, report, begin)
+    }
+
+    /// Opens all inputs, to read their rows on another thread.
+    pub(in crate::hub) fn open_batches(&self, opener: &mut Opener<'_>) -> Result<OpenBatches<'_>> {
+        opener.apply(&self.selection)?;
+        opener.overrides = self.text.overrides()?;
+        OpenBatches::open(Job { convert: self, path: None, force: false, narrow: false }, opener)
     }
 }
