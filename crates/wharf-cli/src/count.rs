@@ -43,7 +43,9 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let locations = inputs::expand(&arguments.files)?;
     let mut selection = arguments.selection.plain();
     if !selection.columns.is_empty() {
-        return Err(Error::usage("rows are counted whatever the columns; --by counts those of each group").in_option("columns"));
+        return Err(
+            Error::usage("rows are counted whatever the columns; --by counts those of each group").in_option("columns")
+        );
     }
     selection.columns.clone_from(&arguments.by);
     env.opener.apply(&selection)?;
@@ -52,9 +54,8 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     (convert.inputs, convert.selection) = (locations, selection);
     let is_shown = env.report.terminal;
     if arguments.by.is_empty() {
-        let rows = progress::with_line(is_shown, |progress| {
-            Count::of(convert.with_progress(progress)).run(&mut env.opener)
-        })?;
+        let rows =
+            progress::with_line(is_shown, |progress| Count::of(convert.with_progress(progress)).run(&mut env.opener))?;
         let text = if env.json() { json!({ "rows": rows }).to_string() } else { rows.to_string() };
         env.stdout.print(&format!("{text}\n"))?;
         return Ok(Outcome::Done);

@@ -128,7 +128,8 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
 
 fn line(difference: &ColumnDifference, [one, other]: &[String; 2]) -> String {
     let column = format!("column {:?}", difference.column);
-    let found = |found: &Option<String>| found.as_deref().map(|text| abbreviated(text, 200).into_owned()).unwrap_or_default();
+    let found =
+        |found: &Option<String>| found.as_deref().map(|text| abbreviated(text, 200).into_owned()).unwrap_or_default();
     let (here, there) = (found(&difference.one), found(&difference.other));
     match difference.kind {
         ColumnDifferenceKind::Missing => {
@@ -182,7 +183,9 @@ fn cells(difference: &ValueDifference) -> [String; 4] {
     const MAX: usize = 60;
     let plain = |scalar: &Scalar| match serde_json::from_str(scalar.get()) {
         // Quoted where a text could be taken for a number, or for nothing.
-        Ok(Value::String(text)) if !text.is_empty() && serde_json::from_str::<Value>(&text).is_err() => abbreviated(&clean(&text), MAX).into_owned(),
+        Ok(Value::String(text)) if !text.is_empty() && serde_json::from_str::<Value>(&text).is_err() => {
+            abbreviated(&clean(&text), MAX).into_owned()
+        }
         _ => abbreviated(&clean(scalar.get()), MAX).into_owned(),
     };
     let row = difference.rows.iter().flatten().next().map(ToString::to_string).unwrap_or_default();

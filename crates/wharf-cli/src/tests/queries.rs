@@ -5,7 +5,10 @@ use super::*;
 fn people() -> TestFolder {
     TestFolder::new()
         .with_text("p.csv", "name,age\nAda,36\nBob,41\nAda,\n")
-        .with_text("q.jsonl", "{\"name\":\"Ada\",\"age\":36.0}\n{\"name\":\"Bob\",\"age\":41}\n{\"name\":\"Ada\",\"age\":null}\n")
+        .with_text(
+            "q.jsonl",
+            "{\"name\":\"Ada\",\"age\":36.0}\n{\"name\":\"Bob\",\"age\":41}\n{\"name\":\"Ada\",\"age\":null}\n",
+        )
         .with_text("r.csv", "name,age\nAda,36\nBob,42\n")
         .with_text("evil.csv", "\u{1b}[31mred\n\u{1b}[31mred\n\u{1b}[31mred\n")
 }
@@ -13,13 +16,18 @@ fn people() -> TestFolder {
 #[test]
 fn stats_are_a_table_or_an_object_per_column() {
     let place = people();
-    let words = |text: String| text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>();
+    let words = |text: String| {
+        text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
+    };
     let lines = words(place.wharf(&["stats", "@p.csv"]).ok());
     let header = "column type count nulls distinct min max mean std median p68 p95 p99 length frequent";
     let age = "age Int64 3 1 2 36 41 38.5 2.5 38.5 36.8 .. 40.2 36.125 .. 40.875 36.025 .. 40.975";
     assert_eq!([&lines[0], &lines[2], &lines[3]], [header, "name Utf8 3 0 2 Ada Bob 3 Ada (2)", age]);
     let found = place.wharf(&["stats", "@p.csv", "age", "--json"]).json();
-    assert_eq!((&found["column"], &found["mean"], &found["top"][0]["value"]), (&json!("age"), &json!(38.5), &json!(36)));
+    assert_eq!(
+        (&found["column"], &found["mean"], &found["top"][0]["value"]),
+        (&json!("age"), &json!(38.5), &json!(36))
+    );
     let some = place.wharf(&["stats", "@p.csv", "--columns", "age", "--rows", "1..2", "--json"]).json();
     assert_eq!((&some["count"], &some["min"]), (&json!(1), &json!(41)));
     assert!(place.wharf(&["stats", "@p.csv", "agr"]).failed(2).contains("no column \"agr\"; similar: \"age\""));

@@ -85,18 +85,33 @@ fn equal_pairs() -> Vec<(ArrayRef, ArrayRef)> {
     let zoned = TimestampSecondArray::from(vec![0, 1]).with_timezone("+02:00");
     pairs.extend([
         (narrow, wide),
-        (Arc::new(UInt64Array::from(vec![7, u64::from(u32::MAX)])) as _, Arc::new(UInt32Array::from(vec![7, u32::MAX])) as _),
+        (
+            Arc::new(UInt64Array::from(vec![7, u64::from(u32::MAX)])) as _,
+            Arc::new(UInt32Array::from(vec![7, u32::MAX])) as _,
+        ),
         (Arc::new(Int64Array::from(vec![1, -2])) as _, Arc::new(Float64Array::from(vec![1.0, -2.0])) as _),
         // The shortest digits of 32-bit floats, as CSV has them; and the same number.
-        (Arc::new(Float32Array::from(vec![0.1, 0.1])) as _, Arc::new(Float64Array::from(vec![0.1, f64::from(0.1_f32)])) as _),
-        (Arc::new(Float64Array::from(vec![f64::NAN, 0.0])) as _, Arc::new(Float64Array::from(vec![-f64::NAN, -0.0])) as _),
-        (Arc::new(TimestampSecondArray::from(vec![-5])) as _, Arc::new(TimestampNanosecondArray::from(vec![-5_000_000_000])) as _),
+        (
+            Arc::new(Float32Array::from(vec![0.1, 0.1])) as _,
+            Arc::new(Float64Array::from(vec![0.1, f64::from(0.1_f32)])) as _,
+        ),
+        (
+            Arc::new(Float64Array::from(vec![f64::NAN, 0.0])) as _,
+            Arc::new(Float64Array::from(vec![-f64::NAN, -0.0])) as _,
+        ),
+        (
+            Arc::new(TimestampSecondArray::from(vec![-5])) as _,
+            Arc::new(TimestampNanosecondArray::from(vec![-5_000_000_000])) as _,
+        ),
         (Arc::new(utc) as _, Arc::new(zoned) as _),
         (Arc::new(Date32Array::from(vec![1])) as _, Arc::new(TimestampSecondArray::from(vec![86_400])) as _),
         (decimal(150, 2), decimal(15, 1)),
         (Arc::new(fixed.finish()) as _, Arc::new(list.finish()) as _),
         (Arc::new(one) as _, Arc::new(other) as _),
-        (Arc::new(LargeBinaryArray::from_vec(vec![b"\x00", b""])) as _, Arc::new(arrow_array::BinaryArray::from_vec(vec![b"\x00", b""])) as _),
+        (
+            Arc::new(LargeBinaryArray::from_vec(vec![b"\x00", b""])) as _,
+            Arc::new(arrow_array::BinaryArray::from_vec(vec![b"\x00", b""])) as _,
+        ),
         (Arc::new(arrow_array::NullArray::new(1)) as _, Arc::new(Int64Array::from(vec![None])) as _),
     ]);
     pairs
@@ -106,7 +121,8 @@ fn equal_pairs() -> Vec<(ArrayRef, ArrayRef)> {
 fn same_values_in_other_types_are_equal() {
     let folder = Folder::new();
     for (one, other) in equal_pairs() {
-        let (types, differ) = ((one.data_type().clone(), other.data_type().clone()), one.data_type() != other.data_type());
+        let (types, differ) =
+            ((one.data_type().clone(), other.data_type().clone()), one.data_type() != other.data_type());
         for [one, other] in [[&one, &other], [&other, &one]] {
             let differences = folder.compare(Arc::clone(one), Arc::clone(other));
             assert!(differences.is_same(), "{types:?}: {differences:?}");
@@ -152,7 +168,8 @@ fn tolerances_apply_to_floats() {
     let other: ArrayRef = Arc::new(Float64Array::from(vec![1.01, 101.0, 1.0, -0.0]));
     let rows = |absolute, relative, signed_zero| {
         let mut diff = folder.diff(&[("x", Arc::clone(&one))], &[("x", Arc::clone(&other))]);
-        (diff.tolerance.absolute, diff.tolerance.relative, diff.tolerance.signed_zero) = (absolute, relative, signed_zero);
+        (diff.tolerance.absolute, diff.tolerance.relative, diff.tolerance.signed_zero) =
+            (absolute, relative, signed_zero);
         let first = diff.compare(&Registry::builtin()).unwrap().first;
         first.iter().map(|difference| difference.rows[0].unwrap()).collect::<Vec<_>>()
     };
@@ -182,7 +199,8 @@ fn table() -> Vec<(&'static str, ArrayRef)> {
 
 /// The column with the value of another row, which differs.
 fn mutated(array: &ArrayRef, row: usize) -> ArrayRef {
-    let other = (0..array.len()).find(|other| array.slice(*other, 1).to_data() != array.slice(row, 1).to_data()).unwrap();
+    let other =
+        (0..array.len()).find(|other| array.slice(*other, 1).to_data() != array.slice(row, 1).to_data()).unwrap();
     let at: UInt32Array = (0..array.len()).map(|at| if at == row { other as u32 } else { at as u32 }).collect();
     arrow_select::take::take(array, &at, None).unwrap()
 }
@@ -227,12 +245,16 @@ fn rows_and_columns_of_one_input_differ() {
     let long: ArrayRef = Arc::new(Int64Array::from_iter_values(0..25));
     let short = folder.compare(Arc::clone(&long), long.slice(0, 20));
     assert_eq!((short.rows, short.only, short.is_same()), ([25, 20], [5, 0], false));
-    let columns = folder.diff(&[("x", Arc::clone(&long)), ("y", Arc::clone(&long))], &[("z", Arc::clone(&long)), ("x", Arc::clone(&long))]);
+    let columns = folder.diff(
+        &[("x", Arc::clone(&long)), ("y", Arc::clone(&long))],
+        &[("z", Arc::clone(&long)), ("x", Arc::clone(&long))],
+    );
     let columns = columns.compare(&Registry::builtin()).unwrap();
     let found: Vec<_> = columns.columns.iter().map(|found| (&*found.column, found.kind, found.one.is_some())).collect();
     let missing = ColumnDifferenceKind::Missing;
     assert_eq!(found, [("y", missing, true), ("z", missing, false)]);
-    let order = folder.diff(&[("x", Arc::clone(&long)), ("y", Arc::clone(&long))], &[("y", Arc::clone(&long)), ("x", long)]);
+    let order =
+        folder.diff(&[("x", Arc::clone(&long)), ("y", Arc::clone(&long))], &[("y", Arc::clone(&long)), ("x", long)]);
     let order = order.compare(&Registry::builtin()).unwrap();
     assert!(order.is_same() && order.columns[0].kind == ColumnDifferenceKind::Order, "{order:?}");
 }
@@ -279,7 +301,9 @@ fn keys_are_unique_and_fit_into_memory() {
     assert_eq!(unknown.kind(), ErrorKind::Usage);
     // Keys of other types with the same values.
     let floats: ArrayRef = Arc::new(Float32Array::from(vec![3.0, 2.0, 1.0]));
-    assert!(folder.diff(&[("x", unique)], &[("x", floats)]).with_key("x").compare(&Registry::builtin()).unwrap().is_same());
+    assert!(
+        folder.diff(&[("x", unique)], &[("x", floats)]).with_key("x").compare(&Registry::builtin()).unwrap().is_same()
+    );
 }
 
 /// A conversion has the same values.
@@ -295,7 +319,8 @@ fn conversions_have_no_differences() {
     for extension in ["csv", "jsonl", "parquet", "idv", "msgpack", "zds"] {
         let path = folder.0.path().join("x").with_extension(extension);
         // IDV has no nullable integers.
-        let names = if extension == "idv" { &["key", "id", "f", "w", "k"][..] } else { &["key", "id", "f", "w", "k", "n"] };
+        let names =
+            if extension == "idv" { &["key", "id", "f", "w", "k"][..] } else { &["key", "id", "f", "w", "k", "n"] };
         let names = || names.iter().copied();
         Convert::new([&source]).with_columns(names()).write(&path, Overwrite::Refuse, &registry).unwrap();
         let mut diff = Diff::new(&source, &path);

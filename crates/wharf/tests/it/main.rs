@@ -10,6 +10,7 @@
 )]
 
 mod diff;
+mod extract;
 mod files;
 mod formats;
 mod netcdf;

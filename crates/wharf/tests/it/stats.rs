@@ -122,9 +122,15 @@ fn empty_tables_and_single_rows_have_statistics() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.arrow");
     write(&path, vec![("x", Arc::new(Float64Array::from(Vec::<f64>::new())))]);
-    check(&stats(&path)[0], &json!({"count": 0, "min": null, "mean": null, "median": null, "p50": null, "distinct": 0}));
+    check(
+        &stats(&path)[0],
+        &json!({"count": 0, "min": null, "mean": null, "median": null, "p50": null, "distinct": 0}),
+    );
     write(&path, vec![("x", Arc::new(Float64Array::from(vec![7.5])))]);
-    check(&stats(&path)[0], &json!({"count": 1, "min": 7.5, "mean": 7.5, "std": 0.0, "median": 7.5, "p99": [7.5, 7.5]}));
+    check(
+        &stats(&path)[0],
+        &json!({"count": 1, "min": 7.5, "mean": 7.5, "std": 0.0, "median": 7.5, "p99": [7.5, 7.5]}),
+    );
 }
 
 /// The values are the same in every format, and for any number of threads.
@@ -155,7 +161,11 @@ fn formats_have_the_same_statistics() {
             let found = strip(json_of(&stats.compute(&registry).unwrap()));
             for column in &expected {
                 let same = found.iter().find(|found| found["column"] == column["column"]).unwrap();
-                assert_eq!(same.to_string().replace(".0,", ",").replace(".0]", "]"), column.to_string().replace(".0,", ",").replace(".0]", "]"), "{extension}");
+                assert_eq!(
+                    same.to_string().replace(".0,", ",").replace(".0]", "]"),
+                    column.to_string().replace(".0,", ",").replace(".0]", "]"),
+                    "{extension}"
+                );
             }
         }
     }
@@ -218,7 +228,8 @@ fn counts_rows_of_groups() {
     let numbers = Count::new([&path]).by(["list"]).groups(&registry).unwrap();
     assert_eq!(numbers.len(), 1000);
     let by_n = Count::new([&path]).by(["n"]).groups(&registry).unwrap();
-    let equal: Vec<_> = by_n.iter().filter(|group| group.count == by_n[1].count).map(|group| group.values.get()).collect();
+    let equal: Vec<_> =
+        by_n.iter().filter(|group| group.count == by_n[1].count).map(|group| group.values.get()).collect();
     assert!(equal.len() > 1 && equal.is_sorted(), "{equal:?}");
     let mut small = Count::new([&path]).by(["list"]);
     small.max_bytes = 1000;

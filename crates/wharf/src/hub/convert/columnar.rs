@@ -109,7 +109,11 @@ impl<'a> OpenBatches<'a> {
     }
 
     /// Passes the selected rows to `write`, batch by batch.
-    pub(in crate::hub) fn copy(&self, report: &mut Report, write: &mut dyn FnMut(&RecordBatch) -> Result<()>) -> Result<()> {
+    pub(in crate::hub) fn copy(
+        &self,
+        report: &mut Report,
+        write: &mut dyn FnMut(&RecordBatch) -> Result<()>,
+    ) -> Result<()> {
         copy(&self.job, &self.joined, self.job.convert.progress.0.as_ref(), report, write)
     }
 }

@@ -161,9 +161,12 @@ impl Writer {
                 Part::Row => name.push_str(&self.row.to_string()),
                 Part::Column(column) => {
                     let value = batch.columns().get(*index).map(|array| value(array, row)).transpose()?.flatten();
-                    let value = value.ok_or_else(|| Error::invalid("null cannot name a file").in_column(column.clone()))?;
+                    let value =
+                        value.ok_or_else(|| Error::invalid("null cannot name a file").in_column(column.clone()))?;
                     let text = String::from_utf8(value.into_owned());
-                    let text = text.map_err(|_| Error::invalid("bytes that are not UTF-8 cannot name a file").in_column(column.clone()))?;
+                    let text = text.map_err(|_| {
+                        Error::invalid("bytes that are not UTF-8 cannot name a file").in_column(column.clone())
+                    })?;
                     name.push_str(&text);
                 }
             }

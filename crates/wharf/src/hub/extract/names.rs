@@ -23,7 +23,8 @@ const ROW: &str = "row";
 impl Pattern {
     /// Parses `{label}/{key}.jpg`; `{{` and `}}` are braces. A pattern without placeholders is the name of a column.
     pub(super) fn new(text: &str) -> Result<Self> {
-        let wrong = |what: &str| Error::usage(format!("{what} in the pattern {text:?}; expected {{COLUMN}}")).in_option("name");
+        let wrong =
+            |what: &str| Error::usage(format!("{what} in the pattern {text:?}; expected {{COLUMN}}")).in_option("name");
         if !text.contains(['{', '}']) {
             return Ok(Self(vec![Part::Column(text.to_owned())]));
         }
@@ -92,7 +93,9 @@ const MAX_BYTES: usize = 255;
 impl Names {
     /// Fails for a name that could lead out of the output, that not every system can have, or that was used already.
     pub(super) fn add(&mut self, name: &str) -> Result<()> {
-        let wrong = |what: &str| Err(Error::invalid(format!("the name {name:?} {what}")).advising("{name} makes other names, such as {row}"));
+        let wrong = |what: &str| {
+            Err(Error::invalid(format!("the name {name:?} {what}")).advising("{name} makes other names, such as {row}"))
+        };
         for part in name.split('/') {
             match part {
                 "" => return wrong("is empty, or has an empty part"),
@@ -101,7 +104,9 @@ impl Names {
                 _ => {}
             }
         }
-        if let Some(character) = name.chars().find(|character| character.is_control() || matches!(character, '\\' | ':')) {
+        if let Some(character) =
+            name.chars().find(|character| character.is_control() || matches!(character, '\\' | ':'))
+        {
             return wrong(&format!("has the character {character:?}"));
         }
         let hash = self.hash(name);
@@ -147,8 +152,26 @@ mod tests {
             names.add(good).unwrap();
         }
         for bad in [
-            "", "/", "/etc/passwd", "a/", "a//b", "..", "../x", "x/../y", ".", "./x", "c:x", "x\\y", "x\0", "\u{1b}[1m", "a\nb", "\u{85}", "b", "a/x",
-            "b/c", "b/c/d",
+            "",
+            "/",
+            "/etc/passwd",
+            "a/",
+            "a//b",
+            "..",
+            "../x",
+            "x/../y",
+            ".",
+            "./x",
+            "c:x",
+            "x\\y",
+            "x\0",
+            "\u{1b}[1m",
+            "a\nb",
+            "\u{85}",
+            "b",
+            "a/x",
+            "b/c",
+            "b/c/d",
         ] {
             assert!(names.add(bad).is_err(), "{bad:?}");
         }

@@ -127,7 +127,8 @@ impl Count {
         let mut inputs = self.inputs.clone();
         inputs.mapping.times.get_or_insert(Times::Floor);
         let max_bytes = self.max_bytes;
-        let groups = super::read(&inputs, opener, report, |_| Ok(Groups { counts: HashMap::new(), bytes: 0, max_bytes }))?;
+        let groups =
+            super::read(&inputs, opener, report, |_| Ok(Groups { counts: HashMap::new(), bytes: 0, max_bytes }))?;
         let parsed = groups.counts.into_iter().map(|(json, count)| {
             let values: Map<String, Value> = serde_json::from_slice(&json)?;
             let json = String::from_utf8_lossy(&json).into_owned();
@@ -147,7 +148,11 @@ impl Count {
 }
 
 /// Counts the rows of a table that does not know their number.
-fn count_rows(table: &dyn container_core::Table, count: &Count, progress: &dyn container_core::Progress) -> Result<u64> {
+fn count_rows(
+    table: &dyn container_core::Table,
+    count: &Count,
+    progress: &dyn container_core::Progress,
+) -> Result<u64> {
     /// Rows between two progress reports.
     const REPORTED: u64 = 1 << 16;
     let scan = count.inputs.selection.reading.scan().with_columns([]);

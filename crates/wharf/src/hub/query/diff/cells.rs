@@ -37,14 +37,17 @@ pub(super) enum Class {
 impl Class {
     pub(super) fn of(data_type: &DataType) -> Self {
         use DataType::{
-            Binary, BinaryView, Boolean, Date32, Date64, Decimal32, Decimal64, Decimal128, Decimal256, Dictionary, Duration,
-            FixedSizeBinary, FixedSizeList, Float16, Float32, Float64, Int8, Int16, Int32, Int64, LargeBinary, LargeList,
-            LargeUtf8, List, Map, Null, Struct, Time32, Time64, Timestamp, UInt8, UInt16, UInt32, UInt64, Utf8, Utf8View,
+            Binary, BinaryView, Boolean, Date32, Date64, Decimal32, Decimal64, Decimal128, Decimal256, Dictionary,
+            Duration, FixedSizeBinary, FixedSizeList, Float16, Float32, Float64, Int8, Int16, Int32, Int64,
+            LargeBinary, LargeList, LargeUtf8, List, Map, Null, Struct, Time32, Time64, Timestamp, UInt8, UInt16,
+            UInt32, UInt64, Utf8, Utf8View,
         };
         match data_type {
             Null => Self::Null,
             Boolean => Self::Bool,
-            Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64 | Float16 | Float32 | Float64 => Self::Number,
+            Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64 | Float16 | Float32 | Float64 => {
+                Self::Number
+            }
             Decimal32(..) | Decimal64(..) | Decimal128(..) | Decimal256(..) => Self::Decimal,
             Utf8 | LargeUtf8 | Utf8View => Self::Text,
             Binary | LargeBinary | BinaryView | FixedSizeBinary(_) => Self::Bytes,
@@ -183,7 +186,10 @@ impl Cells {
             DataType::FixedSizeList(..) => {
                 let list = array.as_fixed_size_list();
                 let size = usize::try_from(list.value_length()).unwrap_or(0);
-                Values::Lists((0..array.len()).map(|row| (row * size, (row + 1) * size)).collect(), boxed(list.values())?)
+                Values::Lists(
+                    (0..array.len()).map(|row| (row * size, (row + 1) * size)).collect(),
+                    boxed(list.values())?,
+                )
             }
             DataType::Map(..) => {
                 let map = array.as_map();

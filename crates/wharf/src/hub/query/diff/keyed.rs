@@ -7,8 +7,8 @@ use container_arrow::from_arrow;
 use container_core::{Error, Result};
 
 use super::Batches;
-use super::cells::Cells;
 use super::ValueDifference;
+use super::cells::Cells;
 use super::values::{Aligned, Found};
 use crate::hub::query::scalar_of as scalar;
 
@@ -39,7 +39,8 @@ impl Table {
         if self.bytes <= self.max_bytes {
             return Ok(());
         }
-        let error = Error::limit("bytes of the rows that are compared by key", self.bytes as u64, self.max_bytes as u64);
+        let error =
+            Error::limit("bytes of the rows that are compared by key", self.bytes as u64, self.max_bytes as u64);
         Err(error.advising("sort both inputs and compare them by position, or select {columns} and {rows}"))
     }
 }

@@ -172,7 +172,9 @@ fn key_of(name: &str, schemas: &[SchemaRef; 2]) -> Result<[usize; 2]> {
     let classes = [class(&schemas[0], indexes[0]), class(&schemas[1], indexes[1])];
     match &classes {
         [one, other] if !one.compares_with(other) => {
-            Err(Error::usage("the keys of both inputs have types that cannot be equal").in_option("key").in_column(name.to_owned()))
+            Err(Error::usage("the keys of both inputs have types that cannot be equal")
+                .in_option("key")
+                .in_column(name.to_owned()))
         }
         [cells::Class::List(_) | cells::Class::Struct(_) | cells::Class::Other(_), _] => {
             Err(Error::usage("a key is a number, text, time or boolean").in_option("key").in_column(name.to_owned()))

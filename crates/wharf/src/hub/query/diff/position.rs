@@ -50,7 +50,9 @@ impl Rows {
 
 pub(super) fn compare(one: Batches, other: Batches, found: &mut Found) -> Result<()> {
     let (mut one, mut other) = (Rows::new(one), Rows::new(other));
-    while let (Some(rows), Some(others)) = (one.peek()?.map(RecordBatch::num_rows), other.peek()?.map(RecordBatch::num_rows)) {
+    while let (Some(rows), Some(others)) =
+        (one.peek()?.map(RecordBatch::num_rows), other.peek()?.map(RecordBatch::num_rows))
+    {
         let (first, rows) = (one.passed, rows.min(others));
         let (Some(left), Some(right)) = (one.take(rows), other.take(rows)) else { break };
         let number = |row: usize| [first + row as u64; 2];

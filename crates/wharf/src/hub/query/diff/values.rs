@@ -47,12 +47,14 @@ impl Found {
             let column = batch.columns().get(index).cloned();
             column.ok_or_else(|| Error::invalid("a batch has fewer columns than its schema"))
         };
-        let arrays = self.pairs.iter().map(|Pair { indexes: [at, at_other], .. }| {
-            Ok([column(one, *at)?, column(other, *at_other)?])
-        });
+        let arrays = self
+            .pairs
+            .iter()
+            .map(|Pair { indexes: [at, at_other], .. }| Ok([column(one, *at)?, column(other, *at_other)?]));
         let arrays: Vec<[ArrayRef; 2]> = arrays.collect::<Result<_>>()?;
         let tolerance = self.tolerance;
-        let differing = self.workers.map(arrays.iter().collect(), |[one, other]: &[ArrayRef; 2]| differing(one, other, &tolerance));
+        let differing =
+            self.workers.map(arrays.iter().collect(), |[one, other]: &[ArrayRef; 2]| differing(one, other, &tolerance));
         let mut rows: Vec<usize> = Vec::new();
         let mut shown: Vec<(usize, usize)> = Vec::new();
         for (column, (found, pair)) in differing.into_iter().zip(&self.pairs).enumerate() {

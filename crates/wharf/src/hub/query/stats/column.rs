@@ -48,16 +48,16 @@ impl Column {
     pub(super) fn new(name: String, data_type: &DataType, capacity: usize, depth: u32) -> Result<Self> {
         use DataType::{
             Binary, BinaryView, Boolean, Date32, Date64, Decimal32, Decimal64, Decimal128, Dictionary, Duration,
-            FixedSizeBinary, FixedSizeList, Float16, Float32, Float64, Int8, Int16, Int32, Int64, LargeBinary, LargeList,
-            LargeUtf8, List, Map, Null, Struct, Time32, Time64, Timestamp, UInt8, UInt16, UInt32, UInt64, Utf8, Utf8View,
+            FixedSizeBinary, FixedSizeList, Float16, Float32, Float64, Int8, Int16, Int32, Int64, LargeBinary,
+            LargeList, LargeUtf8, List, Map, Null, Struct, Time32, Time64, Timestamp, UInt8, UInt16, UInt32, UInt64,
+            Utf8, Utf8View,
         };
         if depth > Limits::default().depth {
             return Err(Error::limit("the nesting of columns", depth.into(), Limits::default().depth.into()));
         }
         let numbers = |family| Values::Numbers(Numbers::new(family, capacity));
-        let inner = |suffix: &str, data_type: &DataType| {
-            Self::new(format!("{name}{suffix}"), data_type, capacity, depth + 1)
-        };
+        let inner =
+            |suffix: &str, data_type: &DataType| Self::new(format!("{name}{suffix}"), data_type, capacity, depth + 1);
         let values = match data_type {
             Null => Values::Nulls,
             Boolean | UInt8 | UInt16 | UInt32 | UInt64 => numbers(Family::Unsigned),
@@ -76,7 +76,8 @@ impl Column {
             }
             Map(entries, _) => Values::List(Lengths::default(), Box::new(inner("", entries.data_type())?)),
             Struct(members) => {
-                let member = |member: &arrow_schema::FieldRef| inner(&format!(".{}", member.name()), member.data_type());
+                let member =
+                    |member: &arrow_schema::FieldRef| inner(&format!(".{}", member.name()), member.data_type());
                 Values::Struct(members.iter().map(member).collect::<Result<_>>()?)
             }
             Dictionary(_, values) => return Self::new(name, values, capacity, depth + 1),
@@ -274,7 +275,10 @@ pub(super) fn is_time(data_type: &DataType) -> bool {
             | DataType::Date64
             | DataType::Time32(_)
             | DataType::Time64(_)
-            | DataType::Timestamp(TimeUnit::Second | TimeUnit::Millisecond | TimeUnit::Microsecond | TimeUnit::Nanosecond, _)
+            | DataType::Timestamp(
+                TimeUnit::Second | TimeUnit::Millisecond | TimeUnit::Microsecond | TimeUnit::Nanosecond,
+                _
+            )
             | DataType::Duration(_)
     )
 }

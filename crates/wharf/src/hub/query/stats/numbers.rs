@@ -124,9 +124,8 @@ pub(super) fn quantiles<K: Key>(summary: &Summary<K>) -> Vec<Quantile<K>> {
     ranks.sort_unstable();
     let found = summary.at_ranks(&ranks);
     let at = |rank: u64| ranks.binary_search(&rank).ok().and_then(|index| found.get(index).copied());
-    let quantile = |(rank, fraction): (u64, f64)| {
-        Some(Quantile { low: at(rank)?, high: at((rank + 1).min(last))?, fraction })
-    };
+    let quantile =
+        |(rank, fraction): (u64, f64)| Some(Quantile { low: at(rank)?, high: at((rank + 1).min(last))?, fraction });
     positions.into_iter().filter_map(quantile).collect()
 }
 

@@ -40,7 +40,9 @@ pub(super) fn of_keys(data_type: &DataType, family: Family, keys: &[u64]) -> Res
         };
     }
     let buffer = match data_type {
-        Boolean => return of_array(Arc::new(arrow_array::BooleanArray::from_iter(keys.iter().map(|key| Some(*key != 0))))),
+        Boolean => {
+            return of_array(Arc::new(arrow_array::BooleanArray::from_iter(keys.iter().map(|key| Some(*key != 0)))));
+        }
         Int8 => numbers!(i8),
         Int16 => numbers!(i16),
         Int32 | Date32 | Time32(_) => numbers!(i32),

@@ -203,13 +203,9 @@ impl Serialize for ColumnStats {
         map.serialize_entry("nulls", &self.nulls)?;
         map.serialize_entry("nan", &self.nan)?;
         map.serialize_entry("distinct", &self.distinct)?;
-        for (name, value) in [
-            ("min", &self.min),
-            ("max", &self.max),
-            ("mean", &self.mean),
-            ("std", &self.std),
-            ("median", &self.median),
-        ] {
+        for (name, value) in
+            [("min", &self.min), ("max", &self.max), ("mean", &self.mean), ("std", &self.std), ("median", &self.median)]
+        {
             map.serialize_entry(name, value)?;
         }
         for (name, ends) in [("p50", &self.p50), ("p68", &self.p68), ("p95", &self.p95), ("p99", &self.p99)] {

@@ -93,7 +93,8 @@ fn naive(numbers: &[i64]) -> (f64, f64) {
     let n = numbers.len() as f64;
     let sum: i128 = numbers.iter().map(|number| i128::from(*number)).sum();
     let mean = sum as f64 / n;
-    let deviations = numbers.iter().map(|number| ((i128::from(*number) * numbers.len() as i128 - sum) as f64 / n).powi(2));
+    let deviations =
+        numbers.iter().map(|number| ((i128::from(*number) * numbers.len() as i128 - sum) as f64 / n).powi(2));
     (mean, (deviations.sum::<f64>() / n).sqrt())
 }
 

@@ -65,15 +65,7 @@ pub(super) struct Summary {
 
 impl Texts {
     pub(super) fn new(capacity: usize) -> Self {
-        Self {
-            capacity,
-            lengths: Lengths::default(),
-            range: None,
-            counts: Counts::new(),
-            bytes: 0,
-            sketch: None,
-            n: 0,
-        }
+        Self { capacity, lengths: Lengths::default(), range: None, counts: Counts::new(), bytes: 0, sketch: None, n: 0 }
     }
 
     pub(super) fn add(&mut self, value: &[u8]) {
