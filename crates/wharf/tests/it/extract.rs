@@ -61,7 +61,7 @@ fn files_of_tar(path: &Path) -> BTreeMap<String, Vec<u8>> {
     all
 }
 
-fn expected(files: &[(&str, &[u8])]) -> BTreeMap<String, Vec<u8>> {
+fn expected_of(files: &[(&str, &[u8])]) -> BTreeMap<String, Vec<u8>> {
     files.iter().map(|(name, content)| ((*name).to_owned(), content.to_vec())).collect()
 }
 
@@ -71,7 +71,7 @@ fn fields_become_files_of_a_folder_a_tar_and_a_zip() {
     let source = temp.path().join("x.arrow");
     images(&source);
     let registry = Registry::builtin();
-    let one = expected(&[("a/1", b"\xff\xd8one"), ("b", b"")]);
+    let one = expected_of(&[("a/1", b"\xff\xd8one"), ("b", b"")]);
     let [folder, tar, zip, back] = ["out", "out.tar", "out.zip", "back"].map(|name| temp.path().join(name));
     for path in [&folder, &tar, &zip] {
         let report = Extract::new(&source, ["jpg"]).write(path, Overwrite::Refuse, &registry).unwrap();
@@ -111,7 +111,7 @@ fn several_fields_are_a_shard_of_webdataset() {
         ("s2.cls", b"9"),
         ("s2.txt", b"x"),
     ];
-    assert_eq!(files_of_tar(&shard), expected(&files));
+    assert_eq!(files_of_tar(&shard), expected_of(&files));
 }
 
 #[test]
@@ -168,5 +168,81 @@ fn unknown_columns_and_wrong_patterns_are_usage_errors() {
         let error = Extract::new(&source, [field]).with_name(name).write(&out, Overwrite::Refuse, &Registry::builtin());
         assert_eq!(error.unwrap_err().kind(), ErrorKind::Usage, "{field} {name}");
         assert!(!out.exists());
+    }
+}
+
+/// The rows of an archive as JSON lines.
+fn rows(path: &Path) -> wharf::Result<String> {
+    let container = wharf::open(path)?;
+    let mut sink = wharf::convert::JsonLines::new(Vec::new());
+    wharf::convert::copy(container.tables()[0], &wharf::Scan::default(), &mut sink)?;
+    Ok(String::from_utf8(sink.finish()?).unwrap())
+}
+
+fn tar_of(files: &[(&str, &[u8])], out: &Path) {
+    let mut builder = tar::Builder::new(File::create(out).unwrap());
+    for (name, content) in files {
+        let mut header = tar::Header::new_ustar();
+        header.set_size(content.len() as u64);
+        header.set_mode(0o600);
+        builder.append_data(&mut header, name, *content).unwrap();
+    }
+    builder.finish().unwrap();
+}
+
+#[test]
+fn shards_of_webdataset_are_read_as_samples() {
+    let temp = tempfile::tempdir().unwrap();
+    let [shard, set, again] = ["a.tar", "a.parquet", "b.tar"].map(|name| temp.path().join(name));
+    let long = format!("{}/x.y/sample.seg.png", "long".repeat(40));
+    let files: [(&str, &[u8]); 6] = [
+        ("d/1.jpg", b"one"),
+        ("d/1.cls", b"7"),
+        ("2.cls", b"8"),
+        (&long, b"\x00"),
+        ("README", b"text"),
+        ("2.jpg", b"two"),
+    ];
+    tar_of(&files, &shard);
+    let registry = Registry::builtin();
+    let key = long.strip_suffix(".seg.png").unwrap();
+    let expected = format!(
+        "{{\"key\":\"d/1\",\"jpg\":{{\"$bytes\":\"b25l\"}},\"cls\":{{\"$bytes\":\"Nw==\"}},\"seg.png\":null,\"data\":null}}\n\
+         {{\"key\":\"2\",\"jpg\":{{\"$bytes\":\"dHdv\"}},\"cls\":{{\"$bytes\":\"OA==\"}},\"seg.png\":null,\"data\":null}}\n\
+         {{\"key\":\"{key}\",\"jpg\":null,\"cls\":null,\"seg.png\":{{\"$bytes\":\"AA==\"}},\"data\":null}}\n\
+         {{\"key\":\"README\",\"jpg\":null,\"cls\":null,\"seg.png\":null,\"data\":{{\"$bytes\":\"dGV4dA==\"}}}}\n"
+    );
+    assert_eq!(rows(&shard).unwrap(), expected);
+    // And back.
+    Convert::new([&shard]).write(&set, Overwrite::Refuse, &registry).unwrap();
+    Extract::new(&set, ["jpg", "cls", "seg.png"]).write(&again, Overwrite::Refuse, &registry).unwrap();
+    let mut all = expected_of(&files);
+    all.remove("README");
+    assert_eq!(files_of_tar(&again), all);
+}
+
+#[test]
+fn damaged_and_strange_archives_are_errors_or_losses() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("x.tar");
+    tar_of(&[("a.x", b"1"), ("a.x", b"2")], &path);
+    assert!(rows(&path).unwrap_err().to_string().contains("two files have the same name"));
+    tar_of(&[("a.x", b"1"), (".hidden", b"2")], &path);
+    let mut report = Vec::new();
+    let container = wharf::open(&path).unwrap();
+    container.verify(&wharf::VerifyOptions::default(), &mut |finding| report.push(finding.severity)).unwrap();
+    assert_eq!(report, [wharf::Severity::Warning]);
+    tar_of(&[("a.x", &[7; 3000])], &path);
+    let whole = fs::read(&path).unwrap();
+    for len in (0..whole.len()).step_by(97).chain([511, 512, 3511, 3512]) {
+        fs::write(&path, &whole[..len]).unwrap();
+        // Nothing panics, and what is cut is an error: the end of an archive may be missing.
+        assert!(len >= 3512 || rows(&path).is_err(), "{len}");
+    }
+    for at in 0..512 {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 0x55;
+        fs::write(&path, &damaged).unwrap();
+        let _ = rows(&path);
     }
 }

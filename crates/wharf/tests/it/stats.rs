@@ -213,7 +213,7 @@ fn counts_rows_of_groups() {
     let mut expected = std::collections::BTreeMap::new();
     for row in 0..1000_i64 {
         let number = if row % 7 == 0 { Value::Null } else { json!(row * row % 11) };
-        let key = json!({"n": number, "word": WORDS[row as usize % 3]});
+        let key = json!({"n": number, "word": WORDS[usize::try_from(row).unwrap() % 3]});
         *expected.entry(key.to_string()).or_insert(0_u64) += 1;
     }
     let mut builder = ListBuilder::new(Int64Builder::new());

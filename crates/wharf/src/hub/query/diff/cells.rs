@@ -349,7 +349,7 @@ fn has_digits_of(wide: f64, narrow: f64) -> bool {
 fn float_equals_integer(float: Option<&f64>, integer: Option<&i128>, tolerance: &Tolerance) -> bool {
     let (Some(float), Some(integer)) = (float, integer) else { return false };
     if integer_of(*float) == Some(*integer) {
-        return !tolerance.signed_zero || !(*float == 0.0 && float.is_sign_negative());
+        return !(tolerance.signed_zero && *float == 0.0 && float.is_sign_negative());
     }
     // The difference of large integers is exact.
     #[allow(clippy::cast_precision_loss, reason = "a tolerance is a float")]

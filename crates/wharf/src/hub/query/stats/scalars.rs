@@ -31,7 +31,7 @@ pub(in crate::hub::query) fn of_array(array: ArrayRef) -> Result<Vec<Scalar>> {
 }
 
 /// The values of keys, as values of `data_type`.
-#[allow(clippy::cast_possible_truncation, reason = "a key stands for a value of the type")]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a key stands for a value of the type")]
 pub(super) fn of_keys(data_type: &DataType, family: Family, keys: &[u64]) -> Result<Vec<Scalar>> {
     use DataType::{Boolean, Date32, Float16, Float32, Float64, Int8, Int16, Int32, Time32, UInt8, UInt16, UInt32};
     macro_rules! numbers {

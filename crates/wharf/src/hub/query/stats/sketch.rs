@@ -198,7 +198,7 @@ impl<K: Key> Sketch<K> {
         self.push(level + 1, kept);
     }
 
-    fn finish(self: Box<Self>, n: u64, min_distinct: u64) -> Summary<K> {
+    fn finish(self, n: u64, min_distinct: u64) -> Summary<K> {
         let weighted = |(level, values): (usize, Level<K>)| values.values.into_iter().map(move |key| (key, 1 << level));
         let mut sorted: Counts<K> = self.levels.into_iter().enumerate().flat_map(weighted).collect();
         sorted.sort_unstable();

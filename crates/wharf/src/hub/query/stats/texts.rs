@@ -35,13 +35,16 @@ impl Lengths {
     }
 }
 
+/// Minimum and maximum.
+type Ends = (Box<[u8]>, Box<[u8]>);
+
 type Counts = HashMap<Box<[u8]>, u64>;
 
 /// Collects texts or bytes.
 pub(super) struct Texts {
     capacity: usize,
     pub(super) lengths: Lengths,
-    pub(super) range: Option<(Box<[u8]>, Box<[u8]>)>,
+    pub(super) range: Option<Ends>,
     /// All distinct values; frequent ones, when there is a sketch.
     counts: Counts,
     /// Total length of the distinct values.
