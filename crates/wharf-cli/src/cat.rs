@@ -6,6 +6,7 @@ use container_core::{Error, Result};
 use wharf::convert::{Csv, Delimiter, JsonLines, Sink};
 use wharf::hub::convert::Report;
 use wharf::hub::copy_rows::CopyRows;
+use wharf::hub::select as library;
 
 use super::Outcome;
 use super::display::counted;
@@ -97,25 +98,31 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     if selection.tidy {
         selection.columns.clear(); // they selected variables
     }
-    let job = CopyRows {
-        locations: &locations,
-        selection: &selection,
-        max_columns: usize::MAX,
-        union: change.union,
-        same_columns: false,
-        progress: &ProgressLine::new(false),
-    };
-    print(job, &arguments.format, env)
+    print((&locations, &selection), change.union, &arguments.format, env)
 }
 
-/// Prints rows: a table on a terminal, JSON lines into a pipe, or what the options say.
-pub(crate) fn print(mut job: CopyRows<'_>, options: &FormatOptions, env: &mut Env<'_>) -> Result<Outcome> {
-    let FormatOptions { csv, tsv, pretty } = *options;
+/// Prints the selected rows of inputs: a table on a terminal, JSON lines into a pipe, or what the options say. The selection has been applied to
+/// the opener.
+pub(crate) fn print(
+    (locations, selection): (&[inputs::Location], &library::Selection),
+    union: bool,
+    format: &FormatOptions,
+    env: &mut Env<'_>,
+) -> Result<Outcome> {
+    let FormatOptions { csv, tsv, pretty } = *format;
     if env.json() && (csv || tsv || pretty) {
         // clap reports this conflict only if --json follows the verb.
         return Err(Error::usage("--json cannot be used with --csv, --tsv or --pretty"));
     }
     let terminal = env.stdout.terminal;
+    let mut job = CopyRows {
+        locations,
+        selection,
+        max_columns: usize::MAX,
+        union,
+        same_columns: false,
+        progress: &ProgressLine::new(false),
+    };
     if pretty || (terminal.is_some() && !csv && !tsv && !env.json()) {
         return table(&mut job, terminal, env);
     }

@@ -9,12 +9,16 @@
 mod cat;
 mod compact;
 mod convert;
+mod count;
+mod diff;
 mod display;
 mod ds;
 mod env;
 mod escaping_writer;
 mod external;
+mod extract;
 mod get;
+mod head;
 mod index;
 mod info;
 mod inputs;
@@ -35,6 +39,7 @@ mod rename;
 mod report;
 mod rm;
 mod sample;
+mod schema;
 mod select;
 mod set;
 mod shuffle;
@@ -109,7 +114,7 @@ Examples:
   wharf cat adult.idv -n 10            the first ten rows
   wharf convert adult.idv adult.csv    the same rows as CSV
 
-Exit codes: 0 success; 1 failure, or verify found an error; 2 wrong usage; 3 success with loss (see the warnings).";
+Exit codes: 0 success; 1 failure, or verify found an error, or diff a difference; 2 wrong usage; 3 success with loss (see the warnings).";
 
 #[derive(Debug, Clone, Copy, clap::Args)]
 struct Global {
@@ -144,7 +149,10 @@ impl From<AccessChoice> for Access {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Info(info::Arguments),
+    Schema(schema::Arguments),
     Cat(cat::Arguments),
+    Head(head::HeadArguments),
+    Tail(head::TailArguments),
     Get(get::Arguments),
     Verify(verify::Arguments),
     Convert(Box<convert::Arguments>),
@@ -155,6 +163,9 @@ enum Verb {
     Shuffle(shuffle::Arguments),
     Sample(sample::Arguments),
     Stats(stats::Arguments),
+    Count(count::Arguments),
+    Diff(Box<diff::Arguments>),
+    Extract(extract::Arguments),
     Rename(rename::Arguments),
     Rm(rm::Arguments),
     Set(set::Arguments),
@@ -236,7 +247,10 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>, env: &mut Env<'
 fn dispatch(command: &Command, env: &mut Env<'_>) -> Result<Outcome> {
     match &command.verb {
         Verb::Info(arguments) => info::run(arguments, env),
+        Verb::Schema(arguments) => schema::run(arguments, env),
         Verb::Cat(arguments) => cat::run(arguments, env),
+        Verb::Head(arguments) => head::head(arguments, env),
+        Verb::Tail(arguments) => head::tail(arguments, env),
         Verb::Get(arguments) => get::run(arguments, env),
         Verb::Verify(arguments) => verify::run(arguments, env),
         Verb::Convert(arguments) => convert::run(arguments, env),
@@ -247,6 +261,9 @@ fn dispatch(command: &Command, env: &mut Env<'_>) -> Result<Outcome> {
         Verb::Shuffle(arguments) => shuffle::run(arguments, env),
         Verb::Sample(arguments) => sample::run(arguments, env),
         Verb::Stats(arguments) => stats::run(arguments, env),
+        Verb::Count(arguments) => count::run(arguments, env),
+        Verb::Diff(arguments) => diff::run(arguments, env),
+        Verb::Extract(arguments) => extract::run(arguments, env),
         Verb::Rename(arguments) => rename::run(arguments, env),
         Verb::Rm(arguments) => rm::run(arguments, env),
         Verb::Set(arguments) => set::run(arguments, env),

@@ -9,14 +9,13 @@ use std::sync::Arc;
 use container_core::{Access, Error, Overwrite, Result};
 use wharf::convert::{Convert, Location, Report, Selection, TextTarget, To};
 use wharf::hub::Lost;
-use wharf::hub::copy_rows::CopyRows;
 use wharf::{BatchContainer, BoxedBatches, Registry};
 
 use super::cat::{self, FormatOptions};
 use super::convert;
 use super::env::Env;
 use super::options::{ConvertOptions, Options};
-use super::progress::{self, ProgressLine};
+use super::progress;
 use super::{Global, Outcome, display, lock_exit, memory, silence_caught_panics};
 
 /// The options of every verb, and those of rows on standard output or in a file.
@@ -87,18 +86,7 @@ impl Console {
         let location = Location::open_container("query", container);
         let outcome = match &options.output {
             Some(output) => self.save(location, output, options)?,
-            None => {
-                let (locations, selection) = ([location], Selection::default());
-                let job = CopyRows {
-                    locations: &locations,
-                    selection: &selection,
-                    max_columns: usize::MAX,
-                    union: false,
-                    same_columns: false,
-                    progress: &ProgressLine::new(false),
-                };
-                cat::print(job, &options.format, &mut self.env)?
-            }
+            None => cat::print((&[location], &Selection::default()), false, &options.format, &mut self.env)?,
         };
         self.outcome = self.outcome.max(outcome);
         Ok(())

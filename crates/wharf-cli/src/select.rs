@@ -2,9 +2,9 @@
 
 use container_core::Result;
 use wharf::hub::select as library;
-pub(crate) use wharf::hub::select::{RowRange, columns, filter, table};
+pub(crate) use wharf::hub::select::{RowRange, columns, filter, split, table};
 
-/// Selection options of `cat` and `convert`.
+/// Selection options of verbs that read rows.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Selection {
     /// Only these columns, in this order: comma-separated names as listed by `info` (quote a name that contains a comma:

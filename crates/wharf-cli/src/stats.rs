@@ -1,106 +1,159 @@
-//! `wharf stats`: statistics of variables.
+//! `wharf stats`: statistics of columns.
 
 use std::ffi::OsString;
 
-use container_core::{Error, Result};
-use dsfmt::{Reader, Stats, Variable};
+use container_core::Result;
+use serde_json::Value;
+use wharf::Stats;
+use wharf::hub::convert::{Convert, Report};
+use wharf::stats::{ColumnStats, Scalar};
 
 use super::Outcome;
-use super::display::{self, clean, grouped};
+use super::display::{self, abbreviated, clean, grouped};
 use super::env::Env;
-use super::inputs;
-use super::netcdf;
+use super::select::Selection;
+use super::{inputs, progress};
 
 const EXAMPLES: &str = "\
 Examples:
-  wharf stats climate.ds temperature
+  wharf stats adult.idv
+  wharf stats adult.idv age Label
+  wharf stats 'day-*.parquet' --top 20
   wharf stats model.nc temperature pressure
-  wharf stats climate.ds --json | jq '{variable, mean}'";
+  wharf stats climate.ds --json | jq '{column, mean}'";
 
-/// Show statistics of variables: count, extremes, mean, median, standard deviation, percentile intervals (ds, NetCDF)
+/// Show statistics of columns: count, nulls, distinct and frequent values, extremes, mean, deviation, median, percentiles
 ///
-/// Missing values and NaN are excluded, and counted separately. std is the population standard deviation. p68, p95 and p99 are the central
-/// intervals that contain 68, 95 and 99 percent of the values. Medians and percentiles are exact. Without VAR, all numeric variables.
+/// Nulls and NaN are counted, and excluded from everything else. std is the population standard deviation. p50, p68, p95 and p99 are the central
+/// intervals that contain 50, 68, 95 and 99 percent of the values. Members of structs are a.b, elements of vectors and lists a[]; lengths of texts
+/// are in bytes. The mean of times is a time.
+///
+/// Everything is exact, except for columns with many distinct values (more than 131,072, or 8 MiB of text): their median, percentiles, distinct and
+/// frequent values are estimates, marked with ~; --json has their errors. Quantiles of ds and NetCDF variables are always exact.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Input file; - for standard input
+    /// Input file, or a quoted glob pattern such as 'day-*.idv' for several that are one table; - for standard input
     #[arg(value_name = "FILE")]
     file: OsString,
 
-    /// Variables
-    #[arg(value_name = "VAR")]
-    variables: Vec<String>,
+    /// Columns, or variables [default: all; of ds and NetCDF all numeric ones]
+    #[arg(value_name = "COLUMN")]
+    names: Vec<String>,
+
+    /// Maximum number of frequent values of each column
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    top: usize,
+
+    #[command(flatten)]
+    selection: Selection,
+
+    #[command(flatten)]
+    part: super::ds::PartOptions,
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
-    let location = inputs::expand_single(&arguments.file, "stats")?;
-    let file = |error: Error| error.in_file(location.name());
-    let input = location.input(&mut env.opener).map_err(file)?;
-    let reader = match netcdf::variables(&input, &env.opener).map_err(file)? {
-        Some(reader) => reader,
-        None => {
-            let opened = location.open_input(&input, &env.opener)?;
-            let detail = format!("stats requires a ds or NetCDF file, found {}", opened.container.format());
-            return Err(file(Error::usage(detail)));
-        }
-    };
-    let mut outcome = Outcome::Done;
-    let mut lines = display::table(env.stdout.terminal);
-    lines.set_header([
-        "variable", "count", "missing", "NaN", "min", "max", "mean", "median", "std", "p68", "p95", "p99",
-    ]);
-    let mut has_rows = false;
-    for variable in selected(&reader, &arguments.variables).map_err(file)? {
-        match variable.stats() {
-            Err(error) => {
-                outcome = outcome.max(env.fail(&file(error)));
+    let locations = inputs::expand_one(&arguments.file)?;
+    let mut selection = arguments.part.select(arguments.selection.plain()?)?;
+    selection.columns.splice(0..0, arguments.names.iter().cloned());
+    env.opener.apply(&selection)?;
+    let mut convert = Convert::default();
+    (convert.inputs, convert.selection) = (locations, selection);
+    let mut report = Report::default();
+    let computed = progress::with_line(env.report.terminal, |progress| {
+        let mut stats = Stats::of(convert.with_progress(progress));
+        stats.top = arguments.top;
+        stats.run(&mut env.opener, &mut report)
+    });
+    for lost in &report.losses {
+        env.report.lost(lost);
+    }
+    let mut outcome = Outcome::after(&report.losses);
+    let mut columns = Vec::new();
+    for column in computed? {
+        match column {
+            Err(error) => outcome = outcome.max(env.fail(&error)),
+            Ok(column) if env.json() => {
+                let json = serde_json::to_string(&column).unwrap_or_default(); // cannot fail for such members
+                env.stdout.print(&format!("{json}\n"))?;
             }
-            Ok(stats) if env.json() => {
-                // Not via `Value`, which would print 32-bit floats with the digits of 64-bit ones.
-                let stats = serde_json::to_string(&stats).unwrap_or_default(); // cannot fail for numbers
-                let name = serde_json::Value::from(variable.name());
-                env.stdout.print(&format!("{{\"variable\":{name},{}\n", stats.trim_start_matches('{')))?;
-            }
-            Ok(stats) => {
-                lines.add_row(row(&variable, &stats));
-                has_rows = true;
-            }
+            Ok(column) => columns.push(column),
         }
     }
-    if has_rows {
-        lines.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(display::ALIGN_RIGHT));
-        env.stdout.print(&display::render(&mut lines))?;
+    if !columns.is_empty() {
+        let text = table(&columns, env.stdout.terminal);
+        env.stdout.print(&text)?;
     }
     Ok(outcome)
 }
 
-/// The named variables, or all numeric ones. Unreadable variables are included so that their errors are reported.
-fn selected<'r>(reader: &'r Reader, names: &[String]) -> Result<Vec<Variable<'r>>> {
-    let numeric = |variable: &Variable<'_>| {
-        variable.problem().is_some() || variable.data_type().is_some_and(|data_type| !data_type.is_text())
-    };
-    let variables: Vec<Variable<'_>> = match names {
-        [] => reader.variables().filter(numeric).collect(),
-        names => names.iter().map(|name| reader.variable(name)).collect::<Result<_>>()?,
-    };
-    reader.check_declared_bytes(variables.iter().copied())?;
-    Ok(variables)
+/// Maximum characters of a text in the table.
+const MAX_CHARACTERS: usize = 24;
+
+/// A row per column. What no column has is left out.
+fn table(columns: &[ColumnStats], width: Option<u16>) -> String {
+    const LEFT: [&str; 3] = ["column", "type", "frequent"];
+    let rows: Vec<Vec<(&str, String)>> = columns.iter().map(row).collect();
+    let headers = rows.first().map(|row| row.iter().map(|(header, _)| *header).collect::<Vec<_>>());
+    let is_shown = |index: &usize| rows.iter().any(|row| row.get(*index).is_some_and(|(_, cell)| !cell.is_empty()));
+    let headers = headers.unwrap_or_default();
+    let shown: Vec<usize> = (0..headers.len()).filter(is_shown).collect();
+    let mut lines = display::table(width);
+    lines.set_header(shown.iter().filter_map(|index| headers.get(*index)));
+    for row in &rows {
+        lines.add_row(shown.iter().filter_map(|index| row.get(*index).map(|(_, cell)| cell)));
+    }
+    for (column, header) in lines.column_iter_mut().zip(shown.iter().filter_map(|index| headers.get(*index))) {
+        if !LEFT.contains(header) {
+            column.set_cell_alignment(display::ALIGN_RIGHT);
+        }
+    }
+    display::render(&mut lines)
 }
 
-fn row(variable: &Variable<'_>, stats: &Stats) -> Vec<String> {
-    let float = |number: Option<f64>| number.map(short).unwrap_or_default();
-    let ends = |ends: Option<[f64; 2]>| ends.map(|[low, high]| format!("{} .. {}", short(low), short(high)));
-    let exact = |number: Option<dsfmt::Number>| match number {
-        Some(dsfmt::Number::Integer(number)) => number.to_string(),
-        Some(number) => short(number.as_f64()),
+fn row(stats: &ColumnStats) -> Vec<(&'static str, String)> {
+    let about = if stats.estimates.is_some() { "~" } else { "" };
+    let plain = |scalar: &Option<Scalar>| scalar.as_ref().map(text).unwrap_or_default();
+    let estimate = |text: String| if text.is_empty() { text } else { format!("{about}{text}") };
+    let ends = |ends: &Option<[Scalar; 2]>| match ends {
+        Some([low, high]) => estimate(format!("{} .. {}", text(low), text(high))),
         None => String::new(),
     };
-    let mut cells = vec![clean(variable.name()).into_owned(), grouped(stats.count), grouped(stats.missing)];
-    cells.extend([grouped(stats.nan), exact(stats.min), exact(stats.max)]);
-    cells.extend([stats.mean, stats.median, stats.std].map(float));
-    cells.extend([stats.p68, stats.p95, stats.p99].map(|interval| ends(interval).unwrap_or_default()));
-    cells
+    let lengths = stats.lengths.map(|lengths| match (lengths.min, lengths.max) {
+        (min, max) if min == max => grouped(min),
+        (min, max) => format!("{} .. {}", grouped(min), grouped(max)),
+    });
+    let count = |count: u64| if count == 0 { String::new() } else { grouped(count) };
+    let repeated = stats.top.iter().flatten().filter(|(_, count)| *count > 1);
+    let top = repeated.map(|(value, count)| format!("{} ({about}{})", text(value), grouped(count)));
+    vec![
+        ("column", clean(&stats.column).into_owned()),
+        ("type", abbreviated(&clean(&stats.data_type), MAX_CHARACTERS).into_owned()),
+        ("count", grouped(stats.count)),
+        ("nulls", grouped(stats.nulls)),
+        ("NaN", count(stats.nan)),
+        ("distinct", estimate(stats.distinct.map(grouped).unwrap_or_default())),
+        ("min", plain(&stats.min)),
+        ("max", plain(&stats.max)),
+        ("mean", plain(&stats.mean)),
+        ("std", plain(&stats.std)),
+        ("median", estimate(plain(&stats.median))),
+        ("p68", ends(&stats.p68)),
+        ("p95", ends(&stats.p95)),
+        ("p99", ends(&stats.p99)),
+        ("length", lengths.unwrap_or_default()),
+        ("frequent", top.collect::<Vec<_>>().join(", ")),
+    ]
+}
+
+/// Floats with seven significant digits, integers with all, texts without quotes.
+fn text(scalar: &Scalar) -> String {
+    let json = scalar.get();
+    match serde_json::from_str(json) {
+        Ok(Value::String(text)) => abbreviated(&clean(&text), MAX_CHARACTERS).into_owned(),
+        Ok(Value::Number(number)) if json.contains(['.', 'e']) => short(number.as_f64().unwrap_or(f64::NAN)),
+        _ => abbreviated(&clean(json), MAX_CHARACTERS).into_owned(),
+    }
 }
 
 /// The number with seven significant digits.

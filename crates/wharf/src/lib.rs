@@ -10,6 +10,9 @@
 //! | recover intact records of a damaged file | `Recover` |
 //! | rebuild an index | `Reindex` |
 //! | split, sample or shuffle a dataset | `Split`, `Sample`, `Shuffle` |
+//! | compute statistics, count rows | `Stats`, `Count` |
+//! | compare two inputs of any formats | `Diff` |
+//! | write fields of rows into files | `Extract` |
 //! | write rows as JSON lines or CSV | [`convert::JsonLines`], [`convert::Csv`], [`convert::copy`] |
 //! | import text, rows or files into datadings | `convert::import` |
 //! | read any container as Arrow record batches | `Table::arrow`, `OwnedBatches` |
@@ -117,8 +120,12 @@ pub use container_core::{
 pub use hub::{
     Lost,
     convert::{Convert, Report},
+    extract::{self, Extract},
     merge,
     merge::Merge,
+    query::count::{Count, Group},
+    query::diff::{self, Diff},
+    query::stats::{self, Stats},
     recover,
     recover::Recover,
     reindex,

@@ -30,6 +30,8 @@ static FORMATS: &[&dyn Format] = &[
     crate::convert::import::FOLDER,
     #[cfg(feature = "convert")]
     crate::convert::import::ZIP,
+    #[cfg(feature = "convert")]
+    crate::convert::import::TAR,
 ];
 
 /// The known formats, in the order in which they try to recognize an input.

@@ -45,6 +45,8 @@ pub struct Stats {
     pub median: Option<f64>,
     /// Population standard deviation.
     pub std: Option<f64>,
+    /// Central 50%: the quartiles, linearly interpolated.
+    pub p50: Option<[f64; 2]>,
     /// Central 68%: percentiles 16 and 84, linearly interpolated.
     pub p68: Option<[f64; 2]>,
     /// Central 95%: percentiles 2.5 and 97.5.
@@ -118,7 +120,7 @@ impl Serialize for Finite {
 /// Serializes as a map of all fields, in order.
 impl Serialize for Stats {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = serializer.serialize_struct("Stats", 11)?;
+        let mut fields = serializer.serialize_struct("Stats", 12)?;
         fields.serialize_field("count", &self.count)?;
         fields.serialize_field("missing", &self.missing)?;
         fields.serialize_field("nan", &self.nan)?;
@@ -127,6 +129,7 @@ impl Serialize for Stats {
         fields.serialize_field("mean", &self.mean.map(Finite))?;
         fields.serialize_field("median", &self.median.map(Finite))?;
         fields.serialize_field("std", &self.std.map(Finite))?;
+        fields.serialize_field("p50", &self.p50.map(|ends| ends.map(Finite)))?;
         fields.serialize_field("p68", &self.p68.map(|ends| ends.map(Finite)))?;
         fields.serialize_field("p95", &self.p95.map(|ends| ends.map(Finite)))?;
         fields.serialize_field("p99", &self.p99.map(|ends| ends.map(Finite)))?;
@@ -204,8 +207,8 @@ struct FirstPass<T> {
     counts: Counts<T>,
 }
 
-/// Percentiles as hundredths: the median, and the ends of the three intervals.
-const PERCENTILES: [f64; 7] = [50.0, 16.0, 84.0, 2.5, 97.5, 0.5, 99.5];
+/// Percentiles as hundredths: the median, and the ends of the four intervals.
+const PERCENTILES: [f64; 9] = [50.0, 25.0, 75.0, 16.0, 84.0, 2.5, 97.5, 0.5, 99.5];
 
 fn compute<T: Numeric>(source: &ChunkSource<'_, '_>) -> Result<Stats> {
     let new = || FirstPass { blocks: Vec::new(), counts: Counts::<T>::new(source.count) };
@@ -233,7 +236,7 @@ fn compute<T: Numeric>(source: &ChunkSource<'_, '_>) -> Result<Stats> {
     (stats.min, stats.max) = (Some(min), Some(max));
     (stats.mean, stats.std) = (moments.mean(), moments.deviation());
     stats.median = next();
-    for interval in [&mut stats.p68, &mut stats.p95, &mut stats.p99] {
+    for interval in [&mut stats.p50, &mut stats.p68, &mut stats.p95, &mut stats.p99] {
         *interval = next().zip(next()).map(|(low, high)| [low, high]);
     }
     Ok(stats)
@@ -277,6 +280,7 @@ impl Stats {
             mean: None,
             median: None,
             std: None,
+            p50: None,
             p68: None,
             p95: None,
             p99: None,

@@ -4,6 +4,7 @@ mod cat;
 mod convert;
 mod info;
 mod own_format;
+mod queries;
 mod raw;
 mod terminal;
 mod text;

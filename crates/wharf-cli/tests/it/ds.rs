@@ -163,7 +163,7 @@ fn statistics() {
     let place = TestFolder::new();
     let ran = place.wharf(&["stats", "@", "temp", "--json"]);
     assert!(
-        ran.ok().starts_with("{\"variable\":\"temp\",\"count\":6,\"missing\":1,\"nan\":1,\"min\":0.1,\"max\":4.0,"),
+        ran.ok().starts_with("{\"column\":\"temp\",\"type\":\"float32\",\"count\":6,\"nulls\":1,\"nan\":1,\"distinct\":null,\"min\":0.1,\"max\":4.0,"),
         "{}",
         ran.out()
     );

@@ -83,7 +83,7 @@ fn shows_zero_sized_variables() {
     assert!(place.done("info huge.ds").contains("\n    n = 1000000000000000\n"));
     assert!(place.done("info huge.ds --json").contains("\"rows\":1000000000000000"));
     assert!(place.done("verify huge.ds").ends_with("ok\n"));
-    let nothing = r#""count":0,"missing":0,"nan":0,"min":null"#;
+    let nothing = r#""count":0,"nulls":0,"nan":0,"distinct":null,"min":null"#;
     assert!(place.done("stats huge.ds x --json").contains(nothing));
     assert_eq!(place.done("stats huge.ds").lines().count(), 6);
     assert_eq!(place.done("get huge.ds x"), "");

@@ -42,5 +42,5 @@ fn formats_write_batches() {
         written.push(format.name());
     }
     assert_eq!(written, ["idv", "datadings", "parquet", "arrow"]);
-    assert_eq!(others, ["mlnet-model", "ds", "netcdf", "zds", "jsonl", "csv", "tsv", "zip"]);
+    assert_eq!(others, ["mlnet-model", "ds", "netcdf", "zds", "jsonl", "csv", "tsv", "zip", "tar"]);
 }

@@ -10,11 +10,14 @@
 )]
 
 mod change;
+mod diff;
+mod extract;
 mod files;
 mod formats;
 mod netcdf;
 mod open_container;
 mod own_target;
 mod routes;
+mod stats;
 mod subset;
 mod untyped;

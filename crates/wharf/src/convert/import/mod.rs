@@ -32,6 +32,7 @@
 mod documents;
 mod files;
 mod samples;
+mod tar;
 
 use std::sync::Arc;
 
@@ -45,6 +46,7 @@ use crate::workers::Workers;
 pub(crate) use documents::Documents;
 pub use files::{FOLDER, FileOptions, FileTable, LinkOutside, ZIP};
 pub use samples::{Keys, SampleOptions, Sampled, copy_samples, write_rows};
+pub use tar::TAR;
 
 /// Maximum records per chunk.
 const CHUNK_RECORDS: u64 = 8192;

@@ -18,10 +18,12 @@ mod widen;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use arrow_schema::SchemaRef;
+use arrow_array::RecordBatch;
+use arrow_schema::{Field, SchemaRef};
 use container_arrow::BatchWriter;
 use container_core::{Error, ErrorKind, Result};
 
+use super::super::env::Opener;
 use super::super::{Bar, Lost, output};
 use super::job::{Context, Job, Report, finish};
 use copy::copy;
@@ -91,6 +93,36 @@ impl Job<'_> {
         report.columns = joined.schema.fields().len();
         Ok(writer)
     }
+}
+
+/// Opened inputs, joined into one table, whose rows can be read on another thread.
+pub(in crate::hub) struct OpenBatches<'a> {
+    job: Job<'a>,
+    joined: Joined,
+}
+
+impl<'a> OpenBatches<'a> {
+    pub(super) fn open(job: Job<'a>, opener: &mut Opener<'_>) -> Result<Self> {
+        Ok(Self { job, joined: Joined::open(&job, opener)? })
+    }
+
+    pub(in crate::hub) fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.joined.schema)
+    }
+
+    /// Passes the selected rows to `write`, batch by batch.
+    pub(in crate::hub) fn copy(
+        &self,
+        report: &mut Report,
+        write: &mut dyn FnMut(&RecordBatch) -> Result<()>,
+    ) -> Result<()> {
+        copy(&self.job, &self.joined, self.job.convert.progress.0.as_ref(), report, write)
+    }
+}
+
+/// Fails unless the metadata of two columns of the same type give values the same meaning. The error says how they differ.
+pub(in crate::hub) fn same_meaning(one: &Field, other: &Field) -> Result<(), String> {
+    unify::columns(one, other).map(drop)
 }
 
 /// A stream that remembers how it failed.

@@ -17,11 +17,14 @@ mod variables;
 use std::io::Write;
 use std::path::Path;
 
+use arrow_schema::SchemaRef;
+use container_arrow::BatchWriter;
 use container_core::{Error, Overwrite, Result};
 
 pub use change::{CHANGE_OPTIONS, ChangeOptions};
 pub(super) use columnar::pick::PickedRows;
 pub use columnar::{InputPart, InputTable};
+pub(super) use columnar::{OpenBatches, same_meaning};
 pub(super) use job::quoted;
 pub use job::{Context, Convert, Job, Report, To};
 pub use option::{OptionSpec, OptionValue};
@@ -81,15 +84,37 @@ impl Convert {
         Ok(report)
     }
 
-    /// The conversion of the changed inputs, which `opener` opens from now on; `None` without changes.
-    fn changed(&self, target: &dyn Target, opener: &mut Opener<'_>, report: &mut Report) -> Result<Option<Self>> {
+    /// The conversion of what `opener` opens from now on: inputs with the changes, or long rows; `None` if that is the same.
+    pub(in crate::hub) fn of_views(
+        &self,
+        target: Option<&dyn Target>,
+        opener: &mut Opener<'_>,
+        report: &mut Report,
+    ) -> Result<Option<Self>> {
+        let mut changed = self.changed(target, opener, report)?;
+        if self.selection.tidy {
+            // The columns of long rows selected variables.
+            changed.get_or_insert_with(|| self.clone()).selection.columns.clear();
+        }
+        Ok(changed)
+    }
+
+    /// The conversion of the changed inputs; `None` without changes.
+    fn changed(
+        &self,
+        target: Option<&dyn Target>,
+        opener: &mut Opener<'_>,
+        report: &mut Report,
+    ) -> Result<Option<Self>> {
         if self.changes.is_empty() {
             return Ok(None);
         }
-        let declared = match &self.text.schema {
-            None => None,
-            Some(path) if self.changes.keep_values() => Some(target.read_schema(path, opener, &mut report.losses)?),
-            Some(path) => Some(columnar::declared::read(path, &[], opener, &mut report.losses)?),
+        let declared = match (&self.text.schema, target) {
+            (None, _) => None,
+            (Some(path), Some(target)) if self.changes.keep_values() => {
+                Some(target.read_schema(path, opener, &mut report.losses)?)
+            }
+            (Some(path), _) => Some(columnar::declared::read(path, &[], opener, &mut report.losses)?),
         };
         opener.change_with(&self.changes, &self.inputs, &self.selection, self.mapping.plain(), declared)?;
         let mut changed = self.clone();
@@ -123,12 +148,30 @@ impl Convert {
             let why = "is for outputs whose columns have types, and for casts";
             return Err(Error::usage(why).in_option("on_mismatch"));
         }
-        let mut changed = self.changed(target, opener, report)?;
-        if self.selection.tidy {
-            // The columns of long rows select variables, which is done.
-            changed.get_or_insert_with(|| self.clone()).selection.columns.clear();
-        }
-        let job = Job { convert: changed.as_ref().unwrap_or(self), path, force, narrow: target.infers_narrow_types() };
+        let viewed = self.of_views(Some(target), opener, report)?;
+        let job = Job { convert: viewed.as_ref().unwrap_or(self), path, force, narrow: target.infers_narrow_types() };
         target.run(&job, &mut Context { opener, progress: &self.progress.0, stream }, report)
+    }
+
+    /// Passes the selected rows of all inputs, batch by batch, to the writer that `begin` makes for their common schema. Returns that writer, which
+    /// is not finished.
+    pub(in crate::hub) fn read_batches<W: BatchWriter>(
+        &self,
+        opener: &mut Opener<'_>,
+        report: &mut Report,
+        begin: impl FnOnce(SchemaRef) -> Result<Box<W>>,
+    ) -> Result<Box<W>> {
+        opener.apply(&self.selection)?;
+        opener.overrides = self.text.overrides()?;
+        let viewed = self.of_views(None, opener, report)?;
+        let job = Job { convert: viewed.as_ref().unwrap_or(self), path: None, force: false, narrow: false };
+        job.copy_batches(&mut Context { opener, progress: &self.progress.0, stream: None }, report, begin)
+    }
+
+    /// Opens all inputs, to read their rows on another thread.
+    pub(in crate::hub) fn open_batches(&self, opener: &mut Opener<'_>) -> Result<OpenBatches<'_>> {
+        opener.apply(&self.selection)?;
+        opener.overrides = self.text.overrides()?;
+        OpenBatches::open(Job { convert: self, path: None, force: false, narrow: false }, opener)
     }
 }

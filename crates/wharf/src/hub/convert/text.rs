@@ -13,7 +13,7 @@ impl TextInput {
     ///
     /// # Errors
     /// The delimiter is not ASCII.
-    pub(super) fn overrides(&self) -> Result<Overrides> {
+    pub(in crate::hub) fn overrides(&self) -> Result<Overrides> {
         Ok(Overrides {
             format: self.from.map(InputForm::name),
             delimiter: self.delimiter()?,

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
@@ -12,7 +11,7 @@ use container_core::{Error, Loss, Result};
 
 use super::super::super::Lost;
 use super::super::super::env::Opener;
-use super::super::job::{Convert, Job};
+use super::super::job::{Convert, Job, Report};
 use super::inputs::{Input, JoinOptions, Joined, unify_batch};
 
 /// The inputs of a [`Convert`] as one table: opened, with a common schema. Its parts can be read any number of times, by several threads.
@@ -103,15 +102,8 @@ impl Convert {
                 Error::unsupported("inputs that are read as one table need the same columns").in_option("union")
             );
         }
-        // Changes apply where inputs are opened.
-        let mut convert = self.clone();
-        if !self.changes.is_empty() {
-            let schema = convert.text.schema.take();
-            let read = |path: &PathBuf| super::declared::read(path, &[], opener, &mut Vec::new());
-            let own = schema.as_ref().map(read).transpose()?;
-            opener.change_with(&self.changes, &self.inputs, &self.selection, self.mapping.plain(), own)?;
-        }
-        let job = Job { convert: &convert, path: None, force: false, narrow: false };
+        let viewed = self.of_views(None, opener, &mut Report::default())?;
+        let job = Job { convert: viewed.as_ref().unwrap_or(self), path: None, force: false, narrow: false };
         let Joined { mut inputs, schema, .. } =
             Joined::open_with(&job, opener, &JoinOptions { declared, ..JoinOptions::default() })?;
         // The schema applies to every part: no row is read to infer it again.

@@ -1,0 +1,227 @@
+//! Counts rows, of all or of each group.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use arrow_array::RecordBatch;
+use container_arrow::{BatchWriter, JsonRows, Times};
+use container_core::{Error, Loss, Result};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::super::convert::{Convert, Report};
+use super::super::env::Opener;
+use super::super::select;
+use crate::Registry;
+
+/// Counts the selected rows of inputs, of all or of each group.
+///
+/// ```no_run
+/// use wharf::{Count, Registry};
+///
+/// let registry = Registry::builtin();
+/// println!("{} rows", Count::new(["a.parquet", "b.parquet"]).total(&registry)?);
+/// for group in Count::new(["adult.idv"]).by(["Label"]).groups(&registry)? {
+///     println!("{} {}", group.values.get(), group.count);
+/// }
+/// # Ok::<(), wharf::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Count {
+    /// Inputs, rows, and how text is read. The selected columns are those that make groups.
+    pub inputs: Convert,
+    /// Maximum bytes of the values of all groups. Default: 256 MiB.
+    pub max_bytes: usize,
+}
+
+/// Rows with the same values.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Group {
+    /// The values: an object of all columns, as `cat` prints it.
+    pub values: Box<RawValue>,
+    /// Number of rows.
+    pub count: u64,
+}
+
+/// What a group takes in memory besides its values.
+const GROUP_BYTES: usize = 64;
+
+impl Count {
+    /// Counts the rows of files.
+    #[must_use]
+    pub fn new<P: Into<PathBuf>>(inputs: impl IntoIterator<Item = P>) -> Self {
+        Self::of(Convert::new(inputs))
+    }
+
+    /// Counts the selected rows of these inputs.
+    #[must_use]
+    pub fn of(inputs: Convert) -> Self {
+        Self { inputs, max_bytes: 256 << 20 }
+    }
+
+    /// Makes groups of the rows that have the same values in these columns.
+    #[must_use]
+    pub fn by<N: Into<String>>(mut self, columns: impl IntoIterator<Item = N>) -> Self {
+        self.inputs = self.inputs.with_columns(columns);
+        self
+    }
+
+    /// The number of rows of all inputs.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn total(&self, registry: &Registry) -> Result<u64> {
+        self.run(&mut Opener::new(registry.clone()))
+    }
+
+    /// The number of rows of each group, the largest first.
+    ///
+    /// # Errors
+    /// As [`run_groups`](Self::run_groups).
+    pub fn groups(&self, registry: &Registry) -> Result<Vec<Group>> {
+        self.run_groups(&mut Opener::new(registry.clone()), &mut Report::default())
+    }
+
+    /// The number of rows of all inputs. Headers tell it in most formats; otherwise rows are counted as they are read. Columns of several inputs
+    /// may differ.
+    ///
+    /// # Errors
+    /// An input cannot be opened or read; a range of rows begins after the last one.
+    pub fn run(&self, opener: &mut Opener<'_>) -> Result<u64> {
+        let selection = &self.inputs.selection;
+        opener.apply(selection)?;
+        opener.overrides = self.inputs.text.overrides()?;
+        let progress = &self.inputs.progress.0;
+        let mut all = 0_u64;
+        for location in &self.inputs.inputs {
+            let named = |error: Error| error.in_file(location.name());
+            progress.name(&location.name());
+            let opened = location.open(opener)?;
+            let table = select::table(opened.container.as_ref(), selection.reading.table.as_deref()).map_err(named)?;
+            let rows = match table.len() {
+                Some(len) => len,
+                None => {
+                    progress.begin(container_core::Unit::Rows, None);
+                    count_rows(table, self, progress.as_ref()).map_err(named)?
+                }
+            };
+            all = all.saturating_add(rows);
+        }
+        let rows = selection.rows.as_ref().map_or(0..u64::MAX, |range| range.rows.clone());
+        if let Some(range) = &selection.rows {
+            range.check(all)?;
+        }
+        let selected = all.min(rows.end).saturating_sub(rows.start);
+        Ok(selection.limit.map_or(selected, |limit| selected.min(limit)))
+    }
+
+    /// The number of rows of each group: the largest first, equal ones by their values. `report` has the losses.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run); a column is unknown; inputs differ in the meaning of a column; [`Limit`](crate::ErrorKind::Limit) when the groups
+    /// exceed [`max_bytes`](Self::max_bytes).
+    pub fn run_groups(&self, opener: &mut Opener<'_>, report: &mut Report) -> Result<Vec<Group>> {
+        let mut inputs = self.inputs.clone();
+        inputs.mapping.times.get_or_insert(Times::Floor);
+        let max_bytes = self.max_bytes;
+        let groups =
+            super::read(&inputs, opener, report, |_| Ok(Groups { counts: HashMap::new(), bytes: 0, max_bytes }))?;
+        let parsed = groups.counts.into_iter().map(|(json, count)| {
+            let values: Map<String, Value> = serde_json::from_slice(&json)?;
+            let json = String::from_utf8_lossy(&json).into_owned();
+            Ok((values, Group { values: RawValue::from_string(json)?, count }))
+        });
+        let parsed: serde_json::Result<Vec<_>> = parsed.collect();
+        let mut groups = parsed.map_err(|cause| Error::invalid("invalid JSON of a group").caused_by(cause))?;
+        groups.sort_by(|(one, group), (other, more)| {
+            let values = || {
+                let mut orders = one.values().zip(other.values()).map(|(one, other)| compare(one, other));
+                orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+            };
+            more.count.cmp(&group.count).then_with(values)
+        });
+        Ok(groups.into_iter().map(|(_, group)| group).collect())
+    }
+}
+
+/// Counts the rows of a table that does not know their number.
+fn count_rows(
+    table: &dyn container_core::Table,
+    count: &Count,
+    progress: &dyn container_core::Progress,
+) -> Result<u64> {
+    /// Rows between two progress reports.
+    const REPORTED: u64 = 1 << 16;
+    let scan = count.inputs.selection.reading.scan().with_columns([]);
+    let mut rows = table.rows(&scan)?;
+    let mut counted = 0;
+    while rows.advance()? {
+        counted += 1;
+        if counted % REPORTED == 0 {
+            progress.advance(REPORTED)?;
+        }
+    }
+    Ok(counted)
+}
+
+/// Counts rows by their JSON.
+struct Groups {
+    counts: HashMap<Box<[u8]>, u64>,
+    bytes: usize,
+    max_bytes: usize,
+}
+
+impl BatchWriter for Groups {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let mut rows = JsonRows::new(batch)?;
+        let mut json = Vec::new();
+        for row in 0..rows.len() {
+            json.clear();
+            rows.write(row, &mut json)?;
+            if let Some(count) = self.counts.get_mut(json.as_slice()) {
+                *count += 1;
+                continue;
+            }
+            self.bytes = self.bytes.saturating_add(json.len() + GROUP_BYTES);
+            if self.bytes > self.max_bytes {
+                let error = Error::limit("bytes of all groups", self.bytes as u64, self.max_bytes as u64);
+                return Err(error.advising("group by columns with fewer distinct values"));
+            }
+            self.counts.insert(json.as_slice().into(), 1);
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<Vec<Loss>> {
+        Ok(Vec::new())
+    }
+}
+
+/// Nulls first, then numbers, texts by bytes, and others by their JSON. Numbers that are texts, such as decimals, are compared as texts.
+fn compare(one: &Value, other: &Value) -> Ordering {
+    let rank = |value: &Value| match value {
+        Value::Null => 0,
+        Value::Bool(_) => 1,
+        Value::Number(_) => 2,
+        Value::String(_) => 3,
+        Value::Array(_) | Value::Object(_) => 4,
+    };
+    match (one, other) {
+        (Value::Bool(one), Value::Bool(other)) => one.cmp(other),
+        (Value::Number(one), Value::Number(other)) => {
+            let integer = |number: &serde_json::Number| number.as_i128();
+            match (integer(one), integer(other)) {
+                (Some(one), Some(other)) => one.cmp(&other),
+                _ => one.as_f64().partial_cmp(&other.as_f64()).unwrap_or(Ordering::Equal),
+            }
+        }
+        (Value::String(one), Value::String(other)) => one.cmp(other),
+        (Value::Array(_), Value::Array(_)) | (Value::Object(_), Value::Object(_)) => {
+            one.to_string().cmp(&other.to_string())
+        }
+        _ => rank(one).cmp(&rank(other)),
+    }
+}
