@@ -49,6 +49,9 @@ mod expr;
 mod parse;
 mod types;
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::str::FromStr;
 

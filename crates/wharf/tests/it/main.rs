@@ -10,6 +10,7 @@
 )]
 
 mod files;
+mod filters;
 mod formats;
 mod netcdf;
 mod open_container;
