@@ -44,6 +44,7 @@
 
 mod bind;
 mod compare;
+mod condition;
 mod evaluate;
 mod expr;
 mod parse;
@@ -58,7 +59,9 @@ use std::str::FromStr;
 use arrow_schema::Schema;
 use container_core::{Error, Result};
 
+pub use condition::{Condition, Constant};
 pub use evaluate::Filter;
+pub use expr::Comparison;
 use expr::Expr;
 
 /// A condition on rows, in [SQL syntax](self).
@@ -101,6 +104,12 @@ impl Predicate {
     #[must_use]
     pub fn as_text(&self, name: &str) -> Option<String> {
         self.0.is_compared(name).then(|| expr::quoted(name))
+    }
+
+    /// What a format can evaluate on what it stores, or on statistics: rows for which this is not true do not match.
+    #[must_use]
+    pub fn condition(&self) -> Condition {
+        condition::condition(&self.0, false)
     }
 
     /// Compiles it for batches of this schema, of which only the mentioned columns are used.

@@ -145,10 +145,18 @@ impl<'a> Opener<'a> {
         let options = OpenOptions::default().with_access(self.access);
         let opened = self.opened(input, &options)?;
         self.check_time(opened.format())?;
-        Ok(match &self.filter {
-            Some(filter) => Box::new(FilteredContainer::new(opened.into(), filter.clone())),
-            None => opened,
-        })
+        let Some(filter) = &self.filter else { return Ok(opened) };
+        let untyped = match super::zds::on_documents(filter) {
+            Some(condition) if super::zds::is_of(Some(opened.format())) => {
+                self.view.filtered(input, &condition, &options)?
+            }
+            _ => None,
+        };
+        let filtered = FilteredContainer::new(opened.into(), filter.clone());
+        Ok(Box::new(match untyped {
+            Some(untyped) => filtered.with_untyped(untyped),
+            None => filtered,
+        }))
     }
 
     /// The rows of an input's table for which a condition holds.

@@ -3,6 +3,7 @@
 mod batches;
 mod masks;
 mod rows;
+mod untyped;
 
 use std::sync::Arc;
 
@@ -42,14 +43,29 @@ pub struct FilteredContainer {
     tables: Vec<FilteredTable>,
 }
 
+/// A container whose tables show the rows for which a predicate holds, without knowing the types of columns.
+type Untyped = Arc<dyn Container>;
+
 impl FilteredContainer {
     /// Shows the rows of a container for which `predicate` holds.
     #[must_use]
     pub fn new(inner: Arc<dyn Container>, predicate: Predicate) -> Self {
         let predicate = Arc::new(predicate);
-        let table = |index| FilteredTable { inner: Arc::clone(&inner), index, predicate: Arc::clone(&predicate) };
+        let table = |index| FilteredTable {
+            inner: Arc::clone(&inner),
+            index,
+            predicate: Arc::clone(&predicate),
+            untyped: None,
+        };
         let tables = (0..inner.tables().len()).map(table).collect();
         Self { inner, tables }
+    }
+
+    /// Takes rows from a container of the same file that evaluates the predicate itself, where the types of columns are those that its
+    /// [condition](Predicate::condition) expects.
+    pub(crate) fn with_untyped(mut self, untyped: Untyped) -> Self {
+        self.tables.iter_mut().for_each(|table| table.untyped = Some(Arc::clone(&untyped)));
+        self
     }
 }
 
@@ -73,7 +89,7 @@ pub(crate) fn matching_rows(
     predicate: &Predicate,
     scan: &Scan,
 ) -> Result<Matches> {
-    let table = FilteredTable { inner, index: table, predicate: Arc::new(predicate.clone()) };
+    let table = FilteredTable { inner, index: table, predicate: Arc::new(predicate.clone()), untyped: None };
     let mut masks = table.masks(&BatchScan::from(scan.clone()))?;
     let mut matches = Matches { rows: Vec::new(), of: 0 };
     while let Some(mask) = masks.try_next()? {
@@ -113,6 +129,7 @@ struct FilteredTable {
     /// The position of the table in its container.
     index: usize,
     predicate: Arc<Predicate>,
+    untyped: Option<Untyped>,
 }
 
 impl FilteredTable {
@@ -156,6 +173,22 @@ impl FilteredTable {
     fn inferred(&self, mut scan: BatchScan) -> Result<SchemaRef> {
         scan.mapping.on_mismatch = OnMismatch::Json;
         self.arrow_table()?.schema(&scan)
+    }
+
+    /// The rows of the container that evaluates the predicate itself; `None` if it would compare other types.
+    fn untyped_rows<'a>(&'a self, scan: &Scan) -> Result<Option<Box<dyn Rows + 'a>>> {
+        let Some(untyped) = &self.untyped else { return Ok(None) };
+        let Some(table) = untyped.tables().get(self.index).copied() else { return Ok(None) };
+        let sample = BatchScan::from(Scan::default().with_columns(self.columns()?));
+        let Some(schema) = self.arrow_table()?.infer_from_sample(&sample)? else { return Ok(None) };
+        self.predicate.bind(&schema).map_err(of_predicate)?;
+        if !untyped::fits(&self.predicate.condition(), &schema) {
+            return Ok(None);
+        }
+        if scan.columns.iter().flatten().any(|index| *index >= table.columns().len()) {
+            table.infer_columns()?;
+        }
+        table.rows(scan).map(Some)
     }
 
     /// The rows for which the predicate holds. `scan` says how values are read, its schema which types declared columns have.
@@ -212,7 +245,10 @@ impl Table for FilteredTable {
     }
 
     fn rows<'a>(&'a self, scan: &Scan) -> Result<Box<dyn Rows + 'a>> {
-        Ok(Box::new(FilteredRows::new(self, scan)?))
+        match self.untyped_rows(scan)? {
+            Some(rows) => Ok(rows),
+            None => Ok(Box::new(FilteredRows::new(self, scan)?)),
+        }
     }
 
     fn find(&self, _: &str) -> Result<Option<u64>> {
