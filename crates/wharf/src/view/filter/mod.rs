@@ -16,6 +16,9 @@ use batches::FilteredBatches;
 use masks::Masks;
 use rows::FilteredRows;
 
+/// Rows from which the types of columns are inferred, where a predicate is evaluated without them.
+const SAMPLE_ROWS: u64 = 8192;
+
 /// Rows between two hits up to which reading them costs less than starting to read anew.
 const MIN_GAP: u64 = 1024;
 
@@ -179,8 +182,8 @@ impl FilteredTable {
     fn untyped_rows<'a>(&'a self, scan: &Scan) -> Result<Option<Box<dyn Rows + 'a>>> {
         let Some(untyped) = &self.untyped else { return Ok(None) };
         let Some(table) = untyped.tables().get(self.index).copied() else { return Ok(None) };
-        let sample = BatchScan::from(Scan::default().with_columns(self.columns()?));
-        let Some(schema) = self.arrow_table()?.infer_from_sample(&sample)? else { return Ok(None) };
+        // A later row of another type is an error when the predicate compares it.
+        let schema = self.inferred(Scan::default().with_columns(self.columns()?).with_rows(0..SAMPLE_ROWS).into())?;
         self.predicate.bind(&schema).map_err(of_predicate)?;
         if !untyped::fits(&self.predicate.condition(), &schema) {
             return Ok(None);
