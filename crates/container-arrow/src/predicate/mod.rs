@@ -62,7 +62,7 @@ use container_core::{Error, Result};
 pub use condition::{Condition, Constant};
 pub use evaluate::Filter;
 pub use expr::Comparison;
-use expr::Expr;
+use expr::{Expr, Literal};
 
 /// A condition on rows, in [SQL syntax](self).
 #[derive(Debug, Clone, PartialEq)]
@@ -86,6 +86,18 @@ impl Predicate {
             0 | 1 => all.pop().map(Self),
             _ => Some(Self(Expr::And(all))),
         }
+    }
+
+    /// A column compared with a value.
+    #[must_use]
+    pub fn compare(column: impl Into<String>, comparison: Comparison, value: &Constant) -> Self {
+        let literal = match value {
+            Constant::Bool(value) => Literal::Bool(*value),
+            Constant::Number(digits) => Literal::Number(digits.clone()),
+            Constant::Text(text) => Literal::Text(text.clone()),
+        };
+        let (column, literal) = (Expr::Column(column.into()), Expr::Literal(literal));
+        Self(Expr::Compare(Box::new(column), comparison, Box::new(literal)))
     }
 
     /// The columns it mentions, each once, in order of appearance.

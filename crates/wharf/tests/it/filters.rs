@@ -4,6 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
+use wharf::convert::ParquetTarget;
 use wharf::{
     BatchContainer, BatchScan, Container, Convert, ErrorKind, FilteredContainer, Merge, Overwrite, Predicate, Registry,
     Sample, Scan, Shuffle, Split,
@@ -41,6 +42,7 @@ fn conditions() -> Vec<(&'static str, fn(i64) -> bool)> {
         ("word = 'elm' and x > 1990", |n| n % 4 == 1 && n as f64 / 2.0 + 0.25 > 1990.0),
         ("word like '_' and not n >= 40", |n| n % 4 == 3 && n < 40),
         ("n > 20000", |_| false),
+        ("n >= 3990 and word < 'b' or x < 1.5", |n| (n >= 3990 && n % 4 == 2) || n < 3),
         ("true", |_| true),
     ]
 }
@@ -53,7 +55,14 @@ fn inputs(folder: &tempfile::TempDir) -> Vec<std::path::PathBuf> {
         Convert::of("rows", container()).write(&path, Overwrite::Refuse, &Registry::builtin()).unwrap();
         path
     };
-    names.into_iter().map(path).collect()
+    let mut all: Vec<_> = names.into_iter().map(path).collect();
+    // Row groups whose statistics exclude rows.
+    let mut groups = ParquetTarget::default();
+    groups.row_group = Some(300);
+    all.push(folder.path().join("b.parquet"));
+    let convert = Convert::of("rows", container());
+    convert.write_as(&groups, all.last().unwrap(), Overwrite::Refuse, &Registry::builtin()).unwrap();
+    all
 }
 
 fn table_numbers(container: &dyn Container, scan: &Scan) -> Vec<i64> {
@@ -262,24 +271,19 @@ fn documents_answer_like_columns() {
     let path = |name: &str| folder.path().join(name);
     let mut json = String::new();
     for row in 0..3000_u32 {
-        let number = [
-            "1",
-            "1.0",
-            "-0.0",
-            "0",
-            "2.5",
-            "9007199254740993",
-            "9007199254740992",
-            "1e300",
-            "-3",
-            "null",
-            "\"NaN\"",
-            "\"-Infinity\"",
-        ];
+        let number =
+            ["1", "1.0", "-0.0", "0", "2.5", "9007199254740992", "1e300", "-3", "null", "\"NaN\"", "\"-Infinity\""];
+        let integer = ["9007199254740993", "9007199254740992", "-9223372036854775808", "null", "7"];
         let text = ["a", "", "\u{1F600}", "ü", "z\\u0041", "1", "null"];
         write!(json, "{{\"_id\":\"d{row}\",\"i\":{}", i64::from(row) - 1500).unwrap();
         if row % 7 != 3 {
-            write!(json, ",\"x\":{}", number[row as usize % number.len()]).unwrap();
+            write!(
+                json,
+                ",\"x\":{},\"y\":{}",
+                number[row as usize % number.len()],
+                integer[row as usize % integer.len()]
+            )
+            .unwrap();
         }
         if row % 5 != 0 {
             write!(json, ",\"t\":\"{}\",\"o\":{{\"b\":{}}}", text[row as usize % text.len()], row % 3 == 0).unwrap();
@@ -297,7 +301,8 @@ fn documents_answer_like_columns() {
         "x > 0",
         "x >= -0.0 and x <= 0",
         "x < 9007199254740993",
-        "x >= 9007199254740993",
+        "y < 9007199254740993 and y > 9007199254740991.5",
+        "y >= 9007199254740993",
         "x > 1e299",
         "not (x <= 2.5 or x is null)",
         "x is null",

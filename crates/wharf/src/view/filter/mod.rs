@@ -1,6 +1,7 @@
 //! Containers that show only the rows for which a predicate holds.
 
 mod batches;
+mod candidates;
 mod masks;
 mod rows;
 mod untyped;
@@ -97,8 +98,9 @@ pub(crate) fn matching_rows(
     let mut matches = Matches { rows: Vec::new(), of: 0 };
     while let Some(mask) = masks.try_next()? {
         matches.rows.extend(mask.hits());
-        matches.of += mask.mask.len() as u64;
+        matches.of = matches.of.max(mask.first + mask.mask.len() as u64);
     }
+    matches.of = table.table()?.len().unwrap_or(matches.of);
     Ok(matches)
 }
 
@@ -204,7 +206,7 @@ impl FilteredTable {
             let inferred = self.inferred(own.clone())?;
             own = own.with_schema(masks::declared(&inferred, scan.schema.as_ref()));
         }
-        Masks::new(table.batches(&own)?, &self.predicate)
+        Masks::new(table, own, &self.predicate)
     }
 }
 
