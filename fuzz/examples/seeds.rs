@@ -438,6 +438,15 @@ fn batches(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
         put("wharf_json_lines", name, text.as_bytes());
     }
     texts(put);
+    let conditions = [
+        ("numbers", "i > 1 and not u = 18446744073709551615 or f <> 'NaN' and -c + 1 * 2 / 3 % 4 >= .5e1"),
+        ("texts", "t like 'a!%%' escape '!' or lower(k) ilike '_x' and length(t) in (1, 2, null)"),
+        ("nested", "s.a between -1 and 3 and l[1] is null or \"b\" is not true and coalesce(i, 0) = 0"),
+        ("times", "y = date '1970-01-01' or z < timestamp '2024-05-01 12:00' and x = x'00ff' and isnan(f)"),
+        ("deep", "((((((((not (not (- (- (i)))) = 1))))))))"),
+        ("decimals", "abs(d) + 0.01 <> 2.50 and d > g and u > i"),
+    ];
+    conditions.iter().for_each(|(name, text)| put("wharf_predicate", name, text.as_bytes()));
     let deep = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
     [1, 126, 127, 128].iter().for_each(|depth| put("arrow_json", &format!("deep-{depth}"), deep(*depth).as_bytes()));
 }

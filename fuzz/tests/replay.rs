@@ -6,7 +6,7 @@ mod replay;
 
 use std::path::Path;
 
-const TARGETS: [replay::Target; 37] = [
+const TARGETS: [replay::Target; 38] = [
     ("arrow_columns", wharf_fuzz::arrow_columns),
     ("arrow_json", wharf_fuzz::arrow_json),
     ("datadings_arrow", wharf_fuzz::datadings_arrow),
@@ -38,6 +38,7 @@ const TARGETS: [replay::Target; 37] = [
     ("wharf_csv", wharf_fuzz::wharf_csv),
     ("wharf_import", wharf_fuzz::wharf_import),
     ("wharf_json_lines", wharf_fuzz::wharf_json_lines),
+    ("wharf_predicate", wharf_fuzz::wharf_predicate),
     ("zdx_archive", wharf_fuzz::zdx_archive),
     ("zdx_arrow", wharf_fuzz::zdx_arrow),
     ("zdx_collection", wharf_fuzz::zdx_collection),

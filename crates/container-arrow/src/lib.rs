@@ -67,7 +67,8 @@ pub use batch_slices::BatchSlices;
 pub use batch_table::BatchTable;
 pub use build::{Columns, ListSlot, ObjectSlot, RowBlock, Slot, SlotEncoding, Tensor, add_losses};
 pub use container_core::arrow::{
-    ArrowTable, BatchReader, BatchScan, BatchWriter, Mapping, OnMismatch, Sparse, Times, from_arrow, to_arrow,
+    ArrowTable, BatchReader, BatchScan, BatchWriter, ColumnBounds, Mapping, OnMismatch, Sparse, Times, from_arrow,
+    to_arrow,
 };
 pub use json::Json;
 pub use names::{listed, unknown_column, unknown_name};

@@ -10,7 +10,7 @@ use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyCapsule, PyDict, PyList, PySlice, PyTuple};
 use wharf::hub::select;
-use wharf::{BatchScan, OwnedBatches, Registry};
+use wharf::{BatchScan, FilteredContainer, OwnedBatches, Predicate, Registry};
 
 use crate::batches::{self, Batches, Schema};
 use crate::error::{Result, exception};
@@ -212,6 +212,18 @@ impl Table {
         Ok(scan)
     }
 
+    /// The rows for which a condition holds; all without one.
+    fn filtered(&self, condition: Option<&str>) -> Result<Self> {
+        let container = match condition {
+            None => Arc::clone(&self.container),
+            Some(condition) => {
+                let condition = Predicate::parse(condition).map_err(|error| error.in_option("filter"))?;
+                Arc::new(FilteredContainer::new(Arc::clone(&self.container), condition))
+            }
+        };
+        Ok(Self { container, name: self.name.clone() })
+    }
+
     /// The number of rows, which some formats have to count.
     fn count(&self, py: Python<'_>) -> Result<u64> {
         Ok(py.detach(|| {
@@ -306,13 +318,14 @@ impl Table {
     }
 
     /// Reads record batches. `columns` are names, `rows` is a slice, a range, or a pair (first, end), counted from 0. A batch has at most
-    /// `batch_rows` rows.
-    #[pyo3(signature = (columns=None, *, rows=None, batch_rows=None, threads=0, times=None, sparse=None, on_mismatch=None))]
+    /// `batch_rows` rows. `filter` is a condition in SQL syntax, such as `"age > 30"`; `rows` then counts the rows for which it holds.
+    #[pyo3(signature = (columns=None, *, filter=None, rows=None, batch_rows=None, threads=0, times=None, sparse=None, on_mismatch=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
     fn to_batches(
         &self,
         py: Python<'_>,
         columns: Option<Vec<String>>,
+        filter: Option<&str>,
         rows: Option<&Bound<'_, PyAny>>,
         batch_rows: Option<usize>,
         threads: usize,
@@ -320,14 +333,15 @@ impl Table {
         sparse: Option<&str>,
         on_mismatch: Option<&str>,
     ) -> Result<Batches> {
-        let rows = row_range(rows, || self.count(py))?;
-        let scan = self.scan(py, columns, rows, threads)?;
+        let table = self.filtered(filter)?;
+        let rows = row_range(rows, || table.count(py))?;
+        let scan = table.scan(py, columns, rows, threads)?;
         let mut scan = BatchScan::from(scan).with_mapping(crate::convert::mapping(times, sparse, on_mismatch)?);
         if let Some(rows) = batch_rows {
             scan = scan.with_batch_rows(rows);
         }
         let reader = interruptible(py, |cancel| {
-            OwnedBatches::new(Arc::clone(&self.container), Some(&self.name), &scan.with_progress(cancel))
+            OwnedBatches::new(table.container, Some(&table.name), &scan.with_progress(cancel))
         })?;
         Ok(Batches::new(reader))
     }
@@ -352,16 +366,23 @@ impl Table {
         Ok(pyarrow.getattr("Table")?.call_method1("from_batches", (list, schema))?)
     }
 
-    /// Reads rows as dicts.
-    #[pyo3(signature = (columns=None, *, rows=None))]
-    fn rows(&self, py: Python<'_>, columns: Option<Vec<String>>, rows: Option<&Bound<'_, PyAny>>) -> Result<Rows> {
-        let rows = row_range(rows, || self.count(py))?;
-        let scan = self.scan(py, columns, rows, 0)?;
-        Rows::new(py, Arc::clone(&self.container), &self.name, &scan)
+    /// Reads rows as dicts. The arguments are those of `to_batches()`.
+    #[pyo3(signature = (columns=None, *, filter=None, rows=None))]
+    fn rows(
+        &self,
+        py: Python<'_>,
+        columns: Option<Vec<String>>,
+        filter: Option<&str>,
+        rows: Option<&Bound<'_, PyAny>>,
+    ) -> Result<Rows> {
+        let table = self.filtered(filter)?;
+        let rows = row_range(rows, || table.count(py))?;
+        let scan = table.scan(py, columns, rows, 0)?;
+        Rows::new(py, table.container, &table.name, &scan)
     }
 
     fn __iter__(&self, py: Python<'_>) -> Result<Rows> {
-        self.rows(py, None, None)
+        self.rows(py, None, None, None)
     }
 
     /// The row with this key as a dict, or `None`. For formats whose rows have keys.

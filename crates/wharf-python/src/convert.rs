@@ -20,9 +20,9 @@ use crate::{map, process};
 
 /// Converts files to a file of any format.
 ///
-/// `inputs` is a path, an open `Container`, or a list of these. Returns a dict: what was written, and the losses.
+/// `inputs` is a path, an open `Container`, or a list of these. `where` is a condition in SQL syntax, such as `"age > 30"`. Returns a dict: what was written, and the losses.
 #[pyfunction]
-#[pyo3(signature = (inputs, output, *, to=None, overwrite=false, columns=None, rows=None, table=None, options=None))]
+#[pyo3(signature = (inputs, output, *, to=None, overwrite=false, columns=None, r#where=None, rows=None, table=None, options=None))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
 pub(crate) fn convert<'py>(
     py: Python<'py>,
@@ -31,6 +31,7 @@ pub(crate) fn convert<'py>(
     to: Option<&str>,
     overwrite: bool,
     columns: Option<Vec<String>>,
+    r#where: Option<&str>,
     rows: Option<(u64, Option<u64>)>,
     table: Option<String>,
     options: Option<&Bound<'py, PyDict>>,
@@ -43,6 +44,9 @@ pub(crate) fn convert<'py>(
     convert.inputs = inputs;
     if let Some(names) = columns {
         convert = convert.with_columns(names);
+    }
+    if let Some(condition) = r#where {
+        convert = convert.with_filter(condition).map_err(|error| error.in_option("where"))?;
     }
     convert.selection.rows = rows.map(|(first, end)| RowRange { rows: first..end.unwrap_or(u64::MAX), one: false });
     convert.selection.reading.table = table;

@@ -133,7 +133,9 @@ pub use container_core::{
     Progress, ReadAt, Result, Scan, Severity, Source, SyncPolicy, Unit, VerifyOptions,
 };
 pub use new_store::{NewStore, PlacedStore};
-pub use read::{BatchLookup, Collection, Condition, Document, Documents, Fields, Filter, IndexState, Predicate, Store};
+pub use read::{
+    BatchLookup, Collection, Comparison, Condition, Document, Documents, Fields, Filter, IndexState, Predicate, Store,
+};
 pub use write::{
     CollectionWriter, Compaction, Durability, LoadOptions, LoadSummary, OnDuplicate, StoreWriter, WriterOptions,
 };

@@ -320,7 +320,6 @@ fn comparable(array: &ArrayRef) -> Outcome<ArrayRef> {
 
 /// Compares integers (`Int64`, `UInt64`) with floating-point numbers, without rounding.
 fn compare_mixed(integers: &ArrayRef, op: Comparison, floats: &ArrayRef) -> BooleanArray {
-    use std::cmp::Ordering;
     let integer = |row: usize| -> i128 {
         match integers.data_type() {
             DataType::Int64 => integers.as_primitive::<Int64Type>().value(row).into(),
@@ -331,14 +330,7 @@ fn compare_mixed(integers: &ArrayRef, op: Comparison, floats: &ArrayRef) -> Bool
     let nulls = NullBuffer::union(integers.nulls(), floats.nulls());
     let holds = |row: usize| {
         let order = exact_order(integer(row), floats.value(row));
-        match op {
-            Comparison::Eq => order == Ordering::Equal,
-            Comparison::NotEq => order != Ordering::Equal,
-            Comparison::Less => order == Ordering::Less,
-            Comparison::LessEq => order != Ordering::Greater,
-            Comparison::Greater => order == Ordering::Greater,
-            Comparison::GreaterEq => order != Ordering::Less,
-        }
+        op.holds(order)
     };
     BooleanArray::new(BooleanBuffer::collect_bool(floats.len(), holds), nulls)
 }

@@ -79,18 +79,27 @@ pub(super) struct Pattern {
     pub(super) ignores_case: bool,
 }
 
+/// How two values are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Comparison {
+pub enum Comparison {
+    /// `=`
     Eq,
+    /// `<>`
     NotEq,
+    /// `<`
     Less,
+    /// `<=`
     LessEq,
+    /// `>`
     Greater,
+    /// `>=`
     GreaterEq,
 }
 
 impl Comparison {
-    pub(super) const fn symbol(self) -> &'static str {
+    /// As SQL writes it.
+    #[must_use]
+    pub const fn symbol(self) -> &'static str {
         match self {
             Self::Eq => "=",
             Self::NotEq => "<>",
@@ -98,6 +107,32 @@ impl Comparison {
             Self::LessEq => "<=",
             Self::Greater => ">",
             Self::GreaterEq => ">=",
+        }
+    }
+
+    /// The comparison that holds where this one does not, of values that are not null.
+    #[must_use]
+    pub const fn negated(self) -> Self {
+        match self {
+            Self::Eq => Self::NotEq,
+            Self::NotEq => Self::Eq,
+            Self::Less => Self::GreaterEq,
+            Self::LessEq => Self::Greater,
+            Self::Greater => Self::LessEq,
+            Self::GreaterEq => Self::Less,
+        }
+    }
+
+    /// Whether it holds for values in this order.
+    #[must_use]
+    pub fn holds(self, order: std::cmp::Ordering) -> bool {
+        match self {
+            Self::Eq => order.is_eq(),
+            Self::NotEq => order.is_ne(),
+            Self::Less => order.is_lt(),
+            Self::LessEq => order.is_le(),
+            Self::Greater => order.is_gt(),
+            Self::GreaterEq => order.is_ge(),
         }
     }
 

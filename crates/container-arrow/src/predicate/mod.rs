@@ -44,10 +44,14 @@
 
 mod bind;
 mod compare;
+mod condition;
 mod evaluate;
 mod expr;
 mod parse;
 mod types;
+
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::str::FromStr;
@@ -55,8 +59,10 @@ use std::str::FromStr;
 use arrow_schema::Schema;
 use container_core::{Error, Result};
 
+pub use condition::{Condition, Constant};
 pub use evaluate::Filter;
-use expr::Expr;
+pub use expr::Comparison;
+use expr::{Expr, Literal};
 
 /// A condition on rows, in [SQL syntax](self).
 #[derive(Debug, Clone, PartialEq)]
@@ -82,6 +88,18 @@ impl Predicate {
         }
     }
 
+    /// A column compared with a value.
+    #[must_use]
+    pub fn compare(column: impl Into<String>, comparison: Comparison, value: &Constant) -> Self {
+        let literal = match value {
+            Constant::Bool(value) => Literal::Bool(*value),
+            Constant::Number(digits) => Literal::Number(digits.clone()),
+            Constant::Text(text) => Literal::Text(text.clone()),
+        };
+        let (column, literal) = (Expr::Column(column.into()), Expr::Literal(literal));
+        Self(Expr::Compare(Box::new(column), comparison, Box::new(literal)))
+    }
+
     /// The columns it mentions, each once, in order of appearance.
     #[must_use]
     pub fn columns(&self) -> Vec<&str> {
@@ -98,6 +116,12 @@ impl Predicate {
     #[must_use]
     pub fn as_text(&self, name: &str) -> Option<String> {
         self.0.is_compared(name).then(|| expr::quoted(name))
+    }
+
+    /// What a format can evaluate on what it stores, or on statistics: rows for which this is not true do not match.
+    #[must_use]
+    pub fn condition(&self) -> Condition {
+        condition::condition(&self.0, false)
     }
 
     /// Compiles it for batches of this schema, of which only the mentioned columns are used.

@@ -17,7 +17,9 @@ mod tests;
 pub use error::{from_arrow, to_arrow};
 pub use options::{BatchScan, Mapping, OnMismatch, Sparse, Times};
 
-use arrow_array::{RecordBatch, RecordBatchReader};
+use std::ops::Range;
+
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader};
 use arrow_schema::SchemaRef;
 
 use crate::error::Result;
@@ -54,6 +56,25 @@ pub trait ArrowTable: Table {
     fn infer_from_sample(&self, _: &BatchScan) -> Result<Option<SchemaRef>> {
         Ok(None)
     }
+
+    /// What the file says of the values of a column in stretches of rows, without reading them; `None` where it says nothing.
+    ///
+    /// # Errors
+    /// Errors of the metadata.
+    fn bounds(&self, _column: usize) -> Result<Option<ColumnBounds>> {
+        Ok(None)
+    }
+}
+
+/// Bounds of the values of a column in consecutive stretches of rows: statistics of row groups.
+#[derive(Debug, Clone)]
+pub struct ColumnBounds {
+    /// The rows of each stretch. Together they are all rows of the table.
+    pub rows: Vec<Range<u64>>,
+    /// For each stretch a value of the column's type that no value but NaN is below; null where it is unknown.
+    pub min: ArrayRef,
+    /// For each stretch a value that no value but NaN is above; null where it is unknown.
+    pub max: ArrayRef,
 }
 
 /// An iterator over record batches, which ends after an error. Through [`RecordBatchReader`], errors of this workspace are wrapped in

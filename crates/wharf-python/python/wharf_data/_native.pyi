@@ -73,6 +73,7 @@ class Table:
         self,
         columns: Sequence[str] | None = None,
         *,
+        filter: str | None = None,
         rows: slice | range | tuple[int, int | None] | None = None,
         batch_rows: int | None = None,
         threads: int = 0,
@@ -85,6 +86,7 @@ class Table:
         self,
         columns: Sequence[str] | None = None,
         *,
+        filter: str | None = None,
         rows: slice | range | tuple[int, int | None] | None = None,
     ) -> Rows: ...
     def get(self, key: str) -> dict[str, Any] | None: ...
@@ -139,6 +141,7 @@ def convert(
     to: str | None = None,
     overwrite: bool = False,
     columns: Sequence[str] | None = None,
+    where: str | None = None,
     rows: tuple[int, int | None] | None = None,
     table: str | None = None,
     options: dict[str, Any] | None = None,

@@ -216,13 +216,33 @@ impl<'a> Opener<'a> {
         let opened = self.opened(input, &options)?;
         self.check_time(opened.format())?;
         let opened = match &self.filter {
-            Some(filter) => Box::new(FilteredContainer::new(opened.into(), filter.clone())),
+            Some(filter) => self.filtered(opened, filter, input, &options)?,
             None => opened,
         };
         Ok(match &self.changes {
             Some(settings) => Box::new(Changed::open(opened, settings)?),
             None => opened,
         })
+    }
+
+    fn filtered(
+        &self,
+        opened: Box<dyn Container>,
+        filter: &Predicate,
+        input: &Input,
+        options: &OpenOptions,
+    ) -> Result<Box<dyn Container>> {
+        let untyped = match super::zds::on_documents(filter) {
+            Some(condition) if super::zds::is_of(Some(opened.format())) => {
+                self.view.filtered(input, &condition, options)?
+            }
+            _ => None,
+        };
+        let filtered = FilteredContainer::new(opened.into(), filter.clone());
+        Ok(Box::new(match untyped {
+            Some(untyped) => filtered.with_untyped(untyped),
+            None => filtered,
+        }))
     }
 
     /// The rows of an input's table for which a condition holds.

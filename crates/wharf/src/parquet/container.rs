@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_schema::{FieldRef, SchemaRef};
-use container_arrow::{ArrowTable, BatchReader, BatchScan, BatchWriter};
+use container_arrow::{ArrowTable, BatchReader, BatchScan, BatchWriter, ColumnBounds};
 use container_core::{
     ColumnInfo, Container, Error, Finding, Format, Input, OpenOptions, OutputOptions, Probe, Progress, Recognition,
     Result, Rows, Scan, Table, Unit, VerifyOptions,
@@ -200,5 +200,9 @@ impl ArrowTable for ParquetContainer {
     fn batches<'a>(&'a self, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>> {
         let projection = self.project(scan)?;
         Ok(Box::new(Batches::new(self.reader.clone(), projection, Arc::clone(&self.fields), scan)))
+    }
+
+    fn bounds(&self, column: usize) -> Result<Option<ColumnBounds>> {
+        self.reader.bounds(column)
     }
 }

@@ -4,9 +4,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader};
-use arrow_schema::{ArrowError, FieldRef, SchemaRef};
-use container_arrow::{BatchReader, BatchScan, BatchSlices, to_arrow};
+use arrow_schema::{ArrowError, FieldRef, Schema, SchemaRef};
+use container_arrow::{BatchReader, BatchScan, BatchSlices, ColumnBounds, to_arrow};
 use container_core::{Error, Limits, Loss, OpenOptions, Result, Source};
+use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
@@ -101,6 +102,39 @@ impl Reader {
     #[must_use]
     pub fn group_count(&self) -> usize {
         self.metadata().num_row_groups()
+    }
+
+    /// The statistics of a column's row groups, where they are in the order that Arrow compares in.
+    pub(super) fn bounds(&self, column: usize) -> Result<Option<ColumnBounds>> {
+        let (known, file) = (self.schema.fields().get(column), self.metadata.schema().fields().get(column));
+        let (Some(known), Some(file)) = (known, file) else { return Ok(None) };
+        let mut leaves = self.leaves(column);
+        let (Some(leaf), None) = (leaves.next(), leaves.next()) else { return Ok(None) };
+        // Bounds of units that were restored differ from the values; old statistics order unsigned numbers and text as if signed.
+        let is_plain = known.data_type() == file.data_type() && !file.data_type().is_nested();
+        let groups = self.metadata().row_groups();
+        let is_ordered = groups.iter().all(|group| {
+            let statistics = group.columns().get(leaf).and_then(|chunk| chunk.statistics());
+            statistics.is_none_or(|statistics| !statistics.is_min_max_deprecated())
+        });
+        if !is_plain || !is_ordered {
+            return Ok(None);
+        }
+        let descriptor = self.metadata().file_metadata().schema_descr();
+        library("the statistics", || {
+            let schema = Schema::new(vec![Arc::clone(file)]);
+            let root = descriptor.get_column_root(leaf).name();
+            // The converter finds columns by name.
+            let is_unique =
+                descriptor.root_schema().get_fields().iter().filter(|field| field.name() == root).count() == 1;
+            if !is_unique || root != file.name() {
+                return Ok(None);
+            }
+            let converter = StatisticsConverter::try_new(root, &schema, descriptor)?;
+            let (min, max) = (converter.row_group_mins(groups)?, converter.row_group_maxes(groups)?);
+            let rows = (0..groups.len()).map(|group| self.group_rows(group)).collect();
+            Ok(Some(ColumnBounds { rows, min, max }))
+        })
     }
 
     /// The row range of a row group.

@@ -13,6 +13,7 @@ mod change;
 mod diff;
 mod extract;
 mod files;
+mod filters;
 mod formats;
 mod netcdf;
 mod open_container;

@@ -1,8 +1,10 @@
 //! Projection of document fields, and predicates on them, without building the rest of the document.
 
+use std::cmp::Ordering;
+
 use serde_core::Deserializer as _;
-use serde_core::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Value};
+use serde_core::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
 
 /// Maximum number of names in a path, as the maximum nesting depth of documents.
 const MAX_DEPTH: usize = 128;
@@ -210,10 +212,97 @@ pub enum Predicate {
     Exists(String),
     /// The field does not exist.
     NotExists(String),
+    /// The field is there, is not null, and compares so with this string, number or boolean: by code points, by exact value, false before true. A
+    /// value of another type is an error, but for the words `NaN`, `Infinity` and `-Infinity` as numbers: NaN equals itself and is the greatest.
+    Compare(String, Comparison, Value),
+    /// The field does not exist or is null.
+    IsNull(String),
+    /// The field exists and is not null.
+    IsNotNull(String),
     /// All of these conditions hold.
     And(Vec<Predicate>),
     /// At least one of these conditions holds.
     Or(Vec<Predicate>),
+}
+
+/// How a field is compared with a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// `=`
+    Eq,
+    /// `<>`
+    NotEq,
+    /// `<`
+    Less,
+    /// `<=`
+    LessEq,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterEq,
+}
+
+impl Comparison {
+    fn holds(self, order: Ordering) -> bool {
+        match self {
+            Self::Eq => order.is_eq(),
+            Self::NotEq => order.is_ne(),
+            Self::Less => order.is_lt(),
+            Self::LessEq => order.is_le(),
+            Self::Greater => order.is_gt(),
+            Self::GreaterEq => order.is_ge(),
+        }
+    }
+}
+
+/// The order of two values of one type.
+fn order(found: &Value, wanted: &Value) -> serde_json::Result<Ordering> {
+    match (found, wanted) {
+        (Value::String(found), Value::String(wanted)) => Ok(found.cmp(wanted)),
+        (Value::Bool(found), Value::Bool(wanted)) => Ok(found.cmp(wanted)),
+        (Value::Number(found), Value::Number(wanted)) => Ok(number_order(found, wanted)),
+        (Value::String(word), Value::Number(_)) => match word.as_str() {
+            "NaN" | "Infinity" => Ok(Ordering::Greater),
+            "-Infinity" => Ok(Ordering::Less),
+            _ => Err(mismatch(found, wanted)),
+        },
+        _ => Err(mismatch(found, wanted)),
+    }
+}
+
+#[cold]
+fn mismatch(found: &Value, wanted: &Value) -> serde_json::Error {
+    let kind = |value: &Value| match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "text",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    };
+    serde_json::Error::custom(format!("the condition expects {}, found {}", kind(wanted), kind(found)))
+}
+
+/// The order of two numbers, integers exactly.
+fn number_order(found: &Number, wanted: &Number) -> Ordering {
+    let integer = |number: &Number| number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
+    let float = |number: &Number| number.as_f64().unwrap_or(f64::NAN); // always a number without the feature arbitrary_precision
+    match (integer(found), integer(wanted)) {
+        (Some(found), Some(wanted)) => found.cmp(&wanted),
+        (Some(found), None) => exact_order(found, float(wanted)),
+        (None, Some(wanted)) => exact_order(wanted, float(found)).reverse(),
+        (None, None) => float(found).partial_cmp(&float(wanted)).unwrap_or(Ordering::Equal),
+    }
+}
+
+/// The order of an integer of 64 bits and a finite number.
+fn exact_order(integer: i128, float: f64) -> Ordering {
+    if float.abs() >= 1e30 {
+        return if float > 0.0 { Ordering::Less } else { Ordering::Greater };
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "within 1e30, and floored")]
+    let floor = float.floor() as i128;
+    integer.cmp(&floor).then(if float.fract() == 0.0 { Ordering::Equal } else { Ordering::Less })
 }
 
 /// A compiled [`Predicate`]: only the fields it refers to are built.
@@ -228,6 +317,9 @@ enum Test {
     Eq(usize, Value),
     Exists(usize),
     NotExists(usize),
+    Compare(usize, Comparison, Value),
+    IsNull(usize),
+    IsNotNull(usize),
     And(Vec<Test>),
     Or(Vec<Test>),
 }
@@ -244,9 +336,9 @@ impl Filter {
     /// Whether the predicate holds for a document.
     ///
     /// # Errors
-    /// If the document is not a JSON object.
+    /// If the document is not a JSON object, or a compared field has another type.
     pub fn holds(&self, document: &[u8]) -> serde_json::Result<bool> {
-        Ok(self.test.holds(&self.fields.values(document)?))
+        self.test.holds(&self.fields.values(document)?)
     }
 }
 
@@ -260,20 +352,44 @@ impl Test {
             Predicate::Eq(path, value) => Self::Eq(field(path), value.clone()),
             Predicate::Exists(path) => Self::Exists(field(path)),
             Predicate::NotExists(path) => Self::NotExists(field(path)),
+            Predicate::Compare(path, comparison, value) => Self::Compare(field(path), *comparison, value.clone()),
+            Predicate::IsNull(path) => Self::IsNull(field(path)),
+            Predicate::IsNotNull(path) => Self::IsNotNull(field(path)),
             Predicate::And(all) => Self::And(all.iter().map(|one| Self::new(one, paths)).collect()),
             Predicate::Or(all) => Self::Or(all.iter().map(|one| Self::new(one, paths)).collect()),
         }
     }
 
-    fn holds(&self, values: &[Option<Value>]) -> bool {
+    fn holds(&self, values: &[Option<Value>]) -> serde_json::Result<bool> {
         let value = |field: &usize| values.get(*field).and_then(Option::as_ref);
-        match self {
+        let is_null = |field: &usize| value(field).is_none_or(Value::is_null);
+        Ok(match self {
             Self::Eq(field, wanted) => value(field) == Some(wanted),
             Self::Exists(field) => value(field).is_some(),
             Self::NotExists(field) => value(field).is_none(),
-            Self::And(all) => all.iter().all(|one| one.holds(values)),
-            Self::Or(all) => all.iter().any(|one| one.holds(values)),
-        }
+            Self::Compare(field, comparison, wanted) => match value(field) {
+                None | Some(Value::Null) => false,
+                Some(found) => comparison.holds(order(found, wanted)?),
+            },
+            Self::IsNull(field) => is_null(field),
+            Self::IsNotNull(field) => !is_null(field),
+            Self::And(all) => {
+                for one in all {
+                    if !one.holds(values)? {
+                        return Ok(false);
+                    }
+                }
+                true
+            }
+            Self::Or(all) => {
+                for one in all {
+                    if one.holds(values)? {
+                        return Ok(true);
+                    }
+                }
+                false
+            }
+        })
     }
 }
 
@@ -308,6 +424,7 @@ mod tests {
     #[test]
     fn predicates() {
         let eq = |path: &str, value: Value| Predicate::Eq(path.to_owned(), value);
+        let compare = |path: &str, how: Comparison, value: Value| Predicate::Compare(path.to_owned(), how, value);
         let (exists, lacks) =
             (|path: &str| Predicate::Exists(path.to_owned()), |path: &str| Predicate::NotExists(path.to_owned()));
         for (predicate, expected) in [
@@ -320,12 +437,46 @@ mod tests {
             (exists("b.d.e"), true),
             (lacks("f.g"), true),
             (Predicate::And(vec![exists("a"), eq("za", json!("\u{e9}"))]), true),
+            (compare("a", Comparison::Eq, json!(2.0)), true),
+            (compare("a", Comparison::Less, json!(2.5)), true),
+            (compare("a", Comparison::NotEq, json!(2)), false),
+            (compare("za", Comparison::GreaterEq, json!("z")), true),
+            (compare("none", Comparison::NotEq, json!(2)), false),
+            (compare("b.d.e", Comparison::NotEq, json!("x")), false),
+            (Predicate::IsNull("b.d.e".to_owned()), true),
+            (Predicate::IsNull("a".to_owned()), false),
+            (Predicate::IsNotNull("none".to_owned()), false),
             (Predicate::And(vec![exists("a"), lacks("b")]), false),
             (Predicate::Or(vec![lacks("a"), Predicate::And(vec![exists("b"), exists("f")])]), true),
             (Predicate::Or(vec![]), false),
             (Predicate::And(vec![]), true),
         ] {
             assert_eq!(Filter::new(&predicate).holds(DOCUMENT.as_bytes()).unwrap(), expected, "{predicate:?}");
+        }
+        let other = Filter::new(&compare("za", Comparison::Eq, json!(1))).holds(DOCUMENT.as_bytes()).unwrap_err();
+        assert_eq!(other.to_string(), "the condition expects a number, found text");
+    }
+
+    #[test]
+    fn numbers_are_compared_exactly() {
+        let order = |found: &str, wanted: &str| {
+            let value = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+            super::order(&value(found), &value(wanted)).unwrap()
+        };
+        for (found, wanted, expected) in [
+            ("9007199254740993", "9007199254740992.0", Ordering::Greater),
+            ("-9007199254740993", "-9007199254740992.0", Ordering::Less),
+            ("18446744073709551615", "-1", Ordering::Greater),
+            ("18446744073709551615", "1.8446744073709552e19", Ordering::Less),
+            ("1.5", "1", Ordering::Greater),
+            ("-1.5", "-1", Ordering::Less),
+            ("-0.0", "0", Ordering::Equal),
+            ("0", "-0.0", Ordering::Equal),
+            ("1e300", "9223372036854775807", Ordering::Greater),
+            ("\"NaN\"", "1e308", Ordering::Greater),
+            ("\"-Infinity\"", "-1e308", Ordering::Less),
+        ] {
+            assert_eq!(order(found, wanted), expected, "{found} {wanted}");
         }
     }
 }

@@ -27,5 +27,5 @@ pub use collection::Collection;
 pub use condition::{Condition, IndexState};
 pub use document::Document;
 pub use documents::Documents;
-pub use fields::{Fields, Filter, Predicate};
+pub use fields::{Comparison, Fields, Filter, Predicate};
 pub use store::Store;

@@ -1,11 +1,13 @@
 //! Reads and writes ZDS stores.
 
+mod filter;
 mod ids;
 mod output;
 mod stored;
 mod view;
 
 use super::convert::{Streaming, TargetInfo, TargetUnit};
+pub use filter::on_documents;
 pub use ids::{Ids, number_id, with_id};
 pub use output::{NewZds, Placed, Ready, Written, is_archive, place_all, refuse};
 pub(super) use stored::is_of;

@@ -1,7 +1,9 @@
 //! Which fields of documents are shown.
 
+use std::sync::Arc;
+
 use container_core::{Container, Error, Format, Input, OpenOptions, Result};
-use zdx::ZdsContainer;
+use zdx::{Predicate, ZdsContainer};
 
 use super::super::select;
 
@@ -23,6 +25,20 @@ impl View {
             self.columns.extend(select::split(argument)?);
         }
         self.columns.iter().try_for_each(|name| checked(name))
+    }
+
+    /// Opens a store with this projection, and only the documents for which a condition holds; `None` for a container that is open already.
+    pub fn filtered(
+        &self,
+        input: &Input,
+        condition: &Predicate,
+        options: &OpenOptions,
+    ) -> Result<Option<Arc<dyn Container>>> {
+        if matches!(input, Input::Container(_)) {
+            return Ok(None);
+        }
+        let container = ZdsContainer::open(input, options)?.with_columns(&self.columns);
+        Ok(Some(Arc::new(container.with_filter(condition))))
     }
 
     /// Opens a store with this projection; `None` when there is none, or the input is no store.

@@ -5,17 +5,22 @@ use std::sync::Arc;
 
 use arrow_array::BooleanArray;
 use arrow_schema::{Field, Schema, SchemaRef};
-use container_arrow::{BatchReader, Filter, Predicate};
+use container_arrow::{ArrowTable, BatchReader, BatchScan, Filter, Predicate};
 use container_core::{Error, Result};
 
+use super::candidates::candidates;
 use super::of_predicate;
 
 /// Evaluates a predicate on batches of the columns that it mentions.
 pub(super) struct Masks<'a> {
+    table: &'a dyn ArrowTable,
+    scan: BatchScan,
     batches: Box<dyn BatchReader + 'a>,
     filter: Filter,
     /// The number of the next row.
     next: u64,
+    /// Later stretches of rows to read.
+    stretches: std::vec::IntoIter<Range<u64>>,
 }
 
 /// The rows of a batch that match.
@@ -26,14 +31,27 @@ pub(super) struct Mask {
 }
 
 impl<'a> Masks<'a> {
-    pub(super) fn new(batches: Box<dyn BatchReader + 'a>, predicate: &Predicate) -> Result<Self> {
+    /// Reads the columns of `scan`, which are those of the predicate, of all rows that can match.
+    pub(super) fn new(table: &'a dyn ArrowTable, mut scan: BatchScan, predicate: &Predicate) -> Result<Self> {
+        let candidates = candidates(table, &predicate.condition())?.map(Vec::into_iter);
+        let mut stretches = candidates.unwrap_or_else(|| vec![0..u64::MAX].into_iter());
+        scan.scan.rows = stretches.next().unwrap_or(0..0);
+        let batches = table.batches(&scan)?;
         let filter = predicate.bind(&batches.schema()).map_err(of_predicate)?;
-        Ok(Self { batches, filter, next: 0 })
+        Ok(Self { table, next: scan.scan.rows.start, scan, batches, filter, stretches })
     }
 
     /// The next rows; `None` at the end.
     pub(super) fn try_next(&mut self) -> Result<Option<Mask>> {
-        let Some(batch) = self.batches.try_next()? else { return Ok(None) };
+        let batch = loop {
+            if let Some(batch) = self.batches.try_next()? {
+                break batch;
+            }
+            let Some(stretch) = self.stretches.next() else { return Ok(None) };
+            self.next = stretch.start;
+            self.scan.scan.rows = stretch;
+            self.batches = self.table.batches(&self.scan)?;
+        };
         let first = self.next;
         self.next = first.saturating_add(batch.num_rows() as u64);
         let mask = self.filter.mask(&batch).map_err(|error| shifted(error, first))?;

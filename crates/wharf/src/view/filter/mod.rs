@@ -1,8 +1,10 @@
 //! Containers that show only the rows for which a predicate holds.
 
 mod batches;
+mod candidates;
 mod masks;
 mod rows;
+mod untyped;
 
 use std::sync::Arc;
 
@@ -14,6 +16,9 @@ use serde_json::{Map, Value};
 use batches::FilteredBatches;
 use masks::Masks;
 use rows::FilteredRows;
+
+/// Rows from which the types of columns are inferred, where a predicate is evaluated without them.
+const SAMPLE_ROWS: u64 = 8192;
 
 /// Rows between two hits up to which reading them costs less than starting to read anew.
 const MIN_GAP: u64 = 1024;
@@ -42,14 +47,29 @@ pub struct FilteredContainer {
     tables: Vec<FilteredTable>,
 }
 
+/// A container whose tables show the rows for which a predicate holds, without knowing the types of columns.
+type Untyped = Arc<dyn Container>;
+
 impl FilteredContainer {
     /// Shows the rows of a container for which `predicate` holds.
     #[must_use]
     pub fn new(inner: Arc<dyn Container>, predicate: Predicate) -> Self {
         let predicate = Arc::new(predicate);
-        let table = |index| FilteredTable { inner: Arc::clone(&inner), index, predicate: Arc::clone(&predicate) };
+        let table = |index| FilteredTable {
+            inner: Arc::clone(&inner),
+            index,
+            predicate: Arc::clone(&predicate),
+            untyped: None,
+        };
         let tables = (0..inner.tables().len()).map(table).collect();
         Self { inner, tables }
+    }
+
+    /// Takes rows from a container of the same file that evaluates the predicate itself, where the types of columns are those that its
+    /// [condition](Predicate::condition) expects.
+    pub(crate) fn with_untyped(mut self, untyped: Untyped) -> Self {
+        self.tables.iter_mut().for_each(|table| table.untyped = Some(Arc::clone(&untyped)));
+        self
     }
 }
 
@@ -73,13 +93,14 @@ pub(crate) fn matching_rows(
     predicate: &Predicate,
     scan: &Scan,
 ) -> Result<Matches> {
-    let table = FilteredTable { inner, index: table, predicate: Arc::new(predicate.clone()) };
+    let table = FilteredTable { inner, index: table, predicate: Arc::new(predicate.clone()), untyped: None };
     let mut masks = table.masks(&BatchScan::from(scan.clone()))?;
     let mut matches = Matches { rows: Vec::new(), of: 0 };
     while let Some(mask) = masks.try_next()? {
         matches.rows.extend(mask.hits());
-        matches.of += mask.mask.len() as u64;
+        matches.of = matches.of.max(mask.first + mask.mask.len() as u64);
     }
+    matches.of = table.table()?.len().unwrap_or(matches.of);
     Ok(matches)
 }
 
@@ -113,6 +134,7 @@ struct FilteredTable {
     /// The position of the table in its container.
     index: usize,
     predicate: Arc<Predicate>,
+    untyped: Option<Untyped>,
 }
 
 impl FilteredTable {
@@ -158,6 +180,22 @@ impl FilteredTable {
         self.arrow_table()?.schema(&scan)
     }
 
+    /// The rows of the container that evaluates the predicate itself; `None` if it would compare other types.
+    fn untyped_rows<'a>(&'a self, scan: &Scan) -> Result<Option<Box<dyn Rows + 'a>>> {
+        let Some(untyped) = &self.untyped else { return Ok(None) };
+        let Some(table) = untyped.tables().get(self.index).copied() else { return Ok(None) };
+        // A later row of another type is an error when the predicate compares it.
+        let schema = self.inferred(Scan::default().with_columns(self.columns()?).with_rows(0..SAMPLE_ROWS).into())?;
+        self.predicate.bind(&schema).map_err(of_predicate)?;
+        if !untyped::fits(&self.predicate.condition(), &schema) {
+            return Ok(None);
+        }
+        if scan.columns.iter().flatten().any(|index| *index >= table.columns().len()) {
+            table.infer_columns()?;
+        }
+        table.rows(scan).map(Some)
+    }
+
     /// The rows for which the predicate holds. `scan` says how values are read, its schema which types declared columns have.
     fn masks(&self, scan: &BatchScan) -> Result<Masks<'_>> {
         let table = self.arrow_table()?;
@@ -168,7 +206,7 @@ impl FilteredTable {
             let inferred = self.inferred(own.clone())?;
             own = own.with_schema(masks::declared(&inferred, scan.schema.as_ref()));
         }
-        Masks::new(table.batches(&own)?, &self.predicate)
+        Masks::new(table, own, &self.predicate)
     }
 }
 
@@ -212,7 +250,10 @@ impl Table for FilteredTable {
     }
 
     fn rows<'a>(&'a self, scan: &Scan) -> Result<Box<dyn Rows + 'a>> {
-        Ok(Box::new(FilteredRows::new(self, scan)?))
+        match self.untyped_rows(scan)? {
+            Some(rows) => Ok(rows),
+            None => Ok(Box::new(FilteredRows::new(self, scan)?)),
+        }
     }
 
     fn find(&self, _: &str) -> Result<Option<u64>> {

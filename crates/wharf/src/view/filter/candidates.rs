@@ -1,0 +1,155 @@
+//! Which rows can match, as statistics say.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
+use arrow_schema::{Field, Schema};
+use container_arrow::predicate::{Comparison, Condition, Constant};
+use container_arrow::{ArrowTable, ColumnBounds, Predicate};
+use container_core::Result;
+
+/// Stretches of rows outside of which the condition is not true, in ascending order; `None` for all rows.
+pub(super) fn candidates(table: &dyn ArrowTable, condition: &Condition) -> Result<Option<Vec<Range<u64>>>> {
+    let Some(Stretches { rows, can_match }) = stretches(table, condition)? else { return Ok(None) };
+    if can_match.iter().all(|can| *can) {
+        return Ok(None);
+    }
+    let mut merged: Vec<Range<u64>> = Vec::new();
+    for range in rows.into_iter().zip(can_match).filter_map(|(range, can)| can.then_some(range)) {
+        match merged.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => merged.push(range),
+        }
+    }
+    Ok(Some(merged))
+}
+
+/// Stretches of rows, and whether a row in each of them can match.
+struct Stretches {
+    rows: Vec<Range<u64>>,
+    can_match: Vec<bool>,
+}
+
+/// `None` where nothing is known.
+fn stretches(table: &dyn ArrowTable, condition: &Condition) -> Result<Option<Stretches>> {
+    match condition {
+        Condition::All(all) => {
+            let mut known: Option<Stretches> = None;
+            for one in all {
+                known = match (known, stretches(table, one)?) {
+                    (Some(one), Some(other)) => Some(combined(one, &other, |a, b| a && b)),
+                    (one, other) => one.or(other),
+                };
+            }
+            Ok(known)
+        }
+        Condition::Any(all) => {
+            let mut known: Option<Stretches> = None;
+            for one in all {
+                let Some(next) = stretches(table, one)? else { return Ok(None) };
+                known = Some(match known {
+                    None => next,
+                    Some(known) => combined(known, &next, |a, b| a || b),
+                });
+            }
+            Ok(known)
+        }
+        Condition::Compare { path, comparison, value } => {
+            let [name] = path.as_slice() else { return Ok(None) };
+            let Some(index) = table.columns().iter().position(|column| column.name == *name) else { return Ok(None) };
+            let Some(bounds) = table.bounds(index)? else { return Ok(None) };
+            Ok(compared(bounds, *comparison, value))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Columns of one file have the same stretches; if not, the second says nothing.
+fn combined(one: Stretches, other: &Stretches, both: fn(bool, bool) -> bool) -> Stretches {
+    if one.rows != other.rows {
+        let unknown = vec![true; one.rows.len()];
+        return Stretches { rows: one.rows, can_match: unknown };
+    }
+    let can_match = one.can_match.iter().zip(&other.can_match).map(|(a, b)| both(*a, *b)).collect();
+    Stretches { rows: one.rows, can_match }
+}
+
+/// Whether a value within the bounds can compare so.
+fn compared(bounds: ColumnBounds, comparison: Comparison, value: &Constant) -> Option<Stretches> {
+    // NaN is above all bounds, and greater than all values.
+    let is_float = bounds.max.data_type().is_floating();
+    let of_min = |comparison| can_hold(&bounds.min, comparison, value);
+    let of_max = |comparison| if is_float { None } else { can_hold(&bounds.max, comparison, value) };
+    let can_match = match comparison {
+        Comparison::Less | Comparison::LessEq => of_min(comparison)?,
+        Comparison::Greater | Comparison::GreaterEq => of_max(comparison)?,
+        Comparison::Eq => {
+            let above = of_min(Comparison::LessEq)?;
+            // What equals a number is no NaN.
+            let below = match value {
+                Constant::Text(_) if is_float => return None,
+                _ => can_hold(&bounds.max, Comparison::GreaterEq, value)?,
+            };
+            above.into_iter().zip(below).map(|(above, below)| above && below).collect()
+        }
+        Comparison::NotEq => return None,
+    };
+    Some(Stretches { rows: bounds.rows, can_match })
+}
+
+/// Whether the comparison holds for each bound, or the bound is unknown; `None` if it cannot be compared, which reading the rows reports.
+fn can_hold(bounds: &ArrayRef, comparison: Comparison, value: &Constant) -> Option<Vec<bool>> {
+    let schema = Arc::new(Schema::new(vec![Field::new("bound", bounds.data_type().clone(), true)]));
+    let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::clone(bounds)]).ok()?;
+    let filter = Predicate::compare("bound", comparison, value).bind(&schema).ok()?;
+    let holds: BooleanArray = filter.mask(&batch).ok()?;
+    let nulls = bounds.logical_nulls();
+    let is_unknown = |row: usize| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
+    Some(holds.values().iter().enumerate().map(|(row, holds)| holds || is_unknown(row)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{Float64Array, StringArray, UInt64Array};
+
+    use super::*;
+
+    #[test]
+    fn bounds_exclude_only_what_cannot_match() {
+        let bounds = |min: ArrayRef, max: ArrayRef| ColumnBounds { rows: vec![0..2, 2..4, 4..6], min, max };
+        let unsigned = bounds(
+            Arc::new(UInt64Array::from(vec![Some(0), Some(5), None])),
+            Arc::new(UInt64Array::from(vec![Some(4), Some(u64::MAX), None])),
+        );
+        let floats = bounds(
+            Arc::new(Float64Array::from(vec![Some(0.0), Some(5.0), None])),
+            Arc::new(Float64Array::from(vec![Some(-0.0), Some(7.0), None])),
+        );
+        let texts = bounds(
+            Arc::new(StringArray::from(vec![Some("a"), Some("b"), None])),
+            Arc::new(StringArray::from(vec![Some("az"), Some("zz"), None])),
+        );
+        let number = |digits: &str| Constant::Number(digits.to_owned());
+        use Comparison::{Eq, Greater, GreaterEq, Less, LessEq, NotEq};
+        for (bounds, comparison, value, expected) in [
+            (&unsigned, Greater, number("4"), Some([false, true, true])),
+            (&unsigned, Greater, number("-1"), Some([true, true, true])),
+            (&unsigned, GreaterEq, number("9223372036854775808"), Some([false, true, true])),
+            (&unsigned, Eq, number("4.5"), Some([false, false, true])),
+            (&unsigned, Less, number("5"), Some([true, false, true])),
+            (&unsigned, NotEq, number("5"), None),
+            (&unsigned, Eq, Constant::Text("5".to_owned()), None),
+            // A row of NaN is not in the bounds.
+            (&floats, Greater, number("100"), None),
+            (&floats, Eq, Constant::Text("NaN".to_owned()), None),
+            (&floats, Eq, number("-0.0"), Some([true, false, true])),
+            (&floats, LessEq, number("4"), Some([true, false, true])),
+            (&texts, Eq, Constant::Text("azz".to_owned()), Some([false, false, true])),
+            (&texts, Less, Constant::Text("b".to_owned()), Some([true, false, true])),
+        ] {
+            let found = compared(bounds.clone(), comparison, &value).map(|stretches| stretches.can_match);
+            assert_eq!(found.as_deref(), expected.as_ref().map(|expected| &expected[..]), "{comparison:?} {value:?}");
+        }
+    }
+}
