@@ -509,6 +509,32 @@ fn renamed_rows_keep_their_values() {
     assert!(bytes.windows(6).any(|window| window == [0xa1, b'g', 0xca, 0x3d, 0xcc, 0xcc]), "{bytes:x?}");
 }
 
+/// IDV stays as it is but for the names: times of 100 ns, sparse vectors, keys, metadata.
+#[test]
+fn renaming_idv_keeps_everything_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let times = "{\"at\":\"2024-05-01T12:30:00.1234567\",\"zone\":\"2024-05-01T12:30:00.1234567+02:00\",\"span\":\"00:00:00.0000001\",\
+                 \"v\":{\"$sparse\":{\"length\":1048576,\"indices\":[3],\"values\":[0.5]}}}\n";
+    let jsonl = file(folder.path(), "a.jsonl", times);
+    let kinds = r#"{"at": "DateTime", "zone": "DateTimeOffset", "span": "TimeSpan", "v": "Vector<Single, 1048576>"}"#;
+    let mut convert = Convert::new([jsonl]);
+    convert.text.schema = Some(file(folder.path(), "types.json", kinds));
+    write(&convert, &path("a.idv")).unwrap();
+    let there = Changes::new().rename("at", "At").rename("v", "V").rename("zone", "Zone").rename("span", "Span");
+    let back = Changes::new().rename("At", "at").rename("V", "v").rename("Zone", "zone").rename("Span", "span");
+    write(&Convert::new([path("a.idv")]).with_changes(there), &path("b.idv")).unwrap();
+    write(&Convert::new([path("b.idv")]).with_changes(back), &path("c.idv")).unwrap();
+    assert_eq!(names(&read(&path("b.idv"))), ["At", "Zone", "Span", "V"]);
+    assert_eq!(std::fs::read(path("a.idv")).unwrap(), std::fs::read(path("c.idv")).unwrap());
+    // So does joining it with another file that lacks columns.
+    write(&Convert::new([path("a.idv")]).with_columns(["at"]), &path("at.idv")).unwrap();
+    write(&Convert::new([path("a.idv"), path("at.idv")]).with_union().with_columns(["at", "zone"]), &path("union.idv"))
+        .unwrap();
+    let rows = read(&path("union.idv"));
+    assert_eq!((&rows[0]["at"], &rows[0]["zone"]), (&rows[1]["at"], &read(&path("a.idv"))[0]["zone"]));
+}
+
 #[test]
 fn cells_cast_to_text_keep_their_digits() {
     let folder = tempfile::tempdir().unwrap();
