@@ -494,6 +494,11 @@ fn renamed_rows_keep_their_values() {
     let found = read(&out);
     assert_eq!(found[1]["A \"q\""].to_string(), json!(12_345_678_901_234_567_890_123.0).to_string());
     assert!(found[1].get("c").is_none() && found[1].get("b").is_none());
+    // Types are inferred as without changes, from a sample at first.
+    let typed = folder.path().join("a.parquet");
+    let csv = file(folder.path(), "a.csv", "a,b\n1,x\n2,y\n");
+    write(&Convert::new([csv]).with_changes(Changes::new().rename("a", "A")), &typed).unwrap();
+    assert_eq!(read(&typed), [json!({"A": 1, "b": "x"}), json!({"A": 2, "b": "y"})]);
     // Samples keep the types of their fields.
     let samples = folder.path().join("a.msgpack");
     let kinds = batch([
@@ -505,6 +510,12 @@ fn renamed_rows_keep_their_values() {
     let renamed = folder.path().join("b.msgpack");
     write(&Convert::new([&samples]).with_changes(Changes::new().rename("f", "g")), &renamed).unwrap();
     assert_eq!(read(&renamed), [json!({"key": "k", "g": 0.1, "u": 200})]);
+    // A cast reads them as columns, which is said.
+    let cast = folder.path().join("c.msgpack");
+    let report =
+        write(&Convert::new([&samples]).with_changes(Changes::new().cast("u", DataType::Utf8)), &cast).unwrap();
+    assert!(report.losses.iter().any(|lost| lost.loss.what.starts_with("rows are read as typed columns")));
+    assert_eq!(read(&cast)[0]["u"], json!("200"));
     let bytes = std::fs::read(&renamed).unwrap();
     assert!(bytes.windows(6).any(|window| window == [0xa1, b'g', 0xca, 0x3d, 0xcc, 0xcc]), "{bytes:x?}");
 }
@@ -533,6 +544,9 @@ fn renaming_idv_keeps_everything_else() {
         .unwrap();
     let rows = read(&path("union.idv"));
     assert_eq!((&rows[0]["at"], &rows[0]["zone"]), (&rows[1]["at"], &read(&path("a.idv"))[0]["zone"]));
+    let both = Convert::new([path("a.idv"), path("at.idv")]).with_union().with_columns(["span", "at"]);
+    write(&both, &path("union.ds")).unwrap();
+    assert_eq!(read(&path("union.ds")).len(), 2);
 }
 
 #[test]
