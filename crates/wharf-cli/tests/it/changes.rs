@@ -42,6 +42,11 @@ fn prints_changed_columns() {
     assert!(ran.code() == 1 && ran.err().replace(&place.path(""), "@").contains(expected), "{}", ran.err());
     let ran = cat(&["--cast", "zip=int32", "--on-mismatch", "null", "--columns", "zip"]);
     assert_eq!((ran.code(), ran.out()), (3, "zip\n\"\"\n12\n"));
+    let lines = place.run(&["convert", "@a.csv", "@a.jsonl"]);
+    assert_eq!(lines.code(), 0, "{}", lines.err());
+    // JSON has no types of columns.
+    let ran = place.run(&["cat", "@a.jsonl", "--cast", "age=float32", "--json", "--columns", "age"]);
+    assert_eq!((ran.code(), ran.out()), (0, "{\"age\":36.0}\n{\"age\":85.0}\n"));
     assert!(ran.err().contains("rows are read as typed columns"), "{}", ran.err());
     for (arguments, expected) in [
         (["--rename", "nme=x"], "--rename no column \"nme\"; similar: \"name\""),
@@ -71,11 +76,13 @@ fn lays_out_the_columns_of_all_files() {
         1
     );
     for name in ["a", "b"] {
-        place.run(&["convert", &format!("@{name}.csv"), &format!("@{name}.idv")]).ok();
+        let ran = place.run(&["convert", &format!("@{name}.csv"), &format!("@{name}.idv")]);
+        assert_eq!(ran.code(), 0, "{}", ran.err());
     }
     let ran = place.run(&["merge", "@a.idv", "@b.idv", "-o", "@no.idv"]);
     assert!(ran.code() == 1 && ran.err().contains("columns differ"), "{}", ran.err());
-    place.run(&["merge", "@a.idv", "@b.idv", "-o", "@c.idv", "--union", "--rename", "a=A"]).ok();
+    let ran = place.run(&["merge", "@a.idv", "@b.idv", "-o", "@c.idv", "--union", "--rename", "a=A"]);
+    assert_eq!((ran.code(), ran.err()), (3, "warning: null written as NaN (row 0, column \"c\")\n"));
     assert_eq!(
         run(["cat", &place.path("c.idv"), "--json"]).out(),
         "{\"A\":1,\"b\":\"x\",\"c\":\"NaN\"}\n{\"A\":2,\"b\":null,\"c\":2.5}\n"

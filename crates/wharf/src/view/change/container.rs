@@ -167,7 +167,8 @@ impl Table for ChangedTable {
             return Ok(Box::new(ChangedRows::new(self, scan)?));
         }
         let rows = crate::batches::rows_with(self, scan, self.settings.mapping)?;
-        Ok(if self.has_schema() { rows } else { super::rows::with_notice(rows, as_columns()) })
+        // Cells of a column have one type in rows, too.
+        Ok(if self.has_schema() || self.is_cells { rows } else { super::rows::with_notice(rows, as_columns()) })
     }
 
     fn find(&self, key: &str) -> Result<Option<u64>> {

@@ -34,7 +34,7 @@ pub(in super::super) fn write(
     };
     let options = JoinOptions { independent: !job.union, extra: extra.as_ref(), ..JoinOptions::default() };
     let joined = Joined::open_with(job, opener, &options)?;
-    if joined.is_schemaless() && !job.changes.is_empty() {
+    if joined.is_schemaless() && !joined.is_cells() && !job.changes.is_empty() {
         report.losses.push(Lost { file: None, loss: as_columns() });
     }
     let options = WriterOptions::default()
