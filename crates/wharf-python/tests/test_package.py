@@ -126,6 +126,21 @@ def test_errors_say_what_and_where(tmp_path: Path) -> None:
     assert not (tmp_path / "b.idv").exists()
 
 
+def test_columns_are_changed_by_dicts_and_lists(tmp_path: Path) -> None:
+    path, out = tmp_path / "a.csv", tmp_path / "a.parquet"
+    path.write_text('"a,b",x,y,z\n1,2,0.5,q\n')
+    wharf_data.convert(path, out, rename={"a,b": "c=d"}, drop=["z"], cast={"c=d": "float32"}, concat={"F": ["x", "y"]})
+    table = pa.table(wharf_data.open(out).table())
+    assert table.schema.field("c=d").type == pa.float32()
+    assert table.to_pylist() == [{"c=d": 1.0, "F": [2.0, 0.5]}]
+    wharf_data.convert(path, out, overwrite=True, drop=["a,b"], expand=[], floats="single", cast="x,z=text")
+    assert pa.table(wharf_data.open(out).table()).to_pylist() == [{"x": "2", "y": 0.5, "z": "q"}]
+    with pytest.raises(wharf_data.UsageError, match='no column "b"'):
+        wharf_data.convert(path, out, overwrite=True, rename={"b": "c"})
+    kinds = {option["name"]: option["type"] for option in wharf_data.options()}
+    assert (kinds["drop"], kinds["rename"], kinds["union"]) == ("list", "dict", "bool")
+
+
 def test_losses_are_warnings_and_in_the_report(tmp_path: Path) -> None:
     data = pa.table({"x": pa.array([1, None], pa.int64())})
     with pytest.warns(wharf_data.LossWarning):

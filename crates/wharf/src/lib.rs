@@ -6,6 +6,7 @@
 //! | inspect it | [`Container::tables`], [`Table::columns`], [`Container::details`] |
 //! | iterate over rows, with a projection and a row range | [`Table::rows`], [`Scan`] |
 //! | convert between formats | `Convert` |
+//! | rename, drop, cast, expand, concatenate columns on the way | `Changes`, `Convert::with_changes` |
 //! | merge files of one format | `Merge` |
 //! | recover intact records of a damaged file | `Recover` |
 //! | rebuild an index | `Reindex` |

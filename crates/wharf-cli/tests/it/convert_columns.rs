@@ -185,9 +185,14 @@ fn schema_declares_types_of_schemaless_input() {
     let types = [("key", "Utf8"), ("n", "Int16"), ("at", "Timestamp(ns)"), ("x", "List(Float32)"), ("more", "Float32")];
     let types = types.map(|(name, kind)| (name.to_owned(), kind.to_owned()));
     for input in ["@a.jsonl", "@a.msgpack", "@a.zds", "@a.csv"] {
-        let ran = folder.convert(&[input, "@out.parquet", "--force", "--schema", "@types.json"]);
-        // Documents have an additional id.
-        assert_eq!(ran.code(), if input == "@a.zds" { 3 } else { 0 }, "{input}: {}", ran.err());
+        let mut arguments = vec![input, "@out.parquet", "--force", "--schema", "@types.json"];
+        if input == "@a.zds" {
+            // Documents have an additional id, which is inferred.
+            folder.convert(&arguments).ok();
+            assert_eq!(folder.types("out.parquet")[0], ("_id".to_owned(), "Utf8".to_owned()));
+            arguments.extend(["--columns", "key,n,at,x,more"]);
+        }
+        folder.convert(&arguments).ok();
         assert_eq!(folder.types("out.parquet"), types, "{input}");
         let list = if input == "@a.csv" { json!(null) } else { json!([1.0, 2.0]) };
         let first = json!({"key": "a", "n": 1, "at": "2024-05-01T12:30:00", "x": list, "more": null});

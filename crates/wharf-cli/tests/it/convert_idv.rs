@@ -309,24 +309,27 @@ fn accepts_names_and_types_as_schema() {
         .with("people.jsonl", PEOPLE)
         .with("types.json", r#"{"age": "Byte", "name": "Text", "weight": "Single"}"#);
     let (code, said) = place.said(&["convert", "@people.jsonl", "@people.idv", "--schema", "@types.json"]);
-    assert_eq!(code, 3);
+    assert_eq!(code, 0);
+    // Types of other columns are inferred.
     assert_eq!(
         said,
-        "warning: @people.jsonl: column left out: not in the declared schema (column \"height\")\n\
-         warning: @people.jsonl: column left out: not in the declared schema (column \"born\")\n\
-         warning: @people.jsonl: column left out: not in the declared schema (column \"scores\")\n\
-         warning: @people.jsonl: column left out: not in the declared schema (column \"member\")\n"
+        "note: @people.jsonl: height: Double\n\
+         note: @people.jsonl: born: Text (some missing, which ML.NET reads as empty)\n\
+         note: @people.jsonl: scores: Vector<Int64, 3>\n\
+         note: @people.jsonl: member: Boolean (some missing, which ML.NET reads as false)\n"
     );
-    assert_eq!(
-        place.cat("people.idv"),
-        [r#"{"age":36,"name":"Ada","weight":"NaN"}"#, r#"{"age":85,"name":"Grace","weight":"NaN"}"#]
-    );
+    let ada = r#"{"name":"Ada","age":36,"height":1.65,"born":"1815-12-10T00:00:00","scores":[1,2,3],"member":null,"weight":"NaN"}"#;
+    let grace = r#"{"name":"Grace","age":85,"height":"NaN","born":null,"scores":[4,5,6],"member":true,"weight":"NaN"}"#;
+    assert_eq!(place.cat("people.idv"), [ada, grace]);
+    let arguments = ["convert", "@people.jsonl", "@two.idv", "--schema", "@types.json", "--columns", "weight,name"];
+    place.run(&arguments).ok();
+    assert_eq!(place.cat("two.idv"), [r#"{"weight":"NaN","name":"Ada"}"#, r#"{"weight":"NaN","name":"Grace"}"#]);
     let place = place.with("types.json", r#"{"height": "Int32"}"#);
     let (code, said) = place.said(&["convert", "@people.jsonl", "@none.idv", "--schema", "@types.json"]);
     assert_eq!(code, 1);
-    assert!(said.starts_with("error: idv: @people.jsonl: expected Int32") && said.contains("found 1.65"), "{said}");
+    assert!(said.contains("error: idv: @people.jsonl: expected Int32") && said.contains("found 1.65"), "{said}");
     assert!(said.ends_with(" (row 0, column \"height\")\n"), "{said}");
-    assert_eq!(place.files(), ["people.idv", "people.jsonl", "types.json"]);
+    assert_eq!(place.files(), ["people.idv", "people.jsonl", "two.idv", "types.json"]);
 }
 
 #[test]

@@ -11,6 +11,7 @@
 )]
 
 mod bad_columns;
+mod changes;
 mod common;
 mod convert_columns;
 mod convert_idv;

@@ -494,6 +494,11 @@ fn renamed_rows_keep_their_values() {
     let found = read(&out);
     assert_eq!(found[1]["A \"q\""].to_string(), json!(12_345_678_901_234_567_890_123.0).to_string());
     assert!(found[1].get("c").is_none() && found[1].get("b").is_none());
+    // Types are inferred as without changes, from a sample at first.
+    let typed = folder.path().join("a.parquet");
+    let csv = file(folder.path(), "a.csv", "a,b\n1,x\n2,y\n");
+    write(&Convert::new([csv]).with_changes(Changes::new().rename("a", "A")), &typed).unwrap();
+    assert_eq!(read(&typed), [json!({"A": 1, "b": "x"}), json!({"A": 2, "b": "y"})]);
     // Samples keep the types of their fields.
     let samples = folder.path().join("a.msgpack");
     let kinds = batch([
@@ -505,8 +510,43 @@ fn renamed_rows_keep_their_values() {
     let renamed = folder.path().join("b.msgpack");
     write(&Convert::new([&samples]).with_changes(Changes::new().rename("f", "g")), &renamed).unwrap();
     assert_eq!(read(&renamed), [json!({"key": "k", "g": 0.1, "u": 200})]);
+    // A cast reads them as columns, which is said.
+    let cast = folder.path().join("c.msgpack");
+    let report =
+        write(&Convert::new([&samples]).with_changes(Changes::new().cast("u", DataType::Utf8)), &cast).unwrap();
+    assert!(report.losses.iter().any(|lost| lost.loss.what.starts_with("rows are read as typed columns")));
+    assert_eq!(read(&cast)[0]["u"], json!("200"));
     let bytes = std::fs::read(&renamed).unwrap();
     assert!(bytes.windows(6).any(|window| window == [0xa1, b'g', 0xca, 0x3d, 0xcc, 0xcc]), "{bytes:x?}");
+}
+
+/// IDV stays as it is but for the names: times of 100 ns, sparse vectors, keys, metadata.
+#[test]
+fn renaming_idv_keeps_everything_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let times = "{\"at\":\"2024-05-01T12:30:00.1234567\",\"zone\":\"2024-05-01T12:30:00.1234567+02:00\",\"span\":\"00:00:00.0000001\",\
+                 \"v\":{\"$sparse\":{\"length\":1048576,\"indices\":[3],\"values\":[0.5]}}}\n";
+    let jsonl = file(folder.path(), "a.jsonl", times);
+    let kinds = r#"{"at": "DateTime", "zone": "DateTimeOffset", "span": "TimeSpan", "v": "Vector<Single, 1048576>"}"#;
+    let mut convert = Convert::new([jsonl]);
+    convert.text.schema = Some(file(folder.path(), "types.json", kinds));
+    write(&convert, &path("a.idv")).unwrap();
+    let there = Changes::new().rename("at", "At").rename("v", "V").rename("zone", "Zone").rename("span", "Span");
+    let back = Changes::new().rename("At", "at").rename("V", "v").rename("Zone", "zone").rename("Span", "span");
+    write(&Convert::new([path("a.idv")]).with_changes(there), &path("b.idv")).unwrap();
+    write(&Convert::new([path("b.idv")]).with_changes(back), &path("c.idv")).unwrap();
+    assert_eq!(names(&read(&path("b.idv"))), ["At", "Zone", "Span", "V"]);
+    assert_eq!(std::fs::read(path("a.idv")).unwrap(), std::fs::read(path("c.idv")).unwrap());
+    // So does joining it with another file that lacks columns.
+    write(&Convert::new([path("a.idv")]).with_columns(["at"]), &path("at.idv")).unwrap();
+    write(&Convert::new([path("a.idv"), path("at.idv")]).with_union().with_columns(["at", "zone"]), &path("union.idv"))
+        .unwrap();
+    let rows = read(&path("union.idv"));
+    assert_eq!((&rows[0]["at"], &rows[0]["zone"]), (&rows[1]["at"], &read(&path("a.idv"))[0]["zone"]));
+    let both = Convert::new([path("a.idv"), path("at.idv")]).with_union().with_columns(["span", "at"]);
+    write(&both, &path("union.ds")).unwrap();
+    assert_eq!(read(&path("union.ds")).len(), 2);
 }
 
 #[test]

@@ -114,13 +114,12 @@ impl ChangedTable {
     fn unchanged(&self, column: usize) -> Option<usize> {
         self.plan.unchanged(column, &self.settings.changes)
     }
+}
 
-    /// A notice that rows are read as columns, where that can change other values.
-    fn as_columns(&self) -> Result<Option<Loss>> {
-        let what =
-            "rows are read as typed columns: missing members are null, and numbers have the type of their column";
-        Ok((!self.below()?.has_schema()).then(|| Loss::new(what, 0, Position::default())))
-    }
+/// A notice that rows of a table without a schema are read as columns, which can change other values.
+pub(crate) fn as_columns() -> Loss {
+    let what = "rows are read as typed columns: missing members are null, and numbers have the type of their column";
+    Loss::new(what, 0, Position::default())
 }
 
 impl Table for ChangedTable {
@@ -168,10 +167,8 @@ impl Table for ChangedTable {
             return Ok(Box::new(ChangedRows::new(self, scan)?));
         }
         let rows = crate::batches::rows_with(self, scan, self.settings.mapping)?;
-        Ok(match self.as_columns()? {
-            None => rows,
-            Some(notice) => super::rows::with_notice(rows, notice),
-        })
+        // Cells of a column have one type in rows, too.
+        Ok(if self.has_schema() || self.is_cells { rows } else { super::rows::with_notice(rows, as_columns()) })
     }
 
     fn find(&self, key: &str) -> Result<Option<u64>> {

@@ -14,7 +14,7 @@ mod vectors;
 use arrow_schema::DataType;
 use container_core::{Error, Result};
 
-pub(crate) use container::{Changed, Settings};
+pub(crate) use container::{Changed, Settings, as_columns};
 
 use crate::hub::select;
 

@@ -13,6 +13,9 @@ use super::cast::{self, Cast};
 use super::{Changes, FloatWidth, metadata, vectors};
 use crate::hub::select;
 
+/// Maximum number of elements of a concatenated vector: each has a name.
+const MAX_SLOTS: usize = 1 << 20;
+
 /// The columns of a changed table.
 pub(super) struct Plan {
     pub(super) columns: Vec<Column>,
@@ -361,7 +364,12 @@ impl Plan {
                     let (data_type, slots) = match field.data_type() {
                         DataType::FixedSizeList(of, size) => {
                             nullable |= of.is_nullable();
-                            (of.data_type(), slot_names(&field, usize::try_from(*size).unwrap_or(0)))
+                            let size = usize::try_from(*size).unwrap_or(0);
+                            let all = names.len().saturating_add(size);
+                            if all > MAX_SLOTS {
+                                return Err(Error::limit("elements of a vector", all as u64, MAX_SLOTS as u64));
+                            }
+                            (of.data_type(), slot_names(&field, size))
                         }
                         other => (other, vec![part.clone()]),
                     };

@@ -13,6 +13,7 @@ use super::super::super::env::Opener;
 use super::super::job::{Job, Report};
 use super::copy::copy;
 use super::inputs::{ExtraColumn, JoinOptions, Joined};
+use crate::view::change::as_columns;
 
 /// The column with the key of a sample.
 const KEY: &str = "key";
@@ -33,6 +34,9 @@ pub(in super::super) fn write(
     };
     let options = JoinOptions { independent: !job.union, extra: extra.as_ref(), ..JoinOptions::default() };
     let joined = Joined::open_with(job, opener, &options)?;
+    if joined.is_schemaless() && !joined.is_cells() && !job.changes.is_empty() {
+        report.losses.push(Lost { file: None, loss: as_columns() });
+    }
     let options = WriterOptions::default()
         .with_only_key(joined.has_extra)
         .with_first_row(job.rows().start)

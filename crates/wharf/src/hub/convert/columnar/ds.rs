@@ -152,15 +152,15 @@ fn profiles(job: &Job<'_>, joined: &Joined) -> Result<(Vec<Profile>, u64)> {
         let mut scan = job.scan();
         let place = |index: &usize| {
             let name = joined.schema.fields().get(*index)?.name();
-            match &input.columns {
-                Some(columns) => columns.get(*index).copied(),
-                None => table.columns().iter().position(|column| column.name == name.as_str()),
-            }
+            let found = table.columns().iter().position(|column| column.name == name.as_str())?;
+            Some((*index, found))
         };
-        (scan.scan.columns, scan.scan.rows) = (needed.iter().map(place).collect(), part);
+        // Of a union, an input can lack some.
+        let (here, columns): (Vec<usize>, Vec<usize>) = needed.iter().filter_map(place).unzip();
+        (scan.scan.columns, scan.scan.rows) = (Some(columns), part);
         for batch in table.batches(&scan).map_err(named)? {
             let batch = batch.map_err(|error| named(from_arrow(error)))?;
-            for (index, array) in needed.iter().zip(batch.columns()) {
+            for (index, array) in here.iter().zip(batch.columns()) {
                 if let (Some(profile), Some(field)) = (profiles.get_mut(*index), joined.schema.fields().get(*index)) {
                     observe(profile, field, array);
                 }

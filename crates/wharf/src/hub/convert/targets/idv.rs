@@ -6,11 +6,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
-use container_arrow::OnMismatch;
+use container_arrow::{OnMismatch, Sparse, Times};
 use container_core::{Error, ErrorKind, Position, Result, Scan, Unit};
 use idv::{Schema, Writer, WriterOptions};
 
 use super::super::super::env::Opener;
+use super::super::super::idv_file::IDV;
 use super::super::super::{Bar, DS, Lost, copy_rows, dataset, output, select, zds};
 use super::super::columnar;
 use super::super::job::{Context, Job, Report, finish, of_output};
@@ -101,6 +102,13 @@ impl IdvTarget {
             Kind::Idv if job.picked.is_none() && !job.is_filtered() && !job.union => {
                 self.copy_blocks(job, &inputs, sink, context.progress, report)
             }
+            Kind::Idv | Kind::Renamed(IDV) if job.picked.is_none() => {
+                // Ticks hold every time exactly, and structs keep sparse vectors sparse.
+                let mut convert = job.convert.clone();
+                convert.mapping.times.get_or_insert(Times::Ticks);
+                convert.mapping.sparse.get_or_insert(Sparse::Structs);
+                columnar::idv::write(&Job { convert: &convert, ..*job }, self, sink, context, report)
+            }
             _ => columnar::idv::write(job, self, sink, context, report),
         }
     }
@@ -176,7 +184,7 @@ impl Target for IdvTarget {
     fn info(&self) -> TargetInfo {
         TargetInfo {
             name: "idv",
-            format: super::super::super::idv_file::IDV,
+            format: IDV,
             title: "IDV, the format of ML.NET",
             extensions: &["idv"],
             stream: Streaming::Binary,
