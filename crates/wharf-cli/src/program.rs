@@ -141,7 +141,9 @@ impl Console {
         let bytes = source.read(0..source.len())?;
         match std::str::from_utf8(&bytes) {
             Ok(text) => Ok(text.to_owned()),
-            Err(error) => Err(Error::invalid("the text is not UTF-8").at(error.valid_up_to() as u64).in_file("<stdin>")),
+            Err(error) => {
+                Err(Error::invalid("the text is not UTF-8").at(error.valid_up_to() as u64).in_file("<stdin>"))
+            }
         }
     }
 

@@ -56,7 +56,10 @@ fn rows_are_printed_in_every_form() {
     let table = test.ok(&[sql, "--pretty"]);
     assert!(table.starts_with("row  name  s\n") && table.lines().count() == 4, "{table}");
     let plan = test.ok(&["EXPLAIN SELECT n FROM 'a.csv'", "--pretty"]);
-    assert!(plan.contains("physical_plan:\n") && plan.contains("DataSourceExec: wharf table=a.csv, columns=[n]"), "{plan}");
+    assert!(
+        plan.contains("physical_plan:\n") && plan.contains("DataSourceExec: wharf table=a.csv, columns=[n]"),
+        "{plan}"
+    );
     // Text of the data cannot control a terminal, nor that of an error.
     let (code, error) = test.fails(&["SELECT '\u{1b}[31m' FROM '\u{1b}[31m.csv'"]);
     assert!(code == 1 && !error.contains('\u{1b}'), "{error}");
@@ -65,13 +68,19 @@ fn rows_are_printed_in_every_form() {
 #[test]
 fn several_statements_and_scripts() {
     let test = Folder::new();
-    assert_eq!(test.ok(&["SELECT 1 AS a; SET datafusion.execution.batch_size = 10; SELECT 2 AS b;"]), "{\"a\":1}\n{\"b\":2}\n");
+    assert_eq!(
+        test.ok(&["SELECT 1 AS a; SET datafusion.execution.batch_size = 10; SELECT 2 AS b;"]),
+        "{\"a\":1}\n{\"b\":2}\n"
+    );
     fs::write(test.0.path().join("one.sql"), "-- a comment;\nCREATE VIEW v AS\n  SELECT n FROM 'a.csv';\n").unwrap();
     fs::write(test.0.path().join("two.sql"), ".read one.sql\nSELECT max(n) AS m FROM v;\n").unwrap();
     assert_eq!(test.ok(&["-f", "two.sql"]), "{\"m\":3}\n");
     assert_eq!(test.ok(&["-f", "one.sql", "SELECT min(n) AS m FROM v"]), "{\"m\":1}\n");
     fs::write(test.0.path().join("self.sql"), ".read self.sql\n").unwrap();
-    assert_eq!(test.fails(&["-f", "self.sql"]), (2, "error: self.sql: more than 16 scripts read one another\n".to_owned()));
+    assert_eq!(
+        test.fails(&["-f", "self.sql"]),
+        (2, "error: self.sql: more than 16 scripts read one another\n".to_owned())
+    );
     let mut child = test.command(&[]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(b"SELECT count(*) AS n\nFROM 'a.csv'").unwrap();
     assert_eq!(text(&child.wait_with_output().unwrap().stdout), "{\"n\":3}\n");
@@ -114,10 +123,15 @@ fn exit_codes_and_messages() {
     assert!(code == 2 && error.ends_with("wharf('FILE', 'TABLE') selects one\n"), "{error}");
     let (code, error) = test.fails(&["COPY (SELECT 1 AS a) TO 'a.msgpack'"]);
     assert!(code == 2 && error.contains("OPTIONS (key ...) takes another column"), "{error}");
-    let (code, error) = test.fails(&["SELECT max(a) FROM (SELECT DISTINCT CAST(value AS VARCHAR) AS a FROM generate_series(1, 900000))", "--memory", "2M"]);
+    let (code, error) = test.fails(&[
+        "SELECT max(a) FROM (SELECT DISTINCT CAST(value AS VARCHAR) AS a FROM generate_series(1, 900000))",
+        "--memory",
+        "2M",
+    ]);
     assert!(code == 1 && error.contains("--memory sets the limit"), "{error}");
     // A loss is a warning and an exit code.
-    let (code, error) = test.fails(&["COPY (SELECT TIMESTAMP '2020-01-01T00:00:00.000000001' AS t) TO 't.idv' OPTIONS (times 'floor')"]);
+    let (code, error) = test
+        .fails(&["COPY (SELECT TIMESTAMP '2020-01-01T00:00:00.000000001' AS t) TO 't.idv' OPTIONS (times 'floor')"]);
     assert!(code == 3 && error.starts_with("warning: "), "{code} {error}");
 }
 

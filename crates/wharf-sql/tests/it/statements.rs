@@ -47,7 +47,8 @@ impl Folder {
 fn copy_writes_every_target() {
     let test = Folder::new();
     for extension in ["jsonl", "csv", "tsv", "idv", "msgpack", "ds", "nc", "zds", "parquet", "arrow", "arrows"] {
-        let copied = test.ok(&format!("COPY (SELECT key, age + 1 AS age FROM '@people.csv' ORDER BY age) TO '@out.{extension}'"));
+        let copied = test
+            .ok(&format!("COPY (SELECT key, age + 1 AS age FROM '@people.csv' ORDER BY age) TO '@out.{extension}'"));
         assert_eq!(copied, [json!({"count": 3})], "{extension}");
         let rows = test.ok(&format!("SELECT age FROM '@out.{extension}'"));
         assert_eq!(rows, [json!({"age": 26}), json!({"age": 31}), json!({"age": 42})], "{extension}");
@@ -102,7 +103,9 @@ fn external_tables_are_read_and_written() {
     assert_eq!(test.ok("SELECT max(age) AS m FROM people"), [json!({"m": 41})]);
     let refused = test.error("INSERT INTO people VALUES ('d', 1, 'Dan')");
     assert!(refused.contains("INSERT OVERWRITE replaces its rows"), "{refused}");
-    test.ok("CREATE EXTERNAL TABLE new (\"key\" VARCHAR, n BIGINT) STORED AS IDV LOCATION '@new.idv' OPTIONS (level 9)");
+    test.ok(
+        "CREATE EXTERNAL TABLE new (\"key\" VARCHAR, n BIGINT) STORED AS IDV LOCATION '@new.idv' OPTIONS (level 9)",
+    );
     assert_eq!(test.ok("SELECT * FROM new"), [] as [Value; 0]);
     assert_eq!(test.ok("INSERT INTO new SELECT key, age FROM people WHERE age < 40"), [json!({"count": 2})]);
     assert_eq!(test.ok("SELECT n, key FROM new"), [json!({"n": 30, "key": "a"}), json!({"n": 25, "key": "c"})]);
@@ -129,7 +132,10 @@ fn several_files_are_one_table() {
     test.ok("COPY '@people.csv' TO '@one.parquet'");
     test.ok("COPY '@people2.csv' TO '@two.parquet'");
     let differ = test.error("SELECT * FROM '@*.parquet'");
-    assert!(differ.contains("two.parquet: columns differ from those of") && differ.contains("Float64 here, Int64 there"), "{differ}");
+    assert!(
+        differ.contains("two.parquet: columns differ from those of") && differ.contains("Float64 here, Int64 there"),
+        "{differ}"
+    );
     let none = test.error("SELECT * FROM '@*.none'");
     assert!(none.contains("no file matches the pattern"), "{none}");
 }
@@ -228,10 +234,12 @@ fn memory_is_bounded() {
     let path = test.path("n.parquet");
     let last = bounded.rows(&format!("SELECT n FROM (SELECT n, t FROM '{path}' ORDER BY t, n DESC) LIMIT 1")).unwrap();
     assert_eq!(last, [json!({"n": 1})]);
-    let groups = bounded.rows(&format!("SELECT count(*) AS c FROM (SELECT t, max(n) FROM '{path}' GROUP BY t)")).unwrap();
+    let groups =
+        bounded.rows(&format!("SELECT count(*) AS c FROM (SELECT t, max(n) FROM '{path}' GROUP BY t)")).unwrap();
     assert_eq!(groups, [json!({"c": 300_000})]);
     options.memory = Some(1 << 20);
-    let error = Engine::new(&options).error(&format!("SELECT count(*) AS c FROM (SELECT t, max(n) FROM '{path}' GROUP BY t)"));
+    let error =
+        Engine::new(&options).error(&format!("SELECT count(*) AS c FROM (SELECT t, max(n) FROM '{path}' GROUP BY t)"));
     assert!(error.starts_with("not enough memory: ") && error.ends_with("memory sets the limit"), "{error}");
 }
 
@@ -259,7 +267,8 @@ fn a_dropped_stream_stops_reading() {
     let plan = runtime.block_on(async {
         let frame = session.sql(&format!("SELECT n FROM '{}' WHERE n > 0", test.path("n.arrow"))).await.unwrap();
         let plan = frame.create_physical_plan().await.unwrap();
-        let mut stream = datafusion::physical_plan::execute_stream(Arc::clone(&plan), session.context().task_ctx()).unwrap();
+        let mut stream =
+            datafusion::physical_plan::execute_stream(Arc::clone(&plan), session.context().task_ctx()).unwrap();
         assert!(stream.next().await.unwrap().unwrap().num_rows() > 0);
         plan
     });

@@ -27,9 +27,9 @@ pub use jsonl::JsonLines;
 #[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
 pub use crate::hub::{
     convert::{
-        BatchTarget, ColumnMapping, Context, Convert, DatadingsTarget, DsTarget, IdvTarget, InputForm, InputPart, InputTable, IpcTarget, Job,
-        NetcdfTarget, OptionSpec, OptionValue, ParquetTarget, Report, Streaming, Target, TargetInfo, TargetUnit,
-        TextInput, TextTarget, To, ZdsTarget,
+        BatchTarget, ColumnMapping, Context, Convert, DatadingsTarget, DsTarget, IdvTarget, InputForm, InputPart,
+        InputTable, IpcTarget, Job, NetcdfTarget, OptionSpec, OptionValue, ParquetTarget, Report, Streaming, Target,
+        TargetInfo, TargetUnit, TextInput, TextTarget, To, ZdsTarget,
     },
     env::Opener,
     inputs::Location,

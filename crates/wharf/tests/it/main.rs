@@ -11,6 +11,7 @@
 
 mod files;
 mod formats;
+mod input_table;
 mod netcdf;
 mod open_container;
 mod own_target;

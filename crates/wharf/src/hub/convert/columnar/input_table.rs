@@ -43,7 +43,7 @@ pub struct InputTable {
 pub struct InputPart {
     /// The number of the input, from 0.
     pub input: usize,
-    /// Indexes of columns of the common schema, in output order; `None` for all.
+    /// Indexes of columns of the common schema, each at most once, in output order; `None` for all.
     pub columns: Option<Vec<usize>>,
     /// Rows of the input, from 0. An end past the last row is clamped.
     pub rows: Range<u64>,
@@ -98,7 +98,8 @@ impl Convert {
         opener.apply(&self.selection)?;
         opener.overrides = self.text.overrides()?;
         let job = Job { convert: self, path: None, force: false, narrow: false };
-        let Joined { mut inputs, schema, .. } = Joined::open_with(&job, opener, &JoinOptions { declared, ..JoinOptions::default() })?;
+        let Joined { mut inputs, schema, .. } =
+            Joined::open_with(&job, opener, &JoinOptions { declared, ..JoinOptions::default() })?;
         // The schema applies to every part: no row is read to infer it again.
         for input in inputs.iter_mut().filter(|input| input.is_schemaless()) {
             input.declared = Some(Arc::clone(&schema));
@@ -219,7 +220,8 @@ impl Iterator for PartReader<'_> {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let batch = self.reader.try_next().and_then(|batch| batch.map(|batch| unify_batch(&self.schema, &batch)).transpose());
+        let batch =
+            self.reader.try_next().and_then(|batch| batch.map(|batch| unify_batch(&self.schema, &batch)).transpose());
         batch.map_err(|error| to_arrow(error.in_file(self.name.to_owned()))).transpose()
     }
 }
