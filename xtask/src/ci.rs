@@ -5,7 +5,7 @@ use std::time::Instant;
 use clap::{Args, ValueEnum};
 
 use crate::registry::{self, Trouble};
-use crate::{bench, capi, docs, features, fuzz, golden, interop, shell, traced, wheel};
+use crate::{bench, capi, docs, features, fuzz, golden, interop, shell, sql, traced, wheel};
 
 /// Selects steps.
 #[derive(Args)]
@@ -53,6 +53,8 @@ enum Step {
     Capi,
     /// The Python package: its wheel, installed, with its tests and type checks
     Wheel,
+    /// Clippy and tests of wharf-sql, which has a workspace of its own
+    Sql,
     /// A few seconds of each fuzz target
     Fuzz,
     /// Kills and faults at a sample of the system calls of writing commands
@@ -114,6 +116,7 @@ fn perform(step: Step, status_before: &str) -> Result<(), String> {
             }
             Err(Trouble::Failed(why)) => Err(why),
         },
+        Step::Sql => sql::run(),
         Step::Fuzz => {
             let seed = seed();
             println!("seed {seed}; to repeat: cargo xtask fuzz --seconds {FUZZ_SECONDS} --seed {seed}");

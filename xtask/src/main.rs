@@ -16,6 +16,7 @@ mod python;
 mod random;
 mod registry;
 mod shell;
+mod sql;
 #[cfg_attr(all(target_os = "linux", target_arch = "x86_64"), path = "traced/mod.rs")]
 #[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), path = "traced/elsewhere.rs")]
 mod traced;

@@ -121,6 +121,21 @@ impl Console {
         Ok(outcome)
     }
 
+    /// Reads standard input to its end.
+    ///
+    /// # Errors
+    /// It cannot be read, or is not UTF-8.
+    pub fn read_input(&mut self) -> Result<String> {
+        let source = self.env.opener.stdin()?;
+        let bytes = source.read(0..source.len())?;
+        match std::str::from_utf8(&bytes) {
+            Ok(text) => Ok(text.to_owned()),
+            Err(error) => {
+                Err(Error::invalid("the text is not UTF-8").at(error.valid_up_to() as u64).in_file("<stdin>"))
+            }
+        }
+    }
+
     /// Prints text.
     ///
     /// # Errors
@@ -152,6 +167,11 @@ impl Console {
     /// Writes a message to standard error, escaped for a terminal.
     pub fn message(&mut self, text: &str) {
         self.env.report.message(text);
+    }
+
+    /// Sets how messages name the options of the library, which are flags by default.
+    pub fn name_options(&mut self, name: fn(&str) -> String) {
+        self.env.report.option_name = name;
     }
 
     /// Forgets the exit code: at a prompt, errors end only the statement.
@@ -189,6 +209,12 @@ pub fn run<A: clap::Parser>(registry: &Registry, body: impl FnOnce(&A, &mut Cons
 #[cfg(unix)]
 pub fn keep_interrupts() {
     super::signals::keep_interrupts();
+}
+
+/// The flag of an option of the library: `--rows-per-block` of `rows_per_block`.
+#[must_use]
+pub fn flag(option: &str) -> String {
+    super::report::flag(option)
 }
 
 /// Whether standard input is a terminal.

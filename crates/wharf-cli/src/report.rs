@@ -16,18 +16,21 @@ pub(crate) struct Report<'a> {
     out: EscapingWriter<'a>,
     pub(crate) terminal: bool,
     pub(crate) json: bool,
+    /// How messages name the options of the library.
+    pub(crate) option_name: fn(&str) -> String,
 }
 
 impl<'a> Report<'a> {
     pub(crate) fn new(out: impl Write + Send + 'a, terminal: bool) -> Self {
-        Self { out: EscapingWriter::new(out, terminal), terminal, json: false }
+        Self { out: EscapingWriter::new(out, terminal), terminal, json: false, option_name: flag }
     }
 
     pub(crate) fn error(&mut self, error: &Error) {
         if self.json {
-            self.line(&json!({"error": error_object(error)}).to_string());
+            self.line(&json!({"error": named_error_object(error, self.option_name)}).to_string());
         } else {
-            self.message(format_args!("error: {}", error.with_options(&flag)));
+            let option_name = self.option_name;
+            self.message(format_args!("error: {}", error.with_options(&option_name)));
         }
     }
 
@@ -83,12 +86,16 @@ pub(crate) fn flag(option: &str) -> String {
 
 /// An error as JSON members. Unknown ones are omitted.
 pub(crate) fn error_object(error: &Error) -> Map<String, Value> {
+    named_error_object(error, flag)
+}
+
+fn named_error_object(error: &Error, option_name: fn(&str) -> String) -> Map<String, Value> {
     let mut object = Map::new();
     object.insert("kind".into(), error.kind().name().into());
     if let Some(format) = error.format() {
         object.insert("format".into(), format.into());
     }
-    object.insert("message".into(), error.with_options(&flag).to_string().into());
+    object.insert("message".into(), error.with_options(&option_name).to_string().into());
     match error.kind() {
         ErrorKind::Truncated { needed, available } => {
             object.insert("needed".into(), needed.into());

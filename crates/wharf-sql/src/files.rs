@@ -8,7 +8,9 @@ use std::time::SystemTime;
 
 use arrow_schema::SchemaRef;
 use async_trait::async_trait;
-use datafusion::catalog::{Session, TableFunctionArgs, TableFunctionImpl, TableProvider, TableProviderFactory, UrlTableFactory};
+use datafusion::catalog::{
+    Session, TableFunctionArgs, TableFunctionImpl, TableProvider, TableProviderFactory, UrlTableFactory,
+};
 use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::{CreateExternalTable, Expr};
 use wharf::convert::{Location, Opener};
@@ -27,8 +29,11 @@ pub(crate) struct Files {
     pub(crate) access: Access,
     pub(crate) overwrite: Overwrite,
     pub(crate) losses: Arc<Losses>,
-    opened: Mutex<HashMap<Request, (Vec<Version>, Arc<WharfTable>)>>,
+    opened: Mutex<HashMap<Request, Opened>>,
 }
+
+/// A table, and the versions of its files.
+type Opened = (Vec<Version>, Arc<WharfTable>);
 
 /// What is opened: one or more files, and how they are read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -160,7 +165,8 @@ pub(crate) struct WharfFunction(pub(crate) Arc<Files>);
 impl TableFunctionImpl for WharfFunction {
     fn call_with_args(&self, arguments: TableFunctionArgs<'_, '_>) -> Result<Arc<dyn TableProvider>> {
         let usage = || {
-            let usage = "wharf() takes strings: a file or pattern, then a table or '', then names and values of options";
+            let usage =
+                "wharf() takes strings: a file or pattern, then a table or '', then names and values of options";
             to_datafusion(Error::usage(usage))
         };
         let texts = arguments.exprs().iter().map(text).collect::<Option<Vec<String>>>().ok_or_else(usage)?;
@@ -178,7 +184,9 @@ impl TableFunctionImpl for WharfFunction {
 /// A literal string, or number.
 fn text(expression: &Expr) -> Option<String> {
     match expression {
-        Expr::Literal(ScalarValue::Utf8(text) | ScalarValue::LargeUtf8(text) | ScalarValue::Utf8View(text), _) => text.clone(),
+        Expr::Literal(ScalarValue::Utf8(text) | ScalarValue::LargeUtf8(text) | ScalarValue::Utf8View(text), _) => {
+            text.clone()
+        }
         Expr::Literal(value, _) if !value.is_null() => Some(value.to_string()),
         _ => None,
     }

@@ -54,7 +54,8 @@ mod tests {
     use super::*;
 
     fn lost(what: &str, count: u64, row: Option<u64>, column: Option<&str>) -> Lost {
-        let mut first = Position { row, ..Position::default() };
+        let mut first = Position::default();
+        first.row = row;
         first.column = column.map(|name| name.to_owned().into());
         Lost { file: Some("a".to_owned()), loss: Loss::new(what.to_owned(), count, first) }
     }

@@ -29,7 +29,8 @@ impl Options {
     /// Separates options of reading from those of writing `target`. Some are both.
     pub(crate) fn split(self, format: &str, target: Option<&dyn Target>) -> Result<(Reading, Self)> {
         let (mut reading, mut writing, mut table) = (Self::default(), Self::default(), None);
-        let of_target = |name: &str| target.is_some_and(|target| target.options().iter().any(|option| option.name == name));
+        let of_target =
+            |name: &str| target.is_some_and(|target| target.options().iter().any(|option| option.name == name));
         for (name, value) in self.0 {
             let (reads, writes) = (is_input_option(&name), name == "overwrite" || of_target(&name));
             match name.as_str() {
@@ -58,7 +59,9 @@ impl Options {
                 "header" => convert.text.no_header = !is_true("header", value)?,
                 _ => {
                     let option = Registry::input_options().find(|option| option.name == name);
-                    if !matches!(option.map(|option| option.value), Some(OptionValue::Flag)) || is_flag_set(name, value)? {
+                    if !matches!(option.map(|option| option.value), Some(OptionValue::Flag))
+                        || is_flag_set(name, value)?
+                    {
                         convert.set_input(name, value)?;
                     }
                 }
@@ -68,7 +71,12 @@ impl Options {
     }
 
     /// Sets the options of an output.
-    pub(crate) fn apply_to_target(&self, convert: &mut Convert, target: &mut dyn Target, registry: &Registry) -> Result<()> {
+    pub(crate) fn apply_to_target(
+        &self,
+        convert: &mut Convert,
+        target: &mut dyn Target,
+        registry: &Registry,
+    ) -> Result<()> {
         for (name, value) in &self.0 {
             let option = target.options().iter().find(|option| option.name == name);
             if !matches!(option.map(|option| option.value), Some(OptionValue::Flag)) || is_flag_set(name, value)? {

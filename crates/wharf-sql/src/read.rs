@@ -63,7 +63,11 @@ pub(crate) fn stream(
     builder.spawn_blocking(move || {
         let mut room = limit.unwrap_or(usize::MAX);
         for part in &parts {
-            if room == 0 || !read_part(&table, &schema, part, &mut room, &metrics, &|batch| sender.blocking_send(Ok(batch)).is_ok())? {
+            if room == 0
+                || !read_part(&table, &schema, part, &mut room, &metrics, &|batch| {
+                    sender.blocking_send(Ok(batch)).is_ok()
+                })?
+            {
                 break;
             }
         }

@@ -104,7 +104,8 @@ impl Session {
         own.sql_parser.map_string_types_to_utf8view = false;
         let mut runtime = RuntimeEnvBuilder::new();
         if let Some(bytes) = options.memory {
-            runtime = runtime.with_memory_pool(Arc::new(TrackConsumersPool::new(FairSpillPool::new(bytes), NAMED_CONSUMERS)));
+            runtime =
+                runtime.with_memory_pool(Arc::new(TrackConsumersPool::new(FairSpillPool::new(bytes), NAMED_CONSUMERS)));
         }
         let mut rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> = vec![Arc::new(FileOrder)];
         rules.extend(PhysicalOptimizer::new().rules);
@@ -116,7 +117,8 @@ impl Session {
             .with_file_formats(TargetFormat::all(&files))
             .with_table_factories(external_tables(&files))
             .build();
-        let catalogs = DynamicFileCatalog::new(Arc::clone(state.catalog_list()), Arc::new(FileNames(Arc::clone(&files))));
+        let catalogs =
+            DynamicFileCatalog::new(Arc::clone(state.catalog_list()), Arc::new(FileNames(Arc::clone(&files))));
         let function = Arc::new(TableFunction::new("wharf".to_owned(), Arc::new(WharfFunction(files))));
         let mut functions = state.table_functions().clone();
         functions.insert("wharf".to_owned(), function);
@@ -174,14 +176,17 @@ impl Session {
     /// Fails for an output of an unknown format: DataFusion ignores an unknown `STORED AS`.
     fn check_format(&self, stored_as: Option<&str>, path: &str) -> Result<()> {
         let state = self.context.state();
-        let extension = std::path::Path::new(path).extension().map(|extension| extension.to_string_lossy().into_owned());
+        let extension =
+            std::path::Path::new(path).extension().map(|extension| extension.to_string_lossy().into_owned());
         match (stored_as, extension) {
             (Some(name), _) if state.get_file_format_factory(&name.to_lowercase()).is_none() => {
                 Err(Error::usage(format!("no format {name:?} that can be written")))
             }
             (Some(_), _) => Ok(()),
             (None, Some(extension)) if state.get_file_format_factory(&extension.to_lowercase()).is_none() => {
-                let detail = format!("unknown extension {extension:?}: no format that can be written has it; STORED AS names one");
+                let detail = format!(
+                    "unknown extension {extension:?}: no format that can be written has it; STORED AS names one"
+                );
                 Err(Error::usage(detail).in_file(path.to_owned()))
             }
             (None, Some(_)) => Ok(()),

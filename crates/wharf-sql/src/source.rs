@@ -152,7 +152,12 @@ impl DataSource for TableSource {
         }
     }
 
-    fn repartitioned(&self, partitions: usize, _: usize, _: Option<LexOrdering>) -> Result<Option<Arc<dyn DataSource>>> {
+    fn repartitioned(
+        &self,
+        partitions: usize,
+        _: usize,
+        _: Option<LexOrdering>,
+    ) -> Result<Option<Arc<dyn DataSource>>> {
         if self.in_order || self.limit.is_some() || partitions < 2 || !matches!(self.layout, Layout::Whole) {
             return Ok(None);
         }

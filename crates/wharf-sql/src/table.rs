@@ -168,7 +168,8 @@ impl TableProvider for WharfTable {
         input: Arc<dyn ExecutionPlan>,
         operation: InsertOp,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let none = || wharf::Error::usage("cannot be written: it is several files").in_file(self.table.label().to_owned());
+        let none =
+            || wharf::Error::usage("cannot be written: it is several files").in_file(self.table.label().to_owned());
         let destination = self.destination.as_ref().ok_or_else(none).map_err(to_datafusion)?;
         destination.insert(input, operation, self.table.schema())
     }

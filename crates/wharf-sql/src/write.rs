@@ -47,7 +47,12 @@ pub(crate) struct Destination {
 
 impl Destination {
     /// Checks the options.
-    pub(crate) fn new(files: Arc<Files>, target: &'static str, path: &str, mut options: Options) -> wharf::Result<Self> {
+    pub(crate) fn new(
+        files: Arc<Files>,
+        target: &'static str,
+        path: &str,
+        mut options: Options,
+    ) -> wharf::Result<Self> {
         let overwrite = overwrite(&mut options, &files)?;
         let destination = Self { files, target, path: PathBuf::from(path), options, overwrite };
         destination.prepare(&mut Convert::default())?;
@@ -89,7 +94,9 @@ impl Destination {
         let mut destination = self.clone();
         match operation {
             InsertOp::Append if self.exists() => {
-                let error = Error::usage("INSERT INTO a file that exists would write it anew; INSERT OVERWRITE replaces its rows");
+                let error = Error::usage(
+                    "INSERT INTO a file that exists would write it anew; INSERT OVERWRITE replaces its rows",
+                );
                 return Err(to_datafusion(error.in_file(self.path.display().to_string())));
             }
             InsertOp::Append => {}
@@ -98,7 +105,12 @@ impl Destination {
         Ok(destination.plan(input, Arc::clone(schema), None))
     }
 
-    fn plan(self, input: Arc<dyn ExecutionPlan>, schema: SchemaRef, order: Option<LexRequirement>) -> Arc<dyn ExecutionPlan> {
+    fn plan(
+        self,
+        input: Arc<dyn ExecutionPlan>,
+        schema: SchemaRef,
+        order: Option<LexRequirement>,
+    ) -> Arc<dyn ExecutionPlan> {
         Arc::new(DataSinkExec::new(input, Arc::new(Sink { destination: self, schema }), order))
     }
 }

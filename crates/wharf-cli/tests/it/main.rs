@@ -29,6 +29,7 @@ mod ds_idv;
 mod ds_netcdf;
 mod ds_verbs;
 mod ds_zero_sized;
+mod external;
 mod golden;
 #[cfg(unix)]
 mod hostile_files;

@@ -4,13 +4,12 @@ mod prompt;
 mod script;
 mod statement;
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use tokio::runtime::{Builder, Runtime};
 use wharf::{Error, Registry, Result};
-use wharf_cli::program::{Console, RowOptions, is_interactive};
+use wharf_cli::program::{Console, RowOptions, flag, is_interactive};
 use wharf_sql::{Session, SessionOptions};
 
 const EXAMPLES: &str = "\
@@ -96,6 +95,7 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console) -> Result<()> {
     options.overwrite = arguments.rows.overwrite();
     options.memory = Some(arguments.memory);
     options.threads = arguments.threads.map(usize::from);
+    console.name_options(if arguments.rows.is_file() { name_of_output } else { name_in_sql });
     let runtime = arguments.runtime()?;
     let session = {
         let _entered = runtime.enter();
@@ -118,9 +118,9 @@ impl Engine<'_> {
             scripts.push(read(file)?);
         }
         match &self.arguments.sql {
-            Some(sql) if sql == "-" => scripts.push(read_stdin()?),
+            Some(sql) if sql == "-" => scripts.push(console.read_input()?),
             Some(sql) => scripts.push(sql.clone()),
-            None if scripts.is_empty() => scripts.push(read_stdin()?),
+            None if scripts.is_empty() => scripts.push(console.read_input()?),
             None => {}
         }
         let last = scripts.len().saturating_sub(1);
@@ -131,16 +131,26 @@ impl Engine<'_> {
     }
 }
 
+/// An option as a flag of this program; the table of an input is an argument in SQL.
+fn name_of_output(option: &str) -> String {
+    match option {
+        "table" => "wharf('FILE', 'TABLE')".to_owned(),
+        _ => flag(option),
+    }
+}
+
+/// An option as SQL has it, unless it is one of this program.
+fn name_in_sql(option: &str) -> String {
+    match option {
+        "output" | "memory" | "force" => flag(option),
+        "table" => name_of_output(option),
+        _ => format!("OPTIONS ({option} ...)"),
+    }
+}
+
 fn read(file: &Path) -> Result<String> {
     let text = std::fs::read_to_string(file);
     text.map_err(|cause| Error::io("cannot read", cause).in_file(file.display().to_string()))
-}
-
-fn read_stdin() -> Result<String> {
-    let mut text = String::new();
-    let read = std::io::stdin().lock().read_to_string(&mut text);
-    read.map_err(|cause| Error::io("cannot read", cause).in_file("<stdin>"))?;
-    Ok(text)
 }
 
 /// A number of bytes: `1000`, `512M`, `2G`.

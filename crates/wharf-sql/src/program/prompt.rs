@@ -170,7 +170,8 @@ impl Engine<'_> {
         let state = self.session.context().state();
         let catalogs = state.catalog_list();
         let options = &state.config_options().catalog;
-        let schema = catalogs.catalog(&options.default_catalog).and_then(|catalog| catalog.schema(&options.default_schema));
+        let schema =
+            catalogs.catalog(&options.default_catalog).and_then(|catalog| catalog.schema(&options.default_schema));
         schema.map(|schema| schema.table_names()).unwrap_or_default()
     }
 }
@@ -181,7 +182,8 @@ mod tests {
 
     #[test]
     fn tab_completes_words_and_files() {
-        let words = Words { keywords: vec!["FROM".into(), "FULL".into(), "sum(".into()], tables: vec!["flights".into()] };
+        let words =
+            Words { keywords: vec!["FROM".into(), "FULL".into(), "sum(".into()], tables: vec!["flights".into()] };
         assert_eq!(words.complete("SELECT * F"), (9, vec!["flights".into(), "FROM".into(), "FULL".into()]));
         assert_eq!(words.complete("select su"), (7, vec!["sum(".into()]));
         assert_eq!(words.complete("SELECT "), (7, vec![]));

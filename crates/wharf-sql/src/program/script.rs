@@ -32,7 +32,9 @@ fn run_at(engine: &Engine<'_>, text: &str, is_last: bool, depth: usize, console:
         match part {
             Part::Sql(sql, lines) => engine.statements(sql, lines, is_last, console)?,
             Part::Read(file) if depth == 0 => {
-                return Err(Error::usage(format!("more than {MAX_DEPTH} scripts read one another")).in_file(file.to_owned()));
+                return Err(
+                    Error::usage(format!("more than {MAX_DEPTH} scripts read one another")).in_file(file.to_owned())
+                );
             }
             Part::Read(file) => run_at(engine, &read(Path::new(file))?, is_last, depth - 1, console)?,
         }
@@ -101,10 +103,14 @@ mod tests {
 
     #[test]
     fn statements_end_at_semicolons_outside_of_quotes_and_comments() {
-        for complete in ["", " \n", "SELECT 1;", "SELECT ';' ; -- it is", "/* ; */", "SELECT 1; /* ' */ ", "SELECT 'it''s';"] {
+        for complete in
+            ["", " \n", "SELECT 1;", "SELECT ';' ; -- it is", "/* ; */", "SELECT 1; /* ' */ ", "SELECT 'it''s';"]
+        {
             assert!(is_complete(complete), "{complete}");
         }
-        for open in ["SELECT 1", "SELECT ';", "SELECT 1; SELECT", "/* ;", "SELECT \";\"", "SELECT 1 -- ;", "SELECT 'a;\nb"] {
+        for open in
+            ["SELECT 1", "SELECT ';", "SELECT 1; SELECT", "/* ;", "SELECT \";\"", "SELECT 1 -- ;", "SELECT 'a;\nb"]
+        {
             assert!(!is_complete(open), "{open}");
         }
     }

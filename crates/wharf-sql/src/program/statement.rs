@@ -37,8 +37,7 @@ impl Engine<'_> {
     fn statement(&self, statement: Statement, is_last: bool, console: &mut Console) -> Result<()> {
         let options = &self.arguments.rows;
         let is_plan = matches!(statement, Statement::Explain(_));
-        let planned = self.session.execute(statement);
-        let frame = self.wait(async { planned.await })?;
+        let frame = self.wait(self.session.execute(statement))?;
         if frame.schema().fields().is_empty() {
             return self.wait(async { frame.collect().await.map(drop).map_err(from_datafusion) });
         }
@@ -60,7 +59,8 @@ impl Engine<'_> {
         for batch in &batches {
             let columns = batch.columns().iter().filter_map(|column| column.as_string_opt::<i32>()).collect::<Vec<_>>();
             for row in 0..batch.num_rows() {
-                let texts = columns.iter().filter(|column| column.is_valid(row)).map(|column| column.value(row).trim_end());
+                let texts =
+                    columns.iter().filter(|column| column.is_valid(row)).map(|column| column.value(row).trim_end());
                 let text = texts.collect::<Vec<_>>().join(":\n");
                 console.print(&format!("{text}\n\n"))?;
             }

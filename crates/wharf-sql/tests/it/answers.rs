@@ -6,7 +6,8 @@ use serde_json::Value;
 use crate::support::{Engine, golden};
 
 /// The extensions of the golden tables.
-const FORMATS: [&str; 11] = ["parquet", "arrow", "arrows", "idv", "msgpack", "ds", "store", "zds", "csv", "tsv", "jsonl"];
+const FORMATS: [&str; 11] =
+    ["parquet", "arrow", "arrows", "idv", "msgpack", "ds", "store", "zds", "csv", "tsv", "jsonl"];
 
 /// The query with the files of a format.
 fn over(sql: &str, format: &str) -> String {
@@ -31,7 +32,8 @@ fn is_equal(one: &Value, other: &Value) -> bool {
             one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_equal(one, other))
         }
         (Value::Object(one), Value::Object(other)) => {
-            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.0 == other.0 && is_equal(one.1, other.1))
+            one.len() == other.len()
+                && one.iter().zip(other).all(|(one, other)| one.0 == other.0 && is_equal(one.1, other.1))
         }
         _ => one == other,
     }
@@ -53,7 +55,11 @@ fn every_format_gives_the_answers_of_duckdb() {
                 Value::Array(rows.into_iter().map(cells).collect())
             });
             if !rows.as_ref().is_ok_and(|rows| is_equal(rows, &query["rows"])) {
-                wrong.push(format!("{name}, {format}: {sql}\n  found {}\n  expected {}", rows.map_or_else(|error| error, |rows| rows.to_string()), query["rows"]));
+                wrong.push(format!(
+                    "{name}, {format}: {sql}\n  found {}\n  expected {}",
+                    rows.map_or_else(|error| error, |rows| rows.to_string()),
+                    query["rows"]
+                ));
             }
         }
     }

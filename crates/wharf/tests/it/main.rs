@@ -15,6 +15,7 @@ mod extract;
 mod files;
 mod filters;
 mod formats;
+mod input_table;
 mod netcdf;
 mod open_container;
 mod own_target;

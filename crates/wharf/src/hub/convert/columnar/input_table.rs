@@ -43,7 +43,7 @@ pub struct InputTable {
 pub struct InputPart {
     /// The number of the input, from 0.
     pub input: usize,
-    /// Indexes of columns of the common schema, in output order; `None` for all.
+    /// Indexes of columns of the common schema, each at most once, in output order; `None` for all.
     pub columns: Option<Vec<usize>>,
     /// Rows of the input, from 0. An end past the last row is clamped.
     pub rows: Range<u64>,
