@@ -39,7 +39,8 @@
 //! Masked characters and
 //! `_Encoding`, on which ds-format fails, are read.
 //!
-//! Packed values stay packed: `scale_factor`, `add_offset` and `_Unsigned` stay attributes unless [`ReadOptions::scaled`] applies them. ds-format
+//! Packed values stay packed: `scale_factor`, `add_offset` and `_Unsigned` stay attributes unless [`ReadOptions::scaled`] applies them, as
+//! the [format](FORMAT) does for tables. ds-format
 //! always applies them and keeps the attributes, so that the next reader applies them again.
 //!
 //! # Writing
