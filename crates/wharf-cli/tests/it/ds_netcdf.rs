@@ -72,6 +72,7 @@ dimensions:
     t = UNLIMITED  // 9 currently
     u = UNLIMITED  // 2 currently
     x = 30
+    inner/z = 2
 variables:
     double chunked(t, x)
     int big_endian(x)
@@ -86,12 +87,14 @@ variables:
     other compound(x)  // compound of 2 fields
     other vlen(x)  // variable-length list
     int64 compact(x)
+    float inner/deep(inner/z)
+    int inner/innermost/deeper(x)
 global attributes:
         :list_of_text = [\"one\", \"two\", \"drei ö\"]
         :big = 18446744073709551615
+        :inner/note = \"in a group\"
 cannot be converted to ds:
     names of the enumeration (0 none, 1 some, 7 all) of variable \"enum\" left out
-    group \"inner\" with 2 variables left out: ds has no groups
     variable \"compound\" left out: unsupported type compound of 2 fields
     variable \"vlen\" left out: unsupported type variable-length list
 ";
@@ -111,10 +114,13 @@ fn json_has_the_members_of_ds() {
         (&json!(nc("rich.nc")), &json!("4"), &json!("NetCDF-4"))
     );
     assert_eq!(rich["unlimited"], json!(["t", "u"]));
-    assert_eq!(rich["attributes"], json!({"list_of_text": ["one", "two", "drei ö"], "big": u64::MAX}));
-    assert_eq!(rich["not_in_ds"].as_array().unwrap().len(), 4);
+    assert_eq!(
+        rich["attributes"],
+        json!({"list_of_text": ["one", "two", "drei ö"], "big": u64::MAX, "inner/note": "in a group"})
+    );
+    assert_eq!(rich["not_in_ds"].as_array().unwrap().len(), 3);
     let tables: Vec<_> = rich["tables"].as_array().unwrap().iter().map(|table| &table["name"]).collect();
-    assert_eq!(tables, ["t", "x", "scalars"]);
+    assert_eq!(tables, ["t", "x", "inner/z", "scalars"]);
     let column = |of: &Value, name: &str| -> Value {
         let tables = of["tables"].as_array().unwrap().iter();
         let mut columns = tables.flat_map(|table| table["columns"].as_array().unwrap());
