@@ -29,7 +29,8 @@
 //! | `char` | `str`, one string per byte; with `_Encoding`, or on request, strings along the last dimension |
 //! | `string` | `unicode` |
 //! | enumeration | its integers; the names are a loss |
-//! | compound, opaque, variable-length lists, groups | nothing: each is reported in [losses](Reader::losses) |
+//! | variables, dimensions and attributes in groups | the same, with the path of the group in the name: `group/variable` |
+//! | compound, opaque, variable-length lists | nothing: each is reported in [losses](Reader::losses) |
 //! | attribute of one number, of several | a number, a list; `f32` with the digits of the equal `f64` |
 //! | attribute of text, of several strings | a string, a list |
 //!
@@ -39,7 +40,8 @@
 //! Masked characters and
 //! `_Encoding`, on which ds-format fails, are read.
 //!
-//! Packed values stay packed: `scale_factor`, `add_offset` and `_Unsigned` stay attributes unless [`ReadOptions::scaled`] applies them. ds-format
+//! Packed values stay packed: `scale_factor`, `add_offset` and `_Unsigned` stay attributes unless [`ReadOptions::scaled`] applies them, as
+//! the [format](FORMAT) does for tables. ds-format
 //! always applies them and keeps the attributes, so that the next reader applies them again.
 //!
 //! # Writing

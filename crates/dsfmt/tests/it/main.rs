@@ -22,6 +22,8 @@ mod golden;
 #[cfg(feature = "netcdf")]
 mod netcdf;
 #[cfg(feature = "netcdf")]
+mod netcdf_groups;
+#[cfg(feature = "netcdf")]
 mod netcdf_hdf5;
 #[cfg(feature = "netcdf")]
 mod netcdf_hostile;

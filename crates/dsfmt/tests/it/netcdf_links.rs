@@ -34,7 +34,7 @@ fn visits_each_group_once() {
     assert_eq!(
         losses(&reader),
         [
-            "group \"a\" with 0 variables left out: ds has no groups",
+            "group \"a\" with 0 variables left out: its groups have several names, or are too many",
             "group \"b\" left out: it is group \"a\" by another name"
         ]
     );

@@ -77,6 +77,7 @@ pub(crate) fn values(array: &Array<'_>) -> Vec<Value> {
     let value = |index: usize| match array.values() {
         Values::Float32(all) => json!(all[index]),
         Values::Float64(all) => json!(all[index]),
+        Values::Uint8(all) => json!(all[index]),
         Values::Int16(all) => json!(all[index]),
         Values::Int32(all) => json!(all[index]),
         Values::Int64(all) => json!(all[index]),

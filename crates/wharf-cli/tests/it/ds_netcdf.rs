@@ -72,6 +72,7 @@ dimensions:
     t = UNLIMITED  // 9 currently
     u = UNLIMITED  // 2 currently
     x = 30
+    inner/z = 2
 variables:
     double chunked(t, x)
     int big_endian(x)
@@ -86,12 +87,14 @@ variables:
     other compound(x)  // compound of 2 fields
     other vlen(x)  // variable-length list
     int64 compact(x)
+    float inner/deep(inner/z)
+    int inner/innermost/deeper(x)
 global attributes:
         :list_of_text = [\"one\", \"two\", \"drei ö\"]
         :big = 18446744073709551615
+        :inner/note = \"in a group\"
 cannot be converted to ds:
     names of the enumeration (0 none, 1 some, 7 all) of variable \"enum\" left out
-    group \"inner\" with 2 variables left out: ds has no groups
     variable \"compound\" left out: unsupported type compound of 2 fields
     variable \"vlen\" left out: unsupported type variable-length list
 ";
@@ -111,10 +114,13 @@ fn json_has_the_members_of_ds() {
         (&json!(nc("rich.nc")), &json!("4"), &json!("NetCDF-4"))
     );
     assert_eq!(rich["unlimited"], json!(["t", "u"]));
-    assert_eq!(rich["attributes"], json!({"list_of_text": ["one", "two", "drei ö"], "big": u64::MAX}));
-    assert_eq!(rich["not_in_ds"].as_array().unwrap().len(), 4);
+    assert_eq!(
+        rich["attributes"],
+        json!({"list_of_text": ["one", "two", "drei ö"], "big": u64::MAX, "inner/note": "in a group"})
+    );
+    assert_eq!(rich["not_in_ds"].as_array().unwrap().len(), 3);
     let tables: Vec<_> = rich["tables"].as_array().unwrap().iter().map(|table| &table["name"]).collect();
-    assert_eq!(tables, ["t", "x", "scalars"]);
+    assert_eq!(tables, ["t", "x", "inner/z", "scalars"]);
     let column = |of: &Value, name: &str| -> Value {
         let tables = of["tables"].as_array().unwrap().iter();
         let mut columns = tables.flat_map(|table| table["columns"].as_array().unwrap());
@@ -136,7 +142,10 @@ fn json_has_the_members_of_ds() {
     let ds = folder.path().join("basic.ds").into_os_string().into_string().unwrap();
     assert_eq!(run(["convert", &nc("basic-cdf5.nc"), &ds]).ok(), "");
     let of_ds = &run(["info", &ds, "--json"]).lines()[0];
-    for name in ["packed", "text", "scalar_u8", "record_i2", "nan_fill"] {
+    // The type is that of the values.
+    assert!(column(basic, "packed")["type"].as_str().unwrap().starts_with("float64["), "{}", column(basic, "packed"));
+    assert_eq!(column(basic, "packed")["nc_type"], "short");
+    for name in ["text", "scalar_u8", "record_i2", "nan_fill"] {
         for member in ["name", "type", "dimensions", "shape", "attributes", "endian"] {
             let (ours, theirs) = (column(basic, name), column(of_ds, name));
             // Classic files are big-endian; strings have no byte order.
@@ -209,7 +218,7 @@ fn variables_match_the_ds_file() {
             continue;
         }
         let ds = folder.path().join("whole.ds").into_os_string().into_string().unwrap();
-        run(["convert", &file, &ds, "--force"]);
+        run(["convert", &file, &ds, "--force", "--scaled"]);
         let same = |arguments: &[&str]| {
             let [ours, theirs] = [&file, &ds].map(|file| {
                 let arguments: Vec<&str> =
@@ -245,6 +254,23 @@ fn variables_match_the_ds_file() {
         assert_eq!(stats.0, i32::from(file.ends_with("rich.nc")), "{file}");
     }
     assert!(seen > 50, "{seen}");
+    // Packed, the stored numbers, as ds keeps them by default.
+    let (file, ds) = (nc("basic-nc4.nc"), folder.path().join("packed.ds").into_os_string().into_string().unwrap());
+    run(["convert", &file, &ds]);
+    let stored = run(["get", &ds, "packed", "--json"]).ok().to_owned();
+    assert_eq!(run(["get", &file, "packed", "--packed", "--json"]).ok(), stored);
+    assert_ne!(run(["get", &file, "packed", "--json"]).ok(), stored);
+    let rows = |arguments: &[&str]| {
+        run(["cat", "--table", "time", "--columns", "packed", "--json"].iter().chain(arguments)).ok().to_owned()
+    };
+    assert_eq!(rows(&[&file, "--packed"]), rows(&[&ds]));
+    assert_ne!(rows(&[&file]), rows(&[&ds]));
+    assert_eq!(run(["get", &ds, "packed", "--packed"]).code(), 2);
+    assert!(
+        run(["cat", &ds, "--table", "time", "--packed"])
+            .err()
+            .contains("--packed is for inputs that are NetCDF, not ds")
+    );
     let [at, shown] = ["basic-nc4.nc", "basic-cdf1.nc"]
         .map(|name| run(["get", &nc(name), "packed", "--at", "time=2000-01-01", "--json"]).out().to_owned());
     assert_eq!(at, shown);

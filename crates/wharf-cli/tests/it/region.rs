@@ -89,11 +89,17 @@ fn every_verb_cuts_alike() {
     let expected: Vec<Vec<Value>> =
         (0..2).map(|lat| [10, 11, 0, 1].map(|lon| value(element(lat, lon))).to_vec()).collect();
     for input in INPUTS {
-        assert_eq!(folder.lines(&format!("get {input} t2m --json {REGION}")), [json!(expected)], "{input}");
+        let packed = if input == "x.ds" { "" } else { "--packed " };
+        assert_eq!(folder.lines(&format!("get {input} t2m --json {packed}{REGION}")), [json!(expected)], "{input}");
         for output in ["out.ds", "out3.nc", "out4.nc"] {
             let kind = if output == "out4.nc" { " --nc-kind netcdf4" } else { "" };
             folder.run(&format!("convert {input} {output} --force {REGION}{kind}")).ok_quiet();
-            assert_eq!(folder.lines(&format!("get {output} t2m --json")), [json!(expected)], "{input} {output}");
+            let packed = if output == "out.ds" { "" } else { " --packed" };
+            assert_eq!(
+                folder.lines(&format!("get {output} t2m --json{packed}")),
+                [json!(expected)],
+                "{input} {output}"
+            );
             assert_eq!(folder.lines(&format!("get {output} lon --json")), [json!([300.0, 330.0, 0.0, 30.0])]);
             assert_eq!(folder.lines(&format!("get {output} lat --json")), [json!([60.0, 0.0])]);
             assert_eq!(folder.lines(&format!("get {output} time --json")), [json!(12)]);
@@ -103,7 +109,7 @@ fn every_verb_cuts_alike() {
             }
             folder.run(&format!("verify {output}")).ok_quiet();
         }
-        let rows = folder.lines(&format!("cat {input} --table lat --json {REGION}"));
+        let rows = folder.lines(&format!("cat {input} --table lat --json {packed}{REGION}"));
         assert_eq!(rows.len(), 2, "{input}");
         assert_eq!((&rows[1]["t2m"], &rows[1]["lat"]), (&json!(expected[1]), &json!(0.0)), "{input}");
         let table = "--table lat --columns t2m,lat";
@@ -132,9 +138,9 @@ fn cutting_and_converting_commute() {
         folder.run(&format!("convert x4.nc direct.nc --force --nc-kind netcdf4 {region}")).ok_quiet();
         folder.run(&format!("convert x4.nc direct.ds --force {region}")).ok_quiet();
         for name in ["t2m", "area", "lat", "lon", "time"] {
-            let expected = folder.lines(&format!("get x3.nc {name} --json {region}"));
-            for file in ["cut.ds", "cut.nc", "direct.nc", "direct.ds"] {
-                assert_eq!(folder.lines(&format!("get {file} {name} --json")), expected, "{region} {file} {name}");
+            let expected = folder.lines(&format!("get x3.nc {name} --json --packed {region}"));
+            for file in ["cut.ds", "cut.nc --packed", "direct.nc --packed", "direct.ds"] {
+                assert_eq!(folder.lines(&format!("get {file} --json {name}")), expected, "{region} {file} {name}");
             }
         }
     }
@@ -145,12 +151,14 @@ fn rows_columns_and_times_apply_to_the_part() {
     let folder = TestFolder::new();
     let part = "--between time=2000-01-31T06..2000-01-31T12 --at lat=0 --sel lon=0,1";
     for input in INPUTS {
-        let rows =
-            folder.lines(&format!("cat {input} --table time --columns time,t2m --rows 1.. --time iso --json {part}"));
+        let packed = if input == "x.ds" { "" } else { "--packed " };
+        let rows = folder
+            .lines(&format!("cat {input} {packed}--table time --columns time,t2m --rows 1.. --time iso --json {part}"));
         assert_eq!(rows, [json!({"time": "2000-01-31T12:00:00", "t2m": [340, 350]})], "{input}");
     }
     folder.run(&format!("convert x4.nc o.ds --columns t2m --rows 1..2 --dim time {part}")).ok_quiet();
     assert_eq!(folder.lines("get o.ds t2m --json"), [json!([[340, 350]])]);
+    assert_eq!(folder.lines("get x4.nc t2m --json --sel time=2 --at lat=0 --sel lon=0,1"), [json!([283.4, 283.5])]);
 }
 
 #[test]
@@ -168,14 +176,22 @@ fn long_rows_in_every_format() {
         }
     }
     for input in INPUTS {
-        assert_eq!(folder.lines(&format!("cat {input} --tidy --columns t2m --json {part}")), expected, "{input}");
+        let packed = if input == "x.ds" { "" } else { "--packed " };
+        assert_eq!(
+            folder.lines(&format!("cat {input} {packed}--tidy --columns t2m --json {part}")),
+            expected,
+            "{input}"
+        );
         for output in ["o.parquet", "o.arrow", "o.arrows", "o.jsonl", "o.ds", "o.nc", "o.zds", "o.msgpack"] {
             let key = if output == "o.msgpack" { " --number" } else { "" };
-            folder.run(&format!("convert {input} {output} --force --tidy --columns t2m {part}{key}")).ok_quiet();
-            let found = folder.lines(&format!("cat {output} --json --columns time,lat,lon,t2m"));
+            folder
+                .run(&format!("convert {input} {output} --force --tidy --columns t2m {packed}{part}{key}"))
+                .ok_quiet();
+            let stored = if output == "o.nc" { "--packed " } else { "" };
+            let found = folder.lines(&format!("cat {output} {stored}--json --columns time,lat,lon,t2m"));
             assert_eq!(found, expected, "{input} {output}");
         }
-        folder.run(&format!("convert {input} o.csv --force --tidy --columns t2m --time iso {part}")).ok_quiet();
+        folder.run(&format!("convert {input} o.csv --force --tidy --columns t2m --time iso {packed}{part}")).ok_quiet();
         let text = std::fs::read_to_string(folder.path("o.csv")).unwrap();
         assert!(text.starts_with("time,lat,lon,t2m\n2000-01-31T00:00:00,60.0,330.0,-390\n"), "{input}: {text}");
     }

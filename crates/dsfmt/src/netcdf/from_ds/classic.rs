@@ -242,7 +242,7 @@ fn header(plan: &Plan<'_>, layout: &Layout) -> Result<Vec<u8>> {
     head.attributes(&plan.attributes)?;
     head.list(VARIABLES, plan.variables.len())?;
     for (variable, extent) in plan.variables.iter().zip(&layout.extents) {
-        head.text(variable.source.name())?;
+        head.text(&variable.name)?;
         head.size(variable.dimensions.len() as u64)?;
         for dimension in &variable.dimensions {
             head.size(*dimension as u64)?;

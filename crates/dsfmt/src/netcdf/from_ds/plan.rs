@@ -1,6 +1,6 @@
 //! Plans a NetCDF file before anything is written.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use container_core::{Error, Loss, Result};
 
@@ -26,6 +26,8 @@ pub(super) struct Plan<'r> {
 /// A planned variable.
 pub(super) struct PlannedVariable<'r> {
     pub(super) source: Variable<'r>,
+    /// Its name in the file.
+    pub(super) name: String,
     pub(super) dimensions: Vec<usize>,
     pub(super) nc_type: NcType,
     pub(super) attributes: Vec<Attribute>,
@@ -57,26 +59,39 @@ impl<'r> Plan<'r> {
         };
         reader.check_declared_bytes(reader.variables())?;
         plan.attributes = plan.attributes(reader.attributes(), None, None);
-        let mut indices = plan.plan_dimensions(reader, options)?;
+        let names = FlatNames::new(reader);
+        let mut indices = plan.plan_dimensions(reader, &names, options)?;
         for variable in reader.variables() {
             if let Some(problem) = variable.problem() {
                 return Err(problem);
             }
-            check_name(variable.name(), "variable")?;
-            plan.variable(variable, &mut indices).map_err(|error| error.in_column(variable.name().to_owned()))?;
+            let name = names.get(variable.name());
+            check_name(name, "variable")?;
+            if name != variable.name() {
+                let what = format!("variable {:?} written as {name:?}: groups are not written", variable.name());
+                plan.losses.push(loss(what));
+            }
+            plan.variable(variable, name.to_owned(), &mut indices)
+                .map_err(|error| error.in_column(variable.name().to_owned()))?;
         }
         plan.choose_kind(options)?;
         Ok(plan)
     }
 
     /// Plans dimensions in order of first use.
-    fn plan_dimensions(&mut self, reader: &Reader, options: &WriteOptions) -> Result<HashMap<String, usize>> {
+    fn plan_dimensions(
+        &mut self,
+        reader: &Reader,
+        names: &FlatNames,
+        options: &WriteOptions,
+    ) -> Result<HashMap<String, usize>> {
         let mut indices = HashMap::new();
         for dimension in reader.dimensions() {
-            check_name(&dimension.name, "dimension")?;
+            let name = names.get(&dimension.name).to_owned();
+            check_name(&name, "dimension")?;
             let unlimited = dimension.size == 0 || options.unlimited.as_deref() == Some(&dimension.name);
-            indices.insert(dimension.name.clone(), self.dimensions.len());
-            self.dimensions.push(Dimension { name: dimension.name, size: dimension.size, unlimited });
+            indices.insert(dimension.name, self.dimensions.len());
+            self.dimensions.push(Dimension { name, size: dimension.size, unlimited });
         }
         if let Some(name) = options.unlimited.as_deref().filter(|name| !indices.contains_key(*name)) {
             return Err(Error::usage(format!("unknown unlimited dimension {name:?}")));
@@ -106,7 +121,12 @@ impl<'r> Plan<'r> {
         out
     }
 
-    fn variable(&mut self, source: Variable<'r>, indices: &mut HashMap<String, usize>) -> Result<()> {
+    fn variable(
+        &mut self,
+        source: Variable<'r>,
+        flat_name: String,
+        indices: &mut HashMap<String, usize>,
+    ) -> Result<()> {
         let name = source.name();
         let is_empty = source.shape().is_none();
         let data_type = source.data_type().unwrap_or(DataType::Float64);
@@ -136,6 +156,7 @@ impl<'r> Plan<'r> {
         }
         let mut planned = PlannedVariable {
             source,
+            name: flat_name,
             dimensions,
             nc_type: NcType::Number(number),
             attributes,
@@ -310,6 +331,39 @@ impl<'r> Plan<'r> {
             }
         }
         Ok(())
+    }
+}
+
+/// Names of variables and dimensions in groups, which are not written: `group/name` becomes `group_name`.
+struct FlatNames(HashMap<String, String>);
+
+impl FlatNames {
+    fn new(reader: &Reader) -> Self {
+        let dimensions = reader.dimensions();
+        let all = || {
+            let dimensions = dimensions.iter().map(|dimension| dimension.name.as_str());
+            reader.variables().map(|variable| variable.name()).chain(dimensions)
+        };
+        let mut flat = HashMap::new();
+        if !all().any(|name| name.contains('/')) {
+            return Self(flat);
+        }
+        let mut known: HashSet<String> = all().filter(|name| !name.contains('/')).map(str::to_owned).collect();
+        for name in all().filter(|name| name.contains('/')) {
+            if flat.contains_key(name) {
+                continue; // a dimension of this name is the variable's axis
+            }
+            let mut new = name.replace('/', "_");
+            while !known.insert(new.clone()) {
+                new.push('_');
+            }
+            flat.insert(name.to_owned(), new);
+        }
+        Self(flat)
+    }
+
+    fn get<'n>(&'n self, name: &'n str) -> &'n str {
+        self.0.get(name).map_or(name, String::as_str)
     }
 }
 

@@ -8,7 +8,7 @@ use container_core::{Limits, Loss, Position, Result};
 use hdf5_reader::group::Group;
 use hdf5_reader::messages::datatype::Datatype;
 use hdf5_reader::{ByteOrder, Dataset, Hdf5File};
-use netcdf_reader::{NcAttrValue, NcFile, NcVariable};
+use netcdf_reader::{NcAttrValue, NcAttribute, NcDimension, NcFile, NcGroup, NcVariable};
 
 use super::order::Order;
 use super::storage::BoundedStorage;
@@ -42,69 +42,207 @@ pub(super) fn describe(
     findings: &Findings,
     limits: &Limits,
 ) -> Result<Opened> {
-    let mut losses = Vec::new();
-    let global = nc.global_attributes().map_err(library_error)?;
-    let mut attributes = attributes(global, None, &mut losses);
     let root = file.root_group().map_err(library_error)?;
-    report_hidden(root.address(), None, findings, &mut losses);
-    let mut order = Order::new(file.storage());
-    order.sort(&mut attributes, root.address());
+    let (groups, datasets) = root.members().map_err(library_error)?;
+    let mut description = Description {
+        order: Order::new(file.storage()),
+        findings,
+        limits,
+        dimensions: Vec::new(),
+        attributes: Vec::new(),
+        variables: Vec::new(),
+        datasets: HashMap::with_capacity(datasets.len()),
+        losses: Vec::new(),
+    };
+    let global = nc.global_attributes().map_err(library_error)?;
     let read: HashSet<&str> = global.iter().map(|attribute| attribute.name.as_str()).collect();
     for attribute in root.attributes().map_err(library_error)? {
         if !read.contains(attribute.name.as_str()) && !INTERNAL.contains(&attribute.name.as_str()) {
-            losses.push(loss(format!("attribute {:?} left out: unreadable", attribute.name)));
+            description.losses.push(loss(format!("attribute {:?} left out: unreadable", attribute.name)));
         }
     }
-    let dimensions = nc.dimensions().map_err(library_error)?.iter();
-    let mut dimensions: Vec<Dimension> = dimensions
-        .map(|dimension| Dimension {
-            name: dimension.name.clone(),
-            size: dimension.size,
-            unlimited: dimension.is_unlimited,
-        })
-        .collect();
-    let (groups, all) = root.members().map_err(library_error)?;
-    let mut datasets = HashMap::with_capacity(all.len());
-    for dataset in &all {
-        // The first of links with equal names wins.
-        datasets.entry(leaf(dataset.name()).to_owned()).or_insert_with(|| dataset.clone());
+    let dimensions = nc.dimensions().map_err(library_error)?;
+    let members = Members { dimensions, variables: nc.variables().map_err(library_error)?, attributes: global };
+    let scope = description.group(root.address(), &datasets, &members, "", Scope::new())?;
+    // The library reads all groups at once, and would never finish with a cyclic tree of them.
+    let tree = match is_tree(&root, &groups, datasets.len(), limits)? {
+        true => nc.root_group().ok(),
+        false => None,
+    };
+    match tree {
+        Some(tree) => description.groups(&groups, &tree.groups, "", &scope)?,
+        None => description.losses.extend(group_losses(&root, groups, limits)?),
     }
-    let nc_variables = nc.variables().map_err(library_error)?;
-    limits.check_columns("number of variables", nc_variables.len() as u64)?;
-    let mut variables = Vec::new();
-    let mut known: HashSet<&str> = HashSet::new();
-    let mut indices = HashMap::with_capacity(dimensions.len());
-    for (index, dimension) in dimensions.iter().enumerate() {
-        indices.entry((dimension.name.clone(), dimension.size)).or_insert(index);
-    }
-    for nc_variable in nc_variables {
-        known.insert(&nc_variable.name);
-        let dataset = datasets.get(&nc_variable.name);
-        variables.push(variable(
-            dataset,
-            &mut order,
-            nc_variable,
-            (&mut dimensions, &mut indices),
-            findings,
-            &mut losses,
-        ));
-    }
-    let names: HashSet<&str> = dimensions.iter().map(|dimension| dimension.name.as_str()).collect();
-    for dataset in &all {
-        let name = leaf(dataset.name());
-        let axis_only = dataset.attribute("CLASS").is_ok() && names.contains(name);
-        if !known.contains(name) && !axis_only {
-            losses.push(loss(format!("variable {name:?} left out: not a NetCDF-4 type")));
+    let Description { dimensions, attributes, variables, datasets, losses, .. } = description;
+    let datasets = Datasets { by_name: datasets, file: file.clone(), storage };
+    Ok(Opened { datasets, dimensions, attributes, variables, losses })
+}
+
+/// The dimensions that variables of a group may have, by name and size: their indexes.
+type Scope = HashMap<(String, u64), usize>;
+
+/// What the library found in a group.
+struct Members<'n> {
+    /// Those of the group itself.
+    dimensions: &'n [NcDimension],
+    variables: &'n [NcVariable],
+    attributes: &'n [NcAttribute],
+}
+
+/// What was described so far. Names of what is in a group begin with its path: `group/variable`.
+struct Description<'f> {
+    order: Order<'f>,
+    findings: &'f Findings,
+    limits: &'f Limits,
+    dimensions: Vec<Dimension>,
+    attributes: Vec<Attribute>,
+    variables: Vec<Variable>,
+    /// By link name.
+    datasets: HashMap<String, Dataset>,
+    losses: Vec<Loss>,
+}
+
+impl Description<'_> {
+    /// Describes what is in a group, without the groups in it. `prefix` is its path with a trailing slash; `scope` has the dimensions of the groups
+    /// that it is in. Returns those that it shows to groups in it.
+    fn group(
+        &mut self,
+        address: u64,
+        datasets: &[Dataset],
+        members: &Members<'_>,
+        prefix: &str,
+        mut scope: Scope,
+    ) -> Result<Scope> {
+        let mut attributes = attributes(members.attributes, None, &mut self.losses);
+        report_hidden(address, None, self.findings, &mut self.losses);
+        self.order.sort(&mut attributes, address);
+        for attribute in &mut attributes {
+            attribute.name.insert_str(0, prefix);
         }
+        self.attributes.extend(attributes);
+        for dimension in members.dimensions {
+            let index = self.dimensions.len();
+            self.dimensions.push(Dimension {
+                name: format!("{prefix}{}", dimension.name),
+                size: dimension.size,
+                unlimited: dimension.is_unlimited,
+            });
+            let place = scope.entry((dimension.name.clone(), dimension.size));
+            match place {
+                // A dimension hides one of the same name outside of the group; the first of equal ones in a group wins.
+                Entry::Occupied(mut known) if self.is_outside(*known.get(), prefix) => drop(known.insert(index)),
+                Entry::Occupied(_) => {}
+                Entry::Vacant(new) => drop(new.insert(index)),
+            }
+        }
+        for dataset in datasets {
+            // The first of links with equal names wins.
+            let name = format!("{prefix}{}", leaf(dataset.name()));
+            self.datasets.entry(name).or_insert_with(|| dataset.clone());
+        }
+        let all = self.variables.len().saturating_add(members.variables.len());
+        self.limits.check_columns("number of variables", all as u64)?;
+        let mut known: HashSet<&str> = HashSet::new();
+        for nc_variable in members.variables {
+            known.insert(&nc_variable.name);
+            let variable = self.variable(nc_variable, prefix, &mut scope);
+            self.variables.push(variable);
+        }
+        let names: HashSet<&str> = members.dimensions.iter().map(|dimension| dimension.name.as_str()).collect();
+        for dataset in datasets {
+            let name = leaf(dataset.name());
+            let axis_only = dataset.attribute("CLASS").is_ok() && names.contains(name);
+            if !known.contains(name) && !axis_only {
+                self.losses
+                    .push(loss(format!("variable {:?} left out: not a NetCDF-4 type", format!("{prefix}{name}"))));
+            }
+        }
+        Ok(scope)
     }
-    losses.extend(group_losses(&root, groups, limits)?);
-    Ok(Opened {
-        datasets: Datasets { by_name: datasets, file: file.clone(), storage },
-        dimensions,
-        attributes,
-        variables,
-        losses,
-    })
+
+    /// Whether a dimension is of a group outside of the one of this path.
+    fn is_outside(&self, index: usize, prefix: &str) -> bool {
+        let name = self.dimensions.get(index).map_or("", |dimension| dimension.name.as_str());
+        name.rfind('/').map_or(0, |slash| slash + 1) != prefix.len()
+    }
+
+    /// Describes groups and the groups in them.
+    fn groups(&mut self, groups: &[Group], read: &[NcGroup], prefix: &str, scope: &Scope) -> Result<()> {
+        for group in groups {
+            let name = leaf(group.name());
+            let Some(nc) = read.iter().find(|nc| nc.name == name) else {
+                self.losses.push(loss(format!("group {:?} left out: unreadable", format!("{prefix}{name}"))));
+                continue;
+            };
+            let (inner, datasets) = group.members().map_err(library_error)?;
+            // The library lists the dimensions of the group itself first, one for each scale.
+            let own = datasets.iter().filter(|dataset| is_scale(dataset)).count();
+            let dimensions = nc.dimensions.get(..own).unwrap_or(&nc.dimensions);
+            let members = Members { dimensions, variables: &nc.variables, attributes: &nc.attributes };
+            let prefix = format!("{prefix}{name}/");
+            let scope = self.group(group.address(), &datasets, &members, &prefix, scope.clone())?;
+            self.groups(&inner, &nc.groups, &prefix, &scope)?;
+        }
+        Ok(())
+    }
+
+    fn variable(&mut self, nc_variable: &NcVariable, prefix: &str, scope: &mut Scope) -> Variable {
+        let Self { order, findings, dimensions, datasets, losses, .. } = self;
+        let link = format!("{prefix}{}", nc_variable.name);
+        let dataset = datasets.get(&link);
+        let name = format!("{prefix}{}", nc_variable.name.strip_prefix(NOT_AN_AXIS).unwrap_or(&nc_variable.name));
+        let mut indices = Vec::new();
+        for dimension in &nc_variable.dimensions {
+            indices.push(*scope.entry((dimension.name.clone(), dimension.size)).or_insert_with(|| {
+                dimensions.push(Dimension {
+                    name: format!("{prefix}{}", dimension.name),
+                    size: dimension.size,
+                    unlimited: dimension.is_unlimited,
+                });
+                dimensions.len() - 1
+            }));
+        }
+        let mut variable = Variable {
+            attributes: attributes(&nc_variable.attributes, Some(&name), losses),
+            dimensions: indices,
+            shape: nc_variable.dimensions.iter().map(|dimension| dimension.size).collect(),
+            nc_type: nc_type(&nc_variable.dtype),
+            chunks: None,
+            big_endian: false,
+            problem: None,
+            no_fill: false,
+            location: Location::Hdf5(link),
+            name,
+        };
+        match dataset {
+            Some(dataset) => {
+                order.sort(&mut variable.attributes, dataset.address());
+                report_hidden(dataset.address(), Some(&variable.name), findings, losses);
+                variable.chunks = dataset.chunks().map(|sizes| sizes.into_iter().map(u64::from).collect());
+                variable.big_endian = is_big_endian(dataset.dtype());
+                variable.no_fill = dataset.fill_value().is_none_or(|fill| fill.value.is_none());
+                variable.problem = findings.problems.get(&dataset.address()).cloned();
+                let read: HashSet<&str> =
+                    nc_variable.attributes.iter().map(|attribute| attribute.name.as_str()).collect();
+                for attribute in dataset.attributes() {
+                    if !read.contains(attribute.name.as_str()) && !INTERNAL.contains(&attribute.name.as_str()) {
+                        losses.push(unsupported_attribute(&attribute.name, Some(&variable.name)));
+                    }
+                }
+            }
+            None => variable.problem = Some("its dataset cannot be opened".to_owned()),
+        }
+        if product(&variable.shape).is_none() {
+            variable.problem = Some(format!("its sizes {:?} exceed 2^64 elements", variable.shape));
+        }
+        if let NcType::Enum { members, .. } = &variable.nc_type {
+            let named: Vec<String> = members.iter().map(|(name, number)| format!("{number} {name}")).collect();
+            let what =
+                format!("names of the enumeration ({}) of variable {:?} left out", named.join(", "), variable.name);
+            losses.push(Loss::new(what, 1, Position::default()));
+        }
+        variable
+    }
 }
 
 fn loss(what: String) -> Loss {
@@ -139,16 +277,39 @@ fn group_losses(root: &Group, groups: Vec<Group>, limits: &Limits) -> Result<Vec
             }
             limits.check_columns("number of groups", visited.len() as u64)?;
         }
-        losses.push(loss(format!("group {name:?} with {count} variables left out: ds has no groups")));
+        losses.push(loss(format!(
+            "group {name:?} with {count} variables left out: its groups have several names, or are too many"
+        )));
     }
     Ok(losses)
+}
+
+/// True when each group has one name, and reading them all costs no more than their number justifies: each repeats the dimensions around it.
+fn is_tree(root: &Group, groups: &[Group], datasets: usize, limits: &Limits) -> Result<bool> {
+    const MAX_DIMENSIONS: usize = 4 << 20;
+    let (mut open, mut visited, mut datasets) = (groups.to_vec(), HashSet::from([root.address()]), datasets);
+    while let Some(group) = open.pop() {
+        if !visited.insert(group.address()) {
+            return Ok(false);
+        }
+        limits.check_columns("number of groups", visited.len() as u64)?;
+        let (inner, members) = group.members().map_err(library_error)?;
+        datasets += members.len();
+        open.extend(inner);
+    }
+    Ok(!groups.is_empty() && visited.len().saturating_mul(datasets) <= MAX_DIMENSIONS)
+}
+
+/// True for a dataset that declares a dimension.
+fn is_scale(dataset: &Dataset) -> bool {
+    let class = dataset.attribute("CLASS").and_then(|attribute| attribute.read_string());
+    class.is_ok_and(|class| class == "DIMENSION_SCALE")
 }
 
 /// True for a variable, as opposed to a mere dimension scale.
 fn is_variable(dataset: &Dataset) -> bool {
     let text = |name| dataset.attribute(name).and_then(|attribute| attribute.read_string());
-    let is_scale = text("CLASS").is_ok_and(|class| class == "DIMENSION_SCALE");
-    let is_scale_only = is_scale && text("NAME").is_ok_and(|name| name.starts_with(SCALE_ONLY));
+    let is_scale_only = is_scale(dataset) && text("NAME").is_ok_and(|name| name.starts_with(SCALE_ONLY));
     !is_scale_only && netcdf_reader::nc4::types::hdf5_to_nc_type(dataset.dtype()).is_ok()
 }
 
@@ -167,66 +328,6 @@ fn report_hidden(address: u64, variable: Option<&str>, findings: &Findings, loss
             losses.push(Loss::new(what, *count, Position::default()));
         }
     }
-}
-
-fn variable(
-    dataset: Option<&Dataset>,
-    order: &mut Order<'_>,
-    nc_variable: &NcVariable,
-    (dimensions, known): (&mut Vec<Dimension>, &mut HashMap<(String, u64), usize>),
-    findings: &Findings,
-    losses: &mut Vec<Loss>,
-) -> Variable {
-    let name = nc_variable.name.strip_prefix(NOT_AN_AXIS).unwrap_or(&nc_variable.name).to_owned();
-    let mut indices = Vec::new();
-    for dimension in &nc_variable.dimensions {
-        indices.push(*known.entry((dimension.name.clone(), dimension.size)).or_insert_with(|| {
-            dimensions.push(Dimension {
-                name: dimension.name.clone(),
-                size: dimension.size,
-                unlimited: dimension.is_unlimited,
-            });
-            dimensions.len() - 1
-        }));
-    }
-    let mut variable = Variable {
-        attributes: attributes(&nc_variable.attributes, Some(&name), losses),
-        dimensions: indices,
-        shape: nc_variable.dimensions.iter().map(|dimension| dimension.size).collect(),
-        nc_type: nc_type(&nc_variable.dtype),
-        chunks: None,
-        big_endian: false,
-        problem: None,
-        no_fill: false,
-        location: Location::Hdf5(nc_variable.name.clone()),
-        name,
-    };
-    match dataset {
-        Some(dataset) => {
-            order.sort(&mut variable.attributes, dataset.address());
-            report_hidden(dataset.address(), Some(&variable.name), findings, losses);
-            variable.chunks = dataset.chunks().map(|sizes| sizes.into_iter().map(u64::from).collect());
-            variable.big_endian = is_big_endian(dataset.dtype());
-            variable.no_fill = dataset.fill_value().is_none_or(|fill| fill.value.is_none());
-            variable.problem = findings.problems.get(&dataset.address()).cloned();
-            let read: HashSet<&str> = nc_variable.attributes.iter().map(|attribute| attribute.name.as_str()).collect();
-            for attribute in dataset.attributes() {
-                if !read.contains(attribute.name.as_str()) && !INTERNAL.contains(&attribute.name.as_str()) {
-                    losses.push(unsupported_attribute(&attribute.name, Some(&variable.name)));
-                }
-            }
-        }
-        None => variable.problem = Some("its dataset cannot be opened".to_owned()),
-    }
-    if product(&variable.shape).is_none() {
-        variable.problem = Some(format!("its sizes {:?} exceed 2^64 elements", variable.shape));
-    }
-    if let NcType::Enum { members, .. } = &variable.nc_type {
-        let named: Vec<String> = members.iter().map(|(name, number)| format!("{number} {name}")).collect();
-        let what = format!("names of the enumeration ({}) of variable {:?} left out", named.join(", "), variable.name);
-        losses.push(Loss::new(what, 1, Position::default()));
-    }
-    variable
 }
 
 fn unsupported_attribute(attribute: &str, variable: Option<&str>) -> Loss {

@@ -90,7 +90,7 @@ fn write_chunked(chunk_bytes: u64, plan: Plan<'_>, path: &Path, options: &WriteO
         }
     }
     for variable in &plan.variables {
-        let name = variable.source.name();
+        let name = variable.name.as_str();
         let object = object(variable, &plan, (options.deflate, chunk_bytes), &mut heap, &mut out);
         objects.push(object.map_err(|error| error.in_column(name.to_owned()))?);
     }
@@ -117,7 +117,7 @@ fn links(plan: &Plan<'_>) -> Result<Links> {
         plan.dimensions.iter().enumerate().map(|(index, dimension)| (dimension.name.as_str(), index)).collect();
     let mut axes = vec![None; plan.dimensions.len()];
     for (index, variable) in plan.variables.iter().enumerate() {
-        if let Some(dimension) = known.get(variable.source.name())
+        if let Some(dimension) = known.get(variable.name.as_str())
             && variable.dimensions.first() == Some(dimension)
             && let Some(axis) = axes.get_mut(*dimension)
         {
@@ -133,7 +133,7 @@ fn links(plan: &Plan<'_>) -> Result<Links> {
         }
     }
     for (index, variable) in plan.variables.iter().enumerate() {
-        let name = variable.source.name();
+        let name = variable.name.as_str();
         let foreign = known.get(name).is_some_and(|dimension| axes.get(*dimension).copied().flatten() != Some(index));
         names.push(if foreign { format!("{NOT_AN_AXIS}{name}") } else { name.to_owned() });
     }
