@@ -89,6 +89,10 @@ impl Extract {
     pub fn run(&self, path: &Path, overwrite: Overwrite, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
         let form = self.form.unwrap_or_else(|| ArchiveForm::of(path));
         let options = output::options(path, overwrite == Overwrite::Replace, &self.inputs.inputs)?;
+        if form == ArchiveForm::Folder && overwrite == Overwrite::Refuse && !is_free(path) {
+            let error = Error::usage("the output exists").advising("{force} replaces it");
+            return Err(error.in_file(path.display().to_string()));
+        }
         let (inputs, pattern) = self.columns(opener)?;
         let named = |error: Error| error.in_file(path.display().to_string());
         let archive = Archive::create(form, path, options).map_err(named)?;
@@ -127,6 +131,11 @@ impl Extract {
         inputs.selection.columns = quoted(names);
         Ok((inputs, pattern))
     }
+}
+
+/// Whether there is nothing at a path, or an empty folder.
+fn is_free(path: &Path) -> bool {
+    !path.exists() || path.read_dir().is_ok_and(|mut entries| entries.next().is_none())
 }
 
 /// Writes the files of batches.
