@@ -32,7 +32,7 @@ const WRITTEN: usize = 200;
 /// A measured task: sets up, then repeats the work, timing each run.
 type Work = fn(&Clock<'_>);
 
-fn works() -> [(&'static str, Work); 17] {
+fn works() -> [(&'static str, Work); 18] {
     [
         ("read tiny", read_tiny),
         ("read 1000", read_thousand),
@@ -43,6 +43,7 @@ fn works() -> [(&'static str, Work); 17] {
         ("plain pass", plain_pass),
         ("pass over view", view_pass),
         ("one row", one_row),
+        ("stats", stats),
         ("read owned", read_owned),
         ("write", write),
         ("write bytes", write_bytes),
@@ -219,6 +220,12 @@ fn view_pass(clock: &Clock<'_>) {
     };
     black_box(pass());
     clock.time(pass, |sum| *sum);
+}
+
+/// Opens the file, and computes all statistics.
+fn stats(clock: &Clock<'_>) {
+    let once = || clock.open("big.ds").variable("x").unwrap().stats().unwrap();
+    clock.time(once, |stats| stats.median.unwrap());
 }
 
 /// Opens the file for a single row.

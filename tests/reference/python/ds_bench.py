@@ -103,6 +103,29 @@ def one_row(directory):
     return timed(read, lambda row: row.sum().item())
 
 
+def statistics(read, minimum, maximum, mean, deviation, percentile):
+    """The work of `ds stats` on the values, with the functions of numpy for values with or without NaN."""
+
+    def work(directory):
+        def compute():
+            values = read(directory)
+            minimum(values), maximum(values), mean(values), deviation(values)
+            return percentile(values, [50, 16, 84, 2.5, 97.5, 0.5, 99.5])
+
+        return timed(compute, lambda found: found[0].item())
+
+    return work
+
+
+def mapped_values(directory):
+    path = directory / "big.ds"
+    return numpy.memmap(path, "f8", "r", body(path))
+
+
+def read_values(directory):
+    return ds.read(str(directory / "big.ds"))["x"].flatten()
+
+
 def from_file(directory):
     path = directory / "big.ds"
     begin = body(path)
@@ -154,6 +177,10 @@ WORKS = {
     "write 1000, NetCDF": write_small(THOUSAND, ".nc", 1),
     "first value": first_value,
     "one row": one_row,
+    "stats": statistics(
+        read_values, numpy.nanmin, numpy.nanmax, numpy.nanmean, numpy.nanstd, numpy.nanpercentile
+    ),
+    "stats, numpy": statistics(mapped_values, numpy.min, numpy.max, numpy.mean, numpy.std, numpy.percentile),
     "read owned": from_file,
     "read": read_whole,
     "write": write,

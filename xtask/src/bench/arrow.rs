@@ -43,6 +43,9 @@ const fn beside(
     Contest { label, work, beside, who, theirs, target }
 }
 
+/// Comparing two files takes at most 1.3 times as long as reading both.
+const READING_BOTH: f64 = 1.0 / 1.3;
+
 /// Measurably faster.
 const FASTER: f64 = 1.01;
 
@@ -51,7 +54,7 @@ const FROM_JSON: (&str, &str, &str) = ("pyarrow, JSON to Parquet", PYARROW, "doc
 
 const FROM_CSV: (&str, &str, &str) = ("pyarrow, CSV to Parquet", PYARROW, "csv to parquet");
 
-const CONTESTS: [Contest; 8] = [
+const CONTESTS: [Contest; 9] = [
     beside("IDV to Parquet", "idv to parquet", READING, Some(FASTER)),
     beside("uncompressed IDV to Parquet", "plain idv to parquet", READING, None),
     beside("the Parquet file to IDV", "parquet to idv", READING, None),
@@ -59,6 +62,7 @@ const CONTESTS: [Contest; 8] = [
     beside("JSON lines to Parquet", "json to parquet", FROM_JSON, None),
     beside("CSV to Parquet", "csv to parquet", FROM_CSV, None),
     beside("uncompressed IDV to Arrow IPC", "plain idv to arrow", READING, None),
+    beside("diff of IDV and Parquet", "diff", ("reading both", OURS, "read both"), Some(READING_BOTH)),
     beside("start and end", "start", ("Python with pyarrow", PYARROW, "start"), None),
 ];
 
@@ -80,6 +84,8 @@ pub(crate) fn run(mlnet: &MlNet, python: &Python, options: &Options) -> Result<(
 /// The program and its input files.
 struct Files {
     wharf: PathBuf,
+    /// The benchmark of comparing files.
+    query: PathBuf,
     /// The table of ML.NET, compressed and uncompressed.
     deflate: PathBuf,
     none: PathBuf,
@@ -94,7 +100,9 @@ impl Files {
         let tables = idv::files(mlnet, rows, &["deflate", "none"])?;
         let directory = bench_directory("arrow")?;
         let (deflate, none) = (tables.join("bench-deflate.idv"), tables.join("bench-none.idv"));
-        let files = Self { wharf, deflate, none, directory, rows };
+        let features = if smoke { super::TEST_FEATURE } else { "parallel,convert" };
+        let query = super::program("wharf", "query", features, smoke)?;
+        let files = Self { wharf, query, deflate, none, directory, rows };
         eprintln!("creating the documents in {}", files.directory.path().display());
         let mut make = python.script("arrow_bench.py", ["make".as_ref(), files.directory.path().as_os_str()]);
         make.args(["--documents", &rows.to_string()]);
@@ -153,7 +161,9 @@ impl Files {
                 bench.take(OURS, &result_line(work, seconds, &json!({ "rows": rows })))?;
             }
         }
-        Ok(())
+        let mut diff = shell::program(&self.query);
+        diff.arg(&self.deflate).arg(self.path("idv.parquet")).args(["--repeat", &repeats.to_string()]);
+        bench.take(OURS, &shell::text(diff)?)
     }
 
     /// Checks that the written files hold what the others read and write.

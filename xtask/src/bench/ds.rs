@@ -40,7 +40,7 @@ const fn beside_another(
 
 const NETCDF: &str = "netCDF4 of Python";
 
-const CONTESTS: [Contest; 20] = [
+const CONTESTS: [Contest; 22] = [
     beside_python("open and read 3 float64, 500 times", "read tiny", Some(5.0)),
     beside_another("the same", "read tiny", NETCDF, "read tiny, NetCDF", None),
     beside_python("open and read 1000 int64, 500 times", "read 1000", Some(5.0)),
@@ -67,6 +67,8 @@ const CONTESTS: [Contest; 20] = [
     beside_another("the same, into the same memory", "unpack again", "numpy.unpackbits", "unpack", None),
     beside_python("read 25,000,000 float64, half missing, filled", "expand", Some(6.0)),
     beside_python("open, one row of 10,000", "one row", Some(100.0)),
+    beside_python("all statistics of 800 MB", "stats", Some(8.0)),
+    beside_another("the same", "stats", "numpy, without NaN", "stats, numpy", Some(1.5)),
 ];
 
 /// Groups of tasks that must have the same result.
@@ -77,6 +79,7 @@ const SAME_RESULT: &[&[&str]] = &[
     &["read tiny", "read tiny, NetCDF"],
     &["read 1000", "read 1000, NetCDF"],
     &["unpack", "unpack again", "unpack to bool"],
+    &["stats", "stats, numpy"],
 ];
 
 pub(crate) fn run(python: &Python, options: &Options) -> Result<(), String> {

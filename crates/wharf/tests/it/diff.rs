@@ -260,6 +260,22 @@ fn rows_and_columns_of_one_input_differ() {
 }
 
 #[test]
+fn rows_have_their_numbers_in_the_input() {
+    let folder = Folder::new();
+    let [one, other] = [0, 1]
+        .map(|shift| Arc::new(Int64Array::from_iter_values((0..25).map(|row| row + shift * (row / 17)))) as ArrayRef);
+    for key in [None, Some("k")] {
+        let keys: ArrayRef = Arc::new(Int64Array::from_iter_values(0..25));
+        let mut diff = folder
+            .diff(&[("k", Arc::clone(&keys)), ("x", Arc::clone(&one))], &[("k", keys), ("x", Arc::clone(&other))]);
+        (diff.one, diff.other) = (diff.one.with_rows(12..20), diff.other.with_rows(12..20));
+        diff.key = key.map(str::to_owned);
+        let found = diff.compare(&Registry::builtin()).unwrap();
+        assert_eq!((found.rows, found.differing_rows, found.first[0].rows), ([8, 8], 3, [Some(17), Some(17)]));
+    }
+}
+
+#[test]
 fn units_and_slot_names_are_compared() {
     let folder = Folder::new();
     let [a, b] = ["a.arrow", "b.arrow"].map(|name| folder.0.path().join(name));

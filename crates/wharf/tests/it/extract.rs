@@ -160,6 +160,23 @@ fn hostile_and_duplicate_names_are_errors_and_leave_nothing() {
 }
 
 #[test]
+fn names_of_a_shard_have_no_dots() {
+    let temp = tempfile::tempdir().unwrap();
+    let source = temp.path().join("x.arrow");
+    let data: ArrayRef = Arc::new(BinaryArray::from_vec(vec![b"1"]));
+    write(&source, vec![("key", Arc::new(StringArray::from(vec!["a.b/c.d"]))), ("x", Arc::clone(&data)), ("y", data)]);
+    let registry = Registry::builtin();
+    let extract = |fields: &[&str], output: &str, name: &str| {
+        let extract = Extract::new(&source, fields.iter().copied()).with_name(name);
+        extract.write(temp.path().join(output), Overwrite::Refuse, &registry).map(|report| report.rows)
+    };
+    assert_eq!(extract(&["x", "y"], "a.tar", "key").unwrap_err().kind(), ErrorKind::Invalid);
+    assert_eq!(extract(&["x"], "b.tar", "key").unwrap(), 1);
+    assert_eq!(extract(&["x", "y"], "c", "key").unwrap(), 2);
+    assert_eq!(extract(&["x", "y"], "d.tar", "{row}").unwrap(), 2);
+}
+
+#[test]
 fn unknown_columns_and_wrong_patterns_are_usage_errors() {
     let temp = tempfile::tempdir().unwrap();
     let (source, out) = (temp.path().join("x.arrow"), temp.path().join("out"));

@@ -29,9 +29,20 @@ impl Mutant<'_> {
             let arguments = text.replace("SOUND", &format!("o{ending}")).split(' ').map(str::to_owned).collect();
             runs.push(Run { arguments, in_place });
         };
-        for verb in
-            ["info M", "info --json M", "verify M", "cat M", "cat --json M", "cat --csv -n 3 M", "get M --row 0"]
-        {
+        for verb in [
+            "info M",
+            "info --json M",
+            "verify M",
+            "cat M",
+            "cat --json M",
+            "cat --csv -n 3 M",
+            "get M --row 0",
+            "stats M",
+            "count M",
+            "tail M",
+            "schema M",
+            "diff M SOUND",
+        ] {
             run(verb, false);
         }
         const TARGETS: [&str; 9] = [
@@ -69,13 +80,9 @@ impl Mutant<'_> {
                 run("index M", true);
             }
             Format::Ds => {
-                for text in [
-                    "stats M",
-                    "merge M SOUND -o OUT --dim n",
-                    "set M @a=1 -o OUT",
-                    "rm M @a -o OUT",
-                    "rename M @a=b -o OUT",
-                ] {
+                for text in
+                    ["merge M SOUND -o OUT --dim n", "set M @a=1 -o OUT", "rm M @a -o OUT", "rename M @a=b -o OUT"]
+                {
                     run(text, false);
                 }
             }

@@ -159,7 +159,7 @@ const PAIRS: [(&str, &str, &str); 6] = [
 const MADE_PAIRS: [&str; 3] = ["keys", "slots", "packed"];
 
 /// Commands on a file `F` that print something.
-const READERS: [&str; 19] = [
+const READERS: [&str; 26] = [
     "info F",
     "info F --json",
     "verify F",
@@ -179,6 +179,13 @@ const READERS: [&str; 19] = [
     "get F nosuch",
     "stats F",
     "stats F --json",
+    "stats F i64 --rows 2..5 --json",
+    "count F",
+    "count F --by text,i64",
+    "head F -n 2 --csv",
+    "tail F -n 2 --csv",
+    "schema F",
+    "diff F F --json",
 ];
 
 /// Commands on a file `F`, whose extension is `E`, that write something.
@@ -201,7 +208,7 @@ const WRITERS: [&str; 15] = [
 ];
 
 /// Commands for options and inputs of one format.
-const OPTIONS: [&str; 39] = [
+const OPTIONS: [&str; 48] = [
     "convert types.idv out.parquet --times nanoseconds",
     "convert types.idv out.parquet --times ticks",
     "convert scalar-times.idv out.parquet --times floor",
@@ -238,6 +245,15 @@ const OPTIONS: [&str; 39] = [
     "convert packed-a.ds out.nc --nc-kind netcdf4 --unlimited row --deflate 4",
     "convert packed-a.ds out.nc --nc-kind classic",
     "convert types.ds out.nc",
+    "diff types.idv types.csv",
+    "diff types.idv types.parquet --types",
+    "diff types.csv types.jsonl --key key --json",
+    "diff keys-a.idv keys-b.idv",
+    "diff packed-a.ds packed-b.ds",
+    "extract types.parquet out.d --field text,bytes",
+    "extract types.parquet out.tar --field bytes --name key",
+    "extract types.parquet out.zip --field text --name {key}/{i64}.txt",
+    "extract types.parquet out.d --field nosuch",
     "convert tree out.msgpack --field image",
     "convert tree out.jsonl",
     "convert two out.csv",

@@ -51,6 +51,10 @@ impl Archive {
         })
     }
 
+    pub(super) const fn is_tar(&self) -> bool {
+        matches!(self, Self::Tar(_))
+    }
+
     /// Adds a file. Its name has been checked.
     pub(super) fn add(&mut self, name: &str, content: &[u8]) -> Result<()> {
         let added = match self {

@@ -23,7 +23,7 @@ use names::{Names, Part, Pattern};
 /// Extracts fields of rows into files of a folder, a tar archive or a ZIP archive, which appears whole or not at all.
 ///
 /// Bytes and texts are the content of files as they are; other values are written as JSON. Nulls have no file, and are reported as a loss. With
-/// several fields, each file is called `NAME.FIELD`: such a tar archive is a shard of WebDataset.
+/// several fields, each file is called `NAME.FIELD`: such a tar archive is a shard of WebDataset, whose names have no dots.
 ///
 /// Names are made of values, and therefore checked: they are relative, without `..`, control characters, backslashes and colons, and occur once.
 ///
@@ -89,6 +89,10 @@ impl Extract {
     pub fn run(&self, path: &Path, overwrite: Overwrite, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
         let form = self.form.unwrap_or_else(|| ArchiveForm::of(path));
         let options = output::options(path, overwrite == Overwrite::Replace, &self.inputs.inputs)?;
+        if form == ArchiveForm::Folder && overwrite == Overwrite::Refuse && !is_free(path) {
+            let error = Error::usage("the output exists").advising("{force} replaces it");
+            return Err(error.in_file(path.display().to_string()));
+        }
         let (inputs, pattern) = self.columns(opener)?;
         let named = |error: Error| error.in_file(path.display().to_string());
         let archive = Archive::create(form, path, options).map_err(named)?;
@@ -127,6 +131,11 @@ impl Extract {
         inputs.selection.columns = quoted(names);
         Ok((inputs, pattern))
     }
+}
+
+/// Whether there is nothing at a path, or an empty folder.
+fn is_free(path: &Path) -> bool {
+    !path.exists() || path.read_dir().is_ok_and(|mut entries| entries.next().is_none())
 }
 
 /// Writes the files of batches.
@@ -176,6 +185,11 @@ impl Writer {
 
     fn write_row(&mut self, batch: &RecordBatch, row: usize) -> Result<()> {
         let name = self.name(batch, row)?;
+        let is_shard = self.fields.len() > 1 && self.archive.is_tar();
+        if is_shard && name.rsplit('/').next().is_some_and(|name| name.contains('.')) {
+            let detail = format!("the name {name:?} has a dot, where readers of WebDataset look for the field");
+            return Err(Error::invalid(detail).advising("{name} makes other names, such as {row}"));
+        }
         for at in 0..self.fields.len() {
             let Some((field, index)) = self.fields.get(at) else { continue };
             let Some(array) = batch.columns().get(*index) else { continue };

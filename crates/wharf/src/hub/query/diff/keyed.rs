@@ -102,7 +102,7 @@ fn look_up(table: &mut Table, batch: &RecordBatch, key: usize, first: u64, found
                 found.differences.only[0] += 1;
                 if found.space() > 0 {
                     found.differences.first.push(ValueDifference {
-                        rows: [Some(first + row as u64), None],
+                        rows: found.numbers([Some(first + row as u64), None]),
                         key: Some(scalar(&keys, row)?),
                         column: None,
                         values: [None, None],
@@ -139,7 +139,7 @@ fn only_in_other(table: &Table, key: usize, found: &mut Found) -> Result<()> {
     for (number, row) in places.into_iter().take(found.space()) {
         let (Some(batch), Some(first)) = (table.batches.get(number), table.first_rows.get(number)) else { continue };
         found.differences.first.push(ValueDifference {
-            rows: [None, Some(first + row as u64)],
+            rows: found.numbers([None, Some(first + row as u64)]),
             key: Some(scalar(&column(batch, key)?, row)?),
             column: None,
             values: [None, None],

@@ -149,9 +149,11 @@ impl Diff {
         };
         let threads = self.one.selection.reading.threads;
         let mut found = Found::new(pairs, self.tolerance, self.limit, threads);
+        let start = |side: &Convert| side.selection.rows.as_ref().map_or(0, |range| range.rows.start);
+        found.first_rows = [start(&self.one), start(&self.other)];
         let [first, second] = reports;
         std::thread::scope(|scope| {
-            let (ones, others) = (start(scope, one, first), start(scope, other, second));
+            let (ones, others) = (spawn(scope, one, first), spawn(scope, other, second));
             match key {
                 None => position::compare(ones, others, &mut found),
                 Some(key) => keyed::compare(ones, others, key, self.max_bytes, &mut found),
@@ -190,7 +192,7 @@ type Batches = Receiver<Result<RecordBatch>>;
 const WAITING: usize = 2;
 
 /// Reads an input on another thread, which ends when the receiver is dropped.
-fn start<'scope>(
+fn spawn<'scope>(
     scope: &'scope std::thread::Scope<'scope, '_>,
     input: OpenBatches<'scope>,
     report: &'scope mut Report,

@@ -16,6 +16,8 @@ pub(super) struct Found {
     tolerance: Tolerance,
     limit: usize,
     workers: Workers,
+    /// The number of the first selected row of each input.
+    pub(super) first_rows: [u64; 2],
     pub(super) differences: Differences,
 }
 
@@ -32,7 +34,13 @@ impl Found {
     pub(super) fn new(pairs: Vec<Pair>, tolerance: Tolerance, limit: usize, threads: usize) -> Self {
         let counts = vec![0; pairs.len()];
         let differences = Differences::default();
-        Self { pairs, counts, tolerance, limit, workers: Workers::new(threads), differences }
+        Self { pairs, counts, tolerance, limit, workers: Workers::new(threads), first_rows: [0, 0], differences }
+    }
+
+    /// The numbers of rows in their inputs, from those among the selected rows.
+    pub(super) fn numbers(&self, [one, other]: [Option<u64>; 2]) -> [Option<u64>; 2] {
+        let [first, first_other] = self.first_rows;
+        [one.map(|row| first + row), other.map(|row| first_other + row)]
     }
 
     /// How many differences are still to be shown.
@@ -72,7 +80,7 @@ impl Found {
         for (row, column) in shown.into_iter().take(self.space()) {
             let (Some(pair), Some([one, other])) = (self.pairs.get(column), arrays.get(column)) else { continue };
             self.differences.first.push(ValueDifference {
-                rows: (aligned.rows)(row).map(Some),
+                rows: self.numbers((aligned.rows)(row).map(Some)),
                 key: aligned.key.map(|key| scalar(key, row)).transpose()?,
                 column: Some(pair.name.clone()),
                 values: [Some(scalar(one, row)?), Some(scalar(other, row)?)],

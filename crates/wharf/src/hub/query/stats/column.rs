@@ -155,7 +155,7 @@ fn keys(array: &ArrayRef, present: &Present<'_>) -> (Vec<u64>, u64) {
     };
     macro_rules! raw {
         ($type:ty, $key:expr) => {
-            (present.map(raw::<$type>(array).as_ref(), $key), 0)
+            (present.map(array.to_data().buffer::<$type>(0), $key), 0)
         };
     }
     match array.data_type() {
