@@ -6,6 +6,7 @@ use pyo3::types::{PyAny, PyBytes, PyDict, PyList, PyString};
 use serde::ser::{self, Serialize};
 
 use crate::error::Failure;
+use crate::gc;
 
 /// Converts a value: maps to dicts, sequences to lists, bytes to bytes.
 ///
@@ -15,7 +16,7 @@ pub(crate) fn to_python<'py>(
     py: Python<'py>,
     value: &(impl Serialize + ?Sized),
 ) -> crate::error::Result<Bound<'py, PyAny>> {
-    value.serialize(ToPython(py)).map_err(|error| error.0)
+    gc::paused(py, || value.serialize(ToPython(py))).map_err(|error| error.0)
 }
 
 #[derive(Clone, Copy)]

@@ -10,6 +10,7 @@ mod convert;
 mod datadings;
 mod ds;
 mod error;
+mod gc;
 mod interrupt;
 mod json;
 mod map;

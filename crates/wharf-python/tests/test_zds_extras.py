@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import gc
 import pickle
 from pathlib import Path
 from typing import Any
@@ -269,3 +270,26 @@ def test_hugging_face(tmp_path: Path, fast_path: Path, zippy: Any) -> None:
             assert list(back) == list(their_back) and back._doc_ids == their_back._doc_ids
     with pytest.raises(ValueError, match="two documents"):
         zds.from_hf(ours, tmp_path / "twice", id_column="text")
+
+
+def test_reading_collects_no_garbage(path: Path) -> None:
+    documents = zds.open(path).collection("train")
+    collections: list[str] = []
+    threshold = gc.get_threshold()
+    gc.callbacks.append(lambda phase, _: collections.append(phase))
+    try:
+        gc.set_threshold(5)
+        before = len(collections)
+        found = list(documents.scan())
+        assert len(collections) - before < 10 and len(found) == 60 and gc.isenabled()
+        gc.disable()
+        documents["doc000001"]
+        assert not gc.isenabled()
+        gc.enable()
+        before = len(collections)
+        _ = [{"a": [n]} for n in range(200)]
+        assert len(collections) > before
+    finally:
+        gc.enable()
+        gc.set_threshold(*threshold)
+        gc.callbacks.pop()

@@ -11,6 +11,7 @@ use pyo3::types::{PyAny, PyBytes, PyComplex, PyDict, PyList, PyString, PyTuple};
 use super::buffer::Buffer;
 use super::lex::{Lexer, Numpy, Token, pickle};
 use crate::error::{Failure, Result};
+use crate::gc;
 
 /// A file mapped into memory, and where in it a message begins.
 #[derive(Clone, Copy)]
@@ -26,7 +27,7 @@ pub(crate) fn message<'py>(
     mapped: Option<Mapped<'_, 'py>>,
 ) -> Result<Bound<'py, PyAny>> {
     let mut decoder = Decoder { py, lexer: Lexer::new(bytes), depth: Limits::default().depth, mapped };
-    let value = decoder.value().map_err(|failure| refused(py, failure, decoder.lexer.at))?;
+    let value = gc::paused(py, || decoder.value()).map_err(|failure| refused(py, failure, decoder.lexer.at))?;
     match bytes.len() - decoder.lexer.at {
         0 => Ok(value),
         extra => Err(Error::invalid(format!("{extra} unexpected bytes after the message"))

@@ -11,6 +11,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess
 use serde::ser::{SerializeMap, Serializer};
 
 use crate::error::Result;
+use crate::gc;
 
 /// The member that holds a document's id.
 const ID: &str = "_id";
@@ -57,7 +58,8 @@ fn interned<'py>(py: Python<'py>, name: &str) -> Bound<'py, PyString> {
 /// `ValueError` if it is not an object in JSON.
 pub(super) fn decode<'py>(py: Python<'py>, json: &[u8], fields: Option<&[String]>) -> PyResult<Bound<'py, PyAny>> {
     let mut input = serde_json::Deserializer::from_slice(json);
-    let decoded = Members { py, fields }.deserialize(&mut input).and_then(|dict| input.end().map(|()| dict));
+    let members = || Members { py, fields }.deserialize(&mut input).and_then(|dict| input.end().map(|()| dict));
+    let decoded = gc::paused(py, members);
     // Large integers, lone surrogates and deep nesting are left to Python.
     decoded.or_else(|_| decode_in_python(py, json, fields))
 }
