@@ -451,6 +451,27 @@ fn metadata_stay_where_they_are_true() {
     ];
     assert_eq!(lost, BTreeSet::from(expected));
     assert_eq!(attributes("text.ds"), json!({}));
+    // A vector has one meaning for all its elements.
+    let variable = |name: &str, attributes: &str| {
+        let header = format!(r#"{{"dimensions":["row"],"attributes":{attributes}}}"#);
+        Field::new(name, DataType::Float64, false).with_metadata(HashMap::from([("ds".to_owned(), header)]))
+    };
+    let fields = vec![
+        variable("a", r#"{"units":"K","scale_factor":0.5}"#),
+        variable("b", r#"{"units":"m","scale_factor":0.5}"#),
+        variable("c", r#"{"units":"m"}"#),
+    ];
+    let numbers: Vec<ArrayRef> = (0..3).map(|_| Arc::new(Float64Array::from(vec![1.0])) as ArrayRef).collect();
+    let table = RecordBatch::try_new(Arc::new(Schema::new(fields)), numbers).unwrap();
+    let mixed = of(table.clone()).with_changes(Changes::new().concat("F", ["a", "c"]));
+    let error = rows(&mixed).unwrap_err().to_string();
+    assert!(error.contains("packed numbers, with scale_factor or add_offset"), "{error}");
+    let report =
+        write(&of(table).with_changes(Changes::new().concat("F", ["a", "b"]).drop("c")), &path("two.ds")).unwrap();
+    let lost: Vec<String> = report.losses.iter().map(|lost| lost.loss.to_string()).collect();
+    let what = "metadata \"units\" left out: not the same for all columns of the vector";
+    assert!(lost.len() == 2 && lost.iter().all(|lost| lost.starts_with(what)), "{lost:?}");
+    assert_eq!(attributes("two.ds"), json!({"scale_factor": 0.5, "SlotNames": ["a", "b"]}));
     // Keys of IDV.
     let labels: DictionaryArray<Int8Type> = ["7", "1995", "7"].into_iter().collect();
     write(&of(batch([("k", Arc::new(labels))])), &path("key.idv")).unwrap();

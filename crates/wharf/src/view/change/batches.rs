@@ -124,6 +124,7 @@ impl ChangedTable {
             };
             let policy = Policy { on_mismatch, floats: changes.floats };
             let field = plan.field_of(*column, &fields_of, policy)?;
+            plan.lost(*column, &fields_of, policy, &mut lost)?;
             fields.push(match declared {
                 None => field,
                 Some(declared) if below.table.has_schema() && declared.data_type() != field.data_type() => {

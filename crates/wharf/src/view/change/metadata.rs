@@ -7,7 +7,7 @@ use arrow_schema::{DataType, Field, FieldRef};
 use container_arrow::{ENCODING, SPARSE};
 use container_core::{Loss, Position, Result};
 use idv::{ColumnSchema, ItemType, Type};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Metadata of IDV that name values, slots or dimensions.
 const KEY_VALUES: &str = "KeyValues";
@@ -101,19 +101,84 @@ pub(super) fn slot_names(field: &Field, count: usize) -> Option<Vec<String>> {
     (names.len() == count).then(|| names.iter().map(text).collect())
 }
 
+/// The metadata that all columns of a vector have in common, which the vector has, too.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    idv: Vec<idv::MetadataSchema>,
+    ds: Map<String, Value>,
+}
+
+impl Shared {
+    pub(super) fn of<'f>(fields: impl IntoIterator<Item = &'f FieldRef>) -> Self {
+        let mut all = fields.into_iter().map(|field| {
+            let of_idv = column(field).map(|column| column.metadata).unwrap_or_default();
+            let is_own = |kind: &str| kind == KEY_VALUES || OF_SLOTS.contains(&kind);
+            let idv = of_idv.into_iter().filter(|metadata| !is_own(&metadata.kind)).collect();
+            let mut ds = attributes(field).unwrap_or_default();
+            ds.shift_remove(SLOT_NAMES);
+            Self { idv, ds }
+        });
+        let mut shared = all.next().unwrap_or_default();
+        for other in all {
+            shared.idv.retain(|metadata| other.idv.contains(metadata));
+            shared.ds.retain(|name, value| other.ds.get(name) == Some(value));
+        }
+        shared
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.ds.contains_key(name) || self.idv.iter().any(|metadata| metadata.kind == name)
+    }
+
+    /// The metadata that give the numbers of a column their meaning, which the vector does not have.
+    fn lacks(&self, field: &Field) -> Vec<String> {
+        let mut names = meaning(field);
+        names.retain(|name| !self.has(name));
+        names
+    }
+
+    /// The losses of a column that becomes part of the vector.
+    pub(super) fn lost(&self, field: &Field) -> impl Iterator<Item = Loss> {
+        let what = |name: String| format!("metadata {name:?} left out: not the same for all columns of the vector");
+        self.lacks(field).into_iter().map(move |name| loss(what(name), field.name()))
+    }
+
+    /// Whether numbers are packed otherwise than those of the vector: another number would be meant.
+    pub(super) fn is_packed_otherwise(&self, field: &Field) -> bool {
+        self.lacks(field).iter().any(|name| ["scale_factor", "add_offset"].contains(&name.as_str()))
+    }
+}
+
 /// A vector with slot names. `is_ds`: the table has variables of ds, whose attributes they become, too.
-pub(super) fn vector(name: &str, item: FieldRef, names: &[String], is_ds: bool) -> Result<Field> {
+pub(super) fn vector(name: &str, item: FieldRef, names: &[String], shared: Shared, is_ds: bool) -> Result<Field> {
     let size = i32::try_from(names.len()).unwrap_or(i32::MAX);
     let mut field = Field::new(name, DataType::FixedSizeList(item, size), false);
     if let Some(kind) = idv_type(&field, &Type::Item(ItemType::Single)) {
-        let column = ColumnSchema::new(name, kind).with_slot_names(names)?;
+        let mut column = ColumnSchema::new(name, kind).with_slot_names(names)?;
+        column.metadata.extend(shared.idv);
         set_column(&mut field, column);
     }
     if is_ds {
-        let header = json!({ "attributes": { SLOT_NAMES: names } });
+        let mut attributes = shared.ds;
+        attributes.insert(SLOT_NAMES.to_owned(), names.into());
+        let header = json!({ "attributes": attributes });
         field.metadata_mut().insert(dsfmt::FORMAT_NAME.to_owned(), header.to_string());
     }
     Ok(field)
+}
+
+fn attributes(field: &Field) -> Option<Map<String, Value>> {
+    object(field, dsfmt::FORMAT_NAME)?.get("attributes")?.as_object().cloned()
+}
+
+/// The metadata that give the numbers of a column their meaning, apart from the names of slots.
+fn meaning(field: &Field) -> Vec<String> {
+    let of_idv = column(field).map(|column| column.metadata).unwrap_or_default();
+    let of_idv = of_idv.into_iter().map(|metadata| metadata.kind).filter(|kind| !OF_SLOTS.contains(&kind.as_str()));
+    let of_ds = attributes(field).unwrap_or_default();
+    let names = dsfmt::MEANING_ATTRIBUTES.into_iter().filter(|name| *name != SLOT_NAMES);
+    let of_ds = names.filter(|name| of_ds.contains_key(*name));
+    of_idv.chain(of_ds.map(str::to_owned)).collect()
 }
 
 /// Whether the values of a column are JSON text.
@@ -127,9 +192,13 @@ pub(super) fn is_ds(field: &Field) -> bool {
 }
 
 fn left_out(what: &str, column: &str) -> Loss {
+    loss(format!("metadata {what:?} left out: not true for the new type"), column)
+}
+
+fn loss(what: String, column: &str) -> Loss {
     let mut first = Position::default();
     first.column = Some(column.to_owned().into());
-    Loss::new(format!("metadata {what:?} left out: not true for the new type"), 1, first)
+    Loss::new(what, 1, first)
 }
 
 /// The type of the items of a vector, or the type itself.

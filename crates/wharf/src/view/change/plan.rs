@@ -10,6 +10,7 @@ use container_arrow::{BatchScan, JsonRows, OnMismatch, from_arrow};
 use container_core::{ColumnInfo, Error, Loss, Result, Table};
 
 use super::cast::{self, Cast};
+use super::metadata::Shared;
 use super::{Changes, FloatWidth, metadata, vectors};
 use crate::hub::select;
 
@@ -330,8 +331,23 @@ impl Plan {
         self.field(&column.info.name, &column.source, bases, policy)
     }
 
+    /// What the columns of a vector lose by becoming part of it.
+    pub(super) fn lost(
+        &self,
+        column: usize,
+        bases: &HashMap<usize, FieldRef>,
+        policy: Policy,
+        lost: &mut Vec<Loss>,
+    ) -> Result<()> {
+        if let Some(Source::Vector(parts)) = self.columns.get(column).map(|column| &column.source) {
+            let fields = self.parts(parts, bases, policy)?;
+            let shared = Shared::of(&fields);
+            lost.extend(fields.iter().flat_map(|field| shared.lost(field)));
+        }
+        Ok(())
+    }
+
     fn field(&self, name: &str, source: &Source, bases: &HashMap<usize, FieldRef>, policy: Policy) -> Result<FieldRef> {
-        let Policy { on_mismatch, floats } = policy;
         let of = |base: &usize| bases.get(base).ok_or_else(|| Error::usage("the column has no type"));
         Ok(match source {
             Source::Base(base) => Arc::clone(of(base)?),
@@ -355,39 +371,61 @@ impl Plan {
                 let nullable = field.is_nullable() || member.is_nullable();
                 Arc::new(Field::clone(member).with_name(name).with_nullable(nullable))
             }
-            Source::Vector(parts) => {
-                let (mut names, mut item): (Vec<String>, Option<DataType>) = (Vec::new(), None);
-                let mut nullable = on_mismatch == OnMismatch::Null;
-                for (part, source) in parts {
-                    let field = self.field(part, source, bases, policy)?;
-                    nullable |= field.is_nullable();
-                    let (data_type, slots) = match field.data_type() {
-                        DataType::FixedSizeList(of, size) => {
-                            nullable |= of.is_nullable();
-                            let size = usize::try_from(*size).unwrap_or(0);
-                            let all = names.len().saturating_add(size);
-                            if all > MAX_SLOTS {
-                                return Err(Error::limit("elements of a vector", all as u64, MAX_SLOTS as u64));
-                            }
-                            (of.data_type(), slot_names(&field, size))
-                        }
-                        other => (other, vec![part.clone()]),
-                    };
-                    if !is_number(data_type) {
-                        let detail = format!("expected numbers or vectors of one length of them, found {data_type}");
-                        return Err(Error::usage(detail).in_column(part.clone()).advising("{cast} changes the type"));
-                    }
-                    item = Some(item.map_or_else(|| data_type.clone(), |before| common(&before, data_type)));
-                    names.extend(slots);
-                }
-                let item = match (item, floats) {
-                    (Some(item), Some(width)) if item.is_floating() => width.data_type(),
-                    (item, _) => item.unwrap_or(DataType::Null),
-                };
-                let item = Field::new_list_field(item, nullable);
-                Arc::new(metadata::vector(name, Arc::new(item), &names, self.is_ds)?)
-            }
+            Source::Vector(parts) => Arc::new(self.vector(name, &self.parts(parts, bases, policy)?, policy)?),
         })
+    }
+
+    /// The fields of the parts of a vector.
+    fn parts(
+        &self,
+        parts: &[(String, Source)],
+        bases: &HashMap<usize, FieldRef>,
+        policy: Policy,
+    ) -> Result<Vec<FieldRef>> {
+        let field = |(name, source): &(String, Source)| {
+            let field = self.field(name, source, bases, policy)?;
+            Ok(if field.name() == name { field } else { Arc::new(Field::clone(&field).with_name(name)) })
+        };
+        parts.iter().map(field).collect()
+    }
+
+    /// The field of a vector of these columns.
+    fn vector(&self, name: &str, parts: &[FieldRef], policy: Policy) -> Result<Field> {
+        let shared = Shared::of(parts);
+        let (mut names, mut item): (Vec<String>, Option<DataType>) = (Vec::new(), None);
+        let mut nullable = policy.on_mismatch == OnMismatch::Null;
+        for field in parts {
+            let wrong = |detail: String| Error::usage(detail).in_column(field.name().clone());
+            if shared.is_packed_otherwise(field) {
+                let detail = "packed numbers, with scale_factor or add_offset, cannot be in a vector with others";
+                return Err(wrong(detail.to_owned()));
+            }
+            nullable |= field.is_nullable();
+            let (data_type, slots) = match field.data_type() {
+                DataType::FixedSizeList(of, size) => {
+                    nullable |= of.is_nullable();
+                    let size = usize::try_from(*size).unwrap_or(0);
+                    let all = names.len().saturating_add(size);
+                    if all > MAX_SLOTS {
+                        return Err(Error::limit("elements of a vector", all as u64, MAX_SLOTS as u64));
+                    }
+                    (of.data_type(), slot_names(field, size))
+                }
+                other => (other, vec![field.name().clone()]),
+            };
+            if !is_number(data_type) {
+                let detail = format!("expected numbers or vectors of one length of them, found {data_type}");
+                return Err(wrong(detail).advising("{cast} changes the type"));
+            }
+            item = Some(item.map_or_else(|| data_type.clone(), |before| common(&before, data_type)));
+            names.extend(slots);
+        }
+        let item = match (item, policy.floats) {
+            (Some(item), Some(width)) if item.is_floating() => width.data_type(),
+            (item, _) => item.unwrap_or(DataType::Null),
+        };
+        let item = Field::new_list_field(item, nullable);
+        metadata::vector(name, Arc::new(item), &names, shared, self.is_ds)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Prints the first rows of an IDV file as JSON: `cargo run --example read -- FILE`.
+//! Prints the first rows of an IDV file as JSON: `cargo run --example idv_read -- FILE`.
 
 use idv::{Reader, Scan};
 

@@ -1,4 +1,4 @@
-//! Writes an IDV file that ML.NET trains on: `cargo run --example write -- FILE`.
+//! Writes an IDV file that ML.NET trains on: `cargo run --example idv_write -- FILE`.
 
 use idv::{ColumnSchema, ItemType, OutputOptions, Schema, Type, Writer, WriterOptions};
 

@@ -1,4 +1,4 @@
-//! Prints the keys of a dataset, or the sample of a key as JSON: `cargo run --example read -- FILE [KEY]`.
+//! Prints the keys of a dataset, or the sample of a key as JSON: `cargo run --example datadings_read -- FILE [KEY]`.
 
 use datadings::Reader;
 

@@ -1,4 +1,4 @@
-//! Prints all documents of a collection, or one by id: `cargo run --example read -- STORE COLLECTION [ID]`.
+//! Prints all documents of a collection, or one by id: `cargo run --example zds_read -- STORE COLLECTION [ID]`.
 
 use zdx::Store;
 

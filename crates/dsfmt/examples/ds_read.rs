@@ -1,4 +1,4 @@
-//! Prints the variables of a ds file, or the last record of one of them: `cargo run --example read -- FILE [VARIABLE]`.
+//! Prints the variables of a ds file, or the last record of one of them: `cargo run --example ds_read -- FILE [VARIABLE]`.
 
 use dsfmt::{Reader, Select, Selection};
 

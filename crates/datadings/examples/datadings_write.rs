@@ -1,4 +1,4 @@
-//! Writes a dataset with numpy arrays: `cargo run --example write -- FILE`.
+//! Writes a dataset with numpy arrays: `cargo run --example datadings_write -- FILE`.
 
 use datadings::numpy::Array;
 use datadings::{Writer, WriterOptions};

@@ -1,4 +1,4 @@
-//! Writes a week of temperatures with a missing day: `cargo run --example write -- FILE`.
+//! Writes a week of temperatures with a missing day: `cargo run --example ds_write -- FILE`.
 
 use dsfmt::{Array, Builder, Field, Mask, OutputOptions};
 

@@ -1,4 +1,4 @@
-//! Puts JSON lines from standard input into a collection: `cargo run --example write -- STORE COLLECTION < documents.jsonl`.
+//! Puts JSON lines from standard input into a collection: `cargo run --example zds_write -- STORE COLLECTION < documents.jsonl`.
 
 use zdx::{StoreWriter, WriterOptions};
 
