@@ -167,12 +167,17 @@ fn conversion_matches_reference() {
             let ours = dsfmt::Reader::open(&path).unwrap();
             let theirs = golden().join(format!("{name}{}.ds", if scaled { "" } else { ".raw" }));
             let theirs = dsfmt::Reader::open(theirs).unwrap();
-            assert_eq!(converted.written.variables, theirs.len(), "{name}");
+            // ds-format leaves out groups.
+            let ungrouped = |name: &str| !name.contains('/');
+            let ours_ungrouped = || ours.variables().filter(|variable| ungrouped(variable.name()));
+            assert_eq!(converted.written.variables, ours.len(), "{name}");
+            assert_eq!(ours_ungrouped().count(), theirs.len(), "{name}");
             let texts = |reader: &dsfmt::Reader| -> Vec<_> {
-                reader.attributes().map(|(name, value)| (name, value.as_text().to_owned())).collect()
+                let all = reader.attributes().filter(|(name, _)| ungrouped(name));
+                all.map(|(name, value)| (name, value.as_text().to_owned())).collect()
             };
             assert_eq!(texts(&ours), texts(&theirs), "{name}");
-            for (ours, theirs) in ours.variables().zip(theirs.variables()) {
+            for (ours, theirs) in ours_ungrouped().zip(theirs.variables()) {
                 let what = format!("{name} {} scaled {scaled}", theirs.name());
                 assert_eq!(ours.name(), theirs.name(), "{what}");
                 assert_eq!(attributes(&ours, scaled), attributes(&theirs, scaled), "{what}");

@@ -42,7 +42,7 @@ fn visits_each_group_once() {
 
 #[test]
 fn limits_nested_groups() {
-    assert_eq!(losses(&open(hdf5_file::nested(&["a"], 64)).unwrap()).len(), 1);
+    assert_eq!(losses(&open(hdf5_file::nested(&["a"], 64)).unwrap()), Vec::<String>::new());
     let error = open(hdf5_file::nested(&["a"], 65)).unwrap_err();
     let expected =
         format!("netcdf: nesting depth of groups 65 exceeds the limit 64 (byte 3428, column \"{}\")", "/a".repeat(65));

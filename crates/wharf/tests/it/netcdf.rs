@@ -65,7 +65,8 @@ fn has_the_rows_of_the_ds_file() {
     for path in goldens() {
         let ds = folder.path().join("out.ds");
         let output = OutputOptions::default().with_overwrite(Overwrite::Replace);
-        to_ds(&Reader::open(&path).unwrap(), &ds, &ReadOptions::default(), output).unwrap();
+        let reading = ReadOptions::default().with_scaled(true);
+        to_ds(&Reader::open(&path).unwrap(), &ds, &reading, output).unwrap();
         let (netcdf, ds) = (wharf::open(&path).unwrap(), wharf::open(&ds).unwrap());
         assert_eq!(netcdf.format(), "netcdf");
         let mut found = tables(netcdf.as_ref());
