@@ -303,7 +303,6 @@ fn valid(array: &ArrayRef) -> BooleanArray {
 }
 
 /// Arrow compares by total order: with the sign of zero and of NaN.
-#[expect(clippy::ptr_arg, reason = "passed to Operand::map")]
 fn comparable(array: &ArrayRef) -> Outcome<ArrayRef> {
     Ok(match array.data_type() {
         DataType::Float32 => {

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader};
-use arrow_schema::{ArrowError, FieldRef, Schema, SchemaRef};
+use arrow_schema::{ArrowError, FieldRef, SchemaRef};
 use container_arrow::{BatchReader, BatchScan, BatchSlices, ColumnBounds, to_arrow};
 use container_core::{Error, Limits, Loss, OpenOptions, Result, Source};
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
@@ -122,15 +122,14 @@ impl Reader {
         }
         let descriptor = self.metadata().file_metadata().schema_descr();
         library("the statistics", || {
-            let schema = Schema::new(vec![Arc::clone(file)]);
             let root = descriptor.get_column_root(leaf).name();
-            // The converter finds columns by name.
+            // The converter finds columns by name, and the leaf by the position of that name.
             let is_unique =
                 descriptor.root_schema().get_fields().iter().filter(|field| field.name() == root).count() == 1;
             if !is_unique || root != file.name() {
                 return Ok(None);
             }
-            let converter = StatisticsConverter::try_new(root, &schema, descriptor)?;
+            let converter = StatisticsConverter::try_new(root, self.metadata.schema(), descriptor)?;
             let (min, max) = (converter.row_group_mins(groups)?, converter.row_group_maxes(groups)?);
             let rows = (0..groups.len()).map(|group| self.group_rows(group)).collect();
             Ok(Some(ColumnBounds { rows, min, max }))

@@ -22,7 +22,9 @@ fn batch() -> RecordBatch {
         ("x", Arc::new(Float64Array::from_iter_values(rows.clone().map(|row| row as f64 / 2.0 + 0.25)))),
         (
             "word",
-            Arc::new(StringArray::from_iter_values(rows.map(|row| ["oak", "elm", "Tanne", "ü"][row as usize % 4]))),
+            Arc::new(StringArray::from_iter_values(
+                rows.map(|row| ["oak", "elm", "Tanne", "ü"][usize::try_from(row % 4).unwrap()]),
+            )),
         ),
     ];
     RecordBatch::try_from_iter(columns).unwrap()
@@ -33,8 +35,11 @@ fn container() -> Arc<dyn Container> {
     Arc::new(BatchContainer::from_batches(batch.schema(), vec![batch]))
 }
 
-/// Conditions, and whether row `n` matches.
-fn conditions() -> Vec<(&'static str, fn(i64) -> bool)> {
+/// Whether row `n` matches.
+type Matches = fn(i64) -> bool;
+
+/// Conditions, and the rows that match.
+fn conditions() -> Vec<(&'static str, Matches)> {
     vec![
         ("n < 10", |n| n < 10),
         ("n % 100 = 7", |n| n % 100 == 7),
@@ -72,7 +77,7 @@ fn table_numbers(container: &dyn Container, scan: &Scan) -> Vec<i64> {
     while rows.advance().unwrap() {
         let row = serde_json::to_value(rows.row()).unwrap();
         let number = row["n"].as_f64().unwrap() as i64;
-        assert_eq!(rows.index(), number as u64);
+        assert_eq!(i64::try_from(rows.index()), Ok(number));
         let mut line = Vec::new();
         rows.json(&mut line).unwrap();
         assert!(String::from_utf8(line).unwrap().contains(&format!("k{number:05}")));

@@ -33,8 +33,8 @@ pub(super) struct Mask {
 impl<'a> Masks<'a> {
     /// Reads the columns of `scan`, which are those of the predicate, of all rows that can match.
     pub(super) fn new(table: &'a dyn ArrowTable, mut scan: BatchScan, predicate: &Predicate) -> Result<Self> {
-        let candidates = candidates(table, &predicate.condition())?.map(Vec::into_iter);
-        let mut stretches = candidates.unwrap_or_else(|| vec![0..u64::MAX].into_iter());
+        let all = 0..u64::MAX;
+        let mut stretches = candidates(table, &predicate.condition())?.unwrap_or_else(|| vec![all]).into_iter();
         scan.scan.rows = stretches.next().unwrap_or(0..0);
         let batches = table.batches(&scan)?;
         let filter = predicate.bind(&batches.schema()).map_err(of_predicate)?;
