@@ -22,7 +22,7 @@ pub struct BatchScan {
     /// [`schema`](Self::schema) was [inferred from a sample](crate::arrow::ArrowTable::infer_from_sample), and contradicting rows are errors.
     /// Default: false.
     pub is_sampled: bool,
-    /// Asked while a schema is inferred, which reports no amounts, whether to go on.
+    /// Receives the progress of inferring a schema from all rows.
     pub watch: Watch,
 }
 

@@ -43,12 +43,19 @@ impl Watch {
         Self(Some(progress))
     }
 
-    /// Whether work that reports no amounts, such as inferring a schema, is to go on.
+    /// As [`Progress::begin`].
+    pub fn begin(&self, unit: Unit, total: Option<u64>) {
+        if let Some(progress) = &self.0 {
+            progress.begin(unit, total);
+        }
+    }
+
+    /// As [`Progress::advance`].
     ///
     /// # Errors
     /// [`Cancelled`](crate::ErrorKind::Cancelled) to end the work.
-    pub fn check(&self) -> Result<()> {
-        self.0.as_ref().map_or(Ok(()), |progress| progress.advance(0))
+    pub fn advance(&self, done: u64) -> Result<()> {
+        self.0.as_ref().map_or(Ok(()), |progress| progress.advance(done))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use container_core::{ColumnInfo, Error, Limits, Result, Watch};
+use container_core::{ColumnInfo, Error, Limits, Result, Unit, Watch};
 use serde_json::{Map, Value};
 
 use super::chunk_reader::{ChunkReader, next_json_record};
@@ -65,11 +65,12 @@ impl ColumnInference {
         let mut inference = Self::default();
         let mut chunk_reader = ChunkReader::new(text);
         let mut broken = None;
+        watch.begin(Unit::Bytes, Some(text.len()));
         loop {
-            if let Err(cancelled) = watch.check() {
+            let (chunks, result) = chunk_reader.next(workers);
+            if let Err(cancelled) = watch.advance(bytes(&chunks)) {
                 return (inference, Err(cancelled));
             }
-            let (chunks, result) = chunk_reader.next(workers);
             let done = chunks.is_empty() || !all;
             for (part, result) in workers.map(chunks, |chunk| Self::chunk(text, &chunk)) {
                 if let Err(error) = inference.merge(part, &text.limits).and(result) {
@@ -164,6 +165,11 @@ impl ColumnInference {
         let (infos, counts) = self.fields.iter().map(column).unzip();
         Columns { infos, counts, rows, error }
     }
+}
+
+/// The bytes of chunks.
+pub(super) fn bytes(chunks: &[Chunk]) -> u64 {
+    chunks.iter().map(|chunk| chunk.bytes.len() as u64).sum()
 }
 
 /// Profiles and counts the rows of a CSV chunk. Skips broken rows, and returns the first error.

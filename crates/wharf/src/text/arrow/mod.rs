@@ -12,13 +12,13 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use container_arrow::{ArrowTable, BatchReader, BatchScan, Columns, Observation, resolve_member, resolve_schema};
-use container_core::{ErrorKind, Result};
+use container_core::{ErrorKind, Result, Unit};
 
 use self::batches::TextBatches;
 use self::plan::ParsePlan;
 use self::row_profile::{RowProfile, field, profile_json};
 use super::chunk_reader::ChunkReader;
-use super::columns::ColumnInference;
+use super::columns::{ColumnInference, bytes};
 use super::profile::CellProfile;
 use super::table::RecordsTable;
 use crate::workers::Workers;
@@ -38,9 +38,10 @@ impl RecordsTable {
         }
         let mut all = Observation::new(text.limits);
         let mut chunk_reader = ChunkReader::new(text);
+        scan.watch.begin(Unit::Bytes, Some(text.len()));
         loop {
-            scan.watch.check()?;
             let (mut chunks, result) = chunk_reader.next(workers);
+            scan.watch.advance(bytes(&chunks))?;
             let Some(last) = chunks.last() else {
                 result?;
                 break;

@@ -188,6 +188,7 @@ impl Joined {
                 }
                 _ => rows_before = None,
             }
+            job.progress.0.name(&name);
             let sampled = if may_sample { table.infer_from_sample(&own).map_err(named)? } else { None };
             is_sampled |= sampled.is_some();
             let schema = match (sampled, &declared) {
