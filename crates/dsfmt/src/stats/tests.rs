@@ -30,7 +30,7 @@ fn sum(values: &[f64]) -> f64 {
 }
 
 /// Reference implementation by sorting.
-fn naive(mut values: Vec<f64>) -> Option<[f64; 9]> {
+fn naive(mut values: Vec<f64>) -> Option<[f64; 11]> {
     values.retain(|value| !value.is_nan());
     values.sort_by(f64::total_cmp);
     let n = values.len();
@@ -43,9 +43,8 @@ fn naive(mut values: Vec<f64>) -> Option<[f64; 9]> {
         low + (high - low) * at.fract()
     };
     let all = || {
-        [mean, squares.sqrt(), percentile(50.0), percentile(16.0), percentile(84.0), percentile(2.5)]
-            .into_iter()
-            .chain([97.5, 0.5, 99.5].map(percentile))
+        let percentiles = [50.0, 25.0, 75.0, 16.0, 84.0, 2.5, 97.5, 0.5, 99.5].map(percentile);
+        [mean, squares.sqrt()].into_iter().chain(percentiles)
     };
     (n > 0).then(|| all().collect::<Vec<_>>().try_into().unwrap())
 }
@@ -56,7 +55,7 @@ fn assert_matches_naive(stats: &Stats, values: Vec<f64>) {
     let expected = naive(values);
     assert_eq!(expected.is_some(), stats.mean.is_some());
     let Some(expected) = expected else { return };
-    let intervals = [stats.p68, stats.p95, stats.p99].into_iter().flat_map(Option::unwrap);
+    let intervals = [stats.p50, stats.p68, stats.p95, stats.p99].into_iter().flat_map(Option::unwrap);
     let found = [stats.mean, stats.std, stats.median].into_iter().map(Option::unwrap).chain(intervals);
     for (found, expected) in found.zip(expected) {
         assert!((found - expected).abs() <= 1e-12 * scale, "{found} {expected} {stats:?}");
@@ -68,7 +67,7 @@ fn matches_ds_stats() {
     let found = stats(Array::new([3], vec![16.0, 18.0, 21.0]).unwrap());
     let json = serde_json::to_string(&found).unwrap();
     let expected = "{\"count\":3,\"missing\":0,\"nan\":0,\"min\":16.0,\"max\":21.0,\"mean\":18.333333333333332,\"median\":18.0,\
-                  \"std\":2.0548046676563256,\"p68\":[16.64,20.04],\"p95\":[16.1,20.85],\"p99\":[16.02,20.97]}";
+                  \"std\":2.0548046676563256,\"p50\":[17.0,19.5],\"p68\":[16.64,20.04],\"p95\":[16.1,20.85],\"p99\":[16.02,20.97]}";
     assert_eq!(json, expected);
 }
 
