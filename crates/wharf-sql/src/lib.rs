@@ -29,6 +29,7 @@
 
 mod error;
 mod files;
+mod in_order;
 mod losses;
 mod options;
 mod order;

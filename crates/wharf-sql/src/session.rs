@@ -17,6 +17,7 @@ use wharf::{Access, Error, Lost, Overwrite, Registry, Result};
 
 use crate::error::from_datafusion;
 use crate::files::{ExternalTables, FileNames, Files, WharfFunction};
+use crate::in_order::UnionOrder;
 use crate::losses::Losses;
 use crate::order::FileOrder;
 use crate::write::TargetFormat;
@@ -109,6 +110,7 @@ impl Session {
         }
         let mut rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> = vec![Arc::new(FileOrder)];
         rules.extend(PhysicalOptimizer::new().rules);
+        rules.push(Arc::new(UnionOrder));
         let state = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(runtime.build_arc().map_err(from_datafusion)?)

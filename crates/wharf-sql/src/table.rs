@@ -121,7 +121,6 @@ impl WharfTable {
     /// A table of these inputs, whose readers report what they could not keep to `losses`.
     #[must_use]
     pub fn with_losses(inputs: InputTable, losses: Arc<Losses>) -> Self {
-        losses.add(inputs.left_out().cloned().collect::<Vec<Lost>>());
         Self { table: Arc::new(OpenTable::new(inputs, losses)), destination: None }
     }
 
@@ -153,6 +152,10 @@ impl TableProvider for WharfTable {
         _: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        // A query of some columns does not miss those that cannot be read.
+        if projection.is_none_or(|columns| columns.len() == self.table.schema().fields().len()) {
+            self.table.losses.add(self.table.table.left_out().cloned().collect::<Vec<Lost>>());
+        }
         let source = TableSource::new(Arc::clone(&self.table), projection, limit)?;
         Ok(DataSourceExec::from_data_source(source))
     }

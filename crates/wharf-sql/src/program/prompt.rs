@@ -71,7 +71,11 @@ pub(super) fn run(engine: &Engine<'_>, console: &mut Console) -> Result<()> {
 fn enter(engine: &Engine<'_>, text: &str, console: &mut Console) -> Result<()> {
     match text.trim() {
         ".help" => console.print(HELP),
-        ".tables" => script::run(engine, "SHOW TABLES", true, console),
+        ".tables" => {
+            let own =
+                "SELECT table_name, table_type FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1";
+            script::run(engine, own, true, console)
+        }
         _ => script::run(engine, text, true, console),
     }
 }

@@ -213,6 +213,20 @@ fn rows_keep_the_order_of_the_file() {
 }
 
 #[test]
+fn inputs_of_a_union_keep_their_order() {
+    let test = Folder::new();
+    test.ok("COPY (SELECT value AS n FROM generate_series(0, 49999)) TO '@one.idv'");
+    test.ok("COPY (SELECT value + 50000 AS n FROM generate_series(0, 49999)) TO '@two.csv'");
+    let all = "SELECT n FROM '@one.idv' UNION ALL SELECT n FROM '@two.csv'";
+    let rows = test.ok(&format!("SELECT n + 1 AS n FROM ({all}) WHERE n % 2 = 0"));
+    assert_eq!(rows.len(), 50_000);
+    assert!(rows.iter().zip((1..).step_by(2)).all(|(row, n)| row["n"] == n), "rows are out of order");
+    let limited = test.ok(&format!("{all} LIMIT 3 OFFSET 49999"));
+    assert_eq!(limited, [json!({"n": 49_999}), json!({"n": 50_000}), json!({"n": 50_001})]);
+    assert_eq!(test.ok(&format!("SELECT sum(n) AS s FROM ({all})")), [json!({"s": 4_999_950_000_i64})]);
+}
+
+#[test]
 fn metrics_are_shown() {
     let test = Folder::new();
     let plan = test.ok("EXPLAIN ANALYZE SELECT sum(age) FROM '@people.csv'");

@@ -156,15 +156,6 @@ impl InputTable {
         self.inputs.iter().flat_map(|input| &input.left_out)
     }
 
-    /// Returns the number of the row with this key in an input, or `None`.
-    ///
-    /// # Errors
-    /// [`Usage`](crate::ErrorKind::Usage) if rows of this format have no keys.
-    pub fn find(&self, input: usize, key: &str) -> Result<Option<u64>> {
-        let input = self.input(input)?;
-        input.table().and_then(|table| table.find(key)).map_err(|error| error.in_file(input.name.clone()))
-    }
-
     /// Reads a part in batches of the common schema. Errors name the input.
     ///
     /// # Errors
