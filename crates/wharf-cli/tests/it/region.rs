@@ -134,7 +134,7 @@ fn cutting_and_converting_commute() {
         "--at lat=60,-60",
     ] {
         folder.run(&format!("convert x.ds cut.ds --force {region}")).ok_quiet();
-        folder.run(&format!("convert cut.ds cut.nc --force --nc-kind netcdf4")).ok_quiet();
+        folder.run("convert cut.ds cut.nc --force --nc-kind netcdf4").ok_quiet();
         folder.run(&format!("convert x4.nc direct.nc --force --nc-kind netcdf4 {region}")).ok_quiet();
         folder.run(&format!("convert x4.nc direct.ds --force {region}")).ok_quiet();
         for name in ["t2m", "area", "lat", "lon", "time"] {
