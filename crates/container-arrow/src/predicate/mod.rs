@@ -40,6 +40,7 @@
 //!   comparison of text and a number is an error.
 //! * Texts are compared by code points.
 //! * `length` counts characters of texts, bytes of binary values, elements of lists.
+//! * `lower` and `upper` map as Unicode does: `upper('ß')` is `SS` (*).
 //! * An element beyond the end of a list is null.
 
 mod bind;

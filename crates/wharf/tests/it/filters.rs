@@ -46,6 +46,7 @@ fn conditions() -> Vec<(&'static str, Matches)> {
         ("n between 3000 and 3004 or n = 3999", |n| (3000..=3004).contains(&n) || n == 3999),
         ("word = 'elm' and x > 1990", |n| n % 4 == 1 && n as f64 / 2.0 + 0.25 > 1990.0),
         ("word like '_' and not n >= 40", |n| n % 4 == 3 && n < 40),
+        ("n % 3 = 0 and n < 1500 or n > 3900 or n = 2000", |n| (n % 3 == 0 && n < 1500) || n > 3900 || n == 2000),
         ("n > 20000", |_| false),
         ("n >= 3990 and word < 'b' or x < 1.5", |n| (n >= 3990 && n % 4 == 2) || n < 3),
         ("true", |_| true),

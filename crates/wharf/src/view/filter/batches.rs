@@ -46,13 +46,42 @@ struct Late<'a> {
     scan: BatchScan,
     masks: Masks<'a>,
     mask: Option<Mask>,
-    /// Stretches of `mask` that are yet to be read.
+    /// The stretch of `mask` that is read, and later ones.
+    stretch: Range<u64>,
     stretches: VecDeque<Range<u64>>,
-    batches: Option<Box<dyn BatchReader + 'a>>,
-    /// The number of the next row of `batches`.
-    next: u64,
+    /// Most rows of `mask` belong to stretches: one reader goes on through all rows.
+    is_dense: bool,
+    reader: Option<Reader<'a>>,
     gap: u64,
     losses: Vec<Loss>,
+}
+
+/// Reads the selected columns from some row on.
+struct Reader<'a> {
+    batches: Box<dyn BatchReader + 'a>,
+    /// Rows that were read, but are yet to be passed on.
+    pending: Option<RecordBatch>,
+    /// The number of the next row.
+    next: u64,
+    /// It ends with the table, not with a stretch.
+    is_endless: bool,
+}
+
+impl Reader<'_> {
+    /// The next rows, at most `max`, which exist.
+    fn take(&mut self, max: u64) -> Result<RecordBatch> {
+        let batch = match self.pending.take() {
+            Some(batch) => batch,
+            None => {
+                let missing = || Error::invalid("the table has fewer rows than before").in_row(self.next);
+                self.batches.try_next()?.ok_or_else(missing)?
+            }
+        };
+        let count = usize::try_from(max).map_or(batch.num_rows(), |max| max.min(batch.num_rows()));
+        self.pending = (count < batch.num_rows()).then(|| batch.slice(count, batch.num_rows() - count));
+        self.next = self.next.saturating_add(count as u64);
+        Ok(batch.slice(0, count))
+    }
 }
 
 impl<'a> FilteredBatches<'a> {
@@ -73,9 +102,10 @@ impl<'a> FilteredBatches<'a> {
                     scan: own,
                     masks,
                     mask: None,
+                    stretch: 0..0,
                     stretches: VecDeque::new(),
-                    batches: None,
-                    next: 0,
+                    is_dense: false,
+                    reader: None,
                     gap: block.max(MIN_GAP),
                     losses: Vec::new(),
                 };
@@ -179,29 +209,47 @@ impl<'a> Together<'a> {
 impl Late<'_> {
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         loop {
-            if let (Some(batches), Some(mask)) = (&mut self.batches, &self.mask) {
-                if let Some(batch) = batches.try_next()? {
-                    let offset = usize::try_from(self.next - mask.first).unwrap_or(usize::MAX);
-                    self.next += batch.num_rows() as u64;
-                    if offset.saturating_add(batch.num_rows()) > mask.mask.len() {
-                        return Err(Error::invalid("the table has more rows than before").in_row(self.next));
-                    }
-                    let mask = mask.mask.slice(offset, batch.num_rows());
-                    return filter_record_batch(&batch, &mask).map(Some).map_err(from_arrow);
+            if let (Some(reader), Some(mask)) = (&mut self.reader, &self.mask)
+                && reader.next < self.stretch.end
+            {
+                let first = reader.next;
+                let until = if first < self.stretch.start { self.stretch.start } else { self.stretch.end };
+                let batch = reader.take(until - first)?;
+                if first < self.stretch.start {
+                    continue;
                 }
-                add_losses(&mut self.losses, batches.losses());
-                self.batches = None;
+                let offset = usize::try_from(first - mask.first).unwrap_or(usize::MAX);
+                let mask = mask.mask.slice(offset, batch.num_rows());
+                return filter_record_batch(&batch, &mask).map(Some).map_err(from_arrow);
             }
             if let Some(stretch) = self.stretches.pop_front() {
-                self.next = stretch.start;
-                self.scan.scan.rows = stretch;
-                self.batches = Some(self.table.arrow_table()?.batches(&self.scan)?);
+                self.read(stretch)?;
                 continue;
             }
             let Some(mask) = self.masks.try_next()? else { return Ok(None) };
             self.stretches = mask.stretches(self.gap).into();
+            let covered: u64 = self.stretches.iter().map(|stretch| stretch.end - stretch.start).sum();
+            self.is_dense = covered.saturating_mul(2) > mask.mask.len() as u64;
             self.mask = Some(mask);
         }
+    }
+
+    /// Lets the reader read a stretch: the one that goes on through all rows, or a new one.
+    fn read(&mut self, stretch: Range<u64>) -> Result<()> {
+        let goes_on = |reader: &Reader<'_>| reader.is_endless && reader.next <= stretch.start;
+        let is_near = |reader: &Reader<'_>| stretch.start.saturating_sub(reader.next) < self.gap;
+        if !(self.is_dense && self.reader.as_ref().is_some_and(|reader| goes_on(reader) && is_near(reader))) {
+            if let Some(reader) = self.reader.take() {
+                add_losses(&mut self.losses, reader.batches.losses());
+            }
+            let end = if self.is_dense { u64::MAX } else { stretch.end };
+            self.scan.scan.rows = stretch.start..end;
+            let batches = self.table.arrow_table()?.batches(&self.scan)?;
+            let (next, is_endless) = (stretch.start, self.is_dense);
+            self.reader = Some(Reader { batches, pending: None, next, is_endless });
+        }
+        self.stretch = stretch;
+        Ok(())
     }
 }
 
@@ -230,7 +278,7 @@ impl BatchReader for FilteredBatches<'_> {
             Source::Together(together) => together.batches.losses(),
             Source::Late(late) => {
                 let mut losses = late.losses.clone();
-                add_losses(&mut losses, late.batches.as_ref().map(|batches| batches.losses()).unwrap_or_default());
+                add_losses(&mut losses, late.reader.as_ref().map(|reader| reader.batches.losses()).unwrap_or_default());
                 losses
             }
         }
