@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use container_core::Result;
 
 use super::ChunkSource;
-use super::block::fold;
+use super::block::{fold, fold_large};
 use super::number::Numeric;
 
 /// Key bits counted per pass.
@@ -78,7 +78,7 @@ pub(super) fn select<T: Numeric>(
         let new = || vec![0u64; slots.prefixes.len() << STEP];
         let (mut counts, shift) = (new(), T::BITS - known - STEP);
         source.chunks(|values: &[T], mask| {
-            fold(
+            fold_large(
                 values,
                 mask,
                 &mut counts,
