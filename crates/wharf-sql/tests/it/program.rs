@@ -124,7 +124,7 @@ fn exit_codes_and_messages() {
     let (code, error) = test.fails(&["COPY (SELECT 1 AS a) TO 'a.msgpack'"]);
     assert!(code == 2 && error.contains("OPTIONS (key ...) takes another column"), "{error}");
     let (code, error) = test.fails(&[
-        "SELECT max(a) FROM (SELECT DISTINCT CAST(value AS VARCHAR) AS a FROM generate_series(1, 900000))",
+        "SELECT max(a) FROM (SELECT DISTINCT CAST(value AS VARCHAR) AS a FROM generate_series(1, 50000))",
         "--memory",
         "100K",
     ]);
