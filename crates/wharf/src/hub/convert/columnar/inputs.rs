@@ -144,7 +144,7 @@ impl Joined {
             (declared, _) => declared.clone(),
         };
         let mut projection = Projection::new(&selection.columns, job.inputs.len());
-        for location in &job.inputs {
+        for (number, location) in job.inputs.iter().enumerate() {
             let name = location.name();
             let named = |error: Error| error.in_file(name.clone());
             let container = location.open(opener)?.container;
@@ -188,7 +188,7 @@ impl Joined {
                 }
                 _ => rows_before = None,
             }
-            job.progress.0.name(&name);
+            job.progress.0.name(&copy_rows::input_label(name.clone(), number, job.inputs.len()));
             let sampled = if may_sample { table.infer_from_sample(&own).map_err(named)? } else { None };
             is_sampled |= sampled.is_some();
             let schema = match (sampled, &declared) {
