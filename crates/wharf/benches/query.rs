@@ -46,7 +46,7 @@ fn time(work: &str, run: impl FnOnce() -> u64) {
 fn read(path: &Path) -> u64 {
     let container = wharf::open(path).unwrap();
     let tables = container.tables();
-    let mut batches = tables[0].arrow().unwrap().batches(&BatchScan::default()).unwrap();
+    let mut batches = tables.first().unwrap().arrow().unwrap().batches(&BatchScan::default()).unwrap();
     let mut rows = 0;
     while let Some(batch) = batches.try_next().unwrap() {
         rows += batch.num_rows() as u64;

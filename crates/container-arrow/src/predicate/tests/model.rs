@@ -237,11 +237,11 @@ impl Test {
 }
 
 fn any(values: impl Iterator<Item = Option<bool>>) -> Option<bool> {
-    values.fold(Some(false), |any, one| match (any, one) {
-        (Some(true), _) | (_, Some(true)) => Some(true),
-        (None, _) | (_, None) => None,
-        _ => Some(false),
-    })
+    let values: Vec<Option<bool>> = values.collect();
+    if values.contains(&Some(true)) {
+        return Some(true);
+    }
+    (!values.contains(&None)).then_some(false)
 }
 
 fn all(values: impl Iterator<Item = Option<bool>>) -> Option<bool> {
@@ -322,6 +322,11 @@ fn maybe<T: std::fmt::Debug>(strategy: impl Strategy<Value = T>) -> impl Strateg
     prop::option::weighted(0.8, strategy)
 }
 
+#[expect(clippy::cast_possible_truncation, reason = "rounds")]
+fn narrow(float: f64) -> f32 {
+    float as f32
+}
+
 fn row() -> impl Strategy<Value = Row> {
     let unsigned = prop_oneof![0..4_u64, prop::sample::select(vec![u64::MAX, 1 << 63, (1 << 63) - 1, (1 << 53) + 1])];
     let columns = (
@@ -334,7 +339,7 @@ fn row() -> impl Strategy<Value = Row> {
         maybe(words()),
         maybe(prop::bool::ANY),
     );
-    columns.prop_map(|(i, u, s, f, g, t, d, b)| Row { i, u, s, f, g: g.map(|g| g as f32), t, d, b })
+    columns.prop_map(|(i, u, s, f, g, t, d, b)| Row { i, u, s, f, g: g.map(narrow), t, d, b })
 }
 
 fn numbers() -> impl Strategy<Value = Term> {

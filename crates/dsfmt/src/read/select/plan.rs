@@ -371,7 +371,8 @@ mod tests {
         assert_eq!(runs(&[(2, None), (3, range(2, 2))]), []);
         let ranges = |all: &[Range<u64>]| Some(Select::Ranges(all.to_vec()));
         assert_eq!(runs(&[(2, None), (5, ranges(&[4..5, 2..2, 0..2]))]), [(4, 1), (0, 2), (9, 1), (5, 2)]);
-        assert_eq!(runs(&[(2, None), (5, ranges(&[1..4]))]), [(1, 3), (6, 3)]);
+        let one = 1..4;
+        assert_eq!(runs(&[(2, None), (5, ranges(&[one]))]), [(1, 3), (6, 3)]);
         assert_eq!(runs(&[(3, ranges(&[0..1, 2..3])), (4, None)]), [(0, 4), (8, 4)]);
         assert_eq!(runs(&[(u64::MAX, None), (0, None), (u64::MAX, None)]), []);
     }
