@@ -100,14 +100,16 @@ def convert(
     to: str | None = None,
     overwrite: bool = False,
     columns: Iterable[str] | None = None,
+    where: str | None = None,
     rows: tuple[int, int | None] | None = None,
     table: str | None = None,
     **options: Any,
 ) -> Report:
     """Converts files to one file of any format, which its extension or ``to`` selects. The rows of several inputs follow one another.
 
-    ``columns`` and ``rows`` (first, end; counted from 0) select what is converted, ``table`` the table of a file with several. ``options()``
-    lists the other keyword arguments: those of ``wharf convert`` with ``_`` for ``-``. The output is there whole, or not at all.
+    ``columns``, ``where`` (a condition in SQL syntax, such as ``"age > 30"``) and ``rows`` (first, end; counted from 0, of those for which the
+    condition holds) select what is converted, ``table`` the table of a file with several. ``options()`` lists the other keyword arguments:
+    those of ``wharf convert`` with ``_`` for ``-``. The output is there whole, or not at all.
 
     Returns:
         Path, format, rows (0 if variables of ds or NetCDF were copied), variables (of ds and NetCDF), bytes, and losses: values that the
@@ -125,6 +127,7 @@ def convert(
         to=to,
         overwrite=overwrite,
         columns=None if columns is None else list(columns),
+        where=where,
         rows=rows,
         table=table,
         options=options,
