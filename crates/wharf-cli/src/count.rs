@@ -18,7 +18,7 @@ Examples:
   wharf count adult.idv
   wharf count 'day-*.parquet'
   wharf count adult.idv --by Label
-  wharf count people.zds --where city=Bonn --by job,sex --json";
+  wharf count people.zds --where \"city = 'Bonn'\" --by job,sex --json";
 
 /// Count rows, of all files or of each group
 ///
