@@ -11,7 +11,7 @@ use container_core::{Error, Loss, Result};
 
 use super::super::super::Lost;
 use super::super::super::env::Opener;
-use super::super::job::{Convert, Job, Report};
+use super::super::job::{Convert, Job, Report, quoted};
 use super::inputs::{Input, JoinOptions, Joined, unify_batch};
 
 /// The inputs of a [`Convert`] as one table: opened, with a common schema. Its parts can be read any number of times, by several threads.
@@ -90,7 +90,7 @@ impl Convert {
         self.open_with(opener, None)
     }
 
-    /// As [`open`](Self::open). The declared schema replaces inference, for inputs without a schema.
+    /// As [`open`](Self::open). The declared schema replaces inference, for inputs without a schema, and selects its columns.
     ///
     /// # Errors
     /// Those of [`open`](Self::open); [`Usage`](crate::ErrorKind::Usage) if an input has a schema of its own.
@@ -102,7 +102,12 @@ impl Convert {
                 Error::unsupported("inputs that are read as one table need the same columns").in_option("union")
             );
         }
-        let viewed = self.of_views(None, opener, &mut Report::default())?;
+        let mut viewed = self.of_views(None, opener, &mut Report::default())?;
+        if let Some(schema) = &declared {
+            // Other columns would be inferred.
+            let names = schema.fields().iter().map(|field| field.name().as_str());
+            viewed.get_or_insert_with(|| self.clone()).selection.columns = quoted(names);
+        }
         let job = Job { convert: viewed.as_ref().unwrap_or(self), path: None, force: false, narrow: false };
         let Joined { mut inputs, schema, .. } =
             Joined::open_with(&job, opener, &JoinOptions { declared, ..JoinOptions::default() })?;
