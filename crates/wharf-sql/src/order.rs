@@ -7,6 +7,7 @@ use datafusion::config::ConfigOptions;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
+use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{Distribution, ExecutionPlan};
 
 use crate::source::TableSource;
@@ -39,11 +40,13 @@ fn keep_order(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
             None => plan,
         });
     }
+    // `UnionOrder` takes the inputs of a union one after the other.
+    let is_union = plan.is::<UnionExec>();
     let ordered = plan.maintains_input_order();
     let distributions = plan.input_distribution_requirements();
     let mut children = Vec::new();
     for (number, child) in plan.children().into_iter().enumerate() {
-        let is_ordered = ordered.get(number).copied().unwrap_or(false);
+        let is_ordered = is_union || ordered.get(number).copied().unwrap_or(false);
         let is_spread = matches!(distributions.child_distribution(number), Some(Distribution::KeyPartitioned(_)));
         if is_ordered && !is_spread {
             children.push(keep_order(Arc::clone(child))?);
