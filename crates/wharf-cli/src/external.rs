@@ -8,7 +8,7 @@ use std::{env, io};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use container_core::Error;
 
-/// The program for an unknown verb and its arguments; `None` if there is none.
+/// The program for an unknown verb and its arguments; `None` if no file of that name is found.
 pub(crate) fn find(arguments: &[OsString], error: &clap::Error) -> Option<Command> {
     if error.kind() != ErrorKind::InvalidSubcommand {
         return None;

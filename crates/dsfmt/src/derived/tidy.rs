@@ -201,7 +201,7 @@ impl Column {
         let stride = |(name, size): &(String, u64)| {
             let position = variable.dimensions().iter().position(|own| own == name);
             let inner = position.and_then(|position| variable.shape().unwrap_or_default().get(position + 1..));
-            (*size, inner.map_or(0, |inner| inner.iter().product()))
+            (*size, inner.map_or(0, |inner| inner.iter().fold(1, |all: u64, size| all.saturating_mul(*size))))
         };
         let plan = Plan::broadcast(&dimensions.iter().map(stride).collect::<Vec<_>>())?;
         let width = variable.data_type().and_then(DataType::width).unwrap_or(16) as u64;

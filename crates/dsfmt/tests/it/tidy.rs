@@ -116,3 +116,21 @@ fn empty_variables_are_reported_and_scalars_are_one_row() {
     assert_eq!(rows.losses().len(), 1);
     assert!(rows.losses()[0].to_string().contains("the variable is empty"), "{}", rows.losses()[0]);
 }
+
+#[test]
+fn hostile_dimensions_are_no_overflow_and_take_no_time() {
+    let open = |dimensions: &[String], sizes: &[u64]| {
+        let variables = serde_json::json!({
+            "x": {".dims": dimensions, ".size": sizes, ".type": "int8", ".offset": 0, ".len": 0},
+            "y": {".dims": &dimensions[..1], ".size": &sizes[..1], ".type": "int8", ".offset": 0, ".len": 0},
+        });
+        let text = format!("ds-1.0\n{variables}\n");
+        Reader::from_source(text.into_bytes().into(), dsfmt::OpenOptions::default()).unwrap()
+    };
+    let names = |count: usize| (0..count).map(|n| format!("d{n}")).collect::<Vec<_>>();
+    // The sizes after the first multiply to 2^120.
+    let rows = Tidy::new().apply(open(&names(4), &[0, 1 << 40, 1 << 40, 1 << 40])).unwrap();
+    assert!(rows.variables().all(|variable| variable.problem().is_some() || variable.len() == 0));
+    let error = Tidy::new().with_variables(["x"]).apply(open(&names(100_000), &vec![0; 100_000])).unwrap_err();
+    assert_eq!(error.to_string(), "ds: it has 100000 dimensions, more than the limit 128 (column \"x\")");
+}

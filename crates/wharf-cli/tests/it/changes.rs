@@ -2,33 +2,9 @@
 
 use std::fs;
 
-use tempfile::TempDir;
-
-use crate::common::{Ran, run};
+use crate::convert_idv::TestFolder;
 
 const PEOPLE: &str = "name,age,height,zip\nAda,36,1.65,007\nGrace,85,,12\n";
-
-struct TestFolder(TempDir);
-
-impl TestFolder {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn with(self, name: &str, text: &str) -> Self {
-        fs::write(self.0.path().join(name), text).unwrap();
-        self
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.path().join(name).into_os_string().into_string().unwrap()
-    }
-
-    /// Runs the command; `@` is the folder.
-    fn run(&self, arguments: &[&str]) -> Ran {
-        run(arguments.iter().map(|argument| argument.replace('@', &self.path(""))))
-    }
-}
 
 #[test]
 fn prints_changed_columns() {

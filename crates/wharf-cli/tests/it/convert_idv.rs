@@ -11,19 +11,19 @@ use tempfile::TempDir;
 use crate::common::{Ran, golden, goldens, run, wharf};
 
 /// A temporary folder. `@x` in arguments is its file `x`.
-struct TestFolder(TempDir);
+pub(crate) struct TestFolder(TempDir);
 
 impl TestFolder {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
-    fn with(self, name: &str, text: &str) -> Self {
+    pub(crate) fn with(self, name: &str, text: &str) -> Self {
         fs::write(self.0.path().join(name), text).unwrap();
         self
     }
 
-    fn path(&self, name: &str) -> String {
+    pub(crate) fn path(&self, name: &str) -> String {
         self.0.path().join(name).into_os_string().into_string().unwrap()
     }
 
@@ -33,7 +33,7 @@ impl TestFolder {
     }
 
     /// Runs the command.
-    fn run(&self, arguments: &[&str]) -> Ran {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
         run(self.arguments(arguments))
     }
 

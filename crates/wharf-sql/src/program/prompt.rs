@@ -29,7 +29,7 @@ pub(super) fn run(engine: &Engine<'_>, console: &mut Console) -> Result<()> {
     editor.set_helper(Some(Words::new(engine)));
     let history = history_file();
     if let Some(history) = &history {
-        let _ = editor.load_history(history); // the first time, there is none
+        let _ = editor.load_history(history); // the first time, the file is missing
     }
     let mut text = String::new();
     loop {

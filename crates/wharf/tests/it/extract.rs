@@ -263,3 +263,35 @@ fn damaged_and_strange_archives_are_errors_or_losses() {
         let _ = rows(&path);
     }
 }
+
+#[test]
+fn long_headers_of_archives_are_limited_and_a_missing_end_is_noticed() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("x.tar");
+    // A long name in the notation of GNU, which readers keep in memory.
+    let named = |bytes: usize| {
+        let mut builder = tar::Builder::new(File::create(&path).unwrap());
+        let mut header = tar::Header::new_gnu();
+        header.set_size(1);
+        builder.append_data(&mut header, "n".repeat(bytes), &b"1"[..]).unwrap();
+        builder.finish().unwrap();
+    };
+    named(100_000);
+    assert_eq!(wharf::open(&path).unwrap().tables()[0].len(), Some(1));
+    named(2 << 20);
+    let error = wharf::open(&path).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit { asked: (1 << 20) + 1, limit: 1 << 20 }, "{error}");
+    let findings = |len: usize| {
+        tar_of(&[("a.x", b"1"), ("b.x", b"2")], &path);
+        let bytes = fs::read(&path).unwrap();
+        fs::write(&path, &bytes[..len.min(bytes.len())]).unwrap();
+        let mut found = Vec::new();
+        let verified = wharf::open(&path)?.verify(&wharf::VerifyOptions::default(), &mut |finding| found.push(finding));
+        verified.map(|()| found.into_iter().map(|finding| finding.error.to_string()).collect::<Vec<_>>())
+    };
+    assert_eq!(findings(usize::MAX).unwrap(), [""; 0]);
+    // Only the first file is left, and nothing says that there was another.
+    let expected = "tar: the end mark, a block of zeros, is missing: files can be missing, too";
+    assert_eq!(findings(1024).unwrap(), [expected]);
+    assert!(findings(1100).is_err());
+}

@@ -1,8 +1,10 @@
 //! Tar archives as containers of samples: the shards of WebDataset. Files whose paths are equal up to the first dot of their names are one sample.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use arrow_array::builder::{BinaryBuilder, StringBuilder};
@@ -29,6 +31,12 @@ const DATA: &str = "data";
 
 /// Maximum number of extensions in an archive.
 const MAX_COLUMNS: usize = 1000;
+
+/// Maximum bytes of the headers of one file: long names and PAX records, which the crate `tar` holds in memory.
+const MAX_HEADER: u64 = 1 << 20;
+
+/// Headers and contents are padded to a multiple of this.
+const BLOCK: u64 = 512;
 
 struct TarFormat;
 
@@ -76,17 +84,22 @@ struct Samples {
     columns: Vec<ColumnInfo>,
     fields: Vec<FieldRef>,
     left_out: Vec<Loss>,
+    /// The blocks of zeros that end an archive are there.
+    has_end: bool,
     limits: Limits,
 }
 
 impl Samples {
     /// Reads all headers.
     fn read(source: Source, limits: Limits) -> Result<Self> {
-        let mut archive = tar::Archive::new(Cursor { source: source.clone(), at: 0 });
-        let mut index = Index::default();
+        let room = Rc::new(Cell::new(MAX_HEADER));
+        let mut archive = tar::Archive::new(Cursor { source: source.clone(), at: 0, room: Rc::clone(&room) });
+        let (mut index, mut end) = (Index::default(), 0);
         for entry in archive.entries_with_seek().map_err(tar_error)? {
+            room.set(MAX_HEADER);
             let entry = entry.map_err(tar_error)?;
             let start = entry.raw_file_position();
+            end = start.saturating_add(entry.size());
             let at = |error: Error| error.at(start);
             let path = entry.path_bytes();
             let path = std::str::from_utf8(&path).map_err(|_| {
@@ -115,7 +128,8 @@ impl Samples {
         let mut fields = vec![Field::new(KEY, DataType::Utf8, false)];
         fields.extend(index.extensions.iter().map(|name| Field::new(name, DataType::Binary, true)));
         let (columns, fields) = batches::describe(&Schema::new(fields));
-        Ok(Self { source, samples: index.samples, columns, fields, left_out: index.left_out, limits })
+        let has_end = has_end(&source, end)?;
+        Ok(Self { source, samples: index.samples, columns, fields, left_out: index.left_out, has_end, limits })
     }
 
     fn project(&self, scan: &BatchScan) -> Result<batches::Projection> {
@@ -209,6 +223,10 @@ impl Container for Samples {
         for loss in &self.left_out {
             report(Finding::warning(Error::unsupported(loss.to_string()).in_format(NAME)));
         }
+        if !self.has_end {
+            let detail = "the end mark, a block of zeros, is missing: files can be missing, too";
+            report(Finding::warning(Error::invalid(detail).in_format(NAME)));
+        }
         Ok(())
     }
 }
@@ -281,7 +299,9 @@ impl Batches<'_> {
         let rest = self.samples.samples.get(self.rows.clone()).unwrap_or_default();
         let is_read = |member: &&Member| self.columns.contains(&(member.column + 1));
         let mut bytes = 0_u64;
-        let fits = rest.iter().take(self.scan.rows_per_batch(0)).take_while(|sample| {
+        // An offset for each file, also for those that a sample lacks.
+        let row_bytes = self.columns.len() * size_of::<i32>();
+        let fits = rest.iter().take(self.scan.rows_per_batch(row_bytes)).take_while(|sample| {
             let first = bytes == 0;
             let members = sample.members.iter().filter(is_read);
             bytes =
@@ -353,10 +373,21 @@ impl BatchReader for Batches<'_> {
     }
 }
 
-/// The bytes of an archive, for the crate `tar`.
+/// Whether a block of zeros follows the last file, which ends at `end`.
+fn has_end(source: &Source, end: u64) -> Result<bool> {
+    let start = end.checked_next_multiple_of(BLOCK).unwrap_or(u64::MAX);
+    match start.checked_add(BLOCK) {
+        Some(end) if end <= source.len() => Ok(source.read(start..end)?.iter().all(|byte| *byte == 0)),
+        _ => Ok(false),
+    }
+}
+
+/// The bytes of an archive, for the crate `tar`, which reads headers and skips contents.
 struct Cursor {
     source: Source,
     at: u64,
+    /// Bytes that can be read until the next file.
+    room: Rc<Cell<u64>>,
 }
 
 impl Read for Cursor {
@@ -366,6 +397,16 @@ impl Read for Cursor {
         let bytes = self.source.read(start..end).map_err(io::Error::other)?;
         buffer.iter_mut().zip(bytes.iter()).for_each(|(to, from)| *to = *from);
         self.at = end;
+        match self.room.get().checked_sub(end - start) {
+            Some(room) => self.room.set(room),
+            None => {
+                return Err(io::Error::other(Error::limit(
+                    "the bytes of a file's headers",
+                    MAX_HEADER + 1,
+                    MAX_HEADER,
+                )));
+            }
+        }
         Ok(bytes.len())
     }
 }

@@ -41,7 +41,7 @@ impl View {
         Ok(Some(Arc::new(container.with_filter(condition))))
     }
 
-    /// Opens a store with this projection; `None` when there is none, or the input is no store.
+    /// Opens a store with this projection; `None` without a projection, and for an input that is no store.
     pub fn open(
         &self,
         input: &Input,

@@ -430,7 +430,7 @@ impl Plan {
 }
 
 impl Changes {
-    /// Fails for a name that is changed and that none of these columns of all inputs has.
+    /// Fails for a changed name that is missing among these columns of all inputs.
     pub(crate) fn check_names(&self, all: &[ColumnInfo]) -> Result<()> {
         let names = rename(all, &self.rename, false)?;
         let renamed: Vec<ColumnInfo> = names.into_iter().map(|name| ColumnInfo::new(name, "")).collect();

@@ -78,7 +78,7 @@ pub struct Differences {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ValueDifference {
-    /// The row in each input, counted from 0; `None` where there is none.
+    /// The row in each input, counted from 0; `None` for the input that lacks the row.
     pub rows: [Option<u64>; 2],
     /// The key of the row.
     pub key: Option<Scalar>,
@@ -89,7 +89,7 @@ pub struct ValueDifference {
 }
 
 impl Differences {
-    /// Whether there are no differences. Notes are none.
+    /// Whether both are equal. Notes do not count.
     #[must_use]
     pub fn is_same(&self) -> bool {
         self.only == [0, 0] && self.differing_rows == 0 && self.columns.iter().all(|difference| difference.is_note)

@@ -85,7 +85,7 @@ impl Stats {
         columns.into_iter().collect()
     }
 
-    /// Returns the statistics of each column, or why there are none. `report` has the losses.
+    /// Returns the statistics of each column, or its error. `report` has the losses.
     ///
     /// # Errors
     /// An input cannot be opened or read; inputs differ in columns or their meaning; a column is unknown or has a type without statistics;

@@ -71,7 +71,7 @@ pub struct Lengths {
 pub struct Estimates {
     /// The standard error of `distinct`, relative to it.
     pub distinct: f64,
-    /// By how much the rank of median and percentiles can be wrong at most, as a fraction of the number of values; `None` if there are none.
+    /// By how much the rank of median and percentiles can be wrong at most, as a fraction of the number of values; `None` without values.
     pub quantiles: Option<f64>,
     /// By how much the counts of `top` can be too small at most. Values that occur at most twice as often can be missing, and texts of more than 256
     /// bytes.
