@@ -130,7 +130,7 @@ fn hostile_dimensions_are_no_overflow_and_take_no_time() {
     let names = |count: usize| (0..count).map(|n| format!("d{n}")).collect::<Vec<_>>();
     // The sizes after the first multiply to 2^120.
     let rows = Tidy::new().apply(open(&names(4), &[0, 1 << 40, 1 << 40, 1 << 40])).unwrap();
-    assert!(rows.variables().all(|variable| variable.problem().is_some() || variable.len() == 0));
+    assert!(rows.variables().all(|variable| variable.problem().is_some() || variable.is_empty()));
     let error = Tidy::new().with_variables(["x"]).apply(open(&names(100_000), &vec![0; 100_000])).unwrap_err();
     assert_eq!(error.to_string(), "ds: it has 100000 dimensions, more than the limit 128 (column \"x\")");
 }

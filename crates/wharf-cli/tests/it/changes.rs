@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::common::run;
 use crate::convert_idv::TestFolder;
 
 const PEOPLE: &str = "name,age,height,zip\nAda,36,1.65,007\nGrace,85,,12\n";
