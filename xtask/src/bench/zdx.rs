@@ -23,7 +23,7 @@ const fn beside(label: &'static str, work: &'static str, theirs: &'static str, t
     Contest { label, work, beside: THEIRS, who: THEIRS, theirs, target }
 }
 
-const CONTESTS: [Contest; 26] = [
+const CONTESTS: [Contest; 30] = [
     beside("open, until many gets are fast", "open, ordered", "open, ordered", Some(60.0)),
     beside("the same, index in a hash map's order", "open, hashed", "open, hashed", Some(60.0)),
     beside("open, one get", "first get, ordered", "first get, ordered", Some(60.0)),
@@ -32,14 +32,18 @@ const CONTESTS: [Contest; 26] = [
     beside("the same, index in a hash map's order", "get raw, hashed", "get, hashed", Some(8.0)),
     beside("the same, many at once", "get many raw, ordered", "get, ordered", None),
     beside("the same, index in a hash map's order", "get many raw, hashed", "get, hashed", None),
+    beside("the same, not mapped", "get raw, unmapped", "get, ordered", None),
+    beside("the same, many at once", "get many raw, unmapped", "get, ordered", None),
     beside("200,000 random gets, parsed", "get, ordered", "get, ordered", Some(1.3)),
     beside("the same, index in a hash map's order", "get, hashed", "get, hashed", Some(1.3)),
     beside("scan raw, in order, 1 thread; theirs 4", "scan raw, ordered", "scan raw, ordered", Some(6.0)),
     beside("the same, index in a hash map's order", "scan raw, hashed", "scan raw, hashed", Some(6.0)),
+    beside("the same, not mapped", "scan raw, unmapped", "scan raw, ordered", None),
     beside("open and scan raw", "open and scan raw, ordered", "open and scan raw, ordered", None),
     beside("the same, index in a hash map's order", "open and scan raw, hashed", "open and scan raw, hashed", None),
     beside("scan, parsed, 1 thread; theirs 4", "scan", "scan", Some(2.0)),
     beside("the same; theirs are freed, too, as ours are", "scan", "scan and free", None),
+    beside("the same, not mapped", "scan, unmapped", "scan and free", None),
     beside("scan, parsed, 4 threads", "scan, 4 threads", "scan", Some(6.0)),
     beside("the same; theirs are freed, too, as ours are", "scan, 4 threads", "scan and free", None),
     beside("the same, values given to one thread in order", "scan, 4 threads, handed over", "scan and free", None),
@@ -56,10 +60,10 @@ const CONTESTS: [Contest; 26] = [
 const SAME_RESULT: &[&[&str]] = &[
     &["open, ordered", "open, hashed"],
     &["first get, ordered", "first get, hashed"],
-    &["get raw, ordered", "get raw, hashed", "get many raw, ordered", "get many raw, hashed"],
+    &["get raw, ordered", "get raw, hashed", "get raw, unmapped", "get many raw, ordered", "get many raw, hashed", "get many raw, unmapped"],
     &["get, ordered", "get, hashed"],
-    &["scan raw, ordered", "scan raw, hashed", "open and scan raw, ordered", "open and scan raw, hashed"],
-    &["scan", "scan and free", "scan, 4 threads", "scan, 4 threads, handed over"],
+    &["scan raw, ordered", "scan raw, hashed", "scan raw, unmapped", "open and scan raw, ordered", "open and scan raw, hashed"],
+    &["scan", "scan and free", "scan, unmapped", "scan, 4 threads", "scan, 4 threads, handed over"],
     &["rebuild", "rebuild, 1 thread", "rebuild, 4 threads"],
     &["put", "load", "load, 1 thread", "load, validated", "load, validated, 1 thread"],
 ];

@@ -46,6 +46,7 @@
 //! # }
 //! ```
 
+mod bounds;
 mod container;
 mod describe;
 mod distinct;

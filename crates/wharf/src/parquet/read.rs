@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader};
 use arrow_schema::{ArrowError, FieldRef, SchemaRef};
-use container_arrow::{BatchReader, BatchScan, BatchSlices, ColumnBounds, to_arrow};
+use container_arrow::{BatchReader, BatchScan, BatchSlices, to_arrow};
 use container_core::{Error, Limits, Loss, OpenOptions, Result, Source};
-use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
+use super::bounds::PageIndex;
 use super::pages::{self, MemoryGauge, PageSelection};
 use super::source::{SourceReader, from_arrow, library};
 use super::{FORMAT_NAME, footer, units};
@@ -28,6 +28,8 @@ pub struct Reader {
     /// The first row of each row group, then the number of rows.
     starts: Vec<u64>,
     limits: Limits,
+    /// Read when it is first needed.
+    pub(super) page_index: Arc<PageIndex>,
 }
 
 /// Maximum bytes of a batch while it is read. A single row may take what the limits allow.
@@ -71,7 +73,7 @@ impl Reader {
             starts.push(rows);
         }
         let schema = units::restored(metadata.schema(), metadata.metadata().file_metadata())?;
-        Ok(Self { source, metadata, schema, starts, limits: options.limits })
+        Ok(Self { source, metadata, schema, starts, limits: options.limits, page_index: Arc::default() })
     }
 
     /// The source.
@@ -104,36 +106,9 @@ impl Reader {
         self.metadata().num_row_groups()
     }
 
-    /// The statistics of a column's row groups, where they are in the order that Arrow compares in.
-    pub(super) fn bounds(&self, column: usize) -> Result<Option<ColumnBounds>> {
-        let (known, file) = (self.schema.fields().get(column), self.metadata.schema().fields().get(column));
-        let (Some(known), Some(file)) = (known, file) else { return Ok(None) };
-        let mut leaves = self.leaves(column);
-        let (Some(leaf), None) = (leaves.next(), leaves.next()) else { return Ok(None) };
-        // Bounds of units that were restored differ from the values; old statistics order unsigned numbers and text as if signed.
-        let is_plain = known.data_type() == file.data_type() && !file.data_type().is_nested();
-        let groups = self.metadata().row_groups();
-        let is_ordered = groups.iter().all(|group| {
-            let statistics = group.columns().get(leaf).and_then(|chunk| chunk.statistics());
-            statistics.is_none_or(|statistics| !statistics.is_min_max_deprecated())
-        });
-        if !is_plain || !is_ordered {
-            return Ok(None);
-        }
-        let descriptor = self.metadata().file_metadata().schema_descr();
-        library("the statistics", || {
-            let root = descriptor.get_column_root(leaf).name();
-            // The converter finds columns by name, and the leaf by the position of that name.
-            let is_unique =
-                descriptor.root_schema().get_fields().iter().filter(|field| field.name() == root).count() == 1;
-            if !is_unique || root != file.name() {
-                return Ok(None);
-            }
-            let converter = StatisticsConverter::try_new(root, self.metadata.schema(), descriptor)?;
-            let (min, max) = (converter.row_group_mins(groups)?, converter.row_group_maxes(groups)?);
-            let rows = (0..groups.len()).map(|group| self.group_rows(group)).collect();
-            Ok(Some(ColumnBounds { rows, min, max }))
-        })
+    /// The schema as the library has it.
+    pub(super) fn file_schema(&self) -> &SchemaRef {
+        self.metadata.schema()
     }
 
     /// The row range of a row group.

@@ -11,7 +11,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 use container_arrow::{BatchReader, BatchScan, Columns, Json, add_losses, to_arrow};
 use container_core::{Error, Loss, Result};
 
-use super::observe::{self, passes};
+use super::observe;
 use super::plan::Plan;
 use crate::FORMAT_NAME;
 use crate::container::table::CollectionTable;
@@ -71,7 +71,7 @@ impl BatchBuilder {
             let row = documents.row();
             let Some(document) = documents.try_next()? else { break };
             rows.start = row + 1;
-            let passes_filter = passes(plan.filter.as_ref(), &document);
+            let passes_filter = plan.filter.as_ref().map_or(Ok(true), |filter| filter.passes(&document));
             let put = passes_filter.and_then(|passes_filter| match passes_filter {
                 true => plan.append(&document, row, columns, json),
                 false => Ok(()),

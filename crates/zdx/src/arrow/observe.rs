@@ -1,6 +1,5 @@
 //! Observes the members and values of documents, for schema inference.
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -66,17 +65,6 @@ pub(super) fn chunks(
     Ok(chunks)
 }
 
-/// Whether a document passes the filter.
-pub(super) fn passes(filter: Option<&Filter>, document: &Document<'_>) -> Result<bool> {
-    let Some(filter) = filter else { return Ok(true) };
-    // Filters see the id of a document in a file of its own, whether it contains it or not.
-    let line = match document.offset() {
-        Some(_) => Cow::Borrowed(document.text()?.as_bytes()),
-        None => document.line_with_id()?,
-    };
-    filter.holds(&line).map_err(|error| document.json_error(&error))
-}
-
 /// The rows of the collection that a scan covers. With a filter, the scan's row range counts matching documents.
 pub(super) fn rows(table: &CollectionTable, scan: &BatchScan) -> Result<Range<u64>> {
     let collection = &table.collection;
@@ -97,7 +85,7 @@ pub(super) fn rows(table: &CollectionTable, scan: &BatchScan) -> Result<Range<u6
     let outcome = collection.map_documents(
         0..len,
         scan.scan.threads,
-        |document| passes(Some(filter), &document),
+        |document| filter.passes(&document),
         |is_match| {
             if is_match {
                 if matches == requested.start {
@@ -260,7 +248,7 @@ fn observe_chunk(
     loop {
         let row = documents.row();
         let Some(document) = documents.try_next()? else { return Ok(()) };
-        let is_match = passes(filter, &document);
+        let is_match = filter.map_or(Ok(true), |filter| filter.passes(&document));
         let observed = is_match.and_then(|is_match| if is_match { each(&document, row) } else { Ok(()) });
         observed.map_err(|error| error.in_row(row))?;
     }

@@ -4,6 +4,7 @@ pub(crate) mod columns;
 mod details;
 pub(crate) mod json;
 mod located;
+mod matching;
 mod rows;
 mod state;
 pub(crate) mod table;

@@ -1,8 +1,5 @@
 //! Documents as rows.
 
-use std::borrow::Cow;
-use std::ops::Range;
-
 use container_core::raw_json::{Json, Members};
 use container_core::{Error, Loss, Result, Rows};
 use serde_core::ser::{Error as _, SerializeMap};
@@ -12,28 +9,38 @@ use serde_json::value::RawValue;
 use super::columns::Field;
 use super::json::{Key, Projection};
 use super::located::located;
+use super::matching::{Matching, Numbered};
 use crate::FORMAT_NAME;
-use crate::read::{Document, Documents, Filter};
+use crate::read::Documents;
 use crate::wire::json;
 
 /// Iterator over documents as rows.
 pub(super) struct DocumentRows<'a> {
-    documents: Documents<'a>,
-    current: Option<Current<'a>>,
+    documents: Shown<'a>,
+    current: Option<Numbered<'a>>,
     selected: Option<Selected<'a>>,
-    /// The filter, and the range of matching documents to return, by their number.
-    filter: Option<(&'a Filter, Range<u64>)>,
-    /// Matching documents so far.
-    matches: u64,
     losses: Vec<Loss>,
     /// The collection's location, for errors.
     location: &'a str,
     failed: bool,
 }
 
-struct Current<'a> {
-    document: Document<'a>,
-    row: u64,
+/// The documents to show.
+pub(super) enum Shown<'a> {
+    All(Documents<'a>),
+    Matching(Matching<'a>),
+}
+
+impl<'a> Shown<'a> {
+    fn try_next(&mut self) -> Result<Option<Numbered<'a>>> {
+        match self {
+            Self::All(documents) => {
+                let row = documents.row();
+                Ok(documents.try_next()?.map(|document| Numbered { document, row }))
+            }
+            Self::Matching(matching) => matching.try_next(),
+        }
+    }
 }
 
 /// The selected columns, with their names as JSON, in order.
@@ -63,48 +70,20 @@ enum ColumnValue<'v> {
 
 impl<'a> DocumentRows<'a> {
     pub(super) fn new(
-        documents: Documents<'a>,
+        documents: Shown<'a>,
         selected: Option<Vec<&'a Field>>,
-        filter: Option<(&'a Filter, Range<u64>)>,
         losses: Vec<Loss>,
         location: &'a str,
     ) -> Self {
-        let selected = selected.map(Selected::new);
-        Self { documents, current: None, selected, filter, matches: 0, losses, location, failed: false }
+        Self { documents, current: None, selected: selected.map(Selected::new), losses, location, failed: false }
     }
 
-    fn next(&mut self) -> Result<Option<Current<'a>>> {
-        loop {
-            if self.filter.as_ref().is_some_and(|(_, rows)| self.matches >= rows.end) {
-                return Ok(None);
-            }
-            let row = self.documents.row();
-            let Some(document) = self.documents.try_next()? else { return Ok(None) };
-            if let Some((filter, rows)) = &self.filter {
-                // Filters see the id of a document in a file of its own, whether it contains it or not.
-                let line = match document.offset() {
-                    Some(_) => document.text().map(|text| Cow::Borrowed(text.as_bytes())),
-                    None => document.line_with_id(),
-                };
-                let is_match = filter.holds(&line.map_err(|error| error.in_row(row))?);
-                if !is_match.map_err(|error| document.json_error(&error).in_row(row))? {
-                    continue;
-                }
-                self.matches += 1;
-                if self.matches <= rows.start {
-                    continue;
-                }
-            }
-            return Ok(Some(Current { document, row }));
-        }
-    }
-
-    fn current(&self) -> Result<&Current<'a>> {
+    fn current(&self) -> Result<&Numbered<'a>> {
         self.current.as_ref().ok_or_else(|| Error::usage("no current row").in_format(FORMAT_NAME))
     }
 }
 
-impl Current<'_> {
+impl Numbered<'_> {
     fn json_error(&self, error: &serde_json::Error) -> Error {
         self.document.json_error(error).in_row(self.row)
     }
@@ -159,7 +138,7 @@ impl Rows for DocumentRows<'_> {
         if self.failed {
             return Ok(false);
         }
-        match self.next() {
+        match self.documents.try_next() {
             Ok(current) => {
                 self.current = current;
                 Ok(self.current.is_some())

@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 
 use super::columns::{ColumnSurvey, Field};
 use super::located::located;
-use super::rows::DocumentRows;
+use super::matching::Matching;
+use super::rows::{DocumentRows, Shown};
 use super::state;
 use crate::FORMAT_NAME;
 use crate::layout::COLLECTIONS;
@@ -160,8 +161,11 @@ impl Table for CollectionTable {
                 Some(columns.iter().map(field).collect::<Result<Vec<_>>>()?)
             }
         };
-        let filter = self.filter.as_ref().map(|filter| (filter, scan.rows.clone()));
-        Ok(Box::new(DocumentRows::new(documents, selected, filter, losses, &self.location)))
+        let shown = match &self.filter {
+            Some(filter) => Shown::Matching(Matching::new(documents, filter, scan.rows.clone(), scan.threads)),
+            None => Shown::All(documents),
+        };
+        Ok(Box::new(DocumentRows::new(shown, selected, losses, &self.location)))
     }
 
     fn find(&self, key: &str) -> Result<Option<u64>> {

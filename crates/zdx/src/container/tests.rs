@@ -159,3 +159,42 @@ fn document_after_torn_one_is_reported_and_read() {
     let b = crate::Store::open(folder.path()).unwrap().collection("c").unwrap();
     assert_eq!(b.get("b").unwrap().unwrap().bytes(), b"{\"_id\":\"b\"}");
 }
+
+#[test]
+fn several_threads_find_the_same_documents_in_the_same_order() {
+    const BAD: usize = 9_000;
+    let document = |number: usize| match number {
+        BAD => format!("{{\"_id\":\"d{number}\",\"n\":\"text\"}}\n"),
+        _ => format!("{{\"_id\":\"d{number}\",\"n\":{}}}\n", number % 7),
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let lines: String = (0..10_000).map(document).collect();
+    let greater = Predicate::Compare("n".to_owned(), crate::read::Comparison::Greater, json!(4));
+    let container = store(folder.path(), &lines).with_filter(&greater);
+    let tables = container.tables();
+    let matching: Vec<u64> = (0..BAD as u64).filter(|number| number % 7 > 4).collect();
+    for threads in [1, 2, 3, 0] {
+        for range in [0..10, 5..200, 2000..2001, 2500..2500, 2570..u64::MAX, 0..u64::MAX] {
+            let scan = Scan::default().with_threads(threads).with_rows(range.clone());
+            let mut rows = tables[0].rows(&scan).unwrap();
+            let mut found = Vec::new();
+            let outcome = loop {
+                match rows.advance() {
+                    Ok(true) => found.push(rows.index()),
+                    other => break other,
+                }
+            };
+            let of = |bound: u64| usize::try_from(bound).unwrap_or(usize::MAX).min(matching.len());
+            assert_eq!(found, matching[of(range.start)..of(range.end)], "{range:?} {threads}");
+            match outcome {
+                Ok(_) => assert!(range.end < matching.len() as u64, "{range:?}"),
+                Err(error) => {
+                    assert_eq!(range.end, u64::MAX);
+                    assert_eq!(error.position().row, Some(BAD as u64));
+                    assert!(error.to_string().contains("the condition expects a number, found text"), "{error}");
+                }
+            }
+            assert!(!rows.advance().unwrap(), "it has ended");
+        }
+    }
+}

@@ -1,13 +1,21 @@
 //! Projection of document fields, and predicates on them, without building the rest of the document.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
+use container_core::Result;
 use serde_core::Deserializer as _;
 use serde_core::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
+use crate::read::document::Document;
+use crate::wire::json;
+
 /// Maximum number of names in a path, as the maximum nesting depth of documents.
 const MAX_DEPTH: usize = 128;
+
+/// Maximum number of members of an object whose values are found without `serde_json`, which takes longer.
+const MAX_PICKED: usize = 4;
 
 /// A projection: fields given as paths, member names separated by dots, such as `address.city`.
 ///
@@ -70,6 +78,13 @@ impl Fields {
         Ok(self.leaves.iter().zip(values).filter_map(|(name, value)| Some((name.clone(), value?))).collect())
     }
 
+    /// The value at each path as it is written, `None` if missing; `None` for all if only [`values`](Self::values) can say.
+    fn written<'d>(&self, document: &'d str) -> Option<Written<'d>> {
+        let mut written = [None; MAX_PICKED];
+        self.root.pick(document, written.get_mut(..self.leaves.len())?)?;
+        Some(written)
+    }
+
     /// The value at each path, `None` if missing.
     pub(crate) fn values(&self, document: &[u8]) -> serde_json::Result<Vec<Option<Value>>> {
         let mut values = vec![None; self.leaves.len()];
@@ -80,7 +95,29 @@ impl Fields {
     }
 }
 
+/// Values as they are written in a document, by number of their path.
+type Written<'d> = [Option<&'d str>; MAX_PICKED];
+
 impl Node {
+    /// Finds the values of the node's paths in an object. `None` if the object is not valid or there are too many members to find.
+    fn pick<'d>(&self, object: &'d str, written: &mut [Option<&'d str>]) -> Option<()> {
+        if self.children.len() > MAX_PICKED {
+            return None;
+        }
+        let position = |name: &str| self.children.iter().position(|(child, _)| child == name);
+        let values: Written<'d> = json::pick(object, position).ok()?;
+        for ((_, child), value) in self.children.iter().zip(values) {
+            for end in &child.ends {
+                *written.get_mut(*end)? = value;
+            }
+            match value {
+                Some(object) if !child.children.is_empty() && object.starts_with('{') => child.pick(object, written)?,
+                _ => {}
+            }
+        }
+        Some(())
+    }
+
     fn clear(&self, values: &mut [Option<Value>]) {
         for end in &self.ends {
             if let Some(value) = values.get_mut(*end) {
@@ -338,7 +375,32 @@ impl Filter {
     /// # Errors
     /// If the document is not a JSON object, or a compared field has another type.
     pub fn holds(&self, document: &[u8]) -> serde_json::Result<bool> {
-        self.test.holds(&self.fields.values(document)?)
+        let written = std::str::from_utf8(document).ok().and_then(|text| self.fields.written(text));
+        let held = written.and_then(|written| {
+            // A value that serde_json reads differently on its own is left to it.
+            self.test
+                .holds(&|field: usize| match written.get(field) {
+                    Some(Some(text)) => serde_json::from_str(text).map(|value| Some(Cow::Owned(value))),
+                    _ => Ok(None),
+                })
+                .ok()
+        });
+        if let Some(holds) = held {
+            return Ok(holds);
+        }
+        let values = self.fields.values(document)?;
+        self.test.holds(&|field: usize| Ok(values.get(field).and_then(Option::as_ref).map(Cow::Borrowed)))
+    }
+}
+
+impl Filter {
+    /// Whether the predicate holds for a document, whose id counts as a member if it is in a file of its own.
+    pub(crate) fn passes(&self, document: &Document<'_>) -> Result<bool> {
+        let line = match document.offset() {
+            Some(_) => Cow::Borrowed(document.text()?.as_bytes()),
+            None => document.line_with_id()?,
+        };
+        self.holds(&line).map_err(|error| document.json_error(&error))
     }
 }
 
@@ -360,22 +422,25 @@ impl Test {
         }
     }
 
-    fn holds(&self, values: &[Option<Value>]) -> serde_json::Result<bool> {
-        let value = |field: &usize| values.get(*field).and_then(Option::as_ref);
-        let is_null = |field: &usize| value(field).is_none_or(Value::is_null);
+    /// Evaluates the test on the values of fields.
+    fn holds<'v>(
+        &self,
+        value: &impl Fn(usize) -> serde_json::Result<Option<Cow<'v, Value>>>,
+    ) -> serde_json::Result<bool> {
+        let is_null = |field: usize| Ok(value(field)?.is_none_or(|value| value.is_null()));
         Ok(match self {
-            Self::Eq(field, wanted) => value(field) == Some(wanted),
-            Self::Exists(field) => value(field).is_some(),
-            Self::NotExists(field) => value(field).is_none(),
-            Self::Compare(field, comparison, wanted) => match value(field) {
+            Self::Eq(field, wanted) => value(*field)?.as_deref() == Some(wanted),
+            Self::Exists(field) => value(*field)?.is_some(),
+            Self::NotExists(field) => value(*field)?.is_none(),
+            Self::Compare(field, comparison, wanted) => match value(*field)?.as_deref() {
                 None | Some(Value::Null) => false,
                 Some(found) => comparison.holds(order(found, wanted)?),
             },
-            Self::IsNull(field) => is_null(field),
-            Self::IsNotNull(field) => !is_null(field),
+            Self::IsNull(field) => is_null(*field)?,
+            Self::IsNotNull(field) => !is_null(*field)?,
             Self::And(all) => {
                 for one in all {
-                    if !one.holds(values)? {
+                    if !one.holds(value)? {
                         return Ok(false);
                     }
                 }
@@ -383,7 +448,7 @@ impl Test {
             }
             Self::Or(all) => {
                 for one in all {
-                    if one.holds(values)? {
+                    if one.holds(value)? {
                         return Ok(true);
                     }
                 }
@@ -455,6 +520,60 @@ mod tests {
         }
         let other = Filter::new(&compare("za", Comparison::Eq, json!(1))).holds(DOCUMENT.as_bytes()).unwrap_err();
         assert_eq!(other.to_string(), "the condition expects a number, found text");
+    }
+
+    /// Documents of all shapes: what is found in the text of a document is what `serde_json` finds.
+    #[test]
+    fn written_values_are_those_of_the_tree() {
+        let values = [
+            "1",
+            "-0.5e3",
+            "1e999",
+            "\"x\"",
+            "\"\\u00e9\\n\"",
+            "\"\\ud800\"",
+            "null",
+            "true",
+            "[]",
+            "[{\"a\":1},{}]",
+            "{}",
+            "{\"c\":3}",
+            "{\"c\":{\"d\":[4]},\"c\":5}",
+            " { \"d\" : 6 } ",
+            "nul",
+            "",
+            "{",
+            "01",
+            "[1 2]",
+        ];
+        let names = ["a", "b", "\\u0061", "c", "e"];
+        let paths = [&["a"][..], &["a", "b.c"], &["b", "b.c.d", "none"], &["c.c", "a"], &["a", "a", "b", "c", "e"]];
+        let mut valid = 0;
+        for (number, first) in values.iter().enumerate() {
+            for second in values {
+                let (one, other) = (names[number % names.len()], names[second.len() % names.len()]);
+                let document = format!("{{\"{one}\":{first}, \"{other}\": {second},\"b\":{{\"c\":7}}}}");
+                for paths in paths {
+                    let fields = Fields::new(paths);
+                    let expected = fields.values(document.as_bytes());
+                    let Some(written) = fields.written(&document) else {
+                        assert!(paths.len() > MAX_PICKED || expected.is_err(), "{document} {paths:?}");
+                        continue;
+                    };
+                    let read = |text: &Option<&str>| text.map(serde_json::from_str::<Value>).transpose();
+                    let found = written[..paths.len()].iter().map(read).collect::<Result<Vec<_>, _>>();
+                    match expected {
+                        Ok(expected) => assert_eq!(found.unwrap(), expected, "{document} {paths:?}"),
+                        // Values that are replaced or not asked for may be unreadable.
+                        Err(_) => {
+                            assert!(found.is_err() || ["1e999", "ud800"].iter().any(|word| document.contains(word)))
+                        }
+                    }
+                    valid += 1;
+                }
+            }
+        }
+        assert!(valid > 500, "{valid}");
     }
 
     #[test]

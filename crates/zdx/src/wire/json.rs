@@ -44,13 +44,20 @@ impl<'l> Scanned<'l> {
 pub fn scan(line: &[u8]) -> Result<Scanned<'_>> {
     let text =
         std::str::from_utf8(line).map_err(|error| Error::invalid("invalid UTF-8").at(error.valid_up_to() as u64))?;
-    let mut scanner = Scanner { text, bytes: line, at: 0, open: 0, depth: 0, id: None };
-    match scanner.token() {
-        Some(b'{') => scanner.object()?,
-        Some(_) => return Err(scanner.expected("an object (\"{\")")),
-        None => return Err(Error::invalid("the line is empty").at(0)),
-    }
-    Ok(Scanned { line, id: scanner.id })
+    let mut scanner = Scanner::new(text, OwnId(None));
+    scanner.document()?;
+    Ok(Scanned { line, id: scanner.members.0 })
+}
+
+/// The values of the members of an object to which `position` gives a place, as they are written; of members of the same name, the last one's.
+/// Validates every token.
+///
+/// # Errors
+/// As [`scan`], but `_id` may be any value.
+pub(crate) fn pick<const N: usize>(text: &str, position: impl Fn(&str) -> Option<usize>) -> Result<[Option<&str>; N]> {
+    let mut scanner = Scanner::new(text, Picked { position, current: None, values: [None; N] });
+    scanner.document()?;
+    Ok(scanner.members.values)
 }
 
 /// Removes white space between tokens. Invalid JSON remains invalid.
@@ -69,14 +76,86 @@ pub fn compact(json: &[u8]) -> Vec<u8> {
     out
 }
 
-struct Scanner<'l> {
+struct Scanner<'l, M> {
     text: &'l str,
     bytes: &'l [u8],
     at: usize,
     /// One bit per open bracket, the innermost lowest: 1 for an object, 0 for an array.
     open: u128,
     depth: u32,
-    id: Option<Cow<'l, str>>,
+    members: M,
+}
+
+/// What to do with the members of the document, but not with those of objects inside.
+trait Members<'l>: Sized {
+    /// Whether a member of this name is to be taken.
+    fn wants(scanner: &mut Scanner<'l, Self>, name: &Quoted) -> Result<bool>;
+
+    /// Takes a wanted member, after its colon. Returns whether its value was scanned, too.
+    fn take(scanner: &mut Scanner<'l, Self>) -> Result<bool>;
+
+    /// Called after the value of a member, unless `take` scanned it.
+    fn end(_: &mut Scanner<'l, Self>) {}
+}
+
+/// The document's id.
+struct OwnId<'l>(Option<Cow<'l, str>>);
+
+impl<'l> Members<'l> for OwnId<'l> {
+    #[inline]
+    fn wants(scanner: &mut Scanner<'l, Self>, name: &Quoted) -> Result<bool> {
+        match name.escaped {
+            false => Ok(scanner.bytes.get(name.start..name.end) == Some(ID.as_bytes())),
+            true => Ok(scanner.unescape(name)? == ID),
+        }
+    }
+
+    #[inline]
+    fn take(scanner: &mut Scanner<'l, Self>) -> Result<bool> {
+        if scanner.token() != Some(b'"') {
+            return Err(scanner.expected("a string (\"_id\")"));
+        }
+        let id = scanner.string()?;
+        scanner.members.0 = Some(scanner.unescape(&id)?);
+        Ok(true)
+    }
+}
+
+/// The values of some members.
+struct Picked<'l, F, const N: usize> {
+    position: F,
+    /// The wanted member's position in `values`, and the start of its value.
+    current: Option<(usize, usize)>,
+    values: [Option<&'l str>; N],
+}
+
+impl<'l, F: Fn(&str) -> Option<usize>, const N: usize> Members<'l> for Picked<'l, F, N> {
+    #[inline]
+    fn wants(scanner: &mut Scanner<'l, Self>, name: &Quoted) -> Result<bool> {
+        let position = match name.escaped {
+            false => scanner.text.get(name.start..name.end).and_then(&scanner.members.position),
+            true => (scanner.members.position)(&scanner.unescape(name)?),
+        };
+        scanner.members.current = position.map(|position| (position, 0));
+        Ok(position.is_some())
+    }
+
+    #[inline]
+    fn take(scanner: &mut Scanner<'l, Self>) -> Result<bool> {
+        scanner.token();
+        if let Some((_, start)) = &mut scanner.members.current {
+            *start = scanner.at;
+        }
+        Ok(false)
+    }
+
+    #[inline]
+    fn end(scanner: &mut Scanner<'l, Self>) {
+        let Some((position, start)) = scanner.members.current.take() else { return };
+        if let Some(value) = scanner.members.values.get_mut(position) {
+            *value = scanner.text.get(start..scanner.at);
+        }
+    }
 }
 
 /// Marks bytes that are special in a string: quotes, backslashes and control characters. The lowest set bit belongs to the first of them;
@@ -95,7 +174,20 @@ pub(crate) const fn special_bytes(word: [u8; 8]) -> u64 {
     special & HIGH
 }
 
-impl<'l> Scanner<'l> {
+impl<'l, M: Members<'l>> Scanner<'l, M> {
+    const fn new(text: &'l str, members: M) -> Self {
+        Self { text, bytes: text.as_bytes(), at: 0, open: 0, depth: 0, members }
+    }
+
+    /// Scans the whole line, which must be one object.
+    fn document(&mut self) -> Result<()> {
+        match self.token() {
+            Some(b'{') => self.object(),
+            Some(_) => Err(self.expected("an object (\"{\")")),
+            None => Err(Error::invalid("the line is empty").at(0)),
+        }
+    }
+
     #[inline]
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
@@ -148,6 +240,9 @@ impl<'l> Scanner<'l> {
                 self.depth -= 1;
                 self.open >>= 1;
                 is_first = false;
+                if self.depth == 1 {
+                    M::end(self);
+                }
                 continue;
             }
             if !is_first {
@@ -162,6 +257,9 @@ impl<'l> Scanner<'l> {
             }
             let Some(byte) = self.token() else { return Err(self.end_expected()) };
             is_first = self.value(byte)?;
+            if self.depth == 1 {
+                M::end(self);
+            }
         }
         if self.token().is_some() { Err(self.expected("the end of the line")) } else { Ok(()) }
     }
@@ -171,34 +269,19 @@ impl<'l> Scanner<'l> {
         self.expected(if self.inside_object() { "\"}\"" } else { "\"]\"" })
     }
 
-    /// Scans a member's name and colon. If it is the document's `_id`, also scans its value and returns true.
+    /// Scans a member's name and colon. Returns whether its value was scanned, too.
     #[inline]
     fn member(&mut self) -> Result<bool> {
         if self.token() != Some(b'"') {
             return Err(self.expected("a member name"));
         }
         let name = self.string()?;
-        let is_id = self.depth == 1 && self.is_id(&name)?;
+        let is_wanted = self.depth == 1 && M::wants(self, &name)?;
         if self.token() != Some(b':') {
             return Err(self.expected("\":\""));
         }
         self.at += 1;
-        if is_id {
-            if self.token() != Some(b'"') {
-                return Err(self.expected("a string (\"_id\")"));
-            }
-            let id = self.string()?;
-            self.id = Some(self.unescape(&id)?);
-        }
-        Ok(is_id)
-    }
-
-    #[inline]
-    fn is_id(&self, name: &Quoted) -> Result<bool> {
-        match name.escaped {
-            false => Ok(self.bytes.get(name.start..name.end) == Some(ID.as_bytes())),
-            true => Ok(self.unescape(name)? == ID),
-        }
+        if is_wanted { M::take(self) } else { Ok(false) }
     }
 
     /// Scans a value, or just its opening bracket, and then returns true.

@@ -30,20 +30,23 @@ const USAGE: &str = "usage: zippy-bench make DIRECTORY --documents N
 /// A benchmark: sets up, then passes the measured part to [`Bench`].
 type Benchmark = fn(&Bench);
 
-const BENCHMARKS: [(&str, Benchmark); 17] = [
+const BENCHMARKS: [(&str, Benchmark); 20] = [
     ("open, ordered", |bench| reading::open(bench, "ordered")),
     ("open, hashed", |bench| reading::open(bench, "hashed")),
     ("first get, ordered", |bench| reading::first_get(bench, "ordered")),
     ("first get, hashed", |bench| reading::first_get(bench, "hashed")),
     ("get raw, ordered", |bench| reading::get_raw(bench, "ordered")),
     ("get raw, hashed", |bench| reading::get_raw(bench, "hashed")),
+    ("get raw, unmapped", reading::get_raw_unmapped),
     ("get, ordered", |bench| reading::get(bench, "ordered")),
     ("get, hashed", |bench| reading::get(bench, "hashed")),
     ("scan raw, ordered", |bench| reading::scan_raw(bench, "ordered")),
     ("scan raw, hashed", |bench| reading::scan_raw(bench, "hashed")),
+    ("scan raw, unmapped", reading::scan_raw_unmapped),
     ("open and scan raw, ordered", |bench| reading::open_and_scan_raw(bench, "ordered")),
     ("open and scan raw, hashed", |bench| reading::open_and_scan_raw(bench, "hashed")),
     ("scan", reading::scan),
+    ("scan, unmapped", reading::scan_unmapped),
     ("scan, 4 threads", reading::scan_by_threads),
     ("rebuild", reading::rebuild),
     ("put", writing::put),

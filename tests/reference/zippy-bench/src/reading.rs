@@ -5,6 +5,7 @@ use std::hint::black_box;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
+use container_core::OpenOptions;
 use serde_json::{Value, json};
 use zdx::{Collection, Document, Store};
 use zippy_data::{FastStore, OpenMode};
@@ -15,7 +16,14 @@ use crate::documents::{COLLECTION, id};
 /// Look-ups per measurement.
 const LOOKUPS: usize = 200_000;
 
+/// Our collection, whose files are mapped, as the reference's are.
 pub(crate) fn ours(path: &Path) -> Collection {
+    let options = OpenOptions::default().with_access(container_core::testkit::mapped());
+    Store::open_with(path, options).expect("a store").collection(COLLECTION).expect("a collection")
+}
+
+/// Our collection as the library opens it by default, with positional reads.
+fn unmapped(path: &Path) -> Collection {
     Store::open(path).expect("a store").collection(COLLECTION).expect("a collection")
 }
 
@@ -98,7 +106,14 @@ fn random_ids(count: usize) -> Vec<String> {
 
 /// Gets documents' bytes by id. The reference cannot.
 pub(crate) fn get_raw(bench: &Bench, store: &str) {
-    let collection = ours(&bench.path(store));
+    get_raw_of(bench, &ours(&bench.path(store)));
+}
+
+pub(crate) fn get_raw_unmapped(bench: &Bench) {
+    get_raw_of(bench, &unmapped(&bench.path("ordered")));
+}
+
+fn get_raw_of(bench: &Bench, collection: &Collection) {
     let ids = random_ids(collection.len().expect("length") as usize);
     let all = || {
         let bytes = |id: &String| collection.get(id).expect("no error").expect("found").bytes().len();
@@ -156,6 +171,13 @@ pub(crate) fn scan_raw(bench: &Bench, store: &str) {
     }
 }
 
+/// Only ours.
+pub(crate) fn scan_raw_unmapped(bench: &Bench) {
+    let collection = unmapped(&bench.path("ordered"));
+    bytes(&collection);
+    bench.ours(|| (bytes(&collection), ()));
+}
+
 pub(crate) fn open_and_scan_raw(bench: &Bench, store: &str) {
     let path = bench.path(store);
     bench.ours(|| {
@@ -169,16 +191,25 @@ pub(crate) fn open_and_scan_raw(bench: &Bench, store: &str) {
     });
 }
 
-/// Parses all documents, one after another; the reference returns them all at once, using several threads.
-pub(crate) fn scan(bench: &Bench) {
-    let path = bench.path("ordered");
-    let collection = ours(&path);
-    bytes(&collection);
+/// Parses all documents of our collection, one after another.
+fn parse(bench: &Bench, collection: &Collection) {
+    bytes(collection);
     bench.ours(|| {
         let documents = collection.documents().expect("documents");
         let value = |document: Document<'_>| document.value().expect("an object");
         (documents.map(|document| number(&value(document.expect("a document")))).sum::<u64>().into(), ())
     });
+}
+
+/// Only ours.
+pub(crate) fn scan_unmapped(bench: &Bench) {
+    parse(bench, &unmapped(&bench.path("ordered")));
+}
+
+/// The reference returns all documents at once, using several threads.
+pub(crate) fn scan(bench: &Bench) {
+    let path = bench.path("ordered");
+    parse(bench, &ours(&path));
     if bench.runs(crate::THEIRS) {
         let collection = theirs(&path);
         drop(collection.scan_raw());

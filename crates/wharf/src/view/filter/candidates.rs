@@ -65,14 +65,34 @@ fn stretches(table: &dyn ArrowTable, condition: &Condition) -> Result<Option<Str
     }
 }
 
-/// Columns of one file have the same stretches; if not, the second says nothing.
+/// Divides the rows at the ends of the stretches of both. If these do not cover the same rows, only the first are known.
 fn combined(one: Stretches, other: &Stretches, both: fn(bool, bool) -> bool) -> Stretches {
-    if one.rows != other.rows {
+    let span = |rows: &[Range<u64>]| {
+        let is_whole = rows.windows(2).all(|pair| matches!(pair, [before, after] if before.end == after.start));
+        Some(rows.first()?.start..rows.last()?.end).filter(|_| is_whole)
+    };
+    let is_same = span(&one.rows).is_some_and(|rows| Some(rows) == span(&other.rows));
+    if !is_same {
         let unknown = vec![true; one.rows.len()];
         return Stretches { rows: one.rows, can_match: unknown };
     }
-    let can_match = one.can_match.iter().zip(&other.can_match).map(|(a, b)| both(*a, *b)).collect();
-    Stretches { rows: one.rows, can_match }
+    let mut combined = Stretches { rows: Vec::new(), can_match: Vec::new() };
+    let (mut ours, mut theirs) = (one.rows.iter().zip(&one.can_match), other.rows.iter().zip(&other.can_match));
+    let (mut our, mut their) = (ours.next(), theirs.next());
+    while let (Some((a, can_a)), Some((b, can_b))) = (our, their) {
+        let rows = a.start.max(b.start)..a.end.min(b.end);
+        if !rows.is_empty() {
+            combined.can_match.push(both(*can_a, *can_b));
+            combined.rows.push(rows.clone());
+        }
+        if a.end == rows.end {
+            our = ours.next();
+        }
+        if b.end == rows.end {
+            their = theirs.next();
+        }
+    }
+    combined
 }
 
 /// Whether a value within the bounds can compare so.
@@ -114,6 +134,22 @@ mod tests {
     use arrow_array::{Float64Array, StringArray, UInt64Array};
 
     use super::*;
+
+    #[test]
+    fn stretches_are_divided_where_either_ends() {
+        let stretches = |rows: &[Range<u64>], can_match: &[bool]| Stretches { rows: rows.to_vec(), can_match: can_match.to_vec() };
+        let one = || stretches(&[0..4, 4..4, 4..10], &[true, true, false]);
+        let other = stretches(&[0..2, 2..7, 7..10], &[false, true, true]);
+        let both = combined(one(), &other, |a, b| a && b);
+        assert_eq!((both.rows, both.can_match), (vec![0..2, 2..4, 4..7, 7..10], vec![false, true, false, false]));
+        let either = combined(one(), &other, |a, b| a || b);
+        assert_eq!(either.can_match, [true, true, true, true]);
+        // Other rows, or rows in between that are missing.
+        for (rows, can_match) in [(&[0..4, 4..9][..], &[false, false][..]), (&[0..4, 5..10], &[false, false]), (&[], &[])] {
+            let unknown = combined(one(), &stretches(rows, can_match), |a, b| a && b);
+            assert_eq!((unknown.rows, unknown.can_match), (one().rows, vec![true; 3]));
+        }
+    }
 
     #[test]
     fn bounds_exclude_only_what_cannot_match() {
