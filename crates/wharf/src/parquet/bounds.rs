@@ -60,7 +60,10 @@ impl Reader {
         let (pages, offsets) = (metadata.column_index()?, metadata.offset_index()?);
         let mut rows = Vec::new();
         for (group, offsets) in offsets.iter().enumerate() {
-            rows.extend(page_rows(self.group_rows(group), offsets.get(leaf)?.page_locations().iter().map(|page| page.first_row_index))?);
+            rows.extend(page_rows(
+                self.group_rows(group),
+                offsets.get(leaf)?.page_locations().iter().map(|page| page.first_row_index),
+            )?);
         }
         let groups: Vec<usize> = (0..self.group_count()).collect();
         let read = || {
@@ -93,7 +96,8 @@ impl Reader {
         }
         let read = || {
             let metadata = ParquetMetaData::clone(self.metadata());
-            let mut reader = ParquetMetaDataReader::new_with_metadata(metadata).with_page_index_policy(PageIndexPolicy::Optional);
+            let mut reader =
+                ParquetMetaDataReader::new_with_metadata(metadata).with_page_index_policy(PageIndexPolicy::Optional);
             reader.read_page_indexes(&SourceReader(self.source().clone()))?;
             reader.finish()
         };
@@ -140,7 +144,9 @@ mod tests {
         let of = |group: Range<u64>, firsts: &[i64]| page_rows(group, firsts.iter().copied());
         assert_eq!(of(10..30, &[0, 5, 5]), Some(vec![10..15, 15..15, 15..30]));
         assert_eq!(of(10..10, &[]), Some(vec![]));
-        for (group, firsts) in [(10..30, &[][..]), (10..30, &[1]), (10..30, &[0, -1]), (10..30, &[0, 7, 6]), (10..30, &[0, 21])] {
+        for (group, firsts) in
+            [(10..30, &[][..]), (10..30, &[1]), (10..30, &[0, -1]), (10..30, &[0, 7, 6]), (10..30, &[0, 21])]
+        {
             assert_eq!(of(group, firsts), None, "{firsts:?}");
         }
     }

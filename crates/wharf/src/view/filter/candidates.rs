@@ -137,7 +137,8 @@ mod tests {
 
     #[test]
     fn stretches_are_divided_where_either_ends() {
-        let stretches = |rows: &[Range<u64>], can_match: &[bool]| Stretches { rows: rows.to_vec(), can_match: can_match.to_vec() };
+        let stretches =
+            |rows: &[Range<u64>], can_match: &[bool]| Stretches { rows: rows.to_vec(), can_match: can_match.to_vec() };
         let one = || stretches(&[0..4, 4..4, 4..10], &[true, true, false]);
         let other = stretches(&[0..2, 2..7, 7..10], &[false, true, true]);
         let both = combined(one(), &other, |a, b| a && b);
@@ -145,7 +146,9 @@ mod tests {
         let either = combined(one(), &other, |a, b| a || b);
         assert_eq!(either.can_match, [true, true, true, true]);
         // Other rows, or rows in between that are missing.
-        for (rows, can_match) in [(&[0..4, 4..9][..], &[false, false][..]), (&[0..4, 5..10], &[false, false]), (&[], &[])] {
+        for (rows, can_match) in
+            [(&[0..4, 4..9][..], &[false, false][..]), (&[0..4, 5..10], &[false, false]), (&[], &[])]
+        {
             let unknown = combined(one(), &stretches(rows, can_match), |a, b| a && b);
             assert_eq!((unknown.rows, unknown.can_match), (one().rows, vec![true; 3]));
         }
