@@ -156,7 +156,7 @@ struct PrefixTable<T> {
     size: u64,
     /// Number of bits after a prefix.
     shift: u32,
-    /// For 16-bit prefixes: index in `prefixes` plus 1, or 0.
+    /// For the first 16 bits of a key: the index in `prefixes` of the first one that begins with them, plus 1, or 0. Empty for shorter prefixes.
     table: Vec<u8>,
     element: PhantomData<T>,
 }
@@ -168,10 +168,10 @@ impl<T: Numeric> PrefixTable<T> {
         all.dedup();
         let prefixes: Vec<u64> = all.iter().map(|(prefix, _)| *prefix).collect();
         let mut table = Vec::new();
-        if known == STEP {
+        if let Some(more) = known.checked_sub(STEP) {
             table.resize(1 << STEP, 0);
             for (prefix, number) in prefixes.iter().zip(1u8..) {
-                if let Some(entry) = table.get_mut(index(*prefix)) {
+                if let Some(entry @ 0) = table.get_mut(index(prefix >> more)) {
                     *entry = number;
                 }
             }
@@ -182,11 +182,14 @@ impl<T: Numeric> PrefixTable<T> {
 
     #[inline]
     fn find(&self, key: u64) -> Option<usize> {
+        let first = match self.table.get(index(key >> T::BITS.saturating_sub(STEP))) {
+            Some(number) => usize::from(*number).checked_sub(1)?,
+            None => 0,
+        };
         let prefix = key.checked_shr(self.shift).unwrap_or(0);
-        match self.table.get(index(prefix)) {
-            Some(number) => usize::from(*number).checked_sub(1),
-            None => self.prefixes.binary_search(&prefix).ok(),
-        }
+        // Few prefixes begin alike.
+        let after = self.prefixes.get(first..)?.iter().position(|other| *other >= prefix)?;
+        (self.prefixes.get(first + after) == Some(&prefix)).then_some(first + after)
     }
 }
 

@@ -76,11 +76,11 @@ pub fn fold_chunks<S: Send, T: Sync>(
         work(&mut state, number, chunk);
         state
     });
-    let merged = folded.reduce(&new, |mut one, other| {
+    let merged = folded.reduce_with(|mut one, other| {
         merge(&mut one, other);
         one
     });
-    merge(state, merged);
+    merged.into_iter().for_each(|merged| merge(state, merged));
 }
 
 /// Returns true if rayon would not split the chunks, so that starting its threads can be avoided.
