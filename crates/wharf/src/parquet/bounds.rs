@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use container_arrow::ColumnBounds;
 use container_core::Result;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
+use parquet::basic::{ColumnOrder, SortOrder};
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
 
 use super::read::Reader;
@@ -28,10 +29,13 @@ impl Reader {
         // Bounds of units that were restored differ from the values; old statistics order unsigned numbers and text as if signed.
         let is_plain = known.data_type() == file.data_type() && !file.data_type().is_nested();
         let groups = self.metadata().row_groups();
-        let is_ordered = groups.iter().all(|group| {
-            let statistics = group.columns().get(leaf).and_then(|chunk| chunk.statistics());
-            statistics.is_none_or(|statistics| !statistics.is_min_max_deprecated())
-        });
+        let order = self.metadata().file_metadata().column_orders().and_then(|orders| orders.get(leaf));
+        let has_order = matches!(order, Some(ColumnOrder::TYPE_DEFINED_ORDER(SortOrder::SIGNED | SortOrder::UNSIGNED)));
+        let is_ordered = has_order
+            && groups.iter().all(|group| {
+                let statistics = group.columns().get(leaf).and_then(|chunk| chunk.statistics());
+                statistics.is_none_or(|statistics| !statistics.is_min_max_deprecated())
+            });
         if !is_plain || !is_ordered {
             return Ok(None);
         }
