@@ -6,8 +6,8 @@ use container_core::{Error, Result, Source};
 
 use super::pack::{PackOptions, PackSummary, pack};
 use crate::FORMAT_NAME;
-use crate::layout::{COLLECTIONS, DOCS, DOCUMENT, INDEX, JOURNAL, META};
-use crate::read::{Condition, IndexState, Store};
+use crate::layout::{COLLECTIONS, DOCS, DOCUMENT, DOCUMENT_LIST, INDEX, JOURNAL, META, ORDER};
+use crate::read::{Condition, IndexState, Store, without};
 
 impl Store {
     /// Packs the store into an archive at `target`, as [`pack`] does, so that it reads the same there. Modification times and journals do not
@@ -34,8 +34,16 @@ impl Store {
             let meta = format!("{COLLECTIONS}/{name}/{META}");
             options.skip.insert(format!("{meta}/{JOURNAL}"));
             // Without the journal, they would be documents again.
-            let removed = collection.sources.removed.iter();
-            options.skip.extend(removed.map(|id| format!("{COLLECTIONS}/{name}/{DOCS}/{id}{DOCUMENT}")));
+            let removed = &collection.sources.removed;
+            options.skip.extend(removed.iter().map(|id| format!("{COLLECTIONS}/{name}/{DOCS}/{id}{DOCUMENT}")));
+            let lists: &[&str] = if removed.is_empty() { &[] } else { &[ORDER, DOCUMENT_LIST] };
+            for list in lists {
+                let Some((source, _)) = collection.paths.meta(list, &collection.options)? else { continue };
+                collection.options.limits.check_block(format!("the length of {list}"), source.len())?;
+                if let Some(kept) = without(list, &source.read(0..source.len())?, removed) {
+                    options.replace.insert(format!("{meta}/{list}"), Source::from(kept.into_bytes()));
+                }
+            }
             if !matches!(condition.index, IndexState::Valid | IndexState::Text | IndexState::NoData) {
                 options.replace.insert(format!("{meta}/{INDEX}"), Source::from(collection.index_in_order()?));
                 reindexed.push((name, condition));

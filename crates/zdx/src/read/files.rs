@@ -2,9 +2,11 @@
 
 use std::collections::HashSet;
 
+use container_core::raw_json::Name;
 use container_core::{OpenOptions, Result};
 
-use crate::layout::{META, ORDER};
+use crate::journal::member;
+use crate::layout::{DOCUMENT_LIST, META, ORDER};
 use crate::read::paths::CollectionPaths;
 
 /// Ids of the documents in `docs` that have no line in `data.jsonl`.
@@ -54,6 +56,21 @@ pub(crate) fn files(
         files.add(id, &has_line);
     }
     Ok(files)
+}
+
+/// A list of documents in files of their own, [`ORDER`] or [`DOCUMENT_LIST`], without removed ones. `None` if it lists none of them, or is not UTF-8.
+pub(crate) fn without(list: &str, text: &[u8], removed: &HashSet<String>) -> Option<String> {
+    let text = std::str::from_utf8(text).ok()?;
+    let is_removed = |line: &str| match list {
+        DOCUMENT_LIST => {
+            let members = serde_json::from_str(line).ok();
+            let id = members.and_then(|members| member::<Name<'_>>(&members, "doc_id").ok()?);
+            id.is_some_and(|Name(id)| removed.contains(&*id))
+        }
+        _ => removed.contains(line.trim()),
+    };
+    let kept: String = text.split_inclusive('\n').filter(|line| !is_removed(line)).collect();
+    (kept.len() < text.len()).then_some(kept)
 }
 
 impl Files {

@@ -28,4 +28,5 @@ pub use condition::{Condition, IndexState};
 pub use document::Document;
 pub use documents::Documents;
 pub use fields::{Comparison, Fields, Filter, Predicate};
+pub(crate) use files::without;
 pub use store::Store;

@@ -258,6 +258,7 @@ fn published_journal_is_reported_until_its_files_are_removed() {
     assert_eq!(reindexed[0].1.notes(), [note]);
     let packed = Store::open(&target).unwrap().collection("c").unwrap();
     assert!(packed.ids().unwrap().eq(["a", "b", "c", "kept"]));
+    assert_eq!(packed.condition().unwrap().notes(), [""; 0], "order.ids lists what is there");
 
     let store = crate::StoreWriter::open(test_store.root(), crate::WriterOptions::default()).unwrap();
     let writer = store.collection("c").unwrap();

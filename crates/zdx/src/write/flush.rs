@@ -2,13 +2,13 @@
 
 use std::io::Read;
 
-use container_core::raw_json::Name;
 use container_core::{Error, Result};
 use serde_json::Value;
 
 use crate::FORMAT_NAME;
-use crate::journal::{IndexMark, Record, line, member};
+use crate::journal::{IndexMark, Record, line};
 use crate::layout::{DATA, DOCS, DOCUMENT_LIST, INDEX, JOURNAL, ORDER};
+use crate::read::without;
 use crate::wire::index::{header, put};
 use crate::write::collection::{CollectionWriter, DiskIndex};
 use crate::write::folder::Mode;
@@ -214,32 +214,23 @@ impl CollectionWriter {
             return Ok(());
         }
         self.sync_documents()?;
-        let removed = &self.docs.removed;
-        let named = |line: &str| {
-            let members = serde_json::from_str(line).ok();
-            let id = members.and_then(|members| member::<Name<'_>>(&members, "doc_id").ok()?);
-            id.is_some_and(|Name(id)| removed.contains(&*id))
-        };
-        self.remove_lines("order", ORDER, |line| removed.contains(line.trim()))?;
         // The reference assumes that documents on this list are in the order, too.
-        self.remove_lines("list", DOCUMENT_LIST, named)?;
+        for (step, name) in [("order", ORDER), ("list", DOCUMENT_LIST)] {
+            self.unlist(step, name)?;
+        }
         self.docs.removed.clear();
         Ok(())
     }
 
-    /// Rewrites a file without some of its lines.
-    fn remove_lines(&self, step: &'static str, name: &str, is_removed: impl Fn(&str) -> bool) -> Result<()> {
+    /// Rewrites a list without removed documents.
+    fn unlist(&self, step: &'static str, name: &str) -> Result<()> {
         let meta = self.meta()?;
         let Some(mut file) = meta.open(name, Mode::Read)? else { return Ok(()) };
-        let mut text = String::new();
-        // A file that is not UTF-8 cannot be repaired.
-        if file.read_to_string(&mut text).is_err() {
-            return Ok(());
-        }
-        let kept: String = text.split_inclusive('\n').filter(|line| !is_removed(line)).collect();
-        match kept.len() < text.len() {
-            true => self.disk.replace(step, meta, name, |write| write(kept.as_bytes())),
-            false => Ok(()),
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).map_err(|cause| Error::io("cannot read", cause).in_file(name.to_owned()))?;
+        match without(name, &text, &self.docs.removed) {
+            Some(kept) => self.disk.replace(step, meta, name, |write| write(kept.as_bytes())),
+            None => Ok(()),
         }
     }
 }
