@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use container_core::{Access, Error, Overwrite, Result};
+use container_core::{Access, Error, Overwrite, Progress, Result};
 use wharf::convert::{Convert, Location, Report, Selection, TextTarget, To};
 use wharf::hub::Lost;
 use wharf::{BatchContainer, BoxedBatches, Registry};
@@ -15,7 +15,7 @@ use super::cat::{self, FormatOptions};
 use super::convert;
 use super::env::Env;
 use super::options::{ConvertOptions, Options};
-use super::progress;
+use super::progress::{self, ProgressLine};
 use super::{Global, Outcome, display, lock_exit, memory, silence_caught_panics};
 
 /// The options of every verb, and those of rows on standard output or in a file.
@@ -63,6 +63,23 @@ impl RowOptions {
     }
 }
 
+/// The progress line on standard error while a query reads its tables. It is gone when this is dropped.
+pub struct ReadingLine(Arc<ProgressLine>);
+
+impl ReadingLine {
+    /// What shows progress there.
+    #[must_use]
+    pub fn progress(&self) -> Arc<dyn Progress> {
+        Arc::clone(&self.0) as Arc<dyn Progress>
+    }
+}
+
+impl Drop for ReadingLine {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
 /// The streams of the process, and the exit code so far.
 pub struct Console {
     env: Env<'static>,
@@ -90,6 +107,12 @@ impl Console {
         };
         self.outcome = self.outcome.max(outcome);
         Ok(())
+    }
+
+    /// A progress line for the time before the first row of a query. It shows nothing unless standard error is a terminal.
+    #[must_use]
+    pub fn reading_line(&self) -> ReadingLine {
+        ReadingLine(Arc::new(ProgressLine::new(self.env.report.terminal)))
     }
 
     fn save(&mut self, rows: Location, output: &OsString, options: &RowOptions) -> Result<Outcome> {

@@ -26,6 +26,8 @@ struct State {
     next_update: Instant,
     task: Task,
     bar: Option<ProgressBar>,
+    /// Nothing more is shown.
+    is_closed: bool,
 }
 
 struct Task {
@@ -47,7 +49,7 @@ impl ProgressLine {
     pub(crate) fn new(visible: bool) -> Self {
         let now = Instant::now();
         let task = Task { name: String::new(), started: now, unit: Unit::Rows, total: None };
-        let state = State { started: now, next_update: now + DELAY, task, bar: None };
+        let state = State { started: now, next_update: now + DELAY, task, bar: None, is_closed: false };
         Self { state: visible.then(|| Mutex::new(state)), done: AtomicU64::new(0) }
     }
 
@@ -59,6 +61,16 @@ impl ProgressLine {
             Some(bar) => bar.suspend(action),
             None => action(),
         }
+    }
+
+    /// Removes the line for good, also when work goes on.
+    pub(crate) fn close(&self) {
+        self.with(|state| {
+            state.is_closed = true;
+            if let Some(bar) = state.bar.take() {
+                bar.finish_and_clear();
+            }
+        });
     }
 
     /// Removes the line.
@@ -131,7 +143,7 @@ impl Progress for ProgressLine {
         let done = self.done.fetch_add(done, Ordering::Relaxed).saturating_add(done);
         self.with(|state| {
             let now = Instant::now();
-            if now < state.next_update || now.duration_since(state.started) < DELAY {
+            if state.is_closed || now < state.next_update || now.duration_since(state.started) < DELAY {
                 return;
             }
             state.next_update = now + REFRESH;

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | query files, and write them with `COPY` | [`Session`] |
 //! | register a file in a context of your own | [`WharfTable`] |
+//! | show how much a query has read | [`Session::stream`] |
 //! | know what could not be kept | [`Session::take_losses`], [`Losses`] |
 //! | word errors as wharf does | [`from_datafusion`] |
 //!
@@ -24,15 +25,18 @@
 //!
 //! A table is opened once, with the schema of all its files. A scan reads the columns and rows of the query with wharf's readers, on threads where
 //! they may block, and sends batches through a bounded channel; dropping the stream stops them. Aggregations and joins get ranges of rows as
-//! partitions; where the result has the order of the rows, one partition keeps it.
+//! partitions; where the result has the order of the rows, one partition keeps it. Conditions that mean the same in wharf and DataFusion for every
+//! value are evaluated by the readers, which skip what cannot match; an equal key is looked up.
 #![forbid(unsafe_code)]
 
 mod error;
 mod files;
+mod filter;
 mod in_order;
 mod losses;
 mod options;
 mod order;
+mod progress;
 mod read;
 mod session;
 mod source;

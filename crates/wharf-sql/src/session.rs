@@ -6,20 +6,22 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use datafusion::catalog::{DynamicFileCatalog, TableFunction, TableProviderFactory};
-use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::{SendableRecordBatchStream, SessionStateBuilder};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
+use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
 use datafusion::sql::parser::{DFParser, Statement};
-use wharf::{Access, Error, Lost, Overwrite, Registry, Result};
+use wharf::{Access, Error, Lost, Overwrite, Progress, Registry, Result};
 
 use crate::error::from_datafusion;
 use crate::files::{ExternalTables, FileNames, Files, WharfFunction};
 use crate::in_order::UnionOrder;
 use crate::losses::Losses;
 use crate::order::FileOrder;
+use crate::progress::ScanProgress;
 use crate::write::TargetFormat;
 
 /// How many consumers an error about memory names.
@@ -167,6 +169,25 @@ impl Session {
             (Some(statement), None) => self.execute(statement).await,
             _ => Err(Error::usage("expected one SQL statement")),
         }
+    }
+
+    /// Runs a query. `progress` is told how many rows of its tables have been read, of how many if all tables know.
+    ///
+    /// # Errors
+    /// Errors of the plan.
+    pub async fn stream(
+        &self,
+        frame: DataFrame,
+        progress: Option<Arc<dyn Progress>>,
+    ) -> Result<SendableRecordBatchStream> {
+        let mut context = frame.task_ctx();
+        let plan = frame.create_physical_plan().await.map_err(from_datafusion)?;
+        if let Some(progress) = progress {
+            let progress = Arc::new(ScanProgress::begin(progress, &plan));
+            let config = context.session_config().clone().with_extension(progress);
+            context = context.with_session_config(config);
+        }
+        execute_stream(plan, Arc::new(context)).map_err(from_datafusion)
     }
 
     /// Removes and returns what the queries so far could not keep.

@@ -7,18 +7,27 @@ use arrow_schema::SchemaRef;
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::stats::Precision;
-use datafusion::common::{Result, Statistics};
+use datafusion::common::{Result, Statistics, internal_err};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::logical_expr::dml::InsertOp;
-use datafusion::logical_expr::{Expr, TableType};
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
-use wharf::convert::{InputPart, InputTable};
-use wharf::{BatchReader, Lost};
+use wharf::convert::{InputPart, InputTable, MatchObserver};
+use wharf::{BatchReader, Lost, NanOrder, Predicate};
 
 use crate::error::to_datafusion;
+use crate::filter::predicate;
 use crate::losses::Losses;
 use crate::source::TableSource;
 use crate::write::Destination;
+
+/// Which rows of a table are read.
+#[derive(Debug)]
+pub(crate) struct TableFilter {
+    pub(crate) predicate: Predicate,
+    /// It compares the key of rows: they are looked up.
+    pub(crate) is_lookup: bool,
+}
 
 /// An opened table, and what is known about it without reading rows.
 pub(crate) struct OpenTable {
@@ -71,8 +80,29 @@ impl OpenTable {
         &self.losses
     }
 
-    pub(crate) fn batches(&self, part: &InputPart) -> wharf::Result<Box<dyn BatchReader + '_>> {
-        self.table.batches(part)
+    /// The number of rows of an input that are read together.
+    pub(crate) fn block_rows(&self, input: usize) -> Option<u64> {
+        self.table.block_rows(input)
+    }
+
+    /// Reads a part, with a filter those of its rows for which it holds. `observer` is told what is read for the filter.
+    pub(crate) fn batches<'a>(
+        &'a self,
+        part: &InputPart,
+        filter: Option<&TableFilter>,
+        observer: &Arc<dyn MatchObserver>,
+    ) -> wharf::Result<Box<dyn BatchReader + 'a>> {
+        match filter {
+            None => self.table.batches(part),
+            Some(filter) => self.table.matching(part, &filter.predicate, NanOrder::Signed, observer),
+        }
+    }
+
+    /// The filter that means the same as all of these conditions; `None` where there is none, or reading would not be faster with it.
+    fn filter<'e>(&self, conditions: impl IntoIterator<Item = &'e Expr>) -> Option<TableFilter> {
+        let predicate = predicate(conditions, self.schema())?;
+        let is_lookup = self.table.is_lookup(&predicate);
+        (is_lookup || self.table.can_skip()).then_some(TableFilter { predicate, is_lookup })
     }
 }
 
@@ -142,21 +172,30 @@ impl TableProvider for WharfTable {
         TableType::Base
     }
 
-    // Filters are evaluated by DataFusion. A predicate that the readers of wharf evaluate belongs here: `supports_filters_pushdown` answers
-    // `Exact` for the expressions that it covers, and `scan` hands it to `TableSource`.
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        let one = |condition: &&Expr| match self.table.filter([*condition]) {
+            Some(_) => TableProviderFilterPushDown::Exact,
+            None => TableProviderFilterPushDown::Unsupported,
+        };
+        Ok(filters.iter().map(one).collect())
+    }
 
     async fn scan(
         &self,
         _: &dyn Session,
         projection: Option<&Vec<usize>>,
-        _: &[Expr],
+        filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        let filter = self.table.filter(filters);
+        if filter.is_none() && !filters.is_empty() {
+            return internal_err!("conditions that were not accepted");
+        }
         // A query of some columns does not miss those that cannot be read.
         if projection.is_none_or(|columns| columns.len() == self.table.schema().fields().len()) {
             self.table.losses.add(self.table.table.left_out().cloned().collect::<Vec<Lost>>());
         }
-        let source = TableSource::new(Arc::clone(&self.table), projection, limit)?;
+        let source = TableSource::new(Arc::clone(&self.table), projection, filter, limit)?;
         Ok(DataSourceExec::from_data_source(source))
     }
 

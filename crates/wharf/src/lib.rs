@@ -110,7 +110,7 @@ pub use batches::{BatchContainer, BoxedBatches, is_guarded};
 pub use container_arrow::{ArrowTable, BatchReader, BatchScan, BatchWriter};
 #[cfg(feature = "convert")]
 #[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
-pub use container_arrow::{Filter, Predicate};
+pub use container_arrow::{Filter, Predicate, predicate::NanOrder};
 pub use container_core::{
     Access, ColumnInfo, Container, Error, ErrorKind, Finding, Format, Input, Limits, Loss, OpenOptions, Output,
     OutputOptions, Overwrite, Position, Probe, Progress, Recognition, RecoverReport, Result, Rows, Scan, Severity,

@@ -8,6 +8,7 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use container_core::{Error, Result};
 
+use super::NanOrder;
 use super::compare::{Compared, Number, float_scalar, with_float, with_integer, with_time};
 use super::evaluate::{Filter, Rows, Test, Value, cast, empty, scalar_of};
 use super::expr::{Arithmetic, Comparison, Expr, Function, Literal, Pattern, TimeKind, identifier, quoted};
@@ -18,7 +19,7 @@ use crate::names::unknown_column;
 pub(super) fn bind(expr: &Expr, schema: &Schema) -> Result<Filter> {
     let mut binder = Binder { schema, columns: Vec::new() };
     let test = binder.test(expr)?;
-    Ok(Filter { test, columns: binder.columns })
+    Ok(Filter { test, columns: binder.columns, nan: NanOrder::default() })
 }
 
 struct Binder<'s> {
@@ -197,7 +198,8 @@ impl Binder<'_> {
     fn typed(&self, value: Value) -> Result<Typed> {
         let column =
             |(index, _): &(usize, String)| self.schema.fields().get(*index).map(|field| empty(field.data_type()));
-        let rows = Rows { columns: self.columns.iter().filter_map(column).collect(), len: 0 };
+        let columns = self.columns.iter().filter_map(column).collect();
+        let rows = Rows { columns, len: 0, nan: NanOrder::default() };
         let found =
             rows.value(&value).map_err(|cause| Error::usage(format!("the predicate cannot be evaluated: {cause}")))?;
         Ok(Typed { value, data_type: found.array.data_type().clone(), is_json: false })

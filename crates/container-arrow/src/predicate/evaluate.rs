@@ -20,6 +20,7 @@ use arrow_string::like::like;
 use container_core::arrow::from_arrow;
 use container_core::{Error, ErrorKind, Result};
 
+use super::NanOrder;
 use super::expr::{Arithmetic, Comparison};
 use super::types::value_type;
 
@@ -31,6 +32,7 @@ pub struct Filter {
     pub(super) test: Test,
     /// The columns it reads, by index into the schema, and their names.
     pub(super) columns: Vec<(usize, String)>,
+    pub(super) nan: NanOrder,
 }
 
 /// A condition: true, false or unknown.
@@ -42,7 +44,7 @@ pub(super) enum Test {
     Not(Box<Test>),
     And(Vec<Test>),
     Or(Vec<Test>),
-    /// Both have the same type; floating-point numbers are compared with NaN as the greatest and one zero.
+    /// Both have the same type; floating-point numbers have one zero, and NaN where [`NanOrder`] says.
     Compare(Value, Comparison, Value),
     /// An integer or decimal of 64 bits with a `Float64`, exactly.
     CompareMixed(Value, Comparison, Value),
@@ -121,7 +123,7 @@ impl Filter {
             _ => Err(Error::usage(format!("the batch has no column {name:?} at position {index}"))),
         };
         let columns = self.columns.iter().map(column).collect::<Result<Vec<_>>>()?;
-        let rows = Rows { columns, len: batch.num_rows() };
+        let rows = Rows { columns, len: batch.num_rows(), nan: self.nan };
         match rows.test(&self.test) {
             Ok(mask) => Ok(without_nulls(mask)),
             Err(error) => Err(rows.locate(&self.test, error)),
@@ -141,6 +143,7 @@ fn without_nulls(mask: BooleanArray) -> BooleanArray {
 pub(super) struct Rows {
     pub(super) columns: Vec<ArrayRef>,
     pub(super) len: usize,
+    pub(super) nan: NanOrder,
 }
 
 impl Rows {
@@ -149,6 +152,7 @@ impl Rows {
         let slice = |start: usize, len: usize| Self {
             columns: self.columns.iter().map(|column| column.slice(start, len)).collect(),
             len,
+            nan: self.nan,
         };
         let (mut first, mut last) = (0, self.len);
         while first + 1 < last {
@@ -176,7 +180,8 @@ impl Rows {
             Test::And(all) => self.fold(all, and_kleene, |mask| mask.true_count() == 0 && mask.null_count() == 0),
             Test::Or(all) => self.fold(all, or_kleene, |mask| mask.true_count() == mask.len()),
             Test::Compare(left, op, right) => {
-                let (left, right) = (self.value(left)?.map(comparable)?, self.value(right)?.map(comparable)?);
+                let plain = |value| self.value(value)?.map(|array| comparable(array, self.nan));
+                let (left, right) = (plain(left)?, plain(right)?);
                 let compared = match op {
                     Comparison::Eq => cmp::eq(&left, &right),
                     Comparison::NotEq => cmp::neq(&left, &right),
@@ -190,7 +195,7 @@ impl Rows {
             Test::CompareMixed(integer, op, float) => {
                 let (integers, floats) =
                     (self.value(integer)?.expanded(self.len)?, self.value(float)?.expanded(self.len)?);
-                Ok(compare_mixed(&integers, *op, &floats))
+                Ok(compare_mixed(&integers, *op, &floats, self.nan))
             }
             Test::Always(value, result) => {
                 let array = self.value(value)?.expanded(self.len)?;
@@ -303,14 +308,23 @@ fn valid(array: &ArrayRef) -> BooleanArray {
 }
 
 /// Arrow compares by total order: with the sign of zero and of NaN.
-fn comparable(array: &ArrayRef) -> Outcome<ArrayRef> {
+fn comparable(array: &ArrayRef, nan: NanOrder) -> Outcome<ArrayRef> {
+    let keeps_nan = nan == NanOrder::Signed;
     Ok(match array.data_type() {
         DataType::Float32 => {
-            let plain = |value: f32| if value.is_nan() { f32::NAN } else { value + 0.0 };
+            let plain = |value: f32| match value.is_nan() {
+                true if keeps_nan => value,
+                true => f32::NAN,
+                false => value + 0.0,
+            };
             Arc::new(array.as_primitive::<Float32Type>().unary::<_, Float32Type>(plain))
         }
         DataType::Float64 => {
-            let plain = |value: f64| if value.is_nan() { f64::NAN } else { value + 0.0 };
+            let plain = |value: f64| match value.is_nan() {
+                true if keeps_nan => value,
+                true => f64::NAN,
+                false => value + 0.0,
+            };
             Arc::new(array.as_primitive::<Float64Type>().unary::<_, Float64Type>(plain))
         }
         _ => Arc::clone(array),
@@ -318,7 +332,7 @@ fn comparable(array: &ArrayRef) -> Outcome<ArrayRef> {
 }
 
 /// Compares integers (`Int64`, `UInt64`) with floating-point numbers, without rounding.
-fn compare_mixed(integers: &ArrayRef, op: Comparison, floats: &ArrayRef) -> BooleanArray {
+fn compare_mixed(integers: &ArrayRef, op: Comparison, floats: &ArrayRef, nan: NanOrder) -> BooleanArray {
     let integer = |row: usize| -> i128 {
         match integers.data_type() {
             DataType::Int64 => integers.as_primitive::<Int64Type>().value(row).into(),
@@ -328,16 +342,20 @@ fn compare_mixed(integers: &ArrayRef, op: Comparison, floats: &ArrayRef) -> Bool
     let floats = floats.as_primitive::<Float64Type>();
     let nulls = NullBuffer::union(integers.nulls(), floats.nulls());
     let holds = |row: usize| {
-        let order = exact_order(integer(row), floats.value(row));
+        let order = exact_order(integer(row), floats.value(row), nan);
         op.holds(order)
     };
     BooleanArray::new(BooleanBuffer::collect_bool(floats.len(), holds), nulls)
 }
 
-/// The order of an integer of 64 bits and a floating-point number; NaN is the greatest.
-fn exact_order(integer: i128, float: f64) -> std::cmp::Ordering {
+/// The order of an integer of 64 bits and a floating-point number.
+fn exact_order(integer: i128, float: f64, nan: NanOrder) -> std::cmp::Ordering {
     use std::cmp::Ordering;
-    if float.is_nan() || float >= 1e30 {
+    if float.is_nan() {
+        let is_least = nan == NanOrder::Signed && float.is_sign_negative();
+        return if is_least { Ordering::Greater } else { Ordering::Less };
+    }
+    if float >= 1e30 {
         return Ordering::Less;
     }
     if float <= -1e30 {

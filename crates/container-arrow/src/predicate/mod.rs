@@ -65,6 +65,16 @@ pub use evaluate::Filter;
 pub use expr::Comparison;
 use expr::{Expr, Literal};
 
+/// Where NaN stands among floating-point numbers. In both, -0.0 equals 0.0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NanOrder {
+    /// It equals itself and is greater than all other numbers, whatever its sign. So does DuckDB.
+    #[default]
+    Greatest,
+    /// Its sign counts: -NaN is less than all other numbers, and NaN equals NaN of the same bits only. So do Arrow's kernels, and DataFusion.
+    Signed,
+}
+
 /// A condition on rows, in [SQL syntax](self).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Predicate(Expr);
@@ -132,6 +142,14 @@ impl Predicate {
     /// comparison.
     pub fn bind(&self, schema: &Schema) -> Result<Filter> {
         bind::bind(&self.0, schema)
+    }
+
+    /// As [`bind`](Self::bind), with another order of NaN.
+    ///
+    /// # Errors
+    /// Those of [`bind`](Self::bind).
+    pub fn bind_with(&self, schema: &Schema, nan: NanOrder) -> Result<Filter> {
+        Ok(Filter { nan, ..bind::bind(&self.0, schema)? })
     }
 }
 

@@ -124,6 +124,12 @@ pub trait Table: Send + Sync {
     /// [`Usage`](crate::ErrorKind::Usage) for an unknown or unreadable column, and for a range that starts past the end.
     fn rows<'a>(&'a self, scan: &Scan) -> Result<Box<dyn Rows + 'a>>;
 
+    /// The column that holds the keys of [`find`](Self::find), which are unique in a valid file. `None` if rows have no keys, or the column may differ
+    /// from them.
+    fn key_column(&self) -> Option<&str> {
+        None
+    }
+
     /// Returns the number of the row with this key, or `None`.
     ///
     /// # Errors

@@ -185,6 +185,11 @@ impl Table for DatadingsContainer {
         Ok(Box::new(rows::SampleRows::new(samples, projection, self.reader.options.limits)))
     }
 
+    fn key_column(&self) -> Option<&str> {
+        let field = self.fields().iter().find(|field| field.name.text && &*field.name.bytes == b"key")?;
+        Some(&field.unique)
+    }
+
     fn find(&self, key: &str) -> Result<Option<u64>> {
         self.reader.find(key)
     }

@@ -11,7 +11,7 @@ use datafusion::sql::parser::Statement;
 use futures::StreamExt;
 use tokio::runtime::Handle;
 use wharf::{Error, ErrorKind, Result};
-use wharf_cli::program::Console;
+use wharf_cli::program::{Console, ReadingLine};
 use wharf_sql::from_datafusion;
 
 use super::Engine;
@@ -47,9 +47,11 @@ impl Engine<'_> {
         if is_plan && !options.is_file() && console.prints_tables(options) {
             return self.plan(frame, console);
         }
-        let stream = self.wait(async { frame.execute_stream().await.map_err(from_datafusion) })?;
+        let line = console.reading_line();
+        let stream = self.wait(self.session.stream(frame, Some(line.progress())))?;
         let (schema, handle) = (stream.schema(), self.runtime.handle().clone());
-        let rows = Rows { stream, schema, handle, is_interruptible: self.is_interruptible, is_done: false };
+        let is_interruptible = self.is_interruptible;
+        let rows = Rows { stream, schema, handle, line: Some(line), is_interruptible, is_done: false };
         console.rows(Box::new(rows), options)
     }
 
@@ -89,6 +91,8 @@ struct Rows {
     stream: SendableRecordBatchStream,
     schema: SchemaRef,
     handle: Handle,
+    /// Until the first rows arrive: then they are the progress.
+    line: Option<ReadingLine>,
     is_interruptible: bool,
     is_done: bool,
 }
@@ -103,6 +107,7 @@ impl Iterator for Rows {
         let stream = &mut self.stream;
         let next = async { stream.next().await.transpose().map_err(from_datafusion) };
         let next = self.handle.block_on(until_interrupted(next, self.is_interruptible)).transpose();
+        self.line = None;
         self.is_done = !matches!(next, Some(Ok(_)));
         let options = |batch: &RecordBatch| RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         next.map(|batch| match batch {

@@ -2,6 +2,8 @@
 #![allow(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod answers;
+mod filters;
 mod program;
 mod statements;
 mod support;
+mod tpch;

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use datafusion::physical_plan::metrics::MetricsSet;
+use datafusion::physical_plan::{collect, displayable};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 use wharf::convert::JsonLines;
@@ -44,6 +46,34 @@ impl Engine {
             let text = String::from_utf8(lines.finish()?).unwrap();
             Ok(text.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
         })
+    }
+
+    /// Runs a statement, and returns the metrics of the table that its plan reads.
+    pub(crate) fn metrics(&self, sql: &str) -> MetricsSet {
+        self.runtime.block_on(async {
+            let frame = self.session.sql(sql).await.unwrap();
+            let plan = frame.create_physical_plan().await.unwrap();
+            collect(Arc::clone(&plan), self.session.context().task_ctx()).await.unwrap();
+            let mut scan = plan;
+            while let Some(child) = scan.children().first().map(|child| Arc::clone(child)) {
+                scan = child;
+            }
+            scan.metrics().unwrap()
+        })
+    }
+
+    /// The physical plan of a query, as text.
+    pub(crate) fn plan(&self, sql: &str) -> Result<String, String> {
+        let plan = self.runtime.block_on(async {
+            let frame = self.session.sql(sql).await?;
+            frame.create_physical_plan().await.map_err(from_datafusion)
+        });
+        plan.map(|plan| displayable(plan.as_ref()).indent(false).to_string()).map_err(|error| error.to_string())
+    }
+
+    /// Waits for work.
+    pub(crate) fn wait<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(work)
     }
 
     /// The error of a statement.

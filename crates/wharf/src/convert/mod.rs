@@ -28,8 +28,8 @@ pub use jsonl::JsonLines;
 pub use crate::hub::{
     convert::{
         BatchTarget, ColumnMapping, Context, Convert, DatadingsTarget, DsTarget, IdvTarget, InputForm, InputPart,
-        InputTable, IpcTarget, Job, NetcdfTarget, OptionSpec, OptionValue, ParquetTarget, Report, Streaming, Target,
-        TargetInfo, TargetUnit, TextInput, TextTarget, To, ZdsTarget,
+        InputTable, IpcTarget, Job, MatchObserver, NetcdfTarget, OptionSpec, OptionValue, ParquetTarget, Report,
+        Streaming, Target, TargetInfo, TargetUnit, TextInput, TextTarget, To, ZdsTarget,
     },
     env::Opener,
     inputs::Location,

@@ -168,6 +168,12 @@ impl Table for CollectionTable {
         Ok(Box::new(DocumentRows::new(shown, selected, losses, &self.location)))
     }
 
+    /// A document in a file of its own may contain another `_id` than the name of the file says.
+    fn key_column(&self) -> Option<&str> {
+        let is_plain = self.filter.is_none() && self.paths.is_empty() && !self.collection.has_docs;
+        is_plain.then_some("_id")
+    }
+
     fn find(&self, key: &str) -> Result<Option<u64>> {
         self.collection.row_of(key).map_err(|error| self.located(error))
     }

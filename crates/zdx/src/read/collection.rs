@@ -48,7 +48,7 @@ pub struct Collection {
     pub(crate) options: OpenOptions,
     pub(crate) data: Option<Source>,
     pub(crate) sources: IndexSources,
-    has_docs: bool,
+    pub(crate) has_docs: bool,
     scan_lookups: AtomicU32,
     resolved: OnceCell<(Table, Condition)>,
     line_refs: OnceCell<Vec<LineRef>>,

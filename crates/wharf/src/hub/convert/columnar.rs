@@ -29,7 +29,7 @@ use super::job::{Context, Job, Report, finish};
 use copy::copy;
 pub(super) use file::FileFormat;
 use file::Writer;
-pub use input_table::{InputPart, InputTable};
+pub use input_table::{InputPart, InputTable, MatchObserver};
 use inputs::{JoinOptions, Joined};
 
 /// Writes Parquet or Arrow IPC.

@@ -4,17 +4,17 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_array::{RecordBatch, RecordBatchOptions, RecordBatchReader};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use arrow_select::filter::filter_record_batch;
-use container_arrow::{BatchReader, BatchScan, Filter, add_losses, from_arrow, to_arrow};
+use container_arrow::{BatchReader, BatchScan, add_losses, from_arrow, to_arrow};
 use container_core::{Error, Loss, Result};
 
-use super::masks::{self, Mask, Masks};
+use super::masks::{Mask, Masks, OpenRows};
 use super::{FilteredTable, MIN_GAP, of_predicate};
 
 /// The rows of a table that match.
-pub(super) struct FilteredBatches<'a> {
+pub(crate) struct FilteredBatches<'a> {
     schema: SchemaRef,
     source: Source<'a>,
     /// Matching rows to skip, and to show.
@@ -26,25 +26,20 @@ pub(super) struct FilteredBatches<'a> {
 
 /// How columns are read.
 enum Source<'a> {
-    /// The columns of the predicate and the selected ones together.
-    Together(Together<'a>),
-    /// The columns of the predicate first, then the selected ones of stretches with hits.
+    /// The columns of the predicate and the selected ones together, of which the first `columns` are the selected ones.
+    Together { masks: Masks<'a>, columns: usize },
+    /// The columns of the predicate first, then others of stretches with hits.
     Late(Box<Late<'a>>),
 }
 
-struct Together<'a> {
-    batches: Box<dyn BatchReader + 'a>,
-    filter: Filter,
-    /// The number of the next row.
-    next: u64,
-    /// The first columns are the selected ones.
-    columns: usize,
-}
-
 struct Late<'a> {
-    table: &'a FilteredTable,
-    scan: BatchScan,
     masks: Masks<'a>,
+    /// Reads the other columns.
+    open: OpenRows<'a>,
+    /// Where the selected columns come from.
+    origins: Vec<Origin>,
+    /// The end of all rows.
+    end: u64,
     mask: Option<Mask>,
     /// The stretch of `mask` that is read, and later ones.
     stretch: Range<u64>,
@@ -54,6 +49,15 @@ struct Late<'a> {
     reader: Option<Reader<'a>>,
     gap: u64,
     losses: Vec<Loss>,
+}
+
+/// Where a selected column comes from, by index.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Origin {
+    /// From the columns of the predicate.
+    Tested(usize),
+    /// From the others.
+    Other(usize),
 }
 
 /// Reads the selected columns from some row on.
@@ -85,50 +89,77 @@ impl Reader<'_> {
 }
 
 impl<'a> FilteredBatches<'a> {
+    /// Reads all columns together and shows the first `columns`.
+    pub(crate) fn together(masks: Masks<'a>, columns: usize) -> Self {
+        let all = masks.schema();
+        let fields: Vec<_> = all.fields().iter().take(columns).cloned().collect();
+        let schema = Arc::new(Schema::new_with_metadata(fields, all.metadata().clone()));
+        Self {
+            schema,
+            source: Source::Together { masks, columns },
+            skip: 0,
+            left: u64::MAX,
+            skipped: 0,
+            is_done: false,
+        }
+    }
+
+    /// Tests rows up to `end`, and opens the other columns of stretches with hits, which are at least `gap` rows apart.
+    pub(crate) fn late(
+        schema: SchemaRef,
+        masks: Masks<'a>,
+        open: OpenRows<'a>,
+        origins: Vec<Origin>,
+        end: u64,
+        gap: u64,
+    ) -> Self {
+        let late = Late {
+            masks,
+            open,
+            origins,
+            end,
+            mask: None,
+            stretch: 0..0,
+            stretches: VecDeque::new(),
+            is_dense: false,
+            reader: None,
+            gap: gap.max(MIN_GAP),
+            losses: Vec::new(),
+        };
+        Self { schema, source: Source::Late(Box::new(late)), skip: 0, left: u64::MAX, skipped: 0, is_done: false }
+    }
+
+    /// Shows a range of the matching rows.
+    fn with_rows(mut self, rows: &Range<u64>) -> Self {
+        (self.skip, self.left) = (rows.start, rows.end.saturating_sub(rows.start));
+        self
+    }
+
     pub(super) fn open(filtered: &'a FilteredTable, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>> {
         let table = filtered.arrow_table()?;
         let mut own = scan.clone();
         own.scan.rows = 0..u64::MAX;
         let mentioned = filtered.columns()?;
-        let (source, schema) = match (table.block_rows(), table.has_schema()) {
+        let batches = match (table.block_rows(), table.has_schema()) {
             (Some(block), true) if needs_more(scan, &mentioned) => {
                 let mut none = own.clone();
                 none.scan.rows = 0..0;
                 // It also fails for what the scan cannot have.
                 let schema = table.batches(&none)?.schema();
                 let masks = filtered.masks(scan)?;
-                let late = Late {
-                    table: filtered,
-                    scan: own,
-                    masks,
-                    mask: None,
-                    stretch: 0..0,
-                    stretches: VecDeque::new(),
-                    is_dense: false,
-                    reader: None,
-                    gap: block.max(MIN_GAP),
-                    losses: Vec::new(),
-                };
-                (Source::Late(Box::new(late)), schema)
+                let origins = (0..schema.fields().len()).map(Origin::Other).collect();
+                Self::late(schema, masks, filtered.opener(own), origins, u64::MAX, block)
             }
-            _ => {
-                let together = Together::open(filtered, own, &mentioned)?;
-                let all = together.batches.schema();
-                let fields: Vec<_> = all.fields().iter().take(together.columns).cloned().collect();
-                let schema = Arc::new(Schema::new_with_metadata(fields, all.metadata().clone()));
-                (Source::Together(together), schema)
-            }
+            _ => filtered.together(own, &mentioned)?,
         };
-        let rows = &scan.scan.rows;
-        let (skip, left) = (rows.start, rows.end.saturating_sub(rows.start));
-        Ok(Box::new(Self { schema, source, skip, left, skipped: 0, is_done: false }))
+        Ok(Box::new(batches.with_rows(&scan.scan.rows)))
     }
 
     /// The next matching rows of the range.
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         while self.left > 0 {
             let next = match &mut self.source {
-                Source::Together(together) => together.step()?,
+                Source::Together { masks, columns } => together(masks, *columns)?,
                 Source::Late(late) => late.step()?,
             };
             let Some(batch) = next else {
@@ -163,9 +194,10 @@ fn needs_other(mentioned: &[usize], selected: &[usize]) -> bool {
     mentioned.iter().any(|column| !selected.contains(column))
 }
 
-impl<'a> Together<'a> {
-    fn open(filtered: &'a FilteredTable, mut scan: BatchScan, mentioned: &[usize]) -> Result<Self> {
-        let table = filtered.arrow_table()?;
+impl FilteredTable {
+    /// Reads the columns that a scan selects and the mentioned ones together.
+    fn together(&self, mut scan: BatchScan, mentioned: &[usize]) -> Result<FilteredBatches<'_>> {
+        let table = self.arrow_table()?;
         let mut selected = None;
         let names_columns = scan.scan.columns.as_ref().is_some_and(|columns| needs_other(mentioned, columns));
         if scan.schema.is_none() && names_columns && !table.has_schema() {
@@ -180,7 +212,7 @@ impl<'a> Together<'a> {
             others.scan.columns = Some(mentioned.iter().copied().filter(|index| !name(index)).collect());
             selected = Some(schema.fields().len());
             if others.scan.columns.as_ref().is_some_and(|columns| !columns.is_empty()) {
-                let inferred = filtered.inferred(others)?;
+                let inferred = self.inferred(others)?;
                 let fields: Vec<_> = schema.fields().iter().chain(inferred.fields()).cloned().collect();
                 scan.schema = Some(Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone())));
             }
@@ -189,21 +221,19 @@ impl<'a> Together<'a> {
             let more: Vec<usize> = mentioned.iter().copied().filter(|index| !columns.contains(index)).collect();
             columns.extend(more);
         }
-        let batches = table.batches(&scan)?;
-        let schema = batches.schema();
-        let filter = filtered.predicate.bind(&schema).map_err(of_predicate)?;
-        Ok(Self { batches, filter, next: 0, columns: selected.unwrap_or(schema.fields().len()) })
+        let test = |schema: &SchemaRef| Ok((self.predicate.bind(schema).map_err(of_predicate)?, None));
+        let masks = Masks::new(self.opener(scan), 0..u64::MAX, test)?;
+        let columns = selected.unwrap_or(masks.schema().fields().len());
+        Ok(FilteredBatches::together(masks, columns))
     }
+}
 
-    fn step(&mut self) -> Result<Option<RecordBatch>> {
-        let Some(batch) = self.batches.try_next()? else { return Ok(None) };
-        let first = self.next;
-        self.next = first.saturating_add(batch.num_rows() as u64);
-        let mask = self.filter.mask(&batch).map_err(|error| masks::shifted(error, first))?;
-        let selected: Vec<usize> = (0..self.columns).collect();
-        let batch = batch.project(&selected).map_err(from_arrow)?;
-        filter_record_batch(&batch, &mask).map(Some).map_err(from_arrow)
-    }
+/// The next matching rows, which may be none.
+fn together(masks: &mut Masks<'_>, columns: usize) -> Result<Option<RecordBatch>> {
+    let Some(Mask { mask, batch, .. }) = masks.try_next()? else { return Ok(None) };
+    let selected: Vec<usize> = (0..columns).collect();
+    let batch = batch.project(&selected).map_err(from_arrow)?;
+    filter_record_batch(&batch, &mask).map(Some).map_err(from_arrow)
 }
 
 impl Late<'_> {
@@ -219,8 +249,10 @@ impl Late<'_> {
                     continue;
                 }
                 let offset = usize::try_from(first - mask.first).unwrap_or(usize::MAX);
-                let mask = mask.mask.slice(offset, batch.num_rows());
-                return filter_record_batch(&batch, &mask).map(Some).map_err(from_arrow);
+                let (hits, tested) =
+                    (mask.mask.slice(offset, batch.num_rows()), mask.batch.slice(offset, batch.num_rows()));
+                let batch = joined(&self.origins, &tested, &batch)?;
+                return filter_record_batch(&batch, &hits).map(Some).map_err(from_arrow);
             }
             if let Some(stretch) = self.stretches.pop_front() {
                 self.read(stretch)?;
@@ -242,15 +274,32 @@ impl Late<'_> {
             if let Some(reader) = self.reader.take() {
                 add_losses(&mut self.losses, reader.batches.losses());
             }
-            let end = if self.is_dense { u64::MAX } else { stretch.end };
-            self.scan.scan.rows = stretch.start..end;
-            let batches = self.table.arrow_table()?.batches(&self.scan)?;
+            let end = if self.is_dense { self.end } else { stretch.end };
+            let batches = (self.open)(stretch.start..end)?;
             let (next, is_endless) = (stretch.start, self.is_dense);
             self.reader = Some(Reader { batches, pending: None, next, is_endless });
         }
         self.stretch = stretch;
         Ok(())
     }
+}
+
+/// The selected columns of some rows.
+fn joined(origins: &[Origin], tested: &RecordBatch, others: &RecordBatch) -> Result<RecordBatch> {
+    let (mut fields, mut columns) = (Vec::new(), Vec::new());
+    for origin in origins {
+        let (batch, index) = match origin {
+            Origin::Tested(index) => (tested, *index),
+            Origin::Other(index) => (others, *index),
+        };
+        let field = batch.schema_ref().fields().get(index).zip(batch.columns().get(index));
+        let (field, column) = field.ok_or_else(|| Error::invalid("the table has fewer columns than before"))?;
+        fields.push(Arc::clone(field));
+        columns.push(Arc::clone(column));
+    }
+    let schema = Schema::new_with_metadata(fields, others.schema_ref().metadata().clone());
+    let options = RecordBatchOptions::new().with_row_count(Some(others.num_rows()));
+    RecordBatch::try_new_with_options(Arc::new(schema), columns, &options).map_err(from_arrow)
 }
 
 impl Iterator for FilteredBatches<'_> {
@@ -275,9 +324,12 @@ impl RecordBatchReader for FilteredBatches<'_> {
 impl BatchReader for FilteredBatches<'_> {
     fn losses(&self) -> Vec<Loss> {
         match &self.source {
-            Source::Together(together) => together.batches.losses(),
+            Source::Together { masks, .. } => masks.losses(),
             Source::Late(late) => {
                 let mut losses = late.losses.clone();
+                if late.origins.iter().any(|origin| matches!(origin, Origin::Tested(_))) {
+                    add_losses(&mut losses, late.masks.losses());
+                }
                 add_losses(&mut losses, late.reader.as_ref().map(|reader| reader.batches.losses()).unwrap_or_default());
                 losses
             }

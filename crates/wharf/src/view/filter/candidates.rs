@@ -1,28 +1,80 @@
 //! Which rows can match, as statistics say.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
-use arrow_schema::{Field, Schema};
-use container_arrow::predicate::{Comparison, Condition, Constant};
+use arrow_schema::{DataType, Field, Schema};
+use container_arrow::predicate::{Comparison, Condition, Constant, NanOrder};
 use container_arrow::{ArrowTable, ColumnBounds, Predicate};
 use container_core::Result;
 
-/// Stretches of rows outside of which the condition is not true, in ascending order; `None` for all rows.
-pub(super) fn candidates(table: &dyn ArrowTable, condition: &Condition) -> Result<Option<Vec<Range<u64>>>> {
-    let Some(Stretches { rows, can_match }) = stretches(table, condition)? else { return Ok(None) };
+/// Stretches of rows outside of which the condition is not true, in ascending order; `None` for all rows. `schema` has the columns as they are
+/// compared, with NaN in this order.
+pub(crate) fn candidates(
+    table: &dyn ArrowTable,
+    condition: &Condition,
+    schema: &Schema,
+    nan: NanOrder,
+) -> Result<Option<Vec<Range<u64>>>> {
+    let compared = Compared { table, schema, nan };
+    let Some(Stretches { rows, can_match }) = compared.stretches(condition)? else { return Ok(None) };
     if can_match.iter().all(|can| *can) {
         return Ok(None);
     }
+    Ok(Some(merged(rows.into_iter().zip(can_match).filter_map(|(range, can)| can.then_some(range)))))
+}
+
+/// Ascending ranges, those that touch as one.
+fn merged(ranges: impl Iterator<Item = Range<u64>>) -> Vec<Range<u64>> {
     let mut merged: Vec<Range<u64>> = Vec::new();
-    for range in rows.into_iter().zip(can_match).filter_map(|(range, can)| can.then_some(range)) {
+    for range in ranges {
         match merged.last_mut() {
             Some(last) if last.end == range.start => last.end = range.end,
             _ => merged.push(range),
         }
     }
-    Ok(Some(merged))
+    merged
+}
+
+/// The values of a column outside of which the condition is not true; `None` for all.
+pub(crate) fn keys<'c>(condition: &'c Condition, column: &str) -> Option<BTreeSet<&'c str>> {
+    match condition {
+        Condition::All(all) => all
+            .iter()
+            .filter_map(|one| keys(one, column))
+            .reduce(|one, other| if one.len() <= other.len() { one } else { other }),
+        Condition::Any(all) => {
+            let mut found = BTreeSet::new();
+            for one in all {
+                found.extend(keys(one, column)?);
+            }
+            Some(found)
+        }
+        Condition::Compare { path, comparison: Comparison::Eq, value: Constant::Text(text) } if *path == [column] => {
+            Some(BTreeSet::from([text.as_str()]))
+        }
+        _ => None,
+    }
+}
+
+/// The rows with these keys, as ranges.
+pub(crate) fn rows_of(table: &dyn ArrowTable, keys: &BTreeSet<&str>) -> Result<Vec<Range<u64>>> {
+    let mut rows = Vec::new();
+    for key in keys {
+        rows.extend(table.find(key)?);
+    }
+    rows.sort_unstable();
+    rows.dedup();
+    Ok(merged(rows.into_iter().map(|row| row..row.saturating_add(1))))
+}
+
+/// What a condition is about.
+struct Compared<'a> {
+    table: &'a dyn ArrowTable,
+    schema: &'a Schema,
+    nan: NanOrder,
 }
 
 /// Stretches of rows, and whether a row in each of them can match.
@@ -31,38 +83,53 @@ struct Stretches {
     can_match: Vec<bool>,
 }
 
-/// `None` where nothing is known.
-fn stretches(table: &dyn ArrowTable, condition: &Condition) -> Result<Option<Stretches>> {
-    match condition {
-        Condition::All(all) => {
-            let mut known: Option<Stretches> = None;
-            for one in all {
-                known = match (known, stretches(table, one)?) {
-                    (Some(one), Some(other)) => Some(combined(one, &other, |a, b| a && b)),
-                    (one, other) => one.or(other),
-                };
+impl Compared<'_> {
+    /// `None` where nothing is known.
+    fn stretches(&self, condition: &Condition) -> Result<Option<Stretches>> {
+        match condition {
+            Condition::All(all) => {
+                let mut known: Option<Stretches> = None;
+                for one in all {
+                    known = match (known, self.stretches(one)?) {
+                        (Some(one), Some(other)) => Some(combined(one, &other, |a, b| a && b)),
+                        (one, other) => one.or(other),
+                    };
+                }
+                Ok(known)
             }
-            Ok(known)
-        }
-        Condition::Any(all) => {
-            let mut known: Option<Stretches> = None;
-            for one in all {
-                let Some(next) = stretches(table, one)? else { return Ok(None) };
-                known = Some(match known {
-                    None => next,
-                    Some(known) => combined(known, &next, |a, b| a || b),
-                });
+            Condition::Any(all) => {
+                let mut known: Option<Stretches> = None;
+                for one in all {
+                    let Some(next) = self.stretches(one)? else { return Ok(None) };
+                    known = Some(match known {
+                        None => next,
+                        Some(known) => combined(known, &next, |a, b| a || b),
+                    });
+                }
+                Ok(known)
             }
-            Ok(known)
+            Condition::Compare { path, comparison, value } => {
+                let [name] = path.as_slice() else { return Ok(None) };
+                let index = self.table.columns().iter().position(|column| column.name == *name);
+                let (Some(index), Ok(field)) = (index, self.schema.field_with_name(name)) else { return Ok(None) };
+                let Some(bounds) = self.table.bounds(index)? else { return Ok(None) };
+                let is_alike = is_alike(bounds.min.data_type(), field.data_type());
+                Ok(if is_alike { compared(bounds, *comparison, value, self.nan) } else { None })
+            }
+            _ => Ok(None),
         }
-        Condition::Compare { path, comparison, value } => {
-            let [name] = path.as_slice() else { return Ok(None) };
-            let Some(index) = table.columns().iter().position(|column| column.name == *name) else { return Ok(None) };
-            let Some(bounds) = table.bounds(index)? else { return Ok(None) };
-            Ok(compared(bounds, *comparison, value))
-        }
-        _ => Ok(None),
     }
+}
+
+/// Whether values of two types compare alike.
+fn is_alike(one: &DataType, other: &DataType) -> bool {
+    let plain = |data_type: &DataType| match data_type {
+        DataType::Dictionary(_, values) => values.as_ref().clone(),
+        other => other.clone(),
+    };
+    let (one, other) = (plain(one), plain(other));
+    let is_text = |data_type: &DataType| matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+    one == other || (is_text(&one) && is_text(&other))
 }
 
 /// Divides the rows at the ends of the stretches of both. If these do not cover the same rows, only the first are known.
@@ -96,12 +163,14 @@ fn combined(one: Stretches, other: &Stretches, both: fn(bool, bool) -> bool) -> 
 }
 
 /// Whether a value within the bounds can compare so.
-fn compared(bounds: ColumnBounds, comparison: Comparison, value: &Constant) -> Option<Stretches> {
-    // NaN is above all bounds, and greater than all values.
+fn compared(bounds: ColumnBounds, comparison: Comparison, value: &Constant, nan: NanOrder) -> Option<Stretches> {
+    // NaN is not within the bounds: it is greater than all values or, if its sign counts, also less.
     let is_float = bounds.max.data_type().is_floating();
+    let is_unbounded = is_float && nan == NanOrder::Signed;
     let of_min = |comparison| can_hold(&bounds.min, comparison, value);
     let of_max = |comparison| if is_float { None } else { can_hold(&bounds.max, comparison, value) };
     let can_match = match comparison {
+        Comparison::Less | Comparison::LessEq if is_unbounded => return None,
         Comparison::Less | Comparison::LessEq => of_min(comparison)?,
         Comparison::Greater | Comparison::GreaterEq => of_max(comparison)?,
         Comparison::Eq => {
@@ -187,8 +256,41 @@ mod tests {
             (&texts, Eq, Constant::Text("azz".to_owned()), Some([false, false, true])),
             (&texts, Less, Constant::Text("b".to_owned()), Some([true, false, true])),
         ] {
-            let found = compared(bounds.clone(), comparison, &value).map(|stretches| stretches.can_match);
-            assert_eq!(found.as_deref(), expected.as_ref().map(|expected| &expected[..]), "{comparison:?} {value:?}");
+            let found = |nan| compared(bounds.clone(), comparison, &value, nan).map(|stretches| stretches.can_match);
+            assert_eq!(
+                found(NanOrder::Greatest).as_deref(),
+                expected.as_ref().map(|expected| &expected[..]),
+                "{comparison:?} {value:?}"
+            );
+            // A row of -NaN is less than all others, too.
+            let is_unbounded = bounds.min.data_type().is_floating() && matches!(comparison, Less | LessEq);
+            let expected = expected.filter(|_| !is_unbounded);
+            assert_eq!(found(NanOrder::Signed).as_deref(), expected.as_ref().map(|expected| &expected[..]));
+        }
+    }
+
+    #[test]
+    fn conditions_limit_keys() {
+        let found = |text: &str| {
+            let condition = Predicate::parse(text).unwrap().condition();
+            keys(&condition, "k").map(|keys| keys.into_iter().collect::<Vec<_>>().join(" "))
+        };
+        for (text, expected) in [
+            ("k = 'a'", Some("a")),
+            ("'a' = k", Some("a")),
+            ("k in ('c', 'a', 'c')", Some("a c")),
+            ("k = 'a' or (k = 'b' and x > 1)", Some("a b")),
+            ("x > 1 and k in ('a', 'b') and k = 'c'", Some("c")),
+            ("not (k <> 'a')", Some("a")),
+            ("k = 'a' or x > 1", None),
+            ("k > 'a'", None),
+            ("k <> 'a'", None),
+            ("k.f = 'a'", None),
+            ("x = 'a'", None),
+            ("k = 1", None),
+            ("lower(k) = 'a'", None),
+        ] {
+            assert_eq!(found(text).as_deref(), expected, "{text}");
         }
     }
 }

@@ -3,24 +3,28 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::BooleanArray;
+use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
-use container_arrow::{ArrowTable, BatchReader, BatchScan, Filter, Predicate};
-use container_core::{Error, Result};
+use container_arrow::{BatchReader, Filter, add_losses};
+use container_core::{Error, Loss, Result};
 
-use super::candidates::candidates;
-use super::of_predicate;
+/// Opens a reader of a range of rows.
+pub(crate) type OpenRows<'a> = Box<dyn Fn(Range<u64>) -> Result<Box<dyn BatchReader + 'a>> + Send + 'a>;
 
-/// Evaluates a predicate on batches of the columns that it mentions.
-pub(super) struct Masks<'a> {
-    table: &'a dyn ArrowTable,
-    scan: BatchScan,
+/// A predicate for the batches of a reader, and the stretches of rows outside of which it is not true, in ascending order; `None` for all rows.
+pub(crate) type Test = (Filter, Option<Vec<Range<u64>>>);
+
+/// Evaluates a predicate on batches.
+pub(crate) struct Masks<'a> {
+    open: OpenRows<'a>,
     batches: Box<dyn BatchReader + 'a>,
     filter: Filter,
     /// The number of the next row.
     next: u64,
     /// Later stretches of rows to read.
     stretches: std::vec::IntoIter<Range<u64>>,
+    /// Those of earlier stretches.
+    losses: Vec<Loss>,
 }
 
 /// The rows of a batch that match.
@@ -28,17 +32,32 @@ pub(super) struct Mask {
     /// The number of its first row.
     pub(super) first: u64,
     pub(super) mask: BooleanArray,
+    pub(super) batch: RecordBatch,
 }
 
 impl<'a> Masks<'a> {
-    /// Reads the columns of `scan`, which are those of the predicate, of all rows that can match.
-    pub(super) fn new(table: &'a dyn ArrowTable, mut scan: BatchScan, predicate: &Predicate) -> Result<Self> {
-        let all = 0..u64::MAX;
-        let mut stretches = candidates(table, &predicate.condition())?.unwrap_or_else(|| vec![all]).into_iter();
-        scan.scan.rows = stretches.next().unwrap_or(0..0);
-        let batches = table.batches(&scan)?;
-        let filter = predicate.bind(&batches.schema()).map_err(of_predicate)?;
-        Ok(Self { table, next: scan.scan.rows.start, scan, batches, filter, stretches })
+    /// Tests the rows of a range that can match. `test` gets the schema of the batches.
+    pub(crate) fn new(
+        open: OpenRows<'a>,
+        rows: Range<u64>,
+        test: impl FnOnce(&SchemaRef) -> Result<Test>,
+    ) -> Result<Self> {
+        let batches = open(rows.clone())?;
+        let (filter, stretches) = test(&batches.schema())?;
+        let mut masks =
+            Self { open, batches, filter, next: rows.start, stretches: Vec::new().into_iter(), losses: Vec::new() };
+        if let Some(stretches) = stretches {
+            let within = |stretch: Range<u64>| stretch.start.max(rows.start)..stretch.end.min(rows.end);
+            let stretches = stretches.into_iter().map(within).filter(|stretch| !stretch.is_empty());
+            masks.stretches = stretches.collect::<Vec<_>>().into_iter();
+            let first = masks.stretches.next().unwrap_or(rows.start..rows.start);
+            masks.go_to(first)?;
+        }
+        Ok(masks)
+    }
+
+    pub(super) fn schema(&self) -> SchemaRef {
+        self.batches.schema()
     }
 
     /// The next rows; `None` at the end.
@@ -48,23 +67,34 @@ impl<'a> Masks<'a> {
                 break batch;
             }
             let Some(stretch) = self.stretches.next() else { return Ok(None) };
-            self.next = stretch.start;
-            self.scan.scan.rows = stretch;
-            self.batches = self.table.batches(&self.scan)?;
+            self.go_to(stretch)?;
         };
         let first = self.next;
         self.next = first.saturating_add(batch.num_rows() as u64);
         let mask = self.filter.mask(&batch).map_err(|error| shifted(error, first))?;
-        Ok(Some(Mask { first, mask }))
+        Ok(Some(Mask { first, mask, batch }))
+    }
+
+    fn go_to(&mut self, stretch: Range<u64>) -> Result<()> {
+        add_losses(&mut self.losses, self.batches.losses());
+        self.next = stretch.start;
+        self.batches = (self.open)(stretch)?;
+        Ok(())
+    }
+
+    /// Those of the batches so far.
+    pub(super) fn losses(&self) -> Vec<Loss> {
+        let mut losses = self.losses.clone();
+        add_losses(&mut losses, self.batches.losses());
+        losses
     }
 }
 
 /// Moves the row of an error from its batch to the table.
-pub(super) fn shifted(error: Error, first: u64) -> Error {
-    match error.position().row {
-        Some(row) => error.in_row(first.saturating_add(row)),
-        None => error,
-    }
+fn shifted(error: Error, first: u64) -> Error {
+    let mut position = error.position().clone();
+    position.row = position.row.map(|row| first.saturating_add(row));
+    error.with_position(position)
 }
 
 impl Mask {

@@ -9,12 +9,14 @@ mod untyped;
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
+use container_arrow::predicate::NanOrder;
 use container_arrow::{ArrowTable, BatchReader, BatchScan, OnMismatch, Predicate, unknown_column};
 use container_core::{ColumnInfo, Container, Error, ErrorKind, Finding, Result, Rows, Scan, Table, VerifyOptions};
 use serde_json::{Map, Value};
 
-use batches::FilteredBatches;
-use masks::Masks;
+pub(crate) use batches::{FilteredBatches, Origin};
+pub(crate) use candidates::{candidates, keys, rows_of};
+pub(crate) use masks::{Masks, OpenRows};
 use rows::FilteredRows;
 
 /// Rows from which the types of columns are inferred, where a predicate is evaluated without them.
@@ -206,7 +208,19 @@ impl FilteredTable {
             let inferred = self.inferred(own.clone())?;
             own = own.with_schema(masks::declared(&inferred, scan.schema.as_ref()));
         }
-        Masks::new(table, own, &self.predicate)
+        Masks::new(self.opener(own), 0..u64::MAX, |schema| {
+            let filter = self.predicate.bind(schema).map_err(of_predicate)?;
+            Ok((filter, candidates(table, &self.predicate.condition(), schema, NanOrder::Greatest)?))
+        })
+    }
+
+    /// Opens ranges of the rows of a scan.
+    fn opener(&self, scan: BatchScan) -> OpenRows<'_> {
+        Box::new(move |rows| {
+            let mut own = scan.clone();
+            own.scan.rows = rows;
+            self.arrow_table()?.batches(&own)
+        })
     }
 }
 

@@ -1,18 +1,24 @@
 //! The inputs of a conversion as one table, for engines that plan their own reading, such as a SQL engine.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_schema::{ArrowError, Schema, SchemaRef};
-use container_arrow::{BatchReader, BatchScan, from_arrow, to_arrow};
+use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
+use container_arrow::predicate::{Condition, NanOrder};
+use container_arrow::{ArrowTable, BatchReader, BatchScan, Predicate, from_arrow, to_arrow};
 use container_core::{Error, Loss, Result};
 
 use super::super::super::Lost;
 use super::super::super::env::Opener;
 use super::super::job::{Convert, Job, Report, quoted};
 use super::inputs::{Input, JoinOptions, Joined, unify_batch};
+use crate::view::filter::{self, FilteredBatches, Masks, OpenRows, Origin};
+
+/// More keys than this are found by reading all rows.
+const MAX_KEYS: usize = 4096;
 
 /// The inputs of a [`Convert`] as one table: opened, with a common schema. Its parts can be read any number of times, by several threads.
 ///
@@ -161,6 +167,96 @@ impl InputTable {
         self.inputs.iter().flat_map(|input| &input.left_out)
     }
 
+    /// The number of rows of an input that are read together, as [`Table::block_rows`](crate::Table::block_rows).
+    #[must_use]
+    pub fn block_rows(&self, input: usize) -> Option<u64> {
+        self.inputs.get(input)?.table().ok()?.block_rows()
+    }
+
+    /// Whether [`matching`](Self::matching) can leave rows unread, in every input.
+    #[must_use]
+    pub fn can_skip(&self) -> bool {
+        (0..self.inputs.len()).all(|input| self.block_rows(input).is_some())
+    }
+
+    /// Whether a predicate compares the key of rows, in every input, so that [`matching`](Self::matching) looks rows up.
+    #[must_use]
+    pub fn is_lookup(&self, predicate: &Predicate) -> bool {
+        let condition = predicate.condition();
+        let is_lookup = |input: &Input| input.table().is_ok_and(|table| self.keys(table, &condition).is_some());
+        self.inputs.iter().all(is_lookup)
+    }
+
+    /// The keys of the rows outside of which a condition is not true.
+    fn keys<'c>(&self, table: &dyn ArrowTable, condition: &'c Condition) -> Option<BTreeSet<&'c str>> {
+        let column = table.key_column()?;
+        let field = self.schema.field_with_name(column).ok()?;
+        let is_text = matches!(field.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+            && field.extension_type_name().is_none();
+        filter::keys(condition, column).filter(|keys| is_text && keys.len() <= MAX_KEYS)
+    }
+
+    /// Reads the rows of a part for which a predicate holds, in batches of the common schema. The predicate may mention any column of it.
+    ///
+    /// Rows that cannot match, as statistics of the file or a look-up of keys says, are not read. Of the others, the columns of the predicate are read
+    /// first and, in formats with a schema, further columns only around rows that match. `observer` is told what is read.
+    ///
+    /// # Errors
+    /// Those of [`batches`](Self::batches); the predicate does not fit the table.
+    pub fn matching<'a>(
+        &'a self,
+        part: &InputPart,
+        predicate: &Predicate,
+        nan: NanOrder,
+        observer: &Arc<dyn MatchObserver>,
+    ) -> Result<Box<dyn BatchReader + 'a>> {
+        let input = self.input(part.input)?;
+        let named = |error: Error| error.in_file(input.name.clone());
+        let table = input.table().map_err(named)?;
+        let rows = clamped(&part.rows, table.len());
+        let index = |name: &str| self.schema.index_of(name).map_err(from_arrow);
+        let tested = predicate.columns().into_iter().map(index).collect::<Result<Vec<usize>>>()?;
+        let selected = part.columns.clone().unwrap_or_else(|| (0..self.schema.fields().len()).collect());
+        let schema = Arc::new(self.schema.project(&selected).map_err(from_arrow)?);
+        let condition = predicate.condition();
+        let test = |schema: &SchemaRef| {
+            let filter = predicate.bind_with(schema, nan)?;
+            let rows = match self.keys(table, &condition).map(|keys| filter::rows_of(table, &keys)) {
+                Some(Ok(found)) => Some(found),
+                // The rows tell what is wrong.
+                Some(Err(_)) | None => filter::candidates(table, &condition, schema, nan)?,
+            };
+            Ok((filter, rows))
+        };
+        let opener = |columns: Vec<usize>, is_tested: bool| -> OpenRows<'a> {
+            let (part, observer) = (part.clone().with_columns(columns), Arc::clone(observer));
+            Box::new(move |rows| {
+                let reader = self.batches(&part.clone().with_rows(rows))?;
+                Ok(Box::new(ObservedReader { reader, observer: Arc::clone(&observer), is_tested }))
+            })
+        };
+        let others: Vec<usize> = selected.iter().copied().filter(|column| !tested.contains(column)).collect();
+        let reader = match table.block_rows() {
+            // Records without a schema would be parsed twice.
+            Some(block) if !others.is_empty() && table.has_schema() => {
+                let masks = Masks::new(opener(tested.clone(), true), rows.clone(), test).map_err(named)?;
+                let origin = |column: &usize| {
+                    let position = |columns: &[usize]| columns.iter().position(|other| other == column);
+                    position(&tested).map(Origin::Tested).or_else(|| position(&others).map(Origin::Other))
+                };
+                let origins = selected.iter().filter_map(origin).collect();
+                FilteredBatches::late(Arc::clone(&schema), masks, opener(others, false), origins, rows.end, block)
+            }
+            _ => {
+                let mut all = selected.clone();
+                all.extend(tested.iter().filter(|column| !selected.contains(column)));
+                let masks = Masks::new(opener(all, true), rows, test).map_err(named)?;
+                FilteredBatches::together(masks, selected.len())
+            }
+        };
+        Ok(Box::new(PartReader { reader: Box::new(reader), schema, name: &input.name }))
+    }
+
     /// Reads a part in batches of the common schema. Errors name the input.
     ///
     /// # Errors
@@ -191,10 +287,7 @@ impl Input {
         let table = self.table()?;
         let mut own = scan.clone();
         own.scan.threads = part.threads;
-        own.scan.rows = match table.len() {
-            Some(len) => part.rows.start.min(len)..part.rows.end.min(len),
-            None => part.rows.clone(),
-        };
+        own.scan.rows = clamped(&part.rows, table.len());
         if self.declared.is_some() {
             return table.batches(&own.with_schema(Arc::new(schema.clone())));
         }
@@ -208,6 +301,68 @@ impl Input {
             None => self.columns.clone(),
         };
         table.batches(&own)
+    }
+}
+
+/// Rows that exist, if it is known how many do.
+fn clamped(rows: &Range<u64>, len: Option<u64>) -> Range<u64> {
+    match len {
+        Some(len) => rows.start.min(len)..rows.end.min(len),
+        None => rows.clone(),
+    }
+}
+
+/// What [`InputTable::matching`] reads. Called from the thread that reads.
+pub trait MatchObserver: Send + Sync {
+    /// The columns of the predicate were read for this many rows, in a batch of this many bytes.
+    ///
+    /// # Errors
+    /// Any error, such as [`Cancelled`](crate::ErrorKind::Cancelled), ends the reading.
+    fn tested(&self, rows: u64, bytes: u64) -> Result<()>;
+
+    /// Further columns were read for this many rows, in a batch of this many bytes.
+    ///
+    /// # Errors
+    /// As [`tested`](Self::tested).
+    fn decoded(&self, rows: u64, bytes: u64) -> Result<()>;
+}
+
+/// Tells an observer what is read.
+struct ObservedReader<'a> {
+    reader: Box<dyn BatchReader + 'a>,
+    observer: Arc<dyn MatchObserver>,
+    /// It reads the columns of a predicate.
+    is_tested: bool,
+}
+
+impl Iterator for ObservedReader<'_> {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.reader.next();
+        if let Some(Ok(batch)) = &next {
+            let (rows, bytes) = (batch.num_rows() as u64, batch.get_array_memory_size() as u64);
+            let noted = match self.is_tested {
+                true => self.observer.tested(rows, bytes),
+                false => self.observer.decoded(rows, bytes),
+            };
+            if let Err(error) = noted {
+                return Some(Err(to_arrow(error)));
+            }
+        }
+        next
+    }
+}
+
+impl RecordBatchReader for ObservedReader<'_> {
+    fn schema(&self) -> SchemaRef {
+        self.reader.schema()
+    }
+}
+
+impl BatchReader for ObservedReader<'_> {
+    fn losses(&self) -> Vec<Loss> {
+        self.reader.losses()
     }
 }
 
