@@ -45,16 +45,16 @@ pub(crate) struct TileInserter<'a> {
     bits: &'a mut [u8],
     plan: Plan,
     prefetch: bool,
-    /// The tile being computed, and the prefetched one with its number of rows.
-    next: Tile,
-    pending: Tile,
+    /// The tile being computed, at `next`, and the prefetched one with its number of rows.
+    tiles: [Tile; 2],
+    next: usize,
     pending_rows: usize,
 }
 
 impl<'a> TileInserter<'a> {
     fn new(bits: &'a mut [u8], plan: Plan) -> Self {
         let prefetch = bits.len() > MAX_CACHED_BYTES;
-        Self { bits, plan, prefetch, next: [[0; LANES]; ROWS], pending: [[0; LANES]; ROWS], pending_rows: 0 }
+        Self { bits, plan, prefetch, tiles: [[[0; LANES]; ROWS]; 2], next: 0, pending_rows: 0 }
     }
 
     fn push(&mut self, digests: &[Digest]) {
@@ -63,14 +63,14 @@ impl<'a> TileInserter<'a> {
         while left > 0 {
             let count = left.min(ROWS);
             left -= count;
-            let Some(rows) = self.next.get_mut(..count) else { return };
+            let Some(rows) = self.tiles.get_mut(self.next).and_then(|tile| tile.get_mut(..count)) else { return };
             simd::next_rows(&mut indices, rows);
             if self.prefetch {
                 for index in rows.as_flattened() {
                     simd::prefetch(self.bits, byte_offset(*index));
                 }
                 self.flush();
-                core::mem::swap(&mut self.next, &mut self.pending);
+                self.next = 1 - self.next;
                 self.pending_rows = count;
             } else {
                 for index in rows.as_flattened() {
@@ -82,7 +82,8 @@ impl<'a> TileInserter<'a> {
 
     /// Sets the bits of the pending tile.
     fn flush(&mut self) {
-        for index in self.pending.as_flattened().iter().take(self.pending_rows * LANES) {
+        let pending = self.tiles.get(1 - self.next).map_or(&[][..], |tile| tile.as_flattened());
+        for index in pending.iter().take(self.pending_rows * LANES) {
             set(self.bits, *index);
         }
         self.pending_rows = 0;

@@ -68,5 +68,9 @@ pub(crate) fn is_set(bits: &[u8], index: u64) -> bool {
 #[inline(always)]
 pub(crate) fn fill_lanes(digests: &[Digest]) -> [Digest; LANES] {
     let first = digests.first().copied().unwrap_or_default();
-    core::array::from_fn(|lane| digests.get(lane).copied().unwrap_or(first))
+    let mut lanes = [first; LANES];
+    for (to, from) in lanes.iter_mut().zip(digests) {
+        *to = *from;
+    }
+    lanes
 }

@@ -93,17 +93,19 @@ pub(crate) struct GroupIndices {
 }
 
 impl GroupIndices {
+    /// A loop, as compilers do not inline `map` of arrays this long.
     #[inline(always)]
+    #[expect(clippy::indexing_slicing, reason = "lanes are in bounds")]
     pub(crate) fn new(modulus: Modulus, digests: &[Digest; LANES]) -> Self {
-        let steps = digests.map(|[_, step]| modulus.steps(step));
-        Self {
-            sum: digests.map(|[sum, _]| sum),
-            step: digests.map(|[_, step]| step),
-            index: digests.map(|[sum, _]| modulus.of(sum)),
-            plain: steps.map(|(plain, _)| plain),
-            change: steps.map(|(plain, wrapped)| plain ^ wrapped),
-            bits: modulus.bits,
+        let (mut sum, mut step, mut index) = ([0; LANES], [0; LANES], [0; LANES]);
+        let (mut plain, mut change) = ([0; LANES], [0; LANES]);
+        for lane in 0..LANES {
+            [sum[lane], step[lane]] = digests[lane];
+            index[lane] = modulus.of(sum[lane]);
+            let (own, wrapped) = modulus.steps(step[lane]);
+            (plain[lane], change[lane]) = (own, own ^ wrapped);
         }
+        Self { sum, step, index, plain, change, bits: modulus.bits }
     }
 
     /// Writes the next indices, a row for each `k`.

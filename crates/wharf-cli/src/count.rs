@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
 
 fn print(groups: &[Group], env: &mut Env<'_>) -> Result<()> {
     if env.json() {
-        let line = |group: &Group| format!("{{\"rows\":{},\"values\":{}}}\n", group.count, group.values.get());
+        let line = |group: &Group| serde_json::to_string(group).unwrap_or_default() + "\n"; // cannot fail for such members
         return env.stdout.print(&groups.iter().map(line).collect::<String>());
     }
     let Some(first) = groups.first() else { return Ok(()) };

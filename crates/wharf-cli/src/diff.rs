@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use container_core::{Error, Result};
-use serde_json::{Value, json};
+use serde_json::Value;
 use wharf::Diff;
 use wharf::diff::{ColumnDifference, ColumnDifferenceKind, Differences, ValueDifference};
 use wharf::hub::convert::{Convert, Report};
@@ -111,7 +111,8 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     }
     let differences = compared?;
     if env.json() {
-        env.stdout.print(&format!("{}\n", object(&differences)))?;
+        let json = serde_json::to_string(&differences).unwrap_or_default(); // cannot fail for such members
+        env.stdout.print(&format!("{json}\n"))?;
     } else {
         for note in differences.columns.iter().filter(|difference| difference.is_note) {
             env.report.note(line(note, &names));
@@ -195,32 +196,4 @@ fn cells(difference: &ValueDifference) -> [String; 4] {
     };
     let column = difference.column.as_ref().map(|column| clean(column).into_owned());
     [difference.key.as_ref().map_or(row, plain), column.unwrap_or_default(), one, other]
-}
-
-/// What differs, for programs.
-fn object(differences: &Differences) -> String {
-    let columns = differences.columns.iter().map(|difference| {
-        json!({
-            "column": difference.column, "what": difference.kind.name(), "values": [difference.one, difference.other],
-            "note": difference.is_note,
-        })
-    });
-    let raw = |scalar: &Option<Scalar>| scalar.as_ref().map_or("null".to_owned(), |scalar| scalar.get().to_owned());
-    // Not via `Value`, which would print 32-bit floats with the digits of 64-bit ones.
-    let first = differences.first.iter().map(|difference| {
-        let [one, other] = difference.values.each_ref().map(raw);
-        let (rows, column) = (json!(difference.rows), json!(difference.column));
-        format!("{{\"rows\":{rows},\"key\":{},\"column\":{column},\"values\":[{one},{other}]}}", raw(&difference.key))
-    });
-    let counts = differences.counts.iter().map(|(column, rows)| json!({"column": column, "rows": rows}));
-    format!(
-        "{{\"same\":{},\"rows\":{},\"only\":{},\"differing_rows\":{},\"columns\":{},\"counts\":{},\"first\":[{}]}}",
-        differences.is_same(),
-        json!(differences.rows),
-        json!(differences.only),
-        differences.differing_rows,
-        Value::from(columns.collect::<Vec<_>>()),
-        Value::from(counts.collect::<Vec<_>>()),
-        first.collect::<Vec<_>>().join(",")
-    )
 }

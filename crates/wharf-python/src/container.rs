@@ -1,14 +1,17 @@
 //! Containers and their tables.
 
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use container_core::{
-    Container as LibraryContainer, Error, OpenOptions, Scan, Severity, Table as LibraryTable, VerifyOptions,
+    Access, Container as LibraryContainer, Error, Input, OpenOptions, Progress, Scan, Severity, Table as LibraryTable,
+    VerifyOptions, Watch,
 };
 use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyCapsule, PyDict, PyList, PySlice, PyTuple};
+use wharf::convert::{Convert, Reading, Selection};
 use wharf::hub::select;
 use wharf::{BatchScan, FilteredContainer, OwnedBatches, Predicate, Registry};
 
@@ -16,8 +19,10 @@ use crate::batches::{self, Batches, Schema};
 use crate::error::{Result, exception};
 use crate::interrupt::interruptible;
 use crate::json::to_python;
+use crate::query::opener;
+use crate::region::Part;
 use crate::rows::Rows;
-use crate::{map, process, source};
+use crate::{convert, map, process, query, source};
 
 /// Opens a file, a folder, bytes, or a binary file object of any supported format.
 #[pyfunction]
@@ -39,7 +44,7 @@ pub(crate) fn open(py: Python<'_>, source: &Bound<'_, PyAny>, access: &str) -> R
         Some(path) => path.display().to_string(),
         None => source::name(source),
     };
-    Ok(Container { container: Arc::from(container), name })
+    Ok(Container { container: Arc::from(container), name, input, access: options.access, part: Part::default() })
 }
 
 /// An open container: its format, its tables, and checks of its integrity.
@@ -47,15 +52,25 @@ pub(crate) fn open(py: Python<'_>, source: &Bound<'_, PyAny>, access: &str) -> R
 pub(crate) struct Container {
     pub(crate) container: Arc<dyn LibraryContainer>,
     pub(crate) name: String,
+    input: Input,
+    access: Access,
+    /// The part of the variables that it shows.
+    pub(crate) part: Part,
 }
 
 impl Container {
+    /// The path of a file of variables, which are selected while it is opened; `None` for other formats.
+    pub(crate) fn variables_path(&self) -> Option<&Path> {
+        let has_variables = [dsfmt::FORMAT_NAME, dsfmt::netcdf::FORMAT_NAME].contains(&self.container.format());
+        self.input.path().filter(|_| has_variables)
+    }
+
     fn only(&self) -> Result<Table> {
         Ok(self.named(select::table(self.container.as_ref(), None)?.name().to_owned()))
     }
 
     fn named(&self, name: String) -> Table {
-        Table { container: Arc::clone(&self.container), name }
+        Table { container: Arc::clone(&self.container), name, file: self.name.clone() }
     }
 }
 
@@ -89,6 +104,47 @@ impl Container {
     #[pyo3(signature = (name=None))]
     fn table(&self, name: Option<&str>) -> Result<Table> {
         Ok(self.named(select::table(self.container.as_ref(), name)?.name().to_owned()))
+    }
+
+    /// The same file with a part of its variables, for ds and NetCDF. Nothing but coordinates is read until tables are.
+    ///
+    /// * `sel`: a dict from dimensions to an index, a slice, or a list of indices.
+    /// * `at`: a dict from coordinate variables to a value, which drops the dimension, or to a list of values. Values are numbers, texts, or times:
+    ///   of `datetime`, numpy or pandas, or text such as `"2000-01"`.
+    /// * `between`: a dict from coordinate variables to a pair or a slice of values, both included; `None` is no bound. A day or a text such as
+    ///   `"2000-01"` stands for all of it. Longitudes may cross the end of the axis.
+    /// * `tolerance`: how far the nearest value may be from that of `at`, which must be equal otherwise: a number, for times a duration such as
+    ///   `"6h"`; `math.inf` for any. A dict has one for each coordinate.
+    /// * `tidy`: long rows, one for each combination of the dimensions: `True` for all variables, or a list of some.
+    /// * `packed`: packed numbers of NetCDF as they are stored, not the values that they mean.
+    /// * `time`: times as text (`"iso"`) or Julian dates (`"jd"`), instead of the stored numbers.
+    ///
+    /// Selections apply in this order, each to what the former left.
+    #[pyo3(signature = (**part), text_signature = "($self, *, sel=None, at=None, between=None, tolerance=None, tidy=False, packed=False, time=None)")]
+    fn select(&self, py: Python<'_>, part: Option<&Bound<'_, PyDict>>) -> Result<Self> {
+        let part = Part::new(part)?;
+        if !self.part.is_whole() {
+            return Err(Error::usage("the container shows a part already: select all of it at once").into());
+        }
+        let mut selection = Selection::default();
+        part.apply(&mut selection);
+        let container = py.detach(|| {
+            let mut opener = opener();
+            opener.access = self.access;
+            opener.apply(&selection)?;
+            opener.container(&self.input)
+        });
+        let container = container.map_err(|error| error.in_file(self.name.clone()))?;
+        let (name, input) = (self.name.clone(), self.input.clone());
+        Ok(Self { container: Arc::from(container), name, input, access: self.access, part })
+    }
+
+    /// Statistics of the columns of all rows, or of all variables of a ds or NetCDF file, as `wharf stats --json` has them: a list of dicts.
+    /// `columns` are names, `top` is the maximum number of frequent values.
+    #[pyo3(signature = (columns=None, *, top=5))]
+    fn stats<'py>(this: &Bound<'py, Self>, columns: Option<Vec<String>>, top: usize) -> Result<Bound<'py, PyAny>> {
+        let inputs = convert::inputs(this.as_any(), None)?;
+        query::stats(this.py(), convert::select(inputs, columns, None, None)?, top)
     }
 
     fn __getitem__(&self, name: &str) -> Result<Table> {
@@ -192,6 +248,8 @@ fn columns<'py>(py: Python<'py>, table: &dyn LibraryTable) -> Result<Bound<'py, 
 pub(crate) struct Table {
     container: Arc<dyn LibraryContainer>,
     name: String,
+    /// The name of the container in messages.
+    file: String,
 }
 
 impl Table {
@@ -205,7 +263,7 @@ impl Table {
     fn scan(&self, py: Python<'_>, columns: Option<Vec<String>>, rows: Range<u64>, threads: usize) -> Result<Scan> {
         let mut scan = Scan::default().with_rows(rows).with_threads(process::threads(threads));
         if let Some(names) = columns {
-            let quoted: Vec<String> = names.iter().map(|name| format!("\"{}\"", name.replace('"', "\"\""))).collect();
+            let quoted: Vec<String> = names.iter().map(|name| convert::quoted(name)).collect();
             let indexes = py.detach(|| self.with(|table| select::columns(table, &quoted)))?;
             scan.columns = Some(indexes.unwrap_or_default());
         }
@@ -221,24 +279,77 @@ impl Table {
                 Arc::new(FilteredContainer::new(Arc::clone(&self.container), condition))
             }
         };
-        Ok(Self { container, name: self.name.clone() })
+        Ok(self.shown_by(container))
+    }
+
+    /// This table, as another container shows it.
+    fn shown_by(&self, container: Arc<dyn LibraryContainer>) -> Self {
+        Self { container, name: self.name.clone(), file: self.file.clone() }
+    }
+
+    /// The table as the input of a conversion.
+    pub(crate) fn as_input(&self) -> Convert {
+        let mut convert = Convert::of(self.file.clone(), Arc::clone(&self.container));
+        convert.selection.reading = Reading::new(Some(self.name.clone()), process::threads(0), false);
+        convert
+    }
+
+    /// As [`as_input`](Self::as_input), with selected columns and rows.
+    fn selected(
+        &self,
+        py: Python<'_>,
+        columns: Option<Vec<String>>,
+        filter: Option<&str>,
+        rows: Option<&Bound<'_, PyAny>>,
+    ) -> Result<Convert> {
+        let table = self.filtered(filter)?;
+        let range = row_range(rows, || table.number_of_rows(py))?;
+        let rows = rows.map(|_| (range.start, Some(range.end)));
+        convert::select(table.as_input(), columns, None, rows)
     }
 
     /// The number of rows, which some formats have to count.
-    fn count(&self, py: Python<'_>) -> Result<u64> {
-        Ok(py.detach(|| {
-            self.with(|table| match table.len() {
-                Some(len) => Ok(len),
-                None => {
-                    let mut rows = table.rows(&Scan::default())?;
-                    let mut count = 0;
-                    while rows.advance()? {
-                        count += 1;
+    fn number_of_rows(&self, py: Python<'_>) -> Result<u64> {
+        if let Some(len) = py.detach(|| self.with(|table| Ok(table.len())))? {
+            return Ok(len);
+        }
+        interruptible(py, |cancel| {
+            self.with(|table| {
+                let mut rows = table.rows(&Scan::default().with_columns([]))?;
+                let mut count = 0;
+                while rows.advance()? {
+                    count += 1;
+                    if count % COUNTED_AT_ONCE == 0 {
+                        cancel.advance(COUNTED_AT_ONCE)?;
                     }
-                    Ok(count)
                 }
+                Ok(count)
             })
-        })?)
+        })
+    }
+
+    /// Infers the columns of a table without a schema from all rows.
+    fn infer(&self, py: Python<'_>) -> Result<()> {
+        interruptible(py, |cancel| self.with(|table| table.infer_columns_with(&Watch::new(cancel))))
+    }
+}
+
+/// Rows that are counted before signals are handled.
+const COUNTED_AT_ONCE: u64 = 4096;
+
+/// One name, or several.
+#[derive(FromPyObject)]
+enum Names {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl From<Names> for Vec<String> {
+    fn from(names: Names) -> Self {
+        match names {
+            Names::One(name) => vec![name],
+            Names::Several(names) => names,
+        }
     }
 }
 
@@ -283,19 +394,15 @@ impl Table {
     /// Name, type and properties of each column. Without a schema in the file, columns are inferred from all rows.
     #[getter]
     fn columns<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyList>> {
-        py.detach(|| self.with(|table| table.infer_columns()))?;
+        self.infer(py)?;
         columns(py, select::table(self.container.as_ref(), Some(&self.name))?)
     }
 
     /// The names of the columns.
     #[getter]
     fn column_names(&self, py: Python<'_>) -> Result<Vec<String>> {
-        Ok(py.detach(|| {
-            self.with(|table| {
-                table.infer_columns()?;
-                Ok(table.columns().iter().map(|column| column.name.clone()).collect())
-            })
-        })?)
+        self.infer(py)?;
+        Ok(self.with(|table| Ok(table.columns().iter().map(|column| column.name.clone()).collect()))?)
     }
 
     /// The Arrow schema of `to_batches()`: an object with `__arrow_c_schema__`.
@@ -313,7 +420,7 @@ impl Table {
     }
 
     fn __len__(&self, py: Python<'_>) -> Result<usize> {
-        let count = self.count(py)?;
+        let count = self.number_of_rows(py)?;
         Ok(usize::try_from(count).map_err(|_| Error::limit("number of rows", count, usize::MAX as u64))?)
     }
 
@@ -334,9 +441,9 @@ impl Table {
         on_mismatch: Option<&str>,
     ) -> Result<Batches> {
         let table = self.filtered(filter)?;
-        let rows = row_range(rows, || table.count(py))?;
+        let rows = row_range(rows, || table.number_of_rows(py))?;
         let scan = table.scan(py, columns, rows, threads)?;
-        let mut scan = BatchScan::from(scan).with_mapping(crate::convert::mapping(times, sparse, on_mismatch)?);
+        let mut scan = BatchScan::from(scan).with_mapping(convert::mapping(times, sparse, on_mismatch)?);
         if let Some(rows) = batch_rows {
             scan = scan.with_batch_rows(rows);
         }
@@ -376,9 +483,87 @@ impl Table {
         rows: Option<&Bound<'_, PyAny>>,
     ) -> Result<Rows> {
         let table = self.filtered(filter)?;
-        let rows = row_range(rows, || table.count(py))?;
+        let rows = row_range(rows, || table.number_of_rows(py))?;
         let scan = table.scan(py, columns, rows, 0)?;
         Rows::new(py, table.container, &table.name, &scan)
+    }
+
+    /// The rows for which a condition in SQL syntax holds, such as `"age > 30"`, as a table. Row numbers count these rows.
+    fn filter(&self, condition: &str) -> Result<Self> {
+        self.filtered(Some(condition))
+    }
+
+    /// The table with changed columns: those options of `wharf convert` that change columns, applied in this order. Each has the names that the
+    /// one before it leaves.
+    ///
+    /// * `rename`: a dict from old to new names.
+    /// * `drop`: names of columns to leave out.
+    /// * `cast`: a dict from names to types, such as `"float32"`, `"int64"`, `"text"`, `"date"`. Values that do not fit are an error, or with
+    ///   `on_mismatch="null"` null.
+    /// * `floats`: the width of all floats and vectors of floats: `"single"` or `"double"`.
+    /// * `expand`: vectors and structs that become a column for each element or member; `expand_limit` is their maximum number.
+    /// * `concat`: a dict from names of new vectors to the names of numeric columns, which become their elements.
+    #[pyo3(signature = (**changes), text_signature = "($self, *, rename=None, drop=None, cast=None, floats=None, expand=None, expand_limit=None, concat=None, on_mismatch=None)")]
+    fn with_changes(&self, py: Python<'_>, changes: Option<&Bound<'_, PyDict>>) -> Result<Self> {
+        let options = convert::changes(changes)?;
+        let mut selection = Selection::default();
+        selection.reading = self.as_input().selection.reading;
+        let container = py.detach(|| {
+            let mut opener = opener();
+            opener.apply(&selection)?;
+            opener.change(&options, &[], &selection)?;
+            opener.container(&Input::Container(Arc::clone(&self.container)))
+        });
+        Ok(self.shown_by(Arc::from(container.map_err(|error| error.in_file(self.file.clone()))?)))
+    }
+
+    /// Statistics of columns, as `wharf stats --json` has them: a list of dicts with `column`, `type`, `count`, `nulls`, `nan`, `distinct`, `min`,
+    /// `max`, `mean`, `std`, `median`, percentiles, `lengths` and `top`, the most frequent values. `estimates` is `None` where all is exact. The
+    /// other arguments are those of `to_batches()`. Infinities are text, as in JSON.
+    #[pyo3(signature = (columns=None, *, top=5, filter=None, rows=None))]
+    fn stats<'py>(
+        &self,
+        py: Python<'py>,
+        columns: Option<Vec<String>>,
+        top: usize,
+        filter: Option<&str>,
+        rows: Option<&Bound<'_, PyAny>>,
+    ) -> Result<Bound<'py, PyAny>> {
+        query::stats(py, self.selected(py, columns, filter, rows)?, top)
+    }
+
+    /// The number of rows; with `by`, a column or a list of columns, that of each group of rows with the same values: a list of dicts with `rows`
+    /// and `values`, the largest first.
+    #[pyo3(signature = (by=None, *, filter=None, rows=None))]
+    fn count<'py>(
+        &self,
+        py: Python<'py>,
+        by: Option<Names>,
+        filter: Option<&str>,
+        rows: Option<&Bound<'_, PyAny>>,
+    ) -> Result<Bound<'py, PyAny>> {
+        query::count(py, self.selected(py, by.map(Vec::from), filter, rows)?)
+    }
+
+    /// Writes fields of rows into the files of a folder, or of a tar or ZIP archive. Returns the number of files.
+    ///
+    /// Bytes and texts become files as they are, other values JSON; nulls have no file, which is a `LossWarning`. `name` is the column that names files, or a
+    /// pattern such as `"{label}/{key}.jpg"`; by default the key, otherwise the row number. With several fields, files are called NAME.FIELD, as
+    /// in WebDataset. The other arguments are those of `to_batches()`.
+    #[pyo3(signature = (output, fields, *, name=None, overwrite=false, filter=None, rows=None))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
+    fn extract(
+        &self,
+        py: Python<'_>,
+        output: PathBuf,
+        fields: Names,
+        name: Option<String>,
+        overwrite: bool,
+        filter: Option<&str>,
+        rows: Option<&Bound<'_, PyAny>>,
+    ) -> Result<u64> {
+        let inputs = self.selected(py, None, filter, rows)?;
+        query::extract(py, inputs, (&output, overwrite), fields.into(), name)
     }
 
     fn __iter__(&self, py: Python<'_>) -> Result<Rows> {
@@ -398,7 +583,7 @@ impl Table {
         let missing = || pyo3::exceptions::PyIndexError::new_err(format!("no row {row}"));
         let number = match u64::try_from(row) {
             Ok(row) => row,
-            Err(_) => self.count(py)?.checked_sub(row.unsigned_abs()).ok_or_else(missing)?,
+            Err(_) => self.number_of_rows(py)?.checked_sub(row.unsigned_abs()).ok_or_else(missing)?,
         };
         if self.with(|table| Ok(table.len()))?.is_some_and(|len| number >= len) {
             return Err(missing().into());

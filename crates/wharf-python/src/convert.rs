@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use container_core::arrow::Mapping;
 use container_core::{Error, Loss, Overwrite};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyBool, PyDict, PyList, PyString, PyTuple};
 use wharf::convert::{Location, OptionSpec, OptionValue, Report, Target};
+use wharf::hub::convert::ChangeOptions;
 use wharf::hub::select::RowRange;
 use wharf::{BatchContainer, Convert, Registry};
 
@@ -16,13 +18,14 @@ use crate::batches::imported;
 use crate::container::Container;
 use crate::error::{Failure, Result};
 use crate::interrupt::interruptible;
+use crate::region::Part;
 use crate::{map, process};
 
 /// Converts files to a file of any format.
 ///
 /// `inputs` is a path, an open `Container`, or a list of these. `where` is a condition in SQL syntax, such as `"age > 30"`. Returns a dict: what was written, and the losses.
 #[pyfunction]
-#[pyo3(signature = (inputs, output, *, to=None, overwrite=false, columns=None, r#where=None, rows=None, table=None, options=None))]
+#[pyo3(signature = (inputs, output, *, to=None, overwrite=false, columns=None, r#where=None, rows=None, table=None, part=None, options=None))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
 pub(crate) fn convert<'py>(
     py: Python<'py>,
@@ -34,32 +37,66 @@ pub(crate) fn convert<'py>(
     r#where: Option<&str>,
     rows: Option<(u64, Option<u64>)>,
     table: Option<String>,
+    part: Option<&Bound<'py, PyDict>>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> Result<Bound<'py, PyAny>> {
-    let inputs = match inputs.cast::<PyList>() {
-        Ok(list) => list.iter().map(|input| location(&input)).collect::<Result<_>>()?,
-        Err(_) => vec![location(inputs)?],
-    };
-    let mut convert = Convert::new(Vec::<PathBuf>::new());
-    convert.inputs = inputs;
-    if let Some(names) = columns {
-        convert = convert.with_columns(names);
-    }
-    if let Some(condition) = r#where {
-        convert = convert.with_filter(condition).map_err(|error| error.in_option("where"))?;
-    }
-    convert.selection.rows = rows.map(|(first, end)| RowRange { rows: first..end.unwrap_or(u64::MAX), one: false });
+    let mut convert = select(self::inputs(inputs, part)?, columns, r#where, rows)?;
     convert.selection.reading.table = table;
     run(py, convert, output, to, overwrite, options)
 }
 
-/// An input: a path, or a container that is open already.
-fn location(input: &Bound<'_, PyAny>) -> Result<Location> {
-    if let Ok(container) = input.cast::<Container>() {
+/// The inputs of a list, or the only one, of which a part of the variables is selected.
+pub(crate) fn inputs(inputs: &Bound<'_, PyAny>, part: Option<&Bound<'_, PyDict>>) -> Result<Convert> {
+    let mut part = Part::new(part)?;
+    let all = match inputs.cast::<PyList>() {
+        Ok(list) => list.iter().collect(),
+        Err(_) => vec![inputs.clone()],
+    };
+    let mut convert = Convert::default();
+    for input in &all {
+        let Ok(container) = input.cast::<Container>() else {
+            convert.inputs.push(Location::Path(input.extract()?));
+            continue;
+        };
         let container = container.get();
-        return Ok(Location::open_container(container.name.clone(), Arc::clone(&container.container)));
+        // Variables are selected while a file is opened. What an open container shows is a table.
+        let is_view = container.part.is_tidy() || all.len() > 1 && !container.part.is_whole();
+        let path = container.variables_path().filter(|_| !is_view);
+        if let (Some(_), false) = (path, container.part.is_whole()) {
+            if !part.is_whole() {
+                return Err(Error::usage("the container shows a part already: select all of it at once").into());
+            }
+            part = container.part.clone();
+        }
+        convert.inputs.push(match path {
+            Some(path) => Location::Path(path.to_owned()),
+            None => Location::open_container(container.name.clone(), Arc::clone(&container.container)),
+        });
     }
-    Ok(Location::Path(input.extract()?))
+    convert.selection.reading.threads = process::threads(0);
+    part.apply(&mut convert.selection);
+    Ok(convert)
+}
+
+/// Selects columns and rows.
+pub(crate) fn select(
+    mut convert: Convert,
+    columns: Option<Vec<String>>,
+    condition: Option<&str>,
+    rows: Option<(u64, Option<u64>)>,
+) -> Result<Convert> {
+    if let Some(names) = columns {
+        if !convert.selection.columns.is_empty() {
+            let error = Error::usage("names the variables of long rows already").in_option("tidy");
+            return Err(error.advising("leave out {columns}").into());
+        }
+        convert = convert.with_columns(names);
+    }
+    if let Some(condition) = condition {
+        convert = convert.with_filter(condition).map_err(|error| error.in_option("where"))?;
+    }
+    convert.selection.rows = rows.map(|(first, end)| RowRange { rows: first..end.unwrap_or(u64::MAX), one: false });
+    Ok(convert)
 }
 
 /// Writes record batches to a file of any format. `data` has `__arrow_c_stream__` or `__arrow_c_array__`.
@@ -149,22 +186,20 @@ fn set(
     let is_names = registry.options().iter().any(|option| option.name == name && option.value == OptionValue::Names);
     if let Ok(pairs) = value.cast::<PyDict>() {
         for (key, value) in pairs {
-            let text = format!("{}={}", quoted(&key)?, listed(&value)?);
+            let text = format!("{}={}", text(&key)?, listed(&value)?);
             convert.set(target, name, text, registry)?;
         }
         return Ok(());
     }
-    let values: Vec<Bound<'_, PyAny>> = match value.cast::<PyList>() {
-        Ok(list) if is_names => {
-            // Each is one name, whatever it contains.
-            return list.iter().try_for_each(|name_| Ok(convert.set(target, name, quoted(&name_)?, registry)?));
-        }
-        Ok(list) => list.iter().collect(),
-        Err(_) => match value.cast::<PyTuple>() {
-            Ok(tuple) => tuple.iter().collect(),
-            Err(_) => vec![value.clone()],
-        },
+    let values: Vec<Bound<'_, PyAny>> = match (value.cast::<PyList>(), value.cast::<PyTuple>()) {
+        (Ok(list), _) => list.iter().collect(),
+        (_, Ok(tuple)) => tuple.iter().collect(),
+        _ => vec![value.clone()],
     };
+    if is_names && !value.is_instance_of::<PyString>() {
+        // Each is one name, whatever it contains.
+        return values.iter().try_for_each(|column| Ok(convert.set(target, name, text(column)?, registry)?));
+    }
     for value in values {
         let text: OsString = match value.is_instance_of::<PyString>() {
             true => value.extract()?,
@@ -180,17 +215,40 @@ fn set(
 }
 
 /// A name in double quotes, so that it can contain anything.
-fn quoted(name: &Bound<'_, PyAny>) -> Result<String> {
-    Ok(format!("\"{}\"", name.str()?.to_string().replace('"', "\"\"")))
+pub(crate) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+fn text(name: &Bound<'_, PyAny>) -> Result<String> {
+    Ok(quoted(name.str()?.to_str()?))
 }
 
 /// A name, or several separated by commas.
 fn listed(value: &Bound<'_, PyAny>) -> Result<String> {
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
-        let names = value.try_iter()?.map(|name| quoted(&name?)).collect::<Result<Vec<_>>>()?;
+        let names = value.try_iter()?.map(|name| text(&name?)).collect::<Result<Vec<_>>>()?;
         return Ok(names.join(","));
     }
-    quoted(value)
+    text(value)
+}
+
+/// The options that change columns.
+pub(crate) fn changes(options: Option<&Bound<'_, PyDict>>) -> Result<ChangeOptions> {
+    let registry = Registry::builtin();
+    let (mut convert, mut target) = (Convert::default(), wharf::convert::ParquetTarget::default());
+    for (name, value) in options.into_iter().flatten() {
+        let name: String = name.extract()?;
+        if !registry.change_options().iter().any(|option| option.name == name) {
+            return Err(PyTypeError::new_err(format!("unexpected keyword argument {name:?}")).into());
+        }
+        set(&mut convert, &mut target, &name, &value, &registry)?;
+    }
+    if convert.union {
+        return Err(Error::usage("is for several inputs").in_option("union").into());
+    }
+    let mut options = ChangeOptions::default();
+    (options.changes, options.on_mismatch) = (convert.changes, convert.mapping.on_mismatch);
+    Ok(options)
 }
 
 /// The mapping of these options, checked as those of a conversion.

@@ -15,6 +15,8 @@ mod interrupt;
 mod json;
 mod map;
 mod process;
+mod query;
+mod region;
 mod rows;
 mod simplebloom;
 mod source;
@@ -35,6 +37,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(container::open, module)?)?;
     module.add_function(wrap_pyfunction!(convert::convert, module)?)?;
     module.add_function(wrap_pyfunction!(convert::write, module)?)?;
+    module.add_function(wrap_pyfunction!(query::diff, module)?)?;
     module.add_function(wrap_pyfunction!(convert::options, module)?)?;
     module.add_function(wrap_pyfunction!(convert::formats, module)?)?;
     module.add_function(wrap_pyfunction!(command::command, module)?)?;

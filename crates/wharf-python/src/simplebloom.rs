@@ -1,8 +1,11 @@
 //! Bloom filters: the native base of `wharf_data.simplebloom.BloomFilter`.
 
+mod fixed;
+
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use ::simplebloom::Shape;
+use ::simplebloom::digest::Digest;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
@@ -17,6 +20,7 @@ use pyo3_arrow::input::AnyArray;
 
 use crate::error::{Failure, Result};
 use crate::process;
+use fixed::FixedKeys;
 
 /// Keys hashed at once. A large filter is accessed part by part, the more keys the better; between blocks signals are handled.
 const BLOCK_KEYS: usize = 1 << 20;
@@ -92,6 +96,24 @@ fn look_up<K: AsRef<[u8]> + Sync>(filter: &Filter, keys: &[K], found: &mut Vec<u
     match process::threads(0) {
         1 => filter.contains_many(keys, &mut results)?,
         threads => filter.par_contains_many(keys, &mut results, threads)?,
+    }
+    found.extend(results.into_iter().map(u8::from));
+    Ok(())
+}
+
+fn insert_digests(filter: &mut Filter, digests: &[Digest]) {
+    match process::threads(0) {
+        1 => filter.insert_digests(digests),
+        threads => filter.par_insert_digests(digests, threads),
+    }
+}
+
+/// As [`look_up`], for keys already hashed.
+fn look_up_digests(filter: &Filter, digests: &[Digest], found: &mut Vec<u8>) -> container_core::Result<()> {
+    let mut results = vec![false; digests.len()];
+    match process::threads(0) {
+        1 => filter.contains_digests(digests, &mut results)?,
+        threads => filter.par_contains_digests(digests, &mut results, threads)?,
     }
     found.extend(results.into_iter().map(u8::from));
     Ok(())
@@ -206,9 +228,12 @@ impl BloomFilterBase {
         Ok(PyByteArray::new(py, &found))
     }
 
-    /// Inserts keys of `width` bytes each, padded with zeros: UTF-32 in native byte order if `wide`. Takes an iterator over `bytes`.
+    /// Inserts keys of `width` bytes each, padded with zeros: UTF-32 in native byte order if `wide`. Takes an iterator over contiguous arrays.
     fn _insert_fixed(&self, py: Python<'_>, data: &Bound<'_, PyAny>, width: usize, wide: bool) -> Result<()> {
-        fixed(py, data, width, wide, |keys| Ok(self.insert_block(py, keys)?))
+        fixed(py, data, width, wide, |digests| {
+            self.with_mut(py, |filter| py.detach(|| insert_digests(filter, digests)))?;
+            Ok(py.check_signals()?)
+        })
     }
 
     /// Looks up keys of `width` bytes each, as `_insert_fixed`.
@@ -220,7 +245,10 @@ impl BloomFilterBase {
         wide: bool,
     ) -> Result<Bound<'py, PyByteArray>> {
         let mut found = Vec::new();
-        fixed(py, data, width, wide, |keys| self.look_up_block(py, keys, &mut found))?;
+        fixed(py, data, width, wide, |digests| {
+            self.with(py, |filter| py.detach(|| look_up_digests(filter, digests, &mut found)))??;
+            Ok(py.check_signals()?)
+        })?;
         Ok(PyByteArray::new(py, &found))
     }
 
@@ -250,82 +278,27 @@ fn blocks(keys: &Bound<'_, PyAny>, mut each: impl FnMut(&[Key]) -> PyResult<()>)
     if block.is_empty() { Ok(()) } else { each(&block) }
 }
 
-/// Calls a function with blocks of the keys of a numpy array of strings.
+/// Calls a function with the digests of blocks of keys of a fixed width: an iterator over contiguous arrays.
 fn fixed(
     py: Python<'_>,
-    data: &Bound<'_, PyAny>,
+    arrays: &Bound<'_, PyAny>,
     width: usize,
     wide: bool,
-    mut each: impl FnMut(&[&[u8]]) -> Result<()>,
+    mut each: impl FnMut(&[Digest]) -> Result<()>,
 ) -> Result<()> {
-    let mut keys = Keys::default();
-    for part in data.try_iter()? {
-        let part: PyBackedBytes = part?.extract().map_err(PyErr::from)?;
-        py.detach(|| keys.extend(&part, width, wide))?;
-        if keys.ends.len() >= BLOCK_KEYS {
-            each(&keys.slices())?;
-            keys.clear();
-        }
-    }
-    if keys.ends.is_empty() { Ok(()) } else { each(&keys.slices()) }
-}
-
-/// Keys without padding, one after another.
-#[derive(Default)]
-struct Keys {
-    text: Vec<u8>,
-    /// Where each key ends.
-    ends: Vec<usize>,
-    /// Keys cleared so far.
-    cleared: u64,
-}
-
-impl Keys {
-    fn extend(&mut self, data: &[u8], width: usize, wide: bool) -> container_core::Result<()> {
-        for key in data.chunks(width.max(1)) {
-            if wide {
-                self.push_wide(key.as_chunks().0)?;
-            } else {
-                let len = key.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-                self.text.extend_from_slice(key.get(..len).unwrap_or_default());
-            }
-            self.ends.push(self.text.len());
-        }
-        Ok(())
-    }
-
-    /// Appends a key in UTF-32 as UTF-8.
-    fn push_wide(&mut self, key: &[[u8; 4]]) -> container_core::Result<()> {
-        let len = key.iter().rposition(|code| *code != [0; 4]).map_or(0, |last| last + 1);
-        let codes = key.get(..len).unwrap_or_default().iter().map(|code| u32::from_ne_bytes(*code));
-        if codes.clone().fold(0, |all, code| all | code) < 0x80 {
-            self.text.extend(codes.map(|code| {
-                let [low, ..] = code.to_le_bytes();
-                low
-            }));
-            return Ok(());
-        }
-        for code in codes {
-            let character = char::from_u32(code).ok_or_else(|| {
-                let row = self.cleared + self.ends.len() as u64;
-                Error::usage(format!("a key contains {code:#x}, which is not a character")).in_row(row)
+    let (mut digests, mut done) = (Vec::new(), 0);
+    for array in arrays.try_iter()? {
+        let keys = FixedKeys::new(&array?, width, wide)?;
+        for first in (0..keys.len()).step_by(BLOCK_KEYS) {
+            digests.resize(BLOCK_KEYS.min(keys.len() - first), [0; 2]);
+            py.detach(|| keys.digest(first, &mut digests)).map_err(|(row, code)| {
+                Error::usage(format!("a key contains {code:#x}, which is not a character")).in_row(done + row as u64)
             })?;
-            self.text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+            each(&digests)?;
         }
-        Ok(())
+        done += keys.len() as u64;
     }
-
-    fn slices(&self) -> Vec<&[u8]> {
-        let mut start = 0;
-        let key = |end: &usize| self.text.get(std::mem::replace(&mut start, *end)..*end).unwrap_or_default();
-        self.ends.iter().map(key).collect()
-    }
-
-    fn clear(&mut self) {
-        self.cleared += self.ends.len() as u64;
-        self.text.clear();
-        self.ends.clear();
-    }
+    Ok(())
 }
 
 /// Calls a function with blocks of the keys of Arrow arrays.

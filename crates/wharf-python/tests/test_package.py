@@ -368,7 +368,10 @@ def interrupted(path: Path, work: str) -> None:
     assert float(found.stdout) < 2
 
 
-@pytest.mark.parametrize("work", [CONVERT, "wharf_data.open(path).table().schema", "wharf_data.open(path).table().to_arrow()"])
+TABLE = "wharf_data.open(path).table()"
+
+
+@pytest.mark.parametrize("work", [CONVERT, *(f"{TABLE}.{what}" for what in ("schema", "to_arrow()", "columns", "column_names", "stats()", "count('n')"))])
 def test_ctrl_c_ends_the_inference_of_types(tmp_path: Path, work: str) -> None:
     # All rows of an array are looked at.
     rows = '{"n": 1, "text": "some text", "list": [1.5, 2.5]},' * 20_000

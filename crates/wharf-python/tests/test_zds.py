@@ -82,6 +82,55 @@ def test_documents_round_trip(tmp_path_factory, store):
     assert [json.loads(line) for line in train.scan_raw()] == [{"_id": name} | store[name] for name in store]
 
 
+@settings(deadline=None, max_examples=200)
+@given(
+    st.dictionaries(st.text(), st.recursive(scalars | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3), max_leaves=6), max_size=4),
+    st.booleans(),
+    st.sampled_from([(",", ":"), (", ", ": "), (" ,\t", " :  ")]),
+)
+def test_lines_are_read_as_by_python(tmp_path_factory, document, ensure_ascii, separators):
+    # Also lone surrogates, which only escape sequences have, and integers of any size.
+    text = json.dumps(document, ensure_ascii=ensure_ascii or any("\ud800" <= c <= "\udfff" for c in str(document)), separators=separators)
+    same_as_python(tmp_path_factory, text)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["-0", "-0.0", "0", "0.0", "1e5", "1E+05", "1.5e-7", "1e400", "-1e400", "999999999999999999", "-999999999999999999", "1000000000000000000",
+     "9223372036854775808", "123456789012345678901234567890", "0.1000000000000000055511151231257827", "5e-324", "2.2250738585072011e-308",
+     '"\\u00e9\\ud83d\\ude00\\/\\b\\f\\n\\r\\t\\"\\\\"', '"\\ud83d"', '"\\ude00\\ud83d"', '"\\ud83d\\u0041"', '"1234567\\n"', '"12345678"', '"1234567é\\u0000"',
+     "NaN", "[]", "{}", "[ 1 ,{ } , [ ] ]", "[" * 120 + "]" * 120, "[" * 200 + "]" * 200, '{"_id": 1, "a": 2, "a": 3}'],
+)  # fmt: skip
+def test_values_are_read_as_by_python(tmp_path_factory, value):
+    same_as_python(tmp_path_factory, f'{{"v": {value}, "v2": [{value}]}}')
+
+
+@pytest.mark.parametrize("value", ["01", "1.", ".5", "-", "+1", "1e", "tru", "nul", '"\\x"', '"\\u12"', '"a\tb"', '"', "[1,]", "[1 2]", "{1:2}", '{"a":1,}', "1 2", "'a'"])
+def test_what_python_refuses_is_invalid(tmp_path_factory, value):
+    with pytest.raises(ValueError):
+        json.loads(f'{{"v": {value}}}')
+    with pytest.raises(ValueError):
+        same_as_python(tmp_path_factory, f'{{"v": {value}}}')
+
+
+def same_as_python(tmp_path_factory, text):
+    """Puts a document as a line of a store, and compares what is read."""
+    folder = tmp_path_factory.mktemp("lines")
+    with zds.open(folder / "s", "rw") as store:
+        store.collection("c").put("x", {"placeholder": "p" * 2 * len(text.encode())})
+    (data,) = (folder / "s").rglob("data.jsonl")
+    line = data.read_bytes()
+    own = b'{"_id":"x",' + text.encode()[1:]
+    if text == "{}":
+        own = b'{"_id":"x"}'
+    # Trailing spaces keep the length of the line, which the index has.
+    data.write_bytes(own + b" " * (len(line) - 1 - len(own)) + b"\n")
+    found = zds.open(folder / "s").collection("c")["x"]
+    expected = json.loads(text)
+    expected.pop("_id", None)
+    assert repr(found) == repr(expected)
+
+
 @settings(deadline=None, max_examples=25)
 @given(stores)
 def test_the_original_reads_ours(tmp_path_factory, zippy, store):

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 use crate::position::Position;
-use crate::with_std::progress::Progress;
+use crate::with_std::progress::{Progress, Watch};
 
 /// An open dataset container: metadata, one or more [tables](Table), and integrity checks.
 ///
@@ -85,6 +85,15 @@ pub trait Table: Send + Sync {
     /// # Errors
     /// Errors of the rows, and [`Limit`](crate::ErrorKind::Limit) for too many columns. `columns` is unchanged then.
     fn infer_columns(&self) -> Result<()>;
+
+    /// As [`infer_columns`](Self::infer_columns), while `watch` is told how far a scan is, and can end it.
+    ///
+    /// # Errors
+    /// Those of `infer_columns`, and [`Cancelled`](crate::ErrorKind::Cancelled).
+    fn infer_columns_with(&self, watch: &Watch) -> Result<()> {
+        let _ = watch; // without a scan
+        self.infer_columns()
+    }
 
     /// Whether the file declares the types of its columns. Without a schema they are inferred from rows, and several inputs get common types.
     fn has_schema(&self) -> bool {

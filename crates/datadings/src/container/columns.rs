@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use container_core::{ColumnInfo, Error, Limits, Result};
+use container_core::{ColumnInfo, Error, Limits, Result, Watch};
 use serde_json::{Map, Value};
 
 use crate::json;
@@ -185,12 +185,20 @@ impl Fields {
         &mut self,
         reader: &Reader,
         step: u64,
+        watch: &Watch,
         on_error: &mut dyn FnMut(Error) -> Result<()>,
     ) -> Result<()> {
+        /// Samples between two progress reports.
+        const REPORTED: u64 = 256;
         let mut samples = reader.iter();
+        let mut inspected = 0;
         let skip = usize::try_from(step.saturating_sub(1)).unwrap_or(usize::MAX);
         let mut next = samples.next();
         while let Some(sample) = next {
+            inspected += 1;
+            if inspected % REPORTED == 0 {
+                watch.advance(REPORTED)?;
+            }
             match sample.and_then(|sample| self.inspect(&sample).map_err(|error| sample.in_sample(error))) {
                 Err(error) if matches!(error.kind(), container_core::ErrorKind::Io) => return Err(error),
                 Err(error) => on_error(error)?,

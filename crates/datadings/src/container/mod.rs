@@ -5,7 +5,7 @@ mod rows;
 
 use std::sync::OnceLock;
 
-use container_core::{ColumnInfo, Container, Error, Finding, Result, Rows, Scan, Table, VerifyOptions};
+use container_core::{ColumnInfo, Container, Error, Finding, Result, Rows, Scan, Table, Unit, VerifyOptions, Watch};
 use serde_json::{Map, Value};
 
 use crate::FORMAT_NAME;
@@ -54,7 +54,7 @@ impl DatadingsContainer {
             let step = if every { 1 } else { reader.len / SAMPLE_ROWS };
             let mut fields = Fields::new(reader.options.limits.columns);
             // Invalid samples are reported when they are read.
-            let _ = fields.inspect_all(reader, step, &mut |_| Ok(()));
+            let _ = fields.inspect_all(reader, step, &Watch::default(), &mut |_| Ok(()));
             fields.finish()
         })
     }
@@ -139,13 +139,18 @@ impl Table for DatadingsContainer {
     }
 
     fn infer_columns(&self) -> Result<()> {
+        self.infer_columns_with(&Watch::default())
+    }
+
+    fn infer_columns_with(&self, watch: &Watch) -> Result<()> {
         if self.all.get().is_some() {
             return Ok(());
         }
         let mut fields = Fields::new(self.reader.options.limits.columns);
         // Known columns keep their positions.
         fields.keep(self.fields());
-        fields.inspect_all(&self.reader, 1, &mut Err)?;
+        watch.begin(Unit::Rows, Some(self.reader.len));
+        fields.inspect_all(&self.reader, 1, watch, &mut Err)?;
         let _ = self.all.set(fields.finish()); // another thread may have set the same value
         Ok(())
     }

@@ -69,6 +69,7 @@ fn blocks(bytes: usize) -> usize {
 /// The first 16 bytes of a state, whose words are little-endian, as two big-endian numbers.
 #[inline(always)]
 pub(crate) fn pair(state: &[u32; 8]) -> Digest {
-    let [a, b, c, d, ..] = state.map(|word| u64::from(word.swap_bytes()));
-    [a << 32 | b, c << 32 | d]
+    let [a, b, c, d, ..] = *state;
+    let number = |high: u32, low: u32| u64::from(high.swap_bytes()) << 32 | u64::from(low.swap_bytes());
+    [number(a, b), number(c, d)]
 }

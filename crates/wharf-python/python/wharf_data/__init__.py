@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import _native
 from ._errors import (
@@ -33,6 +33,11 @@ from ._native import __version__ as __version__
 if TYPE_CHECKING:
     from typing import TypedDict
 
+    #: A part along a dimension: an index, a slice, or a list of indices.
+    Indexes = int | slice | Sequence[int]
+    #: From and to, both included; ``None`` is no bound.
+    Between = tuple[Any, Any] | slice
+
     class Loss(TypedDict):
         """Values of one kind that could not be kept. A ``count`` of 0 is a note, not a loss."""
 
@@ -52,6 +57,39 @@ if TYPE_CHECKING:
         bytes: int
         losses: list[Loss]
 
+    class ColumnDifference(TypedDict):
+        """What differs in a column: ``missing``, ``type``, ``nullable``, ``metadata`` or ``order``. A note does not make inputs differ."""
+
+        column: str
+        what: str
+        values: list[str | None]
+        note: bool
+
+    class ColumnCount(TypedDict):
+        """In how many rows a column has other values."""
+
+        column: str
+        rows: int
+
+    class ValueDifference(TypedDict):
+        """A value that differs, or, without a column, a row that only one input has."""
+
+        rows: list[int | None]
+        key: Any
+        column: str | None
+        values: list[Any]
+
+    class Differences(TypedDict):
+        """How two inputs differ; pairs are those of the first and the other input."""
+
+        same: bool
+        rows: list[int]
+        only: list[int]
+        differing_rows: int
+        columns: list[ColumnDifference]
+        counts: list[ColumnCount]
+        first: list[ValueDifference]
+
 
 __all__ = [
     "Batches",
@@ -70,6 +108,7 @@ __all__ = [
     "UnsupportedError",
     "UsageError",
     "convert",
+    "diff",
     "formats",
     "open",
     "options",
@@ -79,18 +118,58 @@ __all__ = [
 _Path = str | os.PathLike[str]
 
 
-def open(source: Any, *, access: str = "mapped") -> Container:
+def open(
+    source: Any,
+    *,
+    access: str = "mapped",
+    sel: Mapping[str, Indexes] | None = None,
+    at: Mapping[str, Any] | None = None,
+    between: Mapping[str, Between] | None = None,
+    tolerance: Any = None,
+    tidy: bool | Sequence[str] = False,
+    packed: bool = False,
+    time: Literal["iso", "jd"] | None = None,
+) -> Container:
     """Opens a file, a folder, ``bytes``, or a binary file object of any supported format.
 
     A path of a file is mapped into memory. Nothing may change or truncate it while it is open, or what was read from it is alive; for files
     that do change, ``access="positional"`` reads them by position. A file object must be able to seek; files of fsspec are read by ranges.
 
+    The other arguments select a part of the variables of ds and NetCDF, as ``Container.select`` does:
+
+    >>> wharf_data.open("climate.nc", between={"time": ("2000-01", "2000-03"), "lon": (-10, 20)}, tidy=["t2m"])  # doctest: +SKIP
+
     Raises:
         NotFoundError: there is no such file.
         UnsupportedError: no format recognizes the content or the name.
         InvalidError: the file violates its format.
+        UsageError: nothing is selected, or the file has no variables.
     """
-    return _native.open(source, access=access)
+    container = _native.open(source, access=access)
+    part = _part(sel, at, between, tolerance, tidy, packed, time)
+    return container.select(**part) if part else container
+
+
+def _part(
+    sel: Mapping[str, Any] | None,
+    at: Mapping[str, Any] | None,
+    between: Mapping[str, Any] | None,
+    tolerance: Any,
+    tidy: bool | Sequence[str],
+    packed: bool,
+    time: str | None,
+) -> dict[str, Any]:
+    """The arguments that select something."""
+    part = {
+        "sel": dict(sel) if sel else None,
+        "at": dict(at) if at else None,
+        "between": dict(between) if between else None,
+        "tolerance": dict(tolerance) if isinstance(tolerance, Mapping) else tolerance,
+        "tidy": tidy if isinstance(tidy, bool) else list(tidy),
+        "packed": packed,
+        "time": time,
+    }
+    return {name: value for name, value in part.items() if value is not None and value is not False}
 
 
 def convert(
@@ -103,13 +182,27 @@ def convert(
     where: str | None = None,
     rows: tuple[int, int | None] | None = None,
     table: str | None = None,
+    sel: Mapping[str, Indexes] | None = None,
+    at: Mapping[str, Any] | None = None,
+    between: Mapping[str, Between] | None = None,
+    tolerance: Any = None,
+    tidy: bool | Sequence[str] = False,
+    packed: bool = False,
+    time: Literal["iso", "jd"] | None = None,
     **options: Any,
 ) -> Report:
     """Converts files to one file of any format, which its extension or ``to`` selects. The rows of several inputs follow one another.
 
     ``columns``, ``where`` (a condition in SQL syntax, such as ``"age > 30"``) and ``rows`` (first, end; counted from 0, of those for which the
-    condition holds) select what is converted, ``table`` the table of a file with several. ``options()`` lists the other keyword arguments:
-    those of ``wharf convert`` with ``_`` for ``-``. The output is there whole, or not at all.
+    condition holds) select what is converted, ``table`` the table of a file with several. ``sel``, ``at``, ``between``, ``tolerance``, ``tidy``,
+    ``packed`` and ``time`` select a part of the variables of ds and NetCDF, as ``Container.select`` does.
+
+    ``options()`` lists the other keyword arguments: those of ``wharf convert`` with ``_`` for ``-``. Among them are changes of columns, which apply
+    in this order: ``rename={"old": "new"}``, ``drop=["name"]``, ``cast={"name": "float32"}``, ``floats="single"``, ``expand=["vector"]``,
+    ``concat={"Features": ["a", "b"]}``; ``columns`` has the names that they leave. ``union=True`` joins inputs with different columns. The output is
+    there whole, or not at all.
+
+    >>> wharf_data.convert("climate.nc", "europe.parquet", between={"lat": (35, 70), "lon": (-10, 40)}, tidy=True)  # doctest: +SKIP
 
     Returns:
         Path, format, rows (0 if variables of ds or NetCDF were copied), variables (of ds and NetCDF), bytes, and losses: values that the
@@ -130,9 +223,55 @@ def convert(
         where=where,
         rows=rows,
         table=table,
+        part=_part(sel, at, between, tolerance, tidy, packed, time),
         options=options,
     )
     return _warned(report)
+
+
+def diff(
+    one: _Path | Container | Table,
+    other: _Path | Container | Table,
+    *,
+    key: str | None = None,
+    tolerance: float = 0.0,
+    relative: float = 0.0,
+    exact: bool = False,
+    types: bool = False,
+    show: int = 10,
+    columns: Iterable[str] | None = None,
+    where: str | None = None,
+    rows: tuple[int, int | None] | None = None,
+    table: str | None = None,
+) -> Differences:
+    """Compares the columns and rows of two inputs of any formats, as ``wharf diff`` does.
+
+    Columns are compared by name; values by their meaning: the same texts, numbers, times and lists are equal whatever their types. Rows are
+    compared by position, or those with the same value in the column ``key``. Floats are equal if they differ by at most ``tolerance``, or by
+    ``relative`` times the larger one. ``exact`` tells 0 from -0; with ``types`` other types are a difference, too. ``show`` is the maximum number
+    of values in ``first``. ``columns``, ``where``, ``rows`` and ``table`` select what is compared, as in ``convert()``.
+
+    >>> wharf_data.diff("adult.idv", "adult.parquet")["same"]  # doctest: +SKIP
+    True
+
+    Raises:
+        UsageError: a column is unknown; a key is null, or occurs twice.
+    """
+    found: Differences = _native.diff(
+        one,
+        other,
+        key=key,
+        tolerance=tolerance,
+        relative=relative,
+        exact=exact,
+        types=types,
+        show=show,
+        columns=None if columns is None else list(columns),
+        where=where,
+        rows=rows,
+        table=table,
+    )
+    return found
 
 
 def write(

@@ -1,7 +1,8 @@
 # The native module, whose names may change with every version: use those of `wharf_data`.
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Self, final
+from os import PathLike
+from typing import Any, Literal, Self, final, overload
 
 from typing_extensions import disjoint_base
 
@@ -26,6 +27,7 @@ __all__ = [
     "__version__",
     "command",
     "convert",
+    "diff",
     "ds_to_netcdf",
     "formats",
     "julian_dates",
@@ -50,6 +52,18 @@ class Container:
     @property
     def tables(self) -> list[Table]: ...
     def table(self, name: str | None = None) -> Table: ...
+    def select(
+        self,
+        *,
+        sel: dict[str, int | slice | Sequence[int]] | None = None,
+        at: dict[str, Any] | None = None,
+        between: dict[str, tuple[Any, Any] | slice] | None = None,
+        tolerance: Any = None,
+        tidy: bool | Sequence[str] = False,
+        packed: bool = False,
+        time: Literal["iso", "jd"] | None = None,
+    ) -> Container: ...
+    def stats(self, columns: Sequence[str] | None = None, *, top: int = 5) -> list[dict[str, Any]]: ...
     def info(self) -> dict[str, Any]: ...
     def verify(self, *, threads: int = 0) -> list[Any]: ...
     def __getitem__(self, name: str, /) -> Table: ...
@@ -89,6 +103,49 @@ class Table:
         filter: str | None = None,
         rows: slice | range | tuple[int, int | None] | None = None,
     ) -> Rows: ...
+    def filter(self, condition: str) -> Table: ...
+    def with_changes(
+        self,
+        *,
+        rename: dict[str, str] | None = None,
+        drop: Sequence[str] | None = None,
+        cast: dict[str, str] | None = None,
+        floats: Literal["single", "double"] | None = None,
+        expand: Sequence[str] | None = None,
+        expand_limit: int | None = None,
+        concat: dict[str, Sequence[str]] | None = None,
+        on_mismatch: str | None = None,
+    ) -> Table: ...
+    def stats(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        top: int = 5,
+        filter: str | None = None,
+        rows: slice | range | tuple[int, int | None] | None = None,
+    ) -> list[dict[str, Any]]: ...
+    @overload
+    def count(
+        self, by: None = None, *, filter: str | None = None, rows: slice | range | tuple[int, int | None] | None = None
+    ) -> int: ...
+    @overload
+    def count(
+        self,
+        by: str | Sequence[str],
+        *,
+        filter: str | None = None,
+        rows: slice | range | tuple[int, int | None] | None = None,
+    ) -> list[dict[str, Any]]: ...
+    def extract(
+        self,
+        output: str | PathLike[str],
+        fields: str | Sequence[str],
+        *,
+        name: str | None = None,
+        overwrite: bool = False,
+        filter: str | None = None,
+        rows: slice | range | tuple[int, int | None] | None = None,
+    ) -> int: ...
     def get(self, key: str) -> dict[str, Any] | None: ...
     def __getitem__(self, row: int, /) -> dict[str, Any]: ...
     def __len__(self) -> int: ...
@@ -144,7 +201,23 @@ def convert(
     where: str | None = None,
     rows: tuple[int, int | None] | None = None,
     table: str | None = None,
+    part: dict[str, Any] | None = None,
     options: dict[str, Any] | None = None,
+) -> Any: ...
+def diff(
+    one: object,
+    other: object,
+    *,
+    key: str | None = None,
+    tolerance: float = 0.0,
+    relative: float = 0.0,
+    exact: bool = False,
+    types: bool = False,
+    show: int = 10,
+    columns: Sequence[str] | None = None,
+    where: str | None = None,
+    rows: tuple[int, int | None] | None = None,
+    table: str | None = None,
 ) -> Any: ...
 def write(
     data: object,

@@ -41,8 +41,8 @@ __all__ = ["BloomFilter"]
 
 _Path = str | os.PathLike[str]
 
-#: Bytes of a numpy array that are copied at once: a part that stays in the cache.
-_BLOCK_BYTES = 256 << 10
+#: Bytes of a numpy array that are copied at once, where keys are not contiguous.
+_BLOCK_BYTES = 4 << 20
 
 
 class BloomFilter(_native.BloomFilterBase):
@@ -191,13 +191,16 @@ def _is_fixed(keys: Any) -> TypeGuard[Any]:
     return getattr(getattr(keys, "dtype", None), "kind", "") in ("U", "S") and hasattr(keys, "tobytes") and keys.itemsize > 0
 
 
-def _blocks(keys: Any) -> Iterator[bytes]:
-    """The content of a numpy array in native byte order, in parts of whole keys."""
-    keys = keys.reshape(-1)
+def _blocks(keys: Any) -> Iterator[Any]:
+    """The keys of a numpy array as contiguous arrays in native byte order: itself, or copies of its parts."""
+    if keys.flags.c_contiguous and keys.dtype.isnative:
+        yield keys.reshape(-1)
+        return
+    flat = keys.reshape(-1)
     rows = max(1, _BLOCK_BYTES // keys.itemsize)
-    for start in range(0, len(keys), rows):
-        block = keys[start : start + rows]
-        yield block.astype(block.dtype.newbyteorder("="), copy=False).tobytes()
+    for start in range(0, len(flat), rows):
+        block = flat[start : start + rows]
+        yield block.astype(block.dtype.newbyteorder("="), order="C")
 
 
 def _objects(keys: Any) -> Iterable[Any]:

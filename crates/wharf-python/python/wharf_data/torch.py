@@ -17,7 +17,9 @@ Datasets of paths and readers can be pickled, and open their files when they are
 from __future__ import annotations
 
 import math
+import mmap
 import os
+import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -359,9 +361,12 @@ class _Segment:
     def __init__(self, size: int) -> None:
         # Sizes vary a little, mostly those of the last batches.
         self.size = max(_ALIGNMENT, 1 << (size - 1).bit_length())
-        storage: Any = torch.UntypedStorage._new_shared(self.size + _ALIGNMENT)  # type: ignore[no-untyped-call]
-        self.memory = torch.empty(0, dtype=torch.uint8).set_(storage, 0, (self.size + _ALIGNMENT,), (1,))
+        self.memory, self._file = _shared_memory(self.size + _ALIGNMENT)
         self.bytes = self.memory.numpy()
+
+    def handle(self) -> Any:
+        """What another process gets the memory from, by ``_memory_of``: a file that it opens, or else a tensor, which torch sends in a slow way."""
+        return self.memory if self._file is None else self._file.handle
 
     @classmethod
     def take(cls, size: int) -> _Segment:
@@ -388,6 +393,74 @@ class _Segment:
 #: Those of this process, which is a worker.
 _SEGMENTS: list[_Segment] = []
 _MOST_SEGMENTS = 16
+
+
+class _MemoryFile:
+    """A file in memory, which other processes open by a path while it is open here."""
+
+    def __init__(self, size: int) -> None:
+        self._number = os.memfd_create("wharf_data", os.MFD_CLOEXEC)
+        os.ftruncate(self._number, size)
+        #: The path, what identifies the file, and its size.
+        self.handle = (f"/proc/{os.getpid()}/fd/{self._number}", _identity(self._number), size)
+
+    def map(self) -> torch.Tensor:
+        return _map(self._number, self.handle[2])
+
+    def __del__(self) -> None:
+        if hasattr(self, "_number"):
+            os.close(self._number)
+
+
+def _identity(file: int) -> tuple[int, int]:
+    status = os.fstat(file)
+    return status.st_dev, status.st_ino
+
+
+def _map(file: int, size: int) -> torch.Tensor:
+    return torch.frombuffer(mmap.mmap(file, size), dtype=torch.uint8)
+
+
+def _shared_memory(size: int) -> tuple[torch.Tensor, _MemoryFile | None]:
+    try:
+        # What this process may see of its parent, that may see of this process.
+        os.listdir(f"/proc/{os.getppid()}/fd")
+        file = _MemoryFile(size)
+        return file.map(), file
+    except (AttributeError, OSError):  # another system than Linux, or one that hides processes
+        storage: Any = torch.UntypedStorage._new_shared(size)  # type: ignore[no-untyped-call]
+        return torch.empty(0, dtype=torch.uint8).set_(storage, 0, (size,), (1,)), None
+
+
+#: Memory of other processes that this one maps, by path and identity of the file, the last used at the end: mapping it anew costs page faults.
+_MAPPED: dict[tuple[str, tuple[int, int]], torch.Tensor] = {}
+_MAPPED_LOCK = threading.Lock()
+#: Bytes that are mapped without being in use.
+_MOST_MAPPED = 1 << 28
+
+
+def _memory_of(handle: Any) -> torch.Tensor:
+    """The memory of a segment of another process."""
+    if isinstance(handle, torch.Tensor):
+        return handle
+    path, identity, size = handle
+    with _MAPPED_LOCK:
+        memory = _MAPPED.pop((path, identity), None)
+        if memory is None:
+            file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            try:
+                if _identity(file) != identity:
+                    raise RuntimeError("the worker that made a batch has ended before the batch was received")
+                memory = _map(file, size)
+            finally:
+                os.close(file)
+            # That of processes that have ended, and the least recently used.
+            for known in [known for known in _MAPPED if not os.path.exists(known[0])]:
+                del _MAPPED[known]
+            while _MAPPED and size + sum(map(len, _MAPPED.values())) > _MOST_MAPPED:
+                del _MAPPED[next(iter(_MAPPED))]
+        _MAPPED[path, identity] = memory
+        return memory
 
 #: Where arrays are in a segment: the first byte, dtype and shape.
 _Parts = dict[str, tuple[int, str, tuple[int, ...]]]
@@ -422,11 +495,11 @@ class _Shared(dict[str, Any]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         others = {name: None if name in self._parts else values for name, values in self.items()}
-        return (_received, (self._segment.memory, self._parts, others, self._segment.lease()))
+        return (_received, (self._segment.handle(), self._parts, others, self._segment.lease()))
 
 
-def _received(memory: torch.Tensor, parts: _Parts, others: dict[str, Any], lease: int) -> dict[str, Any]:
-    tensors = _tensors(memory, parts, lease)
+def _received(handle: Any, parts: _Parts, others: dict[str, Any], lease: int) -> dict[str, Any]:
+    tensors = _tensors(_memory_of(handle), parts, lease)
     return {name: tensors.get(name, values) for name, values in others.items()}
 
 

@@ -29,7 +29,10 @@ impl<'py> NewArray<'py> {
         // PyO3 has no buffers without dimensions.
         let is_scalar = shape.is_empty();
         let sizes = PyTuple::new(py, if is_scalar { &[1] } else { shape })?;
-        let array = EMPTY.import(py, "numpy", "empty")?.call1((sizes, dtype))?;
+        let array = match large(py, shape, &sizes, dtype)? {
+            Some(array) => array,
+            None => EMPTY.import(py, "numpy", "empty")?.call1((sizes, dtype))?,
+        };
         let buffer = PyUntypedBuffer::get(&array)?;
         if buffer.readonly() || !buffer.is_c_contiguous() {
             return Err(PyBufferError::new_err("numpy.empty returned an array that cannot be filled").into());
@@ -43,7 +46,7 @@ impl<'py> NewArray<'py> {
         if len == 0 {
             return Ok(());
         }
-        // SAFETY: `numpy.empty` made the array in `empty`, and no other code has a reference to it until `finish`, so nothing else accesses its
+        // SAFETY: the array was made in `empty` over memory of its own, and no other code has a reference to it until `finish`, so nothing else accesses its
         // memory. The buffer keeps it alive, is writable, C-contiguous and `len` bytes long. Any bytes are valid values of its type.
         let bytes = unsafe { std::slice::from_raw_parts_mut(self.buffer.buf_ptr().cast::<u8>(), len) };
         // Detaching takes longer than filling a small array.
@@ -57,6 +60,27 @@ impl<'py> NewArray<'py> {
         }
         Ok(self.array)
     }
+}
+
+/// An array in memory that is used again; `None` for small arrays, and on systems other than Linux.
+#[cfg(target_os = "linux")]
+fn large<'py>(
+    py: Python<'py>,
+    shape: &[u64],
+    sizes: &Bound<'py, PyTuple>,
+    dtype: &str,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    use super::memory::{MIN, Memory};
+    let width = dtype.trim_start_matches(|char: char| !char.is_ascii_digit()).parse().unwrap_or(1);
+    let len = shape.iter().try_fold(width, |len: u64, size| len.checked_mul(*size));
+    let Some(len) = len.and_then(|len| usize::try_from(len).ok()).filter(|len| *len >= MIN) else { return Ok(None) };
+    let memory = Bound::new(py, Memory::new(len)?)?;
+    py.import("numpy")?.getattr("ndarray")?.call1((sizes, dtype, memory)).map(Some)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn large<'py>(_: Python<'py>, _: &[u64], _: &Bound<'py, PyTuple>, _: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    Ok(None)
 }
 
 /// The bytes of contiguous arrays, or of other objects with a buffer.

@@ -15,6 +15,9 @@ const SMALL: u64 = 256 << 10;
 /// Bytes that a thread reads at once: huge pages, which it clears, and which still are in the cache when they are filled.
 const STEP: usize = 16 << 20;
 
+/// Threads that read one array.
+const MAX_THREADS: usize = 4;
+
 /// A local file.
 pub(super) struct LocalFile {
     file: File,
@@ -95,8 +98,8 @@ pub(super) fn read_into(source: &Source, file: Option<&LocalFile>, offset: u64, 
         })
     };
     let threads = match process::threads(0) {
-        // Half of the cores use up the bandwidth of the memory.
-        0 => (std::thread::available_parallelism().map_or(1, usize::from) / 2).min(out.len() / STEP),
+        // A few cores use up the bandwidth of the memory.
+        0 => std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS).min(out.len() / STEP),
         one => one,
     };
     let queue = Mutex::new(out.chunks_mut(STEP).enumerate());

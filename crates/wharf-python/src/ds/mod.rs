@@ -2,10 +2,14 @@
 
 mod buffer;
 mod file;
+#[cfg(target_os = "linux")]
+mod memory;
 mod netcdf;
 mod select;
 mod times;
 mod values;
+
+pub(crate) use select::index_selection;
 
 use std::ops::Range;
 use std::path::PathBuf;

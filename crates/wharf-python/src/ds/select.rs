@@ -13,13 +13,14 @@ pub(super) fn selection<N: AsRef<str>>(dimensions: &[N], parts: Option<&Bound<'_
     let Some(parts) = parts else { return Ok(selection) };
     for dimension in dimensions {
         if let Some(part) = parts.get_item(dimension.as_ref())? {
-            selection = selection.with(dimension.as_ref(), select(&part)?);
+            selection = selection.with(dimension.as_ref(), index_selection(&part)?);
         }
     }
     Ok(selection)
 }
 
-fn select(part: &Bound<'_, PyAny>) -> Result<Select> {
+/// A selection by index: an index, a slice, or a list of indices.
+pub(crate) fn index_selection(part: &Bound<'_, PyAny>) -> Result<Select> {
     if let Ok(index) = part.extract::<i64>() {
         return Ok(Select::Index(index));
     }

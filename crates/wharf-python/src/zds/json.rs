@@ -1,70 +1,32 @@
 //! Documents as Python dicts, and dicts as lines.
 
 use std::cell::RefCell;
-use std::fmt;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde::Serialize;
-use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeMap, Serializer};
 
+use super::fast_json;
 use crate::error::Result;
 use crate::gc;
 
 /// The member that holds a document's id.
-const ID: &str = "_id";
+pub(super) const ID: &str = "_id";
 
 /// Values may be nested this deep, as readers of the library require.
 const MAX_DEPTH: u32 = 128;
-
-/// Names of members that are kept as Python strings, each in a slot that its hash selects.
-const SLOTS: usize = 1024;
-
-/// Longer names are not kept.
-const MAX_NAME: usize = 64;
-
-/// From here on a number may be an integer that `f64` does not represent.
-const MAX_EXACT: f64 = 9_223_372_036_854_775_808.0;
-
-thread_local! {
-    /// Names repeat from document to document: a string that exists needs no allocation, and knows its hash.
-    static NAMES: RefCell<Vec<Option<Py<PyString>>>> = const { RefCell::new(Vec::new()) };
-}
-
-fn interned<'py>(py: Python<'py>, name: &str) -> Bound<'py, PyString> {
-    if name.len() > MAX_NAME {
-        return PyString::new(py, name);
-    }
-    let hash = name.bytes().fold(0xcbf2_9ce4_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
-    NAMES.with(|names| {
-        // Allocating may run other Python code, which may get here, too.
-        let Ok(mut names) = names.try_borrow_mut() else { return PyString::new(py, name) };
-        if names.is_empty() {
-            names.resize_with(SLOTS, || None);
-        }
-        let Some(slot) = names.get_mut(hash as usize % SLOTS) else { return PyString::new(py, name) };
-        match slot {
-            Some(kept) if kept.bind(py).to_str().is_ok_and(|kept| kept == name) => kept.bind(py).clone(),
-            _ => slot.insert(PyString::new(py, name).unbind()).bind(py).clone(),
-        }
-    })
-}
 
 /// The document as a dict, without its `_id`; only these members, if `fields` are given.
 ///
 /// # Errors
 /// `ValueError` if it is not an object in JSON.
 pub(super) fn decode<'py>(py: Python<'py>, json: &[u8], fields: Option<&[String]>) -> PyResult<Bound<'py, PyAny>> {
-    let mut input = serde_json::Deserializer::from_slice(json);
-    let members = || Members { py, fields }.deserialize(&mut input).and_then(|dict| input.end().map(|()| dict));
-    let decoded = gc::paused(py, members);
-    // Large integers, lone surrogates and deep nesting are left to Python.
-    decoded.or_else(|_| decode_in_python(py, json, fields))
-}
-
-fn decode_in_python<'py>(py: Python<'py>, json: &[u8], fields: Option<&[String]>) -> PyResult<Bound<'py, PyAny>> {
+    if let Some(document) = gc::paused(py, || fast_json::document(py, json, fields)) {
+        return Ok(document);
+    }
+    // Large integers, lone surrogates and deep nesting.
     let value = py.import("json")?.call_method1("loads", (String::from_utf8(json.to_vec())?,))?;
     let Ok(dict) = value.cast::<PyDict>() else {
         // The original stores such values in files.
@@ -81,134 +43,6 @@ fn decode_in_python<'py>(py: Python<'py>, json: &[u8], fields: Option<&[String]>
         }
     }
     Ok(selected.into_any())
-}
-
-/// The members of a document.
-struct Members<'py, 'f> {
-    py: Python<'py>,
-    fields: Option<&'f [String]>,
-}
-
-impl<'de, 'py> DeserializeSeed<'de> for Members<'py, '_> {
-    type Value = Bound<'py, PyAny>;
-
-    fn deserialize<D: Deserializer<'de>>(self, input: D) -> std::result::Result<Self::Value, D::Error> {
-        input.deserialize_map(self)
-    }
-}
-
-impl<'de, 'py> Visitor<'de> for Members<'py, '_> {
-    type Value = Bound<'py, PyAny>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> std::result::Result<Self::Value, A::Error> {
-        let dict = PyDict::new(self.py);
-        while let Some(name) = members.next_key_seed(Name { py: self.py, fields: self.fields, is_root: true })? {
-            match name {
-                Some(name) => {
-                    dict.set_item(name, members.next_value_seed(Value(self.py))?).map_err(A::Error::custom)?;
-                }
-                None => drop(members.next_value::<IgnoredAny>()?),
-            }
-        }
-        Ok(dict.into_any())
-    }
-}
-
-/// The name of a member; `None` if it is not selected.
-struct Name<'py, 'f> {
-    py: Python<'py>,
-    fields: Option<&'f [String]>,
-    is_root: bool,
-}
-
-impl<'de, 'py> DeserializeSeed<'de> for Name<'py, '_> {
-    type Value = Option<Bound<'py, PyString>>;
-
-    fn deserialize<D: Deserializer<'de>>(self, input: D) -> std::result::Result<Self::Value, D::Error> {
-        input.deserialize_str(self)
-    }
-}
-
-impl<'py> Visitor<'_> for Name<'py, '_> {
-    type Value = Option<Bound<'py, PyString>>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the name of a member")
-    }
-
-    fn visit_str<E>(self, name: &str) -> std::result::Result<Self::Value, E> {
-        let is_selected = self.fields.is_none_or(|fields| fields.iter().any(|field| field == name));
-        Ok((is_selected && !(self.is_root && name == ID)).then(|| interned(self.py, name)))
-    }
-}
-
-/// A value.
-#[derive(Clone, Copy)]
-struct Value<'py>(Python<'py>);
-
-impl<'de, 'py> DeserializeSeed<'de> for Value<'py> {
-    type Value = Bound<'py, PyAny>;
-
-    fn deserialize<D: Deserializer<'de>>(self, input: D) -> std::result::Result<Self::Value, D::Error> {
-        input.deserialize_any(self)
-    }
-}
-
-impl<'de, 'py> Visitor<'de> for Value<'py> {
-    type Value = Bound<'py, PyAny>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value")
-    }
-
-    fn visit_unit<E>(self) -> std::result::Result<Self::Value, E> {
-        Ok(self.0.None().into_bound(self.0))
-    }
-
-    fn visit_bool<E>(self, value: bool) -> std::result::Result<Self::Value, E> {
-        Ok(PyBool::new(self.0, value).to_owned().into_any())
-    }
-
-    fn visit_i64<E>(self, value: i64) -> std::result::Result<Self::Value, E> {
-        Ok(PyInt::new(self.0, value).into_any())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> std::result::Result<Self::Value, E> {
-        Ok(PyInt::new(self.0, value).into_any())
-    }
-
-    fn visit_f64<E: serde::de::Error>(self, value: f64) -> std::result::Result<Self::Value, E> {
-        // The parser does not say whether these are integers.
-        if value.abs() >= MAX_EXACT || value == 0.0 && value.is_sign_negative() {
-            return Err(E::custom("a number that may be an integer"));
-        }
-        Ok(PyFloat::new(self.0, value).into_any())
-    }
-
-    fn visit_str<E>(self, value: &str) -> std::result::Result<Self::Value, E> {
-        Ok(PyString::new(self.0, value).into_any())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> std::result::Result<Self::Value, A::Error> {
-        let list = PyList::empty(self.0);
-        while let Some(element) = elements.next_element_seed(self)? {
-            list.append(element).map_err(A::Error::custom)?;
-        }
-        Ok(list.into_any())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> std::result::Result<Self::Value, A::Error> {
-        let dict = PyDict::new(self.0);
-        let name = || Name { py: self.0, fields: None, is_root: false };
-        while let Some(name) = members.next_key_seed(name())? {
-            dict.set_item(name, members.next_value_seed(self)?).map_err(A::Error::custom)?;
-        }
-        Ok(dict.into_any())
-    }
 }
 
 /// Appends the line of a document, including its line feed: `_id` first, then the other members in order.

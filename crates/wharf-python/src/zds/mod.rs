@@ -1,6 +1,7 @@
 //! Stores of JSON documents: the native bases of `wharf_data.zds`.
 
 mod collection;
+mod fast_json;
 mod json;
 mod root;
 mod scan;

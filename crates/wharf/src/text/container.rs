@@ -4,7 +4,7 @@ use std::path::Path;
 
 use container_core::{
     ColumnInfo, Container, Error, Finding, Format, Input, Limits, OpenOptions, OutputOptions, Probe, Recognition,
-    RecoverReport, Result, Rows, Scan, Source, Table, VerifyOptions,
+    RecoverReport, Result, Rows, Scan, Source, Table, VerifyOptions, Watch,
 };
 use serde_json::{Map, Value};
 
@@ -258,8 +258,12 @@ impl Table for RecordsTable {
     }
 
     fn infer_columns(&self) -> Result<()> {
+        self.infer_columns_with(&Watch::default())
+    }
+
+    fn infer_columns_with(&self, watch: &Watch) -> Result<()> {
         if self.all_columns.get().is_none() {
-            let (inference, result) = self.infer_columns(&Workers::new(0), true);
+            let (inference, result) = self.scan_columns(&Workers::new(0), true, watch);
             result?;
             let _ = self.all_columns.set(inference.columns(&self.text, None)); // ignore: a concurrent caller set the same value
         }

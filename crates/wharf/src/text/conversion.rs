@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use container_core::{Bytes, ErrorKind, Result, Rows as _};
+use container_core::{Bytes, ErrorKind, Result, Rows as _, Watch};
 
 use super::container::TextContainer;
 use super::profile::{CellProfile, ColumnKind};
@@ -64,7 +64,7 @@ impl TextContainer {
 impl RecordsTable {
     /// Profiles of the CSV columns over all rows that are not broken, and the number of these rows.
     pub(super) fn cells(&self, threads: usize) -> Result<(Vec<CellProfile>, u64)> {
-        match self.infer_columns(&Workers::new(threads), true) {
+        match self.scan_columns(&Workers::new(threads), true, &Watch::default()) {
             (_, Err(error)) if error.kind() == ErrorKind::Io => Err(error),
             (inference, _) => Ok((inference.csv, inference.rows)),
         }

@@ -46,16 +46,17 @@ impl RecordsTable {
         }
         self.sample_columns.get_or_init(|| {
             let small = self.text.len() <= MAX_FULL_SCAN;
-            let (inference, result) = self.infer_columns(&Workers::new(usize::from(!small)), small);
+            let (inference, result) = self.scan_columns(&Workers::new(usize::from(!small)), small, &Watch::default());
             inference.columns(&self.text, result.err())
         })
     }
 
     /// Infers columns from all rows, or from the first ones.
-    pub(super) fn infer_columns(&self, workers: &Workers, all: bool) -> (ColumnInference, Result<()>) {
-        let (inference, result) = ColumnInference::scan(&self.text, workers, all, &Watch::default());
+    pub(super) fn scan_columns(&self, workers: &Workers, all: bool, watch: &Watch) -> (ColumnInference, Result<()>) {
+        let (inference, result) = ColumnInference::scan(&self.text, workers, all, watch);
         // Broken rows are ignored.
-        if all && !result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Io) {
+        let is_partial = |error: &Error| matches!(error.kind(), ErrorKind::Io | ErrorKind::Cancelled);
+        if all && !result.as_ref().is_err_and(is_partial) {
             let _ = self.kinds.set(inference.kinds(&self.text)); // ignore: a concurrent caller set the same value
         }
         (inference, result)
@@ -64,7 +65,7 @@ impl RecordsTable {
     /// Kinds of CSV columns, inferred from all rows that are not broken. Cells become values of their column's kind.
     pub(super) fn kinds(&self, threads: usize) -> Result<&[ColumnKind]> {
         if self.text.is_csv() && self.kinds.get().is_none() {
-            match self.infer_columns(&Workers::new(threads), true) {
+            match self.scan_columns(&Workers::new(threads), true, &Watch::default()) {
                 (inference, Ok(())) => drop(self.all_columns.set(inference.columns(&self.text, None))),
                 (_, Err(error)) if error.kind() == ErrorKind::Io => return Err(error),
                 _ => {}

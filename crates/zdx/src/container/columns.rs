@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use container_core::raw_json::Members;
-use container_core::{ColumnInfo, Error, ErrorKind, Result};
+use container_core::{ColumnInfo, Error, ErrorKind, Result, Watch};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -116,13 +116,20 @@ impl ColumnSurvey {
         &mut self,
         collection: &Collection,
         step: u64,
+        watch: &Watch,
         failed: &mut dyn FnMut(Error) -> Result<()>,
     ) -> Result<()> {
+        /// Documents between two progress reports.
+        const REPORTED: u64 = 256;
         let len = collection.len()?;
-        let mut next = 0;
+        let (mut next, mut documents_read) = (0, 0);
         while next < len {
             let mut documents = collection.documents_in(next..if step == 1 { len } else { next + 1 })?;
             loop {
+                documents_read += 1;
+                if documents_read % REPORTED == 0 {
+                    watch.advance(REPORTED)?;
+                }
                 let row = documents.row();
                 let document = match documents.try_next() {
                     Ok(None) => break,

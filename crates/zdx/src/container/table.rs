@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use container_core::{ColumnInfo, Error, Limits, Result, Rows, Scan, Table};
+use container_core::{ColumnInfo, Error, Limits, Result, Rows, Scan, Table, Unit, Watch};
 use serde_json::{Map, Value};
 
 use super::columns::{ColumnSurvey, Field};
@@ -83,7 +83,7 @@ impl CollectionTable {
             let step = if every { 1 } else { len / SAMPLE_DOCUMENTS };
             let mut survey = ColumnSurvey::new(&self.paths, self.limits.columns);
             // Invalid documents are reported when they are read.
-            let _ = survey.scan(collection, step, &mut |_| Ok(()));
+            let _ = survey.scan(collection, step, &Watch::default(), &mut |_| Ok(()));
             survey.finish()
         })
     }
@@ -114,13 +114,18 @@ impl Table for CollectionTable {
     }
 
     fn infer_columns(&self) -> Result<()> {
+        self.infer_columns_with(&Watch::default())
+    }
+
+    fn infer_columns_with(&self, watch: &Watch) -> Result<()> {
         if self.all.get().is_some() {
             return Ok(());
         }
         let mut survey = ColumnSurvey::new(&self.paths, self.limits.columns);
         // Known columns keep their positions.
         survey.start_from(self.fields());
-        survey.scan(&self.collection, 1, &mut Err).map_err(|error| self.located(error))?;
+        watch.begin(Unit::Rows, self.collection.len().ok());
+        survey.scan(&self.collection, 1, watch, &mut Err).map_err(|error| self.located(error))?;
         let _ = self.all.set(survey.finish()); // another thread may have set the same value
         Ok(())
     }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use arrow_array::RecordBatch;
 use container_arrow::{BatchWriter, JsonRows, Times};
 use container_core::{Error, Loss, Result};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -44,6 +45,16 @@ pub struct Group {
     pub values: Box<RawValue>,
     /// Number of rows.
     pub count: u64,
+}
+
+/// `{"rows": count, "values": values}`
+impl Serialize for Group {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(2))?;
+        map.serialize_entry("rows", &self.count)?;
+        map.serialize_entry("values", &self.values)?;
+        map.end()
+    }
 }
 
 /// What a group takes in memory besides its values.

@@ -11,7 +11,9 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 use container_arrow::predicate::NanOrder;
 use container_arrow::{ArrowTable, BatchReader, BatchScan, OnMismatch, Predicate, unknown_column};
-use container_core::{ColumnInfo, Container, Error, ErrorKind, Finding, Result, Rows, Scan, Table, VerifyOptions};
+use container_core::{
+    ColumnInfo, Container, Error, ErrorKind, Finding, Result, Rows, Scan, Table, VerifyOptions, Watch,
+};
 use serde_json::{Map, Value};
 
 pub(crate) use batches::{FilteredBatches, Origin};
@@ -244,6 +246,10 @@ impl Table for FilteredTable {
 
     fn infer_columns(&self) -> Result<()> {
         self.table()?.infer_columns()
+    }
+
+    fn infer_columns_with(&self, watch: &Watch) -> Result<()> {
+        self.table()?.infer_columns_with(watch)
     }
 
     fn has_schema(&self) -> bool {

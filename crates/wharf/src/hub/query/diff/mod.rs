@@ -1,6 +1,7 @@
 //! Differences between two inputs, of any formats.
 
 mod cells;
+mod json;
 mod keyed;
 mod position;
 mod schema;
@@ -56,7 +57,7 @@ pub struct Diff {
     pub max_bytes: usize,
 }
 
-/// How two inputs differ.
+/// How two inputs differ. Serializes as `wharf diff --json` prints it.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Differences {
