@@ -313,6 +313,11 @@ fn parts(how: u8, meta: [Option<&[u8]>; 3], docs: &[(&str, &[u8])], data: &[u8])
 
 /// Unusual but valid documents.
 fn documents(put: &dyn Fn(&str, &str, &[u8])) {
+    zarr(root, put);
+    for index in 1..=12u8 {
+        let decisions: Vec<u8> = (0..200u32).map(|number| (number * 37 * u32::from(index) >> 3) as u8).collect();
+        put("wharf_tar", &format!("decisions-{index:02}"), &[&[1], &decisions[..]].concat());
+    }
     let deep = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
     let made: [(&str, &str); 18] = [
         ("last", r#" { "x" : [ { "_id" : "no" } , {} , [ ] ] , "_id" : "b" } "#),
@@ -449,6 +454,27 @@ fn batches(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
     conditions.iter().for_each(|(name, text)| put("wharf_predicate", name, text.as_bytes()));
     let deep = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
     [1, 126, 127, 128].iter().for_each(|depth| put("arrow_json", &format!("deep-{depth}"), deep(*depth).as_bytes()));
+}
+
+/// Metadata and first chunks of the golden stores.
+fn zarr(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
+    for (store, version, metadata) in
+        [("types", 0u8, "zarr.json"), ("codecs", 0, "zarr.json"), ("grid", 0, "zarr.json"), ("version2", 1, ".zarray")]
+    {
+        let folder = root.join("../tests/golden/zarr").join(format!("{store}.zarr"));
+        let mut arrays: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        arrays.retain(|path| path.is_dir());
+        arrays.sort();
+        for path in arrays {
+            let Ok(text) = fs::read(path.join(metadata)) else { continue };
+            let text: serde_json::Value = serde_json::from_slice(&text).unwrap();
+            let chunks = ["c/0", "c/0/0", "c/0/0/0", "0", "0.0", "c"].map(|name| fs::read(path.join(name)).ok());
+            let chunk = chunks.into_iter().flatten().next();
+            let chunk = chunk.map(|chunk| [&[0xff], &chunk[..]].concat()).unwrap_or_default();
+            let name = format!("{store}-{}", path.file_name().unwrap().to_str().unwrap());
+            put("zarr_metadata", &name, &[&[version], text.to_string().as_bytes(), &chunk].concat());
+        }
+    }
 }
 
 /// CSV and JSON lines, after the choices that the targets expect.

@@ -29,10 +29,9 @@ pub fn netcdf_hdf5(data: &[u8]) {
     read(bytes);
 }
 
-/// Reads everything in a file.
-fn read(bytes: Vec<u8>) {
+/// The fuzzer's panic hook ends the process, but a panic of a library that is guarded is only an error of the reader.
+pub(crate) fn ignore_guarded_panics() {
     static HOOK: Once = Once::new();
-    // The fuzzer's panic hook ends the process, but a panic of the HDF5 library is only an error of the reader.
     HOOK.call_once(|| {
         let usual = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
@@ -41,6 +40,11 @@ fn read(bytes: Vec<u8>) {
             }
         }));
     });
+}
+
+/// Reads everything in a file.
+fn read(bytes: Vec<u8>) {
+    ignore_guarded_panics();
     let opening = OpenOptions::default().with_limits(Limits::default().with_block_bytes(4 << 20));
     let reader = match Reader::from_source(Source::from(bytes), opening) {
         Ok(reader) => reader,
@@ -60,7 +64,7 @@ fn read(bytes: Vec<u8>) {
 }
 
 /// Reads the first and last rows of each table, and as batches.
-fn walk(container: &NetcdfContainer) {
+pub(crate) fn walk(container: &NetcdfContainer) {
     const ROWS: u64 = 40;
     for table in container.tables() {
         let len = table.len().unwrap_or(0);

@@ -6,7 +6,7 @@ mod replay;
 
 use std::path::Path;
 
-const TARGETS: [replay::Target; 38] = [
+const TARGETS: [replay::Target; 40] = [
     ("arrow_columns", wharf_fuzz::arrow_columns),
     ("arrow_json", wharf_fuzz::arrow_json),
     ("datadings_arrow", wharf_fuzz::datadings_arrow),
@@ -39,6 +39,8 @@ const TARGETS: [replay::Target; 38] = [
     ("wharf_import", wharf_fuzz::wharf_import),
     ("wharf_json_lines", wharf_fuzz::wharf_json_lines),
     ("wharf_predicate", wharf_fuzz::wharf_predicate),
+    ("wharf_tar", wharf_fuzz::wharf_tar),
+    ("zarr_metadata", wharf_fuzz::zarr_metadata),
     ("zdx_archive", wharf_fuzz::zdx_archive),
     ("zdx_arrow", wharf_fuzz::zdx_arrow),
     ("zdx_collection", wharf_fuzz::zdx_collection),

@@ -33,7 +33,8 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     doc.args(features::ALL).env("RUSTDOCFLAGS", "-D warnings");
     shell::run(doc)?;
 
-    shell::run(shell::cargo(["build", "--quiet", "--bin", "wharf"]))?;
+    // With what the tests have built.
+    shell::run(shell::cargo(["build", "--quiet", "--bin", "wharf", "--features", "wharf-cli/zarr"]))?;
     for page in pages()? {
         let text = shell::read(&page)?;
         check_links(&page, &text)?;

@@ -6,6 +6,7 @@ pub(crate) mod ds;
 mod ds_netcdf;
 mod simplebloom;
 mod written;
+mod zarr;
 pub(crate) mod zdx;
 
 use std::collections::BTreeSet;
@@ -61,6 +62,8 @@ enum Format {
     Idv,
     /// Bloom filters, with Python's simplebloom
     Simplebloom,
+    /// Zarr to ds and back, with zarr-python, xarray and ds-format
+    Zarr,
     /// Documents, with the crate zippy_data and the Python package over it
     Zdx,
 }
@@ -104,6 +107,11 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         && let Some(python) = python_or_skip("live interop with pyarrow")?
     {
         arrow::run(&python, options.seed, options.count)?;
+    }
+    if selected(Format::Zarr)
+        && let Some(python) = python_or_skip("live interop with zarr-python")?
+    {
+        zarr::run(&python, options.seed, options.count)?;
     }
     if selected(Format::Zdx)
         && let Some(zippy) = zippy_or_skip("live interop with zippy_data")?

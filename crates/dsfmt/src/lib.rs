@@ -75,6 +75,7 @@
 //! | convert CF times to dates | [`time`] | |
 //! | read and write Arrow record batches | `arrow` (feature) | none, or one pass; writing: the bytes, twice |
 //! | read and write NetCDF | `netcdf` (feature) | |
+//! | read and write Zarr | `zarr` (feature) | |
 //!
 //! # Differences from Python
 //!
@@ -89,6 +90,7 @@
 //! | `nom` | `time::nom`: nom 8 parsers for units and dates |
 //! | `arrow` | tables as Arrow record batches, zero-copy if possible; files from batches |
 //! | `netcdf` | reads and writes NetCDF: classic, 64-bit offset, CDF-5, NetCDF-4 (read with pure-Rust HDF5 crates) |
+//! | `zarr` | reads and writes Zarr, with the crate `zarrs`; needs Rust 1.91 |
 //! | `ndarray` | arrays and views of the crate `ndarray` |
 //! | `parallel` | reads large variables and computes statistics on all cores |
 #![forbid(unsafe_code)]
@@ -128,6 +130,9 @@ mod types;
 mod verify;
 mod wire;
 mod write;
+#[cfg(feature = "zarr")]
+#[cfg_attr(docsrs, doc(cfg(feature = "zarr")))]
+pub mod zarr;
 
 pub use array::{Array, Mask, Strings, Values};
 pub use container::FORMAT;

@@ -15,6 +15,8 @@ static FORMATS: &[&dyn Format] = &[
     dsfmt::FORMAT,
     #[cfg(feature = "netcdf")]
     dsfmt::netcdf::FORMAT,
+    #[cfg(feature = "zarr")]
+    dsfmt::zarr::FORMAT,
     #[cfg(feature = "zds")]
     zdx::FORMAT,
     #[cfg(feature = "parquet")]

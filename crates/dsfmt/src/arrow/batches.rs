@@ -9,6 +9,7 @@ use container_core::parallel::{self, Pool};
 use container_core::{Error, Loss, Result};
 
 use super::plan::Plan;
+use super::structs;
 use crate::FORMAT_NAME;
 use crate::container::DsTable;
 use crate::read::Variable;
@@ -69,7 +70,11 @@ impl<'a> DsBatches<'a> {
     fn columns(&self, rows: &Range<u64>) -> Result<Vec<ArrayRef>> {
         let columns: Vec<_> = self.plan.columns.iter().collect();
         let arrays = self.pool.install(|| parallel::map(columns, |column| column.array(rows)));
-        arrays.into_iter().collect()
+        let arrays: Vec<ArrayRef> = arrays.into_iter().collect::<Result<_>>()?;
+        if self.plan.columns.iter().all(|column| column.layout.variable.member().is_none()) {
+            return Ok(arrays);
+        }
+        structs::trees(&self.plan.columns).iter().map(|tree| tree.array(&self.plan.columns, &arrays)).collect()
     }
 
     fn batch(&mut self) -> Result<RecordBatch> {

@@ -10,6 +10,7 @@
 //! | `unicode` | Utf8 | LargeUtf8 for a variable of more than 2 GiB; bytes are zero-copy |
 //! | masked | the same, nullable | missing elements are null, also in lists, which are never null themselves |
 //! | more than one dimension | FixedSizeList with extension `arrow.fixed_shape_tensor` | shape and dimension names in the metadata; up to 2,147,483,647 elements per row |
+//! | compound, of NetCDF | Struct of the members; of lists, if the variable has more than one dimension |
 //! | empty | its type, nullable; Null without a type | one null in the table of scalars |
 //! | times, [`TimeForm::Iso`](crate::container::TimeForm) | Timestamp(us) without a zone, in UTC | if every time in the row range converts back to its number and the calendar is real; otherwise numbers, and a loss says why. [`Times`](container_arrow::Times) selects truncation to microseconds, nanoseconds, or numbers |
 //! | times, [`TimeForm::Julian`](crate::container::TimeForm) | Float64, nullable | Julian dates |
@@ -52,6 +53,7 @@ mod bits;
 mod build;
 mod meta;
 mod plan;
+mod structs;
 mod times;
 mod write;
 

@@ -9,6 +9,7 @@ use container_arrow::{BatchScan, Times};
 use container_core::{Error, Loss, Position, Result};
 
 use super::meta::{self, Representation};
+use super::structs;
 use super::times::{Clock, Instant, Unit};
 use crate::FORMAT_NAME;
 use crate::array::Values;
@@ -86,8 +87,7 @@ impl<'a> Plan<'a> {
     pub(super) fn new(table: &'a DsTable, scan: &BatchScan) -> Result<Self> {
         let rows = rows::row_range(table, &scan.scan)?;
         let (selected, mut notes) = rows::selected_columns(table, &scan.scan)?;
-        let layouts: Vec<ColumnLayout<'a>> =
-            selected.iter().map(|index| ColumnLayout::new(table, *index)).collect::<Result<_>>()?;
+        let layouts: Vec<ColumnLayout<'a>> = table.leaves(&selected)?.into_iter().map(ColumnLayout::new).collect();
         rows::check_bounds(table, &layouts, &rows)?;
         let mut columns = Vec::with_capacity(layouts.len());
         for layout in layouts {
@@ -98,7 +98,7 @@ impl<'a> Plan<'a> {
             let missing_as_null = scan.scan.missing_as_null;
             columns.push(Column { layout, kind, field: Arc::new(field), missing_as_null, changed: Count::new() });
         }
-        let fields: Vec<Arc<Field>> = columns.iter().map(|column| column.field.clone()).collect();
+        let fields: Vec<Arc<Field>> = structs::trees(&columns).iter().filter_map(|tree| tree.field(&columns)).collect();
         let schema = Arc::new(Schema::new_with_metadata(fields, meta::of_dataset(&table.reader)));
         Ok(Self { columns, schema, rows, notes })
     }

@@ -1,6 +1,7 @@
 //! Groups variables into tables.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use container_core::ColumnInfo;
 use serde_json::{Map, Value};
@@ -21,12 +22,14 @@ pub(super) struct Group {
     pub(super) rows: u64,
     /// Indices in the header.
     pub(super) variables: Vec<usize>,
+    /// The variables of each column, as positions in `variables`: one, or the members of a struct.
+    pub(super) members: Vec<Range<usize>>,
     pub(super) columns: Vec<ColumnInfo>,
 }
 
 impl Group {
     fn new(name: String, rows: u64) -> Self {
-        Self { name, rows, variables: Vec::new(), columns: Vec::new() }
+        Self { name, rows, variables: Vec::new(), members: Vec::new(), columns: Vec::new() }
     }
 
     fn add(&mut self, index: usize, variable: &Variable<'_>) {
@@ -38,9 +41,36 @@ impl Group {
             let detail = format!("dimension {name:?} has size {rows}, in {first:?} {}", self.rows);
             info.unreadable = Some(detail);
         }
+        let position = self.variables.len();
         self.variables.push(index);
-        self.columns.push(info);
+        let Some((name, path)) = variable.reader.member(index) else {
+            self.members.push(position..position + 1);
+            self.columns.push(info);
+            return;
+        };
+        let member = format!("{}: {}", path.join("."), info.kind);
+        match (self.columns.last_mut(), self.members.last_mut()) {
+            (Some(column), Some(members)) if column.name == name && is_struct(column) => {
+                members.end = position + 1;
+                column.kind.truncate(column.kind.len() - 1);
+                column.kind.push_str(&format!(", {member}>"));
+                column.unreadable = column.unreadable.take().or(info.unreadable);
+            }
+            _ => {
+                self.members.push(position..position + 1);
+                let mut column = ColumnInfo::new(name, format!("{STRUCT}{member}>"));
+                column.unreadable = info.unreadable;
+                self.columns.push(column);
+            }
+        }
     }
+}
+
+/// Begins the type of a compound variable.
+const STRUCT: &str = "struct<";
+
+fn is_struct(column: &ColumnInfo) -> bool {
+    column.kind.starts_with(STRUCT)
 }
 
 /// The tables of a file, in order of first use of their leading dimension; scalars last.

@@ -164,14 +164,29 @@ impl Container for DsContainer {
 }
 
 impl DsTable {
-    /// Index in the header of a column's variable.
+    /// Index in the header of a column's variable, of a struct that of its first member.
     pub(crate) fn header_index(&self, column: usize) -> Option<usize> {
-        self.group.variables.get(column).copied()
+        self.group.variables.get(self.group.members.get(column)?.start).copied()
+    }
+
+    /// The variables of these columns: of a struct those of its members.
+    pub(crate) fn leaves(&self, columns: &[usize]) -> Result<Vec<Variable<'_>>> {
+        let mut leaves = Vec::with_capacity(columns.len());
+        for column in columns {
+            let members = self.group.members.get(*column).cloned().unwrap_or_default();
+            for index in self.group.variables.get(members).unwrap_or_default() {
+                leaves.push(self.known(self.reader.variable_at(*index), *column)?);
+            }
+        }
+        Ok(leaves)
+    }
+
+    fn known<'v>(&self, variable: Option<Variable<'v>>, column: usize) -> Result<Variable<'v>> {
+        variable.ok_or_else(|| Error::usage(format!("unknown column {column}")).in_format(self.reader.format()))
     }
 
     pub(crate) fn variable(&self, column: usize) -> Result<Variable<'_>> {
-        let variable = self.header_index(column).and_then(|index| self.reader.variable_at(index));
-        variable.ok_or_else(|| Error::usage(format!("unknown column {column}")).in_format(self.reader.format()))
+        self.known(self.header_index(column).and_then(|index| self.reader.variable_at(index)), column)
     }
 }
 

@@ -37,6 +37,8 @@ pub(super) struct DsRows<'a> {
 struct Column<'a> {
     variable: Variable<'a>,
     name: &'a str,
+    /// For a member of a struct, the name of that struct and the path of the member.
+    member: Option<(&'a str, &'a [String])>,
     /// Sizes of a row's value.
     shape: &'a [u64],
     /// Elements per row.
@@ -55,20 +57,21 @@ impl<'a> DsRows<'a> {
         let rows = row_range(table, scan)?;
         let (selected, skipped) = selected_columns(table, scan)?;
         let chunk = (MAX_ELEMENTS / (selected.len() as u64).max(1)).clamp(MIN_COLUMN_ELEMENTS, MAX_COLUMN_ELEMENTS);
-        let column = |index: usize| {
-            let ColumnLayout { variable, shape, row_len } = ColumnLayout::new(table, index)?;
-            Ok(Column {
+        let column = |variable: Variable<'a>| {
+            let ColumnLayout { variable, shape, row_len } = ColumnLayout::new(variable);
+            Column {
                 variable,
                 name: variable.name(),
+                member: variable.member(),
                 shape,
                 row_len,
                 chunk,
                 loaded: None,
                 format: ValueFormat::new(&variable, table.times, scan.missing_as_null),
                 first_loss: None,
-            })
+            }
         };
-        let columns: Vec<Column<'_>> = selected.into_iter().map(column).collect::<Result<_>>()?;
+        let columns: Vec<Column<'_>> = table.leaves(&selected)?.into_iter().map(column).collect();
         let layout = |column: &Column<'a>| ColumnLayout {
             variable: column.variable,
             shape: column.shape,
@@ -83,7 +86,12 @@ impl<'a> DsRows<'a> {
     }
 }
 
-impl Column<'_> {
+impl<'a> Column<'a> {
+    /// The name at this position in the path of a member.
+    fn member_name(&self, depth: usize) -> &'a str {
+        self.member.and_then(|(_, path)| path.get(depth)).map_or("", String::as_str)
+    }
+
     /// Loads a row into memory, unless it is large enough to be streamed.
     fn load(&mut self, row: u64, end: u64) -> Result<()> {
         let loaded = self.loaded.as_ref().is_some_and(|(rows, _)| rows.contains(&row));
@@ -156,11 +164,10 @@ pub(crate) struct ColumnLayout<'a> {
 }
 
 impl<'a> ColumnLayout<'a> {
-    pub(crate) fn new(table: &'a DsTable, index: usize) -> Result<Self> {
-        let variable = table.variable(index)?;
+    pub(crate) fn new(variable: Variable<'a>) -> Self {
         let shape = variable.shape().unwrap_or_default().get(1..).unwrap_or_default();
         let row_len = shape.iter().product(); // cannot overflow: the whole product was checked
-        Ok(Self { variable, shape, row_len })
+        Self { variable, shape, row_len }
     }
 }
 
@@ -283,9 +290,46 @@ impl Rows for DsRows<'_> {
 impl Serialize for DsRows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let row = self.row().map_err(serde::ser::Error::custom)?;
-        let mut map = serializer.serialize_map(Some(self.columns.len()))?;
-        for column in &self.columns {
-            map.serialize_entry(column.name, &ValueAt(column, row))?;
+        let is_flat = self.columns.iter().all(|column| column.member.is_none());
+        let mut map = serializer.serialize_map(is_flat.then_some(self.columns.len()))?;
+        let same = |a: &Column<'_>, b: &Column<'_>| match (a.member, b.member) {
+            (Some((one, _)), Some((other, _))) => one == other,
+            _ => false,
+        };
+        for columns in self.columns.chunk_by(same) {
+            match columns {
+                [column] if column.member.is_none() => map.serialize_entry(column.name, &ValueAt(column, row))?,
+                [first, ..] => {
+                    let name = first.member.map_or(first.name, |(name, _)| name);
+                    map.serialize_entry(name, &Members { columns, row, depth: 0 })?;
+                }
+                [] => {}
+            }
+        }
+        map.end()
+    }
+}
+
+/// Members of a struct in a row, as a map from name to value.
+struct Members<'c, 'a> {
+    columns: &'c [Column<'a>],
+    row: u64,
+    /// Position of the name in the paths.
+    depth: usize,
+}
+
+impl Serialize for Members<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { columns, row, depth } = *self;
+        let mut map = serializer.serialize_map(None)?;
+        for columns in columns.chunk_by(|a, b| a.member_name(depth) == b.member_name(depth)) {
+            let Some(first) = columns.first() else { continue };
+            let is_leaf = first.member.is_none_or(|(_, path)| path.len() <= depth + 1);
+            let name = first.member_name(depth);
+            match is_leaf {
+                true => map.serialize_entry(name, &ValueAt(first, row))?,
+                false => map.serialize_entry(name, &Members { columns, row, depth: depth + 1 })?,
+            }
         }
         map.end()
     }

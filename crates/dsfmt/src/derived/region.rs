@@ -325,6 +325,10 @@ impl ForeignSource for RegionValues {
         }
     }
 
+    fn member(&self, index: usize) -> Option<(&str, &[String])> {
+        self.of.member(index)
+    }
+
     fn check_declared_bytes(&self) -> Result<()> {
         self.of.check_declared_bytes(self.of.variables())
     }

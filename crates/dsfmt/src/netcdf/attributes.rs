@@ -13,6 +13,7 @@ pub(crate) fn json(value: &AttributeValue) -> JsonBuf {
     match value {
         AttributeValue::Text(text) => text.into(),
         AttributeValue::Texts(texts) => JsonBuf::list(texts.iter().map(JsonBuf::from)),
+        AttributeValue::Json(json) => json.clone(),
         AttributeValue::Numbers(numbers) => each_kind!(
             numbers,
             all => match all.as_ref() {

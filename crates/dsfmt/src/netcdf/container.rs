@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::model::{Kind, NcType, Variable};
 use super::reader::{ReadOptions, Reader};
 use super::to_ds::{check_declared_bytes, for_each_chunk};
-use super::view::read_as_ds;
+use super::view::{columns, read_as_ds};
 use super::{FORMAT_NAME, display};
 use crate::container::{DsContainer, DsTable, TimeForm};
 
@@ -69,7 +69,7 @@ impl Format for Netcdf {
             return Err(Error::usage("expected a file, found a directory").in_format(FORMAT_NAME));
         };
         let reader = Reader::from_source(source.clone(), *options)?;
-        let reading = ReadOptions::default().with_scaled(!self.packed);
+        let reading = ReadOptions::default().with_scaled(!self.packed).with_names(!self.packed);
         Ok(Box::new(NetcdfContainer::new(reader, *options, &reading)?.with_times(self.times)))
     }
 }
@@ -82,9 +82,12 @@ pub struct NetcdfContainer {
     reader: Arc<Reader>,
     inner: DsContainer,
     tables: Vec<NetcdfTable>,
+    /// The variable in the file of each variable of the ds header.
+    columns: Arc<[usize]>,
 }
 
 struct NetcdfTable {
+    columns: Arc<[usize]>,
     reader: Arc<Reader>,
     inner: Arc<DsTable>,
 }
@@ -97,14 +100,20 @@ impl NetcdfContainer {
     pub fn new(reader: Reader, options: OpenOptions, reading: &ReadOptions) -> Result<Self> {
         let reader = Arc::new(reader);
         let inner = read_as_ds(&reader, options, reading)?;
-        Ok(Self { tables: Vec::new(), inner: DsContainer::new(inner), reader }.with_times(TimeForm::Stored))
+        let columns = columns(&reader).into_iter().map(|(variable, _)| variable).collect();
+        let container = Self { tables: Vec::new(), inner: DsContainer::new(inner), reader, columns };
+        Ok(container.with_times(TimeForm::Stored))
     }
 
     /// Sets the representation of times.
     #[must_use]
     pub fn with_times(mut self, form: TimeForm) -> Self {
         self.inner = self.inner.with_times(form);
-        let table = |table| NetcdfTable { reader: Arc::clone(&self.reader), inner: Arc::clone(table) };
+        let table = |table| NetcdfTable {
+            columns: Arc::clone(&self.columns),
+            reader: Arc::clone(&self.reader),
+            inner: Arc::clone(table),
+        };
         self.tables = self.inner.tables.iter().map(table).collect();
         self
     }
@@ -118,16 +127,19 @@ impl NetcdfContainer {
 
 impl Container for NetcdfContainer {
     fn format(&self) -> &'static str {
-        FORMAT_NAME
+        self.reader.kind().format()
     }
 
-    /// The number of the CDF version, or 4.
+    /// The number of the CDF version, or 4; that of the Zarr specification.
     fn version(&self) -> String {
         match self.reader.kind() {
             Kind::Classic => "1",
             Kind::Offset64 => "2",
             Kind::Data64 => "5",
             Kind::Hdf5 => "4",
+            #[cfg(feature = "zarr")]
+            Kind::Zarr if self.reader.arrays().is_some_and(|arrays| arrays.version() == 2) => "2",
+            Kind::Zarr => "3",
         }
         .to_owned()
     }
@@ -136,7 +148,7 @@ impl Container for NetcdfContainer {
         let dimensions = self.reader.dimensions();
         let mut details = Map::new();
         details.insert("kind".to_owned(), self.reader.kind().name().into());
-        details.insert("bytes".to_owned(), self.reader.source().len().into());
+        details.insert("bytes".to_owned(), self.reader.stored_bytes(u64::MAX).into());
         let sizes = dimensions.iter().map(|dimension| (dimension.name.clone(), dimension.size.into()));
         details.insert("dimensions".to_owned(), Value::Object(sizes.collect()));
         let unlimited = dimensions.iter().filter(|dimension| dimension.unlimited);
@@ -161,14 +173,15 @@ impl Container for NetcdfContainer {
             progress.begin(Unit::Rows, Some(variables.iter().map(Variable::rows).fold(0, u64::saturating_add)));
         }
         for loss in self.reader.losses() {
-            report(Finding::warning(Error::unsupported(loss.what.clone()).in_format(FORMAT_NAME)));
+            report(Finding::warning(Error::unsupported(loss.what.clone()).in_format(self.format())));
         }
         let reading = ReadOptions::default();
         if let Err(error) = check_declared_bytes(&self.reader, &reading) {
             report(Finding::error(error));
             return Ok(());
         }
-        for variable in variables.iter().filter(|variable| !matches!(variable.nc_type, NcType::Other(_))) {
+        let is_read = |variable: &&Variable| variable.problem.is_some() || variable.unsupported().is_none();
+        for variable in variables.iter().filter(is_read) {
             let read = match &variable.problem {
                 Some(problem) => Err(variable.error(Error::invalid(problem.clone()))),
                 None => for_each_chunk(&self.reader, variable, &reading, |_| Ok(())),
@@ -188,9 +201,10 @@ impl Container for NetcdfContainer {
 
 impl NetcdfTable {
     fn variable(&self, column: usize) -> Result<&Variable> {
-        let unknown = || Error::usage(format!("unknown column {column}")).in_format(FORMAT_NAME);
+        let unknown = || Error::usage(format!("unknown column {column}")).in_format(self.reader.kind().format());
         let index = self.inner.header_index(column).ok_or_else(unknown)?;
-        self.reader.variables().get(index).ok_or_else(unknown)
+        let variable = self.columns.get(index).and_then(|variable| self.reader.variables().get(*variable));
+        variable.ok_or_else(unknown)
     }
 }
 
@@ -199,10 +213,16 @@ fn summary(reader: &Reader, variable: &Variable) -> Map<String, Value> {
     let names: Vec<&str> = reader.dimension_names(variable).collect();
     let stored = variable.nc_type.data_type();
     let mut details = Map::new();
-    details.insert("nc_type".to_owned(), variable.nc_type.to_string().into());
+    #[cfg(feature = "zarr")]
+    if let Some(arrays) = reader.arrays() {
+        details.append(&mut crate::zarr::summary(arrays, variable));
+    }
+    if !variable.is_zarr() {
+        details.insert("nc_type".to_owned(), variable.nc_type.to_string().into());
+    }
     details.insert("dimensions".to_owned(), names.into());
     details.insert("shape".to_owned(), variable.shape.as_slice().into());
-    if stored.and_then(|stored| stored.width()) > Some(1) {
+    if stored.and_then(|stored| stored.width()) > Some(1) && !variable.is_zarr() {
         details.insert("endian".to_owned(), if variable.big_endian { "b" } else { "l" }.into());
     }
     if let Some(chunks) = &variable.chunks {
@@ -254,7 +274,7 @@ impl Table for NetcdfTable {
     }
 
     fn find(&self, _: &str) -> Result<Option<u64>> {
-        Err(Error::usage("NetCDF rows have no keys: use the row number").in_format(FORMAT_NAME))
+        Err(Error::usage("rows have no keys: use the row number").in_format(self.reader.kind().format()))
     }
 
     #[cfg(feature = "arrow")]

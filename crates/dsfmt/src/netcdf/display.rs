@@ -14,6 +14,8 @@ fn value(value: &AttributeValue) -> Value {
     match value {
         AttributeValue::Text(text) => text.as_str().into(),
         AttributeValue::Texts(texts) => texts.iter().map(String::as_str).collect(),
+        // JSON always serializes.
+        AttributeValue::Json(json) => serde_json::to_value(json.as_json()).unwrap_or_default(),
         AttributeValue::Numbers(numbers) => match list(numbers, usize::MAX).as_mut_slice() {
             [one] => one.take(),
             all => all.iter_mut().map(Value::take).collect(),
@@ -38,6 +40,7 @@ impl AttributeValue {
             AttributeValue::Texts(texts) => {
                 format!("[{}]", texts.iter().take(max).map(|text| quoted(text)).collect::<Vec<_>>().join(", "))
             }
+            AttributeValue::Json(json) => json.as_json().as_text().chars().take(max + 1).collect(),
             AttributeValue::Numbers(numbers) => match list(numbers, max).as_slice() {
                 [one] => plain(one),
                 all => format!("[{}]", all.iter().map(plain).collect::<Vec<_>>().join(", ")),

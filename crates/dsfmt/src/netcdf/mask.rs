@@ -2,7 +2,7 @@
 //!
 //! An element is missing when it equals one of `missing_value`, equals `_FillValue` (by default NetCDF's fill value of the type, also for bytes
 //! unless filling is turned off), or lies outside `valid_range`, or otherwise below `valid_min` or above `valid_max`. NaN matches every NaN. An
-//! attribute counts only if the variable's type holds its value exactly.
+//! attribute counts only if the variable's type holds its value exactly. Zarr has no fill values by default, and a `_FillValue` of texts, too.
 
 use super::model::{AttributeValue, Variable};
 use super::number::{Number, exact, with_number};
@@ -16,9 +16,14 @@ pub(crate) fn mask(variable: &Variable, values: &Values<'_>, unsigned: bool) -> 
         // Characters: unwritten ones and fill values.
         let fill = match variable.attribute("_FillValue") {
             Some(AttributeValue::Text(text)) => text.as_bytes(),
+            _ if variable.is_zarr() => return None,
             _ => &[],
         };
         return mask_if_any(strings.iter().map(|string| string == fill));
+    }
+    if let (Values::Unicode(strings), true) = (values, variable.is_zarr()) {
+        let fill = variable.attribute("_FillValue").and_then(AttributeValue::as_text)?;
+        return mask_if_any(strings.iter().map(|string| string == fill.as_bytes()));
     }
     with_number!(stored, T => {
         let rules = Rules::<T>::new(variable, unsigned);
@@ -57,10 +62,10 @@ impl<T: Number> Rules<T> {
         let numbers = |name| variable.attribute(name).and_then(exact_numbers::<T>);
         let single = |name| numbers(name).filter(|all| all.len() == 1).and_then(|all| all.first().copied());
         let fill = numbers("_FillValue");
-        if fill.is_none()
-            && !(unsigned && T::default_fill().to_f64() < 0.0)
-            && !(variable.no_fill && size_of::<T>() == 1)
-        {
+        let is_signed = unsigned && T::default_fill().to_f64() < 0.0;
+        let is_unfilled = variable.no_fill && size_of::<T>() == 1;
+        let lacks_default = variable.is_zarr() || is_signed || is_unfilled;
+        if fill.is_none() && !lacks_default {
             rules.equal.push(T::default_fill());
         }
         for value in numbers("missing_value").into_iter().chain(fill).flatten() {

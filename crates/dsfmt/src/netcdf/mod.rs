@@ -28,9 +28,10 @@
 //! | numbers | the same type |
 //! | `char` | `str`, one string per byte; with `_Encoding`, or on request, strings along the last dimension |
 //! | `string` | `unicode` |
-//! | enumeration | its integers; the names are a loss |
+//! | enumeration | its integers, the names are a loss; as tables its names, see [`ReadOptions::names`] |
 //! | variables, dimensions and attributes in groups | the same, with the path of the group in the name: `group/variable` |
-//! | compound, opaque, variable-length lists | nothing: each is reported in [losses](Reader::losses) |
+//! | compound | as tables a struct; in ds nothing, which is reported in [losses](Reader::losses) |
+//! | opaque, variable-length lists | nothing: each is reported |
 //! | attribute of one number, of several | a number, a list; `f32` with the digits of the equal `f64` |
 //! | attribute of text, of several strings | a string, a list |
 //!
@@ -78,6 +79,7 @@ mod classic;
 mod container;
 mod display;
 mod from_ds;
+mod guard;
 mod hdf5;
 mod mask;
 mod model;
@@ -89,11 +91,22 @@ mod view;
 
 pub use container::{FORMAT, NetcdfContainer};
 pub use from_ds::{WriteOptions, from_ds};
-pub use hdf5::is_guarded;
-pub use model::{Attribute, AttributeValue, Dimension, Kind, NcType, Variable};
+#[cfg(feature = "zarr")]
+pub(crate) use guard::catch_panics;
+pub use guard::is_guarded;
+pub use model::{Attribute, AttributeValue, Dimension, Kind, Member, NcType, Variable};
 pub use reader::{Characters, ReadOptions, Reader};
 pub use to_ds::{Converted, to_ds};
 pub use view::{as_ds, ds_view};
+
+#[cfg(feature = "zarr")]
+pub(crate) use {
+    attributes::attribute,
+    from_ds::{Fill, JULIAN, choose_fill, for_each_source_chunk},
+    model::{Described, Location, product},
+    number::with_number,
+    to_ds::loss,
+};
 
 /// The format's name in errors and in the registry.
 pub const FORMAT_NAME: &str = "netcdf";

@@ -2,12 +2,13 @@
 
 use std::fmt;
 
-use container_core::Error;
+use container_core::{Error, Loss};
 
 use crate::array::{Values, each_kind};
+use crate::json::JsonBuf;
 use crate::types::DataType;
 
-/// The kinds of NetCDF files.
+/// The kinds of NetCDF files, and of what is read as NetCDF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// CDF-1: `classic`, 32-bit offsets.
@@ -18,10 +19,12 @@ pub enum Kind {
     Data64,
     /// NetCDF-4: an HDF5 file with dimension scales.
     Hdf5,
+    /// A Zarr store, whose model is that of NetCDF.
+    Zarr,
 }
 
 impl Kind {
-    /// The name: `CDF-1`, `CDF-2`, `CDF-5`, `NetCDF-4`.
+    /// The name: `CDF-1`, `CDF-2`, `CDF-5`, `NetCDF-4`, `Zarr`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -29,6 +32,16 @@ impl Kind {
             Self::Offset64 => "CDF-2",
             Self::Data64 => "CDF-5",
             Self::Hdf5 => "NetCDF-4",
+            Self::Zarr => "Zarr",
+        }
+    }
+
+    /// The name of the format in errors and in the registry.
+    #[must_use]
+    pub const fn format(self) -> &'static str {
+        match self {
+            Self::Classic | Self::Offset64 | Self::Data64 | Self::Hdf5 => super::FORMAT_NAME,
+            Self::Zarr => "zarr",
         }
     }
 }
@@ -49,6 +62,8 @@ pub enum NcType {
     Char,
     /// `NC_STRING`: strings of any length.
     String,
+    /// Bytes of any length, which only Zarr has.
+    Bytes,
     /// An enumeration: named integers.
     Enum {
         /// Type of the integers.
@@ -56,8 +71,51 @@ pub enum NcType {
         /// Names with their integers.
         members: Vec<(String, i128)>,
     },
-    /// A type that ds does not have, described in words, such as a compound type.
+    /// A compound type: members of other types.
+    Compound {
+        /// Bytes of an element.
+        size: usize,
+        /// Number of members, nested types counted as one.
+        fields: usize,
+        /// Members, with those of nested compounds.
+        members: Vec<Member>,
+    },
+    /// A type that ds does not have, described in words, such as an opaque type.
     Other(String),
+}
+
+/// A member of a compound type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Member {
+    /// Its name, after those of the compounds it is in.
+    pub path: Vec<String>,
+    /// Its type: a number, an enumeration, or [`Char`](NcType::Char) for a text.
+    pub nc_type: NcType,
+    /// Its sizes, if it is an array.
+    pub shape: Vec<u64>,
+    /// Offset in an element of the variable, in bytes.
+    pub(crate) offset: usize,
+    /// Bytes of a value.
+    pub(crate) width: usize,
+    pub(crate) big_endian: bool,
+}
+
+impl Member {
+    /// The path with dots.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.path.join(".")
+    }
+
+    /// The type of its values, of enumerations their names or integers.
+    pub(crate) fn data_type(&self, names: bool) -> Option<DataType> {
+        match &self.nc_type {
+            NcType::Enum { .. } if names => Some(DataType::Unicode),
+            NcType::Char => Some(DataType::Unicode),
+            other => other.data_type(),
+        }
+    }
 }
 
 impl NcType {
@@ -66,9 +124,9 @@ impl NcType {
     pub const fn data_type(&self) -> Option<DataType> {
         match self {
             Self::Number(number) | Self::Enum { base: number, .. } => Some(*number),
-            Self::Char => Some(DataType::Str),
+            Self::Char | Self::Bytes => Some(DataType::Str),
             Self::String => Some(DataType::Unicode),
-            Self::Other(_) => None,
+            Self::Compound { .. } | Self::Other(_) => None,
         }
     }
 
@@ -77,7 +135,7 @@ impl NcType {
         match self {
             Self::Number(number) | Self::Enum { base: number, .. } => number.width(),
             Self::Char => Some(1),
-            Self::String | Self::Other(_) => None,
+            Self::String | Self::Bytes | Self::Compound { .. } | Self::Other(_) => None,
         }
     }
 }
@@ -99,7 +157,9 @@ impl fmt::Display for NcType {
             }),
             Self::Char => f.write_str("char"),
             Self::String => f.write_str("string"),
+            Self::Bytes => f.write_str("bytes"),
             Self::Enum { .. } => f.write_str("enum"),
+            Self::Compound { fields, .. } => write!(f, "compound of {fields} fields"),
             Self::Other(words) => f.write_str(words),
         }
     }
@@ -137,6 +197,8 @@ pub enum AttributeValue {
     Texts(Vec<String>),
     /// Numbers, usually one.
     Numbers(Values<'static>),
+    /// Other JSON, which only Zarr has.
+    Json(JsonBuf),
 }
 
 impl AttributeValue {
@@ -171,6 +233,7 @@ impl AttributeValue {
         match self {
             Self::Text(text) => text.is_empty(),
             Self::Texts(texts) => texts.is_empty(),
+            Self::Json(_) => false,
             Self::Numbers(numbers) => {
                 each_kind!(numbers, all => all.is_empty(), all => all.is_empty(), all => all.is_empty())
             }
@@ -212,6 +275,9 @@ pub(crate) enum Location {
     Records { begin: u64, stride: u64 },
     /// An HDF5 dataset at this path.
     Hdf5(String),
+    /// An array of a Zarr store, by index.
+    #[cfg(feature = "zarr")]
+    Zarr(usize),
 }
 
 impl Variable {
@@ -233,8 +299,48 @@ impl Variable {
     }
 
     pub(crate) fn error(&self, error: Error) -> Error {
-        error.in_format(super::FORMAT_NAME).in_column(self.name.clone())
+        error.in_format(self.format()).in_column(self.name.clone())
     }
+
+    /// A member of a compound variable.
+    pub(crate) fn member(&self, index: usize) -> Option<&Member> {
+        match &self.nc_type {
+            NcType::Compound { members, .. } => members.get(index),
+            _ => None,
+        }
+    }
+
+    /// Why the type is not supported in ds.
+    pub(crate) fn unsupported(&self) -> Option<String> {
+        match &self.nc_type {
+            NcType::Other(words) if self.is_zarr() => Some(format!("unsupported {words}")),
+            other @ (NcType::Compound { .. } | NcType::Other(_)) => Some(format!("unsupported type {other}")),
+            _ => None,
+        }
+    }
+
+    /// True for an array of a Zarr store.
+    pub(crate) fn is_zarr(&self) -> bool {
+        #[cfg(feature = "zarr")]
+        let is_zarr = matches!(self.location, Location::Zarr(_));
+        #[cfg(not(feature = "zarr"))]
+        let is_zarr = false;
+        is_zarr
+    }
+
+    fn format(&self) -> &'static str {
+        if self.is_zarr() { Kind::Zarr.format() } else { super::FORMAT_NAME }
+    }
+}
+
+/// What is in a file, without values.
+#[derive(Debug, Default)]
+pub(crate) struct Described {
+    pub(crate) dimensions: Vec<Dimension>,
+    pub(crate) attributes: Vec<Attribute>,
+    pub(crate) variables: Vec<Variable>,
+    /// What cannot be read.
+    pub(crate) losses: Vec<Loss>,
 }
 
 /// Product of sizes; `None` beyond 2^64.

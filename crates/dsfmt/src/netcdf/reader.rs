@@ -1,29 +1,37 @@
 //! Reads NetCDF files.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
 
 use container_core::{Error, Limits, Loss, OpenOptions, Position, Result, Source};
 
 use super::mask::mask;
-use super::model::{Attribute, AttributeValue, Dimension, Kind, NcType, Variable, product};
-use super::number::unsigned;
+use super::model::{Attribute, AttributeValue, Described, Dimension, Kind, NcType, Variable, product};
+use super::number::{Number, unsigned};
 use super::scale::Scaling;
 use super::{FORMAT_NAME, classic, hdf5};
-use crate::array::{Array, Strings, Values};
+use crate::array::{Array, Strings, Values, each_kind};
 use crate::types::DataType;
 
-/// A NetCDF file of any kind, opened for reading. Dimensions, attributes and variables are loaded; values are untouched.
+/// A NetCDF file of any kind, or a Zarr store, opened for reading. Dimensions, attributes and variables are loaded; values are untouched.
 pub struct Reader {
     source: Source,
     limits: Limits,
     kind: Kind,
-    dimensions: Vec<Dimension>,
-    attributes: Vec<Attribute>,
-    variables: Vec<Variable>,
-    losses: Vec<Loss>,
+    described: Described,
+    storage: Storage,
+}
+
+/// Where values come from.
+enum Storage {
+    /// A file of a classic kind.
+    Classic,
     /// Datasets of a NetCDF-4 file.
-    datasets: Option<hdf5::Datasets>,
+    Hdf5(Box<hdf5::Datasets>),
+    /// Arrays of a Zarr store, and its folder.
+    #[cfg(feature = "zarr")]
+    Zarr(Box<crate::zarr::Arrays>, std::path::PathBuf),
 }
 
 /// Options for reading values.
@@ -35,11 +43,13 @@ pub struct ReadOptions {
     pub scaled: bool,
     /// How characters become strings.
     pub characters: Characters,
+    /// Enumerations are read as the names of their values; otherwise as integers. A value without a name is its number as text.
+    pub names: bool,
 }
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { scaled: false, characters: Characters::Encoded }
+        Self { scaled: false, characters: Characters::Encoded, names: false }
     }
 }
 
@@ -48,6 +58,13 @@ impl ReadOptions {
     #[must_use]
     pub const fn with_scaled(mut self, scaled: bool) -> Self {
         self.scaled = scaled;
+        self
+    }
+
+    /// Replaces [`names`](Self::names).
+    #[must_use]
+    pub const fn with_names(mut self, names: bool) -> Self {
+        self.names = names;
         self
     }
 
@@ -102,40 +119,73 @@ impl Reader {
 
     fn parse(source: Source, limits: Limits) -> Result<Self> {
         let head = source.read(0..source.len().min(8))?;
-        let mut reader = if classic::header::kind(&head).is_some() {
+        let reader = if classic::header::kind(&head).is_some() {
             let header = classic::open(&source, &limits)?;
-            Self {
-                source,
-                limits,
-                kind: header.kind,
+            let described = Described {
                 dimensions: header.dimensions,
                 attributes: header.attributes,
                 variables: header.variables,
                 losses: Vec::new(),
-                datasets: None,
-            }
+            };
+            Self { source, limits, kind: header.kind, described, storage: Storage::Classic }
         } else if hdf5::is_hdf5(&source) {
             let opened = hdf5::open(&source, &limits)?;
-            Self {
-                source,
-                limits,
-                kind: Kind::Hdf5,
-                dimensions: opened.dimensions,
-                attributes: opened.attributes,
-                variables: opened.variables,
-                losses: opened.losses,
-                datasets: Some(opened.datasets),
-            }
+            let storage = Storage::Hdf5(Box::new(opened.datasets));
+            Self { source, limits, kind: Kind::Hdf5, described: opened.described, storage }
         } else {
             return Err(Error::invalid("expected \"CDF\" or an HDF5 signature at the start").at(0));
         };
-        for variable in &reader.variables {
-            if let NcType::Other(words) = &variable.nc_type {
-                let what = format!("variable {:?} left out: unsupported type {words}", variable.name);
-                reader.losses.push(Loss::new(what, 1, Position::default()));
+        Ok(reader.with_losses_of_types())
+    }
+
+    /// Reports the variables of types that ds does not have.
+    fn with_losses_of_types(mut self) -> Self {
+        let Described { variables, losses, .. } = &mut self.described;
+        for variable in variables.iter() {
+            if let Some(why) = variable.unsupported() {
+                let why = variable.problem.as_ref().unwrap_or(&why);
+                losses.push(Loss::new(format!("variable {:?} left out: {why}", variable.name), 1, Position::default()));
             }
         }
-        Ok(reader)
+        self
+    }
+
+    /// A Zarr store in the folder `path`.
+    #[cfg(feature = "zarr")]
+    pub(crate) fn from_store(
+        kind: Kind,
+        described: Described,
+        arrays: crate::zarr::Arrays,
+        limits: Limits,
+        path: &Path,
+    ) -> Self {
+        let storage = Storage::Zarr(Box::new(arrays), path.to_owned());
+        Self { source: Source::from(Vec::new()), limits, kind, described, storage }.with_losses_of_types()
+    }
+
+    /// The arrays of a Zarr store.
+    #[cfg(feature = "zarr")]
+    pub(crate) fn arrays(&self) -> Option<&crate::zarr::Arrays> {
+        match &self.storage {
+            Storage::Zarr(arrays, _) => Some(arrays),
+            _ => None,
+        }
+    }
+
+    /// Bytes of the file, or of all files of a Zarr store.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.stored_bytes(u64::MAX)
+    }
+
+    /// Bytes of the file, or of the files of a Zarr store, which are counted until they are `enough`.
+    #[cfg_attr(not(feature = "zarr"), allow(unused_variables, reason = "only for Zarr"))]
+    pub(crate) fn stored_bytes(&self, enough: u64) -> u64 {
+        match &self.storage {
+            #[cfg(feature = "zarr")]
+            Storage::Zarr(_, path) => crate::zarr::stored_bytes(path, enough),
+            _ => self.source.len(),
+        }
     }
 
     /// The kind of the file.
@@ -144,7 +194,7 @@ impl Reader {
         self.kind
     }
 
-    /// The source of the file's bytes.
+    /// The source of the file's bytes; empty for a Zarr store.
     #[must_use]
     pub fn source(&self) -> &Source {
         &self.source
@@ -157,25 +207,25 @@ impl Reader {
     /// The dimensions, in file order.
     #[must_use]
     pub fn dimensions(&self) -> &[Dimension] {
-        &self.dimensions
+        &self.described.dimensions
     }
 
     /// The attributes of the file, in order.
     #[must_use]
     pub fn attributes(&self) -> &[Attribute] {
-        &self.attributes
+        &self.described.attributes
     }
 
     /// The variables in file order, including unreadable ones.
     #[must_use]
     pub fn variables(&self) -> &[Variable] {
-        &self.variables
+        &self.described.variables
     }
 
     /// What is in the file but not exposed, such as groups and compound types; one entry each.
     #[must_use]
     pub fn losses(&self) -> &[Loss] {
-        &self.losses
+        &self.described.losses
     }
 
     /// The variable called `name`.
@@ -183,22 +233,29 @@ impl Reader {
     /// # Errors
     /// [`Usage`](container_core::ErrorKind::Usage) for an unknown name.
     pub fn variable(&self, name: &str) -> Result<&Variable> {
-        self.variables
+        self.described
+            .variables
             .iter()
             .find(|variable| variable.name == name)
-            .ok_or_else(|| Error::usage(format!("unknown variable {name:?}")).in_format(FORMAT_NAME))
+            .ok_or_else(|| Error::usage(format!("unknown variable {name:?}")).in_format(self.kind.format()))
     }
 
     /// Names of a variable's dimensions.
     pub fn dimension_names<'r>(&'r self, variable: &Variable) -> impl Iterator<Item = &'r str> {
         let indices: Vec<usize> = variable.dimensions.clone();
-        indices.into_iter().filter_map(|index| self.dimensions.get(index)).map(|dimension| dimension.name.as_str())
+        indices
+            .into_iter()
+            .filter_map(|index| self.described.dimensions.get(index))
+            .map(|dimension| dimension.name.as_str())
     }
 
     /// The type that [`read`](Self::read) returns; `None` for unsupported types.
     #[must_use]
     pub fn data_type(&self, variable: &Variable, options: &ReadOptions) -> Option<DataType> {
         let stored = variable.nc_type.data_type()?;
+        if let (NcType::Enum { .. }, true) = (&variable.nc_type, options.names) {
+            return Some(DataType::Unicode);
+        }
         Some(match stored {
             DataType::Str if joins_characters(variable, options) && is_text(variable) => DataType::Unicode,
             number if options.scaled && number.width().is_some() => Scaling::new(variable).data_type(number),
@@ -235,22 +292,73 @@ impl Reader {
         if let Some(first) = shape.first_mut() {
             *first = rows.end - rows.start;
         }
-        let values = match &self.datasets {
-            Some(datasets) => hdf5::read(datasets, variable, rows, &self.limits)?,
-            None => classic::read(&self.source, variable, rows)?,
+        let values = match &self.storage {
+            Storage::Hdf5(datasets) => hdf5::read(datasets, variable, rows, &self.limits)?,
+            Storage::Classic => classic::read(&self.source, variable, rows)?,
+            #[cfg(feature = "zarr")]
+            Storage::Zarr(arrays, _) => {
+                let row = variable.row_elements().unwrap_or(u64::MAX);
+                zarr_values(arrays, variable, rows.start.saturating_mul(row)..rows.end.saturating_mul(row))?
+            }
         };
         if let (Values::Str(characters), true) = (&values, joins_characters(variable, options)) {
             let last = shape.pop().unwrap_or(1);
             return Array::new(shape.clone(), join_characters(variable, characters, last, &shape)?);
         }
-        let scaling = if options.scaled { Scaling::new(variable) } else { Scaling::default() };
-        let values = if scaling.unsigned { unsigned(values) } else { values };
-        let missing = mask(variable, &values, scaling.unsigned);
-        let mut array = Array::new(shape, values)?;
-        if let Some(missing) = missing {
-            array = array.with_mask(missing)?;
-        }
-        scaling.apply(array)
+        finished(variable, shape, values, options)
+    }
+
+    /// Reads a member of a compound variable in a row range: as [`read`](Self::read), with the sizes of the member added to the shape. The whole
+    /// variable is read each time, whatever the rows.
+    pub(crate) fn read_member(
+        &self,
+        variable: &Variable,
+        member: usize,
+        rows: Range<u64>,
+        options: &ReadOptions,
+    ) -> Result<Array<'static>> {
+        let read = || {
+            let (NcType::Compound { size, members, .. }, Storage::Hdf5(datasets)) = (&variable.nc_type, &self.storage)
+            else {
+                return Err(Error::usage("the variable has no members"));
+            };
+            let member = members.get(member).ok_or_else(|| Error::usage("unknown member"))?;
+            if rows.start > rows.end || rows.end > variable.rows() {
+                return Err(Error::usage(format!("rows {}..{} are out of range", rows.start, rows.end)));
+            }
+            let values = hdf5::read_member(datasets, variable, (*size, member), rows.clone(), &self.limits)?;
+            let values = match &member.nc_type {
+                NcType::Enum { members, .. } if options.names => named(&values, members)?,
+                _ => values,
+            };
+            let mut shape = variable.shape.clone();
+            if let Some(first) = shape.first_mut() {
+                *first = rows.end - rows.start;
+            }
+            shape.extend(&member.shape);
+            Array::new(shape, values)
+        };
+        read().map_err(|error| variable.error(error))
+    }
+
+    /// Reads a range of elements of a Zarr array: only the chunks they are in. `None` for other kinds, whose rows are read.
+    #[cfg(feature = "zarr")]
+    pub(crate) fn read_elements(
+        &self,
+        variable: &Variable,
+        elements: Range<u64>,
+        options: &ReadOptions,
+    ) -> Option<Result<Array<'static>>> {
+        let Storage::Zarr(arrays, _) = &self.storage else { return None };
+        let read = || {
+            self.check(variable, &(0..0), options)?;
+            let count = elements.end.saturating_sub(elements.start);
+            let width = variable.nc_type.width().map_or(16, |width| width as u64);
+            self.limits.check_block("bytes of the elements", count.saturating_mul(width))?;
+            let values = zarr_values(arrays, variable, elements.clone())?;
+            finished(variable, vec![count], values, options)
+        };
+        Some(read().map_err(|error| variable.error(error)))
     }
 
     /// Checks that the rows can be read.
@@ -258,8 +366,8 @@ impl Reader {
         if let Some(problem) = &variable.problem {
             return Err(Error::invalid(problem.clone()));
         }
-        if let NcType::Other(words) = &variable.nc_type {
-            return Err(Error::unsupported(format!("unsupported type {words}")));
+        if let Some(why) = variable.unsupported() {
+            return Err(Error::unsupported(why));
         }
         if rows.start > rows.end || rows.end > variable.rows() {
             let detail = format!("rows {}..{} are out of range for {}", rows.start, rows.end, variable.rows());
@@ -278,13 +386,74 @@ impl Reader {
         let rows = (bytes / row).max(1);
         let step = match variable.nc_type {
             // Every read of these types reads the whole variable.
-            NcType::String | NcType::Char | NcType::Enum { .. } if self.datasets.is_some() => whole,
+            NcType::String | NcType::Char | NcType::Enum { .. } | NcType::Compound { .. }
+                if self.kind == Kind::Hdf5 =>
+            {
+                whole
+            }
             // Large chunks are cached whole by the HDF5 library.
             _ if chunk.saturating_mul(row) > self.limits.block_bytes / 4 => rows,
             _ => rows.next_multiple_of(chunk),
         };
         step.min(whole)
     }
+}
+
+#[cfg(feature = "zarr")]
+fn zarr_values(arrays: &crate::zarr::Arrays, variable: &Variable, elements: Range<u64>) -> Result<Values<'static>> {
+    match variable.location {
+        super::model::Location::Zarr(index) => arrays.read(index, elements),
+        _ => Err(Error::invalid("expected an array")),
+    }
+}
+
+/// Masks missing values, and unpacks them if that is asked for.
+fn finished(
+    variable: &Variable,
+    shape: Vec<u64>,
+    values: Values<'static>,
+    options: &ReadOptions,
+) -> Result<Array<'static>> {
+    let scaling = if options.scaled { Scaling::new(variable) } else { Scaling::default() };
+    let values = if scaling.unsigned { unsigned(values) } else { values };
+    let missing = mask(variable, &values, scaling.unsigned);
+    let values = match &variable.nc_type {
+        NcType::Enum { members, .. } if options.names => named(&values, members)?,
+        _ => values,
+    };
+    let mut array = Array::new(shape, values)?;
+    if let Some(missing) = missing {
+        array = array.with_mask(missing)?;
+    }
+    scaling.apply(array)
+}
+
+/// The names of integers of an enumeration.
+fn named(values: &Values<'_>, members: &[(String, i128)]) -> Result<Values<'static>> {
+    // The first of several names of a value wins, as in ncdump.
+    let names: HashMap<i128, &str> = members.iter().rev().map(|(name, value)| (*value, name.as_str())).collect();
+    let mut out = Strings::default();
+    let mut push = |value: i128| match names.get(&value) {
+        Some(name) => {
+            out.push(name.as_bytes());
+            Ok(())
+        }
+        None => {
+            let text = value.to_string();
+            if members.iter().any(|(name, _)| *name == text) {
+                return Err(Error::invalid(format!("value {text} has no name, and {text:?} is the name of another")));
+            }
+            out.push(text.as_bytes());
+            Ok(())
+        }
+    };
+    each_kind!(
+        values,
+        all => all.iter().try_for_each(|value| push(value.to_i128())),
+        _bools => Ok(()),
+        _strings => Ok(())
+    )?;
+    Ok(Values::Unicode(out))
 }
 
 /// Bytes in memory of the values of `rows` rows; `None` beyond 2^64.
@@ -342,7 +511,7 @@ impl std::fmt::Debug for Reader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Reader")
             .field("kind", &self.kind)
-            .field("variables", &self.variables.len())
+            .field("variables", &self.described.variables.len())
             .finish_non_exhaustive()
     }
 }

@@ -124,20 +124,27 @@ pub(super) fn fields<'r>(
 /// All variables together may take this many times what one may: each may consist of fill values only, or share its bytes with others.
 const MAX_SHARING: u64 = 16;
 
-/// Bytes of values that the file size justifies.
-fn max_bytes(reader: &Reader, times: u64) -> u64 {
+/// Bytes of values that the file size justifies. For `asked` bytes, no more of the files of a Zarr store are counted than necessary.
+fn max_bytes(reader: &Reader, times: u64, asked: u64) -> u64 {
     /// Maximum compression ratio of deflate.
     const DEFLATE: u64 = 1032;
     /// A character becomes a string with an end offset.
     const CHARACTERS: u64 = 32;
-    let growth = if reader.kind() == super::Kind::Hdf5 { DEFLATE } else { CHARACTERS };
-    reader.source().len().saturating_mul(growth).max(reader.limits().block_bytes).saturating_mul(times)
+    /// Maximum compression ratio of Zstandard: 4 bytes for 128 KiB. Chunks that are not stored hold the fill value.
+    const ZSTD: u64 = 32 << 10;
+    let growth = match reader.kind() {
+        super::Kind::Hdf5 => DEFLATE,
+        super::Kind::Zarr => ZSTD,
+        _ => CHARACTERS,
+    };
+    let stored = reader.stored_bytes(asked / growth + 1);
+    stored.saturating_mul(growth).max(reader.limits().block_bytes).saturating_mul(times)
 }
 
 /// Bytes of the values in memory. Rejects more than the file can hold, even if compressed.
 fn bytes(reader: &Reader, variable: &Variable, options: &ReadOptions) -> Result<u64> {
     let bytes = memory_bytes(variable, variable.rows(), options);
-    let max = max_bytes(reader, 1);
+    let max = max_bytes(reader, 1, bytes.unwrap_or(u64::MAX));
     match bytes {
         Some(bytes) if bytes <= max => Ok(bytes),
         _ => Err(variable.error(Error::limit("bytes of the variable", bytes.unwrap_or(u64::MAX), max))),
@@ -148,9 +155,10 @@ fn bytes(reader: &Reader, variable: &Variable, options: &ReadOptions) -> Result<
 pub(super) fn check_declared_bytes(reader: &Reader, options: &ReadOptions) -> Result<()> {
     let readable = reader.variables().iter().filter(|variable| variable.problem.is_none());
     let bytes = readable.map(|variable| memory_bytes(variable, variable.rows(), options).unwrap_or(u64::MAX));
-    let (total, max) = (bytes.fold(0, u64::saturating_add), max_bytes(reader, MAX_SHARING));
+    let total = bytes.fold(0, u64::saturating_add);
+    let max = max_bytes(reader, MAX_SHARING, total);
     match total > max {
-        true => Err(Error::limit("bytes of all variables", total, max).in_format(super::FORMAT_NAME)),
+        true => Err(Error::limit("bytes of all variables", total, max).in_format(reader.kind().format())),
         false => Ok(()),
     }
 }
@@ -172,10 +180,10 @@ pub(super) fn for_each_chunk(
     Ok(())
 }
 
-/// True when an element of a large variable is missing. Scans a classic file, which usually avoids a temporary file; for NetCDF-4, where
-/// decompression is expensive, assumes it.
+/// True when an element of a large variable is missing. Scans a classic file, which usually avoids a temporary file; for NetCDF-4 and
+/// Zarr, where decompression is expensive, assumes it.
 fn has_missing(reader: &Reader, variable: &Variable, options: &ReadOptions) -> Result<bool> {
-    if reader.kind() == super::Kind::Hdf5 {
+    if matches!(reader.kind(), super::Kind::Hdf5 | super::Kind::Zarr) {
         return Ok(true);
     }
     let mut found = false;

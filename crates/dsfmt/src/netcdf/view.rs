@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use container_core::{Error, Loss, OpenOptions, Result};
 
-use super::FORMAT_NAME;
 use super::attributes::json;
-use super::model::{Kind, NcType, Variable};
+use super::model::{Kind, Member, NcType, Variable};
 use super::reader::{ReadOptions, Reader, memory_bytes};
 use super::to_ds::{check_declared_bytes, fields, is_missing_scalar, with_metadata};
 use crate::array::{Array, Mask, Values};
@@ -29,9 +28,7 @@ const MAX_CACHED_BYTES: u64 = 64 << 20;
 
 /// Why a variable is unreadable.
 fn problem(variable: &Variable) -> Option<String> {
-    let unsupported =
-        || matches!(variable.nc_type, NcType::Other(_)).then(|| format!("unsupported type {}", variable.nc_type));
-    variable.problem.clone().or_else(unsupported)
+    variable.problem.clone().or_else(|| variable.unsupported())
 }
 
 /// A NetCDF file as a ds reader, with values read on demand: for code that reads ds variables, such as
@@ -45,15 +42,15 @@ pub fn as_ds(reader: Reader, options: OpenOptions, reading: &ReadOptions) -> Res
 }
 
 pub(super) fn read_as_ds(reader: &Arc<Reader>, options: OpenOptions, reading: &ReadOptions) -> Result<crate::Reader> {
-    let header = ds_header(reader, reading)?;
+    let (header, format) = (ds_header(reader, reading)?, reader.kind().format());
     let values = NetcdfValues {
         reader: Arc::clone(reader),
-        variables: (0..reader.variables().len()).collect(),
+        variables: columns(reader),
         options: *reading,
         cache: Mutex::default(),
         conversion: None,
     };
-    with_values(&header, options, values).map_err(|error| error.in_format(FORMAT_NAME))
+    with_values(&header, options, values).map_err(|error| error.in_format(format))
 }
 
 /// A NetCDF file as the ds file that [`to_ds`](super::to_ds) writes, with values read on demand: to copy variables, or to merge files. Also returns
@@ -62,6 +59,7 @@ pub(super) fn read_as_ds(reader: &Arc<Reader>, options: OpenOptions, reading: &R
 /// # Errors
 /// As [`to_ds`](super::to_ds), without those of the output; errors of values only when they are read.
 pub fn ds_view(reader: Reader, options: &ReadOptions, file: String) -> Result<(crate::Reader, Vec<Loss>)> {
+    let format = reader.kind().format();
     let mut losses = Vec::new();
     let (mut variables, mut text_bytes) = (Vec::new(), HashMap::new());
     let builder = fields(&reader, options, &mut losses, |index, variable, data_type, in_memory| {
@@ -69,7 +67,7 @@ pub fn ds_view(reader: Reader, options: &ReadOptions, file: String) -> Result<(c
         if in_memory && variable.nc_type == NcType::String {
             text_bytes.insert(index, 0);
         }
-        let (shape, masked) = (reader.shape(variable, options), may_miss(variable, data_type));
+        let (shape, masked) = (reader.shape(variable, options), may_miss(variable, data_type, options));
         if in_memory && masked && shape.is_empty() {
             let array = reader.read(variable, 0..variable.rows(), options)?;
             if is_missing_scalar(&array) {
@@ -85,13 +83,12 @@ pub fn ds_view(reader: Reader, options: &ReadOptions, file: String) -> Result<(c
             slot.len = Some(ds_len(stream.data_type, stream.shape, stream.masked).unwrap_or(0));
         }
     }
-    let (header, _) =
-        header(&builder.attributes, &builder.fields, &slots).map_err(|error| error.in_format(FORMAT_NAME))?;
-    let variables = slots.iter().filter_map(|slot| variables.get(slot.field).copied()).collect();
+    let (header, _) = header(&builder.attributes, &builder.fields, &slots).map_err(|error| error.in_format(format))?;
+    let variables = slots.iter().filter_map(|slot| Some((*variables.get(slot.field)?, None))).collect();
     let conversion = Some(Conversion { file, text_bytes: Mutex::new(text_bytes) });
     let values =
         NetcdfValues { reader: Arc::new(reader), variables, options: *options, cache: Mutex::default(), conversion };
-    let view = with_values(&header, OpenOptions::default(), values).map_err(|error| error.in_format(FORMAT_NAME))?;
+    let view = with_values(&header, OpenOptions::default(), values).map_err(|error| error.in_format(format))?;
     Ok((view, losses))
 }
 
@@ -99,7 +96,8 @@ pub fn ds_view(reader: Reader, options: &ReadOptions, file: String) -> Result<(c
 fn with_values(header: &str, options: OpenOptions, values: NetcdfValues) -> Result<crate::Reader> {
     let (reader, variables) = (Arc::clone(&values.reader), values.variables.clone());
     crate::Reader::from_foreign(header, options, Box::new(values), |index| {
-        variables.get(index).and_then(|index| reader.variables().get(*index)).and_then(problem)
+        let (index, member) = variables.get(index)?;
+        reader.variables().get(*index).filter(|_| member.is_none()).and_then(problem)
     })
 }
 
@@ -110,7 +108,14 @@ fn ds_header(reader: &Reader, options: &ReadOptions) -> Result<String> {
         attributes.set(crate::json::quoted(&attribute.name), json(&attribute.value));
     }
     let (mut fields, mut slots) = (Vec::new(), Vec::new());
-    for (index, variable) in reader.variables().iter().enumerate() {
+    for (index, (variable, member)) in columns(reader).into_iter().enumerate() {
+        let Some(variable) = reader.variables().get(variable) else { continue };
+        if let Some(member) = member.and_then(|member| variable.member(member)) {
+            let (field, len) = member_field(reader, variable, member, options);
+            fields.push((format!("{}.{}", variable.name, member.name()), field));
+            slots.push(Slot { field: index, masked: false, len: Some(len) });
+            continue;
+        }
         let data_type = reader.data_type(variable, options).filter(|_| variable.problem.is_none());
         let shape = reader.shape(variable, options);
         // Losses are reported by the conversion.
@@ -120,30 +125,62 @@ fn ds_header(reader: &Reader, options: &ReadOptions) -> Result<String> {
             None => Field::empty(),
         };
         fields.push((variable.name.clone(), with_metadata(reader, variable, options, field, &mut losses)));
-        let masked = data_type.is_some_and(|data_type| may_miss(variable, data_type));
+        let masked = data_type.is_some_and(|data_type| may_miss(variable, data_type, options));
         let len = data_type.and_then(|data_type| ds_len(data_type, shape, masked)).unwrap_or(0);
         slots.push(Slot { field: index, masked, len: Some(len) });
     }
-    header(&attributes, &fields, &slots).map(|(text, _)| text).map_err(|error| error.in_format(FORMAT_NAME))
+    let format = reader.kind().format();
+    header(&attributes, &fields, &slots).map(|(text, _)| text).map_err(|error| error.in_format(format))
 }
 
-/// Elements of all types but strings may be missing.
-fn may_miss(variable: &Variable, data_type: DataType) -> bool {
-    !data_type.is_text() || variable.nc_type == NcType::Char && data_type == DataType::Str
+/// Elements of all types but strings may be missing, and strings of Zarr that have a fill value.
+fn may_miss(variable: &Variable, data_type: DataType, options: &ReadOptions) -> bool {
+    (!data_type.is_text() && data_type != DataType::Bool)
+        || options.names && matches!(variable.nc_type, NcType::Enum { .. })
+        || variable.nc_type == NcType::Char && data_type == DataType::Str
+        || variable.is_zarr() && variable.attribute("_FillValue").is_some()
+}
+
+/// The variables of the view: those of the file, and instead of a compound variable its members.
+pub(super) fn columns(reader: &Reader) -> Vec<(usize, Option<usize>)> {
+    let mut all = Vec::with_capacity(reader.variables().len());
+    for (index, variable) in reader.variables().iter().enumerate() {
+        match &variable.nc_type {
+            NcType::Compound { members, .. } if variable.problem.is_none() && !members.is_empty() => {
+                all.extend((0..members.len()).map(|member| (index, Some(member))));
+            }
+            _ => all.push((index, None)),
+        }
+    }
+    all
+}
+
+/// A member as a field, without the attributes, which describe the whole variable, and its length in a ds file.
+fn member_field(reader: &Reader, variable: &Variable, member: &Member, options: &ReadOptions) -> (Field<'static>, u64) {
+    let Some(data_type) = member.data_type(options.names) else { return (Field::empty(), 0) };
+    let shape: Vec<u64> = variable.shape.iter().chain(&member.shape).copied().collect();
+    let own = (0..member.shape.len()).map(|axis| format!("{}.{}_{}", variable.name, member.name(), axis + 1));
+    let names: Vec<String> = reader.dimension_names(variable).map(str::to_owned).chain(own).collect();
+    let len = ds_len(data_type, &shape, false).unwrap_or(0);
+    (Field::stream(data_type, shape).with_dimensions(names), len)
 }
 
 /// Length in the ds file with all elements present, strings without their bytes; `None` beyond 2^64.
 fn ds_len(data_type: DataType, shape: &[u64], masked: bool) -> Option<u64> {
     let count = super::model::product(shape)?;
     let mask = if masked { bit_bytes(count) } else { 0 };
-    count.checked_mul(data_type.width().unwrap_or(8) as u64)?.checked_add(mask)
+    let values = match data_type {
+        DataType::Bool => bit_bytes(count),
+        other => count.checked_mul(other.width().unwrap_or(8) as u64)?,
+    };
+    values.checked_add(mask)
 }
 
 /// Supplies the values of a NetCDF file to the ds reader.
 struct NetcdfValues {
     reader: Arc<Reader>,
-    /// Index in the file of each variable of the ds header.
-    variables: Vec<usize>,
+    /// Index in the file of each variable of the ds header, and the member of a compound.
+    variables: Vec<(usize, Option<usize>)>,
     options: ReadOptions,
     /// Recently read blocks, latest first.
     cache: Mutex<VecDeque<Block>>,
@@ -161,6 +198,8 @@ struct Conversion {
 /// Decoded rows of a variable.
 struct Block {
     variable: usize,
+    /// Of a compound variable.
+    member: Option<usize>,
     rows: Range<u64>,
     bytes: u64,
     array: Arc<Array<'static>>,
@@ -200,14 +239,22 @@ impl NetcdfValues {
 
     fn read_elements(&self, index: usize, elements: Range<u64>) -> Result<(Values<'static>, Option<Mask<'static>>)> {
         let no_variable = || Error::usage(format!("unknown variable {index}"));
-        let index = *self.variables.get(index).ok_or_else(no_variable)?;
+        let (index, member) = *self.variables.get(index).ok_or_else(no_variable)?;
         let variable = self.reader.variables().get(index).ok_or_else(no_variable)?;
+        if let Some(member) = member {
+            return self.read_member(variable, (index, member), elements);
+        }
         let row_len = super::model::product(self.reader.shape(variable, &self.options).get(1..).unwrap_or_default());
         let row_len =
             row_len.ok_or_else(|| variable.error(Error::limit("elements of a row", u64::MAX, i64::MAX as u64)))?;
         if elements.is_empty() {
             let data_type = self.reader.data_type(variable, &self.options).ok_or_else(no_variable)?;
             return Ok((Values::with_capacity(data_type, 0), None));
+        }
+        #[cfg(feature = "zarr")]
+        if let Some(array) = self.reader.read_elements(variable, elements.clone(), &self.options) {
+            let (_, values, mask) = array?.into_parts();
+            return Ok((values, mask));
         }
         let rows = elements.start / row_len.max(1)..elements.end.div_ceil(row_len.max(1));
         // The values are in memory, so indices fit.
@@ -235,6 +282,49 @@ impl NetcdfValues {
         Ok((gathered.ok_or_else(no_variable)?, mask))
     }
 
+    /// Reads an element range of a member of a compound variable, of which all rows are kept: each read decodes the whole variable.
+    fn read_member(
+        &self,
+        variable: &Variable,
+        (index, member): (usize, usize),
+        elements: Range<u64>,
+    ) -> Result<(Values<'static>, Option<Mask<'static>>)> {
+        let lock = || self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let has = |block: &Block| block.variable == index && block.member == Some(member);
+        let known = lock().iter().find(|block| has(block)).map(|block| Arc::clone(&block.array));
+        let array = match known {
+            Some(array) => array,
+            None => {
+                let rows = 0..variable.rows();
+                let array = Arc::new(self.reader.read_member(variable, member, rows.clone(), &self.options)?);
+                let bytes = (array.len() as u64).saturating_mul(16);
+                self.keep(Block { variable: index, member: Some(member), rows, bytes, array: Arc::clone(&array) });
+                array
+            }
+        };
+        let within = |element: u64| usize::try_from(element).unwrap_or(usize::MAX);
+        let range = within(elements.start)..within(elements.end);
+        if range.end > array.len() {
+            return Err(Error::truncated("values", elements.end, array.len() as u64));
+        }
+        let mut values = Values::with_capacity(array.data_type(), range.len());
+        values.extend(array.values(), range);
+        Ok((values, None))
+    }
+
+    /// Puts a block into the cache, and removes the oldest beyond its bounds.
+    fn keep(&self, block: Block) {
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.push_front(block);
+        let mut sum = 0u64;
+        let fitting = cache.iter().take(MAX_CACHED_BLOCKS).take_while(|block| {
+            sum = sum.saturating_add(block.bytes);
+            sum <= MAX_CACHED_BYTES
+        });
+        let fitting = fitting.count().max(1);
+        cache.truncate(fitting);
+    }
+
     /// The block with `row` of the variable at `index`: its row range and values.
     fn block(&self, index: usize, variable: &Variable, row: u64) -> Result<(Range<u64>, Arc<Array<'static>>)> {
         let lock = || self.cache.lock().unwrap_or_else(PoisonError::into_inner);
@@ -247,15 +337,7 @@ impl NetcdfValues {
         let rows = start..variable.rows().min(start.saturating_add(step));
         let array = Arc::new(self.read_rows(index, variable, rows.clone())?);
         let bytes = memory_bytes(variable, rows.end - rows.start, &self.options).unwrap_or(u64::MAX);
-        let mut cache = lock();
-        cache.push_front(Block { variable: index, rows: rows.clone(), bytes, array: Arc::clone(&array) });
-        let mut sum = 0u64;
-        let fitting = cache.iter().take(MAX_CACHED_BLOCKS).take_while(|block| {
-            sum = sum.saturating_add(block.bytes);
-            sum <= MAX_CACHED_BYTES
-        });
-        let fitting = fitting.count().max(1);
-        cache.truncate(fitting);
+        self.keep(Block { variable: index, member: None, rows: rows.clone(), bytes, array: Arc::clone(&array) });
         Ok((rows, array))
     }
 }
@@ -283,7 +365,7 @@ fn slice(
 
 impl ForeignSource for NetcdfValues {
     fn format(&self) -> &'static str {
-        FORMAT_NAME
+        self.reader.kind().format()
     }
 
     fn read(&self, index: usize, elements: Range<u64>) -> Result<(Values<'static>, Option<Mask<'static>>)> {
@@ -295,6 +377,17 @@ impl ForeignSource for NetcdfValues {
 
     fn check_declared_bytes(&self) -> Result<()> {
         check_declared_bytes(&self.reader, &self.options)
+    }
+
+    /// Chunks of Zarr between two runs are not decoded.
+    fn max_span(&self) -> u64 {
+        if self.reader.kind() == Kind::Zarr { 0 } else { 256 << 10 }
+    }
+
+    fn member(&self, index: usize) -> Option<(&str, &[String])> {
+        let (variable, member) = self.variables.get(index)?;
+        let variable = self.reader.variables().get(*variable)?;
+        Some((&variable.name, &variable.member((*member)?)?.path))
     }
 }
 

@@ -18,6 +18,17 @@ pub(crate) trait ForeignSource: Send + Sync {
     /// Reads an element range of the variable at `index` in the header. The range is within its shape.
     fn read(&self, index: usize, elements: Range<u64>) -> Result<(Values<'static>, Option<Mask<'static>>)>;
 
+    /// Elements that are read at once for runs of elements in them: a source may decode whole rows for each element.
+    fn max_span(&self) -> u64 {
+        256 << 10
+    }
+
+    /// For a member of a compound variable, the name of that variable and the path of the member in it.
+    fn member(&self, index: usize) -> Option<(&str, &[String])> {
+        let _ = index;
+        None
+    }
+
     /// Rejects reading all variables when they declare far more data than the file can hold.
     fn check_declared_bytes(&self) -> Result<()>;
 }

@@ -86,6 +86,11 @@ impl Reader {
         Ok(Self { source, options, header, body, indexes, names: OnceLock::new(), foreign: None })
     }
 
+    /// For a member of a compound variable, the name of that variable and the path of the member in it.
+    pub(crate) fn member(&self, index: usize) -> Option<(&str, &[String])> {
+        self.foreign.as_ref()?.member(index)
+    }
+
     /// The format named in error messages: ds, unless a file of another format is read through this reader.
     #[must_use]
     pub fn format(&self) -> &'static str {

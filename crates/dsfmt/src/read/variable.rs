@@ -112,6 +112,12 @@ impl<'r> Variable<'r> {
         self.reader.header.member(self.entry)
     }
 
+    /// For a member of a compound variable, the name of that variable and the path of the member in it.
+    pub(crate) fn member(&self) -> Option<(&'r str, &'r [String])> {
+        let foreign = self.reader.foreign.as_ref()?;
+        foreign.member(self.reader.header.find(&self.entry.name)?)
+    }
+
     /// Names the format and the variable in an error.
     #[cold]
     pub(crate) fn in_variable(&self, error: Error) -> Error {

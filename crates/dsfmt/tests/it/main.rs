@@ -30,6 +30,8 @@ mod netcdf_hostile;
 #[cfg(feature = "netcdf")]
 mod netcdf_links;
 #[cfg(feature = "netcdf")]
+mod netcdf_types;
+#[cfg(feature = "netcdf")]
 mod netcdf_write;
 mod properties;
 mod read;
@@ -39,3 +41,7 @@ mod tidy;
 mod time;
 mod verify;
 mod write;
+#[cfg(feature = "zarr")]
+mod zarr;
+#[cfg(feature = "zarr")]
+mod zarr_hostile;

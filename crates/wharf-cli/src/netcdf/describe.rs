@@ -5,11 +5,14 @@ use dsfmt::netcdf::{Attribute, Kind, NcType, Reader, Variable};
 use crate::display::{abbreviated, clean, size};
 use crate::inputs::Location;
 
+/// Maximum members shown of a compound type.
+const MAX_MEMBERS: usize = 20;
+
 /// Maximum characters shown of an attribute.
 const MAX_CHARS: usize = 200;
 
 pub(crate) fn describe(location: &Location, reader: &Reader) -> String {
-    let mut text = format!("{}: {}, {}\n", clean(&location.name()), kind(reader.kind()), size(reader.source().len()));
+    let mut text = format!("{}: {}, {}\n", clean(&location.name()), kind(reader.kind()), size(reader.bytes()));
     if !reader.dimensions().is_empty() {
         text.push_str("dimensions:\n");
     }
@@ -46,6 +49,7 @@ const fn kind(kind: Kind) -> &'static str {
         Kind::Offset64 => "NetCDF 64-bit offset (CDF-2)",
         Kind::Data64 => "NetCDF 64-bit data (CDF-5)",
         Kind::Hdf5 => "NetCDF-4 (HDF5)",
+        Kind::Zarr => "Zarr",
     }
 }
 
@@ -53,6 +57,7 @@ const fn kind(kind: Kind) -> &'static str {
 fn line(reader: &Reader, variable: &Variable) -> String {
     let nc_type = match &variable.nc_type {
         NcType::Other(_) => "other".to_owned(),
+        NcType::Compound { .. } => "compound".to_owned(),
         known => known.to_string(),
     };
     let mut line = format!("{nc_type} {}", clean(&variable.name));
@@ -63,6 +68,13 @@ fn line(reader: &Reader, variable: &Variable) -> String {
     match (&variable.problem, &variable.nc_type) {
         (Some(problem), _) => line.push_str(&format!("  // cannot be read: {}", clean(problem))),
         (None, NcType::Other(description)) => line.push_str(&format!("  // {}", clean(description))),
+        (None, NcType::Compound { members, .. }) => {
+            let members = members.iter().take(MAX_MEMBERS).map(|member| {
+                let sizes: Vec<String> = member.shape.iter().map(|size| format!("[{size}]")).collect();
+                format!("{}: {}{}", clean(&member.name()), member.nc_type, sizes.concat())
+            });
+            line.push_str(&format!("  // {}", members.collect::<Vec<_>>().join(", ")));
+        }
         (None, NcType::Enum { base, .. }) => line.push_str(&format!("  // of {}", NcType::Number(*base))),
         _ => {}
     }

@@ -413,7 +413,7 @@ fn refuses_inapplicable_options() {
         (&["convert", &file, "@x.csv", "--level", "1"][..], "--level is an option of idv, the output is csv"),
         (
             &["convert", &file, "@x.jsonl", "--schema", "@types.json"],
-            "--schema is an option of idv, ds, netcdf, parquet, arrow and arrows, the output is jsonl",
+            "--schema is an option of idv, ds, netcdf, zarr, parquet, arrow and arrows, the output is jsonl",
         ),
         (&["convert", &file, "@x.idv", "--schema", "@types.json"], "--schema does not go with inputs that are IDV"),
         (&["convert", "@a.jsonl", "@x.idv", "--no-header"], "--no-header does not go with inputs that are JSON lines"),

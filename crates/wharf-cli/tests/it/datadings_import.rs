@@ -362,7 +362,7 @@ fn refuses_conflicting_options() {
         (&["@a.csv", "@x.idv", "--key", "key"][..], "--key is an option of datadings, the output is idv"),
         (
             &["@a.csv", "@x.msgpack", "--schema", "x"],
-            "--schema is an option of idv, ds, netcdf, parquet, arrow and arrows, the output is datadings",
+            "--schema is an option of idv, ds, netcdf, zarr, parquet, arrow and arrows, the output is datadings",
         ),
     ] {
         let full = [&["convert"], arguments].concat();

@@ -132,7 +132,7 @@ fn infers_types_from_all_rows() {
         )
     );
     let ran = run(["convert", &lines, &path(&folder, "x.csv"), "--dim", "a"]);
-    assert_eq!((ran.code(), ran.err()), (2, "error: --dim is an option of ds and netcdf, the output is csv\n"));
+    assert_eq!((ran.code(), ran.err()), (2, "error: --dim is an option of ds, netcdf and zarr, the output is csv\n"));
 }
 
 #[test]

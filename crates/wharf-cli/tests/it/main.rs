@@ -49,6 +49,7 @@ mod region;
 mod routes;
 mod stores;
 mod streams;
+mod zarr;
 mod zds;
 mod zds_verbs;
 mod zds_whole;

@@ -150,7 +150,7 @@ fn refuses_inapplicable_options_and_inputs() {
         (
             "x.csv",
             "--compression=zstd",
-            "--compression is an option of idv, parquet, arrow and arrows, the output is csv",
+            "--compression is an option of idv, zarr, parquet, arrow and arrows, the output is csv",
         ),
         ("x.csv", "--times=ticks", "--times is an option of idv, parquet, arrow and arrows, the output is csv"),
         ("x.arrow", "--row-group=5", "--row-group is an option of parquet, the output is arrow"),

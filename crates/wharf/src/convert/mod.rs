@@ -23,6 +23,9 @@ pub use cells::{Cell, CellKind, Cells};
 pub use csv::{Csv, Delimiter, same_columns};
 pub use jsonl::JsonLines;
 
+#[cfg(all(feature = "convert", feature = "zarr"))]
+#[cfg_attr(docsrs, doc(cfg(feature = "zarr")))]
+pub use crate::hub::convert::ZarrTarget;
 #[cfg(feature = "convert")]
 #[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
 pub use crate::hub::{

@@ -9,14 +9,14 @@ use dsfmt::{Builder, Reader, Written};
 
 use super::env::Opener;
 use super::inputs::Location;
-use super::{Lost, output};
+use super::{Lost, ZARR, is_netcdf, output};
 
 /// The name of the format.
 pub const DS: &str = "ds";
 
 /// Whether containers of this format are read through [`dsfmt`], so that their columns are variables of ds.
 pub(super) fn is_variables(format: &str) -> bool {
-    [DS, dsfmt::netcdf::FORMAT_NAME].contains(&format)
+    format == DS || is_netcdf(format)
 }
 
 /// Values that are copied byte for byte although verification rejects them: the first of each variable, and how many there are. `name` returns
@@ -48,8 +48,9 @@ pub fn open_ds(location: &Location, opener: &mut Opener<'_>, verb: &str) -> Resu
             let options = OpenOptions::default().with_access(opener.access);
             Reader::from_source(source.clone(), options).and_then(|reader| opener.part.apply(reader)).map_err(named)
         }
-        (dsfmt::netcdf::FORMAT_NAME, _) => {
-            Err(named(Error::usage(format!("{verb} works on ds files, the input is NetCDF: convert it to ds first"))))
+        (other, _) if is_netcdf(other) => {
+            let name = if other == ZARR { "Zarr" } else { "NetCDF" };
+            Err(named(Error::usage(format!("{verb} works on ds files, the input is {name}: convert it to ds first"))))
         }
         (other, _) => Err(named(Error::usage(format!("{verb} works on ds files, the input is {other}")))),
     }

@@ -13,9 +13,9 @@ use dsfmt::container::TimeForm;
 
 use super::convert::ChangeOptions;
 use super::inputs::{Location, is_reopenable};
-use super::is_variables;
 use super::overrides::Overrides;
 use super::select::{Reading, Selection};
+use super::{is_netcdf, is_variables};
 use crate::Registry;
 use crate::view::change::{Changed, Changes, Settings};
 use crate::view::filter::{FilteredContainer, Matches, matching_rows};
@@ -177,7 +177,7 @@ impl<'a> Opener<'a> {
 
     /// Fails for inputs of other formats when a form of ds and NetCDF times, or of packed numbers, was selected.
     pub(super) fn check_time(&self, inputs: &str) -> Result<()> {
-        if self.packed && !inputs.eq_ignore_ascii_case(dsfmt::netcdf::FORMAT_NAME) {
+        if self.packed && !is_netcdf(inputs) {
             return Err(Error::usage(format!("is for inputs that are NetCDF, not {inputs}")).in_option("packed"));
         }
         match self.time {
@@ -267,7 +267,10 @@ impl<'a> Opener<'a> {
             (None, false) => Cow::Borrowed(&self.registry),
             (time, packed) => {
                 let time = time.unwrap_or_default();
-                Cow::Owned(self.registry.clone().with(time.format()).with(time.netcdf(packed)))
+                let registry = self.registry.clone().with(time.format()).with(time.netcdf(packed));
+                #[cfg(feature = "zarr")]
+                let registry = registry.with(time.zarr(packed));
+                Cow::Owned(registry)
             }
         };
         registry.open_with(input, options).map_err(|error| self.overrides.with_advice(error))

@@ -31,7 +31,8 @@ pub mod zds;
 
 use ds_file::is_variables;
 pub use ds_file::{DS, Saved, open_ds, put_ds, rejected_by_ds, stream_ds};
-pub use netcdf::open_netcdf;
+use netcdf::is_netcdf;
+pub use netcdf::{ZARR, open_netcdf};
 pub use overrides::Overrides;
 pub use variables::VariablesView;
 

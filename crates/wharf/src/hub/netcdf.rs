@@ -1,12 +1,26 @@
-use container_core::{OpenOptions, Result, Source};
-use dsfmt::netcdf::Reader;
+use container_core::{Error, Input, OpenOptions, Result};
+use dsfmt::netcdf::{FORMAT_NAME, Kind, Reader};
 
 use super::env::Opener;
 
-/// Opens bytes that are NetCDF.
+/// The name of the format Zarr, which is read as NetCDF.
+pub const ZARR: &str = Kind::Zarr.format();
+
+/// Whether this format is read as NetCDF: its variables may be packed.
+pub(super) fn is_netcdf(format: &str) -> bool {
+    [FORMAT_NAME, ZARR].iter().any(|name| format.eq_ignore_ascii_case(name))
+}
+
+/// Opens bytes that are NetCDF, or a folder that is Zarr.
 ///
 /// # Errors
-/// The bytes are not NetCDF, or damaged. The error does not name the file.
-pub fn open_netcdf(source: Source, opener: &Opener<'_>) -> Result<Reader> {
-    Reader::from_source(source, OpenOptions::default().with_access(opener.access))
+/// The input is of another format, or damaged. The error does not name the file.
+pub fn open_netcdf(input: &Input, opener: &Opener<'_>) -> Result<Reader> {
+    let options = OpenOptions::default().with_access(opener.access);
+    match (input.source(), input.path()) {
+        (Some(source), _) => Reader::from_source(source.clone(), options),
+        #[cfg(feature = "zarr")]
+        (None, Some(path)) => dsfmt::zarr::open(path, options),
+        _ => Err(Error::usage("expected a file, found a folder")),
+    }
 }

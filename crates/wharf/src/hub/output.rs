@@ -18,6 +18,18 @@ pub fn create(path: &Path, force: bool, locations: &[Location]) -> Result<Output
     Output::create(path, options(path, force, locations)?)
 }
 
+/// Options for creating an output that is a folder. An empty folder is always replaced.
+#[cfg(feature = "zarr")]
+pub fn folder_options(path: &Path, force: bool, locations: &[Location]) -> Result<OutputOptions> {
+    let has_entries = path.is_dir() && std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some());
+    if !force && has_entries {
+        return Err(Error::usage("the output exists")
+            .advising("{force} replaces it")
+            .in_file(path.display().to_string()));
+    }
+    options(path, force, locations)
+}
+
 /// Options for creating the output. One that is a file of an input is refused, also with `force`.
 pub fn options(path: &Path, force: bool, locations: &[Location]) -> Result<OutputOptions> {
     refuse_overlap([path.to_owned()], locations)?;

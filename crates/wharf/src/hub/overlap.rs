@@ -60,7 +60,12 @@ fn files_of(input: &Location) -> Vec<File> {
 /// Whether the input is the folder of a store.
 fn is_store(input: &Location) -> bool {
     if let Location::Path(path) = input {
-        return path.is_dir() && zdx::FORMAT.recognize(&Probe::directory(path)) == Recognition::Content;
+        let probe = Probe::directory(path);
+        #[cfg(feature = "zarr")]
+        if path.is_dir() && dsfmt::zarr::FORMAT.recognize(&probe) == Recognition::Content {
+            return true;
+        }
+        return path.is_dir() && zdx::FORMAT.recognize(&probe) == Recognition::Content;
     }
     false
 }

@@ -2,12 +2,12 @@
 
 use container_core::{Container, Error, Input, OpenOptions, Result};
 use dsfmt::container::{DsContainer, TimeForm};
-use dsfmt::netcdf::{self, ReadOptions, as_ds};
+use dsfmt::netcdf::{ReadOptions, as_ds};
 use dsfmt::{Reader, Region, Tidy};
 
 use super::env::Opener;
 use super::select::{self, Selection};
-use super::{DS, is_variables, open_netcdf};
+use super::{DS, is_netcdf, is_variables, open_netcdf};
 
 /// Which part of variables is read, and in which form.
 #[derive(Debug, Clone, Default)]
@@ -96,9 +96,9 @@ impl Opener<'_> {
                 self.check_time(DS)?;
                 Reader::from_source(source.clone(), options)?
             }
-            (Ok(netcdf::FORMAT_NAME), Some(source)) => {
-                let reading = ReadOptions::default().with_scaled(!self.packed);
-                let read = |reading: &ReadOptions| as_ds(open_netcdf(source.clone(), self)?, options, reading);
+            (Ok(name), _) if is_netcdf(name) => {
+                let reading = ReadOptions::default().with_scaled(!self.packed).with_names(!self.packed);
+                let read = |reading: &ReadOptions| as_ds(open_netcdf(input, self)?, options, reading);
                 return self.part.of_netcdf(&reading, read).map(Some);
             }
             _ => return Ok(None),

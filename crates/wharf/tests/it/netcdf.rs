@@ -70,9 +70,12 @@ fn has_the_rows_of_the_ds_file() {
         let (netcdf, ds) = (wharf::open(&path).unwrap(), wharf::open(&ds).unwrap());
         assert_eq!(netcdf.format(), "netcdf");
         let mut found = tables(netcdf.as_ref());
-        let expected = tables(ds.as_ref());
-        // ds lacks variables of types it does not have.
+        let mut expected = tables(ds.as_ref());
+        // ds lacks variables of types it does not have, and names of enumerations.
         found.retain(|name, _| expected.contains_key(name));
+        for row in found.values_mut().chain(expected.values_mut()).flatten() {
+            row.as_object_mut().unwrap().retain(|name, _| !["compound", "enum"].contains(&name.as_str()));
+        }
         assert_eq!(found, expected, "{}", path.display());
     }
 }

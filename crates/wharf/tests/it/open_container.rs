@@ -38,8 +38,17 @@ fn converted(convert: &Convert, target: &str) -> BTreeMap<PathBuf, Vec<u8>> {
         Convert::new([&path]).write(&documents, Overwrite::Refuse, &registry).unwrap();
         return BTreeMap::from([("documents".into(), fs::read(documents).unwrap()), losses]);
     }
-    let files = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
-    files.map(|path| (path.file_name().unwrap().into(), fs::read(&path).unwrap())).chain([losses]).collect()
+    let (mut folders, mut files) = (vec![folder.path().to_owned()], BTreeMap::from([losses]));
+    while let Some(inner) = folders.pop() {
+        for path in fs::read_dir(inner).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                files.insert(path.strip_prefix(folder.path()).unwrap().to_owned(), fs::read(&path).unwrap());
+            }
+        }
+    }
+    files
 }
 
 #[test]

@@ -128,7 +128,7 @@ fn location_problem(variable: &Variable, len: u64) -> Option<String> {
             0 => (begin, Some(0)),
             rows => (begin, stride.checked_mul(rows - 1).and_then(|all| all.checked_add(row))),
         },
-        Location::Hdf5(_) => return None,
+        _ => return None,
     };
     let Some(bytes) = bytes else { return too_large() };
     match begin.checked_add(bytes) {

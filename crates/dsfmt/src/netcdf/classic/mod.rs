@@ -68,7 +68,7 @@ pub(crate) fn read(source: &Source, variable: &Variable, rows: Range<u64>) -> Re
             }
             values(&variable.nc_type, &all)
         }
-        Location::Hdf5(_) => Err(Error::invalid("expected a variable of a classic file")),
+        _ => Err(Error::invalid("expected a variable of a classic file")),
     }
 }
 

@@ -214,6 +214,7 @@ impl HeaderWriter {
                 AttributeValue::Texts(_) => {
                     return Err(Error::usage("classic files have no attributes of several strings"));
                 }
+                AttributeValue::Json(_) => return Err(Error::usage("NetCDF has no attributes of JSON")),
                 AttributeValue::Numbers(numbers) => {
                     self.code(&NcType::Number(numbers.data_type()))?;
                     self.size(numbers.len() as u64)?;

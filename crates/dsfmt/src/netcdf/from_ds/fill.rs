@@ -11,14 +11,14 @@ use crate::read::Variable;
 
 /// The fill value of a variable.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Fill {
-    pub(super) value: Values<'static>,
+pub(crate) struct Fill {
+    pub(crate) value: Values<'static>,
     /// Must be declared by `_FillValue`, replacing an existing one.
-    pub(super) declared: bool,
+    pub(crate) declared: bool,
     /// Some elements are missing.
-    pub(super) missing: bool,
+    pub(crate) missing: bool,
     /// Present elements equal the attribute `missing_value`.
-    pub(super) missing_value_occurs: bool,
+    pub(crate) missing_value_occurs: bool,
 }
 
 /// A possible fill value, and whether a present element has it.
@@ -29,7 +29,7 @@ struct Candidate<T> {
 
 /// Scans the variable and chooses the first value that no present element has: its `_FillValue`, its `missing_value`, NetCDF's default of the
 /// type, or another.
-pub(super) fn choose<T: Number>(
+pub(crate) fn choose<T: Number>(
     variable: &Variable<'_>,
     fill: Option<&AttributeValue>,
     missing_value: Option<&AttributeValue>,

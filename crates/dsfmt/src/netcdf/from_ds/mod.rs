@@ -5,6 +5,12 @@ mod fill;
 mod nc4;
 mod plan;
 
+#[cfg(feature = "zarr")]
+pub(crate) use {
+    fill::{Fill, choose as choose_fill},
+    plan::JULIAN,
+};
+
 use std::path::Path;
 
 use container_core::{Error, OutputOptions, Result};
@@ -79,6 +85,7 @@ pub fn from_ds(reader: &Reader, path: impl AsRef<Path>, options: &WriteOptions) 
         let plan = Plan::new(reader, options)?;
         match plan.kind {
             Kind::Hdf5 => nc4::write(plan, path.as_ref(), options),
+            Kind::Zarr => Err(Error::usage("Zarr is no kind of NetCDF file")),
             _ => classic::write(plan, path.as_ref(), options),
         }
     };
@@ -91,7 +98,10 @@ fn for_each_chunk(variable: &PlannedVariable<'_>, take: impl FnMut(Array<'_>) ->
 }
 
 /// [`for_each_chunk`] for a variable without a plan.
-fn for_each_source_chunk(variable: &Variable<'_>, mut take: impl FnMut(Array<'_>) -> Result<()>) -> Result<()> {
+pub(crate) fn for_each_source_chunk(
+    variable: &Variable<'_>,
+    mut take: impl FnMut(Array<'_>) -> Result<()>,
+) -> Result<()> {
     let Some(shape) = variable.shape() else { return Ok(()) };
     let rows = shape.first().copied().unwrap_or(1);
     let step = rows_at_once(variable, CHUNK_BYTES);

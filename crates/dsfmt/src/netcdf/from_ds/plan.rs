@@ -46,7 +46,8 @@ impl PlannedVariable<'_> {
 }
 
 /// CF attributes of Julian dates.
-const JULIAN: [(&str, &str); 2] = [("units", "days since -4713-11-24 12:00 UTC"), ("calendar", "proleptic_gregorian")];
+pub(crate) const JULIAN: [(&str, &str); 2] =
+    [("units", "days since -4713-11-24 12:00 UTC"), ("calendar", "proleptic_gregorian")];
 
 impl<'r> Plan<'r> {
     pub(super) fn new(reader: &'r Reader, options: &WriteOptions) -> Result<Self> {

@@ -10,11 +10,12 @@ use hdf5_reader::messages::datatype::Datatype;
 use hdf5_reader::{ByteOrder, Dataset, Hdf5File};
 use netcdf_reader::{NcAttrValue, NcAttribute, NcDimension, NcFile, NcGroup, NcVariable};
 
+use super::compound;
 use super::order::Order;
 use super::storage::BoundedStorage;
 use super::walk::Findings;
 use super::{Datasets, Opened, library_error};
-use crate::netcdf::model::{Attribute, AttributeValue, Dimension, Location, NcType, Variable, product};
+use crate::netcdf::model::{Attribute, AttributeValue, Described, Dimension, Location, NcType, Variable, product};
 use crate::types::DataType;
 
 /// netCDF's prefix of a dataset that is named like a dimension but is not its coordinate variable.
@@ -75,7 +76,7 @@ pub(super) fn describe(
     }
     let Description { dimensions, attributes, variables, datasets, losses, .. } = description;
     let datasets = Datasets { by_name: datasets, file: file.clone(), storage };
-    Ok(Opened { datasets, dimensions, attributes, variables, losses })
+    Ok(Opened { datasets, described: Described { dimensions, attributes, variables, losses } })
 }
 
 /// The dimensions that variables of a group may have, by name and size: their indexes.
@@ -220,6 +221,9 @@ impl Description<'_> {
                 report_hidden(dataset.address(), Some(&variable.name), findings, losses);
                 variable.chunks = dataset.chunks().map(|sizes| sizes.into_iter().map(u64::from).collect());
                 variable.big_endian = is_big_endian(dataset.dtype());
+                if let Some(compound) = compound::nc_type(dataset.dtype()) {
+                    variable.nc_type = compound;
+                }
                 variable.no_fill = dataset.fill_value().is_none_or(|fill| fill.value.is_none());
                 variable.problem = findings.problems.get(&dataset.address()).cloned();
                 let read: HashSet<&str> =
@@ -406,7 +410,7 @@ fn nc_type(nc_type: &netcdf_reader::NcType) -> NcType {
     }
 }
 
-fn is_big_endian(datatype: &Datatype) -> bool {
+pub(super) fn is_big_endian(datatype: &Datatype) -> bool {
     match datatype {
         Datatype::FixedPoint { byte_order, .. } | Datatype::FloatingPoint { byte_order, .. } => {
             *byte_order == ByteOrder::BigEndian

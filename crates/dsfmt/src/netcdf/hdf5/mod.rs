@@ -1,5 +1,6 @@
 //! Reads NetCDF-4 files with the crates `netcdf-reader` (dimensions and variables) and `hdf5-reader` (values).
 
+mod compound;
 mod describe;
 mod header;
 mod heap;
@@ -8,20 +9,19 @@ mod storage;
 mod values;
 mod walk;
 
-use std::any::Any;
-use std::cell::Cell;
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use container_core::{Error, Limits, Loss, Result, Source};
+use container_core::{Error, Limits, Result, Source};
 use hdf5_reader::storage::DynStorage;
 use hdf5_reader::{Dataset, Hdf5File};
 use netcdf_reader::{NcFile, NcMetadataMode, NcOpenOptions};
 
 use self::storage::{Blocks, BoundedStorage};
-use super::model::{Attribute, Dimension, Variable};
+use super::guard::catch_panics;
+use super::model::Described;
 
+pub(crate) use compound::read as read_member;
 pub(crate) use describe::NOT_AN_AXIS;
 pub(crate) use values::read;
 
@@ -51,46 +51,7 @@ pub(crate) struct Datasets {
 /// An opened file.
 pub(crate) struct Opened {
     pub(crate) datasets: Datasets,
-    pub(crate) dimensions: Vec<Dimension>,
-    pub(crate) attributes: Vec<Attribute>,
-    pub(crate) variables: Vec<Variable>,
-    /// What cannot be read.
-    pub(crate) losses: Vec<Loss>,
-}
-
-thread_local! {
-    static GUARDED: Cell<bool> = const { Cell::new(false) };
-}
-
-/// True while this thread runs library code whose panics are turned into errors.
-///
-/// The process's panic hook runs before a panic can be caught, and the default hook prints it. A library should not replace the hook; a program
-/// that does not want this output can install one that checks this function:
-///
-/// ```
-/// let usual = std::panic::take_hook();
-/// std::panic::set_hook(Box::new(move |panic| {
-///     if !dsfmt::netcdf::is_guarded() {
-///         usual(panic);
-///     }
-/// }));
-/// ```
-#[must_use]
-pub fn is_guarded() -> bool {
-    GUARDED.get()
-}
-
-/// Runs library code and turns a panic into an error: damaged files may trigger one.
-fn catch_panics<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    let before = GUARDED.replace(true);
-    // Unwind safe: apart from caches, the library's state is read-only.
-    let result = catch_unwind(AssertUnwindSafe(work));
-    GUARDED.set(before);
-    result.unwrap_or_else(|panic: Box<dyn Any + Send>| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
-        Err(Error::invalid(format!("the HDF5 reader panicked on {what}: {text}")))
-    })
+    pub(crate) described: Described,
 }
 
 fn library_error(error: impl std::error::Error + Send + Sync + 'static) -> Error {
@@ -129,7 +90,7 @@ fn within_budget<T>(storage: &BoundedStorage, work: impl FnOnce() -> Result<T>) 
 }
 
 pub(crate) fn open(source: &Source, limits: &Limits) -> Result<Opened> {
-    catch_panics("the dimensions, variables and attributes", || {
+    catch_panics("HDF5", "the dimensions, variables and attributes", || {
         let bytes = usize::try_from(limits.block_bytes).unwrap_or(usize::MAX);
         let options = |metadata_mode| NcOpenOptions {
             chunk_cache_bytes: CHUNK_CACHE_BYTES,
@@ -160,28 +121,4 @@ pub(crate) fn open(source: &Source, limits: &Limits) -> Result<Opened> {
             describe::describe(&file, storage.clone(), &root.map_err(library_error)?, &findings, limits)
         })
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn turns_panics_into_errors() {
-        assert!(!is_guarded());
-        let found = catch_panics("a file", || catch_panics("rows 0 to 3", || Ok(is_guarded())));
-        assert!(found.unwrap());
-        for reason in [None, Some("index 7")] {
-            let error = catch_panics("rows 0 to 3", || -> Result<()> {
-                // Like panic!, but without running the hook, which would print it.
-                match reason {
-                    Some(reason) => std::panic::resume_unwind(Box::new(reason.to_owned())),
-                    None => std::panic::resume_unwind(Box::new(7)),
-                }
-            });
-            let expected = format!("the HDF5 reader panicked on rows 0 to 3: {}", reason.unwrap_or("no reason given"));
-            assert_eq!(error.unwrap_err().to_string(), expected);
-            assert!(!is_guarded());
-        }
-    }
 }

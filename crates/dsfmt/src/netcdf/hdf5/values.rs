@@ -8,9 +8,10 @@ use hdf5_reader::global_heap::GlobalHeapCollection;
 use hdf5_reader::messages::datatype::{Datatype, StringSize};
 use hdf5_reader::{Hdf5File, SliceInfo, SliceInfoElem};
 
-use super::{Datasets, catch_panics, library_error, within_budget};
+use super::{Datasets, library_error, within_budget};
 use crate::array::{Strings, Values};
 use crate::netcdf::classic::{characters, decoded};
+use crate::netcdf::guard::catch_panics;
 use crate::netcdf::model::{Location, NcType, Variable};
 use crate::netcdf::number::{Number, with_number};
 use crate::types::Endian;
@@ -27,7 +28,7 @@ pub(crate) fn read(
 ) -> Result<Values<'static>> {
     let Location::Hdf5(name) = &variable.location else { return Err(Error::invalid("expected a dataset")) };
     let Some(dataset) = datasets.by_name.get(name) else { return Err(Error::invalid("cannot open its dataset")) };
-    catch_panics(&format!("rows {}..{}", rows.start, rows.end), || {
+    catch_panics("HDF5", &format!("rows {}..{}", rows.start, rows.end), || {
         within_budget(&datasets.storage, || {
             let dataset = dataset.clone().with_padded_shape(&variable.shape).map_err(library_error)?;
             let whole = 0..variable.rows();
@@ -51,7 +52,7 @@ pub(crate) fn read(
                     Ok(Values::Str(characters(bytes.iter().copied())))
                 }
                 NcType::String => strings(datasets, &dataset, variable, &rows, limits).map(Values::Unicode),
-                NcType::Other(words) => Err(Error::unsupported(format!("unsupported type {words}"))),
+                other => Err(Error::unsupported(format!("unsupported type {other}"))),
             }
         })
     })
@@ -91,7 +92,7 @@ fn numbers<T: Number + hdf5_reader::H5Type>(
 }
 
 /// The bytes of a row range among those of all rows.
-fn row_bytes<'b>(all: &'b [u8], variable: &Variable, rows: &Range<u64>, width: usize) -> Result<&'b [u8]> {
+pub(super) fn row_bytes<'b>(all: &'b [u8], variable: &Variable, rows: &Range<u64>, width: usize) -> Result<&'b [u8]> {
     let row = variable
         .row_elements()
         .and_then(|count| usize::try_from(count).ok())

@@ -20,9 +20,6 @@ use crate::wire::bit_bytes;
 /// Elements gathered at once: fits the CPU cache, and a multiple of 8.
 const BATCH: u64 = 32 << 10;
 
-/// Elements of a foreign source read at once, unless a single run is longer.
-const MAX_SPAN: u64 = 256 << 10;
-
 /// A part of the selection: element runs, the stored values behind them, and their mask.
 #[derive(Default)]
 struct Batch {
@@ -63,6 +60,7 @@ impl Variable<'_> {
     fn gather_foreign(&self, layout: &Layout, plan: Part<'_>) -> Result<(Values<'static>, Option<Mask<'static>>)> {
         let mut all = Values::with_capacity(layout.data_type, 0);
         let mut missing: Option<Vec<bool>> = None;
+        let max_span = self.reader.foreign.as_ref().map_or(0, |foreign| foreign.max_span());
         let mut runs = plan.runs().peekable();
         let mut group: Vec<Run> = Vec::new();
         while let Some(first) = runs.next() {
@@ -71,7 +69,7 @@ impl Variable<'_> {
             group.push(first);
             while let Some(next) = runs.peek() {
                 let span = start.min(next.start)..end.max(next.start + next.len);
-                if span.end - span.start > MAX_SPAN {
+                if span.end - span.start > max_span {
                     break;
                 }
                 (start, end) = (span.start, span.end);

@@ -164,7 +164,7 @@ fn refuses_or_reports_what_idv_cannot_store() {
     check(two(), &["--table", "t", "--rows", "2"], 2, "no row 2: the input has 1 row");
     check(two(), &["--table", "t", "--schema", "x.json"], 2, "--schema does not go with inputs that are ds");
     check(two(), &["--table", "t", "--missing-as-null"], 2, "IDV has its own missing values");
-    check(two(), &["--table", "t", "--dim", "q"], 2, "--dim is an option of ds and netcdf");
+    check(two(), &["--table", "t", "--dim", "q"], 2, "--dim is an option of ds, netcdf and zarr");
     let said = |text: &str, kind: &str| {
         vec![("x", along([text].into_iter().collect::<dsfmt::Values<'_>>()).with_attribute("idv_type", kind))]
     };

@@ -31,6 +31,8 @@ pub use option::{OptionSpec, OptionValue};
 pub(super) use option::{number, text};
 pub use options::{ColumnMapping, InputForm, TextInput};
 pub use schema_check::SchemaCheck;
+#[cfg(feature = "zarr")]
+pub use targets::ZarrTarget;
 pub(super) use targets::unknown_option;
 pub use targets::{
     BatchTarget, DatadingsTarget, DsTarget, IdvTarget, IpcTarget, NetcdfTarget, ParquetTarget, Streaming, Target,

@@ -183,7 +183,8 @@ mod tests {
         assert_eq!(set(&mut idv, "level", "x").unwrap_err(), "level must be an integer, found \"x\"");
         let mut own = BatchTarget::new(MOCK);
         assert_eq!(set(&mut own, "batch_rows", "5"), Ok(()));
-        let detail = "compression is an option of idv, parquet, arrow and arrows, the output is mock";
+        let zarr = if cfg!(feature = "zarr") { "zarr, " } else { "" };
+        let detail = format!("compression is an option of idv, {zarr}parquet, arrow and arrows, the output is mock");
         assert_eq!(set(&mut own, "compression", "none").unwrap_err(), detail);
         assert_eq!(set(&mut ds, "ragged", "pad"), Ok(()));
         assert_eq!(set(&mut ds, "ragged", "cut").unwrap_err(), "ragged must be refuse or pad, found \"cut\"");

@@ -6,6 +6,7 @@ use container_core::{Error, ErrorKind, Input, Result, Source};
 
 use super::super::env::Opener;
 use super::super::inputs::Location;
+use super::super::is_netcdf;
 use super::options::InputForm;
 use super::targets::TargetUnit;
 use crate::convert::import::FOLDER;
@@ -30,8 +31,10 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// NetCDF, whose variables ds copies instead of rows.
-    pub(super) const NETCDF: Self = Self::Container(dsfmt::netcdf::FORMAT_NAME);
+    /// Whether it is NetCDF, or read as NetCDF, whose variables ds copies instead of rows.
+    pub(super) fn is_netcdf(self) -> bool {
+        matches!(self, Self::Container(name) if is_netcdf(name))
+    }
 
     pub(super) fn is_text(self) -> bool {
         self.text().is_some()

@@ -1,10 +1,10 @@
-//! Copies variables into a ds or NetCDF file: all, some, or a range of rows.
+//! Copies variables into a ds file, or one of another format of variables: all, some, or a range of rows.
 
 use std::ops::Range;
 use std::path::Path;
 
 use container_core::{Error, OutputOptions, Result};
-use dsfmt::netcdf::{WriteOptions, from_ds};
+use dsfmt::netcdf::{self, Converted};
 use dsfmt::{Builder, Field, Reader, Select, Selection, Variable, Writer};
 
 use super::super::inputs::Location;
@@ -18,18 +18,45 @@ use super::text::does_not_go;
 #[derive(Clone, Copy)]
 pub(super) enum Output<'a> {
     Ds,
-    Netcdf(&'a Path, &'a WriteOptions),
+    Other(&'a Path, &'a dyn VariablesFormat),
 }
 
-/// Writes NetCDF, and fills the report.
-pub(super) fn put_netcdf(
+/// A format of variables that is written from those of ds, with its options.
+pub(super) trait VariablesFormat {
+    fn write_ds(&self, reader: &Reader, path: &Path) -> Result<Converted>;
+
+    /// Whether rows of all variables are read in turns.
+    fn reads_in_turns(&self) -> bool {
+        false
+    }
+}
+
+impl VariablesFormat for netcdf::WriteOptions {
+    fn write_ds(&self, reader: &Reader, path: &Path) -> Result<Converted> {
+        netcdf::from_ds(reader, path, self)
+    }
+
+    fn reads_in_turns(&self) -> bool {
+        self.unlimited.is_some()
+    }
+}
+
+#[cfg(feature = "zarr")]
+impl VariablesFormat for dsfmt::zarr::WriteOptions {
+    fn write_ds(&self, reader: &Reader, path: &Path) -> Result<Converted> {
+        dsfmt::zarr::from_ds(reader, path, self)
+    }
+}
+
+/// Writes another format than ds, and fills the report.
+pub(super) fn put_other(
     job: &Job<'_>,
     report: &mut Report,
     reader: &Reader,
     path: &Path,
-    options: &WriteOptions,
+    format: &dyn VariablesFormat,
 ) -> Result<()> {
-    let done = from_ds(reader, path, options)?;
+    let done = format.write_ds(reader, path)?;
     let name = match job.inputs.as_slice() {
         [location] => Some(location.name()),
         _ => None,
@@ -117,11 +144,11 @@ pub(super) fn copied(
             append(&mut writer)?;
             Ok((writer.finish()?, rejected()?))
         }),
-        Output::Netcdf(path, options) => {
+        Output::Other(path, format) => {
             let mut writer = builder.clone().begin_unwritten(path)?;
             append(&mut writer)?;
             report.losses.extend(rejected()?);
-            put_netcdf(job, report, &writer.into_reader()?, path, options)
+            put_other(job, report, &writer.into_reader()?, path, format)
         }
     }
 }

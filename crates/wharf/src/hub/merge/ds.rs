@@ -49,23 +49,11 @@ pub(super) fn run_netcdf(
     }
     rows::other_form(path, &NetcdfTarget::default(), &opener.registry)?;
     let output = output::options(path, force, &job.inputs)?;
-    let mut readers = Vec::new();
     let mut options = WriteOptions::default().with_output(output);
-    for location in &job.inputs {
-        let named = |error: Error| error.in_file(location.name());
-        let input = location.input(opener).map_err(named)?;
-        let found = opener.registry.detect(&input).map_err(named)?.name();
-        let source = input.source().filter(|_| found == netcdf::FORMAT_NAME).ok_or_else(|| {
-            named(Error::usage(format!("found {found}, expected {} like the first input", netcdf::FORMAT_NAME)))
-        })?;
-        let reader = open_netcdf(source.clone(), opener).map_err(named)?;
-        if readers.is_empty() {
-            options = like(&reader, dimension, options);
-        }
-        let (view, losses) = ds_view(reader, &netcdf::ReadOptions::default(), location.name()).map_err(named)?;
-        report.losses.extend(Lost::all(losses, Some(&location.name())));
-        readers.push(view);
-    }
+    let first = |reader: &netcdf::Reader| {
+        options = like(reader, dimension, std::mem::take(&mut options));
+    };
+    let readers = views(job, netcdf::FORMAT_NAME, opener, report, first)?;
     let reader = join((job, merger), &readers, report)?.into_reader(path)?;
     let grows = options.unlimited.take();
     options.unlimited = grows.filter(|name| reader.dimensions().iter().any(|found| found.name == *name));
@@ -73,6 +61,55 @@ pub(super) fn run_netcdf(
     report.losses.extend(Lost::all(done.losses, None));
     (report.variables, report.bytes) = (done.written.variables, done.written.bytes);
     Ok(())
+}
+
+/// Merges Zarr stores. Chunks of the output have sizes by default.
+#[cfg(feature = "zarr")]
+pub(super) fn run_zarr(
+    job: &Merge,
+    merger: &DsMerger,
+    (path, force): (&Path, bool),
+    opener: &mut Opener<'_>,
+    report: &mut Report,
+) -> Result<()> {
+    use dsfmt::zarr;
+
+    check(merger)?;
+    rows::other_form(path, &super::super::convert::ZarrTarget::default(), &opener.registry)?;
+    let output = output::folder_options(path, force, &job.inputs)?;
+    let readers = views(job, zarr::FORMAT_NAME, opener, report, |_| ())?;
+    let reader = join((job, merger), &readers, report)?.into_reader(path)?;
+    let done = zarr::from_ds(&reader, path, &zarr::WriteOptions::default().with_output(output))?;
+    report.losses.extend(Lost::all(done.losses, None));
+    (report.variables, report.bytes) = (done.written.variables, done.written.bytes);
+    Ok(())
+}
+
+/// The inputs, all of one format that is read as NetCDF, as ds. `first` gets the first of them.
+fn views(
+    job: &Merge,
+    format: &str,
+    opener: &mut Opener<'_>,
+    report: &mut Report,
+    mut first: impl FnMut(&netcdf::Reader),
+) -> Result<Vec<Reader>> {
+    let mut readers = Vec::new();
+    for location in &job.inputs {
+        let named = |error: Error| error.in_file(location.name());
+        let input = location.input(opener).map_err(named)?;
+        let found = opener.registry.detect(&input).map_err(named)?.name();
+        if found != format {
+            return Err(named(Error::usage(format!("found {found}, expected {format} like the first input"))));
+        }
+        let reader = open_netcdf(&input, opener).map_err(named)?;
+        if readers.is_empty() {
+            first(&reader);
+        }
+        let (view, losses) = ds_view(reader, &netcdf::ReadOptions::default(), location.name()).map_err(named)?;
+        report.losses.extend(Lost::all(losses, Some(&location.name())));
+        readers.push(view);
+    }
+    Ok(readers)
 }
 
 /// Options for writing a file like `first`.

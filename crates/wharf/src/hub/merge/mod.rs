@@ -130,22 +130,42 @@ pub struct DsMerger {
     pub variables: Option<Vec<String>>,
     /// Keep the numbers of times in different units; otherwise they are rebased to the units of the first file.
     pub keep_times: bool,
-    is_netcdf: bool,
+    kind: ArraysKind,
+}
+
+/// Which files of variables are merged.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum ArraysKind {
+    #[default]
+    Ds,
+    Netcdf,
+    #[cfg(feature = "zarr")]
+    Zarr,
 }
 
 impl DsMerger {
     /// Merges NetCDF files; the default merges ds files.
     #[must_use]
     pub fn netcdf() -> Self {
-        Self { is_netcdf: true, ..Self::default() }
+        Self { kind: ArraysKind::Netcdf, ..Self::default() }
+    }
+
+    /// Merges Zarr stores.
+    #[cfg(feature = "zarr")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "zarr")))]
+    #[must_use]
+    pub fn zarr() -> Self {
+        Self { kind: ArraysKind::Zarr, ..Self::default() }
     }
 }
 
 impl Operation for DsMerger {
     fn info(&self) -> TargetInfo {
-        let (format, stream) = match self.is_netcdf {
-            false => (DS, Streaming::Binary),
-            true => (dsfmt::netcdf::FORMAT_NAME, Streaming::Unsupported("NetCDF is merged into a file")),
+        let (format, stream) = match self.kind {
+            ArraysKind::Ds => (DS, Streaming::Binary),
+            ArraysKind::Netcdf => (dsfmt::netcdf::FORMAT_NAME, Streaming::Unsupported("NetCDF is merged into a file")),
+            #[cfg(feature = "zarr")]
+            ArraysKind::Zarr => (dsfmt::zarr::FORMAT_NAME, Streaming::Unsupported("Zarr is merged into a folder")),
         };
         TargetInfo { title: "ds and NetCDF", ..TargetInfo::new(format, TargetUnit::Variables, stream) }
     }
@@ -195,10 +215,11 @@ impl Merger for DsMerger {
             let why = "does not go with ds and NetCDF: variables along several dimensions have no rows in common";
             return Err(Error::usage(why).in_option("where"));
         }
-        if self.is_netcdf {
-            ds::run_netcdf(job, self, to.file(), opener, report)
-        } else {
-            ds::run(job, self, to, opener, report)
+        match self.kind {
+            ArraysKind::Ds => ds::run(job, self, to, opener, report),
+            ArraysKind::Netcdf => ds::run_netcdf(job, self, to.file(), opener, report),
+            #[cfg(feature = "zarr")]
+            ArraysKind::Zarr => ds::run_zarr(job, self, to.file(), opener, report),
         }
     }
 }
@@ -244,11 +265,13 @@ pub struct Blocks {
 }
 
 /// The mergers that are built in.
-const BUILTIN: [fn() -> Box<dyn Merger>; 5] = [
+const BUILTIN: &[fn() -> Box<dyn Merger>] = &[
     || Box::<IdvMerger>::default(),
     || Box::<DatadingsMerger>::default(),
     || Box::<DsMerger>::default(),
     || Box::new(DsMerger::netcdf()),
+    #[cfg(feature = "zarr")]
+    || Box::new(DsMerger::zarr()),
     || Box::<ZdsMerger>::default(),
 ];
 

@@ -111,6 +111,7 @@ fn convert(attribute: &model::Attribute, heap: &mut Heap, out: &mut Out) -> Resu
             // Too long for a header: a variable-length string.
             _ => Attribute::bytes(name, wire::variable_text(), Space::Scalar, heap.put(text.as_bytes(), out)?.to_vec()),
         },
+        AttributeValue::Json(_) => return Err(Error::usage("NetCDF has no attributes of JSON")),
         AttributeValue::Texts(texts) => {
             check_len(texts.len().saturating_mul(16))?;
             let mut bytes = Vec::new();

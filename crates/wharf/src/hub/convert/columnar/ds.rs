@@ -16,7 +16,7 @@ use dsfmt::arrow::{ArrowWriter, WriterOptions};
 use super::super::super::Lost;
 use super::super::job::{Context, Job, Report};
 use super::super::targets::DsTarget;
-use super::super::variables::{self, Output, put_netcdf};
+use super::super::variables::{self, Output, put_other};
 use super::copy::copy;
 use super::inputs::Joined;
 use super::meaning::{self, Profile, Translation};
@@ -113,12 +113,12 @@ fn put(
             let variables = written.variables().count();
             Ok((Written { variables, bytes: written.source().len() }, lost))
         }),
-        Output::Netcdf(path, to) => {
+        Output::Other(path, to) => {
             let mut writer = ArrowWriter::unwritten(path, schema(), options).map_err(named)?;
             report.losses.extend(fill(&mut writer)?);
             let (reader, losses) = writer.into_reader()?;
             report.losses.extend(Lost::all(losses, None));
-            put_netcdf(job, report, &reader, path, to)
+            put_other(job, report, &reader, path, to)
         }
     }?;
     report.rows = rows.get();

@@ -13,7 +13,7 @@ use super::super::job::{Context, Job, Report};
 use super::super::option::{OptionSpec, text};
 use super::super::source::{self, Kind};
 use super::super::text::{does_not_go, refuse};
-use super::super::variables::{Output, copied, put, put_netcdf};
+use super::super::variables::{Output, copied, put, put_other};
 use super::options::{DIM, RAGGED, SCALED, SCHEMA, STRUCTS};
 use super::{Streaming, Target, TargetInfo, TargetUnit, unknown_option};
 
@@ -32,10 +32,11 @@ pub struct DsTarget {
 }
 
 impl DsTarget {
-    /// The variables of a NetCDF file.
+    /// The variables of a NetCDF file, or of what is read as one.
     fn copy_netcdf(
         &self,
         job: &Job<'_>,
+        kind: Kind,
         output: Output<'_>,
         context: &mut Context<'_, '_>,
         report: &mut Report,
@@ -49,8 +50,7 @@ impl DsTarget {
         };
         let named = |error: Error| error.in_file(location.name());
         let input = location.input(context.opener).map_err(named)?;
-        let source = input.source().ok_or_else(|| named(Error::usage("expected a file, found a folder")))?;
-        let reader = open_netcdf(source.clone(), context.opener).map_err(named)?;
+        let reader = open_netcdf(&input, context.opener).map_err(named)?;
         if self.scaled && context.opener.packed {
             return Err(Error::usage("contradicts {scaled}").in_option("packed"));
         }
@@ -65,7 +65,7 @@ impl DsTarget {
         }
         let mut losses = None;
         let open = |reading: &ReadOptions| {
-            let reader = open_netcdf(source.clone(), context.opener)?;
+            let reader = open_netcdf(&input, context.opener)?;
             let (view, lost) = ds_view(reader, reading, location.name())?;
             losses.get_or_insert(lost); // looking up coordinates opens it again
             Ok(view)
@@ -74,10 +74,10 @@ impl DsTarget {
         report.losses.extend(Lost::all(losses.unwrap_or_default(), Some(&location.name())));
         match output {
             // Records are read in turns, which compressed values are slow at: `copied` decodes them once.
-            Output::Netcdf(path, options) if job.is_whole() && options.unlimited.is_none() => {
-                put_netcdf(job, report, &view, path, options)
+            Output::Other(path, format) if job.is_whole() && !format.reads_in_turns() => {
+                put_other(job, report, &view, path, format)
             }
-            _ => copied(job, self, (Kind::NETCDF, &view), output, context, report),
+            _ => copied(job, self, (kind, &view), output, context, report),
         }
     }
 
@@ -94,7 +94,7 @@ impl DsTarget {
         if job.selection.reading.missing_as_null {
             return Err(Error::usage("is for text outputs: ds has its own missing values").in_option("missing_as_null"));
         }
-        if matches!(kind, Kind::Idv | Kind::NETCDF | Kind::Container(DS)) {
+        if matches!(kind, Kind::Idv | Kind::Container(DS)) || kind.is_netcdf() {
             let for_columns = [
                 ("ragged", self.ragged.is_some() && kind != Kind::Idv),
                 ("structs", self.structs.is_some()),
@@ -115,7 +115,7 @@ impl DsTarget {
                 let reader = open_ds(location, context.opener, "convert")?;
                 copied(job, self, (kind, &reader), output, context, report)
             }
-            Kind::NETCDF => self.copy_netcdf(job, output, context, report),
+            kind if kind.is_netcdf() => self.copy_netcdf(job, kind, output, context, report),
             Kind::Idv | Kind::Renamed(IDV) => columnar::ds::run_idv(job, self, output, context, report),
             Kind::Columns(IDV) if !job.changes.is_empty() => columnar::ds::run_idv(job, self, output, context, report),
             _ => columnar::ds::run(job, self, output, context, report),

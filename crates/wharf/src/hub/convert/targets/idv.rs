@@ -59,7 +59,8 @@ impl IdvTarget {
     /// Fails for options that do not go with the inputs.
     fn check(&self, job: &Job<'_>, kind: Kind) -> Result<()> {
         match kind {
-            Kind::Container(DS | zds::NAME) | Kind::NETCDF => {}
+            Kind::Container(DS | zds::NAME) => {}
+            kind if kind.is_netcdf() => {}
             Kind::Container(name) => {
                 return Err(Error::unsupported(format!("IDV cannot be written from files of the format {name}")));
             }
@@ -67,7 +68,7 @@ impl IdvTarget {
         }
         job.text.check(kind)?;
         let reading = &job.selection.reading;
-        let columns = matches!(kind, Kind::Columns(_) | Kind::Renamed(_) | Kind::NETCDF);
+        let columns = matches!(kind, Kind::Columns(_) | Kind::Renamed(_)) || kind.is_netcdf();
         let wrong = [
             ("schema", job.text.schema.is_some() && has_types(kind)),
             ("table", reading.table.is_some() && kind.is_text()),
@@ -246,7 +247,7 @@ fn compression(name: &str) -> Result<idv::Compression> {
 fn has_types(kind: Kind) -> bool {
     match kind {
         Kind::Columns(name) | Kind::Renamed(name) => !has_no_schema(name),
-        kind => matches!(kind, Kind::Idv | Kind::Container(DS) | Kind::NETCDF),
+        kind => matches!(kind, Kind::Idv | Kind::Container(DS)) || kind.is_netcdf(),
     }
 }
 

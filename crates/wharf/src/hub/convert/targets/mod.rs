@@ -11,6 +11,8 @@ mod netcdf;
 pub(super) mod options;
 mod parquet;
 mod text;
+#[cfg(feature = "zarr")]
+mod zarr;
 mod zds;
 
 pub use batches::BatchTarget;
@@ -21,6 +23,8 @@ pub use ipc::IpcTarget;
 pub use netcdf::NetcdfTarget;
 pub use parquet::ParquetTarget;
 pub use text::TextTarget;
+#[cfg(feature = "zarr")]
+pub use zarr::ZarrTarget;
 pub use zds::ZdsTarget;
 
 use std::ffi::OsStr;
@@ -158,7 +162,7 @@ impl TargetUnit {
 }
 
 /// The targets that are built in, in the order in which help texts list them.
-const BUILTIN: [fn() -> Box<dyn Target>; 11] = [
+const BUILTIN: &[fn() -> Box<dyn Target>] = &[
     || Box::new(TextTarget::JSON_LINES),
     || Box::new(TextTarget::CSV),
     || Box::new(TextTarget::TSV),
@@ -166,6 +170,8 @@ const BUILTIN: [fn() -> Box<dyn Target>; 11] = [
     || Box::<DatadingsTarget>::default(),
     || Box::<DsTarget>::default(),
     || Box::<NetcdfTarget>::default(),
+    #[cfg(feature = "zarr")]
+    || Box::<ZarrTarget>::default(),
     || Box::<ZdsTarget>::default(),
     || Box::<ParquetTarget>::default(),
     || Box::new(IpcTarget::FILE),

@@ -10,7 +10,7 @@ use super::super::job::{Context, Job, Report};
 use super::super::option::{OptionSpec, number, text, unknown_choice};
 use super::super::source;
 use super::super::text::refuse;
-use super::super::variables::{Output, put_netcdf};
+use super::super::variables::{Output, put_other};
 use super::options::{DEFLATE, DIM, NC_KIND, RAGGED, SCALED, SCHEMA, STRUCTS, UNLIMITED};
 use super::{DsTarget, Streaming, Target, TargetInfo, TargetUnit, path_of};
 
@@ -75,9 +75,9 @@ impl Target for NetcdfTarget {
             [location] if kind == source::Kind::Container(DS) && job.is_whole() => {
                 let of_rows = [("dim", self.ds.dim.is_some()), ("table", job.selection.reading.table.is_some())];
                 refuse(&of_rows, "ds when all rows are selected")?;
-                put_netcdf(job, report, &open_ds(location, context.opener, "convert to NetCDF")?, path, &options)
+                put_other(job, report, &open_ds(location, context.opener, "convert to NetCDF")?, path, &options)
             }
-            _ => self.ds.write(job, Output::Netcdf(path, &options), context, report),
+            _ => self.ds.write(job, Output::Other(path, &options), context, report),
         }
     }
 }

@@ -1,0 +1,372 @@
+//! Zarr stores of zarr-python and xarray, compared with what these read: `tests/reference/python/zarr_golden.py`.
+
+use std::path::{Path, PathBuf};
+
+use container_core::{ErrorKind, Input, Scan, VerifyOptions};
+use dsfmt::netcdf::{Kind, ReadOptions, Reader, as_ds, ds_view, to_ds};
+use dsfmt::zarr::{self, Compression, WriteOptions, from_ds};
+use dsfmt::{Array, Builder, Field, Mask, OutputOptions, Region, Select, Strings, Values};
+use serde_json::{Map, Value, json};
+
+pub(crate) fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/zarr").join(format!("{name}.zarr"))
+}
+
+fn expected(store: &str) -> Map<String, Value> {
+    let text = std::fs::read_to_string(golden("x").with_file_name("expected.json")).unwrap();
+    let all: Value = serde_json::from_str(&text).unwrap();
+    all[store].as_object().unwrap().clone()
+}
+
+fn open(path: &Path) -> Reader {
+    zarr::open(path, Default::default()).unwrap()
+}
+
+/// A store as ds, with packed numbers as the values they mean.
+fn dataset(path: &Path) -> dsfmt::Reader {
+    as_ds(open(path), Default::default(), &ReadOptions::default().with_scaled(true)).unwrap()
+}
+
+/// Values as JSON; missing ones are null, other floats that JSON does not have strings, bytes hexadecimal.
+fn values(array: &Array<'_>) -> Vec<Value> {
+    let float = |number: f64| match number {
+        _ if number.is_nan() => json!("NaN"),
+        _ if number.is_infinite() => json!(if number > 0.0 { "Infinity" } else { "-Infinity" }),
+        _ => json!(number),
+    };
+    let hexadecimal = |bytes: &[u8]| json!(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+    let value = |index: usize| match array.values() {
+        Values::Float32(all) => float(f64::from(all[index])),
+        Values::Float64(all) => float(all[index]),
+        Values::Int8(all) => json!(all[index]),
+        Values::Int16(all) => json!(all[index]),
+        Values::Int32(all) => json!(all[index]),
+        Values::Int64(all) => json!(all[index]),
+        Values::Uint8(all) => json!(all[index]),
+        Values::Uint16(all) => json!(all[index]),
+        Values::Uint32(all) => json!(all[index]),
+        Values::Uint64(all) => json!(all[index]),
+        Values::Bool(all) => json!(all[index]),
+        Values::Str(all) => hexadecimal(all.get(index).unwrap()),
+        Values::Unicode(all) => json!(std::str::from_utf8(all.get(index).unwrap()).unwrap()),
+    };
+    let missing = |index: usize| array.mask().is_some_and(|mask| mask.is_missing(index));
+    (0..array.len()).map(|index| if missing(index) { Value::Null } else { value(index) }).collect()
+}
+
+/// Numbers compare as `f64`, if they are no integers of both.
+fn same(found: &Value, expected: &Value) -> bool {
+    found == expected || found.is_f64() != expected.is_f64() && found.as_f64() == expected.as_f64() && found.is_number()
+}
+
+fn compare(store: &str, count: usize) {
+    let expected = expected(store);
+    assert_eq!(expected.len(), count, "{store}");
+    compare_with(store, &expected);
+}
+
+fn compare_with(store: &str, expected: &Map<String, Value>) {
+    let reader = dataset(&golden(store));
+    for (name, expected) in expected {
+        let what = format!("{store} {name}");
+        let variable = reader.variable(name).unwrap();
+        assert_eq!(json!(variable.dimensions()), expected["dims"], "{what}");
+        assert_eq!(json!(variable.shape().unwrap()), expected["shape"], "{what}");
+        let wanted = expected["values"].as_array().unwrap();
+        let check = |found: Vec<Value>| {
+            assert_eq!(found.len(), wanted.len(), "{what}");
+            for (index, (found, wanted)) in found.iter().zip(wanted).enumerate() {
+                assert!(same(found, wanted), "{what} {index}: {found} {wanted}");
+            }
+        };
+        check(values(&variable.read().unwrap()));
+        for step in [1, 4, 7].into_iter().filter(|_| wanted.len() < 1000) {
+            let mut parts = Vec::new();
+            for start in (0..variable.len()).step_by(step) {
+                let end = variable.len().min(start + step as u64);
+                parts.extend(values(&variable.read_elements(start..end).unwrap()));
+            }
+            check(parts);
+        }
+    }
+}
+
+#[test]
+fn every_type_has_the_values_of_zarr_python() {
+    compare("types", 21);
+    let reader = open(&golden("types"));
+    assert_eq!(reader.kind(), Kind::Zarr);
+    let losses: Vec<String> = reader.losses().iter().map(|loss| loss.what.to_string()).collect();
+    assert_eq!(losses.len(), 1, "{losses:?}");
+    assert!(losses[0].starts_with("variable \"complex\" left out: unsupported data type \"complex64\""), "{losses:?}");
+    let attributes: Vec<(String, Value)> = dataset(&golden("types"))
+        .attributes()
+        .map(|(name, value)| (name, serde_json::to_value(value).unwrap()))
+        .collect();
+    assert_eq!(
+        attributes,
+        [
+            ("title".to_owned(), json!("types")),
+            ("list".to_owned(), json!([1.0, 2.5, 3.0])),
+            ("nested".to_owned(), json!({"a": [null, true]})),
+        ]
+    );
+}
+
+#[test]
+fn every_layout_has_the_values_of_zarr_python() {
+    let mut expected = expected("codecs");
+    assert_eq!(expected.len(), 10);
+    // Every compression of Blosc, of the same values.
+    let blosc = expected.remove("blosc").unwrap();
+    let names: Vec<String> =
+        dataset(&golden("codecs")).variables().map(|variable| variable.name().to_owned()).collect();
+    for name in names.iter().filter(|name| name.starts_with("blosc_")) {
+        expected.insert(name.clone(), blosc.clone());
+    }
+    assert_eq!(expected.len(), 24);
+    compare_with("codecs", &expected);
+}
+
+#[test]
+fn datasets_have_the_values_of_xarray() {
+    compare("grid", 7);
+    compare("grid2", 7);
+    let container = |name: &str| zarr::FORMAT.open(&Input::Directory(golden(name)), &Default::default()).unwrap();
+    assert_eq!((container("grid").version(), container("grid2").version()), ("3".to_owned(), "2".to_owned()));
+}
+
+#[test]
+fn groups_have_the_values_of_xarray() {
+    compare("groups", 4);
+    let reader = open(&golden("groups"));
+    let names: Vec<&str> = reader.attributes().iter().map(|attribute| attribute.name.as_str()).collect();
+    assert_eq!(names, ["title", "north/note"]);
+}
+
+#[test]
+fn version_2_has_the_values_of_zarr_python() {
+    compare("version2", 3);
+}
+
+#[test]
+fn rows_are_tables() {
+    let container = zarr::FORMAT.open(&Input::Directory(golden("grid")), &Default::default()).unwrap();
+    let tables = container.tables();
+    let time = tables.iter().find(|table| table.name() == "time").unwrap();
+    assert_eq!((time.len(), container.format()), (Some(4), "zarr"));
+    let names: Vec<&str> = time.columns().iter().map(|column| column.name.as_str()).collect();
+    let mut rows = time.rows(&Scan::default()).unwrap();
+    assert!(rows.advance().unwrap());
+    let mut json = Vec::new();
+    rows.json(&mut json).unwrap();
+    let row: Value = serde_json::from_slice(&json).unwrap();
+    assert_eq!(row.as_object().unwrap().keys().collect::<Vec<_>>(), names);
+    assert_eq!(row["count"], json!(1));
+    let t2m = time.columns().iter().position(|column| column.name == "t2m").unwrap();
+    assert_eq!(time.column_summary(t2m)["zarr_type"], json!("int16"));
+    let mut findings = Vec::new();
+    container.verify(&VerifyOptions::default(), &mut |finding| findings.push(finding.error.to_string())).unwrap();
+    assert_eq!(findings, [""; 0]);
+}
+
+#[test]
+fn slabs_read_only_their_chunks() {
+    let folder = tempfile::tempdir().unwrap();
+    copy_folder(&golden("grid"), &folder.path().join("a.zarr"));
+    let store = folder.path().join("a.zarr");
+    // Chunks of (2, 3, 4): only the first of (0, 0, 0), (0, 0, 1), (1, 0, 0), (1, 0, 1) stays.
+    for chunk in ["0/0/1", "1/0/0", "1/0/1"] {
+        std::fs::write(store.join("t2m/c").join(chunk), "damaged").unwrap();
+    }
+    let region = Region::new().with("time", Select::Index(1)).between("lon", Some(60.0), Some(180.0));
+    let part = region.apply(dataset(&store)).unwrap();
+    let whole = region.apply(dataset(&golden("grid"))).unwrap();
+    let read = |reader: &dsfmt::Reader| values(&reader.variable("t2m").unwrap().read().unwrap());
+    assert_eq!(read(&part), read(&whole));
+    assert_eq!(read(&part).len(), 9);
+    let error = dataset(&store).variable("t2m").unwrap().read().unwrap_err();
+    assert_eq!((error.kind(), error.format()), (ErrorKind::Invalid, Some("zarr")));
+    assert!(error.to_string().contains("chunk [0, 0, 1] of t2m: "), "{error}");
+}
+
+pub(crate) fn copy_folder(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        match entry.path().is_dir() {
+            true => copy_folder(&entry.path(), &target),
+            false => drop(std::fs::copy(entry.path(), target).unwrap()),
+        }
+    }
+}
+
+/// A dataset with every type, some of them with missing elements.
+fn every_type() -> Builder<'static> {
+    let mut builder = Builder::new();
+    builder
+        .attribute("title", "every type")
+        .attribute("nested", dsfmt::JsonBuf::parse("{\"a\": [null, true]}").unwrap());
+    let missing = || Mask::from_bools((0..12).map(|index| index % 5 == 2));
+    macro_rules! numbers {
+        ($($name:literal: $number:ty),*) => {$(
+            let all: Vec<$number> = (0..12u8).map(|number| number as $number).collect();
+            let array = Array::new([4, 3], all).unwrap();
+            builder.field($name, Field::new(array.clone()).with_dimensions(["y", "x"]).with_attribute("units", "K"));
+            let masked = array.with_mask(missing()).unwrap();
+            builder.field(concat!($name, "_masked"), Field::new(masked).with_dimensions(["y", "x"]));
+        )*};
+    }
+    numbers!("f4": f32, "f8": f64, "i1": i8, "i2": i16, "i4": i32, "i8": i64, "u1": u8, "u2": u16, "u4": u32, "u8": u64);
+    builder.field(
+        "flags",
+        Field::new(Array::new([3], Values::Bool(vec![true, false, true].into())).unwrap()).with_dimensions(["x"]),
+    );
+    let texts = |all: &[&str]| {
+        let mut strings = Strings::default();
+        all.iter().for_each(|text| strings.push(text.as_bytes()));
+        strings
+    };
+    let text = Array::new([3], Values::Unicode(texts(&["", "\u{fc}", "long text"]))).unwrap();
+    builder.field("text", Field::new(text).with_dimensions(["x"]));
+    // "N" and "A" are no missing "NA".
+    let text = Array::new([4], Values::Unicode(texts(&["", "x", "N", "A"]))).unwrap();
+    builder.field(
+        "letters",
+        Field::new(text.clone().with_mask(Mask::from_bools([false, true, false, false])).unwrap())
+            .with_dimensions(["w"]),
+    );
+    let text = Array::new([3], Values::Unicode(texts(&["", "\u{fc}", "long text"]))).unwrap();
+    let masked = text.with_mask(Mask::from_bools([false, true, false])).unwrap();
+    builder.field("text_masked", Field::new(masked).with_dimensions(["x"]));
+    let bytes = Array::new([3], Values::Str(texts(&["a", "", "ccc"]))).unwrap();
+    builder.field("bytes", Field::new(bytes).with_dimensions(["x"]));
+    builder.field("scalar", Field::new(Array::new([], vec![2.5f64]).unwrap()));
+    let inner = Array::new([2], vec![f32::NAN, f32::INFINITY]).unwrap();
+    builder.field("group/inner", Field::new(inner).with_dimensions(["group/z"]).with_attribute("_FillValue", 1e20f32));
+    builder.attribute("group/note", "in a group");
+    builder
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let ds = folder.path().join("a.ds");
+    every_type().write(&ds, OutputOptions::default()).unwrap();
+    let source = dsfmt::Reader::open(&ds).unwrap();
+    let plain = WriteOptions::default();
+    for (number, options) in [
+        plain.clone(),
+        plain.clone().with_compression(Compression::None),
+        plain.clone().with_compression(Compression::Gzip(1)).with_chunks([("y", 3), ("x", 2)]),
+        plain.clone().with_chunks([("x", 1), ("w", 2)]).with_shards([("x", 2), ("y", 4)]),
+        plain
+            .clone()
+            .with_chunks([("y", 100), ("x", 2)])
+            .with_shards([("x", 4)])
+            .with_compression(Compression::Zstd(19)),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let store = folder.path().join(format!("{number}.zarr"));
+        let done = from_ds(&source, &store, &options).unwrap();
+        assert!(done.losses.is_empty(), "{:?}", done.losses);
+        assert_eq!(done.written.variables, source.len());
+        let (back, losses) = ds_view(open(&store), &ReadOptions::default(), "x".to_owned()).unwrap();
+        assert!(losses.is_empty(), "{losses:?}");
+        assert_eq!(back.len(), source.len());
+        for variable in source.variables() {
+            let found = back.variable(variable.name()).unwrap();
+            assert_eq!(found.data_type(), variable.data_type(), "{}", variable.name());
+            assert_eq!(found.dimensions(), variable.dimensions(), "{}", variable.name());
+            let (found, wanted) = (values(&found.read().unwrap()), values(&variable.read().unwrap()));
+            assert_eq!(found, wanted, "{} {number}", variable.name());
+        }
+        let names: Vec<String> = back.attributes().map(|(name, _)| name).collect();
+        assert_eq!(names, ["title", "nested", "group/note"]);
+    }
+    // And ds again, byte for byte where no fill value was declared.
+    let store = folder.path().join("0.zarr");
+    let again = folder.path().join("b.ds");
+    to_ds(&open(&store), &again, &ReadOptions::default(), OutputOptions::default()).unwrap();
+    let again = dsfmt::Reader::open(&again).unwrap();
+    let order =
+        |reader: &dsfmt::Reader| reader.variables().map(|variable| variable.name().to_owned()).collect::<Vec<_>>();
+    assert_eq!(order(&again), order(&source));
+}
+
+#[test]
+fn chunks_of_the_fill_value_are_not_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let (ds, store) = (folder.path().join("a.ds"), folder.path().join("a.zarr"));
+    let mut builder = Builder::new();
+    let mut all = vec![0i32; 100];
+    all[55] = 1;
+    builder.field("v", Field::new(Array::new([100], all.clone()).unwrap()).with_dimensions(["x"]));
+    builder.write(&ds, OutputOptions::default()).unwrap();
+    let options = WriteOptions::default().with_chunks([("x", 10)]);
+    from_ds(&dsfmt::Reader::open(&ds).unwrap(), &store, &options).unwrap();
+    let chunks: Vec<_> =
+        std::fs::read_dir(store.join("v/c")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(chunks, ["5"]);
+    let back = dataset(&store).variable("v").unwrap().read().unwrap().into_owned();
+    assert_eq!(back.values().as_slice::<i32>(), Some(&all[..]));
+}
+
+#[test]
+fn what_cannot_be_written_is_refused_or_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let ds = folder.path().join("a.ds");
+    let write = |builder: &Builder<'_>, options: &WriteOptions| {
+        builder.write(&ds, OutputOptions::default().with_overwrite(dsfmt::Overwrite::Replace)).unwrap();
+        from_ds(&dsfmt::Reader::open(&ds).unwrap(), folder.path().join("out.zarr"), options)
+    };
+    let field = || Field::new(Array::new([2], vec![1i32, 2]).unwrap()).with_dimensions(["x"]);
+    for (names, message) in [
+        (&["__a"][..], "\"__a\" is no name of a group or array of Zarr"),
+        (&["a/.."], "\"..\" is no name of a group or array of Zarr"),
+        (&["zarr.json"], "\"zarr.json\" is no name of a group or array of Zarr"),
+        (&["a", "a/b"], "\"a\" would be a group and an array, or two arrays"),
+    ] {
+        let mut builder = Builder::new();
+        for name in names {
+            builder.field(*name, field());
+        }
+        let error = write(&builder, &WriteOptions::default()).unwrap_err();
+        assert_eq!((error.kind(), error.detail()), (ErrorKind::Usage, message));
+        assert!(!folder.path().join("out.zarr").exists());
+    }
+    let mut builder = Builder::new();
+    builder.field("v", field());
+    for (options, message) in [
+        (WriteOptions::default().with_chunks([("y", 2)]), "no dimension \"y\": the dimensions are \"x\""),
+        (WriteOptions::default().with_chunks([("x", 0)]), "x: expected a size from 1, found 0"),
+        (
+            WriteOptions::default().with_chunks([("x", 2)]).with_shards([("x", 3)]),
+            "x: expected a multiple of the chunk size 2, found 3",
+        ),
+    ] {
+        assert_eq!(write(&builder, &options).unwrap_err().detail(), message);
+    }
+    builder.attribute("number", f64::NAN);
+    let flags = Array::new([2], Values::Bool(vec![true, false].into())).unwrap();
+    let flags = flags.with_mask(Mask::from_bools([true, false])).unwrap();
+    builder.field("flags", Field::new(flags).with_dimensions(["x"]));
+    builder.field("taken", field().with_attribute("_FillValue", 2));
+    let losses: Vec<String> =
+        write(&builder, &WriteOptions::default()).unwrap().losses.iter().map(|loss| loss.what.to_string()).collect();
+    assert_eq!(
+        losses,
+        [
+            "booleans of \"flags\" written as bytes, 0 and 1: some are missing",
+            "attribute \"_FillValue\" of variable \"taken\" replaced or left out: present elements have this value",
+            "attribute \"number\": a number that JSON does not have written as text",
+        ]
+    );
+    // An output that exists stays.
+    let before = std::fs::read(folder.path().join("out.zarr/zarr.json")).unwrap();
+    assert_eq!(write(&builder, &WriteOptions::default()).unwrap_err().kind(), ErrorKind::Usage);
+    assert_eq!(std::fs::read(folder.path().join("out.zarr/zarr.json")).unwrap(), before);
+}
