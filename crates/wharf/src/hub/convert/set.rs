@@ -216,6 +216,7 @@ mod tests {
                     OptionValue::Integer(min, _) if min > 0 => vec!["1"],
                     OptionValue::Integer(..) => vec!["0"],
                     OptionValue::Text if option.name == "compression" => vec!["none"],
+                    OptionValue::Text if ["chunks", "shards"].contains(&option.name) => vec!["time=10"],
                     OptionValue::File => continue,
                     OptionValue::Pairs => vec!["a=int8"],
                     _ => vec![";"],
