@@ -33,14 +33,14 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     doc.args(features::ALL).env("RUSTDOCFLAGS", "-D warnings");
     shell::run(doc)?;
 
-    // With what the tests have built.
-    shell::run(shell::cargo(["build", "--quiet", "--bin", "wharf", "--features", "wharf-cli/zarr"]))?;
     for page in pages()? {
         let text = shell::read(&page)?;
         check_links(&page, &text)?;
         if !text.lines().any(|line| line == MARKER) {
             continue;
         }
+        // As the tests have built it. A page may build it otherwise.
+        shell::run(shell::cargo(["build", "--quiet", "--bin", "wharf", "--features", "wharf-cli/zarr"]))?;
         let runner = Runner::new()?;
         let mut commands = 0;
         let fresh = rewrite(&text, |command| {
