@@ -19,7 +19,8 @@ fn extension_selects_the_format() {
         assert_eq!(place.files(), ["in", name]);
     }
     let error = place().wharf(&["convert", "@in", "@out.txt"]).failed(2);
-    let known = ".jsonl .ndjson .json .csv .tsv .idv .msgpack .ds .nc .zarr .zds .parquet .pq .arrow .feather .ipc .arrows";
+    let known =
+        ".jsonl .ndjson .json .csv .tsv .idv .msgpack .ds .nc .zarr .zds .parquet .pq .arrow .feather .ipc .arrows";
     assert_eq!(error, format!("error: @out.txt: unknown extension .txt (known: {known}); --to selects the format"));
     let error = place().wharf(&["convert", "@in", "@out"]).failed(2);
     assert!(error.contains("no extension (known: "), "{error}");
