@@ -96,6 +96,8 @@ fn main() {
     headers(root, &put);
     stores(root, &put);
     documents(&put);
+    zarr(root, &put);
+    tar_decisions(&put);
     archives(root, &put);
     batches(root, &put);
     columns(root, &put);
@@ -313,11 +315,6 @@ fn parts(how: u8, meta: [Option<&[u8]>; 3], docs: &[(&str, &[u8])], data: &[u8])
 
 /// Unusual but valid documents.
 fn documents(put: &dyn Fn(&str, &str, &[u8])) {
-    zarr(root, put);
-    for index in 1..=12u8 {
-        let decisions: Vec<u8> = (0..200u32).map(|number| (number * 37 * u32::from(index) >> 3) as u8).collect();
-        put("wharf_tar", &format!("decisions-{index:02}"), &[&[1], &decisions[..]].concat());
-    }
     let deep = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
     let made: [(&str, &str); 18] = [
         ("last", r#" { "x" : [ { "_id" : "no" } , {} , [ ] ] , "_id" : "b" } "#),
@@ -474,6 +471,14 @@ fn zarr(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
             let name = format!("{store}-{}", path.file_name().unwrap().to_str().unwrap());
             put("zarr_metadata", &name, &[&[version], text.to_string().as_bytes(), &chunk].concat());
         }
+    }
+}
+
+/// Decisions about the entries of an archive.
+fn tar_decisions(put: &dyn Fn(&str, &str, &[u8])) {
+    for index in 1..=12u8 {
+        let decisions: Vec<u8> = (0..200u32).map(|number| (number * 37 * u32::from(index) >> 3) as u8).collect();
+        put("wharf_tar", &format!("decisions-{index:02}"), &[&[1], &decisions[..]].concat());
     }
 }
 
