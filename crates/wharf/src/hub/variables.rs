@@ -89,6 +89,10 @@ impl Opener<'_> {
     /// # Errors
     /// The input is damaged; the selection does not fit it.
     pub fn variables(&self, input: &Input) -> Result<Option<Reader>> {
+        // An open container shows its own part.
+        if matches!(input, Input::Container(_)) {
+            return Ok(None);
+        }
         let options = OpenOptions::default().with_access(self.access);
         let format = self.registry.detect(input).map(|format| format.name());
         let reader = match (format, input.source()) {
