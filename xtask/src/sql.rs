@@ -10,9 +10,20 @@ const FOLDER: &str = "crates/wharf-sql";
 /// Runs clippy and the tests with one build of the dependencies: `cargo clippy` would compile them a second time, since it checks without building.
 /// So clippy takes the place of the compiler for this crate, as `cargo clippy` arranges it.
 pub(crate) fn run() -> Result<(), String> {
+    run_with(&[])
+}
+
+/// As [`run`], with the tests that take minutes: TPC-H over every format.
+pub(crate) fn run_all() -> Result<(), String> {
+    run()?;
+    run_with(&["--test", "it", "--", "--ignored"])
+}
+
+fn run_with(arguments: &[&str]) -> Result<(), String> {
     let folder = shell::root().join(FOLDER);
     let target = shell::target()?.join("sql");
     let mut test = shell::cargo(["test", "--quiet", "--locked"]);
+    test.args(arguments);
     test.current_dir(&folder).env("CARGO_TARGET_DIR", &target);
     test.env("RUSTC_WORKSPACE_WRAPPER", clippy_driver());
     // Arguments of clippy, in its own notation.

@@ -13,7 +13,7 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 use wharf::{NanOrder, Predicate};
 
-/// The predicate that is true for the same rows as all of these conditions; `None` if there is none.
+/// The predicate that is true for the same rows as all of these conditions; `None` if they cannot be translated.
 pub(crate) fn predicate<'e>(conditions: impl IntoIterator<Item = &'e Expr>, schema: &Schema) -> Option<Predicate> {
     let translator = Translator { schema };
     let one = |condition| Predicate::parse(&translator.condition(condition)?).ok();
@@ -144,7 +144,7 @@ impl<'s> Translator<'s> {
         self.schema.field_with_name(name).ok()
     }
 
-    /// A column, perhaps cast to a type that has all of its values. Text with another meaning, such as JSON, is none.
+    /// A column, perhaps cast to a type that has all of its values. Columns of text with another meaning, such as JSON, are left to DataFusion.
     fn operand(&self, expr: &Expr) -> Option<Operand<'s>> {
         let (inner, target) = match expr {
             Expr::Cast(cast) => (&*cast.expr, Some(cast.field.data_type())),
@@ -224,7 +224,7 @@ fn compared_as_double(column: &Operand<'_>, op: &str, value: f64) -> Option<Stri
 fn listed(column: &Operand<'_>, value: &ScalarValue) -> Option<String> {
     match value {
         _ if value.is_null() => Some("null".to_owned()),
-        // Here DataFusion compares bits: 0.0 is not -0.0, and a double is none of the singles.
+        // Here DataFusion compares bits: 0.0 differs from -0.0, and a double from every single-precision number.
         ScalarValue::Float32(Some(number)) if *number == 0.0 => None,
         ScalarValue::Float64(Some(number)) if *number == 0.0 || *column.field.data_type() == DataType::Float32 => None,
         _ => text(column, value),

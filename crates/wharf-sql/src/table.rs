@@ -98,7 +98,7 @@ impl OpenTable {
         }
     }
 
-    /// The filter that means the same as all of these conditions; `None` where there is none, or reading would not be faster with it.
+    /// The filter that means the same as all of these conditions; `None` where they cannot be translated, or reading would not be faster with it.
     fn filter<'e>(&self, conditions: impl IntoIterator<Item = &'e Expr>) -> Option<TableFilter> {
         let predicate = predicate(conditions, self.schema())?;
         let is_lookup = self.table.is_lookup(&predicate);

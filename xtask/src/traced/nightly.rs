@@ -7,7 +7,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use clap::{Args, ValueEnum};
 
 use crate::traced::{faults, mutate};
-use crate::{features, fuzz, golden, package, portable, shell, versions};
+use crate::{features, fuzz, golden, package, portable, shell, sql, versions};
 
 /// Selects steps, and how long they run.
 #[derive(Args)]
@@ -33,6 +33,8 @@ pub(crate) struct Options {
 enum Step {
     /// All tests, including exhaustive ones
     Tests,
+    /// All tests of wharf-sql, with TPC-H over every format
+    Sql,
     /// Tests of each crate without features, with each one alone, and with all
     Features,
     /// Tests of the packed crates
@@ -100,6 +102,7 @@ fn perform(step: Step, options: &Options, seed: u32) -> Result<String, String> {
             tests.env(EXHAUSTIVE, "1");
             shell::run(tests).map(|()| "passed".to_owned())
         }
+        Step::Sql => sql::run_all().map(|()| "passed".to_owned()),
         Step::Features => features::run(&features::Options::full()).map(|()| "passed".to_owned()),
         Step::Package => package::run(&package::Options::full()).map(|()| "passed".to_owned()),
         Step::Versions => versions::run(),

@@ -55,6 +55,9 @@ pub(super) fn decompress(bytes: &[u8], limit: u64) -> Result<Vec<u8>, String> {
             true => size,
             false => 1,
         };
+        if !whole.is_multiple_of(splits) {
+            return Err(format!("blocks of {whole} bytes cannot be split into {splits} streams"));
+        }
         scratch.clear();
         scratch.resize(whole, 0);
         let mut at = start;
@@ -179,4 +182,33 @@ fn unshuffle_bits(bytes: &[u8], size: usize, out: &mut Vec<u8>) {
         }
     }
     out.extend_from_slice(bytes.get(count * size..).unwrap_or_default());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A chunk of one block of stored streams.
+    fn chunk(size: u8, block: usize, streams: &[Vec<u8>]) -> Vec<u8> {
+        let word = |number: usize| i32::try_from(number).unwrap().to_le_bytes();
+        let mut chunk = [&[2, 1, 0, size][..], &word(block), &word(block), &word(0), &word(HEADER + 4)].concat();
+        for stream in streams {
+            chunk.extend(word(stream.len()));
+            chunk.extend(stream);
+        }
+        chunk
+    }
+
+    #[test]
+    fn every_byte_of_a_block_is_in_a_stream() {
+        let streams = |len| vec![vec![7; len], vec![8; len]];
+        let found = decompress(&chunk(2, 512, &streams(256)), 1 << 20);
+        assert_eq!(found, Ok([vec![7; 256], vec![8; 256]].concat()));
+        let found = decompress(&chunk(2, 513, &streams(256)), 1 << 20);
+        assert_eq!(found, Err("blocks of 513 bytes cannot be split into 2 streams".to_owned()));
+        assert_eq!(
+            decompress(&chunk(2, 512, &streams(256)), 511).unwrap_err(),
+            "it holds 512 bytes, more than the 511 of the chunk"
+        );
+    }
 }

@@ -65,7 +65,7 @@ impl Description<'_> {
         &self.options.limits
     }
 
-    /// The node at a path in the store; `None` if there is none.
+    /// The node at a path in the store, if it exists.
     fn node(&mut self, path: &str) -> Result<Option<Node>> {
         self.nodes += 1;
         self.limits().check_columns("number of groups and arrays", self.nodes)?;
@@ -90,7 +90,7 @@ impl Description<'_> {
         Error::new(error.kind(), format!("{place}: {}", error.detail())).with_position(position).in_format(FORMAT_NAME)
     }
 
-    /// The text of a file of a node; `None` if there is none.
+    /// The text of a file of a node, if the file exists.
     fn text(&self, path: &str, file: &str) -> Result<Option<String>> {
         let named = |error: Error| self.in_metadata(error, path, file);
         let source = match Source::open_with(self.root.join(path).join(file), self.options.access) {

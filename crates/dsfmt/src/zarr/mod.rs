@@ -48,6 +48,7 @@
 mod blosc;
 mod codecs;
 mod describe;
+mod fill;
 mod format;
 mod grid;
 mod metadata;

@@ -39,7 +39,7 @@ impl Folder {
         self.root.join(key.as_str())
     }
 
-    /// The file of a key; `None` if there is none.
+    /// The file of a key, if it exists.
     fn open(&self, key: &StoreKey) -> Result<Option<Source>, StorageError> {
         match Source::open_with(self.path(key), self.access) {
             Ok(source) => Ok(Some(source)),

@@ -120,7 +120,7 @@ fn some_queries_over_idv() {
 }
 
 #[test]
-#[ignore = "minutes without optimization: cargo test --release -- --ignored tpch"]
+#[ignore = "takes minutes: cargo xtask nightly --only sql"]
 fn all_queries_over_every_format() {
     for extension in ["parquet", "idv", "zds", "msgpack"] {
         check(extension, &[]);

@@ -16,7 +16,7 @@ use super::source::{SourceReader, library};
 /// Maximum bytes of the index of pages, which is read as a whole.
 const MAX_INDEX_BYTES: u64 = 16 << 20;
 
-/// The metadata with the index of pages, once it was read; `None` if there is none that can be used.
+/// The metadata with the index of pages, once it was read; `None` if the file has no index that can be used.
 pub(super) type PageIndex = OnceLock<Option<Arc<ParquetMetaData>>>;
 
 impl Reader {

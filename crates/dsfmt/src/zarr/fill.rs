@@ -1,0 +1,148 @@
+//! Fill values of written arrays: what stands for missing elements.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use container_core::{Error, Loss, Position, Result};
+use serde_json::Value;
+
+use super::read::zeros;
+use super::types::{FILL, encoded_float};
+use crate::array::{Strings, Values};
+use crate::netcdf::{AttributeValue, Fill, attribute, choose_fill, for_each_source_chunk, loss, with_number};
+use crate::read::Variable;
+use crate::types::DataType;
+
+/// Whether an element is missing.
+pub(super) fn has_missing(variable: &Variable<'_>) -> Result<bool> {
+    let mut found = variable.shape().is_none();
+    if variable.is_masked() {
+        for_each_source_chunk(variable, |array| {
+            found |= array.missing() > 0;
+            Ok(())
+        })?;
+    }
+    Ok(found)
+}
+
+/// The fill value of an array.
+pub(super) struct FillValue {
+    /// One element.
+    pub(super) value: Values<'static>,
+    /// As `fill_value`.
+    pub(super) zarr: Value,
+    /// As `_FillValue`, when elements are missing or the source has one.
+    pub(super) attribute: Option<Value>,
+}
+
+/// Chooses the fill value of an array.
+pub(super) fn fill(source: &Variable<'_>, data_type: DataType, losses: &mut Vec<Loss>) -> Result<FillValue> {
+    let name = source.name();
+    let of_source =
+        |key: &str| source.attributes().get(key).and_then(|json| attribute(key, json, Some(data_type), true).0);
+    let (own, missing_value) = (of_source(FILL), of_source("missing_value"));
+    if data_type.is_text() {
+        return texts_fill(source, data_type, own.as_ref(), losses);
+    }
+    if data_type == DataType::Bool {
+        return Ok(FillValue { value: Values::Bool(vec![false].into()), zarr: false.into(), attribute: None });
+    }
+    let chosen: Fill = match source.data_type() {
+        Some(DataType::Bool) => {
+            Fill { value: vec![-127i8].into(), declared: true, missing: true, missing_value_occurs: false }
+        }
+        None => Fill { value: vec![f64::NAN].into(), declared: true, missing: true, missing_value_occurs: false },
+        _ => with_number!(
+            data_type,
+            T => choose_fill::<T>(source, own.as_ref(), missing_value.as_ref())?,
+            return Err(Error::usage("expected numbers"))
+        ),
+    };
+    let numbers = own.as_ref().and_then(AttributeValue::as_numbers);
+    let misfit = own.is_some() && numbers.is_none_or(|own| own.data_type() != data_type || own.len() != 1);
+    if misfit || (own.is_some() && chosen.declared) {
+        let why = if misfit { "it is not a value of the variable's type" } else { "present elements have this value" };
+        losses.push(loss(format!("attribute {FILL:?} of variable {name:?} replaced or left out: {why}")));
+    }
+    if chosen.missing_value_occurs {
+        let what =
+            format!("elements of variable {name:?} equal its attribute \"missing_value\" and will be read as missing");
+        losses.push(loss(what));
+    }
+    let is_declared = chosen.missing || (own.is_some() && !misfit);
+    if !is_declared {
+        let zero = zeros(data_type, 1);
+        return Ok(FillValue { zarr: number(&zero, false), value: zero, attribute: None });
+    }
+    let attribute = Some(number(&chosen.value, true));
+    Ok(FillValue { zarr: number(&chosen.value, false), value: chosen.value, attribute })
+}
+
+/// A number as `fill_value`, or as an attribute in the encoding of xarray.
+fn number(value: &Values<'_>, as_attribute: bool) -> Value {
+    let float = |number: f64| match as_attribute {
+        true => encoded_float(number),
+        false if number.is_nan() => "NaN".into(),
+        false if number.is_infinite() => if number > 0.0 { "Infinity" } else { "-Infinity" }.into(),
+        false => number.into(),
+    };
+    match value {
+        Values::Float32(all) => all.first().map(|number| float(f64::from(*number))),
+        Values::Float64(all) => all.first().map(|number| float(*number)),
+        Values::Int8(all) => all.first().map(|number| (*number).into()),
+        Values::Int16(all) => all.first().map(|number| (*number).into()),
+        Values::Int32(all) => all.first().map(|number| (*number).into()),
+        Values::Int64(all) => all.first().map(|number| (*number).into()),
+        Values::Uint8(all) => all.first().map(|number| (*number).into()),
+        Values::Uint16(all) => all.first().map(|number| (*number).into()),
+        Values::Uint32(all) => all.first().map(|number| (*number).into()),
+        Values::Uint64(all) => all.first().map(|number| (*number).into()),
+        Values::Bool(_) | Values::Str(_) | Values::Unicode(_) => None,
+    }
+    .unwrap_or_default()
+}
+
+/// Texts that may stand for missing ones, if no element has them.
+const MISSING_TEXTS: [&str; 4] = ["", "NA", "<missing>", "<no value>"];
+
+/// Chooses the text that stands for missing ones.
+fn texts_fill(
+    source: &Variable<'_>,
+    data_type: DataType,
+    own: Option<&AttributeValue>,
+    losses: &mut Vec<Loss>,
+) -> Result<FillValue> {
+    let own = own.and_then(AttributeValue::as_text);
+    let candidates: Vec<&str> = own.into_iter().chain(MISSING_TEXTS).collect();
+    let mut occurs = vec![false; candidates.len()];
+    let mut missing = u64::from(source.shape().is_none());
+    for_each_source_chunk(source, |array| {
+        missing += array.missing() as u64;
+        let mask = array.mask();
+        for (index, text) in array.values().as_strings().into_iter().flat_map(|all| all.iter()).enumerate() {
+            if mask.is_some_and(|mask| mask.is_missing(index)) {
+                continue;
+            }
+            for (candidate, occurs) in candidates.iter().zip(&mut occurs) {
+                *occurs |= candidate.as_bytes() == text;
+            }
+        }
+        Ok(())
+    })?;
+    let unused = candidates.iter().zip(&occurs).find(|(_, occurs)| !**occurs).map(|(candidate, _)| *candidate);
+    let text = if missing > 0 || own.is_some() { unused } else { None };
+    if missing > 0 && text.is_none() {
+        let what = format!("missing strings of {:?} written as empty strings", source.name());
+        losses.push(Loss::new(what, missing, Position::default()));
+    }
+    let mut value = Strings::default();
+    value.push(text.unwrap_or_default().as_bytes());
+    let is_bytes = data_type == DataType::Str;
+    let as_json = |text: &str| if is_bytes { BASE64.encode(text).into() } else { Value::from(text) };
+    Ok(FillValue {
+        // Not the text: `zarrs` takes the texts "" and "NA" for a chunk of fill values "NA", and does not write it.
+        zarr: as_json(""),
+        // xarray decodes the fill value of bytes, too.
+        attribute: text.map(as_json),
+        value: if is_bytes { Values::Str(value) } else { Values::Unicode(value) },
+    })
+}

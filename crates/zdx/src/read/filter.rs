@@ -1,0 +1,298 @@
+//! Conditions on documents.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use container_core::Result;
+use serde_core::de::Error as _;
+use serde_json::{Number, Value};
+
+use crate::read::document::Document;
+use crate::read::fields::Fields;
+
+/// A condition on a document. Fields are given as paths, as in [`Fields`].
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Predicate {
+    /// The field exists and equals this value. 1 is not 1.0; the order of members does not matter.
+    Eq(String, Value),
+    /// The field exists; its value may be null.
+    Exists(String),
+    /// The field does not exist.
+    NotExists(String),
+    /// The field is there, is not null, and compares so with this string, number or boolean: by code points, by exact value, false before true. A
+    /// value of another type is an error, but for the words `NaN`, `Infinity` and `-Infinity` as numbers: NaN equals itself and is the greatest.
+    Compare(String, Comparison, Value),
+    /// The field does not exist or is null.
+    IsNull(String),
+    /// The field exists and is not null.
+    IsNotNull(String),
+    /// All of these conditions hold.
+    And(Vec<Predicate>),
+    /// At least one of these conditions holds.
+    Or(Vec<Predicate>),
+}
+
+/// How a field is compared with a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// `=`
+    Eq,
+    /// `<>`
+    NotEq,
+    /// `<`
+    Less,
+    /// `<=`
+    LessEq,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterEq,
+}
+
+impl Comparison {
+    fn holds(self, order: Ordering) -> bool {
+        match self {
+            Self::Eq => order.is_eq(),
+            Self::NotEq => order.is_ne(),
+            Self::Less => order.is_lt(),
+            Self::LessEq => order.is_le(),
+            Self::Greater => order.is_gt(),
+            Self::GreaterEq => order.is_ge(),
+        }
+    }
+}
+
+/// The order of two values of one type.
+fn order(found: &Value, wanted: &Value) -> serde_json::Result<Ordering> {
+    match (found, wanted) {
+        (Value::String(found), Value::String(wanted)) => Ok(found.cmp(wanted)),
+        (Value::Bool(found), Value::Bool(wanted)) => Ok(found.cmp(wanted)),
+        (Value::Number(found), Value::Number(wanted)) => Ok(number_order(found, wanted)),
+        (Value::String(word), Value::Number(_)) => match word.as_str() {
+            "NaN" | "Infinity" => Ok(Ordering::Greater),
+            "-Infinity" => Ok(Ordering::Less),
+            _ => Err(mismatch(found, wanted)),
+        },
+        _ => Err(mismatch(found, wanted)),
+    }
+}
+
+#[cold]
+fn mismatch(found: &Value, wanted: &Value) -> serde_json::Error {
+    let kind = |value: &Value| match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "text",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    };
+    serde_json::Error::custom(format!("the condition expects {}, found {}", kind(wanted), kind(found)))
+}
+
+/// The order of two numbers, integers exactly.
+fn number_order(found: &Number, wanted: &Number) -> Ordering {
+    let integer = |number: &Number| number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
+    let float = |number: &Number| number.as_f64().unwrap_or(f64::NAN); // always a number without the feature arbitrary_precision
+    match (integer(found), integer(wanted)) {
+        (Some(found), Some(wanted)) => found.cmp(&wanted),
+        (Some(found), None) => exact_order(found, float(wanted)),
+        (None, Some(wanted)) => exact_order(wanted, float(found)).reverse(),
+        (None, None) => float(found).partial_cmp(&float(wanted)).unwrap_or(Ordering::Equal),
+    }
+}
+
+/// The order of an integer of 64 bits and a finite number.
+fn exact_order(integer: i128, float: f64) -> Ordering {
+    if float.abs() >= 1e30 {
+        return if float > 0.0 { Ordering::Less } else { Ordering::Greater };
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "within 1e30, and floored")]
+    let floor = float.floor() as i128;
+    integer.cmp(&floor).then(if float.fract() == 0.0 { Ordering::Equal } else { Ordering::Less })
+}
+
+/// A compiled [`Predicate`]: only the fields it refers to are built.
+#[derive(Debug, Clone)]
+pub struct Filter {
+    fields: Fields,
+    test: Test,
+}
+
+#[derive(Debug, Clone)]
+enum Test {
+    Eq(usize, Value),
+    Exists(usize),
+    NotExists(usize),
+    Compare(usize, Comparison, Value),
+    IsNull(usize),
+    IsNotNull(usize),
+    And(Vec<Test>),
+    Or(Vec<Test>),
+}
+
+impl Filter {
+    /// Compiles a predicate.
+    #[must_use]
+    pub fn new(predicate: &Predicate) -> Self {
+        let mut paths = Vec::new();
+        let test = Test::new(predicate, &mut paths);
+        Self { fields: Fields::new(paths), test }
+    }
+
+    /// Whether the predicate holds for a document.
+    ///
+    /// # Errors
+    /// If the document is not a JSON object, or a compared field has another type.
+    pub fn holds(&self, document: &[u8]) -> serde_json::Result<bool> {
+        let written = std::str::from_utf8(document).ok().and_then(|text| self.fields.written(text));
+        let held = written.and_then(|written| {
+            // A value that serde_json reads differently on its own is left to it.
+            self.test
+                .holds(&|field: usize| match written.get(field) {
+                    Some(Some(text)) => serde_json::from_str(text).map(|value| Some(Cow::Owned(value))),
+                    _ => Ok(None),
+                })
+                .ok()
+        });
+        if let Some(holds) = held {
+            return Ok(holds);
+        }
+        let values = self.fields.values(document)?;
+        self.test.holds(&|field: usize| Ok(values.get(field).and_then(Option::as_ref).map(Cow::Borrowed)))
+    }
+}
+
+impl Filter {
+    /// Whether the predicate holds for a document, whose id counts as a member if it is in a file of its own.
+    pub(crate) fn passes(&self, document: &Document<'_>) -> Result<bool> {
+        let line = match document.offset() {
+            Some(_) => Cow::Borrowed(document.text()?.as_bytes()),
+            None => document.line_with_id()?,
+        };
+        self.holds(&line).map_err(|error| document.json_error(&error))
+    }
+}
+
+impl Test {
+    fn new<'p>(predicate: &'p Predicate, paths: &mut Vec<&'p str>) -> Self {
+        let mut field = |path: &'p str| {
+            paths.push(path);
+            paths.len() - 1
+        };
+        match predicate {
+            Predicate::Eq(path, value) => Self::Eq(field(path), value.clone()),
+            Predicate::Exists(path) => Self::Exists(field(path)),
+            Predicate::NotExists(path) => Self::NotExists(field(path)),
+            Predicate::Compare(path, comparison, value) => Self::Compare(field(path), *comparison, value.clone()),
+            Predicate::IsNull(path) => Self::IsNull(field(path)),
+            Predicate::IsNotNull(path) => Self::IsNotNull(field(path)),
+            Predicate::And(all) => Self::And(all.iter().map(|one| Self::new(one, paths)).collect()),
+            Predicate::Or(all) => Self::Or(all.iter().map(|one| Self::new(one, paths)).collect()),
+        }
+    }
+
+    /// Evaluates the test on the values of fields.
+    fn holds<'v>(
+        &self,
+        value: &impl Fn(usize) -> serde_json::Result<Option<Cow<'v, Value>>>,
+    ) -> serde_json::Result<bool> {
+        let is_null = |field: usize| Ok(value(field)?.is_none_or(|value| value.is_null()));
+        Ok(match self {
+            Self::Eq(field, wanted) => value(*field)?.as_deref() == Some(wanted),
+            Self::Exists(field) => value(*field)?.is_some(),
+            Self::NotExists(field) => value(*field)?.is_none(),
+            Self::Compare(field, comparison, wanted) => match value(*field)?.as_deref() {
+                None | Some(Value::Null) => false,
+                Some(found) => comparison.holds(order(found, wanted)?),
+            },
+            Self::IsNull(field) => is_null(*field)?,
+            Self::IsNotNull(field) => !is_null(*field)?,
+            Self::And(all) => {
+                for one in all {
+                    if !one.holds(value)? {
+                        return Ok(false);
+                    }
+                }
+                true
+            }
+            Self::Or(all) => {
+                for one in all {
+                    if one.holds(value)? {
+                        return Ok(true);
+                    }
+                }
+                false
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const DOCUMENT: &str =
+        r#"{"a":1,"b":{"c":[1,{"x":2}],"d":{"e":null}},"a":2,"f":{"g":1},"f":{"h":1.0},"z\u0061":"\u00e9"}"#;
+
+    #[test]
+    fn predicates() {
+        let eq = |path: &str, value: Value| Predicate::Eq(path.to_owned(), value);
+        let compare = |path: &str, how: Comparison, value: Value| Predicate::Compare(path.to_owned(), how, value);
+        let (exists, lacks) =
+            (|path: &str| Predicate::Exists(path.to_owned()), |path: &str| Predicate::NotExists(path.to_owned()));
+        for (predicate, expected) in [
+            (eq("a", json!(2)), true),
+            (eq("a", json!(1)), false),
+            (eq("a", json!(2.0)), false),
+            (eq("f", json!({"h": 1.0})), true),
+            (eq("b.d.e", json!(null)), true),
+            (eq("none", json!(null)), false),
+            (exists("b.d.e"), true),
+            (lacks("f.g"), true),
+            (Predicate::And(vec![exists("a"), eq("za", json!("\u{e9}"))]), true),
+            (compare("a", Comparison::Eq, json!(2.0)), true),
+            (compare("a", Comparison::Less, json!(2.5)), true),
+            (compare("a", Comparison::NotEq, json!(2)), false),
+            (compare("za", Comparison::GreaterEq, json!("z")), true),
+            (compare("none", Comparison::NotEq, json!(2)), false),
+            (compare("b.d.e", Comparison::NotEq, json!("x")), false),
+            (Predicate::IsNull("b.d.e".to_owned()), true),
+            (Predicate::IsNull("a".to_owned()), false),
+            (Predicate::IsNotNull("none".to_owned()), false),
+            (Predicate::And(vec![exists("a"), lacks("b")]), false),
+            (Predicate::Or(vec![lacks("a"), Predicate::And(vec![exists("b"), exists("f")])]), true),
+            (Predicate::Or(vec![]), false),
+            (Predicate::And(vec![]), true),
+        ] {
+            assert_eq!(Filter::new(&predicate).holds(DOCUMENT.as_bytes()).unwrap(), expected, "{predicate:?}");
+        }
+        let other = Filter::new(&compare("za", Comparison::Eq, json!(1))).holds(DOCUMENT.as_bytes()).unwrap_err();
+        assert_eq!(other.to_string(), "the condition expects a number, found text");
+    }
+
+    #[test]
+    fn numbers_are_compared_exactly() {
+        let order = |found: &str, wanted: &str| {
+            let value = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+            super::order(&value(found), &value(wanted)).unwrap()
+        };
+        for (found, wanted, expected) in [
+            ("9007199254740993", "9007199254740992.0", Ordering::Greater),
+            ("-9007199254740993", "-9007199254740992.0", Ordering::Less),
+            ("18446744073709551615", "-1", Ordering::Greater),
+            ("18446744073709551615", "1.8446744073709552e19", Ordering::Less),
+            ("1.5", "1", Ordering::Greater),
+            ("-1.5", "-1", Ordering::Less),
+            ("-0.0", "0", Ordering::Equal),
+            ("0", "-0.0", Ordering::Equal),
+            ("1e300", "9223372036854775807", Ordering::Greater),
+            ("\"NaN\"", "1e308", Ordering::Greater),
+            ("\"-Infinity\"", "-1e308", Ordering::Less),
+        ] {
+            assert_eq!(order(found, wanted), expected, "{found} {wanted}");
+        }
+    }
+}
