@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import pickle
 import re
 import resource
@@ -387,6 +388,15 @@ def test_ctrl_c_ends_a_conversion(tmp_path: Path) -> None:
     interrupted(path, CONVERT)
     left = {name.name for name in tmp_path.iterdir()}
     assert left <= {"x.idv", "x.idv.parquet"}
+
+
+def test_ctrl_c_ends_the_statistics_of_a_variable(tmp_path: Path) -> None:
+    path, count = tmp_path / "x.ds", 500_000_000
+    variable = {".dims": ["x"], ".size": [count], ".type": "float64", ".offset": 0, ".len": 8 * count, ".missing": False, ".endian": "l"}
+    with open(path, "wb") as file:
+        file.write(f"ds-1.0\n{json.dumps({'x': variable, '.': {}})}\n".encode())
+        file.truncate(file.tell() + 8 * count)
+    interrupted(path, "wharf_data.open(path).stats()")
 
 
 def test_a_reader_is_called_back_by_other_libraries(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ mod tests;
 
 use std::ops::Range;
 
-use container_core::{Error, Result};
+use container_core::{Error, Result, Unit, Watch};
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
@@ -143,6 +143,14 @@ impl Variable<'_> {
     /// # Errors
     /// As [`read`](Variable::read); [`Usage`](container_core::ErrorKind::Usage) for strings.
     pub fn stats(&self) -> Result<Stats> {
+        self.stats_with(&Watch::default())
+    }
+
+    /// As [`stats`](Self::stats). `watch` is told of every element that is read, as often as it is read.
+    ///
+    /// # Errors
+    /// As [`stats`](Self::stats); [`Cancelled`](container_core::ErrorKind::Cancelled) if `watch` says so.
+    pub fn stats_with(&self, watch: &Watch) -> Result<Stats> {
         if self.shape().is_none() && self.problem().is_none() {
             return Ok(Stats::empty());
         }
@@ -151,7 +159,8 @@ impl Variable<'_> {
         let chunk = |range: Range<u64>| self.read_elements(range);
         let data_type = self.data_type().ok_or_else(|| Error::usage("the variable has no type"));
         let stats = data_type.and_then(|data_type| {
-            let source = ChunkSource { count, chunk: &chunk };
+            watch.begin(Unit::Rows, None);
+            let source = ChunkSource { count, chunk: &chunk, watch };
             macro_rules! by_type {
                 ($($name:ident => $number:ty),*) => {
                     match data_type {
@@ -177,6 +186,7 @@ fn not_numbers(data_type: crate::DataType) -> Error {
 struct ChunkSource<'f, 'a> {
     count: u64,
     chunk: &'f (dyn Fn(Range<u64>) -> Result<Array<'a>> + Sync),
+    watch: &'f Watch,
 }
 
 impl ChunkSource<'_, '_> {
@@ -195,6 +205,7 @@ impl ChunkSource<'_, '_> {
                 Some(values) => each(values, mask),
                 None => return Err(not_numbers(array.data_type())),
             }
+            self.watch.advance(end - at)?;
             at = end;
         }
         Ok(())

@@ -1,8 +1,10 @@
-use std::sync::Mutex;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
 
 use container_core::parallel::Pool;
 use container_core::testkit::cases;
-use container_core::{OpenOptions, Source};
+use container_core::{ErrorKind, OpenOptions, Progress, Source};
 use proptest::prelude::*;
 
 use super::*;
@@ -170,6 +172,33 @@ fn matches_naive_for_every_width() {
     assert_matches_naive(&stats(array), there.collect());
 }
 
+/// Cancels when it has been told of as many elements.
+struct Patience(AtomicU64);
+
+impl Progress for Patience {
+    fn begin(&self, _: Unit, _: Option<u64>) {}
+
+    fn advance(&self, done: u64) -> Result<()> {
+        let left = self.0.load(Relaxed).checked_sub(done).ok_or_else(|| Error::new(ErrorKind::Cancelled, "enough"))?;
+        self.0.store(left, Relaxed);
+        Ok(())
+    }
+}
+
+#[test]
+fn can_be_cancelled() {
+    let count = CHUNK + 1;
+    let reader = file(Array::new([count], vec![1u8; count as usize]).unwrap(), Endian::Big);
+    let stats = |patience: u64| {
+        let watch = Watch::new(Arc::new(Patience(AtomicU64::new(patience))));
+        reader.variable("x").unwrap().stats_with(&watch)
+    };
+    assert_eq!(stats(count).unwrap().count, count);
+    for patience in [0, CHUNK] {
+        assert_eq!(stats(patience).unwrap_err().kind(), ErrorKind::Cancelled, "after {patience}");
+    }
+}
+
 #[test]
 fn independent_of_source_and_threads() {
     let count = 4_400_000;
@@ -177,6 +206,7 @@ fn independent_of_source_and_threads() {
     let ranges = Mutex::new(Vec::new());
     let source = ChunkSource {
         count: count as u64,
+        watch: &Watch::default(),
         chunk: &|range: Range<u64>| {
             ranges.lock().unwrap().push(range.clone());
             let part = &floats[range.start as usize..range.end as usize];

@@ -13,11 +13,12 @@ mod texts;
 mod variables;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use container_arrow::{BatchWriter, Times};
-use container_core::{Error, Loss, Result};
+use container_core::{Error, Loss, Result, Watch};
 
 use super::super::convert::{Convert, Report};
 use super::super::env::Opener;
@@ -92,9 +93,10 @@ impl Stats {
     /// [`Limit`](crate::ErrorKind::Limit) for more than 10,000 columns.
     pub fn run(&self, opener: &mut Opener<'_>, report: &mut Report) -> Result<Vec<Result<ColumnStats>>> {
         opener.apply(&self.inputs.selection)?;
+        let watch = Watch::new(Arc::clone(&self.inputs.progress.0));
         if let [location] = self.inputs.inputs.as_slice()
             && self.is_whole()
-            && let Some(variables) = variables::stats(location, &self.inputs.selection.columns, opener)?
+            && let Some(variables) = variables::stats(location, &self.inputs.selection.columns, opener, &watch)?
         {
             return Ok(variables);
         }

@@ -1,6 +1,6 @@
 //! Exact statistics of the variables of ds and NetCDF, whatever their dimensions.
 
-use container_core::{Error, Result};
+use container_core::{Error, Result, Watch};
 use dsfmt::{Reader, Variable};
 
 use super::super::super::env::Opener;
@@ -14,12 +14,13 @@ pub(super) fn stats(
     location: &Location,
     names: &[String],
     opener: &mut Opener<'_>,
+    watch: &Watch,
 ) -> Result<Option<Vec<Result<ColumnStats>>>> {
     let named = |error: Error| error.in_file(location.name());
     let input = location.input(opener).map_err(named)?;
     let Some(reader) = opener.variables(&input).map_err(named)? else { return Ok(None) };
     let variables = selected(&reader, names).map_err(named)?;
-    let of = |variable: Variable<'_>| variable_stats(&variable).map_err(named);
+    let of = |variable: Variable<'_>| variable_stats(&variable, watch).map_err(named);
     Ok(Some(variables.into_iter().map(of).collect()))
 }
 
@@ -49,8 +50,8 @@ fn selected<'r>(reader: &'r Reader, names: &[String]) -> Result<Vec<Variable<'r>
     Ok(variables)
 }
 
-fn variable_stats(variable: &Variable<'_>) -> Result<ColumnStats> {
-    let stats = variable.stats()?;
+fn variable_stats(variable: &Variable<'_>, watch: &Watch) -> Result<ColumnStats> {
+    let stats = variable.stats_with(watch)?;
     let float = |number: Option<f64>| number.map(scalars::of_float).transpose();
     let ends = |ends: Option<[f64; 2]>| -> Result<_> {
         let Some([low, high]) = ends else { return Ok(None) };
