@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use container_core::testkit::cases;
 use container_core::{ErrorKind, Limits, OpenOptions};
 use dsfmt::netcdf::{ReadOptions, Reader};
 use dsfmt::zarr;
@@ -232,7 +233,7 @@ fn mutated_stores_never_panic() {
         let mut files = Vec::new();
         list(&path, &mut files);
         files.sort();
-        for (number, file) in files.iter().enumerate() {
+        for (number, file) in files.iter().enumerate().step_by(cases(3, 1)) {
             let original = std::fs::read(file).unwrap();
             for step in 0..3usize {
                 let mut changed = original.clone();

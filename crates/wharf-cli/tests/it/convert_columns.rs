@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
 
+use container_core::testkit::cases;
 use serde_json::{Value, json};
 
 use crate::common::{self, run, wharf};
@@ -315,7 +316,7 @@ fn infers_types_from_all_rows_of_a_large_file() {
     folder.convert(&["@a.jsonl", "@a.zds", "--id", "key"]).ok();
     folder.convert(&["@a.jsonl", "@a.msgpack"]).ok();
     for input in ["a.csv", "a.jsonl", "a.zds", "a.msgpack"] {
-        for rows in [&[][..], &["--rows", "0..10"], &["-n", "10"]] {
+        for &rows in cases(&[&[][..], &["-n", "10"]][..], &[&[], &["-n", "10"], &["--rows", "0..10"]]) {
             let input = format!("@{input}");
             folder.convert(&[&[&*input, "@x.parquet", "--force"], rows].concat()).ok();
             let types = folder.types("x.parquet");

@@ -82,7 +82,7 @@ fn every_prefix_is_an_error_or_a_shorter_stream() {
 
 #[test]
 fn every_flipped_bit_is_handled() {
-    let step = container_core::testkit::cases(13, 1);
+    let step = container_core::testkit::cases(53, 1);
     for (layout, compression) in ALL {
         let bytes = sample(WriterOptions::default().with_layout(layout).with_compression(compression));
         let mut wrong = 0;

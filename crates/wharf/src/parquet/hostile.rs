@@ -69,13 +69,14 @@ fn every_prefix_is_an_error() {
 #[test]
 fn every_flipped_bit_is_handled() {
     let bytes = sample();
+    let step = container_core::testkit::cases(7, 1);
     let mut wrong = 0;
-    for bit in 0..bytes.len() * 8 {
+    for bit in (0..bytes.len() * 8).step_by(step) {
         let mut bytes = bytes.clone();
         bytes[bit / 8] ^= 1 << (bit % 8);
         wrong += usize::from(!exercise(bytes));
     }
-    assert!(wrong > bytes.len(), "{wrong} flips of {} bytes are detected", bytes.len());
+    assert!(wrong * step > bytes.len(), "{wrong} flips of {} bytes are detected", bytes.len());
 }
 
 /// A file with this footer.
