@@ -13,7 +13,7 @@ pub(crate) const MAX_CELL_BYTES: usize = 2000;
 /// An empty table with a rule below the header and no other lines.
 pub(crate) fn table(width: Option<u16>) -> Table {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).force_no_tty();
+    table.load_preset(presets::NOTHING);
     table.set_style(TableComponent::HeaderLines, '─');
     table.set_style(TableComponent::MiddleHeaderIntersections, '─');
     table.set_truncation_indicator("…");

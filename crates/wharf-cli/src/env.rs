@@ -20,7 +20,7 @@ pub(crate) struct Env<'a> {
 impl Env<'static> {
     pub(crate) fn from_process(registry: &Registry) -> Self {
         let terminal = io::stdout().is_terminal();
-        let width = terminal.then(|| comfy_table::Table::new().width()).flatten();
+        let width = terminal.then(terminal_size::terminal_size).flatten().map(|(width, _)| width.0);
         Self {
             opener: Opener::new(registry.clone()).with_stdin(io::stdin().lock()),
             stdout: Stdout::new(io::stdout(), terminal.then(|| width.unwrap_or(80))),
