@@ -1,5 +1,6 @@
 //! The steps that must pass before a change is merged, in order.
 
+use std::fs;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
@@ -16,6 +17,9 @@ pub(crate) struct Options {
     /// Only these steps
     #[arg(long, value_name = "STEP", conflicts_with = "skip")]
     only: Vec<Step>,
+    /// Remove what only one step has compiled, once it has passed: all steps together need much disk
+    #[arg(long)]
+    tidy: bool,
 }
 
 /// The test command that the README shows.
@@ -77,13 +81,41 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         let start = Instant::now();
         perform(step, &before).map_err(|error| format!("step {name}: {error}"))?;
         let seconds = start.elapsed().as_secs_f64();
-        println!("== {name}: passed in {seconds:.1} s");
+        println!("== {name}: passed in {seconds:.1} s{}", free_space());
+        if options.tidy {
+            tidy(step)?;
+        }
         times.push((name, seconds));
     }
     let total: f64 = times.iter().map(|(_, seconds)| seconds).sum();
     let steps: Vec<_> = times.iter().map(|(name, seconds)| format!("{name} {seconds:.0} s")).collect();
     println!("== all passed in {total:.0} s: {}", steps.join(", "));
     Ok(())
+}
+
+/// Removes the target directory of a step that has a workspace of its own.
+fn tidy(step: Step) -> Result<(), String> {
+    let name = match step {
+        Step::Sql => "sql",
+        Step::Fuzz => "fuzz",
+        _ => return Ok(()),
+    };
+    let directory = shell::target()?.join(name);
+    if !directory.exists() {
+        return Ok(());
+    }
+    fs::remove_dir_all(&directory).map_err(|error| format!("cannot remove {}: {error}", directory.display()))
+}
+
+/// The free space of the disk, where `df` tells: a full one shows itself as anything, such as a linker that dies of a bus error.
+fn free_space() -> String {
+    let tell = || {
+        let mut df = shell::program("df");
+        df.arg("-Pk").arg(shell::target().ok()?);
+        let kilobytes: u64 = shell::text(df).ok()?.lines().nth(1)?.split_whitespace().nth(3)?.parse().ok()?;
+        Some(format!(", {:.1} GB of disk free", kilobytes as f64 / 1e6))
+    };
+    tell().unwrap_or_default()
 }
 
 fn perform(step: Step, status_before: &str) -> Result<(), String> {
