@@ -14,7 +14,7 @@ use crate::recover::{Recovery, Window};
 use crate::sys::has_name;
 use crate::verify::message::Budget;
 use crate::wire::{FileSet, Part};
-use crate::write::{DataSum, IndexFiles, KeySet, KeysFile, OnLegacyIndex, Spool};
+use crate::write::{DataSum, IndexFiles, OnLegacyIndex, SampleIndex};
 
 /// Bytes between progress reports.
 const PROGRESS_STEP: u64 = 1 << 20;
@@ -148,10 +148,9 @@ struct Rebuild<'o> {
 
 /// The result of a scan of the data.
 struct ScannedIndex {
-    offsets: Spool,
-    keys: KeysFile,
+    index: SampleIndex,
     end: u64,
-    sum: Option<[u8; 16]>,
+    sum: DataSum,
     legacy_agrees: bool,
 }
 
@@ -205,19 +204,19 @@ impl<'o> Rebuild<'o> {
                 let listed = self.keys.as_ref().or(self.legacy.as_ref().map(|(keys, _)| keys));
                 let Some(listed) = listed else { return Err(error) };
                 match self.scan(Some(listed)) {
-                    Ok(scanned) if u64::from(scanned.keys.len()) == listed.len() => scanned,
+                    Ok(scanned) if u64::from(scanned.index.len()) == listed.len() => scanned,
                     // The list is of other data unless there are as many keys as samples.
                     Ok(_) | Err(ScanError::NoKey(_)) => return Err(error),
                     Err(ScanError::Other(other)) => return Err(other),
                 }
             }
         };
-        let ScannedIndex { offsets, keys, end, sum, legacy_agrees } = scanned;
-        let samples = keys.len().into();
+        let ScannedIndex { index, end, sum, legacy_agrees } = scanned;
+        let samples = index.len().into();
         let truncated_bytes = self.data.len() - end;
         let kept_legacy = options.keep_legacy && legacy_agrees;
         let on_legacy = if kept_legacy { OnLegacyIndex::Keep } else { OnLegacyIndex::Remove };
-        let files = IndexFiles::make(&self.set, offsets, keys, sum, options.threads, on_legacy)?;
+        let files = IndexFiles::make(&self.set, index, sum, options.threads, on_legacy)?;
         if !has_name(&self.lock, self.set.data()).map_err(|cause| Error::io("cannot check the data file", cause))? {
             return Err(Error::usage("the data file was replaced during the rebuild"));
         }
@@ -231,10 +230,7 @@ impl<'o> Rebuild<'o> {
     /// Scans all samples. Keys are those stored in them, or `listed`.
     fn scan(&self, listed: Option<&KeyList>) -> Result<ScannedIndex, ScanError> {
         let options = self.options;
-        let mut offsets = Spool::create(&self.set.path(Part::Offsets), options.sync)?;
-        offsets.put(&0u64.to_be_bytes())?;
-        let mut keys = KeysFile::create(&self.set.path(Part::Keys), options.sync)?;
-        let mut key_set = KeySet::new();
+        let mut index = SampleIndex::create(&self.set, options.sync)?;
         let mut sum =
             if options.md5 && options.threads != 1 { DataSum::of_growing(self.set.data(), 0)? } else { DataSum::Off };
         let mut window = Window::new(&self.data, options.open.limits);
@@ -242,7 +238,7 @@ impl<'o> Rebuild<'o> {
         let mut legacy = self.legacy.as_ref().map(|(keys, starts)| keys.starting(0).zip(starts));
         let (mut legacy_agrees, mut at, mut reported) = (legacy.is_some(), 0, 0);
         while at < self.data.len() {
-            let row = keys.len();
+            let row = index.len();
             let place = |error: Error| error.at(at).in_row(row.into());
             if row == u32::MAX {
                 return Err(place(Error::limit("number of samples", u64::from(row) + 1, row.into())).into());
@@ -265,14 +261,13 @@ impl<'o> Rebuild<'o> {
                 let error = flaw.unwrap_or_else(|| Error::invalid("the sample has no key"));
                 return Err(ScanError::NoKey(place(error)));
             };
-            if let Some(first) = key_set.claim(key, row, |row| keys.is(row, key))? {
+            if let Some(first) = index.claim(key.as_bytes())? {
                 let error = Error::invalid(format!("duplicate key, first in sample {first}"));
                 return Err(place(error).in_key(key.to_owned()).into());
             }
             legacy_agrees &= matches!(legacy.as_mut().and_then(Iterator::next), Some((Ok(known), start)) if known == key && *start == at);
             let end = at + message.bytes.len() as u64;
-            offsets.put(&end.to_be_bytes())?;
-            keys.push(key)?;
+            index.push(key, end)?;
             at = end;
             if at - reported >= PROGRESS_STEP {
                 sum.extend_to(at);
@@ -282,26 +277,25 @@ impl<'o> Rebuild<'o> {
         }
         sum.extend_to(at);
         self.advance(at - reported)?;
-        let sum = match options.md5 && options.threads == 1 {
-            true => Some(self.sum(at)?),
-            false => sum.finish()?,
-        };
+        if options.md5 && options.threads == 1 {
+            sum = DataSum::Inline(Box::new(self.sum(at)?));
+        }
         legacy_agrees &= legacy.is_some_and(|mut legacy| legacy.next().is_none());
-        Ok(ScannedIndex { offsets, keys, end: at, sum, legacy_agrees })
+        Ok(ScannedIndex { index, end: at, sum, legacy_agrees })
     }
 
     fn advance(&self, bytes: u64) -> Result<()> {
         self.options.progress.as_ref().map_or(Ok(()), |progress| progress.advance(bytes))
     }
 
-    fn sum(&self, end: u64) -> Result<[u8; 16]> {
+    fn sum(&self, end: u64) -> Result<Md5> {
         let (mut md5, mut buffer, mut at) = (Md5::new(), Vec::new(), 0);
         while at < end {
             let next = end.min(at + PROGRESS_STEP);
             md5.update(self.data.view(at..next, &mut buffer)?);
             at = next;
         }
-        Ok(md5.finish())
+        Ok(md5)
     }
 
     /// Handles an incomplete message: an error, unless it is a truncated last sample that may be removed.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use container_core::{Bytes, Error, Result};
 
-use crate::wire::keys::{keys_header, next_key, skip_key};
+use crate::wire::keys::{keys_header, next_key, next_key_bytes};
 use crate::wire::legacy::{legacy_header, next_entry};
 use crate::wire::{Token, Tokens};
 
@@ -34,7 +34,7 @@ impl KeyList {
             if row % u64::from(STRIDE) == 0 {
                 marks.push(tokens.offset());
             }
-            skip_key(&mut tokens).map_err(|error| error.in_row(row))?;
+            next_key_bytes(&mut tokens).map_err(|error| error.in_row(row))?;
         }
         finish(&tokens, "the array of keys")?;
         Ok(Self { count: count.into(), marks, pairs: false, bytes })
@@ -65,6 +65,11 @@ impl KeyList {
         Ok((Self { count: count.into(), marks, pairs: true, bytes }, offsets))
     }
 
+    /// The whole file.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// The number of keys.
     pub(crate) fn len(&self) -> u64 {
         self.count
@@ -78,9 +83,11 @@ impl KeyList {
         self.starting(row).next().transpose()
     }
 
-    /// The keys of a row range.
-    pub(crate) fn range(&self, rows: Range<u64>) -> impl Iterator<Item = Result<&str>> {
-        self.starting(rows.start).take(usize::try_from(rows.end.saturating_sub(rows.start)).unwrap_or(usize::MAX))
+    /// The bytes of the keys of a row range, which need not be UTF-8.
+    pub(crate) fn bytes_of(&self, rows: Range<u64>) -> impl Iterator<Item = Result<&[u8]>> {
+        let mut keys = self.starting(rows.start);
+        keys.left = keys.left.min(rows.end.saturating_sub(rows.start));
+        std::iter::from_fn(move || keys.next_with(next_key_bytes))
     }
 
     /// The keys from `row` on.
@@ -111,25 +118,21 @@ pub(crate) struct KeyIter<'a> {
     pairs: bool,
 }
 
-impl KeyIter<'_> {
+impl<'a> KeyIter<'a> {
     fn skip_one(&mut self) -> Result<()> {
-        skip_key(&mut self.tokens)?;
+        next_key_bytes(&mut self.tokens)?;
         if self.pairs {
             self.tokens.next()?;
         }
         Ok(())
     }
-}
-
-impl<'a> Iterator for KeyIter<'a> {
-    type Item = Result<&'a str>;
 
     #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
+    fn next_with<T>(&mut self, read: impl FnOnce(&mut Tokens<'a>) -> Result<T>) -> Option<Result<T>> {
         self.left = self.left.checked_sub(1)?;
         let row = self.row;
         self.row += 1;
-        let key = next_key(&mut self.tokens).and_then(|key| {
+        let key = read(&mut self.tokens).and_then(|key| {
             if self.pairs {
                 self.tokens.next()?;
             }
@@ -139,6 +142,15 @@ impl<'a> Iterator for KeyIter<'a> {
             self.left = 0;
             error.in_row(row)
         }))
+    }
+}
+
+impl<'a> Iterator for KeyIter<'a> {
+    type Item = Result<&'a str>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_with(next_key)
     }
 }
 

@@ -69,17 +69,33 @@ pub(super) const SINES: [u32; 64] = [
 
 /// Compresses whole blocks into the state.
 pub(super) fn compress(state: &mut [u32; 4], blocks: &[[u8; 64]]) {
+    compress_lanes([state], [blocks]);
+}
+
+/// Compresses blocks of several streams into their states, as many of each as the shortest has. The streams do not depend on each other, so
+/// that their operations overlap: two streams take little longer than one.
+#[inline]
+#[expect(clippy::indexing_slicing, reason = "lanes and blocks are in bounds")]
+#[expect(clippy::needless_range_loop, reason = "the blocks are those of all lanes")]
+pub(super) fn compress_lanes<const N: usize>(states: [&mut [u32; 4]; N], blocks: [&[[u8; 64]]; N]) {
     let opaque = Opaque::new();
-    let [mut a, mut b, mut c, mut d] = *state;
-    for block in blocks {
-        let mut words = [0u32; 16];
-        LittleEndian::read_u32_into(block, &mut words);
+    let [mut a, mut b, mut c, mut d] =
+        [0, 1, 2, 3].map(|word| core::array::from_fn::<_, N, _>(|lane| states[lane][word]));
+    let count = blocks.iter().map(|blocks| blocks.len()).min().unwrap_or(0);
+    for at in 0..count {
+        let mut words = [[0u32; 16]; N];
+        for lane in 0..N {
+            LittleEndian::read_u32_into(&blocks[lane][at], &mut words[lane]);
+        }
         let (a0, b0, c0, d0) = (a, b, c, d);
         // One step: the round function, the rotated state, the index of the step, its word, its rotation.
         macro_rules! step {
             ($round:ident, $a:ident $b:ident $c:ident $d:ident, $i:expr, $word:expr, $rotation:expr) => {
-                let sum = $a.wrapping_add(words[$word % 16]).wrapping_add(SINES[$i]);
-                $a = $b.wrapping_add($round(opaque, sum, $b, $c, $d).rotate_left($rotation));
+                for lane in 0..N {
+                    let sum = $a[lane].wrapping_add(words[lane][$word % 16]).wrapping_add(SINES[$i]);
+                    let rotated = $round(opaque, sum, $b[lane], $c[lane], $d[lane]).rotate_left($rotation);
+                    $a[lane] = $b[lane].wrapping_add(rotated);
+                }
             };
         }
         // Four steps, after which the state is back in its original rotation.
@@ -103,10 +119,14 @@ pub(super) fn compress(state: &mut [u32; 4], blocks: &[[u8; 64]]) {
         round!(second, 16, 1, 5, [5, 9, 14, 20]);
         round!(third, 32, 5, 3, [4, 11, 16, 23]);
         round!(fourth, 48, 0, 7, [6, 10, 15, 21]);
-        a = a.wrapping_add(a0);
-        b = b.wrapping_add(b0);
-        c = c.wrapping_add(c0);
-        d = d.wrapping_add(d0);
+        for lane in 0..N {
+            a[lane] = a[lane].wrapping_add(a0[lane]);
+            b[lane] = b[lane].wrapping_add(b0[lane]);
+            c[lane] = c[lane].wrapping_add(c0[lane]);
+            d[lane] = d[lane].wrapping_add(d0[lane]);
+        }
     }
-    *state = [a, b, c, d];
+    for (lane, state) in states.into_iter().enumerate() {
+        *state = [a[lane], b[lane], c[lane], d[lane]];
+    }
 }

@@ -122,3 +122,22 @@ fn hex_matches_md5sum() {
     let sum = [0x00, 0x01, 0x0f, 0x10, 0x7f, 0x80, 0x99, 0xab, 0xcd, 0xef, 0xf0, 0xff, 0, 9, 0x90, 0xa0];
     assert_eq!(Md5::hex(&sum), "00010f107f8099abcdeff0ff000990a0");
 }
+
+#[test]
+fn two_at_once() {
+    let bytes = bytes(1000);
+    for one in [0, 1, 63, 64, 65, 128, 200, 640, 1000] {
+        for other in [0, 5, 64, 127, 192, 500, 1000] {
+            let (one, other) = (&bytes[..one], &bytes[1000 - other..]);
+            // The second part begins inside a block of one or both.
+            for cut in [0, 1, 64, 100] {
+                let (mut first, mut second) = (Md5::new(), Md5::new());
+                let ((a, b), (c, d)) = (one.split_at(cut.min(one.len())), other.split_at(cut.min(other.len())));
+                Md5::update_both([&mut first, &mut second], [a, c]);
+                Md5::update_both([&mut first, &mut second], [b, d]);
+                assert_eq!(first.finish(), reference(one), "{} beside {}, {cut}", one.len(), other.len());
+                assert_eq!(second.finish(), reference(other), "{} beside {}, {cut}", other.len(), one.len());
+            }
+        }
+    }
+}

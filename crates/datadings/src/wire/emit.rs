@@ -1,6 +1,7 @@
 //! Writes MessagePack, always in the shortest encoding, as Python's `msgpack` does.
 
 /// The header of an array of `len` values.
+#[inline]
 pub(crate) fn put_array_header(out: &mut Vec<u8>, len: u32) {
     put_header(out, len, 0x90, 0xdc);
 }
@@ -61,6 +62,7 @@ pub(crate) fn put_bin_header(out: &mut Vec<u8>, len: u32) {
 ///
 /// # Errors
 /// The length, when it exceeds the format's 2^32 - 1.
+#[inline]
 pub(crate) fn put_str(out: &mut Vec<u8>, text: &str) -> Result<(), u64> {
     put_str_header(out, u32::try_from(text.len()).map_err(|_| text.len() as u64)?);
     out.extend_from_slice(text.as_bytes());
@@ -86,59 +88,60 @@ pub(crate) fn put_bool(out: &mut Vec<u8>, value: bool) {
 }
 
 /// A non-negative integer.
+#[inline]
 pub(crate) fn put_uint(out: &mut Vec<u8>, value: u64) {
     match (u8::try_from(value), u16::try_from(value), u32::try_from(value)) {
         (Ok(value @ 0..0x80), ..) => out.push(value),
         (Ok(value), ..) => out.extend_from_slice(&[0xcc, value]),
-        (_, Ok(value), _) => {
-            out.push(0xcd);
-            out.extend_from_slice(&value.to_be_bytes());
-        }
-        (_, _, Ok(value)) => {
-            out.push(0xce);
-            out.extend_from_slice(&value.to_be_bytes());
-        }
-        _ => {
-            out.push(0xcf);
-            out.extend_from_slice(&value.to_be_bytes());
-        }
+        (_, Ok(value), _) => put_marked_16(out, 0xcd, value.to_be_bytes()),
+        (_, _, Ok(value)) => put_marked_32(out, 0xce, value.to_be_bytes()),
+        _ => put_marked_64(out, 0xcf, value),
     }
 }
 
 /// An integer.
+#[inline]
 pub(crate) fn put_int(out: &mut Vec<u8>, value: i64) {
     if let Ok(value) = u64::try_from(value) {
         return put_uint(out, value);
     }
     match (i8::try_from(value), i16::try_from(value), i32::try_from(value)) {
         (Ok(value @ -32..), ..) => out.extend_from_slice(&value.to_be_bytes()),
-        (Ok(value), ..) => {
-            out.push(0xd0);
-            out.extend_from_slice(&value.to_be_bytes());
-        }
-        (_, Ok(value), _) => {
-            out.push(0xd1);
-            out.extend_from_slice(&value.to_be_bytes());
-        }
-        (_, _, Ok(value)) => {
-            out.push(0xd2);
-            out.extend_from_slice(&value.to_be_bytes());
-        }
-        _ => {
-            out.push(0xd3);
-            out.extend_from_slice(&value.to_be_bytes());
-        }
+        (Ok(value), ..) => out.extend_from_slice(&[0xd0, value.cast_unsigned()]),
+        (_, Ok(value), _) => put_marked_16(out, 0xd1, value.to_be_bytes()),
+        (_, _, Ok(value)) => put_marked_32(out, 0xd2, value.to_be_bytes()),
+        _ => put_marked_64(out, 0xd3, value.cast_unsigned()),
     }
 }
 
+#[inline]
 pub(crate) fn put_f32(out: &mut Vec<u8>, value: f32) {
-    out.push(0xca);
-    out.extend_from_slice(&value.to_be_bytes());
+    put_marked_32(out, 0xca, value.to_be_bytes());
 }
 
+#[inline]
 pub(crate) fn put_f64(out: &mut Vec<u8>, value: f64) {
-    out.push(0xcb);
-    out.extend_from_slice(&value.to_be_bytes());
+    put_marked_64(out, 0xcb, value.to_bits());
+}
+
+// A marker and its value, in one step: each step checks the capacity.
+
+#[inline]
+fn put_marked_16(out: &mut Vec<u8>, marker: u8, [a, b]: [u8; 2]) {
+    out.extend_from_slice(&[marker, a, b]);
+}
+
+#[inline]
+fn put_marked_32(out: &mut Vec<u8>, marker: u8, [a, b, c, d]: [u8; 4]) {
+    out.extend_from_slice(&[marker, a, b, c, d]);
+}
+
+#[inline]
+fn put_marked_64(out: &mut Vec<u8>, marker: u8, value: u64) {
+    let wide = (u128::from(marker) << 64 | u128::from(value)).to_be_bytes();
+    if let Some(bytes) = wide.last_chunk::<9>() {
+        out.extend_from_slice(bytes);
+    }
 }
 
 /// An ext of type `kind`.

@@ -27,19 +27,22 @@ pub(crate) fn keys_header_at(bytes: &[u8], offset: u64) -> Result<(u32, Tokens<'
 /// When it is not a str of valid UTF-8.
 #[inline]
 pub(crate) fn next_key<'a>(tokens: &mut Tokens<'a>) -> Result<&'a str> {
-    let at = tokens.offset();
-    match tokens.next()? {
-        Token::Str(bytes) => utf8(bytes, tokens.offset()),
-        other => Err(not_a_key(&other, at)),
-    }
+    let bytes = next_key_bytes(tokens)?;
+    utf8(bytes, tokens.offset())
 }
 
-/// Skips the next key.
+/// The bytes of the next key.
+///
+/// # Errors
+/// When it is not a str.
 #[inline]
-pub(crate) fn skip_key(tokens: &mut Tokens<'_>) -> Result<()> {
+pub(crate) fn next_key_bytes<'a>(tokens: &mut Tokens<'a>) -> Result<&'a [u8]> {
+    if let Some(bytes) = tokens.short_str() {
+        return Ok(bytes);
+    }
     let at = tokens.offset();
     match tokens.next()? {
-        Token::Str(_) => Ok(()),
+        Token::Str(bytes) => Ok(bytes),
         other => Err(not_a_key(&other, at)),
     }
 }
@@ -81,7 +84,7 @@ mod tests {
         let (_, mut tokens) = keys_header(&[0x91, 5]).unwrap();
         let error = next_key(&mut tokens.clone()).unwrap_err();
         assert_eq!(error.to_string(), "expected a key (str), found an integer (byte 1)");
-        assert!(skip_key(&mut tokens).is_err());
+        assert!(next_key_bytes(&mut tokens).is_err());
     }
 
     /// The fast path agrees with the search through the message, for arbitrary bytes.

@@ -34,6 +34,7 @@ impl Writer {
             return Err(name(Error::limit("number of samples", reader.len(), u32::MAX.into())));
         }
         let mut writer = Self::start(set, options, data).map_err(name)?;
+        writer.index.reserve(usize::try_from(reader.len()).unwrap_or(0));
         let mut keys = reader.keys(0..reader.len())?;
         for row in 0..reader.len() {
             let extent = reader.extent(row)?;
@@ -47,9 +48,7 @@ impl Writer {
 
     /// Records a sample that is already in the file.
     fn add_existing(&mut self, key: &str, extent: std::ops::Range<u64>) -> Result<()> {
-        let row = self.keys.len();
-        let keys = &self.keys;
-        if let Some(first) = self.key_set.claim(key, row, |row| keys.is(row, key))? {
+        if let Some(first) = self.index.claim(key.as_bytes())? {
             let detail = format!("duplicate key, first in sample {first}: repair the dataset first");
             return Err(Error::invalid(detail).in_key(key.to_owned()));
         }
@@ -61,7 +60,6 @@ impl Writer {
             return Err(Error::invalid(detail).in_key(key.to_owned()));
         }
         self.existing_end = extent.end;
-        self.offsets.put(&extent.end.to_be_bytes())?;
-        self.keys.push(key)
+        self.index.push(key, extent.end)
     }
 }

@@ -20,10 +20,10 @@ use crate::wire::md5_file::put_md5_line;
 use crate::wire::{FileSet, Part};
 use crate::write::data::DataFile;
 use crate::write::index::{DerivedFiles, derive};
-use crate::write::keys::KeysFile;
+use crate::write::sample_index::SampleIndex;
 use crate::write::spool::Spool;
 use crate::write::step::step;
-use crate::write::sum::sum_of;
+use crate::write::sum::{DataSum, sum_of};
 
 /// All files beside the data: written, not yet in place.
 pub(crate) struct IndexFiles {
@@ -44,21 +44,21 @@ pub(crate) enum OnLegacyIndex {
 }
 
 impl IndexFiles {
-    /// Makes the rest of the index from offsets and keys. `sum` is the data's MD5 sum; without it, no `.md5` is made.
+    /// Makes the rest of the index from that of the samples. `sum` is the data's MD5 sum, awaited last; if it is off, no `.md5` is made.
     pub(crate) fn make(
         set: &FileSet,
-        mut offsets: Spool,
-        keys: KeysFile,
-        sum: Option<[u8; 16]>,
+        index: SampleIndex,
+        mut sum: DataSum,
         threads: usize,
         on_legacy: OnLegacyIndex,
     ) -> Result<Self> {
+        let (mut offsets, keys) = index.into_files();
         let sync = offsets.sync();
-        let (mut keys, list): (Spool, KeyList) = keys.finish()?;
+        let (keys, list): (Spool, KeyList) = keys.finish()?;
         let DerivedFiles { hashes, filter, sums } =
-            derive(set, [&mut offsets, &mut keys], &list, threads, sum.is_some())?;
+            derive(set, &mut offsets, &list, threads, !matches!(sum, DataSum::Off))?;
         let mut md5 = None;
-        if let Some(sum) = sum {
+        if let Some(sum) = sum.finish().map_err(|error| error.in_file(set.data().display().to_string()))? {
             let mut lines: Vec<_> = Part::INDEX.into_iter().zip(sums.into_iter().flatten()).collect();
             if on_legacy == OnLegacyIndex::Keep {
                 // In Python's conversion, the offsets come last.

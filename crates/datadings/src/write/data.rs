@@ -12,7 +12,7 @@ use crate::sys::has_name;
 use crate::write::sum::DataSum;
 
 /// Bytes buffered before they are written and hashed.
-const BLOCK: usize = 1 << 20;
+const BLOCK: usize = 256 << 10;
 
 pub(crate) struct DataFile {
     target: Target,
@@ -144,8 +144,8 @@ impl DataFile {
         Ok(())
     }
 
-    /// Writes everything, and syncs it if requested: only the file's name is missing then. Returns the MD5 sum.
-    pub(crate) fn flush_and_sync(&mut self, sync: SyncPolicy) -> Result<Option<[u8; 16]>> {
+    /// Writes everything, and syncs it if requested: only the file's name is missing then. Returns the MD5 sum, which may still be running.
+    pub(crate) fn flush_and_sync(&mut self, sync: SyncPolicy) -> Result<DataSum> {
         self.flush()?;
         let (file, path) = match &self.target {
             Target::New(output) => (output.file(), output.path()),
@@ -154,7 +154,7 @@ impl DataFile {
         if sync == SyncPolicy::Disk {
             file.sync_all().map_err(|cause| named(path, Error::io("cannot sync", cause)))?;
         }
-        self.sum.finish().map_err(|error| named(path, error))
+        Ok(std::mem::replace(&mut self.sum, DataSum::Off))
     }
 
     /// Keeps appended data from now on.

@@ -10,8 +10,8 @@ const BATCH_LEN: usize = 1 << 18;
 
 /// Inserts all keys into a filter.
 pub(super) fn fill(filter: &mut BloomFilter, keys: &KeyList, threads: usize) -> Result<()> {
-    let mut batch: Vec<&str> = Vec::new();
-    let mut rest = keys.starting(0);
+    let mut batch: Vec<&[u8]> = Vec::new();
+    let mut rest = keys.bytes_of(0..keys.len());
     loop {
         batch.clear();
         for key in rest.by_ref().take(BATCH_LEN) {

@@ -9,5 +9,5 @@ use crate::write::index::each_digest;
 
 /// Inserts all keys into a filter; ignores the number of threads.
 pub(super) fn fill(filter: &mut BloomFilter, keys: &KeyList, _threads: usize) -> Result<()> {
-    each_digest(keys.starting(0), Salt::NONE, |digests| filter.insert_digests(digests))
+    each_digest(keys.bytes_of(0..keys.len()), Salt::NONE, |digests| filter.insert_digests(digests))
 }

@@ -36,21 +36,27 @@ impl KeysFile {
     }
 
     pub(crate) fn push(&mut self, key: &str) -> Result<()> {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.clear();
+        let encoded = emit::put_str(&mut scratch, key).map_err(|len| Error::limit("key length", len, u32::MAX.into()));
+        let result = encoded.and_then(|()| self.push_encoded(&scratch));
+        self.scratch = scratch;
+        result
+    }
+
+    /// Adds a key that is a str in its shortest encoding already.
+    #[inline]
+    pub(crate) fn push_encoded(&mut self, key: &[u8]) -> Result<()> {
         if self.len.is_multiple_of(STRIDE) {
             self.marks.push(self.spool.len());
         }
-        let len = u32::try_from(key.len());
-        let len = len.map_err(|_| Error::limit("key length", key.len() as u64, u32::MAX.into()))?;
-        self.scratch.clear();
-        emit::put_str_header(&mut self.scratch, len);
-        self.spool.put(&self.scratch)?;
-        self.spool.put(key.as_bytes())?;
+        self.spool.put(key)?;
         self.len += 1;
         Ok(())
     }
 
     /// True if sample `row` has this key.
-    pub(crate) fn is(&self, row: u32, key: &str) -> Result<bool> {
+    pub(crate) fn is(&self, row: u32, key: &[u8]) -> Result<bool> {
         let Some(mark) = self.marks.get((row / STRIDE) as usize) else { return Ok(false) };
         let last = self.marks.get((row / STRIDE) as usize + 1).copied().unwrap_or_else(|| self.spool.len());
         let bytes = self.spool.read(*mark, usize::try_from(last - mark).unwrap_or(usize::MAX))?;
@@ -58,7 +64,7 @@ impl KeysFile {
         for _ in 0..row % STRIDE {
             tokens.next()?;
         }
-        Ok(matches!(tokens.next()?, Token::Str(bytes) if bytes == key.as_bytes()))
+        Ok(matches!(tokens.next()?, Token::Str(bytes) if bytes == key))
     }
 
     /// Completes the file with its header; returns it and its list of keys.
@@ -120,10 +126,10 @@ mod tests {
                 emit::put_str(&mut expected, &format!("k{row}")).unwrap();
             }
             for row in (0..count).step_by(997) {
-                assert!(keys.is(row, &format!("k{row}")).unwrap(), "{row}");
-                assert!(!keys.is(row, &format!("k{}", row + 1)).unwrap(), "{row}");
+                assert!(keys.is(row, format!("k{row}").as_bytes()).unwrap(), "{row}");
+                assert!(!keys.is(row, format!("k{}", row + 1).as_bytes()).unwrap(), "{row}");
             }
-            assert!(!keys.is(count + 64, "k0").unwrap());
+            assert!(!keys.is(count + 64, b"k0").unwrap());
             let (spool, list) = keys.finish().unwrap();
             assert_eq!(list.len(), u64::from(count));
             spool.finish().unwrap();

@@ -3,12 +3,15 @@
 mod append;
 mod commit;
 mod data;
+#[cfg(feature = "arrow")]
+mod encoded;
 #[cfg_attr(not(feature = "parallel"), path = "fill_alone.rs")]
 mod fill;
 mod index;
 mod key_set;
 mod keys;
 mod options;
+mod sample_index;
 mod spool;
 #[cfg_attr(test, path = "step_in_tests.rs")]
 mod step;
@@ -18,9 +21,11 @@ mod tests;
 mod writer;
 
 pub(crate) use commit::{IndexFiles, OnLegacyIndex};
-pub(crate) use key_set::KeySet;
-pub(crate) use keys::KeysFile;
+#[cfg(feature = "arrow")]
+pub(crate) use encoded::EncodedSamples;
 pub use options::WriterOptions;
-pub(crate) use spool::Spool;
+pub(crate) use sample_index::SampleIndex;
 pub(crate) use sum::DataSum;
+#[cfg(feature = "arrow")]
+pub(crate) use writer::check_message;
 pub use writer::{WriteSummary, Writer};

@@ -8,8 +8,8 @@ use container_core::{Limits, OutputOptions};
 pub struct WriterOptions {
     /// Whether an existing dataset is replaced, and whether to wait for the disk.
     pub output: OutputOptions,
-    /// Maximum number of threads; 0 for as many as the machine has. With one, the sum of a new file is computed by the writing thread; that
-    /// of a file appended to always uses a separate thread.
+    /// Maximum number of threads; 0 for as many as the machine has. With one, the sum of a new file is computed by the writing thread, which
+    /// also records the keys of record batches; the sum of a file appended to always uses a separate thread.
     pub threads: usize,
     /// Compute the MD5 sums and write `.md5`. Appending without it avoids reading the old data, and removes the file.
     pub md5: bool,

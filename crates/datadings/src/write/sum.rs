@@ -13,9 +13,9 @@ use container_core::{Error, Result};
 use crate::md5::Md5;
 
 /// Maximum number of blocks waiting to be hashed; then the writer waits too.
-const MAX_PENDING_BLOCKS: usize = 4;
+const MAX_PENDING_BLOCKS: usize = 16;
 
-/// Maximum number of pending [`Task::UpTo`]: with one per MiB, an append of 64 GiB.
+/// Maximum number of pending [`Task::UpTo`]: with four per MiB, an append of 16 GiB.
 const MAX_PENDING_ENDS: usize = 1 << 16;
 
 /// Bytes read at once.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use container_core::{Error, ErrorKind, Loss, Overwrite, Position, Result, Severity};
+use container_core::{Error, ErrorKind, Limits, Loss, Overwrite, Position, Result, Severity};
 use serde_core::Serialize;
 
 use crate::FORMAT_NAME;
@@ -10,13 +10,11 @@ use crate::ser;
 use crate::value::RawValue;
 use crate::verify::message::{Budget, inspect};
 use crate::wire::keys::opening_key;
-use crate::wire::{FileSet, Part, Token, Tokens};
+use crate::wire::{FileSet, Token, Tokens};
 use crate::write::commit::{IndexFiles, OnLegacyIndex};
 use crate::write::data::DataFile;
-use crate::write::key_set::KeySet;
-use crate::write::keys::KeysFile;
 use crate::write::options::WriterOptions;
-use crate::write::spool::Spool;
+use crate::write::sample_index::SampleIndex;
 
 /// Writes a dataset: data, the four index files and the sums, byte for byte as Python's `FileWriter` and `RawWriter` do.
 ///
@@ -49,9 +47,7 @@ pub struct Writer {
     pub(crate) set: FileSet,
     pub(crate) options: WriterOptions,
     pub(crate) data: DataFile,
-    pub(crate) offsets: Spool,
-    pub(crate) keys: KeysFile,
-    pub(crate) key_set: KeySet,
+    pub(crate) index: SampleIndex,
     pub(crate) scratch: Vec<u8>,
     /// End of the samples that existed before an append.
     pub(crate) existing_end: u64,
@@ -93,28 +89,15 @@ impl Writer {
 
     /// A writer without samples for this data file.
     pub(crate) fn start(set: FileSet, options: WriterOptions, data: DataFile) -> Result<Self> {
-        let sync = options.output.sync;
-        let mut offsets = Spool::create(&set.path(Part::Offsets), sync)?;
-        offsets.put(&0u64.to_be_bytes())?;
-        let keys = KeysFile::create(&set.path(Part::Keys), sync)?;
-        Ok(Self {
-            set,
-            options,
-            data,
-            offsets,
-            keys,
-            key_set: KeySet::new(),
-            scratch: Vec::new(),
-            existing_end: 0,
-            poisoned: false,
-            rejected: None,
-        })
+        let index = SampleIndex::create(&set, options.output.sync)?;
+        let scratch = Vec::new();
+        Ok(Self { set, options, data, index, scratch, existing_end: 0, poisoned: false, rejected: None })
     }
 
     /// Number of samples so far.
     #[must_use]
     pub fn len(&self) -> u64 {
-        self.keys.len().into()
+        self.index.len().into()
     }
 
     /// True while there are no samples.
@@ -152,7 +135,7 @@ impl Writer {
     /// As [`append`](Self::append), and [`Invalid`](container_core::ErrorKind::Invalid) or
     /// [`Truncated`](container_core::ErrorKind::Truncated) when it is not exactly one message.
     pub fn append_message(&mut self, message: &[u8]) -> Result<()> {
-        let checked = self.check_message(message).and_then(|()| key_of(message));
+        let checked = check_message(&self.options.limits, message).and_then(|()| key_of(message));
         match checked {
             Ok(key) => self.put(key, message),
             Err(error) => Err(self.in_next_row(error)),
@@ -167,7 +150,9 @@ impl Writer {
     pub fn append_raw(&mut self, key: &str, message: &[u8]) -> Result<()> {
         let checked = match self.options.any_message {
             true => self.inspect_message(key, message),
-            false => self.check_message(message).and_then(|()| check_same_key(key, key_of(message)?)).map(|()| None),
+            false => check_message(&self.options.limits, message)
+                .and_then(|()| check_same_key(key, key_of(message)?))
+                .map(|()| None),
         };
         match checked {
             Ok(flaw) => {
@@ -219,18 +204,7 @@ impl Writer {
 
     /// The sample that has this key.
     pub(crate) fn row_of(&self, key: &str) -> Result<Option<u32>> {
-        let keys = &self.keys;
-        self.key_set.find(key, |row| keys.is(row, key))
-    }
-
-    fn check_message(&self, message: &[u8]) -> Result<()> {
-        self.options.limits.check_block("sample length", message.len() as u64)?;
-        let mut tokens = Tokens::at(message, 0);
-        tokens.check(self.options.limits.depth)?;
-        match tokens.rest().len() {
-            0 => Ok(()),
-            extra => Err(trailing_bytes(extra as u64, tokens.offset())),
-        }
+        self.index.find(key)
     }
 
     /// The first defect for which verification rejects a complete message.
@@ -275,24 +249,22 @@ impl Writer {
     }
 
     fn put_with(&mut self, key: &str, write: impl FnOnce(&mut DataFile) -> Result<()>) -> Result<()> {
-        if self.poisoned {
-            return Err(Error::usage("writer used after a failed write").in_format(FORMAT_NAME));
-        }
-        let row = self.keys.len();
-        if row == u32::MAX {
-            let error = Error::limit("number of samples", u64::from(row) + 1, row.into());
-            return Err(error.in_format(FORMAT_NAME));
-        }
-        let keys = &self.keys;
-        if let Some(first) = self.key_set.claim(key, row, |row| keys.is(row, key))? {
-            return Err(duplicate(key, first, row));
+        self.check_usable()?;
+        if let Some(first) = self.index.claim(key.as_bytes())? {
+            return Err(duplicate(key, first, self.index.len()));
         }
         self.poisoned = true;
         write(&mut self.data)?;
-        self.offsets.put(&self.data.position().to_be_bytes())?;
-        self.keys.push(key)?;
+        self.index.push(key, self.data.position())?;
         self.poisoned = false;
         Ok(())
+    }
+
+    pub(super) fn check_usable(&self) -> Result<()> {
+        match self.poisoned {
+            true => Err(Error::usage("writer used after a failed write").in_format(FORMAT_NAME)),
+            false => Ok(()),
+        }
     }
 
     /// Writes the index and the sums, and puts all files in place.
@@ -304,13 +276,13 @@ impl Writer {
     ///
     /// Two writers that replace the same dataset must not finish at the same moment: their files could be mixed. `verify` detects that.
     pub fn finish(self) -> Result<WriteSummary> {
-        let Self { set, options, mut data, offsets, keys, poisoned, .. } = self;
+        let Self { set, options, mut data, index, poisoned, .. } = self;
         if poisoned {
             return Err(Error::usage("writer finished after a failed write").in_format(FORMAT_NAME));
         }
-        let summary = WriteSummary { samples: keys.len().into(), bytes: data.position() };
+        let summary = WriteSummary { samples: index.len().into(), bytes: data.position() };
         let result = data.flush_and_sync(options.output.sync).and_then(|sum| {
-            let files = IndexFiles::make(&set, offsets, keys, sum, options.threads, OnLegacyIndex::Remove)?;
+            let files = IndexFiles::make(&set, index, sum, options.threads, OnLegacyIndex::Remove)?;
             files.commit(&set, Some(data))
         });
         result.map_err(|error| error.in_format(FORMAT_NAME))?;
@@ -324,8 +296,19 @@ impl std::fmt::Debug for Writer {
     }
 }
 
+/// Checks that this is exactly one message.
+pub(crate) fn check_message(limits: &Limits, message: &[u8]) -> Result<()> {
+    limits.check_block("sample length", message.len() as u64)?;
+    let mut tokens = Tokens::at(message, 0);
+    tokens.check(limits.depth)?;
+    match tokens.rest().len() {
+        0 => Ok(()),
+        extra => Err(trailing_bytes(extra as u64, tokens.offset())),
+    }
+}
+
 /// The key stored in a message.
-fn key_of(message: &[u8]) -> Result<&str> {
+pub(super) fn key_of(message: &[u8]) -> Result<&str> {
     if let Some(Ok(key)) = opening_key(message).map(std::str::from_utf8) {
         return Ok(key);
     }
@@ -357,7 +340,7 @@ fn check_same_key(key: &str, stored: &str) -> Result<()> {
 }
 
 #[cold]
-fn duplicate(key: &str, first: u32, row: u32) -> Error {
+pub(super) fn duplicate(key: &str, first: u32, row: u32) -> Error {
     let detail = format!("duplicate key, first in sample {first}: not written again");
     Error::usage(detail).in_format(FORMAT_NAME).in_row(row.into()).in_key(key.to_owned())
 }

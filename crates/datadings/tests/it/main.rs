@@ -14,6 +14,8 @@
 mod arrow;
 #[cfg(feature = "arrow")]
 mod arrow_write;
+#[cfg(feature = "arrow")]
+mod arrow_write_rows;
 mod attacks;
 mod container;
 #[cfg(unix)]

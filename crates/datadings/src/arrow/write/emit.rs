@@ -1,5 +1,7 @@
 //! Encodes column values as msgpack.
 
+use std::fmt::Write;
+
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DecimalType};
@@ -10,11 +12,9 @@ use container_core::{Error, Limits, Loss, Position, Result};
 use super::super::numpy_type::NumpyType;
 use super::node::{Kind, Node};
 use super::numbers::{Number, Numbers};
-use super::put_text;
+use super::{Keys, put_text};
 use crate::numpy::{ByteOrder, Kind as DtypeKind};
-use crate::wire::{
-    Tokens, put_array_header, put_bin, put_bool, put_f32, put_f64, put_int, put_map_header, put_nil, put_uint,
-};
+use crate::wire::{Tokens, put_array_header, put_bin, put_map_header, put_nil};
 
 /// State kept from row to row.
 #[derive(Debug)]
@@ -28,6 +28,27 @@ pub(super) struct Context {
 impl Context {
     pub(super) fn new(losses: Vec<Loss>) -> Self {
         Self { row: 0, losses, text: String::new(), bytes: Vec::new() }
+    }
+
+    /// Appends the key of the current row, which is row `at` of its batch; `column` is that of [`Keys::Column`].
+    pub(super) fn put_key(
+        &mut self,
+        keys: &Keys,
+        column: Option<&Node<'_>>,
+        at: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        self.text.clear();
+        match (keys, column) {
+            (Keys::Column(name), Some(column)) if !column.key(at, &mut self.text) => {
+                return Err(Error::invalid("null where a key is required").in_column(name.clone()));
+            }
+            (Keys::Column(_), Some(_)) => {}
+            _ => {
+                let _ = write!(self.text, "{:010}", self.row); // cannot fail: it is a string
+            }
+        }
+        put_text(out, &self.text)
     }
 
     fn lose(&mut self, what: &'static str, column: &str) {
@@ -66,10 +87,24 @@ impl Node<'_> {
 }
 
 impl Kind<'_> {
+    /// The most frequent kinds are inline, the others a call.
+    #[inline]
     fn emit(&self, at: usize, out: &mut Vec<u8>, context: &mut Context, path: &str) -> Result<()> {
         match self {
+            Self::Numbers(numbers) => {
+                numbers.put_msgpack(at, out);
+                Ok(())
+            }
+            Self::Texts(texts) => put_text(out, texts.get(at)),
+            _ => self.emit_other(at, out, context, path),
+        }
+    }
+
+    #[inline(never)]
+    fn emit_other(&self, at: usize, out: &mut Vec<u8>, context: &mut Context, path: &str) -> Result<()> {
+        match self {
             Self::Null => put_nil(out),
-            Self::Numbers(numbers) => put_number(numbers.get(at), out),
+            Self::Numbers(_) | Self::Texts(_) => {} // see `emit`
             Self::Scalars(numbers, numpy_type, header) => {
                 let start = out.len();
                 out.extend_from_slice(header);
@@ -79,7 +114,7 @@ impl Kind<'_> {
                     false => {
                         // The dtype cannot represent this number.
                         out.truncate(start);
-                        put_number(numbers.get(at), out);
+                        numbers.put_msgpack(at, out);
                     }
                 }
             }
@@ -94,7 +129,6 @@ impl Kind<'_> {
                 }
                 put_text(out, &context.text)?;
             }
-            Self::Texts(texts) => put_text(out, texts.get(at))?,
             Self::Json(texts) => crate::json::to_msgpack(texts.get(at).as_bytes(), out)?,
             Self::Bytes(bytes) => put_bytes(out, bytes.get(at))?,
             Self::Msgpack(bytes) => {
@@ -139,19 +173,6 @@ impl Kind<'_> {
             },
         }
         Ok(())
-    }
-}
-
-#[inline]
-fn put_number(number: Option<Number>, out: &mut Vec<u8>) {
-    match number {
-        Some(Number::Bool(value)) => put_bool(out, value),
-        Some(Number::Signed(value)) => put_int(out, value),
-        Some(Number::Unsigned(value)) => put_uint(out, value),
-        Some(Number::F16(bits)) => put_f32(out, crate::numpy::F16(bits).to_f32()),
-        Some(Number::F32(value)) => put_f32(out, value),
-        Some(Number::F64(value)) => put_f64(out, value),
-        None => put_nil(out), // unreachable: there is one per row
     }
 }
 

@@ -11,16 +11,19 @@ use std::path::Path;
 use arrow_array::{RecordBatch, new_empty_array};
 use arrow_schema::{DataType, Field, SchemaRef};
 use container_arrow::BatchWriter;
-use container_core::{Error, ErrorKind, Loss, Result};
+use container_core::{Error, ErrorKind, Limits, Loss, Result};
 
 use self::emit::Context;
-use self::node::Node;
+use self::node::{Node, depth_around};
 use crate::FORMAT_NAME;
 use crate::wire::{put_map_header, put_str};
-use crate::write::{WriteSummary, Writer};
+use crate::write::{EncodedSamples, WriteSummary, Writer, check_message};
 
 /// The field that holds a sample's key.
 const KEY: &str = "key";
+
+/// Elements of lists and values of dictionaries that are checked in advance, per row. A slice of a large batch shares all of them.
+const MAX_SHARED_TEXTS: usize = 16;
 
 /// Where the keys of samples come from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -107,14 +110,12 @@ pub struct ArrowWriter {
     schema: SchemaRef,
     keys: Keys,
     only_key: bool,
-    /// The column of [`Keys::Column`].
+    /// The column of [`Keys::Key`] or [`Keys::Column`].
     key_column: Option<usize>,
     /// The encoded names of all columns.
     names: Vec<Vec<u8>>,
-    /// The number of the next row.
-    rows: u64,
+    first_row: u64,
     context: Context,
-    message: Vec<u8>,
     failed: bool,
 }
 
@@ -125,15 +126,15 @@ impl ArrowWriter {
     /// [`Unsupported`](ErrorKind::Unsupported) for unsupported column types; [`Usage`](ErrorKind::Usage) for duplicate column names, a
     /// missing key column or one of the wrong type, and a column `key` if keys come from elsewhere; errors of [`Writer::create`].
     pub fn create(path: impl AsRef<Path>, schema: SchemaRef, options: WriterOptions) -> Result<Self> {
-        let WriterOptions { mut keys, only_key, first_row: rows, dataset } = options;
+        let WriterOptions { mut keys, only_key, first_row, dataset } = options;
         if matches!(&keys, Keys::Column(name) if name == KEY) {
             keys = Keys::Key;
         }
         let plan = plan(&schema, &keys).map_err(|error| error.in_format(FORMAT_NAME));
         let (key_column, names, losses) = plan?;
         let writer = Writer::create(path, dataset)?;
-        let (context, message) = (Context::new(losses), Vec::new());
-        Ok(Self { writer, schema, keys, only_key, key_column, names, rows, context, message, failed: false })
+        let context = Context::new(losses);
+        Ok(Self { writer, schema, keys, only_key, key_column, names, first_row, context, failed: false })
     }
 
     /// Continues with batches of another schema: samples can have different fields.
@@ -162,10 +163,9 @@ impl ArrowWriter {
             return Err(Error::usage("writer used after a failed write").in_format(FORMAT_NAME));
         }
         self.failed = true;
-        let row = self.rows;
         self.write_rows(batch).map_err(|error| match error.kind() {
             ErrorKind::Usage | ErrorKind::Io => error.in_format(FORMAT_NAME),
-            _ => error.in_row(self.rows.max(row)).in_format(FORMAT_NAME),
+            _ => error.in_row(self.next_row()).in_format(FORMAT_NAME),
         })?;
         self.failed = false;
         Ok(())
@@ -199,32 +199,99 @@ impl ArrowWriter {
         if !same {
             return Err(Error::usage("batch schema differs from that of the writer"));
         }
-        let columns = self.schema.fields().iter().zip(batch.columns());
-        let nodes = columns.map(|(field, array)| named(field, Node::new(field, array)));
-        let nodes = nodes.collect::<Result<Vec<Node>>>()?;
-        for row in 0..batch.num_rows() {
-            self.context.row = self.rows;
-            let Self { message, context, names, .. } = self;
-            message.clear();
-            let omitted = self.key_column.filter(|_| self.only_key);
-            let fields = nodes.len() + usize::from(self.keys != Keys::Key) - usize::from(omitted.is_some());
-            put_map_header(message, u32::try_from(fields).map_err(|_| too_many(fields))?);
-            if let Some(key) = key(&self.keys, self.key_column.and_then(|column| nodes.get(column)), row, self.rows)? {
-                put_text(message, KEY)?;
-                put_text(message, &key)?;
-            }
-            for (index, ((name, node), field)) in names.iter().zip(&nodes).zip(self.schema.fields()).enumerate() {
-                if omitted == Some(index) {
-                    continue;
-                }
-                message.extend_from_slice(name);
-                let result = node.emit(row, message, context);
-                result.map_err(|error| error.in_column(field.name().clone()))?;
-            }
-            self.writer.append_message(message).map_err(as_input_error)?;
-            self.rows += 1;
+        let first_row = self.next_row();
+        let Self { writer, schema, keys, only_key, key_column, names, context, .. } = self;
+        let columns = schema.fields().iter().zip(batch.columns());
+        let columns = columns.map(|(field, array)| named(field, Node::new(field, array)));
+        let columns = columns.collect::<Result<Vec<Node<'_>>>>()?;
+        // Most columns need no check; messages of the others are checked one by one.
+        let max_texts = batch.num_rows().saturating_mul(MAX_SHARED_TEXTS);
+        let limits = writer.options.limits;
+        let is_valid = depth_around(&columns, max_texts).is_some_and(|depth| depth <= limits.depth);
+        let has_key = *keys == Keys::Key;
+        let omitted = key_column.filter(|_| *only_key && !has_key);
+        let fields = columns.len() + usize::from(!has_key) - usize::from(omitted.is_some());
+        let mut head = Vec::new();
+        put_map_header(&mut head, u32::try_from(fields).map_err(|_| too_many(fields))?);
+        if !has_key {
+            put_text(&mut head, KEY)?;
         }
-        Ok(())
+        let rows = Rows {
+            head: &head,
+            columns: &columns,
+            names,
+            keys: Some(&*keys).filter(|_| !has_key),
+            key_column: *key_column,
+            omitted,
+            limits,
+            is_valid,
+        };
+        let appended = writer.append_encoded(batch.num_rows(), |sink| {
+            for (at, row) in (0..batch.num_rows()).zip(first_row..) {
+                context.row = row;
+                let encoded = rows.encode(at, &mut sink.samples, context);
+                if encoded.is_err() || sink.is_full() {
+                    // Before the error of this row come those of earlier rows, such as duplicate keys.
+                    sink.flush()?;
+                    encoded?;
+                }
+            }
+            sink.flush()
+        });
+        appended.map_err(as_input_error)
+    }
+
+    /// The number of the next row.
+    fn next_row(&self) -> u64 {
+        self.first_row + self.writer.len()
+    }
+}
+
+/// The rows of a batch.
+struct Rows<'a> {
+    /// What every sample begins with: the header of the map, and the name of the key if it is no column.
+    head: &'a [u8],
+    columns: &'a [Node<'a>],
+    /// The encoded names of the columns.
+    names: &'a [Vec<u8>],
+    /// Where keys come from, unless from the column `key`.
+    keys: Option<&'a Keys>,
+    key_column: Option<usize>,
+    /// The column that is left out.
+    omitted: Option<usize>,
+    limits: Limits,
+    /// Messages need no check apart from their length.
+    is_valid: bool,
+}
+
+impl Rows<'_> {
+    /// Appends the sample of a row.
+    #[inline]
+    fn encode(&self, at: usize, samples: &mut EncodedSamples, context: &mut Context) -> Result<()> {
+        let out = &mut samples.bytes;
+        out.extend_from_slice(self.head);
+        let mut key = 0..0;
+        if let Some(keys) = self.keys {
+            key.start = out.len();
+            context.put_key(keys, self.key_column.and_then(|column| self.columns.get(column)), at, out)?;
+            key.end = out.len();
+        }
+        for (index, (name, column)) in self.names.iter().zip(self.columns).enumerate() {
+            if self.omitted == Some(index) {
+                continue;
+            }
+            out.extend_from_slice(name);
+            let start = out.len();
+            column.emit(at, out, context)?;
+            if self.keys.is_none() && self.key_column == Some(index) {
+                key = start..out.len();
+            }
+        }
+        match self.is_valid {
+            true => self.limits.check_block("sample length", samples.unfinished().len() as u64)?,
+            false => check_message(&self.limits, samples.unfinished())?,
+        }
+        samples.push(key)
     }
 }
 
@@ -259,7 +326,7 @@ fn plan(schema: &SchemaRef, keys: &Keys) -> Result<WritePlan> {
                     Error::usage(format!("sample keys: expected a string column, found {found}")).in_column(KEY)
                 );
             }
-            return Ok((None, names, losses));
+            return Ok((find(KEY), names, losses));
         }
         Keys::Number => None,
         Keys::Column(name) => {
@@ -288,18 +355,6 @@ fn is_text(data_type: &DataType) -> bool {
 
 fn named<T>(field: &Field, result: Result<T>) -> Result<T> {
     result.map_err(|error| error.in_column(field.name().clone()).in_format(FORMAT_NAME))
-}
-
-/// The key of a row, unless it is a column itself.
-fn key(keys: &Keys, column: Option<&Node<'_>>, at: usize, row: u64) -> Result<Option<String>> {
-    match (keys, column) {
-        (Keys::Number, _) => Ok(Some(format!("{row:010}"))),
-        (Keys::Column(name), Some(column)) => match column.key(at) {
-            Some(key) => Ok(Some(key)),
-            None => Err(Error::invalid("null where a key is required").in_column(name.clone())),
-        },
-        _ => Ok(None),
-    }
 }
 
 fn put_text(out: &mut Vec<u8>, text: &str) -> Result<()> {
@@ -336,6 +391,6 @@ impl BatchWriter for ArrowWriter {
 
 impl std::fmt::Debug for ArrowWriter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ArrowWriter").field("writer", &self.writer).field("rows", &self.rows).finish_non_exhaustive()
+        f.debug_struct("ArrowWriter").field("writer", &self.writer).finish_non_exhaustive()
     }
 }

@@ -1,9 +1,11 @@
 //! Columns of a batch in the form in which they are written.
 
+use std::fmt::Write;
+
 use arrow_array::cast::AsArray;
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, BinaryViewArray, FixedSizeBinaryArray, LargeBinaryArray, LargeStringArray,
-    StringArray, StringViewArray,
+    Array, ArrayRef, BinaryArray, BinaryViewArray, FixedSizeBinaryArray, GenericStringArray, LargeBinaryArray,
+    LargeStringArray, OffsetSizeTrait, StringArray, StringViewArray,
 };
 use arrow_buffer::NullBuffer;
 use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
@@ -70,6 +72,22 @@ impl<'a> Texts<'a> {
             Self::View(array) => array.value(at),
         }
     }
+
+    /// Whether these are at most `max` texts, all of valid UTF-8: those of another library need not be.
+    fn are_utf8(&self, max: usize) -> bool {
+        fn in_buffer<O: OffsetSizeTrait>(array: &GenericStringArray<O>) -> bool {
+            let [Some(start), Some(end)] = [array.value_offsets().first(), array.value_offsets().last()] else {
+                return true;
+            };
+            array.value_data().get(start.as_usize()..end.as_usize()).is_some_and(<[u8]>::is_ascii)
+        }
+        let (len, is_ascii) = match self {
+            Self::Small(array) => (array.len(), in_buffer(array)),
+            Self::Large(array) => (array.len(), in_buffer(array)),
+            Self::View(array) => (array.len(), false),
+        };
+        len <= max && (is_ascii || (0..len).all(|at| std::str::from_utf8(self.get(at).as_bytes()).is_ok()))
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -125,22 +143,48 @@ impl<'a> Node<'a> {
         self.nulls.is_some_and(|nulls| nulls.is_null(at))
     }
 
-    /// The text of a string or an integer.
-    pub(super) fn key(&self, at: usize) -> Option<String> {
+    /// Appends the text of a string or an integer; false if there is none.
+    pub(super) fn key(&self, at: usize, text: &mut String) -> bool {
         if self.is_null(at) {
-            return None;
+            return false;
         }
         match &self.kind {
-            Kind::Texts(texts) => Some(texts.get(at).to_owned()),
-            Kind::Numbers(numbers) | Kind::Scalars(numbers, ..) => match numbers.get(at)? {
-                Number::Signed(value) => Some(value.to_string()),
-                Number::Unsigned(value) => Some(value.to_string()),
-                _ => None,
+            Kind::Texts(texts) => {
+                text.push_str(texts.get(at));
+                true
+            }
+            Kind::Numbers(numbers) | Kind::Scalars(numbers, ..) => match numbers.get(at) {
+                Some(Number::Signed(value)) => write!(text, "{value}").is_ok(),
+                Some(Number::Unsigned(value)) => write!(text, "{value}").is_ok(),
+                _ => false,
             },
-            Kind::Dictionary(keys, values) => values.key(*keys.get(at)?),
-            _ => None,
+            Kind::Dictionary(keys, values) => keys.get(at).is_some_and(|key| values.key(*key, text)),
+            _ => false,
         }
     }
+
+    /// The maximum nesting depth of the encoded values; `None` if they must be checked: their depth depends on their bytes, or texts may
+    /// not be valid UTF-8. More texts than `max_texts` are not examined.
+    pub(super) fn depth(&self, max_texts: usize) -> Option<u32> {
+        match &self.kind {
+            Kind::Null | Kind::Numbers(_) | Kind::Times(..) | Kind::Bytes(_) | Kind::Decimals(_) => Some(0),
+            Kind::Scalars(..) | Kind::Arrays(_) => Some(2),
+            Kind::Texts(texts) => texts.are_utf8(max_texts).then_some(0),
+            Kind::Json(_) | Kind::Msgpack(_) => None,
+            Kind::List(_, element) => depth_around([&**element], max_texts),
+            Kind::Struct(members) => depth_around(members.iter().map(|(_, member)| member), max_texts),
+            Kind::Map(_, parts) => depth_around(&**parts, max_texts),
+            Kind::Dictionary(_, values) => values.depth(max_texts),
+        }
+    }
+}
+
+/// The [depth](Node::depth) of an array or a map of these members.
+pub(super) fn depth_around<'n, 'a: 'n>(
+    members: impl IntoIterator<Item = &'n Node<'a>>,
+    max_texts: usize,
+) -> Option<u32> {
+    members.into_iter().try_fold(1, |deepest: u32, member| Some(deepest.max(1 + member.depth(max_texts)?)))
 }
 
 impl<'a> Kind<'a> {

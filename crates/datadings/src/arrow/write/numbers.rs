@@ -11,6 +11,8 @@ use arrow_array::types::{
 use arrow_array::{Array, BooleanArray};
 use arrow_schema::{DataType, TimeUnit};
 
+use crate::wire::{put_bool, put_f32, put_f64, put_int, put_nil, put_uint};
+
 /// The numbers or booleans of an array.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Numbers<'a> {
@@ -95,6 +97,36 @@ impl<'a> Numbers<'a> {
             Self::F32(values) => Number::F32(*values.get(at)?),
             Self::F64(values) => Number::F64(*values.get(at)?),
         })
+    }
+
+    /// Appends a number as msgpack.
+    #[inline]
+    pub(super) fn put_msgpack(&self, at: usize, out: &mut Vec<u8>) {
+        macro_rules! put {
+            ($values:expr, $put:expr) => {
+                match $values.get(at) {
+                    Some(value) => $put(out, (*value).into()),
+                    None => put_nil(out), // unreachable: there is one per row
+                }
+            };
+        }
+        match self {
+            Self::Bool(array) => put_bool(out, at < array.len() && array.value(at)),
+            Self::I8(values) => put!(values, put_int),
+            Self::I16(values) => put!(values, put_int),
+            Self::I32(values) => put!(values, put_int),
+            Self::I64(values) => put!(values, put_int),
+            Self::U8(values) => put!(values, put_uint),
+            Self::U16(values) => put!(values, put_uint),
+            Self::U32(values) => put!(values, put_uint),
+            Self::U64(values) => put!(values, put_uint),
+            Self::F16(values) => match values.get(at) {
+                Some(value) => put_f32(out, crate::numpy::F16(value.to_bits()).to_f32()),
+                None => put_nil(out),
+            },
+            Self::F32(values) => put!(values, put_f32),
+            Self::F64(values) => put!(values, put_f64),
+        }
     }
 
     /// Appends the bytes of a range in big-endian or little-endian order.
