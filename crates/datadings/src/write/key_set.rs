@@ -1,8 +1,9 @@
 //! The set of written keys: a few bytes per key; the key itself is read only to compare it.
 
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 
 use container_core::{HugePageVec, Result};
+use foldhash::quality::RandomState;
 
 /// Initial number of slots.
 const INITIAL_SLOTS: usize = 1 << 10;
@@ -18,11 +19,10 @@ const MAX_PENDING: usize = 32;
 
 /// A set of keys, each stored as 32 bits of its hash and its row number.
 ///
-/// The hash has random secrets, so that no input can make it slow. Nearly every key is new and its slot not in the cache; a smaller bit map
+/// The hash is keyed randomly, so that no input can make it slow. Nearly every key is new and its slot not in the cache; a smaller bit map
 /// shows that it is new, and slots are then filled in batches, so that cache misses overlap.
 pub(crate) struct KeySet {
-    /// The secrets of the hash.
-    secrets: [u64; 3],
+    hasher: RandomState,
     /// Upper half: hash bits; lower half: row, from 1. The length is a power of two.
     slots: HugePageVec<u64>,
     /// A bit per hash prefix: zero if no key has it.
@@ -36,39 +36,14 @@ impl KeySet {
     pub(crate) fn new() -> Self {
         let (slots, presence) =
             (HugePageVec::zeroed(INITIAL_SLOTS), HugePageVec::zeroed(INITIAL_SLOTS * BITS_PER_SLOT / 64));
-        let random = RandomState::new();
-        Self {
-            secrets: [0, 1, 2].map(|at| random.hash_one(at)),
-            slots,
-            presence,
-            pending: Vec::with_capacity(MAX_PENDING),
-            len: 0,
-        }
+        let hasher = RandomState::default();
+        Self { hasher, slots, presence, pending: Vec::with_capacity(MAX_PENDING), len: 0 }
     }
 
-    /// The hash bits of a key: folded products of its words and the secrets. SipHash takes several times as long.
+    /// The hash bits of a key.
     #[inline]
     fn tag(&self, key: &[u8]) -> u64 {
-        #[expect(clippy::cast_possible_truncation, reason = "takes the product's halves")]
-        let fold = |a: u64, b: u64| {
-            let product = u128::from(a) * u128::from(b);
-            (product >> 64) as u64 ^ product as u64
-        };
-        let word = |bytes: Option<&[u8; 8]>| bytes.map(|bytes| u64::from_le_bytes(*bytes));
-        let [start, other, last] = self.secrets;
-        let mut state = start ^ key.len() as u64;
-        let mut rest = key;
-        while let (Some((pair, tail)), true) = (rest.split_first_chunk::<16>(), rest.len() > 16) {
-            let (a, b) = (word(pair.first_chunk()), word(pair.last_chunk()));
-            state = fold(a.unwrap_or(0) ^ state, b.unwrap_or(0) ^ other);
-            rest = tail;
-        }
-        // The first and the last eight bytes of the rest, which can overlap; or all of them.
-        let (a, b) = match (word(rest.first_chunk()), word(rest.last_chunk())) {
-            (Some(a), Some(b)) => (a, b),
-            _ => (rest.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)), 0),
-        };
-        fold(fold(a ^ state, b ^ other), last) & !u64::from(u32::MAX)
+        self.hasher.hash_one(key) & !u64::from(u32::MAX)
     }
 
     /// The slot where the search for a tag begins.
@@ -206,36 +181,5 @@ mod tests {
         assert!(keys.slots.len() * size_of::<u64>() + keys.presence.len() * size_of::<u64>() < 20_000 * 23);
         assert_eq!(keys.claim(b"key 7", 20_000, |_| Ok(false)).unwrap(), None, "rows with other keys are skipped");
         assert_eq!(keys.claim(b"key 7", 1, |other| Ok(other == 20_000)).unwrap(), Some(20_000));
-    }
-
-    #[test]
-    fn similar_keys_have_different_hashes() {
-        let families: [fn(u32) -> String; 5] = [
-            |n| format!("{n}"),
-            |n| format!("sample_{n:08}"),
-            |n| format!("{n:08}/a suffix that is longer than a step of the hash"),
-            |n| format!("a prefix that is longer than a step of the hash/{n:08}"),
-            |n| format!("{}{}", "x".repeat(n as usize % 40), n / 40),
-        ];
-        let (one, other) = (KeySet::new(), KeySet::new());
-        for family in families {
-            let keys: std::collections::HashSet<String> = (0..50_000).map(family).collect();
-            let mut tags: Vec<u64> = keys.iter().map(|key| one.tag(key.as_bytes())).collect();
-            tags.sort_unstable();
-            tags.dedup();
-            assert!(
-                tags.len() + 10 > keys.len(),
-                "{} tags of {} keys, {:?}",
-                tags.len(),
-                keys.len(),
-                keys.iter().next()
-            );
-            // In a table of 2^17 slots, random hashes take 83 slots per 100 keys.
-            let mut slots: Vec<u64> = tags.iter().map(|tag| tag >> 47).collect();
-            slots.dedup();
-            assert!(slots.len() * 100 > keys.len() * 70, "{} of {}", slots.len(), keys.len());
-            let equal = keys.iter().filter(|key| one.tag(key.as_bytes()) == other.tag(key.as_bytes())).count();
-            assert!(equal < 10, "the secrets are random: {equal}");
-        }
     }
 }
