@@ -158,7 +158,7 @@ impl<'a> Cursor<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::string::ToString;
+    use crate::heap::CAN_FORMAT;
 
     #[test]
     fn failed_read_does_not_move() {
@@ -186,7 +186,7 @@ mod tests {
     fn finish_rejects_trailing_bytes() {
         let cursor = Cursor::at(&[0; 3], 9);
         let text = cursor.finish("table").unwrap_err().to_string();
-        let expected = if cfg!(feature = "alloc") {
+        let expected = if CAN_FORMAT {
             "table: 3 unexpected trailing bytes (byte 9)"
         } else {
             "table; unexpected trailing bytes (byte 9)"

@@ -92,7 +92,7 @@ pub struct Error(pub(crate) Repr);
 pub(crate) struct Inner {
     kind: ErrorKind,
     format: Option<&'static str>,
-    detail: Text,
+    pub(crate) detail: Text,
     option: Option<&'static str>,
     advice: Option<&'static str>,
     position: Position,
@@ -166,12 +166,6 @@ impl Error {
     pub fn advising(mut self, advice: &'static str) -> Self {
         self.0.advice = Some(advice);
         self
-    }
-
-    /// Rewrites the message.
-    #[cfg(feature = "nom")]
-    pub(crate) fn map_detail(&mut self, rewrite: impl FnOnce(&Text) -> Text) {
-        self.0.detail = rewrite(&self.0.detail);
     }
 
     /// The category of the error.
@@ -342,24 +336,6 @@ impl core::error::Error for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::string::ToString;
-
-    #[test]
-    #[cfg(feature = "alloc")]
-    fn result_without_value_is_one_word() {
-        assert_eq!(size_of::<Result<()>>(), size_of::<usize>());
-    }
-
-    #[test]
-    #[cfg(feature = "alloc")]
-    fn option_names_are_rewritten() {
-        let error = Error::usage("does not go with {CSV}").in_option("no_header").in_file("a").at(3);
-        let error = error.advising("{from} jsonl, or {} and {to").caused_by("cause");
-        assert_eq!(error.to_string(), "a: no_header does not go with {CSV}: cause; from jsonl, or  and {to (byte 3)");
-        let flags = |name: &str| alloc::format!("--{}", name.replace('_', "-"));
-        let worded = error.with_options(&flags).to_string();
-        assert_eq!(worded, "a: --no-header does not go with {CSV}: cause; --from jsonl, or -- and {to (byte 3)");
-    }
 
     #[test]
     fn outer_layers_keep_inner_context() {

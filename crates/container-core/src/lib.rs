@@ -15,8 +15,8 @@
 //!
 //! # Example
 //!
-#![cfg_attr(feature = "std", doc = "```")]
-#![cfg_attr(not(feature = "std"), doc = "```ignore")]
+//! ```
+//! # #[cfg(feature = "std")] {
 //! use container_core::{Cursor, Source};
 //!
 //! let source = Source::from(vec![2, 0, 0, 0, b'h', b'i']);
@@ -24,6 +24,7 @@
 //! let length = Cursor::new(&head).u32_le("length")?;
 //! let text = source.read(4..4 + u64::from(length))?;
 //! assert_eq!(&text[..], b"hi");
+//! # }
 //! # Ok::<(), container_core::Error>(())
 //! ```
 //!
@@ -37,20 +38,13 @@
 //! * `parallel`: the functions of [`parallel`] use rayon's threads
 //! * `raw_json`: JSON values kept as raw text
 //! * `testkit`: conformance tests for formats
-#![cfg_attr(not(feature = "std"), no_std)]
+#![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
-#![cfg_attr(
-    not(feature = "alloc"),
-    allow(clippy::result_large_err, reason = "without an allocator there is no box to put an error into")
-)]
-
-#[cfg(any(feature = "alloc", test))]
-extern crate alloc;
+#![allow(clippy::result_large_err, reason = "without an allocator there is no box to put an error into")]
 
 pub mod calendar;
 mod cursor;
 mod error;
-#[cfg_attr(feature = "alloc", path = "with_alloc.rs")]
 #[cfg_attr(not(feature = "alloc"), path = "without_alloc.rs")]
 mod heap;
 mod limits;

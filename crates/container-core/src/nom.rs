@@ -3,8 +3,8 @@
 //! A [`Cursor`] is a nom input that keeps its offset in the file through all combinators, and [`Error`] is a nom error, so that failures have a
 //! position. [`parser`] turns a function that reads from a cursor into a parser; [`Cursor::parse`] runs a parser on a cursor.
 //!
-#![cfg_attr(feature = "alloc", doc = "```")]
-#![cfg_attr(not(feature = "alloc"), doc = "```ignore")]
+//! ```
+//! # #[cfg(feature = "alloc")] {
 //! use container_core::nom::parser;
 //! use container_core::{Cursor, Error};
 //! use nom::bytes::complete::tag;
@@ -28,7 +28,8 @@
 //! assert_eq!(error.to_string(), "point: needs 2 bytes, 1 available (byte 107)");
 //! let error = Cursor::at(b"PTS2", 100).parse("points", points).unwrap_err();
 //! assert_eq!(error.to_string(), "signature: unexpected bytes (byte 100)");
-//! # Ok::<(), Error>(())
+//! # }
+//! # Ok::<(), container_core::Error>(())
 //! ```
 
 use core::iter::{Copied, Enumerate};
@@ -200,7 +201,7 @@ impl<'a> ContextError<Cursor<'a>> for Error {
     fn add_context(_: Cursor<'a>, field: &'static str, mut other: Self) -> Self {
         // Truncated errors name their field already.
         if !matches!(other.kind(), ErrorKind::Truncated { .. }) {
-            other.map_detail(|detail| within(field, detail));
+            other.0.detail = within(field, &other.0.detail);
         }
         other
     }
@@ -215,9 +216,6 @@ impl<'a> FromExternalError<Cursor<'a>, Self> for Error {
 
 #[cfg(test)]
 mod tests {
-    use alloc::format;
-    use alloc::string::ToString;
-
     use ::nom::branch::alt;
     use ::nom::bytes::{complete, streaming};
     use ::nom::combinator::{all_consuming, map_res, recognize};
@@ -226,6 +224,7 @@ mod tests {
     use ::nom::sequence::pair;
 
     use super::*;
+    use crate::heap::CAN_FORMAT;
 
     const BYTES: &[u8] = b"ab\0\x01\0\x02--end";
 
@@ -263,7 +262,7 @@ mod tests {
         let number = map_res(be_u16::<_, Error>, |_| Err::<(), _>(Error::invalid("a bad number")));
         let error = cursor.parse("number", ::nom::error::context("number", number)).unwrap_err();
         // Without an allocator, the field replaces the message.
-        let detail = if cfg!(feature = "alloc") { "number: a bad number" } else { "number" };
+        let detail = if CAN_FORMAT { "number: a bad number" } else { "number" };
         assert_eq!(error.to_string(), format!("{detail} (byte 1000)"));
         let error = cursor.parse("all", all_consuming(complete::take::<_, _, Error>(2_usize))).unwrap_err();
         assert_eq!((error.position().byte, error.kind()), (Some(1002), ErrorKind::Invalid));

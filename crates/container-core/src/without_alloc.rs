@@ -18,13 +18,16 @@ pub(crate) fn source(cause: &Cause) -> &(dyn core::error::Error + 'static) {
     cause
 }
 
+#[cfg(test)]
+pub(crate) const CAN_FORMAT: bool = false;
+
 /// The error for trailing bytes; their number cannot be formatted here.
 pub(crate) fn trailing(what: &'static str, _: usize) -> Error {
     Error::invalid(what).advising("unexpected trailing bytes")
 }
 
 /// Prefixes a message with its field. Here the field replaces it.
-#[cfg(feature = "nom")]
+#[allow(dead_code, reason = "for the feature `nom`")]
 pub(crate) const fn within(field: &'static str, _: &Text) -> Text {
     field
 }

@@ -133,7 +133,6 @@ mod rebuild;
 mod recover;
 pub mod ser;
 mod shards;
-#[cfg_attr(unix, path = "sys/unix.rs")]
 #[cfg_attr(not(unix), path = "sys/other.rs")]
 mod sys;
 mod value;

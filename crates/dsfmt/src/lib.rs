@@ -122,6 +122,7 @@ mod merge;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 #[cfg(feature = "netcdf")]
+#[cfg_attr(not(feature = "zarr"), allow(dead_code, unused_imports, reason = "Zarr uses all of it"))]
 pub mod netcdf;
 mod read;
 mod stats;

@@ -115,7 +115,7 @@ pub enum Endian {
 
 impl Endian {
     /// Native byte order.
-    pub const NATIVE: Self = if cfg!(target_endian = "big") { Self::Big } else { Self::Little };
+    pub const NATIVE: Self = if u16::from_le(1) == 1 { Self::Little } else { Self::Big };
 
     /// The letter in a header.
     #[must_use]

@@ -129,6 +129,7 @@
 //! | `model` | schemas in ML.NET model files (`.zip`): `Model`, `MODEL_FORMAT`; adds `rawzip`, which has no dependencies |
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(not(feature = "arrow"), allow(dead_code, reason = "record batches use all of the crate"))]
 #![cfg_attr(
     test,
     allow(

@@ -1,3 +1,6 @@
+#[cfg_attr(not(feature = "alloc"), path = "error/static_detail.rs")]
+mod detail;
+
 use core::fmt;
 
 /// What is wrong with the bytes of a value.
@@ -82,21 +85,7 @@ impl DecodeError {
                 let available = u64::from(self.available);
                 container_core::Error::truncated(what, available + 1, available).at(byte)
             }
-            _ => container_core::Error::invalid(self.detail(what)).at(byte),
-        }
-    }
-
-    #[cfg(feature = "alloc")]
-    fn detail(self, what: &'static str) -> alloc::string::String {
-        alloc::format!("{what}: LEB128 {}", Reason(self))
-    }
-
-    #[cfg(not(feature = "alloc"))]
-    fn detail(self, _: &'static str) -> &'static str {
-        match self.kind {
-            DecodeErrorKind::Truncated => "LEB128 value is truncated",
-            DecodeErrorKind::Overflow => "LEB128 value does not fit its type",
-            DecodeErrorKind::Overlong => "LEB128 value is padded",
+            _ => container_core::Error::invalid(detail::detail(self, what)).at(byte),
         }
     }
 

@@ -7,6 +7,7 @@ use crate::bulk::progress::{Progress, no_kernel};
 use crate::bulk::{decode_slice_with, portable};
 use crate::error::RunError;
 use crate::integer::Integer;
+use crate::simd::Kernel;
 
 /// A kernel's name, and [`decode_slice`](crate::decode_slice) by means of it.
 pub type NamedKernel<T> = (&'static str, Box<dyn Fn(&[u8], &mut [T]) -> Result<usize, RunError>>);
@@ -18,19 +19,10 @@ pub fn all<T: Integer>() -> Vec<NamedKernel<T>> {
         (name, Box::new(move |input, out| decode_slice_with(input, out, &run)))
     }
     let mut all = Vec::from([named("one by one", no_kernel), named("portable", portable::run)]);
-    #[cfg(target_arch = "x86_64")]
-    {
-        use crate::simd::{avx2, avx512};
-        if let Some(kernel) = avx2::Kernel::new() {
-            all.push(named("avx2", move |input, out| kernel.run(input, out)));
+    for (name, kernel) in Kernel::all() {
+        if let Some(kernel) = kernel {
+            all.push(named(name, move |input, out| kernel.run(input, out)));
         }
-        if let Some(kernel) = avx512::Kernel::new() {
-            all.push(named("avx512", move |input, out| kernel.run(input, out)));
-        }
-    }
-    #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
-    if let Some(kernel) = crate::simd::neon::Kernel::new() {
-        all.push(named("neon", move |input, out| kernel.run(input, out)));
     }
     all
 }

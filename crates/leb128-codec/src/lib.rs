@@ -89,13 +89,7 @@
 //! | `nom` | parsers for nom 8 |
 #![cfg_attr(not(any(feature = "std", feature = "_kernels", test)), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
-#![cfg_attr(
-    not(feature = "alloc"),
-    allow(clippy::result_large_err, reason = "without an allocator, container-core's error stores its message inline")
-)]
-
-#[cfg(feature = "alloc")]
-extern crate alloc;
+#![allow(clippy::result_large_err, reason = "without an allocator, container-core's error stores its message inline")]
 
 mod bulk;
 mod error;

@@ -295,9 +295,9 @@ macro_rules! functions {
 
 /// The functions of a pointer-sized type, which call those of the fixed type of that width.
 macro_rules! pointer_functions {
-    ($int:ident is $fixed:ident, longest: $longest:literal,
-     $($own:ident is $other:ident),+ $(,)?) => {
-        pointer_functions!(@ $int, $fixed, $longest, $($own, $other),+);
+    ($($int:ident is $fixed:ident, longest: $longest:literal,
+     $($own:ident is $other:ident),+;)+) => {
+        $(pointer_functions!(@ $int, $fixed, $longest, $($own, $other),+);)+
     };
     (@ $int:ident, $fixed:ident, $longest:literal, $decode:ident, $decode_fixed:ident,
      $decode_strict:ident, $decode_strict_fixed:ident, $encode:ident, $encode_fixed:ident,
@@ -393,30 +393,21 @@ functions! {
 #[cfg(target_pointer_width = "64")]
 pointer_functions! {
     usize is u64, longest: 10, decode_usize is decode_u64, decode_strict_usize is decode_strict_u64,
-    encode_usize is encode_u64, encode_into_usize is encode_into_u64, encoded_len_usize is encoded_len_u64,
-}
-#[cfg(target_pointer_width = "64")]
-pointer_functions! {
+    encode_usize is encode_u64, encode_into_usize is encode_into_u64, encoded_len_usize is encoded_len_u64;
     isize is i64, longest: 10, decode_isize is decode_i64, decode_strict_isize is decode_strict_i64,
-    encode_isize is encode_i64, encode_into_isize is encode_into_i64, encoded_len_isize is encoded_len_i64,
+    encode_isize is encode_i64, encode_into_isize is encode_into_i64, encoded_len_isize is encoded_len_i64;
 }
 #[cfg(target_pointer_width = "32")]
 pointer_functions! {
     usize is u32, longest: 5, decode_usize is decode_u32, decode_strict_usize is decode_strict_u32,
-    encode_usize is encode_u32, encode_into_usize is encode_into_u32, encoded_len_usize is encoded_len_u32,
-}
-#[cfg(target_pointer_width = "32")]
-pointer_functions! {
+    encode_usize is encode_u32, encode_into_usize is encode_into_u32, encoded_len_usize is encoded_len_u32;
     isize is i32, longest: 5, decode_isize is decode_i32, decode_strict_isize is decode_strict_i32,
-    encode_isize is encode_i32, encode_into_isize is encode_into_i32, encoded_len_isize is encoded_len_i32,
+    encode_isize is encode_i32, encode_into_isize is encode_into_i32, encoded_len_isize is encoded_len_i32;
 }
 #[cfg(target_pointer_width = "16")]
 pointer_functions! {
     usize is u16, longest: 3, decode_usize is decode_u16, decode_strict_usize is decode_strict_u16,
-    encode_usize is encode_u16, encode_into_usize is encode_into_u16, encoded_len_usize is encoded_len_u16,
-}
-#[cfg(target_pointer_width = "16")]
-pointer_functions! {
+    encode_usize is encode_u16, encode_into_usize is encode_into_u16, encoded_len_usize is encoded_len_u16;
     isize is i16, longest: 3, decode_isize is decode_i16, decode_strict_isize is decode_strict_i16,
-    encode_isize is encode_i16, encode_into_isize is encode_into_i16, encoded_len_isize is encoded_len_i16,
+    encode_isize is encode_i16, encode_into_isize is encode_into_i16, encoded_len_isize is encoded_len_i16;
 }

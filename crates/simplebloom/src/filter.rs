@@ -25,7 +25,7 @@ use crate::wire;
 #[derive(Clone)]
 pub struct BloomFilter<B = Vec<u8>> {
     shape: Shape,
-    plan: Plan,
+    pub(crate) plan: Plan,
     bytes: B,
 }
 
@@ -104,11 +104,6 @@ impl<B: AsRef<[u8]>> BloomFilter<B> {
     /// The bits without the header.
     pub(crate) fn bits(&self) -> &[u8] {
         self.as_bytes().get(HEADER_BYTES..).unwrap_or_default()
-    }
-
-    #[cfg(feature = "parallel")]
-    pub(crate) const fn plan(&self) -> Plan {
-        self.plan
     }
 
     /// Whether the filter contains the key. `true` may be a false positive, `false` is certain.

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use crate::digest::group::{Group, LANES};
 use crate::digest::{Digest, Salt, digest, portable};
+use crate::simd;
 
 /// The digests of sixteen keys.
 pub type Kernel = Box<dyn Fn([&[u8]; LANES], Salt) -> [Digest; LANES]>;
@@ -17,19 +18,10 @@ pub fn all() -> Vec<(&'static str, Kernel)> {
     }
     let one_by_one: Kernel = Box::new(|keys, salt| keys.map(|key| digest(key, salt)));
     let mut all = Vec::from([("one by one", one_by_one), ("portable", boxed(portable::group))]);
-    #[cfg(target_arch = "x86_64")]
-    {
-        use crate::simd::{avx2, avx512};
-        if let Some(kernel) = avx2::Kernel::new() {
-            all.push(("avx2", boxed(move |group, start| kernel.digest(group, start))));
+    for (name, kernel) in simd::Kernel::all() {
+        if let Some(kernel) = kernel {
+            all.push((name, boxed(move |group, start| kernel.digest(group, start))));
         }
-        if let Some(kernel) = avx512::Kernel::new() {
-            all.push(("avx512", boxed(move |group, start| kernel.digest(group, start))));
-        }
-    }
-    #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
-    if let Some(kernel) = crate::simd::neon::Kernel::new() {
-        all.push(("neon", boxed(move |group, start| kernel.digest(group, start))));
     }
     all
 }

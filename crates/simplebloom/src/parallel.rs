@@ -120,7 +120,7 @@ impl<B: AsRef<[u8]>> BloomFilter<B> {
         K: AsRef<[u8]> + Sync,
     {
         check_length("results", keys.len(), results.len())?;
-        look_up_in_chunks(self.bits(), self.plan(), keys, results, threads, key_hasher());
+        look_up_in_chunks(self.bits(), self.plan, keys, results, threads, key_hasher());
         Ok(())
     }
 
@@ -130,7 +130,7 @@ impl<B: AsRef<[u8]>> BloomFilter<B> {
     /// As [`contains_digests`](Self::contains_digests).
     pub fn par_contains_digests(&self, digests: &[Digest], results: &mut [bool], threads: usize) -> Result<()> {
         check_length("results", digests.len(), results.len())?;
-        look_up_in_chunks(self.bits(), self.plan(), digests, results, threads, copy_digests);
+        look_up_in_chunks(self.bits(), self.plan, digests, results, threads, copy_digests);
         Ok(())
     }
 }
@@ -142,13 +142,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> BloomFilter<B> {
     ///
     /// Allocates up to 16 MiB, or the size of the filter if that is more.
     pub fn par_insert_many<K: AsRef<[u8]> + Sync>(&mut self, keys: &[K], threads: usize) {
-        let plan = self.plan();
+        let plan = self.plan;
         insert(self.bits_mut(), plan, keys, threads, key_hasher());
     }
 
     /// [`insert_digests`](Self::insert_digests) with several threads, as [`par_insert_many`](Self::par_insert_many).
     pub fn par_insert_digests(&mut self, digests: &[Digest], threads: usize) {
-        let plan = self.plan();
+        let plan = self.plan;
         insert(self.bits_mut(), plan, digests, threads, copy_digests);
     }
 }

@@ -1,12 +1,14 @@
 //! Verbs that are programs of their own: `wharf VERB` runs `wharf-VERB` from the folder of this program, or from the PATH.
 
+use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::process::Command;
-use std::{env, io};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use container_core::Error;
+
+use crate::sys;
 
 /// The program for an unknown verb and its arguments; `None` if no file of that name is found.
 pub(crate) fn find(arguments: &[OsString], error: &clap::Error) -> Option<Command> {
@@ -29,37 +31,14 @@ fn program(verb: &str) -> Option<PathBuf> {
     let name = format!("wharf-{verb}{}", env::consts::EXE_SUFFIX);
     let own = env::current_exe().ok().and_then(|program| program.parent().map(PathBuf::from));
     let path = env::var_os("PATH").unwrap_or_default();
-    own.into_iter().chain(env::split_paths(&path)).map(|folder| folder.join(&name)).find(|program| is_program(program))
-}
-
-#[cfg(unix)]
-fn is_program(path: &std::path::Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_program(path: &std::path::Path) -> bool {
-    path.is_file()
+    own.into_iter()
+        .chain(env::split_paths(&path))
+        .map(|folder| folder.join(&name))
+        .find(|program| sys::is_program(program))
 }
 
 /// Becomes the program: signals and the exit code are its own. Returns only if it cannot be started.
 pub(crate) fn become_program(mut command: Command) -> Error {
-    let cause = exec(&mut command);
+    let cause = sys::exec(&mut command);
     Error::io("cannot run", cause).in_file(command.get_program().display().to_string())
-}
-
-#[cfg(unix)]
-fn exec(command: &mut Command) -> io::Error {
-    use std::os::unix::process::CommandExt;
-    command.exec()
-}
-
-/// Runs the program, and ends with its exit code.
-#[cfg(not(unix))]
-fn exec(command: &mut Command) -> io::Error {
-    match command.status() {
-        Ok(status) => std::process::exit(status.code().unwrap_or(1)),
-        Err(cause) => cause,
-    }
 }

@@ -43,10 +43,10 @@ mod schema;
 mod select;
 mod set;
 mod shuffle;
-#[cfg(unix)]
-mod signals;
 mod split;
 mod stats;
+#[cfg_attr(not(unix), path = "sys/other.rs")]
+mod sys;
 mod verify;
 mod zds;
 
@@ -204,8 +204,7 @@ pub fn main(registry: &Registry) -> ExitCode {
 pub fn run_process(arguments: impl IntoIterator<Item = OsString>, registry: &Registry) -> u8 {
     memory::configure();
     silence_caught_panics();
-    #[cfg(unix)]
-    signals::install();
+    sys::signals::install();
     let mut env = Env::from_process(registry);
     let outcome = run(arguments, &mut env);
     // Signals no longer change the exit status. Temporary files whose removal failed for lack of file handles are removed now.

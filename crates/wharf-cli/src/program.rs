@@ -16,7 +16,7 @@ use super::convert;
 use super::env::Env;
 use super::options::{ConvertOptions, Options};
 use super::progress::{self, ProgressLine};
-use super::{Global, Outcome, display, lock_exit, memory, silence_caught_panics};
+use super::{Global, Outcome, display, lock_exit, memory, silence_caught_panics, sys};
 
 /// The options of every verb, and those of rows on standard output or in a file.
 #[derive(Debug, clap::Args)]
@@ -207,8 +207,7 @@ impl Console {
 pub fn run<A: clap::Parser>(registry: &Registry, body: impl FnOnce(&A, &mut Console) -> Result<()>) -> ExitCode {
     memory::configure();
     silence_caught_panics();
-    #[cfg(unix)]
-    super::signals::install();
+    sys::signals::install();
     let mut console = Console { env: Env::from_process(registry), outcome: Outcome::Done };
     let arguments: Vec<OsString> = std::env::args_os().collect();
     console.env.report.json = super::has_json(&arguments);
@@ -228,10 +227,9 @@ pub fn run<A: clap::Parser>(registry: &Registry, body: impl FnOnce(&A, &mut Cons
     ExitCode::from(console.outcome.code())
 }
 
-/// Leaves SIGINT to the caller: at a prompt it ends a query, not the program. Call it before [`run`].
-#[cfg(unix)]
+/// Leaves SIGINT to the caller: at a prompt it ends a query, not the program. Call it before [`run`]. Does nothing on systems other than Unix.
 pub fn keep_interrupts() {
-    super::signals::keep_interrupts();
+    sys::signals::keep_interrupts();
 }
 
 /// The flag of an option of the library: `--rows-per-block` of `rows_per_block`.

@@ -9,7 +9,7 @@ use wharf::Registry;
 
 fn main() -> ExitCode {
     if program::is_prompt() {
-        program::keep_interrupts();
+        wharf_cli::program::keep_interrupts();
     }
     wharf_cli::program::run(&Registry::builtin(), program::run)
 }

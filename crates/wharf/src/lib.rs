@@ -79,6 +79,7 @@
 //! | `idv` (default) | [IDV](::idv), the format of ML.NET |
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(not(feature = "convert"), allow(dead_code, unused_imports, reason = "conversions use all of the crate"))]
 
 #[cfg(feature = "arrow")]
 mod batches;
@@ -93,55 +94,48 @@ pub mod ipc;
 #[cfg_attr(docsrs, doc(cfg(feature = "parquet")))]
 pub mod parquet;
 mod registry;
+#[cfg_attr(not(unix), path = "sys/other.rs")]
+mod sys;
 pub mod text;
-#[cfg(feature = "convert")]
-mod view;
-#[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "only the Parquet writer starts background tasks"))]
 mod workers;
 
-#[cfg(feature = "convert")]
-#[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
-pub use batches::OwnedBatches;
-#[cfg(feature = "arrow")]
-#[cfg_attr(docsrs, doc(cfg(feature = "arrow")))]
-pub use batches::{BatchContainer, BoxedBatches, is_guarded};
-#[cfg(feature = "arrow")]
-#[cfg_attr(docsrs, doc(cfg(feature = "arrow")))]
-pub use container_arrow::{ArrowTable, BatchReader, BatchScan, BatchWriter};
-#[cfg(feature = "convert")]
-#[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
-pub use container_arrow::{Filter, Predicate, predicate::NanOrder};
 pub use container_core::{
     Access, ColumnInfo, Container, Error, ErrorKind, Finding, Format, Input, Limits, Loss, OpenOptions, Output,
     OutputOptions, Overwrite, Position, Probe, Progress, Recognition, RecoverReport, Result, Rows, Scan, Severity,
     Source, SyncPolicy, Table, Unit, VerifyOptions,
 };
-#[cfg(feature = "convert")]
-#[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
-pub use hub::{
-    Lost,
-    convert::{Convert, Report},
-    extract::{self, Extract},
-    merge,
-    merge::Merge,
-    query::count::{Count, Group},
-    query::diff::{self, Diff},
-    query::stats::{self, Stats},
-    recover,
-    recover::Recover,
-    reindex,
-    reindex::Reindex,
-    subset,
-    subset::{Sample, Shuffle, Split},
-};
 pub use registry::{Registry, open, open_with};
+#[cfg(feature = "arrow")]
+#[cfg_attr(docsrs, doc(cfg(feature = "arrow")))]
+pub use {
+    batches::{BatchContainer, BoxedBatches, is_guarded},
+    container_arrow::{ArrowTable, BatchReader, BatchScan, BatchWriter},
+};
 #[cfg(feature = "convert")]
 #[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
-pub use view::change::{Changes, FloatWidth};
-
-#[cfg(feature = "convert")]
-#[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
-pub use view::filter::FilteredContainer;
+pub use {
+    container_arrow::{Filter, Predicate, predicate::NanOrder},
+    hub::{
+        Lost, OwnedBatches,
+        convert::{Convert, Report},
+        extract::{self, Extract},
+        merge,
+        merge::Merge,
+        query::count::{Count, Group},
+        query::diff::{self, Diff},
+        query::stats::{self, Stats},
+        recover,
+        recover::Recover,
+        reindex,
+        reindex::Reindex,
+        subset,
+        subset::{Sample, Shuffle, Split},
+        view::{
+            change::{Changes, FloatWidth},
+            filter::FilteredContainer,
+        },
+    },
+};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

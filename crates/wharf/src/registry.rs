@@ -1,39 +1,34 @@
+#[cfg_attr(not(feature = "convert"), path = "registry/without_convert.rs")]
+mod entries;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use container_core::{Container, Format, Input, OpenOptions, Result, detect};
 
+use entries::Entries;
+
 /// The built-in formats.
-static FORMATS: &[&dyn Format] = &[
+static FORMATS: &[&[&dyn Format]] = &[
     #[cfg(feature = "idv")]
-    idv::FORMAT,
-    #[cfg(feature = "idv")]
-    idv::MODEL_FORMAT,
+    &[idv::FORMAT, idv::MODEL_FORMAT],
     #[cfg(feature = "datadings")]
-    datadings::FORMAT,
+    &[datadings::FORMAT],
     #[cfg(feature = "ds")]
-    dsfmt::FORMAT,
+    &[dsfmt::FORMAT],
     #[cfg(feature = "netcdf")]
-    dsfmt::netcdf::FORMAT,
+    &[dsfmt::netcdf::FORMAT],
     #[cfg(feature = "zarr")]
-    dsfmt::zarr::FORMAT,
+    &[dsfmt::zarr::FORMAT],
     #[cfg(feature = "zds")]
-    zdx::FORMAT,
+    &[zdx::FORMAT],
     #[cfg(feature = "parquet")]
-    crate::parquet::FORMAT,
+    &[crate::parquet::FORMAT],
     #[cfg(feature = "arrow")]
-    crate::ipc::FORMAT,
+    &[crate::ipc::FORMAT],
     // Text last: a format that recognizes the name takes precedence.
-    crate::text::JSON_LINES,
-    crate::text::CSV,
-    crate::text::TSV,
-    // For folders and archives that no other format recognizes.
-    #[cfg(feature = "convert")]
-    crate::convert::import::FOLDER,
-    #[cfg(feature = "convert")]
-    crate::convert::import::ZIP,
-    #[cfg(feature = "convert")]
-    crate::convert::import::TAR,
+    &[crate::text::JSON_LINES, crate::text::CSV, crate::text::TSV],
+    entries::FILES,
 ];
 
 /// The known formats, in the order in which they try to recognize an input.
@@ -52,15 +47,7 @@ static FORMATS: &[&dyn Format] = &[
 /// ```
 #[derive(Clone)]
 pub struct Registry {
-    formats: Vec<&'static dyn Format>,
-    #[cfg(feature = "convert")]
-    pub(crate) targets: Vec<fn() -> Box<dyn crate::convert::Target>>,
-    #[cfg(feature = "convert")]
-    pub(crate) mergers: Vec<fn() -> Box<dyn crate::merge::Merger>>,
-    #[cfg(feature = "convert")]
-    pub(crate) recoverers: Vec<fn() -> Box<dyn crate::recover::Recoverer>>,
-    #[cfg(feature = "convert")]
-    pub(crate) reindexers: Vec<fn() -> Box<dyn crate::reindex::Reindexer>>,
+    pub(crate) entries: Entries,
 }
 
 impl Registry {
@@ -68,76 +55,31 @@ impl Registry {
     #[must_use]
     pub fn builtin() -> Self {
         let mut builtin = Self::empty();
-        builtin.formats = FORMATS.to_vec();
+        builtin.entries.formats = FORMATS.concat();
         builtin
     }
 
     /// No formats.
     #[must_use]
     pub const fn empty() -> Self {
-        Self {
-            formats: Vec::new(),
-            #[cfg(feature = "convert")]
-            targets: Vec::new(),
-            #[cfg(feature = "convert")]
-            mergers: Vec::new(),
-            #[cfg(feature = "convert")]
-            recoverers: Vec::new(),
-            #[cfg(feature = "convert")]
-            reindexers: Vec::new(),
-        }
+        Self { entries: Entries::EMPTY }
     }
 
     /// Adds a format, replacing the one of the same name. A new format comes first, so that it wins over others with equal confidence.
     #[must_use]
     pub fn with(mut self, format: &'static dyn Format) -> Self {
-        match self.formats.iter_mut().find(|known| known.name() == format.name()) {
+        let formats = &mut self.entries.formats;
+        match formats.iter_mut().find(|known| known.name() == format.name()) {
             Some(known) => *known = format,
-            None => self.formats.insert(0, format),
+            None => formats.insert(0, format),
         }
-        self
-    }
-
-    /// Adds a target, which takes precedence over others of the same name or extension. Its options become flags of the command.
-    #[cfg(feature = "convert")]
-    #[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
-    #[must_use]
-    pub fn with_target(mut self, new: fn() -> Box<dyn crate::convert::Target>) -> Self {
-        self.targets.push(new);
-        self
-    }
-
-    /// Adds a merger, which takes precedence over others for its format. Formats without one are merged by rows.
-    #[cfg(feature = "convert")]
-    #[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
-    #[must_use]
-    pub fn with_merger(mut self, new: fn() -> Box<dyn crate::merge::Merger>) -> Self {
-        self.mergers.push(new);
-        self
-    }
-
-    /// Adds a recoverer, which takes precedence over others for its format. Of formats without one, readable ranges of rows are recovered.
-    #[cfg(feature = "convert")]
-    #[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
-    #[must_use]
-    pub fn with_recoverer(mut self, new: fn() -> Box<dyn crate::recover::Recoverer>) -> Self {
-        self.recoverers.push(new);
-        self
-    }
-
-    /// Adds a reindexer, which takes precedence over others for its format.
-    #[cfg(feature = "convert")]
-    #[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
-    #[must_use]
-    pub fn with_reindexer(mut self, new: fn() -> Box<dyn crate::reindex::Reindexer>) -> Self {
-        self.reindexers.push(new);
         self
     }
 
     /// All formats.
     #[must_use]
     pub fn formats(&self) -> &[&'static dyn Format] {
-        &self.formats
+        &self.entries.formats
     }
 
     /// Detects the format of an input by content, or else by name.
@@ -146,7 +88,7 @@ impl Registry {
     /// [`Unsupported`](crate::ErrorKind::Unsupported) if no format recognizes the input, with the known formats; errors of reading its
     /// beginning.
     pub fn detect(&self, input: &Input) -> Result<&'static dyn Format> {
-        detect(&self.formats, input)
+        detect(self.formats(), input)
     }
 
     /// Opens a container with default options.
@@ -185,7 +127,7 @@ impl Default for Registry {
 
 impl std::fmt::Debug for Registry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.formats.iter().map(|format| format.name())).finish()
+        f.debug_list().entries(self.formats().iter().map(|format| format.name())).finish()
     }
 }
 

@@ -120,7 +120,6 @@ mod journal;
 pub mod layout;
 mod new_store;
 mod read;
-#[cfg_attr(unix, path = "sys/unix.rs")]
 #[cfg_attr(not(unix), path = "sys/other.rs")]
 mod sys;
 pub mod wire;

@@ -14,6 +14,7 @@ use container_core::{
 
 use crate::FORMAT_NAME;
 use crate::layout::{COLLECTIONS, LOCK_FOLDER, STORE_METADATA};
+use crate::sys;
 use crate::write::Lock;
 
 /// A new store in a temporary directory; [`commit`](Self::commit) moves it into place. Dropping it discards it.
@@ -95,8 +96,8 @@ impl NewStore {
                 Overwrite::Replace
             }
         };
-        if !cfg!(unix) {
-            lock = None; // a directory that contains an open file cannot be renamed there
+        if !sys::CAN_RENAME_OPEN {
+            lock = None; // a directory that contains an open file cannot be renamed
         }
         Ok(PlacedStore { folder: folder.place(overwrite, sync)?, _lock: lock })
     }

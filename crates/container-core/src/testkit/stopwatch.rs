@@ -42,12 +42,11 @@ fn cpu_time() -> Option<Duration> {
     text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 
     #[test]
-    #[cfg(target_os = "linux")]
     fn sleeping_does_not_count() {
         let watch = Stopwatch::start();
         std::thread::sleep(Duration::from_millis(300));

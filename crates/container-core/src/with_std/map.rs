@@ -8,7 +8,6 @@ use bytes::Bytes;
 use memmap2::Mmap;
 
 #[cfg_attr(not(target_os = "linux"), path = "map/no_advice.rs")]
-#[cfg_attr(target_os = "linux", path = "map/advice.rs")]
 mod advice;
 
 pub(crate) use advice::{advise_huge_pages, advise_huge_pages_for_map};

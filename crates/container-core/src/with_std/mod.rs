@@ -10,12 +10,10 @@ mod output;
 mod output_folder;
 mod progress;
 mod source;
-#[cfg_attr(unix, path = "sys/unix.rs")]
 #[cfg_attr(not(unix), path = "sys/windows.rs")]
 mod sys;
 mod temporary;
 
-#[cfg_attr(feature = "parallel", path = "parallel/rayon.rs")]
 #[cfg_attr(not(feature = "parallel"), path = "parallel/sequential.rs")]
 pub mod parallel;
 

@@ -1,7 +1,7 @@
 //! Directory entries: renaming without replacing, and syncing.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -19,14 +19,7 @@ pub(crate) fn directory(target: &Path) -> &Path {
 ///
 /// [`Output`](crate::Output) does so itself. File systems that cannot sync directories are ignored.
 pub fn sync_directory_of(file: &Path) {
-    sync_directory(directory(file));
-}
-
-/// Makes renames in a directory durable. Failure is ignored: some file systems cannot sync directories.
-pub(crate) fn sync_directory(directory: &Path) {
-    if cfg!(unix) {
-        let _ = File::open(directory).and_then(|directory| directory.sync_all());
-    }
+    sys::sync_directory(directory(file));
 }
 
 /// Renames a file or folder without replacing anything.

@@ -3,7 +3,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::with_std::names::{directory, rename_new, sync_directory};
+use crate::with_std::names::{directory, rename_new};
 use crate::with_std::sys;
 use crate::with_std::temporary::{Temporary, uninterrupted};
 
@@ -193,7 +193,7 @@ impl Output {
             Err(cause) => return Err(Error::io("cannot move the output into place", cause).in_file(name())),
         }
         if options.sync == SyncPolicy::Disk {
-            sync_directory(directory(&target));
+            sys::sync_directory(directory(&target));
         }
         Ok(())
     }
@@ -230,17 +230,8 @@ pub(crate) fn exists(target: &Path) -> Error {
 mod tests {
     use super::*;
 
-    fn leftovers(directory: &Path) -> usize {
+    pub(super) fn leftovers(directory: &Path) -> usize {
         fs::read_dir(directory).unwrap().count()
-    }
-
-    #[test]
-    fn missing_directory_is_reported() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("no/such.txt");
-        let error = Output::create(&path, OutputOptions::default()).unwrap_err().to_string();
-        let expected = format!("{}: cannot create the output: No such file or directory (os error 2)", path.display());
-        assert!(error == expected || cfg!(not(unix)), "{error}");
     }
 
     #[test]
@@ -281,53 +272,63 @@ mod tests {
         output.finish().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
     }
+}
 
-    #[cfg(unix)]
-    mod unix {
-        use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+#[cfg(all(test, unix))]
+mod unix_tests {
+    use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 
-        use super::*;
+    use super::tests::leftovers;
+    use super::*;
 
-        #[test]
-        fn never_replaces_special_files() {
-            let directory = tempfile::tempdir().unwrap();
-            let (path, link) = (directory.path().join("socket"), directory.path().join("link"));
-            let _socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
-            symlink(&path, &link).unwrap();
-            let options = OutputOptions::default().with_overwrite(Overwrite::Replace);
-            for name in [&path, &link] {
-                let error = Output::create(name, options).unwrap_err();
-                assert!(error.to_string().ends_with("the output exists and is not a regular file"), "{error}");
-            }
-            assert!(fs::metadata(&path).unwrap().file_type().is_socket());
-            assert_eq!(leftovers(directory.path()), 2);
+    #[test]
+    fn missing_directory_is_reported() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("no/such.txt");
+        let error = Output::create(&path, OutputOptions::default()).unwrap_err().to_string();
+        let expected = format!("{}: cannot create the output: No such file or directory (os error 2)", path.display());
+        assert_eq!(error, expected);
+    }
+
+    #[test]
+    fn never_replaces_special_files() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, link) = (directory.path().join("socket"), directory.path().join("link"));
+        let _socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        symlink(&path, &link).unwrap();
+        let options = OutputOptions::default().with_overwrite(Overwrite::Replace);
+        for name in [&path, &link] {
+            let error = Output::create(name, options).unwrap_err();
+            assert!(error.to_string().ends_with("the output exists and is not a regular file"), "{error}");
         }
+        assert!(fs::metadata(&path).unwrap().file_type().is_socket());
+        assert_eq!(leftovers(directory.path()), 2);
+    }
 
-        #[test]
-        fn keeps_default_mode_and_symlinks() {
-            let directory = tempfile::tempdir().unwrap();
-            let (plain, ours, link) =
-                (directory.path().join("plain"), directory.path().join("ours"), directory.path().join("link"));
-            fs::write(&plain, "").unwrap();
-            Output::create(&ours, OutputOptions::default()).unwrap().finish().unwrap();
-            let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
-            assert_eq!(mode(&plain), mode(&ours));
-            symlink(&ours, &link).unwrap();
-            let options = OutputOptions::default().with_overwrite(Overwrite::Replace);
-            let mut output = Output::create(&link, options).unwrap();
-            output.write_all(b"through").unwrap();
+    #[test]
+    fn keeps_default_mode_and_symlinks() {
+        let directory = tempfile::tempdir().unwrap();
+        let (plain, ours, link) =
+            (directory.path().join("plain"), directory.path().join("ours"), directory.path().join("link"));
+        fs::write(&plain, "").unwrap();
+        Output::create(&ours, OutputOptions::default()).unwrap().finish().unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&plain), mode(&ours));
+        symlink(&ours, &link).unwrap();
+        let options = OutputOptions::default().with_overwrite(Overwrite::Replace);
+        let mut output = Output::create(&link, options).unwrap();
+        output.write_all(b"through").unwrap();
+        output.finish().unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&ours).unwrap(), b"through");
+        // Independent of the umask; a read-only file is writable by its owner until it is finished.
+        for expected in [0o666, 0o600, 0o444] {
+            fs::set_permissions(&ours, fs::Permissions::from_mode(expected)).unwrap();
+            let output = Output::create(&ours, options).unwrap();
+            let before_finish = output.file().metadata().unwrap().permissions().mode();
+            assert_eq!((before_finish & 0o600, before_finish & 0o177 & !expected), (0o600, 0), "{expected:o}");
             output.finish().unwrap();
-            assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-            assert_eq!(fs::read(&ours).unwrap(), b"through");
-            // Independent of the umask; a read-only file is writable by its owner until it is finished.
-            for expected in [0o666, 0o600, 0o444] {
-                fs::set_permissions(&ours, fs::Permissions::from_mode(expected)).unwrap();
-                let output = Output::create(&ours, options).unwrap();
-                let before_finish = output.file().metadata().unwrap().permissions().mode();
-                assert_eq!((before_finish & 0o600, before_finish & 0o177 & !expected), (0o600, 0), "{expected:o}");
-                output.finish().unwrap();
-                assert_eq!(mode(&ours) & 0o777, expected);
-            }
+            assert_eq!(mode(&ours) & 0o777, expected);
         }
     }
 }

@@ -21,7 +21,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::with_std::names::{NEW, OLD, directory, rename_new, sync_directory};
+use crate::with_std::names::{NEW, OLD, directory, rename_new};
 use crate::with_std::output::{Overwrite, SyncPolicy, exists};
 use crate::with_std::sys;
 use crate::with_std::temporary::{Temporary, uninterrupted};
@@ -94,7 +94,7 @@ impl OutputFolder {
         uninterrupted(|| {
             let how = self.move_in(overwrite)?;
             if sync == SyncPolicy::Disk {
-                sync_directory(directory(&self.target));
+                sys::sync_directory(directory(&self.target));
             }
             Ok(PlacedFolder { folder: self, how })
         })
@@ -102,8 +102,8 @@ impl OutputFolder {
 
     fn move_in(&mut self, overwrite: Overwrite) -> Result<How> {
         use io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, NotADirectory};
-        if !cfg!(unix) {
-            let _ = fs::remove_dir(&self.target); // removes only an empty folder, which the rename below replaces on Unix
+        if !sys::REPLACES_EMPTY_FOLDERS {
+            let _ = fs::remove_dir(&self.target); // removes only an empty folder
         }
         let mut placed = rename_new(&self.new, &self.target);
         if placed.as_ref().is_err_and(|cause| cause.kind() == AlreadyExists) {

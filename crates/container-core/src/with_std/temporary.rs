@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::Duration;
 
-use crate::with_std::names::{directory, restore_replaced, sync_directory};
+use crate::with_std::names::{directory, restore_replaced};
 use crate::with_std::sys;
 
 /// Held shared while a temporary file is created or moved, exclusively while all are removed.
@@ -190,7 +190,7 @@ impl Temporary {
     fn new(folder: &Path, kind: Kind, create: impl Fn(&Path) -> io::Result<Option<File>>) -> io::Result<Self> {
         let folder = std::path::absolute(folder)?;
         remove_stale_temporaries(&folder);
-        let mut can_lock = cfg!(unix);
+        let mut can_lock = sys::CAN_LOCK;
         for _ in 0..ATTEMPTS {
             let path = folder.join(new_name(can_lock));
             let created = uninterrupted(|| {
@@ -342,7 +342,7 @@ pub fn remove_stale_temporaries(folder: &Path) {
     const MAX_CLEAN_FOLDERS: usize = 1_000;
     static CLEAN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     let Ok(folder) = std::path::absolute(folder) else { return };
-    if !cfg!(unix) {
+    if !sys::CAN_LOCK {
         return;
     }
     {
@@ -381,7 +381,7 @@ fn remove_if_stale(folder: &Path, path: &Path, host: u32) -> io::Result<()> {
     }
     if metadata.is_dir() && restore_replaced(path, folder) {
         // The replacement must be on disk before the replaced folder is removed.
-        sync_directory(folder);
+        sys::sync_directory(folder);
         return fs::remove_dir_all(path);
     }
     Ok(())

@@ -16,7 +16,7 @@ pub enum ByteOrder {
 
 impl ByteOrder {
     /// The native byte order.
-    pub const NATIVE: Self = if cfg!(target_endian = "big") { Self::Big } else { Self::Little };
+    pub const NATIVE: Self = if u16::from_le(1) == 1 { Self::Little } else { Self::Big };
 
     const fn symbol(self) -> char {
         match self {

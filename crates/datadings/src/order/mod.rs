@@ -4,9 +4,8 @@
 //! resume anywhere at once, in any number of processes that share only the description. A checkpoint consists of the order (with the feature
 //! `serde` it implements serde's traits), the epoch, and the number of positions done.
 //!
-#![cfg_attr(feature = "serde", doc = "```")]
-#![cfg_attr(not(feature = "serde"), doc = "```ignore")]
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! ```
+//! # #[cfg(feature = "serde")] {
 //! use datadings::order::{Order, Shard, Split};
 //!
 //! let order = Order::sequential(1000).range(0..900)?.shuffled(42)?;
@@ -22,8 +21,8 @@
 //! rest.extend(order.iter(epoch).take(500)); // what was done before
 //! rest.sort_unstable();
 //! assert_eq!(rest, (0..900).collect::<Vec<_>>());
-//! # Ok(())
 //! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # Steps
@@ -80,6 +79,8 @@
 //! samples at each position, at neighboring and at distant positions, their differences, cycles, parities and successive epochs with what
 //! chance would give. A quasi-shuffle cannot pass such tests and does not try: the samples of a chunk stay together in one window.
 
+#[cfg(feature = "serde")]
+mod description;
 mod iter;
 mod permute;
 mod quasi;
@@ -104,21 +105,12 @@ pub use self::shard::{Positions, Shard, Split};
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
-    serde(try_from = "Description", into = "Description")
+    serde(try_from = "description::Description", into = "description::Description")
 )]
 pub struct Order {
     base: u64,
     stages: Vec<Stage>,
     len: Option<u64>,
-}
-
-/// The stored form of an order. Names and meanings are stable; other algorithms would get other names.
-#[cfg(feature = "serde")]
-#[derive(serde::Serialize, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Description {
-    len: u64,
-    steps: Vec<Step>,
 }
 
 impl Order {
@@ -338,22 +330,6 @@ impl Order {
             (epochs, positions) = stage.apply(epochs, positions, cache);
         }
         positions
-    }
-}
-
-#[cfg(feature = "serde")]
-impl From<Order> for Description {
-    fn from(order: Order) -> Self {
-        Self { len: order.base, steps: order.stages.iter().map(|stage| stage.step).collect() }
-    }
-}
-
-#[cfg(feature = "serde")]
-impl TryFrom<Description> for Order {
-    type Error = Error;
-
-    fn try_from(description: Description) -> Result<Self> {
-        description.steps.into_iter().try_fold(Self::sequential(description.len), Self::then)
     }
 }
 

@@ -78,6 +78,7 @@ pub(crate) fn expand_numbers<T: Element>(mask: &[u8], stored: &[u8], out: &mut [
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::Endian;
 
     fn check<T: Element>(masks: &[Vec<bool>], make: impl Fn(u8) -> T, fill: T) {
         for missing in masks {
@@ -123,7 +124,7 @@ mod tests {
     #[test]
     fn exhausted_input_becomes_fill() {
         let mut out = [9u16; 19];
-        expand_numbers(&[0, 0x40, 0], &[1, 0, 2, 0, 3], &mut out, 7, cfg!(target_endian = "big"));
+        expand_numbers(&[0, 0x40, 0], &[1, 0, 2, 0, 3], &mut out, 7, Endian::NATIVE == Endian::Big);
         assert_eq!(out, [1, 2, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7]);
     }
 }

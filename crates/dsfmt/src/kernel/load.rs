@@ -34,6 +34,7 @@ pub(crate) fn load<T: Element>(bytes: &[u8], out: &mut [T], swap: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::Endian;
 
     #[test]
     fn loads_unaligned_in_both_orders() {
@@ -42,10 +43,10 @@ mod tests {
             let mut bytes = vec![0];
             numbers.iter().for_each(|n| bytes.extend(n.to_be_bytes()));
             let mut out = vec![0u64; count];
-            load(&bytes[1..], &mut out, cfg!(target_endian = "little"));
+            load(&bytes[1..], &mut out, Endian::NATIVE == Endian::Little);
             assert_eq!(out, numbers);
             let mut out = vec![0u16; count * 4];
-            load(&bytes[1..], &mut out, cfg!(target_endian = "little"));
+            load(&bytes[1..], &mut out, Endian::NATIVE == Endian::Little);
             let expected: Vec<u16> = bytes[1..].as_chunks().0.iter().map(|raw| u16::from_be_bytes(*raw)).collect();
             assert_eq!(out, expected);
             let mut out = vec![0.0f32; count * 2];
@@ -60,7 +61,7 @@ mod tests {
     #[test]
     fn short_input_leaves_the_rest() {
         let mut out = [7u32; 3];
-        load(&[0, 0, 0, 1, 9, 9], &mut out, cfg!(target_endian = "little"));
+        load(&[0, 0, 0, 1, 9, 9], &mut out, Endian::NATIVE == Endian::Little);
         assert_eq!(out, [1, 7, 7]);
         let mut out = [7u16; 2];
         load(&[1, 1, 9], &mut out, false);

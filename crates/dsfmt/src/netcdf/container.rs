@@ -137,8 +137,7 @@ impl Container for NetcdfContainer {
             Kind::Offset64 => "2",
             Kind::Data64 => "5",
             Kind::Hdf5 => "4",
-            #[cfg(feature = "zarr")]
-            Kind::Zarr if self.reader.arrays().is_some_and(|arrays| arrays.version() == 2) => "2",
+            Kind::Zarr if self.reader.store().is_some_and(|store| store.version() == 2) => "2",
             Kind::Zarr => "3",
         }
         .to_owned()
@@ -213,9 +212,8 @@ fn summary(reader: &Reader, variable: &Variable) -> Map<String, Value> {
     let names: Vec<&str> = reader.dimension_names(variable).collect();
     let stored = variable.nc_type.data_type();
     let mut details = Map::new();
-    #[cfg(feature = "zarr")]
-    if let Some(arrays) = reader.arrays() {
-        details.append(&mut crate::zarr::summary(arrays, variable));
+    if let Some(store) = reader.store() {
+        details.append(&mut store.summary(variable));
     }
     if !variable.is_zarr() {
         details.insert("nc_type".to_owned(), variable.nc_type.to_string().into());

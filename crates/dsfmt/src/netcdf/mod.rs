@@ -91,20 +91,19 @@ mod view;
 
 pub use container::{FORMAT, NetcdfContainer};
 pub use from_ds::{WriteOptions, from_ds};
-#[cfg(feature = "zarr")]
-pub(crate) use guard::catch_panics;
 pub use guard::is_guarded;
 pub use model::{Attribute, AttributeValue, Dimension, Kind, Member, NcType, Variable};
 pub use reader::{Characters, ReadOptions, Reader};
 pub use to_ds::{Converted, to_ds};
 pub use view::{as_ds, ds_view};
 
-#[cfg(feature = "zarr")]
 pub(crate) use {
     attributes::attribute,
     from_ds::{Fill, JULIAN, choose_fill, for_each_source_chunk},
+    guard::catch_panics,
     model::{Described, Location, product},
     number::with_number,
+    reader::Store,
     to_ds::loss,
 };
 

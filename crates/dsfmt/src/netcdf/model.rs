@@ -276,7 +276,6 @@ pub(crate) enum Location {
     /// An HDF5 dataset at this path.
     Hdf5(String),
     /// An array of a Zarr store, by index.
-    #[cfg(feature = "zarr")]
     Zarr(usize),
 }
 
@@ -321,11 +320,7 @@ impl Variable {
 
     /// True for an array of a Zarr store.
     pub(crate) fn is_zarr(&self) -> bool {
-        #[cfg(feature = "zarr")]
-        let is_zarr = matches!(self.location, Location::Zarr(_));
-        #[cfg(not(feature = "zarr"))]
-        let is_zarr = false;
-        is_zarr
+        matches!(self.location, Location::Zarr(_))
     }
 
     fn format(&self) -> &'static str {

@@ -5,9 +5,10 @@ use std::ops::Range;
 use std::path::Path;
 
 use container_core::{Error, Limits, Loss, OpenOptions, Position, Result, Source};
+use serde_json::{Map, Value};
 
 use super::mask::mask;
-use super::model::{Attribute, AttributeValue, Described, Dimension, Kind, NcType, Variable, product};
+use super::model::{Attribute, AttributeValue, Described, Dimension, Kind, Location, NcType, Variable, product};
 use super::number::{Number, unsigned};
 use super::scale::Scaling;
 use super::{FORMAT_NAME, classic, hdf5};
@@ -29,9 +30,23 @@ enum Storage {
     Classic,
     /// Datasets of a NetCDF-4 file.
     Hdf5(Box<hdf5::Datasets>),
-    /// Arrays of a Zarr store, and its folder.
-    #[cfg(feature = "zarr")]
-    Zarr(Box<crate::zarr::Arrays>, std::path::PathBuf),
+    /// Arrays of a Zarr store.
+    Zarr(Box<dyn Store>),
+}
+
+/// The arrays of a Zarr store. A trait, because this module does without the feature `zarr`.
+pub(crate) trait Store: Send + Sync {
+    /// The version of the Zarr specification.
+    fn version(&self) -> u32;
+
+    /// Bytes of the files, counted until they are `enough`.
+    fn stored_bytes(&self, enough: u64) -> u64;
+
+    /// Reads a range of elements of the array at `index`. The caller has checked that it is within the array, and its bytes.
+    fn read(&self, index: usize, elements: Range<u64>) -> Result<Values<'static>>;
+
+    /// What only Zarr has: type, codecs and fill value of an array.
+    fn summary(&self, variable: &Variable) -> Map<String, Value>;
 }
 
 /// Options for reading values.
@@ -150,24 +165,14 @@ impl Reader {
         self
     }
 
-    /// A Zarr store in the folder `path`.
-    #[cfg(feature = "zarr")]
-    pub(crate) fn from_store(
-        kind: Kind,
-        described: Described,
-        arrays: crate::zarr::Arrays,
-        limits: Limits,
-        path: &Path,
-    ) -> Self {
-        let storage = Storage::Zarr(Box::new(arrays), path.to_owned());
-        Self { source: Source::from(Vec::new()), limits, kind, described, storage }.with_losses_of_types()
+    pub(crate) fn from_store(described: Described, store: Box<dyn Store>, limits: Limits) -> Self {
+        let (source, storage) = (Source::from(Vec::new()), Storage::Zarr(store));
+        Self { source, limits, kind: Kind::Zarr, described, storage }.with_losses_of_types()
     }
 
-    /// The arrays of a Zarr store.
-    #[cfg(feature = "zarr")]
-    pub(crate) fn arrays(&self) -> Option<&crate::zarr::Arrays> {
+    pub(crate) fn store(&self) -> Option<&dyn Store> {
         match &self.storage {
-            Storage::Zarr(arrays, _) => Some(arrays),
+            Storage::Zarr(store) => Some(store.as_ref()),
             _ => None,
         }
     }
@@ -179,13 +184,8 @@ impl Reader {
     }
 
     /// Bytes of the file, or of the files of a Zarr store, which are counted until they are `enough`.
-    #[cfg_attr(not(feature = "zarr"), allow(unused_variables, reason = "only for Zarr"))]
     pub(crate) fn stored_bytes(&self, enough: u64) -> u64 {
-        match &self.storage {
-            #[cfg(feature = "zarr")]
-            Storage::Zarr(_, path) => crate::zarr::stored_bytes(path, enough),
-            _ => self.source.len(),
-        }
+        self.store().map_or(self.source.len(), |store| store.stored_bytes(enough))
     }
 
     /// The kind of the file.
@@ -295,10 +295,9 @@ impl Reader {
         let values = match &self.storage {
             Storage::Hdf5(datasets) => hdf5::read(datasets, variable, rows, &self.limits)?,
             Storage::Classic => classic::read(&self.source, variable, rows)?,
-            #[cfg(feature = "zarr")]
-            Storage::Zarr(arrays, _) => {
+            Storage::Zarr(store) => {
                 let row = variable.row_elements().unwrap_or(u64::MAX);
-                zarr_values(arrays, variable, rows.start.saturating_mul(row)..rows.end.saturating_mul(row))?
+                stored_values(store.as_ref(), variable, rows.start.saturating_mul(row)..rows.end.saturating_mul(row))?
             }
         };
         if let (Values::Str(characters), true) = (&values, joins_characters(variable, options)) {
@@ -342,20 +341,19 @@ impl Reader {
     }
 
     /// Reads a range of elements of a Zarr array: only the chunks they are in. `None` for other kinds, whose rows are read.
-    #[cfg(feature = "zarr")]
     pub(crate) fn read_elements(
         &self,
         variable: &Variable,
         elements: Range<u64>,
         options: &ReadOptions,
     ) -> Option<Result<Array<'static>>> {
-        let Storage::Zarr(arrays, _) = &self.storage else { return None };
+        let store = self.store()?;
         let read = || {
             self.check(variable, &(0..0), options)?;
             let count = elements.end.saturating_sub(elements.start);
             let width = variable.nc_type.width().map_or(16, |width| width as u64);
             self.limits.check_block("bytes of the elements", count.saturating_mul(width))?;
-            let values = zarr_values(arrays, variable, elements.clone())?;
+            let values = stored_values(store, variable, elements.clone())?;
             finished(variable, vec![count], values, options)
         };
         Some(read().map_err(|error| variable.error(error)))
@@ -399,10 +397,9 @@ impl Reader {
     }
 }
 
-#[cfg(feature = "zarr")]
-fn zarr_values(arrays: &crate::zarr::Arrays, variable: &Variable, elements: Range<u64>) -> Result<Values<'static>> {
+fn stored_values(store: &dyn Store, variable: &Variable, elements: Range<u64>) -> Result<Values<'static>> {
     match variable.location {
-        super::model::Location::Zarr(index) => arrays.read(index, elements),
+        Location::Zarr(index) => store.read(index, elements),
         _ => Err(Error::invalid("expected an array")),
     }
 }

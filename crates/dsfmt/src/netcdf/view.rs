@@ -251,7 +251,6 @@ impl NetcdfValues {
             let data_type = self.reader.data_type(variable, &self.options).ok_or_else(no_variable)?;
             return Ok((Values::with_capacity(data_type, 0), None));
         }
-        #[cfg(feature = "zarr")]
         if let Some(array) = self.reader.read_elements(variable, elements.clone(), &self.options) {
             let (_, values, mask) = array?.into_parts();
             return Ok((values, mask));

@@ -1,5 +1,8 @@
 //! Spools the interleaved bytes of many variables in one unnamed temporary file, to use them variable by variable.
 
+#[cfg(feature = "arrow")]
+pub(crate) mod reader;
+
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -157,15 +160,6 @@ impl Spool {
         }
         out.put(&section.buffer)
     }
-
-    /// Reads a section sequentially.
-    #[cfg(feature = "arrow")]
-    pub(crate) fn reader(&self, section: usize) -> Result<SectionReader<'_>> {
-        let section = self.sections.get(section);
-        let chunks = section.map_or(Ok(Vec::new()), |section| self.chunks(section))?;
-        let tail = section.map_or(&[][..], |section| &section.buffer);
-        Ok(SectionReader { spool: self, chunks: chunks.into_iter(), chunk: (0, 0), tail, buffer: Vec::new(), at: 0 })
-    }
 }
 
 impl Put for Tail<'_> {
@@ -186,67 +180,6 @@ impl Put for Tail<'_> {
             (0..spool.sections.len()).try_for_each(|index| spool.flush(index))?;
         }
         Ok(())
-    }
-}
-
-/// Reads the bytes of a section sequentially. Several readers may be interleaved.
-#[cfg(feature = "arrow")]
-pub(crate) struct SectionReader<'s> {
-    spool: &'s Spool,
-    chunks: std::vec::IntoIter<(u64, u64)>,
-    /// Unread part of the current chunk.
-    chunk: (u64, u64),
-    /// The bytes after the last chunk.
-    tail: &'s [u8],
-    buffer: Vec<u8>,
-    at: usize,
-}
-
-#[cfg(feature = "arrow")]
-impl SectionReader<'_> {
-    /// The next byte; `None` at the end.
-    pub(crate) fn byte(&mut self) -> Result<Option<u8>> {
-        if self.at >= self.buffer.len() && !self.fill()? {
-            return Ok(None);
-        }
-        self.at += 1;
-        Ok(self.buffer.get(self.at - 1).copied())
-    }
-
-    /// The next 64-bit number; `None` at the end.
-    pub(crate) fn number(&mut self) -> Result<Option<u64>> {
-        let mut bytes = [0; 8];
-        for byte in &mut bytes {
-            match self.byte()? {
-                Some(next) => *byte = next,
-                None => return Ok(None),
-            }
-        }
-        Ok(Some(u64::from_le_bytes(bytes)))
-    }
-
-    fn fill(&mut self) -> Result<bool> {
-        self.buffer.clear();
-        self.at = 0;
-        if self.chunk.1 == 0 {
-            self.chunk = self.chunks.next().unwrap_or((0, 0));
-        }
-        let (at, left) = self.chunk;
-        if left == 0 {
-            self.buffer.extend_from_slice(std::mem::take(&mut self.tail));
-            return Ok(!self.buffer.is_empty());
-        }
-        let count = left.min(64 << 10);
-        if let Some(file) = &self.spool.file {
-            let mut file = file.get_ref();
-            file.seek(SeekFrom::Start(at)).map_err(failed)?;
-            file.take(count).read_to_end(&mut self.buffer).map_err(failed)?;
-        }
-        self.chunk = (at + count, left - count);
-        match self.buffer.len() as u64 == count {
-            true => Ok(true),
-            false => Err(Error::truncated("temporary file", count, self.buffer.len() as u64)),
-        }
     }
 }
 
@@ -284,12 +217,5 @@ mod tests {
         out.flush().unwrap();
         out.into_inner().finish().unwrap();
         assert!(std::fs::read(&path).unwrap() == expected.concat());
-        #[cfg(feature = "arrow")]
-        {
-            let (mut one, mut two) = (spool.reader(3).unwrap(), spool.reader(9).unwrap());
-            for (first, second) in expected[3].iter().zip(&expected[9]) {
-                assert_eq!((one.byte().unwrap(), two.byte().unwrap()), (Some(*first), Some(*second)));
-            }
-        }
     }
 }

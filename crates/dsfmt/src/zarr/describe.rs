@@ -26,7 +26,7 @@ pub(super) fn describe(root: &Path, options: OpenOptions) -> Result<(Described, 
         options,
         store,
         described: Described::default(),
-        arrays: Arrays::new(options.limits),
+        arrays: Arrays::new(root, options.limits),
         nodes: 0,
         is_version2: false,
     };
@@ -266,7 +266,7 @@ fn dimension_index(described: &mut Described, scopes: &mut [Scope], array: &str,
     index
 }
 
-/// Bytes of the files of an array, counted until they are `enough`.
+/// Bytes of the files of a store, counted until they are `enough`.
 pub(super) fn stored_bytes(root: &Path, enough: u64) -> u64 {
     let (mut folders, mut bytes) = (vec![root.to_owned()], 0u64);
     while let Some(folder) = folders.pop() {

@@ -1,12 +1,10 @@
 //! Zarr as a format of the registry.
 
 use container_core::{Container, Error, Format, Input, OpenOptions, Probe, Recognition, Result};
-use serde_json::{Map, Value};
 
-use super::read::Arrays;
 use super::{FORMAT_NAME, open, store, version2};
 use crate::container::TimeForm;
-use crate::netcdf::{Location, NetcdfContainer, ReadOptions, Variable};
+use crate::netcdf::{NetcdfContainer, ReadOptions};
 
 /// The Zarr format, with times as stored, and packed numbers as the values they mean.
 pub const FORMAT: &dyn Format = &Zarr { times: TimeForm::Stored, packed: false };
@@ -64,27 +62,5 @@ impl Format for Zarr {
         let reading = ReadOptions::default().with_scaled(!self.packed);
         let container = NetcdfContainer::new(open(path, *options)?, *options, &reading)?;
         Ok(Box::new(container.with_times(self.times)))
-    }
-}
-
-/// What only Zarr has: type, codecs and fill value of an array.
-pub(crate) fn summary(arrays: &Arrays, variable: &Variable) -> Map<String, Value> {
-    let Location::Zarr(index) = variable.location else { return Map::new() };
-    let Some(array) = arrays.all.get(index) else { return Map::new() };
-    let metadata = &array.metadata;
-    let mut details = Map::new();
-    details.insert("zarr_type".to_owned(), metadata.data_type.as_str().into());
-    details.insert("codecs".to_owned(), metadata.codecs.as_slice().into());
-    details.insert("fill_value".to_owned(), metadata.fill_value.clone());
-    if metadata.subchunk.is_some() {
-        details.insert("shards".to_owned(), metadata.chunk.as_slice().into());
-    }
-    details
-}
-
-impl Arrays {
-    /// The version of the Zarr specification.
-    pub(crate) fn version(&self) -> u32 {
-        self.version
     }
 }

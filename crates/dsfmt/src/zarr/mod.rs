@@ -63,11 +63,9 @@ use std::path::Path;
 use container_core::{OpenOptions, Result};
 
 pub use format::FORMAT;
-pub(crate) use format::summary;
-pub(crate) use read::Arrays;
 pub use write::{Compression, WriteOptions, from_ds};
 
-use crate::netcdf::{Kind, Reader};
+use crate::netcdf::Reader;
 
 /// The format's name in errors and in the registry.
 pub const FORMAT_NAME: &str = "zarr";
@@ -79,12 +77,6 @@ pub const FORMAT_NAME: &str = "zarr";
 /// [`Limit`](container_core::ErrorKind::Limit) for excessive sizes. An array that cannot be read has a
 /// [`problem`](crate::netcdf::Variable::problem).
 pub fn open(path: impl AsRef<Path>, options: OpenOptions) -> Result<Reader> {
-    let path = path.as_ref();
-    let (described, arrays) = describe::describe(path, options)?;
-    Ok(Reader::from_store(Kind::Zarr, described, arrays, options.limits, path))
-}
-
-/// Bytes of the files in a store, counted until they are `enough`.
-pub(crate) fn stored_bytes(path: &Path, enough: u64) -> u64 {
-    describe::stored_bytes(path, enough)
+    let (described, arrays) = describe::describe(path.as_ref(), options)?;
+    Ok(Reader::from_store(described, Box::new(arrays), options.limits))
 }

@@ -2,17 +2,20 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use container_core::{Error, Limits, Result};
+use serde_json::{Map, Value};
 use zarrs::array::{Array, ArrayBytes, ArraySubset, CodecOptions};
 use zarrs::storage::ReadableStorageTraits;
 
 use super::FORMAT_NAME;
+use super::describe::stored_bytes;
 use super::grid::Block;
 use super::metadata::ArrayMetadata;
 use crate::array::{Strings, Values};
-use crate::netcdf::{catch_panics, with_number};
+use crate::netcdf::{Location, Store, Variable, catch_panics, with_number};
 use crate::types::DataType;
 
 /// Bytes of decoded chunks that are kept.
@@ -27,8 +30,10 @@ const WHOLE_BYTES: u64 = 4 << 20;
 type Storage = dyn ReadableStorageTraits;
 
 /// The arrays of a store.
-pub(crate) struct Arrays {
+pub(super) struct Arrays {
     pub(super) all: Vec<ZarrArray>,
+    /// The folder of the store.
+    root: PathBuf,
     /// Of the Zarr specification.
     pub(super) version: u32,
     limits: Limits,
@@ -113,28 +118,8 @@ fn invalid(error: &dyn std::error::Error) -> Error {
 }
 
 impl Arrays {
-    pub(super) fn new(limits: Limits) -> Self {
-        Self { all: Vec::new(), version: 3, limits, cache: Mutex::default() }
-    }
-
-    /// Reads a range of elements of the array at `index`. The caller has checked that it is within the array, and its bytes.
-    pub(crate) fn read(&self, index: usize, elements: Range<u64>) -> Result<Values<'static>> {
-        let unknown = || Error::usage(format!("unknown array {index}")).in_format(FORMAT_NAME);
-        let array = self.all.get(index).ok_or_else(unknown)?;
-        let data_type = array.metadata.stored.nc_type().data_type().ok_or_else(unknown)?;
-        let mut all: Option<Values<'static>> = None;
-        for block in Block::of_range(&array.metadata.shape, elements) {
-            let values = if data_type.is_text() {
-                self.texts(index, array, data_type, &block)?
-            } else {
-                self.numbers(index, array, data_type, &block)?
-            };
-            match &mut all {
-                None => all = Some(values),
-                Some(all) => all.extend(&values, 0..values.len()),
-            }
-        }
-        Ok(all.unwrap_or_else(|| Values::with_capacity(data_type, 0)))
+    pub(super) fn new(root: &Path, limits: Limits) -> Self {
+        Self { all: Vec::new(), root: root.to_owned(), version: 3, limits, cache: Mutex::default() }
     }
 
     /// The numbers or booleans of a box.
@@ -204,6 +189,49 @@ impl Arrays {
         let bytes = array.unit_bytes().max(values.as_strings().map_or(0, |strings| strings.as_bytes().len() as u64));
         lock().put(key, &values, bytes);
         Ok(values)
+    }
+}
+
+impl Store for Arrays {
+    fn version(&self) -> u32 {
+        self.version
+    }
+
+    fn stored_bytes(&self, enough: u64) -> u64 {
+        stored_bytes(&self.root, enough)
+    }
+
+    fn read(&self, index: usize, elements: Range<u64>) -> Result<Values<'static>> {
+        let unknown = || Error::usage(format!("unknown array {index}")).in_format(FORMAT_NAME);
+        let array = self.all.get(index).ok_or_else(unknown)?;
+        let data_type = array.metadata.stored.nc_type().data_type().ok_or_else(unknown)?;
+        let mut all: Option<Values<'static>> = None;
+        for block in Block::of_range(&array.metadata.shape, elements) {
+            let values = if data_type.is_text() {
+                self.texts(index, array, data_type, &block)?
+            } else {
+                self.numbers(index, array, data_type, &block)?
+            };
+            match &mut all {
+                None => all = Some(values),
+                Some(all) => all.extend(&values, 0..values.len()),
+            }
+        }
+        Ok(all.unwrap_or_else(|| Values::with_capacity(data_type, 0)))
+    }
+
+    fn summary(&self, variable: &Variable) -> Map<String, Value> {
+        let Location::Zarr(index) = variable.location else { return Map::new() };
+        let Some(array) = self.all.get(index) else { return Map::new() };
+        let metadata = &array.metadata;
+        let mut details = Map::new();
+        details.insert("zarr_type".to_owned(), metadata.data_type.as_str().into());
+        details.insert("codecs".to_owned(), metadata.codecs.as_slice().into());
+        details.insert("fill_value".to_owned(), metadata.fill_value.clone());
+        if metadata.subchunk.is_some() {
+            details.insert("shards".to_owned(), metadata.chunk.as_slice().into());
+        }
+        details
     }
 }
 

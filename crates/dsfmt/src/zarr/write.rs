@@ -11,6 +11,7 @@ use zarrs::storage::WritableStorageTraits;
 
 use super::FORMAT_NAME;
 use super::codecs::Method;
+use super::describe::stored_bytes;
 use super::fill::{fill, has_missing};
 use super::grid::Block;
 use super::metadata::codec;
@@ -144,7 +145,7 @@ fn converted(reader: &Reader, path: &Path, options: &WriteOptions) -> Result<Con
         root.insert("consolidated_metadata".to_owned(), all);
     }
     store.write(METADATA, &text(&root)).map_err(failed)?;
-    let bytes = super::stored_bytes(output.path(), u64::MAX);
+    let bytes = stored_bytes(output.path(), u64::MAX);
     output.commit(options.output.overwrite, options.output.sync)?;
     Ok(Converted { written: Written { variables: planned.len(), bytes }, losses })
 }

@@ -239,15 +239,9 @@ fn part(bytes: &Bytes, width: usize, range: Range<usize>) -> Bytes {
     bytes.slice(range.start.saturating_mul(width).min(end)..end)
 }
 
-/// Numbers of a block: zero-copy if aligned and the machine is little-endian.
+/// Numbers of a block: zero-copy if aligned. With Arrow, the machine is little-endian.
 fn little_endian<T: Number + ArrowNativeType>(bytes: &Bytes, range: Range<usize>) -> ScalarBuffer<T> {
-    let shared = numbers::<T>(part(bytes, size_of::<T>(), range));
-    if cfg!(target_endian = "little") {
-        return shared;
-    }
-    let mut converted = shared.to_vec();
-    T::convert_little_endian(&mut converted);
-    converted.into()
+    numbers(part(bytes, size_of::<T>(), range))
 }
 
 fn integers<T: ArrowPrimitiveType>(bytes: &Bytes, range: Range<usize>, missing: Option<T::Native>) -> Result<ArrayRef>

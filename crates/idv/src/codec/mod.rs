@@ -5,7 +5,6 @@ mod build;
 mod encode;
 mod estimate;
 pub(crate) mod numbers;
-#[cfg(feature = "arrow")]
 pub(crate) mod shared;
 mod text;
 mod vector;

@@ -54,7 +54,7 @@ pub(crate) fn decode<T: Number>(cursor: &mut Cursor<'_>, n: usize, out: &mut Vec
 
 /// Appends numbers as they are stored in the file.
 pub(crate) fn encode<T: Number>(values: &[T], out: &mut Vec<u8>) {
-    if cfg!(target_endian = "little") {
+    if u16::from_le(1) == 1 {
         out.extend_from_slice(bytemuck::cast_slice(values));
     } else {
         let mut values = values.to_vec();

@@ -13,7 +13,6 @@ use crate::codec::{self, Values};
 use crate::inflate::Inflater;
 use crate::wire::{Compression, LOOKUP_ENTRY_LEN, LookupEntry, Type};
 
-#[cfg(feature = "arrow")]
 mod shared;
 
 /// Scratch buffers for reading blocks; reuse one to avoid allocations.

@@ -6,7 +6,6 @@ use std::ops::Range;
 #[derive(Debug, Clone)]
 pub(crate) struct BlockRequest {
     /// Index of the column in the scan's projection.
-    #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "used by decoders with a plan per column"))]
     pub(crate) slot: usize,
     pub(crate) column: usize,
     pub(crate) block: u64,

@@ -64,7 +64,7 @@ fn parse_whole(mut tokens: Tokens<'_>) -> Result<Type> {
 }
 
 /// Parses a type at the start of the text and returns the rest.
-#[cfg(feature = "nom")]
+#[allow(dead_code, reason = "for the feature `nom`")]
 pub(super) fn parse_prefix(text: &str) -> Result<(&str, Type)> {
     let mut tokens = Tokens { text, rest: text, allow_no_count: false };
     let kind = parse(&mut tokens)?;

@@ -4,7 +4,6 @@ mod block_rows;
 pub(crate) mod cell;
 mod copy;
 mod finish;
-#[cfg(feature = "arrow")]
 mod keys;
 mod layout;
 mod merge;

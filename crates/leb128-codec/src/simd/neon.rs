@@ -8,6 +8,8 @@
 //!
 //! Tested under emulation only; its speed has not been measured on hardware.
 
+mod shuffles;
+
 use core::arch::aarch64::{
     uint8x16_t, uint32x4_t, vandq_u8, vbslq_u16, vbslq_u32, vcombine_u8, vcreate_u8, vdupq_n_u8, vdupq_n_u16,
     vdupq_n_u32, vget_high_u32, vget_low_u32, vgetq_lane_u64, vld1q_u8, vmovl_u32, vpaddq_u8, vqtbl1q_u8,
@@ -15,8 +17,8 @@ use core::arch::aarch64::{
     vshrq_n_s8, vshrq_n_u16, vshrq_n_u32, vst1q_u32, vst1q_u64,
 };
 
-use super::shuffles::SHUFFLES;
-use crate::bulk::portable::{Runs, any_values, bytes_at, one_byte_each};
+use self::shuffles::SHUFFLES;
+use crate::bulk::portable::{self, Runs, any_values, bytes_at, one_byte_each};
 use crate::bulk::progress::Progress;
 use crate::bulk::{REACH, ROOM, WINDOW, drive};
 use crate::integer::Integer;
@@ -26,15 +28,25 @@ use crate::integer::Integer;
 pub(crate) struct Kernel(());
 
 impl Kernel {
-    /// The kernel, if the target has what it needs.
-    pub(crate) const fn new() -> Option<Self> {
-        if cfg!(target_feature = "neon") { Some(Self(())) } else { None }
+    /// The kernels with their names.
+    #[allow(dead_code, reason = "for tests and benchmarks")]
+    pub(crate) const fn all() -> [(&'static str, Option<Self>); 1] {
+        [("neon", Some(Self(())))]
+    }
+
+    pub(super) const fn best() -> Self {
+        Self(())
     }
 
     /// Decodes the beginning of a run.
     pub(crate) fn run<T: Integer>(self, input: &[u8], out: &mut [T]) -> Progress {
         // SAFETY: a `Kernel` exists only where the target has NEON.
         unsafe { run(input, out) }
+    }
+
+    /// Counts the values that end in the bytes. The compiler vectorizes the portable loop.
+    pub(super) fn count(self, bytes: &[u8]) -> usize {
+        portable::count(bytes)
     }
 }
 

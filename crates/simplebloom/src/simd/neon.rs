@@ -15,15 +15,21 @@ use core::arch::aarch64::{
 
 use crate::digest::group::{BLOCK, Digest, Group, LANES, pair};
 use crate::digest::rounds::{IV, compress};
+use crate::probe::{GroupIndices, Row};
 
 /// Proof that the target has NEON: the module is compiled for no other.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Kernel(());
 
 impl Kernel {
-    /// The kernel, if the target has its features.
-    pub(crate) const fn new() -> Option<Self> {
-        if cfg!(target_feature = "neon") { Some(Self(())) } else { None }
+    /// The kernels with their names.
+    #[allow(dead_code, reason = "for tests and benchmarks")]
+    pub(crate) const fn all() -> [(&'static str, Option<Self>); 1] {
+        [("neon", Some(Self(())))]
+    }
+
+    pub(super) const fn best() -> Self {
+        Self(())
     }
 
     /// The digests of sixteen keys; `start` is the state before the first block.
@@ -34,6 +40,23 @@ impl Kernel {
             *four = unsafe { four_digests(group, at * WIDTH, start) };
         }
         digests
+    }
+
+    /// [`GroupIndices::next_rows`], which the compiler vectorizes.
+    #[inline]
+    pub(super) fn next_rows(self, indices: &mut GroupIndices, rows: &mut [Row]) {
+        indices.next_rows(rows);
+    }
+}
+
+/// Hints that the byte will be accessed soon.
+#[inline(always)]
+pub(super) fn prefetch(byte: &u8) {
+    let pointer = core::ptr::from_ref(byte);
+    // SAFETY: every aarch64 processor has the instruction, the pointer comes from a reference, and nothing else is touched.
+    // There is no stable intrinsic for it.
+    unsafe {
+        core::arch::asm!("prfm pldl1keep, [{}]", in(reg) pointer, options(nostack, readonly, preserves_flags));
     }
 }
 

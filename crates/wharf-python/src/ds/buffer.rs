@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyAny, PyTuple};
 
+use crate::ds::memory;
 use crate::error::Result;
 
 /// Arrays up to this many bytes are filled attached to the interpreter.
@@ -29,7 +30,7 @@ impl<'py> NewArray<'py> {
         // PyO3 has no buffers without dimensions.
         let is_scalar = shape.is_empty();
         let sizes = PyTuple::new(py, if is_scalar { &[1] } else { shape })?;
-        let array = match large(py, shape, &sizes, dtype)? {
+        let array = match memory::large(py, shape, &sizes, dtype)? {
             Some(array) => array,
             None => EMPTY.import(py, "numpy", "empty")?.call1((sizes, dtype))?,
         };
@@ -60,27 +61,6 @@ impl<'py> NewArray<'py> {
         }
         Ok(self.array)
     }
-}
-
-/// An array in memory that is used again; `None` for small arrays, and on systems other than Linux.
-#[cfg(target_os = "linux")]
-fn large<'py>(
-    py: Python<'py>,
-    shape: &[u64],
-    sizes: &Bound<'py, PyTuple>,
-    dtype: &str,
-) -> PyResult<Option<Bound<'py, PyAny>>> {
-    use super::memory::{MIN, Memory};
-    let width = dtype.trim_start_matches(|char: char| !char.is_ascii_digit()).parse().unwrap_or(1);
-    let len = shape.iter().try_fold(width, |len: u64, size| len.checked_mul(*size));
-    let Some(len) = len.and_then(|len| usize::try_from(len).ok()).filter(|len| *len >= MIN) else { return Ok(None) };
-    let memory = Bound::new(py, Memory::new(len)?)?;
-    py.import("numpy")?.getattr("ndarray")?.call1((sizes, dtype, memory)).map(Some)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn large<'py>(_: Python<'py>, _: &[u64], _: &Bound<'py, PyTuple>, _: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
-    Ok(None)
 }
 
 /// The bytes of contiguous arrays, or of other objects with a buffer.

@@ -11,10 +11,11 @@ use std::sync::{Mutex, PoisonError};
 use memmap2::MmapMut;
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use pyo3::{Bound, ffi};
 
 /// Arrays from this size on: numpy asks for huge pages from here on.
-pub(super) const MIN: usize = 4 << 20;
+const MIN: usize = 4 << 20;
 
 /// Sizes are multiples of a huge page.
 const UNIT: usize = 2 << 20;
@@ -25,16 +26,30 @@ const MAX_KEPT: usize = 1 << 30;
 /// What is kept, the oldest first.
 static KEPT: Mutex<Vec<MmapMut>> = Mutex::new(Vec::new());
 
+/// An array in memory that is used again; `None` for small arrays.
+pub(super) fn large<'py>(
+    py: Python<'py>,
+    shape: &[u64],
+    sizes: &Bound<'py, PyTuple>,
+    dtype: &str,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let width = dtype.trim_start_matches(|char: char| !char.is_ascii_digit()).parse().unwrap_or(1);
+    let len = shape.iter().try_fold(width, |len: u64, size| len.checked_mul(*size));
+    let Some(len) = len.and_then(|len| usize::try_from(len).ok()).filter(|len| *len >= MIN) else { return Ok(None) };
+    let memory = Bound::new(py, Memory::new(len)?)?;
+    py.import("numpy")?.getattr("ndarray")?.call1((sizes, dtype, memory)).map(Some)
+}
+
 /// Memory of one array.
 #[pyclass(frozen)]
-pub(super) struct Memory {
+struct Memory {
     /// `None` only while it is dropped.
     map: Option<MmapMut>,
 }
 
 impl Memory {
     /// Memory of at least this many bytes, with any content.
-    pub(super) fn new(len: usize) -> PyResult<Self> {
+    fn new(len: usize) -> PyResult<Self> {
         let map = match kept(len) {
             Some(map) => map,
             None => {

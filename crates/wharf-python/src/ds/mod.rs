@@ -2,7 +2,7 @@
 
 mod buffer;
 mod file;
-#[cfg(target_os = "linux")]
+#[cfg_attr(not(target_os = "linux"), path = "new_memory.rs")]
 mod memory;
 mod netcdf;
 mod select;

@@ -57,14 +57,6 @@ pub(crate) fn is_prompt() -> bool {
     is_interactive() && Arguments::try_parse().is_ok_and(|arguments| arguments.is_prompt())
 }
 
-#[cfg(unix)]
-pub(crate) fn keep_interrupts() {
-    wharf_cli::program::keep_interrupts();
-}
-
-#[cfg(not(unix))]
-pub(crate) fn keep_interrupts() {}
-
 impl Arguments {
     fn is_prompt(&self) -> bool {
         self.sql.is_none() && self.file.is_empty() && is_interactive()

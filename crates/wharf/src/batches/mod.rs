@@ -4,20 +4,16 @@ pub(crate) mod columns;
 mod container;
 mod dictionaries;
 mod guard;
-#[cfg(feature = "convert")]
-mod owned;
 #[cfg(test)]
 #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "values are small")]
 pub(crate) mod samples;
 pub(crate) mod size;
 
-#[cfg(feature = "convert")]
-pub(crate) use columns::rows_with;
-pub(crate) use columns::{Projection, describe, json_or_text, metadata, name, project, rows, same_columns, summary};
+pub(crate) use columns::{
+    Projection, describe, json_or_text, metadata, name, project, rows, rows_with, same_columns, summary,
+};
 pub use container::{BatchContainer, BoxedBatches};
 pub(crate) use dictionaries::{Dictionaries, has_dictionary};
 pub(crate) use guard::guarded;
 pub use guard::is_guarded;
-#[cfg(feature = "convert")]
-pub use owned::OwnedBatches;
 pub(crate) use size::batch_slices;

@@ -25,7 +25,7 @@ pub use jsonl::JsonLines;
 
 #[cfg(all(feature = "convert", feature = "zarr"))]
 #[cfg_attr(docsrs, doc(cfg(feature = "zarr")))]
-pub use crate::hub::convert::ZarrTarget;
+pub use crate::hub::zarr::ZarrTarget;
 #[cfg(feature = "convert")]
 #[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
 pub use crate::hub::{

@@ -15,10 +15,10 @@ use super::convert::ChangeOptions;
 use super::inputs::{Location, is_reopenable};
 use super::overrides::Overrides;
 use super::select::{Reading, Selection};
-use super::{is_netcdf, is_variables};
+use super::{is_netcdf, is_variables, zarr};
 use crate::Registry;
-use crate::view::change::{Changed, Changes, Settings};
-use crate::view::filter::{FilteredContainer, Matches, matching_rows};
+use crate::hub::view::change::{Changed, Changes, Settings};
+use crate::hub::view::filter::{FilteredContainer, Matches, matching_rows};
 
 /// Opens inputs with a registry, and remembers those that can be read only once.
 pub struct Opener<'a> {
@@ -268,9 +268,7 @@ impl<'a> Opener<'a> {
             (time, packed) => {
                 let time = time.unwrap_or_default();
                 let registry = self.registry.clone().with(time.format()).with(time.netcdf(packed));
-                #[cfg(feature = "zarr")]
-                let registry = registry.with(time.zarr(packed));
-                Cow::Owned(registry)
+                Cow::Owned(zarr::format(time, packed).into_iter().fold(registry, Registry::with))
             }
         };
         registry.open_with(input, options).map_err(|error| self.overrides.with_advice(error))

@@ -18,6 +18,7 @@ mod operation;
 pub mod output;
 pub mod overlap;
 mod overrides;
+mod owned;
 pub mod query;
 pub mod recover;
 pub mod reindex;
@@ -27,6 +28,9 @@ pub mod select;
 pub mod subset;
 mod transaction;
 mod variables;
+pub(crate) mod view;
+#[cfg_attr(not(feature = "zarr"), path = "without_zarr.rs")]
+pub(crate) mod zarr;
 pub mod zds;
 
 use ds_file::is_variables;
@@ -34,6 +38,7 @@ pub use ds_file::{DS, Saved, open_ds, put_ds, rejected_by_ds, stream_ds};
 use netcdf::is_netcdf;
 pub use netcdf::{ZARR, open_netcdf};
 pub use overrides::Overrides;
+pub use owned::OwnedBatches;
 pub use variables::VariablesView;
 
 use std::ffi::OsString;

@@ -2,6 +2,7 @@ use container_core::{Error, Input, OpenOptions, Result};
 use dsfmt::netcdf::{FORMAT_NAME, Kind, Reader};
 
 use super::env::Opener;
+use super::zarr;
 
 /// The name of the format Zarr, which is read as NetCDF.
 pub const ZARR: &str = Kind::Zarr.format();
@@ -19,8 +20,7 @@ pub fn open_netcdf(input: &Input, opener: &Opener<'_>) -> Result<Reader> {
     let options = OpenOptions::default().with_access(opener.access);
     match (input.source(), input.path()) {
         (Some(source), _) => Reader::from_source(source.clone(), options),
-        #[cfg(feature = "zarr")]
-        (None, Some(path)) => dsfmt::zarr::open(path, options),
-        _ => Err(Error::usage("expected a file, found a folder")),
+        (None, Some(path)) => zarr::open(path, options),
+        (None, None) => Err(Error::usage("expected a file, found a folder")),
     }
 }

@@ -19,7 +19,6 @@ pub fn create(path: &Path, force: bool, locations: &[Location]) -> Result<Output
 }
 
 /// Options for creating an output that is a folder. An empty folder is always replaced.
-#[cfg(feature = "zarr")]
 pub fn folder_options(path: &Path, force: bool, locations: &[Location]) -> Result<OutputOptions> {
     let has_entries = path.is_dir() && std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some());
     if !force && has_entries {

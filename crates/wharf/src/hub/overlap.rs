@@ -1,13 +1,15 @@
 //! Refuses outputs that would replace an input.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
-use container_core::{Error, Probe, Recognition, Result};
+use container_core::{Error, Format, Probe, Recognition, Result};
+use dsfmt::container::TimeForm;
 
 use super::dataset_files::{members, set_of};
 use super::inputs::Location;
+use super::zarr;
+use crate::sys::{self, Identity, has_links, identity};
 
 /// Fails when one of `outputs`, which are written, removed or replaced, is an input.
 ///
@@ -59,15 +61,9 @@ fn files_of(input: &Location) -> Vec<File> {
 
 /// Whether the input is the folder of a store.
 fn is_store(input: &Location) -> bool {
-    if let Location::Path(path) = input {
-        let probe = Probe::directory(path);
-        #[cfg(feature = "zarr")]
-        if path.is_dir() && dsfmt::zarr::FORMAT.recognize(&probe) == Recognition::Content {
-            return true;
-        }
-        return path.is_dir() && zdx::FORMAT.recognize(&probe) == Recognition::Content;
-    }
-    false
+    let Location::Path(path) = input else { return false };
+    let is_of = |format: &dyn Format| format.recognize(&Probe::directory(path)) == Recognition::Content;
+    path.is_dir() && (is_of(zdx::FORMAT) || zarr::format(TimeForm::Stored, false).is_some_and(is_of))
 }
 
 /// The file of a path, existing or not.
@@ -78,9 +74,6 @@ struct File {
     /// It has several names.
     has_links: bool,
 }
-
-/// Device and inode, on systems that have them.
-type Identity = (u64, u64);
 
 impl File {
     fn of(path: &Path) -> Self {
@@ -114,46 +107,16 @@ fn is_in(file: &File, folder: &Path) -> bool {
     false
 }
 
-#[cfg(unix)]
-#[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
-fn identity(metadata: &fs::Metadata) -> Option<Identity> {
-    use std::os::unix::fs::MetadataExt;
-    Some((metadata.dev(), metadata.ino()))
-}
-
-#[cfg(unix)]
-fn has_links(metadata: &fs::Metadata) -> bool {
-    std::os::unix::fs::MetadataExt::nlink(metadata) > 1
-}
-
-#[cfg(not(unix))]
-fn identity(_: &fs::Metadata) -> Option<Identity> {
-    None
-}
-
-#[cfg(not(unix))]
-fn has_links(_: &fs::Metadata) -> bool {
-    false
-}
-
 /// The file behind standard input, if it is one.
 fn stdin_file() -> Option<File> {
-    #[cfg(unix)]
-    {
-        use std::os::fd::AsFd;
-        let input = io::stdin().as_fd().try_clone_to_owned().map(fs::File::from).and_then(|file| file.metadata()).ok();
-        let identity = input.filter(fs::Metadata::is_file).as_ref().and_then(identity);
-        identity.map(|identity| File { path: PathBuf::new(), identity: Some(identity), has_links: false })
-    }
-    #[cfg(not(unix))]
-    None
+    let identity = sys::stdin().filter(fs::Metadata::is_file).as_ref().and_then(identity);
+    identity.map(|identity| File { path: PathBuf::new(), identity: Some(identity), has_links: false })
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
-    #[cfg(unix)]
     #[test]
     fn recognizes_a_file_by_another_name() {
         let folder = tempfile::tempdir().unwrap();

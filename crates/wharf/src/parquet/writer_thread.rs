@@ -11,6 +11,7 @@ use parquet::file::writer::SerializedFileWriter;
 
 use super::source::library;
 use crate::batches::guarded;
+use crate::workers::IS_PARALLEL;
 
 /// The column chunks of a row group.
 type Group = Vec<ArrowColumnChunk>;
@@ -38,7 +39,7 @@ impl<W: Write + Send> GroupWriter<W> {
     where
         W: 'static,
     {
-        if cfg!(not(feature = "parallel")) {
+        if !IS_PARALLEL {
             return Self::direct(file);
         }
         let (sender, groups) = sync_channel::<Group>(1);

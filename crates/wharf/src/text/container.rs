@@ -45,13 +45,11 @@ pub enum TextFormat {
 
 impl TextFormat {
     /// The format of that name.
-    #[cfg(feature = "convert")]
     pub(crate) fn named(name: &str) -> Option<Self> {
         [Self::JsonLines, Self::Csv, Self::Tsv].into_iter().find(|format| format.name() == name)
     }
 
     /// Whether rows are cells without types: CSV and TSV.
-    #[cfg(feature = "convert")]
     pub(crate) const fn is_cells(self) -> bool {
         matches!(self, Self::Csv | Self::Tsv)
     }

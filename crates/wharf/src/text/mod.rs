@@ -47,11 +47,9 @@ mod arrow;
 mod chunk_reader;
 mod columns;
 mod container;
-#[cfg(feature = "convert")]
 mod conversion;
 mod layout;
 pub(crate) mod profile;
-#[cfg_attr(not(feature = "convert"), allow(dead_code, reason = "conversions use all of it"))]
 pub(crate) mod records;
 mod rows;
 pub(crate) mod scalar;
@@ -63,5 +61,4 @@ mod verify;
 mod tests;
 
 pub use container::{CSV, JSON_LINES, TSV, TextContainer, TextFormat, TextOptions};
-#[cfg(feature = "convert")]
 pub(crate) use profile::{CellProfile, ColumnKind};

@@ -7,6 +7,7 @@ use container_core::{ColumnInfo, Error, ErrorKind, Result, Watch};
 use super::columns::{ColumnInference, Columns};
 use super::layout::Text;
 use super::profile::ColumnKind;
+use super::profile::arrow_types::RowProfile;
 use crate::workers::Workers;
 
 /// Up to this many bytes all rows are scanned for columns; beyond, only those of the first chunk.
@@ -23,8 +24,7 @@ pub(super) struct RecordsTable {
     /// Kinds of CSV columns, inferred from all rows.
     pub(super) kinds: OnceLock<Box<[ColumnKind]>>,
     /// Profile of all rows.
-    #[cfg(feature = "arrow")]
-    pub(super) observed: OnceLock<super::arrow::row_profile::RowProfile>,
+    pub(super) observed: OnceLock<RowProfile>,
 }
 
 impl RecordsTable {
@@ -34,7 +34,6 @@ impl RecordsTable {
             sample_columns: OnceLock::new(),
             all_columns: OnceLock::new(),
             kinds: OnceLock::new(),
-            #[cfg(feature = "arrow")]
             observed: OnceLock::new(),
         }
     }

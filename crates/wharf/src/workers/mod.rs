@@ -6,6 +6,7 @@ mod pool;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
+pub(crate) use pool::IS_PARALLEL;
 use pool::Pool;
 
 /// The calling thread alone, or a pool of threads.
@@ -138,23 +139,6 @@ mod tests {
             let outcomes: Vec<_> = tasks.into_iter().filter_map(Task::wait).collect();
             assert_eq!(outcomes, (0..200).step_by(2).collect::<Vec<_>>());
         }
-    }
-
-    #[cfg(feature = "parallel")]
-    #[test]
-    fn tasks_finish_while_all_pool_threads_wait() {
-        // Both threads of the pool wait for tasks started elsewhere, and start more.
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        let tasks: Vec<_> = (0..2).map(|item: u32| Workers::new(0).begin(move || item)).collect();
-        let outcomes: Vec<u32> = pool.install(|| {
-            use rayon::iter::{IntoParallelIterator, ParallelIterator};
-            let both = tasks.into_par_iter().map(|task| {
-                let more: Vec<_> = (0..10).map(|item: u32| Workers::new(0).begin(move || item)).collect();
-                task.wait().unwrap() + more.into_iter().filter_map(Task::wait).sum::<u32>()
-            });
-            both.collect()
-        });
-        assert_eq!(outcomes, [45, 46]);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
+pub(crate) const IS_PARALLEL: bool = true;
+
 /// The global pool, or a private one.
 #[derive(Debug)]
 pub(super) enum Pool {
@@ -44,5 +46,26 @@ impl Pool {
             Self::Shared => rayon::spawn(work),
             Self::Own(pool) => pool.spawn(work),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Task, Workers};
+
+    #[test]
+    fn tasks_finish_while_all_pool_threads_wait() {
+        // Both threads of the pool wait for tasks started elsewhere, and start more.
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let tasks: Vec<_> = (0..2).map(|item: u32| Workers::new(0).begin(move || item)).collect();
+        let outcomes: Vec<u32> = pool.install(|| {
+            use rayon::iter::{IntoParallelIterator, ParallelIterator};
+            let both = tasks.into_par_iter().map(|task| {
+                let more: Vec<_> = (0..10).map(|item: u32| Workers::new(0).begin(move || item)).collect();
+                task.wait().unwrap() + more.into_iter().filter_map(Task::wait).sum::<u32>()
+            });
+            both.collect()
+        });
+        assert_eq!(outcomes, [45, 46]);
     }
 }

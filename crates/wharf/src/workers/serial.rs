@@ -1,5 +1,7 @@
 //! The pool without the feature `parallel`: there is none.
 
+pub(crate) const IS_PARALLEL: bool = false;
+
 /// Uninhabited.
 #[derive(Debug)]
 pub(super) enum Pool {}

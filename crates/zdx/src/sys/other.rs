@@ -9,6 +9,8 @@ use crate::write::folder::{Kind, Mode};
 pub(crate) type Handle = ();
 pub(crate) type Bits = ();
 
+pub(crate) const CAN_RENAME_OPEN: bool = false;
+
 pub(crate) const NEW_FILE: Bits = ();
 
 pub(crate) fn with_owner_access((): Bits) -> Bits {}

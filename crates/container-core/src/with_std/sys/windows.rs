@@ -13,6 +13,13 @@ mod rename;
 pub(crate) use remote_disk::is_local;
 pub(crate) use rename::{exchange, rename_exclusive};
 
+/// See [`remove_stale_temporaries`](crate::remove_stale_temporaries).
+pub(crate) const CAN_LOCK: bool = false;
+
+pub(crate) const REPLACES_EMPTY_FOLDERS: bool = false;
+
+pub(crate) const fn sync_directory(_: &Path) {}
+
 pub(crate) fn read_exact_at(file: &File, mut offset: u64, mut buffer: &mut [u8]) -> io::Result<()> {
     while !buffer.is_empty() {
         match file.seek_read(buffer, offset) {
@@ -44,7 +51,6 @@ pub(crate) const fn mode_of(_: &Metadata) -> Option<u32> {
 
 pub(crate) const fn set_mode(_: &File, _: u32) {}
 
-/// Temporary files are not locked here: see [`remove_stale_temporaries`](crate::remove_stale_temporaries).
 pub(crate) fn open_to_lock(_: &Path) -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
 }

@@ -13,7 +13,8 @@ use container_core::{Error, Result};
 use super::Ragged;
 use crate::write::bits::Packer;
 use crate::write::put::Put;
-use crate::write::spool::{SectionReader, Spool};
+use crate::write::spool::Spool;
+use crate::write::spool::reader::SectionReader;
 
 /// Represents a null list in the encoded lengths.
 const NULL_LIST: u64 = u64::MAX;

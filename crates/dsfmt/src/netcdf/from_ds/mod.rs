@@ -5,7 +5,6 @@ mod fill;
 mod nc4;
 mod plan;
 
-#[cfg(feature = "zarr")]
 pub(crate) use {
     fill::{Fill, choose as choose_fill},
     plan::JULIAN,

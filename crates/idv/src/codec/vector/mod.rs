@@ -1,5 +1,4 @@
 mod build;
-#[cfg(feature = "arrow")]
 mod shared;
 
 use std::ops::Range;

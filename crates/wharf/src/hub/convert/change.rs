@@ -7,7 +7,7 @@ use container_core::{Error, Result};
 
 use super::columnar::declared;
 use super::option::{OptionSpec, OptionValue, number, text, unknown_choice};
-use crate::view::change::{Changes, FloatWidth};
+use crate::hub::view::change::{Changes, FloatWidth};
 
 /// The defaults of the entries below.
 const CHANGE: OptionSpec = OptionSpec::flag("", "").with_group("Options that change columns");

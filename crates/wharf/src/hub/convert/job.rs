@@ -15,7 +15,7 @@ use super::super::select::{self, Selection};
 use super::super::{Bar, Listener, Lost};
 use super::columnar::pick::PickedRows;
 use super::options::{ColumnMapping, TextInput};
-use crate::view::change::Changes;
+use crate::hub::view::change::Changes;
 
 /// A conversion: the inputs, whose rows follow one another, and which columns and rows are selected.
 ///

@@ -8,7 +8,7 @@ mod options;
 pub(super) mod schema_check;
 mod set;
 mod source;
-mod targets;
+pub(super) mod targets;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -31,8 +31,6 @@ pub use option::{OptionSpec, OptionValue};
 pub(super) use option::{number, text};
 pub use options::{ColumnMapping, InputForm, TextInput};
 pub use schema_check::SchemaCheck;
-#[cfg(feature = "zarr")]
-pub use targets::ZarrTarget;
 pub(super) use targets::unknown_option;
 pub use targets::{
     BatchTarget, DatadingsTarget, DsTarget, IdvTarget, IpcTarget, NetcdfTarget, ParquetTarget, Streaming, Target,

@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(set(&mut idv, "level", "x").unwrap_err(), "level must be an integer, found \"x\"");
         let mut own = BatchTarget::new(MOCK);
         assert_eq!(set(&mut own, "batch_rows", "5"), Ok(()));
-        let zarr = if cfg!(feature = "zarr") { "zarr, " } else { "" };
+        let zarr = if registry.target("zarr").is_some() { "zarr, " } else { "" };
         let detail = format!("compression is an option of idv, {zarr}parquet, arrow and arrows, the output is mock");
         assert_eq!(set(&mut own, "compression", "none").unwrap_err(), detail);
         assert_eq!(set(&mut ds, "ragged", "pad"), Ok(()));

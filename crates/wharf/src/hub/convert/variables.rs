@@ -41,13 +41,6 @@ impl VariablesFormat for netcdf::WriteOptions {
     }
 }
 
-#[cfg(feature = "zarr")]
-impl VariablesFormat for dsfmt::zarr::WriteOptions {
-    fn write_ds(&self, reader: &Reader, path: &Path) -> Result<Converted> {
-        dsfmt::zarr::from_ds(reader, path, self)
-    }
-}
-
 /// Writes another format than ds, and fills the report.
 pub(super) fn put_other(
     job: &Job<'_>,

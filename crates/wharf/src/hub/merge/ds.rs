@@ -6,22 +6,36 @@ use container_core::{Error, Overwrite, Result};
 use dsfmt::netcdf::{self, WriteOptions, ds_view, from_ds};
 use dsfmt::{MergeOptions, Reader, merge};
 
-use super::super::convert::{NetcdfTarget, To};
+use super::super::convert::{NetcdfTarget, Streaming, To};
 use super::super::env::Opener;
 use super::super::inputs::Location;
-use super::super::{Lost, open_ds, open_netcdf, output, put_ds, rows, stream_ds};
+use super::super::{DS, Lost, open_ds, open_netcdf, output, put_ds, rows, stream_ds};
 use super::{DsMerger, Merge, Report};
 
 /// The default compression level of Python's `netCDF4`.
 const LEVEL: u8 = 4;
 
-pub(super) fn run(
-    job: &Merge,
-    options: &DsMerger,
-    to: To<'_>,
-    opener: &mut Opener<'_>,
-    report: &mut Report,
-) -> Result<()> {
+/// Which files of variables are merged.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::hub) struct ArraysKind {
+    pub(in crate::hub) format: &'static str,
+    pub(in crate::hub) stream: Streaming,
+    pub(in crate::hub) run: fn(&Merge, &DsMerger, To<'_>, &mut Opener<'_>, &mut Report) -> Result<()>,
+}
+
+pub(super) const NETCDF: ArraysKind = ArraysKind {
+    format: netcdf::FORMAT_NAME,
+    stream: Streaming::Unsupported("NetCDF is merged into a file"),
+    run: run_netcdf,
+};
+
+impl Default for ArraysKind {
+    fn default() -> Self {
+        Self { format: DS, stream: Streaming::Binary, run }
+    }
+}
+
+fn run(job: &Merge, options: &DsMerger, to: To<'_>, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
     check(options)?;
     let readers: Vec<Reader> =
         job.inputs.iter().map(|location| open_ds(location, opener, "merge")).collect::<Result<_>>()?;
@@ -36,13 +50,8 @@ pub(super) fn run(
 }
 
 /// Merges NetCDF files. The output is CDF-5 or NetCDF-4 like the first input, or the smallest classic kind that can hold the data.
-pub(super) fn run_netcdf(
-    job: &Merge,
-    merger: &DsMerger,
-    (path, force): (&Path, bool),
-    opener: &mut Opener<'_>,
-    report: &mut Report,
-) -> Result<()> {
+fn run_netcdf(job: &Merge, merger: &DsMerger, to: To<'_>, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
+    let (path, force) = to.file();
     let dimension = check(merger)?;
     if path == Path::new("-") {
         return Err(Error::usage("NetCDF is merged into a file, not a stream: give a path"));
@@ -57,36 +66,19 @@ pub(super) fn run_netcdf(
     let reader = join((job, merger), &readers, report)?.into_reader(path)?;
     let grows = options.unlimited.take();
     options.unlimited = grows.filter(|name| reader.dimensions().iter().any(|found| found.name == *name));
-    let done = from_ds(&reader, path, &options)?;
-    report.losses.extend(Lost::all(done.losses, None));
-    (report.variables, report.bytes) = (done.written.variables, done.written.bytes);
+    report.add(from_ds(&reader, path, &options)?);
     Ok(())
 }
 
-/// Merges Zarr stores. Chunks of the output have sizes by default.
-#[cfg(feature = "zarr")]
-pub(super) fn run_zarr(
-    job: &Merge,
-    merger: &DsMerger,
-    (path, force): (&Path, bool),
-    opener: &mut Opener<'_>,
-    report: &mut Report,
-) -> Result<()> {
-    use dsfmt::zarr;
-
-    check(merger)?;
-    rows::other_form(path, &super::super::convert::ZarrTarget::default(), &opener.registry)?;
-    let output = output::folder_options(path, force, &job.inputs)?;
-    let readers = views(job, zarr::FORMAT_NAME, opener, report, |_| ())?;
-    let reader = join((job, merger), &readers, report)?.into_reader(path)?;
-    let done = zarr::from_ds(&reader, path, &zarr::WriteOptions::default().with_output(output))?;
-    report.losses.extend(Lost::all(done.losses, None));
-    (report.variables, report.bytes) = (done.written.variables, done.written.bytes);
-    Ok(())
+impl Report {
+    pub(in crate::hub) fn add(&mut self, done: netcdf::Converted) {
+        self.losses.extend(Lost::all(done.losses, None));
+        (self.variables, self.bytes) = (done.written.variables, done.written.bytes);
+    }
 }
 
 /// The inputs, all of one format that is read as NetCDF, as ds. `first` gets the first of them.
-fn views(
+pub(in crate::hub) fn views(
     job: &Merge,
     format: &str,
     opener: &mut Opener<'_>,
@@ -131,14 +123,18 @@ fn like(first: &netcdf::Reader, dimension: &str, options: WriteOptions) -> Write
 }
 
 /// The dimension along which files are merged.
-fn check(options: &DsMerger) -> Result<&str> {
+pub(in crate::hub) fn check(options: &DsMerger) -> Result<&str> {
     options
         .dim
         .as_deref()
         .ok_or_else(|| Error::usage("ds and NetCDF files are merged along a dimension").advising("{dim} selects it"))
 }
 
-fn join<'r>((job, ds): (&Merge, &DsMerger), readers: &'r [Reader], report: &mut Report) -> Result<dsfmt::Merge<'r>> {
+pub(in crate::hub) fn join<'r>(
+    (job, ds): (&Merge, &DsMerger),
+    readers: &'r [Reader],
+    report: &mut Report,
+) -> Result<dsfmt::Merge<'r>> {
     let options = MergeOptions::default()
         .with_new_dimension(ds.new.clone())
         .with_variables(ds.variables.clone())

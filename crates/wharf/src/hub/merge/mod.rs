@@ -1,7 +1,7 @@
 //! Merges files of one format.
 
 mod datadings;
-mod ds;
+pub(super) mod ds;
 mod idv;
 mod rows;
 #[cfg(test)]
@@ -15,14 +15,15 @@ use container_arrow::Predicate;
 use container_core::{Error, Overwrite, Result};
 
 pub use super::convert::{IdvTarget, To};
-use super::convert::{OptionSpec, OptionValue, Streaming, TargetInfo, TargetUnit, quoted, text, unknown_option};
+use super::convert::{OptionSpec, OptionValue, TargetInfo, TargetUnit, quoted, text, unknown_option};
 use super::env::Opener;
 use super::inputs::Location;
 pub use super::operation::Operation;
 use super::operation::{self, Given, Inputs};
-use super::{DS, Listener, Lost};
+use super::{Listener, Lost, zarr};
 use crate::Registry;
 pub use datadings::{DatadingsMerger, Strategy};
+use ds::ArraysKind;
 pub use idv::IdvMerger;
 use rows::RowMerger;
 pub use zds::ZdsMerger;
@@ -130,43 +131,20 @@ pub struct DsMerger {
     pub variables: Option<Vec<String>>,
     /// Keep the numbers of times in different units; otherwise they are rebased to the units of the first file.
     pub keep_times: bool,
-    kind: ArraysKind,
-}
-
-/// Which files of variables are merged.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum ArraysKind {
-    #[default]
-    Ds,
-    Netcdf,
-    #[cfg(feature = "zarr")]
-    Zarr,
+    pub(in crate::hub) kind: ArraysKind,
 }
 
 impl DsMerger {
     /// Merges NetCDF files; the default merges ds files.
     #[must_use]
     pub fn netcdf() -> Self {
-        Self { kind: ArraysKind::Netcdf, ..Self::default() }
-    }
-
-    /// Merges Zarr stores.
-    #[cfg(feature = "zarr")]
-    #[cfg_attr(docsrs, doc(cfg(feature = "zarr")))]
-    #[must_use]
-    pub fn zarr() -> Self {
-        Self { kind: ArraysKind::Zarr, ..Self::default() }
+        Self { kind: ds::NETCDF, ..Self::default() }
     }
 }
 
 impl Operation for DsMerger {
     fn info(&self) -> TargetInfo {
-        let (format, stream) = match self.kind {
-            ArraysKind::Ds => (DS, Streaming::Binary),
-            ArraysKind::Netcdf => (dsfmt::netcdf::FORMAT_NAME, Streaming::Unsupported("NetCDF is merged into a file")),
-            #[cfg(feature = "zarr")]
-            ArraysKind::Zarr => (dsfmt::zarr::FORMAT_NAME, Streaming::Unsupported("Zarr is merged into a folder")),
-        };
+        let ArraysKind { format, stream, .. } = self.kind;
         TargetInfo { title: "ds and NetCDF", ..TargetInfo::new(format, TargetUnit::Variables, stream) }
     }
 
@@ -215,12 +193,7 @@ impl Merger for DsMerger {
             let why = "does not go with ds and NetCDF: variables along several dimensions have no rows in common";
             return Err(Error::usage(why).in_option("where"));
         }
-        match self.kind {
-            ArraysKind::Ds => ds::run(job, self, to, opener, report),
-            ArraysKind::Netcdf => ds::run_netcdf(job, self, to.file(), opener, report),
-            #[cfg(feature = "zarr")]
-            ArraysKind::Zarr => ds::run_zarr(job, self, to.file(), opener, report),
-        }
+        (self.kind.run)(job, self, to, opener, report)
     }
 }
 
@@ -264,22 +237,26 @@ pub struct Blocks {
     pub encoded: u64,
 }
 
+/// Creates a merger with default options.
+pub(in crate::hub) type NewMerger = fn() -> Box<dyn Merger>;
+
 /// The mergers that are built in.
-const BUILTIN: &[fn() -> Box<dyn Merger>] = &[
-    || Box::<IdvMerger>::default(),
-    || Box::<DatadingsMerger>::default(),
-    || Box::<DsMerger>::default(),
-    || Box::new(DsMerger::netcdf()),
-    #[cfg(feature = "zarr")]
-    || Box::new(DsMerger::zarr()),
-    || Box::<ZdsMerger>::default(),
+const BUILTIN: &[&[NewMerger]] = &[
+    &[
+        || Box::<IdvMerger>::default(),
+        || Box::<DatadingsMerger>::default(),
+        || Box::<DsMerger>::default(),
+        || Box::new(DsMerger::netcdf()),
+    ],
+    zarr::MERGERS,
+    &[|| Box::<ZdsMerger>::default()],
 ];
 
 impl Registry {
     /// All mergers with default options: the built-in ones, then those that were [added](Self::with_merger).
     #[must_use]
     pub fn mergers(&self) -> Vec<Box<dyn Merger>> {
-        BUILTIN.iter().chain(&self.mergers).map(|new| new()).collect()
+        BUILTIN.iter().copied().flatten().chain(&self.entries.mergers).map(|new| new()).collect()
     }
 
     /// The options of [merges](Merge::with_option). Each name occurs once.

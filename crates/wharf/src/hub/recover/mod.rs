@@ -250,7 +250,7 @@ impl Registry {
     /// All recoverers with default options: the built-in ones, then those that were [added](Self::with_recoverer).
     #[must_use]
     pub fn recoverers(&self) -> Vec<Box<dyn Recoverer>> {
-        BUILTIN.iter().chain(&self.recoverers).map(|new| new()).collect()
+        BUILTIN.iter().chain(&self.entries.recoverers).map(|new| new()).collect()
     }
 
     /// The options of [recoveries](Recover::with_option). Each name occurs once.

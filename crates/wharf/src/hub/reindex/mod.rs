@@ -230,7 +230,7 @@ impl Registry {
     /// All reindexers with default options: the built-in ones, then those that were [added](Self::with_reindexer).
     #[must_use]
     pub fn reindexers(&self) -> Vec<Box<dyn Reindexer>> {
-        BUILTIN.iter().chain(&self.reindexers).map(|new| new()).collect()
+        BUILTIN.iter().chain(&self.entries.reindexers).map(|new| new()).collect()
     }
 
     /// The options of [reindexing](Reindex::with_option). Each name occurs once.

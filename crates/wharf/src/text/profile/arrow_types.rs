@@ -8,11 +8,30 @@ use arrow_schema::{DataType, TimeUnit};
 use container_arrow::{ColumnProfile, Json, Mapping, Observation, parse_time, resolve};
 use container_core::Limits;
 
+use super::CellProfile;
 use super::kind::ColumnKind;
+pub(in crate::text) use crate::text::arrow::row_profile::RowProfile;
 use ticks::TickTypes;
 
 /// Parses JSON cells.
 pub(in crate::text) type Reader = Json;
+
+impl CellProfile {
+    /// The kind for a format with non-nullable integers and times in ticks of 100 ns, and whether the column is nullable.
+    pub(in crate::text) fn narrow_kind(&self) -> (ColumnKind, bool) {
+        match self.kind_with(TimeTypes::kind_in_ticks) {
+            ColumnKind::Text => (ColumnKind::Text, self.nulls > 0),
+            // `""` is an empty string in text columns only.
+            kind => match (kind, self.nulls + self.empties > 0) {
+                (ColumnKind::Integer | ColumnKind::Unsigned, true) if self.inexact => {
+                    (ColumnKind::Text, self.nulls > 0)
+                }
+                (ColumnKind::Integer | ColumnKind::Unsigned, true) => (ColumnKind::Float, true),
+                other => other,
+            },
+        }
+    }
+}
 
 /// The profile of the values in arrays and objects.
 #[derive(Debug, Clone)]

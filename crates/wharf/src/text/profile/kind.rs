@@ -1,5 +1,4 @@
 /// The one type that all cells of a CSV column have.
-#[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "times are detected with Arrow only"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ColumnKind {
     Null,

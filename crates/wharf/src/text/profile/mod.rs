@@ -168,22 +168,6 @@ impl CellProfile {
         self.kind_with(TimeTypes::kind)
     }
 
-    /// The kind for a format with non-nullable integers and times in ticks of 100 ns, and whether the column is nullable.
-    #[cfg(feature = "arrow")]
-    pub(super) fn narrow_kind(&self) -> (ColumnKind, bool) {
-        match self.kind_with(TimeTypes::kind_in_ticks) {
-            ColumnKind::Text => (ColumnKind::Text, self.nulls > 0),
-            // `""` is an empty string in text columns only.
-            kind => match (kind, self.nulls + self.empties > 0) {
-                (ColumnKind::Integer | ColumnKind::Unsigned, true) if self.inexact => {
-                    (ColumnKind::Text, self.nulls > 0)
-                }
-                (ColumnKind::Integer | ColumnKind::Unsigned, true) => (ColumnKind::Float, true),
-                other => other,
-            },
-        }
-    }
-
     fn kind_with(&self, time_kind: impl Fn(TimeTypes) -> ColumnKind) -> ColumnKind {
         let numbers = self.integers + self.floats;
         match (self.bools, numbers, self.non_finite, self.texts) {

@@ -39,6 +39,10 @@ impl NestedProfile {
     }
 }
 
+/// The profile of rows.
+#[derive(Debug)]
+pub(in crate::text) enum RowProfile {}
+
 /// Date and time types.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::text) struct TimeTypes;

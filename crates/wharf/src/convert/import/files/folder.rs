@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use container_core::{Error, Result};
 
 use super::glob::{Pattern, State};
+use crate::sys::{FolderIdentity, folder_identity};
 
 /// Receives what is found in a folder. Paths are relative to it, with `/` separators.
 pub(super) trait FileVisitor {
@@ -121,24 +122,6 @@ fn check_target(root: &Path, link: &Path, target: PathBuf) -> Result<()> {
     Err(error.caused_by(LinkOutside { link: link.to_owned(), target }).advising("{follow} imports it anyway"))
 }
 
-#[cfg(unix)]
-type Identity = (u64, u64);
-
-/// The identity of a folder, independent of its path.
-#[cfg(unix)]
-fn identity(folder: &Path) -> io::Result<Identity> {
-    use std::os::unix::fs::MetadataExt;
-    fs::metadata(folder).map(|metadata| (metadata.dev(), metadata.ino()))
-}
-
-#[cfg(not(unix))]
-type Identity = PathBuf;
-
-#[cfg(not(unix))]
-fn identity(folder: &Path) -> io::Result<Identity> {
-    folder.canonicalize()
-}
-
 struct FolderScan<'a> {
     root: &'a Path,
     /// The canonical root, if links must not lead out of it.
@@ -149,7 +132,7 @@ struct FolderScan<'a> {
     /// Links to folders, visited last.
     links: VecDeque<(String, State)>,
     /// Visited folders and their paths. The key includes the pattern state: a folder may match differently elsewhere.
-    visited: HashMap<(Identity, Vec<bool>), String>,
+    visited: HashMap<(FolderIdentity, Vec<bool>), String>,
     files: Vec<String>,
     /// Links to visited folders, and the paths by which these were visited.
     duplicates: Vec<(String, String)>,
@@ -159,7 +142,7 @@ impl FolderScan<'_> {
     fn folder(&mut self, path: &str, state: &State, visitor: &mut dyn FileVisitor) -> Result<()> {
         let folder = self.root.join(path);
         let cannot = |cause| read_dir_error(&folder, cause);
-        match self.visited.entry((identity(&folder).map_err(cannot)?, state.continuation().to_vec())) {
+        match self.visited.entry((folder_identity(&folder).map_err(cannot)?, state.continuation().to_vec())) {
             Entry::Occupied(visited) => {
                 self.duplicates.push((path.to_owned(), visited.get().clone()));
                 return Ok(());

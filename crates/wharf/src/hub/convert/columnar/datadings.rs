@@ -13,7 +13,7 @@ use super::super::super::env::Opener;
 use super::super::job::{Job, Report};
 use super::copy::copy;
 use super::inputs::{ExtraColumn, JoinOptions, Joined};
-use crate::view::change::as_columns;
+use crate::hub::view::change::as_columns;
 
 /// The column with the key of a sample.
 const KEY: &str = "key";

@@ -15,7 +15,7 @@ use super::super::super::Lost;
 use super::super::super::env::Opener;
 use super::super::job::{Convert, Job, Report, quoted};
 use super::inputs::{Input, JoinOptions, Joined, unify_batch};
-use crate::view::filter::{self, FilteredBatches, Masks, OpenRows, Origin};
+use crate::hub::view::filter::{self, FilteredBatches, Masks, OpenRows, Origin};
 
 /// More keys than this are found by reading all rows.
 const MAX_KEYS: usize = 4096;

@@ -12,7 +12,7 @@ pub(super) mod options;
 mod parquet;
 mod text;
 #[cfg(feature = "zarr")]
-mod zarr;
+pub(in crate::hub) mod zarr;
 mod zds;
 
 pub use batches::BatchTarget;
@@ -23,8 +23,6 @@ pub use ipc::IpcTarget;
 pub use netcdf::NetcdfTarget;
 pub use parquet::ParquetTarget;
 pub use text::TextTarget;
-#[cfg(feature = "zarr")]
-pub use zarr::ZarrTarget;
 pub use zds::ZdsTarget;
 
 use std::ffi::OsStr;
@@ -161,21 +159,27 @@ impl TargetUnit {
     }
 }
 
+/// Creates a target with default options.
+pub(in crate::hub) type NewTarget = fn() -> Box<dyn Target>;
+
 /// The targets that are built in, in the order in which help texts list them.
-const BUILTIN: &[fn() -> Box<dyn Target>] = &[
-    || Box::new(TextTarget::JSON_LINES),
-    || Box::new(TextTarget::CSV),
-    || Box::new(TextTarget::TSV),
-    || Box::<IdvTarget>::default(),
-    || Box::<DatadingsTarget>::default(),
-    || Box::<DsTarget>::default(),
-    || Box::<NetcdfTarget>::default(),
-    #[cfg(feature = "zarr")]
-    || Box::<ZarrTarget>::default(),
-    || Box::<ZdsTarget>::default(),
-    || Box::<ParquetTarget>::default(),
-    || Box::new(IpcTarget::FILE),
-    || Box::new(IpcTarget::STREAM),
+const BUILTIN: &[&[NewTarget]] = &[
+    &[
+        || Box::new(TextTarget::JSON_LINES),
+        || Box::new(TextTarget::CSV),
+        || Box::new(TextTarget::TSV),
+        || Box::<IdvTarget>::default(),
+        || Box::<DatadingsTarget>::default(),
+        || Box::<DsTarget>::default(),
+        || Box::<NetcdfTarget>::default(),
+    ],
+    crate::hub::zarr::TARGETS,
+    &[
+        || Box::<ZdsTarget>::default(),
+        || Box::<ParquetTarget>::default(),
+        || Box::new(IpcTarget::FILE),
+        || Box::new(IpcTarget::STREAM),
+    ],
 ];
 
 impl Registry {
@@ -183,7 +187,8 @@ impl Registry {
     /// [can be written](crate::Format::is_writable).
     #[must_use]
     pub fn targets(&self) -> Vec<Box<dyn Target>> {
-        let mut targets: Vec<Box<dyn Target>> = BUILTIN.iter().chain(&self.targets).map(|new| new()).collect();
+        let mut targets: Vec<Box<dyn Target>> =
+            BUILTIN.iter().copied().flatten().chain(&self.entries.targets).map(|new| new()).collect();
         for format in self.formats() {
             if format.is_writable() && !targets.iter().any(|target| target.info().format == format.name()) {
                 targets.push(Box::new(BatchTarget::new(*format)));

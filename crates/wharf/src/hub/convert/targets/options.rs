@@ -12,8 +12,6 @@ const DATADINGS: OptionSpec = PLAIN.with_group("Options for datadings output");
 const FILES: OptionSpec = PLAIN.with_group("Options for datadings output from folders and ZIP archives of files");
 const DS: OptionSpec = PLAIN.with_group("Options for ds and NetCDF output");
 const NETCDF: OptionSpec = PLAIN.with_group("Options for NetCDF output");
-#[cfg(feature = "zarr")]
-const ZARR: OptionSpec = PLAIN.with_group("Options for Zarr output");
 const ZDS: OptionSpec = PLAIN.with_group("Options for ZDS output");
 const ARROW: OptionSpec = PLAIN.with_group("Options for Parquet and Arrow IPC output");
 
@@ -201,19 +199,6 @@ pub(super) const UNLIMITED: OptionSpec =
 
 pub(super) const DEFLATE: OptionSpec =
     NETCDF.named("deflate", "Compress the values of NetCDF-4").with_value(OptionValue::Integer(1, 9), "1..9");
-
-#[cfg(feature = "zarr")]
-pub(super) const CHUNKS: OptionSpec = ZARR
-    .named("chunks", "Sizes of chunks along dimensions: time=10,lat=100 [default: as many rows as fit into 4 MiB]")
-    .with_value(OptionValue::Text, "SIZES");
-
-#[cfg(feature = "zarr")]
-pub(super) const SHARDS: OptionSpec = ZARR
-    .named(
-        "shards",
-        "Keep chunks in shards of these sizes along dimensions, multiples of those of chunks; whole along others: time=1000",
-    )
-    .with_value(OptionValue::Text, "SIZES");
 
 pub(super) const ID: OptionSpec = ZDS
     .named(

@@ -1,18 +1,34 @@
 //! Zarr.
 
 use std::ffi::OsStr;
+use std::path::Path;
 
 use container_core::{Error, Result};
-use dsfmt::zarr::{Compression, FORMAT_NAME, WriteOptions};
+use dsfmt::Reader;
+use dsfmt::netcdf::Converted;
+use dsfmt::zarr::{Compression, FORMAT_NAME, WriteOptions, from_ds};
 
 use super::super::super::{DS, open_ds, output};
 use super::super::job::{Context, Job, Report};
-use super::super::option::{OptionSpec, text};
+use super::super::option::{OptionSpec, OptionValue, text};
 use super::super::source;
 use super::super::text::refuse;
-use super::super::variables::{Output, put_other};
-use super::options::{CHUNKS, COMPRESSION, DIM, RAGGED, SCALED, SCHEMA, SHARDS, STRUCTS};
+use super::super::variables::{Output, VariablesFormat, put_other};
+use super::options::{COMPRESSION, DIM, RAGGED, SCALED, SCHEMA, STRUCTS};
 use super::{DsTarget, Streaming, Target, TargetInfo, TargetUnit, path_of};
+
+const ZARR: OptionSpec = OptionSpec::flag("", "").with_group("Options for Zarr output");
+
+const CHUNKS: OptionSpec = ZARR
+    .named("chunks", "Sizes of chunks along dimensions: time=10,lat=100 [default: as many rows as fit into 4 MiB]")
+    .with_value(OptionValue::Text, "SIZES");
+
+const SHARDS: OptionSpec = ZARR
+    .named(
+        "shards",
+        "Keep chunks in shards of these sizes along dimensions, multiples of those of chunks; whole along others: time=1000",
+    )
+    .with_value(OptionValue::Text, "SIZES");
 
 /// Zarr of version 3. Its arrays are the variables that a ds file would have.
 #[derive(Debug, Clone, Default)]
@@ -70,6 +86,12 @@ impl Target for ZarrTarget {
             }
             _ => self.ds.write(job, Output::Other(path, &options), context, report),
         }
+    }
+}
+
+impl VariablesFormat for WriteOptions {
+    fn write_ds(&self, reader: &Reader, path: &Path) -> Result<Converted> {
+        from_ds(reader, path, self)
     }
 }
 

@@ -134,11 +134,11 @@ fn digits(text: &[u8]) -> Option<u32> {
 mod tests {
     use super::*;
 
-    const LOCAL: ColumnKind = ColumnKind::Stamp(false, false);
-    const ZONED: ColumnKind = ColumnKind::Stamp(false, true);
-    const CLOCK: ColumnKind = ColumnKind::Time(false);
+    pub(super) const LOCAL: ColumnKind = ColumnKind::Stamp(false, false);
+    pub(super) const ZONED: ColumnKind = ColumnKind::Stamp(false, true);
+    pub(super) const CLOCK: ColumnKind = ColumnKind::Time(false);
 
-    fn kind_of(text: &str) -> ColumnKind {
+    pub(super) fn kind_of(text: &str) -> ColumnKind {
         let mut times = TickTypes::default();
         times.observe(text);
         times.kind()
@@ -195,47 +195,48 @@ mod tests {
             }
         }
     }
+}
 
-    #[cfg(feature = "idv")]
-    mod idv {
-        use ::idv::{DateTime, DateTimeOffset, TimeSpan};
-        use proptest::prelude::*;
+#[cfg(all(test, feature = "idv"))]
+mod idv_tests {
+    use ::idv::{DateTime, DateTimeOffset, TimeSpan};
+    use proptest::prelude::*;
 
-        use super::*;
+    use super::tests::{CLOCK, LOCAL, ZONED, kind_of};
+    use super::*;
 
-        /// The expected kind, by parsing with the IDV crate.
-        fn parsed(text: &str) -> ColumnKind {
-            let years = |ticks: i64| (0..=3_155_378_975_999_999_999).contains(&ticks);
-            if text.parse::<DateTime>().is_ok_and(|time| years(time.0)) {
-                return LOCAL;
-            }
-            let zoned = text.parse::<DateTimeOffset>().is_ok_and(|time| {
-                let utc = time.ticks - i64::from(time.minutes) * 600_000_000;
-                years(time.ticks) && years(utc) && i32::from(time.minutes).abs() <= MAX_OFFSET
-            });
-            if zoned {
-                return ZONED;
-            }
-            if text.parse::<TimeSpan>().is_ok() { CLOCK } else { ColumnKind::Text }
+    /// The expected kind, by parsing with the IDV crate.
+    fn parsed(text: &str) -> ColumnKind {
+        let years = |ticks: i64| (0..=3_155_378_975_999_999_999).contains(&ticks);
+        if text.parse::<DateTime>().is_ok_and(|time| years(time.0)) {
+            return LOCAL;
         }
+        let zoned = text.parse::<DateTimeOffset>().is_ok_and(|time| {
+            let utc = time.ticks - i64::from(time.minutes) * 600_000_000;
+            years(time.ticks) && years(utc) && i32::from(time.minutes).abs() <= MAX_OFFSET
+        });
+        if zoned {
+            return ZONED;
+        }
+        if text.parse::<TimeSpan>().is_ok() { CLOCK } else { ColumnKind::Text }
+    }
 
-        proptest! {
-            #![proptest_config(ProptestConfig::with_cases(3000))]
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(3000))]
 
-            #[test]
-            fn agrees_with_idv_parsing(
-                date in "(0000|0001|1900|2000|2023|9999)-(0[0-3]|01|12|1[0-3])-(00|01|2[89]|3[0-2]|31)",
-                clock in "(00|23|24|1):(00|59|60)(:(00|59|60)(\\.[05]{0,9})?)?",
-                offset in "([+-](00|13|14|15)(:?(00|01|59|60))?|Z)?",
-                form in 0..3_u8,
-            ) {
-                let text = match form {
-                    0 => format!("{date}{offset}"),
-                    1 => format!("{clock}{offset}"),
-                    _ => format!("{date}T{clock}{offset}"),
-                };
-                prop_assert_eq!(kind_of(&text), parsed(&text), "{}", text);
-            }
+        #[test]
+        fn agrees_with_idv_parsing(
+            date in "(0000|0001|1900|2000|2023|9999)-(0[0-3]|01|12|1[0-3])-(00|01|2[89]|3[0-2]|31)",
+            clock in "(00|23|24|1):(00|59|60)(:(00|59|60)(\\.[05]{0,9})?)?",
+            offset in "([+-](00|13|14|15)(:?(00|01|59|60))?|Z)?",
+            form in 0..3_u8,
+        ) {
+            let text = match form {
+                0 => format!("{date}{offset}"),
+                1 => format!("{clock}{offset}"),
+                _ => format!("{date}T{clock}{offset}"),
+            };
+            prop_assert_eq!(kind_of(&text), parsed(&text), "{}", text);
         }
     }
 }

@@ -8,7 +8,7 @@ use container_arrow::{BatchReader, BatchScan};
 use container_core::{Container, Error, Loss, Result};
 use self_cell::self_cell;
 
-use crate::hub::select;
+use super::select;
 
 type Reader<'a> = Box<dyn BatchReader + 'a>;
 

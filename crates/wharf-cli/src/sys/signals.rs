@@ -16,12 +16,12 @@ use signal_hook::{flag, low_level};
 static KEEPS_INTERRUPTS: AtomicBool = AtomicBool::new(false);
 
 /// Leaves SIGINT to the program. Call it before [`install`].
-pub(super) fn keep_interrupts() {
+pub(crate) fn keep_interrupts() {
     KEEPS_INTERRUPTS.store(true, Ordering::Relaxed);
 }
 
 /// Installs the handlers. If that fails, signals end the process at once; the next run removes the temporary files left behind.
-pub(super) fn install() {
+pub(crate) fn install() {
     // A handler that does nothing: the write fails, and its error is reported.
     let _ = flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
     // Signals that the parent had ignored (`nohup`, `&` in a script) stay ignored.
@@ -33,7 +33,7 @@ pub(super) fn install() {
     let Ok(mut signals) = Signals::new(&handled) else { return };
     let thread = std::thread::Builder::new().spawn(move || {
         if let Some(signal) = signals.forever().next() {
-            let _exit = super::lock_exit();
+            let _exit = crate::lock_exit();
             let _removed = container_core::remove_temporaries();
             let _ = low_level::emulate_default_handler(signal);
         }

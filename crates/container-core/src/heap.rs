@@ -1,4 +1,6 @@
-//! Error messages with an allocator: owned strings and causes.
+//! Error messages with an allocator: owned strings and causes. `without_alloc.rs` has the same names.
+
+extern crate alloc;
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -36,7 +38,7 @@ pub(crate) fn trailing(what: &'static str, len: usize) -> Error {
 }
 
 /// Prefixes a message with its field.
-#[cfg(feature = "nom")]
+#[allow(dead_code, reason = "for the feature `nom`")]
 pub(crate) fn within(field: &'static str, detail: &Text) -> Text {
     format!("{field}: {detail}").into()
 }
@@ -62,6 +64,9 @@ impl Error {
     }
 }
 
+#[cfg(test)]
+pub(crate) const CAN_FORMAT: bool = true;
+
 /// An error whose option names are mapped.
 struct WithOptions<'e> {
     error: &'e Error,
@@ -79,5 +84,25 @@ impl Put for Vec<u8> {
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.extend_from_slice(bytes);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn result_without_value_is_one_word() {
+        assert_eq!(size_of::<Result<()>>(), size_of::<usize>());
+    }
+
+    #[test]
+    fn option_names_are_rewritten() {
+        let error = Error::usage("does not go with {CSV}").in_option("no_header").in_file("a").at(3);
+        let error = error.advising("{from} jsonl, or {} and {to").caused_by("cause");
+        assert_eq!(error.to_string(), "a: no_header does not go with {CSV}: cause; from jsonl, or  and {to (byte 3)");
+        let flags = |name: &str| format!("--{}", name.replace('_', "-"));
+        let worded = error.with_options(&flags).to_string();
+        assert_eq!(worded, "a: --no-header does not go with {CSV}: cause; --from jsonl, or -- and {to (byte 3)");
     }
 }

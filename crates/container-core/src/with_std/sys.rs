@@ -1,4 +1,4 @@
-//! System-specific functions: Unix.
+//! System-specific functions: Unix. `sys/windows.rs` has those of Windows.
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io;
@@ -8,13 +8,24 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-#[cfg_attr(not(target_os = "linux"), path = "remote_disk.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "sys/remote_disk.rs")]
 mod local_disk;
-#[cfg_attr(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")), path = "plain_rename.rs")]
+#[cfg_attr(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")), path = "sys/plain_rename.rs")]
 mod rename;
 
 pub(crate) use local_disk::is_local;
 pub(crate) use rename::{exchange, rename_exclusive};
+
+/// Whether temporary files are locked, and those of dead processes removed.
+pub(crate) const CAN_LOCK: bool = true;
+
+/// Whether renaming a folder replaces an empty one.
+pub(crate) const REPLACES_EMPTY_FOLDERS: bool = true;
+
+/// Makes renames in a directory durable. Failure is ignored: some file systems cannot sync directories.
+pub(crate) fn sync_directory(directory: &Path) {
+    let _ = File::open(directory).and_then(|directory| directory.sync_all());
+}
 
 pub(crate) fn read_exact_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
     file.read_exact_at(buffer, offset)

@@ -13,6 +13,9 @@ use crate::write::folder::{Kind, Mode};
 pub(crate) type Handle = OwnedFd;
 pub(crate) type Bits = rustix::fs::Mode;
 
+/// Whether a directory that contains an open file can be renamed.
+pub(crate) const CAN_RENAME_OPEN: bool = true;
+
 /// Permissions of new files, subject to the process's umask.
 pub(crate) const NEW_FILE: Bits =
     Bits::RUSR.union(Bits::WUSR).union(Bits::RGRP).union(Bits::WGRP).union(Bits::ROTH).union(Bits::WOTH);
