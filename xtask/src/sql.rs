@@ -1,38 +1,80 @@
-//! The workspace of `wharf-sql`: clippy and its tests. A workspace of its own, as DataFusion takes minutes to compile.
+//! The workspace of `wharf-sql`: clippy, its tests, and those of its Python package. A workspace of its own, as DataFusion takes minutes to compile.
 
-use std::path::Path;
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use crate::shell;
+use crate::python::Python;
+use crate::registry::Trouble;
+use crate::{shell, wheel};
 
 /// Its folder.
 const FOLDER: &str = "crates/wharf-sql";
 
+/// The module of the Python package.
+const MODULE: &str = "wharf_data_sql";
+
 /// Runs clippy and the tests with one build of the dependencies: `cargo clippy` would compile them a second time, since it checks without building.
-/// So clippy takes the place of the compiler for this crate, as `cargo clippy` arranges it.
+/// So clippy takes the place of the compiler for these crates, as `cargo clippy` arranges it.
 pub(crate) fn run() -> Result<(), String> {
-    run_with(&[])
+    cargo(&["test", "--workspace"])?;
+    match python() {
+        Err(Trouble::Unreachable(why)) => {
+            println!("SKIPPED: {MODULE} was not tested: a package registry cannot be reached: {why}");
+            Ok(())
+        }
+        Err(Trouble::Failed(why)) => Err(why),
+        Ok(()) => Ok(()),
+    }
 }
 
 /// As [`run`], with the tests that take minutes: TPC-H over every format.
 pub(crate) fn run_all() -> Result<(), String> {
     run()?;
-    run_with(&["--test", "it", "--", "--ignored"])
+    cargo(&["test", "--workspace", "--test", "it", "--", "--ignored"])
 }
 
-fn run_with(arguments: &[&str]) -> Result<(), String> {
-    let folder = shell::root().join(FOLDER);
-    let target = shell::target()?.join("sql");
-    let mut test = shell::cargo(["test", "--quiet", "--locked"]);
-    test.args(arguments);
-    test.current_dir(&folder).env("CARGO_TARGET_DIR", &target);
-    test.env("RUSTC_WORKSPACE_WRAPPER", clippy_driver());
+/// Tests the Python package. It is installed as maturin would, which would compile DataFusion a second time, with the features of this package alone.
+fn python() -> Result<(), Trouble> {
+    // With the tests, as dependencies have other features with them.
+    cargo(&["build", "--workspace", "--lib", "--tests"])?;
+    let (folder, target) = (shell::root().join(FOLDER).join("python"), target()?);
+    let python = Python::with_packages(target.join("python"), &folder.join("tests/requirements.txt"))?;
+    let mut site = shell::program(python.interpreter());
+    site.args(["-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]);
+    let package = PathBuf::from(shell::text(site)?.trim()).join(MODULE);
+    shell::empty_directory(&package)?;
+    shell::write(
+        &package.join("__init__.py"),
+        format!("from .{MODULE} import *\nfrom .{MODULE} import __version__\n"),
+    )?;
+    shell::write(&package.join("__init__.pyi"), shell::read(&folder.join(format!("{MODULE}.pyi")))?)?;
+    shell::write(&package.join("py.typed"), "")?;
+    let library = target.join("debug").join(format!("{DLL_PREFIX}{MODULE}{DLL_SUFFIX}"));
+    let end = if cfg!(windows) { "pyd" } else { "abi3.so" };
+    let module = package.join(format!("{MODULE}.{end}"));
+    fs::copy(&library, &module)
+        .map_err(|error| format!("cannot copy {} to {}: {error}", library.display(), module.display()))?;
+    wheel::check(&python, &folder, &target, MODULE, MODULE)
+}
+
+/// The target directory of this workspace.
+fn target() -> Result<PathBuf, String> {
+    Ok(shell::target()?.join("sql"))
+}
+
+fn cargo(arguments: &[&str]) -> Result<(), String> {
+    let (command, rest) = arguments.split_first().ok_or("no command of cargo")?;
+    let mut cargo = shell::cargo([*command, "--quiet", "--locked"]);
+    cargo.args(rest).current_dir(shell::root().join(FOLDER)).env("CARGO_TARGET_DIR", target()?);
+    cargo.env("RUSTC_WORKSPACE_WRAPPER", clippy_driver());
     // Arguments of clippy, in its own notation.
-    test.env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
-    shell::run(test)
+    cargo.env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
+    shell::run(cargo)
 }
 
 /// The driver beside the `cargo` that runs, or the one of the PATH.
-fn clippy_driver() -> std::path::PathBuf {
+fn clippy_driver() -> PathBuf {
     let name = format!("clippy-driver{}", std::env::consts::EXE_SUFFIX);
     let cargo = std::env::var_os("CARGO").unwrap_or_default();
     let own = Path::new(&cargo).with_file_name(&name);

@@ -1,4 +1,4 @@
-//! The Python package `wharf-data`: builds its wheel, installs it into a virtual environment, and tests it there.
+//! The Python package `wharf-data`: builds its wheel, installs it into a virtual environment, and tests it there, as other packages are.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,21 +19,34 @@ pub(crate) fn run() -> Result<(), Trouble> {
     install.args(["-m", "pip", "--no-input", "--disable-pip-version-check", "install", "--quiet", "--no-deps"]);
     install.arg("--force-reinstall").arg(&wheel);
     shell::run(install)?;
-    // Elsewhere than in the package's folder, so that the installed package is tested.
-    let elsewhere = target.join("wheel");
-    let check = |arguments: &[&str]| {
+    check(&python, &package(), &target.join("wheel"), "wharf_data", "wharf_data._native")
+}
+
+/// Runs the tests and type checks of the package in `folder`, which is installed. `elsewhere` is a directory without it: what is installed is tested.
+/// `native` is the module that the stubs describe.
+///
+/// # Errors
+/// A test or check that fails.
+pub(crate) fn check(
+    python: &Python,
+    folder: &Path,
+    elsewhere: &Path,
+    package: &str,
+    native: &str,
+) -> Result<(), Trouble> {
+    let run = |arguments: &[&str]| {
         let mut command = shell::program(python.interpreter());
-        command.args(["-m"]).args(arguments).current_dir(&elsewhere);
+        command.args(["-m"]).args(arguments).current_dir(elsewhere);
         command.env("PYTHONDONTWRITEBYTECODE", "1").env("WHARF_GOLDEN", shell::root().join("tests/golden"));
         shell::run(command)
     };
-    let (tests, config) = (package().join("tests"), package().join("pyproject.toml"));
+    let (tests, config) = (folder.join("tests"), folder.join("pyproject.toml"));
     let (Some(tests), Some(config)) = (tests.to_str(), config.to_str()) else {
         return Err(Trouble::Failed("the path of the workspace is not UTF-8".to_owned()));
     };
-    check(&["pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tests, tests])?;
-    check(&["mypy", "--config-file", config, "--package", "wharf_data"])?;
-    check(&["mypy.stubtest", "wharf_data._native"])?;
+    run(&["pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tests, tests])?;
+    run(&["mypy", "--config-file", config, "--package", package])?;
+    run(&["mypy.stubtest", native])?;
     Ok(())
 }
 

@@ -88,6 +88,24 @@ impl Files {
         Ok(WharfTable::with_losses(table, Arc::clone(&self.losses)))
     }
 
+    /// Opens files as a table, which is not kept.
+    pub(crate) fn open_paths(
+        &self,
+        paths: &[PathBuf],
+        table: Option<&str>,
+        options: impl IntoIterator<Item = (String, String)>,
+    ) -> wharf::Result<WharfTable> {
+        let mut request = Request { table: table.map(str::to_owned), ..Request::default() };
+        for (name, value) in options {
+            request.options.set(&name, value);
+        }
+        let mut locations = Vec::new();
+        for path in paths {
+            locations.extend(expand_one(path.as_os_str())?);
+        }
+        self.open_locations(locations, &request)
+    }
+
     /// Opens these files, which must be of this format, as a table with the declared columns.
     pub(crate) fn open_as(
         &self,

@@ -1,6 +1,7 @@
 //! Tables of DataFusion over the inputs of wharf.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
@@ -13,9 +14,10 @@ use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use wharf::convert::{InputPart, InputTable, MatchObserver};
-use wharf::{BatchReader, Lost, NanOrder, Predicate};
+use wharf::{Access, BatchReader, Lost, NanOrder, Overwrite, Predicate, Registry};
 
 use crate::error::to_datafusion;
+use crate::files::Files;
 use crate::filter::predicate;
 use crate::losses::Losses;
 use crate::source::TableSource;
@@ -152,6 +154,38 @@ impl WharfTable {
     #[must_use]
     pub fn with_losses(inputs: InputTable, losses: Arc<Losses>) -> Self {
         Self { table: Arc::new(OpenTable::new(inputs, losses)), destination: None }
+    }
+
+    /// Opens files as a table: paths, folders and glob patterns, whose columns agree. `table` names one of several tables in a file; `options` are
+    /// names and values as in `CREATE EXTERNAL TABLE ... OPTIONS (...)`.
+    ///
+    /// # Errors
+    /// A file that cannot be opened; files that do not fit; an unknown option.
+    pub fn open(
+        registry: Registry,
+        access: Access,
+        paths: &[PathBuf],
+        table: Option<&str>,
+        options: impl IntoIterator<Item = (String, String)>,
+    ) -> wharf::Result<Self> {
+        Files::new(registry, access, Overwrite::Refuse).open_paths(paths, table, options)
+    }
+
+    /// The names of the columns.
+    pub fn columns(&self) -> impl Iterator<Item = &str> {
+        self.table.schema().fields().iter().map(|field| field.name().as_str())
+    }
+
+    /// A name for people: that of the first file, and how many more there are.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        self.table.label()
+    }
+
+    /// What its readers could not keep so far.
+    #[must_use]
+    pub fn losses(&self) -> &Losses {
+        self.table.losses()
     }
 
     /// Sets where `INSERT` writes.
