@@ -26,7 +26,7 @@
 //!
 //! #[derive(serde::Deserialize)]
 //! struct Flower<'a> {
-//!     species: &'a str, // borrowed from the mapped file; other members are skipped
+//!     species: &'a str, // borrowed from the document; other members are skipped
 //! }
 //!
 //! let store = Store::open(path)?; // a directory or an archive
@@ -74,13 +74,22 @@
 //! | open a store, its collections | [`Store`] | opens some files, reads none |
 //! | get documents by id | [`Collection::get`], [`Collection::get_many`] | the first look-up scans the index, the second builds a hash table |
 //! | get a document by row, or the row of an id | [`Collection::document`], [`Collection::row_of`] | sorts the offsets of all documents once: 24 bytes each |
-//! | iterate over documents in the order of the data | [`Collection::documents`] | one pass over index and data |
+//! | iterate over documents in the order of the data | [`Collection::documents`], [`Documents::try_next`] | one pass over index and data |
 //! | process documents with several threads, in order | [`Collection::map_documents`] | |
 //! | select fields; filter documents | [`Fields`], [`Filter`] | builds only the fields that are needed |
 //! | find out what state a collection is in | [`Collection::condition`] | |
 //! | put, delete, bulk load, compact | [`StoreWriter`], [`CollectionWriter`] | appends data; a flush writes the index |
 //! | read, create, unpack archives | [`Store::open`], [`Store::pack`], [`archive::unpack`] | |
 //! | parse the formats | [`wire`] | pure functions over bytes |
+//!
+//! # How files are read
+//!
+//! | | positional reads, the default | mapped, see [`Access::Mapped`] |
+//! |---|---|---|
+//! | [`Collection::get`] | a system call and a copy per document | no copy |
+//! | [`Collection::get_many`] | shares reads between documents less than 4 KiB apart | no copy |
+//! | [`Collection::documents`] | reads up to 256 KiB ahead; counts references to that buffer | no copy |
+//! | [`Documents::try_next`], [`Collection::map_documents`] | as `documents`, without counting | no copy |
 //!
 //! # Which documents exist
 //!

@@ -23,11 +23,12 @@ const fn beside(label: &'static str, work: &'static str, theirs: &'static str, t
     Contest { label, work, beside: THEIRS, who: THEIRS, theirs, target }
 }
 
-const CONTESTS: [Contest; 30] = [
+const CONTESTS: [Contest; 31] = [
     beside("open, until many gets are fast", "open, ordered", "open, ordered", Some(60.0)),
     beside("the same, index in a hash map's order", "open, hashed", "open, hashed", Some(60.0)),
     beside("open, one get", "first get, ordered", "first get, ordered", Some(60.0)),
     beside("the same, index in a hash map's order", "first get, hashed", "first get, hashed", Some(60.0)),
+    beside("the same, not mapped", "first get, unmapped", "first get, ordered", None),
     beside("200,000 random gets, raw; theirs parse", "get raw, ordered", "get, ordered", Some(8.0)),
     beside("the same, index in a hash map's order", "get raw, hashed", "get, hashed", Some(8.0)),
     beside("the same, many at once", "get many raw, ordered", "get, ordered", None),
@@ -59,7 +60,7 @@ const CONTESTS: [Contest; 30] = [
 /// Groups of tasks that must have the same result.
 const SAME_RESULT: &[&[&str]] = &[
     &["open, ordered", "open, hashed"],
-    &["first get, ordered", "first get, hashed"],
+    &["first get, ordered", "first get, hashed", "first get, unmapped"],
     &[
         "get raw, ordered",
         "get raw, hashed",

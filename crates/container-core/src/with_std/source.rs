@@ -11,6 +11,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::error::{Error, Result};
+use crate::with_std::huge_pages::zeroed_vec;
 use crate::with_std::{map, sys};
 
 use ahead::ReadAhead;
@@ -238,7 +239,8 @@ impl Source {
         match &self.0 {
             Repr::Memory(bytes) => Ok(bytes.slice(start..start + len)),
             Repr::Medium(medium) => {
-                let mut buffer = vec![0; len];
+                let out_of_memory = || failed(io::ErrorKind::OutOfMemory.into(), range.start);
+                let mut buffer = zeroed_vec(len).ok_or_else(out_of_memory)?;
                 medium.read_exact_at(range.start, &mut buffer).map_err(|cause| failed(cause, range.start))?;
                 Ok(Bytes::from(buffer))
             }
@@ -263,6 +265,26 @@ impl Source {
                 Ok(target)
             }
         }
+    }
+
+    /// Like [`read`](Self::read), but reuses the buffer of `bytes` where bytes have to be copied and nothing else shares it. After an error
+    /// `bytes` are empty.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_into(&self, range: Range<u64>, bytes: &mut Bytes) -> Result<()> {
+        let old = std::mem::take(bytes);
+        match &self.0 {
+            Repr::Memory(_) => *bytes = self.read(range)?,
+            Repr::Medium(medium) => {
+                let (_, len) = self.check(&range)?;
+                let mut buffer = old.try_into_mut().unwrap_or_default();
+                buffer.resize(len, 0);
+                medium.read_exact_at(range.start, &mut buffer).map_err(|cause| failed(cause, range.start))?;
+                *bytes = buffer.freeze();
+            }
+        }
+        Ok(())
     }
 
     /// Returns a range as a separate source, with offsets relative to its start. O(1); nothing is read or copied.
@@ -415,8 +437,33 @@ mod tests {
             assert_eq!(source.read(70_000..70_003).unwrap(), content[70_000..70_003]);
             let mut buffer = vec![9; 10];
             assert_eq!(source.view(5..15, &mut buffer).unwrap(), &content[5..15]);
+            let mut bytes = Bytes::new();
+            for range in [5..15, 0..200_000, 70_000..70_003, 9..9] {
+                source.read_into(range.start as u64..range.end as u64, &mut bytes).unwrap();
+                assert_eq!(bytes, content[range]);
+            }
             assert_eq!(source.read(200_000..200_000).unwrap().len(), 0);
         });
+    }
+
+    #[test]
+    fn read_into_reuses_only_buffers_of_its_own() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().write_all(&[7; 1000]).unwrap();
+        let source = Source::open_with(file.path(), Access::Positional).unwrap();
+        let mut bytes = Bytes::new();
+        source.read_into(0..1000, &mut bytes).unwrap();
+        let first = bytes.as_ptr();
+        source.read_into(10..900, &mut bytes).unwrap();
+        assert_eq!((bytes.as_ptr(), &bytes[..]), (first, &[7; 890][..]));
+        // A shared buffer stays as it is.
+        let shared = bytes.slice(1..3);
+        std::fs::write(file.path(), [8; 1000]).unwrap();
+        source.read_into(0..1000, &mut bytes).unwrap();
+        assert_ne!(bytes.as_ptr(), first);
+        assert_eq!((&shared[..], &bytes[..]), (&[7, 7][..], &[8; 1000][..]));
+        assert!(source.read_into(999..1001, &mut bytes).is_err());
+        assert!(bytes.is_empty());
     }
 
     #[test]

@@ -85,7 +85,7 @@ fn filtered<'c>(py: Python<'_>, documents: &mut Documents<'c>, filter: &Filter) 
     loop {
         let found = py.detach(|| {
             for _ in 0..FILTERED_AT_ONCE {
-                let Some(document) = documents.try_next()? else { return Ok(Some(None)) };
+                let Some(document) = documents.next().transpose()? else { return Ok(Some(None)) };
                 match filter.holds(document.bytes()) {
                     Ok(true) => return Ok(Some(Some(document))),
                     Ok(false) => {}
@@ -110,7 +110,7 @@ impl ZdsScan {
         let Some(cell) = cell.as_mut() else { return Ok(None) };
         cell.with_dependent_mut(|_, documents| {
             let document = match &self.filter {
-                None => documents.try_next()?,
+                None => documents.next().transpose()?,
                 Some(filter) => filtered(py, documents, filter)?,
             };
             let Some(document) = document else { return Ok(None) };

@@ -96,13 +96,13 @@ impl<'a> Matching<'a> {
         let (mut block, mut bytes, mut error) = (Vec::with_capacity(self.block), 0, None);
         while block.len() < self.block && bytes < MAX_BLOCK_BYTES {
             let row = self.documents.row();
-            match self.documents.try_next() {
-                Ok(Some(document)) => {
+            match self.documents.next() {
+                Some(Ok(document)) => {
                     bytes += document.bytes().len();
                     block.push(Numbered { document, row });
                 }
-                Ok(None) => break,
-                Err(other) => {
+                None => break,
+                Some(Err(other)) => {
                     error = Some(other);
                     break;
                 }

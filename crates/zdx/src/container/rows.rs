@@ -36,7 +36,7 @@ impl<'a> Shown<'a> {
         match self {
             Self::All(documents) => {
                 let row = documents.row();
-                Ok(documents.try_next()?.map(|document| Numbered { document, row }))
+                Ok(documents.next().transpose()?.map(|document| Numbered { document, row }))
             }
             Self::Matching(matching) => matching.try_next(),
         }

@@ -256,8 +256,7 @@ impl Collection {
                 Ok(bytes) => bytes,
                 Err(error) => return Err(in_data(error).in_key(id.to_owned())),
             };
-            let document = Document { id: Id::Is(Cow::Borrowed(entry.id)), bytes, offset: Some(entry.offset) };
-            return check_id(&document, id).map(|()| Some(document));
+            return document_of_line(id, entry, bytes).map(Some);
         }
         self.document_in_file(id)
     }
@@ -398,6 +397,16 @@ pub(crate) fn read_object(source: &Source, options: &OpenOptions, name: &str) ->
     let bytes = source.read(0..source.len()).map_err(in_file)?;
     serde_json::from_slice(&bytes)
         .map_err(|cause| in_file(Error::invalid("the metadata is not a JSON object").caused_by(cause)))
+}
+
+/// The document in the line of an index entry.
+///
+/// # Errors
+/// [`Invalid`](container_core::ErrorKind::Invalid) if it has another id.
+#[inline]
+pub(crate) fn document_of_line<'c>(id: &str, entry: Entry<'c>, bytes: Raw<'c>) -> Result<Document<'c>> {
+    let document = Document { id: Id::Is(Cow::Borrowed(entry.id)), bytes, offset: Some(entry.offset) };
+    check_id(&document, id).map(|()| document)
 }
 
 /// Checks that a document has the id under which the index lists it.

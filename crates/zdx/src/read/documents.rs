@@ -7,14 +7,11 @@ use container_core::{Bytes, Error, Result, Source};
 
 use crate::read::collection::{Collection, in_data, in_format};
 use crate::read::document::{Document, Id};
-use crate::read::line::{Raw, check_read, line, line_in, line_of};
+use crate::read::line::{Raw, check_read, line, line_in, line_of, surroundings};
 use crate::read::line_run::{line_in_run, line_run};
 use crate::read::offsets::LineRef;
 use crate::read::table::entry_at;
-use crate::wire::lines::BYTE_ORDER_MARK;
-
-/// Bytes read at once from data that are not in memory, if the next document is not longer.
-const WINDOW: u64 = 1 << 20;
+use crate::read::window::window;
 
 /// Iterator over documents, in their order. It ends after an error.
 #[derive(Debug, Clone)]
@@ -33,8 +30,10 @@ pub struct Documents<'c> {
     next_run_row: u64,
     /// End of the previous line: the next one must not begin before it.
     end: u64,
-    /// Data read from the file, and their offset.
+    /// Lines read together from data that are not in memory, and their offset.
     window: (u64, Bytes),
+    /// Before this offset lines are read one by one, as reading them together failed.
+    alone_until: u64,
 }
 
 impl Collection {
@@ -100,7 +99,15 @@ impl<'c> Documents<'c> {
             run: [].iter(),
             end,
             window: (0, Bytes::new()),
+            alone_until: 0,
         })
+    }
+
+    /// The same documents, each of them validated alone.
+    #[cfg(test)]
+    pub(crate) fn without_runs(mut self) -> Self {
+        self.next_run_row = u64::MAX;
+        self
     }
 
     /// The row of the next document, from 0.
@@ -109,49 +116,68 @@ impl<'c> Documents<'c> {
         self.rows.start
     }
 
-    /// The next document; `None` after the last one, and after an error.
+    /// The next document, which borrows from this iterator; `None` after the last one, and after an error. Faster than
+    /// [`next`](Iterator::next) if the data are neither in memory nor mapped, as no references to the buffer are counted.
     ///
     /// # Errors
     /// As [`Collection::get`].
     #[inline]
-    pub fn try_next(&mut self) -> Result<Option<Document<'c>>> {
-        if let Some(document) = self.next_in_run() {
+    pub fn try_next(&mut self) -> Result<Option<Document<'_>>> {
+        if self.run.as_slice().is_empty()
+            && let Some(document) = self.next_outside_run()?
+        {
             return Ok(Some(document));
         }
-        self.next_after_run()
+        let Some(line_ref) = self.next_in_run() else { return Ok(None) };
+        let (bytes, start) = self.buffer();
+        Ok(Some(self.document(line_ref, Raw::Borrowed(line_in_run(bytes, start, line_ref)))))
     }
 
-    #[inline(never)] // keeps try_next() small
-    fn next_after_run(&mut self) -> Result<Option<Document<'c>>> {
-        self.find_run();
-        match self.next_in_run() {
-            Some(document) => Ok(Some(document)),
-            None => self.next_single(),
+    /// The data if they are in memory, else the window; and its offset.
+    #[inline]
+    fn buffer(&self) -> (&[u8], u64) {
+        match self.memory {
+            Some(memory) => (memory, 0),
+            None => (&self.window.1, self.window.0),
         }
     }
 
-    /// The next document of the current run, whose lines are already validated.
+    #[inline]
+    fn document<'d>(&self, line_ref: LineRef, bytes: Raw<'d>) -> Document<'d>
+    where
+        'c: 'd,
+    {
+        let id = Id::In { index: self.index, position: line_ref.position };
+        Document { id, bytes, offset: Some(line_ref.offset) }
+    }
+
+    /// The next line of the current run, which is already validated.
     #[inline(always)] // a call takes longer
-    fn next_in_run(&mut self) -> Option<Document<'c>> {
+    fn next_in_run(&mut self) -> Option<LineRef> {
         let line_ref = self.run.next()?;
         self.rows.start += 1;
-        let bytes = Raw::Borrowed(line_in_run(self.memory.unwrap_or_default(), *line_ref));
-        let id = Id::In { index: self.index, position: line_ref.position };
-        Some(Document { id, bytes, offset: Some(line_ref.offset) })
+        Some(*line_ref)
+    }
+
+    /// Finds the next run. If there is none, returns the next document, or `None` after the last one.
+    #[inline(never)] // keeps try_next() small
+    fn next_outside_run(&mut self) -> Result<Option<Document<'c>>> {
+        self.find_run();
+        if self.run.as_slice().is_empty() { self.next_single() } else { Ok(None) }
     }
 
     /// Validates the lines of the next rows together, if possible.
     fn find_run(&mut self) {
-        let (Some(memory), Ok(start)) = (self.memory, usize::try_from(self.rows.start)) else { return };
         if self.rows.start < self.next_run_row {
             return;
         }
-        let max = usize::try_from(self.rows.end - self.rows.start).unwrap_or(usize::MAX);
-        let lines = self.lines.get(start..).unwrap_or_default();
-        if lines.first().is_none_or(|first| first.offset < self.end) {
+        let lines = self.next_lines();
+        // An error is reported with the line it concerns.
+        if lines.first().is_none_or(|first| first.offset < self.end) || self.read_ahead(lines).is_err() {
             return;
         }
-        let (run, count) = line_run(memory, lines, max);
+        let (bytes, start) = self.buffer();
+        let (run, count) = line_run(bytes, start, lines, self.collection.options.limits.block_bytes);
         self.run = run.iter();
         // Do not try the same lines again from each row.
         self.next_run_row = self.rows.start + count as u64;
@@ -160,14 +186,21 @@ impl<'c> Documents<'c> {
         }
     }
 
+    /// The lines of the remaining rows.
+    fn next_lines(&self) -> &'c [LineRef] {
+        let at = |row| usize::try_from(row).unwrap_or(usize::MAX).min(self.lines.len());
+        self.lines.get(at(self.rows.start)..at(self.rows.end)).unwrap_or_default()
+    }
+
     fn next_single(&mut self) -> Result<Option<Document<'c>>> {
         if self.rows.start >= self.rows.end {
             return Ok(None);
         }
         let row = self.rows.start;
+        let lines = self.next_lines();
         self.rows.start += 1;
-        let document = match usize::try_from(row).ok().and_then(|row| self.lines.get(row)) {
-            Some(line_ref) => self.line(*line_ref),
+        let document = match lines.first() {
+            Some(line_ref) => self.line(*line_ref, lines),
             None => self.file(row - self.lines.len() as u64),
         };
         if document.is_err() {
@@ -176,26 +209,56 @@ impl<'c> Documents<'c> {
         document.map(Some).map_err(|error| error.in_row(row))
     }
 
+    /// The document in the first of the remaining lines.
     #[inline]
-    fn line(&mut self, line_ref: LineRef) -> Result<Document<'c>> {
+    fn line(&mut self, line_ref: LineRef, lines: &[LineRef]) -> Result<Document<'c>> {
+        let LineRef { offset, length, .. } = line_ref;
         let line = match (self.memory, &self.collection.data) {
-            (Some(bytes), Some(data)) => {
-                check_read(data, line_ref.offset, line_ref.length, &self.collection.options.limits)
-                    .and_then(|()| line_of(bytes, data, line_ref.offset, line_ref.length))
-            }
-            (None, Some(data)) => self.read(data, line_ref),
             (_, None) => Err(Error::usage("the collection has no data")),
+            (Some(bytes), Some(data)) => check_read(data, offset, length, &self.collection.options.limits)
+                .and_then(|()| line_of(bytes, data, offset, length)),
+            (None, Some(data)) => self.read_ahead(lines).and_then(|()| {
+                let (start, window) = &self.window;
+                let is_last = start + window.len() as u64 == data.len();
+                match line_in(window, *start, is_last, offset, length) {
+                    Some(bounds) => Ok(Raw::Shared(window.slice(bounds))),
+                    // Reports what is wrong.
+                    None => line(data, offset, length),
+                }
+            }),
         };
         let bytes = match line {
             Ok(bytes) => bytes,
             Err(error) => return Err(self.failed(error, line_ref)),
         };
-        if line_ref.offset < self.end {
+        if offset < self.end {
             return Err(self.failed(self.overlap(line_ref), line_ref));
         }
         self.end = line_end(line_ref);
-        let id = Id::In { index: self.index, position: line_ref.position };
-        Ok(Document { id, bytes, offset: Some(line_ref.offset) })
+        Ok(self.document(line_ref, bytes))
+    }
+
+    /// Reads the first of these lines into the window, with those that follow it closely, unless it is there or in memory.
+    fn read_ahead(&mut self, lines: &[LineRef]) -> Result<()> {
+        let (None, Some(data), Some(first)) = (self.memory, &self.collection.data, lines.first()) else {
+            return Ok(());
+        };
+        check_read(data, first.offset, first.length, &self.collection.options.limits)?;
+        let needed = surroundings(data.len(), first.offset, first.length);
+        let (start, bytes) = &mut self.window;
+        if needed.start >= *start && needed.end <= *start + bytes.len() as u64 {
+            return Ok(());
+        }
+        *start = needed.start;
+        if first.offset >= self.alone_until {
+            let (range, _) = window(data.len(), lines, |line| (line.offset, line.length));
+            let until = range.end;
+            if data.read_into(range, bytes).is_ok() {
+                return Ok(());
+            }
+            self.alone_until = until;
+        }
+        data.read_into(needed, bytes)
     }
 
     #[cold]
@@ -209,26 +272,6 @@ impl<'c> Documents<'c> {
     fn failed(&self, error: Error, line_ref: LineRef) -> Error {
         let id = entry_at(self.index, line_ref.position).map(|entry| entry.id).unwrap_or_default();
         in_data(error).in_key(String::from_utf8_lossy(id).into_owned())
-    }
-
-    fn read(&mut self, data: &'c Source, line_ref: LineRef) -> Result<Raw<'c>> {
-        check_read(data, line_ref.offset, line_ref.length, &self.collection.options.limits)?;
-        let mark = BYTE_ORDER_MARK.len() as u64;
-        let (from, window) = &self.window;
-        let needed = line_ref.offset.saturating_add(line_ref.length.into()).saturating_add(2).min(data.len());
-        let until = from + window.len() as u64;
-        if line_ref.offset < from + mark.min(line_ref.offset) || needed > until {
-            let from = line_ref.offset.saturating_sub(mark).min(data.len());
-            let until = needed.max(from.saturating_add(WINDOW)).min(data.len());
-            self.window = (from, data.read(from..until)?);
-        }
-        let (from, window) = &self.window;
-        let is_last = from + window.len() as u64 == data.len();
-        match line_in(window, *from, is_last, line_ref.offset, line_ref.length) {
-            Some(line) => Ok(line),
-            // Reports what is wrong.
-            None => line(data, line_ref.offset, line_ref.length),
-        }
     }
 
     fn file(&self, row: u64) -> Result<Document<'c>> {
@@ -266,7 +309,20 @@ impl<'c> Iterator for Documents<'c> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        self.try_next().transpose()
+        if self.run.as_slice().is_empty()
+            && let Some(document) = self.next_outside_run().transpose()
+        {
+            return Some(document);
+        }
+        let line_ref = self.next_in_run()?;
+        let bytes = match self.memory {
+            Some(memory) => Raw::Borrowed(line_in_run(memory, 0, line_ref)),
+            None => {
+                let (start, window) = &self.window;
+                Raw::Shared(window.slice_ref(line_in_run(window, *start, line_ref)))
+            }
+        };
+        Some(Ok(self.document(line_ref, bytes)))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

@@ -1,6 +1,6 @@
 //! The line that an index entry points at, and the check that it is one.
 
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 
 use container_core::{Bytes, Error, Limits, Result, Source};
 
@@ -27,7 +27,7 @@ impl Deref for Raw<'_> {
 }
 
 /// Start and end of a line within its buffer, without the line ending.
-type LineBounds = (usize, usize);
+type LineBounds = Range<usize>;
 
 /// The line of an index entry.
 ///
@@ -48,9 +48,9 @@ pub(crate) fn line(data: &Source, offset: u64, length: u32) -> Result<Raw<'_>> {
 /// As [`line`].
 #[inline]
 pub(crate) fn line_of<'b>(bytes: &'b [u8], data: &Source, offset: u64, length: u32) -> Result<Raw<'b>> {
-    let bounds = usize::try_from(offset).ok().and_then(|start| line_bounds(bytes, start, length, start == 0, true));
+    let bounds = usize::try_from(offset).ok().and_then(|start| line_bounds(bytes, 0, true, start, length));
     match bounds {
-        Some((start, end)) => Ok(Raw::Borrowed(bytes.get(start..end).unwrap_or_default())),
+        Some(bounds) => Ok(Raw::Borrowed(bytes.get(bounds).unwrap_or_default())),
         None => document_after_torn(data, offset, length),
     }
 }
@@ -67,34 +67,38 @@ pub(crate) fn check_read(data: &Source, offset: u64, length: u32, limits: &Limit
 }
 
 fn read_line(data: &Source, offset: u64, length: u32) -> Result<Raw<'static>> {
-    let end = offset.saturating_add(length.into());
-    if end > data.len() {
+    if offset.saturating_add(length.into()) > data.len() {
         return Err(invalid_line(data, offset, length));
     }
-    let from = offset.saturating_sub(BYTE_ORDER_MARK.len() as u64);
-    let until = data.len().min(end + 2);
-    match line_in(&data.read(from..until)?, from, until == data.len(), offset, length) {
-        Some(line) => Ok(line),
+    let range = surroundings(data.len(), offset, length);
+    let bytes = data.read(range.clone())?;
+    match line_in(&bytes, range.start, range.end == data.len(), offset, length) {
+        Some(bounds) => Ok(Raw::Shared(bytes.slice(bounds))),
         None => document_after_torn(data, offset, length),
     }
 }
 
-/// The line within `part` of the data, which begins at `from` and reaches their end if `is_last`. The part must include the three bytes before
-/// the line (room for a byte order mark) and the two after it, as far as the data do.
-pub(crate) fn line_in(part: &Bytes, from: u64, is_last: bool, offset: u64, length: u32) -> Option<Raw<'static>> {
-    let start = usize::try_from(offset.checked_sub(from)?).ok()?;
-    let (start, end) = line_bounds(part, start, length, offset == 0, is_last)?;
-    Some(Raw::Shared(part.slice(start..end)))
+/// The range that [`line_in`] needs for a line in data of `len` bytes: three bytes more before it, for a byte order mark, and two after it.
+#[inline]
+pub(crate) fn surroundings(len: u64, offset: u64, length: u32) -> Range<u64> {
+    let end = offset.saturating_add(length.into()).saturating_add(2).min(len);
+    offset.saturating_sub(BYTE_ORDER_MARK.len() as u64).min(end)..end
 }
 
-/// The bounds of the line without its line ending; `None` if it is not a whole line.
+/// The bounds of the line within `part` of the data, which begins at `from` and reaches their end if `is_last`. The part must include the
+/// [`surroundings`] of the line.
+pub(crate) fn line_in(part: &[u8], from: u64, is_last: bool, offset: u64, length: u32) -> Option<LineBounds> {
+    line_bounds(part, from, is_last, usize::try_from(offset.checked_sub(from)?).ok()?, length)
+}
+
+/// The bounds of the line at `start`, without its line ending; `None` if it is not a whole line.
 #[inline]
-fn line_bounds(bytes: &[u8], start: usize, length: u32, is_first: bool, is_last: bool) -> Option<LineBounds> {
+fn line_bounds(bytes: &[u8], from: u64, is_last: bool, start: usize, length: u32) -> Option<LineBounds> {
     let length = usize::try_from(length).ok()?;
     let stated = bytes.get(start..start.checked_add(length)?)?;
     // A line begins after a line feed, at offset 0, or after a byte order mark there.
     let before = bytes.get(..start)?;
-    if !is_first && before.last() != Some(&b'\n') && before != BYTE_ORDER_MARK {
+    if before.last() != Some(&b'\n') && (from > 0 || !before.is_empty() && before != BYTE_ORDER_MARK) {
         return None;
     }
     let end = match memchr::memchr(b'\n', stated) {
@@ -110,8 +114,9 @@ fn line_bounds(bytes: &[u8], start: usize, length: u32, is_first: bool, is_last:
     };
     let line = stated.get(..end)?;
     let line = line.strip_suffix(b"\r").unwrap_or(line);
-    let mark_len = if is_first && line.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
-    Some((start + mark_len, start + line.len()))
+    let has_mark = from == 0 && start == 0 && line.starts_with(BYTE_ORDER_MARK);
+    let mark_len = if has_mark { BYTE_ORDER_MARK.len() } else { 0 };
+    Some(start + mark_len..start + line.len())
 }
 
 /// A document that follows a torn one on the same line: killed while writing a long line, the reference later appends without a line feed. It

@@ -8,18 +8,19 @@ const MAX_BYTES: u64 = 4 << 10;
 /// Runs of fewer lines are validated line by line.
 const MIN_LINES: usize = 3;
 
-/// Validates the longest run of adjacent lines at the start of `lines`, `max` at most. Returns the lines of the run, none if it is invalid or
-/// too short, and how many lines were considered, at least one.
+/// Validates the longest run of adjacent lines at the start of `lines` and within `bytes`, the data from offset `start` on, with `max_bytes` at
+/// most. Returns the lines of the run, none if it is invalid or too short, and how many lines were considered, at least one.
 ///
 /// A run is valid if a line feed precedes the first line, each line ends with a line feed directly before the next line, and there are exactly
 /// as many line feeds as lines, so that none is inside a line.
-pub(crate) fn line_run<'l>(bytes: &[u8], lines: &'l [LineRef], max: usize) -> (&'l [LineRef], usize) {
+pub(crate) fn line_run<'l>(bytes: &[u8], start: u64, lines: &'l [LineRef], max_bytes: u64) -> (&'l [LineRef], usize) {
     let Some(first) = lines.first() else { return (&[], 1) };
-    let until = first.offset.saturating_add(MAX_BYTES);
+    let until = first.offset.saturating_add(max_bytes.min(MAX_BYTES)).min(start.saturating_add(bytes.len() as u64));
     let in_run = |pair: &&[LineRef]| matches!(pair, [line, next] if next.offset <= until && are_adjacent(*line, *next));
     // The last line of the run ends where the next line begins, so that one is not part of the run.
-    let count = lines.windows(2).take(max).take_while(in_run).count();
-    let is_valid = count >= MIN_LINES && are_whole(bytes, lines.get(..=count).unwrap_or_default()).unwrap_or(false);
+    let count = lines.windows(2).take_while(in_run).count();
+    let is_valid =
+        count >= MIN_LINES && are_whole(bytes, start, lines.get(..=count).unwrap_or_default()).unwrap_or(false);
     (lines.get(..if is_valid { count } else { 0 }).unwrap_or_default(), count.max(1))
 }
 
@@ -32,12 +33,11 @@ fn are_adjacent(line: LineRef, next: LineRef) -> bool {
 }
 
 /// Whether these adjacent lines are whole. The last element is the line after the run.
-fn are_whole(bytes: &[u8], lines: &[LineRef]) -> Option<bool> {
+fn are_whole(bytes: &[u8], start: u64, lines: &[LineRef]) -> Option<bool> {
     let (first, rest) = lines.split_first()?;
-    let at = |line: &LineRef| usize::try_from(line.offset).ok();
-    let (start, end) = (at(first)?, at(rest.last()?)?);
+    let at = |line: &LineRef| usize::try_from(line.offset.checked_sub(start)?).ok();
     // Includes the line feed before the first line.
-    let region = bytes.get(start.checked_sub(1)?..end)?;
+    let region = bytes.get(at(first)?.checked_sub(1)?..at(rest.last()?)?)?;
     if memchr::memchr_iter(b'\n', region).count() != lines.len() {
         return Some(false);
     }
@@ -47,10 +47,10 @@ fn are_whole(bytes: &[u8], lines: &[LineRef]) -> Option<bool> {
     Some(lines.iter().fold(true, |all, line| all & follows_feed(line)))
 }
 
-/// A line of a [`line_run`], without its line ending.
+/// A line of a [`line_run`], without its line ending. `bytes` are the data from offset `start` on.
 #[inline]
-pub(crate) fn line_in_run(bytes: &[u8], line: LineRef) -> &[u8] {
-    let range = usize::try_from(line.offset).ok().zip(usize::try_from(line.length).ok());
+pub(crate) fn line_in_run(bytes: &[u8], start: u64, line: LineRef) -> &[u8] {
+    let range = usize::try_from(line.offset.wrapping_sub(start)).ok().zip(usize::try_from(line.length).ok());
     let line = range.and_then(|(start, length)| bytes.get(start..start.checked_add(length)?)).unwrap_or_default();
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)
@@ -69,6 +69,11 @@ mod tests {
         LineRef { offset: offset as u64, position: 0, length: u32::try_from(length).unwrap() }
     }
 
+    /// All data are in memory.
+    fn run<'l>(data: &[u8], lines: &'l [LineRef]) -> (&'l [LineRef], usize) {
+        line_run(data, 0, lines, u64::MAX)
+    }
+
     /// Data of a first line and `count` short ones, and references to the short ones; lengths alternately include the line feed.
     fn lines(count: usize) -> (Vec<u8>, Vec<LineRef>) {
         let (mut data, mut lines) = (b"first\n".to_vec(), Vec::new());
@@ -83,22 +88,49 @@ mod tests {
     #[test]
     fn validates_adjacent_lines_together() {
         let (data, all) = lines(40);
-        let (run, count) = line_run(&data, &all, usize::MAX);
-        assert_eq!((run, count), (&all[..39], 39));
-        for (n, line) in run.iter().enumerate() {
-            assert_eq!(line_in_run(&data, *line), format!("{{\"n\":{n}}}").as_bytes());
+        let (valid, count) = run(&data, &all);
+        assert_eq!((valid, count), (&all[..39], 39));
+        for (n, line) in valid.iter().enumerate() {
+            assert_eq!(line_in_run(&data, 0, *line), format!("{{\"n\":{n}}}").as_bytes());
         }
-        assert_eq!(line_run(&data, &all, 7), (&all[..7], 7));
-        assert_eq!(line_run(&data, &all, MIN_LINES - 1), (&[][..], MIN_LINES - 1));
-        assert_eq!(line_run(&data, &all[..1], 7), (&[][..], 1));
-        assert_eq!(line_run(&data, &[], 7), (&[][..], 1));
+        assert_eq!(run(&data, &all[..8]), (&all[..7], 7));
+        assert_eq!(run(&data, &all[..MIN_LINES]), (&[][..], MIN_LINES - 1));
+        assert_eq!(run(&data, &all[..1]), (&[][..], 1));
+        assert_eq!(run(&data, &[]), (&[][..], 1));
         // A new run begins after a line that is not indexed.
         let some = [&all[..10], &all[11..]].concat();
-        assert_eq!(line_run(&data, &some, 40), (&some[..9], 9));
-        assert_eq!(line_run(&data, &some[9..], 40), (&[][..], 1));
+        assert_eq!(run(&data, &some), (&some[..9], 9));
+        assert_eq!(run(&data, &some[9..]), (&[][..], 1));
+        // A maximum of bytes.
+        let bytes = all[7].offset - all[0].offset;
+        assert_eq!(line_run(&data, 0, &all, bytes), (&all[..7], 7));
+        assert_eq!(line_run(&data, 0, &all, bytes - 1), (&all[..6], 6));
         let (data, all) = lines(2000);
-        let (run, count) = line_run(&data, &all, usize::MAX);
-        assert!(run.len() == count && count > 200 && count < 2000, "{count}");
+        let (valid, count) = run(&data, &all);
+        assert!(valid.len() == count && count > 200 && count < 2000, "{count}");
+    }
+
+    #[test]
+    fn validates_lines_in_part_of_the_data() {
+        let (data, all) = lines(40);
+        let at = |n: usize| usize::try_from(all[n].offset).unwrap();
+        for (from, until, expected) in [
+            (at(3) - 1, at(20), 17),
+            (at(3) - 3, at(20) + 1, 17),
+            (at(3) - 1, at(20) - 1, 16),
+            (at(3) - 1, at(3 + MIN_LINES), MIN_LINES),
+            (at(3) - 1, at(3 + MIN_LINES) - 1, 0),
+            // Without the line feed before.
+            (at(3), at(20), 0),
+            (at(4), at(20), 0),
+        ] {
+            let part = &data[from..until];
+            let (valid, _) = line_run(part, from as u64, &all[3..], u64::MAX);
+            assert_eq!(valid, &all[3..3 + expected], "{from} {until}");
+            for (n, line) in (3..).zip(valid) {
+                assert_eq!(line_in_run(part, from as u64, *line), format!("{{\"n\":{n}}}").as_bytes());
+            }
+        }
     }
 
     #[test]
@@ -109,26 +141,26 @@ mod tests {
             let mut data = data.clone();
             let start = usize::try_from(all[20].offset).unwrap();
             data[start.checked_add_signed(at).unwrap()] = byte;
-            assert_eq!(line_run(&data, &all, usize::MAX), (&[][..], 39), "{at}");
+            assert_eq!(run(&data, &all), (&[][..], 39), "{at}");
         }
         // The number of line feeds is right, but one has moved.
         let mut moved = data.clone();
         let end = usize::try_from(all[21].offset).unwrap();
         moved.swap(end - 1, end - 3);
-        assert!(line_run(&moved, &all, usize::MAX).0.is_empty());
+        assert!(run(&moved, &all).0.is_empty());
         let mut first = data.clone();
         first[5] = b' ';
-        assert!(line_run(&first, &all, usize::MAX).0.is_empty());
-        assert!(line_run(&data[..30], &all, usize::MAX).0.is_empty());
+        assert!(run(&first, &all).0.is_empty());
+        assert!(run(&data[..30], &all).0.is_empty());
         let far = [
             line_ref(usize::MAX - 3, 9),
             line_ref(usize::MAX - 1, 1),
             line_ref(usize::MAX, 1),
             line_ref(usize::MAX, 0),
         ];
-        assert!(line_run(&data, &far, usize::MAX).0.is_empty());
+        assert!(run(&data, &far).0.is_empty());
         let same = [all[3], all[3], all[3], all[3], all[4]];
-        assert!(line_run(&data, &same, usize::MAX).0.is_empty());
+        assert!(run(&data, &same).0.is_empty());
     }
 
     #[test]
@@ -149,13 +181,13 @@ mod tests {
                 lines.push(line_ref(at, length));
                 at = if next(12) == 0 { at + next(3) } else { feed.map_or(at, |feed| at + feed + 1) };
             }
-            let (run, _) = line_run(&data, &lines, usize::MAX);
-            in_runs += run.len();
+            let (valid, _) = run(&data, &lines);
+            in_runs += valid.len();
             let source = Source::from(data.clone());
             let mut end = 0;
-            for line in run {
+            for line in valid {
                 let alone = line_of(&data, &source, line.offset, line.length).unwrap();
-                assert_eq!(&*alone, line_in_run(&data, *line), "{data:?} {run:?}");
+                assert_eq!(&*alone, line_in_run(&data, 0, *line), "{data:?} {valid:?}");
                 assert!(line.offset >= end);
                 end = line.offset + u64::from(line.length).max(1);
             }
@@ -163,7 +195,6 @@ mod tests {
         assert!(in_runs > 1000, "{in_runs}");
     }
 
-    /// Data that are read positionally are iterated without runs.
     #[test]
     fn iteration_agrees_with_and_without_runs() {
         let folder = tempfile::tempdir().unwrap();
@@ -184,9 +215,18 @@ mod tests {
                 Ok(document) => format!("{} {:?} {}", document.id(), document.offset(), document.text().unwrap()),
                 Err(error) => error.to_string(),
             };
-            let all: Vec<_> = collection.documents().unwrap().map(show).collect();
-            let some: Vec<_> = collection.documents_in(4..13).unwrap().map(show).collect();
-            (all, some)
+            let iterate = |rows| {
+                let documents = collection.documents_in(rows).unwrap();
+                let without: Vec<_> = documents.clone().without_runs().map(show).collect();
+                assert_eq!(documents.clone().map(show).collect::<Vec<_>>(), without);
+                let (mut documents, mut borrowed) = (documents, Vec::new());
+                while let Some(document) = documents.try_next().transpose() {
+                    borrowed.push(show(document));
+                }
+                assert_eq!(borrowed, without);
+                without
+            };
+            (iterate(0..u64::MAX), iterate(4..13))
         };
         let (mut data, mut good) = (String::new(), Vec::new());
         for n in 0..16 {

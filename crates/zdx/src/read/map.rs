@@ -43,7 +43,11 @@ impl Collection {
         };
         let threads = threads.min(chunks.len());
         if threads <= 1 {
-            return self.documents_in(rows)?.try_for_each(|document| each(map(document?)?));
+            let mut documents = self.documents_in(rows)?;
+            while let Some(document) = documents.try_next()? {
+                each(map(document)?)?;
+            }
+            return Ok(());
         }
         thread::scope(|scope| {
             let (map, chunks) = (&map, &chunks);
@@ -73,9 +77,9 @@ impl Collection {
     ) {
         for rows in chunks {
             let mut chunk = ChunkResult { results: Vec::new(), error: None };
-            let outcome = self.documents_in(rows.clone()).and_then(|documents| {
-                for document in documents {
-                    chunk.results.push(map(document?)?);
+            let outcome = self.documents_in(rows.clone()).and_then(|mut documents| {
+                while let Some(document) = documents.try_next()? {
+                    chunk.results.push(map(document)?);
                 }
                 Ok(())
             });

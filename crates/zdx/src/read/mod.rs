@@ -22,6 +22,7 @@ mod store;
 pub(crate) mod table;
 #[cfg(test)]
 mod tests;
+mod window;
 
 pub use batch_lookup::BatchLookup;
 pub use collection::Collection;

@@ -19,4 +19,5 @@ mod golden;
 mod kill;
 mod limits;
 mod properties;
+mod reads;
 mod write;

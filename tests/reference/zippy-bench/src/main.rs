@@ -30,11 +30,12 @@ const USAGE: &str = "usage: zippy-bench make DIRECTORY --documents N
 /// A benchmark: sets up, then passes the measured part to [`Bench`].
 type Benchmark = fn(&Bench);
 
-const BENCHMARKS: [(&str, Benchmark); 20] = [
+const BENCHMARKS: [(&str, Benchmark); 21] = [
     ("open, ordered", |bench| reading::open(bench, "ordered")),
     ("open, hashed", |bench| reading::open(bench, "hashed")),
     ("first get, ordered", |bench| reading::first_get(bench, "ordered")),
     ("first get, hashed", |bench| reading::first_get(bench, "hashed")),
+    ("first get, unmapped", reading::first_get_unmapped),
     ("get raw, ordered", |bench| reading::get_raw(bench, "ordered")),
     ("get raw, hashed", |bench| reading::get_raw(bench, "hashed")),
     ("get raw, unmapped", reading::get_raw_unmapped),

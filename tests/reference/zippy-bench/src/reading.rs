@@ -81,14 +81,24 @@ pub(crate) fn open(bench: &Bench, store: &str) {
 pub(crate) fn first_get(bench: &Bench, store: &str) {
     let path = bench.path(store);
     let id = id(7);
-    bench.ours(|| {
-        let collection = ours(&path);
-        let value = collection.get(&id).expect("no error").expect("found").value().expect("an object");
-        (number(&value).into(), collection)
-    });
+    first_get_of(bench, &id, || ours(&path));
     bench.theirs(|| {
         let collection = theirs(&path);
         (number(&collection.get(&id).expect("found")).into(), collection)
+    });
+}
+
+/// Only ours.
+pub(crate) fn first_get_unmapped(bench: &Bench) {
+    let path = bench.path("ordered");
+    first_get_of(bench, &id(7), || unmapped(&path));
+}
+
+fn first_get_of(bench: &Bench, id: &str, open: impl Fn() -> Collection) {
+    bench.ours(|| {
+        let collection = open();
+        let value = collection.get(id).expect("no error").expect("found").value().expect("an object");
+        (number(&value).into(), collection)
     });
 }
 
@@ -151,8 +161,11 @@ pub(crate) fn get(bench: &Bench, store: &str) {
 
 /// Reads all lines, and counts their bytes.
 fn bytes(collection: &Collection) -> Value {
-    let documents = collection.documents().expect("documents");
-    documents.map(|document| black_box(document.expect("a document").bytes()).len()).sum::<usize>().into()
+    let (mut documents, mut sum) = (collection.documents().expect("documents"), 0);
+    while let Some(document) = documents.try_next().expect("a document") {
+        sum += black_box(document.bytes()).len();
+    }
+    sum.into()
 }
 
 /// Reads all lines of a collection that is already in memory.
@@ -195,9 +208,11 @@ pub(crate) fn open_and_scan_raw(bench: &Bench, store: &str) {
 fn parse(bench: &Bench, collection: &Collection) {
     bytes(collection);
     bench.ours(|| {
-        let documents = collection.documents().expect("documents");
-        let value = |document: Document<'_>| document.value().expect("an object");
-        (documents.map(|document| number(&value(document.expect("a document")))).sum::<u64>().into(), ())
+        let (mut documents, mut sum) = (collection.documents().expect("documents"), 0);
+        while let Some(document) = documents.try_next().expect("a document") {
+            sum += number(&document.value().expect("an object"));
+        }
+        (sum.into(), ())
     });
 }
 
