@@ -44,18 +44,16 @@ fn python() -> Result<(), Trouble> {
     site.args(["-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]);
     let package = PathBuf::from(shell::text(site)?.trim()).join(MODULE);
     shell::empty_directory(&package)?;
-    shell::write(
-        &package.join("__init__.py"),
-        format!("from .{MODULE} import *\nfrom .{MODULE} import __version__\n"),
-    )?;
-    shell::write(&package.join("__init__.pyi"), shell::read(&folder.join(format!("{MODULE}.pyi")))?)?;
-    shell::write(&package.join("py.typed"), "")?;
+    let copy = |from: &Path, name: &str| {
+        let to = package.join(name);
+        fs::copy(from, &to).map_err(|error| format!("cannot copy {} to {}: {error}", from.display(), to.display()))
+    };
+    for name in ["__init__.py", "_native.pyi", "py.typed"] {
+        copy(&folder.join(MODULE).join(name), name)?;
+    }
     let library = target.join("debug").join(format!("{DLL_PREFIX}{MODULE}{DLL_SUFFIX}"));
-    let end = if cfg!(windows) { "pyd" } else { "abi3.so" };
-    let module = package.join(format!("{MODULE}.{end}"));
-    fs::copy(&library, &module)
-        .map_err(|error| format!("cannot copy {} to {}: {error}", library.display(), module.display()))?;
-    wheel::check(&python, &folder, &target, MODULE, MODULE)
+    copy(&library, if cfg!(windows) { "_native.pyd" } else { "_native.abi3.so" })?;
+    wheel::check(&python, &folder, &target, MODULE, &format!("{MODULE}._native"))
 }
 
 /// The target directory of this workspace.

@@ -130,7 +130,7 @@ fn exception(error: &Error) -> PyErr {
 }
 
 #[pymodule(gil_used = false)]
-fn wharf_data_sql(module: &Bound<'_, PyModule>) -> PyResult<()> {
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<Table>()
 }
