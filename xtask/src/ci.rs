@@ -17,7 +17,7 @@ pub(crate) struct Options {
     /// Only these steps
     #[arg(long, value_name = "STEP", conflicts_with = "skip")]
     only: Vec<Step>,
-    /// Remove what only one step has compiled, once it has passed: all steps together need much disk
+    /// Remove what is compiled and not used any more: all steps together need much disk
     #[arg(long)]
     tidy: bool,
 }
@@ -59,12 +59,12 @@ enum Step {
     Wheel,
     /// Clippy and tests of wharf-sql, which has a workspace of its own
     Sql,
-    /// A few seconds of each fuzz target
-    Fuzz,
     /// Kills and faults at a sample of the system calls of writing commands
     Faults,
     /// One small round of each benchmark, to check its assertions
     Bench,
+    /// A few seconds of each fuzz target
+    Fuzz,
     /// No changes left in the working tree
     Clean,
 }
@@ -93,18 +93,23 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// Removes the target directory of a step that has a workspace of its own.
+/// Removes what has been compiled and no later step uses.
 fn tidy(step: Step) -> Result<(), String> {
-    let name = match step {
-        Step::Sql => "sql",
-        Step::Fuzz => "fuzz",
+    let directories: &[&str] = match step {
+        Step::Sql => &["sql"],
+        // Fuzz targets have a directory of their own, and are the last to be compiled.
+        Step::Bench => &["debug/deps", "debug/build", "debug/.fingerprint", "release"],
+        Step::Fuzz => &["fuzz"],
         _ => return Ok(()),
     };
-    let directory = shell::target()?.join(name);
-    if !directory.exists() {
-        return Ok(());
+    for directory in directories {
+        let directory = shell::target()?.join(directory);
+        if directory.exists() {
+            fs::remove_dir_all(&directory)
+                .map_err(|error| format!("cannot remove {}: {error}", directory.display()))?;
+        }
     }
-    fs::remove_dir_all(&directory).map_err(|error| format!("cannot remove {}: {error}", directory.display()))
+    Ok(())
 }
 
 /// The free space of the disk, where `df` tells: a full one shows itself as anything, such as a linker that dies of a bus error.
