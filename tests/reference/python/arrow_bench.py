@@ -127,4 +127,5 @@ def main():
             parser.error("wrong number of paths")
 
 
-main()
+if __name__ == "__main__":
+    main()
