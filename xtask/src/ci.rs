@@ -98,7 +98,7 @@ fn tidy(step: Step) -> Result<(), String> {
     let directories: &[&str] = match step {
         Step::Sql => &["sql"],
         // Fuzz targets have a directory of their own, and are the last to be compiled.
-        Step::Bench => &["debug/deps", "debug/build", "debug/.fingerprint", "release"],
+        Step::Bench => &["debug/deps", "debug/build", "debug/.fingerprint", "debug/examples", "release"],
         Step::Fuzz => &["fuzz"],
         _ => return Ok(()),
     };
