@@ -14,6 +14,9 @@ const EMPTY: u64 = 0;
 /// Presence bits per slot.
 const BITS_PER_SLOT: usize = 4;
 
+/// Maximum number of keys to make room for at once: 32 MiB of slots.
+const MAX_ROOM: usize = 1 << 21;
+
 /// Entries collected before they are inserted into their slots.
 const MAX_PENDING: usize = 32;
 
@@ -105,8 +108,9 @@ impl KeySet {
     }
 
     /// Makes room for `additional` keys: otherwise the set grows in steps, and each one inserts all keys again.
+    /// At most [`MAX_ROOM`] at once: a batch without values can declare any number of rows.
     pub(crate) fn reserve(&mut self, additional: usize) {
-        let entries = (self.len + self.pending.len()).saturating_add(additional);
+        let entries = self.len + self.pending.len() + additional.min(MAX_ROOM);
         if entries > self.slots.len() / 4 * 3 {
             self.grow_to(entries.saturating_add(entries / 3).next_power_of_two());
         }
@@ -181,5 +185,14 @@ mod tests {
         assert!(keys.slots.len() * size_of::<u64>() + keys.presence.len() * size_of::<u64>() < 20_000 * 23);
         assert_eq!(keys.claim(b"key 7", 20_000, |_| Ok(false)).unwrap(), None, "rows with other keys are skipped");
         assert_eq!(keys.claim(b"key 7", 1, |other| Ok(other == 20_000)).unwrap(), Some(20_000));
+    }
+
+    #[test]
+    fn room_is_bounded() {
+        let mut keys = KeySet::new();
+        keys.reserve(usize::MAX);
+        assert_eq!(keys.slots.len(), 2 * MAX_ROOM);
+        assert_eq!(keys.claim(b"a", 0, |_| Ok(true)).unwrap(), None);
+        assert_eq!(keys.claim(b"a", 1, |row| Ok(row == 0)).unwrap(), Some(0));
     }
 }
