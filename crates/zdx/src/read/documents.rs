@@ -159,7 +159,7 @@ impl<'c> Documents<'c> {
         Some(*line_ref)
     }
 
-    /// Finds the next run. If there is none, returns the next document, or `None` after the last one.
+    /// Finds the next run. Without one, returns the next document; `None` after the last one.
     #[inline(never)] // keeps try_next() small
     fn next_outside_run(&mut self) -> Result<Option<Document<'c>>> {
         self.find_run();

@@ -143,7 +143,7 @@ impl<'a> Node<'a> {
         self.nulls.is_some_and(|nulls| nulls.is_null(at))
     }
 
-    /// Appends the text of a string or an integer; false if there is none.
+    /// Appends the text of a string or an integer; false for other values, and for a null.
     pub(super) fn key(&self, at: usize, text: &mut String) -> bool {
         if self.is_null(at) {
             return false;
