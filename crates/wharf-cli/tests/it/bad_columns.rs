@@ -16,9 +16,6 @@ use wharf::{ipc, parquet};
 
 use crate::common::{self, run, wharf};
 
-/// The row, of a million, at which a column changes its type.
-const ODD: usize = 900_000;
-
 /// A temporary folder.
 struct Folder(tempfile::TempDir);
 
@@ -83,11 +80,16 @@ impl Folder {
 #[test]
 fn field_changes_type_late() {
     let folder = Folder::new();
+    // Many batches, and blocks of every reader.
+    let rows = cases(100_000, 1_000_000);
+    let odd_row = rows / 10 * 9;
+    let near = format!("{}..{}", odd_row - 1, odd_row + 2);
     let mut text = BufWriter::new(fs::File::create(folder.path("a.jsonl")).unwrap());
-    for row in 0..1_000_000 {
-        match row {
-            ODD => writeln!(text, "{{\"key\":\"{row:07}\",\"n\":\"x\"}}").unwrap(),
-            _ => writeln!(text, "{{\"key\":\"{row:07}\",\"n\":{row}}}").unwrap(),
+    for row in 0..rows {
+        if row == odd_row {
+            writeln!(text, "{{\"key\":\"{row:07}\",\"n\":\"x\"}}").unwrap();
+        } else {
+            writeln!(text, "{{\"key\":\"{row:07}\",\"n\":{row}}}").unwrap();
         }
     }
     drop(text);
@@ -97,26 +99,32 @@ fn field_changes_type_late() {
         let said = "the column has text, but an integer in row 0; use --on-mismatch null or json";
         folder.fails(&[input, "@none.parquet"], 1, said);
         let ran = folder.convert(&[input, "@none.parquet"]);
-        assert!(ran.err().contains("row 900000, column \"n\""), "{input}: {}", ran.err());
+        assert!(ran.err().contains(&format!("row {odd_row}, column \"n\"")), "{input}: {}", ran.err());
         // One value is lost, with a warning.
         let ran = folder.convert(&[input, "@null.parquet", "--force", "--on-mismatch", "null"]);
         assert_eq!(ran.code(), 3, "{input}: {}", ran.err());
-        let lost = "value that does not fit into a column of Int64 shown as null (row 900000, column \"n\"";
-        assert!(ran.err().contains(lost), "{input}: {}", ran.err());
-        let odd = |name: &str| {
-            run(["cat", &folder.path(name), "--json", "--rows", "899999..900002", "--columns", "n"]).lines()
-        };
-        assert_eq!(odd("null.parquet"), [json!({"n": 899_999}), json!({"n": null}), json!({"n": 900_001})], "{input}");
+        let lost = format!("value that does not fit into a column of Int64 shown as null (row {odd_row}, column \"n\"");
+        assert!(ran.err().contains(&lost), "{input}: {}", ran.err());
+        let odd = |name: &str| run(["cat", &folder.path(name), "--json", "--rows", &near, "--columns", "n"]).lines();
+        assert_eq!(
+            odd("null.parquet"),
+            [json!({"n": odd_row - 1}), json!({"n": null}), json!({"n": odd_row + 1})],
+            "{input}"
+        );
         // All values are kept as JSON.
         folder.convert(&[input, "@json.parquet", "--force", "--on-mismatch", "json"]).ok();
-        assert_eq!(odd("json.parquet"), [json!({"n": 899_999}), json!({"n": "x"}), json!({"n": 900_001})], "{input}");
+        assert_eq!(
+            odd("json.parquet"),
+            [json!({"n": odd_row - 1}), json!({"n": "x"}), json!({"n": odd_row + 1})],
+            "{input}"
+        );
     }
     // CSV cells become strings, unchanged.
     folder.convert(&["@a.jsonl", "@a.csv"]).ok();
     folder.convert(&["@a.csv", "@csv.parquet"]).ok();
-    let rows =
-        run(["cat", &folder.path("csv.parquet"), "--json", "--rows", "899999..900001", "--columns", "n"]).lines();
-    assert_eq!(rows, [json!({"n": "899999"}), json!({"n": "x"})]);
+    let cells = run(["cat", &folder.path("csv.parquet"), "--json", "--rows", &near, "--columns", "n"]).lines();
+    let text = |row: usize| json!({"n": row.to_string()});
+    assert_eq!(cells, [text(odd_row - 1), json!({"n": "x"}), text(odd_row + 1)]);
 }
 
 #[test]

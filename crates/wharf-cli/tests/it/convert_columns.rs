@@ -305,13 +305,13 @@ fn reports_conflicting_types_of_several_files() {
 /// Types are inferred from all rows, whatever the sample and the selection.
 #[test]
 fn infers_types_from_all_rows_of_a_large_file() {
-    const ROWS: usize = 60_000;
+    let count = cases(20_000, 60_000);
     let folder = Folder::new();
-    let number = |row: usize| if row + 1 == ROWS { "1.5".to_owned() } else { row.to_string() };
+    let number = |row: usize| if row + 1 == count { "1.5".to_owned() } else { row.to_string() };
     let text = "text ".repeat(16);
-    let lines = (0..ROWS).map(|row| format!("{{\"key\":\"{row:05}\",\"n\":{},\"t\":\"{text}\"}}\n", number(row)));
+    let lines = (0..count).map(|row| format!("{{\"key\":\"{row:05}\",\"n\":{},\"t\":\"{text}\"}}\n", number(row)));
     folder.file("a.jsonl", &lines.collect::<String>());
-    let cells = (0..ROWS).map(|row| format!("k{row:05},{},{text}\n", number(row)));
+    let cells = (0..count).map(|row| format!("k{row:05},{},{text}\n", number(row)));
     folder.file("a.csv", &format!("key,n,t\n{}", cells.collect::<String>()));
     folder.convert(&["@a.jsonl", "@a.zds", "--id", "key"]).ok();
     folder.convert(&["@a.jsonl", "@a.msgpack"]).ok();
@@ -322,7 +322,7 @@ fn infers_types_from_all_rows_of_a_large_file() {
             let types = folder.types("x.parquet");
             let found = types.iter().find(|(name, _)| name == "n").unwrap();
             assert_eq!(found.1, "Float64", "{input} {rows:?}");
-            let expected = if rows.is_empty() { ROWS } else { 10 };
+            let expected = if rows.is_empty() { count } else { 10 };
             let shown = folder.rows("x.parquet");
             assert_eq!((shown.len(), &shown[3]["n"]), (expected, &json!(3.0)), "{input} {rows:?}");
         }

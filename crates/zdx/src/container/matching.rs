@@ -1,5 +1,6 @@
 //! Documents that a filter matches, found by several threads.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::thread;
 
@@ -7,15 +8,15 @@ use container_core::{Error, Result};
 
 use crate::read::{Document, Documents, Filter};
 
-/// Documents that are looked at together: few at first, as the first match may be all that is wanted.
-const FIRST_BLOCK: usize = 64;
-const MAX_BLOCK: usize = 16 << 10;
+/// Rows that are looked at together: few at first, as the first match may be all that is wanted.
+const FIRST_BLOCK: u64 = 64;
+const MAX_BLOCK: u64 = 64 << 10;
 
-/// Maximum bytes of these documents, unless the first one is longer.
-const MAX_BLOCK_BYTES: usize = 8 << 20;
+/// Bytes of matching documents after which a part of a block waits until they are taken.
+const MAX_PART_BYTES: usize = 4 << 20;
 
-/// Documents of a block below which another thread costs more than it helps.
-const MIN_SHARE: usize = 256;
+/// Rows of a part below which another thread costs more than it helps.
+const MIN_SHARE: u64 = 256;
 
 /// A document, and the number of its row.
 pub(super) struct Numbered<'a> {
@@ -25,25 +26,17 @@ pub(super) struct Numbered<'a> {
 
 /// Iterator over the documents for which a filter holds, in their order. It ends after an error.
 pub(super) struct Matching<'a> {
+    /// Those not looked at yet.
     documents: Documents<'a>,
     filter: &'a Filter,
     /// Matching documents to show, by their number among these.
     rows: Range<u64>,
-    threads: usize,
-    block: usize,
-    /// Matches in the current block, by part of the block, and the error that ended the part.
-    found: std::vec::IntoIter<Part<'a>>,
-    matches: std::vec::IntoIter<Numbered<'a>>,
-    /// The error after `matches`.
-    error: Option<Error>,
+    threads: u64,
+    block: u64,
+    /// The parts of the current block.
+    parts: std::vec::IntoIter<Part<'a>>,
+    part: Option<Part<'a>>,
     count: u64,
-}
-
-/// The matches in a part of a block, up to an error.
-#[derive(Default)]
-struct Part<'a> {
-    matches: Vec<Numbered<'a>>,
-    error: Option<Error>,
 }
 
 impl<'a> Matching<'a> {
@@ -57,11 +50,10 @@ impl<'a> Matching<'a> {
             documents,
             filter,
             rows,
-            threads,
+            threads: threads as u64,
             block: FIRST_BLOCK,
-            found: Vec::new().into_iter(),
-            matches: Vec::new().into_iter(),
-            error: None,
+            parts: Vec::new().into_iter(),
+            part: None,
             count: 0,
         }
     }
@@ -69,91 +61,109 @@ impl<'a> Matching<'a> {
     /// The next match; `None` at the end.
     pub(super) fn try_next(&mut self) -> Result<Option<Numbered<'a>>> {
         while self.count < self.rows.end {
-            if let Some(found) = self.matches.next() {
-                self.count += 1;
-                if self.count > self.rows.start {
-                    return Ok(Some(found));
+            let Some(part) = &mut self.part else {
+                self.part = self.parts.next();
+                if self.part.is_none() && !self.next_block()? {
+                    return Ok(None);
                 }
                 continue;
-            }
-            if let Some(error) = self.error.take() {
-                return Err(error);
-            }
-            let Part { matches, error } = match self.found.next() {
-                Some(part) => part,
-                None => match self.next_block()? {
-                    Some(part) => part,
-                    None => return Ok(None),
-                },
             };
-            (self.matches, self.error) = (matches.into_iter(), error);
+            match part.try_next(self.filter) {
+                Ok(Some(_)) if self.count < self.rows.start => self.count += 1,
+                Ok(Some(found)) => {
+                    self.count += 1;
+                    return Ok(Some(found));
+                }
+                Ok(None) => self.part = None,
+                Err(error) => {
+                    self.rows.end = 0;
+                    return Err(error);
+                }
+            }
         }
         Ok(None)
     }
 
-    /// Looks at the next documents; returns the first part of them, `None` at the end.
-    fn next_block(&mut self) -> Result<Option<Part<'a>>> {
-        let (mut block, mut bytes, mut error) = (Vec::with_capacity(self.block), 0, None);
-        while block.len() < self.block && bytes < MAX_BLOCK_BYTES {
-            let row = self.documents.row();
-            match self.documents.next() {
-                Some(Ok(document)) => {
-                    bytes += document.bytes().len();
-                    block.push(Numbered { document, row });
-                }
-                None => break,
-                Some(Err(other)) => {
-                    error = Some(other);
-                    break;
-                }
-            }
-        }
+    /// Looks at the next rows; false if there are none.
+    fn next_block(&mut self) -> Result<bool> {
+        let remaining = self.documents.rows();
+        let end = remaining.end.min(remaining.start.saturating_add(self.block));
         self.block = (self.block * 2).min(MAX_BLOCK);
-        if block.is_empty() && error.is_none() {
-            return Ok(None);
+        let rows = remaining.start..end;
+        let count = rows.end - rows.start;
+        if count == 0 {
+            return Ok(false);
         }
-        let mut parts = self.parts(block);
-        parts.push(Part { matches: Vec::new(), error });
-        self.found = parts.into_iter();
-        Ok(self.found.next())
-    }
-
-    fn parts(&self, block: Vec<Numbered<'a>>) -> Vec<Part<'a>> {
-        let threads = self.threads.min(block.len() / MIN_SHARE).max(1);
-        if threads == 1 {
-            return vec![part(self.filter, block)];
+        let share = count.div_ceil(self.threads.min(count / MIN_SHARE).max(1));
+        let mut parts = Vec::new();
+        for start in rows.step_by(usize::try_from(share).unwrap_or(usize::MAX)) {
+            parts.push(Part::new(self.documents.part(start..end.min(start + share))?));
         }
-        let share = block.len().div_ceil(threads);
-        let mut shares = Vec::with_capacity(threads);
-        let mut rest = block;
-        while rest.len() > share {
-            let after = rest.split_off(share);
-            shares.push(std::mem::replace(&mut rest, after));
-        }
+        self.documents = self.documents.part(end..remaining.end)?;
+        let filter = self.filter;
         thread::scope(|scope| {
-            let filter = self.filter;
-            let others: Vec<_> = shares.into_iter().map(|share| scope.spawn(move || part(filter, share))).collect();
-            let last = part(filter, rest);
-            // A thread that panicked passes its panic on.
-            let join = |other: thread::ScopedJoinHandle<'_, _>| {
-                other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            };
-            others.into_iter().map(join).chain([last]).collect()
-        })
+            if let Some((first, others)) = parts.split_first_mut() {
+                for part in others {
+                    scope.spawn(|| part.look(filter));
+                }
+                first.look(filter);
+            }
+        });
+        self.parts = parts.into_iter();
+        Ok(true)
     }
 }
 
-fn part<'a>(filter: &Filter, documents: Vec<Numbered<'a>>) -> Part<'a> {
-    let mut part = Part::default();
-    for numbered in documents {
-        match filter.passes(&numbered.document) {
-            Ok(true) => part.matches.push(numbered),
-            Ok(false) => {}
-            Err(error) => {
-                part.error = Some(error.in_row(numbered.row));
-                break;
+/// The matches in a range of rows.
+struct Part<'a> {
+    /// Those not looked at yet.
+    documents: Documents<'a>,
+    found: VecDeque<Numbered<'a>>,
+    /// The error after `found`, which ends the part.
+    error: Option<Error>,
+}
+
+impl<'a> Part<'a> {
+    fn new(documents: Documents<'a>) -> Self {
+        Self { documents, found: VecDeque::new(), error: None }
+    }
+
+    /// The next match, in the order of rows; `None` after the last one.
+    fn try_next(&mut self, filter: &Filter) -> Result<Option<Numbered<'a>>> {
+        if self.found.is_empty() && self.error.is_none() {
+            self.look(filter);
+        }
+        match (self.found.pop_front(), self.error.take()) {
+            (None, Some(error)) => Err(error),
+            (found, error) => {
+                self.error = error;
+                Ok(found)
             }
         }
     }
-    part
+
+    /// Looks for matches until they take [`MAX_PART_BYTES`].
+    fn look(&mut self, filter: &Filter) {
+        let mut bytes = 0;
+        while bytes < MAX_PART_BYTES && self.error.is_none() {
+            let row = self.documents.row();
+            let document = match self.documents.next() {
+                None => return,
+                Some(document) => document,
+            };
+            let passes = document.and_then(|document| {
+                // A document that is not in memory would keep the buffer around it.
+                let passes = filter.passes(&document).map_err(|error| error.in_row(row))?;
+                Ok(passes.then(|| document.detached()))
+            });
+            match passes {
+                Ok(None) => {}
+                Ok(Some(document)) => {
+                    bytes += document.bytes().len();
+                    self.found.push_back(Numbered { document, row });
+                }
+                Err(error) => self.error = Some(error),
+            }
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use container_core::raw_json::check_nesting;
-use container_core::{Error, Result};
+use container_core::{Bytes, Error, Result};
 use serde_core::Deserialize;
 use serde_json::{Map, Value};
 
@@ -36,6 +36,15 @@ pub struct Document<'c> {
 }
 
 impl Document<'_> {
+    /// The document without the buffer that it shares with others, if there is one.
+    pub(crate) fn detached(self) -> Self {
+        let bytes = match self.bytes {
+            Raw::Shared(bytes) => Raw::Shared(Bytes::copy_from_slice(&bytes)),
+            borrowed @ Raw::Borrowed(_) => borrowed,
+        };
+        Self { bytes, ..self }
+    }
+
     /// The id under which the index lists it, or the name of its file.
     #[must_use]
     pub fn id(&self) -> &str {

@@ -110,6 +110,19 @@ impl<'c> Documents<'c> {
         self
     }
 
+    /// The remaining rows, from 0.
+    pub(crate) fn rows(&self) -> Range<u64> {
+        self.rows.clone()
+    }
+
+    /// The documents in a range of rows, from 0, of those that this iterator was made for.
+    ///
+    /// # Errors
+    /// As [`Collection::documents`].
+    pub(crate) fn part(&self, rows: Range<u64>) -> Result<Self> {
+        Self::new(self.collection, self.lines, self.files, rows)
+    }
+
     /// The row of the next document, from 0.
     #[must_use]
     pub fn row(&self) -> u64 {

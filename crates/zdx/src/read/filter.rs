@@ -146,7 +146,14 @@ impl Filter {
     /// # Errors
     /// If the document is not a JSON object, or a compared field has another type.
     pub fn holds(&self, document: &[u8]) -> serde_json::Result<bool> {
-        let written = std::str::from_utf8(document).ok().and_then(|text| self.fields.written(text));
+        match std::str::from_utf8(document) {
+            Ok(text) => self.holds_in(text),
+            Err(_) => self.holds_in_values(document),
+        }
+    }
+
+    fn holds_in(&self, document: &str) -> serde_json::Result<bool> {
+        let written = self.fields.written(document);
         let held = written.and_then(|written| {
             // A value that serde_json reads differently on its own is left to it.
             self.test
@@ -156,22 +163,24 @@ impl Filter {
                 })
                 .ok()
         });
-        if let Some(holds) = held {
-            return Ok(holds);
+        match held {
+            Some(holds) => Ok(holds),
+            None => self.holds_in_values(document.as_bytes()),
         }
+    }
+
+    fn holds_in_values(&self, document: &[u8]) -> serde_json::Result<bool> {
         let values = self.fields.values(document)?;
         self.test.holds(&|field: usize| Ok(values.get(field).and_then(Option::as_ref).map(Cow::Borrowed)))
     }
-}
 
-impl Filter {
     /// Whether the predicate holds for a document, whose id counts as a member if it is in a file of its own.
     pub(crate) fn passes(&self, document: &Document<'_>) -> Result<bool> {
-        let line = match document.offset() {
-            Some(_) => Cow::Borrowed(document.text()?.as_bytes()),
-            None => document.line_with_id()?,
+        let holds = match document.offset() {
+            Some(_) => self.holds_in(document.text()?),
+            None => self.holds(&document.line_with_id()?),
         };
-        self.holds(&line).map_err(|error| document.json_error(&error))
+        holds.map_err(|error| document.json_error(&error))
     }
 }
 
