@@ -23,6 +23,9 @@ pub(crate) struct Options {
     /// Random seed: the same seed tries the same inputs in the same order [default: a new one each time]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u32>,
+    /// Build sooner: instrument the crates of this repository only, and do not optimize most others
+    #[arg(long)]
+    pub(crate) quick: bool,
     /// Only these targets
     #[arg(value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
@@ -40,6 +43,11 @@ const COVERAGE: [&str; 9] = [
     "--cfg",
     "fuzzing",
 ];
+
+/// Calls of rustc that go through this program get these flags, separated as in `CARGO_ENCODED_RUSTFLAGS`.
+const WRAPPED_FLAGS: &str = "WHARF_FUZZ_FLAGS";
+
+const SEPARATOR: char = '\u{1f}';
 
 /// Limits for one input: seconds, MiB in total, MiB per allocation. Exceeding one is a finding.
 const LIMITS: [&str; 3] = ["-timeout=20", "-rss_limit_mb=2048", "-malloc_limit_mb=256"];
@@ -60,7 +68,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     }
     let names = if options.targets.is_empty() { &all } else { &options.targets };
     let build_dir = target()?.join("fuzz");
-    let Some(binaries) = build(&fuzz, &build_dir)? else { return replay(&fuzz, &build_dir) };
+    let Some(binaries) = build(&fuzz, &build_dir, options.quick)? else { return replay(&fuzz, &build_dir) };
     if let Some(missing) = names.iter().find(|name| !binaries.join(name).is_file()) {
         return Err(format!("fuzz target {missing} has no [[bin]] in fuzz/Cargo.toml"));
     }
@@ -82,7 +90,7 @@ fn replay(fuzz: &Path, build_dir: &Path) -> Result<(), String> {
 }
 
 /// Builds all targets and returns their directory; `None` where this machine cannot.
-fn build(fuzz: &Path, build_dir: &Path) -> Result<Option<PathBuf>, String> {
+fn build(fuzz: &Path, build_dir: &Path, quick: bool) -> Result<Option<PathBuf>, String> {
     if !works("c++", &["--version"]) {
         skip("the fuzzer needs a C++ compiler");
         return Ok(None);
@@ -96,18 +104,42 @@ fn build(fuzz: &Path, build_dir: &Path) -> Result<Option<PathBuf>, String> {
     }
     let toolchain: &[&str] = if nightly { &["+nightly"] } else { &[] };
     let triple = host(toolchain)?;
+    let profile = if quick { "quick" } else { "release" };
     // `--target` keeps the flags away from build scripts and macros.
     let mut command = program("cargo");
-    command.args(toolchain).args(["build", "--release", "--bins", "--target", &triple]).current_dir(fuzz);
-    command.env("CARGO_TARGET_DIR", build_dir).env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
+    command.args(toolchain).args(["build", "--profile", profile, "--bins", "--target", &triple]).current_dir(fuzz);
+    command.env("CARGO_TARGET_DIR", build_dir);
+    let separator = SEPARATOR.to_string();
+    if quick && !nightly {
+        let this = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
+        command.env("RUSTC_WRAPPER", this).env(WRAPPED_FLAGS, flags.join(&separator));
+    } else {
+        // A sanitizer needs all crates.
+        command.env("CARGO_ENCODED_RUSTFLAGS", flags.join(&separator));
+    }
     match run_command(command) {
-        Ok(()) => Ok(Some(build_dir.join(triple).join("release"))),
+        Ok(()) => Ok(Some(build_dir.join(triple).join(profile))),
         Err(error) if nightly => Err(error),
         Err(error) => {
             skip(&format!("no nightly toolchain, and stable does not build them: {error}"));
             Ok(None)
         }
     }
+}
+
+/// Takes the place of rustc if a build of fuzz targets asks for it, and adds flags for the crates of this repository.
+pub(crate) fn as_rustc() -> Option<Result<ExitStatus, String>> {
+    let flags = std::env::var(WRAPPED_FLAGS).ok()?;
+    let mut arguments = std::env::args_os().skip(1);
+    let mut rustc = Command::new(arguments.next()?);
+    let arguments: Vec<_> = arguments.collect();
+    let for_target = arguments.iter().any(|argument| argument == "--target");
+    let is_ours = std::env::var_os("CARGO_MANIFEST_DIR").is_some_and(|folder| Path::new(&folder).starts_with(root()));
+    rustc.args(arguments);
+    if for_target && is_ours {
+        rustc.args(flags.split(SEPARATOR));
+    }
+    Some(rustc.status().map_err(|error| format!("cannot start `{}`: {error}", command_line(&rustc))))
 }
 
 fn skip(why: &str) {

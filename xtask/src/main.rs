@@ -63,6 +63,13 @@ enum Task {
 }
 
 fn main() -> ExitCode {
+    if let Some(compiled) = fuzz::as_rustc() {
+        return match compiled {
+            Ok(status) if status.success() => ExitCode::SUCCESS,
+            Ok(_) => ExitCode::FAILURE,
+            Err(error) => failed(&error),
+        };
+    }
     let outcome = match Arguments::parse().task {
         Task::Interop(options) => interop::run(&options),
         Task::Golden(options) => golden::run(&options),
@@ -78,9 +85,11 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
+        Err(error) => failed(&error),
     }
+}
+
+fn failed(error: &str) -> ExitCode {
+    eprintln!("error: {error}");
+    ExitCode::FAILURE
 }

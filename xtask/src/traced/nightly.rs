@@ -112,7 +112,7 @@ fn perform(step: Step, options: &Options, seed: u32) -> Result<String, String> {
         Step::Mutate => mutate::run(&mutate::Options::new(options.mutants, seed)),
         Step::Fuzz => {
             let seconds = options.fuzz_seconds;
-            fuzz::run(&fuzz::Options { seconds, seed: Some(seed), targets: Vec::new() })
+            fuzz::run(&fuzz::Options { seconds, seed: Some(seed), quick: false, targets: Vec::new() })
                 .map(|()| format!("{seconds} s each"))
         }
         Step::Portable => portable::targets(),

@@ -28,7 +28,7 @@ pub(super) struct DocumentRows<'a> {
 /// The documents to show.
 pub(super) enum Shown<'a> {
     All(Documents<'a>),
-    Matching(Matching<'a>),
+    Matching(Box<Matching<'a>>),
 }
 
 impl<'a> Shown<'a> {

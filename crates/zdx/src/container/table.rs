@@ -167,7 +167,9 @@ impl Table for CollectionTable {
             }
         };
         let shown = match &self.filter {
-            Some(filter) => Shown::Matching(Matching::new(documents, filter, scan.rows.clone(), scan.threads)),
+            Some(filter) => {
+                Shown::Matching(Box::new(Matching::new(documents, filter, scan.rows.clone(), scan.threads)))
+            }
             None => Shown::All(documents),
         };
         Ok(Box::new(DocumentRows::new(shown, selected, losses, &self.location)))
