@@ -22,9 +22,11 @@ const PROGRAMS: [(&str, &str); 3] = [("formats", "cross"), ("errors", ""), ("thr
 /// Flags of the C compiler: C99 without warnings.
 const FLAGS: [&str; 6] = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-g"];
 
-/// Memory that is lost for good, and invalid accesses, are errors. The threads of a pool live as long as the process.
-const VALGRIND: [&str; 5] = [
+/// Memory that is lost for good, and invalid accesses, are errors. The threads of a pool live as long as the process. Valgrind runs one thread at
+/// a time: without turns, one that is always busy keeps the others from running for minutes.
+const VALGRIND: [&str; 6] = [
     "--quiet",
+    "--fair-sched=try",
     "--error-exitcode=99",
     "--leak-check=full",
     "--show-leak-kinds=definite",

@@ -44,7 +44,8 @@ const COVERAGE: [&str; 9] = [
     "fuzzing",
 ];
 
-/// Calls of rustc that go through this program get these flags, separated as in `CARGO_ENCODED_RUSTFLAGS`.
+/// Calls of rustc that go through this program get these flags, separated as in `CARGO_ENCODED_RUSTFLAGS`. Cargo does not know them: after a
+/// change of [`COVERAGE`], remove the folder `fuzz` of the target directory.
 const WRAPPED_FLAGS: &str = "WHARF_FUZZ_FLAGS";
 
 const SEPARATOR: char = '\u{1f}';

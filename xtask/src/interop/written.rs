@@ -18,9 +18,6 @@ const ROWS: [&str; 4] = ["1", "7", "8192", "all"];
 /// Files up to this size, in bytes, are copied in all twelve ways; larger ones in three that alternate.
 const SMALL_FILE: u64 = 4096;
 
-/// Number of files whose rows per block ML.NET derives from a size limit.
-const LAYOUTS: u64 = 100;
-
 /// A column of files of older versions, with times that .NET cannot represent: they are before year 1 in UTC.
 const EARLY_TIMES: &str = "time";
 
@@ -31,7 +28,7 @@ pub(super) fn run(mlnet: &MlNet, sources: &[&Path], work: &Path, seed: u64, coun
     comparison.generated(seed, count)?;
     comparison.merged(sources)?;
     comparison.older()?;
-    comparison.layouts(seed)
+    comparison.layouts(seed, count)
 }
 
 struct Written<'a> {
@@ -142,11 +139,11 @@ impl Written<'_> {
         self.compare("upgraded", &directory)
     }
 
-    /// Compares the rows per block derived from a size limit with ML.NET's.
-    fn layouts(&self, seed: u64) -> Result<(), String> {
+    /// Compares the rows per block of `count` files, derived from a size limit, with ML.NET's.
+    fn layouts(&self, seed: u64, count: u64) -> Result<(), String> {
         let directory = self.directory("layouts")?;
         let mut driver = self.mlnet.driver("layouts");
-        driver.args(["--seed", &seed.to_string(), "--count", &LAYOUTS.to_string()]).arg(&directory);
+        driver.args(["--seed", &seed.to_string(), "--count", &count.to_string()]).arg(&directory);
         shell::run(driver)?;
         let mut layouts = self.rewrite("layouts");
         layouts.arg(&directory);

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 
 #include "check.h"
 
@@ -37,6 +38,7 @@ static void *use(void *nothing) {
   uint64_t rows;
   while (wharf_table_rows(shared, NULL, &rows) == WHARF_STATUS_OK) {
     CHECK(rows == 150);
+    sched_yield();
   }
   CHECK(wharf_last_error()->status == WHARF_STATUS_USAGE);
   return nothing;

@@ -198,3 +198,21 @@ fn several_threads_find_the_same_documents_in_the_same_order() {
         }
     }
 }
+
+/// More matches than wait at a time.
+#[test]
+fn matches_of_many_bytes_keep_their_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = "x".repeat(20_000);
+    let lines: String = (0..1500).map(|number| format!("{{\"_id\":\"d{number}\",\"n\":\"{long}\"}}\n")).collect();
+    let container = store(folder.path(), &lines).with_filter(&Predicate::Exists("n".to_owned()));
+    let tables = container.tables();
+    for threads in [1, 2, 3] {
+        let mut rows = tables[0].rows(&Scan::default().with_threads(threads)).unwrap();
+        for row in 0..1500 {
+            assert!(rows.advance().unwrap(), "{threads} {row}");
+            assert_eq!(rows.index(), row, "{threads}");
+        }
+        assert!(!rows.advance().unwrap());
+    }
+}
