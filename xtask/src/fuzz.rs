@@ -115,7 +115,7 @@ fn build(fuzz: &Path, build_dir: &Path, quick: bool) -> Result<Option<PathBuf>, 
         let this = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
         command.env("RUSTC_WRAPPER", this).env(WRAPPED_FLAGS, flags.join(&separator));
     } else {
-        // A sanitizer needs all crates.
+        // All crates: a sanitizer works with no less.
         command.env("CARGO_ENCODED_RUSTFLAGS", flags.join(&separator));
     }
     match run_command(command) {

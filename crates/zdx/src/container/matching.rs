@@ -8,7 +8,7 @@ use container_core::{Error, Result};
 
 use crate::read::{Document, Documents, Filter};
 
-/// Rows that are looked at together: few at first, as the first match may be all that is wanted.
+/// Rows that are filtered together: few at first, as the first match may be all that is wanted.
 const FIRST_BLOCK: u64 = 64;
 const MAX_BLOCK: u64 = 64 << 10;
 
@@ -26,7 +26,7 @@ pub(super) struct Numbered<'a> {
 
 /// Iterator over the documents for which a filter holds, in their order. It ends after an error.
 pub(super) struct Matching<'a> {
-    /// Those not looked at yet.
+    /// Those not filtered yet.
     documents: Documents<'a>,
     filter: &'a Filter,
     /// Matching documents to show, by their number among these.
@@ -84,7 +84,7 @@ impl<'a> Matching<'a> {
         Ok(None)
     }
 
-    /// Looks at the next rows; false if there are none.
+    /// Filters the next rows; false if there are none.
     fn next_block(&mut self) -> Result<bool> {
         let remaining = self.documents.rows();
         let end = remaining.end.min(remaining.start.saturating_add(self.block));
@@ -104,9 +104,9 @@ impl<'a> Matching<'a> {
         thread::scope(|scope| {
             if let Some((first, others)) = parts.split_first_mut() {
                 for part in others {
-                    scope.spawn(|| part.look(filter));
+                    scope.spawn(|| part.collect_matches(filter));
                 }
-                first.look(filter);
+                first.collect_matches(filter);
             }
         });
         self.parts = parts.into_iter();
@@ -116,7 +116,7 @@ impl<'a> Matching<'a> {
 
 /// The matches in a range of rows.
 struct Part<'a> {
-    /// Those not looked at yet.
+    /// Those not filtered yet.
     documents: Documents<'a>,
     found: VecDeque<Numbered<'a>>,
     /// The error after `found`, which ends the part.
@@ -131,7 +131,7 @@ impl<'a> Part<'a> {
     /// The next match, in the order of rows; `None` after the last one.
     fn try_next(&mut self, filter: &Filter) -> Result<Option<Numbered<'a>>> {
         if self.found.is_empty() && self.error.is_none() {
-            self.look(filter);
+            self.collect_matches(filter);
         }
         match (self.found.pop_front(), self.error.take()) {
             (None, Some(error)) => Err(error),
@@ -142,8 +142,8 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Looks for matches until they take [`MAX_PART_BYTES`].
-    fn look(&mut self, filter: &Filter) {
+    /// Collects matches until they take [`MAX_PART_BYTES`].
+    fn collect_matches(&mut self, filter: &Filter) {
         let mut bytes = 0;
         while bytes < MAX_PART_BYTES && self.error.is_none() {
             let row = self.documents.row();
