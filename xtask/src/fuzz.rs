@@ -10,8 +10,8 @@ use std::sync::Mutex;
 use std::thread;
 
 use crate::shell::{
-    cargo, command_line, entries, file_name, files_with_extension, make_directory, output, program, root,
-    run as run_command, run_quietly, target, text, works,
+    WORKSPACE_WRAPPER, cargo, command_line, entries, file_name, files_with_extension, make_directory, output, program,
+    root, run as run_command, run_quietly, target, text, works,
 };
 
 /// Selects targets, and how long they run.
@@ -109,7 +109,8 @@ fn build(fuzz: &Path, build_dir: &Path, quick: bool) -> Result<Option<PathBuf>, 
     // `--target` keeps the flags away from build scripts and macros.
     let mut command = program("cargo");
     command.args(toolchain).args(["build", "--profile", profile, "--bins", "--target", &triple]).current_dir(fuzz);
-    command.env("CARGO_TARGET_DIR", build_dir);
+    // Clippy would be of another toolchain than the compiler.
+    command.env("CARGO_TARGET_DIR", build_dir).env_remove(WORKSPACE_WRAPPER);
     let separator = SEPARATOR.to_string();
     if quick && !nightly {
         let this = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -60,6 +60,51 @@ pub(crate) fn tracked_files(pathspec: &str) -> Result<Vec<String>, String> {
 pub(crate) fn run(mut command: Command) -> Result<(), String> {
     let status = command.status().map_err(|error| start_error(&command, &error))?;
     if status.success() { Ok(()) } else { Err(format!("`{}` ended with {status}", command_line(&command))) }
+}
+
+/// A program whose success is not needed, and whose output is not shown. It is killed when this is dropped.
+#[derive(Default)]
+pub(crate) struct Background(Option<Child>);
+
+impl Background {
+    /// Starts a program that gets the processor time that others leave; none where there is no `nice`.
+    pub(crate) fn start(command: &Command) -> Self {
+        let mut nice = program("nice");
+        nice.args(["-n", "19"]).arg(command.get_program()).args(command.get_args());
+        nice.current_dir(command.get_current_dir().unwrap_or(root()));
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => nice.env(name, value),
+                None => nice.env_remove(name),
+            };
+        }
+        Self(nice.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok())
+    }
+
+    /// Waits for its end.
+    pub(crate) fn finish(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            child.wait().ok();
+        }
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            child.kill().ok();
+            child.wait().ok();
+        }
+    }
+}
+
+/// Variable with the program that Cargo runs instead of rustc for the crates of a workspace.
+pub(crate) const WORKSPACE_WRAPPER: &str = "RUSTC_WORKSPACE_WRAPPER";
+
+/// Whether clippy takes the place of the compiler, so that it sees whatever is built.
+pub(crate) fn builds_with_clippy() -> bool {
+    let wrapper = std::env::var_os(WORKSPACE_WRAPPER).unwrap_or_default();
+    Path::new(&wrapper).file_stem().is_some_and(|name| name == "clippy-driver")
 }
 
 /// Runs a program and captures its output, whatever its exit code.

@@ -3,10 +3,12 @@
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::python::Python;
 use crate::registry::Trouble;
-use crate::{shell, wheel};
+use crate::shell::{self, Background, WORKSPACE_WRAPPER};
+use crate::wheel;
 
 /// Its folder.
 const FOLDER: &str = "crates/wharf-sql";
@@ -26,6 +28,12 @@ pub(crate) fn run() -> Result<(), String> {
         Err(Trouble::Failed(why)) => Err(why),
         Ok(()) => Ok(()),
     }
+}
+
+/// Builds what [`run`] builds first, in the background.
+pub(crate) fn build_ahead() -> Background {
+    cargo_command(&["test", "--workspace", "--no-run"])
+        .map_or_else(|_| Background::default(), |cargo| Background::start(&cargo))
 }
 
 /// As [`run`], with the tests that take minutes: TPC-H over every format.
@@ -62,13 +70,17 @@ fn target() -> Result<PathBuf, String> {
 }
 
 fn cargo(arguments: &[&str]) -> Result<(), String> {
+    shell::run(cargo_command(arguments)?)
+}
+
+fn cargo_command(arguments: &[&str]) -> Result<Command, String> {
     let (command, rest) = arguments.split_first().ok_or("no command of cargo")?;
     let mut cargo = shell::cargo([*command, "--quiet", "--locked"]);
     cargo.args(rest).current_dir(shell::root().join(FOLDER)).env("CARGO_TARGET_DIR", target()?);
-    cargo.env("RUSTC_WORKSPACE_WRAPPER", clippy_driver());
+    cargo.env(WORKSPACE_WRAPPER, clippy_driver());
     // Arguments of clippy, in its own notation.
     cargo.env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
-    shell::run(cargo)
+    Ok(cargo)
 }
 
 /// The driver beside the `cargo` that runs, or the one of the PATH.

@@ -287,6 +287,21 @@ impl Source {
         Ok(())
     }
 
+    /// Fills `buffer` with the bytes that start at `offset`.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        let (start, len) = self.check(&(offset..offset.saturating_add(buffer.len() as u64)))?;
+        match &self.0 {
+            Repr::Memory(bytes) => {
+                buffer.copy_from_slice(bytes.get(start..start + len).unwrap_or_default()); // checked
+                Ok(())
+            }
+            Repr::Medium(medium) => medium.read_exact_at(offset, buffer).map_err(|cause| failed(cause, offset)),
+        }
+    }
+
     /// Returns a range as a separate source, with offsets relative to its start. O(1); nothing is read or copied.
     ///
     /// # Errors
@@ -440,7 +455,10 @@ mod tests {
             let mut bytes = Bytes::new();
             for range in [5..15, 0..200_000, 70_000..70_003, 9..9] {
                 source.read_into(range.start as u64..range.end as u64, &mut bytes).unwrap();
-                assert_eq!(bytes, content[range]);
+                assert_eq!(bytes, content[range.clone()]);
+                let mut own = vec![9; range.len()];
+                source.read_exact_at(range.start as u64, &mut own).unwrap();
+                assert_eq!(own, content[range]);
             }
             assert_eq!(source.read(200_000..200_000).unwrap().len(), 0);
         });
@@ -472,6 +490,9 @@ mod tests {
             let error = source.read(1..5).unwrap_err();
             assert_eq!(error.to_string(), "the range: needs 4 bytes, 2 available (byte 1)");
             assert!(source.read(u64::MAX - 1..u64::MAX).is_err());
+            let error = source.read_exact_at(1, &mut [0; 4]).unwrap_err();
+            assert_eq!(error.to_string(), "the range: needs 4 bytes, 2 available (byte 1)");
+            assert!(source.read_exact_at(u64::MAX, &mut [0; 4]).is_err());
             #[allow(clippy::reversed_empty_ranges, reason = "tests an invalid range")]
             let reversed = 2..1;
             assert!(source.read(reversed).is_err());

@@ -96,6 +96,15 @@ impl EncodedSamples {
     }
 }
 
+impl SampleIndex {
+    /// Like [`push`](Self::push), for a key that is a str in its shortest encoding already.
+    #[inline]
+    fn push_encoded(&mut self, key: &[u8], end: u64) -> Result<()> {
+        self.offsets.put(&end.to_be_bytes())?;
+        self.keys.push_encoded(key)
+    }
+}
+
 /// Takes encoded samples.
 pub(crate) struct Sink<'w> {
     pub(crate) samples: EncodedSamples,

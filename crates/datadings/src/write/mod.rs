@@ -21,11 +21,9 @@ mod tests;
 mod writer;
 
 pub(crate) use commit::{IndexFiles, OnLegacyIndex};
-#[cfg(feature = "arrow")]
-pub(crate) use encoded::EncodedSamples;
 pub use options::WriterOptions;
 pub(crate) use sample_index::SampleIndex;
 pub(crate) use sum::DataSum;
-#[cfg(feature = "arrow")]
-pub(crate) use writer::check_message;
 pub use writer::{WriteSummary, Writer};
+#[cfg(feature = "arrow")]
+pub(crate) use {encoded::EncodedSamples, writer::check_message};

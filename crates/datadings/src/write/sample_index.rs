@@ -10,8 +10,8 @@ use crate::write::spool::Spool;
 
 /// `.offsets` and `.keys` while they are written, and the set of keys.
 pub(crate) struct SampleIndex {
-    offsets: Spool,
-    keys: KeysFile,
+    pub(super) offsets: Spool,
+    pub(super) keys: KeysFile,
     key_set: KeySet,
 }
 
@@ -55,14 +55,6 @@ impl SampleIndex {
     pub(crate) fn push(&mut self, key: &str, end: u64) -> Result<()> {
         self.offsets.put(&end.to_be_bytes())?;
         self.keys.push(key)
-    }
-
-    /// Like [`push`](Self::push), for a key that is a str in its shortest encoding already.
-    #[cfg(feature = "arrow")]
-    #[inline]
-    pub(crate) fn push_encoded(&mut self, key: &[u8], end: u64) -> Result<()> {
-        self.offsets.put(&end.to_be_bytes())?;
-        self.keys.push_encoded(key)
     }
 
     /// The two files.

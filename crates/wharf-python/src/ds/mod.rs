@@ -13,7 +13,6 @@ pub(crate) use select::index_selection;
 
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use container_core::parallel::Pool;
 use container_core::{Error, OpenOptions, Output, OutputOptions, Overwrite, SyncPolicy};
@@ -23,7 +22,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyDict, PyString};
 
 use crate::ds::buffer::{NewArray, Parts};
-use crate::ds::file::LocalFile;
 use crate::error::Result;
 use crate::{process, source};
 
@@ -35,16 +33,16 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(times::julian_dates, module)?)
 }
 
-/// The bytes of a path, of `bytes`, or of a binary file object; of a large local file also the file.
-fn open(object: &Bound<'_, PyAny>) -> Result<(container_core::Source, Option<Arc<LocalFile>>, String)> {
+/// The bytes of a path, of `bytes`, or of a binary file object; whether it is a path; and its name.
+fn open(object: &Bound<'_, PyAny>) -> Result<(container_core::Source, bool, String)> {
     process::remember();
     if let Ok(path) = object.extract::<PathBuf>() {
-        let (source, file) = object.py().detach(|| file::open(&path))?;
-        return Ok((source, file, path.display().to_string()));
+        let source = object.py().detach(|| container_core::Source::open(&path))?;
+        return Ok((source, true, path.display().to_string()));
     }
     let (input, name) = (source::input(object, container_core::Access::Auto)?, source::name(object));
     match input.source() {
-        Some(source) => Ok((source.clone(), None, name)),
+        Some(source) => Ok((source.clone(), false, name)),
         None => Err(Error::usage("expected a file").in_file(name).into()),
     }
 }
@@ -61,7 +59,7 @@ fn with_threads<R: Send>(work: impl FnOnce() -> container_core::Result<R> + Send
 #[pyclass(module = "wharf_data", frozen)]
 pub(crate) struct DsFile {
     reader: Reader,
-    file: Option<Arc<LocalFile>>,
+    is_local: bool,
     name: String,
 }
 
@@ -70,10 +68,10 @@ impl DsFile {
     /// Opens a path, `bytes`, or a binary file object. Reads the header.
     #[new]
     fn new(py: Python<'_>, source: &Bound<'_, PyAny>) -> Result<Self> {
-        let (source, file, name) = open(source)?;
+        let (source, is_local, name) = open(source)?;
         let opened = py.detach(|| Reader::from_source(source, OpenOptions::default()));
         let reader = opened.map_err(|error| error.in_file(name.clone()))?;
-        Ok(Self { reader, file, name })
+        Ok(Self { reader, is_local, name })
     }
 
     /// The header: JSON in Python's dialect.
@@ -192,8 +190,7 @@ impl DsFile {
         let row: u64 = variable.shape().unwrap_or_default().iter().skip(1).product(); // checked with the header
         if !variable.is_masked() {
             let start = self.reader.body_offset() + variable.offset() + rows.start * row * width as u64;
-            let (source, file) = (self.reader.source(), self.file.as_deref());
-            array.fill(|out| file::read_into(source, file, start, out))?;
+            array.fill(|out| file::read_into(self.reader.source(), self.is_local, start, out))?;
             return values::finish(array.finish()?, None, shape.is_empty());
         }
         let first = rows.start * row;
