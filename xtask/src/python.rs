@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::registry::{self, Trouble};
-use crate::shell;
+use crate::shell::{self, WORKSPACE_WRAPPER};
 
 /// A Python with pinned packages.
 pub(crate) struct Python {
@@ -105,6 +105,8 @@ fn create(directory: &Path, requirements: &Path) -> Result<(), Trouble> {
     let mut pip = shell::program(interpreter(directory));
     pip.args(["-m", "pip", "--no-input", "--disable-pip-version-check", "install", "--no-deps", "--progress-bar=off"]);
     pip.arg("--requirement").arg(requirements).env("LC_ALL", "C.UTF-8");
+    // Some packages are compiled, whose warnings are not ours.
+    pip.env_remove(WORKSPACE_WRAPPER);
     registry::run(pip)?;
     shell::write(&stamp_path(directory), shell::read(requirements)?)?;
     Ok(())
