@@ -14,10 +14,11 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
-use container_core::{Limits, Result};
+use container_core::json::{Number, Tokenizer};
+use container_core::{Error, Limits, Result};
 use serde_json::Value;
 
-use self::parse::{Number, Parser, Quoted, Sparse};
+use self::parse::{Sparse, bytes_object, sparse_object, text};
 use crate::build::{ObjectSlot, Slot, SlotEncoding};
 use crate::observe::{Class, ObjectObserver, TypeObserver};
 
@@ -66,9 +67,9 @@ impl Json {
     /// # Errors
     /// See above.
     pub fn observe(&mut self, json: &[u8], observer: TypeObserver<'_>) -> Result<()> {
-        let mut parser = Parser::new(json, &mut self.scratch, self.depth)?;
-        observe(&mut parser, observer)?;
-        parser.end()
+        let mut json = tokens(json, self.depth)?;
+        observe(&mut json, &mut self.scratch, observer)?;
+        json.end(END)
     }
 
     /// Observes the members of an object.
@@ -76,12 +77,9 @@ impl Json {
     /// # Errors
     /// See above; [`Invalid`](container_core::ErrorKind::Invalid) if the text is not an object.
     pub fn observe_members(&mut self, json: &[u8], observer: &mut ObjectObserver<'_>) -> Result<()> {
-        let mut parser = Parser::new(json, &mut self.scratch, self.depth)?;
-        if parser.token() != Some(b'{') {
-            return Err(parser.expected("an object (\"{\")"));
-        }
-        observe_members(&mut parser, observer)?;
-        parser.end()
+        let mut json = object(json, self.depth)?;
+        observe_members(&mut json, &mut self.scratch, observer)?;
+        json.end(END)
     }
 
     /// Appends a value to a slot.
@@ -89,9 +87,9 @@ impl Json {
     /// # Errors
     /// See above.
     pub fn append_value(&mut self, json: &[u8], slot: Slot<'_>) -> Result<()> {
-        let mut parser = Parser::new(json, &mut self.scratch, self.depth)?;
-        append(&mut parser, slot)?;
-        parser.end()
+        let mut json = tokens(json, self.depth)?;
+        append(&mut json, &mut self.scratch, slot)?;
+        json.end(END)
     }
 
     /// Appends the members of an object to a row. [Roll the row back](crate::Columns::roll_back) after an error.
@@ -99,109 +97,104 @@ impl Json {
     /// # Errors
     /// See above; [`Invalid`](container_core::ErrorKind::Invalid) if the text is not an object.
     pub fn append(&mut self, json: &[u8], row: &mut ObjectSlot<'_>) -> Result<()> {
-        let mut parser = Parser::new(json, &mut self.scratch, self.depth)?;
-        if parser.token() != Some(b'{') {
-            return Err(parser.expected("an object (\"{\")"));
-        }
-        append_members(&mut parser, row)?;
-        parser.end()
+        let mut json = object(json, self.depth)?;
+        append_members(&mut json, &mut self.scratch, row)?;
+        json.end(END)
     }
+}
+
+/// What is expected after a value.
+const END: &str = "the end of the JSON";
+
+fn tokens(json: &[u8], depth: u32) -> Result<Tokenizer<'_>> {
+    let text = std::str::from_utf8(json)
+        .map_err(|error| Error::invalid("invalid UTF-8 in JSON").at(error.valid_up_to() as u64))?;
+    Ok(Tokenizer::new(text, depth))
+}
+
+fn object(json: &[u8], depth: u32) -> Result<Tokenizer<'_>> {
+    let mut json = tokens(json, depth)?;
+    if json.token() == Some(b'{') { Ok(json) } else { Err(json.expected("an object (\"{\")")) }
 }
 
 /// Parses JSON into a tree of values. A number that neither 64-bit integers nor floats represent becomes its text.
 pub(super) fn tree(json: &str) -> Result<Value> {
-    let mut scratch = String::new();
-    let mut parser = Parser::new(json.as_bytes(), &mut scratch, Limits::default().depth)?;
-    let value = value(&mut parser)?;
-    parser.end().map(|()| value)
+    let mut json = Tokenizer::new(json, Limits::default().depth);
+    let value = value(&mut json, &mut String::new())?;
+    json.end(END).map(|()| value)
 }
 
-fn value(parser: &mut Parser<'_>) -> Result<Value> {
-    let text = |parser: &Parser<'_>, text: Quoted<'_>| match text {
-        Quoted::Plain(text) => text.to_owned(),
-        Quoted::Scratch => parser.scratch.clone(),
-    };
-    Ok(match parser.token() {
-        Some(b'"') => {
-            let string = parser.string()?;
-            Value::String(text(parser, string))
-        }
+fn value(json: &mut Tokenizer<'_>, scratch: &mut String) -> Result<Value> {
+    Ok(match json.token() {
+        Some(b'"') => text(json.string()?, scratch).into(),
         Some(b'{') => {
-            parser.open()?;
-            let mut members = serde_json::Map::new();
-            let mut is_first = true;
-            while let Some(name) = parser.member(&mut is_first)? {
-                let name = text(parser, name);
-                members.insert(name, value(parser)?);
+            json.open()?;
+            let (mut members, mut is_first) = (serde_json::Map::new(), true);
+            while let Some(name) = json.member(&mut is_first)? {
+                let name = text(name, scratch).to_owned();
+                members.insert(name, value(json, scratch)?);
             }
             Value::Object(members)
         }
         Some(b'[') => {
-            parser.open()?;
-            let mut elements = Vec::new();
-            let mut is_first = true;
-            while parser.element(&mut is_first)? {
-                elements.push(value(parser)?);
+            json.open()?;
+            let (mut elements, mut is_first) = (Vec::new(), true);
+            while json.element(&mut is_first)? {
+                elements.push(value(json, scratch)?);
             }
             Value::Array(elements)
         }
-        Some(b't') => parser.word("true").map(|()| Value::Bool(true))?,
-        Some(b'f') => parser.word("false").map(|()| Value::Bool(false))?,
-        Some(b'n') => parser.word("null").map(|()| Value::Null)?,
+        Some(b't') => json.word("true").map(|()| Value::Bool(true))?,
+        Some(b'f') => json.word("false").map(|()| Value::Bool(false))?,
+        Some(b'n') => json.word("null").map(|()| Value::Null)?,
         _ => {
-            let start = parser.at;
-            match parser.number()? {
+            let start = json.position();
+            match json.number()? {
                 Number::I64(number) => number.into(),
                 Number::U64(number) => number.into(),
                 Number::F64(number) => number.into(),
-                Number::Beyond => parser.since(start).into(),
+                _ => json.since(start).into(),
             }
         }
     })
 }
 
-fn observe(parser: &mut Parser<'_>, observer: TypeObserver<'_>) -> Result<()> {
-    match parser.token() {
-        Some(b'"') => {
-            let text = match parser.string()? {
-                Quoted::Plain(text) => text,
-                Quoted::Scratch => parser.scratch.as_str(),
-            };
-            observer.str(text);
-        }
-        Some(b'{') => match parser.bytes_object() {
+fn observe(json: &mut Tokenizer<'_>, scratch: &mut String, observer: TypeObserver<'_>) -> Result<()> {
+    match json.token() {
+        Some(b'"') => observer.str(text(json.string()?, scratch)),
+        Some(b'{') => match bytes_object(json) {
             Some(bytes) => observer.bytes(bytes.len()),
-            None => match parser.sparse_object() {
-                Some(sparse) => observe_sparse(parser, &sparse, observer)?,
-                None => observe_members(parser, &mut observer.object())?,
+            None => match sparse_object(json) {
+                Some(sparse) => observe_sparse(sparse, scratch, observer)?,
+                None => observe_members(json, scratch, &mut observer.object())?,
             },
         },
         Some(b'[') => {
-            parser.open()?;
+            json.open()?;
             let mut list = observer.list();
             let mut is_first = true;
-            while parser.element(&mut is_first)? {
-                observe(parser, list.element()?)?;
+            while json.element(&mut is_first)? {
+                observe(json, scratch, list.element()?)?;
             }
             list.end();
         }
         Some(b't') => {
-            parser.word("true")?;
+            json.word("true")?;
             observer.bool();
         }
         Some(b'f') => {
-            parser.word("false")?;
+            json.word("false")?;
             observer.bool();
         }
         Some(b'n') => {
-            parser.word("null")?;
+            json.word("null")?;
             observer.null();
         }
-        _ => match parser.number()? {
+        _ => match json.number()? {
             Number::I64(value) => observer.i64(value),
             Number::U64(value) => observer.u64(value),
             Number::F64(_) => observer.f64(),
-            Number::Beyond => observer.number(),
+            _ => observer.number(),
         },
     }
     Ok(())
@@ -209,27 +202,24 @@ fn observe(parser: &mut Parser<'_>, observer: TypeObserver<'_>) -> Result<()> {
 
 /// Observes a sparse vector as a list of all its elements.
 #[cold]
-fn observe_sparse(parser: &mut Parser<'_>, sparse: &Sparse, observer: TypeObserver<'_>) -> Result<()> {
-    let end = std::mem::replace(&mut parser.at, sparse.values);
+fn observe_sparse(sparse: Sparse<'_>, scratch: &mut String, observer: TypeObserver<'_>) -> Result<()> {
+    let Sparse { length, indices, values: mut json } = sparse;
     let mut list = observer.list();
-    parser.open()?;
+    json.open()?;
     let (mut is_first, mut zero) = (true, Zero::Number);
-    while parser.element(&mut is_first)? {
-        zero = match parser.token() {
-            Some(b'"') => {
-                let start = parser.at;
-                let text = parser.string()?;
-                let is_float = matches!(text, Quoted::Plain("NaN" | "Infinity" | "-Infinity"));
-                parser.at = start;
-                if is_float { zero } else { Zero::Text }
-            }
+    while json.element(&mut is_first)? {
+        zero = match json.token() {
+            Some(b'"') => match json.clone().string()?.plain() {
+                Some("NaN" | "Infinity" | "-Infinity") => zero,
+                _ => Zero::Text,
+            },
             Some(b't' | b'f') => Zero::Bool,
             _ => zero,
         };
-        observe(parser, list.element()?)?;
+        observe(&mut json, scratch, list.element()?)?;
     }
     // Without explicit values the type of the zeros is unknown.
-    if !sparse.indices.is_empty() && sparse.indices.len() < sparse.length {
+    if !indices.is_empty() && indices.len() < length {
         let element = list.element()?;
         match zero {
             Zero::Number => element.i64(0),
@@ -237,8 +227,7 @@ fn observe_sparse(parser: &mut Parser<'_>, sparse: &Sparse, observer: TypeObserv
             Zero::Bool => element.bool(),
         }
     }
-    list.end_sparse(sparse.length as u64);
-    parser.at = end;
+    list.end_sparse(length as u64);
     Ok(())
 }
 
@@ -251,122 +240,109 @@ enum Zero {
 }
 
 #[cold]
-fn append_sparse(parser: &mut Parser<'_>, sparse: &Sparse, slot: Slot<'_>) -> Result<()> {
+fn append_sparse(sparse: Sparse<'_>, scratch: &mut String, slot: Slot<'_>) -> Result<()> {
     let Some(mut list) = slot.list()? else { return Ok(()) };
-    let end = std::mem::replace(&mut parser.at, sparse.values);
-    parser.open()?;
-    let (mut indices, mut is_first) = (sparse.indices.iter().peekable(), true);
-    for index in 0..sparse.length {
+    let Sparse { length, indices, values: mut json } = sparse;
+    json.open()?;
+    let (mut indices, mut is_first) = (indices.into_iter().peekable(), true);
+    for index in 0..length {
         let element = list.element()?;
-        if indices.next_if(|next| **next == index).is_some() && parser.element(&mut is_first)? {
-            append(parser, element)?;
+        if indices.next_if_eq(&index).is_some() && json.element(&mut is_first)? {
+            append(&mut json, scratch, element)?;
         } else {
             element.zero()?;
         }
     }
-    // Consume the closing bracket.
-    parser.element(&mut is_first)?;
-    parser.at = end;
     list.end()
 }
 
-fn observe_members(parser: &mut Parser<'_>, object: &mut ObjectObserver<'_>) -> Result<()> {
-    parser.open()?;
+fn observe_members(json: &mut Tokenizer<'_>, scratch: &mut String, object: &mut ObjectObserver<'_>) -> Result<()> {
+    json.open()?;
     let mut is_first = true;
-    while let Some(name) = parser.member(&mut is_first)? {
-        let observer = match name {
-            Quoted::Plain(name) => object.member(name)?,
-            Quoted::Scratch => object.member(parser.scratch.as_str())?,
-        };
-        observe(parser, observer)?;
+    while let Some(name) = json.member(&mut is_first)? {
+        let observer = object.member(text(name, scratch))?;
+        observe(json, scratch, observer)?;
     }
     Ok(())
 }
 
-fn append_members(parser: &mut Parser<'_>, object: &mut ObjectSlot<'_>) -> Result<()> {
-    parser.open()?;
+fn append_members(json: &mut Tokenizer<'_>, scratch: &mut String, object: &mut ObjectSlot<'_>) -> Result<()> {
+    json.open()?;
     let mut is_first = true;
-    while let Some(name) = parser.member(&mut is_first)? {
-        let slot = match name {
-            Quoted::Plain(name) => object.member(name),
-            Quoted::Scratch => object.member(parser.scratch.as_str()),
-        };
-        match slot {
-            Some(slot) => append(parser, slot)?,
-            None => parser.skip_value()?,
+    while let Some(name) = json.member(&mut is_first)? {
+        match object.member(text(name, scratch)) {
+            Some(slot) => append(json, scratch, slot)?,
+            None => json.skip_value()?,
         }
     }
     Ok(())
 }
 
-fn append(parser: &mut Parser<'_>, slot: Slot<'_>) -> Result<()> {
-    let byte = parser.token();
+fn append(json: &mut Tokenizer<'_>, scratch: &mut String, slot: Slot<'_>) -> Result<()> {
+    let byte = json.token();
     if byte == Some(b'n') {
-        parser.word("null")?;
+        json.word("null")?;
         slot.null();
         return Ok(());
     }
     match slot.encoding() {
         SlotEncoding::Value => {}
         SlotEncoding::Json => {
-            let start = parser.at;
-            parser.skip_value()?;
-            return slot.json(parser.since(start));
+            let start = json.position();
+            json.skip_value()?;
+            return slot.json(json.since(start));
         }
         SlotEncoding::Msgpack => {
-            parser.skip_value()?;
+            json.skip_value()?;
             return slot.on_mismatch(Class::Text);
         }
     }
     match byte {
-        Some(b'"') => match parser.string()? {
-            Quoted::Plain(text) => slot.str(text),
-            Quoted::Scratch => slot.str(parser.scratch),
-        },
+        Some(b'"') => slot.str(text(json.string()?, scratch)),
         Some(b'{') => {
             if !slot.is_object()
-                && let Some(bytes) = parser.bytes_object()
+                && let Some(bytes) = bytes_object(json)
             {
                 return slot.bytes(&bytes);
             }
             if !slot.is_object()
-                && let Some(sparse) = parser.sparse_object()
+                && let Some(sparse) = sparse_object(json)
             {
-                return append_sparse(parser, &sparse, slot);
+                return append_sparse(sparse, scratch, slot);
             }
             match slot.object()? {
                 Some(mut object) => {
-                    append_members(parser, &mut object)?;
+                    append_members(json, scratch, &mut object)?;
                     object.end();
                     Ok(())
                 }
-                None => parser.skip_value(),
+                None => json.skip_value(),
             }
         }
         Some(b'[') => match slot.list()? {
             Some(mut list) => {
-                parser.open()?;
+                json.open()?;
                 let mut is_first = true;
-                while parser.element(&mut is_first)? {
-                    append(parser, list.element()?)?;
+                while json.element(&mut is_first)? {
+                    append(json, scratch, list.element()?)?;
                 }
                 list.end()
             }
-            None => parser.skip_value(),
+            None => json.skip_value(),
         },
         Some(b't') => {
-            parser.word("true")?;
+            json.word("true")?;
             slot.bool(true)
         }
         Some(b'f') => {
-            parser.word("false")?;
+            json.word("false")?;
             slot.bool(false)
         }
-        _ => match parser.number()? {
+        _ => match json.number()? {
             Number::I64(value) => slot.i64(value),
             Number::U64(value) => slot.u64(value),
             Number::F64(value) => slot.f64(value),
-            Number::Beyond => slot.on_mismatch(Class::Number),
+            _ => slot.on_mismatch(Class::Number),
         },
     }
 }

@@ -82,10 +82,9 @@ fn rows(batch: &RecordBatch) -> Vec<Value> {
 }
 
 fn numbers(text: &str) -> Result<Number> {
-    let mut scratch = String::new();
-    let mut parser = Parser::new(text.as_bytes(), &mut scratch, 1)?;
-    let number = parser.number()?;
-    parser.end().map(|()| number)
+    let mut json = tokens(text.as_bytes(), 1)?;
+    let number = json.number()?;
+    json.end(END).map(|()| number)
 }
 
 #[test]

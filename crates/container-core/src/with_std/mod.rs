@@ -4,6 +4,7 @@ mod container;
 mod detect;
 mod error;
 mod huge_pages;
+pub mod json;
 pub(crate) mod map;
 mod names;
 mod output;

@@ -138,7 +138,7 @@ mod tests {
         ];
         assert_eq!(all, expected);
         let error = all[2].scan().unwrap_err().to_string();
-        assert_eq!(error, "\"}\": needs 1 byte, 0 available (byte 28, line 5)");
+        assert_eq!(error, "a value: needs 1 byte, 0 available (byte 28, line 5)");
         assert_eq!(lines(b"").count(), 0);
         assert_eq!(lines(b"\xef\xbb\xbf").count(), 0);
         // Elsewhere it is not a mark, and not JSON.
