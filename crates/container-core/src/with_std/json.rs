@@ -150,6 +150,14 @@ impl<'j> Tokenizer<'j> {
         self.peek()
     }
 
+    /// Takes the next token if it is this punctuation mark.
+    #[inline]
+    pub fn take(&mut self, mark: u8) -> bool {
+        let is_next = self.token() == Some(mark) && mark.is_ascii_punctuation();
+        self.at += usize::from(is_next);
+        is_next
+    }
+
     /// The error for a token other than `what`.
     #[cold]
     #[must_use]

@@ -73,9 +73,9 @@ fn push(values: &mut Values, kind: &Type, labels: Option<&KeyLabels>, json: &mut
         Some(b'{') => push_sparse(vectors, kind, labels, json),
         Some(b'n') if json.word("null") => Err(cannot_be_missing(kind)),
         _ => {
-            let at = json.at;
+            let at = json.at();
             let cell = json.scalar()?;
-            Err(mismatch(&cell.as_cell(), kind).at(at as u64))
+            Err(mismatch(&cell.as_cell(), kind).at(at))
         }
     }
 }
@@ -84,9 +84,9 @@ fn push(values: &mut Values, kind: &Type, labels: Option<&KeyLabels>, json: &mut
 fn push_scalar(values: &mut Values, item: ItemType, labels: Option<&KeyLabels>, json: &mut Json<'_>) -> Result<()> {
     if let Some(bracket @ (b'[' | b'{')) = json.peek() {
         let what = if bracket == b'[' { "an array" } else { "an object" };
-        return Err(item_mismatch_for(what, item).at(json.at as u64));
+        return Err(item_mismatch_for(what, item).at(json.at()));
     }
-    let at = json.at;
+    let at = json.at();
     let scalar = json.scalar()?;
     // Fast path for the most common items.
     match (&scalar, item, &mut *values) {
@@ -119,7 +119,7 @@ fn push_scalar(values: &mut Values, item: ItemType, labels: Option<&KeyLabels>, 
         },
         (scalar, _) => push_item(values, item, labels, scalar.as_cell()),
     };
-    pushed.map_err(|error| error.at(at as u64))
+    pushed.map_err(|error| error.at(at))
 }
 
 #[cold]
@@ -142,10 +142,10 @@ fn push_arrays(
     // True where an item or array may start.
     let mut fresh = true;
     loop {
-        let at = json.peeked() as u64;
+        let at = json.at();
         match json.peek() {
             Some(b'[') if fresh => {
-                json.at += 1;
+                json.skip(b'[');
                 shape.open().map_err(|error| error.at(at))?;
                 if json.skip(b']') {
                     fresh = false;
@@ -155,13 +155,13 @@ fn push_arrays(
                 }
             }
             Some(b']') if !fresh => {
-                json.at += 1;
+                json.skip(b']');
                 if shape.close().map_err(|error| error.at(at))? {
                     return Ok(shape.total());
                 }
             }
             Some(b',') if !fresh => {
-                json.at += 1;
+                json.skip(b',');
                 fresh = true;
             }
             Some(_) if fresh => {
@@ -180,12 +180,12 @@ fn push_items(values: &mut Values, item: ItemType, labels: Option<&KeyLabels>, j
     loop {
         push_scalar(values, item, labels, json)?;
         count = count.checked_add(1).ok_or_else(|| Error::limit("items of a vector", u64::MAX, 0x7FFF_FFFF))?;
-        let before = json.at;
+        let before = json.clone();
         if !json.skip(b',') {
             return Ok(count);
         }
         if json.peek() == Some(b'[') {
-            json.at = before;
+            *json = before;
             return Ok(count);
         }
     }
@@ -193,7 +193,7 @@ fn push_items(values: &mut Values, item: ItemType, labels: Option<&KeyLabels>, j
 
 /// `{"$sparse": {"length", "indices", "values"}}`, the members in any order.
 fn push_sparse(vectors: &mut Vectors, kind: &Type, labels: Option<&KeyLabels>, json: &mut Json<'_>) -> Result<()> {
-    let at = json.peeked() as u64;
+    let at = json.at();
     json.expect(b'{')?;
     let not_sparse =
         || Error::invalid("expected {\"$sparse\": {\"length\", \"indices\", \"values\"}}, found another object").at(at);
@@ -210,7 +210,7 @@ fn push_sparse(vectors: &mut Vectors, kind: &Type, labels: Option<&KeyLabels>, j
         if json.peek() != Some(b'"') {
             return Err(json.expected("\"length\", \"indices\" or \"values\""));
         }
-        let at = json.at as u64;
+        let at = json.at();
         let member = json.string()?;
         json.expect(b':')?;
         let duplicate = match &*member {

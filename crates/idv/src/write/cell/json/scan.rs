@@ -1,7 +1,8 @@
-//! A JSON tokenizer. The caller handles arrays and objects.
+//! JSON values other than arrays and objects, which the caller handles.
 
 use std::borrow::Cow;
 
+use container_core::json::Tokenizer;
 use container_core::{Error, Result};
 
 use super::super::{Cell, quoted};
@@ -31,60 +32,42 @@ impl Scalar<'_> {
     }
 }
 
-/// A cursor over JSON text.
-pub(super) struct Json<'a> {
-    text: &'a str,
-    /// Offset of the next byte.
-    pub(super) at: usize,
-}
+/// JSON, with errors that show what was found.
+#[derive(Clone)]
+pub(super) struct Json<'a>(Tokenizer<'a>);
 
 impl<'a> Json<'a> {
     pub(super) const fn new(text: &'a str) -> Self {
-        Self { text, at: 0 }
-    }
-
-    fn byte(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
+        Self(Tokenizer::new(text, u32::MAX))
     }
 
     /// Skips whitespace and returns the next byte.
     pub(super) fn peek(&mut self) -> Option<u8> {
-        loop {
-            match self.byte() {
-                Some(b' ' | b'\t' | b'\n' | b'\r') => self.at += 1,
-                other => return other,
-            }
-        }
+        self.0.token()
     }
 
     /// Skips whitespace and returns the offset of the next byte.
-    pub(super) fn peeked(&mut self) -> usize {
+    pub(super) fn at(&mut self) -> u64 {
         self.peek();
-        self.at
+        self.0.position() as u64
     }
 
-    pub(super) fn skip(&mut self, byte: u8) -> bool {
-        let there = self.peek() == Some(byte);
-        self.at += usize::from(there);
-        there
+    pub(super) fn skip(&mut self, mark: u8) -> bool {
+        self.0.take(mark)
     }
 
-    pub(super) fn expect(&mut self, byte: u8) -> Result<()> {
-        if self.skip(byte) {
+    pub(super) fn expect(&mut self, mark: u8) -> Result<()> {
+        if self.skip(mark) {
             return Ok(());
         }
-        Err(self.expected(&format!("{:?}", char::from(byte).to_string())))
-    }
-
-    fn rest(&self) -> &'a str {
-        self.text.get(self.at..).unwrap_or_default()
+        Err(self.expected(&format!("{:?}", char::from(mark).to_string())))
     }
 
     #[cold]
     pub(super) fn expected(&self, what: &str) -> Error {
-        let rest = self.rest();
+        let rest = self.0.rest();
         let found = if rest.is_empty() { "the end".to_owned() } else { quoted(rest) };
-        Error::invalid(format!("invalid JSON: expected {what}, found {found}")).at(self.at as u64)
+        Error::invalid(format!("invalid JSON: expected {what}, found {found}")).at(self.0.position() as u64)
     }
 
     pub(super) fn end(&mut self) -> Result<()> {
@@ -94,12 +77,8 @@ impl<'a> Json<'a> {
         }
     }
 
-    pub(super) fn word(&mut self, word: &str) -> bool {
-        let there = self.rest().starts_with(word);
-        if there {
-            self.at += word.len();
-        }
-        there
+    pub(super) fn word(&mut self, word: &'static str) -> bool {
+        self.0.rest().starts_with(word) && self.0.word(word).is_ok()
     }
 
     pub(super) fn scalar(&mut self) -> Result<Scalar<'a>> {
@@ -115,53 +94,31 @@ impl<'a> Json<'a> {
 
     /// Takes a number in JSON syntax.
     fn number(&mut self) -> Result<&'a str> {
-        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-        let Some(len) = number_len(rest) else {
-            return Err(self.expected("a number"));
-        };
-        let number = self.text.get(self.at..self.at + len).unwrap_or_default();
-        self.at += len;
-        Ok(number)
+        let start = self.0.clone();
+        match self.0.skip_number() {
+            Ok(()) => Ok(self.0.since(start.position())),
+            Err(_) => Err(Self(start).expected("a number")),
+        }
     }
 
     /// Takes a string, starting at its quote; borrowed if it has no escapes.
     pub(super) fn string(&mut self) -> Result<Cow<'a, str>> {
-        let start = self.at;
-        let bytes = self.text.as_bytes();
-        let mut end = start + 1;
-        let mut plain = true;
-        loop {
-            match bytes.get(end) {
-                None => return Err(self.expected("a closing quote")),
-                Some(b'"') => break,
-                Some(b'\\') => {
-                    plain = false;
-                    end += 2;
-                }
-                Some(byte) => {
-                    plain &= *byte >= 0x20;
-                    end += 1;
-                }
-            }
-        }
-        self.at = end + 1;
-        if plain {
-            return Ok(Cow::Borrowed(self.text.get(start + 1..end).unwrap_or_default()));
-        }
-        let token = self.text.get(start..=end).unwrap_or_default();
-        serde_json::from_str(token).map(Cow::Owned).map_err(|error| {
-            Error::invalid(format!("invalid JSON string {}", quoted(token))).caused_by(error).at(start as u64)
+        let start = self.0.clone();
+        // The tokenizer accepts no lone surrogates.
+        self.0.string().map(|text| text.unescape().unwrap_or_default()).map_err(|error| {
+            let detail = format!("invalid JSON string {}", quoted(start.rest()));
+            Error::invalid(detail).caused_by(error).at(start.position() as u64)
         })
     }
 
     /// Takes a length or slot.
     pub(super) fn slot(&mut self, what: &str) -> Result<u32> {
-        self.peek();
-        let digits = if matches!(self.byte(), Some(b'0'..=b'9' | b'-')) { self.number()? } else { "" };
+        let at = self.at();
+        let digits = if matches!(self.peek(), Some(b'0'..=b'9' | b'-')) { self.number()? } else { "" };
         let slot = digits.parse().ok().filter(|&slot| i32::try_from(slot).is_ok());
         slot.ok_or_else(|| match digits {
             "" => self.expected(&format!("{what} (an integer)")),
-            digits => Error::invalid(format!("{what} {digits} is not between 0 and 2147483647")).at(self.at as u64),
+            digits => Error::invalid(format!("{what} {digits} is not between 0 and 2147483647")).at(at),
         })
     }
 
@@ -179,28 +136,4 @@ impl<'a> Json<'a> {
             }
         }
     }
-}
-
-/// Length of the number at the start of the text; `None` if there is none.
-fn number_len(text: &[u8]) -> Option<usize> {
-    /// Skips one or more digits.
-    fn digits(text: &[u8]) -> Option<&[u8]> {
-        let end = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
-        if end == 0 { None } else { text.get(end..) }
-    }
-    let whole = text.strip_prefix(b"-").unwrap_or(text);
-    let mut rest = digits(whole)?;
-    if whole.first() == Some(&b'0') && whole.len() - rest.len() > 1 {
-        return None;
-    }
-    if let [b'.', fraction @ ..] = rest {
-        rest = digits(fraction)?;
-    }
-    if let [b'e' | b'E', exponent @ ..] = rest {
-        rest = match exponent {
-            [b'+' | b'-', digit @ ..] => digits(digit)?,
-            digit => digits(digit)?,
-        };
-    }
-    Some(text.len() - rest.len())
 }
