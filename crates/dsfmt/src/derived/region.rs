@@ -212,9 +212,10 @@ fn part(of: Reader, selection: &Selection) -> Result<Reader> {
         variables.push(view);
         plans.push(plan);
     }
-    let (format, options) = (of.format(), of.options);
+    let (format, options, typed) = (of.format(), of.options, of.typed.clone());
     let header = ViewHeader::new(&of, variables).map_err(|error| error.in_format(format))?;
-    header.reader(options, Box::new(RegionValues { of, plans })).map_err(|error| error.in_format(format))
+    let part = header.reader(options, Box::new(RegionValues { of, plans })).map_err(|error| error.in_format(format))?;
+    Ok(Reader { typed, ..part })
 }
 
 /// The selected part of a variable; no plan when all of it is selected.

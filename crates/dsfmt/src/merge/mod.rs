@@ -15,6 +15,7 @@ use container_core::{Error, Loss, OutputOptions, Position, Result};
 use crate::FORMAT_NAME;
 use crate::json::Object;
 use crate::read::Reader;
+use crate::read::typed::TypedAttributes;
 use crate::write::{Builder, Writer, Written};
 
 use plan::{Join, Plan};
@@ -77,6 +78,7 @@ pub struct Merge<'r> {
     joins: Vec<Join<'r>>,
     losses: Vec<Loss>,
     options: MergeOptions,
+    typed: TypedAttributes,
 }
 
 /// Merges datasets along a dimension, like the reference's `merge`:
@@ -110,8 +112,9 @@ fn plan_merge<'r>(readers: &[&'r Reader], dimension: &str, options: MergeOptions
     };
     let mut builder = Builder::new();
     builder.copy_attributes(first);
-    let mut replaced = 0;
+    let (mut replaced, mut typed) = (0, first.typed.clone());
     for other in others {
+        typed.add(&other.typed);
         let attributes = other.header.attributes().map(Object::from_json).unwrap_or_default();
         replaced += builder.attributes.update(attributes, |_| true);
     }
@@ -123,7 +126,7 @@ fn plan_merge<'r>(readers: &[&'r Reader], dimension: &str, options: MergeOptions
         plan.variable(name, &mut builder, &mut joins, &mut losses)?;
     }
     builder.validate()?;
-    Ok(Merge { builder, joins, losses, options })
+    Ok(Merge { builder, joins, losses, options, typed })
 }
 
 /// Records a loss if `count` is not 0.
@@ -160,7 +163,7 @@ impl Merge<'_> {
     pub fn into_reader(self, path: impl AsRef<Path>) -> Result<Reader> {
         let mut writer = self.builder.begin_unwritten(path)?;
         append(&self.joins, &self.options, &mut writer)?;
-        writer.into_reader()
+        Ok(Reader { typed: self.typed, ..writer.into_reader()? })
     }
 }
 

@@ -5,12 +5,14 @@
 //! attribute counts only if the variable's type holds its value exactly. Zarr has no fill values by default, and a `_FillValue` of texts, too.
 
 use super::model::{AttributeValue, Variable};
-use super::number::{Number, exact, with_number};
+use super::number::{Number, exact, unsigned, with_number};
+use super::scale::is_unsigned;
 use crate::array::{Mask, Values, each_kind};
 use crate::types::DataType;
 
-/// The mask of values of the variable; `None` when nothing is missing. With `unsigned`, integers are reinterpreted as unsigned.
-pub(crate) fn mask(variable: &Variable, values: &Values<'_>, unsigned: bool) -> Option<Mask<'static>> {
+/// The mask of values of the variable; `None` when nothing is missing. Integers that `_Unsigned` declares are compared as unsigned, whether
+/// `values` are reinterpreted already or not.
+pub(crate) fn mask(variable: &Variable, values: &Values<'_>) -> Option<Mask<'static>> {
     let stored = variable.nc_type.data_type()?;
     if let Values::Str(strings) = values {
         // Characters: unwritten ones and fill values.
@@ -26,17 +28,19 @@ pub(crate) fn mask(variable: &Variable, values: &Values<'_>, unsigned: bool) -> 
         return mask_if_any(strings.iter().map(|string| string == fill.as_bytes()));
     }
     with_number!(stored, T => {
-        let rules = Rules::<T>::new(variable, unsigned);
-        if unsigned {
-            return match stored {
-                DataType::Int8 => rules.reinterpreted::<u8>().apply(values),
-                DataType::Int16 => rules.reinterpreted::<u16>().apply(values),
-                DataType::Int32 => rules.reinterpreted::<u32>().apply(values),
-                DataType::Int64 => rules.reinterpreted::<u64>().apply(values),
-                _ => rules.apply(values),
-            };
+        let is_unsigned = is_unsigned(variable);
+        let rules = Rules::<T>::new(variable, is_unsigned);
+        if !is_unsigned {
+            return rules.apply(values);
         }
-        rules.apply(values)
+        let values = if values.data_type() == stored { &unsigned(values.clone()) } else { values };
+        match stored {
+            DataType::Int8 => rules.reinterpreted::<u8>().apply(values),
+            DataType::Int16 => rules.reinterpreted::<u16>().apply(values),
+            DataType::Int32 => rules.reinterpreted::<u32>().apply(values),
+            DataType::Int64 => rules.reinterpreted::<u64>().apply(values),
+            _ => rules.apply(values),
+        }
     }, None)
 }
 
@@ -134,20 +138,27 @@ mod tests {
             name: (*name).into(),
             value: AttributeValue::Numbers(numbers.clone()),
         };
+        let flag = unsigned.then(|| Attribute { name: "_Unsigned".into(), value: AttributeValue::Text("true".into()) });
         let variable = Variable {
             name: "v".into(),
             dimensions: vec![],
             shape: vec![],
             nc_type: NcType::Number(values.data_type()),
-            attributes: attributes.iter().map(attribute).collect(),
+            attributes: attributes.iter().map(attribute).chain(flag).collect(),
             chunks: None,
             big_endian: true,
             problem: None,
             no_fill: false,
             location: Location::Fixed { begin: 0 },
         };
-        let values = if unsigned { super::super::number::unsigned(values) } else { values };
-        mask(&variable, &values, unsigned).map_or_else(|| vec![false; values.len()], |mask| mask.iter().collect())
+        let flags = |values: &Values<'_>| {
+            mask(&variable, values).map_or_else(|| vec![false; values.len()], |mask| mask.iter().collect())
+        };
+        let found = flags(&values);
+        if unsigned {
+            assert_eq!(flags(&super::super::number::unsigned(values)), found);
+        }
+        found
     }
 
     #[test]
@@ -167,6 +178,8 @@ mod tests {
         assert_eq!(missing(vec![-1i8, -127, 3], &[("valid_max", vec![3i8].into())], true), [true, true, false]);
         assert_eq!(missing(vec![-127i8, 3], &[], true), [false, false]);
         assert_eq!(missing(vec![255u8, 3], &[], true), [true, false]);
+        let range: [(&str, Values<'static>); 1] = [("valid_range", vec![0i8, -2].into())];
+        assert_eq!(missing(vec![0i8, -56, 127, -2, -1], &range, true), [false, false, false, false, true]);
         assert_eq!(missing(vec![-1i8, 3], &[("_FillValue", vec![-1i8].into())], true), [true, false]);
     }
 }

@@ -38,8 +38,8 @@
 //! Missing elements are those that Python's `netCDF4`, and so ds-format, masks: `missing_value`, `_FillValue` or by default NetCDF's fill value
 //! of the type, values outside `valid_range` or `valid_min` and `valid_max`. That includes bytes, although by the NetCDF specification bytes
 //! have no default fill value: a byte of 255 without a `_FillValue` is masked, as in ds-format. A missing scalar becomes an empty variable.
-//! Masked characters and
-//! `_Encoding`, on which ds-format fails, are read.
+//! Masked characters and `_Encoding`, on which ds-format fails, are read. Integers that `_Unsigned` declares are compared as unsigned, also when
+//! they stay packed, where ds-format compares them as signed and loses values.
 //!
 //! Packed values stay packed: `scale_factor`, `add_offset` and `_Unsigned` stay attributes unless [`ReadOptions::scaled`] applies them, as
 //! the [format](FORMAT) does for tables. ds-format
@@ -50,8 +50,8 @@
 //! Uses the first of CDF-1, CDF-2 and CDF-5 that holds the data, or the requested kind. Missing elements become the variable's `_FillValue` or
 //! `missing_value`, or NetCDF's fill value of the type, which is then declared by an attribute; never a value that another element has. `bool`
 //! becomes bytes; `str` and `unicode` become characters along an additional dimension (with `_Encoding` for `unicode`), in NetCDF-4 `unicode`
-//! becomes `string`. Integers of attributes get 32 bits, 64 if necessary, and the variable's type if they describe its values. ds has no
-//! unlimited dimensions:
+//! becomes `string`. Integers of attributes get 32 bits, 64 if necessary, and the variable's type if they describe its values; what comes from
+//! NetCDF by [`ds_view`] keeps the types that it has there, if the kind of the file has them. ds has no unlimited dimensions:
 //! [`WriteOptions::unlimited`] names one.
 //!
 //! # Unsupported data

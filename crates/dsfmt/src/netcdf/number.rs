@@ -214,7 +214,7 @@ pub(crate) fn promoted(a: DataType, b: DataType) -> DataType {
 }
 
 /// Reinterprets signed integers as unsigned; other values are unchanged.
-pub(crate) fn unsigned(values: Values<'static>) -> Values<'static> {
+pub(crate) fn unsigned(values: Values<'_>) -> Values<'_> {
     match values {
         Values::Int8(all) => all.iter().map(|number| *number as u8).collect::<Vec<_>>().into(),
         Values::Int16(all) => all.iter().map(|number| *number as u16).collect::<Vec<_>>().into(),

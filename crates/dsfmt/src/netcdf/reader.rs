@@ -413,7 +413,7 @@ fn finished(
 ) -> Result<Array<'static>> {
     let scaling = if options.scaled { Scaling::new(variable) } else { Scaling::default() };
     let values = if scaling.unsigned { unsigned(values) } else { values };
-    let missing = mask(variable, &values, scaling.unsigned);
+    let missing = mask(variable, &values);
     let values = match &variable.nc_type {
         NcType::Enum { members, .. } if options.names => named(&values, members)?,
         _ => values,

@@ -7,13 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use container_core::{Error, Loss, OpenOptions, Result};
 
 use super::attributes::json;
-use super::model::{Kind, Member, NcType, Variable};
+use super::model::{Attribute, AttributeValue, Kind, Member, NcType, Variable};
 use super::reader::{ReadOptions, Reader, memory_bytes};
 use super::to_ds::{check_declared_bytes, fields, is_missing_scalar, with_metadata};
 use crate::array::{Array, Mask, Values};
 use crate::json::Object;
 use crate::kernel;
 use crate::read::foreign::ForeignSource;
+use crate::read::typed::{TypedAttributes, TypedNumbers};
 use crate::types::DataType;
 use crate::wire::bit_bytes;
 use crate::write::field::Field;
@@ -95,10 +96,22 @@ pub fn ds_view(reader: Reader, options: &ReadOptions, file: String) -> Result<(c
 /// A ds reader with this header and a foreign source of values.
 fn with_values(header: &str, options: OpenOptions, values: NetcdfValues) -> Result<crate::Reader> {
     let (reader, variables) = (Arc::clone(&values.reader), values.variables.clone());
-    crate::Reader::from_foreign(header, options, Box::new(values), |index| {
+    let view = crate::Reader::from_foreign(header, options, Box::new(values), |index| {
         let (index, member) = variables.get(index)?;
         reader.variables().get(*index).filter(|_| member.is_none()).and_then(problem)
-    })
+    })?;
+    let of_variable = |variable: &Variable| (variable.name.clone(), typed(&variable.attributes));
+    let variables = reader.variables().iter().map(of_variable).collect();
+    Ok(crate::Reader { typed: TypedAttributes { dataset: typed(reader.attributes()), variables }, ..view })
+}
+
+/// Attributes of numbers, of which JSON would lose the types.
+fn typed(attributes: &[Attribute]) -> TypedNumbers {
+    let numbers = |attribute: &Attribute| match &attribute.value {
+        AttributeValue::Numbers(numbers) => Some((attribute.name.clone(), numbers.clone())),
+        _ => None,
+    };
+    attributes.iter().filter_map(numbers).collect()
 }
 
 /// The header of the equivalent ds file, with variables in the order of the NetCDF file.

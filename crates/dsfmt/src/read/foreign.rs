@@ -8,6 +8,7 @@ use container_core::{OpenOptions, Result, Source};
 use crate::array::{Mask, Values};
 use crate::read::index::Index;
 use crate::read::reader::Reader;
+use crate::read::typed::TypedAttributes;
 use crate::wire::{Header, MAGIC, VERSION};
 
 /// Supplies the values of all variables of a file that is not ds.
@@ -50,7 +51,7 @@ impl Reader {
             entry.problem = problem(index).map(String::into_boxed_str).or(entry.problem.take());
         }
         let indexes = header.entries.iter().map(|_| Index::default()).collect();
-        let (source, names) = (Source::from(Vec::new()), OnceLock::new());
-        Ok(Self { source, options, header, body: 0, indexes, names, foreign: Some(foreign) })
+        let (source, names, typed) = (Source::from(Vec::new()), OnceLock::new(), TypedAttributes::default());
+        Ok(Self { source, options, header, body: 0, indexes, names, foreign: Some(foreign), typed })
     }
 }

@@ -8,6 +8,7 @@ mod mask;
 mod reader;
 mod select;
 pub(crate) mod strings;
+pub(crate) mod typed;
 pub(crate) mod values;
 mod variable;
 mod variables;

@@ -9,6 +9,7 @@ use container_core::{Bytes, Error, OpenOptions, Result, Source};
 use crate::FORMAT_NAME;
 use crate::read::foreign::ForeignSource;
 use crate::read::index::Index;
+use crate::read::typed::TypedAttributes;
 use crate::wire::{Header, MAGIC, VERSION};
 
 /// Bytes searched at once for the end of the header.
@@ -29,6 +30,8 @@ pub struct Reader {
     pub(crate) names: OnceLock<HashSet<String>>,
     /// Supplies values that are not in the body.
     pub(crate) foreign: Option<Box<dyn ForeignSource>>,
+    /// Of a dataset from a format with typed attributes.
+    pub(crate) typed: TypedAttributes,
 }
 
 impl Reader {
@@ -83,7 +86,16 @@ impl Reader {
         let body = len.min(start + line.len() as u64 + 1);
         let header = Header::parse(line, start, len - body, &options.limits)?;
         let indexes = header.entries.iter().map(|_| Index::default()).collect();
-        Ok(Self { source, options, header, body, indexes, names: OnceLock::new(), foreign: None })
+        Ok(Self {
+            source,
+            options,
+            header,
+            body,
+            indexes,
+            names: OnceLock::new(),
+            foreign: None,
+            typed: TypedAttributes::default(),
+        })
     }
 
     /// For a member of a compound variable, the name of that variable and the path of the member in it.

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use dsfmt::netcdf::{Converted, Kind, ReadOptions, Reader, WriteOptions, from_ds, to_ds};
-use dsfmt::{Array, Builder, DataType, Field, JsonBuf, Mask, OutputOptions, Values};
+use dsfmt::netcdf::{Attribute, Converted, Kind, ReadOptions, Reader, WriteOptions, ds_view, from_ds, to_ds};
+use dsfmt::{
+    Array, Builder, DataType, Field, JsonBuf, Mask, MergeOptions, OutputOptions, Overwrite, Region, Values, merge,
+};
 
 const KINDS: [Kind; 4] = [Kind::Classic, Kind::Offset64, Kind::Data64, Kind::Hdf5];
 
@@ -72,6 +74,46 @@ fn golden_files_round_trip() {
         }
     }
     assert_eq!(files, 6 * 10 - 2 * 4);
+}
+
+/// Copies without JSON in between.
+#[test]
+fn copies_keep_the_types_of_attributes() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/netcdf");
+    let folder = tempfile::tempdir().unwrap();
+    let mut others = 0;
+    for name in ["basic-cdf1", "basic-cdf5", "basic-nc4", "odd-records-cdf2", "many-attributes"] {
+        let open = || Reader::open(golden.join(format!("{name}.nc"))).unwrap();
+        let original = open();
+        let (view, _) = ds_view(open(), &ReadOptions::default(), name.to_owned()).unwrap();
+        let cut = Region::new().apply(ds_view(open(), &ReadOptions::default(), name.to_owned()).unwrap().0).unwrap();
+        let time = original.dimensions().first().unwrap().name.clone();
+        let joined = merge(&[&view], &time, MergeOptions::default()).unwrap();
+        let joined = joined.into_reader(folder.path().join("joined.nc")).unwrap();
+        for (way, reader) in [("copy", &view), ("cut", &cut), ("merge", &joined)] {
+            for kind in [Kind::Data64, Kind::Hdf5] {
+                let out = folder.path().join("out.nc");
+                let options = OutputOptions::default().with_overwrite(Overwrite::Replace);
+                from_ds(reader, &out, &WriteOptions::default().with_kind(Some(kind)).with_output(options)).unwrap();
+                let again = Reader::open(&out).unwrap();
+                let same = |found: &[Attribute], expected: &[Attribute]| {
+                    for attribute in expected.iter().filter(|attribute| attribute.value.as_numbers().is_some()) {
+                        let what = format!("{name} {way} {kind:?} {}", attribute.name);
+                        let found = found.iter().find(|found| found.name == attribute.name).expect(&what);
+                        assert_eq!(format!("{:?}", found.value), format!("{:?}", attribute.value), "{what}");
+                    }
+                    expected.len()
+                };
+                others += same(again.attributes(), original.attributes());
+                for variable in original.variables() {
+                    if let Ok(found) = again.variable(&variable.name) {
+                        others += same(&found.attributes, &variable.attributes);
+                    }
+                }
+            }
+        }
+    }
+    assert!(others > 300, "{others}");
 }
 
 /// The value without its type: JSON does not distinguish integer widths.

@@ -7,10 +7,11 @@ use container_core::{Error, Loss, Result};
 use super::fill::{self, Fill};
 use super::{WriteOptions, for_each_source_chunk};
 use crate::array::Values;
-use crate::netcdf::attributes::attribute;
+use crate::netcdf::attributes::{self, attribute};
 use crate::netcdf::model::{Attribute, AttributeValue, Dimension, Kind, NcType};
 use crate::netcdf::number::with_number;
 use crate::netcdf::to_ds::loss;
+use crate::read::typed::TypedNumbers;
 use crate::read::{Attributes, Reader, Variable};
 use crate::types::DataType;
 
@@ -59,7 +60,7 @@ impl<'r> Plan<'r> {
             losses: Vec::new(),
         };
         reader.check_declared_bytes(reader.variables())?;
-        plan.attributes = plan.attributes(reader.attributes(), None, None);
+        plan.attributes = plan.attributes(reader.attributes(), Some(&reader.typed.dataset), None, None);
         let names = FlatNames::new(reader);
         let mut indices = plan.plan_dimensions(reader, &names, options)?;
         for variable in reader.variables() {
@@ -72,7 +73,8 @@ impl<'r> Plan<'r> {
                 let what = format!("variable {:?} written as {name:?}: groups are not written", variable.name());
                 plan.losses.push(loss(what));
             }
-            plan.variable(variable, name.to_owned(), &mut indices)
+            let typed = reader.typed.variables.get(variable.name());
+            plan.variable(variable, typed, name.to_owned(), &mut indices)
                 .map_err(|error| error.in_column(variable.name().to_owned()))?;
         }
         plan.choose_kind(options)?;
@@ -100,7 +102,14 @@ impl<'r> Plan<'r> {
         Ok(indices)
     }
 
-    fn attributes(&mut self, all: Attributes<'_>, variable: Option<&str>, values: Option<DataType>) -> Vec<Attribute> {
+    /// Attributes of a variable, or of the dataset. Those that come from a file with `typed` ones keep their types, if the kind has them.
+    fn attributes(
+        &mut self,
+        all: Attributes<'_>,
+        typed: Option<&TypedNumbers>,
+        variable: Option<&str>,
+        values: Option<DataType>,
+    ) -> Vec<Attribute> {
         let of = variable.map(|name| format!(" of variable {name:?}")).unwrap_or_default();
         let mut out: Vec<Attribute> = Vec::new();
         for (name, json) in all {
@@ -108,7 +117,13 @@ impl<'r> Plan<'r> {
                 self.losses.push(loss(format!("attribute {name:?}{of} left out: {}", error.detail())));
                 continue;
             }
-            let (value, lost) = attribute(&name, json, values, self.kind == Kind::Hdf5);
+            let original = typed.and_then(|typed| typed.get(name.as_str())).filter(|numbers| self.has_type(numbers));
+            let original = original.map(|numbers| AttributeValue::Numbers(numbers.clone()));
+            let (value, lost) =
+                match original.filter(|original| attributes::json(original).as_json().as_text() == json.as_text()) {
+                    Some(original) => (Some(original), None),
+                    None => attribute(&name, json, values, self.kind == Kind::Hdf5),
+                };
             if let Some(lost) = lost {
                 self.losses.push(loss(format!("attribute {name:?}{of}: {lost}")));
             }
@@ -122,9 +137,17 @@ impl<'r> Plan<'r> {
         out
     }
 
+    /// Whether attributes of this type do not change the kind of the file.
+    fn has_type(&self, numbers: &Values<'_>) -> bool {
+        use DataType::{Float32, Float64, Int8, Int16, Int32};
+        matches!(self.kind, Kind::Hdf5 | Kind::Data64)
+            || matches!(numbers.data_type(), Int8 | Int16 | Int32 | Float32 | Float64)
+    }
+
     fn variable(
         &mut self,
         source: Variable<'r>,
+        typed: Option<&TypedNumbers>,
         flat_name: String,
         indices: &mut HashMap<String, usize>,
     ) -> Result<()> {
@@ -132,7 +155,7 @@ impl<'r> Plan<'r> {
         let is_empty = source.shape().is_none();
         let data_type = source.data_type().unwrap_or(DataType::Float64);
         let number = if data_type == DataType::Bool { DataType::Int8 } else { data_type };
-        let mut attributes = self.attributes(source.attributes(), Some(name), number.width().map(|_| number));
+        let mut attributes = self.attributes(source.attributes(), typed, Some(name), number.width().map(|_| number));
         let dimensions: Vec<usize> = match source.shape() {
             Some(_) => source.dimensions().iter().filter_map(|name| indices.get(name).copied()).collect(),
             None => Vec::new(),
