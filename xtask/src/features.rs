@@ -39,7 +39,7 @@ impl Options {
     }
 }
 
-/// Compiles each crate and its tests without features, with each one alone, and with all; runs the tests.
+/// Compiles each crate and its tests without features, with each one alone, and with all, with clippy; runs the tests.
 ///
 /// # Errors
 /// When a set does not compile or a test fails, after all sets were tried.
@@ -57,6 +57,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
             let mut cargo =
                 shell::cargo(command.iter().chain(&["--quiet", "--package", package, "--no-default-features"]));
             cargo.args(["--features", &set]);
+            shell::build_with_clippy(&mut cargo);
             let label = format!("{package} with {}", if set.is_empty() { "no features" } else { &set });
             println!("{label}");
             count += 1;

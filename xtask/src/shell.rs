@@ -107,6 +107,16 @@ pub(crate) fn builds_with_clippy() -> bool {
     Path::new(&wrapper).file_stem().is_some_and(|name| name == "clippy-driver")
 }
 
+/// Lets clippy take the place of the compiler; its warnings are errors.
+pub(crate) fn build_with_clippy(cargo: &mut Command) {
+    // The driver beside the `cargo` that runs, or the one of the PATH.
+    let name = format!("clippy-driver{}", std::env::consts::EXE_SUFFIX);
+    let own = Path::new(&std::env::var_os("CARGO").unwrap_or_default()).with_file_name(&name);
+    cargo.env(WORKSPACE_WRAPPER, if own.is_file() { own } else { name.into() });
+    // Arguments of clippy, in its own notation.
+    cargo.env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
+}
+
 /// Runs a program and captures its output, whatever its exit code.
 pub(crate) fn output(command: &mut Command) -> Result<Output, String> {
     command.output().map_err(|error| start_error(command, &error))

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::python::Python;
 use crate::registry::Trouble;
-use crate::shell::{self, Background, WORKSPACE_WRAPPER};
+use crate::shell::{self, Background};
 use crate::wheel;
 
 /// Its folder.
@@ -77,16 +77,6 @@ fn cargo_command(arguments: &[&str]) -> Result<Command, String> {
     let (command, rest) = arguments.split_first().ok_or("no command of cargo")?;
     let mut cargo = shell::cargo([*command, "--quiet", "--locked"]);
     cargo.args(rest).current_dir(shell::root().join(FOLDER)).env("CARGO_TARGET_DIR", target()?);
-    cargo.env(WORKSPACE_WRAPPER, clippy_driver());
-    // Arguments of clippy, in its own notation.
-    cargo.env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
+    shell::build_with_clippy(&mut cargo);
     Ok(cargo)
-}
-
-/// The driver beside the `cargo` that runs, or the one of the PATH.
-fn clippy_driver() -> PathBuf {
-    let name = format!("clippy-driver{}", std::env::consts::EXE_SUFFIX);
-    let cargo = std::env::var_os("CARGO").unwrap_or_default();
-    let own = Path::new(&cargo).with_file_name(&name);
-    if own.is_file() { own } else { name.into() }
 }

@@ -11,6 +11,7 @@ use container_core::{Error, Result};
 
 use crate::write::data::DataFile;
 use crate::write::sample_index::SampleIndex;
+pub(crate) use crate::write::writer::check_message;
 use crate::write::writer::{Writer, duplicate, key_of};
 
 /// Bytes of samples that are passed on together: few enough to stay in the cache.

@@ -4,7 +4,7 @@ mod append;
 mod commit;
 mod data;
 #[cfg(feature = "arrow")]
-mod encoded;
+pub(crate) mod encoded;
 #[cfg_attr(not(feature = "parallel"), path = "fill_alone.rs")]
 mod fill;
 mod index;
@@ -25,5 +25,3 @@ pub use options::WriterOptions;
 pub(crate) use sample_index::SampleIndex;
 pub(crate) use sum::DataSum;
 pub use writer::{WriteSummary, Writer};
-#[cfg(feature = "arrow")]
-pub(crate) use {encoded::EncodedSamples, writer::check_message};

@@ -7,8 +7,9 @@ use std::path::Path;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use serde_json::{Value, json};
+use wharf::convert::import::FOLDER;
 use wharf::convert::{Convert, JsonLines, copy};
-use wharf::{Overwrite, Registry, Scan, Severity, VerifyOptions};
+use wharf::{ErrorKind, Overwrite, Registry, Scan, Severity, VerifyOptions};
 
 const FILES: [(&str, &[u8]); 4] =
     [("cat/1.bin", b"one"), ("cat/2.bin", b"two\xff"), ("dog/deep/3.bin", b""), ("top", b"top")];
@@ -142,6 +143,30 @@ fn other_formats_take_precedence() {
 }
 
 #[cfg(unix)]
+/// Without the feature `zarr`, no format recognizes a store.
+#[test]
+fn refuses_zarr_stores_as_folders() {
+    let temp = tempfile::tempdir().unwrap();
+    let (registry, out) = (Registry::empty().with(FOLDER), temp.path().join("out.jsonl"));
+    let target = Registry::builtin().target("jsonl").unwrap();
+    for name in ["zarr.json", ".zgroup", ".zarray"] {
+        let store = temp.path().join(format!("with {name}"));
+        fs::create_dir(&store).unwrap();
+        fs::write(store.join(name), "{}").unwrap();
+        let opened = registry.open(&store).err().unwrap();
+        let converted =
+            Convert::new([&store]).write_as(target.as_ref(), &out, Overwrite::Refuse, &registry).unwrap_err();
+        for error in [opened, converted] {
+            assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+            assert!(
+                error.to_string().contains("a Zarr store: this program was built without the feature zarr"),
+                "{error}"
+            );
+        }
+        assert!(!out.exists());
+    }
+}
+
 #[test]
 fn rejects_links_out_of_a_folder() {
     let temp = tempfile::tempdir().unwrap();

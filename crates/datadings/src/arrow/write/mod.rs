@@ -17,7 +17,8 @@ use self::emit::Context;
 use self::node::{Node, depth_around};
 use crate::FORMAT_NAME;
 use crate::wire::{put_map_header, put_str};
-use crate::write::{EncodedSamples, WriteSummary, Writer, check_message};
+use crate::write::encoded::{EncodedSamples, check_message};
+use crate::write::{WriteSummary, Writer};
 
 /// The field that holds a sample's key.
 const KEY: &str = "key";

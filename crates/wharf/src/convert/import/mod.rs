@@ -44,6 +44,7 @@ use crate::text::records::{Options, RecordFormat};
 use crate::workers::Workers;
 
 pub(crate) use documents::Documents;
+pub(crate) use files::check_folder;
 pub use files::{FOLDER, FileOptions, FileTable, LinkOutside, ZIP};
 pub use samples::{Keys, SampleOptions, Sampled, copy_samples, write_rows};
 pub use tar::TAR;

@@ -9,7 +9,7 @@ use super::super::inputs::Location;
 use super::super::is_netcdf;
 use super::options::InputForm;
 use super::targets::TargetUnit;
-use crate::convert::import::FOLDER;
+use crate::convert::import::{FOLDER, check_folder};
 use crate::text::TextFormat;
 
 /// The kind of an input.
@@ -163,7 +163,12 @@ fn unchanged(input: &Input, from: Option<InputForm>, opener: &Opener<'_>) -> Res
     }
     let name = match opener.registry.detect(input) {
         // The format of last resort for a folder, which has no other form.
-        Ok(format) if format.name() == FOLDER.name() => return Ok(Kind::Folder),
+        Ok(format) if format.name() == FOLDER.name() => {
+            if let Some(path) = input.path() {
+                check_folder(path)?;
+            }
+            return Ok(Kind::Folder);
+        }
         Ok(format) => format.name(),
         Err(error) if error.kind() != ErrorKind::Unsupported => return Err(error),
         Err(_) if input.source().is_none() => return Ok(Kind::Folder),

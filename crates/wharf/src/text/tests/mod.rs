@@ -1,7 +1,5 @@
 #[cfg(feature = "arrow")]
 mod arrow;
-#[cfg(feature = "arrow")]
-mod infer;
 
 use container_core::{Container, Probe, Recognition, Scan, Severity, Source, VerifyOptions};
 use proptest::prelude::*;

@@ -1,6 +1,7 @@
 //! Folders and ZIP archives as containers with one row per file.
 
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::builder::{BinaryBuilder, StringBuilder, UInt64Builder};
@@ -63,13 +64,26 @@ impl Format for Files {
                 let name = path.map_or_else(|| "<stdin>".to_owned(), |path| path.display().to_string());
                 table.push_archive(name, source)?;
             }
-            (None, Some(path)) => table.push_folder(path)?,
+            (None, Some(path)) => {
+                check_folder(path).map_err(|error| error.in_format(self.name))?;
+                table.push_folder(path)?;
+            }
             (None, None) => return Err(Error::usage("expected a folder or an archive").in_format(self.name)),
         }
         if table.is_empty() {
             return Err(Error::invalid("no files found").in_format(self.name));
         }
         Ok(Box::new(FilesContainer::new(table, self.name)))
+    }
+}
+
+/// Fails for a Zarr store: without the feature `zarr` no format recognizes it, and its files are not what anyone wants to see.
+pub(crate) fn check_folder(path: &Path) -> Result<()> {
+    match ["zarr.json", ".zgroup", ".zarray"].iter().any(|name| path.join(name).is_file()) {
+        true => {
+            Err(Error::unsupported("a Zarr store: this program was built without the feature zarr, which reads it"))
+        }
+        false => Ok(()),
     }
 }
 

@@ -20,6 +20,7 @@ use datadings::ser::to_vec;
 use self::glob::{NamePattern, Pattern};
 use super::samples::as_input_error;
 use archive::{Archive, Entry, Member};
+pub(crate) use container::check_folder;
 pub use container::{FOLDER, ZIP};
 use content::Content;
 use directory::{Directory, Target};

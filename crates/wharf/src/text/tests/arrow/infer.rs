@@ -7,7 +7,7 @@ use arrow_schema::SchemaRef;
 use container_arrow::{ArrowTable, BatchScan, Mapping, OnMismatch};
 use container_core::Result;
 
-use super::*;
+use super::super::*;
 
 const ROWS: usize = 2000;
 const WINDOW: u64 = 4096;

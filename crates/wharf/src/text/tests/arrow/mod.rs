@@ -1,3 +1,5 @@
+mod infer;
+
 use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch};
