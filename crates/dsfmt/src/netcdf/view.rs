@@ -100,15 +100,21 @@ fn with_values(header: &str, options: OpenOptions, values: NetcdfValues) -> Resu
         let (index, member) = variables.get(index)?;
         reader.variables().get(*index).filter(|_| member.is_none()).and_then(problem)
     })?;
+    // Attributes of Zarr are JSON themselves.
+    if reader.kind() == Kind::Zarr {
+        return Ok(view);
+    }
     let of_variable = |variable: &Variable| (variable.name.clone(), typed(&variable.attributes));
     let variables = reader.variables().iter().map(of_variable).collect();
     Ok(crate::Reader { typed: TypedAttributes { dataset: typed(reader.attributes()), variables }, ..view })
 }
 
-/// Attributes of numbers, of which JSON would lose the types.
+/// Attributes of numbers, of which JSON would lose the types. `_FillValue` must have the variable's, whatever type it has.
 fn typed(attributes: &[Attribute]) -> TypedNumbers {
     let numbers = |attribute: &Attribute| match &attribute.value {
-        AttributeValue::Numbers(numbers) => Some((attribute.name.clone(), numbers.clone())),
+        AttributeValue::Numbers(numbers) if attribute.name != "_FillValue" => {
+            Some((attribute.name.clone(), numbers.clone()))
+        }
         _ => None,
     };
     attributes.iter().filter_map(numbers).collect()

@@ -467,7 +467,9 @@ fn array_bytes(values: &Values<'static>) -> Result<ArrayBytes<'static>> {
 /// Attributes of a variable as standard JSON.
 fn attributes(source: &Variable<'_>, losses: &mut Vec<Loss>) -> Map<String, Value> {
     let mut all = Map::new();
-    for (name, value) in source.attributes() {
+    // How characters of NetCDF are encoded: strings are decoded, and xarray fails to decode them again.
+    let is_decoded = source.data_type() == Some(DataType::Unicode);
+    for (name, value) in source.attributes().filter(|(name, _)| !is_decoded || name != "_Encoding") {
         if name != FILL {
             report(value, &name, Some(source.name()), losses);
         }

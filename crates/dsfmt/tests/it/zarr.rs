@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use container_core::{ErrorKind, Input, Scan, VerifyOptions};
-use dsfmt::netcdf::{Kind, ReadOptions, Reader, as_ds, ds_view, to_ds};
+use dsfmt::netcdf::{self, Kind, ReadOptions, Reader, as_ds, ds_view, to_ds};
 use dsfmt::zarr::{self, Compression, WriteOptions, from_ds};
 use dsfmt::{Array, Builder, Field, Mask, OutputOptions, Region, Select, Strings, Values};
 use serde_json::{Map, Value, json};
@@ -313,6 +313,33 @@ fn chunks_of_the_fill_value_are_not_written() {
     assert_eq!(chunks, ["5"]);
     let back = dataset(&store).variable("v").unwrap().read().unwrap().into_owned();
     assert_eq!(back.values().as_slice::<i32>(), Some(&all[..]));
+}
+
+/// xarray fails on strings that it should decode.
+#[test]
+fn strings_have_no_encoding() {
+    let folder = tempfile::tempdir().unwrap();
+    let (ds, store) = (folder.path().join("a.ds"), folder.path().join("a.zarr"));
+    let texts = Array::new([2], Values::Unicode(Strings::from_lengths(b"abc".to_vec(), vec![1, 2]).unwrap())).unwrap();
+    let field = Field::new(texts).with_dimensions(["x"]).with_attribute("_Encoding", "utf-8").with_attribute("a", "b");
+    let mut builder = Builder::new();
+    builder.field("v", field);
+    builder.write(&ds, OutputOptions::default()).unwrap();
+    from_ds(&dsfmt::Reader::open(&ds).unwrap(), &store, &WriteOptions::default()).unwrap();
+    let names: Vec<_> = dataset(&store).variable("v").unwrap().attributes().map(|(name, _)| name).collect();
+    assert_eq!(names, ["a"]);
+}
+
+#[test]
+fn fill_values_get_the_type_of_their_variable_in_netcdf() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.nc");
+    let (view, _) = ds_view(open(&golden("grid")), &ReadOptions::default(), "x".to_owned()).unwrap();
+    let done = netcdf::from_ds(&view, &path, &netcdf::WriteOptions::default()).unwrap();
+    assert!(done.losses.is_empty(), "{:?}", done.losses);
+    let back = Reader::open(&path).unwrap();
+    let fill = back.variable("rain").unwrap().attribute("_FillValue");
+    assert_eq!(fill, Some(&netcdf::AttributeValue::Numbers(vec![-1f32].into())));
 }
 
 #[test]
