@@ -165,10 +165,12 @@ impl<'a> Scanner<'a> {
         if !(candidate.has_key || self.keys_listed && as_indexed) {
             return Ok(None);
         }
-        // It does not end where the index says, but the next sample begins there: it has swallowed part of that.
+        // It does not end where the index says, but the next sample begins there: it has swallowed part of that, or has lost its end. Unless the
+        // index lacks the samples in between.
         if let Some(extent) = indexed
             && !as_indexed
             && self.next_confirmed(at)?.is_some_and(|confirmed| confirmed.start == extent.end)
+            && !self.are_samples(candidate.end..extent.end)?
         {
             return Ok(None);
         }
@@ -180,6 +182,18 @@ impl<'a> Scanner<'a> {
             }
         }
         Ok(Some(candidate))
+    }
+
+    /// Whether samples fill this range exactly.
+    fn are_samples(&mut self, range: Range<u64>) -> Result<bool> {
+        let mut at = range.start;
+        while at < range.end {
+            match self.candidate(at)? {
+                Some(candidate) if candidate.has_key => at = candidate.end,
+                _ => return Ok(false),
+            }
+        }
+        Ok(at == range.end)
     }
 
     fn accept(&mut self, at: u64, candidate: Candidate) {

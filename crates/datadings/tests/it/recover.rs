@@ -282,6 +282,15 @@ fn damaged_indexes_do_not_mislead() {
             assert_eq!(recovered(&set, &RecoverOptions::default()).0, keys("abcdefghi"), "offset {row} is {value}");
         }
     }
+    // The index lacks samples between two others.
+    for lacking in 1..8 {
+        for first in 1..=8 - lacking {
+            let set = Set::letters(9);
+            set.patch(Part::Offsets, |bytes| drop(bytes.drain(8 * (first + 1)..8 * (first + 1 + lacking))));
+            let found = recovered(&set, &RecoverOptions::default());
+            assert_eq!(found, (keys("abcdefghi"), vec![]), "{lacking} from {first}");
+        }
+    }
     let set = Set::letters(9);
     set.patch(Part::Offsets, |bytes| bytes.truncate(33)).patch(Part::Data, |bytes| bytes[10] = 0xc1);
     assert_eq!(recovered(&set, &RecoverOptions::default()).0, keys("acdefghi"));
