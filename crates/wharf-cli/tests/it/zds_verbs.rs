@@ -210,6 +210,52 @@ fn recovers_intact_documents() {
     assert_eq!(run(["verify", &folder.path("rest.zds")]).code(), 0);
 }
 
+/// Documents are found where the index says, or else by their ids; the lost ones are counted.
+#[test]
+fn recovers_what_a_damaged_index_does_not_lead_to() {
+    let folder = Folder::new();
+    let (lines, made) = (folder.path("c.jsonl"), folder.path("made"));
+    let text: String = (0..30).map(|n| format!("{{\"_id\":\"d{n:02}\",\"x\":1{n:02}}}\n")).collect();
+    fs::write(&lines, &text).unwrap();
+    run(["convert", &lines, &made, "--to", "zds"]).ok();
+    let file = |store: &str, name: &str| format!("{store}/collections/c/meta/{name}");
+    let (data, index) = (fs::read(file(&made, "data.jsonl")).unwrap(), fs::read(file(&made, "index.bin")).unwrap());
+    assert_eq!(data, text.as_bytes());
+    let line = data.len() / 30;
+    let with = |at: usize, what: &[u8], bytes: &[u8]| {
+        let mut bytes = bytes.to_vec();
+        bytes[at..at + what.len()].copy_from_slice(what);
+        bytes
+    };
+    let shifted = [&data[..2 * line], b" ", &data[2 * line..]].concat();
+    // Where the index has the offset of d10.
+    let entry = index.windows(3).position(|bytes| bytes == b"d10").unwrap() + 3;
+    for (what, data, index, saved, repaired) in [
+        ("a byte before a line", shifted, index.clone(), 30, 30),
+        ("lines overwritten", with(10 * line + 3, &vec![0; 2 * line], &data), index.clone(), 27, 27),
+        ("cut", data[..17 * line].to_vec(), index.clone(), 17, 17),
+        ("a wrong offset", data.clone(), with(entry, &[0; 8], &index), 30, 30),
+        ("a damaged document", with(10 * line + line - 3, b",", &data), index.clone(), 29, 30),
+    ] {
+        let (store, out) = (folder.path("store"), folder.path("out"));
+        for path in [&store, &out] {
+            fs::remove_dir_all(path).ok();
+        }
+        fs::create_dir_all(file(&store, "")).unwrap();
+        fs::write(file(&store, "data.jsonl"), data).unwrap();
+        fs::write(file(&store, "index.bin"), index).unwrap();
+        let ran = run(["recover", &store, &out, "--json"]);
+        assert_eq!(ran.code(), if saved == 30 { 0 } else { 3 }, "{what}: {ran:?}");
+        assert_eq!(ran.lines()[0]["lost"].as_u64(), Some(30 - saved), "{what}: {ran:?}");
+        assert_eq!(cat(&out).lines().count() as u64, saved, "{what}");
+        assert_eq!(run(["verify", &out]).code(), 0, "{what}");
+        let ran = run(["recover", &store, "--in-place"]);
+        assert_eq!(ran.code(), 3, "{what}: {ran:?}");
+        assert_eq!(run(["count", &store]).ok().trim(), repaired.to_string(), "{what}");
+        assert_eq!(run(["verify", &store]).code(), i32::from(repaired != saved), "{what}: {ran:?}");
+    }
+}
+
 #[test]
 fn packs_and_unpacks_every_golden_store() {
     let folder = Folder::new();

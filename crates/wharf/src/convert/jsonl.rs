@@ -66,7 +66,9 @@ impl<W: Write> Sink for JsonLines<W> {
             self.out.buffer.truncate(before);
             return Err(error.in_row(rows.index()));
         }
-        if self.out.buffer.get(before) != Some(&b'{') {
+        // Documents are as they are stored, maybe with white space in front.
+        let row = self.out.buffer.get(before..).unwrap_or_default().trim_ascii_start();
+        if row.first() != Some(&b'{') {
             self.count_other_value(rows.index());
         }
         self.out.buffer.push(b'\n');

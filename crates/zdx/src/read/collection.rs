@@ -124,6 +124,25 @@ impl Collection {
         })
     }
 
+    /// The same data as if there were no index: every line with an id is a document, the last one of equal ids. Deleted documents come back whose
+    /// lines remain.
+    #[must_use]
+    pub fn without_index(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            paths: self.paths.clone(),
+            options: self.options,
+            data: self.data.clone(),
+            sources: IndexSources { index: None, is_older: false, journal: None, removed: HashSet::new() },
+            has_docs: self.has_docs,
+            scan_lookups: AtomicU32::new(0),
+            resolved: OnceCell::default(),
+            line_refs: OnceCell::default(),
+            files: OnceCell::default(),
+            threads: self.threads,
+        }
+    }
+
     /// Sets the number of threads for reading the index and scanning the data; 0, the default, uses all available ones.
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Self {

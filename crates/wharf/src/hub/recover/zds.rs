@@ -1,7 +1,11 @@
 //! Recovers the intact documents of a damaged ZDS store, into a new one or in place.
 
+use std::collections::HashSet;
+
 use container_core::{Error, ErrorKind, Input, Loss, Position, Result, Unit};
+use serde_json::Value;
 use zdx::container::losses;
+use zdx::{Collection, Document};
 
 use super::super::Lost;
 use super::super::convert::{TargetInfo, To};
@@ -41,40 +45,33 @@ impl Recoverer for ZdsRecoverer {
             let condition = stored.collection.condition().map_err(named)?;
             report.losses.extend(Lost::all(losses(&condition), Some(&location.name())));
             let mut writer = new.collection(&name)?;
-            let len = stored.count()?;
-            bar.begin(Unit::Rows, Some(len));
-            let mut loss = Loss::new(format!("document of {name:?} lost"), 0, Position::default());
-            let mut next = 0;
-            while next < len {
-                // An iterator ends with its first error: the next one continues after it.
-                let mut documents = stored.collection.documents_in(next..len).map_err(named)?;
-                loop {
-                    let row = documents.row();
-                    next = row + 1;
-                    let put = match documents.try_next() {
-                        Ok(None) => break,
-                        Ok(Some(document)) => stored.put(&document, &mut writer),
-                        Err(error) => Err(stored.named(error)),
-                    };
-                    bar.advance(1)?;
-                    let Err(error) = put else { continue };
-                    if error.kind() == ErrorKind::Io {
-                        return Err(error);
+            bar.begin(Unit::Rows, Some(stored.count()?));
+            let mut missing = Missing::default();
+            for_each(&stored, &stored.collection, |document| {
+                bar.advance(1)?;
+                missing.take(document.and_then(|document| stored.put(&document, &mut writer)))
+            })?;
+            if !missing.ids.is_empty() {
+                // Intact lines that the index does not lead to.
+                for_each(&stored, &stored.collection.without_index(), |document| match document {
+                    Ok(document) if missing.ids.contains(document.id()) => {
+                        match stored.put(&document, &mut writer) {
+                            Ok(()) => missing.found(document.id()),
+                            Err(error) if error.kind() == ErrorKind::Io => return Err(error),
+                            // It is lost, for the reason that is known.
+                            Err(_) => {}
+                        }
+                        Ok(())
                     }
-                    if loss.count == 0 {
-                        loss.what = format!("document of {name:?} lost: {}", error.detail());
-                        loss.first = error.position().clone();
-                        loss.first.file = None;
-                    }
-                    loss.count += 1;
-                    if report.findings.len() < MAX_FINDINGS {
-                        report.findings.push(error);
-                    }
-                }
+                    _ => Ok(()),
+                })?;
             }
-            if loss.count > 0 {
+            if missing.count > 0 {
+                let loss = missing.loss(format!("document of {name:?} lost"));
                 report.losses.push(Lost { file: Some(location.name()), loss });
             }
+            let room = MAX_FINDINGS.saturating_sub(report.findings.len());
+            report.findings.extend(missing.errors.into_iter().take(room));
             writers.push(writer);
         }
         let written = new.finish(writers)?;
@@ -94,26 +91,139 @@ impl Recoverer for ZdsRecoverer {
 /// Maximum number of errors of lost documents in a report.
 const MAX_FINDINGS: usize = 20;
 
+/// Passes each document of a collection, or the error that is in its place.
+///
+/// # Errors
+/// Those of `take`, and of reading the files.
+fn for_each(
+    stored: &Stored,
+    collection: &Collection,
+    mut take: impl FnMut(Result<Document<'_>>) -> Result<()>,
+) -> Result<()> {
+    let len = collection.len().map_err(|error| stored.named(error))?;
+    let mut next = 0;
+    while next < len {
+        // An iterator ends with its first error: another one continues after it.
+        let mut documents = collection.documents_in(next..len).map_err(|error| stored.named(error))?;
+        loop {
+            next = documents.row() + 1;
+            match documents.try_next() {
+                Ok(None) => return Ok(()),
+                Ok(Some(document)) => take(Ok(document))?,
+                Err(error) if error.kind() == ErrorKind::Io => return Err(stored.named(error)),
+                Err(error) => {
+                    take(Err(stored.named(error)))?;
+                    break;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Documents that cannot be read, or are not valid.
+#[derive(Default)]
+struct Missing {
+    count: u64,
+    ids: HashSet<String>,
+    /// Of the first ones.
+    errors: Vec<Error>,
+}
+
+impl Missing {
+    /// Keeps the error of a document.
+    ///
+    /// # Errors
+    /// Those of reading or writing files.
+    fn take(&mut self, done: Result<()>) -> Result<()> {
+        let Err(error) = done else { return Ok(()) };
+        if error.kind() == ErrorKind::Io {
+            return Err(error);
+        }
+        self.count += 1;
+        self.ids.extend(error.position().key.as_ref().map(ToString::to_string));
+        if self.errors.len() < MAX_FINDINGS {
+            self.errors.push(error);
+        }
+        Ok(())
+    }
+
+    fn found(&mut self, id: &str) {
+        if self.ids.remove(id) {
+            self.count -= 1;
+            self.errors.retain(|error| error.position().key.as_deref() != Some(id));
+        }
+    }
+
+    fn loss(&self, what: String) -> Loss {
+        let Some(error) = self.errors.first() else { return Loss::new(what, self.count, Position::default()) };
+        let mut first = error.position().clone();
+        first.file = None;
+        Loss::new(format!("{what}: {}", error.detail()), self.count, first)
+    }
+}
+
+/// What is wrong with the documents of a collection.
+#[derive(Default)]
+struct Survey {
+    /// Why the index does not fit the data.
+    misfit: Option<Error>,
+    /// Documents that are no JSON.
+    damaged: Missing,
+}
+
+impl Survey {
+    fn of(stored: &Stored) -> Result<Self> {
+        let mut survey = Self::default();
+        for_each(stored, &stored.collection, |document| {
+            let document = match document {
+                Ok(document) => document,
+                Err(error) => {
+                    survey.misfit.get_or_insert(error);
+                    return Ok(());
+                }
+            };
+            // A file of its own needs no id, and is found by its name.
+            let line = document.line_with_id();
+            let checked = match document.offset() {
+                Some(_) => line.and_then(|_| document.value()).map(Some),
+                None => line.map(|_| None),
+            };
+            match checked {
+                Ok(Some(value)) if value.get("_id").and_then(Value::as_str) != Some(document.id()) => {
+                    let error = Error::invalid("the index leads to another document").in_key(document.id().to_owned());
+                    survey.misfit.get_or_insert(stored.named(error));
+                    Ok(())
+                }
+                checked => survey.damaged.take(checked.map(drop).map_err(|error| stored.named(error))),
+            }
+        })?;
+        Ok(survey)
+    }
+}
+
 /// Repairs a store in place: an incomplete document at the end is cut off, and the index is written anew. An index that does not fit the data is
-/// rebuilt from them.
+/// rebuilt from them. Damaged documents stay, as losses.
 fn in_place(location: &Location, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
     for name in zds::tables(location, None, opener)? {
         let named = |error: Error| zds::located(error, location, &name);
-        let options = zds::writer_options(false);
-        let (mut root, _) = zds::open_writer(location, Some(&name), options.clone(), "recover")?;
-        let mut lost = Vec::new();
+        let survey = |opener: &mut Opener<'_>| {
+            let input = location.input(opener).map_err(named)?;
+            Survey::of(&Stored::open(location, &input, opener, Some(&name))?)
+        };
+        let Survey { mut misfit, mut damaged } = survey(opener)?;
+        let open = |rebuild: bool| {
+            let options = zds::writer_options(false).with_rebuild(rebuild);
+            zds::open_writer(location, Some(&name), options, "recover")
+        };
+        let (mut root, _) = open(misfit.is_some())?;
         let writer = match root.collection(&name) {
             Ok(writer) => writer,
             Err(error) if matches!(error.kind(), ErrorKind::Invalid | ErrorKind::Truncated { .. }) => {
                 root.finish().map_err(named)?;
-                root = zds::open_writer(location, Some(&name), options.with_rebuild(true), "recover")?.0;
-                let writer = root.collection(&name).map_err(named)?;
-                let what = format!(
-                    "the index was rebuilt from the data, which brings deleted documents back: {}",
-                    error.detail()
-                );
-                lost.push(Loss::new(what, 1, Position::default()));
-                writer
+                misfit.get_or_insert(error);
+                root = open(true)?.0;
+                root.collection(&name).map_err(named)?
             }
             Err(error) => return Err(named(error)),
         };
@@ -121,10 +231,22 @@ fn in_place(location: &Location, opener: &mut Opener<'_>, report: &mut Report) -
         let rows = writer.len();
         writer.finish().map_err(named)?;
         root.finish().map_err(named)?;
+        let (mut lost, mut notes) = (Vec::new(), condition.notes());
+        if let Some(error) = misfit {
+            damaged = survey(opener)?.damaged;
+            let detail = error.detail();
+            let what = format!("the index was rebuilt from the data, which brings deleted documents back: {detail}");
+            lost.push(Loss::new(what, 1, Position::default()));
+            notes.push("the index did not fit the data, and was rebuilt".to_owned());
+        }
         lost.extend(losses(&condition));
+        if damaged.count > 0 {
+            lost.push(damaged.loss("damaged document left as it is".to_owned()));
+            notes.push(format!("damaged documents: {}", damaged.count));
+        }
         report.losses.extend(Lost::all(lost, Some(&location.name())));
         report.rows += rows;
-        report.tables.push(RepairedTable { name, rows, notes: condition.notes() });
+        report.tables.push(RepairedTable { name, rows, notes });
     }
     Ok(())
 }
