@@ -237,13 +237,14 @@ fn recovers_what_a_damaged_index_does_not_lead_to() {
         ("a wrong offset", data.clone(), with(entry, &[0; 8], &index), 30, 30),
         ("a damaged document", with(10 * line + line - 3, b",", &data), index.clone(), 29, 30),
     ] {
-        let (store, out) = (folder.path("store"), folder.path("out"));
-        for path in [&store, &out] {
+        let (store, indexed, out) = (folder.path("store"), folder.path("indexed"), folder.path("out"));
+        fs::remove_dir_all(&out).ok();
+        for path in [&store, &indexed] {
             fs::remove_dir_all(path).ok();
+            fs::create_dir_all(file(path, "")).unwrap();
+            fs::write(file(path, "data.jsonl"), &data).unwrap();
+            fs::write(file(path, "index.bin"), &index).unwrap();
         }
-        fs::create_dir_all(file(&store, "")).unwrap();
-        fs::write(file(&store, "data.jsonl"), data).unwrap();
-        fs::write(file(&store, "index.bin"), index).unwrap();
         let ran = run(["recover", &store, &out, "--json"]);
         assert_eq!(ran.code(), if saved == 30 { 0 } else { 3 }, "{what}: {ran:?}");
         assert_eq!(ran.lines()[0]["lost"].as_u64(), Some(30 - saved), "{what}: {ran:?}");
@@ -253,6 +254,9 @@ fn recovers_what_a_damaged_index_does_not_lead_to() {
         assert_eq!(ran.code(), 3, "{what}: {ran:?}");
         assert_eq!(run(["count", &store]).ok().trim(), repaired.to_string(), "{what}");
         assert_eq!(run(["verify", &store]).code(), i32::from(repaired != saved), "{what}: {ran:?}");
+        let ran = run(["index", &indexed]);
+        assert_eq!(ran.code(), if repaired == saved { 3 } else { 0 }, "{what}: {ran:?}");
+        assert_eq!(run(["count", &indexed]).ok().trim(), repaired.to_string(), "{what}");
     }
 }
 

@@ -23,6 +23,7 @@ pub use crate::convert::import::FOLDER;
 pub use datadings::DatadingsRecoverer;
 pub use idv::IdvRecoverer;
 use rows::RowRecoverer;
+pub(in crate::hub) use zds::Survey;
 pub use zds::ZdsRecoverer;
 
 /// Copies the intact part of a damaged file into a new one of the same format.

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use container_core::{Error, ErrorKind, Input, Loss, Position, Result, Unit};
-use serde_json::Value;
 use zdx::container::losses;
+use zdx::wire::json::{Scanned, scan};
 use zdx::{Collection, Document};
 
 use super::super::Lost;
@@ -165,15 +165,15 @@ impl Missing {
 
 /// What is wrong with the documents of a collection.
 #[derive(Default)]
-struct Survey {
+pub(in crate::hub) struct Survey {
     /// Why the index does not fit the data.
-    misfit: Option<Error>,
+    pub(in crate::hub) misfit: Option<Error>,
     /// Documents that are no JSON.
     damaged: Missing,
 }
 
 impl Survey {
-    fn of(stored: &Stored) -> Result<Self> {
+    pub(in crate::hub) fn of(stored: &Stored) -> Result<Self> {
         let mut survey = Self::default();
         for_each(stored, &stored.collection, |document| {
             let document = match document {
@@ -184,18 +184,18 @@ impl Survey {
                 }
             };
             // A file of its own needs no id, and is found by its name.
-            let line = document.line_with_id();
-            let checked = match document.offset() {
-                Some(_) => line.and_then(|_| document.value()).map(Some),
-                None => line.map(|_| None),
+            let own_id = match document.offset() {
+                Some(_) => scan(document.bytes()).map(Scanned::into_id),
+                None => document.line_with_id().map(|_| Some(document.id().into())),
             };
-            match checked {
-                Ok(Some(value)) if value.get("_id").and_then(Value::as_str) != Some(document.id()) => {
-                    let error = Error::invalid("the index leads to another document").in_key(document.id().to_owned());
-                    survey.misfit.get_or_insert(stored.named(error));
+            let placed = |error: Error| stored.named(error.in_key(document.id().to_owned()));
+            match own_id {
+                Ok(Some(id)) if id != document.id() => {
+                    let error = Error::invalid(format!("the index leads to the document {id:?}"));
+                    survey.misfit.get_or_insert_with(|| placed(error));
                     Ok(())
                 }
-                checked => survey.damaged.take(checked.map(drop).map_err(|error| stored.named(error))),
+                own_id => survey.damaged.take(own_id.map(drop).map_err(placed)),
             }
         })?;
         Ok(survey)

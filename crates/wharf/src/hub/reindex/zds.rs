@@ -13,6 +13,7 @@ use super::super::Lost;
 use super::super::convert::{OptionSpec, OptionValue, TargetInfo, text, unknown_option};
 use super::super::env::Opener;
 use super::super::inputs::Location;
+use super::super::recover::Survey;
 use super::super::zds::{self, Stored};
 use super::{Before, Index, Operation, Reindex, Reindexer, Report};
 
@@ -74,6 +75,9 @@ impl ZdsReindexer {
         let condition = stored.collection.condition().map_err(named)?;
         let is_cut = condition.lost_until.is_some();
         let before = if is_cut { Before::LongerThanData } else { Before::of(&condition.index) };
+        let is_plausible = matches!(before, Before::Valid | Before::Text);
+        let misfit = if is_plausible { Survey::of(&stored)?.misfit } else { None };
+        let before = if misfit.is_some() { Before::Damaged } else { before };
         let is_valid = matches!(before, Before::Valid | Before::Text);
         let deleted = if is_valid { deleted_ids(location, &stored.collection)? } else { Vec::new() };
         let mut index = Index::new(before, stored.count()?);
@@ -83,7 +87,7 @@ impl ZdsReindexer {
         index.deleted = deleted.first().map(|first| (first.clone(), deleted.len() as u64));
         drop(stored);
         if index.is_made {
-            let options = zds::writer_options(false).with_rebuild(self.force || is_cut);
+            let options = zds::writer_options(false).with_rebuild(self.force || is_cut || misfit.is_some());
             let (root, name) = zds::open_writer(location, Some(table), options, "index")?;
             let named = |error: Error| zds::located(error, location, &name);
             let writer = root.collection(&name).map_err(named)?;
@@ -92,6 +96,11 @@ impl ZdsReindexer {
             index.rows = writer.len();
             writer.finish().map_err(named)?;
             root.finish().map_err(named)?;
+        }
+        if let Some(error) = misfit {
+            let what = format!("table {table}: deleted documents come back, since {}", error.detail());
+            let loss = Loss::new(what, 1, error.position().clone());
+            report.losses.push(Lost { file: Some(location.name()), loss });
         }
         if let Some(end) = condition.lost_until {
             let s = if known == 1 { "" } else { "s" };
