@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BinaryArray, Int64Array, RecordBatch, StringArray};
 use arrow_ipc::writer::FileWriter;
-use wharf::{Convert, Diff, ErrorKind, Extract, Overwrite, Registry};
+use wharf::convert::{JsonLines, copy};
+use wharf::{Convert, Diff, ErrorKind, Extract, Overwrite, Registry, Scan, Severity, VerifyOptions};
 
 fn write(path: &Path, columns: Vec<(&str, ArrayRef)>) {
     let batch = RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true)));
@@ -294,4 +295,45 @@ fn long_headers_of_archives_are_limited_and_a_missing_end_is_noticed() {
     let expected = "tar: the end mark, a block of zeros, is missing: files can be missing, too";
     assert_eq!(findings(1024).unwrap(), [expected]);
     assert!(findings(1100).is_err());
+}
+
+/// A header that was overwritten with zeros hides the files behind it.
+#[test]
+fn what_follows_the_end_of_a_tar_is_not_ignored() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = |names: &[&str]| {
+        let mut archive = tar::Builder::new(Vec::new());
+        for name in names {
+            let mut header = tar::Header::new_ustar();
+            header.set_size(1);
+            header.as_mut_bytes()[..name.len()].copy_from_slice(name.as_bytes());
+            header.set_cksum();
+            archive.append(&header, &b"x"[..]).unwrap();
+        }
+        archive.into_inner().unwrap()
+    };
+    let whole = archive(&["0.jpg", "1.jpg", "2.jpg"]);
+    let hole = [&whole[..1024], &[0; 512], &whole[1536..]].concat();
+    let joined = [&whole[..], &whole[..]].concat();
+    let padded = [&whole[..], &[0; 100_000]].concat();
+    let path = folder.path().join("a.tar");
+    for (bytes, rows, at) in
+        [(&whole, 3, None), (&padded, 3, None), (&hole, 1, Some(1536)), (&joined, 3, Some(whole.len() as u64))]
+    {
+        fs::write(&path, bytes).unwrap();
+        let container = wharf::open(&path).unwrap();
+        let table = container.tables()[0];
+        assert_eq!(table.len(), Some(rows));
+        let losses = copy(table, &Scan::default(), &mut JsonLines::new(Vec::new())).unwrap().losses;
+        let mut found = Vec::new();
+        container.verify(&VerifyOptions::default(), &mut |finding| found.push(finding)).unwrap();
+        assert_eq!(losses.first().and_then(|loss| loss.first.byte), at, "{losses:?}");
+        let errors: Vec<_> = found.iter().map(|finding| (finding.severity, finding.error.position().byte)).collect();
+        assert_eq!(errors, at.map(|at| (Severity::Error, Some(at))).into_iter().collect::<Vec<_>>());
+    }
+    for name in ["../0.jpg", "/0.jpg", "a/../../0.jpg"] {
+        fs::write(&path, archive(&[name])).unwrap();
+        let error = wharf::open(&path).err().unwrap().to_string();
+        assert!(error.contains("the name of a file leads out of the archive"), "{error}");
+    }
 }

@@ -38,6 +38,11 @@ const MAX_HEADER: u64 = 1 << 20;
 /// Headers and contents are padded to a multiple of this.
 const BLOCK: u64 = 512;
 
+/// Bytes read at once after the last file.
+const STEP: u64 = 64 << 10;
+
+const AFTER_END: &str = "what follows the end mark is left out: files can be missing";
+
 struct TarFormat;
 
 impl Format for TarFormat {
@@ -86,6 +91,8 @@ struct Samples {
     left_out: Vec<Loss>,
     /// The blocks of zeros that end an archive are there.
     has_end: bool,
+    /// Where something other than zeros follows them: the header of a file was overwritten with zeros, or archives were joined.
+    after_end: Option<u64>,
     limits: Limits,
 }
 
@@ -106,6 +113,9 @@ impl Samples {
                 let name = String::from_utf8_lossy(&path).into_owned();
                 at(Error::unsupported("the name of a file is not valid UTF-8, as keys must be").in_key(name))
             })?;
+            if path.starts_with(['/', '\\']) || path.split(['/', '\\']).any(|name| name == "..") {
+                return Err(at(Error::invalid("the name of a file leads out of the archive").in_key(path.to_owned())));
+            }
             match entry.header().entry_type() {
                 EntryType::Regular | EntryType::Continuous => {}
                 EntryType::Directory | EntryType::XGlobalHeader => continue,
@@ -128,8 +138,14 @@ impl Samples {
         let mut fields = vec![Field::new(KEY, DataType::Utf8, false)];
         fields.extend(index.extensions.iter().map(|name| Field::new(name, DataType::Binary, true)));
         let (columns, fields) = batches::describe(&Schema::new(fields));
-        let has_end = has_end(&source, end)?;
-        Ok(Self { source, samples: index.samples, columns, fields, left_out: index.left_out, has_end, limits })
+        let (has_end, after_end) = (has_end(&source, end)?, after_end(&source, end)?);
+        let mut left_out = index.left_out;
+        if let Some(byte) = after_end {
+            let mut first = Position::default();
+            first.byte = Some(byte);
+            left_out.push(Loss::new(AFTER_END, 1, first));
+        }
+        Ok(Self { source, samples: index.samples, columns, fields, left_out, has_end, after_end, limits })
     }
 
     fn project(&self, scan: &BatchScan) -> Result<batches::Projection> {
@@ -220,7 +236,10 @@ impl Container for Samples {
         if let Some(progress) = &options.progress {
             progress.begin(Unit::Rows, Some(self.samples.len() as u64));
         }
-        for loss in &self.left_out {
+        if let Some(byte) = self.after_end {
+            report(Finding::error(Error::invalid(AFTER_END).at(byte).in_format(NAME)));
+        }
+        for loss in self.left_out.iter().filter(|loss| loss.what != AFTER_END) {
             report(Finding::warning(Error::unsupported(loss.to_string()).in_format(NAME)));
         }
         if !self.has_end {
@@ -380,6 +399,22 @@ fn has_end(source: &Source, end: u64) -> Result<bool> {
         Some(end) if end <= source.len() => Ok(source.read(start..end)?.iter().all(|byte| *byte == 0)),
         _ => Ok(false),
     }
+}
+
+/// Where the first byte other than zero is after the last file, which ends at `end`, if the end mark is there.
+fn after_end(source: &Source, end: u64) -> Result<Option<u64>> {
+    if !has_end(source, end)? {
+        return Ok(None);
+    }
+    let mut at = end.next_multiple_of(BLOCK);
+    while at < source.len() {
+        let bytes = source.read(at..source.len().min(at + STEP))?;
+        if let Some(index) = bytes.iter().position(|byte| *byte != 0) {
+            return Ok(Some(at + index as u64));
+        }
+        at += bytes.len() as u64;
+    }
+    Ok(None)
 }
 
 /// The bytes of an archive, for the crate `tar`, which reads headers and skips contents.
