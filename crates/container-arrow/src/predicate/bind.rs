@@ -10,7 +10,7 @@ use container_core::{Error, Result};
 
 use super::NanOrder;
 use super::compare::{Compared, Number, float_scalar, with_float, with_integer, with_time};
-use super::evaluate::{Filter, Rows, Test, Value, cast, empty, scalar_of};
+use super::evaluate::{Filter, Rows, Test, Value, cast, empty, fold_case, scalar_of};
 use super::expr::{Arithmetic, Comparison, Expr, Function, Literal, Pattern, TimeKind, identifier, quoted};
 use super::types::{Kind, is_json, value_type};
 use crate::names::unknown_column;
@@ -285,7 +285,7 @@ impl Binder<'_> {
             false => Test::Like(value.value, text),
             true => {
                 let value = value.decoded().cast(&DataType::Utf8View).value;
-                Test::Like(Value::Lower(Box::new(value)), text.to_lowercase())
+                Test::Like(Value::FoldCase(Box::new(value)), fold_case(&text))
             }
         })
     }

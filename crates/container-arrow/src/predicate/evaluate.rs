@@ -5,9 +5,10 @@ use std::sync::Arc;
 use arrow_arith::boolean::{and_kleene, not, or_kleene};
 use arrow_arith::numeric;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Float64Type, Int64Type};
+use arrow_array::types::{Float16Type, Float32Type, Float64Type, Int64Type};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Datum, Int64Array, RecordBatch, Scalar, StringArray, UInt64Array, make_array,
+    Array, ArrayRef, ArrowNativeTypeOp, ArrowPrimitiveType, BooleanArray, Datum, Int64Array, RecordBatch, Scalar,
+    StringArray, UInt64Array, make_array,
 };
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_cast::CastOptions;
@@ -69,13 +70,15 @@ pub(super) enum Value {
     /// An element of a list, counted from 0.
     Element(Box<Value>, u64),
     Cast(Box<Value>, DataType),
-    /// Of values of one type: `Int64`, `Decimal128` or `Float64`.
+    /// Of values of one type: `Int64`, `Decimal128`, `Float32` or `Float64`.
     Arithmetic(Box<Value>, Arithmetic, Box<Value>),
     Negate(Box<Value>),
     Absolute(Box<Value>),
     Length(Box<Value>),
     Lower(Box<Value>),
     Upper(Box<Value>),
+    /// Texts without the difference of case.
+    FoldCase(Box<Value>),
     /// Of values of one type.
     Coalesce(Vec<Value>),
     Test(Box<Test>),
@@ -180,7 +183,7 @@ impl Rows {
             Test::And(all) => self.fold(all, and_kleene, |mask| mask.true_count() == 0 && mask.null_count() == 0),
             Test::Or(all) => self.fold(all, or_kleene, |mask| mask.true_count() == mask.len()),
             Test::Compare(left, op, right) => {
-                let plain = |value| self.value(value)?.map(|array| comparable(array, self.nan));
+                let plain = |value| self.value(value)?.map(|array| Ok(comparable(array, self.nan)));
                 let (left, right) = (plain(left)?, plain(right)?);
                 let compared = match op {
                     Comparison::Eq => cmp::eq(&left, &right),
@@ -222,6 +225,9 @@ impl Rows {
             Test::IsNan(value) => {
                 let array = self.value(value)?.expanded(self.len)?;
                 Ok(match array.data_type() {
+                    DataType::Float16 => {
+                        BooleanArray::from_unary(array.as_primitive::<Float16Type>(), |value| value.is_nan())
+                    }
                     DataType::Float32 => BooleanArray::from_unary(array.as_primitive::<Float32Type>(), f32::is_nan),
                     DataType::Float64 => BooleanArray::from_unary(array.as_primitive::<Float64Type>(), f64::is_nan),
                     _ => BooleanArray::new(BooleanBuffer::new_unset(self.len), array.logical_nulls()),
@@ -284,6 +290,7 @@ impl Rows {
             Value::Length(inner) => self.value(inner)?.map(length),
             Value::Lower(inner) => self.value(inner)?.map(|array| changed(array, str::to_lowercase)),
             Value::Upper(inner) => self.value(inner)?.map(|array| changed(array, str::to_uppercase)),
+            Value::FoldCase(inner) => self.value(inner)?.map(|array| changed(array, fold_case)),
             Value::Coalesce(all) => {
                 let mut result: Option<ArrayRef> = None;
                 for one in all {
@@ -308,27 +315,23 @@ fn valid(array: &ArrayRef) -> BooleanArray {
 }
 
 /// Arrow compares by total order: with the sign of zero and of NaN.
-fn comparable(array: &ArrayRef, nan: NanOrder) -> Outcome<ArrayRef> {
-    let keeps_nan = nan == NanOrder::Signed;
-    Ok(match array.data_type() {
-        DataType::Float32 => {
-            let plain = |value: f32| match value.is_nan() {
-                true if keeps_nan => value,
-                true => f32::NAN,
-                false => value + 0.0,
-            };
-            Arc::new(array.as_primitive::<Float32Type>().unary::<_, Float32Type>(plain))
+fn comparable(array: &ArrayRef, nan: NanOrder) -> ArrayRef {
+    fn plain<T: ArrowPrimitiveType>(array: &ArrayRef, nan: Option<T::Native>) -> ArrayRef {
+        let plain = |value: T::Native| match value.partial_cmp(&value) {
+            None => nan.unwrap_or(value),
+            Some(_) => value.add_wrapping(T::Native::ZERO),
+        };
+        Arc::new(array.as_primitive::<T>().unary::<_, T>(plain))
+    }
+    let has_one_nan = nan == NanOrder::Greatest;
+    match array.data_type() {
+        DataType::Float16 => {
+            plain::<Float16Type>(array, has_one_nan.then_some(<Float16Type as ArrowPrimitiveType>::Native::NAN))
         }
-        DataType::Float64 => {
-            let plain = |value: f64| match value.is_nan() {
-                true if keeps_nan => value,
-                true => f64::NAN,
-                false => value + 0.0,
-            };
-            Arc::new(array.as_primitive::<Float64Type>().unary::<_, Float64Type>(plain))
-        }
+        DataType::Float32 => plain::<Float32Type>(array, has_one_nan.then_some(f32::NAN)),
+        DataType::Float64 => plain::<Float64Type>(array, has_one_nan.then_some(f64::NAN)),
         _ => Arc::clone(array),
-    })
+    }
 }
 
 /// Compares integers (`Int64`, `UInt64`) with floating-point numbers, without rounding.
@@ -468,6 +471,7 @@ fn absolute(array: &ArrayRef) -> Outcome<ArrayRef> {
             let absolute = |value: i64| value.checked_abs().ok_or_else(|| overflow(value));
             Arc::new(array.as_primitive::<Int64Type>().try_unary::<_, Int64Type, _>(absolute)?)
         }
+        DataType::Float32 => Arc::new(array.as_primitive::<Float32Type>().unary::<_, Float32Type>(f32::abs)),
         DataType::Float64 => Arc::new(array.as_primitive::<Float64Type>().unary::<_, Float64Type>(f64::abs)),
         _ => {
             let negative = numeric::neg(array)?;
@@ -513,6 +517,13 @@ fn length(array: &ArrayRef) -> Outcome<ArrayRef> {
 fn changed(array: &ArrayRef, change: fn(&str) -> String) -> Outcome<ArrayRef> {
     let texts = array.as_string_view().iter().map(|text| text.map(change));
     Ok(Arc::new(texts.collect::<arrow_array::StringViewArray>()))
+}
+
+/// Each character in lower case, whatever its neighbors: as many characters, in patterns as in texts.
+pub(super) fn fold_case(text: &str) -> String {
+    // Of the one character with two in lower case, `İ`, the first is the letter.
+    let lower = |character: char| character.to_lowercase().next().unwrap_or(character);
+    if text.is_ascii() { text.to_ascii_lowercase() } else { text.chars().map(lower).collect() }
 }
 
 /// An empty array of this type, to find the types of expressions.

@@ -172,6 +172,10 @@ fn numbers_are_compared_exactly() {
         ("h = 0.1", "0"),
         ("h = 0", "3"),
         ("h > 1", "2"),
+        ("h = h", "0123"),
+        ("h = 'NaN'", "2"),
+        ("isnan(h)", "2"),
+        ("not isnan(h)", "013"),
     ] {
         assert_eq!(rows(&wide, text), expected, "{text}");
     }
@@ -222,6 +226,27 @@ fn texts_in_every_representation() {
         ] {
             assert_eq!(rows(&batch, text), expected, "{text} {}", array.data_type());
         }
+    }
+}
+
+#[test]
+fn case_is_ignored_character_by_character() {
+    let texts = StringArray::from(vec!["ΑΣ", "ΟΔΟΣΑ", "ΟΔΟΣ", "İ", "ς", "Straße"]);
+    let texts = batch(vec![("t", Arc::new(texts))]);
+    // As in DuckDB: a final sigma in lower case is another letter.
+    for (text, expected) in [
+        ("t ilike '%Σ'", "02"),
+        ("t ilike '%σ'", "02"),
+        ("t ilike '%ς%'", "4"),
+        ("t ilike 'ΟΔΟΣ%'", "12"),
+        ("t ilike 'οδοσ'", "2"),
+        ("t ilike '_'", "34"),
+        ("t ilike 'i'", "3"),
+        ("t ilike 'İ'", "3"),
+        ("t ilike 'STRAẞE'", "5"),
+        ("t ilike 'STRASSE'", ""),
+    ] {
+        assert_eq!(rows(&texts, text), expected, "{text}");
     }
 }
 
