@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
 use arrow_array::{
     Array, ArrayRef, BinaryArray, BooleanArray, Decimal128Array, Float64Array, Int64Array, NullArray, StringArray,
 };
@@ -95,14 +97,16 @@ impl Binder<'_> {
             Expr::IsBool { value, is, negated } => Ok(negate(Test::Is(Box::new(self.test(value)?), *is), *negated)),
             Expr::Call(Function::IsNan, arguments) => {
                 let value = self.argument(Function::IsNan, arguments)?;
-                if !value.kind().is_number() {
-                    return Err(mismatch(arguments.first().unwrap_or(expr), &value, "a number", "isnan"));
+                match value.kind() {
+                    Kind::Null => Ok(Test::Constant(None)),
+                    kind if kind.is_number() => Ok(Test::IsNan(value.value)),
+                    _ => Err(mismatch(arguments.first().unwrap_or(expr), &value, "a number", "isnan")),
                 }
-                Ok(Test::IsNan(value.value))
             }
             other => {
                 let value = self.value(other)?;
                 match value.kind() {
+                    Kind::Null => Ok(Test::Constant(None)),
                     Kind::Bool => Ok(Test::Value(value.decoded().value)),
                     kind => {
                         let detail = format!(
@@ -127,6 +131,9 @@ impl Binder<'_> {
             Expr::Literal(literal) => literal_value(literal),
             Expr::Field(inner, name) => {
                 let value = self.value(inner)?;
+                if value.kind() == Kind::Null {
+                    return Ok(value);
+                }
                 let DataType::Struct(fields) = &value.data_type else {
                     let hint = match &**inner {
                         Expr::Column(column) => {
@@ -152,6 +159,7 @@ impl Binder<'_> {
             Expr::Element(inner, number) => {
                 let value = self.value(inner)?.decoded();
                 let item = match &value.data_type {
+                    DataType::Null => return Ok(value),
                     DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
                         Arc::clone(item)
                     }
@@ -205,7 +213,7 @@ impl Binder<'_> {
         Ok(Typed { value, data_type: found.array.data_type().clone(), is_json: false })
     }
 
-    /// A number for arithmetic: `Int64`, `Decimal128` or `Float64`.
+    /// A number for arithmetic: `Int64`, `Decimal128`, `Float32` or `Float64`.
     fn number(&mut self, expr: &Expr, by: &str) -> Result<Typed> {
         let value = self.value(expr)?.decoded();
         let data_type = match &value.data_type {
@@ -216,7 +224,8 @@ impl Binder<'_> {
             }
             DataType::Decimal128(..) => return Ok(value),
             other if other.is_integer() => DataType::Int64,
-            other if other.is_floating() => DataType::Float64,
+            DataType::Float16 => DataType::Float32,
+            DataType::Float32 | DataType::Float64 => return Ok(value),
             DataType::Null => DataType::Int64,
             _ => return Err(mismatch(expr, &value, "a number", by)),
         };
@@ -240,6 +249,9 @@ impl Binder<'_> {
             Function::Coalesce => self.coalesce(arguments),
             Function::Lower | Function::Upper => {
                 let value = self.argument(function, arguments)?;
+                if value.kind() == Kind::Null {
+                    return Ok(value);
+                }
                 if value.kind() != Kind::Text || value.is_json {
                     return Err(mismatch(first, &value, "text", function.name()));
                 }
@@ -249,6 +261,7 @@ impl Binder<'_> {
             Function::Length | Function::IsNan => {
                 let value = self.argument(function, arguments)?;
                 let value = match value.kind() {
+                    Kind::Null => return Ok(value),
                     Kind::Text if !value.is_json => value.cast(&DataType::Utf8View),
                     Kind::Binary => value.cast(&DataType::BinaryView),
                     Kind::List => value,
@@ -277,6 +290,9 @@ impl Binder<'_> {
 
     fn like(&mut self, expr: &Expr, pattern: &Pattern) -> Result<Test> {
         let value = self.value(expr)?;
+        if value.kind() == Kind::Null {
+            return Ok(Test::Constant(None));
+        }
         if value.kind() != Kind::Text || value.is_json {
             return Err(mismatch(expr, &value, "text", if pattern.ignores_case { "ilike" } else { "like" }));
         }
@@ -325,7 +341,7 @@ impl Binder<'_> {
         let common = match (one.kind(), other.kind()) {
             (Kind::Null, _) => other.data_type.clone(),
             (_, Kind::Null) => one.data_type.clone(),
-            (a, b) if a.is_number() && b.is_number() => common_number(&one.data_type, &other.data_type),
+            (a, b) if a.is_number() && b.is_number() => common_number(&one, &other),
             (Kind::Text, Kind::Text) => DataType::Utf8View,
             (Kind::Binary, Kind::Binary) => DataType::BinaryView,
             (Kind::Time, Kind::Time) => DataType::Time64(TimeUnit::Nanosecond),
@@ -471,9 +487,9 @@ fn mixed(integer: Typed, op: Comparison, float: Typed) -> Test {
 
 /// Two numbers for arithmetic with one type.
 fn alike_numbers(left: Typed, right: Typed, divides: bool) -> (Typed, Typed) {
-    let float = divides || left.kind() == Kind::Float || right.kind() == Kind::Float;
-    if float {
-        return (left.cast(&DataType::Float64), right.cast(&DataType::Float64));
+    if divides || left.kind() == Kind::Float || right.kind() == Kind::Float {
+        let common = common_float(&left, &right);
+        return (left.cast(&common), right.cast(&common));
     }
     match (left.kind(), right.kind()) {
         (Kind::Decimal, Kind::Integer) => (left, right.cast(&DataType::Decimal128(19, 0))),
@@ -482,12 +498,40 @@ fn alike_numbers(left: Typed, right: Typed, divides: bool) -> (Typed, Typed) {
     }
 }
 
-/// A type that holds two numbers, exactly unless one is a decimal and the other a floating-point number.
-fn common_number(one: &DataType, other: &DataType) -> DataType {
-    let (a, b) = (Kind::of(one), Kind::of(other));
-    if a == Kind::Float || b == Kind::Float {
-        return DataType::Float64;
+/// The floating-point type of two numbers: 64 bits, but 32 bits where neither has more, and a constant is rounded.
+fn common_float(one: &Typed, other: &Typed) -> DataType {
+    let is_single = |number: &Typed| matches!(number.data_type, DataType::Float32 | DataType::Float16);
+    match (is_single(one), is_single(other)) {
+        (true, true) => DataType::Float32,
+        (true, false) if is_single_constant(other) => DataType::Float32,
+        (false, true) if is_single_constant(one) => DataType::Float32,
+        _ => DataType::Float64,
     }
+}
+
+/// Whether a number is the same for all rows, and what it means in 32 bits: digits after a point are rounded, integers are exact.
+fn is_single_constant(number: &Typed) -> bool {
+    // There are no columns: an expression that mentions one fails.
+    let rows = Rows { columns: Vec::new(), len: 0, nan: NanOrder::default() };
+    let float = |data_type: &DataType| -> Option<f64> {
+        let constant = cast(&rows.value(&number.value).ok()?.array, data_type).ok()?;
+        let constant = cast(&constant, &DataType::Float64).ok()?;
+        constant.as_primitive_opt::<Float64Type>()?.iter().next()?
+    };
+    match (number.kind(), float(&DataType::Float32), float(&DataType::Float64)) {
+        (Kind::Integer, Some(single), Some(double)) => single == double,
+        (Kind::Decimal, Some(single), _) => single.is_finite(),
+        _ => false,
+    }
+}
+
+/// A type that holds two numbers, exactly unless one is a decimal and the other a floating-point number.
+fn common_number(one: &Typed, other: &Typed) -> DataType {
+    let (a, b) = (one.kind(), other.kind());
+    if a == Kind::Float || b == Kind::Float {
+        return common_float(one, other);
+    }
+    let (one, other) = (&one.data_type, &other.data_type);
     if a == Kind::Integer && b == Kind::Integer && *one != DataType::UInt64 && *other != DataType::UInt64 {
         return DataType::Int64;
     }
@@ -590,7 +634,7 @@ fn number(text: &str) -> Result<ArrayRef> {
 }
 
 /// NaN and infinities by name.
-fn special_float(text: &str) -> Option<f64> {
+pub(super) fn special_float(text: &str) -> Option<f64> {
     Some(match text.to_ascii_lowercase().as_str() {
         "nan" => f64::NAN,
         "infinity" | "inf" | "+infinity" | "+inf" => f64::INFINITY,

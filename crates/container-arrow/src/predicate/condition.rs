@@ -1,5 +1,6 @@
 //! The part of predicates that a format can evaluate on what it stores, or on statistics.
 
+use super::bind::special_float;
 use super::expr::{Comparison, Expr, Literal};
 
 /// A [predicate](super::Predicate) without negations, for formats that skip rows without decoding them: those for which it is not true.
@@ -42,6 +43,14 @@ pub enum Constant {
     Number(String),
     /// Text; compared with a date or time, ISO 8601.
     Text(String),
+}
+
+impl Constant {
+    /// Whether it is a text that is a number where it is compared with one: NaN or an infinity.
+    #[must_use]
+    pub fn is_special_float(&self) -> bool {
+        matches!(self, Self::Text(text) if special_float(text).is_some())
+    }
 }
 
 impl Condition {

@@ -29,12 +29,15 @@
 //!
 //! As in DuckDB, apart from what is marked with (*).
 //!
-//! * A comparison with null is neither true nor false; rows are selected where the predicate is true.
+//! * A comparison with null is neither true nor false; rows are selected where the predicate is true. A column that is null in all rows goes with
+//!   every operator.
 //! * NaN equals itself and is greater than all other numbers. -0.0 equals 0.0.
 //! * Numbers are compared exactly, also integers with floating-point numbers (*). A literal with a point or an exponent is rounded to the width of
 //!   the floating-point column it is compared with: `x = 0.1` finds what is shown as 0.1.
 //! * Integers are added, subtracted and multiplied in 64 bits, where overflow is an error that names the row (*), `UInt64` as decimals. `/` divides
-//!   as 64-bit floating-point numbers, `%` by 0 is null (*) for integers and decimals.
+//!   as floating-point numbers, `%` by 0 is null (*) for integers and decimals. Floating-point numbers of 32 bits stay that with one another and
+//!   with literals: `abs(x) = 0.1`, `x - 0.1 = 0`. With columns of other types, and with literals that have an exponent or are integers beyond 32
+//!   bits, the result has 64 bits (*).
 //! * A text compared with a date, time or timestamp is read as one: `day >= '2024-05-01'`. A timestamp without an offset is one in UTC if the column
 //!   has a time zone (*). `'NaN'`, `'Infinity'` and `'-Infinity'` are numbers where they are compared with one. Other types are not converted (*): a
 //!   comparison of text and a number is an error.

@@ -230,6 +230,69 @@ fn texts_in_every_representation() {
 }
 
 #[test]
+fn short_floats_keep_their_width() {
+    let numbers = batch(vec![
+        ("g", Arc::new(Float32Array::from(vec![Some(0.1), Some(-0.1), None, Some(16_777_216.0)]))),
+        ("h", Arc::new(Float16Array::from(vec![half(0x2e66); 4]))),
+        ("x", Arc::new(Float64Array::from(vec![0.1, 0.5, 1.0, 2.0]))),
+        ("i", Arc::new(Int64Array::from(vec![1, 2, 3, 1]))),
+    ]);
+    for (text, expected) in [
+        ("g = 0.1", "0"),
+        ("abs(g) = 0.1", "01"),
+        ("-g = -0.1", "0"),
+        ("coalesce(g, 0) = 0.1", "0"),
+        ("coalesce(g, 0.1) = 0.1", "02"),
+        ("g + 0 = 0.1", "0"),
+        ("g * 1 = 0.1", "0"),
+        ("g - 0.1 = 0", "0"),
+        ("g / 1 = 0.1", "0"),
+        ("g % 1 = 0.1", "0"),
+        ("g = 0.05 + 0.05", "0"),
+        ("h + 0 > 0.09 and h + 0 < 0.11", "0123"),
+        // An integer that 32 bits do not have, a number with an exponent, and columns of other types widen.
+        ("g + 16777217 = 33554433", "3"),
+        ("coalesce(g, 16777217) = 16777217", "2"),
+        ("g * 1e0 = 0.1", ""),
+        ("g + i = 16777217", "3"),
+        ("g = x", ""),
+    ] {
+        assert_eq!(rows(&numbers, text), expected, "{text}");
+    }
+}
+
+#[test]
+fn columns_of_nulls_have_no_type_to_miss() {
+    let nulls =
+        batch(vec![("q", Arc::new(arrow_array::NullArray::new(2))), ("n", Arc::new(Int64Array::from(vec![1, 2])))]);
+    for text in [
+        "q = 'x'",
+        "q like 'x'",
+        "q not ilike 'x'",
+        "length(q) = 1",
+        "length(q) < n",
+        "lower(q) = 'x'",
+        "upper(q) > 'x'",
+        "isnan(q)",
+        "not isnan(q)",
+        "q",
+        "not q",
+        "q is true",
+        "q[1] = 1",
+        "q.x = 1",
+        "q.x[2].y > 'a'",
+        "q + 1 > 0",
+        "abs(q) in (1, 2)",
+        "coalesce(q, null) = 1",
+    ] {
+        assert_eq!(rows(&nulls, text), "", "{text}");
+    }
+    for text in ["q.x is null", "q[1] is null", "lower(q) is null", "coalesce(length(q), n) = n", "q is not true"] {
+        assert_eq!(rows(&nulls, text), "01", "{text}");
+    }
+}
+
+#[test]
 fn case_is_ignored_character_by_character() {
     let texts = StringArray::from(vec!["ΑΣ", "ΟΔΟΣΑ", "ΟΔΟΣ", "İ", "ς", "Straße"]);
     let texts = batch(vec![("t", Arc::new(texts))]);
