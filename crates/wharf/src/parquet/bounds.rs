@@ -4,11 +4,16 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float16Type, Float32Type, Float64Type};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
+use arrow_schema::DataType;
 use container_arrow::ColumnBounds;
 use container_core::Result;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::basic::{ColumnOrder, SortOrder};
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::page_index::column_index::ColumnIndexMetaData;
 
 use super::read::Reader;
 use super::source::{SourceReader, library};
@@ -54,7 +59,7 @@ impl Reader {
             }
             let (min, max) = (converter.row_group_mins(groups)?, converter.row_group_maxes(groups)?);
             let rows = (0..groups.len()).map(|group| self.group_rows(group)).collect();
-            Ok(Some(ColumnBounds { rows, min, max }))
+            Ok(Some(without_nan(ColumnBounds { rows, min, max })))
         })
     }
 
@@ -64,6 +69,10 @@ impl Reader {
         let (pages, offsets) = (metadata.column_index()?, metadata.offset_index()?);
         let mut rows = Vec::new();
         for (group, offsets) in offsets.iter().enumerate() {
+            // Files without statistics of pages have an index of where they are.
+            if matches!(pages.get(group)?.get(leaf)?, ColumnIndexMetaData::NONE) {
+                return None;
+            }
             rows.extend(page_rows(
                 self.group_rows(group),
                 offsets.get(leaf)?.page_locations().iter().map(|page| page.first_row_index),
@@ -75,7 +84,7 @@ impl Reader {
             Ok((min, converter.data_page_maxes(pages, offsets, &groups)?))
         };
         let (min, max) = library("the index of pages", read).ok()?;
-        (min.len() == rows.len() && max.len() == rows.len()).then_some(ColumnBounds { rows, min, max })
+        (min.len() == rows.len() && max.len() == rows.len()).then(|| without_nan(ColumnBounds { rows, min, max }))
     }
 
     /// Reads the index of pages. It is only a help: one that is damaged or too large is left alone.
@@ -112,6 +121,22 @@ impl Reader {
     }
 }
 
+/// The bounds, unknown where they are NaN: some writers store it for columns that have other values, and the format says that it is ignored.
+fn without_nan(mut bounds: ColumnBounds) -> ColumnBounds {
+    fn ignored<T: ArrowPrimitiveType>(bounds: &ArrayRef, is_nan: fn(T::Native) -> bool) -> ArrayRef {
+        Arc::new(bounds.as_primitive::<T>().unary_opt::<_, T>(|bound| (!is_nan(bound)).then_some(bound)))
+    }
+    for bounds in [&mut bounds.min, &mut bounds.max] {
+        *bounds = match bounds.data_type() {
+            DataType::Float16 => ignored::<Float16Type>(bounds, |bound| bound.is_nan()),
+            DataType::Float32 => ignored::<Float32Type>(bounds, f32::is_nan),
+            DataType::Float64 => ignored::<Float64Type>(bounds, f64::is_nan),
+            _ => continue,
+        };
+    }
+    bounds
+}
+
 /// The rows of each page of a row group, whose pages begin at these rows; `None` if they do not divide it.
 fn page_rows(group: Range<u64>, firsts: impl Iterator<Item = i64>) -> Option<Vec<Range<u64>>> {
     let mut rows: Vec<Range<u64>> = Vec::new();
@@ -131,13 +156,12 @@ fn page_rows(group: Range<u64>, firsts: impl Iterator<Item = i64>) -> Option<Vec
 
 #[cfg(test)]
 mod tests {
-    use arrow_array::cast::AsArray;
     use arrow_array::types::Int64Type;
-    use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+    use arrow_array::{Float64Array, Int64Array, RecordBatch, StringArray};
     use container_arrow::Predicate;
-    use container_core::{Container, Scan};
+    use container_core::{Container, Scan, Table};
     use parquet::arrow::ArrowWriter;
-    use parquet::file::properties::WriterProperties;
+    use parquet::file::properties::{EnabledStatistics, WriterProperties};
 
     use super::super::tests;
     use super::*;
@@ -195,6 +219,54 @@ mod tests {
             ("n is null and t > '02450'", vec![7]),
         ] {
             assert_eq!(filtered(file.clone(), condition), expected, "{condition}");
+        }
+    }
+
+    /// Row groups of four rows with pages of two, whose bounds are NaN: those of the index of pages and of row groups, or of row groups only.
+    #[test]
+    fn bounds_of_nan_are_ignored() {
+        // In the data, the least and the greatest value have other bytes.
+        let (least, greatest) = (-123_456.789_f64, 654_321.125_f64);
+        let numbers: ArrayRef = Arc::new(Float64Array::from([least, 1.0, 2.0, greatest].repeat(3)));
+        let batch = RecordBatch::try_from_iter([("x", numbers)]).unwrap();
+        for level in [EnabledStatistics::Page, EnabledStatistics::Chunk] {
+            let properties =
+                WriterProperties::builder().set_max_row_group_row_count(Some(4)).set_dictionary_enabled(false);
+            let properties = properties.set_data_page_row_count_limit(2).set_write_batch_size(2);
+            let mut writer = ArrowWriter::try_new(
+                Vec::new(),
+                batch.schema(),
+                Some(properties.set_statistics_enabled(level).build()),
+            )
+            .unwrap();
+            writer.write(&batch).unwrap();
+            let mut file = writer.into_inner().unwrap();
+            // Behind the pages there are only bounds.
+            let chunks = tests::open(file.clone());
+            let groups = chunks.reader().metadata().row_groups();
+            let end = groups.last().map(|group| group.column(0).byte_range()).map(|(start, len)| start + len).unwrap();
+            let mut replaced = 0;
+            for at in usize::try_from(end).unwrap()..file.len() - 8 {
+                if [least, greatest].iter().any(|bound| file[at..at + 8] == bound.to_le_bytes()) {
+                    file[at..at + 8].copy_from_slice(&f64::NAN.to_le_bytes());
+                    replaced += 1;
+                }
+            }
+            assert!(replaced >= 6, "{replaced}");
+            let container = tests::open(file.clone());
+            let pages = if level == EnabledStatistics::Page { 6 } else { 3 };
+            let bounds = container.reader().bounds(0).unwrap().unwrap();
+            assert_eq!((bounds.rows.len(), bounds.min.null_count(), bounds.max.null_count()), (pages, 3, 3));
+            let details = container.column_details(0).unwrap();
+            assert!(!details.contains_key("min") && !details.contains_key("max"), "{details:?}");
+            for (condition, expected) in [
+                ("x < 1.5", vec![0, 1, 4, 5, 8, 9]),
+                ("x = 2", vec![2, 6, 10]),
+                ("x between 1 and 2", vec![1, 2, 5, 6, 9, 10]),
+                ("x > 1000", vec![3, 7, 11]),
+            ] {
+                assert_eq!(filtered(file.clone(), condition), expected, "{condition}");
+            }
         }
     }
 

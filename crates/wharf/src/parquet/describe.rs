@@ -210,7 +210,7 @@ impl StatisticsType {
         let bytes = bytes?;
         let four = || bytes.try_into().ok();
         let eight = || bytes.try_into().ok();
-        Some(match self {
+        let value = match self {
             Self::Bool => StatisticsValue::Bool(bytes.first()? & 1 == 1),
             Self::Int32 => StatisticsValue::Int(i32::from_le_bytes(four()?).into()),
             Self::Uint32 => StatisticsValue::Uint(u32::from_le_bytes(four()?).into()),
@@ -219,7 +219,14 @@ impl StatisticsType {
             Self::Uint64 => StatisticsValue::Uint(u64::from_le_bytes(eight()?)),
             Self::Double => StatisticsValue::Double(f64::from_le_bytes(eight()?)),
             Self::Text => StatisticsValue::Text(String::from_utf8(bytes.to_vec()).ok()?),
-        })
+        };
+        // What is NaN is no bound.
+        let is_nan = match value {
+            StatisticsValue::Float(value) => value.is_nan(),
+            StatisticsValue::Double(value) => value.is_nan(),
+            _ => false,
+        };
+        (!is_nan).then_some(value)
     }
 }
 
@@ -227,16 +234,7 @@ impl StatisticsValue {
     fn json(self) -> Option<Value> {
         let float = |value: f64, digits: String| match value.is_finite() {
             true => digits.parse().ok().map(Value::Number),
-            false => Some(
-                if value.is_nan() {
-                    "NaN"
-                } else if value > 0.0 {
-                    "Infinity"
-                } else {
-                    "-Infinity"
-                }
-                .into(),
-            ),
+            false => Some(if value > 0.0 { "Infinity" } else { "-Infinity" }.into()),
         };
         match self {
             Self::Bool(value) => Some(value.into()),
