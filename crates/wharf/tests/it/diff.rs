@@ -320,6 +320,14 @@ fn keys_are_unique_and_fit_into_memory() {
     assert!(
         folder.diff(&[("x", unique)], &[("x", floats)]).with_key("x").compare(&Registry::builtin()).unwrap().is_same()
     );
+    // 64-bit keys with the digits of 32-bit ones, and those with their values.
+    let narrow: ArrayRef = Arc::new(Float32Array::from(vec![0.1, 2.5, f32::NAN, 0.3]));
+    let wide: ArrayRef = Arc::new(Float64Array::from(vec![2.5, f64::from(0.3_f32), 0.1, f64::NAN]));
+    for (one, other) in [(&narrow, &wide), (&wide, &narrow)] {
+        let diff = folder.diff(&[("x", Arc::clone(one))], &[("x", Arc::clone(other))]).with_key("x");
+        let differences = diff.compare(&Registry::builtin()).unwrap();
+        assert!(differences.is_same(), "{differences:?}");
+    }
 }
 
 /// A conversion has the same values.

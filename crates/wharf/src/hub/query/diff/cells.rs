@@ -279,8 +279,9 @@ impl Cells {
         })
     }
 
-    /// Appends bytes that are the same for equal values, and only for those. False for values that have none: null, lists and structs.
-    pub(super) fn key(&self, at: usize, out: &mut Vec<u8>) -> bool {
+    /// Appends bytes that are the same for equal values, and only for those. False for values that have none: null, lists and structs. With
+    /// `narrow`, a 64-bit float that equals a 32-bit one stands for that.
+    pub(super) fn key(&self, at: usize, narrow: bool, out: &mut Vec<u8>) -> bool {
         if self.is_null(at) {
             return false;
         }
@@ -294,19 +295,22 @@ impl Cells {
                 Some(number) => integer(*number, out),
                 None => return false,
             },
-            Values::Floats(floats, _) => match floats.get(at) {
+            Values::Floats(floats, wide) => match floats.get(at) {
                 Some(float) => match integer_of(*float) {
                     Some(number) => integer(number, out),
                     None => {
                         out.push(1);
-                        let float = if float.is_nan() { f64::NAN } else { *float };
+                        let float = if narrow && *wide { narrowed(*float) } else { *float };
+                        let float = if float.is_nan() { f64::NAN } else { float };
                         out.extend_from_slice(&float.to_bits().to_le_bytes());
                     }
                 },
                 None => return false,
             },
             Values::Decimals(digits) => out.extend_from_slice(digits.get(at).map_or(&[][..], String::as_bytes)),
-            Values::Dictionary(indexes, values) => return indexes.get(at).is_some_and(|index| values.key(*index, out)),
+            Values::Dictionary(indexes, values) => {
+                return indexes.get(at).is_some_and(|index| values.key(*index, narrow, out));
+            }
             _ => match self.bytes(at) {
                 Some(bytes) => out.extend_from_slice(bytes),
                 None => return false,
@@ -344,6 +348,13 @@ fn is_within(difference: f64, size: f64, tolerance: &Tolerance) -> bool {
 #[allow(clippy::cast_possible_truncation, reason = "the number was a 32-bit float")]
 fn has_digits_of(wide: f64, narrow: f64) -> bool {
     (narrow as f32).to_string().parse::<f64>().is_ok_and(|digits| digits == wide)
+}
+
+/// The 32-bit float whose shortest digits a 64-bit one has; the number itself if there is none.
+#[allow(clippy::cast_possible_truncation, reason = "the nearest 32-bit float is intended")]
+fn narrowed(wide: f64) -> f64 {
+    let narrow = f64::from(wide as f32);
+    if has_digits_of(wide, narrow) { narrow } else { wide }
 }
 
 fn float_equals_integer(float: Option<&f64>, integer: Option<&i128>, tolerance: &Tolerance) -> bool {

@@ -20,6 +20,14 @@ enum Slot {
     One,
 }
 
+/// The column that identifies rows.
+pub(super) struct Key {
+    /// Its index in each input.
+    pub(super) indexes: [usize; 2],
+    /// One input has it as 32-bit floats, the other as 64-bit ones.
+    pub(super) narrow: bool,
+}
+
 /// The rows of the other input by their keys.
 struct Table {
     batches: Vec<RecordBatch>,
@@ -45,13 +53,8 @@ impl Table {
     }
 }
 
-pub(super) fn compare(
-    one: Batches,
-    other: Batches,
-    [key, other_key]: [usize; 2],
-    max_bytes: usize,
-    found: &mut Found,
-) -> Result<()> {
+pub(super) fn compare(one: Batches, other: Batches, key: Key, max_bytes: usize, found: &mut Found) -> Result<()> {
+    let Key { indexes: [own_key, other_key], narrow } = key;
     let mut table = Table { batches: Vec::new(), first_rows: Vec::new(), slots: HashMap::new(), bytes: 0, max_bytes };
     let mut bytes = Vec::new();
     for batch in other {
@@ -62,7 +65,7 @@ pub(super) fn compare(
         let keys = column(&batch, other_key)?;
         let cells = Cells::new(&keys)?;
         for row in 0..batch.num_rows() {
-            key_bytes(&cells, row, first, "other", &mut bytes)?;
+            key_bytes((&cells, narrow), row, first, "other", &mut bytes)?;
             table.grow(bytes.len() + KEY_BYTES)?;
             let slot = Slot::Other { batch: number, row, is_matched: false };
             if table.slots.insert(bytes.as_slice().into(), slot).is_some() {
@@ -76,19 +79,25 @@ pub(super) fn compare(
     for batch in one {
         let batch = batch?;
         let first = found.differences.rows[0];
-        look_up(&mut table, &batch, key, first, found)?;
+        look_up(&mut table, &batch, (own_key, narrow), first, found)?;
         found.differences.rows[0] += batch.num_rows() as u64;
     }
     only_in_other(&table, other_key, found)
 }
 
 /// Compares the rows of a batch of the first input with those of the same keys.
-fn look_up(table: &mut Table, batch: &RecordBatch, key: usize, first: u64, found: &mut Found) -> Result<()> {
+fn look_up(
+    table: &mut Table,
+    batch: &RecordBatch,
+    (key, narrow): (usize, bool),
+    first: u64,
+    found: &mut Found,
+) -> Result<()> {
     let keys = column(batch, key)?;
     let cells = Cells::new(&keys)?;
     let (mut bytes, mut rows, mut places) = (Vec::new(), Vec::new(), Vec::new());
     for row in 0..batch.num_rows() {
-        key_bytes(&cells, row, first, "first", &mut bytes)?;
+        key_bytes((&cells, narrow), row, first, "first", &mut bytes)?;
         match table.slots.get_mut(bytes.as_slice()) {
             Some(Slot::Other { batch, row: place, is_matched }) if !*is_matched => {
                 *is_matched = true;
@@ -153,9 +162,9 @@ fn column(batch: &RecordBatch, index: usize) -> Result<ArrayRef> {
     column.ok_or_else(|| Error::invalid("a batch has fewer columns than its schema"))
 }
 
-fn key_bytes(cells: &Cells, row: usize, first: u64, which: &str, bytes: &mut Vec<u8>) -> Result<()> {
+fn key_bytes((cells, narrow): (&Cells, bool), row: usize, first: u64, which: &str, bytes: &mut Vec<u8>) -> Result<()> {
     bytes.clear();
-    match cells.key(row, bytes) {
+    match cells.key(row, narrow, bytes) {
         true => Ok(()),
         false => Err(Error::invalid(format!("the key is null in the {which} input")).in_row(first + row as u64)),
     }

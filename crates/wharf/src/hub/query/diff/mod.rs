@@ -11,8 +11,9 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
-use container_core::{Error, Result};
+use arrow_schema::{DataType, SchemaRef};
+use container_arrow::Times;
+use container_core::{Error, ErrorKind, Result};
 
 use super::super::convert::{Convert, OpenBatches, Report};
 use super::super::env::Opener;
@@ -139,6 +140,21 @@ impl Diff {
     /// An input cannot be opened or read; a column is unknown; with a key: keys that are null or occur twice, and
     /// [`Limit`](crate::ErrorKind::Limit) when the rows of the other input exceed [`max_bytes`](Self::max_bytes).
     pub fn run(&self, opener: &mut Opener<'_>, reports: &mut [Report; 2]) -> Result<Differences> {
+        match self.run_once(opener, reports) {
+            // Ticks of IDV are 100 ns in the years 1 to 9999: microseconds hold those years, nanoseconds hold the fraction.
+            Err(error) if error.kind() == ErrorKind::Invalid => {
+                let mut finer = self.clone();
+                for side in [&mut finer.one, &mut finer.other] {
+                    side.mapping.times.get_or_insert(Times::Nanoseconds);
+                }
+                *reports = Default::default();
+                finer.run_once(opener, reports).map_err(|_| error)
+            }
+            done => done,
+        }
+    }
+
+    fn run_once(&self, opener: &mut Opener<'_>, reports: &mut [Report; 2]) -> Result<Differences> {
         let one = self.one.open_batches(opener)?;
         let other = self.other.open_batches(opener)?;
         let schemas = [one.schema(), other.schema()];
@@ -166,8 +182,8 @@ impl Diff {
     }
 }
 
-/// The index of the key column in each input.
-fn key_of(name: &str, schemas: &[SchemaRef; 2]) -> Result<[usize; 2]> {
+/// The key column in each input.
+fn key_of(name: &str, schemas: &[SchemaRef; 2]) -> Result<keyed::Key> {
     let [one, other] = schemas.each_ref().map(|schema| schema.index_of(name).ok());
     let missing = |which: &str| Error::usage(format!("no column {name:?} in the {which} input")).in_option("key");
     let indexes = [one.ok_or_else(|| missing("first"))?, other.ok_or_else(|| missing("other"))?];
@@ -182,7 +198,21 @@ fn key_of(name: &str, schemas: &[SchemaRef; 2]) -> Result<[usize; 2]> {
         [cells::Class::List(_) | cells::Class::Struct(_) | cells::Class::Other(_), _] => {
             Err(Error::usage("a key is a number, text, time or boolean").in_option("key").in_column(name.to_owned()))
         }
-        _ => Ok(indexes),
+        _ => {
+            let is_wide = |schema: &SchemaRef, index: usize| is_wide_float(schema.field(index).data_type());
+            let floats = is_wide(&schemas[0], indexes[0]).zip(is_wide(&schemas[1], indexes[1]));
+            Ok(keyed::Key { indexes, narrow: floats.is_some_and(|(one, other)| one != other) })
+        }
+    }
+}
+
+/// Whether floats are 64 bits wide; `None` for other types.
+fn is_wide_float(data_type: &DataType) -> Option<bool> {
+    match data_type {
+        DataType::Dictionary(_, values) => is_wide_float(values),
+        DataType::Float64 => Some(true),
+        DataType::Float32 | DataType::Float16 => Some(false),
+        _ => None,
     }
 }
 
