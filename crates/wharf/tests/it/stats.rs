@@ -231,6 +231,20 @@ fn counts_rows_of_groups() {
     let equal: Vec<_> =
         by_n.iter().filter(|group| group.count == by_n[1].count).map(|group| group.values.get()).collect();
     assert!(equal.len() > 1 && equal.is_sorted(), "{equal:?}");
+    // 0 and -0 are equal, also in lists.
+    let zeros: ArrayRef = Arc::new(Float64Array::from(vec![Some(0.0), Some(-0.0), None, Some(0.5)]));
+    let mut lists = ListBuilder::new(Float32Builder::new());
+    [0.0, -0.0, -0.0, 0.5].into_iter().for_each(|zero| lists.append_value([Some(zero), None]));
+    let other = folder.path().join("zeros.arrow");
+    write(&other, vec![("x", zeros), ("list", Arc::new(lists.finish()))]);
+    for (column, expected) in
+        [("x", [r#"{"x":0.0}"#, r#"{"x":null}"#]), ("list", [r#"{"list":[0.0,null]}"#, r#"{"list":[0.5,null]}"#])]
+    {
+        let groups = Count::new([&other]).by([column]).groups(&registry).unwrap();
+        let found: Vec<_> = groups.iter().map(|group| group.values.get()).collect();
+        assert_eq!(found[..2], expected);
+        assert_eq!(groups[0].count, if column == "x" { 2 } else { 3 });
+    }
     let mut small = Count::new([&path]).by(["list"]);
     small.max_bytes = 1000;
     assert!(matches!(small.groups(&registry).unwrap_err().kind(), ErrorKind::Limit { .. }));

@@ -4,8 +4,11 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use arrow_array::RecordBatch;
-use container_arrow::{BatchWriter, JsonRows, Times};
+use arrow_array::types::{Float16Type, Float32Type, Float64Type};
+use arrow_array::{Array, ArrowNativeTypeOp, ArrowPrimitiveType, PrimitiveArray, RecordBatch, make_array};
+use arrow_data::ArrayData;
+use arrow_schema::DataType;
+use container_arrow::{BatchWriter, JsonRows, Times, from_arrow};
 use container_core::{Error, Loss, Result};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
@@ -187,7 +190,8 @@ struct Groups {
 
 impl BatchWriter for Groups {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let mut rows = JsonRows::new(batch)?;
+        let batch = with_one_zero(batch)?;
+        let mut rows = JsonRows::new(&batch)?;
         let mut json = Vec::new();
         for row in 0..rows.len() {
             json.clear();
@@ -208,6 +212,32 @@ impl BatchWriter for Groups {
 
     fn finish(self: Box<Self>) -> Result<Vec<Loss>> {
         Ok(Vec::new())
+    }
+}
+
+/// A batch with 0 for -0, which are equal.
+fn with_one_zero(batch: &RecordBatch) -> Result<RecordBatch> {
+    let schema = batch.schema();
+    if !schema.flattened_fields().iter().any(|field| field.data_type().is_floating()) {
+        return Ok(batch.clone());
+    }
+    let columns = batch.columns().iter().map(|column| Ok(make_array(one_zero(column.to_data())?)));
+    RecordBatch::try_new(schema, columns.collect::<Result<_>>()?).map_err(from_arrow)
+}
+
+fn one_zero(data: ArrayData) -> Result<ArrayData> {
+    fn positive<T: ArrowPrimitiveType>(data: ArrayData) -> ArrayData {
+        PrimitiveArray::<T>::from(data).unary::<_, T>(|value| value.add_wrapping(T::Native::ZERO)).into_data()
+    }
+    match data.data_type() {
+        DataType::Float16 => Ok(positive::<Float16Type>(data)),
+        DataType::Float32 => Ok(positive::<Float32Type>(data)),
+        DataType::Float64 => Ok(positive::<Float64Type>(data)),
+        _ if data.child_data().is_empty() => Ok(data),
+        _ => {
+            let children = data.child_data().iter().cloned().map(one_zero).collect::<Result<_>>()?;
+            data.into_builder().child_data(children).build().map_err(from_arrow)
+        }
     }
 }
 
