@@ -18,14 +18,16 @@ use super::types::{Kind, is_json, value_type};
 use crate::names::unknown_column;
 
 /// Compiles a predicate for a schema.
-pub(super) fn bind(expr: &Expr, schema: &Schema) -> Result<Filter> {
-    let mut binder = Binder { schema, columns: Vec::new() };
+pub(super) fn bind(expr: &Expr, schema: &Schema, may_lack: &dyn Fn(&str) -> bool) -> Result<Filter> {
+    let mut binder = Binder { schema, may_lack, columns: Vec::new() };
     let test = binder.test(expr)?;
     Ok(Filter { test, columns: binder.columns, nan: NanOrder::default() })
 }
 
 struct Binder<'s> {
     schema: &'s Schema,
+    /// Whether a column is null if the schema lacks it.
+    may_lack: &'s dyn Fn(&str) -> bool,
     /// The columns so far, by index into the schema, and their names.
     columns: Vec<(usize, String)>,
 }
@@ -191,6 +193,9 @@ impl Binder<'_> {
 
     fn column(&mut self, name: &str) -> Result<Typed> {
         let Some((index, field)) = self.schema.column_with_name(name) else {
+            if (self.may_lack)(name) {
+                return literal_value(&Literal::Null);
+            }
             let names: Vec<String> = self.schema.fields().iter().map(|field| field.name().clone()).collect();
             return Err(unknown_column(&names, name));
         };

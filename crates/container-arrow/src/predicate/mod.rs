@@ -29,8 +29,8 @@
 //!
 //! As in DuckDB, apart from what is marked with (*).
 //!
-//! * A comparison with null is neither true nor false; rows are selected where the predicate is true. A column that is null in all rows goes with
-//!   every operator.
+//! * A comparison with null is neither true nor false; rows are selected where the predicate is true. Every operator takes a
+//!   column that is null in all rows.
 //! * NaN equals itself and is greater than all other numbers. -0.0 equals 0.0.
 //! * Numbers are compared exactly, also integers with floating-point numbers (*). A literal with a point or an exponent is rounded to the width of
 //!   the floating-point column it is compared with: `x = 0.1` finds what is shown as 0.1.
@@ -144,7 +144,15 @@ impl Predicate {
     /// [`Usage`](container_core::ErrorKind::Usage) naming the column: it is unknown, it cannot be compared with that value, or its type has no
     /// comparison.
     pub fn bind(&self, schema: &Schema) -> Result<Filter> {
-        bind::bind(&self.0, schema)
+        bind::bind(&self.0, schema, &|_| false)
+    }
+
+    /// As [`bind`](Self::bind); where `may_lack` is true of a column that the schema lacks, it is null in all rows.
+    ///
+    /// # Errors
+    /// Those of [`bind`](Self::bind).
+    pub fn bind_lacking(&self, schema: &Schema, may_lack: impl Fn(&str) -> bool) -> Result<Filter> {
+        bind::bind(&self.0, schema, &may_lack)
     }
 
     /// As [`bind`](Self::bind), with another order of NaN.
@@ -152,7 +160,7 @@ impl Predicate {
     /// # Errors
     /// Those of [`bind`](Self::bind).
     pub fn bind_with(&self, schema: &Schema, nan: NanOrder) -> Result<Filter> {
-        Ok(Filter { nan, ..bind::bind(&self.0, schema)? })
+        Ok(Filter { nan, ..self.bind(schema)? })
     }
 }
 

@@ -58,6 +58,7 @@ impl CopyRows<'_> {
             .limit
             .map_or(requested.end, |limit| requested.start.saturating_add(limit).min(requested.end));
         opener.infer_common_types(self.locations, last, self.selection.reading.threads);
+        opener.allow_lacking(self.locations, self.selection, self.union);
         // Rows of the inputs before this one, and whether all inputs were read.
         let (mut before, mut complete) = (0_u64, true);
         let mut schemas =

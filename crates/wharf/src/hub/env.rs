@@ -18,7 +18,7 @@ use super::select::{Reading, Selection};
 use super::{is_netcdf, is_variables, zarr};
 use crate::Registry;
 use crate::hub::view::change::{Changed, Changes, Settings};
-use crate::hub::view::filter::{FilteredContainer, Matches, matching_rows};
+use crate::hub::view::filter::{FilteredContainer, Lacking, Matches, matching_rows};
 
 /// Opens inputs with a registry, and remembers those that can be read only once.
 pub struct Opener<'a> {
@@ -33,6 +33,8 @@ pub struct Opener<'a> {
     pub view: super::zds::View,
     /// Which rows are shown.
     filter: Option<Predicate>,
+    /// Columns of the condition that are null in inputs that lack them.
+    lacking: Lacking,
     /// Which part of variables is read.
     pub part: super::VariablesView,
     /// How times of ds and NetCDF are read.
@@ -64,6 +66,7 @@ impl<'a> Opener<'a> {
             overrides: Overrides::default(),
             view: super::zds::View::default(),
             filter: None,
+            lacking: Lacking::default(),
             part: super::VariablesView::default(),
             time: None,
             packed: false,
@@ -118,8 +121,32 @@ impl<'a> Opener<'a> {
         (self.time, self.packed) = (selection.reading.time, selection.reading.packed);
         self.part = super::VariablesView::new(selection)?;
         self.filter.clone_from(&selection.filter);
+        self.lacking = Lacking::default();
         self.changes = None;
         self.view.columns(&selection.columns)
+    }
+
+    /// Lets a column of the condition be null in inputs that lack it, where another input has it: inputs without a schema and those of a `union` may
+    /// have different columns. After [`apply`](Self::apply). Errors are reported later, when rows are read.
+    pub(super) fn allow_lacking(&mut self, locations: &[Location], selection: &Selection, union: bool) {
+        let Some(filter) = selection.filter.as_ref().filter(|_| locations.len() > 1) else { return };
+        let options = OpenOptions::default().with_access(self.access);
+        let mut found = HashSet::new();
+        for location in locations {
+            let Ok(container) = location.input(self).and_then(|input| self.opened(&input, &options)) else { continue };
+            let Ok(table) = super::select::table(container.as_ref(), selection.reading.table.as_deref()) else {
+                continue;
+            };
+            if table.has_schema() && !union {
+                continue;
+            }
+            let has = |name: &&str| table.columns().iter().any(|column| column.name == **name);
+            if !filter.columns().iter().all(has) && table.infer_columns().is_err() {
+                continue;
+            }
+            found.extend(filter.columns().into_iter().filter(has).map(str::to_owned));
+        }
+        self.lacking = Arc::new(found);
     }
 
     /// Changes the columns of inputs opened from now on, after [`apply`](Self::apply). Columns are selected by the names they get.
@@ -238,7 +265,7 @@ impl<'a> Opener<'a> {
             }
             _ => None,
         };
-        let filtered = FilteredContainer::new(opened.into(), filter.clone());
+        let filtered = FilteredContainer::new(opened.into(), filter.clone()).with_lacking(&self.lacking);
         Ok(Box::new(match untyped {
             Some(untyped) => filtered.with_untyped(untyped),
             None => filtered,
@@ -250,7 +277,7 @@ impl<'a> Opener<'a> {
         let container = self.opened(input, &OpenOptions::default().with_access(self.access))?;
         let name = super::select::table(container.as_ref(), reading.table.as_deref())?.name().to_owned();
         let table = container.tables().iter().position(|table| table.name() == name).unwrap_or(0);
-        matching_rows(container.into(), table, condition, &reading.scan())
+        matching_rows(container.into(), table, condition, &self.lacking, &reading.scan())
     }
 
     fn opened(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, TimestampNanosecondArray};
 use wharf::convert::ParquetTarget;
 use wharf::{
     BatchContainer, BatchScan, Container, Convert, ErrorKind, FilteredContainer, Merge, Overwrite, Predicate, Registry,
@@ -250,6 +250,54 @@ fn what_does_not_fit_is_a_usage_error_before_anything_is_written() {
     assert_eq!(Convert::default().with_filter("n >").unwrap_err().kind(), ErrorKind::Usage);
 }
 
+/// A column that an input lacks is null there, also for the condition.
+#[test]
+fn a_condition_may_mention_what_some_inputs_lack() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let registry = Registry::builtin();
+    for (name, text) in [("a.jsonl", "{\"a\":1}\n{\"a\":3}\n"), ("b.jsonl", "{\"a\":2,\"q\":5}\n"), ("empty.jsonl", "")]
+    {
+        fs::write(path(name), text).unwrap();
+    }
+    fs::write(path("a.csv"), "a\n1\n3\n").unwrap();
+    fs::write(path("b.csv"), "a,q\n2,5\n").unwrap();
+    let convert = |names: &[&str], condition: &str| {
+        Convert::new(names.iter().map(|name| path(name))).with_filter(condition).unwrap()
+    };
+    for names in [
+        &["a.jsonl", "b.jsonl"][..],
+        &["b.jsonl", "a.jsonl"],
+        &["empty.jsonl", "b.jsonl", "a.jsonl"],
+        &["a.csv", "b.csv"],
+    ] {
+        for (condition, expected) in [("q = 5", 1), ("q is null", 2), ("q < 9 or a > 2", 2)] {
+            let report = convert(names, condition).write(path("out.parquet"), Overwrite::Replace, &registry);
+            assert_eq!(report.unwrap().rows, expected, "{names:?} {condition}");
+            if names[0].ends_with("jsonl") {
+                let mut out = Vec::new();
+                let report =
+                    convert(names, condition).stream(&wharf::convert::TextTarget::JSON_LINES, &mut out, &registry);
+                assert_eq!(report.unwrap().rows, expected, "{names:?} {condition}");
+            }
+            let count = wharf::Count::of(convert(names, condition));
+            assert_eq!(count.total(&registry).unwrap(), expected, "{names:?} {condition}");
+        }
+        let error = convert(names, "r = 5").write(path("out.parquet"), Overwrite::Replace, &registry).unwrap_err();
+        assert!(error.to_string().contains("no column \"r\""), "{error}");
+    }
+    // Inputs with a schema only as a union.
+    for name in ["a.csv", "b.csv"] {
+        let to = path(name).with_extension("parquet");
+        Convert::new([path(name)]).write(to, Overwrite::Refuse, &registry).unwrap();
+    }
+    let names = ["a.parquet", "b.parquet"];
+    convert(&names, "q is null").write(path("out.idv"), Overwrite::Replace, &registry).unwrap_err();
+    let mut union = convert(&names, "q is null");
+    union.union = true;
+    assert_eq!(union.write(path("out.idv"), Overwrite::Replace, &registry).unwrap().rows, 2);
+}
+
 /// Each input is read with its own schema.
 #[test]
 fn several_inputs_get_one_condition() {
@@ -266,6 +314,82 @@ fn several_inputs_get_one_condition() {
     let mut rows = written.tables()[0].rows(&Scan::default()).unwrap();
     assert!(rows.advance().unwrap());
     assert_eq!(serde_json::to_value(rows.row()).unwrap()["id"], 3);
+}
+
+/// Ticks of IDV are finer than microseconds, in which times are read otherwise.
+#[test]
+fn ticks_are_compared_exactly() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let registry = Registry::builtin();
+    let times = TimestampNanosecondArray::from(vec![Some(100), Some(200), None, Some(1_000_000_000)]);
+    let columns: [(&str, ArrayRef); 2] = [("n", Arc::new(Int64Array::from_iter_values(0..4))), ("t", Arc::new(times))];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let container = Arc::new(BatchContainer::from_batches(batch.schema(), vec![batch]));
+    for name in ["a.idv", "a.arrow"] {
+        Convert::of("ticks", container.clone()).write(path(name), Overwrite::Refuse, &registry).unwrap();
+    }
+    let inner: Arc<dyn Container> = wharf::open(path("a.idv")).unwrap().into();
+    for (condition, expected) in [
+        ("t is null", &[2][..]),
+        ("t > '1970-01-01T00:00:00.0000001'", &[1, 3]),
+        ("t = '1970-01-01 00:00:00.0000002'", &[1]),
+        ("t < '1970-01-01T00:00:00.000001' and n < 5", &[0, 1]),
+    ] {
+        let filtered = FilteredContainer::new(Arc::clone(&inner), Predicate::parse(condition).unwrap());
+        let tables = filtered.tables();
+        let mut rows = tables[0].rows(&Scan::default()).unwrap();
+        let mut found = Vec::new();
+        while rows.advance().unwrap() {
+            found.push(rows.index());
+        }
+        assert_eq!(found, expected, "{condition}");
+        let convert = Convert::new([path("a.idv")]).with_columns(["n"]).with_filter(condition).unwrap();
+        let report = convert.write(path("out.parquet"), Overwrite::Replace, &registry).unwrap();
+        assert_eq!(report.rows, expected.len() as u64, "{condition}");
+    }
+    assert!(wharf::Diff::new(path("a.idv"), path("a.idv")).compare(&registry).unwrap().is_same());
+    assert!(wharf::Diff::new(path("a.idv"), path("a.arrow")).compare(&registry).unwrap().is_same());
+}
+
+/// The types of columns are those of all documents, not those of the first ones.
+#[test]
+fn later_documents_have_other_columns_and_types() {
+    use std::fmt::Write as _;
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let mut json = String::new();
+    for row in 0..9000 {
+        let values = if row < 8500 {
+            format!("\"o\":{{\"x\":{row}}},\"n\":null,\"a\":\"NaN\",\"b\":{row}")
+        } else {
+            format!("\"o\":{{\"x\":{row},\"y\":{row}}},\"n\":{{\"z\":{row}}},\"a\":{row},\"b\":\"NaN\"")
+        };
+        writeln!(json, "{{\"_id\":\"{row:05}\",{values}}}").unwrap();
+    }
+    fs::write(path("a.jsonl"), json).unwrap();
+    let registry = Registry::builtin();
+    Convert::new([path("a.jsonl")]).write(path("a.zds"), Overwrite::Refuse, &registry).unwrap();
+    for (condition, expected) in [
+        ("o.y = 8999", 1),
+        ("n.z = 8999", 1),
+        ("n.z is null", 8500),
+        ("a > 1", 9000),
+        ("a <> 'NaN'", 500),
+        ("b = 'NaN'", 500),
+        ("b > 8000 and o.x < 8600", 599),
+    ] {
+        for name in ["a.jsonl", "a.zds"] {
+            let convert = Convert::new([path(name)]).with_filter(condition).unwrap();
+            let mut out = Vec::new();
+            convert.stream(&wharf::convert::TextTarget::JSON_LINES, &mut out, &registry).unwrap();
+            assert_eq!(out.iter().filter(|byte| **byte == b'\n').count(), expected, "{name} {condition}");
+        }
+    }
+    let error = Convert::new([path("a.zds")]).with_filter("o.w = 1").unwrap();
+    let error = error.stream(&wharf::convert::TextTarget::JSON_LINES, &mut Vec::new(), &registry).unwrap_err();
+    assert!(error.to_string().contains("no field \"w\""), "{error}");
 }
 
 /// What documents answer by themselves is what typed columns say: the same rows, in every order of operands and negations.

@@ -287,6 +287,10 @@ fn columns_of_nulls_have_no_type_to_miss() {
     ] {
         assert_eq!(rows(&nulls, text), "", "{text}");
     }
+    let lacking = Predicate::parse("n = 1 and (r = 'x' or r.y is null and r < n) or r = n").unwrap();
+    assert!(lacking.bind_lacking(nulls.schema_ref(), |name| name == "q").is_err());
+    let filter = lacking.bind_lacking(nulls.schema_ref(), |name| name == "r").unwrap();
+    assert_eq!((filter.columns().count(), filter.mask(&nulls).unwrap().true_count()), (1, 0));
     for text in ["q.x is null", "q[1] is null", "lower(q) is null", "coalesce(length(q), n) = n", "q is not true"] {
         assert_eq!(rows(&nulls, text), "01", "{text}");
     }

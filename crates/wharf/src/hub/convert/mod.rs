@@ -139,6 +139,7 @@ impl Convert {
         };
         opener.apply(&self.selection)?;
         opener.overrides = self.text.overrides()?;
+        opener.allow_lacking(&self.inputs, &self.selection, self.union);
         if self.selection.reading.time.is_some() && target.info().unit == TargetUnit::Variables {
             let why = "is for outputs of other formats: ds and NetCDF keep the numbers and their units";
             return Err(Error::usage(why).in_option("time"));
@@ -163,6 +164,7 @@ impl Convert {
     ) -> Result<Box<W>> {
         opener.apply(&self.selection)?;
         opener.overrides = self.text.overrides()?;
+        opener.allow_lacking(&self.inputs, &self.selection, self.union);
         let viewed = self.of_views(None, opener, report)?;
         let job = Job { convert: viewed.as_ref().unwrap_or(self), path: None, force: false, narrow: false };
         job.copy_batches(&mut Context { opener, progress: &self.progress.0, stream: None }, report, begin)
@@ -172,6 +174,7 @@ impl Convert {
     pub(in crate::hub) fn open_batches(&self, opener: &mut Opener<'_>) -> Result<OpenBatches<'_>> {
         opener.apply(&self.selection)?;
         opener.overrides = self.text.overrides()?;
+        opener.allow_lacking(&self.inputs, &self.selection, self.union);
         OpenBatches::open(Job { convert: self, path: None, force: false, narrow: false }, opener)
     }
 }

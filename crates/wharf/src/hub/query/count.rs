@@ -108,6 +108,7 @@ impl Count {
         let selection = &self.inputs.selection;
         opener.apply(selection)?;
         opener.overrides = self.inputs.text.overrides()?;
+        opener.allow_lacking(&self.inputs.inputs, selection, true);
         let progress = &self.inputs.progress.0;
         let mut all = 0_u64;
         for location in &self.inputs.inputs {

@@ -11,7 +11,7 @@ use container_arrow::{BatchReader, BatchScan, add_losses, from_arrow, to_arrow};
 use container_core::{Error, Loss, Result};
 
 use super::masks::{Mask, Masks, OpenRows};
-use super::{FilteredTable, MIN_GAP, of_predicate};
+use super::{FilteredTable, MIN_GAP};
 
 /// The rows of a table that match.
 pub(crate) struct FilteredBatches<'a> {
@@ -27,7 +27,7 @@ pub(crate) struct FilteredBatches<'a> {
 /// How columns are read.
 enum Source<'a> {
     /// The columns of the predicate and the selected ones together, of which the first `columns` are the selected ones.
-    Together { masks: Masks<'a>, columns: usize },
+    Together { masks: Box<Masks<'a>>, columns: usize },
     /// The columns of the predicate first, then others of stretches with hits.
     Late(Box<Late<'a>>),
 }
@@ -96,7 +96,7 @@ impl<'a> FilteredBatches<'a> {
         let schema = Arc::new(Schema::new_with_metadata(fields, all.metadata().clone()));
         Self {
             schema,
-            source: Source::Together { masks, columns },
+            source: Source::Together { masks: Box::new(masks), columns },
             skip: 0,
             left: u64::MAX,
             skipped: 0,
@@ -221,9 +221,10 @@ impl FilteredTable {
             let more: Vec<usize> = mentioned.iter().copied().filter(|index| !columns.contains(index)).collect();
             columns.extend(more);
         }
-        let test = |schema: &SchemaRef| Ok((self.predicate.bind(schema).map_err(of_predicate)?, None));
-        let masks = Masks::new(self.opener(scan), 0..u64::MAX, test)?;
+        let test = |schema: &SchemaRef| Ok((self.bind(schema)?, None));
+        let masks = Masks::new(self.opener(scan.clone()), 0..u64::MAX, test)?;
         let columns = selected.unwrap_or(masks.schema().fields().len());
+        let masks = self.with_other_times(masks, scan, columns)?;
         Ok(FilteredBatches::together(masks, columns))
     }
 }

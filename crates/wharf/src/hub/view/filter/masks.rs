@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
 use container_arrow::{BatchReader, Filter, add_losses};
-use container_core::{Error, Loss, Result};
+use container_core::{Error, ErrorKind, Loss, Result};
 
 /// Opens a reader of a range of rows.
 pub(crate) type OpenRows<'a> = Box<dyn Fn(Range<u64>) -> Result<Box<dyn BatchReader + 'a>> + Send + 'a>;
@@ -21,6 +21,10 @@ pub(crate) struct Masks<'a> {
     filter: Filter,
     /// The number of the next row.
     next: u64,
+    /// Reads the same rows with times in another unit, where those of a batch do not fit the first.
+    other_times: Option<(OpenRows<'a>, Filter)>,
+    /// The end of the current stretch.
+    end: u64,
     /// Later stretches of rows to read.
     stretches: std::vec::IntoIter<Range<u64>>,
     /// Those of earlier stretches.
@@ -44,8 +48,16 @@ impl<'a> Masks<'a> {
     ) -> Result<Self> {
         let batches = open(rows.clone())?;
         let (filter, stretches) = test(&batches.schema())?;
-        let mut masks =
-            Self { open, batches, filter, next: rows.start, stretches: Vec::new().into_iter(), losses: Vec::new() };
+        let mut masks = Self {
+            open,
+            batches,
+            filter,
+            next: rows.start,
+            other_times: None,
+            end: rows.end,
+            stretches: Vec::new().into_iter(),
+            losses: Vec::new(),
+        };
         if let Some(stretches) = stretches {
             let within = |stretch: Range<u64>| stretch.start.max(rows.start)..stretch.end.min(rows.end);
             let stretches = stretches.into_iter().map(within).filter(|stretch| !stretch.is_empty());
@@ -56,6 +68,12 @@ impl<'a> Masks<'a> {
         Ok(masks)
     }
 
+    /// Reads with times in another unit, by this reader and with this filter, where a batch is invalid.
+    pub(super) fn with_other_times(mut self, open: OpenRows<'a>, filter: Filter) -> Self {
+        self.other_times = Some((open, filter));
+        self
+    }
+
     pub(super) fn schema(&self) -> SchemaRef {
         self.batches.schema()
     }
@@ -63,7 +81,11 @@ impl<'a> Masks<'a> {
     /// The next rows; `None` at the end.
     pub(super) fn try_next(&mut self) -> Result<Option<Mask>> {
         let batch = loop {
-            if let Some(batch) = self.batches.try_next()? {
+            let batch = match self.batches.try_next() {
+                Err(error) if error.kind() == ErrorKind::Invalid => self.read_again(error)?,
+                batch => batch?,
+            };
+            if let Some(batch) = batch {
                 break batch;
             }
             let Some(stretch) = self.stretches.next() else { return Ok(None) };
@@ -75,9 +97,18 @@ impl<'a> Masks<'a> {
         Ok(Some(Mask { first, mask, batch }))
     }
 
+    /// The next batch, with times in another unit.
+    fn read_again(&mut self, error: Error) -> Result<Option<RecordBatch>> {
+        let Some((open, filter)) = &mut self.other_times else { return Err(error) };
+        std::mem::swap(&mut self.open, open);
+        std::mem::swap(&mut self.filter, filter);
+        self.go_to(self.next..self.end)?;
+        self.batches.try_next().map_err(|_| error)
+    }
+
     fn go_to(&mut self, stretch: Range<u64>) -> Result<()> {
         add_losses(&mut self.losses, self.batches.losses());
-        self.next = stretch.start;
+        (self.next, self.end) = (stretch.start, stretch.end);
         self.batches = (self.open)(stretch)?;
         Ok(())
     }

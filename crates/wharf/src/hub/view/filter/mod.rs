@@ -6,11 +6,12 @@ mod masks;
 mod rows;
 mod untyped;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, FieldRef, Schema, SchemaRef, TimeUnit};
 use container_arrow::predicate::NanOrder;
-use container_arrow::{ArrowTable, BatchReader, BatchScan, OnMismatch, Predicate, unknown_column};
+use container_arrow::{ArrowTable, BatchReader, BatchScan, Filter, OnMismatch, Predicate, Times, unknown_column};
 use container_core::{
     ColumnInfo, Container, Error, ErrorKind, Finding, Result, Rows, Scan, Table, VerifyOptions, Watch,
 };
@@ -51,6 +52,9 @@ pub struct FilteredContainer {
     tables: Vec<FilteredTable>,
 }
 
+/// Columns that are null in a table that lacks them, because another input has them.
+pub(crate) type Lacking = Arc<HashSet<String>>;
+
 /// A container whose tables show the rows for which a predicate holds, without knowing the types of columns.
 type Untyped = Arc<dyn Container>;
 
@@ -63,10 +67,17 @@ impl FilteredContainer {
             inner: Arc::clone(&inner),
             index,
             predicate: Arc::clone(&predicate),
+            lacking: Lacking::default(),
             untyped: None,
         };
         let tables = (0..inner.tables().len()).map(table).collect();
         Self { inner, tables }
+    }
+
+    /// Takes these columns as null in tables that lack them.
+    pub(crate) fn with_lacking(mut self, columns: &Lacking) -> Self {
+        self.tables.iter_mut().for_each(|table| table.lacking = Arc::clone(columns));
+        self
     }
 
     /// Takes rows from a container of the same file that evaluates the predicate itself, where the types of columns are those that its
@@ -86,8 +97,8 @@ pub(crate) struct Matches {
     pub(crate) of: u64,
 }
 
-/// The rows of a table for which a predicate holds. `table` is the position of the table in its
-/// container.
+/// The rows of a table for which a predicate holds. `table` is the position of the table in its container, `lacking` are columns that are null if
+/// it lacks them.
 ///
 /// # Errors
 /// Those of the columns that the predicate mentions; it does not fit the table.
@@ -95,9 +106,11 @@ pub(crate) fn matching_rows(
     inner: Arc<dyn Container>,
     table: usize,
     predicate: &Predicate,
+    lacking: &Lacking,
     scan: &Scan,
 ) -> Result<Matches> {
-    let table = FilteredTable { inner, index: table, predicate: Arc::new(predicate.clone()), untyped: None };
+    let (predicate, lacking) = (Arc::new(predicate.clone()), Arc::clone(lacking));
+    let table = FilteredTable { inner, index: table, predicate, lacking, untyped: None };
     let mut masks = table.masks(&BatchScan::from(scan.clone()))?;
     let mut matches = Matches { rows: Vec::new(), of: 0 };
     while let Some(mask) = masks.try_next()? {
@@ -138,6 +151,7 @@ struct FilteredTable {
     /// The position of the table in its container.
     index: usize,
     predicate: Arc<Predicate>,
+    lacking: Lacking,
     untyped: Option<Untyped>,
 }
 
@@ -153,19 +167,26 @@ impl FilteredTable {
         })
     }
 
-    /// The columns that the predicate mentions, by index.
+    /// The columns that the predicate mentions, by index. Without those that are null because the table lacks them.
     fn columns(&self) -> Result<Vec<usize>> {
         let table = self.table()?;
-        let find = || -> Result<Vec<usize>> {
+        let find = |may_lack: bool| -> Result<Vec<usize>> {
             let index = |name: &str| table.columns().iter().position(|column| column.name == name);
             let missing = |name: &str| {
                 let names: Vec<String> = table.columns().iter().map(|column| column.name.clone()).collect();
                 self.unknown(&names, name)
             };
-            self.predicate.columns().into_iter().map(|name| index(name).ok_or_else(|| missing(name))).collect()
+            let names = self.predicate.columns().into_iter();
+            let names = names.filter(|name| !(may_lack && self.lacking.contains(*name) && index(name).is_none()));
+            names.map(|name| index(name).ok_or_else(|| missing(name))).collect()
         };
         // Without a schema, only reading all rows shows all columns.
-        find().or_else(|_| table.infer_columns().and_then(|()| find()))
+        find(false).or_else(|_| table.infer_columns().and_then(|()| find(true)))
+    }
+
+    /// The predicate for batches of this schema.
+    fn bind(&self, schema: &Schema) -> Result<Filter> {
+        self.predicate.bind_lacking(schema, |name| self.lacking.contains(name)).map_err(of_predicate)
     }
 
     /// The error for an unknown column: that of the predicate if it says more.
@@ -188,10 +209,9 @@ impl FilteredTable {
     fn untyped_rows<'a>(&'a self, scan: &Scan) -> Result<Option<Box<dyn Rows + 'a>>> {
         let Some(untyped) = &self.untyped else { return Ok(None) };
         let Some(table) = untyped.tables().get(self.index).copied() else { return Ok(None) };
-        // A later row of another type is an error when the predicate compares it.
+        // A later row of another type is an error when the predicate compares it. What does not fit the first rows may fit all of them.
         let schema = self.inferred(Scan::default().with_columns(self.columns()?).with_rows(0..SAMPLE_ROWS).into())?;
-        self.predicate.bind(&schema).map_err(of_predicate)?;
-        if !untyped::fits(&self.predicate.condition(), &schema) {
+        if self.predicate.bind(&schema).is_err() || !untyped::fits(&self.predicate.condition(), &schema) {
             return Ok(None);
         }
         if scan.columns.iter().flatten().any(|index| *index >= table.columns().len()) {
@@ -210,10 +230,30 @@ impl FilteredTable {
             let inferred = self.inferred(own.clone())?;
             own = own.with_schema(masks::declared(&inferred, scan.schema.as_ref()));
         }
-        Masks::new(self.opener(own), 0..u64::MAX, |schema| {
-            let filter = self.predicate.bind(schema).map_err(of_predicate)?;
-            Ok((filter, candidates(table, &self.predicate.condition(), schema, NanOrder::Greatest)?))
-        })
+        let masks = Masks::new(self.opener(own.clone()), 0..u64::MAX, |schema| {
+            Ok((self.bind(schema)?, candidates(table, &self.predicate.condition(), schema, NanOrder::Greatest)?))
+        })?;
+        self.with_other_times(masks, own, 0)
+    }
+
+    /// Reads the times of the condition in nanoseconds where microseconds do not hold them, as ticks of IDV are. What no unit holds is an error, and
+    /// what is finer than microseconds in the first `shown` columns, which are not for the condition alone.
+    fn with_other_times<'a>(&'a self, masks: Masks<'a>, mut scan: BatchScan, shown: usize) -> Result<Masks<'a>> {
+        let table = self.arrow_table()?;
+        let known = masks.schema();
+        let has_times = |fields: &[FieldRef]| fields.iter().any(|field| is_coarse(field.data_type()));
+        let (shown, others) = known.fields().split_at(shown.min(known.fields().len()));
+        let is_exact = table.has_schema() && scan.schema.is_none() && scan.mapping.times == Times::Exact;
+        if !is_exact || has_times(shown) || !has_times(others) {
+            return Ok(masks);
+        }
+        scan.mapping.times = Times::Nanoseconds;
+        let schema = table.schema(&scan)?;
+        if schema == known {
+            return Ok(masks);
+        }
+        let filter = self.bind(&schema)?;
+        Ok(masks.with_other_times(self.opener(scan), filter))
     }
 
     /// Opens ranges of the rows of a scan.
@@ -223,6 +263,19 @@ impl FilteredTable {
             own.scan.rows = rows;
             self.arrow_table()?.batches(&own)
         })
+    }
+}
+
+/// Whether times are in microseconds.
+fn is_coarse(data_type: &DataType) -> bool {
+    use TimeUnit::Microsecond;
+    match data_type {
+        DataType::Timestamp(Microsecond, _) | DataType::Duration(Microsecond) => true,
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+            is_coarse(item.data_type())
+        }
+        DataType::Struct(members) => members.iter().any(|member| is_coarse(member.data_type())),
+        _ => false,
     }
 }
 

@@ -28,7 +28,10 @@ fn is_of(value: &Constant, field: &Field) -> bool {
     match (value, field.data_type()) {
         (Constant::Bool(_), DataType::Boolean) => true,
         (Constant::Number(_), DataType::Int64 | DataType::UInt64 | DataType::Float64) => true,
-        (Constant::Text(_), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) => field.metadata().is_empty(),
+        // Texts such as NaN are numbers if a later row has one.
+        (Constant::Text(_), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) => {
+            field.metadata().is_empty() && !value.is_special_float()
+        }
         _ => false,
     }
 }
