@@ -168,6 +168,16 @@ impl Error {
         self
     }
 
+    /// Leaves out a hint that names another option than these: the caller does not have it.
+    #[must_use]
+    pub fn advising_only(mut self, has_option: impl Fn(&str) -> bool) -> Self {
+        let names = |advice: &str| {
+            advice.split('{').skip(1).filter_map(|part| Some(has_option(part.split_once('}')?.0))).all(|has| has)
+        };
+        self.0.advice = self.0.advice.filter(|advice| names(advice));
+        self
+    }
+
     /// The category of the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {

@@ -104,5 +104,9 @@ mod tests {
         let flags = |name: &str| format!("--{}", name.replace('_', "-"));
         let worded = error.with_options(&flags).to_string();
         assert_eq!(worded, "a: --no-header does not go with {CSV}: cause; --from jsonl, or -- and {to (byte 3)");
+        let error = error.advising_only(|name| name == "from" || name.is_empty());
+        assert_eq!(error.to_string(), "a: no_header does not go with {CSV}: cause; from jsonl, or  and {to (byte 3)");
+        let error = error.advising_only(|name| name == "from");
+        assert_eq!(error.to_string(), "a: no_header does not go with {CSV}: cause (byte 3)");
     }
 }

@@ -55,11 +55,12 @@ extern crate self as wharf_cli; // tests include examples/own_format.rs, which n
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use container_core::{Access, Error, ErrorKind, Result};
 
 use env::Env;
@@ -228,7 +229,8 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>, env: &mut Env<'
             env.opener.access = command.global.access.into();
             dispatch(&command, env).unwrap_or_else(|error| {
                 drop(lock_exit()); // after a signal, do not report the error that removing temporary files caused
-                env.fail(&error)
+                let flags = options::with_flags_of(&registry, || flags_of_verb(&arguments));
+                env.fail(&error.advising_only(|option| flags.contains(&option.replace('_', "-"))))
             })
         }
         Err(error) => {
@@ -241,6 +243,15 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>, env: &mut Env<'
             env.print_clap(&parse(&escaped.collect::<Vec<_>>()).err().unwrap_or(error))
         }
     }
+}
+
+/// The long flags of the verb of these arguments.
+fn flags_of_verb(arguments: &[OsString]) -> HashSet<String> {
+    let command = Command::command();
+    let matches = command.clone().try_get_matches_from(arguments).ok();
+    let verb = matches.and_then(|matches| command.find_subcommand(matches.subcommand_name()?).cloned());
+    let flags = verb.iter().flat_map(clap::Command::get_arguments).filter_map(clap::Arg::get_long);
+    flags.map(str::to_owned).collect()
 }
 
 fn dispatch(command: &Command, env: &mut Env<'_>) -> Result<Outcome> {

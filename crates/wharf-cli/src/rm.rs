@@ -36,7 +36,13 @@ pub(crate) struct Arguments {
     table: Option<String>,
 
     /// Delete the documents for which an SQL condition holds, such as "stock = 0 and price < 10". Repeatable: all conditions must hold
-    #[arg(long = "where", value_name = "CONDITION", conflicts_with = "names", help_heading = "Options for ZDS")]
+    #[arg(
+        long = "where",
+        value_name = "CONDITION",
+        allow_hyphen_values = true,
+        conflicts_with = "names",
+        help_heading = "Options for ZDS"
+    )]
     conditions: Vec<String>,
 
     /// Ignore ids that do not exist

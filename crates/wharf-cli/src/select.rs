@@ -32,7 +32,7 @@ pub(crate) struct Selection {
 pub(crate) struct Condition {
     /// Only rows for which an SQL condition holds, such as "age > 30 and name like 'A%'"; a.b is the field b of a, and "a b" in double
     /// quotes the column with that name. Row numbers count these rows. Repeatable: all conditions must hold
-    #[arg(long = "where", value_name = "CONDITION")]
+    #[arg(long = "where", value_name = "CONDITION", allow_hyphen_values = true)]
     pub(crate) conditions: Vec<String>,
 }
 

@@ -46,6 +46,27 @@ fn wrong_usage_is_exit_code_two() {
 }
 
 #[test]
+fn a_condition_may_begin_with_a_sign() {
+    let place = TestFolder::new().with_text("n.csv", "n\n-2\n1\n2\n");
+    for condition in ["-1 < n", "- n < 0"] {
+        assert_eq!(place.wharf(&["count", "@n.csv", "--where", condition]).ok(), "2\n", "{condition}");
+    }
+}
+
+#[test]
+fn advice_names_only_options_of_the_verb() {
+    let place = TestFolder::new().with_text("n.csv", "n\n1\n").with_text("x", "n\n1\n");
+    for verb in ["count", "stats", "tail", "schema", "cat", "head"] {
+        let error = place.wharf(&[verb, "@x"]).failed(1);
+        assert!(error.starts_with("error: @x: unrecognized format") && !error.contains("--from"), "{verb}: {error}");
+    }
+    let error = place.wharf(&["diff", "@x", "@n.csv"]).failed(1);
+    assert!(!error.contains("--from"), "{error}");
+    let error = place.wharf(&["convert", "@x", "@y.jsonl", "--to", "jsonl"]).failed(1);
+    assert!(error.contains("--from"), "{error}");
+}
+
+#[test]
 fn usage_errors_are_json_with_json() {
     let error = |arguments: &[&str]| {
         let err = TestFolder::new().wharf(arguments).failed(2);

@@ -188,7 +188,7 @@ impl Writer {
         let is_shard = self.fields.len() > 1 && self.archive.is_tar();
         if is_shard && name.rsplit('/').next().is_some_and(|name| name.contains('.')) {
             let detail = format!("the name {name:?} has a dot, where readers of WebDataset look for the field");
-            return Err(Error::invalid(detail).advising("{name} makes other names, such as {row}"));
+            return Err(Error::invalid(detail).advising("{name} makes other names, such as those of row numbers"));
         }
         for at in 0..self.fields.len() {
             let Some((field, index)) = self.fields.get(at) else { continue };

@@ -94,7 +94,8 @@ impl Names {
     /// Fails for a name that could lead out of the output, that not every system can have, or that was used already.
     pub(super) fn add(&mut self, name: &str) -> Result<()> {
         let wrong = |what: &str| {
-            Err(Error::invalid(format!("the name {name:?} {what}")).advising("{name} makes other names, such as {row}"))
+            let error = Error::invalid(format!("the name {name:?} {what}"));
+            Err(error.advising("{name} makes other names, such as those of row numbers"))
         };
         for part in name.split('/') {
             match part {
