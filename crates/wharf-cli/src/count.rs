@@ -25,7 +25,7 @@ Examples:
 /// Prints one number. At once for formats whose headers have the number of rows; otherwise rows are counted as they are read. With --by: a line for
 /// each group, the largest first, equal ones by their values. Groups of more than 256 MiB of values are an error.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("columns", |columns| columns.hide(true)))]
 pub(crate) struct Arguments {
     /// Input files, or quoted glob patterns such as 'day-*.idv'; - for standard input
     #[arg(value_name = "FILE", required = true)]

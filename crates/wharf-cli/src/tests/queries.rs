@@ -45,6 +45,8 @@ fn counts_are_numbers_or_a_line_per_group() {
     let lines = expected.map(|(age, name)| json!({"rows": 1, "values": {"age": age, "name": name}}).to_string());
     assert_eq!(groups, lines.join("\n") + "\n");
     assert!(place.wharf(&["count", "@p.csv", "--columns", "age"]).failed(2).contains("--by"));
+    let help = place.wharf(&["count", "--help"]).ok();
+    assert!(help.contains("--rows") && !help.contains("--columns"), "{help}");
 }
 
 #[test]
