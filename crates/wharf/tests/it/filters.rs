@@ -292,10 +292,10 @@ fn a_condition_may_mention_what_some_inputs_lack() {
         Convert::new([path(name)]).write(to, Overwrite::Refuse, &registry).unwrap();
     }
     let names = ["a.parquet", "b.parquet"];
-    convert(&names, "q is null").write(path("out.idv"), Overwrite::Replace, &registry).unwrap_err();
+    convert(&names, "q is null").write(path("out.arrow"), Overwrite::Replace, &registry).unwrap_err();
     let mut union = convert(&names, "q is null");
     union.union = true;
-    assert_eq!(union.write(path("out.idv"), Overwrite::Replace, &registry).unwrap().rows, 2);
+    assert_eq!(union.write(path("out.arrow"), Overwrite::Replace, &registry).unwrap().rows, 2);
 }
 
 /// Each input is read with its own schema.
