@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use container_core::{Error, Result};
 
-use crate::FORMAT_NAME;
 use crate::array::{Array, Strings, Values};
 use crate::read::Variable;
+use crate::read::packing::Packing;
 use crate::time::{self, Date, Units};
 use crate::types::DataType;
 
@@ -80,11 +80,24 @@ impl Number {
     }
 }
 
-/// Which instant a date stands for: it names a year, a month, a day, an hour, a minute or a second.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    First,
-    Last,
+/// An end of a range, as a stored number.
+#[derive(Debug, Clone, Copy)]
+struct Bound {
+    number: Number,
+    /// For an end that is a date: the length of the year, month, day, hour, minute or second that it names. The number is the start of the next
+    /// one then, which is outside the range.
+    period: Option<f64>,
+}
+
+impl Bound {
+    /// Whether a number this far beyond the bound is in the range. Rounding of the number never takes it into the next period, unless the period is
+    /// too short for numbers to be told apart.
+    fn includes(self, beyond: f64, slack: f64) -> bool {
+        match self.period {
+            None => beyond <= slack,
+            Some(period) => beyond < -slack.min(period - slack),
+        }
+    }
 }
 
 /// Degrees around the earth.
@@ -101,6 +114,8 @@ pub(super) struct Lookup {
     units_problem: Option<String>,
     /// Scale and offset of packed numbers.
     packing: Option<(f64, f64)>,
+    /// Signed integers stand for unsigned ones.
+    unsigned: bool,
     longitude: bool,
 }
 
@@ -115,22 +130,14 @@ impl Lookup {
                 return Err(Error::usage(format!("expected numbers or strings, found {found}")));
             }
         };
-        let attributes = variable.attributes();
-        let number = |name| attributes.get(name).and_then(|value| value.as_f64());
-        let packing = match (number("scale_factor"), number("add_offset")) {
-            (None, None) => None,
-            (scale, offset) => Some((scale.unwrap_or(1.0), offset.unwrap_or(0.0))),
-        };
-        let packing = packing.filter(|(scale, offset)| *scale != 0.0 && scale.is_finite() && offset.is_finite());
-        // ds-format unpacks NetCDF to floats, and keeps the attributes.
-        let is_unpacked =
-            variable.reader.format() == FORMAT_NAME && matches!(data_type, DataType::Float32 | DataType::Float64);
-        let packing = packing.filter(|_| !is_unpacked);
+        let packing = Packing::of(variable).filter(|packing| packing.is_invertible());
+        let unsigned = packing.is_some_and(|packing| packing.unsigned);
+        let packing = packing.map(|packing| (packing.scale, packing.offset)).filter(|packing| *packing != (1.0, 0.0));
         let (units, units_problem) = match time::of(variable) {
             Ok(units) => (units, None),
             Err(error) => (None, Some(error.detail().to_owned())),
         };
-        Ok(Self { data_type, units, units_problem, packing, longitude: is_longitude(variable) })
+        Ok(Self { data_type, units, units_problem, packing, unsigned, longitude: is_longitude(variable) })
     }
 
     /// A search for the values between two coordinates, both included.
@@ -151,16 +158,21 @@ impl Lookup {
     }
 
     fn interval(&self, from: Option<&Coordinate>, to: Option<&Coordinate>) -> Result<Interval> {
-        let stored = |end: Option<&Coordinate>, side| end.map(|end| self.stored(end, side)).transpose();
-        let (low, high) = (stored(from, End::First)?, stored(to, End::Last)?);
+        let first = |number| Bound { number, period: None };
+        let low = from.map(|from| self.stored(from)).transpose()?.map(first);
+        let high = to.map(|to| self.end(to)).transpose()?;
         // Packed with a negative scale, the order of the stored numbers is the other one.
         let descending = self.packing.is_some_and(|(scale, _)| scale < 0.0);
         let (low, high) = if descending { (high, low) } else { (low, high) };
         let (Some(first), Some(last)) = (low, high) else { return Ok(Interval::Linear(low, high)) };
-        let is_reversed = first.above(last) > self.slack(first.as_f64());
+        let above = first.number.above(last.number);
+        let is_reversed = match first.period.or(last.period) {
+            Some(_) => above >= 0.0,
+            None => above > self.slack(first.number.as_f64()),
+        };
         if self.longitude {
             let period = FULL_CIRCLE / self.packing.map_or(1.0, |(scale, _)| scale.abs());
-            let (mut low, high) = (first.as_f64(), last.as_f64());
+            let (mut low, high) = (first.number.as_f64(), last.number.as_f64());
             let mut end = high;
             if is_reversed {
                 let turns = ((low - high) / period).ceil();
@@ -180,7 +192,7 @@ impl Lookup {
     pub(super) fn points(&self, points: &[Coordinate], tolerance: Option<&Coordinate>) -> Result<PointSearch<'_>> {
         let targets = points.iter().map(|point| match self.data_type.is_text() {
             true => Ok(Target::Text(text(point).into_bytes())),
-            false => match self.stored(point, End::First)? {
+            false => match self.stored(point)? {
                 number if number.as_f64().abs() < Number::MAX => Ok(Target::Number(number)),
                 _ => Err(Error::usage(format!("expected a finite value, found {point}"))),
             },
@@ -195,26 +207,47 @@ impl Lookup {
         Ok(PointSearch { lookup: self, points: points.collect::<Result<_>>()?, tolerance, extent: Extent::default() })
     }
 
-    /// The number that the variable stores for a coordinate.
-    fn stored(&self, coordinate: &Coordinate, end: End) -> Result<Number> {
+    /// The number that the variable stores for a coordinate; for a date, of the first instant of the period that it names.
+    fn stored(&self, coordinate: &Coordinate) -> Result<Number> {
+        match self.parse(coordinate)? {
+            Parsed::Number(number) => Ok(number),
+            Parsed::Date(first, _) => self.instant(first, coordinate),
+        }
+    }
+
+    /// The end of a range at a coordinate.
+    fn end(&self, coordinate: &Coordinate) -> Result<Bound> {
+        let number = self.stored(coordinate)?;
+        let Parsed::Date(_, Some(next)) = self.parse(coordinate)? else { return Ok(Bound { number, period: None }) };
+        let next = self.instant(next, coordinate)?;
+        Ok(Bound { number: next, period: Some(next.above(number).abs()) })
+    }
+
+    fn parse(&self, coordinate: &Coordinate) -> Result<Parsed> {
         let text = match coordinate {
-            Coordinate::Number(number) => return self.packed(*number),
+            Coordinate::Number(number) => return self.packed(*number).map(Parsed::Number),
             Coordinate::Text(text) => text.trim(),
         };
         if let (Ok(whole), None) = (text.parse::<i128>(), self.packing) {
-            return Ok(Number { whole, fraction: 0.0 });
+            return Ok(Parsed::Number(Number { whole, fraction: 0.0 }));
         }
         if let Ok(number) = text.parse::<f64>() {
-            return self.packed(number);
+            return self.packed(number).map(Parsed::Number);
         }
         let units = self.units.ok_or_else(|| {
             let why = self.units_problem.as_deref().unwrap_or("only times are given as dates");
             Error::usage(format!("expected a number, found {text:?}: {why}"))
         })?;
-        let (first, last) = Date::period_of_iso(text, units.calendar())?;
-        let instant = units.split(if end == End::First { first } else { last });
+        let (first, next) = Date::period_of_iso(text, units.calendar())?;
+        Ok(Parsed::Date(first, next))
+    }
+
+    /// The number that the variable stores for an instant.
+    fn instant(&self, date: Date, asked: &Coordinate) -> Result<Number> {
+        let calendar = date.calendar();
+        let split = self.units.and_then(|units| units.split(date));
         let (whole, fraction) =
-            instant.ok_or_else(|| Error::usage(format!("the calendar {} has no day {text}", units.calendar())))?;
+            split.ok_or_else(|| Error::usage(format!("the calendar {calendar} has no day {asked}")))?;
         let number = Number { whole, fraction };
         if self.packing.is_some() { self.packed(number.as_f64()) } else { Ok(number) }
     }
@@ -289,6 +322,14 @@ impl Lookup {
     }
 }
 
+/// A coordinate as it is given.
+enum Parsed {
+    /// As the variable stores it.
+    Number(Number),
+    /// The start of the period that a date names, and of the next one; an instant has no next.
+    Date(Date, Option<Date>),
+}
+
 /// By the CF conventions: units of degrees east, or the standard name; without both, the name.
 fn is_longitude(variable: &Variable<'_>) -> bool {
     const UNITS: [&str; 6] = ["degrees_east", "degree_east", "degrees_E", "degree_E", "degreesE", "degreeE"];
@@ -325,14 +366,16 @@ fn asked(from: Option<&Coordinate>, to: Option<&Coordinate>) -> String {
     }
 }
 
-/// Passes each present number of an array.
-fn for_each_number(array: &Array<'_>, mut take: impl FnMut(usize, Number)) {
+/// Passes each present number of an array, integers reinterpreted as unsigned if they stand for such.
+fn for_each_number(array: &Array<'_>, is_unsigned: bool, mut take: impl FnMut(usize, Number)) {
     let mask = array.mask();
     let present = |index: &usize| mask.is_none_or(|mask| !mask.is_missing(*index));
     macro_rules! integers {
         ($all:ident) => {
             for (index, integer) in $all.iter().enumerate().filter(|(index, _)| present(index)) {
-                take(index, Number { whole: (*integer).into(), fraction: 0.0 });
+                let signed = i128::from(*integer);
+                let whole = if is_unsigned && signed < 0 { signed + (1 << (8 * size_of_val(integer))) } else { signed };
+                take(index, Number { whole, fraction: 0.0 });
             }
         };
     }
@@ -376,7 +419,11 @@ struct Extent {
 }
 
 impl Extent {
+    /// Non-finite numbers do not count.
     fn add_number(&mut self, number: Number) {
+        if number.as_f64().abs() >= Number::MAX {
+            return;
+        }
         let (min, max) = self.numbers.get_or_insert((number, number));
         if number.above(*min) < 0.0 {
             *min = number;
@@ -417,7 +464,7 @@ impl Extent {
 }
 
 enum Interval {
-    Linear(Option<Number>, Option<Number>),
+    Linear(Option<Bound>, Option<Bound>),
     /// Numbers that are equal when they differ by a period.
     Circular {
         low: f64,
@@ -462,15 +509,15 @@ impl<'l> RangeSearch<'l> {
                     }
                 });
             }
-            Interval::Linear(low, high) => for_each_number(array, |index, number| {
+            Interval::Linear(low, high) => for_each_number(array, lookup.unsigned, |index, number| {
                 extent.add_number(number);
                 let slack = lookup.slack(number.as_f64());
-                let above = low.is_none_or(|low| number.above(low) >= -slack);
-                if above && high.is_none_or(|high| number.above(high) <= slack) {
+                let above = low.is_none_or(|low| low.includes(low.number.above(number), slack));
+                if above && high.is_none_or(|high| high.includes(number.above(high.number), slack)) {
                     push(upward.entry(0).or_default(), element(index));
                 }
             }),
-            Interval::Circular { low, high, period } => for_each_number(array, |index, number| {
+            Interval::Circular { low, high, period } => for_each_number(array, lookup.unsigned, |index, number| {
                 extent.add_number(number);
                 let number = number.as_f64();
                 if let Some(last) = last.replace(number) {
@@ -536,8 +583,16 @@ struct Point {
     target: Target,
     /// The coordinate in words.
     asked: String,
-    /// The nearest value so far: its distance, its element, and the number.
-    best: Option<(f64, u64, Number)>,
+    /// The nearest value so far.
+    best: Option<Nearest>,
+}
+
+struct Nearest {
+    distance: f64,
+    /// The distance is that without full circles.
+    turned: bool,
+    element: u64,
+    number: Number,
 }
 
 /// Finds the values nearest to some points.
@@ -557,24 +612,27 @@ impl PointSearch<'_> {
                 extent.add_string(string);
                 for point in points.iter_mut().filter(|point| point.best.is_none()) {
                     if matches!(&point.target, Target::Text(target) if target == string) {
-                        point.best = Some((0.0, element(index), Number::new(0.0)));
+                        let (element, number) = (element(index), Number::new(0.0));
+                        point.best = Some(Nearest { distance: 0.0, turned: false, element, number });
                     }
                 }
             });
             return;
         }
         let period = lookup.longitude.then(|| FULL_CIRCLE / lookup.packing.map_or(1.0, |(scale, _)| scale.abs()));
-        for_each_number(array, |index, number| {
+        for_each_number(array, lookup.unsigned, |index, number| {
             extent.add_number(number);
             for point in points.iter_mut() {
                 let Target::Number(target) = point.target else { continue };
                 let mut distance = number.above(target).abs();
+                let turned = period.is_some_and(|period| distance > period / 2.0);
                 if let Some(period) = period {
                     distance %= period;
                     distance = distance.min(period - distance);
                 }
-                if point.best.is_none_or(|(best, _, _)| distance < best) {
-                    point.best = Some((distance, element(index), number));
+                let is_nearer = |best: &Nearest| (distance, turned) < (best.distance, best.turned);
+                if point.best.as_ref().is_none_or(is_nearer) {
+                    point.best = Some(Nearest { distance, turned, element: element(index), number });
                 }
             }
         });
@@ -584,7 +642,7 @@ impl PointSearch<'_> {
     pub(super) fn finish(self) -> Result<Vec<u64>> {
         let (lookup, extent) = (self.lookup, &self.extent);
         let found = self.points.iter().map(|point| match point.best {
-            Some((distance, element, number)) => {
+            Some(Nearest { distance, element, number, .. }) => {
                 let slack =
                     lookup.slack(number.as_f64()).max(if lookup.longitude { lookup.slack(FULL_CIRCLE) } else { 0.0 });
                 match distance <= self.tolerance + slack {

@@ -5,6 +5,7 @@ pub(crate) mod foreign;
 pub(crate) mod index;
 pub(crate) mod layout;
 mod mask;
+pub(crate) mod packing;
 mod reader;
 mod select;
 pub(crate) mod strings;

@@ -15,15 +15,13 @@ impl Date {
         date(text.trim(), calendar).map(|(date, _)| date)
     }
 
-    /// The first and the last microsecond of the year, month, day, hour, minute or second that ISO 8601 names; with a fraction of a second they are
-    /// one.
+    /// The start of the year, month, day, hour, minute or second that ISO 8601 names, and of the next one; with a fraction of a second it is an
+    /// instant, which has no next.
     ///
     /// # Errors
     /// As [`from_iso`](Self::from_iso).
-    pub(crate) fn period_of_iso(text: &str, calendar: Calendar) -> Result<(Self, Self)> {
-        let (first, next) = date(text.trim(), calendar)?;
-        let last = next.and_then(|next| Self::from_micros(next.total().checked_sub(1)?, calendar));
-        Ok((first, last.unwrap_or(first)))
+    pub(crate) fn period_of_iso(text: &str, calendar: Calendar) -> Result<(Self, Option<Self>)> {
+        date(text.trim(), calendar)
     }
 }
 

@@ -224,6 +224,75 @@ fn coordinates_of_any_kind() {
     );
 }
 
+/// A date as the end of a range stands for all it names, and for nothing of the next day, however the numbers are rounded.
+#[test]
+fn ranges_end_before_the_next_period() {
+    let hours = || (0..9u32).map(|n| 6 * n);
+    let float = |since: f64, unit: f64| hours().map(|n| since + f64::from(n) / unit).collect::<Vec<_>>();
+    #[allow(clippy::cast_possible_truncation, reason = "rounding is intended")]
+    let single = |values: Vec<f64>| values.into_iter().map(|value| value as f32).collect::<Vec<_>>();
+    let packed = |values: Values<'static>, scale: f64, since: &str| {
+        let field = field(&[9], values, &["time"]).with_attribute("units", format!("hours since {since}"));
+        field.with_attribute("scale_factor", scale)
+    };
+    let plain = |values: Values<'static>, units: &str| field(&[9], values, &["time"]).with_attribute("units", units);
+    // 2020-06-01 is day 62243 since 1850-01-01, day 737578 since 0001-01-01, and hour 1055544 since 1900-01-01.
+    let axes = [
+        plain(float(62_243.0, 24.0).into(), "days since 1850-01-01"),
+        plain(float(737_578.0, 24.0).into(), "days since 0001-01-01"),
+        plain(float(1_055_544.0, 1.0).into(), "hours since 1900-01-01"),
+        plain(single(float(1_055_544.0, 1.0)).into(), "hours since 1900-01-01"),
+        plain(single(float(0.0, 1.0)).into(), "hours since 2020-06-01"),
+        plain(hours().collect::<Vec<_>>().into(), "hours since 2020-06-01"),
+        packed(hours().map(|n| i16::try_from(n * 10).unwrap()).collect::<Vec<_>>().into(), 0.1, "2020-06-01"),
+        packed(hours().map(|n| -10 * i16::try_from(n).unwrap()).collect::<Vec<_>>().into(), -0.1, "2020-06-01"),
+    ];
+    for (index, axis) in axes.into_iter().enumerate() {
+        let mut builder = Builder::new();
+        builder.field("time", axis).field("x", field(&[9], (0..9).collect::<Vec<i32>>(), &["time"]));
+        let dataset = open(&builder);
+        let x = |from: Option<&str>, to: Option<&str>| {
+            let part = Region::new().between("time", from, to).apply(open(&builder)).unwrap();
+            values(&part.variable("x").unwrap().read().unwrap())
+        };
+        assert_eq!(x(Some("2020-06-01"), Some("2020-06-01")), [0, 1, 2, 3], "{index}");
+        assert_eq!(x(Some("2020-06-02"), Some("2020-06")), [4, 5, 6, 7, 8], "{index}");
+        assert_eq!(x(Some("2020-06-01T06:00"), Some("2020-06-02T00:00:00")), [1, 2, 3, 4], "{index}");
+        assert_eq!(x(None, Some("2020-06-02T06:00:00.0")), [0, 1, 2, 3, 4, 5], "{index}");
+        let reversed = Region::new().between("time", Some("2020-06-02"), Some("2020-06-01")).apply(dataset).err();
+        let reversed = reversed.unwrap().to_string();
+        assert!(reversed.contains("the range ends at 2020-06-01, before its start 2020-06-02"), "{reversed}");
+    }
+}
+
+#[test]
+fn compares_unsigned_integers() {
+    let axis = || field(&[3], vec![0i8, -56, 127], &["u"]).with_attribute("_Unsigned", "true");
+    let mut builder = Builder::new();
+    builder
+        .field("u", axis())
+        .field("scaled", axis().with_attribute("scale_factor", 0.5))
+        .field("x", field(&[3], vec![0i32, 1, 2], &["u"]));
+    let x =
+        |region: Region| region.apply(open(&builder)).map(|part| values(&part.variable("x").unwrap().read().unwrap()));
+    assert_eq!(x(Region::new().at("u", 200.0)).unwrap(), [1]);
+    assert_eq!(x(Region::new().at("scaled", 100.0)).unwrap(), [1]);
+    assert_eq!(x(Region::new().between("u", Some("100"), None)).unwrap(), [1, 2]);
+    let error = x(Region::new().between("u", Some(-100.0), Some(-1.0))).unwrap_err().to_string();
+    assert_eq!(error, "ds: no value from -100 to -1: its values are from 0 to 200 (column \"u\")");
+}
+
+#[test]
+fn takes_the_equal_longitude_before_one_around_the_earth() {
+    let mut builder = Builder::new();
+    let lons = field(&[5], vec![360.0, 270.0, 180.0, 90.0, 0.0], &["lon"]).with_attribute("units", "degrees_east");
+    builder.field("lon", lons);
+    for (at, expected) in [(0.0, 0.0), (360.0, 360.0), (-90.0, 270.0), (720.0, 360.0)] {
+        let part = Region::new().at("lon", at).apply(open(&builder)).unwrap();
+        assert_eq!(values(&part.variable("lon").unwrap().read().unwrap()), [expected], "{at}");
+    }
+}
+
 #[test]
 fn errors_name_range_and_extent() {
     let error = |region: Region| {
@@ -290,6 +359,13 @@ fn errors_name_range_and_extent() {
     let time = Region::new().between("time", Some("2001"), None).between("time", Some("2001-02"), None);
     let time = time.apply(dataset("east")).err().unwrap().to_string();
     assert!(time.contains("its values are from 2000-01-30T00:00:00 to 2000-02-01T18:00:00"), "{time}");
+    let mut infinite = Builder::new();
+    let times =
+        field(&[3], vec![f64::NAN, f64::INFINITY, 1.5], &["t"]).with_attribute("units", "days since 2000-01-01");
+    infinite.field("t", times);
+    let error = Region::new().between("t", Some("1970"), Some("1971")).apply(open(&infinite)).err().unwrap();
+    let expected = "its values are from 2000-01-02T12:00:00 to 2000-01-02T12:00:00 (column \"t\")";
+    assert!(error.to_string().ends_with(expected), "{error}");
     let station = Region::new().at("station", "Paris").apply(dataset("east")).err().unwrap().to_string();
     assert_eq!(station, "ds: no value \"Paris\": its values are from \"Bergen\" to \"Ørsta\" (column \"station\")");
 }
