@@ -155,5 +155,5 @@ pub use write::{Builder, Field, Writer, Written};
 pub const FORMAT_NAME: &str = "ds";
 
 /// Attributes that define the meaning of values. Variables that differ in one of them cannot be merged.
-pub const MEANING_ATTRIBUTES: [&str; 7] =
-    ["units", "calendar", "scale_factor", "add_offset", "flag_values", "flag_meanings", "SlotNames"];
+pub const MEANING_ATTRIBUTES: [&str; 8] =
+    ["units", "calendar", "scale_factor", "add_offset", "_Unsigned", "flag_values", "flag_meanings", "SlotNames"];

@@ -88,8 +88,10 @@ pub struct Merge<'r> {
 /// * Otherwise it becomes a new first dimension of all variables, or of [`MergeOptions::variables`].
 /// * Where a dataset lacks a variable, its elements are missing.
 /// * Attributes are those of all datasets; for equal names the last dataset wins.
-/// * Times are converted exactly to the units of the first dataset: integers stay integers, widened if necessary; without an exact result the
+/// * Times have the units and the calendar of the first dataset. Others are converted exactly, and with them their bounds, the variables that the
+///   attributes `bounds` and `climatology` name: integers stay integers, widened if necessary; without an exact result, and for packed times, the
 ///   merge fails.
+/// * `valid_range`, `valid_min`, `valid_max` and `actual_range` are kept if they are the same in all datasets.
 ///
 /// Differences from the reference, which converts times in different units to Julian dates and gives all values the first dataset's type: types
 /// are widened to the smallest one that holds both, or rejected if there is none; numbers whose

@@ -1,6 +1,6 @@
 //! Plans the merge of each variable.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use container_core::{Error, Limits, Loss, Result};
 
@@ -10,6 +10,7 @@ use crate::edit::widest;
 use crate::json::{Object, quoted};
 use crate::merge::times::{self, Rebase};
 use crate::merge::{MergeOptions, record_loss};
+use crate::read::packing::Packing;
 use crate::read::{Reader, Variable, rows_at_once};
 use crate::time::{self, Units};
 use crate::types::{DataType, Endian};
@@ -21,6 +22,12 @@ pub(super) const FREE_GROWTH: u64 = 16;
 
 /// Attributes that define time units.
 const TIME_ATTRIBUTES: [&str; 2] = ["units", "calendar"];
+
+/// Attributes that bound all values of a variable, and thus are true of a merged one only if they are of all its parts.
+const RANGE_ATTRIBUTES: [&str; 4] = ["valid_range", "valid_min", "valid_max", "actual_range"];
+
+/// Attributes that name a variable whose times are in the units of this one.
+const BOUNDS_ATTRIBUTES: [&str; 2] = ["bounds", "climatology"];
 
 /// A variable merged from several datasets.
 #[derive(Debug)]
@@ -54,17 +61,23 @@ pub(super) struct Plan<'r, 'o> {
     is_new: bool,
     /// Size of the dimension in each dataset.
     extents: Vec<u64>,
+    /// The variable whose time units the bounds with these names have.
+    parents: HashMap<String, &'r str>,
 }
 
 impl<'r, 'o> Plan<'r, 'o> {
     pub(super) fn new(readers: &[&'r Reader], dimension: &'o str, options: &'o MergeOptions) -> Result<Self> {
         let mut names = BTreeSet::new();
         let (mut extents, mut is_new) = (Vec::with_capacity(readers.len()), true);
+        let mut parents = HashMap::new();
         for (dataset, reader) in readers.iter().enumerate() {
             for variable in reader.variables() {
                 variable.check().map_err(|error| error.in_file(options.name(dataset)))?;
                 names.insert(variable.name());
                 is_new &= !variable.dimensions().iter().any(|name| name == dimension);
+                for name in bounds(reader, &variable) {
+                    parents.entry(name).or_insert(variable.name());
+                }
             }
             let is_selected = |variable: &Variable<'_>| {
                 options.variables.as_ref().is_none_or(|names| names.iter().any(|name| name == variable.name()))
@@ -82,7 +95,7 @@ impl<'r, 'o> Plan<'r, 'o> {
         if options.new_dimension.as_deref() == Some(dimension) && !is_new {
             return Err(Error::usage(format!("dimension {dimension:?} is not new: a dataset has it")));
         }
-        Ok(Self { readers: readers.to_vec(), dimension, options, names, is_new, extents })
+        Ok(Self { readers: readers.to_vec(), dimension, options, names, is_new, extents, parents })
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &'r str> {
@@ -112,7 +125,7 @@ impl<'r, 'o> Plan<'r, 'o> {
                 let mut differ = 0;
                 for (dataset, other) in all.iter().enumerate().filter_map(|(n, other)| Some((n, other.as_ref()?))) {
                     let same = same_values(first, other).map_err(|error| error.in_file(self.options.name(dataset)))?;
-                    differ += u64::from(!same);
+                    differ += u64::from(!same || !same_meaning(first, other));
                 }
                 record_loss(
                     losses,
@@ -152,13 +165,17 @@ impl<'r, 'o> Plan<'r, 'o> {
             Some(size) => *size = total,
             None => shape.insert(0, total),
         }
-        let times = if self.options.keep_times { None } else { units(&all) };
-        let rebases = times.as_ref().map(|times| rebases(times)).unwrap_or_default();
-        if rebases.iter().any(Option::is_some) {
+        let times = self.times(model, &all).map_err(|error| error.in_column(name.to_owned()))?;
+        self.check_meaning(model, &all, times.is_some()).map_err(|error| error.in_column(name.to_owned()))?;
+        // Without conversion, the numbers keep the units that an attribute of any dataset gives them.
+        let times = times.filter(|_| !self.options.keep_times);
+        let rebases = times.as_ref().map(Times::rebases).unwrap_or_default();
+        self.check_packing(model, &all, &rebases, data_type).map_err(|error| error.in_column(name.to_owned()))?;
+        let is_converted = rebases.iter().any(Option::is_some);
+        if is_converted {
             data_type =
                 self.rebased_type(&all, &rebases, data_type).map_err(|error| error.in_column(name.to_owned()))?;
         }
-        self.check_meaning_attributes(model, &all).map_err(|error| error.in_column(name.to_owned()))?;
         let gaps = self.check_gaps(&all, &extents, axis, &shape).map_err(|error| error.in_column(name.to_owned()))?;
         let masked = gaps || full().any(Variable::is_masked);
         let mut names = model.dimensions().to_vec();
@@ -171,12 +188,14 @@ impl<'r, 'o> Plan<'r, 'o> {
             self.attributes(field, &all, converted, losses).with_dimensions(names).with_endian(Endian::NATIVE);
         if times.is_some() {
             for name in TIME_ATTRIBUTES {
-                if let Some(value) = model.attributes().get(name) {
-                    field = field.with_attribute(name, value.to_owned());
+                match model.attributes().get(name) {
+                    Some(value) => field = field.with_attribute(name, value.to_owned()),
+                    None => field.members.remove(&quoted(name)),
                 }
             }
             field = field.with_time(model.is_time());
         }
+        leave_out_ranges(&mut field, &all, is_converted, losses);
         builder.field(name, field);
         let mut rebases = rebases.into_iter();
         let parts = all.iter().zip(extents).map(|(variable, extent)| Part {
@@ -239,10 +258,46 @@ impl<'r, 'o> Plan<'r, 'o> {
         Ok(true)
     }
 
+    /// The time units of each dataset's numbers, and those of the result; `None` for other numbers. Numbers of which only some have units are
+    /// rejected.
+    fn times(&self, model: &Variable<'_>, all: &[Option<Variable<'_>>]) -> Result<Option<Times>> {
+        let from: Vec<Option<Units>> = all.iter().map(|variable| self.units(variable.as_ref()?)).collect();
+        let full = |variable: &Option<Variable<'_>>| variable.is_some_and(|variable| variable.shape().is_some());
+        let lacks = all.iter().zip(&from).position(|(variable, units)| full(variable) && units.is_none());
+        let to = self.target(model);
+        match (lacks, to) {
+            (None, Some(to)) => Ok(Some(Times { from, to })),
+            (Some(dataset), _) if !self.options.keep_times && from.iter().any(Option::is_some) => {
+                // Different texts of units have an error that shows them.
+                self.check_meaning(model, all, false)?;
+                let detail =
+                    "expected times with units, or other numbers, in all datasets, found numbers without known units";
+                Err(Error::invalid(detail).in_file(self.options.name(dataset)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The time units of a variable with values: its own, or those of the variable whose bounds it contains.
+    fn units(&self, variable: &Variable<'_>) -> Option<Units> {
+        variable.shape()?;
+        let parent = self.parents.get(variable.name()).and_then(|name| variable.reader.variable(name).ok());
+        units(variable, parent.and_then(|parent| time::of(&parent).ok().flatten()))
+    }
+
+    /// The time units of the merged variable, which are those of its first part, or of the variable whose bounds it contains.
+    fn target(&self, model: &Variable<'_>) -> Option<Units> {
+        let parents = self.parents.get(model.name()).map(|parent| {
+            self.readers
+                .iter()
+                .filter_map(|reader| reader.variable(parent).ok().filter(|found| found.shape().is_some()))
+        });
+        let parent = parents.and_then(|mut parents| parents.next());
+        units(model, parent.and_then(|parent| time::of(&parent).ok().flatten()))
+    }
+
     /// Rejects merging numbers with different meanings. Times are compared and converted by their units.
-    fn check_meaning_attributes(&self, model: &Variable<'_>, all: &[Option<Variable<'_>>]) -> Result<()> {
-        let full = || all.iter().flatten().filter(|variable| variable.shape().is_some());
-        let are_times = full().all(|variable| time::of(variable).is_ok_and(|units| units.is_some()));
+    fn check_meaning(&self, model: &Variable<'_>, all: &[Option<Variable<'_>>], are_times: bool) -> Result<()> {
         let converted: &[&str] = if are_times { &TIME_ATTRIBUTES } else { &[] };
         let text = |variable: &Variable<'_>, name: &str| {
             variable.attributes().get(name).map_or("missing".to_owned(), |value| value.as_text().to_owned())
@@ -264,7 +319,41 @@ impl<'r, 'o> Plan<'r, 'o> {
         Ok(())
     }
 
-    /// Merges the attributes of all datasets; the last wins. Differences in `converted` attributes are not losses.
+    /// Rejects packed numbers that would mean others in the result.
+    fn check_packing(
+        &self,
+        model: &Variable<'_>,
+        all: &[Option<Variable<'_>>],
+        rebases: &[Option<Rebase>],
+        data_type: DataType,
+    ) -> Result<()> {
+        let expected = Packing::of(model);
+        for (dataset, variable) in all.iter().enumerate() {
+            let Some(variable) = variable.as_ref().filter(|variable| variable.shape().is_some()) else { continue };
+            let found = Packing::of(variable);
+            let is_converted = rebases.get(dataset).is_some_and(Option::is_some);
+            let own = variable.data_type().unwrap_or(data_type);
+            let shown = |packing: Option<Packing>| if packing.is_some() { "packed" } else { "unpacked" };
+            let detail = if found != expected {
+                let (expected, found) = (shown(expected), shown(found));
+                format!("expected {expected} numbers as in an earlier dataset, found {found} ones of type {own}")
+            } else if found.is_some_and(|packing| packing.unsigned) && own != data_type {
+                format!(
+                    "integers with the attribute \"_Unsigned\" cannot be widened: expected one type, found {own} and {data_type}"
+                )
+            } else if found.is_some() && is_converted {
+                "packed times cannot be converted: expected the same time units in all datasets, found others"
+                    .to_owned()
+            } else {
+                continue;
+            };
+            return Err(Error::invalid(detail).in_file(self.options.name(dataset)));
+        }
+        Ok(())
+    }
+
+    /// Merges the attributes of all datasets; the last wins. Differences in `converted` attributes, and of those that bound values, are not losses
+    /// here.
     fn attributes(
         &self,
         mut field: Field<'r>,
@@ -272,7 +361,8 @@ impl<'r, 'o> Plan<'r, 'o> {
         converted: &[&str],
         losses: &mut Vec<Loss>,
     ) -> Field<'r> {
-        let special: Vec<String> = SPECIAL_KEYS.iter().chain(converted).map(|name| quoted(name)).collect();
+        let special: Vec<String> =
+            SPECIAL_KEYS.iter().chain(converted).chain(&RANGE_ATTRIBUTES).map(|name| quoted(name)).collect();
         let mut replaced = 0;
         let mut name = None;
         for variable in all.iter().flatten() {
@@ -317,30 +407,73 @@ impl<'r, 'o> Plan<'r, 'o> {
     }
 }
 
-/// Time units of each dataset, if all have units and they differ.
-fn units(all: &[Option<Variable<'_>>]) -> Option<Vec<Option<Units>>> {
-    let mut found = Vec::with_capacity(all.len());
-    for variable in all {
-        let Some(variable) = variable.as_ref().filter(|variable| variable.shape().is_some()) else {
-            found.push(None);
-            continue;
-        };
-        // Variables with invalid units are merged like other numbers, which requires equal attributes.
-        found.push(Some(time::of(variable).ok().flatten()?));
-    }
-    let mut known = found.iter().flatten();
-    let first = known.next();
-    known.any(|other| Some(other) != first).then_some(found)
+/// The time units of numbers.
+struct Times {
+    from: Vec<Option<Units>>,
+    to: Units,
 }
 
-/// The conversion of each dataset's times to the units of the first.
-fn rebases(units: &[Option<Units>]) -> Vec<Option<Rebase>> {
-    let to = units.iter().flatten().next();
-    let rebase = |from: &Option<Units>| match (*from, to) {
-        (Some(from), Some(&to)) if from != to => Some(Rebase { from, to }),
-        _ => None,
-    };
-    units.iter().map(rebase).collect()
+impl Times {
+    /// The conversion of each dataset's times to the units of the result.
+    fn rebases(&self) -> Vec<Option<Rebase>> {
+        let to = self.to;
+        self.from.iter().map(|from| from.filter(|from| *from != to).map(|from| Rebase { from, to })).collect()
+    }
+}
+
+/// The time units of a variable. Bounds without units, or without a calendar, have those of their `parent`.
+fn units(variable: &Variable<'_>, parent: Option<Units>) -> Option<Units> {
+    let attributes = variable.attributes();
+    let is_number = variable.data_type().is_some_and(|data_type| data_type.width().is_some());
+    let parent = parent.filter(|_| is_number && !variable.is_time());
+    match (parent, attributes.get("units"), attributes.get("calendar")) {
+        (Some(parent), None, _) => Some(parent),
+        (Some(parent), Some(units), None) => Units::parse(&units.as_str()?, parent.calendar()).ok(),
+        // Variables with invalid units are merged like other numbers, which requires equal attributes.
+        _ => time::of(variable).ok().flatten(),
+    }
+}
+
+/// Names of the variables that bound the values of this one, which are in its group if there are such.
+fn bounds(reader: &Reader, variable: &Variable<'_>) -> Vec<String> {
+    let attributes = variable.attributes();
+    let names = BOUNDS_ATTRIBUTES.iter().filter_map(|name| Some(attributes.get(name)?.as_str()?.into_owned()));
+    let resolved =
+        names.map(|name| match variable.name().rsplit_once('/').map(|(group, _)| format!("{group}/{name}")) {
+            Some(inner) if reader.variable(&inner).is_ok() => inner,
+            _ => name,
+        });
+    resolved.collect()
+}
+
+/// Leaves out the bounds of values that are not true of the merged variable.
+fn leave_out_ranges(field: &mut Field<'_>, all: &[Option<Variable<'_>>], is_converted: bool, losses: &mut Vec<Loss>) {
+    for name in RANGE_ATTRIBUTES {
+        let mut texts = all
+            .iter()
+            .flatten()
+            .map(|variable| variable.attributes().get(name).map(|value| (value.as_text().to_owned(), variable.name())));
+        let Some(first) = texts.next() else { continue };
+        let others: Vec<_> = texts.collect();
+        let column = others.iter().chain([&first]).flatten().next().map(|(_, variable)| *variable);
+        let Some(column) = column else { continue };
+        let differ = others.iter().any(|other| *other != first);
+        if differ || is_converted {
+            let why = if differ { "it is not the same in all datasets" } else { "the times are in other units" };
+            field.members.remove(&quoted(name));
+            record_loss(losses, &format!("attribute {name:?} left out: {why}"), 1, Some(column));
+        }
+    }
+}
+
+/// True when equal values of two variables have equal meanings.
+fn same_meaning(one: &Variable<'_>, other: &Variable<'_>) -> bool {
+    let units = |variable: &Variable<'_>| time::of(variable).ok().flatten();
+    let are_same_times = units(one).is_some() && units(one) == units(other);
+    let text =
+        |variable: &Variable<'_>, name: &str| variable.attributes().get(name).map(|value| value.as_text().to_owned());
+    let same = |name: &&str| (are_same_times && TIME_ATTRIBUTES.contains(name)) || text(one, name) == text(other, name);
+    one.is_time() == other.is_time() && MEANING_ATTRIBUTES.iter().all(same)
 }
 
 /// True when two variables have equal values.

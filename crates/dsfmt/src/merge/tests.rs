@@ -357,3 +357,156 @@ fn rejects_inexact_times() {
     let merged = read(bytes).variable("t").unwrap().read().map(|array| (array.missing(), array.len())).unwrap();
     assert_eq!(merged, (1, 3));
 }
+
+/// A dataset of these fields along `time`.
+fn along_time(fields: impl IntoIterator<Item = (&'static str, Field<'static>)>) -> Reader {
+    let mut builder = Builder::new();
+    for (name, field) in fields {
+        builder.field(name, field);
+    }
+    open(&builder)
+}
+
+fn field(shape: &[u64], values: impl Into<Values<'static>>, attributes: &[(&str, &str)]) -> Field<'static> {
+    let names = ["time", "nv"].iter().take(shape.len());
+    let field = Field::new(array(shape, values)).with_dimensions(names.copied());
+    attributes.iter().fold(field, |field, (name, json)| field.with_attribute(name, JsonBuf::parse(json).unwrap()))
+}
+
+fn text(file: &Reader, variable: &str, attribute: &str) -> Option<String> {
+    file.variable(variable).unwrap().attributes().get(attribute).map(|value| value.as_text().to_owned())
+}
+
+const DAYS: (&str, &str) = ("units", r#""days since 2000-01-01""#);
+const HOURS: (&str, &str) = ("units", r#""hours since 2000-01-01""#);
+
+#[test]
+fn times_have_the_units_and_calendar_of_the_first() {
+    let with = |values: Vec<f64>, attributes: &[(&str, &str)]| along_time([("t", field(&[2], values, attributes))]);
+    let standard = with(vec![60.0, 61.0], &[DAYS]);
+    // 62 without leap days is 3 March, as is 62 with the one of February 2000, so that the next day's number is one larger.
+    let no_leap = with(vec![62.0, 63.0], &[DAYS, ("calendar", r#""noleap""#)]);
+    let join = |readers: &[&Reader]| {
+        let (bytes, losses) = merged(readers, "time", MergeOptions::default());
+        assert!(losses.is_empty(), "{losses:?}");
+        let file = read(bytes);
+        let values = file.variable("t").unwrap().read().unwrap().into_parts().1.into_owned();
+        (values, text(&file, "t", "units"), text(&file, "t", "calendar"))
+    };
+    let days = Some(DAYS.1.to_owned());
+    assert_eq!(join(&[&standard, &no_leap]), (vec![60.0, 61.0, 63.0, 64.0].into(), days.clone(), None));
+    let calendar = Some(r#""noleap""#.to_owned());
+    assert_eq!(join(&[&no_leap, &standard]), (vec![62.0, 63.0, 59.0, 60.0].into(), days.clone(), calendar));
+    // Other spellings.
+    let same = with(vec![1.0, 2.0], &[("units", r#""days since 2000-01-01 00:00""#), ("calendar", r#""gregorian""#)]);
+    assert_eq!(join(&[&standard, &same]), (vec![60.0, 61.0, 1.0, 2.0].into(), days, None));
+}
+
+#[test]
+fn bounds_are_converted_like_their_times() {
+    let bounds = ("bounds", r#""time_bnds""#);
+    let dataset = |time: &[(&str, &str)], times: Vec<f64>, of_bounds: &[(&str, &str)]| {
+        let pairs = times.iter().flat_map(|time| [*time, 2.0 * time]).collect::<Vec<_>>();
+        along_time([("time_bnds", field(&[2, 2], pairs, of_bounds)), ("time", field(&[2], times, time))])
+    };
+    let days = dataset(&[DAYS, bounds], vec![0.0, 1.0], &[]);
+    let all = |readers: &[&Reader], dimension: &str| {
+        let file = read(merged(readers, dimension, MergeOptions::default()).0);
+        let values = file.variable("time_bnds").unwrap().read().unwrap();
+        (values.values().as_slice::<f64>().unwrap().to_vec(), text(&file, "time_bnds", "units"))
+    };
+    let expected = vec![0.0, 0.0, 1.0, 2.0, 2.0, 4.0, 3.0, 6.0];
+    for (time, of_bounds) in [(vec![HOURS, bounds], vec![]), (vec![HOURS], vec![]), (vec![HOURS, bounds], vec![HOURS])]
+    {
+        let hours = dataset(&time, vec![48.0, 72.0], &of_bounds);
+        assert_eq!(all(&[&days, &hours], "time"), (expected.clone(), None));
+        assert_eq!(all(&[&days, &hours], "run").0, expected);
+    }
+    let climatology = ("climatology", r#""time_bnds""#);
+    let [one, other] = [(DAYS, vec![0.0, 1.0]), (HOURS, vec![48.0, 72.0])]
+        .map(|(units, times)| dataset(&[units, climatology], times, &[]));
+    assert_eq!(all(&[&one, &other], "time"), (expected.clone(), None));
+    // The calendar of the times is that of bounds with units, too.
+    let noleap = ("calendar", r#""noleap""#);
+    let model = dataset(&[DAYS, bounds, noleap], vec![59.0, 60.0], &[DAYS]);
+    let hours = dataset(&[HOURS, bounds, noleap], vec![48.0, 72.0], &[HOURS]);
+    assert_eq!(all(&[&model, &hours], "time").0, [59.0, 118.0, 60.0, 120.0, 2.0, 4.0, 3.0, 6.0]);
+    // Bounds without the times that they belong to.
+    let lone = along_time([("time_bnds", field(&[1, 2], vec![48.0, 72.0], &[]))]);
+    let error = merge(&[&days, &lone], "time", MergeOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("found numbers without known units"), "{error}");
+}
+
+#[test]
+fn packed_numbers_keep_their_meaning() {
+    let with = |values: Values<'static>, attributes: &[(&str, &str)]| {
+        along_time([("v", field(&[values.len() as u64], values, attributes))])
+    };
+    let unsigned = ("_Unsigned", r#""true""#);
+    let bytes = with(vec![-6i8].into(), &[unsigned]);
+    let scale = ("scale_factor", "0.5");
+    let days = with(vec![2i32].into(), &[DAYS, scale]);
+    for (one, other, expected) in [
+        (
+            &bytes,
+            with(vec![250u8].into(), &[]),
+            r#"attribute "_Unsigned": expected "true" as in an earlier dataset, found missing"#,
+        ),
+        (
+            &with(vec![-6i8].into(), &[]),
+            with(vec![-6i8].into(), &[unsigned]),
+            "attribute \"_Unsigned\": expected missing",
+        ),
+        (
+            &bytes,
+            with(vec![-6i16].into(), &[unsigned]),
+            "integers with the attribute \"_Unsigned\" cannot be widened: expected one type, found int8 and int16",
+        ),
+        (
+            &with(vec![2i16].into(), &[scale]),
+            with(vec![1.0f32].into(), &[scale]),
+            "expected packed numbers as in an earlier dataset, found unpacked ones of type float32",
+        ),
+        (
+            &days,
+            with(vec![48i32].into(), &[HOURS, scale]),
+            "packed times cannot be converted: expected the same time units in all datasets, found others",
+        ),
+    ] {
+        for dimension in ["time", "run"] {
+            let error = merge(&[one, &other], dimension, MergeOptions::default()).unwrap_err();
+            assert!(error.to_string().contains(expected), "{error}");
+            assert_eq!(error.position().column.as_deref(), Some("v"));
+        }
+    }
+    merge(&[&days, &days], "time", MergeOptions::default()).unwrap();
+    merge(&[&bytes, &bytes], "time", MergeOptions::default()).unwrap();
+}
+
+#[test]
+fn ranges_of_values_are_those_of_all_datasets() {
+    let range = |text: &'static str| ("valid_range", text);
+    let with = |attributes: &[(&str, &str)]| along_time([("v", field(&[2], vec![5i32, 50], attributes))]);
+    let join = |one: &[(&str, &str)], other: &[(&str, &str)]| {
+        let (bytes, losses) = merged(&[&with(one), &with(other)], "time", MergeOptions::default());
+        (text(&read(bytes), "v", "valid_range"), losses)
+    };
+    assert_eq!(join(&[range("[0, 100]")], &[range("[0, 100]")]), (Some("[0, 100]".to_owned()), vec![]));
+    let lost = "attribute \"valid_range\" left out: it is not the same in all datasets (column \"v\")";
+    for (one, other) in [(vec![], vec![range("[0, 10]")]), (vec![range("[0, 10]")], vec![range("[0, 100]")])] {
+        assert_eq!(join(&one, &other), (None, vec![lost.to_owned()]));
+    }
+    let lost = "attribute \"valid_range\" left out: the times are in other units (column \"v\")";
+    let (kept, losses) =
+        join(&[DAYS, range("[0, 100]")], &[("units", r#""days since 2001-01-01""#), range("[0, 100]")]);
+    assert_eq!((kept, losses), (None, vec![lost.to_owned()]));
+}
+
+#[test]
+fn reports_other_meanings_of_variables_that_are_not_merged() {
+    let with = |units| along_time([("t", field(&[1], vec![1.0], &[units])), ("z", Field::new(array(&[1], vec![1])))]);
+    let (_, losses) = merged(&[&with(DAYS), &with(HOURS)], "z_1", MergeOptions::default());
+    let expected =
+        "dataset with other values in a variable that is not merged: the first values are kept (column \"t\")";
+    assert_eq!(losses, [expected]);
+}
