@@ -164,7 +164,7 @@ fn kind(
         notes.push(Loss::new(format!("times kept as stored numbers ({why})"), 1, first));
         Ok(Kind::Plain(data_type))
     };
-    let units = match (table.times, time::of(variable)) {
+    let units = match (table.times, time::of_stored(variable)) {
         (TimeForm::Stored, _) | (_, Ok(None)) => return Ok(Kind::Plain(data_type)),
         (_, Ok(Some(units))) => units,
         (_, Err(error)) => return as_numbers(error.detail().to_owned(), None),

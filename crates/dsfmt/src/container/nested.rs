@@ -33,7 +33,7 @@ impl ValueFormat {
     pub(super) fn new(variable: &Variable<'_>, times: TimeForm, missing_as_null: bool) -> Self {
         let mut format = Self { missing_as_null, ..Self::default() };
         if times != TimeForm::Stored {
-            match time::of(variable) {
+            match time::of_stored(variable) {
                 Ok(units) => format.time = units.map(|units| (units, times)),
                 Err(error) => format.time_error = Some(error.detail().to_owned()),
             }

@@ -15,9 +15,10 @@ mod units;
 #[cfg(test)]
 mod tests;
 
-use container_core::Result;
+use container_core::{Error, Result};
 
 use crate::read::Variable;
+use crate::read::packing::Packing;
 
 pub use calendar::Calendar;
 pub use date::{Date, Fields};
@@ -45,4 +46,18 @@ pub fn of(variable: &Variable<'_>) -> Result<Option<Units>> {
     };
     let units = calendar.and_then(|calendar| Units::parse(&units, calendar));
     units.map(Some).map_err(|error| variable.in_variable(error))
+}
+
+/// As [`of`], for numbers that are converted as they are stored.
+///
+/// # Errors
+/// As [`of`], and for packed times, whose stored numbers are in other units.
+pub(crate) fn of_stored(variable: &Variable<'_>) -> Result<Option<Units>> {
+    match of(variable)? {
+        Some(_) if Packing::of(variable).is_some() => {
+            let detail = "the numbers are packed with scale_factor, add_offset or _Unsigned";
+            Err(variable.in_variable(Error::unsupported(detail)))
+        }
+        units => Ok(units),
+    }
 }

@@ -148,6 +148,8 @@ fn shows_times_in_requested_form() {
     builder.field("model", model.with_attribute("calendar", "360_day"));
     builder.field("odd", times(vec![1i8, 2].into()).with_attribute("units", "months since 2001-01-01"));
     builder.field("plain", times(vec![1i8, 2].into()).with_attribute("units", "m"));
+    let packed = times(vec![1i8, 2].into()).with_attribute("units", "days since 2001-01-01");
+    builder.field("tenths", packed.with_attribute("scale_factor", 0.1));
     let file = bytes(&builder);
     let ask = |format: &dyn Format| {
         let container = format.open(&Input::Stream(Source::from(file.clone())), &OpenOptions::default()).unwrap();
@@ -162,22 +164,24 @@ fn shows_times_in_requested_form() {
         (String::from_utf8(lines).unwrap(), losses)
     };
     let (stored, losses) = ask(FORMAT);
-    assert!(stored.starts_with(r#"{"cf":36,"jd":2451545.25,"model":0.5,"odd":1,"plain":1}"#), "{stored}");
+    assert!(stored.starts_with(r#"{"cf":36,"jd":2451545.25,"model":0.5,"odd":1,"plain":1,"tenths":1}"#), "{stored}");
     assert_eq!(losses, Vec::<String>::new());
     let (iso, losses) = ask(FORMAT_ISO);
     assert_eq!(
         iso,
-        "{\"cf\":\"2001-03-01T12:00:00\",\"jd\":\"2000-01-01T18:00:00\",\"model\":\"2001-02-29T12:00:00\",\"odd\":1,\"plain\":1}\n\
-         {\"cf\":\"2001-03-02T12:00:00\",\"jd\":\"NaN\",\"model\":\"2001-02-30T12:00:00\",\"odd\":2,\"plain\":2}\n"
+        "{\"cf\":\"2001-03-01T12:00:00\",\"jd\":\"2000-01-01T18:00:00\",\"model\":\"2001-02-29T12:00:00\",\"odd\":1,\"plain\":1,\"tenths\":1}\n\
+         {\"cf\":\"2001-03-02T12:00:00\",\"jd\":\"NaN\",\"model\":\"2001-02-30T12:00:00\",\"odd\":2,\"plain\":2,\"tenths\":2}\n"
     );
     let reason = "times shown as stored (months have no fixed length in calendar standard (supported in: \
                    calendar 360_day)) (column \"odd\")";
-    assert_eq!(losses, [reason]);
+    let packed =
+        "times shown as stored (the numbers are packed with scale_factor, add_offset or _Unsigned) (column \"tenths\")";
+    assert_eq!(losses, [reason, packed]);
     let (julian, losses) = ask(FORMAT_JULIAN);
     assert_eq!(
         julian,
-        "{\"cf\":2451970.0,\"jd\":2451545.25,\"model\":null,\"odd\":1,\"plain\":1}\n\
-         {\"cf\":2451971.0,\"jd\":\"NaN\",\"model\":null,\"odd\":2,\"plain\":2}\n"
+        "{\"cf\":2451970.0,\"jd\":2451545.25,\"model\":null,\"odd\":1,\"plain\":1,\"tenths\":1}\n\
+         {\"cf\":2451971.0,\"jd\":\"NaN\",\"model\":null,\"odd\":2,\"plain\":2,\"tenths\":2}\n"
     );
     assert_eq!(losses[0], "time without a Gregorian day shown as null (2 times, first row 0, column \"model\")");
 }

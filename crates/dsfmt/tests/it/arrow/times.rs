@@ -128,3 +128,21 @@ fn julian_dates_are_floats() {
     let metadata = &schema.field_with_name("a").unwrap().metadata()["ds"];
     assert_eq!(metadata, r#"{"type": "float64", "endian": "l", "dimensions": ["t"], "time": true, "attributes": {}}"#);
 }
+
+/// Their timestamps would be of other units, and a copy of them would get the attributes of packed numbers.
+#[test]
+fn packed_times_stay_numbers() {
+    let mut builder = Builder::new();
+    builder.field("a", field(vec![0i16, 10], "hours since 2000-01-01", "standard").with_attribute("scale_factor", 0.1));
+    builder.field("b", field(vec![-1i8, 1], "hours since 2000-01-01", "standard").with_attribute("_Unsigned", "true"));
+    // ds-format unpacks to floats, and keeps the attributes.
+    builder
+        .field("c", field(vec![0.0f64, 1.0], "hours since 1970-01-01", "standard").with_attribute("scale_factor", 2));
+    let why = "times kept as stored numbers (the numbers are packed with scale_factor, add_offset or _Unsigned)";
+    let expected = [format!("{why} (column \"a\")"), format!("{why} (column \"b\")")];
+    for (form, unpacked) in [(TimeForm::Iso, "Timestamp(µs)"), (TimeForm::Julian, "Float64")] {
+        let (batch, losses) = one(&with_times(&builder, form), &BatchScan::default());
+        assert_eq!(types(&batch), ["Int16", "Int8", unpacked]);
+        assert_eq!(losses, expected);
+    }
+}
