@@ -28,19 +28,12 @@ pub(crate) fn mask(variable: &Variable, values: &Values<'_>) -> Option<Mask<'sta
         return mask_if_any(strings.iter().map(|string| string == fill.as_bytes()));
     }
     with_number!(stored, T => {
-        let is_unsigned = is_unsigned(variable);
-        let rules = Rules::<T>::new(variable, is_unsigned);
-        if !is_unsigned {
-            return rules.apply(values);
-        }
-        let values = if values.data_type() == stored { &unsigned(values.clone()) } else { values };
-        match stored {
-            DataType::Int8 => rules.reinterpreted::<u8>().apply(values),
-            DataType::Int16 => rules.reinterpreted::<u16>().apply(values),
-            DataType::Int32 => rules.reinterpreted::<u32>().apply(values),
-            DataType::Int64 => rules.reinterpreted::<u64>().apply(values),
-            _ => rules.apply(values),
-        }
+        let is_unsigned = is_unsigned(variable.attribute("_Unsigned"));
+        // A signed type's default fill value is negative, and matches no value that is read as unsigned.
+        let is_signed = is_unsigned && T::default_fill().to_f64() < 0.0;
+        let is_unfilled = variable.no_fill && size_of::<T>() == 1;
+        let default = (!is_signed && !is_unfilled && !variable.is_zarr()).then(T::default_fill);
+        Rules::<T>::new(|name| variable.attribute(name), default).mask(values, is_unsigned)
     }, None)
 }
 
@@ -51,7 +44,7 @@ fn mask_if_any(missing: impl Iterator<Item = bool>) -> Option<Mask<'static>> {
 
 /// The values that mean "missing".
 #[derive(Debug, PartialEq)]
-struct Rules<T> {
+pub(crate) struct Rules<T> {
     /// Without NaN.
     equal: Vec<T>,
     nan: bool,
@@ -60,17 +53,14 @@ struct Rules<T> {
 }
 
 impl<T: Number> Rules<T> {
-    /// A signed type's default fill value is negative, and matches no value that is read as `unsigned`.
-    fn new(variable: &Variable, unsigned: bool) -> Self {
+    /// The rules of these attributes. `default` is the fill value without a `_FillValue`.
+    pub(crate) fn new<'a>(attribute: impl Fn(&str) -> Option<&'a AttributeValue>, default: Option<T>) -> Self {
         let mut rules = Self { equal: Vec::new(), nan: false, min: None, max: None };
-        let numbers = |name| variable.attribute(name).and_then(exact_numbers::<T>);
+        let numbers = |name| attribute(name).and_then(exact_numbers::<T>);
         let single = |name| numbers(name).filter(|all| all.len() == 1).and_then(|all| all.first().copied());
         let fill = numbers("_FillValue");
-        let is_signed = unsigned && T::default_fill().to_f64() < 0.0;
-        let is_unfilled = variable.no_fill && size_of::<T>() == 1;
-        let lacks_default = variable.is_zarr() || is_signed || is_unfilled;
-        if fill.is_none() && !lacks_default {
-            rules.equal.push(T::default_fill());
+        if fill.is_none() {
+            rules.equal.extend(default);
         }
         for value in numbers("missing_value").into_iter().chain(fill).flatten() {
             if value.to_f64().is_nan() {
@@ -86,12 +76,27 @@ impl<T: Number> Rules<T> {
         rules
     }
 
+    /// The mask of values of the type, which integers that stand for unsigned ones are reinterpreted from, or already have been.
+    pub(crate) fn mask(&self, values: &Values<'_>, is_unsigned: bool) -> Option<Mask<'static>> {
+        if !is_unsigned {
+            return self.apply(values);
+        }
+        let values = if values.as_slice::<T>().is_some() { &unsigned(values.clone()) } else { values };
+        match values.data_type() {
+            DataType::Uint8 => self.reinterpreted::<u8>().apply(values),
+            DataType::Uint16 => self.reinterpreted::<u16>().apply(values),
+            DataType::Uint32 => self.reinterpreted::<u32>().apply(values),
+            DataType::Uint64 => self.reinterpreted::<u64>().apply(values),
+            _ => self.apply(values),
+        }
+    }
+
     /// Reinterprets the bits as unsigned.
-    fn reinterpreted<U: Number>(self) -> Rules<U> {
+    fn reinterpreted<U: Number>(&self) -> Rules<U> {
         let nan = false; // integers only
         let bits = |number: T| U::from_i128(number.to_i128());
         Rules {
-            equal: self.equal.into_iter().map(bits).collect(),
+            equal: self.equal.iter().copied().map(bits).collect(),
             nan,
             min: self.min.map(bits),
             max: self.max.map(bits),

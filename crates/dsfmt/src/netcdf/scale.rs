@@ -26,7 +26,7 @@ enum Step {
 impl Scaling {
     /// The unpacking that a variable's attributes define. Attributes that are not single numbers are ignored.
     pub(crate) fn new(variable: &Variable) -> Self {
-        let mut scaling = Self { unsigned: is_unsigned(variable), ..Self::default() };
+        let mut scaling = Self { unsigned: is_unsigned(variable.attribute("_Unsigned")), ..Self::default() };
         let is_number = matches!(variable.nc_type, super::model::NcType::Number(_));
         let (factor, offset) = (variable.attribute("scale_factor"), variable.attribute("add_offset"));
         let (Some(factor), Some(offset)) = (single(factor), single(offset)) else { return scaling };
@@ -80,9 +80,9 @@ impl Scaling {
     }
 }
 
-/// Whether signed integers of the variable stand for unsigned ones.
-pub(crate) fn is_unsigned(variable: &Variable) -> bool {
-    matches!(variable.attribute("_Unsigned").and_then(AttributeValue::as_text), Some("true" | "True"))
+/// Whether signed integers stand for unsigned ones, by the attribute `_Unsigned`.
+pub(crate) fn is_unsigned(flag: Option<&AttributeValue>) -> bool {
+    matches!(flag.and_then(AttributeValue::as_text), Some("true" | "True"))
 }
 
 /// The single number of an attribute: `Some(None)` if absent, `None` if it is anything else.

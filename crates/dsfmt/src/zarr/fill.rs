@@ -8,7 +8,10 @@ use serde_json::Value;
 use super::read::zeros;
 use super::types::{FILL, encoded_float};
 use crate::array::{Strings, Values};
-use crate::netcdf::{AttributeValue, Fill, attribute, choose_fill, for_each_source_chunk, loss, with_number};
+use crate::json::Json;
+use crate::netcdf::{
+    Attribute, AttributeValue, Fill, attribute, choose_fill, for_each_source_chunk, loss, with_number,
+};
 use crate::read::Variable;
 use crate::types::DataType;
 
@@ -32,28 +35,36 @@ pub(super) struct FillValue {
     pub(super) zarr: Value,
     /// As `_FillValue`, when elements are missing or the source has one.
     pub(super) attribute: Option<Value>,
+    /// Attributes that are left out.
+    pub(super) masking: Vec<&'static str>,
 }
 
 /// Chooses the fill value of an array.
 pub(super) fn fill(source: &Variable<'_>, data_type: DataType, losses: &mut Vec<Loss>) -> Result<FillValue> {
     let name = source.name();
-    let of_source =
-        |key: &str| source.attributes().get(key).and_then(|json| attribute(key, json, Some(data_type), true).0);
-    let (own, missing_value) = (of_source(FILL), of_source("missing_value"));
+    let of_source = |(key, json): (String, Json<'_>)| {
+        let value = attribute(&key, json, Some(data_type), true).0?;
+        Some(Attribute { name: key, value })
+    };
+    let attributes: Vec<Attribute> = source.attributes().filter_map(of_source).collect();
+    let own = attributes.iter().rfind(|attribute| attribute.name == FILL).map(|attribute| attribute.value.clone());
     if data_type.is_text() {
         return texts_fill(source, data_type, own.as_ref(), losses);
     }
     if data_type == DataType::Bool {
-        return Ok(FillValue { value: Values::Bool(vec![false].into()), zarr: false.into(), attribute: None });
+        return Ok(FillValue {
+            value: Values::Bool(vec![false].into()),
+            zarr: false.into(),
+            attribute: None,
+            masking: Vec::new(),
+        });
     }
     let chosen: Fill = match source.data_type() {
-        Some(DataType::Bool) => {
-            Fill { value: vec![-127i8].into(), declared: true, missing: true, missing_value_occurs: false }
-        }
-        None => Fill { value: vec![f64::NAN].into(), declared: true, missing: true, missing_value_occurs: false },
+        Some(DataType::Bool) => Fill { value: vec![-127i8].into(), declared: true, missing: true, masking: Vec::new() },
+        None => Fill { value: vec![f64::NAN].into(), declared: true, missing: true, masking: Vec::new() },
         _ => with_number!(
             data_type,
-            T => choose_fill::<T>(source, own.as_ref(), missing_value.as_ref())?,
+            T => choose_fill::<T>(source, &attributes)?,
             return Err(Error::usage("expected numbers"))
         ),
     };
@@ -63,18 +74,14 @@ pub(super) fn fill(source: &Variable<'_>, data_type: DataType, losses: &mut Vec<
         let why = if misfit { "it is not a value of the variable's type" } else { "present elements have this value" };
         losses.push(loss(format!("attribute {FILL:?} of variable {name:?} replaced or left out: {why}")));
     }
-    if chosen.missing_value_occurs {
-        let what =
-            format!("elements of variable {name:?} equal its attribute \"missing_value\" and will be read as missing");
-        losses.push(loss(what));
-    }
+    losses.extend(chosen.masking_losses(name));
     let is_declared = chosen.missing || (own.is_some() && !misfit);
     if !is_declared {
         let zero = zeros(data_type, 1);
-        return Ok(FillValue { zarr: number(&zero, false), value: zero, attribute: None });
+        return Ok(FillValue { zarr: number(&zero, false), value: zero, attribute: None, masking: chosen.masking });
     }
     let attribute = Some(number(&chosen.value, true));
-    Ok(FillValue { zarr: number(&chosen.value, false), value: chosen.value, attribute })
+    Ok(FillValue { zarr: number(&chosen.value, false), value: chosen.value, attribute, masking: chosen.masking })
 }
 
 /// A number as `fill_value`, or as an attribute in the encoding of xarray.
@@ -144,5 +151,6 @@ fn texts_fill(
         // xarray decodes the fill value of bytes, too.
         attribute: text.map(as_json),
         value: if is_bytes { Values::Str(value) } else { Values::Unicode(value) },
+        masking: Vec::new(),
     })
 }

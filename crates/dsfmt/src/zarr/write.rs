@@ -279,6 +279,7 @@ impl<'r> Planned<'r> {
         let dimensions = if source.shape().is_some() { source.dimensions() } else { &[] };
         let fill = fill(&source, data_type, losses)?;
         let mut attributes = attributes(&source, losses);
+        attributes.retain(|name, _| !fill.masking.contains(&name.as_str()));
         match (&fill.attribute, attributes.contains_key(FILL)) {
             (Some(value), _) => drop(attributes.insert(FILL.to_owned(), value.clone())),
             (None, true) => drop(attributes.remove(FILL)),

@@ -224,10 +224,15 @@ fn merge_ignores_values_of_missing_elements() {
         let mut builder = Builder::new();
         let height = Array::new([2], vec![1.0, invalid]).unwrap();
         builder
-            .field("height", Field::new(height).with_dimensions(["x"]).with_attribute("valid_max", 3.0))
+            .field("height", Field::new(height).with_dimensions(["x"]).with_attribute("valid_top", 3.0))
             .field("time", Field::new(Array::new([1], vec![invalid]).unwrap()).with_dimensions(["time"]));
         builder.write(&ds, OutputOptions::default()).unwrap();
         from_ds(&dsfmt::Reader::open(&ds).unwrap(), &nc, &WriteOptions::default()).unwrap();
+        // An attribute that masks present elements would not be written.
+        let mut file = std::fs::read(&nc).unwrap();
+        let at = file.windows(9).position(|name| name == b"valid_top").unwrap();
+        file[at..at + 9].copy_from_slice(b"valid_max");
+        std::fs::write(&nc, file).unwrap();
         ds_view(Reader::open(&nc).unwrap(), &ReadOptions::default(), name.to_owned()).unwrap().0
     };
     let (one, other) = (view("one", 5.0), view("other", 7.0));

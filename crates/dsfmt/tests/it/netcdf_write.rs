@@ -178,8 +178,10 @@ fn chooses_unused_fill_value() {
     let field = masked(vec![1.0, 2.0], vec![true, false]).with_attribute("missing_value", 2.0f32);
     let (done, reader) = converted(&one("v", field), &options).unwrap();
     let loss = done.losses[0].to_string();
-    assert!(loss.contains("equal its attribute \"missing_value\" and will be read as missing"), "{loss}");
-    assert_eq!(numbers::<f32>(&read(&reader, "v")), [None, None]);
+    let expected =
+        "attribute \"missing_value\" of variable \"v\" left out: present elements would be read as missing (once)";
+    assert_eq!(loss, expected);
+    assert_eq!(numbers::<f32>(&read(&reader, "v")), [None, Some(2.0)]);
     // All bytes but one occur, then all.
     let every: Vec<i8> = (0..=255u8).map(|byte| byte as i8).collect();
     for (last, works) in [(7i8, true), (127, false)] {
@@ -204,6 +206,67 @@ fn chooses_unused_fill_value() {
             other => panic!("{other:?}"),
         }
     }
+}
+
+/// What is present in ds, where attributes mask nothing, is present in NetCDF.
+#[test]
+fn leaves_out_attributes_that_would_mask_present_elements() {
+    let field = |values: Values<'static>, attributes: &[(&str, &str)]| {
+        let missing = (0..values.len()).map(|index| index == 0);
+        let array = Array::new([values.len() as u64], values).unwrap().with_mask(Mask::from_bools(missing)).unwrap();
+        let add = |field: Field<'static>, (name, json): &(&str, &str)| {
+            field.with_attribute(name, JsonBuf::parse(json).unwrap())
+        };
+        attributes.iter().fold(Field::new(array), add)
+    };
+    let integers: Values<'static> = vec![0i32, 5, 50].into();
+    let bytes: Values<'static> = vec![0i8, 5, -6].into();
+    let unsigned = ("_Unsigned", r#""true""#);
+    for (values, attributes, left_out) in [
+        (&integers, vec![("valid_range", "[0, 100]")], vec![]),
+        (&integers, vec![("valid_range", "[0, 10]")], vec!["valid_range"]),
+        (&integers, vec![("valid_min", "0"), ("valid_max", "10")], vec!["valid_min", "valid_max"]),
+        // Without the range, the maximum would count.
+        (&integers, vec![("valid_range", "[10, 100]"), ("valid_max", "10")], vec!["valid_range", "valid_max"]),
+        (&integers, vec![("missing_value", "[7, 50]")], vec!["missing_value"]),
+        (&integers, vec![("missing_value", "[7, 8]"), ("valid_range", "[6, 100]")], vec!["valid_range"]),
+        (&bytes, vec![unsigned, ("valid_range", "[0, -2]")], vec![]),
+        (&bytes, vec![unsigned, ("valid_range", "[0, -7]")], vec!["valid_range"]),
+        (&bytes, vec![("valid_range", "[0, -2]")], vec!["valid_range"]),
+    ] {
+        let (done, reader) = converted(&one("v", field(values.clone(), &attributes)), &Default::default()).unwrap();
+        let losses: Vec<_> = done.losses.iter().map(|loss| loss.what.clone()).collect();
+        let loss =
+            |name| format!("attribute {name:?} of variable \"v\" left out: present elements would be read as missing");
+        assert_eq!(losses, left_out.iter().map(loss).collect::<Vec<_>>(), "{attributes:?}");
+        let missing: Vec<bool> = read(&reader, "v").mask().unwrap().iter().collect();
+        assert_eq!(missing, [true, false, false], "{attributes:?}");
+    }
+}
+
+/// Wide types, too, have a value that no element has.
+#[test]
+fn finds_fill_values_of_wide_types() {
+    fn check<T: dsfmt::Element>(mut values: Vec<T>)
+    where
+        Values<'static>: From<Vec<T>>,
+    {
+        let count = values.len();
+        values.push(values[0]);
+        let array = Array::new([values.len() as u64], values.clone()).unwrap();
+        let array = array.with_mask(Mask::from_bools((0..=count).map(|index| index == count))).unwrap();
+        let (done, reader) = converted(&one("v", Field::new(array)), &Default::default()).unwrap();
+        assert_eq!(done.losses, []);
+        let found = numbers::<T>(&read(&reader, "v"));
+        let expected: Vec<Option<T>> = values[..count].iter().copied().map(Some).chain([None]).collect();
+        assert_eq!(found, expected);
+    }
+    check(vec![0u32, u32::MAX, u32::MAX - 1]);
+    check(vec![0u64, u64::MAX, u64::MAX - 1, u64::MAX - 2]);
+    check(vec![i32::MIN, i32::MAX, i32::MIN + 1, -9999]);
+    check(vec![i64::MIN, i64::MAX, i64::MIN + 2, -9999]);
+    let default = f32::from_bits(0x7cf0_0000);
+    check(vec![default, f32::MAX, f32::MIN, -9999.0]);
 }
 
 #[test]

@@ -206,11 +206,11 @@ impl<'r> Plan<'r> {
         let fill: Fill = if data_type == DataType::Bool {
             self.losses.push(loss(format!("booleans of {name:?} written as bytes, 0 and 1")));
             let missing = planned.source.is_masked();
-            Fill { value: vec![-127i8].into(), declared: missing, missing, missing_value_occurs: false }
+            Fill { value: vec![-127i8].into(), declared: missing, missing, masking: Vec::new() }
         } else {
             with_number!(
                 number,
-                T => fill::choose::<T>(&planned.source, find("_FillValue"), find("missing_value"))?,
+                T => fill::choose::<T>(&planned.source, &planned.attributes)?,
                 return Err(Error::usage("expected numbers"))
             )
         };
@@ -224,12 +224,8 @@ impl<'r> Plan<'r> {
                 .push(loss(format!("attribute \"_FillValue\" of variable {name:?} replaced or left out: {why}")));
             planned.attributes.retain(|attribute| attribute.name != "_FillValue");
         }
-        if fill.missing_value_occurs {
-            let what = format!(
-                "elements of variable {name:?} equal its attribute \"missing_value\" and will be read as missing"
-            );
-            self.losses.push(loss(what));
-        }
+        self.losses.extend(fill.masking_losses(name));
+        planned.attributes.retain(|attribute| !fill.masking.contains(&attribute.name.as_str()));
         if fill.declared || (misfit && fill.missing) {
             let value = AttributeValue::Numbers(fill.value.clone());
             planned.attributes.push(Attribute { name: "_FillValue".to_owned(), value });
