@@ -101,6 +101,7 @@ pub(crate) use {
     attributes::attribute,
     from_ds::{Fill, JULIAN, choose_fill, for_each_source_chunk},
     guard::catch_panics,
+    mask::exact_numbers,
     model::{Described, Location, product},
     number::with_number,
     reader::Store,

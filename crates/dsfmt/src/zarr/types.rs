@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::metadata::set_units;
 use crate::array::{Strings, Values};
-use crate::netcdf::{Attribute, AttributeValue, NcType, with_number};
+use crate::netcdf::{Attribute, AttributeValue, NcType, exact_numbers, with_number};
 use crate::types::DataType;
 
 /// How elements are stored, and what they become.
@@ -34,6 +34,9 @@ pub(super) enum Stored {
         is_duration: bool,
     },
 }
+
+/// The attribute of other values that mean "missing".
+const MISSING: &str = "missing_value";
 
 /// The value of numpy's `NaT`.
 const NOT_A_TIME: i64 = i64::MIN;
@@ -164,10 +167,20 @@ impl Stored {
         if let Self::Time { unit, is_duration } = self {
             let since = if *is_duration { "" } else { " since 1970-01-01" };
             set_units(attributes, format!("{unit}{since}"));
-            if !attributes.iter().any(|attribute| attribute.name == FILL) {
-                let value = AttributeValue::Numbers(vec![NOT_A_TIME].into());
-                attributes.push(Attribute { name: FILL.to_owned(), value });
-            }
+            let numbers = |name| {
+                let found = attributes.iter().find(|attribute| attribute.name == name);
+                found.map(|attribute| exact_numbers::<i64>(&attribute.value).unwrap_or_default())
+            };
+            // The fill value of version 2 often is 0; `NaT` is missing beside it.
+            let (name, mut missing) = match numbers(FILL) {
+                Some(fill) if fill == [NOT_A_TIME] => return,
+                Some(_) => (MISSING, numbers(MISSING).unwrap_or_default()),
+                None => (FILL, Vec::new()),
+            };
+            missing.push(NOT_A_TIME);
+            attributes.retain(|attribute| attribute.name != name);
+            attributes.push(Attribute { name: name.to_owned(), value: AttributeValue::Numbers(missing.into()) });
+            return;
         }
         let is_float = matches!(self, Self::Float16 | Self::Number(DataType::Float32 | DataType::Float64));
         for attribute in attributes.iter_mut().filter(|attribute| attribute.name == FILL && is_float) {

@@ -149,6 +149,30 @@ fn version_2_has_the_values_of_zarr_python() {
     compare("version2", 3);
 }
 
+/// zarr-python 2 declares 0 unless told otherwise.
+#[test]
+fn not_a_time_is_missing_beside_a_fill_value() {
+    let folder = tempfile::tempdir().unwrap();
+    let times: Vec<u8> = [0, i64::MIN, 5].iter().flat_map(|time: &i64| time.to_le_bytes()).collect();
+    for (fill, missing) in
+        [("0", [true, true, false]), ("null", [false, true, false]), ("\"NaT\"", [false, true, false])]
+    {
+        let array = folder.path().join("a.zarr/t");
+        std::fs::create_dir_all(&array).unwrap();
+        std::fs::write(folder.path().join("a.zarr/.zgroup"), r#"{"zarr_format": 2}"#).unwrap();
+        let metadata = format!(
+            r#"{{"zarr_format": 2, "shape": [3], "chunks": [3], "dtype": "<M8[s]", "fill_value": {fill}, "order": "C",
+                "compressor": null, "filters": null}}"#
+        );
+        std::fs::write(array.join(".zarray"), metadata).unwrap();
+        std::fs::write(array.join("0"), &times).unwrap();
+        let reader = open(&folder.path().join("a.zarr"));
+        let variable = reader.variable("t").unwrap();
+        let found = reader.read(variable, 0..3, &Default::default()).unwrap();
+        assert_eq!(found.mask().unwrap().iter().collect::<Vec<_>>(), missing, "{fill}");
+    }
+}
+
 #[test]
 fn rows_are_tables() {
     let container = zarr::FORMAT.open(&Input::Directory(golden("grid")), &Default::default()).unwrap();
