@@ -314,17 +314,24 @@ fn rejects_what_netcdf_cannot_hold() {
     assert_eq!(error(&long, &options), "netcdf: unknown unlimited dimension \"t\"");
     let flat = one("v", Field::new(Array::new([2, 3], vec![1i8; 6]).unwrap()).with_dimensions(["x", "t"]));
     assert_eq!(
-        error(&flat, &options),
+        error(&flat, &options.clone().with_kind(Some(Kind::Classic))),
         "netcdf: CDF-1 holds an unlimited or empty dimension only as the first of a variable, found \"t\" later (column \"v\")"
     );
-    // NetCDF-4 does.
-    let (_, reader) = converted(&flat, &options.clone().with_kind(Some(Kind::Hdf5))).unwrap();
-    assert!(reader.dimensions().iter().any(|dimension| dimension.name == "t" && dimension.unlimited));
+    // NetCDF-4 does, and is the default then.
+    for kind in [Some(Kind::Hdf5), None] {
+        let (_, reader) = converted(&flat, &options.clone().with_kind(kind)).unwrap();
+        assert_eq!(reader.kind(), Kind::Hdf5);
+        assert!(reader.dimensions().iter().any(|dimension| dimension.name == "t" && dimension.unlimited));
+    }
     let empty = one("v", Field::new(Array::new([0, 0], Vec::<i8>::new()).unwrap()).with_dimensions(["x", "y"]));
     assert_eq!(
-        error(&empty, &WriteOptions::default()),
+        error(&empty, &WriteOptions::default().with_kind(Some(Kind::Classic))),
         "netcdf: CDF-1 holds one unlimited or empty dimension, found \"x\" and \"y\""
     );
+    assert_eq!(converted(&empty, &WriteOptions::default()).unwrap().1.kind(), Kind::Hdf5);
+    // As do 64-bit numbers, which a classic kind holds otherwise.
+    let long = one("v", Field::new(Array::new([2, 0], Vec::<i64>::new()).unwrap()).with_dimensions(["x", "y"]));
+    assert_eq!(converted(&long, &WriteOptions::default()).unwrap().1.kind(), Kind::Hdf5);
 }
 
 #[test]

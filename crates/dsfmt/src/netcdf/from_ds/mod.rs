@@ -29,7 +29,7 @@ const CHUNK_BYTES: u64 = 4 << 20;
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct WriteOptions {
-    /// The kind of file. `None` chooses the first of CDF-1, CDF-2 and CDF-5 that holds the data.
+    /// The kind of file. `None` chooses the first of CDF-1, CDF-2, CDF-5 and NetCDF-4 that holds the data.
     pub kind: Option<Kind>,
     /// Name of the unlimited dimension. In the classic kinds it must be the first of every variable that has it.
     pub unlimited: Option<String>,

@@ -53,7 +53,7 @@ pub(crate) const JULIAN: [(&str, &str); 2] =
 impl<'r> Plan<'r> {
     pub(super) fn new(reader: &'r Reader, options: &WriteOptions) -> Result<Self> {
         let mut plan = Self {
-            kind: options.kind.unwrap_or(Kind::Classic),
+            kind: options.kind.unwrap_or_else(|| oldest_kind(reader, options)),
             dimensions: Vec::new(),
             attributes: Vec::new(),
             variables: Vec::new(),
@@ -92,7 +92,7 @@ impl<'r> Plan<'r> {
         for dimension in reader.dimensions() {
             let name = names.get(&dimension.name).to_owned();
             check_name(&name, "dimension")?;
-            let unlimited = dimension.size == 0 || options.unlimited.as_deref() == Some(&dimension.name);
+            let unlimited = is_unlimited(&dimension, options);
             indices.insert(dimension.name, self.dimensions.len());
             self.dimensions.push(Dimension { name, size: dimension.size, unlimited });
         }
@@ -323,7 +323,7 @@ impl<'r> Plan<'r> {
             needed.get_or_insert(format!("dimension {:?} of {}", dimension.name, dimension.size));
         }
         match (options.kind, needed) {
-            (None, Some(_)) => self.kind = Kind::Data64,
+            (None, Some(_)) if self.kind == Kind::Classic => self.kind = Kind::Data64,
             (Some(kind @ (Kind::Classic | Kind::Offset64)), Some(needed)) => {
                 return Err(Error::usage(format!("{kind} cannot hold {needed}; CDF-5 and NetCDF-4 can")));
             }
@@ -352,6 +352,25 @@ impl<'r> Plan<'r> {
         }
         Ok(())
     }
+}
+
+/// Classic kinds hold a size of 0 only as the number of records.
+fn is_unlimited(dimension: &crate::Dimension, options: &WriteOptions) -> bool {
+    dimension.size == 0 || options.unlimited.as_deref() == Some(&dimension.name)
+}
+
+/// The oldest kind that holds the unlimited dimensions: the classic ones hold one, as the first of a variable. Types are considered later.
+fn oldest_kind(reader: &Reader, options: &WriteOptions) -> Kind {
+    let dimensions = reader.dimensions();
+    let mut unlimited = dimensions.iter().filter(|dimension| is_unlimited(dimension, options));
+    let Some(first) = unlimited.next() else { return Kind::Classic };
+    let later = |variable: &Variable<'_>| {
+        variable.shape().is_some() && variable.dimensions().iter().skip(1).any(|name| *name == first.name)
+    };
+    if unlimited.next().is_some() || reader.variables().any(|variable| later(&variable)) {
+        return Kind::Hdf5;
+    }
+    Kind::Classic
 }
 
 /// Names of variables and dimensions in groups, which are not written: `group/name` becomes `group_name`.

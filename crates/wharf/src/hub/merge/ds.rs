@@ -49,7 +49,7 @@ fn run(job: &Merge, options: &DsMerger, to: To<'_>, opener: &mut Opener<'_>, rep
     Ok(())
 }
 
-/// Merges NetCDF files. The output is CDF-5 or NetCDF-4 like the first input, or the smallest classic kind that can hold the data.
+/// Merges NetCDF files. The output is CDF-5 or NetCDF-4 like the first input, or the oldest kind that can hold the data.
 fn run_netcdf(job: &Merge, merger: &DsMerger, to: To<'_>, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
     let (path, force) = to.file();
     let dimension = check(merger)?;

@@ -183,7 +183,7 @@ pub(super) const STRUCTS: OptionSpec =
     );
 
 pub(super) const NC_KIND: OptionSpec = NETCDF
-    .named("nc_kind", "The kind of file [default: the first of the classic ones that can hold the data]")
+    .named("nc_kind", "The kind of file [default: the oldest that can hold the data]")
     .with_value(
         OptionValue::Choice(&[
             ("classic", "CDF-1"),
