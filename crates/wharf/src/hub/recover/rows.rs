@@ -53,6 +53,16 @@ impl Recoverer for RowRecoverer {
             report.bytes = path.metadata().map_or(0, |metadata| metadata.len());
             return Ok(());
         }
+        if !format.is_writable() {
+            let recoverers = opener.registry.recoverers();
+            let is_recovered = |format: &&&dyn Format| {
+                format.is_writable() || recoverers.iter().any(|own| own.info().format == format.name())
+            };
+            let known: Vec<&str> =
+                opener.registry.formats().iter().filter(is_recovered).map(|own| own.name()).collect();
+            let detail = format!("files of this format cannot be recovered, only those of {}", known.join(", "));
+            return Err(named(Error::usage(detail)));
+        }
         let container = opener.registry.open_with(&input, &open).map_err(named)?;
         let tables = container.tables();
         let unable = |why: &str| named(Error::unsupported(format!("cannot be recovered: {why}")));

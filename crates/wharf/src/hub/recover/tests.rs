@@ -161,10 +161,12 @@ fn what_cannot_be_recovered_says_so() {
     let convert = Convert::new([folder.path().join("a.jsonl")]);
     convert.write(folder.path().join("a.ds"), Overwrite::Refuse, &registry).unwrap();
     let error = recover(&folder, "a.ds").unwrap_err();
-    assert!(
-        error.to_string().contains("a.ds: cannot be recovered: ds: writing this format is not supported"),
-        "{error}"
-    );
+    let expected = "a.ds: files of this format cannot be recovered, only those of ";
+    assert!(error.to_string().contains(expected), "{error}");
+    for (name, is_listed) in [("idv", true), ("zds", true), ("parquet", true), ("netcdf", false), ("csv", false)] {
+        assert_eq!(error.to_string().contains(name), is_listed, "{name}: {error}");
+    }
+    assert_eq!(error.kind(), ErrorKind::Usage);
 }
 
 #[test]

@@ -182,9 +182,8 @@ pub(super) const STRUCTS: OptionSpec =
         "POLICY",
     );
 
-pub(super) const NC_KIND: OptionSpec = NETCDF
-    .named("nc_kind", "The kind of file [default: the oldest that can hold the data]")
-    .with_value(
+pub(super) const NC_KIND: OptionSpec =
+    NETCDF.named("nc_kind", "The kind of file [default: the oldest that can hold the data]").with_value(
         OptionValue::Choice(&[
             ("classic", "CDF-1"),
             ("64bit-offset", "CDF-2, for large files"),
