@@ -8,6 +8,7 @@ use container_core::{Error, Result};
 use crate::FORMAT_NAME;
 use crate::json::{Json, JsonBuf, JsonKind, decode_name, quoted};
 use crate::read::{Reader, Variable};
+use crate::time;
 use crate::types::{DataType, Endian};
 
 /// Arrow's metadata keys for extension types.
@@ -17,16 +18,14 @@ pub(super) const EXTENSION_METADATA: &str = "ARROW:extension:metadata";
 /// The extension type of fixed-shape arrays.
 pub(super) const TENSOR: &str = "arrow.fixed_shape_tensor";
 
+pub(super) use crate::time::{CALENDAR, UNITS};
+
 /// Keys of the encoding of attributes that plain JSON cannot hold: the value's text, and the name's if it is not valid UTF-8.
 const RAW: &str = "$ds";
 const RAW_NAME: &str = "$name";
 
-/// Attributes that define time units.
-pub(super) const UNITS: &str = "units";
-pub(super) const CALENDAR: &str = "calendar";
-
-/// Attributes as an object, without those named in `excluded`.
-fn attributes(members: crate::json::Members<'_>, excluded: &[&str]) -> JsonBuf {
+/// Attributes as an object, without those named in `excluded`, and with `others`.
+fn attributes(members: crate::json::Members<'_>, excluded: &[&str], others: &[(&str, Json<'_>)]) -> JsonBuf {
     let mut all = Vec::new();
     for (name, value) in members {
         let (name, value) = encode(name, value);
@@ -34,6 +33,7 @@ fn attributes(members: crate::json::Members<'_>, excluded: &[&str]) -> JsonBuf {
             all.push((name, value));
         }
     }
+    all.extend(others.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())));
     JsonBuf::object(all)
 }
 
@@ -76,14 +76,18 @@ pub(super) fn of_variable(variable: &Variable<'_>, representation: Representatio
     members.extend(flags.into_iter().filter(|(_, set)| *set).map(|(name, _)| (name, true.into())));
     let special = crate::wire::SPECIAL_KEYS.iter().copied();
     let excluded: Vec<&str> = special.chain(julian.then_some([UNITS, CALENDAR]).into_iter().flatten()).collect();
-    members.push(("attributes", attributes(variable.header().members(), &excluded)));
+    // Bounds of times are in a table without the times, too.
+    let inherited = if julian { Vec::new() } else { time::inherited(variable) };
+    members.push(("attributes", attributes(variable.header().members(), &excluded, &inherited)));
     JsonBuf::object(members).to_string()
 }
 
 /// Metadata of a dataset.
 pub(super) fn of_dataset(reader: &Reader) -> HashMap<String, String> {
-    let all =
-        reader.header.attributes().map_or_else(|| JsonBuf::object::<&str>([]), |all| attributes(all.members(), &[]));
+    let all = reader
+        .header
+        .attributes()
+        .map_or_else(|| JsonBuf::object::<&str>([]), |all| attributes(all.members(), &[], &[]));
     HashMap::from([(FORMAT_NAME.to_owned(), JsonBuf::object([("attributes", all)]).to_string())])
 }
 

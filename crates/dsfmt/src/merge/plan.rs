@@ -21,13 +21,10 @@ use crate::write::{Builder, Field, emit};
 pub(super) const FREE_GROWTH: u64 = 16;
 
 /// Attributes that define time units.
-const TIME_ATTRIBUTES: [&str; 2] = ["units", "calendar"];
+const TIME_ATTRIBUTES: [&str; 2] = [time::UNITS, time::CALENDAR];
 
 /// Attributes that bound all values of a variable, and thus are true of a merged one only if they are of all its parts.
 const RANGE_ATTRIBUTES: [&str; 4] = ["valid_range", "valid_min", "valid_max", "actual_range"];
-
-/// Attributes that name a variable whose times are in the units of this one.
-const BOUNDS_ATTRIBUTES: [&str; 2] = ["bounds", "climatology"];
 
 /// A variable merged from several datasets.
 #[derive(Debug)]
@@ -75,8 +72,10 @@ impl<'r, 'o> Plan<'r, 'o> {
                 variable.check().map_err(|error| error.in_file(options.name(dataset)))?;
                 names.insert(variable.name());
                 is_new &= !variable.dimensions().iter().any(|name| name == dimension);
-                for name in bounds(reader, &variable) {
-                    parents.entry(name).or_insert(variable.name());
+            }
+            for (name, index) in reader.bounds() {
+                if let Some(times) = reader.variable_at(*index) {
+                    parents.entry(name.clone()).or_insert(times.name());
                 }
             }
             let is_selected = |variable: &Variable<'_>| {
@@ -432,18 +431,6 @@ fn units(variable: &Variable<'_>, parent: Option<Units>) -> Option<Units> {
         // Variables with invalid units are merged like other numbers, which requires equal attributes.
         _ => time::of(variable).ok().flatten(),
     }
-}
-
-/// Names of the variables that bound the values of this one, which are in its group if there are such.
-fn bounds(reader: &Reader, variable: &Variable<'_>) -> Vec<String> {
-    let attributes = variable.attributes();
-    let names = BOUNDS_ATTRIBUTES.iter().filter_map(|name| Some(attributes.get(name)?.as_str()?.into_owned()));
-    let resolved =
-        names.map(|name| match variable.name().rsplit_once('/').map(|(group, _)| format!("{group}/{name}")) {
-            Some(inner) if reader.variable(&inner).is_ok() => inner,
-            _ => name,
-        });
-    resolved.collect()
 }
 
 /// Leaves out the bounds of values that are not true of the merged variable.

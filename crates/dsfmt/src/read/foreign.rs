@@ -51,7 +51,8 @@ impl Reader {
             entry.problem = problem(index).map(String::into_boxed_str).or(entry.problem.take());
         }
         let indexes = header.entries.iter().map(|_| Index::default()).collect();
-        let (source, names, typed) = (Source::from(Vec::new()), OnceLock::new(), TypedAttributes::default());
-        Ok(Self { source, options, header, body: 0, indexes, names, foreign: Some(foreign), typed })
+        let (source, typed) = (Source::from(Vec::new()), TypedAttributes::default());
+        let (names, bounds) = (OnceLock::new(), OnceLock::new());
+        Ok(Self { source, options, header, body: 0, indexes, names, bounds, foreign: Some(foreign), typed })
     }
 }

@@ -1,6 +1,6 @@
 //! Opening a file.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -28,6 +28,8 @@ pub struct Reader {
     pub(crate) indexes: Vec<Index>,
     /// Names of all dimensions, collected on first use.
     pub(crate) names: OnceLock<HashSet<String>>,
+    /// Names of bounds, with the index of the variable whose bounds they are, collected on first use.
+    pub(crate) bounds: OnceLock<HashMap<String, usize>>,
     /// Supplies values that are not in the body.
     pub(crate) foreign: Option<Box<dyn ForeignSource>>,
     /// Of a dataset from a format with typed attributes.
@@ -93,6 +95,7 @@ impl Reader {
             body,
             indexes,
             names: OnceLock::new(),
+            bounds: OnceLock::new(),
             foreign: None,
             typed: TypedAttributes::default(),
         })

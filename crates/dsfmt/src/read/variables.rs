@@ -1,6 +1,6 @@
 //! Variables and dimensions of a dataset.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use container_core::{Error, Result};
 
@@ -10,6 +10,9 @@ use crate::read::variable::{Attributes, Variable};
 
 /// Variables may declare at most this many times the file's bytes in total.
 const MAX_SHARING: u64 = 4;
+
+/// Attributes that name a variable of bounds, which has the units of the variable with the attribute.
+const BOUNDS_ATTRIBUTES: [&str; 2] = ["bounds", "climatology"];
 
 /// A dimension of a dataset.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +44,24 @@ impl Reader {
         index.and_then(|index| self.variable_at(index)).ok_or_else(|| {
             let detail = format!("unknown variable {name:?} (known: {})", self.known_names());
             Error::usage(detail).in_format(FORMAT_NAME)
+        })
+    }
+
+    /// Names of bounds, with the index of the variable whose bounds they are. The first call scans all variables.
+    pub(crate) fn bounds(&self) -> &HashMap<String, usize> {
+        self.bounds.get_or_init(|| {
+            let mut all = HashMap::new();
+            for (index, variable) in self.variables().enumerate() {
+                let attributes = variable.attributes();
+                let names = BOUNDS_ATTRIBUTES.iter().filter_map(|name| attributes.get(name));
+                for name in names.filter_map(|name| name.as_str().map(std::borrow::Cow::into_owned)) {
+                    // In a group, names are those of the group first.
+                    let inner = variable.name().rsplit_once('/').map(|(group, _)| format!("{group}/{name}"));
+                    let inner = inner.filter(|inner| self.header.find(inner).is_some());
+                    all.entry(inner.unwrap_or(name)).or_insert(index);
+                }
+            }
+            all
         })
     }
 

@@ -146,3 +146,34 @@ fn packed_times_stay_numbers() {
         assert_eq!(losses, expected);
     }
 }
+
+/// In any table, and in any selection of its columns.
+#[test]
+fn bounds_have_the_units_of_their_times() {
+    let mut builder = Builder::new();
+    let bounds = |attributes: &[(&str, &str)]| {
+        let field = Field::new(Array::new([2, 2], vec![0.0, 24.0, 24.0, 48.0]).unwrap()).with_dimensions(["t", "nv"]);
+        attributes.iter().fold(field, |field, (name, value)| field.with_attribute(name, *value))
+    };
+    let units = "hours since 1970-01-01";
+    builder.field("a", field(vec![12.0, 36.0], units, "proleptic_gregorian").with_attribute("bounds", "b"));
+    builder.field("b", bounds(&[]));
+    builder.field("c", field(vec![12.0, 36.0], units, "noleap").with_attribute("climatology", "d"));
+    builder.field("d", bounds(&[("units", "days since 1970-01-01")]));
+    builder.field("e", bounds(&[]));
+    let (batch, _) = one(&with_times(&builder, TimeForm::Iso), &BatchScan::default());
+    let day = 24 * HOUR;
+    let lists = batch.column_by_name("b").unwrap().as_fixed_size_list();
+    let found = lists.values().as_primitive::<TimestampMicrosecondType>();
+    assert_eq!(found.values().as_ref(), [0, day, day, 2 * day]);
+    let (batch, _) = one(&with_times(&builder, TimeForm::Stored), &BatchScan::default());
+    let attributes = |name: &str| {
+        let schema = batch.schema();
+        let text = schema.field_with_name(name).unwrap().metadata()["ds"].clone();
+        let metadata: serde_json::Value = serde_json::from_str(&text).unwrap();
+        metadata["attributes"].to_string()
+    };
+    assert_eq!(attributes("b"), r#"{"calendar":"proleptic_gregorian","units":"hours since 1970-01-01"}"#);
+    assert_eq!(attributes("d"), r#"{"calendar":"noleap","units":"days since 1970-01-01"}"#);
+    assert_eq!(attributes("e"), "{}");
+}
