@@ -142,6 +142,37 @@ fn rejects_joining_different_units() {
     }
 }
 
+/// Bounds of times have the units of these: as stored numbers they cannot be joined, as times they can.
+#[test]
+fn joins_bounds_of_times_as_times_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, units: &str, times: [f64; 3]| {
+        let (ds, nc) = (folder.path().join(format!("{name}.ds")), folder.path().join(format!("{name}.nc")));
+        let [first, second, last] = times;
+        let bounds = Array::new([2, 2], vec![first, second, second, last]).unwrap();
+        let times = Field::new(Array::new([2], vec![first, second]).unwrap()).with_dimensions(["t"]);
+        let mut builder = Builder::new();
+        builder.field("t", times.with_attribute("units", units).with_attribute("bounds", "b"));
+        builder.field("b", Field::new(bounds).with_dimensions(["t", "two"]));
+        builder.write(&ds, OutputOptions::default()).unwrap();
+        from_ds(&dsfmt::Reader::open(&ds).unwrap(), &nc, &WriteOptions::default()).unwrap();
+        nc
+    };
+    let days = write("days", "days since 2000-01-01", [0.0, 1.0, 2.0]);
+    let hours = write("hours", "hours since 2000-01-01", [48.0, 72.0, 96.0]);
+    let (path, registry) = (folder.path().join("both.parquet"), Registry::builtin());
+    let mut convert = Convert::new([&days, &hours]);
+    convert.selection.columns = vec!["b".to_owned()];
+    let error = convert.write(&path, Overwrite::Replace, &registry).unwrap_err().to_string();
+    assert!(error.contains("units") && error.contains("hours.nc"), "{error}");
+    convert.selection.columns = Vec::new();
+    convert.selection.reading.time = Some(dsfmt::container::TimeForm::Iso);
+    convert.write(&path, Overwrite::Replace, &registry).unwrap();
+    let bounds: Vec<Value> = all(&path).into_values().flatten().map(|row| row["b"].clone()).collect();
+    let day = |day: u32| format!("2000-01-0{day}T00:00:00");
+    assert_eq!(bounds, (1..5).map(|first| Value::from(vec![day(first), day(first + 1)])).collect::<Vec<_>>());
+}
+
 const KINDS: [Kind; 4] = [Kind::Classic, Kind::Offset64, Kind::Data64, Kind::Hdf5];
 
 /// The target of a path; rows get their numbers as keys.

@@ -182,7 +182,7 @@ impl Unified {
                 (key, Some(one), Some(other)) if key == idv::FORMAT.name() => self.idv(one, other)?,
                 (dsfmt::FORMAT_NAME, Some(one), Some(other)) => {
                     // Timestamps have one unit and epoch already.
-                    let is_time = self.field.data_type().is_temporal();
+                    let is_time = is_temporal(self.field.data_type());
                     if !is_time {
                         same_meaning(one, other)?;
                     }
@@ -313,6 +313,16 @@ fn has_dictionary(data_type: &DataType) -> bool {
         }
         DataType::Struct(members) => members.iter().any(|member| has_dictionary(member.data_type())),
         _ => false,
+    }
+}
+
+/// Whether values, or the elements of lists, are times.
+fn is_temporal(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+            is_temporal(item.data_type())
+        }
+        other => other.is_temporal(),
     }
 }
 
