@@ -171,9 +171,12 @@ fn bounds_have_the_units_of_their_times() {
         let schema = batch.schema();
         let text = schema.field_with_name(name).unwrap().metadata()["ds"].clone();
         let metadata: serde_json::Value = serde_json::from_str(&text).unwrap();
-        metadata["attributes"].to_string()
+        metadata["attributes"].clone()
     };
-    assert_eq!(attributes("b"), r#"{"calendar":"proleptic_gregorian","units":"hours since 1970-01-01"}"#);
-    assert_eq!(attributes("d"), r#"{"calendar":"noleap","units":"days since 1970-01-01"}"#);
-    assert_eq!(attributes("e"), "{}");
+    assert_eq!(
+        attributes("b"),
+        serde_json::json!({"units": "hours since 1970-01-01", "calendar": "proleptic_gregorian"})
+    );
+    assert_eq!(attributes("d"), serde_json::json!({"units": "days since 1970-01-01", "calendar": "noleap"}));
+    assert_eq!(attributes("e"), serde_json::json!({}));
 }
