@@ -82,6 +82,14 @@ def test_missing_tensors(tmp_path):
         assert back.type == array.type and back.storage.to_pylist() == part.storage.to_pylist()
 
 
+def test_missing_elements_of_tensors():
+    for value, type_ in ((2**53 + 1, pa.int64()), (1.5, pa.float64())):
+        storage = pa.array([[value, None, value, value], None, [value] * 4], pa.list_(type_, 4))
+        array = pa.ExtensionArray.from_storage(pa.fixed_shape_tensor(type_, (2, 2)), storage)
+        back = huggingface.to_arrow(huggingface.from_arrow(pa.table({"t": array})))["t"].chunk(0)
+        assert back.type == array.type and back.storage.to_pylist() == storage.to_pylist()
+
+
 def test_shares_memory(tmp_path):
     table = pa.table({"x": np.arange(1000.0), "t": wharf_data._column(pa, np.arange(6000.0).reshape(1000, 2, 3))})
     dataset = huggingface.from_arrow(table)

@@ -20,6 +20,7 @@ import pytest
 np = pytest.importorskip("numpy")
 
 import wharf_data
+from wharf_data._parts import column_values, table_columns
 from wharf_data.datadings.reader import MsgpackReader, ShardedReader
 from wharf_data.datadings.writer import FileWriter
 from wharf_data.sampling import BatchSampler, Course, Order, QuasiShuffle, Sampler
@@ -220,6 +221,18 @@ def test_epochs_of_persistent_workers(dataset: Path) -> None:
     assert labels(loader) == first
 
 
+@with_torch
+@pytest.mark.parametrize("count", [30, 40])
+def test_workers_that_are_ahead_of_an_iteration_that_is_broken_off(tmp_path: Path, count: int) -> None:
+    with FileWriter(tmp_path / "d.msgpack", disable=True) as writer:
+        for i in range(count):
+            writer.write({"key": f"k{i}", "label": i})
+    loader = Loader(IterableDataset(tmp_path / "d.msgpack", 10, shuffle=True), num_workers=2, persistent_workers=True)
+    first = labels(loader, 1)
+    again = labels(loader)
+    assert again[:10] == first and sorted(again) == list(range(count)) and loader.epoch == 1
+
+
 TRAINING = """
 import json, sys
 from wharf_data.torch import IterableDataset, Loader
@@ -405,3 +418,26 @@ def test_ranks_of_torch_distributed(dataset: Path) -> None:
     for process in processes:
         process.join(60)
     assert sorted(found) == list(range(COUNT))
+
+
+def test_missing_elements_of_tensors_stay_missing(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    values = pa.array([1, None, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], pa.int32())
+    tensors = pa.ExtensionArray.from_storage(pa.fixed_shape_tensor(pa.int32(), (2, 2)), pa.FixedSizeListArray.from_arrays(values, 4))
+    wharf_data.write(pa.table({"a": tensors}), tmp_path / "t.parquet")
+    table = wharf_data.open(tmp_path / "t.parquet").table()
+    assert table_columns(table, [2, 0], None) == {"a": [[[9, 10], [11, 12]], [[1, None], [3, 4]]]}
+    whole = table_columns(table, [2, 1], None)["a"]
+    assert whole.dtype == np.int32 and whole.tolist() == [[[9, 10], [11, 12]], [[5, 6], [7, 8]]]
+
+
+def test_tensors_in_another_order_of_memory() -> None:
+    pa = pytest.importorskip("pyarrow")
+    array = np.arange(12).reshape(2, 3, 2).transpose(0, 2, 1)
+    tensors = pa.FixedShapeTensorArray.from_numpy_ndarray(array)
+    assert tensors.type.permutation == [1, 0]
+    assert column_values(pa.chunked_array([tensors])).tolist() == array.tolist()
+    assert column_values(pa.chunked_array([tensors.slice(1)])).tolist() == array[1:].tolist()
+    missing = pa.FixedSizeListArray.from_arrays(tensors.storage.values, 6, mask=pa.array([True, False]))
+    missing = pa.ExtensionArray.from_storage(tensors.type, missing)
+    assert column_values(pa.chunked_array([missing])) == [None, array[1].tolist()]

@@ -1,4 +1,4 @@
-"""What the data sources for Spark and Ray share: files split into ranges of rows, plain Arrow types, and folders that are written at once."""
+"""What the data sources for Spark, Ray and torch share: files split into ranges of rows, plain Arrow types, and folders that are written at once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import glob
 import os
 import shutil
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -89,17 +89,18 @@ def nested(values: Any, shape: list[int], rows: int, valid: Any, *, fixed: bool)
 
 def tensor_values(array: Any) -> tuple[Any, list[int], Any]:
     """Flat values in C order, shape, and validity of a ``pyarrow.FixedShapeTensorArray``."""
+    import numpy as np
     import pyarrow as pa
 
-    type_ = array.type
-    if type_.permutation is not None and list(type_.permutation) != sorted(type_.permutation):
-        if array.null_count:
-            raise UsageError("missing tensors with permuted dimensions cannot be converted")
-        array = pa.FixedShapeTensorArray.from_numpy_ndarray(array.to_numpy_ndarray().copy())
-        type_ = array.type
-    storage = array.storage
-    values = storage.values.slice(storage.offset * storage.type.list_size)
-    return values, list(type_.shape), storage.is_valid() if storage.null_count else None
+    storage, shape, axes = array.storage, list(array.type.shape), array.type.permutation
+    size = storage.type.list_size
+    values = storage.values.slice(storage.offset * size, len(array) * size)
+    if axes is not None and list(axes) != sorted(axes):
+        # Memory has other dimensions than the tensor.
+        places = np.arange(len(values)).reshape(len(array), *shape).transpose(0, *(axis + 1 for axis in axes))
+        values = values.take(pa.array(places.reshape(-1)))
+        shape = [shape[axis] for axis in axes]
+    return values, shape, storage.is_valid() if storage.null_count else None
 
 
 def plain(array: Any, type_: Any) -> Any:
@@ -115,6 +116,45 @@ def plain(array: Any, type_: Any) -> Any:
         return array
     # Times lose what is below a microsecond.
     return array.cast(type_, safe=not pa.types.is_timestamp(type_))
+
+
+def table_columns(table: Any, indices: Sequence[int], fields: list[str] | None) -> dict[str, Any]:
+    """Rows of a table as numpy arrays, and lists where there are nulls or no numbers. Neighbors are read together."""
+    import pyarrow as pa
+
+    wanted = sorted(set(indices))
+    parts, start = [], 0
+    for end in range(1, len(wanted) + 1):
+        if end == len(wanted) or wanted[end] != wanted[end - 1] + 1:
+            rows = (wanted[start], wanted[end - 1] + 1)
+            parts.append(pa.table(table.to_batches(fields, rows=rows, threads=1)))
+            start = end
+    place = {index: at for at, index in enumerate(wanted)}
+    found = pa.concat_tables(parts).combine_chunks().take(pa.array([place[index] for index in indices], pa.int64()))
+    return {name: column_values(found.column(name)) for name in found.column_names}
+
+
+def column_values(column: Any) -> Any:
+    """A column as a numpy array, or as a list if there are nulls or no numbers. Tensors with missing elements are nested lists."""
+    import pyarrow as pa
+
+    column = column.combine_chunks()
+    if isinstance(column, pa.ChunkedArray):
+        column = column.chunk(0) if column.num_chunks else pa.array([], column.type)
+    if isinstance(column, pa.FixedShapeTensorArray):
+        values, shape, valid = tensor_values(column)
+        if values.null_count or valid is not None:
+            return nested(values, shape, len(column), valid, fixed=False).to_pylist()
+        return values.to_numpy(zero_copy_only=False).reshape(len(column), *shape)
+    if column.null_count:
+        return column.to_pylist()
+    if pa.types.is_fixed_size_list(column.type) and pa.types.is_primitive(column.type.value_type):
+        values = column.flatten()
+        if not values.null_count:
+            return values.to_numpy(zero_copy_only=False).reshape(len(column), column.type.list_size)
+    if pa.types.is_primitive(column.type):
+        return column.to_numpy(zero_copy_only=False)
+    return column.to_pylist()
 
 
 @dataclass

@@ -128,9 +128,10 @@ def _tensors(array: Any) -> Any:
     if array.null_count:
         # The lists of missing tensors are empty; a tensor has values always.
         missing = array.is_null().to_numpy(zero_copy_only=False)
-        all_values = np.zeros((len(array), size), values.type.to_pandas_dtype())
-        all_values[~missing] = values.to_numpy(zero_copy_only=False).reshape(-1, size)
-        values, mask = pa.array(all_values.reshape(-1)), pa.array(missing)
+        places = np.zeros((len(array), size), np.int64)
+        places[~missing] = np.arange(len(values)).reshape(-1, size)
+        values = values.take(pa.array(places.reshape(-1), mask=np.repeat(missing, size)))
+        mask = pa.array(missing)
     if len(values) != len(array) * size:
         raise ValueError(f"expected {len(array)} tensors of shape {shape}, found {len(values)} values")
     type_ = pa.fixed_shape_tensor(values.type, shape)

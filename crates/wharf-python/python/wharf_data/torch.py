@@ -29,6 +29,7 @@ import torch
 import torch.utils.data
 
 from . import _native
+from ._parts import table_columns
 from .datadings._samples import collate as _collate
 from .datadings.reader import MsgpackReader
 from .sampling import Course, QuasiShuffle, order_of, this_rank
@@ -217,12 +218,18 @@ class Loader:
         self._loader: Any = None
         self._group = 1
         self._taken = 0
+        #: Whether an iteration has begun and not ended.
+        self._is_open = False
 
     def __len__(self) -> int:
         return len(self.dataset)
 
     def __iter__(self) -> Iterator[Any]:
         size = self.dataset._batch_size
+        if self._is_open:
+            # Workers that persist read ahead, so that some may be in the next epoch already.
+            self._restart()
+        self._is_open = True
         if self._loader is None:
             self._group = self.dataset._group(self._arguments.get("num_workers", 0))
             arguments = {"collate_fn": _unchanged, **self._arguments}
@@ -239,7 +246,7 @@ class Loader:
                 yield {name: values[start : start + size] for name, values in group.items()}
         # Workers have copies of the dataset.
         self.dataset.set_epoch(epoch + 1)
-        self._taken = 0
+        self._taken, self._is_open = 0, False
 
     @property
     def epoch(self) -> int:
@@ -317,7 +324,7 @@ class _Rows:
         """One sample; arrays are its own and may be changed."""
         source = self._open
         if isinstance(source, _native.Table):
-            columns = _table_columns(source, [index], self._fields)
+            columns = table_columns(source, [index], self._fields)
             return {name: values[0] for name, values in columns.items()}
         sample = source[index]
         if self._fields is not None:
@@ -328,7 +335,7 @@ class _Rows:
         """Samples as tensors, and lists for fields that are not numeric."""
         source, indices = self._open, list(indices)
         if isinstance(source, _native.Table):
-            columns = _table_columns(source, indices, self._fields)
+            columns = table_columns(source, indices, self._fields)
         elif isinstance(source, _native.MsgpackReader):
             collated = _shared if torch.utils.data.get_worker_info() is not None else _collate
             columns = collated(source, indices, self._fields, threads=self._threads)
@@ -540,36 +547,3 @@ def _shared(reader: Any, rows: list[int], fields: list[str] | None, threads: int
 
 #: Alignment of arrays in shared memory, in bytes.
 _ALIGNMENT = 64
-
-
-def _table_columns(table: Any, indices: Sequence[int], fields: list[str] | None) -> dict[str, Any]:
-    """Rows of a table as numpy arrays, and lists where there are nulls or no numbers. Neighbors are read together."""
-    import pyarrow as pa
-
-    wanted = sorted(set(indices))
-    parts, start = [], 0
-    for end in range(1, len(wanted) + 1):
-        if end == len(wanted) or wanted[end] != wanted[end - 1] + 1:
-            rows = (wanted[start], wanted[end - 1] + 1)
-            parts.append(pa.table(table.to_batches(fields, rows=rows, threads=1)))
-            start = end
-    place = {index: at for at, index in enumerate(wanted)}
-    found = pa.concat_tables(parts).combine_chunks().take(pa.array([place[index] for index in indices], pa.int64()))
-    return {name: _values(pa, found.column(name)) for name in found.column_names}
-
-
-def _values(pa: Any, column: Any) -> Any:
-    column = column.combine_chunks()
-    if isinstance(column, pa.ChunkedArray):
-        column = column.chunk(0) if column.num_chunks else pa.array([], column.type)
-    if column.null_count:
-        return column.to_pylist()
-    if isinstance(column, pa.FixedShapeTensorArray):
-        return column.to_numpy_ndarray()
-    if pa.types.is_fixed_size_list(column.type) and pa.types.is_primitive(column.type.value_type):
-        values = column.flatten()
-        if not values.null_count:
-            return values.to_numpy(zero_copy_only=False).reshape(len(column), column.type.list_size)
-    if pa.types.is_primitive(column.type):
-        return column.to_numpy(zero_copy_only=False)
-    return column.to_pylist()
