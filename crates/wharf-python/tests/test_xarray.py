@@ -204,3 +204,10 @@ def test_data_arrays_and_empty_variables(tmp_path):
     assert found["z"].shape == (0, 3) and found["z"].isel(y=[1, 2]).load().shape == (0, 2)
     to_ds(xr.DataArray(np.arange(3)), tmp_path / "y.ds")
     assert open_ds(tmp_path / "y.ds")["__xarray_dataarray_variable__"].values.tolist() == [0, 1, 2]
+
+
+def test_names_of_attributes_that_begin_with_a_dot(tmp_path):
+    dataset = xr.Dataset({"a": ("x", [1], {".u": "m"})}, attrs={".q": 1, "\\r": 2, "s": 3})
+    to_ds(dataset, tmp_path / "a.ds")
+    with xr.open_dataset(tmp_path / "a.ds", engine="wharf") as again:
+        assert again.attrs == dataset.attrs and again["a"].attrs == dataset["a"].attrs

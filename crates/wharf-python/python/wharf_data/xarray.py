@@ -294,7 +294,7 @@ def to_ds(dataset: xr.Dataset | xr.DataArray, path: str | os.PathLike[str], *, s
     booleans = {name for name, variable in dataset.variables.items() if variable.dtype == bool}
     variables, attributes = xr.conventions.encode_dataset_coordinates(dataset)
     encoded, attributes = xr.conventions.cf_encoder(variables, attributes)
-    d: dict[str, Any] = {".": {".": dict(attributes)}}
+    d: dict[str, Any] = {".": {".": {_ds.escape(str(attribute)): value for attribute, value in attributes.items()}}}
     for name, variable in encoded.items():
         key = str(_ds.escape(str(name)))
         source = variables[name] if name in booleans else variable
