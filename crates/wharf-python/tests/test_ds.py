@@ -178,6 +178,69 @@ def test_selects_along_dimensions_independently(tmp_path):
     assert ds.read(path, "a", at={"x": [0.2, 1.9]})["a"].shape == (2, 4, 5)
 
 
+@pytest.mark.parametrize("extension", ["ds", "nc"])
+def test_selectors_fit_the_dimension(tmp_path, extension):
+    data = np.arange(24, dtype="i4").reshape(4, 6)
+    d = {"a": data, ".": {"a": {".dims": ["t", "x"]}}}
+    path = tmp_path / f"a.{extension}"
+    ds.write(path, d)
+    for sel, message in [
+        ({"x": [5, 6]}, "x: index 6 is out of range: the dimension has 6 elements"),
+        ({"x": [4, 5, 6, 7]}, "x: index 6 is out of range"),
+        ({"x": [7]}, "x: index 7 is out of range"),
+        ({"x": -7}, "x: index -7 is out of range"),
+        ({"t": np.array([0, 4], "u1")}, "t: index 4 is out of range"),
+        ({"x": [True, False]}, "x: expected a mask of 6 elements, found 2"),
+    ]:
+        for copied in (True, False):
+            with pytest.raises(wharf_data.UsageError, match=message):
+                ds.read(path, "a", sel=sel, copy=copied)
+        with pytest.raises(wharf_data.UsageError, match=message):
+            ds.select(dict(d), sel=sel)
+    for index in (1.7, np.array([1.7]), True, [[0]], "x"):
+        with pytest.raises(TypeError, match="x: expected an index"):
+            ds.read(path, "a", sel={"x": index})
+    for index, expected in [([-1, -6], data[:, [5, 0]]), ([], data[:, []]), (np.int8(-1), data[:, -1]), ([False] * 5 + [True], data[:, 5:])]:
+        assert ds.read(path, "a", sel={"x": index})["a"].tolist() == expected.tolist()
+    for index in (slice(4, 1), slice(9, None, 2), slice(-10, None, -1)):
+        assert ds.read(path, "a", sel={"t": index})["a"].shape == (0, 6)
+        assert ds.read(path, "a", sel={"x": index})["a"].shape == (4, 0) or index.stop == 1
+
+
+def test_nearest_elements():
+    def nearest(values, at, **attributes):
+        d = {"x": values, ".": {"x": {".dims": ["x"], **attributes}}}
+        ds.select(d, at={"x": at})
+        return d["x"]
+
+    assert nearest(np.array([0, 10, 20], "u1"), 12) == 10
+    assert nearest(np.array([-100, 90], "i1"), 100) == 90
+    assert nearest(np.array([2**63 - 1, -(2**63)]), -1) == -(2**63)
+    assert nearest(np.array([2**62, 2**62 + 3]), 2**62 + 2) == 2**62 + 3
+    assert nearest(np.array([0, 2**64 - 1], "u8"), -5) == 0
+    assert nearest(np.array([0, 10], "u1"), 5.5) == 10
+    assert nearest(np.array([0, np.nan, 20]), 19) == 20
+    assert nearest(np.ma.array([0, 19, 20], mask=[0, 1, 0]), 19) == 20
+    hours = {"units": "hours since 2000-01-01"}
+    times = np.ma.array([0.0, 6, 12], mask=[1, 0, 0])
+    for text in ("2000-01-01 07:00", "2000-01-01T0659", "2000-01-01T08:30:00+02:00", "2000-01-01T06:00:00Z"):
+        assert nearest(times, text, **hours) == 6
+    for at, attributes, message in [
+        ("nonsense", hours, "x: expected a time such as .*, found 'nonsense'"),
+        ("2000-01", hours, "x: expected a time"),
+        ("2000-01-01", {}, "x: expected times with units"),
+        (float("nan"), {}, "x: no element is near nan"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            nearest(np.array([0.0, 6, 12]), at, **attributes)
+    with pytest.raises(ValueError, match="x: no element is near 1: all are missing"):
+        nearest(np.array([np.nan, np.nan]), 1)
+    with pytest.raises(ValueError, match="x: expected a variable with numbers, found str"):
+        nearest(np.array(["a", "b"]), 1)
+    with pytest.raises(ValueError, match="x: expected a time"):
+        ds.select({"x": np.arange(3), ".": {"x": {".dims": ["x"], **hours}}}, between={"x": ["x", None]})
+
+
 @needs_original
 @settings(max_examples=100, deadline=None)
 @given(st.data())
@@ -635,3 +698,25 @@ def test_has_the_names_of_the_original():
 def test_names_of_the_original():
     functions = {name for name, value in vars(original).items() if callable(value) and not name.startswith("_")}
     assert len(functions) > 40 and {name for name in functions if not hasattr(ds, name)} == set()
+
+
+@pytest.mark.parametrize("extension", ["csv", "tab", "json"])
+def test_a_text_file_is_written_completely_or_not_at_all(tmp_path, extension):
+    path = tmp_path / f"a.{extension}"
+    ds.write(path, {"é": ["x", "y"], ".": {"é": {".dims": ["i"]}}})
+    before = path.read_bytes()
+    assert "é".encode() in before or extension == "json"
+    with pytest.raises((UnicodeEncodeError, TypeError)):
+        attributes = {"n": 1j} if extension == "json" else {}
+        ds.write(path, {"a": ["x", "\ud800"], ".": {"a": {".dims": ["i"], **attributes}}})
+    assert path.read_bytes() == before and os.listdir(tmp_path) == [path.name]
+    assert ds.read(path)["é"].tolist() == ["x", "y"]
+
+
+def test_masked_byte_strings_stay_byte_strings(tmp_path):
+    path = tmp_path / "a.ds"
+    for values, type_ in (([b"\xff", 0], "str"), (["a", 0], "unicode"), ([0, 0], "unicode")):
+        data = np.ma.array(np.array(values, object), mask=[value == 0 for value in values])
+        ds.write(path, {"a": data, ".": {"a": {".dims": ["i"]}}})
+        d = ds.read(path)
+        assert d["."]["a"][".type"] == type_ and d["a"].mask.tolist() == data.mask.tolist() and wharf_data.open(path).verify() == []

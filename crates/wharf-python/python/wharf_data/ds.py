@@ -36,6 +36,7 @@ import builtins
 import copy as _copy
 import fnmatch
 import glob
+import io
 import json
 import os
 import re
@@ -44,14 +45,14 @@ import traceback
 import warnings as _warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timezone
 from typing import Any, Literal
 
 import numpy as np
 
 import wharf_data._native as _native
 
-from ._errors import NotFoundError
+from ._errors import NotFoundError, UsageError
 
 #: What happens when a variable, dimension or attribute does not exist: ``soft`` (nothing), ``moderate`` (a warning), ``strict`` (`NameError`).
 mode: str = os.environ.get("DS_MODE", "soft")
@@ -139,8 +140,11 @@ def _type_of(data: Any) -> str | None:
         case "S":
             return "str"
         case "O":
-            is_bytes = isinstance(data, np.ndarray) and all(isinstance(item, bytes) for item in data.flat)
-            return "str" if is_bytes else "unicode"
+            if not isinstance(data, np.ndarray):
+                return "unicode"
+            missing = np.ma.getmaskarray(data)
+            items = np.ma.getdata(data)[~missing]
+            return "str" if all(isinstance(item, bytes) for item in items) and (items.size or not missing.any()) else "unicode"
     return None
 
 
@@ -610,9 +614,14 @@ def select(
         range_: dimensions with a first and an end index; ``None`` for no bound, negative ones count from the end.
         at: variables with a value, or several: selects the nearest elements. Times may be text in ISO 8601.
         between: variables with a pair of bounds, the first inclusive, the second exclusive; ``None`` for no bound.
+
+    Raises:
+        UsageError: an index is out of range, a mask has another length than its dimension, a text is not a time, or ``at`` has nothing to
+            select from.
     """
     _expect(isinstance(d, dict), "d")
-    chosen = _selection(lambda name: d if name in vars(d) else None, lambda name: dim(d, name), sel, range_, at, between)
+    sizes = dims(d, size=True)
+    chosen = _selection(lambda name: d if name in vars(d) else None, sizes, sel, range_, at, between)
     for name in vars(d):
         names = list(dims(d, name))
         data = var(d, name)
@@ -624,7 +633,7 @@ def select(
 
 def _kept(names: Iterable[str], sel: Mapping[str, Any]) -> list[str]:
     """The dimensions that a selection does not drop."""
-    return [name for name in names if name not in sel or isinstance(sel[name], (np.ndarray, list, tuple, slice))]
+    return [name for name in names if name not in sel or isinstance(sel[name], (np.ndarray, slice))]
 
 
 def _taken(data: Any, names: Sequence[str], sel: Mapping[str, Any]) -> Any:
@@ -635,8 +644,6 @@ def _taken(data: Any, names: Sequence[str], sel: Mapping[str, Any]) -> Any:
             axis += 1
             continue
         index = sel[name]
-        if isinstance(index, (list, tuple)):
-            index = np.array(index, bool if index and isinstance(index[0], (bool, np.bool_)) else int)
         data = data[(slice(None),) * axis + (index,)]
         axis += isinstance(index, (np.ndarray, slice))
     return data
@@ -644,20 +651,21 @@ def _taken(data: Any, names: Sequence[str], sel: Mapping[str, Any]) -> Any:
 
 def _selection(
     dataset_of: Callable[[str], Dataset | None],
-    size_of: Callable[[str], int],
+    sizes: Mapping[str, int | None],
     sel: Mapping[str, Any] | None,
     range_: Mapping[str, Sequence[int | None]] | None,
     at: Mapping[str, Any] | None,
     between: Mapping[str, Sequence[Any]] | None,
 ) -> dict[str, Any]:
-    """Selectors as indices by dimension. ``dataset_of`` returns a dataset with a variable, ``size_of`` the size of a dimension."""
+    """Selectors as indices by dimension: integers, slices, and arrays of integers. ``dataset_of`` returns a dataset with a variable, ``sizes`` has
+    the sizes of the dimensions."""
     for name, selector in (("sel", sel), ("range_", range_), ("at", at), ("between", between)):
         _expect(selector is None or _is_str_dict(selector), name)
     chosen: dict[str, Any] = {}
 
     def add(dimension: str, index: Any) -> None:
         if dimension in chosen:
-            n = size_of(dimension)
+            n = sizes.get(dimension) or 0
             chosen[dimension] = np.intersect1d(_indices(chosen[dimension], n), _indices(index, n))
         else:
             chosen[dimension] = index
@@ -665,7 +673,7 @@ def _selection(
     for dimension, index in (sel or {}).items():
         if isinstance(index, Mapping):
             raise ValueError("invalid selector")
-        add(dimension, index)
+        add(dimension, _index(dimension, index, sizes.get(dimension)))
     for dimension, (first, end) in (range_ or {}).items():
         add(dimension, slice(first, end))
     for name, value in (at or {}).items():
@@ -675,8 +683,8 @@ def _selection(
         nearest: dict[str, Any] = {}
         values = value if isinstance(value, (list, tuple, np.ndarray)) else [value]
         for one in values:
-            data, wanted = _comparable(d, name, [one])
-            position = np.unravel_index(int(np.argmin(np.abs(data - wanted[0]))), data.shape)
+            data, (wanted,) = _comparable(d, name, [one])
+            position = np.unravel_index(_nearest(name, data, wanted), data.shape)
             for dimension, index in zip(dims(d, name), position):
                 nearest[dimension] = np.union1d(nearest[dimension], index) if dimension in nearest else int(index)
         for dimension, index in nearest.items():
@@ -698,33 +706,74 @@ def _selection(
     return chosen
 
 
+def _index(dimension: str, index: Any, n: int | None) -> Any:
+    """An index, a slice, or an array of indices. ``n`` is the size of the dimension, if it is known."""
+    if isinstance(index, slice):
+        return index
+    array = np.asarray(index)
+    if array.dtype == bool and array.ndim == 1:
+        if n is not None and len(array) != n:
+            raise UsageError(f"sel: {dimension}: expected a mask of {n} elements, found {len(array)}")
+        return np.nonzero(array)[0]
+    if array.size == 0:
+        return array.astype(int)
+    if array.dtype.kind not in "iu" or array.ndim > 1:
+        raise TypeError(f"sel: {dimension}: expected an index, a slice, a list of indices or a mask, found {index!r}")
+    if n is not None:
+        for outside in array[(array < -n) | (array >= n)].flat:
+            raise UsageError(f"sel: {dimension}: index {outside} is out of range: the dimension has {n} elements")
+    return array if array.ndim else int(array)
+
+
 def _indices(index: Any, n: int) -> Any:
     if isinstance(index, slice):
         return np.arange(n)[index]
     index = np.asarray(index)
-    if index.dtype == bool:
-        return np.nonzero(index)[0]
     return np.where(index < 0, index + n, index)
+
+
+def _nearest(name: str, data: Any, value: Any) -> int:
+    """The index of the element that is nearest to a value, in C order."""
+    kind = None if data is None else data.dtype.kind
+    if kind not in tuple("biuf"):
+        raise UsageError(f"at: {name}: expected a variable with numbers, found {'no data' if data is None else data.dtype.name}")
+    values = np.ma.getdata(data).ravel()
+    # Differences of integers need not fit into their type.
+    if kind in "iu" and isinstance(value, (int, np.integer)) and _fits(value, wide := np.dtype(f"{kind}8")):
+        values, value = values.astype(wide), wide.type(value)
+        distances = np.maximum(values, value).astype(np.uint64) - np.minimum(values, value).astype(np.uint64)
+    else:
+        distances = np.abs(values.astype(np.float64) - float(value))
+    known = np.nonzero(~np.ma.getmaskarray(data).ravel() & ~np.isnan(distances))[0]
+    if not known.size:
+        raise UsageError(f"at: {name}: no element is near {value!r}: all are missing or not numbers")
+    return int(known[np.argmin(distances[known])])
+
+
+def _fits(value: Any, dtype: np.dtype[Any]) -> bool:
+    limits = np.iinfo(dtype)
+    return bool(limits.min <= int(value) <= limits.max)
 
 
 def _comparable(d: Dataset, name: str, values: list[Any]) -> tuple[Any, list[Any]]:
     """The data of a variable and values to compare with it: Julian dates if a value is text."""
     data = var(d, name)
     if any(isinstance(value, str) for value in values):
-        julian = None if time(d, name) else _julian(data, meta(d, name))
-        data = data if julian is None else julian
-        values = [_julian_of_iso(value) if isinstance(value, str) else value for value in values]
+        values = [_julian_of_iso(name, value) if isinstance(value, str) else value for value in values]
+        if not time(d, name):
+            data = _julian(data, meta(d, name))
+            if data is None:
+                raise UsageError(f"{name}: expected times with units, which text can be compared with")
     return data, values
 
 
-def _julian_of_iso(text: str) -> float:
-    for pattern in ("%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H%M%SZ", "%Y-%m-%dT%H%M%S", "%Y-%m-%dT%H%M", "%Y-%m-%d"):
-        try:
-            moment = datetime.strptime(text, pattern)
-        except ValueError:
-            continue
-        return (moment - datetime(1970, 1, 1)).total_seconds() / 86400 + 2440587.5
-    return float("nan")
+def _julian_of_iso(name: str, text: str) -> float:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"{name}: expected a time such as 2000-01-31 or 2000-01-31T12:00:00Z, found {text!r}") from None
+    since = moment.replace(tzinfo=moment.tzinfo or timezone.utc) - datetime(1970, 1, 1, tzinfo=timezone.utc)
+    return since.total_seconds() / 86400 + 2440587.5
 
 
 def time_dt(time: Iterable[str]) -> list[datetime | None]:
@@ -1029,7 +1078,7 @@ def _read_ds(path: str, variables: Sequence[str] | None, selectors: _Selectors, 
     if selectors is not None:
         chosen = _selection(
             lambda name: {".": found, _key(name): file.read(name)} if name in file.names else None,
-            lambda name: dim({".": found}, name, full=True),
+            dims({".": found}, full=True, size=True),
             *selectors,
         )
     if copy is True:
@@ -1044,16 +1093,11 @@ def _read_ds(path: str, variables: Sequence[str] | None, selectors: _Selectors, 
 
 
 def _native_selection(chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """Indices and slices as they are, masks and arrays as lists of indices; consecutive indices as a slice."""
+    """Indices and slices as they are, arrays as lists of indices; consecutive indices as a slice."""
 
     def convert(index: Any) -> Any:
         if isinstance(index, (slice, int)):
             return index
-        index = np.asarray(index)
-        if index.ndim == 0:
-            return int(index)
-        if index.dtype == bool:
-            index = np.nonzero(index)[0]
         if index.size and index[0] >= 0 and index[-1] - index[0] == index.size - 1 and (np.diff(index) == 1).all():
             return slice(int(index[0]), int(index[-1]) + 1)
         return index.tolist()
@@ -1093,7 +1137,7 @@ def _read_netcdf(path: str, variables: Sequence[str] | None, selectors: _Selecto
         return one
 
     sizes = {name: n for name, n, _ in file.dimensions}
-    chosen = None if selectors is None else _selection(dataset_of, lambda name: sizes.get(name, 0), *selectors)
+    chosen = None if selectors is None else _selection(dataset_of, sizes, *selectors)
     for name, entry in described.items():
         wanted = variables is None or name in variables
         if not wanted and not full:
@@ -1114,10 +1158,12 @@ def _netcdf_data(file: Any, entry: Mapping[str, Any], chosen: Mapping[str, Any] 
     start, stop = 0, None
     if names and isinstance(rest.get(names[0]), slice):
         rows = range(*rest.pop(names[0]).indices(entry["shape"][0]))
-        if rows.step != 1:
-            rest[names[0]] = slice(rows.start, rows.stop if rows.stop >= 0 else None, rows.step)
+        if not rows:
+            start = stop = 0
+        elif rows.step == 1:
+            start, stop = rows.start, rows.stop
         else:
-            start, stop = rows.start, max(rows.start, rows.stop)
+            rest[names[0]] = slice(rows.start, rows.stop if rows.stop >= 0 else None, rows.step)
     data, mask = file.read(entry["name"], start, stop, scaled=True, joined=True)
     if data.dtype != object:
         data = np.ma.MaskedArray(data, mask=False if mask is None else mask)
@@ -1132,7 +1178,7 @@ def _netcdf_data(file: Any, entry: Mapping[str, Any], chosen: Mapping[str, Any] 
 def _read_csv(path: str, variables: Sequence[str] | None, selectors: _Selectors, full: bool, copy: bool | str) -> Dataset:
     import csv
 
-    with builtins.open(path, newline="") as file:
+    with builtins.open(path, newline="", encoding="utf-8") as file:
         rows = list(csv.reader(file, delimiter=_separator(path)))
     d: Dataset = {}
     for column, name in enumerate(rows[0] if rows else []):
@@ -1163,7 +1209,7 @@ def _csv_value(text: str) -> Any:
 
 
 def _read_json(path: str, variables: Sequence[str] | None, selectors: _Selectors, full: bool, copy: bool | str) -> Dataset:
-    with builtins.open(path) as file:
+    with builtins.open(path, encoding="utf-8") as file:
         d: Dataset = json.load(file)
     for name in vars(d):
         if variables is not None and name not in variables:
@@ -1363,12 +1409,13 @@ def _write_csv(path: str, d: Dataset) -> None:
         columns.append(data)
     if len({len(column) for column in columns}) > 1:
         raise ValueError("variables have different size (not supported in CSV)")
-    with builtins.open(path, "w") as file:
-        writer = csv.writer(file, delimiter=_separator(path))
-        if columns:
-            writer.writerow(vars(d))
-        for row in zip(*columns):
-            writer.writerow(["" if value is np.ma.masked else value for value in row])
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=_separator(path))
+    if columns:
+        writer.writerow(vars(d))
+    for row in zip(*columns):
+        writer.writerow(["" if value is np.ma.masked else value for value in row])
+    _native.write_parts(path, [text.getvalue().encode()], sync=False)
 
 
 def _write_json(path: str, d: Dataset) -> None:
@@ -1376,9 +1423,7 @@ def _write_json(path: str, d: Dataset) -> None:
     for name in vars(d):
         if isinstance(d[_key(name)], np.ndarray):
             d[_key(name)] = d[_key(name)].tolist()
-    text = json.dumps(d)
-    with builtins.open(path, "w") as file:
-        file.write(text)
+    _native.write_parts(path, [json.dumps(d).encode()], sync=False)
 
 
 _READERS: dict[str, Callable[[str, Sequence[str] | None, _Selectors, bool, bool | str], Dataset]] = {
