@@ -6,6 +6,7 @@ import doctest
 import gc
 import json
 import math
+import pickle
 import subprocess
 import sys
 import threading
@@ -481,3 +482,38 @@ def test_as_a_container(tmp_path):
     with zds.open(tmp_path / "store", "rw") as store:
         store["train"].put_many({"a": {"n": 1}})
     assert wharf_data.open(tmp_path / "store").table().get("a")["n"] == 1
+
+
+def test_a_transaction_ends_with_its_block(tmp_path):
+    with zds.open(tmp_path / "z", "rw") as store:
+        c = store.collection("a")
+        c.put("before", {"a": 0})
+        other = store.collection("a")
+        for work in (
+            lambda: list(c), lambda: pickle.dumps(c), other.list_doc_ids, c.scan_raw, c.items, c.flush, c.compact, c.close, store.close
+        ):
+            with pytest.raises(KeyError, match="mine"), c.bulk_write():
+                # Before the first change, scans show what is there.
+                assert list(c) == [{"a": 0}]
+                c.put("q", {"a": 1})
+                with pytest.raises(wharf_data.UsageError, match="a transaction is open"):
+                    work()
+                assert len(c) == 2 and "q" in other and c.get("q") == {"a": 1}
+                raise KeyError("mine")
+            assert list(c) == [{"a": 0}] and "q" not in other
+        with pytest.raises(wharf_data.UsageError, match="a transaction is open"), c.bulk_write(), c.bulk_write():
+            pass
+        with c.bulk_write():
+            c.put("q", {"a": 1})
+        assert c.list_doc_ids() == ["before", "q"] and list(other) == [{"a": 0}, {"a": 1}]
+        # Its own documents are read before the first is put.
+        assert zds.utils.put_unique(c, ((f"copy_{doc_id}", document) for doc_id, document in c.items())) == 2
+        assert len(c) == 4
+        thread = threading.Thread(target=lambda: failures.append(pytest.raises(wharf_data.UsageError, list, c)))
+        failures: list[object] = []
+        with c.bulk_write():
+            c.put("r", {"a": 2})
+            thread.start()
+            thread.join()
+        assert failures and "r" in c
+    assert sorted(zds.open(tmp_path / "z")["a"].list_doc_ids()) == ["before", "copy_before", "copy_q", "q", "r"]

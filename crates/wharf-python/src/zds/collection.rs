@@ -69,18 +69,33 @@ impl ZdsCollection {
     ) -> Result<T> {
         Ok(py.detach(|| {
             let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-            let writer = match &mut state.writer {
-                Some(writer) => writer,
-                none => {
-                    let store = self.root.writer()?;
-                    let store = store.as_ref().ok_or_else(|| read_only(&self.root.path))?;
-                    none.insert(store.collection(&self.name)?)
-                }
-            };
-            let changed = change(writer);
+            let changed = change(self.writer(&mut state)?);
             state.is_changed = true;
             state.drop_failed_writer(&changed);
             changed
+        })?)
+    }
+
+    /// The writer, which is opened if there is none.
+    fn writer<'s>(&self, state: &'s mut State) -> LibraryResult<&'s mut CollectionWriter> {
+        match &mut state.writer {
+            Some(writer) => Ok(writer),
+            None if state.is_in_transaction => Err(failed_transaction()),
+            none => {
+                let store = self.root.writer()?;
+                let store = store.as_ref().ok_or_else(|| read_only(&self.root.path))?;
+                Ok(none.insert(store.collection(&self.name)?))
+            }
+        }
+    }
+
+    /// Ends the transaction.
+    fn end_transaction(&self, py: Python<'_>, end: impl FnOnce(&mut State) -> LibraryResult<()> + Send) -> Result<()> {
+        Ok(py.detach(|| {
+            let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+            state.is_in_transaction = false;
+            state.reader = None;
+            end(&mut state)
         })?)
     }
 
@@ -108,6 +123,10 @@ impl ZdsCollection {
             py.detach(|| reader.map(|reader| Cell::try_new(reader, |collection| collection.documents())).transpose())?;
         Ok(ZdsScan { cell: Mutex::new(cell), yields, fields, filter })
     }
+}
+
+fn failed_transaction() -> Error {
+    Error::usage("the transaction failed, and its changes were rolled back").in_format("zds")
 }
 
 fn missing(id: &str) -> Failure {
@@ -360,17 +379,48 @@ impl ZdsCollection {
 
     /// Rewrites the data without the lines of deleted and replaced documents.
     fn compact(&self, py: Python<'_>) -> Result<()> {
-        self.change(py, |writer| writer.compact().map(drop))
+        Ok(py.detach(|| {
+            let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+            // In a transaction, compacting would end it.
+            state.flush()?;
+            let compacted = self.writer(&mut state)?.compact().map(drop);
+            state.is_changed = true;
+            state.drop_failed_writer(&compacted);
+            compacted
+        })?)
     }
 
-    /// Starts a transaction: changes up to the next flush count together or not at all.
+    /// Starts a transaction: changes up to ``_commit`` count together or not at all.
     fn _begin(&self, py: Python<'_>) -> Result<()> {
-        self.change(py, CollectionWriter::begin)
+        Ok(py.detach(|| {
+            let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+            // Earlier changes are not part of it, so that readers may see them.
+            state.flush()?;
+            let begun = self.writer(&mut state)?.begin();
+            state.drop_failed_writer(&begun);
+            state.is_in_transaction = begun.is_ok();
+            begun
+        })?)
+    }
+
+    /// Writes all changes since ``_begin``.
+    fn _commit(&self, py: Python<'_>) -> Result<()> {
+        self.end_transaction(py, |state| match &state.writer {
+            Some(_) => state.flush(),
+            None => Err(failed_transaction()),
+        })
     }
 
     /// Discards all changes since ``_begin``.
     fn _roll_back(&self, py: Python<'_>) -> Result<()> {
-        self.change(py, CollectionWriter::roll_back)
+        self.end_transaction(py, |state| {
+            // After a failed write they were discarded already.
+            let Some(writer) = &mut state.writer else { return Ok(()) };
+            let rolled_back = writer.roll_back();
+            state.is_changed = false;
+            state.drop_failed_writer(&rolled_back);
+            rolled_back
+        })
     }
 }
 

@@ -41,6 +41,8 @@ pub(super) struct State {
     pub(super) writer: Option<CollectionWriter>,
     /// Whether there are changes that `reader` does not show.
     pub(super) is_changed: bool,
+    /// Whether the changes are those of a transaction, which only its end may write.
+    pub(super) is_in_transaction: bool,
 }
 
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -179,7 +181,13 @@ pub(super) fn read_only(path: &Path) -> Error {
 }
 
 impl State {
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage) in a transaction, which a flush would end.
     pub(super) fn flush(&mut self) -> LibraryResult<()> {
+        if self.is_in_transaction {
+            let detail = "a transaction is open: scan, flush, compact and close before it or after its end";
+            return Err(Error::usage(detail).in_format("zds"));
+        }
         if let Some(writer) = &mut self.writer {
             let flushed = writer.flush();
             self.drop_failed_writer(&flushed);
@@ -193,7 +201,9 @@ impl State {
 
     pub(super) fn close(&mut self) -> LibraryResult<()> {
         let closed = self.flush();
-        self.writer = None;
+        if !self.is_in_transaction {
+            self.writer = None;
+        }
         closed
     }
 

@@ -122,6 +122,9 @@ class Collection(_native.ZdsCollection):
     def bulk_write(self) -> Iterator[Self]:
         """A context in which all changes are one transaction: they count when it ends, or not at all if an exception leaves it.
 
+        Ids, ``len`` and single documents show the changes at once. What would need to write them before the end raises ``UsageError``: scans after
+        the first change, ``flush``, ``compact``, ``close`` and pickling, also in other threads, as handles of one collection share its changes.
+
         >>> import tempfile
         >>> train = Collection.open(tempfile.mkdtemp() + "/store", "train")
         >>> with train.bulk_write():
@@ -136,7 +139,7 @@ class Collection(_native.ZdsCollection):
         except BaseException:
             self._roll_back()
             raise
-        self.flush()
+        self._commit()
 
     def to_dataset(self) -> ZDataset:
         """The documents by index."""
