@@ -677,3 +677,17 @@ def test_memory_stays_flat(dataset: Path) -> None:
     for _ in range(4):
         work()
     assert used() - before < 4 << 20
+
+
+def test_masked_arrays_have_no_fill_values():
+    for data in ([1, 2, 3], [1.0, 2.0, 3.0]):
+        with pytest.raises(TypeError, match="expected an array without missing elements"):
+            packb(np.ma.masked_array(data, [0, 1, 0]))
+        assert unpackb(packb(np.ma.masked_array(data))).tolist() == data
+
+
+def test_a_field_is_selected_once(tmp_path):
+    with FileWriter(tmp_path / "d.msgpack", disable=True) as writer:
+        writer.write({"key": "k", "l": 1})
+    with MsgpackReader(tmp_path / "d.msgpack") as reader, pytest.raises(ValueError, match='the field "l" is selected twice'):
+        reader.columns(["l", "l"])

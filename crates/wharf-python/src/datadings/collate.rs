@@ -217,6 +217,11 @@ pub(super) fn layout(sample: &[u8], fields: Option<&[String]>) -> Result<Layout>
         found.push((name, dtype, shape));
     }
     let Some(fields) = fields else { return Ok(found) };
+    for (number, name) in fields.iter().enumerate() {
+        if fields.iter().take(number).any(|other| other == name) {
+            return Err(Error::usage(format!("the field {name:?} is selected twice")));
+        }
+    }
     let wanted = |name: &String| {
         let found = found.iter().find(|(known, ..)| known == name);
         found.cloned().ok_or_else(|| missing(name))

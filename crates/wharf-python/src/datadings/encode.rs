@@ -180,6 +180,15 @@ fn numpy(out: &mut Vec<u8>, value: &Bound<'_, PyAny>, depth: u32) -> Result<()> 
                 let detail = "an array of Python objects would be written as a pickle, which nobody can load safely";
                 return Err(Error::unsupported(detail).into());
             }
+            // `tobytes` would put fill values in place of the missing elements.
+            if is_array
+                && value.hasattr("mask")?
+                && py.import("numpy.ma")?.call_method1("is_masked", (value,))?.is_truthy()?
+            {
+                return Err(
+                    PyTypeError::new_err("expected an array without missing elements, found a masked array").into()
+                );
+            }
             let structured = is_array && dtype.getattr("kind")?.cast::<PyString>().is_ok_and(|kind| *kind == "V");
             written(put::write_map_len(out, if is_array { 5 } else { 3 }))?;
             bytes(out, b"nd")?;
