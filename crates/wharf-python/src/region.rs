@@ -158,9 +158,19 @@ fn coordinate(value: &Bound<'_, PyAny>) -> Result<Coordinate> {
         return Err(not_a_coordinate(value));
     }
     if let Ok(kind) = value.getattr("dtype").and_then(|dtype| dtype.getattr("kind")) {
-        let array = || value.py().import("numpy")?.call_method1("asarray", (value,));
+        let py = value.py();
+        let array = || py.import("numpy")?.call_method1("asarray", (value,));
         match kind.extract::<&str>()? {
-            "M" => return text(array()?),
+            "M" => {
+                // The text of a day or month would stand for all of it.
+                let array = array()?;
+                let micros = py.import("numpy")?.call_method1("dtype", ("M8[us]",))?;
+                let time = match py.import("numpy")?.call_method1("promote_types", (array.getattr("dtype")?, micros)) {
+                    Ok(unit) => array.call_method1("astype", (unit,))?,
+                    Err(_) => array,
+                };
+                return text(time);
+            }
             "m" => {
                 let micros = array()?.call_method1("astype", ("m8[us]",))?.call_method1("astype", ("i8",))?;
                 return Ok(Coordinate::Text(format!("{} microseconds", micros.str()?)));

@@ -223,3 +223,24 @@ def test_parts_of_bytes_and_files(file: tuple[Path, Any]) -> None:
     same(long(wharf_data.open(path.read_bytes(), sel={"time": [4]}, tidy=["rain"]), "rain"), other)
     with path.open("rb") as opened:
         same(long(wharf_data.open(opened, sel={"time": [4]}, tidy=["rain"]), "rain"), other)
+
+
+def test_bools_are_no_indices(golden: Path) -> None:
+    path = golden / "ds" / "from-netcdf.ds"
+    for sel, found in ((True, "bool"), ([True, False], "a list of bools"), (np.array([True, False]), "ndarray")):
+        with pytest.raises(TypeError, match=f"expected an index, a slice, or a list of indices, found {found}"):
+            wharf_data.open(path, sel={"time": sel})
+    assert len(wharf_data.open(path, sel={"time": [1]})["time"]) == 1
+
+
+def test_times_of_numpy_are_instants(golden: Path) -> None:
+    path = golden / "ds" / "from-netcdf.ds"
+
+    def count(first: Any, last: Any) -> int:
+        return len(wharf_data.open(path, between={"time": (first, last)})["time"])
+
+    assert count("2000-01-01", "2000-01-01") == count(datetime.date(2000, 1, 1), datetime.date(2000, 1, 1)) == 2
+    assert count(datetime.datetime(2000, 1, 1), datetime.datetime(2000, 1, 1)) == 1
+    for unit in ("Y", "M", "D", "s", "us", "ns"):
+        day = np.datetime64("2000-01-01", unit)
+        assert count(day, day) == 1
