@@ -359,7 +359,7 @@ fn row_range(rows: Option<&Bound<'_, PyAny>>, len: impl FnOnce() -> Result<u64>)
     let invalid = || PyTypeError::new_err("rows must be a slice or range with step 1, or a pair (first, end)");
     if let Ok(pair) = rows.cast::<PyTuple>() {
         let (first, end): (u64, Option<u64>) = pair.extract()?;
-        return Ok(first..end.unwrap_or(u64::MAX));
+        return convert::row_range(first, end);
     }
     let attribute = |name: &str| -> PyResult<Option<i64>> { rows.getattr(name)?.extract() };
     let (start, stop, step) = match (attribute("start"), attribute("stop"), attribute("step")) {
@@ -542,7 +542,11 @@ impl Table {
         filter: Option<&str>,
         rows: Option<&Bound<'_, PyAny>>,
     ) -> Result<Bound<'py, PyAny>> {
-        query::count(py, self.selected(py, by.map(Vec::from), filter, rows)?)
+        let by = by.map(Vec::from);
+        if by.as_ref().is_some_and(Vec::is_empty) {
+            return Err(Error::usage("names no column").in_option("by").into());
+        }
+        query::count(py, self.selected(py, by, filter, rows)?)
     }
 
     /// Writes fields of rows into the files of a folder, or of a tar or ZIP archive. Returns the number of files.

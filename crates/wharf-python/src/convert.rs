@@ -1,6 +1,7 @@
 //! Conversions, and writing record batches.
 
 use std::ffi::OsString;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -86,6 +87,9 @@ pub(crate) fn select(
     rows: Option<(u64, Option<u64>)>,
 ) -> Result<Convert> {
     if let Some(names) = columns {
+        if names.is_empty() {
+            return Err(Error::usage("names no column").in_option("columns").into());
+        }
         if !convert.selection.columns.is_empty() {
             let error = Error::usage("names the variables of long rows already").in_option("tidy");
             return Err(error.advising("leave out {columns}").into());
@@ -95,8 +99,22 @@ pub(crate) fn select(
     if let Some(condition) = condition {
         convert = convert.with_filter(condition).map_err(|error| error.in_option("where"))?;
     }
-    convert.selection.rows = rows.map(|(first, end)| RowRange { rows: first..end.unwrap_or(u64::MAX), one: false });
+    convert.selection.rows = match rows {
+        Some((first, end)) => Some(RowRange { rows: row_range(first, end)?, one: false }),
+        None => None,
+    };
     Ok(convert)
+}
+
+/// The range of a pair of the first row and the end.
+pub(crate) fn row_range(first: u64, end: Option<u64>) -> Result<Range<u64>> {
+    match end {
+        Some(end) if end < first => {
+            let detail = format!("the range ends at {end}, before its start {first}");
+            Err(Error::usage(detail).in_option("rows").into())
+        }
+        end => Ok(first..end.unwrap_or(u64::MAX)),
+    }
 }
 
 /// Writes record batches to a file of any format. `data` has `__arrow_c_stream__` or `__arrow_c_array__`.

@@ -407,3 +407,33 @@ def test_a_reader_is_called_back_by_other_libraries(tmp_path: Path) -> None:
         # pyarrow detaches from the interpreter, and calls the reader, which calls the file.
         assert table.to_arrow().equals(data)
         assert pa.table(table).equals(data)
+
+
+def test_a_range_of_rows_does_not_end_before_its_start(golden: Path, tmp_path: Path) -> None:
+    idv, ds = golden / "idv" / "real-adult.idv", golden / "ds" / "from-netcdf.ds"
+    table = wharf_data.open(idv).table()
+    for call in (
+        lambda: wharf_data.convert(idv, tmp_path / "o.parquet", rows=(5, 2)),
+        lambda: wharf_data.convert(ds, tmp_path / "o.ds", rows=(2, 1)),
+        lambda: wharf_data.diff(idv, idv, rows=(5, 2)),
+        lambda: table.stats(rows=(5, 2)),
+        lambda: table.to_arrow(rows=(5, 2)),
+        lambda: list(table.rows(rows=(5, 2))),
+    ):
+        with pytest.raises(wharf_data.UsageError, match=r"the range ends at \d, before its start \d"):
+            call()
+    assert list(table.rows(rows=(5, 5))) == [] and len(table.to_arrow(rows=slice(5, 2))) == 0
+
+
+def test_an_empty_list_selects_no_column(golden: Path, tmp_path: Path) -> None:
+    path = golden / "idv" / "real-adult.idv"
+    table = wharf_data.open(path).table()
+    assert table.to_arrow([]).num_columns == 0
+    for call in (
+        lambda: wharf_data.convert(path, tmp_path / "o.parquet", columns=[]),
+        lambda: wharf_data.diff(path, path, columns=[]),
+        lambda: table.stats([]),
+        lambda: table.count([]),
+    ):
+        with pytest.raises(wharf_data.UsageError, match="names no column"):
+            call()
