@@ -157,7 +157,14 @@ impl Values {
             DataType::FixedSizeList(element, size) => {
                 let list = array.as_fixed_size_list();
                 let size = usize::try_from(*size).unwrap_or(0);
-                Data::FixedList(size, shape(field, size), inner(element, list.values())?)
+                let (shape, places) = tensor(field, size);
+                let mut values = inner(element, list.values())?;
+                if let Some(places) = places {
+                    let rows = (0..list.len()).map(|row| row * size);
+                    let indexes = rows.flat_map(|start| places.iter().map(move |place| start + place)).collect();
+                    values = Box::new(Self { data: Data::Dictionary(indexes, values), nulls: None });
+                }
+                Data::FixedList(size, shape, values)
             }
             DataType::Struct(fields) => {
                 let depth = deeper(depth)?;
@@ -246,23 +253,42 @@ fn unsupported(data_type: &DataType) -> Error {
     Error::unsupported(format!("values of type {data_type} have no JSON form"))
 }
 
-/// The shape of a tensor field, or empty if it is not a row-major tensor of `size` elements with at least two dimensions.
-fn shape(field: &Field, size: usize) -> Vec<usize> {
+/// The elements of tensors: the shape, which is empty if the field is not a tensor of `size` elements with at least two dimensions, and the index
+/// in memory of each element, if the dimensions have another order there.
+fn tensor(field: &Field, size: usize) -> (Vec<usize>, Option<Vec<usize>>) {
     let metadata = || {
         let is_tensor = field.extension_type_name() == Some("arrow.fixed_shape_tensor");
         let text = field.extension_type_metadata().filter(|_| is_tensor)?;
         let metadata: serde_json::Value = serde_json::from_str(text).ok()?;
-        let permutation = metadata.get("permutation").and_then(|permutation| permutation.as_array());
-        if permutation
-            .is_some_and(|permutation| !permutation.iter().zip(0_u64..).all(|(axis, at)| axis.as_u64() == Some(at)))
-        {
+        let integers = |name: &str| -> Option<Vec<usize>> {
+            let values = metadata.get(name)?.as_array()?.iter();
+            values.map(|value| value.as_u64().and_then(|value| usize::try_from(value).ok())).collect()
+        };
+        let shape = integers("shape")?;
+        let count = shape.iter().try_fold(1_usize, |count, length| count.checked_mul(*length))?;
+        if count != size || size == 0 || !(2..=64).contains(&shape.len()) {
             return None;
         }
-        let lengths = metadata.get("shape")?.as_array()?.iter();
-        let lengths = lengths.map(|length| length.as_u64().and_then(|length| usize::try_from(length).ok()));
-        let shape: Vec<usize> = lengths.collect::<Option<_>>()?;
-        let count = shape.iter().try_fold(1_usize, |count, length| count.checked_mul(*length))?;
-        (count == size && size > 0 && (2..=64).contains(&shape.len())).then_some(shape)
+        let axes = match metadata.get("permutation") {
+            Some(axes) if !axes.is_null() => integers("permutation")?,
+            _ => return Some((shape, None)),
+        };
+        if axes.iter().copied().eq(0..shape.len()) {
+            return Some((shape, None));
+        }
+        let mut sorted = axes.clone();
+        sorted.sort_unstable();
+        if !sorted.into_iter().eq(0..shape.len()) {
+            return None;
+        }
+        let (mut permuted, mut places) = (Vec::with_capacity(axes.len()), vec![0]);
+        for axis in axes {
+            let length = *shape.get(axis)?;
+            let stride: usize = shape.iter().skip(axis + 1).product();
+            places = places.iter().flat_map(|place| (0..length).map(move |at| place + at * stride)).collect();
+            permuted.push(length);
+        }
+        Some((permuted, Some(places)))
     };
     metadata().unwrap_or_default()
 }
