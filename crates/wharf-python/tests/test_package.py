@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import io
 import json
 import pickle
@@ -437,3 +438,111 @@ def test_an_empty_list_selects_no_column(golden: Path, tmp_path: Path) -> None:
     ):
         with pytest.raises(wharf_data.UsageError, match="names no column"):
             call()
+
+
+DAY, NOON = datetime.date(2000, 1, 1), datetime.datetime(2000, 1, 1, 12)
+ZONED = NOON.replace(tzinfo=datetime.timezone(datetime.timedelta(hours=5)))
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "found"),
+    [
+        (1, 1.5, "1.5"),
+        (1, "x", "'x'"),
+        (1, "2", "'2'"),
+        ("2", 1, "1"),
+        (True, 1, "1"),
+        (1, True, "True"),
+        (None, 1, "1"),
+        (0.5, 2**53 + 1, str(2**53 + 1)),
+        (np.float32(1), 1.1, "1.1"),
+        (DAY, NOON, r"datetime.datetime\(2000, 1, 1, 12, 0\)"),
+        (NOON, DAY, "datetime.date"),
+        (NOON, ZONED, "datetime.datetime"),
+        (ZONED, NOON, "datetime.datetime"),
+        ([1], [1.5], "\\[1.5\\]"),
+        ([DAY], [NOON], "\\[datetime"),
+        ({"x": 1}, {"x": 1, "y": 2}, "{'x': 1, 'y': 2}"),
+    ],
+)
+def test_later_rows_that_do_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: Any, later: Any, found: str) -> None:
+    monkeypatch.setattr(wharf_data, "_BATCH_ROWS", 4)
+    rows = [{"a": first}] * 6 + [{"a": later}, {"a": None}]
+    message = f"column 'a': expected a value of type .*, as in the first rows, found {found}.* \\(row 6\\)"
+    with pytest.raises(wharf_data.UsageError, match=message):
+        wharf_data.write(rows, tmp_path / "x.parquet")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("first", "later"),
+    [
+        (1, 2.0),
+        (1.5, 2),
+        (None, None),
+        (ZONED, ZONED.astimezone(datetime.timezone.utc)),
+        ([1], []),
+        ([1], [None, 2]),
+        ({"x": 1, "y": "a"}, {"x": 2, "y": None}),
+        ("a", None),
+        (DAY, DAY),
+        (NOON, NOON),
+    ],
+)
+def test_later_rows_that_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: Any, later: Any) -> None:
+    monkeypatch.setattr(wharf_data, "_BATCH_ROWS", 4)
+    values = [first] * 6 + [later] * 4
+    wharf_data.write(({"a": value} for value in values), tmp_path / "x.arrow")
+    assert wharf_data.open(tmp_path / "x.arrow").table().to_arrow()["a"].to_pylist() == values
+
+
+def test_times_among_dates(tmp_path: Path) -> None:
+    for values in ([DAY, NOON], [NOON, ZONED], [ZONED, NOON], [[DAY], [DAY, NOON]]):
+        for data in ({"a": values}, [{"a": value} for value in values]):
+            with pytest.raises(wharf_data.UsageError, match="column 'a': expected a value of type .*row 1"):
+                wharf_data.write(data, tmp_path / "x.parquet")
+    wharf_data.write({"a": [DAY, None], "b": [NOON, None], "c": [None, ZONED]}, tmp_path / "x.parquet")
+
+
+def test_exceptions_of_an_iterable_are_passed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wharf_data, "_BATCH_ROWS", 4)
+
+    def rows(count: int) -> Any:
+        yield from ({"a": number} for number in range(count))
+        raise KeyError("mine")
+
+    for count in (2, 9):
+        with pytest.raises(KeyError, match="mine"):
+            wharf_data.write(rows(count), tmp_path / "x.parquet")
+    with pytest.raises(wharf_data.UsageError, match="row 5 has the column 'b', which the first 4 rows do not have"):
+        wharf_data.write([{"a": 1}] * 5 + [{"b": 1}], tmp_path / "x.parquet")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("extension", ["csv", "jsonl", "idv", "arrow", "parquet", "ds"])
+def test_columns_of_one_name(tmp_path: Path, extension: str) -> None:
+    path = tmp_path / f"x.{extension}"
+    wharf_data.write(pa.table([pa.array([1, 2]), pa.array([3, 4])], names=["a", "a"]), path)
+    assert wharf_data.open(path).table().to_arrow().to_pydict() == {"a": [1, 2], "a#2": [3, 4]}
+
+
+@pytest.mark.parametrize("extension", ["csv", "jsonl", "idv", "arrow", "parquet", "ds", "zds", "msgpack"])
+def test_tensors_in_another_order_of_memory(tmp_path: Path, extension: str) -> None:
+    array = np.arange(12).reshape(2, 2, 3)
+    permuted = array.transpose(0, 2, 1).copy().transpose(0, 2, 1)
+    paths = [tmp_path / f"{number}.{extension}" for number in range(3)]
+    tables = [{"a": array}, {"a": permuted}]
+    stored = pa.table({"a": pa.FixedShapeTensorArray.from_numpy_ndarray(permuted)})
+    assert stored["a"].type.permutation == [1, 0]
+    tables.append(stored)
+    refuses = extension in ("idv", "ds", "msgpack")
+    for table, path in zip(tables, paths):
+        options = {"number": True} if extension == "msgpack" else {}
+        if table is stored and refuses:
+            with pytest.raises(wharf_data.UnsupportedError, match="with permuted dimensions"):
+                wharf_data.write(table, path, **options)
+            continue
+        wharf_data.write(table, path, **options)
+        assert list(wharf_data.open(path).table().rows()) == list(wharf_data.open(paths[0]).table().rows())
+        if extension != "csv":
+            assert wharf_data.diff(path, paths[0])["same"]

@@ -45,7 +45,7 @@
 //! | `FixedSizeBinary(16)` | `DataViewRowId` | |
 //! | `Dictionary` of texts | `Key` stored as `UInt32`, with labels | the labels of all batches in order of appearance, used or not |
 //! | `Dictionary` of anything else | as its values | |
-//! | `FixedSizeList` | vector of known size | with the dimensions of an `arrow.fixed_shape_tensor`; a null row is an error |
+//! | `FixedSizeList` | vector of known size | with the dimensions of an `arrow.fixed_shape_tensor`, which must not be permuted; a null row is an error |
 //! | `List`, `LargeList` | vector of unknown size | a null row becomes an empty vector, counted as a loss |
 //! | struct of `length`, `indices` and `values` as above | vector of unknown size, sparse | |
 //! | all others, lists of lists | | rejected, with column and type |

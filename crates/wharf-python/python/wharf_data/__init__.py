@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _native
@@ -290,18 +291,29 @@ def write(
     * a dict from column names to sequences or numpy arrays (needs pyarrow);
     * an iterable of dicts, one for each row (needs pyarrow).
 
-    Keyword arguments, result and exceptions are those of ``convert()``.
+    The types of columns are those of the first 65,536 rows; a later value that they do not hold is an error, and so is a date among times, or a
+    time without zone among those with one.
+
+    Keyword arguments, result and exceptions are those of ``convert()``; exceptions of an iterable are passed on.
     """
+    failures: list[BaseException] = []
     if not (hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")):
-        data = _as_stream(data)
-    return _warned(_native.write(data, os.fspath(output), to=to, overwrite=overwrite, options=options))
+        data = _as_stream(data, failures)
+    try:
+        report = _native.write(data, os.fspath(output), to=to, overwrite=overwrite, options=options)
+    except Exception:
+        if failures:
+            # Of an exception in the rows, a stream keeps the text alone.
+            raise failures[0] from None
+        raise
+    return _warned(report)
 
 
 #: Rows of a batch that is made from an iterable.
 _BATCH_ROWS = 65_536
 
 
-def _as_stream(data: Any) -> Any:
+def _as_stream(data: Any, failures: list[BaseException]) -> Any:
     try:
         import pyarrow as pa
     except ImportError:
@@ -309,22 +321,95 @@ def _as_stream(data: Any) -> Any:
             "dicts and rows are written by way of pyarrow, which is not installed: pip install wharf-data[pyarrow]"
         ) from None
     if isinstance(data, Mapping):
-        return pa.table({name: _column(pa, values) for name, values in data.items()})
+        return pa.table({name: _column(pa, values, name) for name, values in data.items()})
     if not isinstance(data, Iterable):
         raise TypeError(
             f"expected an object with __arrow_c_stream__, a dict of columns, or an iterable of dicts, found {type(data).__name__}"
         )
-    return _rows_stream(pa, iter(data))
+    return _rows_stream(pa, iter(data), failures)
 
 
-def _column(pa: Any, values: Any) -> Any:
+def _column(pa: Any, values: Any, name: str = "") -> Any:
     """A column; an array with several dimensions becomes a column of tensors."""
     if getattr(values, "ndim", 1) > 1:
-        return pa.FixedShapeTensorArray.from_numpy_ndarray(values)
-    return values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(values)
+        import numpy as np
+
+        # Few formats have tensors with another order of dimensions in memory.
+        return pa.FixedShapeTensorArray.from_numpy_ndarray(np.ascontiguousarray(values))
+    return values if isinstance(values, (pa.Array, pa.ChunkedArray)) else _inferred(pa, values, name)
 
 
-def _rows_stream(pa: Any, rows: Any) -> Any:
+def _inferred(pa: Any, values: Any, name: str) -> Any:
+    """An array of the type that pyarrow infers, which turns times among dates into dates, and times with a zone into times without one."""
+    array = pa.array(values)
+    if isinstance(values, (list, tuple)) and _has_times(pa, array.type):
+        for row, value in enumerate(values):
+            if not _is_time_of(pa, value, array.type):
+                raise _misfit(name, array.type, value, row)
+    return array
+
+
+def _has_times(pa: Any, type_: Any) -> bool:
+    if pa.types.is_date(type_) or pa.types.is_timestamp(type_):
+        return True
+    return any(_has_times(pa, type_.field(number).type) for number in range(type_.num_fields))
+
+
+def _is_time_of(pa: Any, value: Any, type_: Any) -> bool:
+    """False if a time is in the place of a date, or has a zone where the others have none, or none where they have one."""
+    if isinstance(value, datetime) and value == value:  # not NaT
+        if pa.types.is_timestamp(type_):
+            return (value.tzinfo is None) == (type_.tz is None)
+        return not pa.types.is_date(type_)
+    if isinstance(value, Mapping) and pa.types.is_struct(type_):
+        return all(_is_time_of(pa, value.get(field.name), field.type) for field in type_)
+    if isinstance(value, (list, tuple)) and pa.types.is_list(type_):
+        return all(_is_time_of(pa, item, type_.value_type) for item in value)
+    return True
+
+
+def _misfit(name: str, type_: Any, value: Any, row: int) -> UsageError:
+    found = repr(value)
+    found = found if len(found) <= 100 else found[:97] + "..."
+    return UsageError(f"column {name!r}: expected a value of type {type_}, as in the first rows, found {found} (row {row})")
+
+
+def _converted(pa: Any, values: list[Any], type_: Any) -> Any:
+    """An array of this type. Unlike ``pa.array(values, type_)``, which truncates and leaves out, this is exact.
+
+    Raises:
+        TypeError, ValueError: a value has another kind, or the type does not hold it.
+    """
+    array = pa.array(values)
+    if array.type == type_ and not _has_times(pa, type_):
+        return array
+    if not _is_kind_of(pa, array.type, type_) or not all(_is_time_of(pa, value, type_) for value in values):
+        raise TypeError(f"expected {type_}, found {array.type}")
+    return array.cast(type_)
+
+
+def _is_kind_of(pa: Any, found: Any, type_: Any) -> bool:
+    """Whether values of a type are cast to another one without a change of what they mean; the cast checks ranges."""
+    is_a = pa.types
+    if found == type_ or is_a.is_null(found):
+        return True
+    if is_a.is_floating(found):
+        # A cast to integers checks fractions, one to shorter floats does not.
+        return bool(is_a.is_integer(type_) or is_a.is_floating(type_) and found.bit_width <= type_.bit_width)
+    if is_a.is_integer(found):
+        return bool(is_a.is_integer(type_) or is_a.is_floating(type_) or is_a.is_decimal(type_))
+    if is_a.is_list(found) and is_a.is_list(type_):
+        return _is_kind_of(pa, found.value_type, type_.value_type)
+    if is_a.is_struct(found) and is_a.is_struct(type_):
+        known = {field.name: field.type for field in type_}
+        return all(field.name in known and _is_kind_of(pa, field.type, known[field.name]) for field in found)
+    if is_a.is_string(found):
+        return bool(is_a.is_binary(type_))
+    same = (is_a.is_timestamp, is_a.is_duration, is_a.is_time, is_a.is_decimal)
+    return any(kind(found) and kind(type_) for kind in same)
+
+
+def _rows_stream(pa: Any, rows: Any, failures: list[BaseException]) -> Any:
     from itertools import islice
 
     first = list(islice(rows, _BATCH_ROWS))
@@ -332,9 +417,28 @@ def _rows_stream(pa: Any, rows: Any) -> Any:
         raise UsageError("there are no rows, so that columns and types are not known: write a table with a schema")
     # `Table.from_pylist` leaves out what the first row lacks.
     names = dict.fromkeys(name for row in first for name in row)
-    table = pa.table({name: [row.get(name) for row in first] for name in names})
+    table = pa.table({name: _inferred(pa, [row.get(name) for row in first], name) for name in names})
+
+    def column(name: str, type_: Any, chunk: list[Any], number: int) -> Any:
+        values = [row.get(name) for row in chunk]
+        try:
+            return _converted(pa, values, type_)
+        except (TypeError, ValueError, ArithmeticError, NotImplementedError):
+            for row, value in enumerate(values, number):
+                try:
+                    _converted(pa, [value], type_)
+                except (TypeError, ValueError, ArithmeticError, NotImplementedError):
+                    raise _misfit(name, type_, value, row) from None
+            raise
 
     def batches() -> Any:
+        try:
+            yield from all_batches()
+        except Exception as error:
+            failures.append(error)
+            raise
+
+    def all_batches() -> Any:
         yield from table.to_batches()
         number = len(first)
         while chunk := list(islice(rows, _BATCH_ROWS)):
@@ -344,7 +448,8 @@ def _rows_stream(pa: Any, rows: Any) -> Any:
                     raise UsageError(
                         f"row {row} has the column {sorted(unknown)[0]!r}, which the first {_BATCH_ROWS} rows do not have"
                     )
-            yield pa.RecordBatch.from_pylist(chunk, schema=table.schema)
+            arrays = [column(field.name, field.type, chunk, number) for field in table.schema]
+            yield pa.RecordBatch.from_arrays(arrays, schema=table.schema)
             number += len(chunk)
 
     return pa.RecordBatchReader.from_batches(table.schema, batches())

@@ -116,9 +116,12 @@ pub struct RowRange {
 }
 
 impl RowRange {
-    /// Fails when the range begins after the last of `total` rows.
+    /// Fails when the range begins after the last of `total` rows, or ends before it begins.
     pub fn check(&self, total: u64) -> Result<()> {
-        let start = self.rows.start;
+        let Range { start, end } = self.rows;
+        if end < start {
+            return Err(Error::usage(format!("the range ends at {end}, before its start {start}")));
+        }
         if start < total || (start == total && !self.one) {
             return Ok(());
         }
@@ -246,6 +249,16 @@ pub(crate) fn unknown_column(all: &[ColumnInfo], name: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranges_of_rows_begin_in_the_table_and_before_their_end() {
+        let check = |rows, one| RowRange { rows, one }.check(3).map_err(|error| error.to_string());
+        assert_eq!(check(3..9, false), Ok(()));
+        assert!(check(3..9, true).unwrap_err().contains("no row 3: the input has 3 rows"));
+        #[expect(clippy::reversed_empty_ranges, reason = "it is refused")]
+        let reversed = 2..1;
+        assert_eq!(check(reversed, false).unwrap_err(), "the range ends at 1, before its start 2");
+    }
 
     #[test]
     fn names_split_at_commas_outside_quotes() {

@@ -49,6 +49,10 @@ fn column_builder(field: &Field, options: &ArrowOptions, losses: &mut Vec<Loss>)
         first.column = Some(field.name().clone().into());
         losses.push(Loss::new(what, 1, first));
     };
+    if is_permuted(field) {
+        let detail = "cannot write a tensor with permuted dimensions";
+        return Err(Error::unsupported(detail).in_column(field.name().clone()));
+    }
     let (mut column, mut parser) = (None, None);
     if let Some(json) = field.metadata().get(FORMAT_NAME) {
         match column_from_metadata(field, json, options) {
@@ -271,12 +275,24 @@ fn default_item_type(data_type: &DataType, nullable: bool, null_integers: NullIn
     })
 }
 
-/// The dimensions of a tensor field, if they match its size.
-fn shape_of(field: &Field, size: u32) -> Option<Vec<u32>> {
+/// The metadata of a tensor field.
+fn tensor_of(field: &Field) -> Option<Json> {
     if field.metadata().get("ARROW:extension:name")? != "arrow.fixed_shape_tensor" {
         return None;
     }
-    let tensor: Json = serde_json::from_str(field.metadata().get("ARROW:extension:metadata")?).ok()?;
+    serde_json::from_str(field.metadata().get("ARROW:extension:metadata")?).ok()
+}
+
+/// Whether the dimensions of a tensor field have another order in memory.
+fn is_permuted(field: &Field) -> bool {
+    let tensor = tensor_of(field);
+    let axes = tensor.as_ref().and_then(|tensor| tensor.get("permutation")?.as_array());
+    axes.is_some_and(|axes| !axes.iter().map(Json::as_u64).eq((0..).map(Some).take(axes.len())))
+}
+
+/// The dimensions of a tensor field, if they match its size.
+fn shape_of(field: &Field, size: u32) -> Option<Vec<u32>> {
+    let tensor = tensor_of(field)?;
     let dimensions = tensor.get("shape")?.as_array()?;
     let dimensions: Option<Vec<u32>> = dimensions.iter().map(|d| u32::try_from(d.as_u64()?).ok()).collect();
     let dimensions = dimensions.filter(|dimensions| !dimensions.is_empty())?;

@@ -206,6 +206,21 @@ fn maps_lists_to_vectors() {
 }
 
 #[test]
+fn dimensions_of_tensors_are_in_the_order_of_memory() {
+    let kind = |metadata: &str| {
+        let extension = [("name", "arrow.fixed_shape_tensor"), ("metadata", metadata)];
+        let extension = extension.map(|(key, value)| (format!("ARROW:extension:{key}"), value.to_owned()));
+        let item = Arc::new(Field::new_list_field(DataType::Int8, false));
+        let field = Field::new("c", DataType::FixedSizeList(item, 6), false).with_metadata(extension.into());
+        let (reader, _) = written(&Arc::new(ArrowSchema::new(vec![field])), &[], ArrowOptions::default())?;
+        container_core::Result::Ok(reader.columns()[0].kind().unwrap().to_string())
+    };
+    assert_eq!(kind(r#"{"shape":[2,3],"permutation":[0,1]}"#).unwrap(), "Vector<SByte, 2, 3>");
+    let text = "idv: cannot write a tensor with permuted dimensions (column \"c\")";
+    says(&kind(r#"{"shape":[2,3],"permutation":[1,0]}"#).unwrap_err(), "unsupported", text);
+}
+
+#[test]
 fn unrepresentable_values_are_errors_or_losses() {
     let double = || ArrowOptions::default().with_null_integers(NullIntegers::Double);
     let plain = ArrowOptions::default;
