@@ -56,6 +56,7 @@ mod observe;
 pub mod predicate;
 mod resolve;
 mod rows;
+mod tensor;
 mod times;
 mod zero_copy;
 
@@ -77,6 +78,7 @@ pub use observe::{Class, ColumnProfile, Element, ListObserver, ObjectObserver, O
 pub use predicate::{Filter, Predicate};
 pub use resolve::{ENCODING, SPARSE, infer_from_sample, narrow_field, resolve, resolve_member, resolve_schema};
 pub use rows::{BatchRows, JsonRows};
+pub use tensor::PermutedTensor;
 pub use times::{parse as parse_time, write as write_time};
 pub use zero_copy::{booleans, numbers};
 

@@ -22,6 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import wharf_data
+import wharf_data.ds
 
 #: Formats that keep the types of simple columns.
 TYPED = ["parquet", "arrow", "arrows", "idv"]
@@ -532,17 +533,37 @@ def test_tensors_in_another_order_of_memory(tmp_path: Path, extension: str) -> N
     permuted = array.transpose(0, 2, 1).copy().transpose(0, 2, 1)
     paths = [tmp_path / f"{number}.{extension}" for number in range(3)]
     tables = [{"a": array}, {"a": permuted}]
-    stored = pa.table({"a": pa.FixedShapeTensorArray.from_numpy_ndarray(permuted)})
-    assert stored["a"].type.permutation == [1, 0]
-    tables.append(stored)
-    refuses = extension in ("idv", "ds", "msgpack")
+    tables.append(pa.table({"a": pa.FixedShapeTensorArray.from_numpy_ndarray(permuted)}))
+    assert tables[2]["a"].type.permutation == [1, 0]
+    options = {"number": True} if extension == "msgpack" else {}
     for table, path in zip(tables, paths):
-        options = {"number": True} if extension == "msgpack" else {}
-        if table is stored and refuses:
-            with pytest.raises(wharf_data.UnsupportedError, match="with permuted dimensions"):
-                wharf_data.write(table, path, **options)
-            continue
         wharf_data.write(table, path, **options)
         assert list(wharf_data.open(path).table().rows()) == list(wharf_data.open(paths[0]).table().rows())
-        if extension != "csv":
-            assert wharf_data.diff(path, paths[0])["same"]
+        assert extension == "csv" or wharf_data.diff(path, paths[0])["same"]
+
+
+@pytest.mark.parametrize("extension", ["parquet", "arrow"])
+def test_files_of_tensors_in_another_order_of_memory(tmp_path: Path, extension: str) -> None:
+    array = np.arange(24, dtype="i2").reshape(4, 2, 3)
+    permuted = array.transpose(0, 2, 1).copy().transpose(0, 2, 1)
+    tensors = [pa.FixedShapeTensorArray.from_numpy_ndarray(values) for values in (array, permuted)]
+    values = pa.array(tensors[1].storage.values.to_pylist()[:23] + [None], pa.int16())
+    lists = pa.FixedSizeListArray.from_arrays(values, 6, mask=pa.array([False, True, False, False]))
+    tensors.append(pa.ExtensionArray.from_storage(tensors[1].type, lists))
+    paths = [tmp_path / f"{number}.{extension}" for number in range(3)]
+    for path, column in zip(paths, tensors):
+        if extension == "parquet":
+            pq.write_table(pa.table({"a": column, "n": range(4)}), path)
+        else:
+            with pa.ipc.new_file(path, pa.table({"a": column, "n": range(4)}).schema) as file:
+                file.write_table(pa.table({"a": column, "n": range(4)}))
+    one, other, missing = (wharf_data.open(path).table() for path in paths)
+    assert other.to_arrow().schema.field("a").type == one.to_arrow().schema.field("a").type == tensors[0].type
+    assert other.to_arrow(["n", "a"], rows=(1, 3))["a"].combine_chunks().to_numpy_ndarray().tolist() == array[1:3].tolist()
+    assert [row["a"] for row in missing.rows()] == [array[0].tolist(), None, array[2].tolist(), [[18, 19, 20], [21, 22, None]]]
+    assert wharf_data.diff(one, other)["same"]
+    assert other.with_changes(expand=["a"]).to_arrow().to_pydict() == one.with_changes(expand=["a"]).to_arrow().to_pydict()
+    wharf_data.convert(paths[:2], tmp_path / "both.jsonl")
+    assert [row["a"] for row in wharf_data.open(tmp_path / "both.jsonl").table().rows()] == 2 * array.tolist()
+    wharf_data.convert(paths[1], tmp_path / "x.ds")
+    assert wharf_data.ds.read(tmp_path / "x.ds")["a"].tolist() == array.tolist()

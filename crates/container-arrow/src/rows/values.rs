@@ -17,6 +17,7 @@ use arrow_schema::{DataType, Field, TimeUnit};
 use container_core::{Error, Limits, Result};
 
 use crate::resolve::JSON;
+use crate::tensor::{self, PermutedTensor};
 
 /// An array with its type resolved. Shares the memory of the array.
 #[derive(Debug)]
@@ -157,14 +158,14 @@ impl Values {
             DataType::FixedSizeList(element, size) => {
                 let list = array.as_fixed_size_list();
                 let size = usize::try_from(*size).unwrap_or(0);
-                let (shape, places) = tensor(field, size);
-                let mut values = inner(element, list.values())?;
-                if let Some(places) = places {
-                    let rows = (0..list.len()).map(|row| row * size);
-                    let indexes = rows.flat_map(|start| places.iter().map(move |place| start + place)).collect();
-                    values = Box::new(Self { data: Data::Dictionary(indexes, values), nulls: None });
+                let values = inner(element, list.values())?;
+                match PermutedTensor::of(field, size) {
+                    Some(tensor) => {
+                        let data = Data::Dictionary(tensor.indexes(list.len()).collect(), values);
+                        Data::FixedList(size, tensor.shape().to_vec(), Box::new(Self { data, nulls: None }))
+                    }
+                    None => Data::FixedList(size, shape(field, size), values),
                 }
-                Data::FixedList(size, shape, values)
             }
             DataType::Struct(fields) => {
                 let depth = deeper(depth)?;
@@ -253,42 +254,11 @@ fn unsupported(data_type: &DataType) -> Error {
     Error::unsupported(format!("values of type {data_type} have no JSON form"))
 }
 
-/// The elements of tensors: the shape, which is empty if the field is not a tensor of `size` elements with at least two dimensions, and the index
-/// in memory of each element, if the dimensions have another order there.
-fn tensor(field: &Field, size: usize) -> (Vec<usize>, Option<Vec<usize>>) {
-    let metadata = || {
-        let is_tensor = field.extension_type_name() == Some("arrow.fixed_shape_tensor");
-        let text = field.extension_type_metadata().filter(|_| is_tensor)?;
-        let metadata: serde_json::Value = serde_json::from_str(text).ok()?;
-        let integers = |name: &str| -> Option<Vec<usize>> {
-            let values = metadata.get(name)?.as_array()?.iter();
-            values.map(|value| value.as_u64().and_then(|value| usize::try_from(value).ok())).collect()
-        };
-        let shape = integers("shape")?;
-        let count = shape.iter().try_fold(1_usize, |count, length| count.checked_mul(*length))?;
-        if count != size || size == 0 || !(2..=64).contains(&shape.len()) {
-            return None;
-        }
-        let axes = match metadata.get("permutation") {
-            Some(axes) if !axes.is_null() => integers("permutation")?,
-            _ => return Some((shape, None)),
-        };
-        if axes.iter().copied().eq(0..shape.len()) {
-            return Some((shape, None));
-        }
-        let mut sorted = axes.clone();
-        sorted.sort_unstable();
-        if !sorted.into_iter().eq(0..shape.len()) {
-            return None;
-        }
-        let (mut permuted, mut places) = (Vec::with_capacity(axes.len()), vec![0]);
-        for axis in axes {
-            let length = *shape.get(axis)?;
-            let stride: usize = shape.iter().skip(axis + 1).product();
-            places = places.iter().flat_map(|place| (0..length).map(move |at| place + at * stride)).collect();
-            permuted.push(length);
-        }
-        Some((permuted, Some(places)))
-    };
-    metadata().unwrap_or_default()
+/// The shape of a tensor field, or empty if it is not a row-major tensor of `size` elements with at least two dimensions.
+fn shape(field: &Field, size: usize) -> Vec<usize> {
+    let metadata = tensor::metadata(field).filter(|metadata| {
+        let axes = metadata.get("permutation").and_then(|axes| axes.as_array());
+        axes.is_none_or(|axes| axes.iter().zip(0_u64..).all(|(axis, at)| axis.as_u64() == Some(at)))
+    });
+    metadata.and_then(|metadata| tensor::shape(&metadata, size)).unwrap_or_default()
 }

@@ -4,9 +4,11 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
-use container_arrow::{ArrowTable, BatchRows, BatchScan, JsonRows, Mapping};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, FixedSizeListArray, RecordBatch, RecordBatchOptions, UInt64Array};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
+use arrow_select::take::take;
+use container_arrow::{ArrowTable, BatchRows, BatchScan, JsonRows, Mapping, PermutedTensor, from_arrow};
 use container_core::{ColumnInfo, Error, Loss, Position, Result, Rows, Scan};
 
 use super::guarded;
@@ -147,6 +149,37 @@ pub(crate) struct Projection {
     pub(crate) columns: Vec<usize>,
     pub(crate) schema: SchemaRef,
     pub(crate) rows: Range<u64>,
+    /// Those of the columns that are tensors whose dimensions have another order in memory.
+    tensors: Vec<Option<PermutedTensor>>,
+}
+
+impl Projection {
+    /// A batch of the selected columns, with tensors in C order.
+    pub(crate) fn batch(&self, mut columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
+        for (column, tensor) in columns.iter_mut().zip(&self.tensors) {
+            if let (Some(tensor), Some(lists)) = (tensor, column.as_fixed_size_list_opt()) {
+                *column = in_c_order(lists, tensor).map_err(from_arrow)?;
+            }
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options).map_err(from_arrow)
+    }
+}
+
+fn in_c_order(lists: &FixedSizeListArray, tensor: &PermutedTensor) -> Result<ArrayRef, ArrowError> {
+    let DataType::FixedSizeList(item, size) = lists.data_type() else { return Ok(Arc::new(lists.clone())) };
+    let indexes = UInt64Array::from_iter_values(tensor.indexes(lists.len()).map(|index| index as u64));
+    let (values, nulls) = (take(lists.values(), &indexes, None)?, lists.nulls().cloned());
+    let lists = FixedSizeListArray::try_new_with_length(Arc::clone(item), *size, values, nulls, lists.len())?;
+    Ok(Arc::new(lists))
+}
+
+/// The tensor of a field, if its dimensions have another order in memory.
+fn permuted(field: &FieldRef) -> Option<PermutedTensor> {
+    match field.data_type() {
+        DataType::FixedSizeList(_, size) => PermutedTensor::of(field, usize::try_from(*size).ok()?),
+        _ => None,
+    }
 }
 
 /// Validates a scan of a table with these fields.
@@ -170,13 +203,19 @@ pub(crate) fn project(
         let missing = || Error::usage(format!("no column {index}: the file has {}, counted from 0", fields.len()));
         fields.get(index).cloned().ok_or_else(missing)
     };
-    let projection: Vec<FieldRef> = columns.iter().map(field).collect::<Result<_>>()?;
+    let mut projection: Vec<FieldRef> = columns.iter().map(field).collect::<Result<_>>()?;
+    let tensors: Vec<_> = projection.iter().map(permuted).collect();
+    for (field, tensor) in projection.iter_mut().zip(&tensors) {
+        if let Some(tensor) = tensor {
+            *field = Arc::new(tensor.in_c_order(field));
+        }
+    }
     let schema = Arc::new(Schema::new_with_metadata(projection, metadata.clone()));
     let rows = scan.scan.rows.clone();
     if rows.start > len {
         return Err(Error::usage(format!("there is no row {}: the file has {len}, counted from 0", rows.start)));
     }
-    Ok(Projection { columns, schema, rows: rows.start..rows.end.min(len).max(rows.start) })
+    Ok(Projection { columns, schema, rows: rows.start..rows.end.min(len).max(rows.start), tensors })
 }
 
 /// The column that a declared field refers to. Its type in the file must be the declared one.

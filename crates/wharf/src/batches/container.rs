@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchOptions, RecordBatchReader};
+use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::{ArrowError, FieldRef, SchemaRef};
 use container_arrow::{ArrowTable, BatchReader, BatchScan, BatchSlices, from_arrow, to_arrow};
 use container_core::{ColumnInfo, Container, Error, Finding, Loss, Result, Rows, Scan, Table, VerifyOptions};
@@ -223,10 +223,7 @@ impl Batches {
             }
             let columns = batch.project(&self.projection.columns).map_err(from_arrow)?.slice(start, end - start);
             // The names of the schema are unique, those of batches may not be.
-            let options = RecordBatchOptions::new().with_row_count(Some(columns.num_rows()));
-            let schema = Arc::clone(&self.projection.schema);
-            let named = RecordBatch::try_new_with_options(schema, columns.columns().to_vec(), &options);
-            let named = named.map_err(from_arrow)?;
+            let named = self.projection.batch(columns.columns().to_vec(), columns.num_rows())?;
             self.slices = Some(batch_slices(named, self.batch_rows, self.batch_bytes));
         }
     }

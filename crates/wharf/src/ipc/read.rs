@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchOptions, RecordBatchReader};
+use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::FileDecoder;
 use arrow_schema::{ArrowError, FieldRef, SchemaRef};
@@ -230,13 +230,7 @@ impl Batches {
     fn read_batch(&self, batch: usize) -> Result<RecordBatch> {
         let decoded =
             self.decoder.decode(&self.reader, batch).map_err(|error| self.with_damaged_column(batch, error))?;
-        let options = RecordBatchOptions::new().with_row_count(Some(decoded.num_rows()));
-        let decoded = RecordBatch::try_new_with_options(
-            Arc::clone(&self.projection.schema),
-            decoded.columns().to_vec(),
-            &options,
-        );
-        let decoded = decoded.map_err(from_arrow)?;
+        let decoded = self.projection.batch(decoded.columns().to_vec(), decoded.num_rows())?;
         let Some(location) = self.reader.index.batches.get(batch) else { return Ok(decoded) };
         let within =
             |row: u64| usize::try_from(row.saturating_sub(location.start).min(location.rows)).unwrap_or(usize::MAX);

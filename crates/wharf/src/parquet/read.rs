@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, FieldRef, SchemaRef};
 use container_arrow::{BatchReader, BatchScan, BatchSlices, to_arrow};
 use container_core::{Error, Limits, Loss, OpenOptions, Result, Source};
@@ -528,8 +528,7 @@ impl ReadPlan {
         let arrays =
             self.projection.columns.iter().map(|&column| columns.get(column).cloned().flatten().ok_or_else(missing));
         let arrays = arrays.collect::<Result<Vec<_>>>()?;
-        let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        RecordBatch::try_new_with_options(Arc::clone(&self.projection.schema), arrays, &options).map_err(from_arrow)
+        self.projection.batch(arrays, rows)
     }
 
     fn name(&self, column: usize) -> String {

@@ -295,7 +295,7 @@ impl ArrowTable for Samples {
     }
 
     fn batches<'a>(&'a self, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>> {
-        let batches::Projection { columns, schema, rows } = self.project(scan)?;
+        let batches::Projection { columns, schema, rows, .. } = self.project(scan)?;
         // At most the number of samples, which is a usize.
         let index = |row: u64| usize::try_from(row).unwrap_or(usize::MAX);
         let rows = index(rows.start)..index(rows.end);
