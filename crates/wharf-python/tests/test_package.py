@@ -171,7 +171,7 @@ def test_writes_arrow_dicts_and_rows(tmp_path: Path, format: str) -> None:
 
 def test_rows_of_an_iterable_keep_the_columns_of_the_first(tmp_path: Path) -> None:
     rows = ({"n": n} if n < 70_000 else {"n": n, "late": 1} for n in range(70_001))
-    with pytest.raises(wharf_data.InvalidError, match="row 70000 has the column 'late'"):
+    with pytest.raises(wharf_data.UsageError, match="row 70000 has the column 'late'"):
         wharf_data.write(rows, tmp_path / "x.parquet")
     assert not (tmp_path / "x.parquet").exists()
     assert wharf_data.write(({"n": n} for n in range(70_000)), tmp_path / "x.parquet")["rows"] == 70_000
