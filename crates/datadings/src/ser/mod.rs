@@ -68,12 +68,20 @@ pub fn from_rmpv(out: &mut Vec<u8>, value: &rmpv::Value) -> Result<()> {
 #[derive(Debug)]
 pub struct Serializer<'o> {
     out: &'o mut Vec<u8>,
+    human_readable: bool,
 }
 
 impl<'o> Serializer<'o> {
     /// Appends to this buffer.
     pub fn new(out: &'o mut Vec<u8>) -> Self {
-        Self { out }
+        Self { out, human_readable: false }
+    }
+
+    /// Lets types serialize in their human-readable form, such as a time as its text.
+    #[must_use]
+    pub fn human_readable(mut self) -> Self {
+        self.human_readable = true;
+        self
     }
 }
 
@@ -99,7 +107,7 @@ impl<'s, 'o> ser::Serializer for &'s mut Serializer<'o> {
     type SerializeStructVariant = Compound<'s, 'o>;
 
     fn is_human_readable(&self) -> bool {
-        false
+        self.human_readable
     }
 
     fn serialize_bool(self, value: bool) -> Result<(), CodecError> {

@@ -289,6 +289,35 @@ fn converts_idv_rows_to_samples() {
 }
 
 #[test]
+fn writes_times_and_row_ids_of_idv_as_text() {
+    let key = |name: &str, labels: [&str; 2], item: &str| {
+        json!({"name": name, "type": "Key<UInt32, 2>", "metadata": {"KeyValues": labels},
+            "metadata_types": {"KeyValues": format!("Vector<{item}, 2>")}})
+    };
+    let schema = json!([
+        key("kt", ["2020-01-01T00:00:00", "2021-01-01T00:00:00"], "DateTime"),
+        key("ks", ["PT5S", "-PT1S"], "TimeSpan"),
+        key("ko", ["2020-01-01T00:00:00+05:30", "2021-01-01T00:00:00+00:00"], "DateTimeOffset"),
+        key("kr", ["00000000000000010000000000000000", "00000000000000000000000000000001"], "RowId"),
+        {"name": "r", "type": "RowId"},
+        {"name": "v", "type": "Vector<RowId>"},
+        {"name": "x", "type": "Single"},
+    ]);
+    let row = r#"{"kt":"2020-01-01T00:00:00","ks":"-PT1S","ko":"2020-01-01T00:00:00+05:30","kr":"00000000000000010000000000000000","r":"ffffffffffffffff0000000000000000","v":["00000000000000010000000000000000"],"x":0.1}"#;
+    let place = TestFolder::new().with("a.jsonl", &format!("{row}\n")).with("types.json", &schema.to_string());
+    place.run(&["convert", "@a.jsonl", "@a.idv", "--schema", "@types.json"]).ok();
+    place.run(&["convert", "@a.idv", "@a.msgpack", "--number"]).ok();
+    assert_eq!(place.lines("a.msgpack"), [row.replacen('{', "{\"key\":\"0000000000\",", 1)]);
+    // Other columns keep their width.
+    let reader = Reader::open(place.path("a.msgpack")).unwrap();
+    assert_eq!(reader.get(0).unwrap().field("x").unwrap().as_bytes()[0], 0xca);
+    // Names of columns may change.
+    place.run(&["convert", "@a.idv", "@b.msgpack", "--number", "--rename", "ks=s", "--columns", "s,r"]).ok();
+    let renamed = r#"{"key":"0000000000","s":"-PT1S","r":"ffffffffffffffff0000000000000000"}"#;
+    assert_eq!(place.lines("b.msgpack"), [renamed]);
+}
+
+#[test]
 fn keeps_existing_dataset_without_force() {
     let place = TestFolder::new().with("a.jsonl", "{\"key\":\"a\"}\n").with("x.msgpack.keys", "precious");
     let (code, said) = place.said(&["convert", "@a.jsonl", "@x.msgpack"]);

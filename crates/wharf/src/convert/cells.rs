@@ -137,17 +137,8 @@ struct Fields<'a> {
     unknown: u64,
 }
 
-impl FieldVisitor for Fields<'_> {
-    fn serialized_key(&mut self, key: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error> {
-        let mut name = std::mem::take(&mut self.cells.name);
-        name.clear();
-        let formatter = CellFormatter { depth: 0, kind: &mut CellKind::Plain };
-        key.serialize(&mut Json::with_formatter(&mut name, formatter))?;
-        self.key(&name);
-        self.cells.name = name;
-        Ok(())
-    }
-
+impl Fields<'_> {
+    /// The name of the next field.
     fn key(&mut self, name: &[u8]) {
         let names = &self.cells.names;
         let expected = names.get(self.next).is_some_and(|column| column.as_bytes() == name);
@@ -162,6 +153,18 @@ impl FieldVisitor for Fields<'_> {
             Some(column) => self.next = column + 1,
             None => self.unknown += 1,
         }
+    }
+}
+
+impl FieldVisitor for Fields<'_> {
+    fn serialized_key(&mut self, key: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error> {
+        let mut name = std::mem::take(&mut self.cells.name);
+        name.clear();
+        let formatter = CellFormatter { depth: 0, kind: &mut CellKind::Plain };
+        key.serialize(&mut Json::with_formatter(&mut name, formatter))?;
+        self.key(&name);
+        self.cells.name = name;
+        Ok(())
     }
 
     fn value(&mut self, value: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error> {

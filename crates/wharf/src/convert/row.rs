@@ -6,9 +6,6 @@ pub(super) trait FieldVisitor {
     /// The name of the next field: any value that can be a JSON member name.
     fn serialized_key(&mut self, key: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error>;
 
-    /// The name of the next field.
-    fn key(&mut self, name: &[u8]);
-
     /// The value of the field.
     fn value(&mut self, value: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error>;
 }
@@ -122,7 +119,7 @@ impl<F: FieldVisitor> SerializeStruct for RowSerializer<'_, F> {
         key: &'static str,
         value: &T,
     ) -> Result<(), serde_json::Error> {
-        self.0.key(key.as_bytes());
+        self.0.serialized_key(key)?;
         self.0.value(value)
     }
 

@@ -81,7 +81,7 @@ pub(super) fn write_with_key(out: &mut Vec<u8>, key: &str, map: &[u8]) -> Result
 }
 
 /// Appends a map header in its shortest form.
-fn write_map_header(out: &mut Vec<u8>, len: usize) -> Result<()> {
+pub(super) fn write_map_header(out: &mut Vec<u8>, len: usize) -> Result<()> {
     match (u8::try_from(len), u16::try_from(len), u32::try_from(len)) {
         (Ok(len @ 0..16), ..) => out.push(0x80 | len),
         (_, Ok(len), _) => {

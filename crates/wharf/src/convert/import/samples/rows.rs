@@ -1,10 +1,15 @@
 //! Rows of any container as samples.
 
-use container_core::{Error, ErrorKind, Progress, Result, Scan, Table};
-use datadings::ser::extend;
-use datadings::{Kind, RawValue, Writer, json};
+use std::collections::HashSet;
 
-use super::message::{write_sample, write_with_key};
+use container_core::{Error, ErrorKind, Progress, Result, Scan, Table};
+use datadings::ser::{Serializer, extend};
+use datadings::{Kind, RawValue, Writer};
+use serde::Serialize;
+use serde::ser::Error as _;
+
+use super::super::super::row::{FieldVisitor, RowSerializer};
+use super::message::{write_map_header, write_sample, write_with_key};
 use super::{
     KEY, Keys, SampleOptions, Sampled, as_input_error, duplicate_key_column, key_not_text, missing_key, row_key,
     unknown_column,
@@ -61,17 +66,14 @@ pub fn write_rows(
     if options.makes_key() && find(KEY).is_some_and(is_selected) {
         return Err(duplicate_key_column());
     }
-    let as_text: Vec<bool> = match &scan.columns {
-        Some(projection) => projection
-            .iter()
-            .filter_map(|&index| table.columns().get(index))
-            .map(|c| is_shown_as_text(&c.kind))
-            .collect(),
-        None => table.columns().iter().filter(|c| c.unreadable.is_none()).map(|c| is_shown_as_text(&c.kind)).collect(),
-    };
+    let mut as_text = HashSet::new();
+    for (index, column) in table.columns().iter().enumerate() {
+        if column.unreadable.is_none() && is_selected(index) && is_shown_as_text(table, index, &column.kind)? {
+            as_text.insert(column.name.clone());
+        }
+    }
     let mut rows = table.rows(&scan)?;
-    let mut row =
-        Row { options, as_text, key_alone, raw: Vec::new(), json: Vec::new(), text: Vec::new(), out: Vec::new() };
+    let mut row = Row { options, as_text, key_alone, raw: Vec::new(), fields: Vec::new(), out: Vec::new() };
     let mut sampled = Sampled { passed: before, ..Sampled::default() };
     while rows.advance()? {
         let index = rows.index();
@@ -93,19 +95,25 @@ pub fn write_rows(
     Ok(sampled)
 }
 
-/// Columns whose values serialize as numbers but are shown as text.
-fn is_shown_as_text(kind: &str) -> bool {
-    ["DateTime", "TimeSpan", "RowId"].iter().any(|word| kind.contains(word))
+/// Whether the values of a column serialize as numbers but are shown as text. Those of a key are its labels.
+fn is_shown_as_text(table: &dyn Table, index: usize, kind: &str) -> Result<bool> {
+    let is_text = |kind: &str| ["DateTime", "TimeSpan", "RowId"].iter().any(|word| kind.contains(word));
+    if !kind.contains("Key<") {
+        return Ok(is_text(kind));
+    }
+    let details = table.column_details(index)?;
+    let labels = details.get("metadata_types").and_then(|types| types.get("KeyValues")?.as_str());
+    Ok(labels.is_some_and(is_text))
 }
 
 /// Converts rows to samples, reusing its buffers.
 struct Row<'a> {
     options: &'a SampleOptions,
-    as_text: Vec<bool>,
+    /// Names of the columns that are shown as text.
+    as_text: HashSet<String>,
     key_alone: bool,
     raw: Vec<u8>,
-    json: Vec<u8>,
-    text: Vec<u8>,
+    fields: Vec<u8>,
     out: Vec<u8>,
 }
 
@@ -113,9 +121,10 @@ impl Row<'_> {
     fn make(&mut self, rows: &dyn container_core::Rows, before: u64) -> Result<()> {
         self.raw.clear();
         self.out.clear();
-        extend(&mut self.raw, rows.row())?;
-        if self.as_text.contains(&true) {
-            self.replace_with_text(rows)?;
+        if self.as_text.is_empty() {
+            extend(&mut self.raw, rows.row())?;
+        } else {
+            self.write_with_text(rows.row())?;
         }
         let map = RawValue::new(&self.raw);
         let key = match self.options.key_column() {
@@ -138,23 +147,42 @@ impl Row<'_> {
         write_sample(&mut self.out, Some(&key), fields.into_iter())
     }
 
-    /// Replaces the values that are shown as text.
-    fn replace_with_text(&mut self, rows: &dyn container_core::Rows) -> Result<()> {
-        self.text.clear();
-        self.json.clear();
-        rows.json(&mut self.text)?;
-        json::to_msgpack(&self.text, &mut self.json)?;
-        let (raw, json) = (fields(RawValue::new(&self.raw))?, fields(RawValue::new(&self.json))?);
-        let mixed: Vec<_> = raw
-            .into_iter()
-            .zip(json)
-            .zip(&self.as_text)
-            .map(|((raw, json), &as_text)| if as_text { json } else { raw })
-            .collect();
-        let mut out = Vec::with_capacity(self.raw.len());
-        write_sample(&mut out, None, mixed.into_iter())?;
-        self.raw = out;
+    /// Serializes the row with some values as text.
+    fn write_with_text(&mut self, row: &dyn erased_serde::Serialize) -> Result<()> {
+        self.fields.clear();
+        let mut fields = Fields { as_text: &self.as_text, out: &mut self.fields, count: 0, is_text: false };
+        erased_serde::serialize(row, RowSerializer(&mut fields)).map_err(|error| Error::invalid(error.to_string()))?;
+        write_map_header(&mut self.raw, fields.count)?;
+        self.raw.extend_from_slice(&self.fields);
         Ok(())
+    }
+}
+
+/// Writes the fields of a row without the header of the map.
+struct Fields<'a> {
+    as_text: &'a HashSet<String>,
+    out: &'a mut Vec<u8>,
+    count: usize,
+    /// The next value is shown as text.
+    is_text: bool,
+}
+
+impl FieldVisitor for Fields<'_> {
+    fn serialized_key(&mut self, key: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error> {
+        let start = self.out.len();
+        extend(self.out, key).map_err(serde_json::Error::custom)?;
+        let name = RawValue::new(self.out.get(start..).unwrap_or_default()).str();
+        self.is_text = name.is_ok_and(|name| self.as_text.contains(name));
+        self.count += 1;
+        Ok(())
+    }
+
+    fn value(&mut self, value: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error> {
+        let mut serializer = Serializer::new(self.out);
+        if self.is_text {
+            serializer = serializer.human_readable();
+        }
+        value.serialize(&mut serializer).map_err(serde_json::Error::custom)
     }
 }
 
