@@ -82,10 +82,8 @@ def number(value):
         return '"NaN"'
     if numpy.isinf(value):
         return '"Infinity"' if value > 0 else '"-Infinity"'
-    if isinstance(value, (numpy.float32, Single)):
+    if isinstance(value, (numpy.float16, numpy.float32, Single)):
         return digits(str(numpy.float32(value)), -6, 13)
-    if isinstance(value, numpy.float16):
-        return digits(str(value), -5, 16)
     return digits(repr(float(value)), -5, 16)
 
 

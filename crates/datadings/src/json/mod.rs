@@ -3,7 +3,7 @@
 //! | value | JSON |
 //! |---|---|
 //! | nil, bool, integer, str, array | the same; integers keep all 64 bits |
-//! | float | shortest digits, for 32 or 64 bits; the strings `NaN`, `Infinity`, `-Infinity` if not finite |
+//! | float | shortest digits that identify it as a float of 32 or 64 bits, for 16 bits those of the same 32-bit float; the strings `NaN`, `Infinity`, `-Infinity` if not finite |
 //! | bin | `{"$bytes": base64}` |
 //! | ext | `{"$ext": {"type": n, "data": base64}}` |
 //! | map | an object in the same order; wrapped in `{"$escape": {..}}` if its only key begins with `$` or its first key is `$escape` |

@@ -10,7 +10,7 @@ use serde_core::{Serialize, Serializer};
 
 use super::{BYTES, COMPLEX, ESCAPE, EXT, NDARRAY, PICKLE, PREFIX};
 use crate::numpy::unit::NAT;
-use crate::numpy::{Dtype, Element, F16, Item, Kind, NdArray, Numpy, Record, sniff};
+use crate::numpy::{Dtype, Element, Item, Kind, NdArray, Numpy, Record, sniff};
 use crate::value::RawValue;
 use crate::wire::{Token, utf8};
 
@@ -139,19 +139,6 @@ impl Serialize for F64 {
     }
 }
 
-/// The 64-bit float with the shortest digits that identify this 16-bit float.
-fn shortest(value: F16) -> f64 {
-    let exact = f64::from(value.to_f32());
-    if !exact.is_finite() {
-        return exact;
-    }
-    // Five digits distinguish any two 16-bit floats.
-    (0..5)
-        .filter_map(|digits| format!("{exact:.digits$e}").parse::<f64>().ok())
-        .find(|&rounded| F16::from_f64(rounded) == value)
-        .unwrap_or(exact)
-}
-
 struct Base64<'a>(&'a [u8]);
 
 impl Serialize for Base64<'_> {
@@ -216,7 +203,7 @@ impl Serialize for ItemNode<'_, '_> {
             Item::Bool(value) => serializer.serialize_bool(*value),
             Item::Int(value) | Item::Datetime(value, _) | Item::Timedelta(value, _) => serializer.serialize_i64(*value),
             Item::Uint(value) => serializer.serialize_u64(*value),
-            Item::F16(value) => F64(shortest(*value)).serialize(serializer),
+            Item::F16(value) => F32(value.to_f32()).serialize(serializer),
             Item::F32(value) => F32(*value).serialize(serializer),
             Item::F64(value) => F64(*value).serialize(serializer),
             Item::Complex32(parts) => parts.map(F32).serialize(serializer),
