@@ -9,7 +9,7 @@ use super::observe::{in_sample, not_a_map};
 use super::plan::Plan;
 use super::value::{ArrayKind, Name, Shape, Value, is_nat, read, skip_values};
 use crate::numpy::unit::{Unit, rescaled};
-use crate::numpy::{ByteOrder, Item, NdArray};
+use crate::numpy::{ByteOrder, Item, Kind, NdArray};
 use crate::read::Sample;
 use crate::value::RawValue;
 use crate::wire::{Token, Tokens, utf8};
@@ -42,6 +42,8 @@ impl Count {
 struct LossCounts {
     duplicates: Count,
     nat: Count,
+    /// NaT in an array of numbers, which has no nulls.
+    nat_number: Count,
     /// Times as numbers of a unit that Arrow lacks, or of several units.
     unitless: Count,
     not_a_map: Count,
@@ -74,6 +76,16 @@ impl Scratch {
         match slot.data_type() {
             DataType::FixedSizeList(..) if !self.is_declared => slot.on_mismatch(Class::List).map(|()| None),
             _ => slot.list(),
+        }
+    }
+
+    /// Counts what an array of times loses as numbers.
+    fn count_times(&mut self, array: &NdArray<'_>) {
+        for item in array.items().flatten() {
+            match is_nat(&item) {
+                true => self.losses.nat_number.add(self.row),
+                false => self.losses.unitless.add(self.row),
+            }
         }
     }
 }
@@ -142,10 +154,11 @@ impl<'l> Appender<'l> {
 
     /// Returns the losses since the last call.
     pub(super) fn take_losses(&mut self) -> Vec<Loss> {
-        let LossCounts { duplicates, nat, unitless, not_a_map } = std::mem::take(&mut self.scratch.losses);
+        let LossCounts { duplicates, nat, nat_number, unitless, not_a_map } = std::mem::take(&mut self.scratch.losses);
         let losses = [
             duplicates.loss("duplicate field dropped"),
             nat.loss("NaT converted to null"),
+            nat_number.loss("NaT in an array written as the smallest integer"),
             unitless.loss("datetime or timedelta written as an integer, without its unit"),
             not_a_map.loss("sample that is not a map converted to a row of nulls"),
         ];
@@ -276,12 +289,17 @@ fn append_array(array: &NdArray<'_>, slot: Slot<'_>, scratch: &mut Scratch) -> R
         ArrayKind::Item => append_item(array.get(&[]), array.data(), slot, scratch),
         ArrayKind::Tensor(element, of) => match is_nested(slot.data_type(), element, array.shape().len()) {
             true => append_nested(array, slot, scratch),
-            false => slot.tensor(&Tensor {
-                element,
-                shape: Shape::of(array).as_slice(),
-                data: array.data(),
-                big_endian: of.order() == ByteOrder::Big,
-            }),
+            false => {
+                if matches!(of.kind(), Kind::Datetime | Kind::Timedelta) {
+                    scratch.count_times(array);
+                }
+                slot.tensor(&Tensor {
+                    element,
+                    shape: Shape::of(array).as_slice(),
+                    data: array.data(),
+                    big_endian: of.order() == ByteOrder::Big,
+                })
+            }
         },
         ArrayKind::List => match scratch.list(slot)? {
             Some(mut list) => {

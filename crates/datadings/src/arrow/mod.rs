@@ -18,7 +18,7 @@
 //! | of a structure, of plain bytes, of a float beyond 64 bits | Binary | its bytes, as in rows |
 //! | datetimes, timedeltas | Timestamp, Duration, if all values of a column are scalars of one unit out of s, ms, us, ns; else Int64, counted as a loss | NaT becomes null, counted as a loss |
 //! | numpy array without dimensions | as the scalar | |
-//! | of bools, integers, floats up to 64 bits, datetimes and timedeltas (as Int64) | FixedSizeList, `arrow.fixed_shape_tensor`, if all have one shape | any byte order |
+//! | of bools, integers, floats up to 64 bits, datetimes and timedeltas (as Int64) | FixedSizeList, `arrow.fixed_shape_tensor`, if all have one shape | any byte order; times are counted as losses, and NaT, which is the smallest integer |
 //! | the same, of one dimension and several lengths | List | |
 //! | the same, of other shapes | `arrow.variable_shape_tensor`; Struct of the lists `data` and `shape` for several numbers of dimensions | |
 //! | of bytes or strings, in one dimension | List of Binary, of Utf8 | |
@@ -30,7 +30,6 @@
 //!
 //! If all non-null values of a column are numpy scalars or arrays of one dtype, the field's metadata has under `datadings` a JSON object with
 //! `numpy` (`scalar`, `array`, or `point` for arrays without dimensions) and `dtype`, from which the same values are written again.
-//! JSON object of `numpy` (`scalar`, `array`, or `point` for arrays without dimensions) and `dtype`, and the same values are made of it again.
 //!
 //! Columns of a declared schema are matched by name, and values must be represented exactly: an integer goes into any type that holds it, an
 //! array into nested lists, a datetime into every unit that represents it, text into dates and times if it is ISO 8601.

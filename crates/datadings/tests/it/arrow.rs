@@ -118,6 +118,9 @@ fn same(row: &Value, column: &Value, field: &Field, lost: &mut u64) -> bool {
             DataType::List(element) => (element.clone(), column.clone()),
             _ => return same(&data[0], column, field, lost), // without dimensions
         };
+        if array["dtype"].as_str().is_some_and(|dtype| dtype[1..].starts_with(['M', 'm'])) {
+            *lost += data.len() as u64;
+        }
         let flat = |value: &Value| {
             let mut all = vec![value.clone()];
             while all.iter().any(Value::is_array) {
@@ -325,6 +328,24 @@ fn times_without_a_common_unit_are_integers_and_reported() {
     assert_eq!(of(["<m8[ms]"; 2]), (vec![json!("PT1.5S"); 2], vec![]));
     assert_eq!(of(["<m8[ms]", "<m8[s]"]), (vec![json!(1500); 2], lost(2)));
     assert_eq!(of(["<M8[D]"; 2]), (vec![json!(1500); 2], lost(2)));
+}
+
+#[test]
+fn arrays_of_times_are_integers_and_reported() {
+    let array = |dtype: &str, data: [i64; 2]| json!({"$ndarray": {"dtype": dtype, "shape": [2], "data": data}});
+    let set = of_json(&[
+        json!({"key": "a", "t": array("<M8[s]", [5, i64::MIN])}),
+        json!({"key": "b", "t": array("<m8[ms]", [5000, 6000])}),
+    ]);
+    let (batches, losses) = batches(&open(&set.path), &BatchScan::default());
+    let values: Vec<Value> = lines(&batches).iter().map(|line| line["t"].clone()).collect();
+    assert_eq!(values, [json!([5, i64::MIN]), json!([5000, 6000])]);
+    let losses: Vec<String> = losses.iter().map(ToString::to_string).collect();
+    let expected = [
+        "NaT in an array written as the smallest integer (row 0)",
+        "datetime or timedelta written as an integer, without its unit (3 times, first row 0)",
+    ];
+    assert_eq!(losses, expected);
 }
 
 #[test]
