@@ -133,6 +133,7 @@ mod rebuild;
 mod recover;
 pub mod ser;
 mod shards;
+mod sparse;
 #[cfg_attr(not(unix), path = "sys/other.rs")]
 mod sys;
 mod value;

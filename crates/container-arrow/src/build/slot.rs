@@ -89,7 +89,8 @@ impl<'c> Slot<'c> {
     }
 
     /// Returns true for structs and maps.
-    pub(crate) fn is_object(&self) -> bool {
+    #[must_use]
+    pub fn is_object(&self) -> bool {
         matches!(self.data_type(), DataType::Struct(_) | DataType::Map(..))
     }
 
@@ -140,7 +141,10 @@ impl<'c> Slot<'c> {
     }
 
     /// Writes an implicit element of a sparse vector: 0, false or empty text, or null for other types.
-    pub(crate) fn zero(self) -> Result<()> {
+    ///
+    /// # Errors
+    /// See above.
+    pub fn zero(self) -> Result<()> {
         match &self.column.data {
             Data::Bool(_) => self.bool(false),
             Data::Blob(_, Kind::Text) | Data::LargeBlob(_, Kind::Text) | Data::Dictionary(_) => self.str(""),

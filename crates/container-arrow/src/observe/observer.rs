@@ -236,8 +236,8 @@ impl ListObserver<'_> {
         Ok(TypeObserver { profile: &mut self.list.element, context: self.context, depth: self.depth })
     }
 
-    /// Ends a sparse vector of length `len`, whose zeros were not all profile.
-    pub(crate) fn end_sparse(mut self, len: u64) {
+    /// Ends a sparse vector of length `len`, whose zeros were not all observed.
+    pub fn end_sparse(mut self, len: u64) {
         self.list.sparse = true;
         self.len = len;
         self.end();

@@ -7,10 +7,11 @@ use container_core::{Error, Limits, Loss, Position, Result};
 use super::lookup::Lookup;
 use super::observe::{in_sample, not_a_map};
 use super::plan::Plan;
-use super::value::{ArrayKind, Name, Shape, Value, is_nat, read, skip_values};
+use super::value::{ArrayKind, Name, Shape, Value, is_nat, read, skip_values, sparse};
 use crate::numpy::unit::{Unit, rescaled};
 use crate::numpy::{ByteOrder, Item, Kind, NdArray};
 use crate::read::Sample;
+use crate::sparse::Sparse;
 use crate::value::RawValue;
 use crate::wire::{Token, Tokens, utf8};
 
@@ -222,15 +223,40 @@ fn value(tokens: &mut Tokens<'_>, slot: Slot<'_>, scratch: &mut Scratch) -> Resu
             }
             None => skip_values(tokens, count.into()),
         },
-        Value::Map(count) => match slot.object()? {
-            Some(mut object) => {
-                members(tokens, count, &mut object, scratch)?;
-                object.end();
-                Ok(())
+        Value::Map(count) => {
+            if !slot.is_object()
+                && let Some(sparse) = sparse(tokens, count)
+            {
+                return append_sparse(&sparse, slot, scratch);
             }
-            None => skip_values(tokens, 2 * u64::from(count)),
-        },
+            append_map(tokens, count, slot, scratch)
+        }
     }
+}
+
+fn append_map(tokens: &mut Tokens<'_>, count: u32, slot: Slot<'_>, scratch: &mut Scratch) -> Result<()> {
+    match slot.object()? {
+        Some(mut object) => {
+            members(tokens, count, &mut object, scratch)?;
+            object.end();
+            Ok(())
+        }
+        None => skip_values(tokens, 2 * u64::from(count)),
+    }
+}
+
+/// Appends all elements of a sparse vector.
+fn append_sparse(sparse: &Sparse<'_>, slot: Slot<'_>, scratch: &mut Scratch) -> Result<()> {
+    let Some(mut list) = scratch.list(slot)? else { return Ok(()) };
+    let (mut indices, mut values) = (sparse.indices.iter().peekable(), sparse.values.items()?);
+    for index in 0..sparse.length {
+        let element = list.element()?;
+        match indices.next_if_eq(&&index).and_then(|_| values.next()) {
+            Some(value) => append(&mut value?.tokens(), element, scratch)?,
+            None => element.zero()?,
+        }
+    }
+    list.end()
 }
 
 fn members(tokens: &mut Tokens<'_>, count: u32, object: &mut ObjectSlot<'_>, scratch: &mut Scratch) -> Result<()> {

@@ -13,6 +13,7 @@
 //! | bin | Binary | |
 //! | array | List of its items' type | |
 //! | map | Struct of its members' types | a key that is not a str becomes its JSON, as in rows; of duplicate keys the first value is taken, the others are counted as losses |
+//! | map that is a sparse vector (see [`json`](crate::json)) | List of all its elements | a Struct if declared |
 //! | numpy scalar of a bool, an integer, a float | Boolean, Int64 or UInt64, Float16, Float32, Float64 | |
 //! | of a string, of bytes | Utf8, Binary | |
 //! | of a structure, of plain bytes, of a float beyond 64 bits | Binary | its bytes, as in rows |

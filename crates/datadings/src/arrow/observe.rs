@@ -7,9 +7,10 @@ use container_core::{Error, Limits, Result};
 
 use super::lookup::Lookup;
 use super::numpy_type::{NumpyType, NumpyTypes};
-use super::value::{ArrayKind, Name, Shape, Value, is_nat, read};
+use super::value::{ArrayKind, Name, Shape, Value, is_nat, read, sparse};
 use crate::numpy::{Item, NdArray};
 use crate::read::{Reader, Sample};
+use crate::sparse::Sparse;
 use crate::wire::{Token, Tokens};
 
 /// The fields to observe, and their column names.
@@ -165,6 +166,9 @@ fn observe(value: Value<'_>, tokens: &mut Tokens<'_>, observer: TypeObserver<'_>
             list.end();
         }
         Value::Map(count) => {
+            if let Some(sparse) = sparse(tokens, count) {
+                return observe_sparse(&sparse, observer, limits);
+            }
             let mut object = observer.object();
             for _ in 0..count {
                 let name = Name::read(tokens)?;
@@ -177,6 +181,30 @@ fn observe(value: Value<'_>, tokens: &mut Tokens<'_>, observer: TypeObserver<'_>
             }
         }
     }
+    Ok(())
+}
+
+/// Observes a sparse vector as the list of its elements.
+fn observe_sparse(sparse: &Sparse<'_>, observer: TypeObserver<'_>, limits: &Limits) -> Result<()> {
+    let mut list = observer.list();
+    let mut zero: fn(TypeObserver<'_>) = |observer| observer.i64(0);
+    for item in sparse.values.items()? {
+        let item = item?;
+        let mut tokens = item.tokens();
+        let value = read(&mut tokens)?;
+        match &value {
+            Value::Bool(_) => zero = |observer| observer.bool(),
+            Value::Str(b"NaN" | b"Infinity" | b"-Infinity") => {}
+            Value::Str(_) => zero = |observer| observer.str(""),
+            _ => {}
+        }
+        observe(value, &mut tokens, list.element()?, limits).map_err(|error| error.at(item.offset()))?;
+    }
+    // Without explicit values the type of the zeros is unknown.
+    if !sparse.indices.is_empty() && (sparse.indices.len() as u64) < sparse.length {
+        zero(list.element()?);
+    }
+    list.end_sparse(sparse.length);
     Ok(())
 }
 

@@ -5,6 +5,7 @@ use container_core::Result;
 
 use crate::numpy::unit::NAT;
 use crate::numpy::{Item, Kind, NdArray, Numpy, Primitive, Scalar, sniff};
+use crate::sparse::{SPARSE, Sparse};
 use crate::value::RawValue;
 use crate::wire::{Token, Tokens, utf8};
 
@@ -57,6 +58,19 @@ fn numpy<'a>(tokens: &mut Tokens<'a>, before: Tokens<'a>, count: u32) -> Result<
         Numpy::Scalar(scalar) => Value::Scalar(scalar),
         Numpy::Complex(_) | Numpy::Pickle(_) => Value::Other,
     })
+}
+
+/// Takes the content of a map of `count` members that is a sparse vector. Returns `None` without moving for any other map.
+#[inline]
+pub(super) fn sparse<'a>(tokens: &mut Tokens<'a>, count: u32) -> Option<Sparse<'a>> {
+    let mut ahead = *tokens;
+    if count != 1 || ahead.short_str() != Some(SPARSE.as_bytes()) {
+        return None;
+    }
+    let at = ahead.offset();
+    let sparse = Sparse::read(RawValue::at(ahead.skip().ok()?, at))?;
+    *tokens = ahead;
+    Some(sparse)
 }
 
 /// Skips `count` values.

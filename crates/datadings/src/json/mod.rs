@@ -7,6 +7,7 @@
 //! | bin | `{"$bytes": base64}` |
 //! | ext | `{"$ext": {"type": n, "data": base64}}` |
 //! | map | an object in the same order; wrapped in `{"$escape": {..}}` if its only key begins with `$` or its first key is `$escape` |
+//! | sparse vector: a map `{"$sparse": {"length": 4, "indices": [3], "values": [0.5]}}` | the same |
 //! | numpy array | `{"$ndarray": {"dtype": "<i2", "shape": [3], "data": [0, 1, 2]}}`, elements flat in C order |
 //! | numpy scalar | the plain number, string or bytes |
 //! | numpy scalar that is a datetime or timedelta | ISO 8601: `"2024-05-01T12:30:00.5"`, `"PT1.5S"`; `"NaT"`; the number if the unit is unspecified |

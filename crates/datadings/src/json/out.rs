@@ -11,6 +11,7 @@ use serde_core::{Serialize, Serializer};
 use super::{BYTES, COMPLEX, ESCAPE, EXT, NDARRAY, PICKLE, PREFIX};
 use crate::numpy::unit::NAT;
 use crate::numpy::{Dtype, Element, Item, Kind, NdArray, Numpy, Record, sniff};
+use crate::sparse::{SPARSE, Sparse};
 use crate::value::RawValue;
 use crate::wire::{Token, utf8};
 
@@ -50,8 +51,9 @@ impl<'a> Node<'_, 'a> {
     /// Whether a map could be mistaken for one of this module's own objects.
     fn needs_escape(&self, count: u32) -> bool {
         let mut entries = self.raw.entries().into_iter().flatten();
-        let Some(Ok((key, _))) = entries.next() else { return false };
-        key.str().is_ok_and(|key| key == ESCAPE || count == 1 && key.starts_with(PREFIX))
+        let Some(Ok((key, value))) = entries.next() else { return false };
+        let is_sparse = |key| key == SPARSE && Sparse::read(value).is_some();
+        key.str().is_ok_and(|key| key == ESCAPE || count == 1 && key.starts_with(PREFIX) && !is_sparse(key))
     }
 }
 

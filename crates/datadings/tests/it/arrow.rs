@@ -349,6 +349,40 @@ fn arrays_of_times_are_integers_and_reported() {
 }
 
 #[test]
+fn sparse_vectors_are_lists() {
+    let sparse = |length: u64, indices: Value, values: Value| json!({"$sparse": {"length": length, "indices": indices, "values": values}});
+    let vector = sparse(4, json!([1, 3]), json!([0.5, 2.0]));
+    let other = sparse(4, json!([3, 1]), json!([0.5, 2.0]));
+    let set = of_json(&[
+        json!({"key": "a", "v": vector, "t": sparse(2, json!([1]), json!(["x"])), "m": other}),
+        json!({"key": "b", "v": [1.0, 0.0], "t": [], "m": other}),
+    ]);
+    let container = open(&set.path);
+    let (found, losses) = batches(&container, &BatchScan::default());
+    let found = lines(&found);
+    assert_eq!((&found[0]["v"], &found[0]["t"]), (&json!([0.0, 0.5, 0.0, 2.0]), &json!(["", "x"])));
+    assert_eq!((&found[1]["v"], &found[1]["t"], losses.len()), (&json!([1.0, 0.0]), &json!([]), 0));
+    // Indices must ascend.
+    assert_eq!(found[0]["m"], other);
+    let rows = rows(&container, &Scan::default());
+    assert_eq!(rows[0]["v"], vector);
+    assert_eq!(rows[0]["m"], json!({"$escape": other}));
+    // The struct of a declared schema.
+    let part = |name: &str, data_type: DataType| Field::new(name, data_type, true);
+    let list = |item: DataType| DataType::List(Arc::new(part("item", item)));
+    let parts = vec![
+        part("length", DataType::Int64),
+        part("indices", list(DataType::Int64)),
+        part("values", list(DataType::Float64)),
+    ];
+    let wrapped = DataType::Struct(vec![part("$sparse", DataType::Struct(parts.into()))].into());
+    let scan =
+        BatchScan::from(Scan::default().with_rows(0..1)).with_schema(Arc::new(Schema::new(vec![part("v", wrapped)])));
+    let (found, _) = batches(&container, &scan);
+    assert_eq!(lines(&found)[0]["v"], vector);
+}
+
+#[test]
 fn reports_a_field_that_changes_its_type() {
     let mut samples: Vec<Value> = (0..50_000).map(|n| json!({ "key": format!("k{n}"), "x": n, "y": [n] })).collect();
     samples[49_990]["x"] = json!("text");

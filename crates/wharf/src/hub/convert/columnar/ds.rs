@@ -67,10 +67,6 @@ pub(in super::super) fn run_idv(
         fields.push(field);
         columns.push((index, recode));
     }
-    if fields.is_empty() && rows > 0 {
-        let loss = Loss::new("row without columns left out, of which ds has none", rows, Position::default());
-        report.losses.push(Lost { file, loss });
-    }
     meaning::name_rows(&mut fields, target.dim.as_deref(), rows)?;
     joined.recoder = Some(Recoder { schema: Arc::new(Schema::new(fields)), columns });
     put(job, target, &joined, output, context, report)
@@ -122,6 +118,10 @@ fn put(
         }
     }?;
     report.rows = rows.get();
+    if joined.output_schema().fields().is_empty() && report.rows > 0 {
+        let loss = Loss::new("row without columns left out, of which ds has none", report.rows, Position::default());
+        report.losses.push(Lost { file: joined.inputs.first().map(|input| input.name.clone()), loss });
+    }
     Ok(())
 }
 
