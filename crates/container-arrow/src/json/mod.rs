@@ -7,7 +7,8 @@
 //!   float.
 //! * `"NaN"`, `"Infinity"` and `"-Infinity"` are floats in a column of numbers without other text, and in a declared float column.
 //! * An object whose only member is `$bytes`, with canonical base64, is binary. One whose only member is `$sparse`, with `length`, `indices` and
-//!   `values`, is a sparse vector: a list of all its elements. [`JsonRows`](crate::JsonRows) writes binary this way.
+//!   `values`, is a sparse vector: a list of all its elements. [`JsonRows`](crate::JsonRows) writes binary this way. An object that only has these
+//!   names is the member of one whose only member is `$escape`.
 
 mod parse;
 
@@ -18,7 +19,7 @@ use container_core::json::{Number, Tokenizer};
 use container_core::{Error, Limits, Result};
 use serde_json::Value;
 
-use self::parse::{Sparse, bytes_object, sparse_object, text};
+use self::parse::{Sparse, bytes_object, escaped_object, sparse_object, text};
 use crate::build::{ObjectSlot, Slot, SlotEncoding};
 use crate::observe::{Class, ObjectObserver, TypeObserver};
 
@@ -162,6 +163,10 @@ fn value(json: &mut Tokenizer<'_>, scratch: &mut String) -> Result<Value> {
 fn observe(json: &mut Tokenizer<'_>, scratch: &mut String, observer: TypeObserver<'_>) -> Result<()> {
     match json.token() {
         Some(b'"') => observer.str(text(json.string()?, scratch)),
+        Some(b'{') if escaped_object(json) => {
+            observe_members(json, scratch, &mut observer.object())?;
+            json.member(&mut false)?; // the end of the outer object
+        }
         Some(b'{') => match bytes_object(json) {
             Some(bytes) => observer.bytes(bytes.len()),
             None => match sparse_object(json) {
@@ -278,6 +283,17 @@ fn append_members(json: &mut Tokenizer<'_>, scratch: &mut String, object: &mut O
     Ok(())
 }
 
+fn append_object(json: &mut Tokenizer<'_>, scratch: &mut String, slot: Slot<'_>) -> Result<()> {
+    match slot.object()? {
+        Some(mut object) => {
+            append_members(json, scratch, &mut object)?;
+            object.end();
+            Ok(())
+        }
+        None => json.skip_value(),
+    }
+}
+
 fn append(json: &mut Tokenizer<'_>, scratch: &mut String, slot: Slot<'_>) -> Result<()> {
     let byte = json.token();
     if byte == Some(b'n') {
@@ -300,6 +316,10 @@ fn append(json: &mut Tokenizer<'_>, scratch: &mut String, slot: Slot<'_>) -> Res
     match byte {
         Some(b'"') => slot.str(text(json.string()?, scratch)),
         Some(b'{') => {
+            if escaped_object(json) {
+                append_object(json, scratch, slot)?;
+                return json.member(&mut false).map(drop); // the end of the outer object
+            }
             if !slot.is_object()
                 && let Some(bytes) = bytes_object(json)
             {
@@ -310,14 +330,7 @@ fn append(json: &mut Tokenizer<'_>, scratch: &mut String, slot: Slot<'_>) -> Res
             {
                 return append_sparse(sparse, scratch, slot);
             }
-            match slot.object()? {
-                Some(mut object) => {
-                    append_members(json, scratch, &mut object)?;
-                    object.end();
-                    Ok(())
-                }
-                None => json.skip_value(),
-            }
+            append_object(json, scratch, slot)
         }
         Some(b'[') => match slot.list()? {
             Some(mut list) => {

@@ -47,6 +47,23 @@ pub(super) fn sparse_object<'j>(json: &mut Tokenizer<'j>) -> Option<Sparse<'j>> 
     if is_named(json, r#""$sparse""#) { attempt(json, sparse_member) } else { None }
 }
 
+/// Takes the beginning of an object whose only member is `"$escape"` with an object, up to that object, after which `}` follows. Returns false
+/// without moving for any other object.
+#[inline]
+pub(super) fn escaped_object(json: &mut Tokenizer<'_>) -> bool {
+    is_named(json, r#""$escape""#) && attempt(json, escape_member).is_some()
+}
+
+fn escape_member(json: &mut Tokenizer<'_>) -> Option<()> {
+    json.open().ok()?;
+    let mut is_first = true;
+    json.member(&mut is_first).ok()??;
+    let is_object = json.token() == Some(b'{');
+    let mut after = json.clone();
+    after.skip_value().ok()?;
+    (is_object && after.member(&mut is_first).ok()?.is_none()).then_some(())
+}
+
 /// Moves on only if there is a result.
 #[cold]
 fn attempt<'j, T>(json: &mut Tokenizer<'j>, take: fn(&mut Tokenizer<'j>) -> Option<T>) -> Option<T> {

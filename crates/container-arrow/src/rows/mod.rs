@@ -17,7 +17,8 @@
 //! | Decimal | all digits, as text | text |
 //! | List, LargeList, FixedSizeList | array; nested for the dimensions of an `arrow.fixed_shape_tensor` | sequence |
 //! | Struct | object with all members | map |
-//! | Map | object, or pairs unless keys are text | map |
+//! | Struct or Map with one name, which begins with `$` | `{"$escape": {..}}` | map; same in human-readable formats |
+//! | Map | object; the name of a key that is not text is its JSON | map; same in human-readable formats |
 //! | Dictionary | its values | its values |
 //! | Interval, Union, list views, run-end encoded | unsupported | |
 

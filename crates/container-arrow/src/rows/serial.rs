@@ -4,7 +4,7 @@ use container_core::Error;
 use serde::ser::{Error as _, SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 
-use super::text::{base64, name, out_of_range, range};
+use super::text::{ESCAPE, base64, name, needs_escape, out_of_range, range};
 use super::values::{Data, Member, Values, decimal};
 use crate::json::tree;
 use crate::times;
@@ -112,7 +112,13 @@ impl Serialize for ValueAt<'_> {
                 map.serialize_entry("$bytes", std::str::from_utf8(&text).unwrap_or_default())?; // base64 is ASCII
                 map.end()
             }
-            Data::Struct(members) => Row { members, at }.serialize(serializer),
+            Data::Struct(members) => {
+                let is_escaped = members.first().is_some_and(|first| needs_escape(&first.name, members.len()));
+                match is_escaped && serializer.is_human_readable() {
+                    true => serializer.collect_map([(ESCAPE, Row { members, at })]),
+                    false => Row { members, at }.serialize(serializer),
+                }
+            }
             Data::Dictionary(indexes, values) => {
                 ValueAt { values, at: *indexes.get(at).ok_or_else(missing)? }.serialize(serializer)
             }
@@ -130,13 +136,41 @@ impl Serialize for ValueAt<'_> {
             }
             Data::Map(offsets, keys, values) => {
                 let (start, size) = run(range(offsets, at))?;
-                let mut map = serializer.serialize_map(Some(size))?;
-                for at in start..start.saturating_add(size) {
-                    map.serialize_entry(&ValueAt { values: keys, at }, &ValueAt { values, at })?;
+                let entries = Entries { keys, values, start, size };
+                let first = if size > 0 && serializer.is_human_readable() { keys.text(start) } else { None };
+                match first.is_some_and(|first| needs_escape(first, size)) {
+                    true => serializer.collect_map([(ESCAPE, entries)]),
+                    false => entries.serialize(serializer),
                 }
-                map.end()
             }
         }
+    }
+}
+
+/// The entries of a map.
+struct Entries<'v> {
+    keys: &'v Values,
+    values: &'v Values,
+    start: usize,
+    size: usize,
+}
+
+impl Serialize for Entries<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { keys, values, start, size } = *self;
+        let is_text = matches!(keys.data, Data::Text(_) | Data::LargeText(_) | Data::TextView(_));
+        let is_json = serializer.is_human_readable() && !is_text;
+        let mut map = serializer.serialize_map(Some(size))?;
+        for at in start..start.saturating_add(size) {
+            let (key, value) = (ValueAt { values: keys, at }, ValueAt { values, at });
+            // The name of a key that is not text is its JSON.
+            let json = if is_json { Some(serde_json::to_string(&key).map_err(S::Error::custom)?) } else { None };
+            match json.filter(|json| !json.starts_with('"')) {
+                Some(name) => map.serialize_entry(&name, &value)?,
+                None => map.serialize_entry(&key, &value)?,
+            }
+        }
+        map.end()
     }
 }
 

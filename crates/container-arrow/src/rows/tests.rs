@@ -3,13 +3,13 @@ use std::sync::Arc;
 use arrow_array::builder::{Int32Builder, MapBuilder, StringBuilder};
 use arrow_array::types::Int8Type;
 use arrow_array::*;
-use arrow_buffer::NullBuffer;
+use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use container_core::{ErrorKind, Limits};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{Json, Mapping, Observation, resolve_schema};
+use crate::{BatchScan, Columns, Json, Mapping, Observation, resolve_schema};
 
 fn lines(fields: Vec<(Field, ArrayRef)>) -> Vec<String> {
     let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) = fields.into_iter().unzip();
@@ -30,14 +30,12 @@ fn column(array: impl Array + 'static) -> Vec<String> {
     let field = Field::new("x", array.data_type().clone(), true);
     let array: ArrayRef = Arc::new(array);
     let values = lines(vec![(field.clone(), array.clone())]);
-    // The serializer agrees, except for maps with keys other than text.
-    if !matches!(array.data_type(), DataType::Map(..)) {
-        let batch = RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![array]).unwrap();
-        let rows = JsonRows::new(&batch).unwrap();
-        let parsed = |text: &String| serde_json::from_str::<Value>(text).unwrap();
-        for (row, line) in values.iter().enumerate() {
-            assert_eq!(parsed(&serde_json::to_string(&rows.row(row)).unwrap()), parsed(line));
-        }
+    // The serializer agrees.
+    let batch = RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![array]).unwrap();
+    let rows = JsonRows::new(&batch).unwrap();
+    let parsed = |text: &String| serde_json::from_str::<Value>(text).unwrap();
+    for (row, line) in values.iter().enumerate() {
+        assert_eq!(parsed(&serde_json::to_string(&rows.row(row)).unwrap()), parsed(line));
     }
     let inner = |line: &String| line.strip_prefix("{\"x\":").unwrap().strip_suffix('}').unwrap().to_owned();
     values.iter().map(inner).collect()
@@ -84,6 +82,52 @@ fn writes_text_and_binary() {
 }
 
 #[test]
+fn writes_maps_as_objects() {
+    let of = |keys: ArrayRef, expected: &str| {
+        let items = StructArray::from(vec![
+            (Arc::new(Field::new("key", keys.data_type().clone(), false)), keys),
+            (Arc::new(Field::new("value", DataType::Int64, true)), Arc::new(Int64Array::from(vec![1, 2])) as ArrayRef),
+        ]);
+        let field = Arc::new(Field::new("entries", items.data_type().clone(), false));
+        let map = MapArray::new(field, OffsetBuffer::new(vec![0, 2].into()), items, None, false);
+        assert_eq!(column(map), [expected]);
+    };
+    of(Arc::new(StringArray::from(vec!["a", "$b"])), r#"{"a":1,"$b":2}"#);
+    of(Arc::new(Int32Array::from(vec![-1, 2])), r#"{"-1":1,"2":2}"#);
+    of(Arc::new(BinaryArray::from(vec![&b"\0"[..], b""])), r#"{"{\"$bytes\":\"AA==\"}":1,"{\"$bytes\":\"\"}":2}"#);
+    of(Arc::new(Date32Array::from(vec![0, 1])), r#"{"1970-01-01":1,"1970-01-02":2}"#);
+    of(Arc::new(Float32Array::from(vec![0.5, f32::NAN])), r#"{"0.5":1,"NaN":2}"#);
+    of(Arc::new(StringArray::from(vec!["$escape", "a"])), r#"{"$escape":{"$escape":1,"a":2}}"#);
+}
+
+#[test]
+fn escapes_structs_that_would_be_read_as_other_values() {
+    for (name, is_escaped) in [("$bytes", true), ("$sparse", true), ("$escape", true), ("$", true), ("a$", false)] {
+        let item: ArrayRef = Arc::new(StringArray::from(vec!["AAE="]));
+        let member = |name: &str| (Arc::new(Field::new(name, DataType::Utf8, true)), Arc::clone(&item));
+        let plain = format!("{{\"{name}\":\"AAE=\"}}");
+        let expected = if is_escaped { format!("{{\"$escape\":{plain}}}") } else { plain };
+        let array = StructArray::from(vec![member(name)]);
+        let batch =
+            RecordBatch::try_from_iter_with_nullable([("m", Arc::new(array.clone()) as ArrayRef, true)]).unwrap();
+        assert_eq!(column(array), [expected.as_str()]);
+        let text = format!("{{\"m\":{expected}}}");
+        // It is read back as the same struct.
+        let (limits, scan) = (Limits::default(), BatchScan::default());
+        let mut json = Json::new(&limits);
+        let mut observation = Observation::new(limits);
+        json.observe(text.as_bytes(), observation.row(0)).unwrap();
+        let schema = resolve_schema(&observation, &scan.mapping).unwrap();
+        assert_eq!(schema.field(0).data_type(), batch.schema().field(0).data_type(), "{name}");
+        let mut columns = Columns::new(Arc::new(schema), &scan, &limits).unwrap();
+        let mut object = columns.row(0);
+        json.append(text.as_bytes(), &mut object).unwrap();
+        object.end();
+        assert_eq!(columns.finish().unwrap(), batch, "{name}");
+    }
+}
+
+#[test]
 fn writes_times_as_iso_8601() {
     assert_eq!(column(Date32Array::from(vec![0, -719_162])), ["\"1970-01-01\"", "\"0001-01-01\""]);
     assert_eq!(column(Time64MicrosecondArray::from(vec![1, -1])), ["\"00:00:00.000001\"", "-1"]);
@@ -124,7 +168,7 @@ fn writes_nested_values() {
     maps.keys().append_value(1);
     maps.values().append_value(7);
     maps.append(true).unwrap();
-    assert_eq!(column(maps.finish()), ["[[1,7]]"]);
+    assert_eq!(column(maps.finish()), ["{\"1\":7}"]);
 
     let values: ArrayRef = Arc::new(Int8Array::from_iter_values(0..12));
     let list = FixedSizeListArray::new(Arc::new(Field::new_list_field(DataType::Int8, true)), 6, values, None);

@@ -80,7 +80,11 @@ impl Writer {
                 base64(values.bytes(at).ok_or_else(out_of_range)?, out);
                 out.extend_from_slice(b"\"}");
             }
-            Data::Struct(members) => self.members(members, at, out)?,
+            Data::Struct(members) => {
+                let start = out.len();
+                self.members(members, at, out)?;
+                escape(out, start, members.len());
+            }
             Data::Dictionary(indexes, values) => self.value(values, *indexes.get(at).ok_or_else(out_of_range)?, out)?,
             Data::FixedList(size, shape, values) => {
                 let start = at.checked_mul(*size).ok_or_else(out_of_range)?;
@@ -145,29 +149,41 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes an object if keys are text, else a list of pairs.
+    /// Writes an object. The name of a key that is not text is its JSON.
     fn map(&mut self, keys: &Values, values: &Values, start: usize, end: usize, out: &mut Vec<u8>) -> Result<()> {
-        let has_text_keys = matches!(keys.data, Data::Text(_) | Data::LargeText(_) | Data::TextView(_));
-        out.push(if has_text_keys { b'{' } else { b'[' });
+        let object = out.len();
+        out.push(b'{');
         for at in start..end {
             if at > start {
                 out.push(b',');
             }
-            if has_text_keys {
-                self.value(keys, at, out)?;
-                out.push(b':');
-                self.value(values, at, out)?;
-            } else {
-                out.push(b'[');
-                self.value(keys, at, out)?;
-                out.push(b',');
-                self.value(values, at, out)?;
-                out.push(b']');
+            let key = out.len();
+            self.value(keys, at, out)?;
+            if out.get(key) != Some(&b'"') {
+                let json = out.split_off(key);
+                plain(out, &*String::from_utf8_lossy(&json)); // JSON is UTF-8
             }
+            out.push(b':');
+            self.value(values, at, out)?;
         }
-        out.push(if has_text_keys { b'}' } else { b']' });
+        out.push(b'}');
+        escape(out, object, end.saturating_sub(start));
         Ok(())
     }
+}
+
+/// Wraps the object that begins at `start` if its names make it stand for another value.
+fn escape(out: &mut Vec<u8>, start: usize, members: usize) {
+    let object = out.get(start..).unwrap_or_default();
+    if members == 1 && object.starts_with(b"{\"$") || object.starts_with(b"{\"$escape\"") {
+        out.splice(start..start, *b"{\"$escape\":");
+        out.push(b'}');
+    }
+}
+
+/// Whether an object with these names would stand for another value.
+pub(super) fn needs_escape(first: &str, members: usize) -> bool {
+    members == 1 && first.starts_with('$') || first == ESCAPE
 }
 
 /// The range of the elements of a list.
@@ -227,6 +243,9 @@ fn validate(text: &str) -> Result<()> {
         .observe(text.as_bytes(), Observation::new(limits).row(0))
         .map_err(|cause| Error::invalid("invalid JSON in a JSON column").caused_by(cause))
 }
+
+/// The name of the only member of an object around another that would stand for another value.
+pub(super) const ESCAPE: &str = "$escape";
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
