@@ -110,9 +110,8 @@ fn convert(
             Unit::Nanoseconds => {
                 if value % 100 != 0 {
                     if !target.cut {
-                        let detail =
-                            format!("{value} ns is more precise than a tick of 100 ns (Times::Floor rounds down)");
-                        return Err(Error::invalid(detail).in_row(row_of(index)));
+                        let error = Error::invalid(format!("{value} ns is more precise than a tick of 100 ns"));
+                        return Err(error.advising("{times} floor accepts it").in_row(row_of(index)));
                     }
                     lost.cut.add(1, row_of(index));
                 }
