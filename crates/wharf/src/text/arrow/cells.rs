@@ -40,7 +40,9 @@ impl AppendMode {
             | DataType::FixedSizeList(..)
             | DataType::Struct(_)
             | DataType::Binary
-            | DataType::LargeBinary => {
+            | DataType::LargeBinary
+            | DataType::BinaryView
+            | DataType::FixedSizeBinary(_) => {
                 if is_declared {
                     Self::MaybeNested
                 } else {

@@ -298,6 +298,18 @@ fn uses_declared_schema() {
 }
 
 #[test]
+fn converts_to_declared_binary_types() {
+    for kind in [DataType::Binary, DataType::BinaryView, DataType::FixedSizeBinary(4)] {
+        let scan = BatchScan::default().with_schema(Arc::new(Schema::new(vec![Field::new("b", kind, true)])));
+        let (batches, _, error) = read(&csv("a,b\n1,\"{\"\"$bytes\"\":\"\"YWJjZA==\"\"}\"\n2,\n"), &scan);
+        assert_eq!(error, None);
+        let mut lines = Vec::new();
+        container_arrow::JsonRows::new(&batches[0]).unwrap().write_lines(&mut lines).unwrap();
+        assert_eq!(lines, b"{\"b\":{\"$bytes\":\"YWJjZA==\"}}\n{\"b\":null}\n");
+    }
+}
+
+#[test]
 fn converts_to_declared_nested_types() {
     let list = DataType::List(Arc::new(Field::new_list_field(DataType::Int8, true)));
     let keys = DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8));
