@@ -28,6 +28,17 @@ fn types(path: &str) -> Vec<(String, Option<DataType>, bool)> {
 }
 
 #[test]
+fn rows_without_columns_are_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = put(&folder, "e.jsonl", "{}\n{}\n{}\n");
+    for name in ["e.ds", "e.nc"] {
+        let ran = run(["convert", &lines, &path(&folder, name)]);
+        assert_eq!(ran.code(), 3, "{name}: {}", ran.err());
+        assert!(ran.err().contains("row without columns left out, of which ds has none"), "{}", ran.err());
+    }
+}
+
+#[test]
 fn text_round_trips_through_variables() {
     let folder = tempfile::tempdir().unwrap();
     let (lines, out, back) = (put(&folder, "t.jsonl", LINES), path(&folder, "t.ds"), path(&folder, "back.jsonl"));
