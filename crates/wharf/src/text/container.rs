@@ -178,8 +178,7 @@ impl TextContainer {
     /// [`Limit`](crate::ErrorKind::Limit) for too many columns; [`Io`](crate::ErrorKind::Io).
     pub fn open(source: Source, options: &TextOptions) -> Result<Self> {
         let &TextOptions { format, delimiter, header, limits, window } = options;
-        let options =
-            Options { format: format.record_format(), delimiter, header, may_be_empty: true, threads: 1, window };
+        let options = Options { format: format.record_format(), delimiter, header, threads: 1, window };
         Ok(Self { table: RecordsTable::new(Text::new(source, options, format.name(), limits)?) })
     }
 }

@@ -83,14 +83,7 @@ impl TextTable {
     fn new(format: RecordFormat) -> Self {
         Self {
             inputs: Inputs::Texts(Vec::new()),
-            options: Options {
-                format,
-                delimiter: b',',
-                header: true,
-                may_be_empty: false,
-                threads: 0,
-                window: chunk::WINDOW,
-            },
+            options: Options { format, delimiter: b',', header: true, threads: 0, window: chunk::WINDOW },
         }
     }
 

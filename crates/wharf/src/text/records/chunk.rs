@@ -202,13 +202,7 @@ impl<'a> Chunker<'a> {
         let mut line = Line::default();
         let Some(record) = csv::record(&bytes, 0, self.options.delimiter, &mut line) else {
             self.state = State::End;
-            return if self.options.header && !self.options.may_be_empty {
-                Err(Error::invalid("missing header line")
-                    .advising("{no_header} reads files without one")
-                    .at(source.len()))
-            } else {
-                Ok(())
-            };
+            return Ok(());
         };
         let before = bytes.get(..record.start).unwrap_or_default();
         let (byte, number) = (self.at.byte + record.start as u64, self.at.line + line_feeds(before));

@@ -32,8 +32,6 @@ pub(crate) struct Options {
     pub(crate) format: RecordFormat,
     pub(crate) delimiter: u8,
     pub(crate) header: bool,
-    /// Empty CSV is a table without columns even if a header is expected.
-    pub(crate) may_be_empty: bool,
     pub(crate) threads: usize,
     /// Bytes read per chunk; more if a record is longer.
     pub(crate) window: u64,
