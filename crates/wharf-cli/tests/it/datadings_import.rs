@@ -318,6 +318,45 @@ fn writes_times_and_row_ids_of_idv_as_text() {
 }
 
 #[test]
+fn sparse_vectors_of_idv_come_back() {
+    let row = r#"{"v":{"$sparse":{"length":4,"indices":[1,3],"values":[0.5,2.0]}}}"#;
+    let schema = r#"{"v":"Vector<Single, 4>"}"#;
+    let place = TestFolder::new().with("a.jsonl", &format!("{row}\n")).with("types.json", schema);
+    place.run(&["convert", "@a.jsonl", "@a.idv", "--schema", "@types.json"]).ok();
+    place.run(&["convert", "@a.idv", "@a.msgpack", "--number"]).ok();
+    assert_eq!(place.lines("a.msgpack"), [row.replacen('{', "{\"key\":\"0000000000\",", 1)]);
+    for options in [&["--schema", "@types.json"][..], &["--columns", "v"]] {
+        assert_eq!(place.run(&[&["convert", "@a.msgpack", "@b.idv", "--force"], options].concat()).code(), 0);
+        assert_eq!(place.run(&["cat", "@b.idv", "--columns", "v"]).ok(), format!("{row}\n"), "{options:?}");
+    }
+    place.run(&["convert", "@a.msgpack", "@a.parquet", "--columns", "v"]).ok();
+    assert_eq!(place.run(&["cat", "@a.parquet"]).ok(), "{\"v\":[0.0,0.5,0.0,2.0]}\n");
+}
+
+#[test]
+fn documents_have_a_key_or_an_id() {
+    let place = TestFolder::new().with("a.jsonl", "{\"_id\":\"x\",\"n\":1,\"m\":2}\n");
+    place.run(&["convert", "@a.jsonl", "@a.zds"]).ok();
+    let key = |options: &[&str]| {
+        assert_eq!(place.run(&[&["convert", "@a.zds", "@a.msgpack", "--force"], options].concat()).code(), 0);
+        place.lines("a.msgpack")
+    };
+    assert_eq!(key(&[]), [r#"{"key":"x","_id":"x","n":1,"m":2}"#]);
+    assert_eq!(key(&["--drop", "m"]), [r#"{"key":"x","_id":"x","n":1}"#]);
+    assert_eq!(key(&["--rename", "m=k"]), [r#"{"key":"x","_id":"x","n":1,"k":2}"#]);
+    assert_eq!(key(&["--cast", "m=text"]), [r#"{"key":"x","_id":"x","n":1,"m":"2"}"#]);
+    // Samples keep their keys.
+    let place = place.with("b.jsonl", "{\"key\":\"a\",\"n\":1}\n");
+    place.run(&["convert", "@b.jsonl", "@b.msgpack"]).ok();
+    assert_eq!(place.run(&["convert", "@b.msgpack", "@b.zds"]).code(), 0);
+    for options in [&[][..], &["--key", "key"]] {
+        place.run(&[&["convert", "@b.zds", "@c.msgpack", "--force"], options].concat()).ok();
+        let lines = place.lines("c.msgpack");
+        assert!(lines.len() == 1 && lines[0].contains(r#""key":"a""#), "{lines:?}");
+    }
+}
+
+#[test]
 fn keeps_existing_dataset_without_force() {
     let place = TestFolder::new().with("a.jsonl", "{\"key\":\"a\"}\n").with("x.msgpack.keys", "precious");
     let (code, said) = place.said(&["convert", "@a.jsonl", "@x.msgpack"]);
@@ -349,8 +388,8 @@ fn keeps_existing_dataset_without_force() {
 
 #[test]
 fn empty_inputs_give_empty_datasets() {
-    let place = TestFolder::new().with("a.jsonl", "").with("b.json", "[]").with("c.csv", "key,x\n");
-    for name in ["a.jsonl", "b.json", "c.csv"] {
+    let place = TestFolder::new().with("a.jsonl", "").with("b.json", "[]").with("c.csv", "key,x\n").with("d.csv", "");
+    for name in ["a.jsonl", "b.json", "c.csv", "d.csv"] {
         place.run(&["convert", &format!("@{name}"), "@out.msgpack", "--force"]).ok();
         assert_eq!(Reader::open(place.path("out.msgpack")).unwrap().len(), 0);
         for suffix in SUFFIXES.iter().filter(|suffix| **suffix != ".md5") {

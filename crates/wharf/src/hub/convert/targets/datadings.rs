@@ -25,6 +25,11 @@ use crate::convert::import::{
     Documents, FileOptions, FileTable, Keys, SampleOptions, TextTable, copy_samples, write_rows,
 };
 
+/// The key of a sample.
+const SAMPLE_KEY: &str = "key";
+/// The id of a document.
+const ID: &str = "_id";
+
 /// datadings, samples of msgpack with an index.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
@@ -95,6 +100,45 @@ impl DatadingsTarget {
     ) -> Result<WriteSummary> {
         let (kind, inputs) = source::open(&job.inputs, job.text.from, context.opener)?;
         self.check(job, kind)?;
+        Self { keys: self.keys_of(job, kind, &inputs, context)?, ..self.clone() }.write_inputs(
+            job,
+            (kind, inputs),
+            (path, options),
+            context,
+            report,
+        )
+    }
+
+    /// Where keys come from. By default that is the column `key`; documents without it have an id.
+    fn keys_of(&self, job: &Job<'_>, kind: Kind, inputs: &[Opened], context: &mut Context<'_, '_>) -> Result<Keys> {
+        let is_documents =
+            matches!(kind, Kind::Container(zds::NAME) | Kind::Columns(zds::NAME) | Kind::Renamed(zds::NAME));
+        match &self.keys {
+            Keys::Column(column) if column == SAMPLE_KEY => return Ok(Keys::Key),
+            Keys::Key if is_documents => {}
+            keys => return Ok(keys.clone()),
+        }
+        let mut has_id = false;
+        for input in inputs {
+            let named = |error: Error| error.in_file(input.name.clone());
+            let container = context.opener.container(&input.input).map_err(named)?;
+            let table = select::table(container.as_ref(), job.selection.reading.table.as_deref()).map_err(named)?;
+            if table.columns().iter().any(|column| column.name == SAMPLE_KEY) {
+                return Ok(Keys::Key);
+            }
+            has_id |= table.columns().iter().any(|column| column.name == ID);
+        }
+        Ok(if has_id { Keys::Column(ID.to_owned()) } else { Keys::Key })
+    }
+
+    fn write_inputs(
+        &self,
+        job: &Job<'_>,
+        (kind, inputs): (Kind, Vec<Opened>),
+        (path, options): (&Path, WriterOptions),
+        context: &mut Context<'_, '_>,
+        report: &mut Report,
+    ) -> Result<WriteSummary> {
         let progress = context.progress.as_ref();
         progress.name(&together(&inputs));
         if kind.is_columns() {
@@ -144,14 +188,9 @@ impl DatadingsTarget {
             let place = container.tables().iter().position(|found| found.name() == table.name()).unwrap_or(0);
             all.push(Documents::new(input.name.clone(), container, place, scan));
         }
-        let mut options = self.samples(job);
-        if options.keys == Keys::Key {
-            // A document's key is its id.
-            options.keys = Keys::Column("_id".to_owned());
-        }
         copy_text(
             job,
-            (&TextTable::documents(all).with_threads(selection.reading.threads), &options),
+            (&TextTable::documents(all).with_threads(selection.reading.threads), &self.samples(job)),
             writer,
             context.progress.as_ref(),
             report,
@@ -317,10 +356,8 @@ impl Target for DatadingsTarget {
     fn set(&mut self, option: &str, value: &OsStr) -> Result<()> {
         match option {
             "key" => {
-                self.keys = match text(value)? {
-                    "key" => Keys::Key,
-                    column => Keys::Column(column.to_owned()),
-                };
+                // Also for `key`, which is not the default of documents.
+                self.keys = Keys::Column(text(value)?.to_owned());
             }
             "number" => self.keys = Keys::Number,
             "text" => self.text = true,

@@ -90,7 +90,7 @@ pub(super) const KEY: OptionSpec = DATADINGS
     .named(
         "key",
         "The column of strings or integers that become the keys; it is kept, and \"key\" is added in front \
-         [default: the column \"key\"]",
+         [default: the column \"key\", for ZDS without one \"_id\"]",
     )
     .with_value(OptionValue::Text, "COLUMN")
     .with_excludes(&["number"]);
