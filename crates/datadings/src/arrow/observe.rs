@@ -193,6 +193,7 @@ fn observe_sparse(sparse: &Sparse<'_>, observer: TypeObserver<'_>, limits: &Limi
         let mut tokens = item.tokens();
         let value = read(&mut tokens)?;
         match &value {
+            Value::F32(_) => zero = |observer| observer.f32(),
             Value::Bool(_) => zero = |observer| observer.bool(),
             Value::Str(b"NaN" | b"Infinity" | b"-Infinity") => {}
             Value::Str(_) => zero = |observer| observer.str(""),

@@ -173,7 +173,10 @@ fn same(row: &Value, column: &Value, field: &Field, lost: &mut u64) -> bool {
             row.len() == column.len() && row.iter().zip(column).all(|(row, column)| same(row, column, element, lost))
         }
         (Value::Object(row), Value::Object(column), DataType::Struct(fields)) => {
-            let row = row.get("$escape").and_then(Value::as_object).unwrap_or(row);
+            let unescaped = |object: &serde_json::Map<String, Value>| {
+                object.get("$escape").and_then(Value::as_object).unwrap_or(object).clone()
+            };
+            let (row, column) = (unescaped(row), unescaped(column));
             row.keys().all(|name| column.contains_key(name))
                 && fields.iter().all(|field| match row.get(field.name()) {
                     Some(row) => same(row, &column[field.name()], field, lost),
@@ -363,7 +366,7 @@ fn sparse_vectors_are_lists() {
     assert_eq!((&found[0]["v"], &found[0]["t"]), (&json!([0.0, 0.5, 0.0, 2.0]), &json!(["", "x"])));
     assert_eq!((&found[1]["v"], &found[1]["t"], losses.len()), (&json!([1.0, 0.0]), &json!([]), 0));
     // Indices must ascend.
-    assert_eq!(found[0]["m"], other);
+    assert_eq!(found[0]["m"], json!({"$escape": other}));
     let rows = rows(&container, &Scan::default());
     assert_eq!(rows[0]["v"], vector);
     assert_eq!(rows[0]["m"], json!({"$escape": other}));
@@ -379,7 +382,21 @@ fn sparse_vectors_are_lists() {
     let scan =
         BatchScan::from(Scan::default().with_rows(0..1)).with_schema(Arc::new(Schema::new(vec![part("v", wrapped)])));
     let (found, _) = batches(&container, &scan);
-    assert_eq!(lines(&found)[0]["v"], vector);
+    assert_eq!(lines(&found)[0]["v"], json!({"$escape": vector}));
+}
+
+#[test]
+fn zeros_of_sparse_vectors_have_the_width_of_the_others() {
+    use rmpv::Value::{Array, F32, Map};
+    let parts = [("length", 2.into()), ("indices", Array(vec![1.into()])), ("values", Array(vec![F32(0.5)]))];
+    let vector = Map(parts.map(|(name, value)| (name.into(), value)).into());
+    let sample = Map(vec![("v".into(), Map(vec![("$sparse".into(), vector)]))]);
+    let mut message = Vec::new();
+    datadings::ser::from_rmpv(&mut message, &sample).unwrap();
+    let set = Set::of(&[("a", &message)]);
+    let (found, _) = batches(&open(&set.path), &BatchScan::default());
+    assert_eq!(found[0].schema().field(0).data_type().to_string(), "List(Float32)");
+    assert_eq!(lines(&found)[0]["v"], json!([0.0, 0.5]));
 }
 
 #[test]
