@@ -260,6 +260,49 @@ fn recovers_what_a_damaged_index_does_not_lead_to() {
     }
 }
 
+/// A damaged entry of an archive loses what is in it, and nothing else.
+#[test]
+fn recovers_the_other_entries_of_a_damaged_archive() {
+    let folder = Folder::new();
+    let (a, store) = (folder.path("a.jsonl"), folder.path("store"));
+    for name in ["b", "a"] {
+        let text: String = (0..40).map(|n| format!("{{\"_id\":\"{name}{n}\",\"x\":{n}}}\n")).collect();
+        fs::write(&a, text).unwrap();
+        let made = folder.path(&format!("made-{name}"));
+        run(["convert", &a, &made, "--to", "zds"]).ok();
+        let to = format!("{store}/collections/{name}");
+        fs::create_dir_all(format!("{store}/collections")).unwrap();
+        fs::rename(format!("{made}/collections/a"), to).unwrap();
+    }
+    for (compression, part, saved) in
+        [("deflate", "a/meta/index.bin", 80), ("deflate", "a/meta/data.jsonl", 40), ("none", "a/meta/data.jsonl", 80)]
+    {
+        let (packed, out) = (folder.path("packed.zds"), folder.path("out"));
+        run(["pack", &store, &packed, "--compression", compression, "--force"]).ok();
+        let mut bytes = fs::read(&packed).unwrap();
+        // A digit or a compressed byte in the middle of the entry.
+        let name = format!("collections/{part}");
+        let at = bytes.windows(name.len()).position(|bytes| bytes == name.as_bytes()).unwrap() + name.len();
+        match compression {
+            "none" => {
+                let digit = bytes[at..].windows(5).position(|bytes| bytes == b"\"x\":2").unwrap();
+                bytes[at + digit + 4] = b'3';
+            }
+            _ => bytes[at + 40] ^= 0x55,
+        }
+        fs::write(&packed, bytes).unwrap();
+        fs::remove_dir_all(&out).ok();
+        let ran = run(["recover", &packed, &out]);
+        assert_eq!(ran.code(), 3, "{compression} {part}: {ran:?}");
+        assert!(ran.err().contains("damaged entry of the archive"), "{compression} {part}: {ran:?}");
+        assert_eq!(ran.err().contains("collection \"a\" lost"), saved == 40, "{compression} {part}: {ran:?}");
+        let tables: &[&str] = if saved == 40 { &["b"] } else { &["a", "b"] };
+        let rows = tables.iter().map(|table| run(["cat", &out, "--table", table]).ok().lines().count()).sum::<usize>();
+        assert_eq!(rows, saved, "{compression} {part}: {ran:?}");
+        assert_eq!(run(["verify", &out]).code(), 0, "{compression} {part}");
+    }
+}
+
 #[test]
 fn packs_and_unpacks_every_golden_store() {
     let folder = Folder::new();

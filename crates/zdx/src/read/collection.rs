@@ -1,10 +1,10 @@
 //! A collection opened for reading: documents by id, by row, and in order.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use container_core::{Error, OpenOptions, Result, Source};
+use container_core::{Error, ErrorKind, OpenOptions, Result, Source};
 use serde_json::{Map, Value};
 
 use crate::FORMAT_NAME;
@@ -67,11 +67,19 @@ impl Collection {
             journal.map_err(in_meta(JOURNAL))
         };
         let mut attempts = 0;
+        let mut unreadable = None;
         let (journal, index, is_older, data) = loop {
             // The order matters: with a writer at work, the index is never newer than the data read after it.
             let identity = paths.identity(INDEX);
             let journal = read_journal()?;
-            let index = paths.meta(INDEX, &options).map_err(in_meta(INDEX))?;
+            let index = match paths.meta(INDEX, &options).map_err(in_meta(INDEX)) {
+                // The data have all documents.
+                Err(error) if matches!(error.kind(), ErrorKind::Invalid | ErrorKind::Truncated { .. }) => {
+                    unreadable = Some(Arc::new(error));
+                    None
+                }
+                index => index?,
+            };
             let data = paths.meta(DATA, &options).map_err(in_meta(DATA))?;
             let modified =
                 |file: &Option<(Source, Option<std::time::SystemTime>)>| file.as_ref().and_then(|(_, time)| *time);
@@ -95,7 +103,7 @@ impl Collection {
         // An index without data must be reported as naming lost lines.
         let data = data.map(|(source, _)| source).or_else(|| index.as_ref().map(|_| Source::from(Vec::new())));
         let data_len = data.as_ref().map_or(0, Source::len);
-        let mut sources = IndexSources { index, is_older, journal: None, removed: HashSet::new() };
+        let mut sources = IndexSources { index, unreadable, is_older, ..IndexSources::default() };
         let mut visible_len = data_len;
         let state = journal.map(|bytes| Journal::state_for(&bytes, data_len, sources.index.as_deref()));
         match state.unwrap_or(JournalState::Unrelated) {
@@ -133,7 +141,7 @@ impl Collection {
             paths: self.paths.clone(),
             options: self.options,
             data: self.data.clone(),
-            sources: IndexSources { index: None, is_older: false, journal: None, removed: HashSet::new() },
+            sources: IndexSources::default(),
             has_docs: self.has_docs,
             scan_lookups: AtomicU32::new(0),
             resolved: OnceCell::default(),

@@ -13,10 +13,12 @@ use crate::wire::index::{Entry, HEADER_LEN, Index, MAGIC, MAGIC_DESCRIBED, heade
 use crate::wire::text_index;
 
 /// The files beside the data.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct IndexSources {
     /// Contents of `index.bin`.
     pub(crate) index: Option<Bytes>,
+    /// Why there is an `index.bin` without contents: a damaged entry of an archive.
+    pub(crate) unreadable: Option<Arc<Error>>,
     /// Whether the data were modified after the index.
     pub(crate) is_older: bool,
     /// The journal, if it belongs to this index.
@@ -80,7 +82,7 @@ pub(crate) fn resolve(
             None
         }
         None => {
-            condition.index = IndexState::Missing;
+            condition.index = sources.unreadable.clone().map_or(IndexState::Missing, IndexState::Damaged);
             None
         }
     };

@@ -167,7 +167,7 @@ impl CollectionWriter {
         let has_journal = meta.as_ref().map(|meta| meta.contains(JOURNAL)).transpose()? == Some(true);
         let has_index = read.sources.index.is_some();
         let sources = match options.rebuild {
-            true => IndexSources { index: None, is_older: false, journal: None, removed: read.sources.removed.clone() },
+            true => IndexSources { removed: read.sources.removed.clone(), ..IndexSources::default() },
             false => read.sources.clone(),
         };
         let mut source = read.data.clone().unwrap_or_else(|| Source::from(Vec::new()));

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use container_core::{Error, ErrorKind, Input, Loss, Position, Result, Unit};
+use container_core::{Error, ErrorKind, Input, Loss, Position, Result, Severity, Unit};
 use zdx::container::losses;
 use zdx::wire::json::{Scanned, scan};
-use zdx::{Collection, Document};
+use zdx::{Collection, Document, Store};
 
 use super::super::Lost;
 use super::super::convert::{TargetInfo, To};
@@ -39,10 +39,23 @@ impl Recoverer for ZdsRecoverer {
         let new = NewZds::create(path, force, std::slice::from_ref(location))?;
         let bar = job.progress();
         bar.name(&location.name());
+        let mut unopened = None;
+        report.losses.extend(damaged_entries(&store)?.map(|loss| Lost { file: Some(location.name()), loss }));
         let mut writers = Vec::new();
         for name in store.names().map_err(named)? {
-            let stored = Stored { location: location.clone(), collection: store.collection(&name).map_err(named)? };
-            let condition = stored.collection.condition().map_err(named)?;
+            let opened = store.collection(&name).and_then(|collection| Ok((collection.condition()?, collection)));
+            let (condition, collection) = match opened.map_err(named) {
+                Ok(opened) => opened,
+                Err(error) if error.kind() == ErrorKind::Io => return Err(error),
+                Err(error) => {
+                    let what = format!("collection {name:?} lost: {}", error.detail());
+                    let loss = Loss::new(what, 1, error.position().clone());
+                    report.losses.push(Lost { file: Some(location.name()), loss });
+                    unopened.get_or_insert(error);
+                    continue;
+                }
+            };
+            let stored = Stored { location: location.clone(), collection };
             report.losses.extend(Lost::all(losses(&condition), Some(&location.name())));
             let mut writer = new.collection(&name)?;
             bar.begin(Unit::Rows, Some(stored.count()?));
@@ -74,6 +87,9 @@ impl Recoverer for ZdsRecoverer {
             report.findings.extend(missing.errors.into_iter().take(room));
             writers.push(writer);
         }
+        if let (true, Some(error)) = (writers.is_empty(), unopened) {
+            return Err(error);
+        }
         let written = new.finish(writers)?;
         (report.rows, report.bytes) = (written.documents, written.bytes);
         Ok(())
@@ -90,6 +106,22 @@ impl Recoverer for ZdsRecoverer {
 
 /// Maximum number of errors of lost documents in a report.
 const MAX_FINDINGS: usize = 20;
+
+/// Entries of an archive that are not as its directory says: their documents may be damaged, too.
+fn damaged_entries(store: &Store) -> Result<Option<Loss>> {
+    let Some(archive) = store.archive() else { return Ok(None) };
+    let (mut count, mut first) = (0, None);
+    archive.verify(&mut |finding| {
+        if finding.severity == Severity::Error {
+            count += 1;
+            first.get_or_insert(finding.error);
+        }
+    })?;
+    Ok(first.map(|error| {
+        let what = format!("damaged entry of the archive, whose documents may be damaged: {}", error.detail());
+        Loss::new(what, count, error.position().clone())
+    }))
+}
 
 /// Passes each document of a collection, or the error that is in its place.
 ///
