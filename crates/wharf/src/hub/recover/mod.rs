@@ -23,8 +23,8 @@ pub use crate::convert::import::FOLDER;
 pub use datadings::DatadingsRecoverer;
 pub use idv::IdvRecoverer;
 use rows::RowRecoverer;
-pub(in crate::hub) use zds::Survey;
 pub use zds::ZdsRecoverer;
+pub(in crate::hub) use zds::{Survey, reason};
 
 /// Copies the intact part of a damaged file into a new one of the same format.
 ///

@@ -153,6 +153,16 @@ fn for_each(
     Ok(())
 }
 
+/// The message of an error without its place.
+pub(in crate::hub) fn reason(error: &Error) -> String {
+    match error.kind() {
+        ErrorKind::Truncated { needed, available } => {
+            format!("{}: needs {needed} bytes, {available} available", error.detail())
+        }
+        _ => error.detail().to_owned(),
+    }
+}
+
 /// Documents that cannot be read, or are not valid.
 #[derive(Default)]
 struct Missing {
@@ -191,7 +201,7 @@ impl Missing {
         let Some(error) = self.errors.first() else { return Loss::new(what, self.count, Position::default()) };
         let mut first = error.position().clone();
         first.file = None;
-        Loss::new(format!("{what}: {}", error.detail()), self.count, first)
+        Loss::new(format!("{what}: {}", reason(error)), self.count, first)
     }
 }
 
@@ -266,10 +276,9 @@ fn in_place(location: &Location, opener: &mut Opener<'_>, report: &mut Report) -
         let (mut lost, mut notes) = (Vec::new(), condition.notes());
         if let Some(error) = misfit {
             damaged = survey(opener)?.damaged;
-            let detail = error.detail();
-            let what = format!("the index was rebuilt from the data, which brings deleted documents back: {detail}");
+            let why = reason(&error);
+            let what = format!("the index was rebuilt from the data, which brings deleted documents back: {why}");
             lost.push(Loss::new(what, 1, Position::default()));
-            notes.push("the index did not fit the data, and was rebuilt".to_owned());
         }
         lost.extend(losses(&condition));
         if damaged.count > 0 {

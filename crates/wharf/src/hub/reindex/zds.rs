@@ -13,7 +13,7 @@ use super::super::Lost;
 use super::super::convert::{OptionSpec, OptionValue, TargetInfo, text, unknown_option};
 use super::super::env::Opener;
 use super::super::inputs::Location;
-use super::super::recover::Survey;
+use super::super::recover::{Survey, reason};
 use super::super::zds::{self, Stored};
 use super::{Before, Index, Operation, Reindex, Reindexer, Report};
 
@@ -98,7 +98,8 @@ impl ZdsReindexer {
             root.finish().map_err(named)?;
         }
         if let Some(error) = misfit {
-            let what = format!("table {table}: deleted documents come back, since {}", error.detail());
+            let what =
+                format!("table {table}: deleted documents come back, since the index was rebuilt: {}", reason(&error));
             let loss = Loss::new(what, 1, error.position().clone());
             report.losses.push(Lost { file: Some(location.name()), loss });
         }
