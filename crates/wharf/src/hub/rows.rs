@@ -1,4 +1,4 @@
-//! Files whose rows are all they have, written in their own format.
+//! Outputs in the format of the inputs.
 
 use std::path::Path;
 
@@ -19,14 +19,24 @@ pub(super) fn target_like(format: &str, input: &Input, registry: &Registry) -> R
 /// # Errors
 /// The extension stands for another format.
 pub(super) fn other_form(path: &Path, own: &dyn Target, registry: &Registry) -> Result<Option<Box<dyn Target>>> {
-    let (own, Some(target)) = (own.info(), registry.target_for(path)) else { return Ok(None) };
-    if target.info().format == own.format {
-        return Ok(Some(target).filter(|target| target.info().name != own.name));
+    let own = own.info();
+    Ok(target_of_format(path, own.format, registry)?.filter(|target| target.info().name != own.name))
+}
+
+/// Fails when the extension of an output at `path` stands for another format than `format`, that of the inputs.
+pub(super) fn refuse_other_format(path: &Path, format: &str, registry: &Registry) -> Result<()> {
+    target_of_format(path, format, registry).map(drop)
+}
+
+/// The target that the extension of `path` stands for, which must write `format`.
+fn target_of_format(path: &Path, format: &str, registry: &Registry) -> Result<Option<Box<dyn Target>>> {
+    match registry.target_for(path) {
+        Some(target) if target.info().format != format => {
+            let name = target.info().name;
+            let detail =
+                format!("its extension stands for {name}, and the input is {format}: `wharf convert` does that");
+            Err(Error::usage(detail).in_file(path.display().to_string()))
+        }
+        target => Ok(target),
     }
-    let detail = format!(
-        "its extension stands for {}, and the input is {}: `wharf convert` does that",
-        target.info().name,
-        own.format
-    );
-    Err(Error::usage(detail).in_file(path.display().to_string()))
 }

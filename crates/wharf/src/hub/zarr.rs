@@ -11,7 +11,7 @@ use super::convert::{Streaming, To};
 use super::env::Opener;
 use super::merge::ds::{ArraysKind, check, join, views};
 use super::merge::{DsMerger, Merge, NewMerger, Report};
-use super::{output, rows};
+use super::output;
 
 pub(super) const TARGETS: &[NewTarget] = &[|| Box::<ZarrTarget>::default()];
 pub(super) const MERGERS: &[NewMerger] = &[|| Box::new(DsMerger::zarr())];
@@ -36,7 +36,6 @@ impl DsMerger {
 fn run(job: &Merge, merger: &DsMerger, to: To<'_>, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
     let (path, force) = to.file();
     check(merger)?;
-    rows::other_form(path, &ZarrTarget::default(), &opener.registry)?;
     let output = output::folder_options(path, force, &job.inputs)?;
     let readers = views(job, FORMAT_NAME, opener, report, |_| ())?;
     let reader = join((job, merger), &readers, report)?.into_reader(path)?;

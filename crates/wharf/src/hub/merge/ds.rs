@@ -6,10 +6,10 @@ use container_core::{Error, Overwrite, Result};
 use dsfmt::netcdf::{self, WriteOptions, ds_view, from_ds};
 use dsfmt::{MergeOptions, Reader, merge};
 
-use super::super::convert::{NetcdfTarget, Streaming, To};
+use super::super::convert::{Streaming, To};
 use super::super::env::Opener;
 use super::super::inputs::Location;
-use super::super::{DS, Lost, open_ds, open_netcdf, output, put_ds, rows, stream_ds};
+use super::super::{DS, Lost, open_ds, open_netcdf, output, put_ds, stream_ds};
 use super::{DsMerger, Merge, Report};
 
 /// The default compression level of Python's `netCDF4`.
@@ -56,7 +56,6 @@ fn run_netcdf(job: &Merge, merger: &DsMerger, to: To<'_>, opener: &mut Opener<'_
     if path == Path::new("-") {
         return Err(Error::usage("NetCDF is merged into a file, not a stream: give a path"));
     }
-    rows::other_form(path, &NetcdfTarget::default(), &opener.registry)?;
     let output = output::options(path, force, &job.inputs)?;
     let mut options = WriteOptions::default().with_output(output);
     let first = |reader: &netcdf::Reader| {

@@ -20,6 +20,7 @@ use super::env::Opener;
 use super::inputs::Location;
 pub use super::operation::Operation;
 use super::operation::{self, Given, Inputs};
+use super::rows::refuse_other_format;
 use super::{Listener, Lost, zarr};
 use crate::Registry;
 pub use datadings::{DatadingsMerger, Strategy};
@@ -331,6 +332,9 @@ impl Merge {
         let inputs = Inputs { format: info.format, file: None };
         operation::set(merger.as_mut(), &opener.registry.mergers(), &self.options, &inputs)?;
         (report.format, report.unit) = (info.format, info.unit);
+        if let To::Path(path, _) = &to {
+            refuse_other_format(path, info.format, &opener.registry)?;
+        }
         merger.run(self, to, opener, report)
     }
 

@@ -5,6 +5,8 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::convert::{Convert, TextTarget};
+use crate::subset::Parts;
+use crate::{Recover, Sample, Shuffle, Split};
 
 fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -118,4 +120,34 @@ fn an_opener_is_left_as_it_was() {
     let merge = Merge::new(inputs(&folder, "idv"));
     merge.run(To::Path(&to, Overwrite::Refuse), &mut opener, &mut Report::default()).unwrap();
     assert!(matches!(opener.access, container_core::Access::Auto));
+}
+
+#[test]
+fn verbs_that_keep_the_format_refuse_the_extension_of_another() {
+    let registry = &Registry::builtin();
+    for extension in ["idv", "msgpack", "ds", "nc", "zds", "parquet", "arrow", "csv", "jsonl"] {
+        let folder = folder(&[]);
+        let [input, _] = inputs(&folder, extension);
+        let out = folder.path().join(if extension == "parquet" { "out.CSV" } else { "out.parquet" });
+        let new = Overwrite::Refuse;
+        let is_variables = ["ds", "nc"].contains(&extension);
+        let merge = Merge::new([&input]);
+        let merge = if is_variables { merge.with_option("dim", "row") } else { merge };
+        let split = Split::new(&input, Parts::Equal(1)).with_outputs([&out]);
+        let verbs = [
+            ("merge", merge.write(&out, new, registry).map(drop)),
+            ("recover", Recover::new(&input).write(&out, new, registry).map(drop)),
+            ("shuffle", Shuffle::new(&input).write(&out, new, registry).map(drop)),
+            ("sample", Sample::new(&input, 1).write(&out, new, registry).map(drop)),
+            ("split", split.write(new, registry).map(drop)),
+        ];
+        for (verb, done) in verbs {
+            let error = done.unwrap_err();
+            let has_records = !is_variables || ["merge", "recover"].contains(&verb);
+            let expected =
+                if has_records { "its extension stands for" } else { "works on samples, documents and rows" };
+            assert!(error.detail().contains(expected), "{verb} {extension}: {error}");
+            assert_eq!((error.kind(), out.exists()), (ErrorKind::Usage, false), "{verb} {extension}: {error}");
+        }
+    }
 }

@@ -17,6 +17,7 @@ use super::env::Opener;
 use super::inputs::Location;
 pub use super::operation::Operation;
 use super::operation::{self, Given, Inputs};
+use super::rows::refuse_other_format;
 use super::{Listener, Lost};
 use crate::Registry;
 pub use crate::convert::import::FOLDER;
@@ -174,7 +175,7 @@ impl Recover {
     /// cannot be written. The output is there whole, or not at all.
     pub fn run(&self, path: &Path, overwrite: Overwrite, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
         let recoverer = self.recoverer(opener)?;
-        self.begin(recoverer, opener, report)?.run(self, To::Path(path, overwrite), opener, report)
+        self.run_as(recoverer, path, overwrite, opener, report)
     }
 
     /// As [`write`](Self::write), with this recoverer and its options, whatever the format of the input is.
@@ -189,9 +190,21 @@ impl Recover {
         registry: &Registry,
     ) -> Result<Report> {
         let (mut report, mut opener) = (Report::default(), Opener::new(registry.clone()));
-        let recoverer = self.begin(Box::new(recoverer), &opener, &mut report)?;
-        recoverer.run(self, To::Path(path.as_ref(), overwrite), &mut opener, &mut report)?;
+        self.run_as(Box::new(recoverer), path.as_ref(), overwrite, &mut opener, &mut report)?;
         Ok(report)
+    }
+
+    fn run_as(
+        &self,
+        recoverer: Box<dyn Recoverer>,
+        path: &Path,
+        overwrite: Overwrite,
+        opener: &mut Opener<'_>,
+        report: &mut Report,
+    ) -> Result<()> {
+        let recoverer = self.begin(recoverer, opener, report)?;
+        refuse_other_format(path, report.format, &opener.registry)?;
+        recoverer.run(self, To::Path(path, overwrite), opener, report)
     }
 
     /// Repairs a ZDS store in place: an incomplete document at its end is cut off, and the index is written anew.

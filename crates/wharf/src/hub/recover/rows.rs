@@ -11,7 +11,7 @@ use container_core::{Error, ErrorKind, Format, Loss, OpenOptions, Result, Scan, 
 
 use super::super::convert::{Streaming, TargetInfo, TargetUnit, To};
 use super::super::env::Opener;
-use super::super::{Bar, Lost, copy_rows, output, rows};
+use super::super::{Bar, Lost, copy_rows, output};
 use super::{MAX_LISTED, Operation, Recover, Recoverer, Report};
 
 /// Maximum number of ranges tried: each can take as long as reading a block of the file.
@@ -42,8 +42,6 @@ impl Recoverer for RowRecoverer {
         let named = |error: Error| error.in_file(location.name()).in_format(format.name());
         let of_output = |error: Error| error.in_file(path.display().to_string()).in_format(format.name());
         let input = location.input(opener).map_err(named)?;
-        let own = rows::target_like(format.name(), &input, &opener.registry).map_err(named)?;
-        rows::other_form(path, own.as_ref(), &opener.registry)?;
         let options = output::options(path, force, std::slice::from_ref(location))?;
         job.progress().name(&location.name());
         let open = OpenOptions::default().with_access(opener.access);

@@ -187,8 +187,8 @@ impl Sample {
     /// Writes them. `report` says what was done, also when this ends with an error.
     ///
     /// # Errors
-    /// The input has fewer; it is of another format, or cannot be read; the output exists and is not to be replaced, or cannot be written. The
-    /// output is there whole, or not at all.
+    /// The input has fewer; it is of another format, or cannot be read; the extension of the output stands for another format; the output exists
+    /// and is not to be replaced, or cannot be written. The output is there whole, or not at all.
     pub fn run(&self, path: &Path, overwrite: Overwrite, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
         let records = records::open(&self.input, opener, "sample", &self.copying)?;
         let (len, number) = (records.len()?, self.number);
@@ -199,12 +199,13 @@ impl Sample {
         }
         let output = SingleOutput { input: &self.input, copying: &self.copying, progress: &self.progress, number };
         if self.method == SampleMethod::First {
-            return output.write(records.as_ref(), path, overwrite, report, |out, bar| out.copy(0..number, bar));
+            return output
+                .write((records.as_ref(), opener), path, overwrite, report, |out, bar| out.copy(0..number, bar));
         }
         let seed = dataset::seed(self.seed);
         report.seed = Some(seed);
         let mut chosen = Order::sequential(len).shuffled(seed)?.range(0..number)?.iter(0);
-        output.write(records.as_ref(), path, overwrite, report, |out, bar| {
+        output.write((records.as_ref(), opener), path, overwrite, report, |out, bar| {
             if self.method == SampleMethod::Random {
                 return out.copy_rows(&mut chosen, bar);
             }
@@ -243,8 +244,8 @@ impl Shuffle {
     /// Writes them. `report` says what was done, also when this ends with an error.
     ///
     /// # Errors
-    /// The input is of another format, or cannot be read; the values of [`quasi`](Self::quasi) do not fit it; the output exists and is not to be
-    /// replaced, or cannot be written. The output is there whole, or not at all.
+    /// The input is of another format, or cannot be read; the values of [`quasi`](Self::quasi) do not fit it; the extension of the output stands
+    /// for another format; the output exists and is not to be replaced, or cannot be written. The output is there whole, or not at all.
     pub fn run(&self, path: &Path, overwrite: Overwrite, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
         let records = records::open(&self.input, opener, "shuffle", &self.copying)?;
         let number = records.len()?;
@@ -260,7 +261,9 @@ impl Shuffle {
             }
         };
         let output = SingleOutput { input: &self.input, copying: &self.copying, progress: &self.progress, number };
-        output.write(records.as_ref(), path, overwrite, report, |out, bar| out.copy_rows(&mut order.iter(0), bar))
+        output.write((records.as_ref(), opener), path, overwrite, report, |out, bar| {
+            out.copy_rows(&mut order.iter(0), bar)
+        })
     }
 }
 
@@ -276,7 +279,7 @@ struct SingleOutput<'a> {
 impl SingleOutput<'_> {
     fn write(
         &self,
-        records: &dyn Records,
+        (records, opener): (&dyn Records, &Opener<'_>),
         path: &Path,
         overwrite: Overwrite,
         report: &mut Report,
@@ -285,7 +288,7 @@ impl SingleOutput<'_> {
         let force = overwrite == Overwrite::Replace;
         (report.format, report.unit, report.of) = (records.format(), records.unit(), records.len()?);
         let (bar, input) = (&self.progress.0, self.input);
-        records.refuse(path, force, std::slice::from_ref(input))?;
+        records::refuse(records, path, force, input, opener)?;
         let mut out = records.create(&New { path, temporary: path, force, copying: self.copying, input, bar })?;
         bar.name(&self.input.name());
         bar.begin(Unit::Rows, Some(self.number));

@@ -12,6 +12,7 @@ use super::super::dataset::{self, Dataset};
 use super::super::env::Opener;
 use super::super::inputs::Location;
 use super::super::operation::Inputs;
+use super::super::rows::refuse_other_format;
 use super::super::select::Reading;
 use super::super::transaction::Transaction;
 use super::super::zds::{self, NewZds, Ready, Stored};
@@ -111,6 +112,18 @@ fn open_all(location: &Location, opener: &mut Opener<'_>, verb: &str, copying: &
     let rows = rows::open(location, &input, format, opener)?.ok_or_else(|| named(Error::usage(detail())))?;
     without_md5()?;
     Ok(rows)
+}
+
+/// Fails when an output would replace an input or, without `force`, anything, or has the extension of another format.
+pub(super) fn refuse(
+    records: &dyn Records,
+    path: &Path,
+    force: bool,
+    input: &Location,
+    opener: &Opener<'_>,
+) -> Result<()> {
+    refuse_other_format(path, records.format(), &opener.registry)?;
+    records.refuse(path, force, std::slice::from_ref(input))
 }
 
 /// Some records of another source.

@@ -106,13 +106,11 @@ impl<S: RowSource> Records for Rows<S> {
         Ok(self.source.len())
     }
 
-    /// Also fails when the output has the extension of another format.
     fn refuse(&self, path: &Path, force: bool, inputs: &[Location]) -> Result<()> {
         if path == Path::new("-") {
             return Err(Error::usage("records are copied into a file, not standard output: give a path"));
         }
-        output::options(path, force, inputs)?;
-        rows::other_form(path, self.target.as_ref(), &self.registry).map(drop)
+        output::options(path, force, inputs).map(drop)
     }
 
     fn transaction(&self, force: bool) -> Transaction {

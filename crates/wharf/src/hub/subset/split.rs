@@ -90,8 +90,8 @@ impl Split {
     /// Writes all of them. `report` says what was done, also when this ends with an error.
     ///
     /// # Errors
-    /// The input cannot be split so; it is of another format, or cannot be read; there are not as many names as parts, or two are of the same file; an
-    /// output exists and is not to be replaced, or cannot be written.
+    /// The input cannot be split so; it is of another format, or cannot be read; there are not as many names as parts, or two are of the same file; the
+    /// extension of an output stands for another format; an output exists and is not to be replaced, or cannot be written.
     pub fn run(&self, overwrite: Overwrite, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
         let force = overwrite == Overwrite::Replace;
         let records = records::open(&self.input, opener, "split", &self.copying)?;
@@ -100,7 +100,7 @@ impl Split {
         let parts = self.parts.of(len).map_err(|error| error.in_file(self.input.name()))?;
         let paths = self.names(parts.count())?;
         for path in &paths {
-            records.refuse(path, force, std::slice::from_ref(&self.input))?;
+            records::refuse(records.as_ref(), path, force, &self.input, opener)?;
         }
         check_distinct(&paths)?;
         report.seed = self.shuffle.then(|| dataset::seed(self.seed));
