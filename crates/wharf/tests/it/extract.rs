@@ -93,6 +93,30 @@ fn fields_become_files_of_a_folder_a_tar_and_a_zip() {
 }
 
 #[test]
+fn values_of_a_column_can_have_different_types() {
+    let temp = tempfile::tempdir().unwrap();
+    let (lines, samples) = (temp.path().join("x.jsonl"), temp.path().join("x.msgpack"));
+    fs::write(&lines, "{\"key\":\"a\",\"v\":1}\n{\"key\":\"b\",\"v\":\"1\"}\n{\"key\":\"c\",\"v\":[1,\"x\"]}\n{\"key\":\"d\",\"v\":\"\\\"\"}\n")
+        .unwrap();
+    let registry = Registry::builtin();
+    Convert::new([&lines]).write(&samples, Overwrite::Refuse, &registry).unwrap();
+    for (input, name) in [(&lines, "1"), (&samples, "2")] {
+        let out = temp.path().join(name);
+        Extract::new(input, ["v"]).write(&out, Overwrite::Refuse, &registry).unwrap();
+        assert_eq!(files_of(&out), expected_of(&[("a", b"1"), ("b", b"1"), ("c", b"[1,\"x\"]"), ("d", b"\"")]));
+        // The others are not read.
+        let out = temp.path().join(format!("{name} keys"));
+        Extract::new(input, ["key"]).write(&out, Overwrite::Refuse, &registry).unwrap();
+        assert_eq!(files_of(&out).len(), 4);
+    }
+    // In JSON, bytes are text.
+    fs::write(&lines, "{\"v\":1}\n{\"v\":{\"$bytes\":\"AAEC\"}}\n").unwrap();
+    let error = Extract::new(&lines, ["v"]).write(temp.path().join("3"), Overwrite::Refuse, &registry).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert_eq!((error.position().row, error.position().column.as_deref()), (Some(1), Some("v")), "{error}");
+}
+
+#[test]
 fn several_fields_are_a_shard_of_webdataset() {
     let temp = tempfile::tempdir().unwrap();
     let (source, shard) = (temp.path().join("x.arrow"), temp.path().join("shard-000.tar"));

@@ -6,15 +6,15 @@ mod names;
 use std::path::{Path, PathBuf};
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, SchemaRef};
-use container_arrow::{BatchWriter, from_arrow};
+use container_arrow::{BatchWriter, OnMismatch, from_arrow};
 use container_core::{Error, Loss, Overwrite, Position, Result};
 
 use super::convert::{Convert, Report, quoted};
 use super::env::Opener;
 use super::query::scalar_of;
-use super::{Lost, output};
+use super::{Lost, output, select};
 use crate::Registry;
 use archive::Archive;
 pub use archive::ArchiveForm;
@@ -22,8 +22,8 @@ use names::{Names, Part, Pattern};
 
 /// Extracts fields of rows into files of a folder, a tar archive or a ZIP archive, which appears whole or not at all.
 ///
-/// Bytes and texts are the content of files as they are; other values are written as JSON. Nulls have no file, and are reported as a loss. With
-/// several fields, each file is called `NAME.FIELD`: such a tar archive is a shard of WebDataset, whose names have no dots.
+/// Bytes and texts are the content of files as they are; other values are written as JSON. Values of one field can have different types; bytes
+/// among them are an error. Nulls have no file, and are reported as a loss. With several fields, each file is called `NAME.FIELD`: such a tar archive is a shard of WebDataset, whose names have no dots.
 ///
 /// Names are made of values, and therefore checked: they are relative, without `..`, control characters, backslashes and colons, and occur once.
 ///
@@ -115,11 +115,7 @@ impl Extract {
         }
         let pattern = match &self.name {
             Some(name) => Pattern::new(name)?,
-            None => {
-                let schema = self.inputs.schema(opener)?;
-                let key = KEYS.into_iter().find(|key| schema.field_with_name(key).is_ok());
-                key.map_or_else(Pattern::row, Pattern::column)
-            }
+            None => self.key(opener)?.map_or_else(Pattern::row, Pattern::column),
         };
         let mut names: Vec<&str> = Vec::new();
         for name in self.fields.iter().map(String::as_str).chain(pattern.columns()) {
@@ -129,7 +125,30 @@ impl Extract {
         }
         let mut inputs = self.inputs.clone();
         inputs.selection.columns = quoted(names);
+        if inputs.text.schema.is_none() {
+            // Values of a column can have any types: each becomes a file by itself.
+            inputs.mapping.on_mismatch.get_or_insert(OnMismatch::Json);
+        }
         Ok((inputs, pattern))
+    }
+
+    /// The first of [`KEYS`] that an input has. Values, which can be of any type, are not read.
+    fn key(&self, opener: &mut Opener<'_>) -> Result<Option<&'static str>> {
+        let Convert { inputs, selection, text, .. } = &self.inputs;
+        opener.apply(selection)?;
+        opener.overrides = text.overrides()?;
+        let mut first = KEYS.len();
+        for location in inputs {
+            let named = |error: Error| error.in_file(location.name());
+            let opened = location.open(opener)?;
+            let table = select::table(opened.container.as_ref(), selection.reading.table.as_deref()).map_err(named)?;
+            let find = || KEYS.iter().position(|key| table.columns().iter().any(|column| column.name == *key));
+            if find() != Some(0) {
+                table.infer_columns().map_err(named)?;
+            }
+            first = first.min(find().unwrap_or(first));
+        }
+        Ok(KEYS.get(first).copied())
     }
 }
 
@@ -169,7 +188,7 @@ impl Writer {
                 Part::Text(text) => name.push_str(text),
                 Part::Row => name.push_str(&self.row.to_string()),
                 Part::Column(column) => {
-                    let value = batch.columns().get(*index).map(|array| value(array, row)).transpose()?.flatten();
+                    let value = value(batch, *index, row).map_err(|error| error.in_column(column.clone()))?;
                     let value =
                         value.ok_or_else(|| Error::invalid("null cannot name a file").in_column(column.clone()))?;
                     let text = String::from_utf8(value.into_owned());
@@ -192,9 +211,8 @@ impl Writer {
         }
         for at in 0..self.fields.len() {
             let Some((field, index)) = self.fields.get(at) else { continue };
-            let Some(array) = batch.columns().get(*index) else { continue };
             let name = if self.fields.len() == 1 { name.clone() } else { format!("{name}.{field}") };
-            let content = value(array, row).map_err(|error| error.in_column(field.clone()))?;
+            let content = value(batch, *index, row).map_err(|error| error.in_column(field.clone()))?;
             let Some(content) = content else {
                 let mut first = Position::default();
                 (first.row, first.column) = (Some(self.row), Some(field.clone().into()));
@@ -224,12 +242,18 @@ impl BatchWriter for Writer {
 }
 
 /// The bytes of a value: of texts and bytes as they are, otherwise JSON. `None` for null.
-fn value(array: &ArrayRef, row: usize) -> Result<Option<std::borrow::Cow<'_, [u8]>>> {
+///
+/// # Errors
+/// Bytes in a column of JSON, where they are text.
+fn value(batch: &RecordBatch, column: usize, row: usize) -> Result<Option<std::borrow::Cow<'_, [u8]>>> {
     use std::borrow::Cow::Borrowed;
+    let Some((array, field)) = batch.columns().get(column).zip(batch.schema_ref().fields().get(column)) else {
+        return Ok(None);
+    };
     if array.is_null(row) || *array.data_type() == DataType::Null {
         return Ok(None);
     }
-    Ok(Some(match array.data_type() {
+    let content = match array.data_type() {
         DataType::Utf8 => Borrowed(array.as_string::<i32>().value(row).as_bytes()),
         DataType::LargeUtf8 => Borrowed(array.as_string::<i64>().value(row).as_bytes()),
         DataType::Utf8View => Borrowed(array.as_string_view().value(row).as_bytes()),
@@ -243,5 +267,15 @@ fn value(array: &ArrayRef, row: usize) -> Result<Option<std::borrow::Cow<'_, [u8
             let text = serde_json::from_str::<String>(json.get());
             text.unwrap_or_else(|_| json.get().to_owned()).into_bytes().into()
         }
+    };
+    if field.extension_type_name() != Some("arrow.json") {
+        return Ok(Some(content));
+    }
+    if content.starts_with(br#"{"$bytes":"#) {
+        return Err(Error::unsupported("bytes in a column with values of other types cannot become a file"));
+    }
+    Ok(Some(match serde_json::from_slice::<String>(&content) {
+        Ok(text) => text.into_bytes().into(),
+        Err(_) => content,
     }))
 }
