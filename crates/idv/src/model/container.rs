@@ -28,9 +28,12 @@ impl Format for ModelFormat {
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
         let marked = || first_name(probe.head).is_some_and(|name| role(name) == Some(Role::Version));
-        if probe.head.starts_with(&LOCAL_HEADER) && (marked() || probe.source.is_some_and(is_model)) {
+        let is_archive = probe.head.starts_with(&LOCAL_HEADER);
+        let is_named = !probe.directory && probe.has_extension(self.extensions());
+        // An archive can begin with other bytes.
+        if (is_archive && marked()) || ((is_archive || is_named) && probe.source.is_some_and(is_model)) {
             Recognition::Content
-        } else if !probe.directory && probe.has_extension(self.extensions()) {
+        } else if is_named {
             Recognition::Name
         } else {
             Recognition::No

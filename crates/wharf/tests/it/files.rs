@@ -126,6 +126,38 @@ fn errors_name_the_damaged_file_of_an_archive() {
 }
 
 #[test]
+fn archives_behind_other_bytes_are_read() {
+    let temp = tempfile::tempdir().unwrap();
+    let zip = temp.path().join("self-extracting.zip");
+    fs::write(&zip, [b"#!/bin/sh\nexit\n".as_slice(), &archive()].concat()).unwrap();
+    let plain = temp.path().join("plain.zip");
+    fs::write(&plain, archive()).unwrap();
+    assert_eq!(wharf::open(&zip).unwrap().format(), "zip");
+    assert_eq!(rows(&zip, Some(vec![0, 3])).unwrap(), rows(&plain, Some(vec![0, 3])).unwrap());
+    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/idv-model");
+    let models = fs::read_dir(model).unwrap().map(|entry| entry.unwrap().path());
+    for model in models.filter(|path| path.extension().is_some_and(|extension| extension == "zip")) {
+        fs::write(&zip, [b"stub".as_slice(), &fs::read(&model).unwrap()].concat()).unwrap();
+        assert_eq!(wharf::open(&zip).unwrap().format(), "mlnet-model", "{model:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn findings_name_what_is_left_out() {
+    let temp = tempfile::tempdir().unwrap();
+    fs::create_dir(temp.path().join("a")).unwrap();
+    fs::write(temp.path().join("a/x.txt"), "x").unwrap();
+    std::os::unix::fs::symlink("a", temp.path().join("link")).unwrap();
+    let mut findings = Vec::new();
+    let container = wharf::open(temp.path()).unwrap();
+    container.verify(&VerifyOptions::default(), &mut |finding| findings.push(finding.error.to_string())).unwrap();
+    let link = temp.path().join("link").display().to_string();
+    let expected = format!("folder: link to a folder that is imported already left out (key {link:?})");
+    assert_eq!(findings, [expected]);
+}
+
+#[test]
 fn other_formats_take_precedence() {
     let temp = tempfile::tempdir().unwrap();
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");

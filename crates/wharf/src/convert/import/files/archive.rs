@@ -60,13 +60,22 @@ pub(super) enum Member {
     Link(Entry),
 }
 
+/// Whether this is an archive, whatever it begins with.
+pub(super) fn has_end_record(source: &Source) -> bool {
+    locate(source).is_ok()
+}
+
+fn locate(source: &Source) -> Result<ZipArchive<Positional>> {
+    let mut buffer = vec![0; rawzip::RECOMMENDED_BUFFER_SIZE];
+    let found = ZipLocator::new().locate_in_reader(Positional(source.clone()), &mut buffer, source.len());
+    found.map_err(|(_, error)| zip_error(error, "the archive's end record"))
+}
+
 impl Archive {
     /// Opens an archive and reads its directory. Returns the members by path, in order.
     pub(super) fn open(name: String, source: &Source) -> Result<(Self, Vec<(String, Member)>)> {
         let named = |error: Error| error.in_format("zip").in_file(name.clone());
-        let mut buffer = vec![0; rawzip::RECOMMENDED_BUFFER_SIZE];
-        let found = ZipLocator::new().locate_in_reader(Positional(source.clone()), &mut buffer, source.len());
-        let zip = found.map_err(|(_, error)| named(zip_error(error, "the archive's end record")))?;
+        let zip = locate(source).map_err(named)?;
         let mut buffer = vec![0; rawzip::MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
         let mut entries = zip.entries(&mut buffer);
         let mut count = 0;

@@ -14,7 +14,7 @@ use container_core::{
 };
 use serde_json::{Map, Value};
 
-use super::{FileOptions, FileTable, Item, key_of};
+use super::{FileOptions, FileTable, Item, archive, key_of};
 use crate::batches;
 use crate::workers::Workers;
 
@@ -46,10 +46,12 @@ impl Format for Files {
 
     /// Other formats take precedence.
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
-        let is_archive = [b"PK\x03\x04", b"PK\x05\x06"].iter().any(|mark| probe.head.starts_with(*mark));
+        let begins = [b"PK\x03\x04", b"PK\x05\x06"].iter().any(|mark| probe.head.starts_with(*mark));
+        // A self-extracting archive begins with a program.
+        let ends = || probe.has_extension(self.extensions) && probe.source.is_some_and(archive::has_end_record);
         match self.extensions.is_empty() {
             true if probe.directory => Recognition::Name,
-            false if is_archive => Recognition::Content,
+            false if begins || ends() => Recognition::Content,
             _ => Recognition::No,
         }
     }
@@ -160,7 +162,11 @@ impl Container for FilesContainer {
         if let Some(progress) = &options.progress {
             progress.begin(Unit::Rows, Some(self.table.len()));
         }
-        for loss in &self.table.left_out {
+        for mut loss in self.table.left_out.iter().cloned() {
+            // The file of a finding is the input, which contains this one.
+            if let Some(path) = loss.first.file.take() {
+                loss.first.key.get_or_insert(path);
+            }
             report(Finding::warning(Error::unsupported(loss.to_string()).in_format(self.format)));
         }
         let workers = Workers::new(options.threads);
