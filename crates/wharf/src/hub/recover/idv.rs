@@ -63,9 +63,10 @@ impl Operation for IdvRecoverer {
         Ok(())
     }
 
-    /// What no format recognizes can be the remains of an IDV file.
-    fn accepts(&self, _: &Input, format: Option<&str>) -> bool {
-        format.is_none_or(|format| format == IDV)
+    /// What no format recognizes can be the remains of an IDV file, unless it is empty.
+    fn accepts(&self, input: &Input, format: Option<&str>) -> bool {
+        let has_bytes = || input.source().is_some_and(|source| !source.is_empty());
+        format.map_or_else(has_bytes, |format| format == IDV)
     }
 }
 

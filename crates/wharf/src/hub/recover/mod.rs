@@ -174,7 +174,7 @@ impl Recover {
     /// an option is for another format; the extension of the output stands for another format; the output exists and is not to be replaced, or
     /// cannot be written. The output is there whole, or not at all.
     pub fn run(&self, path: &Path, overwrite: Overwrite, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
-        let recoverer = self.recoverer(opener)?;
+        let recoverer = self.recoverer(opener, Some(path))?;
         self.run_as(recoverer, path, overwrite, opener, report)
     }
 
@@ -215,7 +215,7 @@ impl Recover {
         if self.input == Location::Stdin {
             return Err(Error::usage("repairs files, not standard input").in_option("in_place"));
         }
-        let recoverer = self.recoverer(opener)?;
+        let recoverer = self.recoverer(opener, None)?;
         if !recoverer.repairs_in_place() {
             let all = opener.registry.recoverers();
             let title = all.iter().find(|own| own.repairs_in_place()).map_or("", |own| own.info().title);
@@ -225,20 +225,23 @@ impl Recover {
         self.begin(recoverer, opener, report)?.in_place(self, opener, report)
     }
 
-    /// The recoverer for the input.
-    fn recoverer(&self, opener: &mut Opener<'_>) -> Result<Box<dyn Recoverer>> {
+    /// The recoverer for the input. A stream that is not recognized has the format that the extension of the output stands for.
+    fn recoverer(&self, opener: &mut Opener<'_>, output: Option<&Path>) -> Result<Box<dyn Recoverer>> {
         let named = |error: Error| error.in_file(self.input.name());
         let input = self.input.input(opener).map_err(named)?;
-        let format = opener.registry.detect(&input).ok();
-        let own = operation::accepting(opener.registry.recoverers(), &input, format.map(Format::name));
+        let detected = opener.registry.detect(&input);
+        let format = detected.as_ref().ok().copied();
+        let output = output.filter(|_| self.input == Location::Stdin);
+        let named_by_output = || Some(opener.registry.target_for(output?)?.info().format);
+        let name = format.map(Format::name).or_else(named_by_output);
+        let own = operation::accepting(opener.registry.recoverers(), &input, name);
         // Folders of files are read, not written.
         if input.source().is_none() && format.is_none_or(|format| own.is_none() && !format.is_writable()) {
             return Err(named(Error::usage("a directory cannot be recovered")));
         }
-        match (own, format) {
-            (Some(own), _) => Ok(own),
-            (None, Some(format)) => Ok(Box::new(RowRecoverer(format))),
-            (None, None) => Err(named(Error::unsupported("unrecognized format"))),
+        match own {
+            Some(own) => Ok(own),
+            None => Ok(Box::new(RowRecoverer(detected.map_err(named)?))),
         }
     }
 

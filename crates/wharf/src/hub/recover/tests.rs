@@ -52,6 +52,23 @@ fn recover(folder: &TempDir, name: &str) -> Result<Report> {
     Recover::new(input).write(output, Overwrite::Replace, &Registry::builtin())
 }
 
+#[test]
+fn an_unrecognized_stream_has_the_format_of_the_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let recover = |bytes: &[u8], name: &str| {
+        let (mut opener, mut report) = (Opener::new(Registry::builtin()).with_stdin(bytes), Report::default());
+        let recover = Recover::of(Location::Stdin);
+        recover.run(&folder.path().join(name), Overwrite::Refuse, &mut opener, &mut report)?;
+        Ok::<_, Error>((report.format, report.rows))
+    };
+    assert_eq!(recover(b"", "empty.msgpack").unwrap(), ("datadings", 0));
+    assert_eq!(recover(b"\xc1\x82\xa3key\xa1a\xa1x\x01", "sample.msgpack").unwrap(), ("datadings", 1));
+    for name in ["out", "out.parquet"] {
+        let error = recover(b"", name).unwrap_err();
+        assert!(error.kind() == ErrorKind::Unsupported && error.detail().ends_with("empty file"), "{error}");
+    }
+}
+
 fn ext(name: &str) -> &str {
     name.rsplit('.').next().unwrap()
 }
