@@ -114,18 +114,20 @@ impl<'l> Appender<'l> {
         let mut object = columns.row(row);
         self.scratch.row = row;
         let count = match tokens.next()? {
-            Token::Map(count) => count,
+            Token::Map(count) => Some(count),
             other if strict => return Err(not_a_map(&other, sample.offset())),
             _ => {
                 self.scratch.losses.not_a_map.add(row);
-                0
+                None
             }
         };
         let mut left = self.lookup.len();
         let mut expected = 0;
-        for _ in 0..count {
+        let mut is_complete = count.is_some();
+        for _ in 0..count.unwrap_or(0) {
             if left == 0 && self.has_other_fields {
                 // Skip the rest, such as an image, without touching it.
+                is_complete = false;
                 break;
             }
             let name = Name::read(&mut tokens)?;
@@ -148,6 +150,9 @@ impl<'l> Appender<'l> {
                 Ok(name) => error.in_column(name.into_owned()),
                 Err(_) => error,
             })?;
+        }
+        if is_complete {
+            tokens.end()?;
         }
         object.end();
         Ok(())

@@ -140,7 +140,7 @@ impl Rows for SampleRows<'_> {
         let sample = self.sample()?;
         let start = out.len();
         let result = match &self.projection {
-            None => json::write(sample.raw(), out, &self.limits),
+            None => sample.check_end().and_then(|()| json::write(sample.raw(), out, &self.limits)),
             Some(projection) => self.write(sample, projection, out),
         };
         result.map_err(|error| {
@@ -158,7 +158,10 @@ impl Rows for SampleRows<'_> {
 impl Serialize for SampleRows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let sample = self.sample().map_err(S::Error::custom)?;
-        let Some(projection) = &self.projection else { return Json(sample.raw()).serialize(serializer) };
+        let Some(projection) = &self.projection else {
+            sample.check_end().map_err(|error| S::Error::custom(sample.in_sample(error)))?;
+            return Json(sample.raw()).serialize(serializer);
+        };
         let values = projection.values(sample.raw()).map_err(|error| S::Error::custom(sample.in_sample(error)))?;
         let mut map = serializer.serialize_map(None)?;
         for ((field, _), value) in projection.fields.iter().zip(values) {

@@ -54,6 +54,17 @@ impl<'a> RawValue<'a> {
         T::deserialize(&mut Deserializer::new(*self)).map_err(|error| Error::from(error.at(self.offset())))
     }
 
+    /// Like [`decode`](Self::decode), for the bytes of a whole message: nothing may follow it.
+    pub(crate) fn decode_whole<T: Deserialize<'a>>(&self) -> Result<T, Error> {
+        let mut deserializer = Deserializer::new(*self);
+        let value = T::deserialize(&mut deserializer).map_err(|error| Error::from(error.at(self.offset())))?;
+        // A type that reads nothing leaves the message.
+        if deserializer.offset() > self.offset() {
+            deserializer.tokens.end()?;
+        }
+        Ok(value)
+    }
+
     /// Like [`decode`](Self::decode), with a nesting limit other than the default.
     ///
     /// # Errors

@@ -112,21 +112,28 @@ impl<'a> Sample<'a> {
         }
     }
 
+    /// Fails if anything follows the message in the extent of the sample.
+    pub(crate) fn check_end(&self) -> Result<()> {
+        let mut tokens = self.raw().tokens();
+        tokens.skip()?;
+        tokens.end()
+    }
+
     /// Decodes the sample into any type that implements [`Deserialize`]; strings and bytes can be borrowed. See [`RawValue::decode`].
     ///
     /// # Errors
-    /// A defect of the message, or a mismatch with the type, with byte and row.
+    /// A defect of the message, bytes after it, or a mismatch with the type, with byte and row.
     #[inline]
     pub fn decode<'s, T: Deserialize<'s>>(&'s self) -> Result<T> {
-        self.raw().decode().map_err(|error| self.in_sample(error))
+        self.raw().decode_whole().map_err(|error| self.in_sample(error))
     }
 
     /// Decodes the sample into a borrowed `rmpv` value.
     ///
     /// # Errors
-    /// A defect of the message, with byte and row.
+    /// A defect of the message, or bytes after it, with byte and row.
     pub fn value(&self) -> Result<ValueRef<'_>> {
-        self.raw().value().map_err(|error| self.in_sample(error))
+        self.check_end().and_then(|()| self.raw().value()).map_err(|error| self.in_sample(error))
     }
 
     /// Adds the format and the row to an error.

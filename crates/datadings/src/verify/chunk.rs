@@ -102,11 +102,8 @@ impl Plan<'_> {
                 None
             }
             Ok(message) => {
-                if !tokens.is_empty() {
-                    let extra = tokens.remaining();
-                    let s = if extra == 1 { "" } else { "s" };
-                    let detail = format!("{extra} unexpected trailing byte{s} after the message");
-                    findings.push(FindingKind::Message, || place(Error::invalid(detail).at(tokens.offset())));
+                if let Err(error) = tokens.end() {
+                    findings.push(FindingKind::Message, || place(error));
                 }
                 message.key.zip(message.key_value.map(|value| value.offset()))
             }

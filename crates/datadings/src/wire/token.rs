@@ -107,6 +107,19 @@ impl<'a> Tokens<'a> {
         self.rest.len() as u64
     }
 
+    /// Fails if anything follows the message.
+    #[inline]
+    pub(crate) fn end(&self) -> Result<()> {
+        if self.is_empty() { Ok(()) } else { Err(self.trailing_bytes()) }
+    }
+
+    #[cold]
+    fn trailing_bytes(&self) -> Error {
+        let extra = self.remaining();
+        let s = if extra == 1 { "" } else { "s" };
+        Error::invalid(format!("{extra} unexpected trailing byte{s} after the message")).at(self.offset())
+    }
+
     /// The marker of the next token.
     #[inline]
     pub(crate) fn peek(&self) -> Option<u8> {

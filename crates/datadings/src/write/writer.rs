@@ -220,9 +220,7 @@ impl Writer {
                 first.get_or_insert(error);
             }
         })?;
-        if let extra @ 1.. = tokens.remaining() {
-            return Err(trailing_bytes(extra, tokens.offset()));
-        }
+        tokens.end()?;
         if let Some(stored) = inspected.key.filter(|stored| first.is_none() && *stored != key) {
             first = Some(Error::invalid(format!("key mismatch: {stored:?} in the sample, {key:?} in the key list")));
         }
@@ -301,10 +299,7 @@ pub(crate) fn check_message(limits: &Limits, message: &[u8]) -> Result<()> {
     limits.check_block("sample length", message.len() as u64)?;
     let mut tokens = Tokens::at(message, 0);
     tokens.check(limits.depth)?;
-    match tokens.rest().len() {
-        0 => Ok(()),
-        extra => Err(trailing_bytes(extra as u64, tokens.offset())),
-    }
+    tokens.end()
 }
 
 /// The key stored in a message.
@@ -324,12 +319,6 @@ pub(super) fn key_of(message: &[u8]) -> Result<&str> {
         }
         Err(error) => Err(error),
     }
-}
-
-#[cold]
-fn trailing_bytes(extra: u64, at: u64) -> Error {
-    let s = if extra == 1 { "" } else { "s" };
-    Error::invalid(format!("{extra} unexpected trailing byte{s} after the message")).at(at)
 }
 
 fn check_same_key(key: &str, stored: &str) -> Result<()> {

@@ -12,7 +12,7 @@ use container_arrow::{ArrowTable, BatchScan, BatchWriter, JsonRows, Mapping, OnM
 use container_core::{ErrorKind, Limits, Loss, Scan, Table};
 use datadings::arrow::{ArrowWriter, Keys, WriterOptions};
 use datadings::numpy::Scalar;
-use datadings::{DatadingsContainer, RawValue, Reader, json};
+use datadings::{DatadingsContainer, Part, RawValue, Reader, json};
 use serde_json::{Value, json};
 
 use crate::set::{self, Set, sample};
@@ -542,4 +542,31 @@ fn samples_that_are_not_maps() {
     let (found, losses) = batches(&container, &on_mismatch(OnMismatch::Json));
     assert_eq!(lines(&found)[1], json!({ "key": null, "x": null }));
     assert_eq!(losses.len(), 1);
+}
+
+#[test]
+fn bytes_after_a_message_are_an_error_wherever_it_is_decoded() {
+    let set = Set::letters(3);
+    set.patch(Part::Offsets, |bytes| drop(bytes.drain(8..16)));
+    set.patch(Part::Keys, |bytes| *bytes = b"\x92\xa1b\xa1c".to_vec());
+    for part in [Part::KeyHashes, Part::Filter, Part::Md5] {
+        set.remove(part);
+    }
+    let expected = "10 unexpected trailing bytes after the message (byte 10, row 0";
+    assert!(set.findings().iter().any(|finding| finding.contains(expected)), "{:?}", set.findings());
+    let reader = set.open();
+    let sample = reader.get(0).unwrap();
+    let container = DatadingsContainer::new(set.open());
+    let mut rows = container.rows(&Scan::default()).unwrap();
+    assert!(rows.advance().unwrap());
+    let errors = [
+        sample.value().unwrap_err().to_string(),
+        sample.decode::<serde_json::Value>().unwrap_err().to_string(),
+        rows.json(&mut Vec::new()).unwrap_err().to_string(),
+        serde_json::to_string(rows.row()).unwrap_err().to_string(),
+        container.batches(&BatchScan::default()).unwrap().try_next().unwrap_err().to_string(),
+    ];
+    for error in errors {
+        assert!(error.contains(expected), "{error}");
+    }
 }
