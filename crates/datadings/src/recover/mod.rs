@@ -13,8 +13,10 @@ use std::ops::Range;
 
 use crate::FORMAT_NAME;
 use crate::index::KeyList;
+use crate::md5::Md5;
 use crate::read::set_of;
 use crate::verify::message::{Budget, Message};
+use crate::wire::md5_file::md5_lines;
 use crate::wire::{FileSet, Part, put_str};
 use crate::write::{WriteSummary, Writer, WriterOptions};
 use anchors::Anchors;
@@ -249,12 +251,15 @@ impl Recovery {
         let mut duplicates = Vec::new();
         let mut next_suffixes = HashMap::new();
         let mut losses = self.losses()?;
+        let is_whole = losses.is_empty() && self.samples_declared() == Some(self.len());
+        let mut other_keys = Vec::new();
         let mut window = Window::new(&self.data, self.options.open.limits);
         for run in &self.scan.runs {
             let mut at = run.bytes.start;
             while at < run.bytes.end {
                 let mut budget = Budget::unbounded(self.options.open.limits.depth);
                 let message = window.message(at, &mut budget, &mut |_, _| {})?;
+                other_keys.extend(self.other_key(at, &message).map(|row| (at, row)));
                 self.copy(at, &message, &mut writer, &mut duplicates, &mut next_suffixes)?;
                 at += message.bytes.len() as u64;
             }
@@ -271,7 +276,50 @@ impl Recovery {
             };
             losses.push(Loss::new(what, duplicates.len() as u64, position));
         }
+        // A damaged index may list the key of another sample.
+        let (mut replaced, mut first) = (0, None);
+        for (at, row) in other_keys {
+            if let Some(key) = self.listed_key(row)
+                && writer.row_of(key)?.is_none()
+            {
+                replaced += 1;
+                first.get_or_insert((at, row, key));
+            }
+        }
+        if let Some((at, row, key)) = first {
+            let mut position = Position::at(at);
+            (position.file, position.row, position.key) = (self.file(), Some(row), Some(key.to_owned().into()));
+            losses.push(Loss::new("key of the list replaced by another one in the sample", replaced, position));
+        }
+        if is_whole && self.differs_from_sum()? {
+            let mut position = Position::default();
+            position.file = self.file();
+            losses.push(Loss::new("data differ from their MD5 sum: values may be damaged", 1, position));
+        }
         Ok((writer.finish()?, losses))
+    }
+
+    /// The row of a sample whose key is not the listed one.
+    fn other_key(&self, at: u64, message: &Message<'_>) -> Option<u64> {
+        // Without listed keys there is nothing to look up.
+        let key = self.keys.as_ref().and(message.key)?;
+        let row = self.anchors.row_at(at)?;
+        self.listed_key(row).is_some_and(|listed| listed != key).then_some(row)
+    }
+
+    /// Whether the data have another MD5 sum than the one listed in `.md5`, if it is readable.
+    fn differs_from_sum(&self) -> Result<bool> {
+        let Some(set) = &self.set else { return Ok(false) };
+        let Ok(lines) = std::fs::read(set.path(Part::Md5)) else { return Ok(false) };
+        let name = set.name(Part::Data);
+        let Some(listed) = md5_lines(&lines).flatten().find(|line| name == line.name) else { return Ok(false) };
+        let (mut md5, mut buffer, mut at) = (Md5::new(), Vec::new(), 0);
+        while at < self.data.len() {
+            let end = self.data.len().min(at + (1 << 20));
+            md5.update(self.data.view(at..end, &mut buffer)?);
+            at = end;
+        }
+        Ok(md5.finish() != listed.sum)
     }
 
     /// Copies an intact sample. `duplicates` collects the offsets of samples with duplicate keys; `next_suffixes` keeps renaming linear

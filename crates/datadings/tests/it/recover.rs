@@ -433,3 +433,24 @@ fn samples_may_exceed_the_read_window() {
     let error = rebuild_index(&set.path, &rebuild().with_open(limits)).unwrap_err();
     assert!(error.to_string().contains("sample length"), "{error}");
 }
+
+#[test]
+fn damage_that_leaves_messages_valid_is_reported() {
+    let losses = |set: &Set| {
+        let recovery = Recovery::survey(&set.path, &RecoverOptions::default()).unwrap();
+        let (written, losses) = recovery.write(set.folder.path().join("new.msgpack"), options()).unwrap();
+        assert_eq!(written.samples, 4);
+        let text = |loss: &container_core::Loss| format!("{} {}, row {:?}", loss.count, loss.what, loss.first.row);
+        losses.iter().map(text).collect::<Vec<_>>()
+    };
+    let sum = "1 data differ from their MD5 sum: values may be damaged, row None";
+    let set = Set::letters(4);
+    assert_eq!(losses(&set), NONE);
+    set.patch(Part::Data, |bytes| bytes[9] = 7);
+    assert_eq!(losses(&set), [sum]);
+    set.patch(Part::Data, |bytes| (bytes[16], bytes[26]) = (b'y', b'z'));
+    let keys = "2 key of the list replaced by another one in the sample, row Some(1)";
+    assert_eq!(losses(&set), [keys, sum]);
+    set.resum();
+    assert_eq!(losses(&set), [keys]);
+}
