@@ -93,7 +93,7 @@ fn no_verb_overwrites_its_inputs() {
         add(&["convert", second, second, "--to", "csv"]);
     }
     add(&["recover", "@a.idv", "@around/a.idv"]);
-    add(&["recover", "@a.idv", "@types.json", "--schema", "@types.json"]);
+    add(&["recover", "@a.idv", "@list.txt", "--schema", "@list.txt"]);
     add(&["rename", "@a.ds", "n=m", "-o", "@around/a.ds"]);
     // Files in the folder of a store.
     for output in [&data, &beside, "@line", "@store.d", "@around/store.d", "@store.d/new.csv"] {
