@@ -328,10 +328,13 @@ fn refuses_mixed_formats_and_inapplicable_options() {
     {
         let idv = common::golden("real-adult.idv");
         assert!(refused(&["shuffle", &idv, &out]).contains("its extension stands for datadings, and the input is idv"));
+        let store = common::golden("../zds/batches");
+        let expected = format!("error: {store}: --raw works on datadings datasets, the input is zds\n");
+        assert_eq!(refused(&["get", &store, "--row", "0", "--raw"]), expected);
         let expected = format!("error: {idv}: merge works on datadings datasets, the input is idv\n");
         assert_eq!(refused(&["merge", &iris, &idv, "-o", &out]), expected);
         let expected = format!("error: {iris}: merge works on IDV files, the input is datadings\n");
-        assert_eq!(refused(&["merge", &idv, &iris, "-o", &out]), expected);
+        assert_eq!(refused(&["merge", &idv, &iris, "-o", &folder.path("out.idv")]), expected);
         let expected = "error: --level is an option of IDV, the inputs are datadings\n";
         assert_eq!(refused(&["merge", &iris, &iris, "-o", &out, "--level", "3"]), expected);
         let expected = "error: --shuffle is an option of datadings, the inputs are idv\n";

@@ -199,9 +199,15 @@ fn check_format(input: &Input, opener: &Opener<'_>, verb: &str) -> Result<()> {
 
 /// The format that recognizes the content, if it is another one.
 fn other_format(input: &Input, opener: &Opener<'_>) -> Result<Option<&'static str>> {
-    let Some(source) = input.source() else { return Ok(None) };
-    let head = source.read(0..source.len().min(4096))?;
-    let probe = Probe::new(input.path(), &head).with_source(source);
+    let head;
+    let probe = match (input.source(), input.path()) {
+        (Some(source), path) => {
+            head = source.read(0..source.len().min(4096))?;
+            Probe::new(path, &head).with_source(source)
+        }
+        (None, Some(path)) => Probe::directory(path),
+        (None, None) => return Ok(None),
+    };
     let mut sure = opener.registry.formats().iter().filter(|format| format.recognize(&probe) == Recognition::Content);
     let first = sure.next().map(|format| format.name());
     Ok(first.filter(|&name| name != NAME && !sure.any(|format| format.name() == NAME)))
