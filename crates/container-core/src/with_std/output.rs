@@ -188,7 +188,9 @@ impl Output {
             Ok(())
         });
         match placed {
-            Ok(()) => {}
+            // Closing is not enough for those who lock the file next: a child that another thread is forking has a copy of the handle until it
+            // calls `exec`.
+            Ok(()) => drop(file.unlock()),
             Err(cause) if io::Error::kind(&cause) == io::ErrorKind::AlreadyExists => return Err(exists(&named)),
             Err(cause) => return Err(Error::io("cannot move the output into place", cause).in_file(name())),
         }
@@ -232,6 +234,18 @@ mod tests {
 
     pub(super) fn leftovers(directory: &Path) -> usize {
         fs::read_dir(directory).unwrap().count()
+    }
+
+    #[test]
+    fn finishing_unlocks_despite_a_copied_handle() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a");
+        let output = Output::create(&path, OutputOptions::default()).unwrap();
+        let copy = output.file.try_clone().unwrap();
+        assert!(copy.try_lock().is_ok(), "the same handle");
+        output.finish().unwrap();
+        assert!(File::open(&path).unwrap().try_lock().is_ok());
+        drop(copy);
     }
 
     #[test]
