@@ -123,7 +123,7 @@ fn print_result(input: &str, name: &str, report: &Report, env: &mut Env<'_>) -> 
     }
     let Report { rows, bytes, declared, .. } = *report;
     let of = match declared {
-        Some(declared) if declared != rows => format!(" of {declared}"),
+        Some(declared) if declared > rows => format!(" of {declared}"),
         _ => String::new(),
     };
     let size = match report.unit {

@@ -376,9 +376,12 @@ impl Recovery {
             let what = format!("{bytes} byte{} outside intact samples", if bytes == 1 { "" } else { "s" });
             losses.push(Loss::new(what, self.scan.lost.len() as u64, position));
         }
-        let missing = self.samples_declared().map_or(0, |declared| declared.saturating_sub(self.len()));
+        // Samples that the index does not list yet make up for lost ones in number only.
+        let fewer = self.samples_declared().map_or(0, |declared| declared.saturating_sub(self.len()));
+        let rows = self.lost_rows(usize::MAX)?;
+        let missing = fewer.max(rows.len() as u64);
         if missing > 0 {
-            let row = self.lost_rows(1)?.first().copied();
+            let row = rows.first().copied();
             let mut position = Position::default();
             position.file = self.file();
             position.row = row;

@@ -274,6 +274,19 @@ fn recovers_from_inserted_and_removed_bytes() {
 }
 
 #[test]
+fn samples_that_the_index_lacks_do_not_hide_lost_ones() {
+    let set = Set::letters(9);
+    set.patch(Part::Data, |bytes| {
+        bytes[42] = 0xc1;
+        bytes.extend([sample("x", 1), sample("y", 2), sample("z", 3)].concat());
+    });
+    let (left, losses) = recovered(&set, &RecoverOptions::default());
+    assert_eq!(left, keys("abcdfghixyz"));
+    let lost = "indexed sample not recovered (row 4, key \"e\")";
+    assert!(losses.iter().any(|loss| loss == lost), "{losses:#?}");
+}
+
+#[test]
 fn damaged_indexes_do_not_mislead() {
     for row in 0..10 {
         for value in [0, 5, 33, 89, 1 << 40, u64::MAX] {
