@@ -326,7 +326,8 @@ impl ListSlot<'_> {
             Data::List(_, values) | Data::LargeList(_, values) | Data::FixedList(_, values) => values,
             _ => return Err(Error::usage("the column is not a list")), // cannot happen: checked by list()
         };
-        self.context.add(column.width)?;
+        // Nulls of no type take no bytes, but a sparse vector can declare any number of them.
+        self.context.add(column.width.max(1))?;
         Ok(Slot { column, context: self.context })
     }
 

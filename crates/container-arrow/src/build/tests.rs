@@ -123,6 +123,12 @@ fn batches_are_bounded() {
     assert_eq!(error.position().row, Some(3));
     // The unfinished row is discarded.
     assert_eq!(columns.finish().unwrap().num_rows(), 0);
+    // Elements without a type take no bytes, and are limited all the same.
+    let schema = Arc::new(Schema::new(vec![Field::new_list("x", Field::new_list_field(DataType::Null, true), true)]));
+    let mut columns = Columns::new(schema, &scan, &Limits::default().with_block_bytes(100)).unwrap();
+    let mut row = columns.row(0);
+    let mut list = row.member("x").unwrap().list().unwrap().unwrap();
+    assert!((0..200).any(|_| list.element().and_then(Slot::zero).is_err()));
 }
 
 #[test]

@@ -187,7 +187,7 @@ fn writes_nested_values() {
     assert_eq!(shaped("{\"shape\":[3,2],\"permutation\":null}"), "{\"x\":[[6,7],[8,9],[10,11]]}");
     // Shape (1, 2, 3) in memory: the dimensions of the tensor are the last, the first, and the second of memory.
     assert_eq!(shaped("{\"shape\":[1,2,3],\"permutation\":[2,0,1]}"), "{\"x\":[[[6,9]],[[7,10]],[[8,11]]]}");
-    // A shape of another size, and an order that is none.
+    // A shape of another size, and an order that names a dimension twice.
     assert_eq!(shaped("{\"shape\":[3,3]}"), "{\"x\":[6,7,8,9,10,11]}");
     assert_eq!(shaped("{\"shape\":[3,2],\"permutation\":[1,1]}"), "{\"x\":[6,7,8,9,10,11]}");
 }

@@ -184,10 +184,13 @@ impl<'a> Scanner<'a> {
         Ok(Some(candidate))
     }
 
-    /// Whether samples fill this range exactly.
+    /// Whether samples fill this range exactly. Not searched once the budget is used up: damaged indexes have ranges that overlap.
     fn are_samples(&mut self, range: Range<u64>) -> Result<bool> {
         let mut at = range.start;
         while at < range.end {
+            if self.work_left == 0 {
+                return Ok(false);
+            }
             match self.candidate(at)? {
                 Some(candidate) if candidate.has_key => at = candidate.end,
                 _ => return Ok(false),

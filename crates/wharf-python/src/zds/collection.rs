@@ -76,7 +76,7 @@ impl ZdsCollection {
         })?)
     }
 
-    /// The writer, which is opened if there is none.
+    /// The open writer, or else a new one.
     fn writer<'s>(&self, state: &'s mut State) -> LibraryResult<&'s mut CollectionWriter> {
         match &mut state.writer {
             Some(writer) => Ok(writer),

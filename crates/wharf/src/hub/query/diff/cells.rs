@@ -350,7 +350,7 @@ fn has_digits_of(wide: f64, narrow: f64) -> bool {
     (narrow as f32).to_string().parse::<f64>().is_ok_and(|digits| digits == wide)
 }
 
-/// The 32-bit float whose shortest digits a 64-bit one has; the number itself if there is none.
+/// The 32-bit float that has the same shortest digits as a 64-bit one, or else the number itself.
 #[allow(clippy::cast_possible_truncation, reason = "the nearest 32-bit float is intended")]
 fn narrowed(wide: f64) -> f64 {
     let narrow = f64::from(wide as f32);
