@@ -15,7 +15,8 @@ pub(super) struct Present<'b, T> {
     nan: u64,
 }
 
-/// Calls `work` for all blocks on states made by `new`, and joins the states in order with `merge`. `mask` has one bit per value.
+/// Calls `work` for all blocks on states made by `new`, and joins the states in order with `merge`. States may have megabytes: there are no
+/// more of them than threads. `mask` has one bit per value.
 pub(super) fn fold<T: Numeric, S: Send>(
     values: &[T],
     mask: Option<&[u8]>,
@@ -24,35 +25,11 @@ pub(super) fn fold<T: Numeric, S: Send>(
     work: impl Fn(&mut S, &Present<'_, T>) + Send + Sync,
     merge: impl Fn(&mut S, S) + Send + Sync,
 ) {
-    fold_grains(values, mask, 4, state, new, work, merge);
-}
-
-/// As [`fold`], for states of megabytes: no more of them than threads.
-pub(super) fn fold_large<T: Numeric, S: Send>(
-    values: &[T],
-    mask: Option<&[u8]>,
-    state: &mut S,
-    new: impl Fn() -> S + Send + Sync,
-    work: impl Fn(&mut S, &Present<'_, T>) + Send + Sync,
-    merge: impl Fn(&mut S, S) + Send + Sync,
-) {
     let grain = values.len().div_ceil(BLOCK).div_ceil(parallel::threads());
-    fold_grains(values, mask, grain.max(4), state, new, work, merge);
-}
-
-fn fold_grains<T: Numeric, S: Send>(
-    values: &[T],
-    mask: Option<&[u8]>,
-    grain: usize,
-    state: &mut S,
-    new: impl Fn() -> S + Send + Sync,
-    work: impl Fn(&mut S, &Present<'_, T>) + Send + Sync,
-    merge: impl Fn(&mut S, S) + Send + Sync,
-) {
     let work = |state: &mut S, number, values: &[T]| {
         with_present(values, block_mask(mask, number), |present| work(state, present));
     };
-    parallel::fold_chunks(values, [BLOCK, grain], state, new, work, merge);
+    parallel::fold_chunks(values, [BLOCK, grain.max(4)], state, new, work, merge);
 }
 
 /// The mask of block `number`.

@@ -18,7 +18,7 @@ use serde::{Serialize, Serializer};
 
 use crate::array::{Array, Values};
 use crate::read::Variable;
-use block::{BLOCK, Block, Moments, Present, fold_large};
+use block::{BLOCK, Block, Moments, Present, fold};
 use number::Numeric;
 use order::Counts;
 
@@ -231,9 +231,9 @@ fn compute<T: Numeric>(source: &ChunkSource<'_, '_>) -> Result<Stats> {
         };
         let merge = |first: &mut FirstPass<T>, more: FirstPass<T>| {
             first.blocks.extend(more.blocks);
-            first.counts.merge(&more.counts);
+            first.counts.merge(more.counts);
         };
-        fold_large(values, mask, &mut first, new, work, merge);
+        fold(values, mask, &mut first, new, work, merge);
         first.blocks.drain(..).for_each(|block| moments.add(&block));
     })?;
     let mut stats = Stats { count: source.count, missing: moments.missing, nan: moments.nan, ..Stats::empty() };

@@ -7,6 +7,7 @@ use container_core::testkit::cases;
 use container_core::{ErrorKind, OpenOptions, Progress, Source};
 use proptest::prelude::*;
 
+use super::order::SAMPLE;
 use super::*;
 use crate::{Builder, Endian, Field, Mask, Reader};
 
@@ -170,6 +171,34 @@ fn matches_naive_for_every_width() {
     let array =
         Array::new([count as u64], bools.clone()).unwrap().with_mask(Mask::from_bools(missing.clone())).unwrap();
     assert_matches_naive(&stats(array), there.collect());
+}
+
+/// Frequent keys are counted, and where a sample misleads, the prefixes are counted further.
+#[test]
+fn matches_naive_where_values_repeat_or_a_sample_misleads() {
+    let count = 1_200_000;
+    let repeated: Vec<f64> = noise(count).map(|value| (value * 8.0).round()).collect();
+    assert_matches_naive(&stats(Array::new([count as u64], repeated.clone()).unwrap()), repeated);
+    // All with one prefix, most of them the key after which there is none.
+    let top: Vec<u64> = noise(count).map(|value| u64::MAX - if value > 0.1 { 3 } else { 0 }).collect();
+    assert_eq!(
+        stats(Array::new([count as u64], top).unwrap()).p95.map(|ends| ends.map(f64::to_bits)),
+        Some([(u64::MAX as f64).to_bits(); 2])
+    );
+    let runs = count as u64 / SAMPLE;
+    let sampled = |at: usize| {
+        let (run, place) = ((at % BLOCK) / 4, at % 4);
+        ((run as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) % 4 == place as u64
+    };
+    assert_eq!(runs, 4);
+    let close: Vec<f64> = noise(count)
+        .enumerate()
+        .map(|(at, value)| if sampled(at) { 1.03 } else { 1.03 + value.clamp(-1.0, 1.0) * 0.03 })
+        .collect();
+    let mut counts = Counts::new(count as u64);
+    counts.add(&close[..BLOCK]);
+    assert!(counts.sample.len() > 1000 && counts.sample.iter().all(|key| *key == 1.03f64.key()));
+    assert_matches_naive(&stats(Array::new([count as u64], close.clone()).unwrap()), close);
 }
 
 /// Cancels when it has been told of as many elements.
