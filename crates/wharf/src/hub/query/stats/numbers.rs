@@ -46,7 +46,9 @@ pub(super) fn float_key(number: f64) -> u64 {
 }
 
 pub(super) fn float_of(key: u64) -> f64 {
-    f64::from_bits(if key & SIGN == 0 { !key } else { key & !SIGN })
+    // All bits if it is positive. A choice would be vectorized less well.
+    let positive = (key.cast_signed() >> 63).cast_unsigned();
+    f64::from_bits(key ^ (!positive | SIGN))
 }
 
 /// Collects keys.
