@@ -116,7 +116,7 @@ def test_writes_the_same_bytes(tmp_path_factory, d):
     ours, theirs = folder / "ours.ds", folder / "theirs.ds"
     ds.write(ours, copy.deepcopy(d))
     original.write(str(theirs), copy.deepcopy(d))
-    assert ours.read_bytes() == theirs.read_bytes()
+    assert ds.read_bytes() == theirs.read_bytes()
     same_dataset(ds.read(theirs), original.read(str(theirs)))
     for name in ds.vars(d):
         same_dataset(ds.read(theirs, [ds.escape(name)]), original.read(str(theirs), [original.escape(name)]))
@@ -720,3 +720,15 @@ def test_masked_byte_strings_stay_byte_strings(tmp_path):
         ds.write(path, {"a": data, ".": {"a": {".dims": ["i"]}}})
         d = ds.read(path)
         assert d["."]["a"][".type"] == type_ and d["a"].mask.tolist() == data.mask.tolist() and wharf_data.open(path).verify() == []
+
+
+def test_byte_strings_among_texts_are_utf8(tmp_path):
+    """Their type is unicode: other bytes would make a file that nobody can read."""
+    path = tmp_path / "mixed.ds"
+    texts = np.array(["\u00e4", "\u00f6".encode()], object)
+    ds.write(path, {"a": texts, ".": {"a": {".dims": ["i"]}}})
+    assert ds.read(path)["a"].tolist() == ["\u00e4", "\u00f6"]
+    texts[1] = b"\xff"
+    with pytest.raises(ValueError, match=r"byte string 1 among texts is not UTF-8: b'\\xff'"):
+        ds.write(path, {"a": texts, ".": {"a": {".dims": ["i"]}}})
+    assert ds.read(path)["a"].tolist() == ["\u00e4", "\u00f6"]

@@ -1371,6 +1371,8 @@ def _body(data: Any) -> list[Any]:
     match data.dtype.kind:
         case "U" | "S" | "O":
             texts = [text.encode() if isinstance(text, str) else text for text in np.ravel(values)]
+            if data.dtype.kind == "O" and _type_of(data) == "unicode":
+                _expect_utf8(texts)
             parts.append(np.array([len(text) for text in texts], np.uint64))
             parts.append(b"".join(texts))
         case "b":
@@ -1378,6 +1380,15 @@ def _body(data: Any) -> list[Any]:
         case _:
             parts.append(np.ascontiguousarray(values))
     return parts
+
+
+def _expect_utf8(texts: Iterable[bytes]) -> None:
+    """The strings of an array whose type is unicode."""
+    for index, text in enumerate(texts):
+        try:
+            text.decode()
+        except UnicodeDecodeError:
+            raise ValueError(f"invalid data: byte string {index} among texts is not UTF-8: {text[:40]!r}") from None
 
 
 def _write_netcdf(
