@@ -50,8 +50,10 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         STANDALONE.iter().filter(|name| options.crates.is_empty() || options.crates.iter().any(|one| one == *name))
     {
         let features = features_of(&metadata, package)?;
-        let each = features.iter().filter(|name| !name.starts_with('_') && *name != "default").cloned();
-        let sets = std::iter::once(String::new()).chain(each).chain([features.join(",")]);
+        let each = features.iter().filter(|name| !name.starts_with('_')).cloned();
+        let mut sets: Vec<_> = std::iter::once(String::new()).chain(each).chain([features.join(",")]).collect();
+        // With one feature, all of them are that one; with none, they are none.
+        sets.dedup();
         for set in sets {
             let command: &[&str] = if options.test { &["test"] } else { &["check", "--tests"] };
             let mut cargo =
@@ -76,11 +78,12 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     }
 }
 
-/// The features of a package.
+/// The features of a package, without its set of defaults.
 fn features_of(metadata: &Value, package: &str) -> Result<Vec<String>, String> {
     let packages = metadata.get("packages").and_then(Value::as_array).into_iter().flatten();
     let package_metadata =
         packages.into_iter().find(|other| other.get("name").and_then(Value::as_str) == Some(package));
     let features = package_metadata.and_then(|found| found.get("features")).and_then(Value::as_object);
-    features.map(|features| features.keys().cloned().collect()).ok_or_else(|| format!("unknown package {package}"))
+    let names = |features: &serde_json::Map<_, _>| features.keys().filter(|name| *name != "default").cloned().collect();
+    features.map(names).ok_or_else(|| format!("unknown package {package}"))
 }
