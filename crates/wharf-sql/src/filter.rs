@@ -1,8 +1,7 @@
 //! Conditions of queries as predicates of wharf.
 //!
 //! A condition is translated only where both mean the same for every value: DataFusion then no longer evaluates it. So there is no arithmetic
-//! (integers wrap around here and are errors there), no field of a struct (of a null struct it may have a value here), no `ILIKE`, no cast that can
-//! change a value or fail. The sign of NaN counts, as it does in DataFusion: see [`NanOrder::Signed`].
+//! (integers wrap around here and are errors there), no field of a struct, no `ILIKE`, no cast that can change a value or fail. The sign of NaN counts, as it does in DataFusion: see [`NanOrder::Signed`].
 
 use std::fmt::Write;
 
@@ -60,10 +59,12 @@ impl<'s> Translator<'s> {
             }
             Expr::InList(list) => {
                 let value = self.operand(&list.expr)?;
+                let has = |sign: bool| list.list.iter().any(|item| literal(item).and_then(zero_sign) == Some(sign));
+                let has_zeros = has(false) && has(true);
                 let mut text = format!("{}{} in (", value.name, if list.negated { " not" } else { "" });
                 for (number, item) in list.list.iter().enumerate() {
                     text.push_str(if number == 0 { "" } else { ", " });
-                    text.push_str(&listed(&value, literal(item)?)?);
+                    text.push_str(&listed(&value, literal(item)?, has_zeros)?);
                 }
                 Some(text + ")")
             }
@@ -220,13 +221,22 @@ fn compared_as_double(column: &Operand<'_>, op: &str, value: f64) -> Option<Stri
     }
 }
 
+/// The sign of a zero.
+fn zero_sign(value: &ScalarValue) -> Option<bool> {
+    match value {
+        ScalarValue::Float32(Some(number)) if *number == 0.0 => Some(number.is_sign_negative()),
+        ScalarValue::Float64(Some(number)) if *number == 0.0 => Some(number.is_sign_negative()),
+        _ => None,
+    }
+}
+
 /// An item of `IN`.
-fn listed(column: &Operand<'_>, value: &ScalarValue) -> Option<String> {
+fn listed(column: &Operand<'_>, value: &ScalarValue, has_zeros: bool) -> Option<String> {
     match value {
         _ if value.is_null() => Some("null".to_owned()),
         // Here DataFusion compares bits: 0.0 differs from -0.0, and a double from every single-precision number.
-        ScalarValue::Float32(Some(number)) if *number == 0.0 => None,
-        ScalarValue::Float64(Some(number)) if *number == 0.0 || *column.field.data_type() == DataType::Float32 => None,
+        _ if zero_sign(value).is_some() && !has_zeros => None,
+        ScalarValue::Float64(_) if *column.field.data_type() == DataType::Float32 => None,
         _ => text(column, value),
     }
 }

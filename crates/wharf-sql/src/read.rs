@@ -15,6 +15,7 @@ use wharf::Lost;
 use wharf::convert::{InputPart, MatchObserver};
 
 use crate::error::to_datafusion;
+use crate::members;
 use crate::progress::ScanProgress;
 use crate::table::{OpenTable, TableFilter};
 
@@ -157,8 +158,7 @@ impl Scan {
             };
             found += batch.num_rows();
             let batch = batch.slice(0, batch.num_rows().min(*room));
-            // The metadata of the schema of a batch may differ from that of the plan.
-            let batch = match batch.with_schema(Arc::clone(&self.schema)) {
+            let batch = match members::settled(&batch, &self.schema) {
                 Ok(batch) => batch,
                 Err(error) => break Err(DataFusionError::from(error)),
             };

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use datafusion::catalog::{DynamicFileCatalog, TableFunction, TableProviderFactory};
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::execution::{SendableRecordBatchStream, SessionStateBuilder};
+use datafusion::execution::{FunctionRegistry, SendableRecordBatchStream, SessionStateBuilder};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::execute_stream;
@@ -19,6 +19,7 @@ use wharf::{Access, Error, Lost, Overwrite, Progress, Registry, Result};
 use crate::error::from_datafusion;
 use crate::files::{ExternalTables, FileNames, Files, WharfFunction};
 use crate::in_order::UnionOrder;
+use crate::literals::Literals;
 use crate::losses::Losses;
 use crate::order::FileOrder;
 use crate::progress::ScanProgress;
@@ -126,10 +127,11 @@ impl Session {
         let function = Arc::new(TableFunction::new("wharf".to_owned(), Arc::new(WharfFunction(files))));
         let mut functions = state.table_functions().clone();
         functions.insert("wharf".to_owned(), function);
-        let state = SessionStateBuilder::new_from_existing(state)
+        let mut state = SessionStateBuilder::new_from_existing(state)
             .with_catalog_list(Arc::new(catalogs))
             .with_table_functions(functions)
             .build();
+        state.register_function_rewrite(Arc::new(Literals)).map_err(from_datafusion)?;
         Ok(Self { context: SessionContext::new_with_state(state), losses })
     }
 

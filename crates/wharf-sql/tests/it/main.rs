@@ -7,3 +7,4 @@ mod program;
 mod statements;
 mod support;
 mod tpch;
+mod values;
