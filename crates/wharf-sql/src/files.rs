@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
@@ -20,7 +21,7 @@ use wharf::{Access, Convert, Error, Overwrite, Registry};
 use crate::error::to_datafusion;
 use crate::losses::Losses;
 use crate::options::{Options, is_true};
-use crate::table::WharfTable;
+use crate::table::{OpenTable, WharfTable};
 use crate::write::{Destination, NewTable};
 
 /// Opens files as tables. Tables are kept until one of their files changes.
@@ -45,8 +46,49 @@ pub(crate) struct Request {
 }
 
 /// Which content a file had: its length and time of change.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Version(PathBuf, u64, SystemTime);
+
+/// Where an open table comes from. Tables with a name, and views, outlive changes of their files.
+#[derive(Debug)]
+pub(crate) struct Origin {
+    files: Arc<Files>,
+    request: Request,
+    /// Of an external table: its format, and its columns if they are declared.
+    external: Option<(&'static str, Option<SchemaRef>)>,
+    /// The versions of the files when they were opened; `None` if they have none, as a folder.
+    versions: Option<Vec<Version>>,
+    is_read: AtomicBool,
+}
+
+impl Origin {
+    /// The table as it is now: opened again if a file has changed, or may have.
+    ///
+    /// # Errors
+    /// A file that cannot be opened; columns that differ.
+    pub(crate) async fn current(self: &Arc<Self>, open: &Arc<OpenTable>) -> Result<Arc<OpenTable>> {
+        let (origin, known) = (Arc::clone(self), Arc::clone(open));
+        let current = blocking(move || {
+            let request = &origin.request;
+            let locations = request.locations()?;
+            let versions = versions(&locations);
+            let was_read = origin.is_read.swap(true, Ordering::Relaxed);
+            if versions == origin.versions && (versions.is_some() || !was_read) {
+                return Ok(known);
+            }
+            let table = match &origin.external {
+                None => origin.files.open_locations(locations, request)?,
+                Some((format, declared)) => origin.files.open_as(format, locations, request, declared.clone())?,
+            };
+            if table.open_table().schema().fields() != known.schema().fields() {
+                let error = Error::usage("the columns of the file are others than when the table was opened");
+                return Err(error.in_file(known.label().to_owned()));
+            }
+            Ok(Arc::clone(table.open_table()))
+        });
+        current.await
+    }
+}
 
 impl std::fmt::Debug for Files {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -60,24 +102,31 @@ impl Files {
     }
 
     /// Opens a table, or returns the one that is open.
-    fn open(&self, request: &Request) -> wharf::Result<Arc<WharfTable>> {
-        let mut locations = Vec::new();
-        for name in &request.names {
-            locations.extend(expand_one(OsStr::new(name))?);
-        }
-        let versions = locations.iter().map(version).collect::<Option<Vec<_>>>();
+    fn open(self: &Arc<Self>, request: &Request) -> wharf::Result<Arc<WharfTable>> {
+        let locations = request.locations()?;
+        let versions = versions(&locations);
         if let Some(versions) = &versions {
             let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some((_, table)) = opened.get(request).filter(|(known, _)| known == versions) {
                 return Ok(Arc::clone(table));
             }
         }
-        let table = Arc::new(self.open_locations(locations, request)?);
+        let table = self.open_locations(locations, request)?;
+        let table = Arc::new(table.with_origin(self.origin(request.clone(), None, versions.clone())));
         if let Some(versions) = versions {
             let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
             opened.insert(request.clone(), (versions, Arc::clone(&table)));
         }
         Ok(table)
+    }
+
+    fn origin(
+        self: &Arc<Self>,
+        request: Request,
+        external: Option<(&'static str, Option<SchemaRef>)>,
+        versions: Option<Vec<Version>>,
+    ) -> Origin {
+        Origin { files: Arc::clone(self), request, external, versions, is_read: AtomicBool::new(false) }
     }
 
     /// Opens these files as a table.
@@ -140,6 +189,21 @@ fn convert(locations: Vec<Location>, request: &Request) -> Convert {
     convert.inputs = locations;
     convert.selection.reading.table.clone_from(&request.table);
     convert
+}
+
+impl Request {
+    /// The files that its names and patterns mean now.
+    fn locations(&self) -> wharf::Result<Vec<Location>> {
+        let mut locations = Vec::new();
+        for name in &self.names {
+            locations.extend(expand_one(OsStr::new(name))?);
+        }
+        Ok(locations)
+    }
+}
+
+fn versions(locations: &[Location]) -> Option<Vec<Version>> {
+    locations.iter().map(version).collect()
 }
 
 /// The version of a regular file; `None` for what must be opened again each time, such as a folder.
@@ -251,11 +315,10 @@ impl TableProviderFactory for ExternalTables {
         }
         let (files, format) = (Arc::clone(&self.files), self.format);
         let table = blocking(move || {
-            let mut locations = Vec::new();
-            for name in &request.names {
-                locations.extend(expand_one(OsStr::new(name))?);
-            }
-            files.open_as(format, locations, &request, declared)
+            let locations = request.locations()?;
+            let versions = versions(&locations);
+            let table = files.open_as(format, locations, &request, declared.clone())?;
+            Ok(table.with_origin(files.origin(request, Some((format, declared)), versions)))
         });
         let table = table.await?;
         Ok(Arc::new(match destination {

@@ -20,13 +20,15 @@ use datafusion::physical_plan::{
 };
 use futures::{StreamExt, TryStreamExt, stream};
 
+use crate::order::needs_order;
+
 /// Keeps the order of the inputs of `UNION ALL` where the result has it: DataFusion takes whichever batch comes first. It must run last.
 #[derive(Debug)]
 pub(crate) struct UnionOrder;
 
 impl PhysicalOptimizerRule for UnionOrder {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        let plan = order(plan)?;
+        let plan = order(plan, true)?;
         Ok(if plan.output_partitioning().partition_count() > 1 && is_union(&plan) {
             Arc::new(InOrderExec::new(plan, None))
         } else {
@@ -43,20 +45,19 @@ impl PhysicalOptimizerRule for UnionOrder {
     }
 }
 
-fn order(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
-    if let Some(merge) = plan.downcast_ref::<CoalescePartitionsExec>() {
-        return Ok(match is_union(merge.input()) {
-            true => Arc::new(InOrderExec::new(Arc::clone(merge.input()), merge.fetch())),
-            false => plan,
-        });
+fn order(plan: Arc<dyn ExecutionPlan>, in_order: bool) -> Result<Arc<dyn ExecutionPlan>> {
+    let in_order = in_order || needs_order(&plan);
+    if let Some(merge) = plan.downcast_ref::<CoalescePartitionsExec>()
+        && in_order
+        && is_union(merge.input())
+    {
+        return Ok(Arc::new(InOrderExec::new(Arc::clone(merge.input()), merge.fetch())));
     }
-    match (plan.children().as_slice(), plan.maintains_input_order().as_slice()) {
-        ([child], [true]) => {
-            let child = order(Arc::clone(child))?;
-            replace_children_if_necessary(plan, vec![child])
-        }
-        _ => Ok(plan),
-    }
+    let ordered = plan.maintains_input_order();
+    let children = plan.children().into_iter().zip(ordered);
+    let children = children.map(|(child, is_ordered)| order(Arc::clone(child), in_order && is_ordered));
+    let children = children.collect::<Result<_>>()?;
+    replace_children_if_necessary(plan, children)
 }
 
 /// Whether the partitions of a plan are the inputs of a union, which are one partition each, in order.
@@ -73,9 +74,11 @@ fn is_union(plan: &Arc<dyn ExecutionPlan>) -> bool {
 
 /// Executes the partitions of its input one after the other.
 #[derive(Debug)]
-struct InOrderExec {
+pub(crate) struct InOrderExec {
     input: Arc<dyn ExecutionPlan>,
     limit: Option<usize>,
+    /// Rules do not see the input, which they would divide.
+    is_undivided: bool,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -86,7 +89,13 @@ impl InOrderExec {
         let partitioning = Partitioning::UnknownPartitioning(1);
         let properties =
             PlanProperties::new(equivalence, partitioning, EmissionType::Incremental, Boundedness::Bounded);
-        Self { input, limit, properties: Arc::new(properties), metrics: ExecutionPlanMetricsSet::new() }
+        let metrics = ExecutionPlanMetricsSet::new();
+        Self { input, limit, is_undivided: false, properties: Arc::new(properties), metrics }
+    }
+
+    /// All rows of a table in their order, whatever rules come after this.
+    pub(crate) fn undivided(input: Arc<dyn ExecutionPlan>) -> Self {
+        Self { is_undivided: true, ..Self::new(input, None) }
     }
 }
 
@@ -110,7 +119,7 @@ impl ExecutionPlan for InOrderExec {
     }
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
+        if self.is_undivided { Vec::new() } else { vec![&self.input] }
     }
 
     fn apply_expressions(
@@ -125,6 +134,9 @@ impl ExecutionPlan for InOrderExec {
         children: Vec<Arc<dyn ExecutionPlan>>,
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        if self.is_undivided {
+            return Ok(self);
+        }
         let input = children.into_iter().next();
         let input = input.ok_or_else(|| DataFusionError::Internal("InOrderExec has one input".to_owned()))?;
         Ok(Arc::new(Self::new(input, self.limit)))

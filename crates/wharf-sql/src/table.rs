@@ -17,7 +17,7 @@ use wharf::convert::{InputPart, InputTable, MatchObserver};
 use wharf::{Access, BatchReader, Lost, NanOrder, Overwrite, Predicate, Registry};
 
 use crate::error::to_datafusion;
-use crate::files::Files;
+use crate::files::{Files, Origin};
 use crate::filter::predicate;
 use crate::losses::Losses;
 use crate::source::TableSource;
@@ -100,11 +100,16 @@ impl OpenTable {
         }
     }
 
-    /// The filter that means the same as all of these conditions; `None` where they cannot be translated, or reading would not be faster with it.
+    /// The filter that means the same as all of these conditions; `None` where they cannot be translated.
     fn filter<'e>(&self, conditions: impl IntoIterator<Item = &'e Expr>) -> Option<TableFilter> {
         let predicate = predicate(conditions, self.schema())?;
         let is_lookup = self.table.is_lookup(&predicate);
-        (is_lookup || self.table.can_skip()).then_some(TableFilter { predicate, is_lookup })
+        Some(TableFilter { predicate, is_lookup })
+    }
+
+    /// Whether reading is faster with a filter.
+    fn gains(&self, filter: &TableFilter) -> bool {
+        filter.is_lookup || self.table.can_skip()
     }
 }
 
@@ -139,6 +144,8 @@ impl fmt::Debug for OpenTable {
 #[derive(Debug)]
 pub struct WharfTable {
     table: Arc<OpenTable>,
+    /// Where it comes from, if its files may have changed when it is read.
+    origin: Option<Arc<Origin>>,
     /// Where `INSERT` writes.
     destination: Option<Destination>,
 }
@@ -153,7 +160,7 @@ impl WharfTable {
     /// A table of these inputs, whose readers report what they could not keep to `losses`.
     #[must_use]
     pub fn with_losses(inputs: InputTable, losses: Arc<Losses>) -> Self {
-        Self { table: Arc::new(OpenTable::new(inputs, losses)), destination: None }
+        Self { table: Arc::new(OpenTable::new(inputs, losses)), origin: None, destination: None }
     }
 
     /// Opens files as a table: paths, folders and glob patterns, whose columns agree. `table` names one of several tables in a file; `options` are
@@ -188,6 +195,17 @@ impl WharfTable {
         self.table.losses()
     }
 
+    pub(crate) fn open_table(&self) -> &Arc<OpenTable> {
+        &self.table
+    }
+
+    /// Sets what is opened again when a file has changed.
+    #[must_use]
+    pub(crate) fn with_origin(mut self, origin: Origin) -> Self {
+        self.origin = Some(Arc::new(origin));
+        self
+    }
+
     /// Sets where `INSERT` writes.
     #[must_use]
     pub(crate) fn with_destination(mut self, destination: Destination) -> Self {
@@ -207,7 +225,7 @@ impl TableProvider for WharfTable {
     }
 
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
-        let one = |condition: &&Expr| match self.table.filter([*condition]) {
+        let one = |condition: &&Expr| match self.table.filter([*condition]).filter(|filter| self.table.gains(filter)) {
             Some(_) => TableProviderFilterPushDown::Exact,
             None => TableProviderFilterPushDown::Unsupported,
         };
@@ -221,15 +239,19 @@ impl TableProvider for WharfTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let filter = self.table.filter(filters);
+        let table = match &self.origin {
+            Some(origin) => origin.current(&self.table).await?,
+            None => Arc::clone(&self.table),
+        };
+        let filter = table.filter(filters);
         if filter.is_none() && !filters.is_empty() {
             return internal_err!("conditions that were not accepted");
         }
         // A query of some columns does not miss those that cannot be read.
-        if projection.is_none_or(|columns| columns.len() == self.table.schema().fields().len()) {
-            self.table.losses.add(self.table.table.left_out().cloned().collect::<Vec<Lost>>());
+        if projection.is_none_or(|columns| columns.len() == table.schema().fields().len()) {
+            table.losses.add(table.table.left_out().cloned().collect::<Vec<Lost>>());
         }
-        let source = TableSource::new(Arc::clone(&self.table), projection, filter, limit)?;
+        let source = TableSource::new(table, projection, filter, limit)?;
         Ok(DataSourceExec::from_data_source(source))
     }
 

@@ -164,6 +164,34 @@ fn a_file_that_changes_is_read_anew() {
     assert_eq!(count(), [json!({"n": 1})]);
 }
 
+/// Tables with a name and views hold files that change meanwhile.
+#[test]
+fn tables_and_views_show_what_their_files_have_now() {
+    let test = Folder::new();
+    for (format, extension) in
+        [("PARQUET", "parquet"), ("IDV", "idv"), ("ARROW", "arrow"), ("JSONL", "jsonl"), ("DS", "ds")]
+    {
+        let table = format!("t_{extension}");
+        test.ok(&format!("COPY (SELECT 1 AS a) TO '@e.{extension}'"));
+        test.ok(&format!("CREATE EXTERNAL TABLE {table} STORED AS {format} LOCATION '@e.{extension}'"));
+        test.ok(&format!("CREATE VIEW v_{extension} AS SELECT a FROM '@e.{extension}' WHERE a > 0"));
+        for rows in [2_u64, 3] {
+            test.ok(&format!("INSERT OVERWRITE {table} SELECT a + 1 FROM {table} UNION ALL SELECT 0"));
+            let sums = format!("SELECT sum(a) AS s, count(*) AS n FROM {table}");
+            // 1 becomes 2 and 0, then 3, 1 and 0.
+            assert_eq!(test.ok(&sums), [json!({"s": if rows == 2 { 2 } else { 4 }, "n": rows})], "{format}");
+        }
+        assert_eq!(
+            test.ok(&format!("SELECT sum(a) AS s, count(*) AS n FROM v_{extension}")),
+            [json!({"s": 4, "n": 2})]
+        );
+    }
+    test.ok("CREATE EXTERNAL TABLE other STORED AS CSV LOCATION '@people.csv'");
+    fs::write(test.folder.path().join("people.csv"), "key\na\n").unwrap();
+    let error = test.error("SELECT * FROM other");
+    assert_eq!(error, "people.csv: the columns of the file are others than when the table was opened");
+}
+
 #[test]
 fn errors_name_the_file_and_the_place() {
     let test = Folder::new();
@@ -210,6 +238,44 @@ fn rows_keep_the_order_of_the_file() {
     assert!(plan[1]["plan"].as_str().unwrap().contains("n.csv"), "{plan:?}");
     assert_eq!(test.ok("SELECT rest, sum(n) AS s, count(*) AS c FROM '@n.csv' GROUP BY rest ORDER BY rest"), sums);
     assert_eq!(test.ok("SELECT n FROM '@n.csv' LIMIT 2 OFFSET 150000"), [json!({"n": 150_000}), json!({"n": 150_001})]);
+}
+
+/// Limits and windows below what needs no order, and tables in memory.
+#[test]
+fn the_first_rows_do_not_depend_on_partitions() {
+    let mut options = SessionOptions::default();
+    options.threads = Some(4);
+    let mut test = Folder::new();
+    test.engine = Engine::new(&options);
+    test.ok("COPY (SELECT value AS n FROM generate_series(0, 199999)) TO '@n.idv'");
+    test.ok("COPY '@n.idv' TO '@n.csv'");
+    for file in ["n.idv", "n.csv"] {
+        let from = format!("FROM '@{file}' WHERE n + 0 < 150000");
+        for _ in 0..3 {
+            let first = test.ok(&format!("SELECT sum(n) AS s FROM (SELECT n {from} LIMIT 1000 OFFSET 100)"));
+            assert_eq!(first, [json!({"s": (100..1100).sum::<i64>()})], "{file}");
+            let joined = format!(
+                "WITH f AS (SELECT n {from} LIMIT 10) SELECT max(f.n) AS m FROM f JOIN '@n.idv' b ON f.n = b.n"
+            );
+            assert_eq!(test.ok(&joined), [json!({"m": 9})], "{file}");
+            let numbered = format!("SELECT n, row_number() OVER () AS r {from}");
+            let same = test.ok(&format!("SELECT count(*) AS c FROM ({numbered}) WHERE n + 1 = r"));
+            assert_eq!(same, [json!({"c": 150_000})], "{file}");
+        }
+        let table = file.replace('.', "_");
+        test.ok(&format!("CREATE TABLE {table} AS SELECT n {from}"));
+        for _ in 0..3 {
+            assert_eq!(
+                test.ok(&format!("SELECT n FROM {table} WHERE n + 0 > 5 LIMIT 1 OFFSET 99994")),
+                [json!({"n": 100_000})]
+            );
+        }
+        // Aggregations of a table in memory are divided all the same.
+        let plan = test.ok(&format!("EXPLAIN SELECT sum(n) FROM {table}"));
+        assert!(plan[1]["plan"].as_str().unwrap().contains("partitions=4"), "{plan:?}");
+    }
+    let union = "SELECT n FROM '@n.idv' WHERE n + 0 > 10 UNION ALL SELECT n FROM '@n.csv'";
+    assert_eq!(test.ok(&format!("SELECT max(n) AS m FROM ({union} LIMIT 200)")), [json!({"m": 210})]);
 }
 
 #[test]
