@@ -107,6 +107,46 @@ fn decimals_are_compared_with_the_digits_of_a_literal() {
     assert!(error.contains("write CAST('...' AS DECIMAL(38, 0))"), "{error}");
 }
 
+/// Times between two values of a column are not cut to its unit.
+#[test]
+fn times_are_compared_with_all_their_digits() {
+    let answers = Answers::new();
+    let time = "TIMESTAMP '2020-01-01 00:00:00'";
+    let cast = |unit: &str, name: &str| format!("arrow_cast({time}, 'Timestamp({unit})') AS {name}");
+    let columns = [cast("s", "s"), cast("ms", "ms"), cast("us", "us"), cast("ms, \"UTC\"", "z")].join(", ");
+    answers.write(
+        "t.parquet",
+        &format!("SELECT {columns}, DATE '2020-01-01' AS d UNION ALL SELECT NULL, NULL, NULL, NULL, NULL"),
+    );
+    let late = [
+        ("s", "00:00:00.5"),
+        ("ms", "00:00:00.0001"),
+        ("us", "00:00:00.0000001"),
+        ("z", "00:00:00.0001"),
+        ("d", "12:00:00"),
+    ];
+    for (column, clock) in late {
+        for literal in [format!("'2020-01-01 {clock}'"), format!("TIMESTAMP '2020-01-01 {clock}'")] {
+            for (condition, count) in [
+                (format!("{column} = {literal}"), 0),
+                (format!("{column} <> {literal}"), 1),
+                (format!("{column} < {literal}"), 1),
+                (format!("{literal} >= {column}"), 1),
+                (format!("{column} >= {literal}"), 0),
+                (format!("{literal} < {column}"), 0),
+                (format!("{column} BETWEEN '2019-12-31 00:00:00' AND {literal}"), 1),
+                (format!("{column} NOT BETWEEN {literal} AND '2020-02-01 00:00:00'"), 1),
+                (format!("{column} IN ({literal})"), 0),
+                (format!("{column} NOT IN ({literal}, '2020-01-01 00:00:00')"), 0),
+                (format!("{column} IN ({literal}, '2020-01-01 00:00:00')"), 1),
+                (format!("{column} = '2020-01-01 00:00:00'"), 1),
+            ] {
+                answers.counts("t.parquet", &[(&condition, count)]);
+            }
+        }
+    }
+}
+
 /// 0 and -0 are equal, however many values are listed.
 #[test]
 fn a_list_with_a_zero_has_both() {
