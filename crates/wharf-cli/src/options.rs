@@ -49,6 +49,18 @@ macro_rules! option_lists {
     };
 }
 
+/// The options of conversions without those that describe text inputs.
+#[derive(Debug, Clone)]
+pub(crate) struct OutputOptions;
+
+impl OptionList for OutputOptions {
+    fn list() -> Vec<OptionSpec> {
+        let mut options = ConvertOptions::list();
+        options.retain(|option| !matches!(option.name, "from" | "no_header" | "delimiter"));
+        options
+    }
+}
+
 option_lists!(ChangeOptions: change_options, ConvertOptions: options, IndexOptions: reindex_options, MergeOptions: merge_options, RecoverOptions: recover_options);
 
 /// Options that were given, in the order of the library's list.

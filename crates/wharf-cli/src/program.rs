@@ -14,7 +14,7 @@ use wharf::{BatchContainer, BoxedBatches, Registry};
 use super::cat::{self, FormatOptions};
 use super::convert;
 use super::env::Env;
-use super::options::{ConvertOptions, Options};
+use super::options::{Options, OutputOptions};
 use super::progress::{self, ProgressLine};
 use super::{Global, Outcome, display, lock_exit, memory, silence_caught_panics, sys};
 
@@ -40,7 +40,7 @@ pub struct RowOptions {
     force: bool,
 
     #[command(flatten)]
-    options: Options<ConvertOptions>,
+    options: Options<OutputOptions>,
 }
 
 impl RowOptions {
@@ -99,6 +99,10 @@ impl Console {
     /// # Errors
     /// Errors of the rows and of the output.
     pub fn rows(&mut self, batches: BoxedBatches, options: &RowOptions) -> Result<()> {
+        if let (None, Some((name, _))) = (&options.output, options.options.given().next()) {
+            let error = Error::usage(format!("{} applies to rows that are written to a file", flag(name)));
+            return Err(error.advising("{output} names one"));
+        }
         let container = Arc::new(BatchContainer::from_reader(batches));
         let location = Location::open_container("query", container);
         let outcome = match &options.output {

@@ -97,8 +97,7 @@ fn copy(error: &DataFusionError) -> Error {
 }
 
 fn out_of_memory(what: &str) -> Error {
-    let line = what.lines().map(str::trim).collect::<Vec<_>>().join(" ");
-    let cause = io::Error::new(io::ErrorKind::OutOfMemory, first_lower(&line));
+    let cause = io::Error::new(io::ErrorKind::OutOfMemory, first_lower(what));
     Error::io("not enough memory", cause).advising("{memory} sets the limit")
 }
 
@@ -118,14 +117,15 @@ fn location(error: &DataFusionError) -> Option<String> {
     Some(format!(" (line {}, column {})", span.start.line, span.start.column))
 }
 
-/// The text with a first letter in lower case, unless it is a word in capitals.
+/// The text in one line, with a first letter in lower case unless it is a word in capitals.
 fn first_lower(text: &str) -> String {
+    let text = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
     let mut letters = text.chars();
     match (letters.next(), letters.clone().next()) {
         (Some(first), Some(second)) if first.is_uppercase() && second.is_lowercase() => {
             first.to_lowercase().chain(letters).collect()
         }
-        _ => text.to_owned(),
+        _ => text,
     }
 }
 
@@ -151,6 +151,8 @@ mod tests {
     fn mistakes_in_the_query_are_usage_errors() {
         let error = from_datafusion(DataFusionError::Plan("No function matches".to_owned()));
         assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Usage, "no function matches"));
+        let error = from_datafusion(DataFusionError::Plan("Invalid function 'foo'.\nDid you mean 'cos'?".to_owned()));
+        assert_eq!(error.to_string(), "invalid function 'foo'. Did you mean 'cos'?");
         let error = from_datafusion(DataFusionError::ResourcesExhausted("Failed to allocate\n 5 bytes".to_owned()));
         assert_eq!(error.to_string(), "not enough memory: failed to allocate 5 bytes; memory sets the limit");
     }

@@ -21,7 +21,7 @@ use wharf::{Access, Convert, Error, Overwrite, Registry};
 use crate::error::to_datafusion;
 use crate::losses::Losses;
 use crate::options::{Options, is_true};
-use crate::table::{OpenTable, WharfTable};
+use crate::table::{OpenTable, SEVERAL_FILES, WharfTable};
 use crate::write::{Destination, NewTable};
 
 /// Opens files as tables. Tables are kept until one of their files changes.
@@ -308,7 +308,7 @@ impl TableProviderFactory for ExternalTables {
         let fields = command.schema.as_arrow();
         let declared = (!fields.fields().is_empty()).then(|| Arc::new(fields.clone()));
         let destination = self.destination(&request, writing).map_err(to_datafusion)?;
-        if let (Some(schema), Some(destination)) = (&declared, &destination)
+        if let (Some(schema), Ok(destination)) = (&declared, &destination)
             && !destination.exists()
         {
             return Ok(Arc::new(NewTable::new(Arc::clone(schema), destination.clone(), request)));
@@ -321,20 +321,20 @@ impl TableProviderFactory for ExternalTables {
             Ok(table.with_origin(files.origin(request, Some((format, declared)), versions)))
         });
         let table = table.await?;
-        Ok(Arc::new(match destination {
-            Some(destination) => table.with_destination(destination),
-            None => table,
-        }))
+        Ok(Arc::new(table.with_destination(destination)))
     }
 }
 
 impl ExternalTables {
-    /// Where `INSERT` into a table writes: tables of one file are written.
-    fn destination(&self, request: &Request, options: Options) -> wharf::Result<Option<Destination>> {
+    /// Where `INSERT` into a table writes, or why it cannot.
+    fn destination(&self, request: &Request, options: Options) -> wharf::Result<Result<Destination, &'static str>> {
         let ([path], Some(target)) = (request.names.as_slice(), self.target) else {
-            return Ok(None);
+            return Ok(Err(if self.target.is_some() { SEVERAL_FILES } else { "its format is only read" }));
         };
-        Destination::new(Arc::clone(&self.files), target, path, options).map(Some)
+        if request.options.reads_other_text()? {
+            return Ok(Err("its options describe text that is only read"));
+        }
+        Destination::new(Arc::clone(&self.files), target, path, options).map(Ok)
     }
 }
 

@@ -73,7 +73,9 @@ impl FunctionRewrite for Literals {
                 };
                 match zeros {
                     Some(zeros) if list.list.iter().any(is_zero) => {
-                        list.list.extend(zeros.map(|zero| Expr::Literal(zero, None)));
+                        let zeros = zeros.map(|zero| Expr::Literal(zero, None));
+                        let missing = zeros.into_iter().filter(|zero| !list.list.contains(zero)).collect::<Vec<_>>();
+                        list.list.extend(missing);
                         true
                     }
                     _ => is_changed || list.list.len() < count,

@@ -51,6 +51,22 @@ impl Options {
         Ok((Reading { table, options: reading }, writing))
     }
 
+    /// Whether text is read that no target writes: with another delimiter, or without a header.
+    pub(crate) fn reads_other_text(&self) -> Result<bool> {
+        for (name, value) in &self.0 {
+            let is_other = match name.as_str() {
+                "delimiter" => true,
+                "header" => !is_true("header", value)?,
+                "no_header" => is_true("no_header", value)?,
+                _ => false,
+            };
+            if is_other {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Sets the options of inputs.
     pub(crate) fn apply_to_inputs(&self, convert: &mut Convert) -> Result<()> {
         for (name, value) in &self.0 {

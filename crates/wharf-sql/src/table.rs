@@ -146,9 +146,12 @@ pub struct WharfTable {
     table: Arc<OpenTable>,
     /// Where it comes from, if its files may have changed when it is read.
     origin: Option<Arc<Origin>>,
-    /// Where `INSERT` writes.
-    destination: Option<Destination>,
+    /// Where `INSERT` writes, or why it cannot.
+    destination: Result<Destination, &'static str>,
 }
+
+/// Why `INSERT` cannot write a table.
+pub(crate) const SEVERAL_FILES: &str = "it is several files";
 
 impl WharfTable {
     /// A table of these inputs.
@@ -160,7 +163,7 @@ impl WharfTable {
     /// A table of these inputs, whose readers report what they could not keep to `losses`.
     #[must_use]
     pub fn with_losses(inputs: InputTable, losses: Arc<Losses>) -> Self {
-        Self { table: Arc::new(OpenTable::new(inputs, losses)), origin: None, destination: None }
+        Self { table: Arc::new(OpenTable::new(inputs, losses)), origin: None, destination: Err(SEVERAL_FILES) }
     }
 
     /// Opens files as a table: paths, folders and glob patterns, whose columns agree. `table` names one of several tables in a file; `options` are
@@ -206,10 +209,10 @@ impl WharfTable {
         self
     }
 
-    /// Sets where `INSERT` writes.
+    /// Sets where `INSERT` writes, or why it cannot.
     #[must_use]
-    pub(crate) fn with_destination(mut self, destination: Destination) -> Self {
-        self.destination = Some(destination);
+    pub(crate) fn with_destination(mut self, destination: Result<Destination, &'static str>) -> Self {
+        self.destination = destination;
         self
     }
 }
@@ -266,9 +269,12 @@ impl TableProvider for WharfTable {
         input: Arc<dyn ExecutionPlan>,
         operation: InsertOp,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let none =
-            || wharf::Error::usage("cannot be written: it is several files").in_file(self.table.label().to_owned());
-        let destination = self.destination.as_ref().ok_or_else(none).map_err(to_datafusion)?;
+        let refused = |why: &&str| {
+            to_datafusion(
+                wharf::Error::usage(format!("cannot be written: {why}")).in_file(self.table.label().to_owned()),
+            )
+        };
+        let destination = self.destination.as_ref().map_err(refused)?;
         destination.insert(input, operation, self.table.schema())
     }
 }

@@ -123,10 +123,10 @@ impl Engine<'_> {
     }
 }
 
-/// An option as a flag of this program; the table of an input is an argument in SQL.
+/// An option as a flag of this program, unless it is one of an input.
 fn name_of_output(option: &str) -> String {
     match option {
-        "table" => "wharf('FILE', 'TABLE')".to_owned(),
+        "table" | "from" | "delimiter" | "no_header" => name_in_sql(option),
         _ => flag(option),
     }
 }
@@ -135,7 +135,8 @@ fn name_of_output(option: &str) -> String {
 fn name_in_sql(option: &str) -> String {
     match option {
         "output" | "memory" | "force" => flag(option),
-        "table" => name_of_output(option),
+        "table" => "wharf('FILE', 'TABLE')".to_owned(),
+        "no_header" => "OPTIONS (header false)".to_owned(),
         _ => format!("OPTIONS ({option} ...)"),
     }
 }

@@ -42,7 +42,8 @@ impl Engine<'_> {
             return self.wait(async { frame.collect().await.map(drop).map_err(from_datafusion) });
         }
         if options.is_file() && !is_last {
-            return Err(Error::usage("only the last statement can return rows with {output}").in_option("output"));
+            let error = Error::usage("a statement before the last one returns rows");
+            return Err(error.advising("{output} writes those of the last one"));
         }
         if is_plan && !options.is_file() && console.prints_tables(options) {
             return self.plan(frame, console);

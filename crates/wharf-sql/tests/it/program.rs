@@ -103,8 +103,25 @@ fn output_is_a_file_of_any_format() {
     let report = test.ok(&[sql, "-o", "again.parquet", "--json"]);
     assert!(report.starts_with("{\"file\":\"again.parquet\",\"to\":\"parquet\",\"rows\":2,"), "{report}");
     let several = "SELECT 1 AS a; SELECT 2 AS b";
-    assert_eq!(test.fails(&[several, "-o", "x.csv"]).0, 2);
+    let error = "error: a statement before the last one returns rows; --output writes those of the last one\n";
+    assert_eq!(test.fails(&[several, "-o", "x.csv"]), (2, error.to_owned()));
     assert!(!test.0.path().join("x.csv").exists());
+}
+
+/// Options that this program would not look at.
+#[test]
+fn options_that_do_not_apply_are_refused() {
+    let test = Folder::new();
+    let sql = "SELECT * FROM 'a.csv'";
+    for (flag, value) in [("--delimiter", ";"), ("--from", "csv")] {
+        let (code, error) = test.fails(&[sql, flag, value]);
+        assert!(code == 2 && error.contains(&format!("unexpected argument '{flag}'")), "{error}");
+    }
+    let error = "error: --drop applies to rows that are written to a file; --output names one\n";
+    assert_eq!(test.fails(&[sql, "--drop", "n"]), (2, error.to_owned()));
+    fs::write(test.0.path().join("b.txt"), "n\n1\n").unwrap();
+    let (code, error) = test.fails(&["SELECT * FROM 'b.txt'", "-o", "b.parquet"]);
+    assert!(code == 1 && error.contains("OPTIONS (from ...)") && !error.contains("--from"), "{error}");
 }
 
 #[test]

@@ -124,6 +124,22 @@ fn external_tables_are_read_and_written() {
     );
 }
 
+/// What a table could not read again is not written.
+#[test]
+fn tables_of_other_text_are_only_read() {
+    let test = Folder::new();
+    fs::write(test.folder.path().join("half.csv"), "1;x\n").unwrap();
+    for (name, options) in [("d", "delimiter ';', header false"), ("h", "header false")] {
+        test.ok(&format!("CREATE EXTERNAL TABLE {name} STORED AS CSV LOCATION '@half.csv' OPTIONS ({options})"));
+        let error = test.error(&format!("INSERT OVERWRITE {name} SELECT * FROM {name}"));
+        assert_eq!(error, "half.csv: cannot be written: its options describe text that is only read");
+    }
+    assert_eq!(test.ok("SELECT c0, c1 FROM d"), [json!({"c0": 1, "c1": "x"})]);
+    let new = "CREATE EXTERNAL TABLE n (a BIGINT) STORED AS CSV LOCATION '@new.csv' OPTIONS (delimiter ';')";
+    let error = test.error(new);
+    assert!(error.starts_with("new.csv: cannot open"), "{error}");
+}
+
 #[test]
 fn several_files_are_one_table() {
     let test = Folder::new();
