@@ -1,7 +1,7 @@
 //! Conditions of queries as predicates of wharf.
 //!
 //! A condition is translated only where both mean the same for every value: DataFusion then no longer evaluates it. So there is no arithmetic
-//! (integers wrap around here and are errors there), no field of a struct, no `ILIKE`, no cast that can change a value or fail. The sign of NaN counts, as it does in DataFusion: see [`NanOrder::Signed`].
+//! (integers wrap around here and are errors there), no field of a struct, no `ILIKE`, no cast that can change a value or fail.
 
 use std::fmt::Write;
 
@@ -18,7 +18,7 @@ pub(crate) fn predicate<'e>(conditions: impl IntoIterator<Item = &'e Expr>, sche
     let one = |condition| Predicate::parse(&translator.condition(condition)?).ok();
     let predicate = Predicate::all(conditions.into_iter().map(one).collect::<Option<Vec<_>>>()?)?;
     // It fails for types without comparisons.
-    predicate.bind_with(schema, NanOrder::Signed).ok()?;
+    predicate.bind_with(schema, NanOrder::Greatest).ok()?;
     Some(predicate)
 }
 

@@ -15,8 +15,8 @@ use wharf::Lost;
 use wharf::convert::{InputPart, MatchObserver};
 
 use crate::error::to_datafusion;
-use crate::members;
 use crate::progress::ScanProgress;
+use crate::settle;
 use crate::table::{OpenTable, TableFilter};
 
 /// Batches between a reader and its stream. A reader that is ahead waits: memory stays bounded.
@@ -158,7 +158,7 @@ impl Scan {
             };
             found += batch.num_rows();
             let batch = batch.slice(0, batch.num_rows().min(*room));
-            let batch = match members::settled(&batch, &self.schema) {
+            let batch = match settle::settled(&batch, &self.schema) {
                 Ok(batch) => batch,
                 Err(error) => break Err(DataFusionError::from(error)),
             };

@@ -96,7 +96,7 @@ impl OpenTable {
     ) -> wharf::Result<Box<dyn BatchReader + 'a>> {
         match filter {
             None => self.table.batches(part),
-            Some(filter) => self.table.matching(part, &filter.predicate, NanOrder::Signed, observer),
+            Some(filter) => self.table.matching(part, &filter.predicate, NanOrder::Greatest, observer),
         }
     }
 

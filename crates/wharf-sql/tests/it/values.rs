@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, Int64Array, ListArray, RecordBatch, StringArray, StructArray};
+use arrow_array::{
+    Array, ArrayRef, Float32Array, Float64Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray,
+};
 use arrow_schema::{DataType, Field};
 use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};
 use serde_json::{Value, json};
-use wharf::ipc;
+use wharf::{BatchWriter, OutputOptions, ipc};
 
 use crate::support::Engine;
 
@@ -24,6 +26,13 @@ impl Answers {
     /// Writes what a query selects.
     fn write(&self, name: &str, query: &str) {
         self.engine.rows(&format!("COPY ({query}) TO '{}'", self.folder.path().join(name).display())).unwrap();
+    }
+
+    fn write_arrow(&self, name: &str, batch: &RecordBatch) {
+        let (path, options) = (self.folder.path().join(name), OutputOptions::default());
+        let mut writer = ipc::Writer::create(path, batch.schema(), ipc::WriterOptions::default(), options).unwrap();
+        writer.write(batch).unwrap();
+        Box::new(writer).finish().unwrap();
     }
 
     fn rows(&self, name: &str, rest: &str) -> Result<Vec<Value>, String> {
@@ -56,12 +65,7 @@ fn members_of_null_structs_are_null() {
     let columns: [(&str, ArrayRef); 3] = [("s", Arc::new(inner)), ("o", Arc::new(outer)), ("l", Arc::new(lists))];
     let batch = RecordBatch::try_from_iter(columns).unwrap();
     let answers = Answers::new();
-    let path = answers.folder.path().join("a.arrow");
-    let mut writer =
-        ipc::Writer::create(path, batch.schema(), ipc::WriterOptions::default(), wharf::OutputOptions::default())
-            .unwrap();
-    wharf::BatchWriter::write(&mut writer, &batch).unwrap();
-    wharf::BatchWriter::finish(Box::new(writer)).unwrap();
+    answers.write_arrow("a.arrow", &batch);
     let rows = answers.rows("a.arrow", "s.a AS a, s['b'] AS b, o.s.a AS c, l[1]['a'] AS d").unwrap();
     let null = json!({"a": null, "b": null, "c": null, "d": null});
     let expected = [json!({"a": 7, "b": "x", "c": 7, "d": 7}), null, json!({"a": 9, "b": "z", "c": null, "d": 9})];
@@ -158,5 +162,30 @@ fn a_list_with_a_zero_has_both() {
             let (is, is_not) = (format!("{column} IN ({list})"), format!("{column} NOT IN ({list})"));
             answers.counts("z.parquet", &[(&is, count), (&is_not, 3 - count)]);
         }
+    }
+}
+
+/// .NET and x86 set the sign of NaN.
+#[test]
+fn missing_numbers_are_greater_than_others() {
+    let answers = Answers::new();
+    let numbers: ArrayRef = Arc::new(Float32Array::from(vec![-f32::NAN, f32::NAN, -1.0, f32::INFINITY]));
+    let doubles: ArrayRef = Arc::new(Float64Array::from(vec![-f64::NAN, f64::NAN, -1.0, f64::INFINITY]));
+    let item = Arc::new(Field::new_list_field(DataType::Float64, true));
+    let lists: ArrayRef =
+        Arc::new(ListArray::new(item, OffsetBuffer::from_lengths([1; 4]), Arc::clone(&doubles), None));
+    let batch = RecordBatch::try_from_iter([("f", numbers), ("x", doubles), ("l", lists)]).unwrap();
+    answers.write_arrow("n.arrow", &batch);
+    for (from, name) in [("f", "f"), ("x", "x"), ("l[1]", "l")] {
+        let counts = [
+            (format!("{from} < 0"), 1),
+            (format!("{from} > 0"), 3),
+            (format!("{from} > CAST('Infinity' AS DOUBLE)"), 2),
+            (format!("{from} = CAST('NaN' AS DOUBLE)"), 2),
+            (format!("{from} + 0 < 0"), 1),
+        ];
+        answers.counts("n.arrow", &counts.each_ref().map(|(condition, count)| (condition.as_str(), *count)));
+        let rows = answers.rows("n.arrow", &format!("count(DISTINCT {from}) AS d, min({from}) AS m")).unwrap();
+        assert_eq!(rows, [json!({"d": 3, "m": -1.0})], "{name}");
     }
 }
