@@ -98,38 +98,40 @@ impl Output {
     /// [`Io`](crate::ErrorKind::Io) if no file can be created in its directory.
     pub fn create(path: impl Into<PathBuf>, options: OutputOptions) -> Result<Self> {
         let named: PathBuf = path.into();
-        let mut target = named.clone();
-        let mut there = target.symlink_metadata().ok();
-        // Keep symbolic links and replace their target.
-        if there.as_ref().is_some_and(fs::Metadata::is_symlink)
-            && let Ok(real) = target.canonicalize()
-        {
-            there = real.metadata().ok();
-            target = real;
+        let target = Self::destination(&named)?;
+        let replaced = target.symlink_metadata().ok();
+        if replaced.is_some() && options.overwrite == Overwrite::Refuse {
+            return Err(exists(&named));
         }
-        match &there {
-            None => {}
-            Some(there) if there.is_dir() => {
-                return Err(Error::usage("the output is a directory").in_file(named.display().to_string()));
-            }
-            Some(_) if options.overwrite == Overwrite::Refuse => return Err(exists(&named)),
-            // A rename would destroy a device, pipe or socket.
-            Some(there) if !there.is_file() && !there.is_symlink() => {
-                return Err(
-                    Error::usage("the output exists and is not a regular file").in_file(named.display().to_string())
-                );
-            }
-            Some(_) => {}
-        }
-        let replaced = there.filter(fs::Metadata::is_file).as_ref().and_then(sys::mode_of);
+        let replaced = replaced.filter(fs::Metadata::is_file).as_ref().and_then(sys::mode_of);
         // The working directory may change before finish().
-        target = std::path::absolute(&target).unwrap_or(target);
+        let target = std::path::absolute(&target).unwrap_or(target);
         // A new file gets the default mode, reduced by the umask. A replaced file keeps its mode, which finish() sets; until then the owner
         // needs to read and write.
         let mode = replaced.map_or(0o666, |mode: u32| mode | 0o600);
         let (temporary, file) = Temporary::file(directory(&target), mode)
             .map_err(|cause| Error::io("cannot create the output", cause).in_file(named.display().to_string()))?;
         Ok(Self { temporary, file, named, target, options, replaced, failed: false })
+    }
+
+    /// The file that an output at `path` replaces or creates: the target of a symbolic link, otherwise `path`.
+    ///
+    /// # Errors
+    /// [`Usage`](crate::ErrorKind::Usage) for a directory, and for everything else that is not a regular file: a rename would destroy a
+    /// device, pipe or socket, or the link to one.
+    pub fn destination(path: &Path) -> Result<PathBuf> {
+        // A link to nothing is replaced itself.
+        let Ok(there) = path.metadata() else { return Ok(path.to_owned()) };
+        let refuse = |detail: &'static str| Err(Error::usage(detail).in_file(path.display().to_string()));
+        if there.is_dir() {
+            return refuse("the output is a directory");
+        }
+        // Links of `/proc` have targets without a path.
+        let target = if path.is_symlink() { path.canonicalize().ok() } else { Some(path.to_owned()) };
+        match target {
+            Some(target) if there.is_file() => Ok(target),
+            _ => refuse("the output exists and is not a regular file"),
+        }
     }
 
     /// The path of the output, as given.
@@ -290,6 +292,7 @@ mod tests {
 
 #[cfg(all(test, unix))]
 mod unix_tests {
+    use std::os::fd::AsRawFd;
     use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 
     use super::tests::leftovers;
@@ -311,12 +314,18 @@ mod unix_tests {
         let _socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
         symlink(&path, &link).unwrap();
         let options = OutputOptions::default().with_overwrite(Overwrite::Replace);
-        for name in [&path, &link] {
-            let error = Output::create(name, options).unwrap_err();
-            assert!(error.to_string().ends_with("the output exists and is not a regular file"), "{error}");
+        // Its target has no path.
+        let unnamed = directory.path().join("unnamed");
+        let (_one, other) = std::os::unix::net::UnixStream::pair().unwrap();
+        symlink(format!("/proc/self/fd/{}", other.as_raw_fd()), &unnamed).unwrap();
+        for name in [&path, &link, &unnamed] {
+            if name.exists() {
+                let error = Output::create(name, options).unwrap_err();
+                assert!(error.to_string().ends_with("the output exists and is not a regular file"), "{error}");
+            }
         }
         assert!(fs::metadata(&path).unwrap().file_type().is_socket());
-        assert_eq!(leftovers(directory.path()), 2);
+        assert_eq!(leftovers(directory.path()), 3);
     }
 
     #[test]
