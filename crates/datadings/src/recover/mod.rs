@@ -296,6 +296,10 @@ impl Recovery {
             position.file = self.file();
             losses.push(Loss::new("data differ from their MD5 sum: values may be damaged", 1, position));
         }
+        losses.extend(writer.take_losses().into_iter().map(|mut loss| {
+            loss.first.file = self.file();
+            loss
+        }));
         Ok((writer.finish()?, losses))
     }
 

@@ -77,7 +77,7 @@ fn small_dataset_matches_the_format_description() {
     writer.append(&BTreeMap::from([("key", "a")])).unwrap();
     writer.append_raw("b", &message("b", 7)).unwrap();
     assert_eq!(files(folder.path()).len(), 3, "temporary files alone");
-    assert_eq!(writer.finish().unwrap(), WriteSummary { samples: 2, bytes: 21 });
+    assert_eq!(writer.finish().unwrap(), WriteSummary { samples: 2, bytes: 21, rejected: 0 });
     let files = files(folder.path());
     assert_eq!(
         files.keys().map(String::as_str).collect::<Vec<_>>(),
@@ -105,7 +105,7 @@ fn small_dataset_matches_the_format_description() {
 fn writes_an_empty_dataset() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.msgpack");
-    assert_eq!(write(&path, options(), 0..0, 0).unwrap(), WriteSummary { samples: 0, bytes: 0 });
+    assert_eq!(write(&path, options(), 0..0, 0).unwrap(), WriteSummary { samples: 0, bytes: 0, rejected: 0 });
     let files = files(folder.path());
     assert_eq!(files["d.msgpack"], b"");
     assert_eq!(files["d.msgpack.offsets"], [0; 8]);

@@ -54,6 +54,8 @@ pub struct Writer {
     pub(crate) poisoned: bool,
     /// Messages accepted although verification rejects them.
     pub(crate) rejected: Option<Loss>,
+    /// All messages counted in `rejected` so far, also those taken.
+    rejected_len: u64,
 }
 
 /// The result of [`Writer::finish`].
@@ -64,6 +66,8 @@ pub struct WriteSummary {
     pub samples: u64,
     /// Size of the data file in bytes.
     pub bytes: u64,
+    /// Samples written although [`Reader::verify`](crate::Reader::verify) rejects them (see [`Writer::take_losses`]).
+    pub rejected: u64,
 }
 
 impl Writer {
@@ -91,7 +95,17 @@ impl Writer {
     pub(crate) fn start(set: FileSet, options: WriterOptions, data: DataFile) -> Result<Self> {
         let index = SampleIndex::create(&set, options.output.sync)?;
         let scratch = Vec::new();
-        Ok(Self { set, options, data, index, scratch, existing_end: 0, poisoned: false, rejected: None })
+        Ok(Self {
+            set,
+            options,
+            data,
+            index,
+            scratch,
+            existing_end: 0,
+            poisoned: false,
+            rejected: None,
+            rejected_len: 0,
+        })
     }
 
     /// Number of samples so far.
@@ -235,6 +249,7 @@ impl Writer {
             Loss::new(format!("sample copied although verification rejects it: {}", flaw.detail()), 0, position)
         };
         self.rejected.get_or_insert_with(first).count += 1;
+        self.rejected_len += 1;
     }
 
     #[cold]
@@ -274,11 +289,12 @@ impl Writer {
     ///
     /// Two writers that replace the same dataset must not finish at the same moment: their files could be mixed. `verify` detects that.
     pub fn finish(self) -> Result<WriteSummary> {
-        let Self { set, options, mut data, index, poisoned, .. } = self;
+        let Self { set, options, mut data, index, poisoned, rejected_len, .. } = self;
         if poisoned {
             return Err(Error::usage("writer finished after a failed write").in_format(FORMAT_NAME));
         }
-        let summary = WriteSummary { samples: index.len().into(), bytes: data.position() };
+        let (samples, bytes) = (index.len().into(), data.position());
+        let summary = WriteSummary { samples, bytes, rejected: rejected_len };
         let result = data.flush_and_sync(options.output.sync).and_then(|sum| {
             let files = IndexFiles::make(&set, index, sum, options.threads, OnLegacyIndex::Remove)?;
             files.commit(&set, Some(data))

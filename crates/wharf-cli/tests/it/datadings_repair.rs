@@ -131,6 +131,18 @@ fn recovers_an_intact_dataset_completely_and_rejects_garbage() {
 }
 
 #[test]
+fn samples_that_verification_rejects_do_not_lose_the_others() {
+    let folder = Folder::new();
+    folder.copy("raw-without-key.msgpack", &PARTS);
+    let (input, out) = (folder.path("raw-without-key.msgpack"), folder.path("out.msgpack"));
+    let ran = run(["recover", &input, &out]);
+    assert_eq!((ran.code(), ran.out()), (3, &*format!("{out}: 7 samples, 67 bytes\n")));
+    let text = "sample copied although verification rejects it: expected a map as sample, found an array (6 times, first key \"no map\")";
+    assert!(ran.err().contains(&format!("{input}: {text}")), "{}", ran.err());
+    assert_eq!(fs::read(&out).unwrap(), fs::read(&input).unwrap());
+}
+
+#[test]
 fn duplicate_keys_keep_the_first_or_both() {
     let folder = Folder::new();
     let (one, out) = (folder.write("one.msgpack", &[("x", 1), ("y", 2)]), folder.path("out.msgpack"));

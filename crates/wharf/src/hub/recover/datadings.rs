@@ -86,10 +86,10 @@ impl Recoverer for DatadingsRecoverer {
         report.losses.extend(Lost::all(losses, Some(&location.name())));
         bar.name(&path.display().to_string());
         bar.begin(Unit::Bytes, Some(written.bytes));
-        check(&temporary, job.threads, bar)
+        check(&temporary, written.rejected > 0, job.threads, bar)
             .map_err(|error| with_final_name(error, &temporary, &Location::Path(path.to_owned())))?;
         transaction.commit()?;
-        report.verified = true;
+        report.verified = written.rejected == 0;
         (report.rows, report.bytes) = (written.samples, written.bytes);
         let rows = recovery.lost_rows(MAX_LISTED).map_err(named)?.into_iter();
         report.lost_rows = rows.map(|row| LostRow { row, key: recovery.listed_key(row).map(str::to_owned) }).collect();
@@ -117,12 +117,19 @@ fn with_final_name(error: Error, temporary: &Path, location: &Location) -> Error
     }
 }
 
-/// Verifies the new dataset.
-fn check(path: &Path, threads: usize, bar: &Arc<Bar>) -> Result<()> {
+/// Verifies the new dataset. With `has_rejected`, some of its samples are reported as losses already: then only the other files and their
+/// consistency with the data count.
+fn check(path: &Path, has_rejected: bool, threads: usize, bar: &Arc<Bar>) -> Result<()> {
     let mut first = None;
+    let data = path.display().to_string();
+    let is_of_sample = |error: &Error| match &error.position().file {
+        Some(file) => error.position().row.is_some() && **file == *data,
+        // How many more there are.
+        None => true,
+    };
     let options = VerifyOptions::default().with_threads(threads).with_progress(Arc::clone(bar));
     Reader::open(path)?.verify(&options, &mut |finding| {
-        if finding.severity == Severity::Error {
+        if finding.severity == Severity::Error && !(has_rejected && is_of_sample(&finding.error)) {
             first.get_or_insert(finding.error);
         }
     })?;
