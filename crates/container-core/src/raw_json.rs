@@ -26,26 +26,6 @@ const MAX_DEPTH: u32 = 128;
 #[derive(Debug)]
 pub struct Members<'a>(pub Vec<(Cow<'a, str>, &'a RawValue)>);
 
-impl Members<'_> {
-    /// Removes all but the last of members with the same name. O(n log n).
-    #[must_use]
-    pub fn keep_last(self) -> Self {
-        let Self(members) = self;
-        let mut order: Vec<usize> = (0..members.len()).collect();
-        let name = |at: &usize| members.get(*at).map(|(name, _)| name);
-        order.sort_by(|one, other| name(one).cmp(&name(other)));
-        let same = |pair: &[usize]| matches!(pair, [one, other] if name(one) == name(other));
-        let mut superseded: Vec<usize> =
-            order.windows(2).filter(|pair| same(pair)).filter_map(|pair| pair.first().copied()).collect();
-        if superseded.is_empty() {
-            return Self(members);
-        }
-        superseded.sort_unstable();
-        let kept = members.into_iter().enumerate().filter(|(at, _)| superseded.binary_search(at).is_err());
-        Self(kept.map(|(_, member)| member).collect())
-    }
-}
-
 impl<'de> Deserialize<'de> for Members<'de> {
     fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
         struct All;
@@ -100,25 +80,18 @@ impl<'de> Deserialize<'de> for Name<'de> {
 pub struct Json<'a> {
     raw: &'a RawValue,
     depth: u32,
-    keep_last: bool,
 }
 
 impl<'a> Json<'a> {
-    /// Keeps duplicate members of objects.
+    /// Serializes this value, including duplicate members of objects.
     #[must_use]
     pub const fn new(raw: &'a RawValue) -> Self {
-        Self { raw, depth: 1, keep_last: false }
-    }
-
-    /// Keeps only the last of duplicate members of objects.
-    #[must_use]
-    pub const fn with_keep_last(self) -> Self {
-        Self { keep_last: true, ..self }
+        Self { raw, depth: 1 }
     }
 
     fn inner<S: Serializer>(&self, raw: &'a RawValue) -> Result<Self, S::Error> {
         match self.depth < MAX_DEPTH {
-            true => Ok(Self { raw, depth: self.depth + 1, keep_last: self.keep_last }),
+            true => Ok(Self { raw, depth: self.depth + 1 }),
             false => Err(S::Error::custom(format!("nesting deeper than {MAX_DEPTH} levels"))),
         }
     }
@@ -129,8 +102,7 @@ impl Serialize for Json<'_> {
         let text = self.raw.get();
         match text.as_bytes().first() {
             Some(b'{') => {
-                let members: Members<'_> = serde_json::from_str(text).map_err(S::Error::custom)?;
-                let Members(members) = if self.keep_last { members.keep_last() } else { members };
+                let Members(members) = serde_json::from_str(text).map_err(S::Error::custom)?;
                 let mut map = serializer.serialize_map(Some(members.len()))?;
                 for (name, value) in members {
                     map.serialize_entry(&name, &self.inner::<S>(value)?)?;
@@ -252,17 +224,6 @@ mod tests {
         ];
         assert_eq!(shown(&members, Json::new), all);
         assert!(matches!(members.0.first(), Some((Cow::Borrowed("a"), _))), "plain names are borrowed");
-        let last: Vec<String> = shown(&members, |raw| Json::new(raw).with_keep_last());
-        assert_eq!(last.get(3).map(String::as_str), Some(r#"f={"g":-0.0}"#));
-        assert_eq!(shown(&members.keep_last(), Json::new), [all[1], all[2], all[4], all[5]]);
-    }
-
-    #[test]
-    fn keep_last_removes_duplicates() {
-        let members: Members<'_> = serde_json::from_str(r#"{"b":1,"a":2,"b":3,"\u0061":4,"c":5}"#).unwrap();
-        let Members(members) = members.keep_last();
-        let shown: Vec<_> = members.iter().map(|(name, value)| format!("{name}={}", value.get())).collect();
-        assert_eq!(shown, ["b=3", "a=4", "c=5"]);
     }
 
     #[test]

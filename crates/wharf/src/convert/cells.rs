@@ -57,6 +57,7 @@ pub struct Cells {
     /// The name of the current field.
     name: Vec<u8>,
     slots: Vec<Slot>,
+    duplicates: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -64,10 +65,12 @@ struct Slot {
     kind: CellKind,
     range: Range<usize>,
     cut: bool,
+    /// The row has a field for it.
+    is_set: bool,
 }
 
 impl Slot {
-    const NULL: Self = Self { kind: CellKind::Null, range: 0..0, cut: false };
+    const NULL: Self = Self { kind: CellKind::Null, range: 0..0, cut: false, is_set: false };
 }
 
 impl Cells {
@@ -75,7 +78,8 @@ impl Cells {
     #[must_use]
     pub fn new(columns: &[&str]) -> Self {
         let names = columns.iter().map(|&name| name.into()).collect();
-        Self { names, by_name: None, limit: usize::MAX, text: Vec::new(), name: Vec::new(), slots: Vec::new() }
+        let (text, name, slots) = (Vec::new(), Vec::new(), Vec::new());
+        Self { names, by_name: None, limit: usize::MAX, text, name, slots, duplicates: 0 }
     }
 
     /// Truncates each cell's text to at most `bytes`, between characters.
@@ -109,12 +113,19 @@ impl Cells {
     pub fn fill(&mut self, row: &dyn erased_serde::Serialize) -> Result<u64> {
         self.text.clear();
         self.text.shrink_to(1 << 20); // one huge row must not keep its memory
+        self.duplicates = 0;
         self.slots.clear();
         self.slots.resize(self.names.len(), Slot::NULL);
         let mut fields = Fields { cells: self, next: 0, column: None, unknown: 0 };
         erased_serde::serialize(row, RowSerializer(&mut fields))
             .map_err(|cause| Error::invalid("cannot convert the row to text").caused_by(cause))?;
         Ok(fields.unknown)
+    }
+
+    /// The number of fields of the current row that are left out because a later field has the same name.
+    #[must_use]
+    pub fn duplicates(&self) -> u64 {
+        self.duplicates
     }
 
     /// The cells of the current row, one per column.
@@ -181,7 +192,8 @@ impl FieldVisitor for Fields<'_> {
             let whole = std::str::from_utf8(kept).map_or_else(|error| error.valid_up_to(), str::len);
             text.truncate(start + whole);
         }
-        *slot = Slot { kind, range: start..text.len(), cut };
+        self.cells.duplicates += u64::from(slot.is_set);
+        *slot = Slot { kind, range: start..text.len(), cut, is_set: true };
         Ok(())
     }
 }

@@ -57,13 +57,22 @@ pub struct Csv<W> {
     lost_null: Option<Loss>,
     lost_rows: Option<Loss>,
     lost_fields: Option<Loss>,
+    lost_duplicates: Option<Loss>,
 }
 
 impl<W: Write> Csv<W> {
     /// Writes to `out`, buffered.
     pub fn new(out: W) -> Self {
         let out = Buffered::new(out);
-        Self { out, delimiter: Delimiter::Comma, cells: None, lost_null: None, lost_rows: None, lost_fields: None }
+        Self {
+            out,
+            delimiter: Delimiter::Comma,
+            cells: None,
+            lost_null: None,
+            lost_rows: None,
+            lost_fields: None,
+            lost_duplicates: None,
+        }
     }
 
     /// Sets the delimiter.
@@ -113,6 +122,7 @@ impl<W: Write> Sink for Csv<W> {
         let unknown = cells.fill(rows.row()).map_err(|error| error.in_row(rows.index()))?;
         let row = rows.index();
         count(&mut self.lost_fields, "field without a column left out", unknown, row);
+        count(&mut self.lost_duplicates, DUPLICATE_MEMBER, cells.duplicates(), row);
         let buffer = &mut self.out.buffer;
         match cells.len() {
             0 => {
@@ -145,9 +155,13 @@ impl<W: Write> Sink for Csv<W> {
     }
 
     fn losses(&self) -> Vec<Loss> {
-        [&self.lost_null, &self.lost_rows, &self.lost_fields].into_iter().flatten().cloned().collect()
+        let all = [&self.lost_null, &self.lost_rows, &self.lost_fields, &self.lost_duplicates];
+        all.into_iter().flatten().cloned().collect()
     }
 }
+
+/// The loss of all but the last member of an object with a name, as conversions into columns report it.
+pub(crate) const DUPLICATE_MEMBER: &str = "duplicate object member: last value kept";
 
 fn count(loss: &mut Option<Loss>, what: &str, times: u64, row: u64) {
     if times > 0 {

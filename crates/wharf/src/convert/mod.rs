@@ -19,6 +19,8 @@ mod row;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use csv::DUPLICATE_MEMBER;
+
 pub use cells::{Cell, CellKind, Cells};
 pub use csv::{Csv, Delimiter, same_columns};
 pub use jsonl::JsonLines;

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
 use container_core::raw_json::{Json, Members};
-use container_core::{Error, Loss, Result, Rows, Scan};
+use container_core::{Error, Loss, Position, Result, Rows, Scan};
 use serde::ser::{Error as _, SerializeMap};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -17,6 +17,7 @@ use super::records::csv::{cell_text, not_utf8};
 use super::records::split::Split;
 use super::table::RecordsTable;
 use super::values::{Cell, write_json_string, write_single_line};
+use crate::convert::DUPLICATE_MEMBER;
 use crate::text::records::chunk::Chunk;
 use crate::text::records::location::Location;
 use crate::text::records::record::RecordVisitor;
@@ -39,6 +40,8 @@ pub(super) struct TextRows<'a> {
     /// Kinds of the CSV columns.
     kinds: &'a [ColumnKind],
     projection: Option<Projection<'a>>,
+    /// Members of objects that a projection left out because a later one has the same name.
+    duplicates: Option<Loss>,
     failed: bool,
 }
 
@@ -50,6 +53,9 @@ struct Projection<'a> {
     /// Byte range of each column's value in the current record.
     values: Vec<Option<Range<usize>>>,
     start: u64,
+    /// Members of the current record whose value another one of the same name replaced, and the first of their columns.
+    replaced: u64,
+    first_replaced: Option<&'a str>,
 }
 
 impl<'a> TextRows<'a> {
@@ -85,6 +91,7 @@ impl<'a> TextRows<'a> {
             split: Split::new(table.text.options.delimiter),
             kinds: &[],
             projection: None,
+            duplicates: None,
             failed: false,
         }
     }
@@ -140,6 +147,16 @@ impl<'a> TextRows<'a> {
                     None => visit_json(chunk, span.clone(), &mut ValidateEscapes),
                 };
                 checked.map_err(|error| error.in_format(text.format).in_row(row))?;
+                if let Some(projection) = &mut self.projection
+                    && let Some(column) = projection.first_replaced.take()
+                {
+                    let first = || {
+                        let mut position = Position::default();
+                        (position.row, position.column) = (Some(row), Some(column.to_owned().into()));
+                        Loss::new(DUPLICATE_MEMBER, 0, position)
+                    };
+                    self.duplicates.get_or_insert_with(first).count += std::mem::take(&mut projection.replaced);
+                }
             }
             self.current = Some((span, row));
             return Ok(true);
@@ -172,16 +189,21 @@ impl<'a> Projection<'a> {
             json
         };
         let columns = columns.into_iter().map(|(index, name)| (index, name, json(name))).collect();
-        Self { columns, by_name, values, start: 0 }
+        Self { columns, by_name, values, start: 0, replaced: 0, first_replaced: None }
     }
 }
 
 impl RecordVisitor for Projection<'_> {
     fn member(&mut self, name: &str, value: &str, location: Location) -> Result<()> {
-        if let Some(range) = self.by_name.get(name).and_then(|at| self.values.get_mut(*at)) {
+        if let Some((&column, &at)) = self.by_name.get_key_value(name)
+            && let Some(range) = self.values.get_mut(at)
+        {
             // The value lies in the chunk, which is in memory: the offset fits.
             let start = usize::try_from(location.byte - self.start).unwrap_or(usize::MAX);
-            *range = Some(start..start.saturating_add(value.len()));
+            if range.replace(start..start.saturating_add(value.len())).is_some() {
+                self.replaced += 1;
+                self.first_replaced.get_or_insert(column);
+            }
             check_escapes(value)?;
         }
         Ok(())
@@ -283,11 +305,11 @@ impl Rows for TextRows<'_> {
     }
 
     fn losses(&self) -> Vec<Loss> {
-        Vec::new()
+        self.duplicates.iter().cloned().collect()
     }
 }
 
-/// The current row: a map of the selected columns.
+/// The current row: a map of the selected columns, or of all members, including duplicates.
 impl Serialize for TextRows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (chunk, span) = self.current().map_err(S::Error::custom)?;
@@ -306,15 +328,14 @@ impl Serialize for TextRows<'_> {
                 for ((_, name, _), range) in projection.columns.iter().zip(&projection.values) {
                     if let Some(range) = range {
                         let raw: &RawValue = serde_json::from_str(text(range)).map_err(S::Error::custom)?;
-                        map.serialize_entry(name, &Json::new(raw).with_keep_last())?;
+                        map.serialize_entry(name, &Json::new(raw))?;
                     }
                 }
             }
             None => {
-                let members: Members<'_> = serde_json::from_str(text(span)).map_err(S::Error::custom)?;
-                let Members(members) = members.keep_last();
+                let Members(members) = serde_json::from_str(text(span)).map_err(S::Error::custom)?;
                 for (name, raw) in &members {
-                    map.serialize_entry(name, &Json::new(raw).with_keep_last())?;
+                    map.serialize_entry(name, &Json::new(raw))?;
                 }
             }
         }

@@ -52,7 +52,7 @@ impl Serialize for Cell<'_> {
             Value::Bool(value) => serializer.serialize_bool(value),
             Value::Integer(text) => number(text, serializer),
             Value::Float(text) => serializer.serialize_f64(text.parse().map_err(S::Error::custom)?),
-            Value::Nested(raw) => Json::new(raw).with_keep_last().serialize(serializer),
+            Value::Nested(raw) => Json::new(raw).serialize(serializer),
             Value::Text(text) => serializer.serialize_str(text),
         }
     }
@@ -108,7 +108,7 @@ pub(super) fn write_json_string(text: &str, out: &mut Vec<u8>) {
 }
 
 /// Appends JSON on one line: unchanged, or, where it spans several lines, without white space between tokens.
-pub(super) fn write_single_line(text: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn write_single_line(text: &[u8], out: &mut Vec<u8>) {
     if !text.contains(&b'\n') && !text.contains(&b'\r') {
         out.extend_from_slice(text);
         return;
