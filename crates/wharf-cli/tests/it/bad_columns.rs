@@ -294,14 +294,21 @@ fn duplicate_column_names() {
 fn duplicate_object_members() {
     let folder = Folder::new();
     folder.file("a.jsonl", "{\"key\":\"a\",\"x\":1,\"y\":2,\"x\":3}\n");
-    // Columns: the last one counts, which is told of those with types.
+    // Columns: the last one counts.
     let told = "duplicate object member: last value kept";
-    for (out, code) in [("x.parquet", 3), ("x.arrow", 3), ("x.idv", 3), ("x.csv", 0)] {
+    for out in ["x.parquet", "x.arrow", "x.idv", "x.csv", "x.tsv"] {
         let ran = folder.convert(&["@a.jsonl", &format!("@{out}")]);
-        assert_eq!((ran.code(), ran.err().contains(told)), (code, code == 3), "{}", ran.err());
+        assert_eq!((ran.code(), ran.err().contains(told)), (3, true), "{}", ran.err());
         let row = &folder.rows(out)[0];
         assert_eq!((&row["x"], &row["y"]), (&json!(3), &json!(2)), "{out}");
     }
+    let ran = run(["cat", &folder.path("a.jsonl"), "--columns", "x"]);
+    assert_eq!((ran.code(), ran.out()), (3, "{\"x\":3}\n"));
+    assert!(ran.err().ends_with(&format!("{told} (row 0, column \"x\")\n")), "{}", ran.err());
+    // Inside a cell, all are kept.
+    folder.file("nested.jsonl", "{\"x\":{\"y\":1,\"y\":2}}\n");
+    folder.convert(&["@nested.jsonl", "@nested.csv"]).ok();
+    assert_eq!(fs::read_to_string(folder.path("nested.csv")).unwrap(), "x\n\"{\"\"y\"\":1,\"\"y\"\":2}\"\n");
     // Samples refuse it; documents keep their bytes.
     folder.fails(&["@a.jsonl", "@x.msgpack"], 1, "duplicate member (byte 27, line 1, column \"x\")");
     folder.convert(&["@a.jsonl", "@x.zds", "--id", "key"]).ok();
@@ -310,6 +317,25 @@ fn duplicate_object_members() {
     let ran = folder.convert(&["@x.zds", "@z.parquet"]);
     assert_eq!((ran.code(), ran.err().contains(told)), (3, true), "{}", ran.err());
     assert_eq!(folder.rows("z.parquet")[0]["x"], 3);
+}
+
+#[test]
+fn questions_to_columns_of_several_types() {
+    let folder = Folder::new();
+    folder.file("a.jsonl", "{\"id\":5,\"x\":1}\n{\"id\":{\"k\":1},\"x\":2}\n");
+    folder.file("b.jsonl", "{\"id\":5,\"x\":1}\n{\"id\":{\"k\": 2},\"x\":2}\n");
+    folder.file("c.jsonl", "{\"id\":5,\"x\":1}\n{\"id\":6,\"x\":2}\n");
+    let [mixed, other, whole] = ["a.jsonl", "b.jsonl", "c.jsonl"].map(|name| folder.path(name));
+    assert_eq!(run(["diff", &mixed, &mixed]).ok(), "");
+    for differs in [&other, &whole] {
+        let ran = run(["diff", &mixed, differs]);
+        assert!(ran.code() == 1 && ran.out().contains("id"), "{ran:?}");
+    }
+    let stats = run(["stats", &mixed, "--json"]);
+    assert_eq!((stats.code(), &stats.lines()[1]["column"], &stats.lines()[1]["mean"]), (0, &json!("x"), &json!(1.5)));
+    let groups = run(["count", &mixed, "--by", "id", "--json"]);
+    let values: Vec<_> = groups.lines().iter().map(|group| group["values"]["id"].clone()).collect();
+    assert_eq!((groups.code(), values), (0, vec![json!(5), json!({"k": 1})]));
 }
 
 #[test]

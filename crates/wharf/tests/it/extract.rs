@@ -202,6 +202,22 @@ fn names_of_a_shard_have_no_dots() {
 }
 
 #[test]
+fn row_numbers_are_those_of_the_input() {
+    let temp = tempfile::tempdir().unwrap();
+    let source = temp.path().join("x.csv");
+    fs::write(&source, "a\n10\n11\n12\n13\n").unwrap();
+    for (rows, expected) in [(0..2, [("0", "10"), ("1", "11")]), (2..4, [("2", "12"), ("3", "13")])] {
+        let out = temp.path().join(format!("from-{}", rows.start));
+        let inputs = wharf::convert::Convert::new([&source]).with_rows(rows);
+        Extract::of(inputs, ["a"]).with_name("{row}").write(&out, Overwrite::Refuse, &Registry::builtin()).unwrap();
+        assert_eq!(fs::read_dir(&out).unwrap().count(), 2);
+        for (name, content) in expected {
+            assert_eq!(fs::read_to_string(out.join(name)).unwrap(), content);
+        }
+    }
+}
+
+#[test]
 fn unknown_columns_and_wrong_patterns_are_usage_errors() {
     let temp = tempfile::tempdir().unwrap();
     let (source, out) = (temp.path().join("x.arrow"), temp.path().join("out"));

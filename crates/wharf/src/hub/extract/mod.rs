@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, SchemaRef};
-use container_arrow::{BatchWriter, OnMismatch, from_arrow};
+use container_arrow::{BatchWriter, from_arrow};
 use container_core::{Error, Loss, Overwrite, Position, Result};
 
 use super::convert::{Convert, Report, quoted};
 use super::env::Opener;
-use super::query::scalar_of;
+use super::query::{accept_mixed_types, scalar_of};
 use super::{Lost, output, select};
 use crate::Registry;
 use archive::Archive;
@@ -42,7 +42,8 @@ pub struct Extract {
     pub inputs: Convert,
     /// The columns whose values are the content of files.
     pub fields: Vec<String>,
-    /// A column, or a pattern such as `{label}/{key}.jpg` of columns and the row number `{row}`. `None`: the key of a row, otherwise its number.
+    /// A column, or a pattern such as `{label}/{key}.jpg` of columns and the row number `{row}`, counted from the first row of the inputs.
+    /// `None`: the key of a row, otherwise its number.
     pub name: Option<String>,
     /// What is written; `None`: what the extension stands for.
     pub form: Option<ArchiveForm>,
@@ -96,7 +97,9 @@ impl Extract {
         let (inputs, pattern) = self.columns(opener)?;
         let named = |error: Error| error.in_file(path.display().to_string());
         let archive = Archive::create(form, path, options).map_err(named)?;
-        let begin = |schema: SchemaRef| Writer::new(archive, self.fields.clone(), pattern, &schema).map(Box::new);
+        let first = inputs.selection.rows.as_ref().map_or(0, |range| range.rows.start);
+        let begin =
+            |schema: SchemaRef| Writer::new(archive, self.fields.clone(), (pattern, first), &schema).map(Box::new);
         let mut read = Report::default();
         let written = inputs.read_batches(opener, &mut read, begin);
         report.losses.append(&mut read.losses);
@@ -125,10 +128,8 @@ impl Extract {
         }
         let mut inputs = self.inputs.clone();
         inputs.selection.columns = quoted(names);
-        if inputs.text.schema.is_none() {
-            // Values of a column can have any types: each becomes a file by itself.
-            inputs.mapping.on_mismatch.get_or_insert(OnMismatch::Json);
-        }
+        // Each value becomes a file by itself.
+        accept_mixed_types(&mut inputs);
         Ok((inputs, pattern))
     }
 
@@ -164,13 +165,14 @@ struct Writer {
     /// Parts of names, and the column of each.
     pattern: Vec<(Part, usize)>,
     names: Names,
+    /// The number of the next row, counted from the first one of the input.
     row: u64,
     files: u64,
     missing: Option<Loss>,
 }
 
 impl Writer {
-    fn new(archive: Archive, fields: Vec<String>, pattern: Pattern, schema: &SchemaRef) -> Result<Self> {
+    fn new(archive: Archive, fields: Vec<String>, (pattern, row): (Pattern, u64), schema: &SchemaRef) -> Result<Self> {
         let index = |name: &str| schema.index_of(name).map_err(from_arrow);
         let fields = fields.into_iter().map(|name| index(&name).map(|index| (name, index))).collect::<Result<_>>()?;
         let part = |part: &Part| match part {
@@ -178,7 +180,7 @@ impl Writer {
             _ => Ok((part.clone(), 0)),
         };
         let pattern = pattern.parts().iter().map(part).collect::<Result<_>>()?;
-        Ok(Self { archive, fields, pattern, names: Names::default(), row: 0, files: 0, missing: None })
+        Ok(Self { archive, fields, pattern, names: Names::default(), row, files: 0, missing: None })
     }
 
     fn name(&self, batch: &RecordBatch, row: usize) -> Result<String> {

@@ -141,6 +141,7 @@ impl Count {
     pub fn run_groups(&self, opener: &mut Opener<'_>, report: &mut Report) -> Result<Vec<Group>> {
         let mut inputs = self.inputs.clone();
         inputs.mapping.times.get_or_insert(Times::Floor);
+        super::accept_mixed_types(&mut inputs);
         let max_bytes = self.max_bytes;
         let groups =
             super::read(&inputs, opener, report, |_| Ok(Groups { counts: HashMap::new(), bytes: 0, max_bytes }))?;

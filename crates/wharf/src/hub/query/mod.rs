@@ -7,12 +7,19 @@ pub mod stats;
 
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::SchemaRef;
-use container_arrow::BatchWriter;
+use container_arrow::{BatchWriter, OnMismatch};
 use container_core::{Error, Result};
 
 use super::convert::{Convert, Report};
 use super::env::Opener;
 use stats::Scalar;
+
+/// Values of a column can have any types, unless a schema declares them: then the column is read as JSON.
+pub(super) fn accept_mixed_types(inputs: &mut Convert) {
+    if inputs.text.schema.is_none() {
+        inputs.mapping.on_mismatch.get_or_insert(OnMismatch::Json);
+    }
+}
 
 /// Passes the selected rows of all inputs, joined into one table, to the writer that `begin` makes for their schema.
 fn read<W: BatchWriter>(

@@ -140,15 +140,18 @@ impl Diff {
     /// An input cannot be opened or read; a column is unknown; with a key: keys that are null or occur twice, and
     /// [`Limit`](crate::ErrorKind::Limit) when the rows of the other input exceed [`max_bytes`](Self::max_bytes).
     pub fn run(&self, opener: &mut Opener<'_>, reports: &mut [Report; 2]) -> Result<Differences> {
-        match self.run_once(opener, reports) {
+        let mut diff = self.clone();
+        for side in [&mut diff.one, &mut diff.other] {
+            super::accept_mixed_types(side);
+        }
+        match diff.run_once(opener, reports) {
             // Ticks of IDV are 100 ns in the years 1 to 9999: microseconds hold those years, nanoseconds hold the fraction.
             Err(error) if error.kind() == ErrorKind::Invalid => {
-                let mut finer = self.clone();
-                for side in [&mut finer.one, &mut finer.other] {
+                for side in [&mut diff.one, &mut diff.other] {
                     side.mapping.times.get_or_insert(Times::Nanoseconds);
                 }
                 *reports = Default::default();
-                finer.run_once(opener, reports).map_err(|_| error)
+                diff.run_once(opener, reports).map_err(|_| error)
             }
             done => done,
         }

@@ -103,6 +103,7 @@ impl Stats {
         let mut inputs = self.inputs.clone();
         // Rounding is reported as a loss.
         inputs.mapping.times.get_or_insert(Times::Floor);
+        super::accept_mixed_types(&mut inputs);
         let threads = inputs.selection.reading.threads;
         let collector = super::read(&inputs, opener, report, |schema| Collector::new(&schema, threads))?;
         let columns = collector.columns.into_iter();
