@@ -101,6 +101,20 @@ fn rebuilds_the_index() {
     }
 }
 
+#[test]
+fn archives_are_not_changed() {
+    let folder = Folder::new();
+    let archive = folder.path("a.zds");
+    run(["convert", &folder.copy("deleted"), &archive, "--table", "middle"]).ok();
+    let before = fs::read(&archive).unwrap();
+    let expected = "a.zds: index changes a store in place: expected the folder of a store, found a file";
+    for arguments in [&["index", &archive][..], &["index", &archive, "--table", "middle", "--force"]] {
+        let ran = run(arguments);
+        assert!(ran.code() == 2 && ran.err().contains(expected), "{ran:?}");
+    }
+    assert!(fs::read(&archive).unwrap() == before);
+}
+
 /// Puts two files of records without ids in succession.
 #[test]
 fn documents_without_ids_never_replace_others() {

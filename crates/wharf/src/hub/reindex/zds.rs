@@ -52,12 +52,14 @@ impl Operation for ZdsReindexer {
 
 impl Reindexer for ZdsReindexer {
     fn parts(&self, job: &Reindex, opener: &mut Opener<'_>) -> Result<Vec<Reindex>> {
+        zds::refuse_archive(&job.input, "index")?;
         let tables = zds::tables(&job.input, self.table.as_deref(), opener)?;
         Ok(tables.into_iter().map(|table| job.clone().with_option("table", table)).collect())
     }
 
     /// Where a collection fails, the others are done all the same.
     fn run(&self, job: &Reindex, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
+        zds::refuse_archive(&job.input, "index")?;
         let mut outcome = Ok(());
         for table in zds::tables(&job.input, self.table.as_deref(), opener)? {
             outcome = outcome.and(self.collection(&job.input, &table, opener, report));

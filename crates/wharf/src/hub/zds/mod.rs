@@ -11,7 +11,9 @@ pub use filter::on_documents;
 pub use ids::{Ids, number_id, with_id};
 pub use output::{NewZds, Placed, Ready, Written, is_archive, place_all, refuse};
 pub(super) use stored::is_of;
-pub use stored::{Stored, is_store, located, matching_ids, open_writer, repaired, tables, writer_options};
+pub use stored::{
+    Stored, is_store, located, matching_ids, open_writer, refuse_archive, repaired, tables, writer_options,
+};
 pub use view::View;
 
 /// The name of the format.

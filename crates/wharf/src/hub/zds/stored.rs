@@ -155,6 +155,17 @@ pub fn repaired(writer: &CollectionWriter, location: &Location) -> Vec<Lost> {
     notes.map(|what| note(format!("table {}, repaired before it was changed: {what}", writer.name()))).collect()
 }
 
+/// Fails for an archive, which cannot be changed in place.
+pub fn refuse_archive(location: &Location, verb: &str) -> Result<()> {
+    match location {
+        Location::Path(path) if path.is_file() && !leads_to_collection(path) => {
+            let detail = format!("{verb} changes a store in place: expected the folder of a store, found a file");
+            Err(Error::usage(detail).in_file(location.name()))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Opens a store, or the folder of one of its collections, for writing. Returns the store and the name of the collection.
 pub fn open_writer(
     location: &Location,
@@ -167,10 +178,7 @@ pub fn open_writer(
     };
     let named = |error: Error| error.in_file(location.name());
     let create = options.create;
-    if path.is_file() && !leads_to_collection(path) {
-        let detail = format!("{verb} writes a store in place, and this is no folder");
-        return Err(named(Error::usage(detail)));
-    }
+    refuse_archive(location, verb)?;
     let (root, own) = root_of(path);
     let known = match Store::open(&root) {
         Ok(store) => store.names().map_err(named)?,
