@@ -52,6 +52,10 @@ impl Drop for AppendTarget {
 impl DataFile {
     /// Creates a new file.
     pub(crate) fn create(path: &Path, options: OutputOptions, md5: bool, threads: usize) -> Result<Self> {
+        if path.is_symlink() {
+            let detail = "cannot write through a symbolic link: the index would not be beside the data";
+            return Err(named(path, Error::unsupported(detail)));
+        }
         let output = Output::create(path, options)?;
         let sum = if md5 { DataSum::of_new(threads) } else { DataSum::Off };
         let must_not_exist = options.overwrite == Overwrite::Refuse;

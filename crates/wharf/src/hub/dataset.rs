@@ -6,7 +6,9 @@ use std::ops::Range;
 use std::path::Path;
 
 use container_arrow::Predicate;
-use container_core::{Error, ErrorKind, Input, OpenOptions, OutputOptions, Overwrite, Probe, Recognition, Result};
+use container_core::{
+    Error, ErrorKind, Input, OpenOptions, Output, OutputOptions, Overwrite, Probe, Recognition, Result,
+};
 use datadings::{Reader, Sample, Writer, WriterOptions};
 
 use super::convert::{Streaming, TargetInfo, TargetUnit};
@@ -33,8 +35,13 @@ pub fn refuse(output: &Path, force: bool, inputs: &[Location]) -> Result<()> {
         return Err(Error::usage("a datadings dataset is a set of files, not standard output: give a path"));
     }
     refuse_overlap(members(output), inputs)?;
-    if output.is_dir() {
-        return Err(Error::usage("the output is a directory").in_file(output.display().to_string()));
+    for part in members(output) {
+        // The index would be beside the link, and the old one beside the replaced data.
+        if part.is_symlink() {
+            let detail = "the output is a symbolic link, and the files of a dataset are side by side: give the path of the data themselves";
+            return Err(Error::usage(detail).in_file(part.display().to_string()));
+        }
+        Output::destination(&part)?;
     }
     match members(output).find(|part| part.symlink_metadata().is_ok()) {
         Some(there) if !force => {

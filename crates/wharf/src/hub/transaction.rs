@@ -18,7 +18,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use container_core::{Error, Result, TemporaryFolder, sync_directory_of, uninterrupted};
+use container_core::{Error, Output, Result, TemporaryFolder, sync_directory_of, uninterrupted};
 use datadings::Part;
 
 use super::{dataset, output};
@@ -46,6 +46,8 @@ impl Transaction {
 
     /// Where to write the output whose destination is `path`. The file name is the same, as checksum files contain it.
     pub(super) fn path(&mut self, path: &Path) -> Result<PathBuf> {
+        let destination = if self.are_sets { path.to_owned() } else { Output::destination(path)? };
+        let path = destination.as_path();
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if !self.folders.contains_key(folder) {
             let temporary = TemporaryFolder::beside(path);

@@ -68,6 +68,56 @@ fn split_keeps_the_order_of_rows() {
 }
 
 #[test]
+fn an_array_becomes_lines_under_a_name_of_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let array = "[{\"a\":1},\n {\"a\": 2, \"b\":[1,\n2]}]";
+    fs::write(path("a.json"), array).unwrap();
+    for (name, expected) in [
+        ("out.jsonl", "{\"a\":1}\n{\"a\":2,\"b\":[1,2]}\n"),
+        ("out.ndjson", "{\"a\":1}\n{\"a\":2,\"b\":[1,2]}\n"),
+        ("out.json", "[{\"a\":1},\n{\"a\": 2, \"b\":[1,\n2]}]\n"),
+    ] {
+        let mut sample = Sample::new(path("a.json"), 2);
+        sample.method = SampleMethod::First;
+        sample.write(path(name), Overwrite::Refuse, &Registry::builtin()).unwrap();
+        assert_eq!(fs::read_to_string(path(name)).unwrap(), expected, "{name}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_followed_and_pipes_kept() {
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::{FileTypeExt, symlink};
+    let folder = tempfile::tempdir().unwrap();
+    let (input, out) = (folder.path().join("a.jsonl"), folder.path().join("out.jsonl"));
+    fs::write(&input, "{\"a\":1}\n{\"a\":2}\n").unwrap();
+    let split = || {
+        let split = Split::new(&input, Parts::Equal(1)).with_outputs([&out]);
+        split.write(Overwrite::Replace, &Registry::builtin()).map_err(|error| error.to_string())
+    };
+    fs::write(folder.path().join("real"), "old").unwrap();
+    symlink("real", &out).unwrap();
+    split().unwrap();
+    assert!(fs::symlink_metadata(&out).unwrap().is_symlink());
+    assert_eq!(fs::read(folder.path().join("real")).unwrap(), fs::read(&input).unwrap());
+    let refused = |error: String| assert!(error.ends_with("the output exists and is not a regular file"), "{error}");
+    fs::remove_file(&out).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(&out).unwrap();
+    refused(split().unwrap_err());
+    assert!(fs::metadata(&out).unwrap().file_type().is_socket());
+    // A link whose target has no path.
+    fs::remove_file(&out).unwrap();
+    let (_one, other) = std::os::unix::net::UnixStream::pair().unwrap();
+    symlink(format!("/proc/self/fd/{}", other.as_raw_fd()), &out).unwrap();
+    if out.exists() {
+        refused(split().unwrap_err());
+        assert!(fs::symlink_metadata(&out).unwrap().is_symlink());
+    }
+}
+
+#[test]
 fn same_seed_selects_the_same_rows_in_every_format() {
     let folder = tempfile::tempdir().unwrap();
     let (mut sampled, mut shuffled, mut split) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());

@@ -94,7 +94,8 @@ pub(super) fn open(
 fn open_all(location: &Location, opener: &mut Opener<'_>, verb: &str, copying: &Copying) -> Result<Box<dyn Records>> {
     let named = |error: Error| error.in_file(location.name());
     let input = location.input(opener).map_err(named)?;
-    let format = opener.registry.detect(&input).ok().map(Format::name);
+    let detected = opener.registry.detect(&input).map(Format::name);
+    let format = detected.as_ref().ok().copied();
     let inputs = Inputs { format: format.unwrap_or(dataset::NAME), file: Some(location.name()) };
     let only = |option, title, is_given| if is_given { Err(inputs.misplaced(option, title)) } else { Ok(()) };
     let without_md5 = || only("no_md5", "datadings", copying.no_md5);
@@ -104,10 +105,11 @@ fn open_all(location: &Location, opener: &mut Opener<'_>, verb: &str, copying: &
         return Ok(Box::new(Stored::open(location, &input, opener, copying.table.as_deref())?));
     }
     only("table", "ZDS", copying.table.is_some())?;
-    // What no format recognizes can be damaged data of a dataset.
-    let Some(format) = format.filter(|_| !dataset::is_of(&input, format)) else {
+    // Also damaged data beside an index.
+    if dataset::is_of(&input, format) {
         return Ok(Box::new(Dataset::of(location, &input, opener, verb)?));
-    };
+    }
+    let format = detected.map_err(named)?;
     let detail = || format!("{verb} works on samples, documents and rows, the input is {format}");
     let rows = rows::open(location, &input, format, opener)?.ok_or_else(|| named(Error::usage(detail())))?;
     without_md5()?;

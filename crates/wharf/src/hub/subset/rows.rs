@@ -18,6 +18,7 @@ use super::super::{Bar, Lost, output, rows};
 use super::Written;
 use super::records::{New, Out, Records};
 use crate::Registry;
+use crate::text::values::write_single_line;
 use crate::text::{TextContainer, TextFormat, TextOptions};
 
 /// Rows between two progress reports.
@@ -130,8 +131,16 @@ impl RowSource for Lines {
     fn create<'a>(rows: &'a Rows<Self>, new: &New<'_>) -> Result<Box<dyn Out + 'a>> {
         let lines = &rows.source;
         let mut out = BufWriter::new(output::create(new.temporary, new.force, std::slice::from_ref(new.input))?);
-        out.write_all(if lines.is_array { b"[" } else { &lines.head }).map_err(failed)?;
-        Ok(Box::new(LineOutput { lines, path: new.path.to_owned(), out, rows: 0 }))
+        // Readers of JSON lines expect lines under these names.
+        let extension = new.path.extension().unwrap_or_default();
+        let is_lines = ["jsonl", "ndjson"].iter().any(|lines| extension.eq_ignore_ascii_case(lines));
+        let is_array = lines.is_array && !is_lines;
+        if !lines.is_array {
+            out.write_all(&lines.head).map_err(failed)?;
+        } else if is_array {
+            out.write_all(b"[").map_err(failed)?;
+        }
+        Ok(Box::new(LineOutput { lines, is_array, path: new.path.to_owned(), out, rows: 0 }))
     }
 }
 
@@ -149,6 +158,8 @@ impl RowSource for Columns {
 
 struct LineOutput<'a> {
     lines: &'a Lines,
+    /// The records are written as an array.
+    is_array: bool,
     path: PathBuf,
     out: BufWriter<Output>,
     rows: u64,
@@ -161,7 +172,7 @@ impl Out for LineOutput<'_> {
 
     fn copy_rows(&mut self, rows: &mut dyn Iterator<Item = u64>, bar: &Bar) -> Result<()> {
         for row in rows {
-            self.lines.put(row, self.rows == 0, &mut self.out)?;
+            self.put(row)?;
             self.rows += 1;
             if self.rows.is_multiple_of(STRIDE) {
                 bar.advance(STRIDE)?;
@@ -171,8 +182,8 @@ impl Out for LineOutput<'_> {
     }
 
     fn prepare(self: Box<Self>) -> Result<(Written, Option<Ready>)> {
-        let Self { lines, path, mut out, rows } = *self;
-        if lines.is_array {
+        let Self { is_array, path, mut out, rows, .. } = *self;
+        if is_array {
             out.write_all(b"]\n").map_err(failed)?;
         }
         let out = out.into_inner().map_err(|error| failed(error.into_error()))?;
@@ -223,9 +234,31 @@ impl Out for ColumnOutput<'_> {
     }
 }
 
+impl LineOutput<'_> {
+    /// Appends a record.
+    fn put(&mut self, number: u64) -> Result<()> {
+        let Self { lines, is_array, out, rows, .. } = self;
+        let (bytes, len) = lines.record(number)?;
+        let bytes = bytes.get(..len).unwrap_or_default();
+        let mut write = |bytes: &[u8]| out.write_all(bytes).map_err(failed);
+        if *is_array {
+            write(if *rows == 0 { b"" } else { b",\n" })?;
+            return write(bytes);
+        }
+        if lines.is_array {
+            let mut line = Vec::with_capacity(bytes.len());
+            write_single_line(bytes, &mut line);
+            write(&line)?;
+        } else {
+            write(bytes)?;
+        }
+        write(if lines.head.ends_with(b"\r\n") { b"\r\n" } else { b"\n" })
+    }
+}
+
 impl Lines {
-    /// Appends the bytes of a record.
-    fn put(&self, number: u64, is_first: bool, out: &mut impl Write) -> Result<()> {
+    /// A record and what separates it from the next, and the length of the record.
+    fn record(&self, number: u64) -> Result<(Bytes, usize)> {
         let missing = || Error::usage(format!("no row {number}")).in_file(self.name.clone());
         let place = usize::try_from(number).map_err(|_| missing())?;
         let start = *self.starts.get(place).ok_or_else(missing)?;
@@ -239,13 +272,7 @@ impl Lines {
             _ => false,
         };
         let len = bytes.iter().rposition(|byte| !is_separator(byte)).map_or(0, |last| last + 1);
-        let bytes = bytes.get(..len).unwrap_or_default();
-        if self.is_array {
-            out.write_all(if is_first { b"" } else { b",\n" }).map_err(failed)?;
-            return out.write_all(bytes).map_err(failed);
-        }
-        out.write_all(bytes).map_err(failed)?;
-        out.write_all(if self.head.ends_with(b"\r\n") { b"\r\n" } else { b"\n" }).map_err(failed)
+        Ok((bytes, len))
     }
 }
 
