@@ -2,7 +2,8 @@
 
 use std::ffi::OsString;
 
-use container_core::{Error, Input, Result, Rows, Table};
+use container_core::{Error, Input, Loss, Position, Result, Rows, Scan, Table};
+use serde_json::{Map, Value};
 use wharf::convert::{Cells, column_names};
 
 use super::Outcome;
@@ -161,7 +162,15 @@ fn raw(arguments: &Arguments, location: &Location, input: &Input, env: &mut Env<
     }
     let printed = env.stdout.write_all(bytes).and_then(|()| env.stdout.flush());
     printed.map_err(|cause| Error::io("cannot write to standard output", cause))?;
-    Ok(Outcome::Done)
+    let other_key = arguments.key.as_ref().and_then(|key| key_mismatch(row, key, sample.key().ok()?));
+    Ok(finish(other_key, location, env))
+}
+
+/// Reports losses.
+fn finish(losses: impl IntoIterator<Item = Loss>, location: &Location, env: &mut Env<'_>) -> Outcome {
+    let losses: Vec<_> = losses.into_iter().map(|loss| Lost { file: Some(location.name()), loss }).collect();
+    losses.iter().for_each(|lost| env.report.lost(lost));
+    Outcome::after(&losses)
 }
 
 const fn kind_name(kind: datadings::Kind) -> &'static str {
@@ -179,13 +188,11 @@ const fn kind_name(kind: datadings::Kind) -> &'static str {
     }
 }
 
-/// The names of the row's fields.
-fn fields(rows: &dyn Rows) -> Result<Vec<String>> {
+/// The row as JSON.
+fn object(rows: &dyn Rows) -> Result<Map<String, Value>> {
     let mut line = Vec::new();
     rows.json(&mut line)?;
-    let object: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(&line)
-        .map_err(|cause| Error::invalid("the row is not a JSON object").caused_by(cause))?;
-    Ok(object.into_iter().map(|(name, _)| name).collect())
+    serde_json::from_slice(&line).map_err(|cause| Error::invalid("the row is not a JSON object").caused_by(cause))
 }
 
 /// The number of the requested row.
@@ -194,6 +201,25 @@ fn row_of(arguments: &Arguments, find: impl FnOnce(&str) -> Result<Option<u64>>)
         Some(key) => find(key)?.ok_or_else(|| Error::usage("no record has this key").in_key(key.clone())),
         None => Ok(arguments.row.unwrap_or(0)),
     }
+}
+
+/// That a row has another key than the one that led to it, if its format keeps keys in a column: the index lists the key of another row.
+fn other_key(table: &dyn Table, row: u64, key: &str) -> Result<Option<Loss>> {
+    let Some(name) = table.key_column() else { return Ok(None) };
+    let Some(column) = table.columns().iter().position(|column| column.name == name) else { return Ok(None) };
+    let mut rows = table.rows(&Scan::default().with_rows(row..row.saturating_add(1)).with_columns([column]))?;
+    if !rows.advance()? {
+        return Ok(None);
+    }
+    let found = object(rows.as_ref())?.remove(name);
+    Ok(found.as_ref().and_then(Value::as_str).and_then(|found| key_mismatch(row, key, found)))
+}
+
+fn key_mismatch(row: u64, key: &str, found: &str) -> Option<Loss> {
+    let mut first = Position::default();
+    (first.row, first.key) = (Some(row), Some(key.to_owned().into()));
+    let what = format!("the index lists another key than the row has: {found:?}");
+    (found != key).then(|| Loss::new(what, 1, first))
 }
 
 fn record(arguments: &Arguments, location: &Location, table: &dyn Table, env: &mut Env<'_>) -> Result<Outcome> {
@@ -214,7 +240,7 @@ fn record(arguments: &Arguments, location: &Location, table: &dyn Table, env: &m
         let row_fields = match cells.fill(rows.row())? {
             0 => Vec::new(),
             // Without a schema, the record may have fields outside the inferred columns.
-            _ => fields(rows.as_ref())?,
+            _ => object(rows.as_ref())?.into_iter().map(|(name, _)| name).collect(),
         };
         let mut names = known;
         if !row_fields.is_empty() {
@@ -232,7 +258,6 @@ fn record(arguments: &Arguments, location: &Location, table: &dyn Table, env: &m
         String::from_utf8(line).map_err(|cause| Error::invalid("the row is not UTF-8").caused_by(cause))?
     };
     env.stdout.print(&text)?;
-    let losses: Vec<_> = rows.losses().into_iter().map(|loss| Lost { file: Some(location.name()), loss }).collect();
-    losses.iter().for_each(|lost| env.report.lost(lost));
-    Ok(Outcome::after(&losses))
+    let other_key = arguments.key.as_ref().map_or(Ok(None), |key| other_key(table, row, key))?;
+    Ok(finish(rows.losses().into_iter().chain(other_key), location, env))
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use container_core::{Error, Result};
+use container_core::Result;
 use wharf::Count;
 use wharf::hub::convert::Convert;
 
@@ -68,9 +68,6 @@ pub(crate) fn head(arguments: &HeadArguments, env: &mut Env<'_>) -> Result<Outco
 pub(crate) fn tail(arguments: &TailArguments, env: &mut Env<'_>) -> Result<Outcome> {
     let location = inputs::expand_single(&arguments.file, "tail")?;
     let mut selection = arguments.selection.plain()?;
-    if selection.rows.is_some() {
-        return Err(Error::usage("the last rows are printed; cat prints a range of rows").in_option("rows"));
-    }
     env.opener.apply(&selection)?;
     let last = selection.limit.take().unwrap_or(ROWS);
     let mut all = Convert::default();
@@ -78,7 +75,9 @@ pub(crate) fn tail(arguments: &TailArguments, env: &mut Env<'_>) -> Result<Outco
     let rows = progress::with_line(env.report.terminal, |progress| {
         Count::of(all.with_progress(progress)).run(&mut env.opener)
     })?;
-    selection.rows = Some(RowRange { rows: rows.saturating_sub(last)..u64::MAX, one: false });
+    let range = selection.rows.take().map_or(0..u64::MAX, |range| range.rows);
+    let start = range.start.saturating_add(rows.saturating_sub(last));
+    selection.rows = Some(RowRange { rows: start..range.end, one: false });
     env.opener.apply(&selection)?;
     cat::print((&[location], &selection), false, &arguments.format, env)
 }

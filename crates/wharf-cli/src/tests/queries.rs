@@ -84,7 +84,10 @@ fn head_and_tail_print_the_first_and_last_rows() {
     assert_eq!(place.wharf(&["tail", "@p.csv", "-n", "2", "--csv"]).ok(), "name,age\nBob,41\nAda,\n");
     assert_eq!(place.wharf(&["tail", "@p.csv", "-n", "99", "--csv"]).ok().lines().count(), 4);
     assert_eq!(place.wharf(&["tail", "@p.csv", "-n", "0", "--csv"]).ok(), "name,age\n");
-    assert!(place.wharf(&["tail", "@p.csv", "--rows", "1.."]).failed(2).contains("--rows"));
+    // The last rows of a range.
+    assert_eq!(place.wharf(&["tail", "@p.csv", "-n", "1", "--rows", "..2", "--csv"]).ok(), "name,age\nBob,41\n");
+    assert_eq!(place.wharf(&["tail", "@p.csv", "--rows", "1..2", "--csv"]).ok(), "name,age\nBob,41\n");
+    assert!(place.wharf(&["tail", "@p.csv", "--rows", "4.."]).failed(2).contains("4"));
 }
 
 #[test]

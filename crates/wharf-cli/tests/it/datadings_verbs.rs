@@ -342,6 +342,47 @@ fn refuses_mixed_formats_and_inapplicable_options() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn datasets_are_not_written_through_links() {
+    let folder = Folder::new();
+    let (real, link) = (folder.write("real.msgpack", &[("x", 1), ("y", 2)]), folder.path("link.msgpack"));
+    let other = folder.write("other.msgpack", &[("y", 3), ("x", 4)]);
+    std::os::unix::fs::symlink("real.msgpack", &link).unwrap();
+    let before = folder.files();
+    for arguments in [
+        &["convert", &other, &link][..],
+        &["merge", &other, "-o", &link],
+        &["shuffle", &other, &link],
+        &["sample", &other, &link, "-n", "1"],
+        &["split", &other, "--parts", "1", "-o", &link],
+        &["recover", &other, &link],
+    ] {
+        for force in [&[][..], &["--force"]] {
+            let ran = run([arguments, force].concat());
+            let expected = "link.msgpack: the output is a symbolic link, and the files of a dataset are side by side: ";
+            assert!(ran.code() == 2 && ran.err().contains(expected), "{arguments:?} {ran:?}");
+        }
+    }
+    assert_eq!((folder.files(), run(["verify", &real]).code()), (before, 0));
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+}
+
+#[test]
+fn a_stale_key_list_is_reported() {
+    let folder = Folder::new();
+    let stale = folder.write("stale.msgpack", &[("x", 1), ("y", 2)]);
+    fs::copy(folder.write("other.msgpack", &[("y", 3), ("x", 4)]), &stale).unwrap();
+    for arguments in [&["get", &stale, "x"][..], &["get", &stale, "x", "--pretty"], &["get", &stale, "x", "--raw"]] {
+        let ran = run(arguments);
+        let expected =
+            format!("warning: {stale}: the index lists another key than the row has: \"y\" (row 0, key \"x\")\n");
+        assert_eq!((ran.code(), ran.err()), (3, &*expected), "{arguments:?}");
+    }
+    assert_eq!(run(["get", &stale, "--row", "0"]).code(), 0);
+    assert_eq!(run(["get", &folder.path("other.msgpack"), "x"]).code(), 0);
+}
+
 #[test]
 fn small_and_irregular_datasets() {
     let folder = Folder::new();

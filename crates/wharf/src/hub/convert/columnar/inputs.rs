@@ -107,9 +107,8 @@ impl Input {
         let table = select::table(self.container.as_ref(), self.table.as_deref())?;
         table.arrow().ok_or_else(|| {
             let format = self.container.format();
-            Error::unsupported(format!(
-                "tables of the format {format} cannot be read as typed columns, which this output needs"
-            ))
+            Error::unsupported(format!("tables of the format {format} cannot be read as typed columns"))
+                .advising("`wharf info` shows their columns")
         })
     }
 }

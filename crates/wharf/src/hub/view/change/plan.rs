@@ -149,7 +149,7 @@ impl Plan {
     /// Replaces a column by its elements or members.
     fn expand(&mut self, below: &Below<'_>, changes: &Changes, at: usize) -> Result<()> {
         let Some(Source::Base(base)) = self.columns.get(at).map(|column| column.source.clone()) else {
-            return Err(Error::usage("is expanded already").in_option("expand"));
+            return Err(Error::usage("cannot expand a column that an expansion has made").in_option("expand"));
         };
         let field = self.planned(below, changes, base)?;
         let limit = match changes.expand_limit {
