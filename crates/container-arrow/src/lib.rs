@@ -13,7 +13,7 @@
 //! | slice batches | [`BatchSlices`] |
 //! | use a batch as a [`Table`](container_core::Table) | [`BatchTable`] |
 //! | filter batches by a condition in SQL syntax | [`Predicate`] (feature `predicate`) |
-//! | read and write dates and times as text | [`parse_time`], [`write_time`] |
+//! | read and write dates and times as text, and write decimals | [`parse_time`], [`write_time`], [`decimal_text`] |
 //!
 //! # Example
 //!
@@ -48,6 +48,7 @@ const _: () = assert!(u16::from_le(1) == 1, "container-arrow supports little-end
 mod batch_slices;
 mod batch_table;
 mod build;
+mod decimals;
 mod json;
 mod names;
 mod observe;
@@ -70,6 +71,7 @@ pub use container_core::arrow::{
     ArrowTable, BatchReader, BatchScan, BatchWriter, ColumnBounds, Mapping, OnMismatch, Sparse, Times, from_arrow,
     to_arrow,
 };
+pub use decimals::decimal_text;
 pub use json::Json;
 pub use names::{listed, unknown_column, unknown_name};
 pub use observe::{Class, ColumnProfile, Element, ListObserver, ObjectObserver, Observation, TypeObserver};

@@ -5,7 +5,8 @@ use serde::ser::{Error as _, SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 
 use super::text::{ESCAPE, base64, name, needs_escape, out_of_range, range};
-use super::values::{Data, Member, Values, decimal};
+use super::values::{Data, Member, Values};
+use crate::decimals::decimal_text;
 use crate::json::tree;
 use crate::times;
 
@@ -95,7 +96,7 @@ impl Serialize for ValueAt<'_> {
                 time(data_type, value, serializer)
             }
             Data::Time64(data_type, values) => time(data_type, *values.get(at).ok_or_else(missing)?, serializer),
-            Data::Decimal(values) => serializer.serialize_str(&decimal(values, at).ok_or_else(missing)?),
+            Data::Decimal(values) => serializer.serialize_str(&decimal_text(values, at).ok_or_else(missing)?),
             Data::Text(_) | Data::LargeText(_) | Data::TextView(_) => {
                 serializer.serialize_str(values.text(at).ok_or_else(missing)?)
             }

@@ -2,7 +2,8 @@
 
 use container_core::{Error, Limits, Result};
 
-use super::values::{Data, Member, Values, decimal};
+use super::values::{Data, Member, Values};
+use crate::decimals::decimal_text;
 use crate::json::Json;
 use crate::observe::Observation;
 use crate::times;
@@ -70,7 +71,7 @@ impl Writer {
                 self.time(data_type, (*values.get(at).ok_or_else(out_of_range)?).into(), out);
             }
             Data::Time64(data_type, values) => self.time(data_type, *values.get(at).ok_or_else(out_of_range)?, out),
-            Data::Decimal(values) => plain(out, &decimal(values, at).ok_or_else(out_of_range)?),
+            Data::Decimal(values) => plain(out, &decimal_text(values, at).ok_or_else(out_of_range)?),
             Data::Text(_) | Data::LargeText(_) | Data::TextView(_) => {
                 plain(out, values.text(at).ok_or_else(out_of_range)?)
             }

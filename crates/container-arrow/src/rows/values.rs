@@ -2,11 +2,11 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DurationMicrosecondType,
-    DurationMillisecondType, DurationNanosecondType, DurationSecondType, Float16Type, Float32Type, Float64Type,
-    Int8Type, Int16Type, Int32Type, Int64Type, Time32MillisecondType, Time32SecondType, Time64MicrosecondType,
-    Time64NanosecondType, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
-    TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    Date32Type, Date64Type, DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType,
+    DurationSecondType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    Time32MillisecondType, Time32SecondType, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type,
+    UInt64Type,
 };
 use arrow_array::{
     Array, ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, FixedSizeBinaryArray, LargeBinaryArray,
@@ -233,20 +233,6 @@ fn deeper(depth: u32) -> Result<u32> {
         true => Err(Error::limit("the nesting of columns", depth.into(), limit.into())),
         false => Ok(depth),
     }
-}
-
-/// Formats a decimal with all its digits.
-pub(super) fn decimal(array: &ArrayRef, at: usize) -> Option<String> {
-    if at >= array.len() {
-        return None;
-    }
-    Some(match array.data_type() {
-        DataType::Decimal32(..) => array.as_primitive::<Decimal32Type>().value_as_string(at),
-        DataType::Decimal64(..) => array.as_primitive::<Decimal64Type>().value_as_string(at),
-        DataType::Decimal128(..) => array.as_primitive::<Decimal128Type>().value_as_string(at),
-        DataType::Decimal256(..) => array.as_primitive::<Decimal256Type>().value_as_string(at),
-        _ => return None,
-    })
 }
 
 #[cold]

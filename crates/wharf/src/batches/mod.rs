@@ -4,6 +4,7 @@ pub(crate) mod columns;
 mod container;
 mod dictionaries;
 mod guard;
+pub(crate) mod hidden;
 #[cfg(test)]
 #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "values are small")]
 pub(crate) mod samples;

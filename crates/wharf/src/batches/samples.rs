@@ -164,7 +164,7 @@ pub(crate) fn columns(rows: usize) -> Vec<(Field, ArrayRef)> {
     all
 }
 
-/// Columns of types that Parquet does not support.
+/// Columns of types that Parquet does not support, or only in part.
 pub(crate) fn odd_columns(rows: usize) -> Vec<(Field, ArrayRef)> {
     let mut all: Vec<(Field, ArrayRef)> = Vec::new();
     let mut add = |name: &str, array: ArrayRef| all.push((Field::new(name, array.data_type().clone(), true), array));

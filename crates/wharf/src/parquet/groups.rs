@@ -148,6 +148,7 @@ impl GroupBuilder {
             for batch in &self.batches {
                 let Some(array) = batch.columns().get(column) else { continue };
                 check_nulls(field, array, row)?;
+                units::check_decimals(array, Some(row))?;
                 let array = units::convert(array, stored.data_type(), row)?;
                 library("the values", || {
                     let leaves = compute_leaves(stored, &array)?;

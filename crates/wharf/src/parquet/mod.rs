@@ -13,10 +13,13 @@
 //! | Time, Timestamp of seconds | milliseconds | read back as seconds; values outside milliseconds are rejected |
 //! | Date64 | DATE | read back as Date64; values that are not whole days are rejected |
 //! | Duration | INT64 | numbers for readers without Arrow |
-//! | Interval of months, of days and milliseconds | FIXED_LEN_BYTE_ARRAY(12) | |
+//! | Intervals | INTERVAL | months, days and whole milliseconds; other nanoseconds are rejected. Without an Arrow schema in the file, read as months, days and nanoseconds |
 //! | List, LargeList, FixedSizeList and views, Map, Struct | groups | |
 //! | Dictionary of primitive values | its values | read back as a dictionary; Date64 and times of seconds in it are numbers for readers without Arrow |
-//! | Interval of months, days and nanoseconds; Union; Struct without members, or with duplicate names; Dictionary of nested values | rejected | with the column's name |
+//! | Union; Struct without members, or with duplicate names; Dictionary of nested values | rejected | with the column's name |
+//!
+//! INT96 times of other writers are Timestamps of the unit in the stored Arrow schema, otherwise of microseconds in files of Spark and of
+//! nanoseconds in others. One that the unit cannot hold is rejected, with its row.
 //!
 //! Duplicate column names are rejected as well: Parquet identifies columns by name. Names that differ only in case are kept, and [`Writer::end`]
 //! warns that some readers treat them as one. In files of other writers, duplicate names get `#2`, `#3` appended. A file without columns has no
@@ -54,6 +57,7 @@ mod footer;
 mod groups;
 mod options;
 mod pages;
+mod raw;
 mod read;
 mod source;
 mod supported_types;

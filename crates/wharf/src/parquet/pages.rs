@@ -15,10 +15,10 @@ use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use parquet::file::serialized_reader::SerializedPageReader;
-use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor, Type};
+use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor, Type, TypePtr};
 
 use super::source::{SourceReader, library};
-use super::units;
+use super::{raw, units};
 
 /// Bytes of a string view, and of the definition and repetition level of an item.
 const VIEW: u64 = 16;
@@ -105,13 +105,19 @@ pub(super) fn reader(
     gauge: &Arc<MemoryGauge>,
 ) -> Result<ParquetRecordBatchReader> {
     let batch = usize::try_from(gauge.rows).unwrap_or(usize::MAX).min(selection.take).max(1);
-    let fields = selection.columns.iter().filter_map(|&column| fields.get(column));
-    let fields: Fields =
-        fields.map(|field| if selection.views { units::with_views(field) } else { FieldRef::clone(field) }).collect();
+    let root = metadata.file_metadata().schema_descr().root_schema();
+    let columns =
+        selection.columns.iter().filter_map(|&column| Some((fields.get(column)?, root.get_fields().get(column)?)));
+    let (fields, types): (Vec<FieldRef>, Vec<&TypePtr>) = columns
+        .map(|(field, column)| {
+            let field = raw::field(field, column);
+            (if selection.views { units::with_views(&field) } else { field }, column)
+        })
+        .unzip();
+    let fields = Fields::from(fields);
     library("the row group", || {
-        let root = metadata.file_metadata().schema_descr().root_schema();
-        let types = selection.columns.iter().filter_map(|&column| root.get_fields().get(column).cloned());
-        let root = Type::group_type_builder(root.name()).with_fields(types.collect()).build()?;
+        let types = types.into_iter().map(raw::column).collect::<ParquetResult<_>>()?;
+        let root = Type::group_type_builder(root.name()).with_fields(types).build()?;
         let schema = SchemaDescriptor::new(Arc::new(root));
         let levels = parquet_to_arrow_field_levels(&schema, ProjectionMask::all(), Some(&fields))?;
         let group = metadata.row_group(selection.group);
@@ -205,7 +211,8 @@ impl LeafLayout {
             Physical::BYTE_ARRAY if views => VIEW,
             Physical::BOOLEAN => 1,
             Physical::INT32 | Physical::FLOAT | Physical::BYTE_ARRAY => 4,
-            Physical::INT64 | Physical::DOUBLE | Physical::INT96 => 8,
+            Physical::INT64 | Physical::DOUBLE => 8,
+            Physical::INT96 => 12,
             Physical::FIXED_LEN_BYTE_ARRAY => u64::try_from(leaf.type_length()).unwrap_or(0),
         };
         let repeated = max_rep_level > 0;

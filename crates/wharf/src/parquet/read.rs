@@ -13,7 +13,7 @@ use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use super::bounds::PageIndex;
 use super::pages::{self, MemoryGauge, PageSelection};
 use super::source::{SourceReader, from_arrow, library};
-use super::{FORMAT_NAME, footer, units};
+use super::{FORMAT_NAME, footer, raw, units};
 use crate::batches::size::array_bytes;
 use crate::batches::{Projection, batch_slices, guarded, has_dictionary, name};
 use crate::workers::{Workers, groups};
@@ -72,7 +72,8 @@ impl Reader {
             }
             starts.push(rows);
         }
-        let schema = units::restored(metadata.schema(), metadata.metadata().file_metadata())?;
+        let file = metadata.metadata().file_metadata();
+        let schema = units::restored(&raw::schema(metadata.schema(), file), file)?;
         Ok(Self { source, metadata, schema, starts, limits: options.limits, page_index: Arc::default() })
     }
 
@@ -248,7 +249,8 @@ fn fixed_width(column: &parquet::schema::types::ColumnDescriptor) -> u64 {
     match column.physical_type() {
         Type::BOOLEAN => 0,
         Type::INT32 | Type::FLOAT | Type::BYTE_ARRAY => 4,
-        Type::INT64 | Type::DOUBLE | Type::INT96 => 8,
+        Type::INT64 | Type::DOUBLE => 8,
+        Type::INT96 => 12,
         Type::FIXED_LEN_BYTE_ARRAY => u64::try_from(column.type_length()).unwrap_or(0),
     }
 }

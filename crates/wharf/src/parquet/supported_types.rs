@@ -37,16 +37,21 @@ fn check_field(field: &Field, depth: u32) -> Result<()> {
             }
             fields.iter().try_for_each(|field| check_field(field, depth))
         }
-        DataType::Interval(IntervalUnit::MonthDayNano) => unsupported("intervals of months, days and nanoseconds"),
         DataType::Dictionary(_, values) => {
             if values.is_nested() || matches!(**values, DataType::Dictionary(..)) {
                 return unsupported("dictionaries of nested values");
+            }
+            if is_month_day_nano(values) {
+                return unsupported("dictionaries of intervals of months, days and nanoseconds");
             }
             check_field(&Field::new("", DataType::clone(values), true), depth)
         }
         DataType::RunEndEncoded(_, values) => {
             if values.data_type().is_nested() {
                 return unsupported("runs of nested values");
+            }
+            if is_month_day_nano(values.data_type()) {
+                return unsupported("runs of intervals of months, days and nanoseconds");
             }
             check_field(values, depth)
         }
@@ -58,6 +63,10 @@ fn check_field(field: &Field, depth: u32) -> Result<()> {
         | DataType::Map(item, _) => check_field(item, depth),
         _ => Ok(()),
     }
+}
+
+const fn is_month_day_nano(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Interval(IntervalUnit::MonthDayNano))
 }
 
 /// A warning for each pair of names that differ only in case.

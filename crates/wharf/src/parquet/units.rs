@@ -6,29 +6,45 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Date32Type, Date64Type, Time32MillisecondType, Time32SecondType, TimestampMillisecondType, TimestampSecondType,
+    Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DecimalType,
+    Time32MillisecondType, Time32SecondType, TimestampMillisecondType, TimestampSecondType,
 };
 use arrow_array::{
     Array, ArrayRef, ArrowPrimitiveType, BinaryArray, FixedSizeListArray, LargeBinaryArray, LargeStringArray,
-    PrimitiveArray, StringArray, make_array,
+    OffsetSizeTrait, PrimitiveArray, StringArray, make_array,
 };
+use arrow_buffer::OffsetBuffer;
 use arrow_data::ArrayData;
 use arrow_data::transform::MutableArrayData;
-use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
+use arrow_schema::{DataType, Field, FieldRef, IntervalUnit, Schema, SchemaRef, TimeUnit};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use container_arrow::decimal_text;
 use container_core::{Error, Result};
 use parquet::arrow::ARROW_SCHEMA_META_KEY;
 use parquet::file::metadata::FileMetaData;
 
+use super::raw;
 use super::source::from_arrow;
+use crate::batches::hidden::without_hidden;
 
 const MILLIS_PER_SECOND: i64 = 1000;
 const MILLIS_PER_DAY: i64 = 86_400_000;
 
 /// The stored schema: the same one if Parquet has all types.
 pub(super) fn stored(schema: &SchemaRef) -> SchemaRef {
-    let fields: Vec<FieldRef> = schema.fields().iter().map(stored_field).collect();
+    with_fields(schema, |field| stored_field(field, &mut stored_type))
+}
+
+/// The schema that describes the stored columns to the library: it has a Parquet type for intervals, which it cannot write.
+pub(super) fn described(schema: &SchemaRef) -> SchemaRef {
+    let described = |found: &DataType| if matches!(found, DataType::Interval(_)) { None } else { stored_type(found) };
+    with_fields(schema, |field| stored_field(field, &mut { described }))
+}
+
+/// The schema with changed fields; the same one if nothing changes.
+fn with_fields(schema: &SchemaRef, change: impl Fn(&FieldRef) -> FieldRef) -> SchemaRef {
+    let fields: Vec<FieldRef> = schema.fields().iter().map(change).collect();
     if fields.iter().zip(schema.fields()).all(|(one, other)| Arc::ptr_eq(one, other)) {
         return Arc::clone(schema);
     }
@@ -36,8 +52,8 @@ pub(super) fn stored(schema: &SchemaRef) -> SchemaRef {
 }
 
 /// The stored field. pyarrow recognizes tensors only with nullable items.
-fn stored_field(field: &FieldRef) -> FieldRef {
-    with_items(&with_types(field, &mut stored_type), true)
+fn stored_field(field: &FieldRef, stored_type: &mut impl FnMut(&DataType) -> Option<DataType>) -> FieldRef {
+    with_items(&with_types(field, stored_type), true)
 }
 
 /// A tensor with items of this nullability; the same field if nothing changes.
@@ -63,12 +79,13 @@ fn stored_type(found: &DataType) -> Option<DataType> {
             Some(DataType::Timestamp(TimeUnit::Millisecond, zone.as_ref().map(Arc::clone)))
         }
         DataType::Date64 => Some(DataType::Date32),
+        DataType::Interval(IntervalUnit::MonthDayNano) => Some(raw::BYTES),
         _ => None,
     }
 }
 
 /// Replaces the leaf types of a field; the same field if nothing changes.
-fn with_types(field: &FieldRef, change: &mut impl FnMut(&DataType) -> Option<DataType>) -> FieldRef {
+pub(super) fn with_types(field: &FieldRef, change: &mut impl FnMut(&DataType) -> Option<DataType>) -> FieldRef {
     let mut wrap = |item: &FieldRef, make: &dyn Fn(FieldRef) -> DataType| {
         let changed = with_types(item, change);
         (!Arc::ptr_eq(item, &changed)).then(|| make(changed))
@@ -148,6 +165,7 @@ fn restored_type(read: &DataType, written: &DataType) -> Option<DataType> {
         (DataType::Timestamp(unit, Some(_)), DataType::Timestamp(_, Some(zone))) => {
             DataType::Timestamp(*unit, Some(Arc::clone(zone)))
         }
+        (DataType::Interval(_), DataType::Interval(_)) => written.clone(),
         _ => return None,
     };
     (restored != *read).then_some(restored)
@@ -197,12 +215,13 @@ fn push_leaves<'a>(found: &'a DataType, leaves: &mut Vec<&'a DataType>) {
 
 /// The first value that the target type cannot hold, and its index in the array.
 #[derive(Debug)]
-struct Mismatch {
-    index: usize,
-    value: i64,
+pub(super) struct Mismatch {
+    pub(super) index: usize,
+    /// The value, if it is a number.
+    pub(super) value: i64,
 }
 
-/// Converts values to a type from [`stored`], [`restored`] or [`with_views`]. `first` is the number of the first row, for errors.
+/// Converts values to a type from [`stored`], [`restored`] or [`with_views`], or the bytes of [`raw`] to theirs. `first` is the number of the first row, for errors.
 pub(super) fn convert(array: &ArrayRef, to: &DataType, first: u64) -> Result<ArrayRef> {
     if array.data_type() == to {
         return Ok(Arc::clone(array));
@@ -216,7 +235,8 @@ pub(super) fn convert(array: &ArrayRef, to: &DataType, first: u64) -> Result<Arr
         return Ok(Arc::new(lists.map_err(from_arrow)?));
     }
     if let Some(types) = nested_types(to) {
-        let data = sliced_items(array.to_data())?;
+        // Values under null structs and lists can be anything.
+        let data = sliced_items(without_hidden(array)?.to_data())?;
         // Row numbers of nested values are unknown here.
         let items = |(items, to)| convert_items(&make_array(items), to);
         let children = data.child_data().iter().cloned().zip(types).map(items).collect::<Result<Vec<_>>>()?;
@@ -226,6 +246,58 @@ pub(super) fn convert(array: &ArrayRef, to: &DataType, first: u64) -> Result<Arr
     }
     convert_leaf(array, to)?
         .map_err(|mismatch| conversion_error(array, to, &mismatch).in_row(first + mismatch.index as u64))
+}
+
+/// Rejects decimals with more digits than their type has: the library would store some of their bits. `first`: the number of the first row, if the
+/// values are those of rows.
+pub(super) fn check_decimals(array: &ArrayRef, first: Option<u64>) -> Result<()> {
+    fn check<T: DecimalType>(array: &ArrayRef, first: Option<u64>, precision: u8, scale: i8) -> Result<()> {
+        let fits = |value| T::validate_decimal_precision(value, precision, scale).is_ok();
+        let Some(at) = array.as_primitive::<T>().iter().position(|value| value.is_some_and(|value| !fits(value)))
+        else {
+            return Ok(());
+        };
+        let text = decimal_text(array, at).unwrap_or_default();
+        let error = Error::unsupported(format!("{text} has more digits than {}", array.data_type()));
+        Err(match first {
+            Some(first) => error.in_row(first + at as u64),
+            None => error,
+        })
+    }
+    fn items<O: OffsetSizeTrait>(values: &dyn Array, offsets: &OffsetBuffer<O>) -> ArrayRef {
+        let [start, end] = [offsets.first(), offsets.last()].map(|offset| offset.map_or(0, |offset| offset.as_usize()));
+        values.slice(start, end - start)
+    }
+    if !has_decimals(array.data_type()) {
+        return Ok(());
+    }
+    let array = &without_hidden(array)?;
+    match array.data_type() {
+        DataType::Decimal32(precision, scale) => check::<Decimal32Type>(array, first, *precision, *scale),
+        DataType::Decimal64(precision, scale) => check::<Decimal64Type>(array, first, *precision, *scale),
+        DataType::Decimal128(precision, scale) => check::<Decimal128Type>(array, first, *precision, *scale),
+        DataType::Decimal256(precision, scale) => check::<Decimal256Type>(array, first, *precision, *scale),
+        DataType::Struct(_) => array.as_struct().columns().iter().try_for_each(|member| check_decimals(member, first)),
+        DataType::List(_) => {
+            let lists = array.as_list::<i32>();
+            check_decimals(&items(lists.values(), lists.offsets()), None)
+        }
+        DataType::LargeList(_) => {
+            let lists = array.as_list::<i64>();
+            check_decimals(&items(lists.values(), lists.offsets()), None)
+        }
+        DataType::FixedSizeList(..) => check_decimals(array.as_fixed_size_list().values(), None),
+        DataType::Map(..) => check_decimals(&items(array.as_map().entries(), array.as_map().offsets()), None),
+        DataType::Dictionary(..) => check_decimals(array.as_any_dictionary().values(), None),
+        _ => Ok(()),
+    }
+}
+
+fn has_decimals(found: &DataType) -> bool {
+    match found {
+        DataType::Dictionary(_, values) => has_decimals(values),
+        leaf => leaf.is_decimal() || nested_types(leaf).into_iter().flatten().any(has_decimals),
+    }
 }
 
 /// Copies a slice of an array, without the items of other slices, so that these are not converted once per slice.
@@ -254,7 +326,13 @@ fn convert_items(items: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
 
 fn conversion_error(array: &ArrayRef, to: &DataType, mismatch: &Mismatch) -> Error {
     let (value, from) = (mismatch.value, array.data_type());
+    if let Some(bytes) = array.as_fixed_size_binary_opt() {
+        return raw::unpack_error(bytes.value(mismatch.index), to);
+    }
     match to {
+        DataType::FixedSizeBinary(_) => Error::unsupported(format!(
+            "the interval with {value} ns is not one of whole milliseconds in 32 bits, which Parquet has"
+        )),
         DataType::Date32 => Error::unsupported(format!(
             "the date of {value} ms is not a multiple of {MILLIS_PER_DAY} ms: Parquet has dates of whole days only"
         )),
@@ -266,7 +344,7 @@ fn conversion_error(array: &ArrayRef, to: &DataType, mismatch: &Mismatch) -> Err
 }
 
 fn convert_leaf(array: &ArrayRef, to: &DataType) -> Result<std::result::Result<ArrayRef, Mismatch>> {
-    use DataType::{Date32, Date64, Time32, Timestamp};
+    use DataType::{Date32, Date64, FixedSizeBinary, Interval, Time32, Timestamp};
     use TimeUnit::{Millisecond, Second};
     let to_millis = |value: i64| value.checked_mul(MILLIS_PER_SECOND);
     let to_seconds = |value: i64| (value % MILLIS_PER_SECOND == 0).then_some(value / MILLIS_PER_SECOND);
@@ -302,7 +380,11 @@ fn convert_leaf(array: &ArrayRef, to: &DataType) -> Result<std::result::Result<A
             let data = array.to_data().into_builder().data_type(to.clone()).build().map_err(from_arrow)?;
             Ok(make_array(data))
         }
-        (from, to) => return Err(Error::invalid(format!("expected a column of {to}, found {from}"))),
+        (Interval(IntervalUnit::MonthDayNano), FixedSizeBinary(_)) => raw::pack(array)?,
+        (from, to) => match array.as_fixed_size_binary_opt() {
+            Some(bytes) => raw::unpack(bytes, to)?,
+            None => return Err(Error::invalid(format!("expected a column of {to}, found {from}"))),
+        },
     };
     Ok(converted)
 }

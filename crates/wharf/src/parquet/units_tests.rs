@@ -1,10 +1,16 @@
 use std::sync::Arc;
 
-use arrow_array::builder::{ListBuilder, MapBuilder, StringBuilder, Time32SecondBuilder, TimestampSecondBuilder};
-use arrow_array::{
-    Array, ArrayRef, Date64Array, FixedSizeListArray, Int32Array, RecordBatch, StructArray, Time32MillisecondArray,
-    Time32SecondArray, TimestampMicrosecondArray, TimestampSecondArray,
+use arrow_array::builder::{
+    IntervalMonthDayNanoBuilder, ListBuilder, MapBuilder, StringBuilder, Time32SecondBuilder, TimestampSecondBuilder,
 };
+use arrow_array::types::{IntervalDayTime, IntervalMonthDayNano};
+use arrow_array::{
+    Array, ArrayRef, Date64Array, Decimal128Array, FixedSizeListArray, Int32Array, IntervalDayTimeArray,
+    IntervalMonthDayNanoArray, IntervalYearMonthArray, ListArray, MapArray, RecordBatch, StructArray,
+    Time32MillisecondArray, Time32SecondArray, TimestampMicrosecondArray, TimestampNanosecondArray,
+    TimestampSecondArray,
+};
+use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
 use container_arrow::BatchScan;
 use container_core::{ErrorKind, Source};
@@ -12,7 +18,11 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::add_encoded_arrow_schema_to_metadata;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::data_type::{Int96, Int96Type};
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 
 use super::tests::{open, read, write};
 use super::*;
@@ -101,6 +111,59 @@ fn rejects_out_of_range_values_with_their_row() {
     assert!(error.to_string().contains("the date of 86400001 ms is not a multiple of 86400000 ms"), "{error}");
 }
 
+#[test]
+fn values_under_nulls_are_not_converted() {
+    let nulls = || Some(NullBuffer::from(vec![true, false]));
+    let dates: ArrayRef = Arc::new(Date64Array::from(vec![86_400_000, 5]));
+    let item = Arc::new(Field::new_list_field(DataType::Date64, true));
+    let offsets = OffsetBuffer::from_lengths([1, 1]);
+    let members = Fields::from(vec![Field::new("d", DataType::Date64, true)]);
+    let entries = Fields::from(vec![Field::new("k", DataType::Int32, false), Field::new("v", DataType::Date64, true)]);
+    let pairs =
+        StructArray::new(entries.clone(), vec![Arc::new(Int32Array::from(vec![1, 2])), Arc::clone(&dates)], None);
+    let entry = Arc::new(Field::new("entries", DataType::Struct(entries), false));
+    let batch = RecordBatch::try_from_iter_with_nullable([
+        ("struct", Arc::new(StructArray::new(members, vec![Arc::clone(&dates)], nulls())) as ArrayRef, true),
+        ("list", Arc::new(ListArray::new(Arc::clone(&item), offsets.clone(), Arc::clone(&dates), nulls())), true),
+        ("vector", Arc::new(FixedSizeListArray::new(item, 1, dates, nulls())), true),
+        ("map", Arc::new(MapArray::new(entry, offsets, pairs, nulls(), false)), true),
+    ])
+    .unwrap();
+    let found =
+        read(&open(write(std::slice::from_ref(&batch), WriterOptions::default())), &BatchScan::default()).unwrap();
+    assert_eq!(found, batch);
+}
+
+/// The library would cut off the higher bits.
+#[test]
+fn rejects_decimals_beyond_their_precision() {
+    let kind = DataType::Decimal128(3, 2);
+    let values = Decimal128Array::from(vec![Some(-999), None, Some(1 << 40)]).with_data_type(kind.clone());
+    let column = |values: Decimal128Array| RecordBatch::try_from_iter([("x", Arc::new(values) as ArrayRef)]).unwrap();
+    let list = |values: Decimal128Array| {
+        let lists = OffsetBuffer::from_lengths([1; 3]);
+        let item = Arc::new(Field::new_list_field(kind.clone(), true));
+        let lists: ArrayRef = Arc::new(ListArray::new(item, lists, Arc::new(values), None));
+        RecordBatch::try_from_iter([("x", lists)]).unwrap()
+    };
+    let refused = |batch: &RecordBatch| {
+        let mut writer = Writer::new(Vec::new(), batch.schema(), WriterOptions::default()).unwrap();
+        writer.write(batch).and_then(|()| writer.end().map(drop)).unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused(&column(values.clone())),
+        "parquet: 10995116277.76 has more digits than Decimal128(3, 2) (row 2, column \"x\")"
+    );
+    assert_eq!(
+        refused(&list(values.clone())),
+        "parquet: 10995116277.76 has more digits than Decimal128(3, 2) (column \"x\")"
+    );
+    for batch in [column(values.slice(0, 2)), list(values).slice(0, 2)] {
+        let file = open(write(std::slice::from_ref(&batch), WriterOptions::default()));
+        assert_eq!(read(&file, &BatchScan::default()).unwrap(), batch);
+    }
+}
+
 /// A file with values of one schema that declares another Arrow schema.
 fn with_declared_schema(batch: &RecordBatch, declared: &Schema) -> Vec<u8> {
     let mut properties = WriterProperties::builder().build();
@@ -166,4 +229,133 @@ fn tensor_items_are_stored_nullable_and_restored() {
     // The repeated group, and for a tensor the item.
     assert_eq!(levels, [2, 1]);
     assert_eq!(read(&open(bytes), &BatchScan::default().with_batch_rows(3)).unwrap(), batch);
+}
+
+const DAY: i64 = 86_400_000_000_000;
+
+/// A file of nullable INT96 times and of lists of them: Julian days and nanoseconds of the day.
+fn int96(times: &[Option<(u32, i64)>], footer: Option<&str>) -> Vec<u8> {
+    let schema =
+        "message m { OPTIONAL INT96 t; REQUIRED GROUP l (LIST) { REPEATED GROUP list { REQUIRED INT96 element; } } }";
+    let footer = footer.map(|key| vec![KeyValue::new(key.to_owned(), "3.5".to_owned())]);
+    let properties = WriterProperties::builder().set_key_value_metadata(footer).build();
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties)).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let values: Vec<Int96> = times
+        .iter()
+        .flatten()
+        .map(|(day, nanoseconds)| {
+            let mut value = Int96::new();
+            let word = |bits: i64| u32::try_from(bits & 0xffff_ffff).unwrap();
+            value.set_data(word(*nanoseconds), word(nanoseconds >> 32), *day);
+            value
+        })
+        .collect();
+    let levels: Vec<i16> = times.iter().map(|time| time.is_some().into()).collect();
+    for repetitions in [None, Some(vec![0; times.len()])] {
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<Int96Type>().write_batch(&values, Some(&levels), repetitions.as_deref()).unwrap();
+        column.close().unwrap();
+    }
+    group.close().unwrap();
+    writer.into_inner().unwrap()
+}
+
+#[test]
+fn int96_times_are_exact_or_rejected_with_their_row() {
+    let times = [Some((2_440_588, 1000)), None, Some((2_440_587, DAY - 1000)), Some((2_440_589, 123_456_789_000))];
+    let micros = [Some(1), None, Some(-1), Some(DAY / 1000 + 123_456_789)];
+    let found = read(&open(int96(&times, None)), &BatchScan::default().with_batch_rows(2)).unwrap();
+    let nanos: TimestampNanosecondArray = micros.iter().map(|time| time.map(|time| time * 1000)).collect();
+    assert_eq!(found.column(0).as_ref(), &nanos as &dyn Array);
+    assert_eq!(found.column(1).len(), 4);
+
+    // Spark writes the years 1 to 9999.
+    let spark = Some("org.apache.spark.version");
+    let dates = [Some((1_721_426, 0)), Some((5_373_484, DAY - 1000)), None, Some((2_440_588, 1000))];
+    let expected = TimestampMicrosecondArray::from(vec![
+        Some(-62_135_596_800_000_000),
+        Some(253_402_300_799_999_999),
+        None,
+        Some(1),
+    ]);
+    let container = open(int96(&dates, spark));
+    let found = read(&container, &BatchScan::default()).unwrap();
+    assert_eq!(found.column(0).as_ref(), &expected as &dyn Array);
+    let DataType::List(item) = found.schema().field(1).data_type().clone() else { panic!() };
+    assert_eq!(*item.data_type(), DataType::Timestamp(TimeUnit::Microsecond, None));
+    assert_eq!(container.reader().bounds(0).unwrap().map(|bounds| bounds.rows), None);
+
+    let times = [Some((2_440_588, 0)), None, Some((5_373_484, DAY - 1))];
+    for (file, unit) in [(int96(&times, None), "ns"), (int96(&times, spark), "µs")] {
+        let container = open(file);
+        let error = |column: usize| {
+            let scan = BatchScan::from(container_core::Scan::default().with_columns([column])).with_batch_rows(1);
+            read(&container, &scan).unwrap_err().to_string()
+        };
+        let nested = format!("does not fit Timestamp({unit}) (block 0, column \"l\")");
+        assert!(error(1).ends_with(&nested), "{}", error(1));
+        assert_eq!(
+            error(0),
+            format!(
+                "parquet: the INT96 time 9999-12-31T23:59:59.999999999 does not fit Timestamp({unit}) (block 0, row 2, column \"t\")"
+            )
+        );
+        let before = BatchScan::from(container_core::Scan::default().with_columns([0]).with_rows(0..2));
+        assert_eq!(read(&container, &before).unwrap().num_rows(), 2);
+    }
+}
+
+#[test]
+fn intervals_keep_months_days_and_milliseconds() {
+    let intervals = [
+        Some(IntervalMonthDayNano::new(1, 2, 3_500_000_000)),
+        None,
+        Some(IntervalMonthDayNano::new(-14, i32::MAX, -1_000_000)),
+    ];
+    let mut lists = ListBuilder::new(IntervalMonthDayNanoBuilder::new());
+    for length in 0..3 {
+        intervals.iter().take(length).for_each(|interval| lists.values().append_option(*interval));
+        lists.append(true);
+    }
+    let plain: ArrayRef = Arc::new(intervals.iter().copied().collect::<IntervalMonthDayNanoArray>());
+    let batch = RecordBatch::try_from_iter_with_nullable([
+        ("plain", Arc::clone(&plain), true),
+        ("lists", Arc::new(lists.finish()) as ArrayRef, true),
+    ])
+    .unwrap();
+    assert_eq!(
+        read(&open(write(std::slice::from_ref(&batch), WriterOptions::default())), &BatchScan::default()).unwrap(),
+        batch
+    );
+
+    // The unit is the one that the file declares, if it declares one.
+    let days: ArrayRef = Arc::new(IntervalDayTimeArray::from(vec![IntervalDayTime::new(2, 3)]));
+    let months: ArrayRef = Arc::new(IntervalYearMonthArray::from(vec![14]));
+    let batch = |array: &ArrayRef| RecordBatch::try_from_iter_with_nullable([("x", Arc::clone(array), true)]).unwrap();
+    let undeclared = Schema::new(vec![Field::new("x", DataType::Int32, true)]);
+    for (array, expected) in
+        [(&days, IntervalMonthDayNano::new(0, 2, 3_000_000)), (&months, IntervalMonthDayNano::new(14, 0, 0))]
+    {
+        let batch = batch(array);
+        let declared = open(with_declared_schema(&batch, &batch.schema()));
+        assert_eq!(read(&declared, &BatchScan::default()).unwrap(), batch);
+        let found = read(&open(with_declared_schema(&batch, &undeclared)), &BatchScan::default()).unwrap();
+        assert_eq!(found.column(0).as_ref(), &IntervalMonthDayNanoArray::from(vec![expected]) as &dyn Array);
+    }
+    let declared = open(with_declared_schema(&batch(&months), &batch(&days).schema()));
+    assert_eq!(
+        read(&declared, &BatchScan::default()).unwrap_err().to_string(),
+        "parquet: the interval of 14 months, 0 days and 0 ms does not fit Interval(DayTime), which the file declares (block 0, row 0, column \"x\")"
+    );
+
+    let fine: ArrayRef =
+        Arc::new(IntervalMonthDayNanoArray::from(vec![None, Some(IntervalMonthDayNano::new(0, 0, 3))]));
+    let fine = batch(&fine);
+    let mut writer = Writer::new(Vec::new(), fine.schema(), WriterOptions::default()).unwrap();
+    assert_eq!(
+        writer.write(&fine).and_then(|()| writer.end().map(drop)).unwrap_err().to_string(),
+        "parquet: the interval with 3 ns is not one of whole milliseconds in 32 bits, which Parquet has (row 1, column \"x\")"
+    );
 }

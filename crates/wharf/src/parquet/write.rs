@@ -105,7 +105,7 @@ impl<W: Write + Send> Writer<W> {
         let cause = Cause::default();
         let sink = Sink { inner: sink, cause: Arc::clone(&cause) };
         let stored = units::stored(&schema);
-        let described = library("the schema", || ArrowSchemaConverter::new().convert(&stored))?;
+        let described = library("the schema", || ArrowSchemaConverter::new().convert(&units::described(&schema)))?;
         let group_bytes = options.group_bytes.unwrap_or_else(|| {
             let columns = described.num_columns();
             columns.saturating_mul(1 << 20).clamp(MIN_GROUP_BYTES, MAX_GROUP_BYTES)

@@ -10,6 +10,7 @@ use arrow_array::{
     Float64Array, Int16Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray,
     TimestampMicrosecondArray, TimestampSecondArray, UInt8Array, UInt64Array,
 };
+use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use container_arrow::OnMismatch;
 use container_core::testkit::cases;
@@ -171,7 +172,8 @@ fn doubles_round_like_in_numpy() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.parquet");
     let convert = of(batch([("x", Arc::new(Float64Array::from(values)))]));
-    let report = write(&convert.with_changes(Changes::new().floats(FloatWidth::Single)), &path).unwrap();
+    let report =
+        write(&convert.with_changes(Changes { floats: Some(FloatWidth::Single), ..Changes::new() }), &path).unwrap();
     assert_eq!(report.losses, []);
     let container = wharf::open(&path).unwrap();
     let tables = container.tables();
@@ -179,6 +181,23 @@ fn doubles_round_like_in_numpy() {
     let batch = batches.next().unwrap().unwrap();
     let array = batch.column(0).as_any().downcast_ref::<Float32Array>().unwrap();
     assert_eq!(array.values().iter().map(|value| value.to_bits()).collect::<Vec<_>>(), bits);
+}
+
+/// Values that can be anything are neither errors nor losses.
+#[test]
+fn values_under_nulls_are_not_cast() {
+    let nulls = || Some(NullBuffer::from(vec![true, false, true]));
+    let floats: ArrayRef = Arc::new(Float64Array::from(vec![1.0, 1e300, 2.0]));
+    let item = Arc::new(Field::new_list_field(DataType::Float64, false));
+    let lists = ListArray::new(Arc::clone(&item), OffsetBuffer::from_lengths([1, 1, 1]), Arc::clone(&floats), nulls());
+    let vectors = FixedSizeListArray::new(Arc::clone(&item), 1, Arc::clone(&floats), nulls());
+    let members = vec![Field::new("x", DataType::Float64, false)].into();
+    let structs = StructArray::new(members, vec![floats], nulls());
+    let batch = batch([("l", Arc::new(lists)), ("v", Arc::new(vectors)), ("s", Arc::new(structs))]);
+    let changed = of(batch).with_changes(Changes { floats: Some(FloatWidth::Single), ..Changes::new() });
+    let row = |value: f64| json!({ "l": [value], "v": [value], "s": { "x": value } });
+    let expected = [row(1.0), json!({ "l": null, "v": null, "s": null }), row(2.0)];
+    assert_eq!(rows(&changed).unwrap(), expected);
 }
 
 /// As `DataFrame.rename` and `pandas.concat` have it.

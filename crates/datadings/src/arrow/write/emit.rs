@@ -2,11 +2,7 @@
 
 use std::fmt::Write;
 
-use arrow_array::Array;
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DecimalType};
-use arrow_schema::DataType;
-use container_arrow::write_time;
+use container_arrow::{decimal_text, write_time};
 use container_core::{Error, Limits, Loss, Position, Result};
 
 use super::super::numpy_type::NumpyType;
@@ -141,7 +137,9 @@ impl Kind<'_> {
             }
             Self::Decimals(array) => {
                 context.lose("decimal written as a string", path);
-                put_text(out, &decimal(*array, at)?)?;
+                let text = decimal_text(*array, at);
+                let text = text.ok_or_else(|| Error::invalid("unknown decimal type"))?; // unreachable: there are four
+                put_text(out, &text)?;
             }
             Self::List(spans, element) => {
                 let range = spans.range(at);
@@ -204,18 +202,4 @@ fn put_as(numbers: &Numbers<'_>, at: usize, numpy_type: NumpyType, out: &mut Vec
         false => out.extend_from_slice(bytes),
     }
     true
-}
-
-/// A decimal with all digits.
-fn decimal(array: &dyn Array, at: usize) -> Result<String> {
-    fn of<T: DecimalType>(array: &dyn Array, at: usize) -> Option<String> {
-        Some(array.as_primitive_opt::<T>()?.value_as_string(at))
-    }
-    let text = match array.data_type() {
-        DataType::Decimal32(..) => of::<Decimal32Type>(array, at),
-        DataType::Decimal64(..) => of::<Decimal64Type>(array, at),
-        DataType::Decimal128(..) => of::<Decimal128Type>(array, at),
-        _ => of::<Decimal256Type>(array, at),
-    };
-    text.ok_or_else(|| Error::invalid("unknown decimal type")) // unreachable: there are four
 }

@@ -13,7 +13,7 @@ use arrow_array::{Array as _, ArrayRef, PrimitiveArray};
 use arrow_buffer::ArrowNativeType;
 use arrow_schema::{DataType as ArrowType, TimeUnit};
 use arrow_select::take::take;
-use container_arrow::from_arrow;
+use container_arrow::{decimal_text, from_arrow};
 use container_core::{Error, Result};
 
 use super::super::meta::{CALENDAR, FieldMetadata, UNITS};
@@ -308,7 +308,7 @@ impl Leaf {
     fn decimals<T: DecimalType>(&mut self, array: &ArrayRef, spool: &mut Spool) -> Result<(), (Error, usize)> {
         let decimals: &PrimitiveArray<T> = array.as_primitive();
         let float = |at: usize| {
-            let digits = decimals.value_as_string(at);
+            let digits = decimal_text(decimals, at).unwrap_or_default();
             let float: f64 = digits.parse().map_err(|_| (Error::invalid(format!("invalid decimal {digits}")), at))?;
             let places = digits.split_once('.').map_or(0, |(_, behind)| behind.len());
             match format!("{float:.places$}") == digits {

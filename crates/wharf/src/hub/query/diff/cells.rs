@@ -1,15 +1,14 @@
 //! The values of an array by their meaning, so that arrays of other types with the same meaning can be compared.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Float16Type, Float32Type, Float64Type,
-};
+use arrow_array::types::{Float16Type, Float32Type, Float64Type};
 use arrow_array::{
     Array, ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, FixedSizeBinaryArray, LargeBinaryArray,
     LargeStringArray, StringArray, StringViewArray,
 };
 use arrow_buffer::{ArrowNativeType, NullBuffer};
 use arrow_schema::{DataType, TimeUnit};
+use container_arrow::decimal_text;
 use container_core::{Error, Result};
 
 /// What values mean, whatever their type. Values of one class can be compared.
@@ -395,12 +394,7 @@ const fn nanoseconds(unit: TimeUnit) -> i128 {
 }
 
 fn decimal(array: &ArrayRef, at: usize) -> String {
-    let text = match array.data_type() {
-        DataType::Decimal32(..) => array.as_primitive::<Decimal32Type>().value_as_string(at),
-        DataType::Decimal64(..) => array.as_primitive::<Decimal64Type>().value_as_string(at),
-        DataType::Decimal128(..) => array.as_primitive::<Decimal128Type>().value_as_string(at),
-        _ => array.as_primitive::<Decimal256Type>().value_as_string(at),
-    };
+    let text = decimal_text(array, at).unwrap_or_default();
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
         false => text,

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
-    DecimalType, DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType, DurationSecondType,
-    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, Time32MillisecondType,
-    Time32SecondType, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Date32Type, Date64Type, DurationMicrosecondType, DurationMillisecondType,
+    DurationNanosecondType, DurationSecondType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+    Int64Type, Time32MillisecondType, Time32SecondType, Time64MicrosecondType, Time64NanosecondType,
+    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type,
+    UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{
     Array, ArrayRef, FixedSizeListArray, GenericListArray, OffsetSizeTrait, PrimitiveArray, StructArray, UInt64Array,
@@ -18,11 +18,12 @@ use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, TimeUnit};
 use arrow_select::take::take;
 use container_arrow::{
-    BatchScan, Class, Columns, Mapping, OnMismatch, Slot, add_losses, from_arrow, parse_time, write_time,
+    BatchScan, Class, Columns, Mapping, OnMismatch, Slot, add_losses, decimal_text, from_arrow, parse_time, write_time,
 };
 use container_core::{Error, ErrorKind, Limits, Loss, Result};
 
 use super::FloatWidth;
+use crate::batches::hidden::without_hidden;
 use crate::text::scalar::Scalar;
 
 /// More digits than this have no exact form as a double.
@@ -172,6 +173,8 @@ impl Cast<'_> {
         if array.data_type() == to {
             return Ok(Arc::clone(array));
         }
+        // Values under null structs and lists can be anything.
+        let array = &without_hidden(array)?;
         match (array.data_type(), to) {
             (DataType::Dictionary(..), _) => {
                 let labels = array.as_any_dictionary();
@@ -181,7 +184,7 @@ impl Cast<'_> {
             (DataType::FixedSizeList(_, size), DataType::FixedSizeList(item, _)) => {
                 let lists = array.as_fixed_size_list();
                 let width = usize::try_from(*size).unwrap_or(0);
-                let items = self.array(&valid_items(lists, width)?, item.data_type(), &|at| row(at / width.max(1)))?;
+                let items = self.array(lists.values(), item.data_type(), &|at| row(at / width.max(1)))?;
                 let nulls = lists.nulls().cloned();
                 let cast = FixedSizeListArray::try_new_with_length(Arc::clone(item), *size, items, nulls, lists.len());
                 Ok(Arc::new(cast.map_err(from_arrow)?))
@@ -282,15 +285,6 @@ fn indexes(array: &ArrayRef) -> UInt64Array {
     UInt64Array::new(keys.collect(), dictionary.nulls().cloned())
 }
 
-/// The items of vectors; those of null vectors, which can be anything, are null.
-pub(super) fn valid_items(lists: &FixedSizeListArray, width: usize) -> Result<ArrayRef> {
-    if lists.null_count() == 0 {
-        return Ok(Arc::clone(lists.values()));
-    }
-    let indexes = (0..lists.len() * width).map(|at| lists.is_valid(at / width.max(1)).then_some(at as u64));
-    take(lists.values(), &indexes.collect::<UInt64Array>(), None).map_err(from_arrow)
-}
-
 /// Rounds to single precision; `None` when a finite number becomes infinite.
 fn narrowed(array: &PrimitiveArray<Float64Type>) -> Option<PrimitiveArray<Float32Type>> {
     #[expect(clippy::cast_possible_truncation, reason = "rounding is what this cast is for")]
@@ -324,11 +318,6 @@ impl<'a> Values<'a> {
             Values::Time(array.data_type(), Box::new(|at| values.value(at).into()))
         }
 
-        fn decimals<T: DecimalType>(array: &ArrayRef) -> Values<'_> {
-            let values = array.as_primitive::<T>();
-            Values::Decimal(Box::new(|at| values.value_as_string(at)))
-        }
-
         Ok(match array.data_type() {
             DataType::Null => Self::Null,
             DataType::Boolean => Self::Bool(array.as_boolean()),
@@ -352,10 +341,7 @@ impl<'a> Values<'a> {
                 let values = array.as_primitive::<Float64Type>();
                 Self::Float(Box::new(|at| values.value(at)))
             }
-            DataType::Decimal32(..) => decimals::<Decimal32Type>(array),
-            DataType::Decimal64(..) => decimals::<Decimal64Type>(array),
-            DataType::Decimal128(..) => decimals::<Decimal128Type>(array),
-            DataType::Decimal256(..) => decimals::<Decimal256Type>(array),
+            other if is_decimal(other) => Self::Decimal(Box::new(|at| decimal_text(array, at).unwrap_or_default())),
             DataType::Utf8 => {
                 let values = array.as_string::<i32>();
                 Self::Text(Box::new(|at| values.value(at)))

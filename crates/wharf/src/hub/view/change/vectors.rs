@@ -11,7 +11,7 @@ use arrow_select::take::take;
 use container_arrow::from_arrow;
 use container_core::{Error, Result};
 
-use super::cast::valid_items;
+use crate::batches::hidden::valid_items;
 
 /// Element `slot` of each vector; null for null vectors and for shorter ones.
 pub(super) fn slot(array: &ArrayRef, slot: usize) -> Result<ArrayRef> {
