@@ -4,11 +4,11 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::types::Int8Type;
+use arrow_array::types::{Int8Type, Int32Type};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Date32Array, DictionaryArray, DurationSecondArray, FixedSizeListArray, Float32Array,
-    Float64Array, Int16Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray,
-    TimestampMicrosecondArray, TimestampSecondArray, UInt8Array, UInt64Array,
+    Float64Array, Int8Array, Int16Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray,
+    TimestampMicrosecondArray, TimestampNanosecondArray, TimestampSecondArray, UInt8Array, UInt64Array,
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
@@ -172,8 +172,7 @@ fn doubles_round_like_in_numpy() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.parquet");
     let convert = of(batch([("x", Arc::new(Float64Array::from(values)))]));
-    let report =
-        write(&convert.with_changes(Changes { floats: Some(FloatWidth::Single), ..Changes::new() }), &path).unwrap();
+    let report = write(&convert.with_changes(Changes::new().floats(FloatWidth::Single)), &path).unwrap();
     assert_eq!(report.losses, []);
     let container = wharf::open(&path).unwrap();
     let tables = container.tables();
@@ -194,7 +193,7 @@ fn values_under_nulls_are_not_cast() {
     let members = vec![Field::new("x", DataType::Float64, false)].into();
     let structs = StructArray::new(members, vec![floats], nulls());
     let batch = batch([("l", Arc::new(lists)), ("v", Arc::new(vectors)), ("s", Arc::new(structs))]);
-    let changed = of(batch).with_changes(Changes { floats: Some(FloatWidth::Single), ..Changes::new() });
+    let changed = of(batch).with_changes(Changes::new().floats(FloatWidth::Single));
     let row = |value: f64| json!({ "l": [value], "v": [value], "s": { "x": value } });
     let expected = [row(1.0), json!({ "l": null, "v": null, "s": null }), row(2.0)];
     assert_eq!(rows(&changed).unwrap(), expected);
@@ -389,6 +388,86 @@ fn sparse_and_ragged_vectors_expand() {
     assert!(error.contains("sparse structs does not go with"), "{error}");
 }
 
+/// Behind a filter the number of rows is unknown, and it takes the same way as the whole file.
+#[test]
+fn filtered_idv_becomes_ds_like_the_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let lists = [vec![1, 2, 3], vec![4], vec![5, 6], vec![7, 8]].map(|items| Some(items.into_iter().map(Some)));
+    let lists = ListArray::from_iter_primitive::<Int32Type, _, _>(lists);
+    let times = TimestampNanosecondArray::from(vec![123_456_700, 100, 1_000_000_000, 2_000_000_000]);
+    let columns = [
+        ("k", Arc::new(Int32Array::from(vec![1, 2, 3, 4])) as ArrayRef, false),
+        ("v", Arc::new(lists), false),
+        ("t", Arc::new(times), false),
+    ];
+    write(&of(RecordBatch::try_from_iter_with_nullable(columns).unwrap()), &path("a.idv")).unwrap();
+    let whole = |changes: Changes| Convert::new([path("a.idv")]).with_changes(changes);
+    let mut number = 0;
+    let mut output = || {
+        number += 1;
+        path(&format!("{number}.ds"))
+    };
+    for changes in [Changes::new(), Changes::new().rename("t", "T"), Changes::new().cast("k", DataType::Int64)] {
+        // All vectors have two items.
+        let (some, filtered) = (output(), output());
+        write(&whole(changes.clone()).with_rows(2..4), &some).unwrap();
+        write(&whole(changes.clone()).with_filter("k > 2").unwrap(), &filtered).unwrap();
+        assert_eq!(read(&filtered), read(&some), "{changes:?}");
+        assert_eq!(schema(&filtered), schema(&some), "{changes:?}");
+        let error = write(&whole(changes).with_filter("k > 0").unwrap(), &output()).unwrap_err().to_string();
+        assert!(error.contains("column \"v\"") || error.contains("\"v\""), "{error}");
+        // Times finer than a microsecond.
+        let (all, filtered) = (output(), output());
+        let changes = Changes::new().drop("v");
+        write(&whole(changes.clone()), &all).unwrap();
+        write(&whole(changes).with_filter("k > 0").unwrap(), &filtered).unwrap();
+        assert_eq!(read(&filtered), read(&all));
+    }
+}
+
+/// Items of a vector that an input lacks are missing.
+#[test]
+fn vectors_that_an_input_lacks_are_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let list = |lengths: [i32; 2]| -> ArrayRef {
+        let lists = lengths.map(|length| Some((1..=length).map(Some)));
+        Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>(lists))
+    };
+    let keys = |from: i64| -> ArrayRef { Arc::new(Int64Array::from(vec![from, from + 1])) };
+    let file = |name: &str, columns: Vec<(&str, ArrayRef)>| {
+        let columns = columns.into_iter().map(|(name, array)| (name, array, false));
+        write(&of(RecordBatch::try_from_iter_with_nullable(columns).unwrap()), &path(name)).unwrap();
+    };
+    let fixed: ArrayRef = vectors(&[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+    file("none.idv", vec![("k", keys(3))]);
+    file("list.idv", vec![("k", keys(1)), ("v", list([2, 2]))]);
+    file("vector.idv", vec![("k", keys(1)), ("v", fixed)]);
+    for (name, items) in [("list", json!([1, 2])), ("vector", json!([1.0, 2.0, 3.0]))] {
+        let count = items.as_array().unwrap().len();
+        let missing = json!({"k": 3, "v": vec![Value::Null; count]});
+        let idv = format!("{name}.idv");
+        for (inputs, at) in [([idv.as_str(), "none.idv"], [0, 2]), (["none.idv", idv.as_str()], [2, 0])] {
+            let output = path(&format!("{name}{}.ds", at[0]));
+            write(&Convert::new(inputs.map(path)).with_union(), &output).unwrap();
+            let found = read(&output);
+            assert_eq!(found[at[0]], json!({"k": 1, "v": items}), "{found:?}");
+            assert_eq!(found[at[1]], missing, "{found:?}");
+        }
+    }
+    // The other direction.
+    write(&Convert::new([path("vector.idv")]), &path("vector.ds")).unwrap();
+    write(&Convert::new([path("list.idv")]), &path("list.ds")).unwrap();
+    write(&Convert::new([path("none.idv")]), &path("none.ds")).unwrap();
+    let back = path("back.idv");
+    write(&Convert::new(["vector.ds", "none.ds"].map(path)).with_union(), &back).unwrap();
+    assert_eq!(read(&back)[2], json!({"k": 3, "v": ["NaN", "NaN", "NaN"]}));
+    let report = write(&Convert::new(["list.ds", "none.ds"].map(path)).with_union(), &path("l.idv")).unwrap();
+    assert_eq!(read(&path("l.idv"))[2], json!({"k": 3, "v": ["NaN", "NaN"]}));
+    assert_eq!(report.losses.len(), 1);
+}
+
 #[test]
 fn structs_expand_and_nulls_stay_null() {
     let members: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
@@ -484,7 +563,33 @@ fn metadata_stay_where_they_are_true() {
     let table = RecordBatch::try_new(Arc::new(Schema::new(fields)), numbers).unwrap();
     let mixed = of(table.clone()).with_changes(Changes::new().concat("F", ["a", "c"]));
     let error = rows(&mixed).unwrap_err().to_string();
-    assert!(error.contains("packed numbers, with scale_factor or add_offset"), "{error}");
+    assert!(error.contains("packed numbers, with scale_factor, add_offset or _Unsigned"), "{error}");
+    // Signed integers that stand for unsigned ones keep their width.
+    let unsigned = |name: &str, array: ArrayRef, attributes: &str| {
+        (variable(name, attributes).with_data_type(array.data_type().clone()), array)
+    };
+    let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) = [
+        unsigned("a", Arc::new(Int8Array::from(vec![-1])), r#"{"_Unsigned":"true"}"#),
+        unsigned("b", Arc::new(Int16Array::from(vec![-1])), r#"{"_Unsigned":"true"}"#),
+        unsigned("c", Arc::new(Int8Array::from(vec![-1])), "{}"),
+        unsigned("d", Arc::new(Int8Array::from(vec![-2])), r#"{"_Unsigned":"true"}"#),
+    ]
+    .into_iter()
+    .unzip();
+    let bytes = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).unwrap();
+    let refused = |changes: Changes| rows(&of(bytes.clone()).with_changes(changes)).unwrap_err().to_string();
+    let alone = "the attribute \"_Unsigned\" holds for this type alone";
+    for to in [DataType::Int16, DataType::Int32, DataType::UInt8, DataType::Float64, DataType::Utf8] {
+        assert_eq!(
+            refused(Changes::new().cast("a", to.clone())),
+            format!("test: cast expected Int8, found {to}: {alone} (column \"a\")")
+        );
+    }
+    assert!(refused(Changes::new().concat("F", ["a", "b"])).contains("expected Int8 like the others, found Int16"));
+    assert!(refused(Changes::new().concat("F", ["a", "c"])).contains("_Unsigned, cannot be in a vector"));
+    let joined = of(bytes).with_changes(Changes::new().concat("F", ["a", "d"]).drop("b").drop("c"));
+    write(&joined, &path("bytes.ds")).unwrap();
+    assert_eq!(attributes("bytes.ds"), json!({"_Unsigned": "true", "SlotNames": ["a", "d"]}));
     let report =
         write(&of(table).with_changes(Changes::new().concat("F", ["a", "b"]).drop("c")), &path("two.ds")).unwrap();
     let lost: Vec<String> = report.losses.iter().map(|lost| lost.loss.to_string()).collect();

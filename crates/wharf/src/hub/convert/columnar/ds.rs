@@ -125,8 +125,8 @@ fn put(
     Ok(())
 }
 
-/// What the values of each column show that has to be known before any is written, and how many rows there are. Only columns of times and of
-/// vectors of unknown length are read.
+/// What the values of each column show that has to be known before any is written, and how many rows there are at most. Only columns of times and
+/// of vectors of unknown length are read.
 fn profiles(job: &Job<'_>, joined: &Joined) -> Result<(Vec<Profile>, u64)> {
     let mut profiles = vec![Profile::default(); joined.schema.fields().len()];
     let needed: Vec<usize> = joined
@@ -142,10 +142,15 @@ fn profiles(job: &Job<'_>, joined: &Joined) -> Result<(Vec<Profile>, u64)> {
     for input in &joined.inputs {
         let named = |error: Error| error.in_file(input.name.clone());
         let table = input.table().map_err(named)?;
-        let len = table.len().unwrap_or(0);
-        let part: Range<u64> = wanted.start.saturating_sub(before).min(len)..wanted.end.saturating_sub(before).min(len);
-        before = before.saturating_add(len);
+        let (start, end) = (wanted.start.saturating_sub(before), wanted.end.saturating_sub(before));
+        // Without a known length, as behind a filter, rows are counted as they come.
+        let len = table.len();
+        let (part, mut skip): (Range<u64>, u64) = match len {
+            Some(len) => (start.min(len)..end.min(len), 0),
+            None => (0..end, start),
+        };
         rows = rows.saturating_add(part.end - part.start);
+        before = before.saturating_add(len.unwrap_or(0));
         if needed.is_empty() || part.is_empty() {
             continue;
         }
@@ -160,6 +165,12 @@ fn profiles(job: &Job<'_>, joined: &Joined) -> Result<(Vec<Profile>, u64)> {
         (scan.scan.columns, scan.scan.rows) = (Some(columns), part);
         for batch in table.batches(&scan).map_err(named)? {
             let batch = batch.map_err(|error| named(from_arrow(error)))?;
+            let count = batch.num_rows() as u64;
+            let skipped = skip.min(count);
+            skip -= skipped;
+            before = before.saturating_add(if len.is_none() { count } else { 0 });
+            let skipped = usize::try_from(skipped).unwrap_or(usize::MAX);
+            let batch = batch.slice(skipped, batch.num_rows() - skipped);
             for (index, array) in here.iter().zip(batch.columns()) {
                 if let (Some(profile), Some(field)) = (profiles.get_mut(*index), joined.schema.fields().get(*index)) {
                     observe(profile, field, array);

@@ -12,7 +12,7 @@ use arrow_array::{
     Array, ArrayRef, BinaryArray, FixedSizeListArray, GenericStringArray, ListArray, OffsetSizeTrait, PrimitiveArray,
     RecordBatch, RecordBatchOptions, StringArray, UInt64Array,
 };
-use arrow_buffer::{BooleanBuffer, NullBuffer};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, NullBuffer};
 use arrow_schema::{DataType, SchemaRef};
 use arrow_select::take::take;
 use container_arrow::from_arrow;
@@ -20,6 +20,7 @@ use container_core::{Error, Loss, Position, Result};
 use idv::{DateTime, DateTimeOffset, ItemType, TimeSpan};
 
 use super::super::super::DS;
+use crate::batches::hidden::valid_items;
 
 /// Ticks of 100 ns in a microsecond, and in a minute.
 const MICRO: i64 = 10;
@@ -113,16 +114,14 @@ impl Recode {
         match (array.data_type(), data_type) {
             (DataType::FixedSizeList(_, size), DataType::FixedSizeList(item, _)) => {
                 let wide = usize::try_from(*size).unwrap_or(0);
-                let items = self.items(array.as_fixed_size_list().values(), &row_of(wide)).map_err(of_rows(wide))?;
+                let items = valid_items(array.as_fixed_size_list(), wide)?;
+                let items = self.items(&items, &row_of(wide)).map_err(of_rows(wide))?;
                 let list = FixedSizeListArray::try_new_with_length(Arc::clone(item), *size, items, None, array.len());
                 Ok(Arc::new(list.map_err(from_arrow)?))
             }
             (DataType::List(_), DataType::FixedSizeList(item, size)) => {
-                let lists = array.as_list::<i32>();
-                let start = lists.value_offsets().first().map_or(0, |start| usize::try_from(*start).unwrap_or(0));
                 let wide = usize::try_from(*size).unwrap_or(0);
-                // A pass over the column has shown that all lists have this length.
-                let items = lists.values().slice(start, array.len() * wide);
+                let items = items_of_length(array.as_list::<i32>(), wide, first)?;
                 let items = self.items(&items, &row_of(wide)).map_err(of_rows(wide))?;
                 let list = FixedSizeListArray::try_new_with_length(Arc::clone(item), *size, items, None, array.len());
                 Ok(Arc::new(list.map_err(from_arrow)?))
@@ -146,8 +145,12 @@ impl Recode {
         Ok(match self {
             Self::Keep => Arc::clone(array),
             Self::Micros => {
-                let micros = |ticks: i64| ticks.div_euclid(MICRO);
-                Arc::new(array.as_primitive::<Int64Type>().unary::<_, Int64Type>(micros))
+                let ticks = array.as_primitive::<Int64Type>();
+                // A pass over the column has shown that there are none.
+                if let Some(place) = ticks.iter().position(|ticks| ticks.is_some_and(|ticks| ticks % MICRO != 0)) {
+                    return Err((place, Error::invalid("a time is finer than a microsecond")));
+                }
+                Arc::new(ticks.unary::<_, Int64Type>(|ticks| ticks.div_euclid(MICRO)))
             }
             Self::Texts(item) => texts(*item, array)?,
             Self::Labels(labels) => {
@@ -227,6 +230,29 @@ impl NullCounts {
         }
         let values = floats.iter().map(|float| float.unwrap_or(nan));
         Ok(Arc::new(PrimitiveArray::<T>::from_iter_values(values)))
+    }
+}
+
+/// The items of lists that all have this length; null for those of null lists. A pass over the column has shown their length.
+fn items_of_length(lists: &ListArray, wide: usize, first: u64) -> Result<ArrayRef> {
+    let offsets: Vec<usize> = lists.value_offsets().iter().map(|offset| offset.as_usize()).collect();
+    let mut indexes = Vec::with_capacity(lists.len() * wide);
+    for (row, pair) in offsets.windows(2).enumerate() {
+        match pair {
+            [start, end] if lists.is_valid(row) => {
+                if end - start != wide {
+                    let detail =
+                        format!("expected a vector of {wide} items, as in the rows before, found {}", end - start);
+                    return Err(Error::invalid(detail).in_row(first + row as u64));
+                }
+                indexes.extend((*start..*end).map(|at| Some(at as u64)));
+            }
+            _ => indexes.extend(std::iter::repeat_n(None, wide)),
+        }
+    }
+    match offsets.first() {
+        Some(start) if lists.null_count() == 0 => Ok(lists.values().slice(*start, indexes.len())),
+        _ => take(lists.values(), &UInt64Array::from(indexes), None).map_err(from_arrow),
     }
 }
 
@@ -332,19 +358,17 @@ fn nan_as_null<T: ArrowPrimitiveType>(array: &ArrayRef, is_nan: impl Fn(&T::Nati
 /// Floats as the integers that they were.
 fn integers(array: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, Fault> {
     fn all<T: ArrowPrimitiveType<Native: TryFrom<i128>>>(array: &ArrayRef) -> Result<ArrayRef, Fault> {
-        let one = |(place, float): (usize, &f64)| {
-            if float.is_nan() {
-                return Ok(None);
-            }
+        let one = |(place, float): (usize, Option<f64>)| {
+            let Some(float) = float.filter(|float| !float.is_nan()) else { return Ok(None) };
             #[expect(clippy::cast_possible_truncation, reason = "what is beyond 128 bits is beyond all integers here")]
-            let number = *float as i128;
+            let number = float as i128;
             let number = T::Native::try_from(number).ok().filter(|_| float.fract() == 0.0);
             number.map(Some).ok_or_else(|| {
                 let detail = format!("{float} is not of the type {}, which the metadata name", T::DATA_TYPE);
                 (place, Error::invalid(detail))
             })
         };
-        let numbers = array.as_primitive::<Float64Type>().values().iter().enumerate().map(one);
+        let numbers = array.as_primitive::<Float64Type>().iter().enumerate().map(one);
         Ok(Arc::new(numbers.collect::<Result<PrimitiveArray<T>, Fault>>()?))
     }
     match data_type {

@@ -104,6 +104,8 @@ impl DsTarget {
             does_not_go(&for_columns, kind)?;
         }
         match kind {
+            Kind::Idv | Kind::Renamed(IDV) => columnar::ds::run_idv(job, self, output, context, report),
+            Kind::Columns(IDV) if !job.changes.is_empty() => columnar::ds::run_idv(job, self, output, context, report),
             // Variables along several dimensions have no rows in common.
             _ if job.is_filtered() => columnar::ds::run(job, self, output, context, report),
             Kind::Container(DS) => {
@@ -116,8 +118,6 @@ impl DsTarget {
                 copied(job, self, (kind, &reader), output, context, report)
             }
             kind if kind.is_netcdf() => self.copy_netcdf(job, kind, output, context, report),
-            Kind::Idv | Kind::Renamed(IDV) => columnar::ds::run_idv(job, self, output, context, report),
-            Kind::Columns(IDV) if !job.changes.is_empty() => columnar::ds::run_idv(job, self, output, context, report),
             _ => columnar::ds::run(job, self, output, context, report),
         }
     }

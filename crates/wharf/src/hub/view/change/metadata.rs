@@ -9,6 +9,9 @@ use container_core::{Loss, Position, Result};
 use idv::{ColumnSchema, ItemType, Type};
 use serde_json::{Map, Value, json};
 
+/// The attribute of signed integers that stand for unsigned ones.
+const UNSIGNED: &str = "_Unsigned";
+
 /// Metadata of IDV that name values, slots or dimensions.
 const KEY_VALUES: &str = "KeyValues";
 const SLOT_NAMES: &str = "SlotNames";
@@ -145,7 +148,7 @@ impl Shared {
 
     /// Whether numbers are packed otherwise than those of the vector: another number would be meant.
     pub(super) fn is_packed_otherwise(&self, field: &Field) -> bool {
-        self.lacks(field).iter().any(|name| ["scale_factor", "add_offset"].contains(&name.as_str()))
+        self.lacks(field).iter().any(|name| ["scale_factor", "add_offset", UNSIGNED].contains(&name.as_str()))
     }
 }
 
@@ -165,6 +168,13 @@ pub(super) fn vector(name: &str, item: FieldRef, names: &[String], shared: Share
         field.metadata_mut().insert(dsfmt::FORMAT_NAME.to_owned(), header.to_string());
     }
     Ok(field)
+}
+
+/// Whether signed integers stand for unsigned ones of the same width, which another type would not mean.
+pub(super) fn is_unsigned(field: &Field) -> bool {
+    let is_true = |value: &Value| matches!(value.as_str(), Some("true" | "True"));
+    item(field.data_type()).is_signed_integer()
+        && attributes(field).is_some_and(|attributes| attributes.get(UNSIGNED).is_some_and(is_true))
 }
 
 fn attributes(field: &Field) -> Option<Map<String, Value>> {

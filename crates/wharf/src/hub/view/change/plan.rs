@@ -319,7 +319,12 @@ impl Plan {
             return Ok(renamed);
         }
         let option = if base.to.is_some() { "cast" } else { "floats" };
-        cast::check(from, &to).map_err(|error| error.in_column(base.name.clone()).in_option(option))?;
+        let in_option = |error: Error| error.in_column(base.name.clone()).in_option(option);
+        cast::check(from, &to).map_err(in_option)?;
+        if metadata::is_unsigned(field) {
+            let detail = format!("expected {from}, found {to}: the attribute \"_Unsigned\" holds for this type alone");
+            return Err(in_option(Error::usage(detail)));
+        }
         let may_be_null = cast::makes_null(from, on_mismatch);
         let to = if may_be_null { cast::nullable(&to) } else { to };
         Ok(metadata::cast(&renamed, to, lost).with_nullable(field.is_nullable() || may_be_null))
@@ -397,7 +402,8 @@ impl Plan {
         for field in parts {
             let wrong = |detail: String| Error::usage(detail).in_column(field.name().clone());
             if shared.is_packed_otherwise(field) {
-                let detail = "packed numbers, with scale_factor or add_offset, cannot be in a vector with others";
+                let detail =
+                    "packed numbers, with scale_factor, add_offset or _Unsigned, cannot be in a vector with others";
                 return Err(wrong(detail.to_owned()));
             }
             nullable |= field.is_nullable();
@@ -416,6 +422,14 @@ impl Plan {
             if !is_number(data_type) {
                 let detail = format!("expected numbers or vectors of one length of them, found {data_type}");
                 return Err(wrong(detail).advising("{cast} changes the type"));
+            }
+            if let Some(before) = item.as_ref().filter(|before| *before != data_type)
+                && metadata::is_unsigned(field)
+            {
+                let detail = format!(
+                    "expected {before} like the others, found {data_type}: the attribute \"_Unsigned\" holds for one type alone"
+                );
+                return Err(wrong(detail));
             }
             item = Some(item.map_or_else(|| data_type.clone(), |before| common(&before, data_type)));
             names.extend(slots);

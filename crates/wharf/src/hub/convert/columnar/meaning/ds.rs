@@ -124,7 +124,9 @@ pub(in super::super) fn variable(field: &Field, profile: &Profile) -> Result<Tra
         }
         _ => (Recode::Keep, items.data_type().clone()),
     };
-    let nullable = items.is_nullable() || !matches!(recode, Recode::Keep);
+    // The items of a vector that an input lacks are missing.
+    let lists_are_nullable = field.is_nullable();
+    let nullable = lists_are_nullable || items.is_nullable() || !matches!(recode, Recode::Keep);
     let Attributes { kept, losses, dimensions, time, .. } = attributes;
     let mut header = FieldMetadata::default();
     (header.dimensions, header.time) = (dimensions, time);
@@ -145,7 +147,7 @@ pub(in super::super) fn variable(field: &Field, profile: &Profile) -> Result<Tra
                 i32::try_from(length).map_err(|_| Error::limit("items of a vector", length.into(), i32::MAX as u64))?;
             (ArrowType::FixedSizeList(inner(), size), false)
         }
-        (ArrowType::List(_), _) => (ArrowType::List(inner()), false),
+        (ArrowType::List(_), _) => (ArrowType::List(inner()), lists_are_nullable),
         _ => (data_type, nullable),
     };
     let field = Field::new(field.name(), data_type, nullable).with_metadata(metadata);

@@ -29,9 +29,10 @@ pub(in super::super) fn column(field: &Field) -> Result<Option<Translation>> {
         ArrowType::FixedSizeList(items, _) => items,
         _ => field,
     };
-    let missing = items.is_nullable();
+    // The items of a vector that an input lacks are missing.
+    let missing = items.is_nullable() || field.is_nullable();
     let typed = typed(&variable);
-    let (item, recode, data_type) = item_type(items, typed.as_ref());
+    let (item, recode, data_type) = item_type(items.data_type(), missing, typed.as_ref());
     let kind = match field.data_type() {
         ArrowType::FixedSizeList(..) => Type::Vector { item, dimensions: dimensions(&shape_of(field))? },
         _ => Type::Item(item),
@@ -83,9 +84,8 @@ pub(in super::super) fn dataset_attributes(metadata: &HashMap<String, String>) -
 }
 
 /// The IDV item type, the conversion, and the Arrow type of items.
-fn item_type(items: &Field, typed: Option<&Typed>) -> (ItemType, Recode, ArrowType) {
-    let missing = items.is_nullable();
-    let same = items.data_type().clone();
+fn item_type(items: &ArrowType, missing: bool, typed: Option<&Typed>) -> (ItemType, Recode, ArrowType) {
+    let same = items.clone();
     if let Some(Typed { item, micros }) = typed {
         return match same {
             _ if *micros => (*item, Recode::Ticks, same),
