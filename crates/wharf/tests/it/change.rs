@@ -694,6 +694,95 @@ fn renaming_idv_keeps_everything_else() {
     assert_eq!(read(&path("union.ds")).len(), 2);
 }
 
+/// Writes rows as IDV, with these types.
+fn idv(folder: &Path, name: &str, rows: &str, kinds: &str) -> PathBuf {
+    let mut convert = Convert::new([file(folder, "rows.jsonl", rows)]);
+    convert.text.schema = Some(file(folder, "types.json", kinds));
+    let path = folder.join(name);
+    write(&convert, &path).unwrap();
+    path
+}
+
+/// Rows of IDV that a condition selects become the same variables as those of a file that has no others, whatever else is changed.
+#[test]
+fn variables_of_filtered_idv_are_those_of_its_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let rows = [
+        ("1,2", "2020-01-01T00:00:00.0000001", "00:00:01.5"),
+        ("3", "2020-01-01T00:00:00.1234567", "00:00:00.0000001"),
+        ("4,5", "2020-01-01T00:00:01", "00:00:02"),
+        ("6,7", "2020-01-01T00:00:02", "00:00:03"),
+    ];
+    let rows = rows.iter().enumerate().map(|(k, (v, t, s))| {
+        let id = format!("{k:032x}");
+        format!(
+            "{{\"k\":{k},\"v\":[{v}],\"t\":\"{t}\",\"o\":\"{t}+01:00\",\"s\":\"{s}\",\"r\":\"{id}\",\"l\":\"x\"}}\n"
+        )
+    });
+    let kinds = r#"[{"name":"k","type":"Int32"},{"name":"v","type":"Vector<Single>"},{"name":"t","type":"DateTime"},
+        {"name":"o","type":"DateTimeOffset"},{"name":"s","type":"TimeSpan"},{"name":"r","type":"RowId"},
+        {"name":"l","type":"Key<UInt32, 2>","metadata":{"KeyValues":["x","y"]}}]"#;
+    let all = idv(folder.path(), "all.idv", &rows.collect::<String>(), kinds);
+    let changes = [
+        Changes::new(),
+        Changes::new().rename("k", "kk"),
+        Changes::new().drop("v"),
+        Changes::new().cast("k", DataType::Int64),
+    ];
+    let mut written = 0;
+    for (condition, changes) in
+        ["k > 1", "k >= 0", "k = 0"].iter().flat_map(|condition| changes.iter().map(move |change| (condition, change)))
+    {
+        let _ = std::fs::remove_file(path("some.idv"));
+        write(&Convert::new([&all]).with_filter(condition).unwrap(), &path("some.idv")).unwrap();
+        for (extension, range) in [("ds", 0..9), ("ds", 1..2), ("nc", 0..9)] {
+            let name = |name: &str| path(&format!("{name}.{extension}"));
+            let (one, two) = (name("one"), name("two"));
+            let _ = (std::fs::remove_file(&one), std::fs::remove_file(&two));
+            let changed = |input: &Path| Convert::new([input]).with_changes(changes.clone()).with_rows(range.clone());
+            let expected = write(&changed(&path("some.idv")), &two).map_err(|error| error.detail().to_owned());
+            let convert = changed(&all).with_filter(condition).unwrap();
+            let found = write(&convert, &one).map_err(|error| error.detail().to_owned());
+            let case = format!("{condition} {changes:?} {extension} {range:?}");
+            assert_eq!(found.as_ref().map(|report| report.rows), expected.as_ref().map(|report| report.rows), "{case}");
+            if found.is_ok() {
+                assert_eq!(read(&one), read(&two), "{case}");
+                assert_eq!(schema(&one), schema(&two), "{case}");
+                written += 1;
+            }
+        }
+    }
+    assert!(written > 20, "{written}");
+}
+
+/// Vectors of a column that an input lacks have missing elements.
+#[test]
+fn unions_of_vectors_have_missing_elements() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let rows = "{\"k\":1,\"v\":[1,2],\"w\":[3]}\n{\"k\":2,\"v\":[3,4],\"w\":[5,6]}\n";
+    let a = idv(folder.path(), "a.idv", rows, r#"{"k":"Int32","v":"Vector<Single>","w":"Vector<Int16>"}"#);
+    let f = idv(folder.path(), "f.idv", rows, r#"{"k":"Int32","v":"Vector<Single, 2>"}"#);
+    let b = idv(folder.path(), "b.idv", "{\"k\":3}\n", r#"{"k":"Int32"}"#);
+    let registry = Registry::builtin();
+    let mut target = registry.target_for(&path("out.ds")).unwrap();
+    target.set("ragged", "pad".as_ref()).unwrap();
+    for inputs in [[&a, &b], [&b, &a], [&f, &b], [&b, &f]] {
+        let out = path("out.ds");
+        let convert = Convert::new(inputs).with_union();
+        convert.write_as(target.as_ref(), &out, Overwrite::Replace, &registry).unwrap();
+        let mut rows = read(&out);
+        rows.sort_by_key(|row| row["k"].as_i64());
+        let vectors: Vec<&Value> = rows.iter().map(|row| &row["v"]).collect();
+        assert_eq!(vectors, [&json!([1.0, 2.0]), &json!([3.0, 4.0]), &json!([null, null])]);
+        if inputs.contains(&&a) {
+            let vectors: Vec<&Value> = rows.iter().map(|row| &row["w"]).collect();
+            assert_eq!(vectors, [&json!([3, null]), &json!([5, 6]), &json!([null, null])]);
+        }
+    }
+}
+
 #[test]
 fn cells_cast_to_text_keep_their_digits() {
     let folder = tempfile::tempdir().unwrap();

@@ -173,6 +173,30 @@ fn joins_bounds_of_times_as_times_only() {
     assert_eq!(bounds, (1..5).map(|first| Value::from(vec![day(first), day(first + 1)])).collect::<Vec<_>>());
 }
 
+/// Vectors of a variable that an input lacks have missing elements in IDV, too.
+#[test]
+fn unions_into_idv_have_missing_vectors() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let with_k = |k: i32| {
+        let mut builder = Builder::new();
+        builder.field("k", Field::new(Array::new([1], vec![k]).unwrap()).with_dimensions(["x"]));
+        builder
+    };
+    let mut builder = with_k(1);
+    builder.field("m", Field::new(Array::new([1, 2], vec![3_i16, 4]).unwrap()).with_dimensions(["x", "y"]));
+    builder.field("f", Field::new(Array::new([1, 2], vec![0.5_f32, 1.5]).unwrap()).with_dimensions(["x", "y"]));
+    builder.write(at("a.ds"), OutputOptions::default()).unwrap();
+    with_k(2).write(at("b.ds"), OutputOptions::default()).unwrap();
+    for (inputs, first, last) in [(["a.ds", "b.ds"], 0, 1), (["b.ds", "a.ds"], 1, 0)] {
+        let report = write(&Convert::new(inputs.map(at)).with_union(), &at("out.idv"));
+        assert!(report.losses.iter().any(|lost| lost.loss.what.contains("NaN")), "{:?}", report.losses);
+        let rows = all(&at("out.idv")).into_values().next().unwrap();
+        assert_eq!(rows[first], serde_json::json!({"k": 1, "m": [3.0, 4.0], "f": [0.5, 1.5]}));
+        assert_eq!(rows[last], serde_json::json!({"k": 2, "m": ["NaN", "NaN"], "f": ["NaN", "NaN"]}));
+    }
+}
+
 const KINDS: [Kind; 4] = [Kind::Classic, Kind::Offset64, Kind::Data64, Kind::Hdf5];
 
 /// The target of a path; rows get their numbers as keys.
