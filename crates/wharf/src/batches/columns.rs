@@ -8,8 +8,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, FixedSizeListArray, RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_select::take::take;
-use container_arrow::{ArrowTable, BatchRows, BatchScan, JsonRows, Mapping, PermutedTensor, from_arrow};
-use container_core::{ColumnInfo, Error, Loss, Position, Result, Rows, Scan};
+use container_arrow::{ArrowTable, BatchReader, BatchRows, BatchScan, JsonRows, PermutedTensor, from_arrow};
+use container_core::{ColumnInfo, Error, Loss, Position, Result, Rows, Scan, Table};
 
 use super::guarded;
 
@@ -68,11 +68,15 @@ fn row_support_error(field: &FieldRef) -> Option<String> {
 
 /// The rows of a table that reads batches.
 pub(crate) fn rows<'a>(table: &'a dyn ArrowTable, scan: &Scan) -> Result<Box<dyn Rows + 'a>> {
-    rows_with(table, scan, Mapping::default())
+    rows_of(table, scan, |scan| table.batches(&scan.into()))
 }
 
-/// As [`rows`], with this mapping.
-pub(crate) fn rows_with<'a>(table: &'a dyn ArrowTable, scan: &Scan, mapping: Mapping) -> Result<Box<dyn Rows + 'a>> {
+/// As [`rows`], of the batches that `open` returns for the readable columns.
+pub(crate) fn rows_of<'a>(
+    table: &dyn Table,
+    scan: &Scan,
+    open: impl FnOnce(Scan) -> Result<Box<dyn BatchReader + 'a>>,
+) -> Result<Box<dyn Rows + 'a>> {
     let unreadable = |&index: &usize| table.columns().get(index).is_some_and(|column| column.unreadable.is_some());
     if let Some(column) =
         scan.columns.iter().flatten().find(|index| unreadable(index)).and_then(|&index| table.columns().get(index))
@@ -91,8 +95,7 @@ pub(crate) fn rows_with<'a>(table: &'a dyn ArrowTable, scan: &Scan, mapping: Map
         scan.columns = Some((0..table.columns().len()).filter(|index| !unreadable(index)).collect());
     }
     let first = scan.rows.start;
-    let scan = BatchScan::from(scan).with_mapping(mapping);
-    Ok(Box::new(ReadableRows { rows: BatchRows::new(table.batches(&scan)?, first), left_out }))
+    Ok(Box::new(ReadableRows { rows: BatchRows::new(open(scan)?, first), left_out }))
 }
 
 /// Rows of the readable columns, with a loss for each other column.

@@ -756,6 +756,49 @@ fn variables_of_filtered_idv_are_those_of_its_rows() {
     assert!(written > 20, "{written}");
 }
 
+/// Times of IDV keep their ticks while other columns are changed, and what is cast is the time, not its ticks.
+#[test]
+fn times_of_idv_stay_exact_next_to_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let text = r#"{"k":1,"f":1.5,"t":"2020-01-01T00:00:00.1234567","u":"0001-01-01T00:00:00","z":"2020-01-01T00:00:00.0000001+01:00","v":["0001-01-01T00:00:00.0000001"],"s":"PT0.0000001S","r":"00000000000000000000000000000001"}
+{"k":2,"f":2.5,"t":"0001-01-01T00:00:00.0000001","u":"2020-01-01T00:00:01.5","z":"2020-01-01T00:00:00-01:00","v":["2020-01-01T00:00:00","2020-01-01T00:00:00"],"s":"PT1S","r":"00000000000000000000000000000002"}
+"#;
+    let kinds = r#"{"k":"Int32","f":"Single","t":"DateTime","u":"DateTime","z":"DateTimeOffset","v":"Vector<DateTime>","s":"TimeSpan","r":"RowId"}"#;
+    let times = idv(folder.path(), "times.idv", text, kinds);
+    let convert = |changes: Changes| Convert::new([&times]).with_changes(changes);
+    // Rows of other columns are those of the file.
+    let expected = lines(text.as_bytes());
+    assert_eq!(rows(&convert(Changes::new().cast("f", DataType::Float64))).unwrap(), expected);
+    write(&convert(Changes::new().cast("f", DataType::Float64)), &path("cast.idv")).unwrap();
+    assert_eq!(read(&path("cast.idv")), expected);
+    // A cast sees the same in every output.
+    let mut texts = Vec::new();
+    for out in ["u.jsonl", "u.idv", "u.ds"] {
+        let changes = Changes::new().cast("u", DataType::Utf8).drop("v").cast("k", DataType::Int64);
+        write(&convert(changes), &path(out)).unwrap();
+        texts.push(
+            read(&path(out))
+                .iter()
+                .map(|row| [row["k"].clone(), row["t"].clone(), row["u"].clone()])
+                .collect::<Vec<_>>(),
+        );
+    }
+    assert_eq!(
+        texts[0],
+        [
+            [json!(1), expected[0]["t"].clone(), json!("0001-01-01T00:00:00")],
+            [json!(2), expected[1]["t"].clone(), json!("2020-01-01T00:00:01.5")]
+        ]
+    );
+    assert!(texts.iter().all(|other| *other == texts[0]), "{texts:?}");
+    let changes = Changes::new().cast("t", DataType::Utf8).drop("v");
+    for out in ["t.jsonl", "t.idv", "t.ds"] {
+        let error = write(&convert(changes.clone()), &path(out)).unwrap_err().to_string();
+        assert!(error.contains("more precise than a microsecond"), "{error}");
+    }
+}
+
 /// Vectors of a column that an input lacks have missing elements.
 #[test]
 fn unions_of_vectors_have_missing_elements() {

@@ -12,6 +12,7 @@ pub(super) mod join;
 mod meaning;
 pub(in crate::hub) mod pick;
 mod recode;
+mod texts;
 mod unify;
 mod widen;
 
@@ -31,6 +32,7 @@ pub(super) use file::FileFormat;
 use file::Writer;
 pub use input_table::{InputPart, InputTable, MatchObserver};
 use inputs::{JoinOptions, Joined};
+pub(in crate::hub) use texts::idv_texts;
 
 /// Writes Parquet or Arrow IPC.
 pub(super) fn run(file: &FileFormat, job: &Job<'_>, context: &mut Context<'_, '_>, report: &mut Report) -> Result<()> {

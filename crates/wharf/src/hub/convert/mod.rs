@@ -24,7 +24,7 @@ use container_core::{Error, Overwrite, Result};
 pub use change::{CHANGE_OPTIONS, ChangeOptions};
 pub(super) use columnar::pick::PickedRows;
 pub use columnar::{InputPart, InputTable, MatchObserver};
-pub(super) use columnar::{OpenBatches, same_meaning};
+pub(super) use columnar::{OpenBatches, idv_texts, same_meaning};
 pub(super) use job::quoted;
 pub use job::{Context, Convert, Job, Report, To};
 pub use option::{OptionSpec, OptionValue};

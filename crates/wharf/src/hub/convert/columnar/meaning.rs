@@ -11,7 +11,7 @@ use container_core::{Loss, Position};
 use serde_json::Value;
 
 use super::recode::{NullCounts, Recode};
-pub(super) use ds::{Profile, is_column, name_rows, no_common_type, variable, with_slot_names};
+pub(super) use ds::{Profile, is_column, name_rows, no_common_type, text_type, variable, with_slot_names};
 pub(super) use idv::{column, dataset_attributes, listed};
 
 /// Metadata for the names of dimensions. It is the name of a header member, which no attribute can have.

@@ -110,6 +110,11 @@ impl IdvTarget {
                 convert.mapping.sparse.get_or_insert(Sparse::Structs);
                 columnar::idv::write(&Job { convert: &convert, ..*job }, self, sink, context, report)
             }
+            Kind::Columns(IDV) if job.picked.is_none() && !job.changes.is_empty() => {
+                let mut convert = job.convert.clone();
+                convert.mapping.times.get_or_insert(Times::Ticks);
+                columnar::idv::write(&Job { convert: &convert, ..*job }, self, sink, context, report)
+            }
             _ => columnar::idv::write(job, self, sink, context, report),
         }
     }

@@ -58,12 +58,13 @@ impl Below<'_> {
     }
 }
 
+/// The numbers of bases, in the order in which they are read, with their changed fields.
+type Bases = Vec<(usize, FieldRef)>;
+
 /// How the table below is read, and what becomes of its columns.
 struct Reading {
-    /// The scan of the table below.
-    scan: BatchScan,
-    /// The numbers of the bases that are read, in order, with their changed fields.
-    bases: Vec<(usize, FieldRef)>,
+    /// The scans of the table below, whose rows go together, with the bases that each reads.
+    scans: Vec<(BatchScan, Bases)>,
     /// The columns, in order; `None` for one that the table lacks.
     columns: Vec<Option<usize>>,
     schema: SchemaRef,
@@ -111,11 +112,16 @@ impl ChangedTable {
             own = own.with_sampled_schema(Arc::clone(&found));
         }
         let on_mismatch = scan.mapping.on_mismatch;
-        let (mut bases, mut lost) = (Vec::new(), Vec::new());
+        let (typed_scan, typed) = self.typed(scan, &below, numbers.iter().zip(found.fields()))?;
+        let (mut bases, mut typed_bases, mut lost) = (Bases::new(), Bases::new(), Vec::new());
         for (base, field) in numbers.iter().zip(found.fields()) {
+            let (bases, field) = match typed.get(base) {
+                Some(typed) => (&mut typed_bases, typed),
+                None => (&mut bases, field),
+            };
             bases.push((*base, Arc::new(plan.base_field(*base, field, changes, on_mismatch, &mut lost)?)));
         }
-        let fields_of: HashMap<usize, FieldRef> = bases.iter().cloned().collect();
+        let fields_of: HashMap<usize, FieldRef> = bases.iter().chain(&typed_bases).cloned().collect();
         let mut fields = Vec::with_capacity(selected.len());
         for (column, declared) in &selected {
             let Some(column) = column else {
@@ -136,7 +142,37 @@ impl ChangedTable {
         }
         let schema = Arc::new(Schema::new_with_metadata(fields, found.metadata().clone()));
         let columns = selected.into_iter().map(|(column, _)| column).collect();
-        Ok(Reading { scan: own, bases, columns, schema, lost })
+        let mut scans = Vec::new();
+        if typed_bases.is_empty() {
+            scans.push((own, bases));
+        } else {
+            for (mut scan, bases) in [(own, bases), (typed_scan, typed_bases)] {
+                scan.scan.columns = Some(bases.iter().map(|(base, _)| plan.base(*base).0).collect());
+                scans.push((scan, bases));
+            }
+        }
+        Ok(Reading { scans, columns, schema, lost })
+    }
+
+    /// The fields of bases that are read as the changes were planned: those with times in another unit whose changes depend on their type.
+    fn typed<'f>(
+        &self,
+        scan: &BatchScan,
+        below: &Below<'_>,
+        bases: impl Iterator<Item = (&'f usize, &'f FieldRef)>,
+    ) -> Result<(BatchScan, HashMap<usize, FieldRef>)> {
+        let (mut own, times) = (scan.clone(), self.settings.mapping.times);
+        if own.mapping.times == times || !below.table.has_schema() {
+            return Ok((own, HashMap::new()));
+        }
+        own.mapping.times = times;
+        let typed = self.plan.typed();
+        let (bases, fields): (Vec<usize>, Vec<&FieldRef>) = bases.filter(|(base, _)| typed.contains(base)).unzip();
+        let indexes: Vec<usize> = bases.iter().map(|base| self.plan.base(*base).0).collect();
+        let (own, planned) = below.scan(&own, &indexes, &Declared::default())?;
+        let all = bases.into_iter().zip(planned.fields()).zip(fields);
+        let others = all.filter(|((_, planned), field)| planned.data_type() != field.data_type());
+        Ok((own, others.map(|((base, planned), _)| (base, Arc::clone(planned))).collect()))
     }
 
     /// The fields as which some bases are read, by the index of their column: those of declared columns that only have another name, and text for
@@ -191,26 +227,61 @@ impl ArrowTable for ChangedTable {
 
     fn batches<'a>(&'a self, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>> {
         let reading = self.reading(scan)?;
-        let batches = self.arrow_below()?.batches(&reading.scan)?;
-        let first = scan.scan.rows.start;
-        let on_mismatch = scan.mapping.on_mismatch;
+        let below = self.arrow_below()?;
+        let part = |(scan, bases)| Ok(Part { batches: below.batches(&scan)?, bases, rest: None });
         Ok(Box::new(Batches {
             plan: &self.plan,
-            batches,
-            reading,
-            row: first,
-            on_mismatch,
+            parts: reading.scans.into_iter().map(part).collect::<Result<_>>()?,
+            columns: reading.columns,
+            schema: reading.schema,
+            lost: reading.lost,
+            row: scan.scan.rows.start,
+            on_mismatch: scan.mapping.on_mismatch,
             losses: Vec::new(),
             is_done: false,
         }))
     }
 }
 
+/// A scan of the table below.
+struct Part<'a> {
+    batches: Box<dyn BatchReader + 'a>,
+    bases: Bases,
+    /// What is left of the last batch.
+    rest: Option<RecordBatch>,
+}
+
+impl Part<'_> {
+    /// The number of rows of the next batch; 0 at the end.
+    fn rows(&mut self) -> Result<usize> {
+        loop {
+            match &self.rest {
+                Some(rest) if rest.num_rows() > 0 => return Ok(rest.num_rows()),
+                _ => self.rest = self.batches.try_next()?,
+            }
+            if self.rest.is_none() {
+                return Ok(0);
+            }
+        }
+    }
+
+    /// The first rows of the next batch.
+    fn take(&mut self, rows: usize) -> Option<RecordBatch> {
+        let batch = self.rest.take()?;
+        let rows = rows.min(batch.num_rows());
+        self.rest = Some(batch.slice(rows, batch.num_rows() - rows));
+        Some(batch.slice(0, rows))
+    }
+}
+
 /// The batches of the table below, changed.
 struct Batches<'a> {
     plan: &'a Plan,
-    batches: Box<dyn BatchReader + 'a>,
-    reading: Reading,
+    parts: Vec<Part<'a>>,
+    /// See [`Reading`].
+    columns: Vec<Option<usize>>,
+    schema: SchemaRef,
+    lost: Vec<Loss>,
     /// The number of the next row.
     row: u64,
     on_mismatch: OnMismatch,
@@ -220,19 +291,24 @@ struct Batches<'a> {
 
 impl Batches<'_> {
     fn step(&mut self) -> Result<Option<RecordBatch>> {
-        let Some(batch) = self.batches.next().transpose().map_err(from_arrow)? else { return Ok(None) };
-        let Self { plan, reading, row, on_mismatch, losses, .. } = self;
-        let (rows, arrays) = (batch.num_rows(), HashMap::new());
+        let Self { plan, parts, columns, schema, row, on_mismatch, losses, .. } = self;
+        let lengths = parts.iter_mut().map(Part::rows).collect::<Result<Vec<_>>>()?;
+        let Some(rows) = lengths.into_iter().min().filter(|rows| *rows > 0) else { return Ok(None) };
+        let arrays = HashMap::new();
         let mut evaluation = Evaluation { plan, arrays, rows, first: *row, on_mismatch: *on_mismatch, losses };
-        evaluation.add(&batch, &reading.bases)?;
-        let columns = reading.columns.iter().zip(reading.schema.fields()).map(|(column, field)| match column {
+        for part in parts {
+            if let Some(batch) = part.take(rows) {
+                evaluation.add(&batch, &part.bases)?;
+            }
+        }
+        let columns = columns.iter().zip(schema.fields()).map(|(column, field)| match column {
             Some(column) => evaluation.column(*column, field),
             None => Ok(new_null_array(field.data_type(), rows)),
         });
         let columns = columns.collect::<Result<Vec<_>>>()?;
         *row = row.saturating_add(rows as u64);
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        RecordBatch::try_new_with_options(Arc::clone(&reading.schema), columns, &options).map(Some).map_err(from_arrow)
+        RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options).map(Some).map_err(from_arrow)
     }
 }
 
@@ -251,14 +327,15 @@ impl Iterator for Batches<'_> {
 
 impl RecordBatchReader for Batches<'_> {
     fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.reading.schema)
+        Arc::clone(&self.schema)
     }
 }
 
 impl BatchReader for Batches<'_> {
     fn losses(&self) -> Vec<Loss> {
-        let mut losses = self.batches.losses();
-        add_losses(&mut losses, self.reading.lost.clone());
+        let mut losses = Vec::new();
+        self.parts.iter().for_each(|part| add_losses(&mut losses, part.batches.losses()));
+        add_losses(&mut losses, self.lost.clone());
         add_losses(&mut losses, self.losses.clone());
         losses
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
-use container_arrow::{ArrowTable, BatchScan, Mapping};
+use container_arrow::{ArrowTable, BatchScan, Mapping, Times};
 use container_core::{ColumnInfo, Container, Error, Finding, Loss, Position, Result, Rows, Scan, Table, VerifyOptions};
 use serde_json::{Map, Value};
 
@@ -11,6 +11,7 @@ use super::batches::Below;
 use super::plan::{self, Plan};
 use super::rows::ChangedRows;
 use super::{Changes, batches};
+use crate::hub::convert::idv_texts;
 use crate::hub::select;
 use crate::text::TextFormat;
 
@@ -166,7 +167,16 @@ impl Table for ChangedTable {
         if self.settings.changes.keep_values() && self.settings.declared.is_none() {
             return Ok(Box::new(ChangedRows::new(self, scan)?));
         }
-        let rows = crate::batches::rows_with(self, scan, self.settings.mapping)?;
+        let mapping = self.settings.mapping;
+        let rows = crate::batches::rows_of(self, scan, |scan| {
+            let mut scan = BatchScan::from(scan).with_mapping(mapping);
+            if self.inner.format() != idv::FORMAT.name() {
+                return self.batches(&scan);
+            }
+            // Ticks hold every time exactly.
+            scan.mapping.times = Times::Ticks;
+            Ok(idv_texts(self.batches(&scan)?))
+        })?;
         // Cells of a column have one type in rows, too.
         Ok(if self.has_schema() || self.is_cells { rows } else { super::rows::with_notice(rows, as_columns()) })
     }

@@ -62,6 +62,15 @@ impl Source {
             Self::Vector(parts) => parts.iter().for_each(|(_, part)| part.bases(found)),
         }
     }
+
+    /// The bases whose members it needs.
+    fn structs(&self, found: &mut HashSet<usize>) {
+        match self {
+            Self::Base(_) | Self::Slot(..) => {}
+            Self::Member(base, _) => drop(found.insert(*base)),
+            Self::Vector(parts) => parts.iter().for_each(|(_, part)| part.structs(found)),
+        }
+    }
 }
 
 /// What decides the types of new columns.
@@ -296,6 +305,14 @@ impl Plan {
     /// The type to which a base is cast.
     pub(super) fn cast_of(&self, base: usize) -> Option<&DataType> {
         self.bases.get(base)?.to.as_ref()
+    }
+
+    /// The bases whose changes depend on their type: those that are cast, and structs that are expanded.
+    pub(super) fn typed(&self) -> HashSet<usize> {
+        let cast = self.bases.iter().enumerate().filter(|(_, base)| base.to.is_some());
+        let mut typed = cast.map(|(number, _)| number).collect();
+        self.columns.iter().for_each(|column| column.source.structs(&mut typed));
+        typed
     }
 
     /// The field of a base, renamed and cast.

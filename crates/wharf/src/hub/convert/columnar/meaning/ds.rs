@@ -66,6 +66,25 @@ pub(in super::super) fn with_slot_names(field: &Field) -> Field {
     named
 }
 
+/// The type of the texts that rows show for the items of a column with ticks; `None` for values that are shown as they are.
+pub(in super::super) fn text_type(field: &Field) -> Option<ItemType> {
+    Some(column_of(field)?.kind.item()).filter(|item| is_text(*item))
+}
+
+/// Whether rows show values as texts for want of a type.
+fn is_text(item: ItemType) -> bool {
+    matches!(
+        item,
+        ItemType::DateTime
+            | ItemType::DvDateTime
+            | ItemType::TimeSpan
+            | ItemType::DvTimeSpan
+            | ItemType::DateTimeOffset
+            | ItemType::DvDateTimeZone
+            | ItemType::RowId
+    )
+}
+
 /// Whether a field has the IDV schema of its column.
 pub(in super::super) fn is_column(field: &Field) -> bool {
     column_of(field).is_some()
@@ -99,16 +118,7 @@ pub(in super::super) fn variable(field: &Field, profile: &Profile) -> Result<Tra
     attributes.collect(field.name(), &column, micros, is_dictionary || labels.is_some());
     let (recode, data_type) = match (item, labels) {
         (ItemType::DateTime | ItemType::DvDateTime, _) if micros => (Recode::Micros, ArrowType::Int64),
-        (
-            ItemType::DateTime
-            | ItemType::DvDateTime
-            | ItemType::TimeSpan
-            | ItemType::DvTimeSpan
-            | ItemType::DateTimeOffset
-            | ItemType::DvDateTimeZone
-            | ItemType::RowId,
-            _,
-        ) => (Recode::Texts(item), ArrowType::Utf8),
+        _ if is_text(item) => (Recode::Texts(item), ArrowType::Utf8),
         (ItemType::Key(_), Some((labels, of))) if !is_dictionary => {
             let labels = label_array(&labels, of);
             let data_type = labels.data_type().clone();
