@@ -20,6 +20,7 @@ mod region;
 mod rows;
 mod simplebloom;
 mod source;
+mod table;
 mod zds;
 
 use pyo3::prelude::*;
@@ -29,7 +30,7 @@ use pyo3::prelude::*;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<container::Container>()?;
-    module.add_class::<container::Table>()?;
+    module.add_class::<table::Table>()?;
     module.add_class::<batches::Batches>()?;
     module.add_class::<batches::RecordBatch>()?;
     module.add_class::<batches::Schema>()?;

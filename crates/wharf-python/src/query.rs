@@ -10,10 +10,10 @@ use serde::Serialize;
 use wharf::convert::{Convert, Opener, Report};
 use wharf::{Count, Diff, Extract, Lost, Registry, Stats};
 
-use crate::container::Table;
 use crate::convert::{inputs, select};
 use crate::error::Result;
 use crate::interrupt::interruptible;
+use crate::table::Table;
 use crate::{map, process};
 
 /// What opens the inputs of a question.
