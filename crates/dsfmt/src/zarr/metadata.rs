@@ -99,7 +99,8 @@ pub(super) fn attributes(object: Json<'_>) -> Vec<Attribute> {
     let mut all: Vec<Attribute> = Vec::new();
     let mut positions = std::collections::HashMap::new();
     for (name, value) in object.members() {
-        let (name, value) = (decode_name(name), attribute(value));
+        let name = decode_name(name);
+        let value = attribute(&name, value);
         match positions.get(&name).and_then(|position: &usize| all.get_mut(*position)) {
             Some(known) => known.value = value,
             None => {
@@ -111,9 +112,29 @@ pub(super) fn attributes(object: Json<'_>) -> Vec<Attribute> {
     all
 }
 
+/// Attributes whose lists of one item stand for the item, as xarray reads them.
+const SINGLE: [&str; 10] = [
+    "_FillValue",
+    "_Unsigned",
+    "add_offset",
+    "calendar",
+    "missing_value",
+    "scale_factor",
+    "units",
+    "valid_max",
+    "valid_min",
+    "valid_range",
+];
+
 /// Numbers, texts, and lists of one of them have a type of NetCDF; other JSON stays as it is.
-fn attribute(json: Json<'_>) -> AttributeValue {
+fn attribute(name: &str, json: Json<'_>) -> AttributeValue {
     let other = || AttributeValue::Json(JsonBuf::from(json));
+    if json.kind() == JsonKind::Array
+        && let [one] = json.items().collect::<Vec<_>>().as_slice()
+    {
+        // As an attribute of NetCDF it would be written as the item.
+        return if SINGLE.contains(&name) { attribute("", *one) } else { other() };
+    }
     let items: Vec<Json<'_>> = match json.kind() {
         JsonKind::String => return json.as_str().map_or_else(other, |text| AttributeValue::Text(text.into_owned())),
         JsonKind::Integer | JsonKind::Float => vec![json],
@@ -121,7 +142,7 @@ fn attribute(json: Json<'_>) -> AttributeValue {
         JsonKind::Null | JsonKind::Bool | JsonKind::Object => return other(),
     };
     let texts: Option<Vec<String>> = items.iter().map(|item| item.as_str().map(Into::into)).collect();
-    if let Some(texts) = texts.filter(|texts| texts.len() > 1) {
+    if let Some(texts) = texts.filter(|texts| !texts.is_empty()) {
         return AttributeValue::Texts(texts);
     }
     let is_integer = |item: &Json<'_>| item.kind() == JsonKind::Integer;
@@ -130,10 +151,6 @@ fn attribute(json: Json<'_>) -> AttributeValue {
         let unsigned = || items.iter().map(Json::as_u64).collect::<Option<Vec<u64>>>();
         let numbers = signed.map(Into::into).or_else(|| unsigned().map(Into::into));
         return numbers.map_or_else(other, AttributeValue::Numbers);
-    }
-    // A list of one item would be read back as a number.
-    if json.kind() == JsonKind::Array && items.len() < 2 {
-        return if items.is_empty() { AttributeValue::Numbers(Vec::<f64>::new().into()) } else { other() };
     }
     let floats: Option<Vec<f64>> = items.iter().map(Json::as_f64).collect();
     floats.map_or_else(other, |floats| AttributeValue::Numbers(floats.into()))

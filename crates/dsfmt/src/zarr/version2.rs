@@ -60,7 +60,10 @@ fn array_of_version_3(json: Json<'_>, names: Vec<Option<String>>) -> Result<(Val
     let (data_type, mut codecs, default) = data_type(dtype, &filters)?;
     if member(json, "order").is_some_and(|order| order.as_str().as_deref() == Some("F")) {
         let rank = value("shape").and_then(|shape| shape.as_array().map(Vec::len)).unwrap_or(0);
-        codecs.insert(0, json!({"name": "transpose", "configuration": {"order": (0..rank).rev().collect::<Vec<_>>()}}));
+        if rank > 1 {
+            let order: Vec<usize> = (0..rank).rev().collect();
+            codecs.insert(0, json!({"name": "transpose", "configuration": {"order": order}}));
+        }
     }
     if let Some(Value::Object(mut compressor)) = value("compressor") {
         let id = compressor.remove("id").and_then(|id| id.as_str().map(str::to_owned)).unwrap_or_default();
