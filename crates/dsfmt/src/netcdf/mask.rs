@@ -3,6 +3,8 @@
 //! An element is missing when it equals one of `missing_value`, equals `_FillValue` (by default NetCDF's fill value of the type, also for bytes
 //! unless filling is turned off), or lies outside `valid_range`, or otherwise below `valid_min` or above `valid_max`. NaN matches every NaN. An
 //! attribute counts only if the variable's type holds its value exactly. Zarr has no fill values by default, and a `_FillValue` of texts, too.
+//!
+//! Among times, the smallest 64-bit integer is missing as well: xarray writes `NaT` so, and reads it without an attribute that says it.
 
 use super::model::{AttributeValue, Variable};
 use super::number::{Number, exact, unsigned, with_number};
@@ -33,8 +35,17 @@ pub(crate) fn mask(variable: &Variable, values: &Values<'_>) -> Option<Mask<'sta
         let is_signed = is_unsigned && T::default_fill().to_f64() < 0.0;
         let is_unfilled = variable.no_fill && size_of::<T>() == 1;
         let default = (!is_signed && !is_unfilled && !variable.is_zarr()).then(T::default_fill);
-        Rules::<T>::new(|name| variable.attribute(name), default).mask(values, is_unsigned)
+        let mut rules = Rules::<T>::new(|name| variable.attribute(name), default);
+        if stored == DataType::Int64 && !is_unsigned && is_time(variable) {
+            rules.equal.extend(exact::<i64, T>(i64::MIN));
+        }
+        rules.mask(values, is_unsigned)
     }, None)
+}
+
+/// Whether the numbers count from a point in time.
+fn is_time(variable: &Variable) -> bool {
+    variable.attribute("units").and_then(AttributeValue::as_text).is_some_and(|units| units.contains(" since "))
 }
 
 fn mask_if_any(missing: impl Iterator<Item = bool>) -> Option<Mask<'static>> {
@@ -108,9 +119,9 @@ impl<T: Number> Rules<T> {
         let Self { equal, nan, min, max } = self;
         let outside =
             |value: &T| min.as_ref().is_some_and(|min| value < min) || max.as_ref().is_some_and(|max| value > max);
-        if let ([only], false, None, None) = (equal.as_slice(), nan, min, max) {
+        if let (false, None, None) = (nan, min, max) {
             // Fast path for the usual case that nothing matches.
-            if !values.contains(only) {
+            if !equal.iter().any(|one| values.contains(one)) {
                 return None;
             }
         }

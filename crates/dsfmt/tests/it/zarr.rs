@@ -173,25 +173,31 @@ fn not_a_time_is_missing_beside_a_fill_value() {
     }
 }
 
-/// A store of version 2 with an array of 16-bit integers in one chunk.
-fn version_2(shape: &str, order: &str, values: &[i16], attributes: &str) -> (tempfile::TempDir, PathBuf) {
+/// A store of version 2 with an array of integers in native byte order in one chunk.
+fn version_2<T: bytemuck::Pod>(
+    shape: &str,
+    order: &str,
+    values: &[T],
+    attributes: &str,
+) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("a.zarr");
     std::fs::create_dir_all(store.join("v")).unwrap();
     std::fs::write(store.join(".zgroup"), r#"{"zarr_format": 2}"#).unwrap();
     let metadata = format!(
-        r#"{{"zarr_format": 2, "shape": {shape}, "chunks": {shape}, "dtype": "<i2", "fill_value": null, "order": "{order}",
-            "compressor": null, "filters": null}}"#
+        r#"{{"zarr_format": 2, "shape": {shape}, "chunks": {shape}, "dtype": "<i{}", "fill_value": null, "order": "{order}",
+            "compressor": null, "filters": null}}"#,
+        size_of::<T>()
     );
     std::fs::write(store.join("v/.zarray"), metadata).unwrap();
     std::fs::write(store.join("v/.zattrs"), attributes).unwrap();
-    std::fs::write(store.join("v/0"), values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>()).unwrap();
+    std::fs::write(store.join("v/0"), bytemuck::cast_slice::<T, u8>(values)).unwrap();
     (folder, store)
 }
 
 #[test]
 fn scalars_have_any_order() {
-    let (_folder, store) = version_2("[]", "F", &[5], "{}");
+    let (_folder, store) = version_2("[]", "F", &[5_i16], "{}");
     assert_eq!(values(&dataset(&store).variable("v").unwrap().read().unwrap()), [json!(5)]);
 }
 
@@ -200,12 +206,26 @@ fn scalars_have_any_order() {
 fn attributes_of_meaning_may_be_lists_of_one_item() {
     let attributes = r#"{"_ARRAY_DIMENSIONS": ["x"], "scale_factor": [0.5], "add_offset": [1], "missing_value": [3], "units": ["K"],
         "levels": [1], "names": ["a"]}"#;
-    let (_folder, store) = version_2("[3]", "C", &[1, 2, 3], attributes);
+    let (_folder, store) = version_2("[3]", "C", &[1_i16, 2, 3], attributes);
     let found = dataset(&store);
     let variable = found.variable("v").unwrap();
     assert_eq!(values(&variable.read().unwrap()), [json!(1.5), json!(2.0), Value::Null]);
     let kept = variable.attributes().map(|(name, value)| format!("{name}={}", value.as_text())).collect::<Vec<_>>();
     assert_eq!(kept, ["units=\"K\"", "levels=[1]", "names=[\"a\"]"]);
+}
+
+/// xarray writes `NaT` as the smallest integer, without a fill value, and reads it so.
+#[test]
+fn not_a_time_of_xarray_is_missing() {
+    let times = r#"{"_ARRAY_DIMENSIONS": ["x"], "units": "days since 2000-01-01", "calendar": "proleptic_gregorian"}"#;
+    let (folder, store) = version_2("[3]", "C", &[0, i64::MIN, 366], times);
+    assert_eq!(values(&dataset(&store).variable("v").unwrap().read().unwrap()), [json!(0), Value::Null, json!(366)]);
+    let copy = folder.path().join("copy.zarr");
+    let view = ds_view(open(&store), &ReadOptions::default(), "x".to_owned()).unwrap().0;
+    from_ds(&view, &copy, &WriteOptions::default()).unwrap();
+    assert_eq!(values(&dataset(&copy).variable("v").unwrap().read().unwrap()), [json!(0), Value::Null, json!(366)]);
+    let (_folder, store) = version_2("[2]", "C", &[0, i64::MIN], r#"{"_ARRAY_DIMENSIONS": ["x"], "units": "m"}"#);
+    assert_eq!(values(&dataset(&store).variable("v").unwrap().read().unwrap()), [json!(0), json!(i64::MIN)]);
 }
 
 #[test]
