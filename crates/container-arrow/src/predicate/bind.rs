@@ -14,7 +14,7 @@ use super::NanOrder;
 use super::compare::{Compared, Number, float_scalar, with_float, with_integer, with_time};
 use super::evaluate::{Filter, Rows, Test, Value, cast, empty, fold_case, scalar_of};
 use super::expr::{Arithmetic, Comparison, Expr, Function, Literal, Pattern, TimeKind, identifier, quoted};
-use super::types::{Kind, is_json, value_type};
+use super::types::{Kind, is_json, nanoseconds, value_type};
 use crate::names::unknown_column;
 
 /// Compiles a predicate for a schema.
@@ -333,6 +333,14 @@ impl Binder<'_> {
         if let (Kind::Float, Kind::Integer) = (one.kind(), other.kind()) {
             return Ok(mixed(other, op.reversed(), one));
         }
+        if let (Some((unit, zoned)), Some((second, same))) = (instant_unit(&one), instant_unit(&other))
+            && unit != second
+            && zoned == same
+        {
+            // No unit holds the values of both.
+            let exact = |instant: Typed| Value::Nanoseconds(Box::new(instant.decoded().value));
+            return Ok(Test::Compare(exact(one), op, exact(other)));
+        }
         let (one, other) = self.alike(left, one, right, other)?;
         Ok(Test::Compare(one.value, op, other.value))
     }
@@ -350,11 +358,10 @@ impl Binder<'_> {
             (Kind::Text, Kind::Text) => DataType::Utf8View,
             (Kind::Binary, Kind::Binary) => DataType::BinaryView,
             (Kind::Time, Kind::Time) => DataType::Time64(TimeUnit::Nanosecond),
-            (Kind::Date, Kind::Date) => DataType::Date32,
+            (Kind::Date, Kind::Date) => DataType::Date64,
             (Kind::Duration, Kind::Duration) => DataType::Duration(TimeUnit::Nanosecond),
-            (Kind::Date, Kind::Timestamp { zoned: false }) | (Kind::Timestamp { zoned: false }, Kind::Date) => {
-                timestamp(false)
-            }
+            (Kind::Date, Kind::Timestamp { zoned: false }) => finest(&timestamp(false), &other.data_type),
+            (Kind::Timestamp { zoned: false }, Kind::Date) => finest(&one.data_type, &timestamp(false)),
             (Kind::Timestamp { zoned: a }, Kind::Timestamp { zoned: b }) if a == b => {
                 finest(&one.data_type, &other.data_type)
             }
@@ -363,7 +370,14 @@ impl Binder<'_> {
                 return Err(in_column(Error::usage(detail), left));
             }
         };
-        Ok((one.cast(&common), other.cast(&common)))
+        // Milliseconds of dates become finer units by way of timestamps: the overflow is an error only there.
+        let instant = |value: Typed| match (&value.data_type, &common) {
+            (DataType::Date64, DataType::Timestamp(..)) => {
+                value.cast(&DataType::Timestamp(TimeUnit::Millisecond, None)).cast(&common)
+            }
+            _ => value.cast(&common),
+        };
+        Ok((instant(one), instant(other)))
     }
 
     fn compare_literal(&mut self, expr: &Expr, op: Comparison, literal: &Literal) -> Result<Test> {
@@ -552,6 +566,16 @@ fn common_number(one: &Typed, other: &Typed) -> DataType {
     let precision = u8::try_from(whole.max(other_whole) + scale).unwrap_or(76).clamp(1, 76);
     let scale = i8::try_from(scale).unwrap_or(0);
     if precision <= 38 { DataType::Decimal128(precision, scale) } else { DataType::Decimal256(precision, scale) }
+}
+
+/// Nanoseconds of the unit of dates and timestamps, and whether they have a zone.
+fn instant_unit(value: &Typed) -> Option<(i128, bool)> {
+    let zoned = match value.kind() {
+        Kind::Date => false,
+        Kind::Timestamp { zoned } => zoned,
+        _ => return None,
+    };
+    Some((nanoseconds(value_type(&value.data_type)), zoned))
 }
 
 /// The timestamp type of the finer unit.

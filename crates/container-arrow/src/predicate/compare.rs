@@ -219,14 +219,14 @@ pub(super) fn with_float(data_type: &DataType, op: Comparison, number: Number, t
     } else {
         text.parse().map_err(|_| invalid())?
     };
-    if number.has_point {
-        if !nearest.is_finite() {
-            return Err(out_of_range());
-        }
+    if number.has_point && nearest.is_finite() {
         return Ok(Compared::With(op, float_scalar(data_type, nearest)));
     }
+    if number.has_point && !text.parse::<f64>().is_ok_and(f64::is_finite) {
+        return Err(out_of_range());
+    }
     if !nearest.is_finite() {
-        // An integer beyond the greatest finite number, below infinity.
+        // A number beyond the greatest finite one of the type, below infinity.
         let last = if is_single { f64::from(f32::MAX) } else { f64::MAX };
         let floor = if nearest < 0.0 { f64::NEG_INFINITY } else { last };
         return between(data_type, op, floor);

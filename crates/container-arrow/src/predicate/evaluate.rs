@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_arith::boolean::{and_kleene, not, or_kleene};
 use arrow_arith::numeric;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float16Type, Float32Type, Float64Type, Int64Type};
+use arrow_array::types::{Decimal128Type, Float16Type, Float32Type, Float64Type, Int64Type};
 use arrow_array::{
     Array, ArrayRef, ArrowNativeTypeOp, ArrowPrimitiveType, BooleanArray, Datum, Int64Array, RecordBatch, Scalar,
     StringArray, UInt64Array, make_array,
@@ -23,7 +23,7 @@ use container_core::{Error, ErrorKind, Result};
 
 use super::NanOrder;
 use super::expr::{Arithmetic, Comparison};
-use super::types::value_type;
+use super::types::{nanoseconds, value_type};
 
 type Outcome<T> = std::result::Result<T, ArrowError>;
 
@@ -74,6 +74,8 @@ pub(super) enum Value {
     Arithmetic(Box<Value>, Arithmetic, Box<Value>),
     Negate(Box<Value>),
     Absolute(Box<Value>),
+    /// Nanoseconds since 1970 of dates or timestamps, as `Decimal128`, which holds those of every unit.
+    Nanoseconds(Box<Value>),
     Length(Box<Value>),
     Lower(Box<Value>),
     Upper(Box<Value>),
@@ -287,6 +289,7 @@ impl Rows {
             }
             Value::Negate(inner) => self.value(inner)?.map(|array| numeric::neg(array)),
             Value::Absolute(inner) => self.value(inner)?.map(absolute),
+            Value::Nanoseconds(inner) => self.value(inner)?.map(nanoseconds_since_1970),
             Value::Length(inner) => self.value(inner)?.map(length),
             Value::Lower(inner) => self.value(inner)?.map(|array| changed(array, str::to_lowercase)),
             Value::Upper(inner) => self.value(inner)?.map(|array| changed(array, str::to_uppercase)),
@@ -384,6 +387,13 @@ pub(super) fn cast(array: &ArrayRef, data_type: &DataType) -> Outcome<ArrayRef> 
         return Ok(Arc::clone(array));
     }
     arrow_cast::cast_with_options(array, data_type, &CastOptions { safe: false, ..CastOptions::default() })
+}
+
+fn nanoseconds_since_1970(array: &ArrayRef) -> Outcome<ArrayRef> {
+    let unit = nanoseconds(array.data_type());
+    let units = cast(array, &DataType::Int64)?;
+    let nanoseconds = units.as_primitive::<Int64Type>().unary::<_, Decimal128Type>(|units| i128::from(units) * unit);
+    Ok(Arc::new(nanoseconds.with_precision_and_scale(38, 0)?))
 }
 
 /// A field of structs, null where the struct is.

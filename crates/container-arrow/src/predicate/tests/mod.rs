@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use arrow_array::types::Int8Type;
 use arrow_array::{
-    Array as _, ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray,
+    Array as _, ArrayRef, BinaryArray, BooleanArray, Date32Array, Date64Array, Decimal128Array, DictionaryArray,
     FixedSizeBinaryArray, Float16Array, Float32Array, Float64Array, Int8Array, Int32Array, Int64Array,
     LargeStringArray, ListArray, RecordBatch, StringArray, StringViewArray, StructArray, Time64MicrosecondArray,
-    TimestampMillisecondArray, TimestampNanosecondArray, UInt64Array,
+    TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray, UInt64Array,
 };
 use arrow_schema::{DataType, Field};
 use container_core::ErrorKind;
@@ -118,6 +118,10 @@ fn numbers_are_compared_exactly() {
         ("f = 16777217", ""),
         ("f < 16777217", "03"),
         ("f <> 16777217", "013"),
+        ("f < 1e300", "03"),
+        ("f > -1e300", "013"),
+        ("f >= 1e300", "1"),
+        ("f = 1e300", ""),
         ("age = 9223372036854775807", "3"),
         ("age = 9223372036854775808", ""),
         ("age < 9223372036854775808", "023"),
@@ -375,6 +379,26 @@ fn dates_and_times() {
         ("d in ('1970-01-01', '2024-05-02')", "0"),
     ] {
         assert_eq!(rows(&times, text), expected, "{text}");
+    }
+    // Of several units, also where none holds both.
+    let units = batch(vec![
+        ("ns", Arc::new(TimestampNanosecondArray::from(vec![500, 0, -500, i64::MAX]))),
+        ("s", Arc::new(TimestampSecondArray::from(vec![0, 0, 0, i64::MAX]))),
+        ("d", Arc::new(Date32Array::from(vec![0, 0, 0, i32::MAX]))),
+        ("l", Arc::new(Date64Array::from(vec![0, 1, -1, i64::MAX]))),
+    ]);
+    for (text, expected) in [
+        ("ns > d", "0"),
+        ("ns = d", "1"),
+        ("d > ns", "23"),
+        ("ns > s", "0"),
+        ("ns = s", "1"),
+        ("ns < s", "23"),
+        ("l = d", "0"),
+        ("l > d", "13"),
+        ("l < ns", "02"),
+    ] {
+        assert_eq!(rows(&units, text), expected, "{text}");
     }
     for (text, expected) in [
         ("d = 'May 1'", "expected a date such as '2024-05-01', found 'May 1' (column \"d\")"),
