@@ -236,7 +236,8 @@ fn find_conflict(classes: &[ClassProfile], profile: &ColumnProfile) -> Option<Co
         }
         (Class::Integer, None) if profile.min_integer < 0 && i64::try_from(profile.max_integer).is_err() => {
             let (min, max) = (profile.min_integer, profile.max_integer);
-            Some(Conflict::new(format!("the integer {min}"), first.row, format!("the integer {max}"), first.row))
+            let (min, max) = (format!("the integer {min}"), format!("the integer {max}"));
+            Some(Conflict::new(min, profile.min_row, max, profile.max_row))
         }
         (Class::Tensor, _) => {
             let mut elements = profile.tensor.as_deref()?.elements.clone();

@@ -297,6 +297,15 @@ fn compatible_classes_are_widened() {
             "a tensor of U8, but a tensor of I8",
         ),
         (both([|x| x.bool(), |x| x.list().end()]), "a list, but a boolean in row 0"),
+        (
+            of(&|x| {
+                x.row(0).i64(1);
+                x.row(1).i64(-1);
+                x.row(2).i64(2);
+                x.row(3).u64(u64::MAX);
+            }),
+            "the integer 18446744073709551615, but the integer -1 in row 1; use on_mismatch null or json (row 3",
+        ),
     ] {
         let error = clash.unwrap_err().to_string();
         assert!(error.contains(message), "{error}");

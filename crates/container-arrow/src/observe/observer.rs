@@ -100,7 +100,7 @@ impl<'o> TypeObserver<'o> {
             return self.u64(value);
         }
         self.record(Class::Integer);
-        self.profile.min_integer = self.profile.min_integer.min(value);
+        self.profile.record_negative(value, self.context.row);
         self.check_exact(value.unsigned_abs());
     }
 
@@ -108,7 +108,7 @@ impl<'o> TypeObserver<'o> {
     #[inline]
     pub fn u64(mut self, value: u64) {
         self.record(Class::Integer);
-        self.profile.max_integer = self.profile.max_integer.max(value);
+        self.profile.record_positive(value, self.context.row);
         self.check_exact(value);
     }
 

@@ -98,6 +98,9 @@ pub struct ColumnProfile {
     /// The least integer (at most 0) and the greatest (at least 0).
     pub(crate) min_integer: i64,
     pub(crate) max_integer: u64,
+    /// The first rows with these integers, if they are not 0.
+    pub(crate) min_row: u64,
+    pub(crate) max_row: u64,
     /// The first row with an integer that `f64` cannot represent.
     pub(crate) first_inexact: Option<u64>,
     /// Bits of the widest float.
@@ -247,13 +250,27 @@ impl ColumnProfile {
         members.list.get(members.find(name, 0)?).map(|member| &member.profile)
     }
 
+    #[inline]
+    pub(super) fn record_negative(&mut self, value: i64, row: u64) {
+        if value < self.min_integer || value == self.min_integer && row < self.min_row {
+            (self.min_integer, self.min_row) = (value, row);
+        }
+    }
+
+    #[inline]
+    pub(super) fn record_positive(&mut self, value: u64, row: u64) {
+        if value > self.max_integer || value == self.max_integer && row < self.max_row {
+            (self.max_integer, self.max_row) = (value, row);
+        }
+    }
+
     /// Merges the profile of other rows.
     pub fn merge(&mut self, other: Self) {
         for profile in other.classes {
             self.record_other(profile.class, profile.count, profile.row);
         }
-        self.min_integer = self.min_integer.min(other.min_integer);
-        self.max_integer = self.max_integer.max(other.max_integer);
+        self.record_negative(other.min_integer, other.min_row);
+        self.record_positive(other.max_integer, other.max_row);
         self.first_inexact = [self.first_inexact, other.first_inexact].into_iter().flatten().min();
         self.float_bits = self.float_bits.max(other.float_bits);
         self.longest = self.longest.max(other.longest);
