@@ -3,17 +3,23 @@
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Seek};
 
-use arrow_array::{RecordBatch, UInt64Array};
+use arrow_array::{Array, RecordBatch, UInt64Array};
+use arrow_data::ArrayData;
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
-use arrow_schema::ArrowError;
+use arrow_schema::{ArrowError, DataType};
 use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
 use container_arrow::from_arrow;
 use container_core::{Error, Result};
 
+use crate::batches::size::{array_bytes, bytes_of};
+
 /// Maximum bytes of rows that are sorted in memory at once.
 const MAX_MEMORY: usize = 64 << 20;
+
+/// Maximum number of temporary files, which are open at once.
+const MAX_STRETCHES: u64 = 256;
 
 /// Rows of an output batch.
 const BATCH_ROWS: usize = 8192;
@@ -40,8 +46,8 @@ impl PickedRows {
 /// Receives output batches.
 type Put<'p> = &'p mut dyn FnMut(&RecordBatch) -> Result<()>;
 
-/// Takes the selected rows from batches and sorts them. Memory: a few times 64 MiB, and 24 bytes per row. More rows are partitioned into temporary
-/// files, one per stretch of the output.
+/// Takes the selected rows from batches and sorts them. Memory: a few times 64 MiB, the labels of dictionaries, and 24 bytes per row. More rows are
+/// partitioned into temporary files, one per stretch of the output.
 pub(super) struct Gather<'a> {
     picked: &'a PickedRows,
     /// How many of them have been taken.
@@ -91,10 +97,27 @@ impl<'a> Gather<'a> {
         if self.picked.is_sorted {
             return put(&taken);
         }
-        self.bytes += taken.get_array_memory_size();
+        self.bytes += bytes_of(&taken) + self.new_labels(&taken);
         self.buffered.push(taken);
         self.positions.extend(here.iter().map(|(_, position)| position));
         if self.bytes > self.max_memory { self.spill() } else { Ok(()) }
+    }
+
+    /// Bytes of the labels of dictionaries that the rows in memory do not share. Those of the first rows do not count: they are kept in any case.
+    fn new_labels(&self, batch: &RecordBatch) -> usize {
+        fn new(data: &ArrayData, before: &ArrayData) -> usize {
+            let children = data.child_data().iter().zip(before.child_data());
+            match data.data_type() {
+                DataType::Dictionary(..) => children
+                    .filter(|(labels, before)| !labels.ptr_eq(before))
+                    .map(|(labels, _)| array_bytes(labels))
+                    .sum(),
+                _ => children.map(|(data, before)| new(data, before)).sum(),
+            }
+        }
+        let Some(last) = self.buffered.last() else { return 0 };
+        let columns = batch.columns().iter().zip(last.columns());
+        columns.map(|(column, before)| new(&column.to_data(), &before.to_data())).sum()
     }
 
     /// Passes the rows on in the order of the output.
@@ -123,8 +146,9 @@ impl<'a> Gather<'a> {
         let (schema, all) = (first.schema(), concat_batches(&first.schema(), &self.buffered).map_err(from_arrow)?);
         if self.stretches.is_empty() {
             // This many rows have just filled the memory limit.
-            self.stretch_rows = (all.num_rows() as u64).max(1);
-            let count = (self.picked.positions.len() as u64).div_ceil(self.stretch_rows);
+            let rows = self.picked.positions.len() as u64;
+            self.stretch_rows = (all.num_rows() as u64).max(rows.div_ceil(MAX_STRETCHES)).max(1);
+            let count = rows.div_ceil(self.stretch_rows);
             for _ in 0..count {
                 let file =
                     BufWriter::new(container_core::unnamed_file(&std::env::temp_dir()).map_err(temporary_file_error)?);
@@ -174,10 +198,35 @@ mod tests {
     use arrow_array::cast::AsArray;
     use arrow_array::types::{UInt16Type, UInt64Type};
     use arrow_array::{DictionaryArray, StringArray};
-    use arrow_schema::{DataType, Field, Schema};
+    use arrow_schema::{Field, Schema};
     use std::sync::Arc;
 
     use super::*;
+
+    /// The labels of a dictionary are counted once, and the number of files is bounded.
+    #[test]
+    fn shared_labels_do_not_fill_the_memory() {
+        let labels = Arc::new(StringArray::from_iter_values((0..1000).map(|n| format!("label {n}"))));
+        let rows = PickedRows::new((0..4000).rev());
+        for (max_memory, files) in [(20_000, 2..=8), (0, 200..=256)] {
+            let mut gather = Gather::new(&rows);
+            gather.max_memory = max_memory;
+            let (mut most, mut found) = (0, 0);
+            let mut put = |batch: &RecordBatch| {
+                found += batch.num_rows();
+                Ok(())
+            };
+            for first in (0..4000_u16).step_by(10) {
+                let keys = (0..10).map(|row| (first + row) % 1000).collect();
+                let column = DictionaryArray::<UInt16Type>::new(keys, Arc::clone(&labels) as _);
+                let batch = RecordBatch::try_from_iter([("label", Arc::new(column) as _)]).unwrap();
+                gather.take(&batch, first.into(), &mut put).unwrap();
+                most = most.max(gather.stretches.len());
+            }
+            gather.finish(&mut put).unwrap();
+            assert!(found == 4000 && (files.contains(&most) || most == 0 && max_memory > 0), "{max_memory}: {most}");
+        }
+    }
 
     #[test]
     fn rows_come_in_the_order_that_is_asked_for_whatever_fits_into_memory() {
