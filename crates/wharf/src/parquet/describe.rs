@@ -120,6 +120,10 @@ fn logical(column: &ColumnDescriptor) -> Option<String> {
     }
 }
 
+/// Bounds of this many bytes may have been cut off if the file does not say that they are exact: writers cut at 64 bytes, between characters. Older
+/// ones never say it.
+const TRUNCATED_LEN: usize = 60;
+
 /// Null count, and minimum and maximum of numbers and text.
 fn statistics(all: &[Option<&Statistics>], column: &ColumnDescriptor, details: &mut Map<String, Value>) {
     let nulls: Option<u64> = all.iter().map(|found| found.and_then(Statistics::null_count_opt)).sum();
@@ -132,10 +136,14 @@ fn statistics(all: &[Option<&Statistics>], column: &ColumnDescriptor, details: &
         let mut best: Option<StatisticsValue> = None;
         for found in all {
             let found = (*found)?;
-            let value = match order {
-                Ordering::Less => kind.read(found.min_bytes_opt()),
-                _ => kind.read(found.max_bytes_opt()),
+            let (bytes, is_exact) = match order {
+                Ordering::Less => (found.min_bytes_opt(), found.min_is_exact()),
+                _ => (found.max_bytes_opt(), found.max_is_exact()),
             };
+            if !is_exact && bytes.is_some_and(|bytes| bytes.len() >= TRUNCATED_LEN) {
+                return None;
+            }
+            let value = kind.read(bytes);
             let Some(value) = value else {
                 // A row group of nulls has no minimum. Any other without one leaves the result unknown.
                 if found.null_count_opt() == Some(0) || found.min_bytes_opt().is_some() {

@@ -106,7 +106,8 @@ fn normalized(what: &str) -> String {
     let what = ["Parquet error: ", "Parquet argument error: ", "Arrow: "]
         .iter()
         .fold(what, |what, prefix| what.strip_prefix(prefix).unwrap_or(what));
-    let what = what.trim_end_matches('.');
+    // A message of the library has the placeholders of its numbers.
+    let what = what.split_once(" - expected {").map_or(what, |(what, _)| what).trim_end_matches('.');
     let mut letters = what.chars();
     match (letters.next(), letters.clone().next()) {
         // Keep acronyms.

@@ -330,6 +330,23 @@ pub(super) fn findings(container: &ParquetContainer) -> Vec<String> {
 }
 
 #[test]
+fn bounds_that_were_cut_off_are_not_shown() {
+    for (length, shown) in [(71, false), (64, true), (10, true)] {
+        let text = "z".repeat(length);
+        let column: ArrayRef = Arc::new(StringArray::from(vec![text.as_str()]));
+        let batch = RecordBatch::try_from_iter([("t", column)]).unwrap();
+        let details = open(write(&[batch], WriterOptions::default())).column_details(0).unwrap();
+        for bound in ["min", "max"] {
+            assert_eq!(
+                details.get(bound).and_then(|bound| bound.as_str()),
+                shown.then_some(&*text),
+                "{length} {bound}"
+            );
+        }
+    }
+}
+
+#[test]
 fn verify_reports_every_damaged_column() {
     let batches: Vec<_> = (0..3).map(|n| ints(n * 1000, n * 1000 + 1000)).collect();
     let options =
