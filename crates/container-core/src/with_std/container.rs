@@ -127,6 +127,11 @@ pub trait Table: Send + Sync {
         None
     }
 
+    /// The first rows of the parts that can be damaged one by one, such as row groups, in order. Empty if the format has none, or does not know them.
+    fn block_starts(&self) -> Vec<u64> {
+        Vec::new()
+    }
+
     /// Reads the rows and columns selected by `scan`. Other rows and columns are skipped without reading where the format allows.
     ///
     /// # Errors

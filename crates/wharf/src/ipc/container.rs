@@ -206,6 +206,10 @@ impl Table for IpcContainer {
         Some(self.reader.row_count().div_ceil((self.reader.batch_count() as u64).max(1)))
     }
 
+    fn block_starts(&self) -> Vec<u64> {
+        self.reader.batch_starts()
+    }
+
     fn rows<'a>(&'a self, scan: &Scan) -> Result<Box<dyn Rows + 'a>> {
         batches::rows(self, scan).map_err(|error| error.in_format(FORMAT_NAME))
     }

@@ -49,6 +49,11 @@ impl Reader {
         &self.index.schema
     }
 
+    /// The first row of each batch.
+    pub(super) fn batch_starts(&self) -> Vec<u64> {
+        self.index.batches.iter().map(|batch| batch.start).collect()
+    }
+
     /// The number of rows in all batches.
     #[must_use]
     pub fn row_count(&self) -> u64 {

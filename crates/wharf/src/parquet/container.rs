@@ -179,6 +179,10 @@ impl Table for ParquetContainer {
         Some(PAGE_ROWS)
     }
 
+    fn block_starts(&self) -> Vec<u64> {
+        (0..self.reader.group_count()).map(|group| self.reader.group_rows(group).start).collect()
+    }
+
     fn rows<'a>(&'a self, scan: &Scan) -> Result<Box<dyn Rows + 'a>> {
         batches::rows(self, scan).map_err(|error| error.in_format(FORMAT_NAME))
     }

@@ -1,6 +1,7 @@
 //! Copies the readable rows of a damaged file into a new one, for formats that are read and written in batches.
 //!
 //! Reading ends at a damaged batch. The first and last unreadable row are found by galloping search: ranges that double, then bisection of the last.
+//! The search for the last one does not pass over the start of a block: what is damaged there is another damage.
 
 use std::error::Error as _;
 use std::fmt;
@@ -80,6 +81,7 @@ impl Recoverer for RowRecoverer {
             bar: job.progress().as_ref(),
             writer,
             len,
+            blocks: table.block_starts(),
             row: 0,
             written: 0,
             tries: 0,
@@ -149,6 +151,8 @@ struct Walk<'a> {
     bar: &'a Bar,
     writer: Box<dyn BatchWriter>,
     len: u64,
+    /// The first rows of blocks.
+    blocks: Vec<u64>,
     /// The next row.
     row: u64,
     written: u64,
@@ -167,10 +171,10 @@ impl Walk<'_> {
         };
         // Of the batch that cannot be read, the first rows may be whole.
         let start = self.row;
-        let whole = self.boundary(start, &|row| start..row + 1, false)?;
+        let whole = self.boundary(start..self.len, &|row| start..row + 1, false)?;
         let error = self.copy(whole, of_output)?.unwrap_or(error);
         let start = self.row;
-        let mut behind = self.boundary(start + 1, &|row| row..row + 1, true)?;
+        let mut behind = self.readable_from(start + 1)?;
         let is_untried = self.tries >= MAX_TRIES;
         let error = if is_untried {
             behind = self.len;
@@ -210,22 +214,44 @@ impl Walk<'_> {
         }
     }
 
-    /// The first row from `start` on whose `range` is `readable`; the number of rows if there is none.
-    fn boundary(&mut self, start: u64, range: &dyn Fn(u64) -> Range<u64>, readable: bool) -> Result<u64> {
-        let (mut low, mut step) = (start, 1);
-        let mut high = start;
+    /// The first readable row from `start` on; the number of rows if there is none.
+    fn readable_from(&mut self, start: u64) -> Result<u64> {
+        let mut row = start;
+        while row < self.len {
+            let next = self.blocks.partition_point(|block| *block <= row);
+            let end = self.blocks.get(next).copied().unwrap_or(self.len);
+            // A block without its first and last row is taken for one without any, or the tries would not suffice.
+            let is_first = self.blocks.binary_search(&row).is_ok();
+            if is_first && self.can_read(row..row + 1)? {
+                return Ok(row);
+            }
+            if !is_first || self.can_read(end - 1..end)? {
+                let found = self.boundary(row..end, &|row| row..row + 1, true)?;
+                if found < end {
+                    return Ok(found);
+                }
+            }
+            row = end;
+        }
+        Ok(self.len)
+    }
+
+    /// The first row of `among` whose `range` is `readable`; the end if there is none.
+    fn boundary(&mut self, among: Range<u64>, range: &dyn Fn(u64) -> Range<u64>, readable: bool) -> Result<u64> {
+        let (mut low, mut step) = (among.start, 1);
+        let mut high = among.start;
         loop {
-            if high >= self.len {
-                return Ok(self.len);
+            if high >= among.end {
+                return Ok(among.end);
             }
             if self.can_read(range(high))? == readable {
                 break;
             }
-            if high + 1 >= self.len {
-                return Ok(self.len);
+            if high + 1 >= among.end {
+                return Ok(among.end);
             }
             low = high + 1;
-            high = high.saturating_add(step).min(self.len - 1);
+            high = high.saturating_add(step).min(among.end - 1);
             step *= 2;
         }
         while low < high {

@@ -99,6 +99,8 @@ fn of_parquet_the_other_row_groups_are_saved() {
         (&[(4, 0)], &[4000..5000]),
         (&[(1, 0), (3, 1)], &[1000..2000, 3000..4000]),
         (&[(1, 1), (2, 0), (2, 1)], &[1000..3000]),
+        // The ranges of a search that doubles would begin in the damaged ones only.
+        (&[(0, 0), (1, 0), (2, 0), (4, 0)], &[0..3000, 4000..5000]),
     ] {
         let _ = fs::remove_file(&path);
         let reader = parquet_file(&path);
