@@ -315,7 +315,8 @@ impl NetcdfValues {
             None => {
                 let rows = 0..variable.rows();
                 let array = Arc::new(self.reader.read_member(variable, member, rows.clone(), &self.options)?);
-                let bytes = (array.len() as u64).saturating_mul(16);
+                let width = array.data_type().width().unwrap_or(16) as u64;
+                let bytes = (array.len() as u64).saturating_mul(width);
                 self.keep(Block { variable: index, member: Some(member), rows, bytes, array: Arc::clone(&array) });
                 array
             }
@@ -334,13 +335,7 @@ impl NetcdfValues {
     fn keep(&self, block: Block) {
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         cache.push_front(block);
-        let mut sum = 0u64;
-        let fitting = cache.iter().take(MAX_CACHED_BLOCKS).take_while(|block| {
-            sum = sum.saturating_add(block.bytes);
-            sum <= MAX_CACHED_BYTES
-        });
-        let fitting = fitting.count().max(1);
-        cache.truncate(fitting);
+        evict(&mut cache, self.reader.limits().block_bytes);
     }
 
     /// The block with `row` of the variable at `index`: its row range and values.
@@ -358,6 +353,23 @@ impl NetcdfValues {
         self.keep(Block { variable: index, member: None, rows: rows.clone(), bytes, array: Arc::clone(&array) });
         Ok((rows, array))
     }
+}
+
+/// Removes the oldest blocks beyond the bounds of the cache. Members of compounds have a bound of their own: without one of them in the cache, the
+/// whole variable is read again for each range of rows.
+fn evict(cache: &mut VecDeque<Block>, max_member_bytes: u64) {
+    let (mut blocks, mut bytes, mut member_bytes) = (0, 0u64, 0u64);
+    let mut is_newest = true;
+    cache.retain(|block| {
+        let fits = if block.member.is_some() {
+            member_bytes = member_bytes.saturating_add(block.bytes);
+            member_bytes <= max_member_bytes
+        } else {
+            (blocks, bytes) = (blocks + 1, bytes.saturating_add(block.bytes));
+            blocks <= MAX_CACHED_BLOCKS && bytes <= MAX_CACHED_BYTES
+        };
+        std::mem::take(&mut is_newest) || fits
+    });
 }
 
 /// A range of values and its part of the mask.
@@ -413,6 +425,26 @@ impl ForeignSource for NetcdfValues {
 mod tests {
     use super::*;
     use crate::array::Strings;
+
+    #[test]
+    fn members_stay_in_the_cache() {
+        let array = Arc::new(Array::new(vec![0], Values::with_capacity(DataType::Int32, 0)).unwrap());
+        let block = |variable, member, bytes| Block { variable, member, rows: 0..1, bytes, array: Arc::clone(&array) };
+        let mut cache = VecDeque::new();
+        let mut put = |block: Block| {
+            cache.push_front(block);
+            evict(&mut cache, 8 * MAX_CACHED_BYTES);
+            cache.iter().map(|block| (block.variable, block.member)).collect::<Vec<_>>()
+        };
+        // Two members that together exceed the bound of other blocks, which do not evict them.
+        put(block(0, Some(0), MAX_CACHED_BYTES));
+        put(block(0, Some(1), MAX_CACHED_BYTES));
+        put(block(1, None, MAX_CACHED_BYTES));
+        assert_eq!(put(block(2, None, 1)), [(2, None), (0, Some(1)), (0, Some(0))]);
+        // The newest one is kept whatever its size, and takes the place of the others.
+        assert_eq!(put(block(3, Some(0), 9 * MAX_CACHED_BYTES)), [(3, Some(0)), (2, None)]);
+        assert_eq!(put(block(4, None, 2 * MAX_CACHED_BYTES)), [(4, None)]);
+    }
 
     #[test]
     fn slices_values_with_mask() {
