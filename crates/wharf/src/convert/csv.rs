@@ -185,7 +185,9 @@ fn write_cell(buffer: &mut Vec<u8>, cell: &Cell<'_>, delimiter: Delimiter) {
 
 fn write_quoted(buffer: &mut Vec<u8>, text: &[u8], delimiter: Delimiter) {
     let special = |&byte: &u8| matches!(byte, b'"' | b'\n' | b'\r') || byte == delimiter.byte();
-    if !text.is_empty() && !text.iter().any(special) {
+    // At the start of a file it would be a byte order mark.
+    let is_mark = text.starts_with("\u{feff}".as_bytes());
+    if !text.is_empty() && !is_mark && !text.iter().any(special) {
         buffer.extend_from_slice(text);
         return;
     }

@@ -56,6 +56,8 @@ fn csv_quotes_delimiters_quotes_and_line_breaks() {
 #[test]
 fn csv_quotes_column_names() {
     assert_eq!(csv_of(&["a,b", ""], &json!([])).0, "\"a,b\",\"\"\n");
+    // Not a byte order mark.
+    assert_eq!(csv_of(&["\u{feff}a", "b"], &json!([])).0, "\"\u{feff}a\",b\n");
 }
 
 #[test]

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use arrow_array::builder::{Float32Builder, Int64Builder, ListBuilder};
 use arrow_array::types::Int8Type;
 use arrow_array::{
-    ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray, Float32Array, Float64Array,
-    Int64Array, NullArray, RecordBatch, StringArray, StructArray, TimestampMicrosecondArray, UInt64Array,
+    ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray, DurationSecondArray,
+    Float32Array, Float64Array, Int64Array, NullArray, RecordBatch, StringArray, StructArray,
+    TimestampMicrosecondArray, TimestampMillisecondArray, UInt64Array,
 };
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{DataType, Field};
@@ -244,6 +245,30 @@ fn counts_rows_of_groups() {
         let found: Vec<_> = groups.iter().map(|group| group.values.get()).collect();
         assert_eq!(found[..2], expected);
         assert_eq!(groups[0].count, if column == "x" { 2 } else { 3 });
+    }
+    // Groups of one size are in the order of the values, not of their texts.
+    let decimals = Decimal128Array::from(vec![1000, 900, -100, -200, -1000]).with_precision_and_scale(6, 2).unwrap();
+    let durations = DurationSecondArray::from(vec![5, 86_400, 1000, -86_400, -1]);
+    let times = TimestampMillisecondArray::from(vec![1500, 1000, 253_402_300_800_000, -1, 0]);
+    let ordered = folder.path().join("ordered.arrow");
+    write(&ordered, vec![("d", Arc::new(decimals)), ("du", Arc::new(durations)), ("t", Arc::new(times))]);
+    for (column, expected) in [
+        ("d", ["-10.00", "-2.00", "-1.00", "9.00", "10.00"]),
+        ("du", ["-PT86400S", "-PT1S", "PT5S", "PT1000S", "PT86400S"]),
+        (
+            "t",
+            [
+                "1969-12-31T23:59:59.999",
+                "1970-01-01T00:00:00",
+                "1970-01-01T00:00:01",
+                "1970-01-01T00:00:01.5",
+                "+10000-01-01T00:00:00",
+            ],
+        ),
+    ] {
+        let groups = Count::new([&ordered]).by([column]).groups(&registry).unwrap();
+        let found: Vec<Value> = groups.iter().map(|group| serde_json::from_str(group.values.get()).unwrap()).collect();
+        assert_eq!(found, expected.map(|text| json!({ column: text })));
     }
     let mut small = Count::new([&path]).by(["list"]);
     small.max_bytes = 1000;

@@ -87,8 +87,9 @@ pub(super) struct Names {
     keys: [RandomState; 2],
 }
 
-/// Maximum bytes of a part of a name between slashes, as file systems have it.
+/// Maximum bytes of a part of a name between slashes, and of a name, as file systems have them.
 const MAX_BYTES: usize = 255;
+const MAX_NAME_BYTES: usize = 4096;
 
 impl Names {
     /// Fails for a name that could lead out of the output, that not every system can have, or that was used already.
@@ -97,6 +98,9 @@ impl Names {
             let error = Error::invalid(format!("the name {name:?} {what}"));
             Err(error.advising("{name} makes other names, such as those of row numbers"))
         };
+        if name.len() > MAX_NAME_BYTES {
+            return Err(Error::limit("bytes of a name", name.len() as u64, MAX_NAME_BYTES as u64));
+        }
         for part in name.split('/') {
             match part {
                 "" => return wrong("is empty, or has an empty part"),
@@ -152,6 +156,9 @@ mod tests {
         for good in ["a", "b/c", "b/d", "..a", "a b", "ä/..b", ".hidden"] {
             names.add(good).unwrap();
         }
+        names.add(&format!("{}b", "n/".repeat(2047))).unwrap();
+        let long = names.add(&format!("{}bcd", "n/".repeat(2047))).unwrap_err();
+        assert_eq!(long.to_string(), "bytes of a name 4097 exceeds the limit 4096");
         for bad in [
             "",
             "/",

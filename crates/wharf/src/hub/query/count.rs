@@ -8,7 +8,7 @@ use arrow_array::types::{Float16Type, Float32Type, Float64Type};
 use arrow_array::{Array, ArrowNativeTypeOp, ArrowPrimitiveType, PrimitiveArray, RecordBatch, make_array};
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
-use container_arrow::{BatchWriter, JsonRows, Times, from_arrow};
+use container_arrow::{BatchWriter, JsonRows, Times, from_arrow, parse_time};
 use container_core::{Error, Loss, Result};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
@@ -143,8 +143,11 @@ impl Count {
         inputs.mapping.times.get_or_insert(Times::Floor);
         super::accept_mixed_types(&mut inputs);
         let max_bytes = self.max_bytes;
-        let groups =
-            super::read(&inputs, opener, report, |_| Ok(Groups { counts: HashMap::new(), bytes: 0, max_bytes }))?;
+        let groups = super::read(&inputs, opener, report, |schema| {
+            let types = schema.fields().iter().map(|field| field.data_type().clone()).collect();
+            Ok(Groups { types, counts: HashMap::new(), bytes: 0, max_bytes })
+        })?;
+        let types = groups.types;
         let parsed = groups.counts.into_iter().map(|(json, count)| {
             let values: Map<String, Value> = serde_json::from_slice(&json)?;
             let json = String::from_utf8_lossy(&json).into_owned();
@@ -154,7 +157,8 @@ impl Count {
         let mut groups = parsed.map_err(|cause| Error::invalid("invalid JSON of a group").caused_by(cause))?;
         groups.sort_by(|(one, group), (other, more)| {
             let values = || {
-                let mut orders = one.values().zip(other.values()).map(|(one, other)| compare(one, other));
+                let values = one.values().zip(other.values()).zip(&types);
+                let mut orders = values.map(|((one, other), data_type)| compare(one, other, data_type));
                 orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
             };
             more.count.cmp(&group.count).then_with(values)
@@ -185,6 +189,8 @@ fn count_rows(
 
 /// Counts rows by their JSON.
 struct Groups {
+    /// The types of the columns.
+    types: Vec<DataType>,
     counts: HashMap<Box<[u8]>, u64>,
     bytes: usize,
     max_bytes: usize,
@@ -243,8 +249,8 @@ fn one_zero(data: ArrayData) -> Result<ArrayData> {
     }
 }
 
-/// Nulls first, then numbers, texts by bytes, and others by their JSON. Numbers that are texts, such as decimals, are compared as texts.
-fn compare(one: &Value, other: &Value) -> Ordering {
+/// Nulls first, then numbers and times, texts by bytes, and others by their JSON.
+fn compare(one: &Value, other: &Value, data_type: &DataType) -> Ordering {
     let rank = |value: &Value| match value {
         Value::Null => 0,
         Value::Bool(_) => 1,
@@ -261,10 +267,38 @@ fn compare(one: &Value, other: &Value) -> Ordering {
                 _ => one.as_f64().partial_cmp(&other.as_f64()).unwrap_or(Ordering::Equal),
             }
         }
-        (Value::String(one), Value::String(other)) => one.cmp(other),
+        (Value::String(one), Value::String(other)) => compare_texts(one, other, data_type),
         (Value::Array(_), Value::Array(_)) | (Value::Object(_), Value::Object(_)) => {
             one.to_string().cmp(&other.to_string())
         }
         _ => rank(one).cmp(&rank(other)),
+    }
+}
+
+/// Decimals and times, which are texts in JSON, by their values.
+fn compare_texts(one: &str, other: &str, data_type: &DataType) -> Ordering {
+    if data_type.is_decimal() {
+        // All have the same number of digits after the point.
+        let parts = |text: &str| {
+            let (is_negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
+            let digits = digits.trim_start_matches('0').to_owned();
+            (is_negative, digits.len(), digits)
+        };
+        let (one, other) = (parts(one), parts(other));
+        return match (one.0, other.0) {
+            (false, false) => one.cmp(&other),
+            (true, true) => other.cmp(&one),
+            (is_negative, _) => {
+                if is_negative {
+                    Ordering::Less
+                } else {
+                    Ordering::Greater
+                }
+            }
+        };
+    }
+    match (parse_time(data_type, one), parse_time(data_type, other)) {
+        (Some(one), Some(other)) => one.cmp(&other),
+        _ => one.cmp(other),
     }
 }

@@ -217,11 +217,19 @@ fn of_type(name: &str, kind: &str, column: Value) -> Result<FieldRef> {
         return Ok(widen::json(name, false));
     }
     let shallow = kind.bytes().filter(|byte| *byte == b'(').count() <= MAX_DEPTH;
-    let arrow = if shallow { kind.parse::<DataType>().ok() } else { None };
+    let parsed = |kind: &str| kind.parse::<DataType>().ok();
+    let arrow = if shallow { parsed(kind).or_else(|| parsed(&with_quoted_zone(kind)?)) } else { None };
     match arrow {
         Some(data_type) => Ok(Arc::new(Field::new(name, data_type, true))),
         None => of_idv_type(name, kind, column),
     }
+}
+
+/// A timestamp type whose zone has no quotes, with them.
+fn with_quoted_zone(kind: &str) -> Option<String> {
+    let (unit, zone) = kind.strip_prefix("Timestamp(")?.strip_suffix(')')?.split_once(',')?;
+    let zone = zone.trim();
+    (!zone.is_empty() && !zone.contains(['"', '(', ','])).then(|| format!("Timestamp({unit}, \"{zone}\")"))
 }
 
 /// The Arrow field of an IDV column: that of an IDV file without rows.
@@ -268,6 +276,8 @@ mod tests {
         assert_eq!(types(list.clone()).unwrap(), expected);
         assert_eq!(types(json!({"columns": list})).unwrap(), expected);
         assert_eq!(types(json!({"format": "parquet", "tables": [{"columns": list}]})).unwrap(), expected);
+        let zones = json!({"a": "Timestamp(us, UTC)", "b": "Timestamp(ms, \"+02:00\")"});
+        assert_eq!(types(zones).unwrap(), ["a: Timestamp(µs, \"UTC\")", "b: Timestamp(ms, \"+02:00\")"]);
         let text = of_json(&json!({"any": "JSON"}), &mut Vec::new()).unwrap();
         assert_eq!(text[0].metadata()[EXTENSION_TYPE_NAME_KEY], "arrow.json");
     }
