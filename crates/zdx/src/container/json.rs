@@ -105,28 +105,34 @@ impl Projection {
 
     /// The raw value of each key; of duplicate members, the last one.
     pub(crate) fn of<'d>(&self, text: &'d str) -> serde_json::Result<Vec<Option<&'d RawValue>>> {
-        let mut values = vec![None; self.count];
+        self.with_duplicates(text).map(|(values, _)| values)
+    }
+
+    /// As [`of`](Self::of), with the number of members that are left out because a later one has the same name.
+    pub(crate) fn with_duplicates<'d>(&self, text: &'d str) -> serde_json::Result<(Vec<Option<&'d RawValue>>, u64)> {
+        let (mut values, mut duplicates) = (vec![None; self.count], 0);
         let mut json = serde_json::Deserializer::from_str(text);
-        json.deserialize_map(Collector { node: &self.root, values: &mut values })?;
+        json.deserialize_map(Collector { node: &self.root, values: &mut values, duplicates: &mut duplicates })?;
         json.end()?;
-        Ok(values)
+        Ok((values, duplicates))
     }
 }
 
 impl Node {
-    fn clear(&self, values: &mut [Option<&RawValue>]) {
+    /// Removes the values at and below this node. True if there were any.
+    fn clear(&self, values: &mut [Option<&RawValue>]) -> bool {
+        let mut any = false;
         for end in &self.ends {
-            if let Some(value) = values.get_mut(*end) {
-                *value = None;
-            }
+            any |= values.get_mut(*end).is_some_and(|value| value.take().is_some());
         }
-        self.children.iter().for_each(|(_, child)| child.clear(values));
+        self.children.iter().fold(any, |any, (_, child)| child.clear(values) || any)
     }
 }
 
 struct Collector<'w, 'f, 'd> {
     node: &'w Node,
     values: &'f mut [Option<&'d RawValue>],
+    duplicates: &'f mut u64,
 }
 
 impl<'d> Visitor<'d> for Collector<'_, '_, 'd> {
@@ -143,7 +149,7 @@ impl<'d> Visitor<'d> for Collector<'_, '_, 'd> {
                 continue;
             };
             let value: &'d RawValue = members.next_value()?;
-            child.clear(self.values);
+            *self.duplicates += u64::from(child.clear(self.values));
             for end in &child.ends {
                 if let Some(slot) = self.values.get_mut(*end) {
                     *slot = Some(value);
@@ -151,7 +157,8 @@ impl<'d> Visitor<'d> for Collector<'_, '_, 'd> {
             }
             if !child.children.is_empty() && value.get().starts_with('{') {
                 let mut json = serde_json::Deserializer::from_str(value.get());
-                let inner = json.deserialize_map(Collector { node: child, values: &mut *self.values });
+                let (values, duplicates) = (&mut *self.values, &mut *self.duplicates);
+                let inner = json.deserialize_map(Collector { node: child, values, duplicates });
                 inner.map_err(<A::Error as serde_core::de::Error>::custom)?;
             }
         }
@@ -201,6 +208,8 @@ mod tests {
             of(&[member("a"), path("b.d.e"), path("f.g"), path("f.h"), member("x.y"), path("x.y"), path("b.c")]),
             [Some("2"), Some("1e400"), None, Some("12345678901234567890123"), Some("true"), None, Some("[1, 2]")]
         );
+        let duplicates = |keys: &[Key]| Projection::new(keys).with_duplicates(DOCUMENT).unwrap().1;
+        assert_eq!([&[member("a")][..], &[path("f.g")], &[path("b.c"), path("f.h")]].map(duplicates), [1, 1, 0]);
         assert!(Projection::new([&member("a")]).of("[1]").is_err());
         assert!(Projection::new([&member("a")]).of("{} x").is_err());
     }

@@ -1,7 +1,9 @@
 //! Documents as rows.
 
+use std::cell::Cell;
+
 use container_core::raw_json::{Json, Members};
-use container_core::{Error, Loss, Result, Rows};
+use container_core::{Error, Loss, Position, Result, Rows};
 use serde_core::ser::{Error as _, SerializeMap};
 use serde_core::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -47,6 +49,31 @@ impl<'a> Shown<'a> {
 struct Selected<'a> {
     fields: Vec<(&'a Field, Vec<u8>)>,
     projection: Projection,
+    duplicates: Duplicates,
+}
+
+/// Members that are left out because a later one has the same name. Rows are shared while their values are read.
+#[derive(Default)]
+struct Duplicates {
+    count: Cell<u64>,
+    first: Cell<Option<u64>>,
+    /// The row counted last: its values may be read again.
+    last: Cell<Option<u64>>,
+}
+
+impl Duplicates {
+    fn add(&self, count: u64, row: u64) {
+        if count > 0 && self.last.replace(Some(row)) != Some(row) {
+            self.count.set(self.count.get() + count);
+            self.first.set(self.first.get().or(Some(row)));
+        }
+    }
+
+    fn loss(&self) -> Option<Loss> {
+        let mut first = Position::default();
+        first.row = Some(self.first.get()?);
+        Some(Loss::new("duplicate object member: last value kept", self.count.get(), first))
+    }
 }
 
 impl<'a> Selected<'a> {
@@ -57,7 +84,7 @@ impl<'a> Selected<'a> {
             let name = serde_json::to_vec(&field.name).unwrap_or_default();
             (field, name)
         });
-        Self { fields: named.collect(), projection }
+        Self { fields: named.collect(), projection, duplicates: Duplicates::default() }
     }
 }
 
@@ -90,7 +117,9 @@ impl Numbered<'_> {
 
     /// The values of the selected columns.
     fn values<'s>(&'s self, selected: &Selected<'_>) -> Result<Vec<Option<ColumnValue<'s>>>> {
-        let raw = selected.projection.of(self.document.text()?).map_err(|error| self.json_error(&error))?;
+        let found = selected.projection.with_duplicates(self.document.text()?);
+        let (raw, duplicates) = found.map_err(|error| self.json_error(&error))?;
+        selected.duplicates.add(duplicates, self.row);
         let values = raw.into_iter().zip(&selected.fields).map(|(value, (field, _))| match value {
             Some(value) => Some(ColumnValue::Raw(value)),
             None if matches!(&field.key, Key::Member(name) if name == "_id") => {
@@ -172,7 +201,8 @@ impl Rows for DocumentRows<'_> {
     }
 
     fn losses(&self) -> Vec<Loss> {
-        self.losses.clone()
+        let duplicates = self.selected.as_ref().and_then(|selected| selected.duplicates.loss());
+        self.losses.iter().cloned().chain(duplicates).collect()
     }
 }
 

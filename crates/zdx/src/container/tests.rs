@@ -89,6 +89,23 @@ fn filtered_rows_keep_their_numbers() {
 }
 
 #[test]
+fn duplicate_members_are_counted_in_projections() {
+    let folder = tempfile::tempdir().unwrap();
+    let container = store(folder.path(), "{\"_id\":\"a\",\"n\":1}\n{\"_id\":\"b\",\"n\":1,\"n\":2,\"n\":3}\n");
+    let tables = container.tables();
+    let mut walk = tables[0].rows(&Scan::default().with_columns([1])).unwrap();
+    let mut line = Vec::new();
+    while walk.advance().unwrap() {
+        walk.json(&mut line).unwrap();
+        serde_json::to_value(walk.row()).unwrap();
+    }
+    assert_eq!(line, b"{\"n\":1}{\"n\":3}");
+    let losses: Vec<String> = walk.losses().iter().map(ToString::to_string).collect();
+    let expected = "duplicate object member: last value kept (2 times, first row 1)";
+    assert_eq!(losses.last().map(String::as_str), Some(expected), "{losses:?}");
+}
+
+#[test]
 fn broken_line_is_reported_with_position() {
     let folder = tempfile::tempdir().unwrap();
     // As indexed by the reference: the line looks like a document.
