@@ -10,7 +10,7 @@ use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use datafusion::arrow::util::display::array_value_to_string;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
-use wharf::{NanOrder, Predicate};
+use wharf::Predicate;
 
 /// The predicate that is true for the same rows as all of these conditions; `None` if they cannot be translated.
 pub(crate) fn predicate<'e>(conditions: impl IntoIterator<Item = &'e Expr>, schema: &Schema) -> Option<Predicate> {
@@ -18,7 +18,7 @@ pub(crate) fn predicate<'e>(conditions: impl IntoIterator<Item = &'e Expr>, sche
     let one = |condition| Predicate::parse(&translator.condition(condition)?).ok();
     let predicate = Predicate::all(conditions.into_iter().map(one).collect::<Option<Vec<_>>>()?)?;
     // It fails for types without comparisons.
-    predicate.bind_with(schema, NanOrder::Greatest).ok()?;
+    predicate.bind(schema).ok()?;
     Some(predicate)
 }
 

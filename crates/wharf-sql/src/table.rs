@@ -14,7 +14,7 @@ use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use wharf::convert::{InputPart, InputTable, MatchObserver};
-use wharf::{Access, BatchReader, Lost, NanOrder, Overwrite, Predicate, Registry};
+use wharf::{Access, BatchReader, Lost, Overwrite, Predicate, Registry};
 
 use crate::error::to_datafusion;
 use crate::files::{Files, Origin};
@@ -96,7 +96,7 @@ impl OpenTable {
     ) -> wharf::Result<Box<dyn BatchReader + 'a>> {
         match filter {
             None => self.table.batches(part),
-            Some(filter) => self.table.matching(part, &filter.predicate, NanOrder::Greatest, observer),
+            Some(filter) => self.table.matching(part, &filter.predicate, observer),
         }
     }
 

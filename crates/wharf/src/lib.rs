@@ -114,7 +114,7 @@ pub use {
 #[cfg(feature = "convert")]
 #[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
 pub use {
-    container_arrow::{Filter, Predicate, predicate::NanOrder},
+    container_arrow::{Filter, Predicate},
     hub::{
         Lost, OwnedBatches,
         convert::{Convert, Report},

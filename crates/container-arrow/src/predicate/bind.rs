@@ -10,7 +10,6 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use container_core::{Error, Result};
 
-use super::NanOrder;
 use super::compare::{Compared, Number, float_scalar, with_float, with_integer, with_time};
 use super::evaluate::{Filter, Rows, Test, Value, cast, empty, fold_case, scalar_of};
 use super::expr::{Arithmetic, Comparison, Expr, Function, Literal, Pattern, TimeKind, identifier, quoted};
@@ -21,7 +20,7 @@ use crate::names::unknown_column;
 pub(super) fn bind(expr: &Expr, schema: &Schema, may_lack: &dyn Fn(&str) -> bool) -> Result<Filter> {
     let mut binder = Binder { schema, may_lack, columns: Vec::new() };
     let test = binder.test(expr)?;
-    Ok(Filter { test, columns: binder.columns, nan: NanOrder::default() })
+    Ok(Filter { test, columns: binder.columns })
 }
 
 struct Binder<'s> {
@@ -212,7 +211,7 @@ impl Binder<'_> {
         let column =
             |(index, _): &(usize, String)| self.schema.fields().get(*index).map(|field| empty(field.data_type()));
         let columns = self.columns.iter().filter_map(column).collect();
-        let rows = Rows { columns, len: 0, nan: NanOrder::default() };
+        let rows = Rows { columns, len: 0 };
         let found =
             rows.value(&value).map_err(|cause| Error::usage(format!("the predicate cannot be evaluated: {cause}")))?;
         Ok(Typed { value, data_type: found.array.data_type().clone(), is_json: false })
@@ -531,7 +530,7 @@ fn common_float(one: &Typed, other: &Typed) -> DataType {
 /// Whether a number is the same for all rows, and what it means in 32 bits: digits after a point are rounded, integers are exact.
 fn is_single_constant(number: &Typed) -> bool {
     // There are no columns: an expression that mentions one fails.
-    let rows = Rows { columns: Vec::new(), len: 0, nan: NanOrder::default() };
+    let rows = Rows { columns: Vec::new(), len: 0 };
     let float = |data_type: &DataType| -> Option<f64> {
         let constant = cast(&rows.value(&number.value).ok()?.array, data_type).ok()?;
         let constant = cast(&constant, &DataType::Float64).ok()?;

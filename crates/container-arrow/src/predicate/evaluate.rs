@@ -21,7 +21,6 @@ use arrow_string::like::like;
 use container_core::arrow::from_arrow;
 use container_core::{Error, ErrorKind, Result};
 
-use super::NanOrder;
 use super::expr::{Arithmetic, Comparison};
 use super::types::{nanoseconds, value_type};
 
@@ -33,7 +32,6 @@ pub struct Filter {
     pub(super) test: Test,
     /// The columns it reads, by index into the schema, and their names.
     pub(super) columns: Vec<(usize, String)>,
-    pub(super) nan: NanOrder,
 }
 
 /// A condition: true, false or unknown.
@@ -45,7 +43,7 @@ pub(super) enum Test {
     Not(Box<Test>),
     And(Vec<Test>),
     Or(Vec<Test>),
-    /// Both have the same type; floating-point numbers have one zero, and NaN where [`NanOrder`] says.
+    /// Both have the same type; floating-point numbers have one zero, and one NaN, the greatest.
     Compare(Value, Comparison, Value),
     /// An integer or decimal of 64 bits with a `Float64`, exactly.
     CompareMixed(Value, Comparison, Value),
@@ -128,7 +126,7 @@ impl Filter {
             _ => Err(Error::usage(format!("the batch has no column {name:?} at position {index}"))),
         };
         let columns = self.columns.iter().map(column).collect::<Result<Vec<_>>>()?;
-        let rows = Rows { columns, len: batch.num_rows(), nan: self.nan };
+        let rows = Rows { columns, len: batch.num_rows() };
         match rows.test(&self.test) {
             Ok(mask) => Ok(without_nulls(mask)),
             Err(error) => Err(rows.locate(&self.test, error)),
@@ -148,7 +146,6 @@ fn without_nulls(mask: BooleanArray) -> BooleanArray {
 pub(super) struct Rows {
     pub(super) columns: Vec<ArrayRef>,
     pub(super) len: usize,
-    pub(super) nan: NanOrder,
 }
 
 impl Rows {
@@ -157,7 +154,6 @@ impl Rows {
         let slice = |start: usize, len: usize| Self {
             columns: self.columns.iter().map(|column| column.slice(start, len)).collect(),
             len,
-            nan: self.nan,
         };
         let (mut first, mut last) = (0, self.len);
         while first + 1 < last {
@@ -185,7 +181,7 @@ impl Rows {
             Test::And(all) => self.fold(all, and_kleene, |mask| mask.true_count() == 0 && mask.null_count() == 0),
             Test::Or(all) => self.fold(all, or_kleene, |mask| mask.true_count() == mask.len()),
             Test::Compare(left, op, right) => {
-                let plain = |value| self.value(value)?.map(|array| Ok(comparable(array, self.nan)));
+                let plain = |value| self.value(value)?.map(|array| Ok(comparable(array)));
                 let (left, right) = (plain(left)?, plain(right)?);
                 let compared = match op {
                     Comparison::Eq => cmp::eq(&left, &right),
@@ -200,7 +196,7 @@ impl Rows {
             Test::CompareMixed(integer, op, float) => {
                 let (integers, floats) =
                     (self.value(integer)?.expanded(self.len)?, self.value(float)?.expanded(self.len)?);
-                Ok(compare_mixed(&integers, *op, &floats, self.nan))
+                Ok(compare_mixed(&integers, *op, &floats))
             }
             Test::Always(value, result) => {
                 let array = self.value(value)?.expanded(self.len)?;
@@ -318,27 +314,24 @@ fn valid(array: &ArrayRef) -> BooleanArray {
 }
 
 /// Arrow compares by total order: with the sign of zero and of NaN.
-fn comparable(array: &ArrayRef, nan: NanOrder) -> ArrayRef {
-    fn plain<T: ArrowPrimitiveType>(array: &ArrayRef, nan: Option<T::Native>) -> ArrayRef {
+fn comparable(array: &ArrayRef) -> ArrayRef {
+    fn plain<T: ArrowPrimitiveType>(array: &ArrayRef, nan: T::Native) -> ArrayRef {
         let plain = |value: T::Native| match value.partial_cmp(&value) {
-            None => nan.unwrap_or(value),
+            None => nan,
             Some(_) => value.add_wrapping(T::Native::ZERO),
         };
         Arc::new(array.as_primitive::<T>().unary::<_, T>(plain))
     }
-    let has_one_nan = nan == NanOrder::Greatest;
     match array.data_type() {
-        DataType::Float16 => {
-            plain::<Float16Type>(array, has_one_nan.then_some(<Float16Type as ArrowPrimitiveType>::Native::NAN))
-        }
-        DataType::Float32 => plain::<Float32Type>(array, has_one_nan.then_some(f32::NAN)),
-        DataType::Float64 => plain::<Float64Type>(array, has_one_nan.then_some(f64::NAN)),
+        DataType::Float16 => plain::<Float16Type>(array, <Float16Type as ArrowPrimitiveType>::Native::NAN),
+        DataType::Float32 => plain::<Float32Type>(array, f32::NAN),
+        DataType::Float64 => plain::<Float64Type>(array, f64::NAN),
         _ => Arc::clone(array),
     }
 }
 
 /// Compares integers (`Int64`, `UInt64`) with floating-point numbers, without rounding.
-fn compare_mixed(integers: &ArrayRef, op: Comparison, floats: &ArrayRef, nan: NanOrder) -> BooleanArray {
+fn compare_mixed(integers: &ArrayRef, op: Comparison, floats: &ArrayRef) -> BooleanArray {
     let integer = |row: usize| -> i128 {
         match integers.data_type() {
             DataType::Int64 => integers.as_primitive::<Int64Type>().value(row).into(),
@@ -348,20 +341,16 @@ fn compare_mixed(integers: &ArrayRef, op: Comparison, floats: &ArrayRef, nan: Na
     let floats = floats.as_primitive::<Float64Type>();
     let nulls = NullBuffer::union(integers.nulls(), floats.nulls());
     let holds = |row: usize| {
-        let order = exact_order(integer(row), floats.value(row), nan);
+        let order = exact_order(integer(row), floats.value(row));
         op.holds(order)
     };
     BooleanArray::new(BooleanBuffer::collect_bool(floats.len(), holds), nulls)
 }
 
 /// The order of an integer of 64 bits and a floating-point number.
-fn exact_order(integer: i128, float: f64, nan: NanOrder) -> std::cmp::Ordering {
+fn exact_order(integer: i128, float: f64) -> std::cmp::Ordering {
     use std::cmp::Ordering;
-    if float.is_nan() {
-        let is_least = nan == NanOrder::Signed && float.is_sign_negative();
-        return if is_least { Ordering::Greater } else { Ordering::Less };
-    }
-    if float >= 1e30 {
+    if float.is_nan() || float >= 1e30 {
         return Ordering::Less;
     }
     if float <= -1e30 {

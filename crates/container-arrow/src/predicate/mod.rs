@@ -68,16 +68,6 @@ pub use evaluate::Filter;
 pub use expr::Comparison;
 use expr::{Expr, Literal};
 
-/// Where NaN stands among floating-point numbers. In both, -0.0 equals 0.0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum NanOrder {
-    /// It equals itself and is greater than all other numbers, whatever its sign. So does DuckDB.
-    #[default]
-    Greatest,
-    /// Its sign counts: -NaN is less than all other numbers, and NaN equals NaN of the same bits only. So do Arrow's kernels, and DataFusion.
-    Signed,
-}
-
 /// A condition on rows, in [SQL syntax](self).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Predicate(Expr);
@@ -153,14 +143,6 @@ impl Predicate {
     /// Those of [`bind`](Self::bind).
     pub fn bind_lacking(&self, schema: &Schema, may_lack: impl Fn(&str) -> bool) -> Result<Filter> {
         bind::bind(&self.0, schema, &may_lack)
-    }
-
-    /// As [`bind`](Self::bind), with another order of NaN.
-    ///
-    /// # Errors
-    /// Those of [`bind`](Self::bind).
-    pub fn bind_with(&self, schema: &Schema, nan: NanOrder) -> Result<Filter> {
-        Ok(Filter { nan, ..self.bind(schema)? })
     }
 }
 

@@ -9,7 +9,7 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use wharf::convert::{InputPart, InputTable, MatchObserver, Opener};
-use wharf::{Convert, NanOrder, Predicate, Registry, Result};
+use wharf::{Convert, Predicate, Registry, Result};
 
 fn open(convert: &Convert) -> Result<InputTable> {
     convert.open(&mut Opener::new(Registry::builtin()))
@@ -105,7 +105,7 @@ fn matching_rows_of_parts_of_every_format() {
             let counts = Arc::new(Counts::default());
             let observer = Arc::clone(&counts) as Arc<dyn MatchObserver>;
             let predicate = Predicate::parse(text).unwrap();
-            let mut reader = table.matching(&part, &predicate, NanOrder::Greatest, &observer)?;
+            let mut reader = table.matching(&part, &predicate, &observer)?;
             let mut batches = Vec::new();
             while let Some(batch) = reader.try_next()? {
                 assert_eq!(batch.schema(), reader.schema());
@@ -157,7 +157,7 @@ fn keys_are_looked_up() {
             let counts = Arc::new(Counts::default());
             let observer = Arc::clone(&counts) as Arc<dyn MatchObserver>;
             let part = InputPart::new(0).with_columns([n]);
-            let mut reader = table.matching(&part, &predicate, NanOrder::Greatest, &observer).unwrap();
+            let mut reader = table.matching(&part, &predicate, &observer).unwrap();
             let mut found = Vec::new();
             while let Some(batch) = reader.try_next().unwrap() {
                 found.extend_from_slice(batch.column(0).as_primitive::<Int64Type>().values());

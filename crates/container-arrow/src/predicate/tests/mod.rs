@@ -500,27 +500,21 @@ fn nothing_is_unbounded() {
 }
 
 #[test]
-fn the_sign_of_nan_counts_on_request() {
+fn the_sign_of_nan_does_not_count() {
     let x = Float64Array::from(vec![Some(-f64::NAN), Some(f64::NEG_INFINITY), Some(-0.0), None, Some(f64::NAN)]);
     let n = Int64Array::from(vec![0; 5]);
     let batch = batch(vec![("x", Arc::new(x)), ("n", Arc::new(n))]);
-    let rows = |text: &str, nan: NanOrder| -> String {
-        let filter = Predicate::parse(text).unwrap().bind_with(batch.schema_ref(), nan).unwrap();
-        filter.mask(&batch).unwrap().values().set_indices().map(|row| row.to_string()).collect()
-    };
-    for (text, greatest, signed) in [
-        ("x < 0", "1", "01"),
-        ("x > 5", "04", "4"),
-        ("x = 'NaN'", "04", "4"),
-        ("x = 0.0", "2", "2"),
-        ("x <> 5", "0124", "0124"),
-        ("n > x", "1", "01"),
-        ("x = x", "0124", "0124"),
+    for (text, expected) in [
+        ("x < 0", "1"),
+        ("x > 5", "04"),
+        ("x = 'NaN'", "04"),
+        ("x = 0.0", "2"),
+        ("x <> 5", "0124"),
+        ("n > x", "1"),
+        ("x = x", "0124"),
     ] {
-        assert_eq!(
-            (rows(text, NanOrder::Greatest), rows(text, NanOrder::Signed)),
-            (greatest.into(), signed.into()),
-            "{text}"
-        );
+        let filter = Predicate::parse(text).unwrap().bind(batch.schema_ref()).unwrap();
+        let rows = filter.mask(&batch).unwrap().values().set_indices().map(|row| row.to_string()).collect::<String>();
+        assert_eq!(rows, expected, "{text}");
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
-use container_arrow::predicate::{Condition, NanOrder};
+use container_arrow::predicate::Condition;
 use container_arrow::{ArrowTable, BatchReader, BatchScan, Predicate, from_arrow, to_arrow};
 use container_core::{Error, Loss, Result};
 
@@ -207,7 +207,6 @@ impl InputTable {
         &'a self,
         part: &InputPart,
         predicate: &Predicate,
-        nan: NanOrder,
         observer: &Arc<dyn MatchObserver>,
     ) -> Result<Box<dyn BatchReader + 'a>> {
         let input = self.input(part.input)?;
@@ -220,11 +219,11 @@ impl InputTable {
         let schema = Arc::new(self.schema.project(&selected).map_err(from_arrow)?);
         let condition = predicate.condition();
         let test = |schema: &SchemaRef| {
-            let filter = predicate.bind_with(schema, nan)?;
+            let filter = predicate.bind(schema)?;
             let rows = match self.keys(table, &condition).map(|keys| filter::rows_of(table, &keys)) {
                 Some(Ok(found)) => Some(found),
                 // The rows tell what is wrong.
-                Some(Err(_)) | None => filter::candidates(table, &condition, schema, nan)?,
+                Some(Err(_)) | None => filter::candidates(table, &condition, schema)?,
             };
             Ok((filter, rows))
         };

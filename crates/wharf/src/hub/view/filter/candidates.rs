@@ -6,19 +6,18 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
-use container_arrow::predicate::{Comparison, Condition, Constant, NanOrder};
+use container_arrow::predicate::{Comparison, Condition, Constant};
 use container_arrow::{ArrowTable, ColumnBounds, Predicate};
 use container_core::Result;
 
 /// Stretches of rows outside of which the condition is not true, in ascending order; `None` for all rows. `schema` has the columns as they are
-/// compared, with NaN in this order.
+/// compared.
 pub(crate) fn candidates(
     table: &dyn ArrowTable,
     condition: &Condition,
     schema: &Schema,
-    nan: NanOrder,
 ) -> Result<Option<Vec<Range<u64>>>> {
-    let compared = Compared { table, schema, nan };
+    let compared = Compared { table, schema };
     let Some(Stretches { rows, can_match }) = compared.stretches(condition)? else { return Ok(None) };
     if can_match.iter().all(|can| *can) {
         return Ok(None);
@@ -74,7 +73,6 @@ pub(crate) fn rows_of(table: &dyn ArrowTable, keys: &BTreeSet<&str>) -> Result<V
 struct Compared<'a> {
     table: &'a dyn ArrowTable,
     schema: &'a Schema,
-    nan: NanOrder,
 }
 
 /// Stretches of rows, and whether a row in each of them can match.
@@ -114,7 +112,7 @@ impl Compared<'_> {
                 let (Some(index), Ok(field)) = (index, self.schema.field_with_name(name)) else { return Ok(None) };
                 let Some(bounds) = self.table.bounds(index)? else { return Ok(None) };
                 let is_alike = is_alike(bounds.min.data_type(), field.data_type());
-                Ok(if is_alike { compared(bounds, *comparison, value, self.nan) } else { None })
+                Ok(if is_alike { compared(bounds, *comparison, value) } else { None })
             }
             _ => Ok(None),
         }
@@ -163,14 +161,12 @@ fn combined(one: Stretches, other: &Stretches, both: fn(bool, bool) -> bool) -> 
 }
 
 /// Whether a value within the bounds can compare so.
-fn compared(bounds: ColumnBounds, comparison: Comparison, value: &Constant, nan: NanOrder) -> Option<Stretches> {
-    // NaN is not within the bounds: it is greater than all values or, if its sign counts, also less.
+fn compared(bounds: ColumnBounds, comparison: Comparison, value: &Constant) -> Option<Stretches> {
+    // NaN is not within the bounds: it is greater than all values.
     let is_float = bounds.max.data_type().is_floating();
-    let is_unbounded = is_float && nan == NanOrder::Signed;
     let of_min = |comparison| can_hold(&bounds.min, comparison, value);
     let of_max = |comparison| if is_float { None } else { can_hold(&bounds.max, comparison, value) };
     let can_match = match comparison {
-        Comparison::Less | Comparison::LessEq if is_unbounded => return None,
         Comparison::Less | Comparison::LessEq => of_min(comparison)?,
         Comparison::Greater | Comparison::GreaterEq => of_max(comparison)?,
         Comparison::Eq => {
@@ -256,16 +252,8 @@ mod tests {
             (&texts, Eq, Constant::Text("azz".to_owned()), Some([false, false, true])),
             (&texts, Less, Constant::Text("b".to_owned()), Some([true, false, true])),
         ] {
-            let found = |nan| compared(bounds.clone(), comparison, &value, nan).map(|stretches| stretches.can_match);
-            assert_eq!(
-                found(NanOrder::Greatest).as_deref(),
-                expected.as_ref().map(|expected| &expected[..]),
-                "{comparison:?} {value:?}"
-            );
-            // A row of -NaN is less than all others, too.
-            let is_unbounded = bounds.min.data_type().is_floating() && matches!(comparison, Less | LessEq);
-            let expected = expected.filter(|_| !is_unbounded);
-            assert_eq!(found(NanOrder::Signed).as_deref(), expected.as_ref().map(|expected| &expected[..]));
+            let found = compared(bounds.clone(), comparison, &value).map(|stretches| stretches.can_match);
+            assert_eq!(found.as_deref(), expected.as_ref().map(|expected| &expected[..]), "{comparison:?} {value:?}");
         }
     }
 

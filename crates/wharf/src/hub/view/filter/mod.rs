@@ -10,7 +10,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, FieldRef, Schema, SchemaRef, TimeUnit};
-use container_arrow::predicate::NanOrder;
 use container_arrow::{ArrowTable, BatchReader, BatchScan, Filter, OnMismatch, Predicate, Times, unknown_column};
 use container_core::{
     ColumnInfo, Container, Error, ErrorKind, Finding, Result, Rows, Scan, Table, VerifyOptions, Watch,
@@ -231,7 +230,7 @@ impl FilteredTable {
             own = own.with_schema(masks::declared(&inferred, scan.schema.as_ref()));
         }
         let masks = Masks::new(self.opener(own.clone()), 0..u64::MAX, |schema| {
-            Ok((self.bind(schema)?, candidates(table, &self.predicate.condition(), schema, NanOrder::Greatest)?))
+            Ok((self.bind(schema)?, candidates(table, &self.predicate.condition(), schema)?))
         })?;
         self.with_other_times(masks, own, 0)
     }
