@@ -36,9 +36,6 @@ pub(super) struct ArrayMetadata {
     pub(super) checked: Value,
 }
 
-/// Attributes that mean units of time, which the type already tells.
-const TIME_UNITS: &str = "units";
-
 impl Node {
     /// Parses a `zarr.json`.
     ///
@@ -363,11 +360,15 @@ fn dimension_names(value: Option<&Value>, rank: usize) -> Result<Vec<Option<Stri
     }
 }
 
-/// Sets the units of a type that has them, unless an attribute has some.
-pub(super) fn set_units(attributes: &mut Vec<Attribute>, units: String) {
-    if !attributes.iter().any(|attribute| attribute.name == TIME_UNITS) {
-        attributes.push(Attribute { name: TIME_UNITS.to_owned(), value: AttributeValue::Text(units) });
+/// Sets what the type tells. Another value of the attribute stays as `original_NAME`.
+pub(super) fn set_text(attributes: &mut Vec<Attribute>, name: &str, text: String) {
+    if let Some(own) = attributes.iter_mut().find(|attribute| attribute.name == name) {
+        if own.value.as_text() == Some(&text) {
+            return;
+        }
+        own.name = format!("original_{name}");
     }
+    attributes.push(Attribute { name: name.to_owned(), value: AttributeValue::Text(text) });
 }
 
 /// A codec without a configuration.

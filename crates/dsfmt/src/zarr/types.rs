@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use container_core::{Error, Result};
 use serde_json::{Map, Value, json};
 
-use super::metadata::set_units;
+use super::metadata::set_text;
 use crate::array::{Strings, Values};
 use crate::netcdf::{Attribute, AttributeValue, NcType, exact_numbers, with_number};
 use crate::types::DataType;
@@ -28,9 +28,10 @@ pub(super) enum Stored {
         len: usize,
         trimmed: bool,
     },
-    /// Times or durations in units of numpy, as 64-bit integers.
+    /// Times or durations in units of numpy, as 64-bit integers, of which one is this many of the unit.
     Time {
         unit: &'static str,
+        count: i64,
         is_duration: bool,
     },
 }
@@ -83,7 +84,7 @@ impl Stored {
         let unit = configuration.get("unit").and_then(Value::as_str).unwrap_or_default();
         let scale = configuration.get("scale_factor").and_then(Value::as_u64).unwrap_or(1);
         let words = [
-            ("W", "weeks"),
+            ("W", "days"), // CF has no weeks
             ("D", "days"),
             ("h", "hours"),
             ("m", "minutes"),
@@ -97,7 +98,8 @@ impl Stored {
         let word = word.ok_or_else(|| {
             Error::unsupported(format!("{name} in units of {scale} {unit:?} (known: 1 W, D, h, m, s, ms, us or ns)"))
         })?;
-        Ok(Self::Time { unit: word, is_duration: name == "numpy.timedelta64" })
+        let count = if unit == "W" { 7 } else { 1 };
+        Ok(Self::Time { unit: word, count, is_duration: name == "numpy.timedelta64" })
     }
 
     /// The type in the model of NetCDF.
@@ -164,14 +166,18 @@ impl Stored {
 
     /// Adds what the type tells to the attributes: units, the value of missing times, and the value of a `_FillValue` as xarray encodes it.
     pub(super) fn complete(&self, attributes: &mut Vec<Attribute>) {
-        if let Self::Time { unit, is_duration } = self {
+        if let Self::Time { unit, is_duration, .. } = self {
             let since = if *is_duration { "" } else { " since 1970-01-01" };
-            set_units(attributes, format!("{unit}{since}"));
+            set_text(attributes, "units", format!("{unit}{since}"));
+            if !is_duration {
+                // numpy's. Without it, CF means the Julian calendar before 1582.
+                set_text(attributes, "calendar", "proleptic_gregorian".to_owned());
+            }
             let numbers = |name| {
                 let found = attributes.iter().find(|attribute| attribute.name == name);
                 found.map(|attribute| exact_numbers::<i64>(&attribute.value).unwrap_or_default())
             };
-            // The fill value of version 2 often is 0; `NaT` is missing beside it.
+            // `NaT` is missing beside a fill value.
             let (name, mut missing) = match numbers(FILL) {
                 Some(fill) if fill == [NOT_A_TIME] => return,
                 Some(_) => (MISSING, numbers(MISSING).unwrap_or_default()),
@@ -204,7 +210,15 @@ impl Stored {
             Self::Number(number) => Ok(
                 with_number!(*number, T => bytemuck::pod_collect_to_vec::<u8, T>(bytes).into(), return Err(misfit())),
             ),
-            Self::Time { .. } => Ok(bytemuck::pod_collect_to_vec::<u8, i64>(bytes).into()),
+            Self::Time { count, .. } => {
+                let mut all = bytemuck::pod_collect_to_vec::<u8, i64>(bytes);
+                for time in all.iter_mut().filter(|time| **time != NOT_A_TIME && *count != 1) {
+                    let product = time.checked_mul(*count).filter(|product| *product != NOT_A_TIME);
+                    *time = product
+                        .ok_or_else(|| Error::invalid(format!("{time} weeks exceed the days that 64 bits hold")))?;
+                }
+                Ok(all.into())
+            }
             Self::Bool => match bytes.iter().find(|byte| **byte > 1) {
                 Some(other) => Err(Error::invalid(format!("expected booleans 0 or 1, found {other}"))),
                 None => Ok(Values::Bool(bytes.iter().map(|byte| *byte == 1).collect::<Vec<_>>().into())),
@@ -293,6 +307,14 @@ fn half_to_float(bits: u16) -> f32 {
     if sign == 1 { -magnitude } else { magnitude }
 }
 
+/// The nearest number that a 16-bit float holds.
+pub(super) fn nearest_half(number: f64) -> f64 {
+    let exponent = (-13..=15).rfind(|exponent| 2f64.powi(*exponent) <= number.abs()).unwrap_or(-14);
+    let step = 2f64.powi(exponent - 10);
+    let nearest = (number / step).round_ties_even() * step;
+    if nearest.abs() > 65504.0 { f64::INFINITY.copysign(number) } else { nearest }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -314,6 +336,27 @@ mod tests {
             assert_eq!(half_to_float(bits).to_bits(), f32::to_bits(expected), "{bits:x}");
         }
         assert!(half_to_float(0x7e00).is_nan());
+    }
+
+    #[test]
+    fn rounds_to_half_floats() {
+        for (number, expected) in [
+            (0.0, 0.0),
+            (0.1, 0.099_975_585_937_5),
+            (-1e20, f64::NEG_INFINITY),
+            (65519.0, 65504.0),
+            (65520.0, f64::INFINITY),
+            (2049.0, 2048.0),
+            (1e-7, 2f64.powi(-23)),
+            (-999.0, -999.0),
+        ] {
+            assert_eq!(nearest_half(number), expected, "{number}");
+        }
+        assert!(nearest_half(f64::NAN).is_nan());
+        for bits in 0..0x7c00 {
+            let number = f64::from(half_to_float(bits));
+            assert_eq!(nearest_half(number), number);
+        }
     }
 
     #[test]

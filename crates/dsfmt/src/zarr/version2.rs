@@ -4,8 +4,8 @@ use container_core::{Error, Limits, Result};
 use serde_json::{Value, json};
 
 use super::metadata::{Node, attributes, codec, member};
-use super::types::FILL;
-use crate::json::{Json, JsonKind};
+use super::types::{FILL, nearest_half};
+use crate::json::Json;
 use crate::netcdf::{Attribute, AttributeValue};
 
 /// The files of a node.
@@ -69,24 +69,10 @@ fn array_of_version_3(json: Json<'_>, names: Vec<Option<String>>) -> Result<(Val
         let id = compressor.remove("id").and_then(|id| id.as_str().map(str::to_owned)).unwrap_or_default();
         codecs.push(json!({"name": id, "configuration": compressor}));
     }
-    let fill = member(json, "fill_value").filter(|fill| !fill.is_null());
-    let is_number = |fill: &Json<'_>| matches!(fill.kind(), JsonKind::Integer | JsonKind::Float);
-    let attribute = fill.and_then(|fill| match fill.kind() {
-        JsonKind::Integer => {
-            let signed = fill.as_i64().map(|number| vec![number].into());
-            signed.or_else(|| fill.as_u64().map(|number| vec![number].into())).map(AttributeValue::Numbers)
-        }
-        JsonKind::Float => fill.as_f64().map(|number| AttributeValue::Numbers(vec![number].into())),
-        _ => fill
-            .as_str()
-            .filter(|text| default.is_number() && ["NaN", "Infinity", "-Infinity"].contains(&&**text))
-            .map(|text| AttributeValue::Numbers(vec![text.parse::<f64>().unwrap_or(f64::NAN)].into())),
-    });
+    let fill = value("fill_value").filter(|fill| !fill.is_null());
+    let attribute = fill.as_ref().and_then(|fill| missing(&data_type, fill));
     // Texts of version 2 declare a fill value of 0.
-    let fill_value = match fill {
-        Some(fill) if !(is_number(&fill) && default.is_string()) => serde_json::to_value(fill).unwrap_or_default(),
-        _ => default,
-    };
+    let fill_value = fill.filter(|fill| !(fill.is_number() && default.is_string())).unwrap_or(default);
     let separator = value("dimension_separator").filter(Value::is_string).unwrap_or_else(|| ".".into());
     let mut declared = json!({
         "zarr_format": 3,
@@ -102,6 +88,31 @@ fn array_of_version_3(json: Json<'_>, names: Vec<Option<String>>) -> Result<(Val
         object.insert("dimension_names".to_owned(), names.into());
     }
     Ok((declared, attribute))
+}
+
+/// The fill value as an attribute: numbers, rounded to the type as the element is.
+fn missing(data_type: &Value, fill: &Value) -> Option<AttributeValue> {
+    let name = data_type.as_str().filter(|name| name.contains("int") || name.starts_with("float"))?;
+    let integer = fill.as_i64().map(|number| vec![number].into());
+    let integer = integer.or_else(|| fill.as_u64().map(|number| vec![number].into()));
+    if let Some(integer) = integer.filter(|_| !name.starts_with("float")) {
+        return Some(AttributeValue::Numbers(integer));
+    }
+    let number = match fill.as_str() {
+        Some(text @ ("NaN" | "Infinity" | "-Infinity")) => text.parse().ok()?,
+        _ => fill.as_f64()?,
+    };
+    Some(AttributeValue::Numbers(vec![rounded(name, number)].into()))
+}
+
+/// The nearest number of a type of floats.
+fn rounded(data_type: &str, number: f64) -> f64 {
+    match data_type {
+        "float16" => nearest_half(number),
+        #[expect(clippy::cast_possible_truncation, reason = "rounding is meant")]
+        "float32" => f64::from(number as f32),
+        _ => number,
+    }
 }
 
 /// Data type, first codecs, and fill value by default of a `dtype` of numpy.

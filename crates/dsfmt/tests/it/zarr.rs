@@ -149,27 +149,54 @@ fn version_2_has_the_values_of_zarr_python() {
     compare("version2", 3);
 }
 
-/// zarr-python 2 declares 0 unless told otherwise.
+/// zarr-python 2 declares 0 unless told otherwise, which xarray reads as the first second of 1970.
 #[test]
-fn not_a_time_is_missing_beside_a_fill_value() {
-    let folder = tempfile::tempdir().unwrap();
-    let times: Vec<u8> = [0, i64::MIN, 5].iter().flat_map(|time: &i64| time.to_le_bytes()).collect();
-    for (fill, missing) in
-        [("0", [true, true, false]), ("null", [false, true, false]), ("\"NaT\"", [false, true, false])]
-    {
-        let array = folder.path().join("a.zarr/t");
-        std::fs::create_dir_all(&array).unwrap();
-        std::fs::write(folder.path().join("a.zarr/.zgroup"), r#"{"zarr_format": 2}"#).unwrap();
-        let metadata = format!(
-            r#"{{"zarr_format": 2, "shape": [3], "chunks": [3], "dtype": "<M8[s]", "fill_value": {fill}, "order": "C",
-                "compressor": null, "filters": null}}"#
-        );
-        std::fs::write(array.join(".zarray"), metadata).unwrap();
-        std::fs::write(array.join("0"), &times).unwrap();
-        let reader = open(&folder.path().join("a.zarr"));
-        let variable = reader.variable("t").unwrap();
-        let found = reader.read(variable, 0..3, &Default::default()).unwrap();
-        assert_eq!(found.mask().unwrap().iter().collect::<Vec<_>>(), missing, "{fill}");
+fn only_not_a_time_is_missing_among_times() {
+    let times = [0, i64::MIN, 5];
+    for fill in ["0", "null", "\"NaT\""] {
+        let (_folder, store) = version_2_of("[3]", "<M8[s]", fill, &times, "{}");
+        assert_eq!(values(&dataset(&store).variable("v").unwrap().read().unwrap()), [json!(0), Value::Null, json!(5)]);
+    }
+}
+
+/// The type tells unit and calendar; what attributes say of these keeps another name.
+#[test]
+fn types_of_times_decide_units_and_calendar() {
+    let attributes = r#"{"units": "days since 2000-01-01", "calendar": "noleap"}"#;
+    for (dtype, count, units) in [("<M8[s]", 1, "seconds since 1970-01-01"), ("<M8[W]", 7, "days since 1970-01-01")] {
+        for own in ["{}", attributes] {
+            let (_folder, store) = version_2_of("[2]", dtype, "null", &[-5, i64::MIN], own);
+            let found = dataset(&store);
+            let variable = found.variable("v").unwrap();
+            assert_eq!(values(&variable.read().unwrap()), [json!(-5 * count), Value::Null]);
+            let text = |name: &str| {
+                let found = variable.attributes().find(|(own, _)| own == name);
+                found.map(|(_, value)| value.as_str().unwrap().into_owned())
+            };
+            assert_eq!(text("units").as_deref(), Some(units));
+            assert_eq!(text("calendar").as_deref(), Some("proleptic_gregorian"));
+            let kept = (own == attributes).then_some("days since 2000-01-01");
+            assert_eq!(text("original_units").as_deref(), kept);
+        }
+    }
+    let (_folder, store) = version_2_of("[1]", "<m8[W]", "null", &[i64::MAX], "{}");
+    let error = dataset(&store).variable("v").unwrap().read().unwrap_err().to_string();
+    assert!(error.contains("9223372036854775807 weeks exceed the days that 64 bits hold"), "{error}");
+    let (_folder, store) = version_2_of("[1]", "<m8[W]", "null", &[2_i64], r#"{"units": "hello"}"#);
+    let found = dataset(&store);
+    let variable = found.variable("v").unwrap();
+    let kept = variable.attributes().map(|(name, value)| format!("{name}={}", value.as_text())).collect::<Vec<_>>();
+    assert_eq!(kept[..2], ["original_units=\"hello\"", "units=\"days\""]);
+}
+
+/// A fill value is an element of the array's type.
+#[test]
+fn fill_values_of_version_2_are_rounded_to_the_type() {
+    let nulls = [Value::Null, Value::Null];
+    for (dtype, fill) in [("<f4", "1e20"), ("<f4", "16777217"), ("<f2", "0.1"), ("<f2", "1e-7"), ("<f8", "0.1")] {
+        let (_folder, store) = version_2_of::<u8>("[2]", dtype, fill, &[], "{}");
+        std::fs::remove_file(store.join("v/0")).unwrap();
+        assert_eq!(values(&dataset(&store).variable("v").unwrap().read().unwrap()), nulls, "{dtype} {fill}");
     }
 }
 
@@ -180,14 +207,27 @@ fn version_2<T: bytemuck::Pod>(
     values: &[T],
     attributes: &str,
 ) -> (tempfile::TempDir, PathBuf) {
+    let (folder, store) = version_2_of(shape, &format!("<i{}", size_of::<T>()), "null", values, attributes);
+    let metadata = std::fs::read_to_string(store.join("v/.zarray")).unwrap();
+    std::fs::write(store.join("v/.zarray"), metadata.replace("\"C\"", &format!("{order:?}"))).unwrap();
+    (folder, store)
+}
+
+/// A store of version 2 with an array of this type and fill value in one chunk.
+fn version_2_of<T: bytemuck::Pod>(
+    shape: &str,
+    dtype: &str,
+    fill: &str,
+    values: &[T],
+    attributes: &str,
+) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("a.zarr");
     std::fs::create_dir_all(store.join("v")).unwrap();
     std::fs::write(store.join(".zgroup"), r#"{"zarr_format": 2}"#).unwrap();
     let metadata = format!(
-        r#"{{"zarr_format": 2, "shape": {shape}, "chunks": {shape}, "dtype": "<i{}", "fill_value": null, "order": "{order}",
-            "compressor": null, "filters": null}}"#,
-        size_of::<T>()
+        r#"{{"zarr_format": 2, "shape": {shape}, "chunks": {shape}, "dtype": "{dtype}", "fill_value": {fill}, "order": "C",
+            "compressor": null, "filters": null}}"#
     );
     std::fs::write(store.join("v/.zarray"), metadata).unwrap();
     std::fs::write(store.join("v/.zattrs"), attributes).unwrap();
