@@ -269,6 +269,26 @@ fn finds_fill_values_of_wide_types() {
     check(vec![default, f32::MAX, f32::MIN, -9999.0]);
 }
 
+/// `NC_STRING` is a C string; characters keep what is inside.
+#[test]
+fn strings_with_nul_characters_are_reported() {
+    let texts = || ["a\0b", "c\0de", "f\0", "g"].into_iter().collect::<Values<'static>>();
+    for kind in KINDS {
+        let builder = one("s", Field::new(Array::new([4], texts()).unwrap()).with_dimensions(["n"]));
+        let (done, reader) = converted(&builder, &WriteOptions::default().with_kind(Some(kind))).unwrap();
+        let mut losses: Vec<(String, u64)> =
+            done.losses.iter().map(|loss| (loss.what.to_string(), loss.count)).collect();
+        assert_eq!(losses.pop().unwrap(), ("trailing NUL characters of strings of \"s\" dropped".to_owned(), 1));
+        let is_cut = kind == Kind::Hdf5;
+        let expected = is_cut.then(|| ("strings of \"s\" end at their first NUL character".to_owned(), 2));
+        assert_eq!(losses.pop(), expected);
+        let found = read(&reader, "s");
+        let found: Vec<_> = found.values().as_strings().unwrap().iter().map(<[u8]>::to_vec).collect();
+        let kept: [&[u8]; 4] = if is_cut { [b"a", b"c", b"f", b"g"] } else { [b"a\0b", b"c\0de", b"f", b"g"] };
+        assert_eq!(found, kept);
+    }
+}
+
 #[test]
 fn converts_strings_and_bools() {
     let texts = |all: &[&str]| Array::new([all.len() as u64], all.iter().copied().collect::<Values<'_>>()).unwrap();

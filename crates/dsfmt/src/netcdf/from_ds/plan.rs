@@ -242,12 +242,14 @@ impl<'r> Plan<'r> {
         indices: &mut HashMap<String, usize>,
     ) -> Result<()> {
         let name = planned.source.name();
-        let (mut longest, mut missing, mut ended, mut count) = (0usize, 0u64, 0u64, 0u64);
+        let (mut longest, mut missing, mut ended, mut cut, mut count) = (0usize, 0u64, 0u64, 0u64, 0u64);
         for_each_source_chunk(&planned.source, |array| {
             missing += array.missing() as u64;
             for string in array.values().as_strings().into_iter().flat_map(|strings| strings.iter()) {
                 longest = longest.max(string.len());
                 ended += u64::from(string.ends_with(&[0]));
+                let text_end = string.iter().rposition(|byte| *byte != 0).unwrap_or(0);
+                cut += u64::from(string.iter().take(text_end).any(|byte| *byte == 0));
                 count += 1;
             }
             Ok(())
@@ -276,6 +278,10 @@ impl<'r> Plan<'r> {
                 missing,
                 Default::default(),
             ));
+        }
+        if cut > 0 && planned.nc_type == NcType::String {
+            let what = format!("strings of {name:?} end at their first NUL character");
+            self.losses.push(Loss::new(what, cut, Default::default()));
         }
         if ended > 0 {
             let what = format!("trailing NUL characters of strings of {name:?} dropped");
