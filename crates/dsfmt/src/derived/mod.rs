@@ -54,6 +54,7 @@ impl ViewVariable {
         let masked = variable.is_masked() && data_type.is_some();
         let count = count(sizes)?;
         let values = match data_type {
+            Some(text) if text.is_text() && count == 0 => 0,
             Some(text) if text.is_text() => count.saturating_mul(8).max(variable.stored_bytes()),
             Some(DataType::Bool) => bit_bytes(count),
             Some(number) => count.saturating_mul(number.width().unwrap_or(1) as u64),

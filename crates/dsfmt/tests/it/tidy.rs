@@ -118,6 +118,18 @@ fn empty_variables_are_reported_and_scalars_are_one_row() {
 }
 
 #[test]
+fn texts_of_no_rows_stay_a_column() {
+    let mut builder = Builder::new();
+    let texts = Array::new([3], ["a", "b", "c"].into_iter().collect::<Values<'static>>()).unwrap();
+    builder.field("x", Field::new(texts).with_dimensions(["x"]));
+    builder.field("v", Field::new(Array::new([0, 3], Vec::<f64>::new()).unwrap()).with_dimensions(["t", "x"]));
+    let rows = Tidy::new().with_variables(["v"]).apply(open(&builder)).unwrap();
+    let texts = rows.variable("x").unwrap();
+    assert_eq!((texts.problem().map(|problem| problem.to_string()), texts.len()), (None, 0));
+    assert_eq!(texts.read().unwrap().len(), 0);
+}
+
+#[test]
 fn hostile_dimensions_are_no_overflow_and_take_no_time() {
     let open = |dimensions: &[String], sizes: &[u64]| {
         let variables = serde_json::json!({
