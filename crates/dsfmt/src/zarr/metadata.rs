@@ -201,7 +201,11 @@ impl ArrayMetadata {
         let codecs = codecs.ok_or_else(|| Error::invalid("expected a list of codecs"))?;
         let mut chain = Chain { limits, subchunk: None, names: Vec::new() };
         chain.check(codecs, &chunk, 0)?;
-        let Chain { subchunk, names, .. } = chain;
+        let Chain { mut subchunk, names, .. } = chain;
+        if !stored.is_fixed() && names.iter().any(|name| name == "transpose") {
+            // `zarrs` transposes no parts of texts: the whole shard is decoded.
+            subchunk = None;
+        }
         let is_plain = names == ["bytes"] && stored.is_fixed();
         if !is_plain {
             let unit = subchunk.as_deref().unwrap_or(&chunk);

@@ -52,6 +52,34 @@ fn missing_chunks_are_the_fill_value() {
     assert_eq!(read(&path).unwrap(), [7, 7, 1, 2]);
 }
 
+/// Texts of a shard in an order that is not its own inverse.
+#[test]
+fn transposed_texts_of_shards_are_read() {
+    let mut shard = 24u32.to_le_bytes().to_vec();
+    for (y, z, x) in (0..3).flat_map(|y| (0..4).flat_map(move |z| (0..2).map(move |x| (y, z, x)))) {
+        let text = format!("s{}", (x * 3 + y) * 4 + z);
+        shard.extend(u32::try_from(text.len()).unwrap().to_le_bytes());
+        shard.extend(text.as_bytes());
+    }
+    let len = shard.len() as u64;
+    shard.extend([0, len].into_iter().flat_map(u64::to_le_bytes));
+    let change = |metadata: &mut Value| {
+        metadata["shape"] = json!([2, 3, 4]);
+        metadata["chunk_grid"]["configuration"]["chunk_shape"] = json!([2, 3, 4]);
+        metadata["data_type"] = json!("string");
+        metadata["fill_value"] = json!("");
+        let index = json!([{"name": "bytes", "configuration": {"endian": "little"}}]);
+        let codecs = json!([{"name": "transpose", "configuration": {"order": [1, 2, 0]}}, {"name": "vlen-utf8"}]);
+        let configuration = json!({"chunk_shape": [2, 3, 4], "codecs": codecs, "index_codecs": index});
+        metadata["codecs"] = json!([{"name": "sharding_indexed", "configuration": configuration}]);
+    };
+    let (_folder, path) = store(change, &[("c/0/0/0", &shard)]);
+    let reader = zarr::open(&path, OpenOptions::default()).unwrap();
+    let array = reader.read(reader.variable("v").unwrap(), 0..2, &ReadOptions::default()).unwrap();
+    let found: Vec<_> = array.values().as_strings().unwrap().iter().map(<[u8]>::to_vec).collect();
+    assert_eq!(found, (0..24).map(|index| format!("s{index}").into_bytes()).collect::<Vec<_>>());
+}
+
 #[test]
 fn metadata_are_checked_before_they_are_used() {
     let shape = |shape: Value, chunk: Value| {
