@@ -2,7 +2,8 @@
 //!
 //! An element is missing when it equals one of `missing_value`, equals `_FillValue` (by default NetCDF's fill value of the type, also for bytes
 //! unless filling is turned off), or lies outside `valid_range`, or otherwise below `valid_min` or above `valid_max`. NaN matches every NaN. An
-//! attribute counts only if the variable's type holds its value exactly. Zarr has no fill values by default, and a `_FillValue` of texts, too.
+//! attribute counts only if the variable's type holds its value exactly. Zarr has no fill values by default, and
+//! texts that are missing, too.
 //!
 //! Among times, the smallest 64-bit integer is missing as well: xarray writes `NaT` so, and reads it without an attribute that says it.
 
@@ -16,18 +17,18 @@ use crate::types::DataType;
 /// `values` are reinterpreted already or not.
 pub(crate) fn mask(variable: &Variable, values: &Values<'_>) -> Option<Mask<'static>> {
     let stored = variable.nc_type.data_type()?;
+    if let (Some(strings), true) = (values.as_strings(), variable.is_zarr()) {
+        let fills = ["_FillValue", "missing_value"].into_iter().filter_map(|name| variable.attribute(name));
+        let fills: Vec<&String> = fills.flat_map(AttributeValue::texts).collect();
+        return mask_if_any(strings.iter().map(|string| fills.iter().any(|fill| fill.as_bytes() == string)));
+    }
     if let Values::Str(strings) = values {
         // Characters: unwritten ones and fill values.
         let fill = match variable.attribute("_FillValue") {
             Some(AttributeValue::Text(text)) => text.as_bytes(),
-            _ if variable.is_zarr() => return None,
             _ => &[],
         };
         return mask_if_any(strings.iter().map(|string| string == fill));
-    }
-    if let (Values::Unicode(strings), true) = (values, variable.is_zarr()) {
-        let fill = variable.attribute("_FillValue").and_then(AttributeValue::as_text)?;
-        return mask_if_any(strings.iter().map(|string| string == fill.as_bytes()));
     }
     with_number!(stored, T => {
         let is_unsigned = is_unsigned(variable.attribute("_Unsigned"));

@@ -103,7 +103,7 @@ pub(crate) use {
     guard::catch_panics,
     mask::exact_numbers,
     model::{Described, Location, product},
-    number::with_number,
+    number::{exact, with_number},
     reader::Store,
     to_ds::loss,
 };

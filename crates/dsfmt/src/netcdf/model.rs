@@ -218,6 +218,15 @@ impl AttributeValue {
         }
     }
 
+    /// The text or texts; none for other types.
+    pub(crate) fn texts(&self) -> &[String] {
+        match self {
+            Self::Text(text) => std::slice::from_ref(text),
+            Self::Texts(texts) => texts,
+            Self::Json(_) | Self::Numbers(_) => &[],
+        }
+    }
+
     /// The numbers; `None` for other types.
     #[must_use]
     pub fn as_numbers(&self) -> Option<&Values<'static>> {

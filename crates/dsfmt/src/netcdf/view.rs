@@ -157,7 +157,7 @@ fn may_miss(variable: &Variable, data_type: DataType, options: &ReadOptions) -> 
     (!data_type.is_text() && data_type != DataType::Bool)
         || options.names && matches!(variable.nc_type, NcType::Enum { .. })
         || variable.nc_type == NcType::Char && data_type == DataType::Str
-        || variable.is_zarr() && variable.attribute("_FillValue").is_some()
+        || variable.is_zarr() && ["_FillValue", "missing_value"].iter().any(|name| variable.attribute(name).is_some())
 }
 
 /// The variables of the view: those of the file, and instead of a compound variable its members.

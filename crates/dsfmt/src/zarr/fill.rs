@@ -1,12 +1,10 @@
 //! Fill values of written arrays: what stands for missing elements.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD as BASE64;
 use container_core::{Error, Loss, Position, Result};
 use serde_json::Value;
 
 use super::read::zeros;
-use super::types::{FILL, encoded_float};
+use super::types::{FILL, MISSING, encoded_float};
 use crate::array::{Strings, Values};
 use crate::json::Json;
 use crate::netcdf::{
@@ -33,8 +31,8 @@ pub(super) struct FillValue {
     pub(super) value: Values<'static>,
     /// As `fill_value`.
     pub(super) zarr: Value,
-    /// As `_FillValue`, when elements are missing or the source has one.
-    pub(super) attribute: Option<Value>,
+    /// As `_FillValue` of numbers or `missing_value` of texts, when elements are missing or the source has one.
+    pub(super) attribute: Option<(&'static str, Value)>,
     /// Attributes that are left out.
     pub(super) masking: Vec<&'static str>,
 }
@@ -47,10 +45,10 @@ pub(super) fn fill(source: &Variable<'_>, data_type: DataType, losses: &mut Vec<
         Some(Attribute { name: key, value })
     };
     let attributes: Vec<Attribute> = source.attributes().filter_map(of_source).collect();
-    let own = attributes.iter().rfind(|attribute| attribute.name == FILL).map(|attribute| attribute.value.clone());
     if data_type.is_text() {
-        return texts_fill(source, data_type, own.as_ref(), losses);
+        return texts_fill(source, data_type, &attributes, losses);
     }
+    let own = attributes.iter().rfind(|attribute| attribute.name == FILL).map(|attribute| attribute.value.clone());
     if data_type == DataType::Bool {
         return Ok(FillValue {
             value: Values::Bool(vec![false].into()),
@@ -80,7 +78,7 @@ pub(super) fn fill(source: &Variable<'_>, data_type: DataType, losses: &mut Vec<
         let zero = zeros(data_type, 1);
         return Ok(FillValue { zarr: number(&zero, false), value: zero, attribute: None, masking: chosen.masking });
     }
-    let attribute = Some(number(&chosen.value, true));
+    let attribute = Some((FILL, number(&chosen.value, true)));
     Ok(FillValue { zarr: number(&chosen.value, false), value: chosen.value, attribute, masking: chosen.masking })
 }
 
@@ -115,11 +113,12 @@ const MISSING_TEXTS: [&str; 4] = ["", "NA", "<missing>", "<no value>"];
 fn texts_fill(
     source: &Variable<'_>,
     data_type: DataType,
-    own: Option<&AttributeValue>,
+    attributes: &[Attribute],
     losses: &mut Vec<Loss>,
 ) -> Result<FillValue> {
-    let own = own.and_then(AttributeValue::as_text);
-    let candidates: Vec<&str> = own.into_iter().chain(MISSING_TEXTS).collect();
+    let own = || attributes.iter().filter(|attribute| [FILL, MISSING].contains(&attribute.name.as_str()));
+    let texts = || own().flat_map(|attribute| attribute.value.texts()).map(String::as_str);
+    let candidates: Vec<&str> = texts().chain(MISSING_TEXTS).collect();
     let mut occurs = vec![false; candidates.len()];
     let mut missing = u64::from(source.shape().is_none());
     for_each_source_chunk(source, |array| {
@@ -136,7 +135,13 @@ fn texts_fill(
         Ok(())
     })?;
     let unused = candidates.iter().zip(&occurs).find(|(_, occurs)| !**occurs).map(|(candidate, _)| *candidate);
-    let text = if missing > 0 || own.is_some() { unused } else { None };
+    let text = if missing > 0 || texts().next().is_some() { unused } else { None };
+    if let Some((present, _)) = texts().zip(&occurs).find(|(_, occurs)| **occurs) {
+        let name = source.name();
+        let what =
+            format!("missing text {present:?} of variable {name:?} replaced or left out: present elements have it");
+        losses.push(loss(what));
+    }
     if missing > 0 && text.is_none() {
         let what = format!("missing strings of {:?} written as empty strings", source.name());
         losses.push(Loss::new(what, missing, Position::default()));
@@ -144,13 +149,15 @@ fn texts_fill(
     let mut value = Strings::default();
     value.push(text.unwrap_or_default().as_bytes());
     let is_bytes = data_type == DataType::Str;
-    let as_json = |text: &str| if is_bytes { BASE64.encode(text).into() } else { Value::from(text) };
     Ok(FillValue {
         // Not the text: `zarrs` takes the texts "" and "NA" for a chunk of fill values "NA", and does not write it.
-        zarr: as_json(""),
-        // xarray decodes the fill value of bytes, too.
-        attribute: text.map(as_json),
+        zarr: "".into(),
+        // xarray fails on a `_FillValue` of texts or bytes.
+        attribute: text.map(|text| (MISSING, text.into())),
         value: if is_bytes { Values::Str(value) } else { Values::Unicode(value) },
-        masking: Vec::new(),
+        masking: own()
+            .filter(|attribute| !attribute.value.texts().is_empty())
+            .map(|attribute| if attribute.name == FILL { FILL } else { MISSING })
+            .collect(),
     })
 }

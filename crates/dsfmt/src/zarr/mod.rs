@@ -23,7 +23,8 @@
 //!
 //! A group is a dataset: its arrays are variables, with dimensions by `dimension_names`. Names in groups within it have a path, `group/variable`.
 //! What is missing is what the attributes say, as in [NetCDF](crate::netcdf), but no value is missing by default: the `fill_value` of version 3 is
-//! that of chunks that were not written. In version 2 it is also what is missing, unless there is a `_FillValue`. A `_FillValue` of floats in the
+//! that of chunks that were not written. In version 2 it is also what is missing, of numbers and of texts that are not empty, unless there is a
+//! `_FillValue`. A `_FillValue` of floats in the
 //! encoding of xarray is decoded.
 //!
 //! | Zarr | ds |
@@ -32,7 +33,7 @@
 //! | `float16` | `float32` |
 //! | `string`, `fixed_length_utf32` | `unicode` |
 //! | `bytes`, `null_terminated_bytes`, `raw_bytes`, `r*` | `str` |
-//! | `numpy.datetime64`, `numpy.timedelta64` | `int64` with `units`, `NaT` is missing |
+//! | `numpy.datetime64`, `numpy.timedelta64` | `int64` with `units` and `calendar`, `NaT` is missing |
 //! | other types, codecs and grids | unreadable, named in the error |
 //!
 //! Only the chunks that hold requested elements are decoded, of shards only the chunks in them; the latest 128 MiB are kept. Sizes are checked
@@ -42,7 +43,8 @@
 //! # Writing
 //!
 //! Names with a slash become groups. Attributes stay JSON. Missing elements become the variable's `_FillValue`, `missing_value` or a value that no
-//! element has, and its `_FillValue` is declared, for floats in the encoding of xarray. Chunks of nothing but the fill value are not written. The
+//! element has, and its `_FillValue` is declared, for floats in the encoding of xarray; of texts and bytes a `missing_value`, because xarray opens no
+//! store with a `_FillValue` of these. Chunks of nothing but the fill value are not written. The
 //! metadata of all nodes are also in that of the root, as `consolidated_metadata`. The folder appears whole, or not at all.
 
 mod blosc;

@@ -37,7 +37,7 @@ pub(super) enum Stored {
 }
 
 /// The attribute of other values that mean "missing".
-const MISSING: &str = "missing_value";
+pub(super) const MISSING: &str = "missing_value";
 
 /// The value of numpy's `NaT`.
 const NOT_A_TIME: i64 = i64::MIN;
@@ -197,7 +197,10 @@ impl Stored {
         let is_bytes = matches!(self, Self::Bytes | Self::FixedBytes { .. });
         for attribute in attributes.iter_mut().filter(|attribute| attribute.name == FILL && is_bytes) {
             let bytes = attribute.value.as_text().and_then(|text| BASE64.decode(text).ok());
-            if let Some(text) = bytes.and_then(|bytes| String::from_utf8(bytes).ok()) {
+            if let Some(mut text) = bytes.and_then(|bytes| String::from_utf8(bytes).ok()) {
+                if let Self::FixedBytes { trimmed: true, .. } = self {
+                    text.truncate(text.trim_end_matches('\0').len());
+                }
                 attribute.value = AttributeValue::Text(text);
             }
         }

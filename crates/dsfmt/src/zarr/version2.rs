@@ -1,12 +1,12 @@
 //! Stores of version 2: their metadata become those of version 3.
 
 use container_core::{Error, Limits, Result};
-use serde_json::{Value, json};
+use serde_json::{Number, Value, json};
 
 use super::metadata::{Node, attributes, codec, member};
 use super::types::{FILL, nearest_half};
 use crate::json::Json;
-use crate::netcdf::{Attribute, AttributeValue};
+use crate::netcdf::{Attribute, AttributeValue, exact};
 
 /// The files of a node.
 pub(super) const ARRAY: &str = ".zarray";
@@ -50,7 +50,7 @@ pub(super) fn node(
     })
 }
 
-/// The metadata of version 3, and the fill value as an attribute if it is a number.
+/// The metadata of version 3, and the fill value as an attribute if it means missing.
 fn array_of_version_3(json: Json<'_>, names: Vec<Option<String>>) -> Result<(Value, Option<AttributeValue>)> {
     let value = |name: &str| member(json, name).map(|value| serde_json::to_value(value).unwrap_or_default());
     let dtype = member(json, "dtype").ok_or_else(|| Error::invalid("expected a dtype, found none"))?;
@@ -69,7 +69,7 @@ fn array_of_version_3(json: Json<'_>, names: Vec<Option<String>>) -> Result<(Val
         let id = compressor.remove("id").and_then(|id| id.as_str().map(str::to_owned)).unwrap_or_default();
         codecs.push(json!({"name": id, "configuration": compressor}));
     }
-    let fill = value("fill_value").filter(|fill| !fill.is_null());
+    let fill = value("fill_value").filter(|fill| !fill.is_null()).map(|fill| as_declared(&data_type, fill));
     let attribute = fill.as_ref().and_then(|fill| missing(&data_type, fill));
     // Texts of version 2 declare a fill value of 0.
     let fill_value = fill.filter(|fill| !(fill.is_number() && default.is_string())).unwrap_or(default);
@@ -90,8 +90,34 @@ fn array_of_version_3(json: Json<'_>, names: Vec<Option<String>>) -> Result<(Val
     Ok((declared, attribute))
 }
 
-/// The fill value as an attribute: numbers, rounded to the type as the element is.
+/// A fill value as version 3 declares it. Other writers give integers as floats, numbers as texts, and booleans as integers.
+fn as_declared(data_type: &Value, fill: Value) -> Value {
+    let Some(name) = data_type.as_str() else { return fill };
+    let is_integer = name.contains("int");
+    let number = match &fill {
+        Value::String(text) if is_integer || name.starts_with("float") => serde_json::from_str::<Number>(text).ok(),
+        Value::Number(number) => Some(number.clone()),
+        _ => None,
+    };
+    let Some(number) = number else { return fill };
+    let integer = number.as_f64().filter(|_| number.is_f64()).and_then(exact::<f64, i64>);
+    match (name, integer, number.as_u64()) {
+        ("bool", _, Some(bit @ 0..=1)) => (bit == 1).into(),
+        (_, Some(integer), _) if is_integer => integer.into(),
+        _ => number.into(),
+    }
+}
+
+/// The fill value as an attribute: numbers, rounded to the type as the element is, and texts that are not empty.
 fn missing(data_type: &Value, fill: &Value) -> Option<AttributeValue> {
+    let named = data_type.get("name").unwrap_or(data_type);
+    let is_text = ["string", "fixed_length_utf32", "null_terminated_bytes"].iter().any(|name| named == name);
+    if let Some(text) = fill.as_str().filter(|_| is_text) {
+        // Empty bytes are NULs in base64.
+        let is_empty =
+            text.is_empty() || named == "null_terminated_bytes" && text.trim_end_matches(['A', '=']).is_empty();
+        return (!is_empty).then(|| AttributeValue::Text(text.to_owned()));
+    }
     let name = data_type.as_str().filter(|name| name.contains("int") || name.starts_with("float"))?;
     let integer = fill.as_i64().map(|number| vec![number].into());
     let integer = integer.or_else(|| fill.as_u64().map(|number| vec![number].into()));

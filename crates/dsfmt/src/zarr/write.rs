@@ -280,10 +280,9 @@ impl<'r> Planned<'r> {
         let fill = fill(&source, data_type, losses)?;
         let mut attributes = attributes(&source, losses);
         attributes.retain(|name, _| !fill.masking.contains(&name.as_str()));
-        match (&fill.attribute, attributes.contains_key(FILL)) {
-            (Some(value), _) => drop(attributes.insert(FILL.to_owned(), value.clone())),
-            (None, true) => drop(attributes.remove(FILL)),
-            (None, false) => {}
+        match &fill.attribute {
+            Some((name, value)) => drop(attributes.insert((*name).to_owned(), value.clone())),
+            None => drop(attributes.remove(FILL)),
         }
         let width = data_type.width().unwrap_or(if data_type == DataType::Bool { 1 } else { 16 }) as u64;
         let sizes = Sizes::new(dimensions, &shape, width, options)?;

@@ -200,6 +200,69 @@ fn fill_values_of_version_2_are_rounded_to_the_type() {
     }
 }
 
+/// As xarray and zarr-python read them.
+#[test]
+fn fill_values_of_version_2_have_other_forms() {
+    let of = |dtype: &str, fill: &str, bytes: &[u8]| {
+        let (_folder, store) = version_2_of("[2]", dtype, fill, bytes, "{}");
+        values(&dataset(&store).variable("v").unwrap().read().unwrap())
+    };
+    let null = Value::Null;
+    for fill in ["1.0", "\"1\"", "1"] {
+        assert_eq!(of("<i2", fill, &[1, 0, 2, 0]), [null.clone(), json!(2)], "{fill}");
+    }
+    assert_eq!(of("|b1", "0", &[0, 1]), [json!(false), json!(true)]);
+    assert_eq!(of("<f4", "\"-9999\"", &[0, 0, 128, 63, 0, 60, 28, 198]), [json!(1.0), null.clone()]);
+    assert_eq!(of("<U2", "\"NA\"", b"N\0\0\0A\0\0\0a\0\0\0\0\0\0\0"), [null.clone(), json!("a")]);
+    assert_eq!(of("<U1", "\"\"", b"\0\0\0\0a\0\0\0"), [json!(""), json!("a")]);
+    for fill in ["\"TkE=\"", "\"TkEA\""] {
+        assert_eq!(of("|S3", fill, b"NA\0ab\0"), [null.clone(), json!("6162")]);
+    }
+    assert_eq!(of("|S3", "\"AAAA\"", b"\0\0\0ab\0"), [json!(""), json!("6162")]);
+}
+
+/// xarray opens no store with a `_FillValue` of texts.
+#[test]
+fn missing_texts_are_those_of_missing_value() {
+    let folder = tempfile::tempdir().unwrap();
+    let (ds, store) = (folder.path().join("a.ds"), folder.path().join("a.zarr"));
+    let texts = |all: [&'static str; 3]| {
+        Array::new([3], all.into_iter().collect::<Values<'static>>())
+            .unwrap()
+            .with_mask(Mask::from_bools([false, true, false]))
+            .unwrap()
+    };
+    let mut builder = Builder::new();
+    builder.field("plain", Field::new(texts(["a", "", "c"])).with_dimensions(["x"]));
+    builder.field("own", Field::new(texts(["", "", "c"])).with_dimensions(["x"]).with_attribute("_FillValue", "none"));
+    builder.field("taken", Field::new(texts(["NA", "", ""])).with_dimensions(["x"]).with_attribute(MISSING, "NA"));
+    builder.write(&ds, OutputOptions::default()).unwrap();
+    let done = from_ds(&dsfmt::Reader::open(&ds).unwrap(), &store, &WriteOptions::default()).unwrap();
+    let losses: Vec<String> = done.losses.iter().map(|loss| loss.what.to_string()).collect();
+    let taken = "missing text \"NA\" of variable \"taken\" replaced or left out: present elements have it";
+    assert_eq!(losses, [taken]);
+    let found = dataset(&store);
+    for (name, fill, expected) in
+        [("plain", "", ["a", "c"]), ("own", "none", ["", "c"]), ("taken", "<missing>", ["NA", ""])]
+    {
+        let variable = found.variable(name).unwrap();
+        let attributes: Vec<_> =
+            variable.attributes().map(|(name, value)| (name, value.as_text().to_owned())).collect();
+        assert_eq!(attributes, [(MISSING.to_owned(), format!("{fill:?}"))]);
+        let [first, last] = expected;
+        assert_eq!(values(&variable.read().unwrap()), [json!(first), Value::Null, json!(last)]);
+    }
+    // Several of them.
+    let metadata = std::fs::read_to_string(store.join("taken/zarr.json")).unwrap();
+    let several = metadata.replace("\"<missing>\"", r#"["<missing>","NA"]"#);
+    assert_ne!(several, metadata);
+    std::fs::write(store.join("taken/zarr.json"), several).unwrap();
+    let found = values(&dataset(&store).variable("taken").unwrap().read().unwrap());
+    assert_eq!(found, [Value::Null, Value::Null, json!("")]);
+}
+
+const MISSING: &str = "missing_value";
+
 /// A store of version 2 with an array of integers in native byte order in one chunk.
 fn version_2<T: bytemuck::Pod>(
     shape: &str,
