@@ -330,7 +330,7 @@ impl ForeignSource for RegionValues {
         self.of.member(index)
     }
 
-    fn check_declared_bytes(&self) -> Result<()> {
-        self.of.check_declared_bytes(self.of.variables())
+    fn check_bytes(&self, bytes: u64) -> Result<()> {
+        self.of.check_bytes_of_view(bytes)
     }
 }

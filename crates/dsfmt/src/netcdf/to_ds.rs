@@ -155,7 +155,11 @@ fn bytes(reader: &Reader, variable: &Variable, options: &ReadOptions) -> Result<
 pub(super) fn check_declared_bytes(reader: &Reader, options: &ReadOptions) -> Result<()> {
     let readable = reader.variables().iter().filter(|variable| variable.problem.is_none());
     let bytes = readable.map(|variable| memory_bytes(variable, variable.rows(), options).unwrap_or(u64::MAX));
-    let total = bytes.fold(0, u64::saturating_add);
+    check_bytes(reader, bytes.fold(0, u64::saturating_add))
+}
+
+/// Rejects reading this many bytes of values of several variables when the file can hold far less.
+pub(super) fn check_bytes(reader: &Reader, total: u64) -> Result<()> {
     let max = max_bytes(reader, MAX_SHARING, total);
     match total > max {
         true => Err(Error::limit("bytes of all variables", total, max).in_format(reader.kind().format())),

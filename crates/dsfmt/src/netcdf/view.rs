@@ -9,7 +9,7 @@ use container_core::{Error, Loss, OpenOptions, Result};
 use super::attributes::json;
 use super::model::{Attribute, AttributeValue, Kind, Member, NcType, Variable};
 use super::reader::{ReadOptions, Reader, memory_bytes};
-use super::to_ds::{check_declared_bytes, fields, is_missing_scalar, with_metadata};
+use super::to_ds::{check_bytes, fields, is_missing_scalar, with_metadata};
 use crate::array::{Array, Mask, Values};
 use crate::json::Object;
 use crate::kernel;
@@ -405,8 +405,8 @@ impl ForeignSource for NetcdfValues {
         })
     }
 
-    fn check_declared_bytes(&self) -> Result<()> {
-        check_declared_bytes(&self.reader, &self.options)
+    fn check_bytes(&self, bytes: u64) -> Result<()> {
+        check_bytes(&self.reader, bytes)
     }
 
     /// Chunks of Zarr between two runs are not decoded.

@@ -30,8 +30,8 @@ pub(crate) trait ForeignSource: Send + Sync {
         None
     }
 
-    /// Rejects reading all variables when they declare far more data than the file can hold.
-    fn check_declared_bytes(&self) -> Result<()>;
+    /// Rejects reading this many bytes of values when the file can hold far less.
+    fn check_bytes(&self, bytes: u64) -> Result<()>;
 }
 
 impl Reader {

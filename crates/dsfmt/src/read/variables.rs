@@ -90,14 +90,22 @@ impl Reader {
     /// # Errors
     /// [`Limit`](container_core::ErrorKind::Limit).
     pub fn check_declared_bytes<'v>(&self, variables: impl IntoIterator<Item = Variable<'v>>) -> Result<()> {
-        if let Some(foreign) = &self.foreign {
-            return foreign.check_declared_bytes();
-        }
         let declared = variables.into_iter().fold(0u64, |sum, variable| sum.saturating_add(variable.stored_bytes()));
+        if let Some(foreign) = &self.foreign {
+            return foreign.check_bytes(declared);
+        }
         let max = self.source.len().saturating_mul(MAX_SHARING);
         match declared > max {
             true => Err(Error::limit("total declared bytes of the variables", declared, max).in_format(FORMAT_NAME)),
             false => Ok(()),
+        }
+    }
+
+    /// Rejects a view that reads this many bytes of this dataset when the file can hold far less. A view of a ds file may repeat values.
+    pub(crate) fn check_bytes_of_view(&self, bytes: u64) -> Result<()> {
+        match &self.foreign {
+            Some(foreign) => foreign.check_bytes(bytes),
+            None => self.check_declared_bytes(self.variables()),
         }
     }
 

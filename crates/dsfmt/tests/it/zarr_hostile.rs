@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use container_core::testkit::cases;
 use container_core::{ErrorKind, Limits, OpenOptions};
 use dsfmt::netcdf::{ReadOptions, Reader};
-use dsfmt::zarr;
+use dsfmt::{Region, Select, Selection, zarr};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -247,6 +247,14 @@ fn more_is_declared_than_stored() {
     // A part can be read.
     let array = reader().read(reader().variable("v").unwrap(), 5..8, &ReadOptions::default()).unwrap();
     assert_eq!(array.values().as_slice::<i32>(), Some(&[0, 0, 0][..]));
+    let view = dsfmt::netcdf::as_ds(reader(), Default::default(), &ReadOptions::default()).unwrap();
+    let selection = |stop| Selection::new().with("v", Select::range(5, stop));
+    assert_eq!(view.variable("v").unwrap().select(&selection(8)).unwrap().len(), 3);
+    let error = view.variable("v").unwrap().select(&selection(1 << 39)).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
+    let copy = folder.path().join("part.zarr");
+    let part = Region::new().with("v", Select::range(5, 8)).apply(view).unwrap();
+    zarr::from_ds(&part, copy, &Default::default()).unwrap();
     let error = dsfmt::netcdf::to_ds(&reader(), folder.path().join("x.ds"), &Default::default(), Default::default());
     assert!(matches!(error.unwrap_err().kind(), ErrorKind::Limit { .. }));
 }

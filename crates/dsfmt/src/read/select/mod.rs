@@ -13,6 +13,7 @@ use crate::FORMAT_NAME;
 use crate::array::Array;
 use crate::read::reader::Reader;
 use crate::read::variable::Variable;
+use crate::types::DataType;
 use plan::{Axis, Plan};
 
 /// A selection along one dimension. Indices count from 0, negative ones from the end: -1 is the last element.
@@ -147,7 +148,7 @@ impl<'r> Variable<'r> {
             let axes =
                 axes.map(|(name, size)| Axis::new(name, *size, selection.get(name))).collect::<Result<Vec<_>>>()?;
             let shape: Vec<u64> = axes.iter().filter(|axis| axis.keep).map(|axis| axis.count).collect();
-            self.check_declared_bytes()?;
+            self.check_selected_bytes(&axes)?;
             let (values, mask) = self.gather(layout, Plan::new(axes)?.whole())?;
             Ok(Array::new_unchecked(shape, values, mask))
         })
@@ -169,8 +170,10 @@ impl<'r> Variable<'r> {
         let axes = || self.dimensions().iter().zip(sizes);
         let plan = self.with_layout(|_| {
             self.check_names(selection)?;
-            self.check_declared_bytes()?;
-            axes().map(|(name, size)| Axis::new(name, *size, selection.get(name))).collect::<Result<Vec<_>>>()
+            let axes = axes().map(|(name, size)| Axis::new(name, *size, selection.get(name)));
+            let axes = axes.collect::<Result<Vec<_>>>()?;
+            self.check_selected_bytes(&axes)?;
+            Ok(axes)
         })?;
         if plan.iter().any(|axis| axis.count == 0) {
             return Ok(());
@@ -229,9 +232,11 @@ impl<'r> Variable<'r> {
         self.dimensions().iter().map(String::as_str).filter(|name| !dropped(name)).collect()
     }
 
-    /// Rejects a foreign source whose variables declare far more than it can hold.
-    fn check_declared_bytes(&self) -> Result<()> {
-        self.reader.foreign.as_ref().map_or(Ok(()), |foreign| foreign.check_declared_bytes())
+    /// Rejects a selection of far more than a foreign source can hold.
+    fn check_selected_bytes(&self, axes: &[Axis]) -> Result<()> {
+        let Some(foreign) = &self.reader.foreign else { return Ok(()) };
+        let width = self.data_type().and_then(DataType::width).unwrap_or(16) as u64;
+        foreign.check_bytes(axes.iter().fold(width, |bytes, axis| bytes.saturating_mul(axis.count)))
     }
 
     /// Rejects unknown dimension names: a misspelled one would select everything.
