@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use container_core::{Error, ErrorKind, Limits, OpenOptions, Result, Source};
@@ -29,6 +29,7 @@ pub(super) fn describe(root: &Path, options: OpenOptions) -> Result<(Described, 
         arrays: Arrays::new(root, options.limits),
         nodes: 0,
         is_version2: false,
+        around: Vec::new(),
     };
     match description.node("")? {
         None => return Err(Error::invalid(format!("expected {METADATA}, found none")).in_format(FORMAT_NAME)),
@@ -58,6 +59,8 @@ struct Description<'p> {
     arrays: Arrays,
     nodes: u64,
     is_version2: bool,
+    /// The group that is described and those around it, without links.
+    around: Vec<PathBuf>,
 }
 
 impl Description<'_> {
@@ -118,6 +121,8 @@ impl Description<'_> {
             let error = Error::limit("nesting of groups", scopes.len() as u64, MAX_DEPTH as u64);
             return Err(error.in_format(FORMAT_NAME).in_column(path.to_owned()));
         }
+        let failed = |cause| Error::io(format!("cannot open the group {path:?}"), cause).in_format(FORMAT_NAME);
+        self.around.push(self.root.join(path).canonicalize().map_err(failed)?);
         let mut groups = Vec::new();
         for name in self.names(path, order)? {
             let inner = if path.is_empty() { name } else { format!("{path}/{name}") };
@@ -147,6 +152,7 @@ impl Description<'_> {
             self.group(&group, &order, scopes)?;
             scopes.pop();
         }
+        self.around.pop();
         Ok(())
     }
 
@@ -162,7 +168,15 @@ impl Description<'_> {
                 continue;
             }
             self.limits().check_columns("number of folders in a group", names.len() as u64)?;
+            let is_link = entry.file_type().map_err(failed)?.is_symlink();
+            let target = if is_link { Some(entry.path().canonicalize().map_err(failed)?) } else { None };
+            let is_around = target.is_some_and(|target| self.around.iter().any(|group| group.starts_with(&target)));
             match entry.file_name().into_string() {
+                Ok(name) if is_around => {
+                    let inner = if path.is_empty() { name } else { format!("{path}/{name}") };
+                    let what = format!("folder {inner:?} left out: it links to a folder around it");
+                    self.described.losses.push(loss(what));
+                }
                 Ok(name) => names.push(name),
                 Err(name) => {
                     let what = format!("folder {:?} left out: its name is not UTF-8", name.to_string_lossy());

@@ -236,6 +236,32 @@ fn stores_that_are_none_are_errors() {
     assert_eq!(error.detail(), "expected zarr.json, found none");
 }
 
+/// Links to folders above would have 2^40 paths.
+#[cfg(unix)]
+#[test]
+fn links_to_groups_around_them_are_left_out() {
+    use std::os::unix::fs::symlink;
+
+    let (_folder, path) = store(|_| {}, &[]);
+    for group in ["a", "b"] {
+        std::fs::create_dir(path.join(group)).unwrap();
+        std::fs::copy(path.join("zarr.json"), path.join(group).join("zarr.json")).unwrap();
+    }
+    for (from, to) in [("up", "."), ("again", ".."), ("a/to", "../b"), ("b/to", "../a"), ("linked", "v")] {
+        symlink(to, path.join(from)).unwrap();
+    }
+    let reader = zarr::open(&path, OpenOptions::default()).unwrap();
+    let names: Vec<&str> = reader.variables().iter().map(|variable| variable.name.as_str()).collect();
+    assert_eq!(names, ["linked", "v"]);
+    let losses: Vec<String> = reader.losses().iter().map(|loss| loss.what.to_string()).collect();
+    let expected = ["again", "up", "a/to/to", "b/to/to"]
+        .map(|path| format!("folder {path:?} left out: it links to a folder around it"));
+    let [mut losses, mut expected] = [losses, expected.to_vec()];
+    losses.sort();
+    expected.sort();
+    assert_eq!(losses, expected);
+}
+
 #[test]
 fn more_is_declared_than_stored() {
     let change = |metadata: &mut Value| {
