@@ -73,13 +73,20 @@ fn array_of_version_3(json: Json<'_>, names: Vec<Option<String>>) -> Result<(Val
     let attribute = fill.as_ref().and_then(|fill| missing(&data_type, fill));
     // Texts of version 2 declare a fill value of 0.
     let fill_value = fill.filter(|fill| !(fill.is_number() && default.is_string())).unwrap_or(default);
+    let mut chunks = value("chunks");
+    if let (Some(Value::Array(chunks)), Some(Value::Array(shape))) = (&mut chunks, value("shape")) {
+        // Other writers give an empty dimension a chunk of size 0.
+        for (chunk, _) in chunks.iter_mut().zip(&shape).filter(|(chunk, size)| **chunk == 0 && **size == 0) {
+            *chunk = 1.into();
+        }
+    }
     let separator = value("dimension_separator").filter(Value::is_string).unwrap_or_else(|| ".".into());
     let mut declared = json!({
         "zarr_format": 3,
         "node_type": "array",
         "shape": value("shape"),
         "data_type": data_type,
-        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": value("chunks")}},
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunks}},
         "chunk_key_encoding": {"name": "v2", "configuration": {"separator": separator}},
         "fill_value": fill_value,
         "codecs": codecs,

@@ -221,6 +221,13 @@ fn fill_values_of_version_2_have_other_forms() {
     assert_eq!(of("|S3", "\"AAAA\"", b"\0\0\0ab\0"), [json!(""), json!("6162")]);
 }
 
+/// kerchunk describes empty variables of HDF5 so.
+#[test]
+fn empty_dimensions_may_have_empty_chunks() {
+    let (_folder, store) = version_2::<i16>("[0]", "C", &[], "{}");
+    assert_eq!(dataset(&store).variable("v").unwrap().read().unwrap().shape(), [0]);
+}
+
 /// xarray opens no store with a `_FillValue` of texts.
 #[test]
 fn missing_texts_are_those_of_missing_value() {
