@@ -137,6 +137,10 @@ fn outputs_are_whole_or_refused() {
     let message = reported(2, ["convert", &store, &out]);
     assert!(message.contains("the output exists"), "{message}");
     ok(["convert", &store, &out, "--force", "--compression", "none"]);
+    let message = reported(2, ["convert", &store, &path(&folder, "y.nc"), "--table", "time"]);
+    assert!(message.contains("inputs that are Zarr when all rows are selected"), "{message}");
+    let message = reported(2, ["convert", &store, &store, &path(&folder, "y.nc")]);
+    assert!(message.contains("several Zarr stores do not become one by convert"), "{message}");
     let message = reported(2, ["convert", &out, &out, "--force"]);
     assert!(message.contains("is the input"), "{message}");
     let message = reported(2, ["convert", &out, &path(&folder, "out.zarr/in.zarr")]);

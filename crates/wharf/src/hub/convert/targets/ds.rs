@@ -7,7 +7,7 @@ use dsfmt::arrow::{Ragged, Structs};
 use dsfmt::netcdf::{ReadOptions, ds_view, to_ds};
 
 use super::super::super::idv_file::IDV;
-use super::super::super::{DS, Lost, open_ds, open_netcdf};
+use super::super::super::{DS, Lost, ZARR, open_ds, open_netcdf};
 use super::super::columnar;
 use super::super::job::{Context, Job, Report};
 use super::super::option::{OptionSpec, text};
@@ -41,12 +41,15 @@ impl DsTarget {
         context: &mut Context<'_, '_>,
         report: &mut Report,
     ) -> Result<()> {
+        let (format, inputs) =
+            if kind == Kind::Container(ZARR) { ("Zarr", "Zarr stores") } else { ("NetCDF", "NetCDF files") };
         if !job.is_cut() {
             let of_rows = [("dim", self.dim.is_some()), ("table", job.selection.reading.table.is_some())];
-            refuse(&of_rows, "NetCDF when all rows are selected")?;
+            refuse(&of_rows, &format!("{format} when all rows are selected"))?;
         }
         let [location] = job.inputs.as_slice() else {
-            return Err(Error::usage("several NetCDF files do not become one by convert: `wharf merge` joins them"));
+            let detail = format!("several {inputs} do not become one by convert: `wharf merge` joins them");
+            return Err(Error::usage(detail));
         };
         let named = |error: Error| error.in_file(location.name());
         let input = location.input(context.opener).map_err(named)?;
