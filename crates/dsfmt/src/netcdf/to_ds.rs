@@ -55,7 +55,9 @@ pub fn to_ds(
     let mut losses = Vec::new();
     let mut texts = 0u64;
     let mut streams: HashMap<&str, &Variable> = HashMap::new();
+    check_declared_bytes(reader, options)?;
     let builder = fields(reader, options, &mut losses, |_, variable, data_type, in_memory| {
+        check_variable_bytes(reader, variable, options)?;
         if !in_memory {
             let masked = !data_type.is_text() && has_missing(reader, variable, options)?;
             streams.insert(&variable.name, variable);
@@ -99,7 +101,6 @@ pub(super) fn fields<'r>(
     losses: &mut Vec<Loss>,
     mut field: impl FnMut(usize, &'r Variable, DataType, bool) -> Result<Field<'static>>,
 ) -> Result<Builder<'static>> {
-    check_declared_bytes(reader, options)?;
     losses.extend_from_slice(reader.losses());
     let mut builder = Builder::new();
     for attribute in reader.attributes() {
@@ -112,7 +113,7 @@ pub(super) fn fields<'r>(
             losses.push(loss(format!("variable {:?} left out: {problem}", variable.name)));
             continue;
         }
-        let bytes = bytes(reader, variable, options)?;
+        let bytes = memory_bytes(variable, variable.rows(), options).unwrap_or(u64::MAX);
         let in_memory = held.saturating_add(bytes) <= MAX_IN_MEMORY;
         held += if in_memory { bytes } else { 0 };
         let field = field(index, variable, data_type, in_memory)?;
@@ -141,12 +142,12 @@ fn max_bytes(reader: &Reader, times: u64, asked: u64) -> u64 {
     stored.saturating_mul(growth).max(reader.limits().block_bytes).saturating_mul(times)
 }
 
-/// Bytes of the values in memory. Rejects more than the file can hold, even if compressed.
-fn bytes(reader: &Reader, variable: &Variable, options: &ReadOptions) -> Result<u64> {
+/// Rejects values of more bytes in memory than the file can hold, even if compressed.
+fn check_variable_bytes(reader: &Reader, variable: &Variable, options: &ReadOptions) -> Result<()> {
     let bytes = memory_bytes(variable, variable.rows(), options);
     let max = max_bytes(reader, 1, bytes.unwrap_or(u64::MAX));
     match bytes {
-        Some(bytes) if bytes <= max => Ok(bytes),
+        Some(bytes) if bytes <= max => Ok(()),
         _ => Err(variable.error(Error::limit("bytes of the variable", bytes.unwrap_or(u64::MAX), max))),
     }
 }

@@ -273,7 +273,7 @@ fn more_is_declared_than_stored() {
     // A part can be read.
     let array = reader().read(reader().variable("v").unwrap(), 5..8, &ReadOptions::default()).unwrap();
     assert_eq!(array.values().as_slice::<i32>(), Some(&[0, 0, 0][..]));
-    let view = dsfmt::netcdf::as_ds(reader(), Default::default(), &ReadOptions::default()).unwrap();
+    let view = dsfmt::netcdf::ds_view(reader(), &ReadOptions::default(), "a.zarr".to_owned()).unwrap().0;
     let selection = |stop| Selection::new().with("v", Select::range(5, stop));
     assert_eq!(view.variable("v").unwrap().select(&selection(8)).unwrap().len(), 3);
     let error = view.variable("v").unwrap().select(&selection(1 << 39)).unwrap_err();
