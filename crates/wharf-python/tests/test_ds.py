@@ -116,7 +116,7 @@ def test_writes_the_same_bytes(tmp_path_factory, d):
     ours, theirs = folder / "ours.ds", folder / "theirs.ds"
     ds.write(ours, copy.deepcopy(d))
     original.write(str(theirs), copy.deepcopy(d))
-    assert ds.read_bytes() == theirs.read_bytes()
+    assert ours.read_bytes() == theirs.read_bytes()
     same_dataset(ds.read(theirs), original.read(str(theirs)))
     for name in ds.vars(d):
         same_dataset(ds.read(theirs, [ds.escape(name)]), original.read(str(theirs), [original.escape(name)]))
