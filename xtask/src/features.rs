@@ -52,7 +52,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         let features = features_of(&metadata, package)?;
         let each = features.iter().filter(|name| !name.starts_with('_')).cloned();
         let mut sets: Vec<_> = std::iter::once(String::new()).chain(each).chain([features.join(",")]).collect();
-        // With one feature, all of them are that one; with none, they are none.
+        // A crate with at most one feature would be tried twice.
         sets.dedup();
         for set in sets {
             let command: &[&str] = if options.test { &["test"] } else { &["check", "--tests"] };

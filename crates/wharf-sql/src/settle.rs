@@ -9,8 +9,8 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float16Type, Float32Type, Float64Type};
 use arrow_array::{
-    Array, ArrayRef, FixedSizeListArray, GenericListArray, OffsetSizeTrait, RecordBatch, RecordBatchOptions,
-    StructArray, make_array,
+    Array, ArrayRef, ArrowNativeTypeOp, ArrowPrimitiveType, FixedSizeListArray, GenericListArray, OffsetSizeTrait,
+    RecordBatch, RecordBatchOptions, StructArray, make_array,
 };
 use arrow_schema::{ArrowError, DataType, SchemaRef};
 use datafusion::arrow::buffer::NullBuffer;
@@ -34,27 +34,9 @@ fn is_plain(data_type: &DataType) -> bool {
 
 fn settle(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     Ok(match array.data_type() {
-        DataType::Float64 => {
-            let numbers = array.as_primitive::<Float64Type>();
-            // Without an early end it takes vector instructions.
-            let is_negative = |bits: u64| bits > f64::NEG_INFINITY.to_bits();
-            match numbers.values().iter().fold(false, |any, number| any | is_negative(number.to_bits())) {
-                true => Arc::new(numbers.unary::<_, Float64Type>(|x| if x.is_nan() { x.abs() } else { x })),
-                false => Arc::clone(array),
-            }
-        }
-        DataType::Float32 => {
-            let numbers = array.as_primitive::<Float32Type>();
-            let is_negative = |bits: u32| bits > f32::NEG_INFINITY.to_bits();
-            match numbers.values().iter().fold(false, |any, number| any | is_negative(number.to_bits())) {
-                true => Arc::new(numbers.unary::<_, Float32Type>(|x| if x.is_nan() { x.abs() } else { x })),
-                false => Arc::clone(array),
-            }
-        }
-        DataType::Float16 => {
-            let numbers = array.as_primitive::<Float16Type>();
-            Arc::new(numbers.unary::<_, Float16Type>(|x| if x.is_nan() && x.is_sign_negative() { -x } else { x }))
-        }
+        DataType::Float16 => without_sign::<Float16Type>(array, |x| x.is_nan() && x.is_sign_negative()),
+        DataType::Float32 => without_sign::<Float32Type>(array, |x| x.is_nan() && x.is_sign_negative()),
+        DataType::Float64 => without_sign::<Float64Type>(array, |x| x.is_nan() && x.is_sign_negative()),
         data_type if is_plain(data_type) => Arc::clone(array),
         DataType::Struct(fields) => {
             let structs = array.as_struct();
@@ -73,6 +55,16 @@ fn settle(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
         }
         _ => Arc::clone(array),
     })
+}
+
+/// Numbers without the sign of NaN.
+fn without_sign<T: ArrowPrimitiveType>(array: &ArrayRef, is_negative_nan: impl Fn(T::Native) -> bool) -> ArrayRef {
+    let numbers = array.as_primitive::<T>();
+    // Without an early end it takes vector instructions.
+    match numbers.values().iter().fold(false, |any, number| any | is_negative_nan(*number)) {
+        true => Arc::new(numbers.unary::<_, T>(|x| if is_negative_nan(x) { x.neg_wrapping() } else { x })),
+        false => Arc::clone(array),
+    }
 }
 
 fn list<O: OffsetSizeTrait>(lists: &GenericListArray<O>) -> Result<GenericListArray<O>, ArrowError> {

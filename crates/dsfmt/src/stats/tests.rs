@@ -179,7 +179,7 @@ fn matches_naive_where_values_repeat_or_a_sample_misleads() {
     let count = 1_200_000;
     let repeated: Vec<f64> = noise(count).map(|value| (value * 8.0).round()).collect();
     assert_matches_naive(&stats(Array::new([count as u64], repeated.clone()).unwrap()), repeated);
-    // All with one prefix, most of them the key after which there is none.
+    // All have one prefix; most are the largest key.
     let top: Vec<u64> = noise(count).map(|value| u64::MAX - if value > 0.1 { 3 } else { 0 }).collect();
     assert_eq!(
         stats(Array::new([count as u64], top).unwrap()).p95.map(|ends| ends.map(f64::to_bits)),

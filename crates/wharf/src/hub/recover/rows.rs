@@ -214,7 +214,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The first readable row from `start` on; the number of rows if there is none.
+    /// The first readable row from `start` on, or else the number of rows.
     fn readable_from(&mut self, start: u64) -> Result<u64> {
         let mut row = start;
         while row < self.len {
@@ -236,7 +236,7 @@ impl Walk<'_> {
         Ok(self.len)
     }
 
-    /// The first row of `among` whose `range` is `readable`; the end if there is none.
+    /// The first row of `among` whose `range` is `readable`, or else the end.
     fn boundary(&mut self, among: Range<u64>, range: &dyn Fn(u64) -> Range<u64>, readable: bool) -> Result<u64> {
         let (mut low, mut step) = (among.start, 1);
         let mut high = among.start;

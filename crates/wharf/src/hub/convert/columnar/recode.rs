@@ -146,7 +146,7 @@ impl Recode {
             Self::Keep => Arc::clone(array),
             Self::Micros => {
                 let ticks = array.as_primitive::<Int64Type>();
-                // A pass over the column has shown that there are none.
+                // A pass over the column found no such time.
                 if let Some(place) = ticks.iter().position(|ticks| ticks.is_some_and(|ticks| ticks % MICRO != 0)) {
                     return Err((place, Error::invalid("a time is finer than a microsecond")));
                 }
