@@ -152,6 +152,10 @@ impl<'a> Part<'a> {
                 Some(document) => document,
             };
             let passes = document.and_then(|document| {
+                // The first ones are parsed in any case, so that a condition that expects other types is an error.
+                if row >= FIRST_BLOCK && document.offset().is_some() && filter.rules_out(document.bytes()) {
+                    return Ok(None);
+                }
                 // A document that is not in memory would keep the buffer around it.
                 let passes = filter.passes(&document).map_err(|error| error.in_row(row))?;
                 Ok(passes.then(|| document.detached()))

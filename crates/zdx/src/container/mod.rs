@@ -142,6 +142,9 @@ impl ZdsContainer {
 
     /// Restricts tables to documents for which the predicate holds. Their number is then unknown; scanned row ranges count only these
     /// documents, but rows keep their numbers in the collection.
+    ///
+    /// Documents that cannot hold a string that the predicate asks for are passed over without being parsed, but for the first ones: what else
+    /// is wrong with them is no error.
     #[must_use]
     pub fn with_filter(mut self, predicate: &Predicate) -> Self {
         let filter = Filter::new(predicate);

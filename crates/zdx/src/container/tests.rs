@@ -216,6 +216,41 @@ fn several_threads_find_the_same_documents_in_the_same_order() {
     }
 }
 
+/// A document that cannot match is not parsed, unless it is one of the first.
+#[test]
+fn text_is_looked_for_before_documents_are_parsed() {
+    let found = |other: &dyn Fn(u64) -> String| {
+        let folder = tempfile::tempdir().unwrap();
+        let line = |number: u64| match number % 100 {
+            77 => format!("{{\"_id\":\"d{number}\",\"t\":\"x\"}}\n"),
+            _ => other(number),
+        };
+        let lines: String = (0..1000).map(line).collect();
+        let is = Predicate::Compare("t".to_owned(), crate::read::Comparison::Eq, json!("x"));
+        let container = store(folder.path(), &lines).with_filter(&is);
+        let mut rows = container.tables()[0].rows(&Scan::default()).unwrap();
+        let mut found = Vec::new();
+        loop {
+            match rows.advance() {
+                Ok(true) => found.push(rows.index()),
+                Ok(false) => return (found, None),
+                Err(error) => return (found, error.position().row),
+            }
+        }
+    };
+    let other = |number: u64, value: &str| format!("{{\"_id\":\"d{number}\",\"t\":{value}}}\n");
+    let all: Vec<u64> = (0..10).map(|hundred| hundred * 100 + 77).collect();
+    assert_eq!(found(&|number| other(number, "\"y\"")), (all.clone(), None));
+    assert_eq!(found(&|number| other(number, if number < 70 { "\"y\"" } else { "1" })), (all, None));
+    assert_eq!(found(&|number| other(number, "1")), (vec![], Some(0)));
+    // Escapes, and lines that end early.
+    let escaped = found(&|number| other(number, if number == 500 { "\"\\u0078\"" } else { "\"y\"" }));
+    assert_eq!(escaped.0.len(), 11);
+    let torn =
+        found(&|number| if number == 500 { "{\"_id\":\"d500\",\"t\":\n".to_owned() } else { other(number, "\"y\"") });
+    assert_eq!(torn, (vec![77, 177, 277, 377, 477], Some(500)));
+}
+
 /// More matches than wait at a time.
 #[test]
 fn matches_of_many_bytes_keep_their_order() {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use container_core::Result;
+use memchr::{memchr, memmem};
 use serde_core::de::Error as _;
 use serde_json::{Number, Value};
 
@@ -21,7 +22,7 @@ pub enum Predicate {
     /// The field does not exist.
     NotExists(String),
     /// The field is there, is not null, and compares so with this string, number or boolean: by code points, by exact value, false before true. A
-    /// value of another type is an error, but for the words `NaN`, `Infinity` and `-Infinity` as numbers: NaN equals itself and is the greatest.
+    /// value of another type is an error when it is compared, but for the words `NaN`, `Infinity` and `-Infinity` as numbers: NaN equals itself and is the greatest.
     Compare(String, Comparison, Value),
     /// The field does not exist or is null.
     IsNull(String),
@@ -118,6 +119,8 @@ fn exact_order(integer: i128, float: f64) -> Ordering {
 pub struct Filter {
     fields: Fields,
     test: Test,
+    /// Strings as they are written without escapes, one of which a document must contain; `None` if others may pass.
+    needles: Option<Vec<memmem::Finder<'static>>>,
 }
 
 #[derive(Debug, Clone)]
@@ -138,7 +141,9 @@ impl Filter {
     pub fn new(predicate: &Predicate) -> Self {
         let mut paths = Vec::new();
         let test = Test::new(predicate, &mut paths);
-        Self { fields: Fields::new(paths), test }
+        let finder = |needle: String| memmem::Finder::new(&needle).into_owned();
+        let needles = needles(predicate).map(|all| all.into_iter().map(finder).collect());
+        Self { fields: Fields::new(paths), test, needles }
     }
 
     /// Whether the predicate holds for a document.
@@ -174,6 +179,13 @@ impl Filter {
         self.test.holds(&|field: usize| Ok(values.get(field).and_then(Option::as_ref).map(Cow::Borrowed)))
     }
 
+    /// Whether the predicate cannot hold for a line, as it lacks the strings that it needs. A line that is cut off, or has escapes, may hold them.
+    pub(crate) fn rules_out(&self, line: &[u8]) -> bool {
+        let Some(needles) = &self.needles else { return false };
+        let is_whole = line.first() == Some(&b'{') && line.last() == Some(&b'}');
+        is_whole && needles.iter().all(|needle| needle.find(line).is_none()) && memchr(b'\\', line).is_none()
+    }
+
     /// Whether the predicate holds for a document, whose id counts as a member if it is in a file of its own.
     pub(crate) fn passes(&self, document: &Document<'_>) -> Result<bool> {
         let holds = match document.offset() {
@@ -181,6 +193,22 @@ impl Filter {
             None => self.holds(&document.line_with_id()?),
         };
         holds.map_err(|error| document.json_error(&error))
+    }
+}
+
+/// The needles of a predicate, see [`Filter`]. Of several conditions that must hold, the one with the longest needles is the rarest.
+fn needles(predicate: &Predicate) -> Option<Vec<String>> {
+    match predicate {
+        Predicate::Eq(_, Value::String(text)) | Predicate::Compare(_, Comparison::Eq, Value::String(text)) => {
+            let is_plain = !text.contains(|c: char| c.is_ascii_control() || matches!(c, '"' | '\\'));
+            is_plain.then(|| vec![format!("\"{text}\"")])
+        }
+        Predicate::And(all) => {
+            let shortest = |needles: &Vec<String>| needles.iter().map(String::len).min();
+            all.iter().filter_map(needles).max_by_key(shortest)
+        }
+        Predicate::Or(all) => Some(all.iter().map(needles).collect::<Option<Vec<_>>>()?.concat()),
+        _ => None,
     }
 }
 
@@ -280,6 +308,50 @@ mod tests {
         }
         let other = Filter::new(&compare("za", Comparison::Eq, json!(1))).holds(DOCUMENT.as_bytes()).unwrap_err();
         assert_eq!(other.to_string(), "the condition expects a number, found text");
+    }
+
+    /// No document for which a predicate holds is ruled out, however its strings are written.
+    #[test]
+    fn ruled_out_documents_do_not_match() {
+        let texts = ["x", "", "xy", "\u{e9}", "a/b", "\"", "\\", "\n", "\u{7f}"];
+        let written = [
+            "\"x\"",
+            "\"\"",
+            "\"xy\"",
+            "\"\u{e9}\"",
+            "\"\\u00e9\"",
+            "\"a\\/b\"",
+            "\"\\\"\"",
+            "\"\\\\\"",
+            "\"\\n\"",
+            "\"\u{7f}\"",
+            "1",
+        ];
+        let is = |path: &str, text: &str| Predicate::Compare(path.to_owned(), Comparison::Eq, text.into());
+        let eq = |path: &str, text: &str| Predicate::Eq(path.to_owned(), text.into());
+        let (mut held, mut ruled_out) = (0, 0);
+        for (a, b) in written.iter().flat_map(|a| written.iter().map(move |b| (a, b))) {
+            let document = format!("{{\"a\":{a},\"b\":{{\"c\":{b}}}}}");
+            for (one, other) in texts.iter().flat_map(|one| texts.iter().map(move |other| (one, other))) {
+                for predicate in [
+                    eq("a", one),
+                    Predicate::And(vec![Predicate::Exists("a".to_owned()), is("b.c", other), eq("a", one)]),
+                    Predicate::Or(vec![eq("a", one), eq("b.c", other)]),
+                    Predicate::Or(vec![eq("a", one), Predicate::Exists("b.d".to_owned())]),
+                ] {
+                    let filter = Filter::new(&predicate);
+                    let holds = filter.holds(document.as_bytes()).unwrap_or(false);
+                    let is_ruled_out = filter.rules_out(document.as_bytes());
+                    assert!(!(holds && is_ruled_out), "{document} {predicate:?}");
+                    held += u32::from(holds);
+                    ruled_out += u32::from(is_ruled_out);
+                }
+            }
+        }
+        assert!(held > 1000 && ruled_out > 1000, "{held} {ruled_out}");
+        let filter = Filter::new(&eq("a", "x"));
+        assert!(filter.rules_out(b"{\"a\":\"y\"}"));
+        assert!(!filter.rules_out(b"{\"a\":\"y"), "the rest may be missing");
     }
 
     #[test]
