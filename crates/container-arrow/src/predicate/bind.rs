@@ -2,17 +2,15 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Float64Type;
-use arrow_array::{
-    Array, ArrayRef, BinaryArray, BooleanArray, Decimal128Array, Float64Array, Int64Array, NullArray, StringArray,
-};
+use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use container_core::{Error, Result};
 
 use super::compare::{Compared, Number, float_scalar, with_float, with_integer, with_time};
 use super::evaluate::{Filter, Rows, Test, Value, cast, empty, fold_case, scalar_of};
 use super::expr::{Arithmetic, Comparison, Expr, Function, Literal, Pattern, TimeKind, identifier, quoted};
+use super::literal::{literal_kind, literal_value, special_float};
+use super::numbers::{alike_numbers, common_number};
 use super::types::{Kind, is_json, nanoseconds, value_type};
 use crate::names::unknown_column;
 
@@ -33,20 +31,20 @@ struct Binder<'s> {
 
 /// A value and its type.
 #[derive(Clone)]
-struct Typed {
-    value: Value,
-    data_type: DataType,
+pub(super) struct Typed {
+    pub(super) value: Value,
+    pub(super) data_type: DataType,
     /// It is text that contains JSON.
-    is_json: bool,
+    pub(super) is_json: bool,
 }
 
 impl Typed {
-    fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> Kind {
         Kind::of(&self.data_type)
     }
 
     /// The value with this type.
-    fn cast(self, data_type: &DataType) -> Self {
+    pub(super) fn cast(self, data_type: &DataType) -> Self {
         if self.data_type == *data_type {
             return self;
         }
@@ -65,7 +63,7 @@ impl Typed {
 }
 
 /// The microsecond type of timestamps, in UTC or without a zone.
-fn timestamp(zoned: bool) -> DataType {
+pub(super) fn timestamp(zoned: bool) -> DataType {
     DataType::Timestamp(TimeUnit::Microsecond, zoned.then(|| "UTC".into()))
 }
 
@@ -503,70 +501,6 @@ fn mixed(integer: Typed, op: Comparison, float: Typed) -> Test {
     Test::CompareMixed(integer.cast(&wide).value, op, float.decoded().cast(&DataType::Float64).value)
 }
 
-/// Two numbers for arithmetic with one type.
-fn alike_numbers(left: Typed, right: Typed, divides: bool) -> (Typed, Typed) {
-    if divides || left.kind() == Kind::Float || right.kind() == Kind::Float {
-        let common = common_float(&left, &right);
-        return (left.cast(&common), right.cast(&common));
-    }
-    match (left.kind(), right.kind()) {
-        (Kind::Decimal, Kind::Integer) => (left, right.cast(&DataType::Decimal128(19, 0))),
-        (Kind::Integer, Kind::Decimal) => (left.cast(&DataType::Decimal128(19, 0)), right),
-        _ => (left, right),
-    }
-}
-
-/// The floating-point type of two numbers: 64 bits, but 32 bits where neither has more, and a constant is rounded.
-fn common_float(one: &Typed, other: &Typed) -> DataType {
-    let is_single = |number: &Typed| matches!(number.data_type, DataType::Float32 | DataType::Float16);
-    match (is_single(one), is_single(other)) {
-        (true, true) => DataType::Float32,
-        (true, false) if is_single_constant(other) => DataType::Float32,
-        (false, true) if is_single_constant(one) => DataType::Float32,
-        _ => DataType::Float64,
-    }
-}
-
-/// Whether a number is the same for all rows, and what it means in 32 bits: digits after a point are rounded, integers are exact.
-fn is_single_constant(number: &Typed) -> bool {
-    // There are no columns: an expression that mentions one fails.
-    let rows = Rows { columns: Vec::new(), len: 0 };
-    let float = |data_type: &DataType| -> Option<f64> {
-        let constant = cast(&rows.value(&number.value).ok()?.array, data_type).ok()?;
-        let constant = cast(&constant, &DataType::Float64).ok()?;
-        constant.as_primitive_opt::<Float64Type>()?.iter().next()?
-    };
-    match (number.kind(), float(&DataType::Float32), float(&DataType::Float64)) {
-        (Kind::Integer, Some(single), Some(double)) => single == double,
-        (Kind::Decimal, Some(single), _) => single.is_finite(),
-        _ => false,
-    }
-}
-
-/// A type that holds two numbers, exactly unless one is a decimal and the other a floating-point number.
-fn common_number(one: &Typed, other: &Typed) -> DataType {
-    let (a, b) = (one.kind(), other.kind());
-    if a == Kind::Float || b == Kind::Float {
-        return common_float(one, other);
-    }
-    let (one, other) = (&one.data_type, &other.data_type);
-    if a == Kind::Integer && b == Kind::Integer && *one != DataType::UInt64 && *other != DataType::UInt64 {
-        return DataType::Int64;
-    }
-    let digits = |data_type: &DataType| match data_type {
-        DataType::Decimal32(p, s)
-        | DataType::Decimal64(p, s)
-        | DataType::Decimal128(p, s)
-        | DataType::Decimal256(p, s) => (i16::from(*p) - i16::from(*s), i16::from(*s)),
-        _ => (20, 0),
-    };
-    let ((whole, scale), (other_whole, other_scale)) = (digits(one), digits(other));
-    let scale = scale.max(other_scale);
-    let precision = u8::try_from(whole.max(other_whole) + scale).unwrap_or(76).clamp(1, 76);
-    let scale = i8::try_from(scale).unwrap_or(0);
-    if precision <= 38 { DataType::Decimal128(precision, scale) } else { DataType::Decimal256(precision, scale) }
-}
-
 /// Nanoseconds of the unit of dates and timestamps, and whether they have a zone.
 fn instant_unit(value: &Typed) -> Option<(i128, bool)> {
     let zoned = match value.kind() {
@@ -610,74 +544,6 @@ fn supported(field: &Field) -> Result<()> {
         DataType::ListView(_) | DataType::LargeListView(_) => named("list views"),
         DataType::Union(..) => named("unions"),
         _ => Ok(()),
-    }
-}
-
-/// A value of its natural type.
-fn literal_value(literal: &Literal) -> Result<Typed> {
-    let array: ArrayRef = match literal {
-        Literal::Null => Arc::new(NullArray::new(1)),
-        Literal::Bool(value) => Arc::new(BooleanArray::from(vec![*value])),
-        Literal::Number(text) => number(text)?,
-        Literal::Text(text) => Arc::new(StringArray::from(vec![text.as_str()])),
-        Literal::Bytes(bytes) => Arc::new(BinaryArray::from_vec(vec![bytes])),
-        Literal::Time(kind, text) => {
-            let data_type = match kind {
-                TimeKind::Date => DataType::Date32,
-                TimeKind::Time => DataType::Time64(TimeUnit::Nanosecond),
-                TimeKind::Timestamp => timestamp(false),
-            };
-            let invalid = || Error::usage(format!("invalid {literal}"));
-            let value = crate::parse_time(&data_type, text).ok_or_else(invalid)?;
-            let plain: ArrayRef = Arc::new(Int64Array::from(vec![value]));
-            let width = if data_type == DataType::Date32 { DataType::Int32 } else { DataType::Int64 };
-            cast(&plain, &width).and_then(|plain| cast(&plain, &data_type)).map_err(crate::from_arrow)?
-        }
-    };
-    let data_type = array.data_type().clone();
-    Ok(Typed { value: Value::Literal(array), data_type, is_json: false })
-}
-
-/// An integer as `Int64`, digits with a point as a decimal, with an exponent as `Float64`.
-fn number(text: &str) -> Result<ArrayRef> {
-    let number = Number::parse(text)?;
-    if !number.is_float {
-        if let (false, Ok(small)) = (number.has_point, i64::try_from(number.digits)) {
-            return Ok(Arc::new(Int64Array::from(vec![small])));
-        }
-        if let Ok(scale) = i8::try_from(-number.exponent)
-            && scale <= 38
-        {
-            let digits = number.digits.unsigned_abs().checked_ilog10().map_or(1, |power| power + 1);
-            let precision = u8::try_from(digits).unwrap_or(38).max(scale.unsigned_abs()).max(1);
-            let decimal = Decimal128Array::from(vec![number.digits]).with_precision_and_scale(precision, scale);
-            return Ok(Arc::new(decimal.map_err(crate::from_arrow)?));
-        }
-    }
-    let value: f64 = text.parse().map_err(|_| Error::usage(format!("expected a number, found {text}")))?;
-    if !value.is_finite() {
-        return Err(Error::usage(format!("the number {text} is out of range")));
-    }
-    Ok(Arc::new(Float64Array::from(vec![value])))
-}
-
-/// NaN and infinities by name.
-pub(super) fn special_float(text: &str) -> Option<f64> {
-    Some(match text.to_ascii_lowercase().as_str() {
-        "nan" => f64::NAN,
-        "infinity" | "inf" | "+infinity" | "+inf" => f64::INFINITY,
-        "-infinity" | "-inf" => f64::NEG_INFINITY,
-        _ => return None,
-    })
-}
-
-const fn literal_kind(literal: &Literal) -> &'static str {
-    match literal {
-        Literal::Null | Literal::Bool(_) => "",
-        Literal::Number(_) => "the number",
-        Literal::Text(_) => "the text",
-        Literal::Bytes(_) => "the bytes",
-        Literal::Time(..) => "the time",
     }
 }
 

@@ -1,7 +1,7 @@
 //! The part of predicates that a format can evaluate on what it stores, or on statistics.
 
-use super::bind::special_float;
 use super::expr::{Comparison, Expr, Literal};
+use super::literal::special_float;
 
 /// A [predicate](super::Predicate) without negations, for formats that skip rows without decoding them: those for which it is not true.
 ///

@@ -51,6 +51,8 @@ mod compare;
 mod condition;
 mod evaluate;
 mod expr;
+mod literal;
+mod numbers;
 mod parse;
 mod types;
 

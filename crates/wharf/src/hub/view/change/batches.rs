@@ -9,7 +9,8 @@ use container_arrow::{ArrowTable, BatchReader, BatchScan, OnMismatch, Sparse, ad
 use container_core::{Error, Loss, Result, Table};
 
 use super::container::ChangedTable;
-use super::plan::{Evaluation, Plan, Policy};
+use super::evaluation::Evaluation;
+use super::plan::{Plan, Policy};
 
 /// The table below, and the types of some of its columns.
 #[derive(Clone, Copy)]

@@ -6,6 +6,7 @@
 mod batches;
 mod cast;
 mod container;
+mod evaluation;
 mod metadata;
 mod plan;
 mod rows;
