@@ -627,14 +627,14 @@ def test_netcdf_both_ways(tmp_path):
         same(ds.var(ours, name), original.var(theirs, name), under_mask=False)
     assert ds.attrs(ours, "time") == {"units": "days since -4713-11-24 12:00 UTC", "calendar": "proleptic_gregorian"}
     assert ours["names"].tolist() == ["a", "é"] and ours["scalar"] == 7
-    np.testing.assert_array_equal(ours["packed"], d["packed"] * 0.5 + 10)
+    np.testing.assert_array_equal(ours["packed"], d["packed"])
     selections = [{"time": 1}, {"time": [1, 0]}, {"x": [0, 2]}, {"time": 0, "x": 2}]
     for sel in selections:
         ours, theirs = ds.read(tmp_path / "ours.nc", sel=sel), original.read(str(tmp_path / "ours.nc"), sel=sel)
         np.testing.assert_equal(plain(ours["."]), plain(theirs["."]))
         for name in original.vars(theirs):
             np.testing.assert_array_equal(np.ma.filled(ds.var(ours, name), 0), np.ma.filled(original.var(theirs, name), 0))
-    same(ds.read(tmp_path / "ours.nc", "packed", range_={"time": [1, None]})["packed"], np.ma.array(d["packed"][1:] * 0.5 + 10))
+    same(ds.read(tmp_path / "ours.nc", "packed", range_={"time": [1, None]})["packed"], np.ma.array(d["packed"][1:].astype(float)))
     with netcdf4.Dataset(tmp_path / "c.nc", "w", format="NETCDF3_CLASSIC") as file:
         file.createDimension("n", 3)
         file.createDimension("s", 2)
@@ -643,6 +643,50 @@ def test_netcdf_both_ways(tmp_path):
     np.testing.assert_array_equal(ours["c"], theirs["c"])
     assert ours["c"].dtype == theirs["c"].dtype
     ds.write(tmp_path / "again.ds", ds.read(tmp_path / "ours.nc"))
+
+
+@needs_original
+def test_netcdf_packs_what_it_unpacks(tmp_path):
+    netcdf4 = pytest.importorskip("netCDF4")
+    packing = {"scale_factor": 0.01, "add_offset": 100.0}
+    with netcdf4.Dataset(tmp_path / "packed.nc", "w") as file:
+        file.createDimension("x", 4)
+        t = file.createVariable("t", "i2", ("x",), fill_value=-32768)
+        t.setncatts(packing | {"valid_range": np.array([-200, 300], "i2")})
+        t[:] = np.ma.array([101.5, 102.25, 99, 0], mask=[0, 0, 0, 1])
+        file.createVariable("s", "u1", ("x",)).setncatts({"scale_factor": np.float32(0.5)})
+        file["s"][:] = [0, 1, 2.5, 100]
+        file.createVariable("scalar", "f4", ()).setncatts({"add_offset": 5.0})
+        file["scalar"][()] = 7.5
+    for number in range(2):
+        d = ds.read(tmp_path / "packed.nc")
+        assert d["t"].tolist() == [101.5, 102.25, 99, None] and d["s"].tolist() == [0, 1, 2.5, 100] and d["scalar"] == 7.5
+        assert ds.attr(d, "valid_range", var="t").tolist() == [-200, 300]
+        ds.write(tmp_path / "packed.nc", d)
+    d = {
+        "p": np.array([1, 2, 3], "i2"),
+        "m": np.ma.array([1, 2, 3], mask=[0, 1, 0]),
+        "n": np.arange(3.0),
+        "b": np.array([2**60 + 1] * 3),
+        "f": np.array([1, np.nan, np.inf], "f4"),
+        ".": {name: {".dims": ["x"], "scale_factor": 0.5, "add_offset": 10.0} for name in "pmf"},
+    }
+    d["."]["n"] = {".dims": ["x"], "scale_factor": [1, 2]}
+    d["."]["b"] = {".dims": ["x"], "scale_factor": 1, "add_offset": 7}
+    ds.write(tmp_path / "ours.nc", d)
+    np.testing.assert_equal({name: ds.read(tmp_path / "ours.nc")[name].tolist() for name in "pmnbf"}, {name: d[name].tolist() for name in "pmnbf"})
+    for name in "nb":
+        ds.rm(d, name)
+    original.write(str(tmp_path / "theirs.nc"), copy.deepcopy(d))
+    for path in ("ours.nc", "theirs.nc"):
+        ours, theirs = ds.read(tmp_path / path), original.read(str(tmp_path / path))
+        for name in "pmf":
+            same(ours[name], theirs[name], under_mask=False)
+    for values, scale in (([1000], 0.001), ([1], 0), ([1.0], 0.0), (np.array([1e30], "f4"), 1e-20)):
+        values = np.array(values, "i2") if isinstance(values[0], int) else np.asarray(values)
+        with pytest.raises(wharf_data.UsageError, match="v: 1.*, packed by scale_factor and add_offset, does not fit into (int16|float)"):
+            ds.write(tmp_path / "bad.nc", {"v": values, ".": {"v": {".dims": ["x"], "scale_factor": scale}}})
+    assert not (tmp_path / "bad.nc").exists()
 
 
 # CSV, JSON, folders.

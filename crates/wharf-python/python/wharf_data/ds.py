@@ -52,7 +52,7 @@ import numpy as np
 
 import wharf_data._native as _native
 
-from ._errors import NotFoundError, UsageError
+from ._errors import LossWarning, NotFoundError, UsageError
 
 #: What happens when a variable, dimension or attribute does not exist: ``soft`` (nothing), ``moderate`` (a warning), ``strict`` (`NameError`).
 mode: str = os.environ.get("DS_MODE", "soft")
@@ -1305,7 +1305,8 @@ class _ReadFile:
 def write(filename: _Path, d: Dataset, **kwargs: Any) -> None:
     """Writes a dataset: ``.ds``, NetCDF-4 (``.nc``, ``.nc4``, ``.netcdf``), ``.csv``, ``.tsv``, ``.tab``, ``.json``. Replaces the file.
 
-    ``time_units`` and ``calendar`` convert the times of NetCDF. ``sync=True`` waits until the data of a ds or NetCDF file is on the disk.
+    ``time_units`` and ``calendar`` convert the times of NetCDF. Values of a variable with ``scale_factor`` or ``add_offset`` are packed by them, as
+    netCDF4 does, so that ``read()`` returns them again. ``sync=True`` waits until the data of a ds or NetCDF file is on the disk.
 
     Raises:
         ValueError: the dataset is invalid, or the extension is unknown.
@@ -1406,7 +1407,43 @@ def _write_netcdf(
             attr(d, "units", time_units, var=name)
             attr(d, "calendar", calendar, var=name)
             time(d, name, False)
+        _pack(d, name)
     _native.ds_to_netcdf(b"".join(_encoded(d)), path, sync=sync)
+
+
+def _pack(d: Dataset, name: str) -> None:
+    """Packs values by ``scale_factor`` and ``add_offset``, by which readers unpack them. Their type stays, as in netCDF4."""
+    data, packing = var(d, name), _packing(attrs(d, name))
+    if packing is None or data is None or data.dtype.kind not in "biuf":
+        return
+    scale, offset = packing
+    dtype = np.dtype(np.int8) if data.dtype.kind == "b" else data.dtype
+    values, present = np.ma.getdata(data), ~np.ma.getmaskarray(data)
+    with np.errstate(all="ignore"):
+        packed = values if offset == 0 else values - offset
+        packed = packed if scale == 1 else packed / scale
+        if dtype.kind in "iu":
+            packed, limits = np.around(packed), np.iinfo(dtype)
+            fits = (packed >= float(limits.min)) & (packed < float(limits.max) + 1)
+            packed = packed.astype(dtype)
+        else:
+            packed = packed.astype(dtype)
+            fits = np.isfinite(packed) | ~np.isfinite(values)
+    for value in values[present & ~fits].flat:
+        raise UsageError(f"{name}: {value}, packed by scale_factor and add_offset, does not fit into {dtype.name}")
+    var(d, name, np.ma.array(packed, mask=~present) if np.ma.isMaskedArray(data) else packed)
+
+
+def _packing(found: Mapping[str, Any]) -> tuple[Any, Any] | None:
+    """``scale_factor`` and ``add_offset``; ``None`` if there is nothing to unpack, or readers ignore them: they are not single numbers."""
+    numbers = []
+    for key, default in (("scale_factor", 1), ("add_offset", 0)):
+        number = np.asarray(default if found.get(key) is None else found[key])
+        if number.size != 1 or number.dtype.kind not in "biuf":
+            return None
+        numbers.append(number.ravel()[0] + 0)  # booleans are bytes
+    scale, offset = numbers
+    return None if scale == 1 and offset == 0 else (scale, offset)
 
 
 def _write_csv(path: str, d: Dataset) -> None:
