@@ -689,6 +689,30 @@ def test_netcdf_packs_what_it_unpacks(tmp_path):
     assert not (tmp_path / "bad.nc").exists()
 
 
+def test_netcdf_losses_are_warnings(tmp_path):
+    def losses(d):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            ds.write(tmp_path / "a.nc", d)
+        assert all(one.category is wharf_data.LossWarning and one.filename == __file__ for one in caught)
+        assert all(str(one.message).startswith(f"{tmp_path / 'a.nc'}: ") for one in caught)
+        return [str(one.message).removeprefix(f"{tmp_path / 'a.nc'}: ") for one in caught]
+
+    flags = losses({"b": np.array([True, False]), ".": {"b": {"note": {"k": 1}}}})
+    assert len(flags) == 2 and "booleans of \"b\"" in "".join(flags) and "object written as JSON text" in "".join(flags)
+    assert losses({"s": ["a", None, None]}) == ['missing strings of "s" written as empty strings (2 times)']
+    packed = {"v": np.ma.array([1, 3, 4, 5], mask=[0, 0, 0, 1]), ".": {"v": {".dims": ["x"], "scale_factor": 2}}}
+    assert losses(packed) == ["integers of 'v' rounded by scale_factor and add_offset (2 times)"]
+    assert ds.read(tmp_path / "a.nc")["v"].tolist() == [0, 4, 4, None]
+    for scale in (0.1, np.float32(0.1), 1, 0.5, 1e-3):
+        packed["."]["v"]["scale_factor"] = scale
+        packed["v"] = np.array([0, 1, 1000, 123_457, -7])
+        assert losses(packed) == []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ds.write(tmp_path / "a.nc", {"x": [1, None], "s": ["a", "b"]})
+
+
 # CSV, JSON, folders.
 
 

@@ -1306,7 +1306,9 @@ def write(filename: _Path, d: Dataset, **kwargs: Any) -> None:
     """Writes a dataset: ``.ds``, NetCDF-4 (``.nc``, ``.nc4``, ``.netcdf``), ``.csv``, ``.tsv``, ``.tab``, ``.json``. Replaces the file.
 
     ``time_units`` and ``calendar`` convert the times of NetCDF. Values of a variable with ``scale_factor`` or ``add_offset`` are packed by them, as
-    netCDF4 does, so that ``read()`` returns them again. ``sync=True`` waits until the data of a ds or NetCDF file is on the disk.
+    netCDF4 does, so that ``read()`` returns them again. What NetCDF cannot keep, such as missing strings, is a ``LossWarning``.
+
+    ``sync=True`` waits until the data of a ds or NetCDF file is on the disk.
 
     Raises:
         ValueError: the dataset is invalid, or the extension is unknown.
@@ -1396,6 +1398,7 @@ def _write_netcdf(
     path: str, d: Dataset, time_units: str = _JULIAN_UNITS, calendar: str = _JULIAN_CALENDAR, *, sync: bool = False
 ) -> None:
     d = copy(d)
+    losses: list[tuple[str, int]] = []
     for name in vars(d):
         if time(d, name):
             if (time_units, calendar) != (_JULIAN_UNITS, _JULIAN_CALENDAR):
@@ -1407,15 +1410,24 @@ def _write_netcdf(
             attr(d, "units", time_units, var=name)
             attr(d, "calendar", calendar, var=name)
             time(d, name, False)
-        _pack(d, name)
-    _native.ds_to_netcdf(b"".join(_encoded(d)), path, sync=sync)
+        rounded = _pack(d, name)
+        if rounded:
+            losses.append((f"integers of {name!r} rounded by scale_factor and add_offset", rounded))
+    found = _native.ds_to_netcdf(b"".join(_encoded(d)), path, sync=sync)
+    for what, count in [*losses, *((loss["what"], loss["count"]) for loss in found)]:
+        if count:
+            times = "" if count == 1 else f" ({count} times)"
+            _warnings.warn(f"{path}: {what}{times}", LossWarning, stacklevel=3)
 
 
-def _pack(d: Dataset, name: str) -> None:
-    """Packs values by ``scale_factor`` and ``add_offset``, by which readers unpack them. Their type stays, as in netCDF4."""
+def _pack(d: Dataset, name: str) -> int:
+    """Packs values by ``scale_factor`` and ``add_offset``, by which readers unpack them. Their type stays, as in netCDF4.
+
+    Returns the number of integers that are unpacked to other numbers.
+    """
     data, packing = var(d, name), _packing(attrs(d, name))
     if packing is None or data is None or data.dtype.kind not in "biuf":
-        return
+        return 0
     scale, offset = packing
     dtype = np.dtype(np.int8) if data.dtype.kind == "b" else data.dtype
     values, present = np.ma.getdata(data), ~np.ma.getmaskarray(data)
@@ -1432,6 +1444,12 @@ def _pack(d: Dataset, name: str) -> None:
     for value in values[present & ~fits].flat:
         raise UsageError(f"{name}: {value}, packed by scale_factor and add_offset, does not fit into {dtype.name}")
     var(d, name, np.ma.array(packed, mask=~present) if np.ma.isMaskedArray(data) else packed)
+    if dtype.kind not in "iu":
+        return 0
+    # Unpacking rounds, too, which is no loss.
+    expected = values.astype(float)
+    tolerance = 1e-6 * (np.minimum(np.abs(expected), 4e5) + abs(scale))
+    return int(np.count_nonzero(present & (np.abs(packed * scale + offset - expected) > tolerance)))
 
 
 def _packing(found: Mapping[str, Any]) -> tuple[Any, Any] | None:
