@@ -417,6 +417,23 @@ def test_merge_rebases_times():
 
 
 @needs_original
+@pytest.mark.parametrize("units", [("1", "2"), ("m", "km"), ("m", None), (None, "m")])
+def test_merge_keeps_values_with_other_units_than_times(units):
+    for data in ([np.array([2**60 + 1]), np.array([3])], [np.array(["a"], object), np.array(["bc"])], [np.array([b"a"]), np.array([b"bc"])]):
+        dd = [{"s": one, ".": {"s": {".dims": ["x"]} | ({"units": unit} if unit else {})}} for one, unit in zip(data, units)]
+        with pytest.warns(UserWarning, match="merge: s: values with different units are not converted: [12mkno]+.*, ") as caught:
+            ours = ds.merge(copy.deepcopy(dd), "x")
+        assert [one.filename for one in caught] == [__file__]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            theirs = original.merge(copy.deepcopy(dd), "x")
+        same(ours["s"], theirs["s"])
+        assert ours["."] == theirs["."]
+        with pytest.warns(UserWarning, match="merge: s: values with different units"):
+            same(ds.merge(dd, "x", jd=False)["s"], ours["s"])
+
+
+@needs_original
 def test_computes_like_the_original():
     def run(module, change):
         d = {"a": np.arange(24.0).reshape(2, 3, 4), "b": np.arange(3.0), ".": {"a": {".dims": ["x", "y", "z"]}, "b": {".dims": ["y"]}}}
@@ -646,6 +663,7 @@ def test_netcdf_both_ways(tmp_path):
 
 
 @needs_original
+@pytest.mark.filterwarnings("ignore:invalid scale_factor")
 def test_netcdf_packs_what_it_unpacks(tmp_path):
     netcdf4 = pytest.importorskip("netCDF4")
     packing = {"scale_factor": 0.01, "add_offset": 100.0}

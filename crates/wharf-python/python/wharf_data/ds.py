@@ -882,7 +882,10 @@ def merge(
 
     A variable with the dimension is concatenated. If no dataset has the dimension, variables (those of ``variables``) are stacked along it.
     Others are taken from the first dataset, or with ``new`` stacked along that dimension. What a dataset does not have is missing. Times with
-    different units become Julian dates if ``jd`` is set.
+    different units become Julian dates if ``jd`` is set; other values with different units are a warning. The type is one that holds all values.
+
+    Raises:
+        ValueError: the dimensions, sizes or types of a variable do not fit together.
     """
     _expect(isinstance(dd, (list, tuple)) and all(isinstance(d, dict) for d in dd), "dd")
     _expect(isinstance(dim, str), "dim")
@@ -909,36 +912,51 @@ def merge(
 
 def _merge_var(dd: Sequence[Dataset], name: str, dim_: str, jd: bool) -> tuple[Any, dict[str, Any]]:
     first = next(d for d in dd if name in vars(d))
-    names, sizes, dtype = list(dims(first, name)), list(size(first, name) or []), _dtype_of(type(first, name))
+    names, sizes = list(dims(first, name)), list(size(first, name) or [])
     axis = names.index(dim_) if dim_ in names else None
-    units = [attrs(d, name).get("units") for d in dd if name in vars(d)]
-    rebase = jd and any(unit != units[0] for unit in units)
+    parts = _of_one_unit(name, [d if name in vars(d) else None for d in dd], jd)
     counts = [1 if axis is None else dim(d, dim_) for d in dd]
     shape = [sum(counts), *sizes] if axis is None else [sum(counts) if i == axis else n for i, n in enumerate(sizes)]
-    out = np.ma.array(np.zeros(shape, float if rebase else dtype), mask=np.ones(shape, bool))
+    arrays = [var(part, name) for part in parts if part is not None]
+    types = [np.dtype(object) if data.dtype.kind in "US" else data.dtype for data in arrays if data is not None]
+    if len({dtype.kind == "O" for dtype in types}) > 1:
+        raise ValueError(f'merge: incompatible types in variable "{name}": text and numbers')
+    dtype = np.result_type(*types) if types else _dtype_of(type(first, name))
+    out = np.ma.array(np.zeros(shape, dtype), mask=np.ones(shape, bool))
     found: dict[str, Any] = {}
     at = 0
-    for d, count in zip(dd, counts):
-        if name in vars(d):
-            if rebase:
-                converted: Dataset = {}
-                var(converted, name, var(d, name))
-                meta(converted, name, dict(meta(d, name)))
-                _process_time(converted, name)
-            else:
-                converted = d
-            data = var(converted, name)
-            if list(dims(converted, name)) != names:
+    for part, count in zip(parts, counts):
+        if part is not None:
+            data = var(part, name)
+            if list(dims(part, name)) != names:
                 raise ValueError(f'merge: incompatible dimensions in variable "{name}"')
             own = list(data.shape) if data is not None else sizes
             if len(own) != len(sizes) or any(i != axis and n != m for i, (n, m) in enumerate(zip(own, sizes))):
                 raise ValueError(f'merge: incompatible size in variable "{name}"')
             place = (at,) if axis is None else (slice(None),) * axis + (slice(at, at + count),)
             out[place] = np.ma.masked if data is None else data
-            found.update(meta(converted, name))
+            found.update(meta(part, name))
         at += count
     found[".dims"] = names if axis is not None else [dim_, *names]
     return out, found
+
+
+def _of_one_unit(name: str, parts: list[Dataset | None], jd: bool) -> list[Dataset | None]:
+    """Parts of a variable: with ``jd``, times with different units as Julian dates. Warns if units still differ."""
+
+    def units() -> set[Any]:
+        known = [part for part in parts if part is not None and var(part, name) is not None]
+        return {str(attrs(part, name).get("units", "no units")) for part in known}
+
+    if jd and len(units()) > 1:
+        parts = [None if part is None else {_key(name): var(part, name), ".": {_key(name): dict(meta(part, name))}} for part in parts]
+        for part in parts:
+            if part is not None:
+                _process_time(part, name)
+    found = sorted(units())
+    if len(found) > 1:
+        _warnings.warn(f"merge: {name}: values with different units are not converted: {', '.join(found)}", stacklevel=4)
+    return parts
 
 
 def split(d: Dataset, dims: str | Sequence[str]) -> list[Dataset]:
