@@ -456,6 +456,43 @@ def test_computes_like_the_original():
     np.testing.assert_array_equal(d["b"], np.sqrt(np.arange(3.0)))
 
 
+def test_results_keep_their_type_and_mask():
+    def of(data, *names):
+        return {"v": data, ".": {"v": {".dims": list(names)}}}
+
+    for parts, expected in [
+        ([np.array([1, 2]), np.array([2.5, 3.75])], np.array([1, 2, 2.5, 3.75])),
+        ([np.array([1, 2], "i1"), np.array([300], "u2")], np.array([1, 2, 300], "i4")),
+        ([np.array([1.5], "f4"), np.array([2**40 + 1])], np.array([1.5, 2**40 + 1])),
+        ([np.array([True]), np.array([2], "u1")], np.array([1, 2], "u1")),
+        ([np.array(["a"]), np.array([b"b"], object)], np.array(["a", b"b"], object)),
+    ]:
+        merged = ds.merge([of(part, "x") for part in parts], "x")
+        assert merged["v"].dtype == expected.dtype and merged["v"].filled(0).ravel().tolist() == expected.tolist()
+    with pytest.raises(ValueError, match='merge: incompatible types in variable "v": text and numbers'):
+        ds.merge([of(np.array(["a"]), "x"), of(np.array([1]), "x")], "x")
+
+    d = of(np.array([1, 2, 4]), "t")
+    ds.group_by(d, "t", [0, 0, 1], np.mean)
+    same(d["v"], np.array([1.5, 4.0]))
+    d = of(np.ma.array([[1, 2], [3, 4], [5, 6]], mask=[[1, 0], [1, 0], [0, 0]]), "t", "x")
+    ds.group_by(d, "t", np.array([0, 0, 1]), np.ma.mean)
+    same(d["v"], np.ma.array([[0, 3.0], [5, 6]], mask=[[1, 0], [0, 0]]), under_mask=False)
+    d = of(np.ma.array([1, 2, 3], mask=[1, 1, 0]), "t")
+    ds.group_by(d, "t", [0, 0, 1], np.ma.max)
+    same(d["v"], np.ma.array([0, 3], mask=[1, 0]), under_mask=False)
+
+    d = of(np.array([[1, 2], [3, 4]]), "t", "x")
+    ds.apply(d, np.mean, "t")
+    same(d["v"], np.array([2.0, 3.0]))
+    d = of(np.ma.array([[1, 2], [3, 4]], mask=[[0, 1], [0, 1]]), "t", "x")
+    ds.apply(d, np.ma.max, "t")
+    same(d["v"], np.ma.array([3, 0], mask=[0, 1]), under_mask=False)
+    d = of(np.zeros((0, 3), "i2"), "t", "x")
+    ds.apply(d, np.mean, "x")
+    assert d["v"].dtype == "i2" and d["v"].shape == (0,)
+
+
 @needs_original
 @settings(max_examples=100, deadline=None)
 @given(

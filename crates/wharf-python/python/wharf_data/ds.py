@@ -23,8 +23,9 @@ What ds-format gets wrong is right here: booleans whose count is not a multiple 
 combinations when reading, too; missing strings and byte strings in arrays of objects are written with the length that they have, which ds-format
 miscounts, so that it cannot read the variables behind them; a nested list with ``None`` keeps its shape; ``variables="a"`` reads the variable
 ``a``, not all whose name is part of the text; times as text in ``at`` and ``between`` work, and variables there may have
-another name than their dimension; ``select`` needs no ``sel``; ``split`` takes several dimensions and keeps the attributes of the dataset. A
-file is written completely, or not at all. Errors are those of ``wharf_data``, most of which are also ``OSError`` or ``ValueError``.
+another name than their dimension; ``select`` needs no ``sel``; ``split`` takes several dimensions and keeps the attributes of the dataset;
+``merge``, ``apply`` and ``group_by`` return a type that holds all results, where ds-format cuts them to that of the first dataset or of the input,
+and keep masks. A file is written completely, or not at all. Errors are those of ``wharf_data``, most of which are also ``OSError`` or ``ValueError``.
 
 Left out: HDF5 that is not NetCDF; ``ds_format.cmd``, which the command ``wharf`` replaces, with its ``output`` and ``indent``; and what ``misc``, ``op`` and
 ``drivers`` do not export at the top.
@@ -838,7 +839,7 @@ def _apply_to(
         sel = dict(zip((names[axis] for axis in others), index))
         results[index] = np.asanyarray(func(parts[index], sel) if with_sel else func(parts[index]))
     inner = next(iter(results.values())).shape if results else ()
-    out = np.zeros(outer + inner, data.dtype)
+    out = _zeros_for(list(results.values()), outer + inner, data.dtype)
     for index, result in results.items():
         out[index] = result
     # The dimensions of the result take the places of those of the part; more of them follow the last.
@@ -868,11 +869,19 @@ def group_by(d: Dataset, dim: str, group: Any, func: Callable[..., Any]) -> None
         axis = names.index(dim)
         sizes = list(data.shape)
         sizes[axis] = len(groups)
-        out = np.empty(sizes, data.dtype)
-        for number, label in enumerate(groups):
-            before = (slice(None),) * axis
-            out[(*before, number)] = func(data[(*before, labels == label)], axis=axis)
+        before = (slice(None),) * axis
+        results = [np.asanyarray(func(data[(*before, labels == label)], axis=axis)) for label in groups]
+        out = _zeros_for(results, tuple(sizes), data.dtype)
+        for number, result in enumerate(results):
+            out[(*before, number)] = result
         var(d, name, out)
+
+
+def _zeros_for(results: Sequence[Any], shape: tuple[int, ...], default: np.dtype[Any]) -> Any:
+    """An array that takes results: of a type that holds all of them, and masked if one of them is. ``default`` is its type without any."""
+    types = [result.dtype for result in results if result is not np.ma.masked]
+    out = np.zeros(shape, np.result_type(*types) if types else default)
+    return np.ma.array(out) if any(isinstance(result, np.ma.MaskedArray) for result in results) else out
 
 
 def merge(
