@@ -85,6 +85,28 @@ def test_archives(tree: Path, original: Any, pattern: str, arguments: dict[str, 
     assert list(ours.iter(yield_key=True, raw=True)) == list(theirs.iter(yield_key=True, raw=True))
 
 
+def test_numeric_labels_are_in_the_order_of_natsort(tmp_path: Path, original: Any) -> None:
+    natsort = pytest.importorskip("natsort")
+    from datadings.reader import DirectoryReader as OriginalDirectory
+    from datadings.reader import ListReader as Original
+
+    rng = random.Random(4)
+    lists: list[Any] = [["airplane", "3d_printer", "zebra"], ["a", "b", "9", "10"], ["x²", "²", "x1b", "x10", ""], ["e", "é", "f", "ä2", "ä10"], [1, "a", 2.5, "2b"]]
+    for _ in range(2000):
+        words = {"".join(rng.choices("0129aBb_ é²¼٣", k=rng.randrange(5))) for _ in range(rng.randrange(1, 8))}
+        # Those that natsort takes for equal have the order of a set.
+        lists.append(list({str(natsort.natsort_key(word)): word for word in words}.values()))
+    for labels in lists:
+        assert ListReader([{"label": label} for label in labels]).labels == natsort.natsorted(labels), labels
+    samples = [{"label": label} for label in lists[0]]
+    assert list(ListReader(copy.deepcopy(samples))) == list(Original(copy.deepcopy(samples)))
+    for name in ("a", "b", "9", "10"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x").write_bytes(b"")
+    ours, theirs = DirectoryReader(str(tmp_path / "{LABEL}/**")), OriginalDirectory(str(tmp_path / "{LABEL}/**"))
+    assert samples_of(ours) == samples_of(theirs) and ours.labels == theirs.labels == ["9", "10", "a", "b"]
+
+
 def test_lists_of_files(tree: Path, original: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from datadings.reader import DirectoryReader as Original
     from datadings.reader import ZipFileReader as OriginalZip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any
@@ -99,7 +100,19 @@ def _sorted_labels(samples: Sequence[dict[str, Any]]) -> list[Any]:
     found = {sample["label"] for sample in samples if "label" in sample}
     if None in found:
         raise ValueError("Found None as label. Labels must be given to reader to use None.")
-    if all(isinstance(label, str) for label in found):
-        return sorted(found, key=lambda label: [(part.isdigit(), int(part) if part.isdigit() else part)
-                                                for part in re.split(r"(\d+)", label) if part])
+    if all(isinstance(label, (str, int, float)) for label in found):
+        return sorted(found, key=lambda label: (_natural(label), str(label)))
     return sorted(found)
+
+
+def _natural(label: str | float) -> list[Any]:
+    """A key that sorts as natsort does: texts and numbers in turn, beginning with a text, which may be empty."""
+    if not isinstance(label, str):
+        return ["", label]
+    label = unicodedata.normalize("NFD", label)
+    # Other digits than decimal ones, such as a superscript, are numbers by themselves.
+    single = "".join(sorted({letter for letter in label if letter.isdigit() and not letter.isdecimal()}))
+    parts: list[Any] = re.split(rf"(\d+|[{single}])" if single else r"(\d+)", label)
+    parts[1::2] = [int(part) if part.isdecimal() else unicodedata.digit(part) for part in parts[1::2]]
+    # natsort has no text after a number that ends the label.
+    return parts if parts[-1] else parts[:-1]
