@@ -542,6 +542,50 @@ def test_tensors_in_another_order_of_memory(tmp_path: Path, extension: str) -> N
         assert extension == "csv" or wharf_data.diff(path, paths[0])["same"]
 
 
+@pytest.mark.parametrize("extension", ["parquet", "arrow", "ds", "jsonl"])
+def test_masked_elements_are_null(tmp_path: Path, extension: str) -> None:
+    mask = np.arange(12).reshape(3, 2, 2) % 5 == 1
+    for dtype in ("i4", ">i2", ">f8", "?"):
+        values = np.ma.array(np.arange(12).reshape(3, 2, 2).astype(dtype), mask=mask)
+        for array in (values, values[:, 0], values[0, 0], values.transpose(0, 2, 1), np.ma.array(values, mask=False)):
+            wharf_data.write({"x": array}, tmp_path / f"x.{extension}", overwrite=True)
+            assert [row["x"] for row in wharf_data.open(tmp_path / f"x.{extension}").table().rows()] == array.tolist()
+    wharf_data.write({"s": np.ma.array(["a", "b"], mask=[1, 0])}, tmp_path / f"x.{extension}", overwrite=True)
+    assert [row["s"] for row in wharf_data.open(tmp_path / f"x.{extension}").table().rows()] == [None, "b"]
+
+
+def test_masked_arrays_in_rows_are_refused(tmp_path: Path) -> None:
+    masked, plain = np.ma.array([1, 2], mask=[0, 1]), np.ma.array([1, 2])
+    for value in (masked, [masked], {"b": masked}, {"b": [masked]}, np.array([masked, None], object)):
+        good = json.loads(json.dumps(value, default=lambda array: [[1]] if array.dtype == object else [1]))
+        for rows in ([{"a": good}, {"a": value}], ({"a": good if n < 65_537 else value} for n in range(65_538))):
+            with pytest.raises(wharf_data.UsageError, match=r"column 'a': expected .*, found .*masked_array.*\(row (1|65537)\)|column 'a': .*masked"):
+                wharf_data.write(rows, tmp_path / "x.parquet")
+        with pytest.raises(wharf_data.UsageError, match=r"column 'a': expected an array without missing elements, .* \(row 0\)"):
+            wharf_data.write({"a": [value]}, tmp_path / "x.parquet")
+    assert not (tmp_path / "x.parquet").exists()
+    wharf_data.write([{"a": plain}, {"a": [3]}], tmp_path / "x.parquet")
+    assert [row["a"] for row in wharf_data.open(tmp_path / "x.parquet").table().rows()] == [[1, 2], [3]]
+
+
+def test_arrays_of_any_byte_order(tmp_path: Path) -> None:
+    for dtype in ("i2", "u4", "i8", "f4", "f8", "M8[s]", "m8[ms]", "U2"):
+        for array in (np.arange(6).astype(dtype), np.arange(6).astype(dtype).reshape(3, 2)):
+            swapped = array.astype(array.dtype.newbyteorder(">"))
+            for name, values in (("x", array), ("y", swapped), ("z", list(swapped)), ("a", list(array))):
+                wharf_data.write({"v": values}, tmp_path / f"{name}.arrow", overwrite=True)
+            for one, other in ("xy", "za"):
+                first, second = (wharf_data.open(tmp_path / f"{name}.arrow").table().to_arrow() for name in (one, other))
+                assert first.schema.types == second.schema.types and first.to_pylist() == second.to_pylist()
+    rows = [{"a": {"b": [np.array([1, 2], ">i4")]}}] * 70_000
+    assert wharf_data.write(rows, tmp_path / "rows.parquet")["rows"] == 70_000
+    assert pq.read_table(tmp_path / "rows.parquet")["a"][69_999].as_py() == {"b": [[1, 2]]}
+    for array in (np.zeros(2, "c8"), np.zeros(2, "g"), np.zeros(2, "m8[D]"), np.zeros(2, [("f", "i4")]), np.zeros((2, 2), "c8"), np.zeros((2, 0)), np.array(5)):
+        with pytest.raises(wharf_data.UsageError, match=r"column 'v': cannot write an array of dtype .* and shape \("):
+            wharf_data.write({"v": array}, tmp_path / "bad.arrow")
+    assert not (tmp_path / "bad.arrow").exists()
+
+
 @pytest.mark.parametrize("extension", ["parquet", "arrow"])
 def test_files_of_tensors_in_another_order_of_memory(tmp_path: Path, extension: str) -> None:
     array = np.arange(24, dtype="i2").reshape(4, 2, 3)

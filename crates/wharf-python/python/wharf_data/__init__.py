@@ -9,7 +9,9 @@ The formats: IDV of ML.NET, datadings, ds, ZDS, NetCDF, Parquet, Arrow IPC, CSV,
 
 from __future__ import annotations
 
+import math
 import os
+import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -288,7 +290,7 @@ def write(
     ``data`` is one of:
 
     * anything with ``__arrow_c_stream__``: tables of pyarrow, polars, DuckDB, pandas 3, or a ``Table`` of this package;
-    * a dict from column names to sequences or numpy arrays (needs pyarrow);
+    * a dict from column names to sequences or numpy arrays, whose masked elements become nulls (needs pyarrow);
     * an iterable of dicts, one for each row (needs pyarrow).
 
     The types of columns are those of the first 65,536 rows; a later value that they do not hold is an error, and so is a date among times, or a
@@ -331,22 +333,83 @@ def _as_stream(data: Any, failures: list[BaseException]) -> Any:
 
 def _column(pa: Any, values: Any, name: str = "") -> Any:
     """A column; an array with several dimensions becomes a column of tensors."""
-    if getattr(values, "ndim", 1) > 1:
-        import numpy as np
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        return values
+    if getattr(values, "ndim", 1) > 1 or _is_ndarray(values):
+        return _of_numpy(pa, values, name)
+    return _inferred(pa, values, name)
 
-        # Few formats have tensors with another order of dimensions in memory.
-        return pa.FixedShapeTensorArray.from_numpy_ndarray(np.ascontiguousarray(values))
-    return values if isinstance(values, (pa.Array, pa.ChunkedArray)) else _inferred(pa, values, name)
+
+def _is_ndarray(value: Any) -> bool:
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.ndarray)
+
+
+def _of_numpy(pa: Any, values: Any, name: str) -> Any:
+    """A column of an array, whose masked elements are null."""
+    import numpy as np
+
+    values = np.asanyarray(values)
+    mask = np.ma.getmaskarray(values) if np.ma.is_masked(values) else None
+    data = np.ma.getdata(values)
+    data = data if data.dtype.isnative else data.astype(data.dtype.newbyteorder("="))
+    try:
+        if data.ndim == 1:
+            return pa.array(data, mask=mask)
+        if mask is None:
+            # Few formats have tensors with another order of dimensions in memory.
+            return pa.FixedShapeTensorArray.from_numpy_ndarray(np.ascontiguousarray(data))
+        elements = pa.array(data.reshape(-1), mask=mask.reshape(-1))
+        shape = data.shape[1:]
+        storage = pa.FixedSizeListArray.from_arrays(elements, math.prod(shape))
+        return pa.ExtensionArray.from_storage(pa.fixed_shape_tensor(elements.type, shape), storage)
+    except (pa.ArrowException, ValueError) as error:
+        raise UsageError(f"column {name!r}: cannot write an array of dtype {data.dtype} and shape {data.shape}: {error}") from None
 
 
 def _inferred(pa: Any, values: Any, name: str) -> Any:
     """An array of the type that pyarrow infers, which turns times among dates into dates, and times with a zone into times without one."""
-    array = pa.array(values)
+    array = _array(pa, values)
+    if isinstance(values, (list, tuple)) and pa.types.is_nested(array.type):
+        for row, value in enumerate(values):
+            if _is_masked(pa, value, array.type):
+                raise UsageError(f"column {name!r}: expected an array without missing elements, found a masked array (row {row})")
     if isinstance(values, (list, tuple)) and _has_times(pa, array.type):
         for row, value in enumerate(values):
             if not _is_time_of(pa, value, array.type):
                 raise _misfit(name, array.type, value, row)
     return array
+
+
+def _array(pa: Any, values: Any) -> Any:
+    """``pa.array(values)``, also of arrays in the other byte order."""
+    try:
+        return pa.array(values)
+    except pa.ArrowNotImplementedError:
+        return pa.array(_native_arrays(values))
+
+
+def _native_arrays(value: Any) -> Any:
+    """The value with all arrays in the byte order of this machine."""
+    if isinstance(value, Mapping):
+        return {name: _native_arrays(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_native_arrays(item) for item in value]
+    if _is_ndarray(value) and not value.dtype.isnative:
+        return value.astype(value.dtype.newbyteorder("="))
+    return value
+
+
+def _is_masked(pa: Any, value: Any, type_: Any) -> bool:
+    """Whether a value of a nested type is or contains an array with masked elements, of which pyarrow takes the data."""
+    if isinstance(value, Mapping) and pa.types.is_struct(type_):
+        return any(_is_masked(pa, value.get(field.name), field.type) for field in type_ if pa.types.is_nested(field.type))
+    if not pa.types.is_list(type_):
+        return False
+    if _is_ndarray(value) and sys.modules["numpy"].ma.is_masked(value):
+        return True
+    has_items = isinstance(value, (list, tuple)) or _is_ndarray(value)
+    return has_items and pa.types.is_nested(type_.value_type) and any(_is_masked(pa, item, type_.value_type) for item in value)
 
 
 def _has_times(pa: Any, type_: Any) -> bool:
@@ -380,7 +443,9 @@ def _converted(pa: Any, values: list[Any], type_: Any) -> Any:
     Raises:
         TypeError, ValueError: a value has another kind, or the type does not hold it.
     """
-    array = pa.array(values)
+    array = _array(pa, values)
+    if pa.types.is_nested(array.type) and any(_is_masked(pa, value, array.type) for value in values):
+        raise TypeError("expected an array without missing elements, found a masked array")
     if array.type == type_ and not _has_times(pa, type_):
         return array
     if not _is_kind_of(pa, array.type, type_) or not all(_is_time_of(pa, value, type_) for value in values):
