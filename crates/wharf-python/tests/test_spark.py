@@ -119,6 +119,7 @@ FILTERS = [
     ("name is null and n >= 280", [280, 290]),
     ("name like 'row 29%' and n not in (291, 292)", [29, *range(293, 300)]),
     ("n <=> 5 or x = 3.0", [5, 6]),
+    ("name not in ('row 281', 'row 282') and n > 279 and n < 286", [283, 284, 285]),
 ]
 
 
@@ -262,6 +263,25 @@ def test_nan_is_larger_than_any_number():
         condition = _condition(F[name](("x",), 2.0), schema)
         kept = batch.append_column("row", pa.array(range(4))).filter(_expression(condition, schema))
         assert kept["row"].to_pylist() == expected, name
+
+
+def test_negated_filters_do_not_hold_for_null():
+    schema = pa.schema([("n", pa.int64()), ("s", pa.string())])
+    batch = pa.record_batch({"n": pa.array([1, 2, 3, None]), "s": pa.array(["a", "ab", "b", None])}, schema=schema)
+    for inner, expected in [
+        (F["In"](("n",), (1, 2)), [2]),
+        (F["In"](("s",), ("a",)), [1, 2]),
+        (F["In"](("n",), ()), [0, 1, 2]),
+        (F["EqualTo"](("n",), 1), [1, 2]),
+        (F["GreaterThan"](("n",), 1), [0]),
+        (F["StringStartsWith"](("s",), "a"), [2]),
+        (F["StringContains"](("s",), "b"), [0]),
+        (F["IsNull"](("n",)), [0, 1, 2]),
+        (F["IsNotNull"](("n",)), [3]),
+    ]:
+        condition = _condition(F["Not"](child=inner), schema)
+        kept = batch.append_column("row", pa.array(range(4))).filter(_expression(condition, schema))
+        assert kept["row"].to_pylist() == expected, (type(inner).__name__, inner.value)
 
 
 def test_partitions_cover_all_rows(tmp_path):

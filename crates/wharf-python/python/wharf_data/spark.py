@@ -243,7 +243,9 @@ def _expression(condition: tuple[Any, ...], schema: pa.Schema) -> Any:
     import pyarrow.compute as pc
 
     if condition[0] == "not":
-        return ~_expression(condition[1], schema)
+        negated = ~_expression(condition[1], schema)
+        # In SQL the negation of null is null: it does not hold, either.
+        return negated if condition[1][0] in ("is_null", "is_not_null") else negated & pc.field(condition[1][1]).is_valid()
     name, column, value = condition
     data, type_ = pc.field(column), schema.field(column).type
     match name:
