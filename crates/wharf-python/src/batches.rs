@@ -1,8 +1,9 @@
 //! Record batches, which Python libraries take through the Arrow C interfaces without a copy.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow_array::{RecordBatchReader, StructArray};
+use arrow_array::{ArrayRef, RecordBatchReader, StructArray};
 use arrow_schema::{ArrowError, Field, SchemaRef};
 use container_core::arrow::from_arrow;
 use container_core::{Error, Loss};
@@ -87,13 +88,46 @@ pub(crate) fn stream<'py>(
 ) -> Result<Bound<'py, PyCapsule>> {
     let schema = reader.schema();
     let field = Field::new_struct("", schema.fields().clone(), false).with_metadata(schema.metadata().clone());
-    let arrays = reader.map(|batch| {
-        // Ctrl-C ends a consumer that reads all batches in one call.
-        attached(|py| py.check_signals()).map_err(|error| ArrowError::ExternalError(error.into()))?;
-        batch.map(|batch| Arc::new(StructArray::from(batch)) as _)
-    });
-    let iterator = ArrayIterator::new(arrays, Arc::new(field));
+    let iterator = ArrayIterator::new(Arrays(Some(reader)), Arc::new(field));
     to_stream_pycapsule(py, Box::new(iterator), requested).map_err(arrow_error)
+}
+
+/// The batches of a stream. A consumer calls it from C: a panic there, and a message with a NUL, would end the process.
+struct Arrays(Option<OwnedBatches>);
+
+impl Iterator for Arrays {
+    type Item = std::result::Result<ArrayRef, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let reader = self.0.as_mut()?;
+        let read = || {
+            // Ctrl-C ends a consumer that reads all batches in one call.
+            if let Err(error) = attached(|py| py.check_signals()) {
+                return Some(Err(ArrowError::ExternalError(error.into())));
+            }
+            Some(reader.next()?.map(|batch| Arc::new(StructArray::from(batch)) as ArrayRef))
+        };
+        match catch_unwind(AssertUnwindSafe(read)) {
+            Ok(read) => read.map(|batch| batch.map_err(without_nul)),
+            Err(panic) => {
+                // After a panic the reader may be in any state.
+                self.0 = None;
+                let text = panic.downcast_ref::<String>().map(String::as_str);
+                let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown reason");
+                Some(Err(without_nul(ArrowError::ExternalError(format!("the reader panicked: {text}").into()))))
+            }
+        }
+    }
+}
+
+/// The error, or its text without NULs, which the C interface does not have.
+fn without_nul(error: ArrowError) -> ArrowError {
+    let text = match &error {
+        // Its display adds a prefix, which the new error adds again.
+        ArrowError::ExternalError(cause) => cause.to_string(),
+        other => other.to_string(),
+    };
+    if text.contains('\0') { ArrowError::ExternalError(text.replace('\0', "\u{fffd}").into()) } else { error }
 }
 
 pub(crate) fn schema_capsule<'py>(py: Python<'py>, schema: &SchemaRef) -> Result<Bound<'py, PyCapsule>> {

@@ -296,6 +296,58 @@ def test_a_forked_process_reads_and_writes(tmp_path: Path) -> None:
     assert (found.stdout.strip(), found.returncode) == ("0", 0), found.stderr
 
 
+NUL = """
+import io, os, signal, sys, threading
+import pyarrow as pa
+import wharf_data
+
+class File(io.BytesIO):
+    armed = False
+
+    def readinto(self, buffer):
+        if self.armed:
+            raise OSError("bad\\0block")
+        return super().readinto(buffer)
+
+    def read(self, n=-1):
+        if self.armed:
+            raise OSError("bad\\0block")
+        return super().read(n)
+
+file = File(open(sys.argv[1], "rb").read())
+reader = pa.RecordBatchReader.from_stream(wharf_data.open(file).table().to_batches(batch_rows=10))
+reader.read_next_batch()
+file.armed = True
+try:
+    reader.read_all()
+except Exception as error:
+    assert "bad\ufffdblock" in str(error), error
+else:
+    sys.exit(3)
+
+
+def handle(*_):
+    raise RuntimeError("in\\0handler")
+
+
+signal.signal(signal.SIGUSR1, handle)
+reader = pa.RecordBatchReader.from_stream(wharf_data.open(sys.argv[1]).table().to_batches(batch_rows=10))
+threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGUSR1)).start()
+try:
+    while True:
+        reader.read_next_batch()
+        reader = pa.RecordBatchReader.from_stream(wharf_data.open(sys.argv[1]).table().to_batches(batch_rows=10))
+except Exception as error:
+    assert "handler" in str(error), error
+"""
+
+
+def test_messages_with_nul_do_not_end_the_process(golden: Path) -> None:
+    path = golden / "idv" / "real-adult.idv"
+    found = subprocess.run([sys.executable, "-c", NUL, str(path)], capture_output=True, text=True, timeout=60)
+    assert found.returncode == 0, found.stderr
+
+
 def test_the_command(golden: Path) -> None:
     command = [sys.executable, "-m", "wharf_data", "info", str(golden / "idv" / "real-adult.idv")]
     found = subprocess.run(command, capture_output=True, text=True)
