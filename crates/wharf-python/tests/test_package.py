@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 import wharf_data
 import wharf_data.ds
+from wharf_data import _parts
 
 #: Formats that keep the types of simple columns.
 TYPED = ["parquet", "arrow", "arrows", "idv"]
@@ -663,3 +664,25 @@ def test_files_of_tensors_in_another_order_of_memory(tmp_path: Path, extension: 
     assert [row["a"] for row in wharf_data.open(tmp_path / "both.jsonl").table().rows()] == 2 * array.tolist()
     wharf_data.convert(paths[1], tmp_path / "x.ds")
     assert wharf_data.ds.read(tmp_path / "x.ds")["a"].tolist() == array.tolist()
+
+
+# What the data sources for Spark, Ray and torch share, without them.
+
+
+def test_times_become_microseconds() -> None:
+    def nested(type_: Any, value: Any) -> pa.Array:
+        return pa.array([{"a": [value], "b": value}, None], pa.struct([("a", pa.list_(type_)), ("b", type_)]))
+
+    cases = [(pa.time64("ns"), 1500, 1), (pa.time64("us"), 7, 7), (pa.time32("ms"), 1, 1000), (pa.time32("s"), 1, 1_000_000)]
+    for type_, value, expected in cases:
+        found = _parts.plain(pa.array([value, None], type_), pa.int64())
+        assert found.type == pa.int64() and found.to_pylist() == [expected, None]
+        found = _parts.plain(nested(type_, value), nested(pa.int64(), 0).type)
+        assert found.to_pylist() == [{"a": [expected], "b": expected}, None]
+    for unit, value, expected in [("s", 2, 2_000_000), ("ms", 2, 2000), ("us", 2, 2), ("ns", 2999, 2)]:
+        for made in (pa.timestamp, pa.duration):
+            found = _parts.plain(nested(made(unit), value), nested(made("us"), 0).type)
+            assert found.cast(nested(pa.int64(), 0).type).to_pylist() == [{"a": [expected], "b": expected}, None]
+    for made in (pa.timestamp, pa.duration):
+        with pytest.raises(pa.ArrowInvalid, match="out of bounds"):
+            _parts.plain(pa.array([10**14], made("s")), made("us"))

@@ -114,8 +114,30 @@ def plain(array: Any, type_: Any) -> Any:
         array = array.storage
     if array.type == type_:
         return array
-    # Times lose what is below a microsecond.
-    return array.cast(type_, safe=not pa.types.is_timestamp(type_))
+    if isinstance(array.type, pa.DictionaryType):
+        array = array.dictionary_decode()
+    # Times lose what is below a microsecond; others that do not fit are errors.
+    array = array.cast(_in_microseconds(array.type, ("ns",)), safe=False)
+    return array.cast(_in_microseconds(array.type, ("s", "ms"))).cast(type_)
+
+
+def _in_microseconds(type_: Any, units: Sequence[str]) -> Any:
+    """The type with microseconds in place of other units of time, also in lists and structs."""
+    import pyarrow as pa
+
+    types = pa.types
+    if types.is_struct(type_):
+        return pa.struct([field.with_type(_in_microseconds(field.type, units)) for field in type_])
+    if types.is_list(type_) or types.is_large_list(type_) or types.is_fixed_size_list(type_):
+        items = type_.value_field.with_type(_in_microseconds(type_.value_type, units))
+        if types.is_large_list(type_):
+            return pa.large_list(items)
+        return pa.list_(items, type_.list_size if types.is_fixed_size_list(type_) else -1)
+    if not (types.is_time(type_) or types.is_timestamp(type_) or types.is_duration(type_)) or type_.unit not in units:
+        return type_
+    if types.is_timestamp(type_):
+        return pa.timestamp("us", type_.tz)
+    return pa.time64("us") if types.is_time(type_) else pa.duration("us")
 
 
 def table_columns(table: Any, indices: Sequence[int], fields: list[str] | None) -> dict[str, Any]:
