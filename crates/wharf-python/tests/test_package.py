@@ -686,3 +686,15 @@ def test_times_become_microseconds() -> None:
     for made in (pa.timestamp, pa.duration):
         with pytest.raises(pa.ArrowInvalid, match="out of bounds"):
             _parts.plain(pa.array([10**14], made("s")), made("us"))
+
+
+def test_rows_by_index(tmp_path: Path) -> None:
+    wharf_data.write({"n": np.arange(10), "s": [str(n) for n in range(10)]}, tmp_path / "x.parquet")
+    table = wharf_data.open(tmp_path / "x.parquet").table()
+    for indices in ([-1], [0, -10, 9], [3, 4, -3, 3], []):
+        found = _parts.table_columns(table, indices, None)
+        assert found["n"].tolist() == np.arange(10)[np.array(indices, int)].tolist() and found["n"].dtype == np.int64
+        assert list(found["s"]) == [str(n) for n in found["n"]]
+    for index in (10, -11):
+        with pytest.raises(IndexError, match=f"row {index} is out of range: the table has 10 rows"):
+            _parts.table_columns(table, [0, index], ["n"])

@@ -141,10 +141,23 @@ def _in_microseconds(type_: Any, units: Sequence[str]) -> Any:
 
 
 def table_columns(table: Any, indices: Sequence[int], fields: list[str] | None) -> dict[str, Any]:
-    """Rows of a table as numpy arrays, and lists where there are nulls or no numbers. Neighbors are read together."""
+    """Rows of a table as numpy arrays, and lists where there are nulls or no numbers. Neighbors are read together. Negative indices count from
+    the end.
+
+    Raises:
+        IndexError: there is no such row.
+    """
     import pyarrow as pa
 
+    rows_there = len(table)
+    for index in indices:
+        if not -rows_there <= index < rows_there:
+            raise IndexError(f"row {index} is out of range: the table has {rows_there} rows")
+    indices = [index % rows_there for index in indices]
     wanted = sorted(set(indices))
+    if not wanted:
+        none = pa.table(table.to_batches(fields, rows=(0, 0)))
+        return {name: column_values(none.column(name)) for name in none.column_names}
     parts, start = [], 0
     for end in range(1, len(wanted) + 1):
         if end == len(wanted) or wanted[end] != wanted[end - 1] + 1:

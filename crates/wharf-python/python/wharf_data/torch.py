@@ -340,7 +340,7 @@ class _Rows:
             collated = _shared if torch.utils.data.get_worker_info() is not None else _collate
             columns = collated(source, indices, self._fields, threads=self._threads)
         else:
-            columns = torch.utils.data.default_collate([self.sample(index) for index in indices])
+            columns = torch.utils.data.default_collate([self.sample(index) for index in indices]) if indices else {}
         for name, values in columns.items():
             columns[name] = _tensor(values)
         return columns
