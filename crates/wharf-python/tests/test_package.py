@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import io
 import json
+import os
 import pickle
 import re
 import resource
@@ -698,3 +699,18 @@ def test_rows_by_index(tmp_path: Path) -> None:
     for index in (10, -11):
         with pytest.raises(IndexError, match=f"row {index} is out of range: the table has 10 rows"):
             _parts.table_columns(table, [0, index], ["n"])
+
+
+def test_a_folder_is_overwritten_with_its_subfolders(tmp_path: Path) -> None:
+    outside, path = tmp_path / "outside", tmp_path / "out"
+    for folder in (outside, path / "a=1" / "b=2", path / "old.zds" / "collections"):
+        folder.mkdir(parents=True)
+        (folder / "file").write_bytes(b"x")
+    (path / "link").symlink_to(outside)
+    batch = pa.record_batch({"a": [1, 2]})
+    folder = _parts.Folder(str(path), "zds", {})
+    written = [folder.write(0, [batch]), folder.write(1, [batch])]
+    folder.write(1, [batch])  # an attempt that is repeated
+    folder.commit(written, overwrite=True)
+    assert sorted(os.listdir(path)) == sorted(["_SUCCESS", *(one.name for one in written if one)])
+    assert os.listdir(outside) == ["file"]

@@ -250,7 +250,7 @@ class Folder:
         wanted = {one.name for one in files}
         for name in os.listdir(self.stage):
             if name not in wanted:  # of an attempt that was repeated
-                os.remove(os.path.join(self.stage, name))
+                _remove(os.path.join(self.stage, name))
         open(os.path.join(self.stage, "_SUCCESS"), "wb").close()
         if self.is_new and not os.path.exists(self.path):
             os.rename(self.stage, self.path)
@@ -261,10 +261,18 @@ class Folder:
                 os.replace(os.path.join(self.stage, name), os.path.join(self.path, name))
             for name in before:
                 if name != "_SUCCESS":
-                    os.remove(os.path.join(self.path, name))
+                    _remove(os.path.join(self.path, name))
             os.rmdir(self.stage)
         return [loss for one in files for loss in one.losses]
 
     def abort(self) -> None:
         """Removes what was written."""
         shutil.rmtree(self.stage, ignore_errors=True)
+
+
+def _remove(path: str) -> None:
+    """Removes a file, a link, or a folder with its content, such as a ZDS store or the partitions of a column."""
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path)
+    else:
+        os.remove(path)
