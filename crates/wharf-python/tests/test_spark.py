@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import pickle
@@ -110,6 +111,8 @@ def test_partitions_columns_and_filters(spark, tmp_path):
     assert rows(frame.groupBy().sum("x")) == [{"sum(x)": sum(range(300)) * 0.5}]
     assert [row["n"] for row in rows(frame.where("n > 250 and name is not null and x < 128").orderBy("n"))] == [251, 252, 253, 254, 255]
     assert frame.where("name is null").count() == 30
+    listed = spark.read.format("wharf").load([str(tmp_path / "0.parquet"), str(tmp_path / "2.parquet")])
+    assert sorted(row["n"] for row in rows(listed)) == [*range(100), *range(200, 300)]
     few = spark.read.format("wharf").schema("x double, n bigint").load(pattern)
     assert few.columns == ["x", "n"] and few.where("n in (3, 299)").orderBy("n").collect()[1][0] == 149.5
 
@@ -297,6 +300,17 @@ def test_partitions_cover_all_rows(tmp_path):
     one = reader(days(tmp_path), rowsPerPartition="70")
     assert pickle.loads(pickle.dumps(one.partitions()[0])).part == one.partitions()[0].part
     assert pickle.loads(pickle.dumps(one)).paths == one.paths
+
+
+def test_several_paths(tmp_path):
+    days(tmp_path)
+    paths = [str(tmp_path / "0.parquet"), str(tmp_path / "[12].parquet")]
+    source = WharfDataSource({"paths": json.dumps(paths)})
+    assert source._paths() == [str(tmp_path / f"{day}.parquet") for day in range(3)]
+    assert source.schema().names == ["n", "x", "name"]
+    assert WharfDataSource({"path": paths[0]})._paths() == paths[:1]
+    with pytest.raises(wharf_data.UsageError, match="a path is required"):
+        WharfDataSource({}).schema()
 
 
 def test_every_type_has_one_of_spark():

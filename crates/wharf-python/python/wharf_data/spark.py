@@ -2,7 +2,7 @@
 
 >>> from wharf_data.spark import WharfDataSource
 >>> spark.dataSource.register(WharfDataSource)                                          # doctest: +SKIP
->>> days = spark.read.format("wharf").load("days/*.idv")                                # doctest: +SKIP
+>>> days = spark.read.format("wharf").load("days/*.idv")      # or a list of paths       # doctest: +SKIP
 >>> days.write.format("wharf").option("to", "idv").mode("append").save("folder")        # doctest: +SKIP
 
 Options for reading: ``table`` (of a file with several), ``rowsPerPartition`` (1,000,000), ``rowsPerBatch``. A schema that is given,
@@ -23,6 +23,7 @@ at once; those of an existing one after all were written, one after the other. T
 
 from __future__ import annotations
 
+import json
 import math
 import warnings
 from collections.abc import Iterator, Sequence
@@ -52,10 +53,11 @@ class WharfDataSource(DataSource):
         return "wharf"
 
     def _paths(self) -> list[str]:
-        path = self.options.get("path")
-        if path is None:
+        path, paths = self.options.get("path"), self.options.get("paths")
+        if path is None and paths is None:
             raise UsageError('a path is required: load("days/*.idv")')
-        return _parts.expand(path)
+        # Spark passes several paths as a list in JSON.
+        return _parts.expand(json.loads(paths) if path is None else path)
 
     def schema(self) -> StructType:
         """The schema of the first file."""
