@@ -270,3 +270,16 @@ assert os.waitpid(pid, 0)[1] == 0
 def test_import_does_not_import_numpy():
     code = "import sys, wharf_data.simplebloom, wharf_data.zds; assert 'numpy' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("dtype", ["U1", "S1", object])
+def test_masked_keys_are_refused(dtype):
+    bf = BloomFilter(100)
+    keys = np.ma.array(np.array([["a", "b"], ["c", "d"]]).astype(dtype), mask=[[0, 0], [1, 0]])
+    for use in (bf.update, bf.contains):
+        with pytest.raises(ValueError, match=r"expected a key, found a masked element \(row 2\)"):
+            use(keys)
+    assert not bf.contains(keys.data).any()
+    keys.mask = False
+    bf.update(keys)
+    assert bf.contains(keys).tolist() == [[True, True], [True, True]]

@@ -21,6 +21,7 @@ long or inconsistent is refused with ``wharf_data.InvalidError``, a ``ValueError
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeGuard
 
@@ -89,7 +90,7 @@ class BloomFilter(_native.BloomFilterBase):
 
         Raises:
             TypeError: a key is neither ``str`` nor ``bytes``, or ``keys`` is one key.
-            ValueError: a key is null, or not valid Unicode; or the array is not of strings.
+            ValueError: a key is null, masked, or not valid Unicode; or the array is not of strings.
 
         >>> bf = BloomFilter(1000)
         >>> bf.update(f"key {i}" for i in range(500))
@@ -98,6 +99,7 @@ class BloomFilter(_native.BloomFilterBase):
         >>> "key 7" in bf, "another" in bf
         (True, True)
         """
+        _refuse_masked(keys)
         if _is_arrow(keys):
             self._insert_arrow(keys)
         elif _is_fixed(keys):
@@ -122,6 +124,7 @@ class BloomFilter(_native.BloomFilterBase):
         """
         import numpy as np
 
+        _refuse_masked(keys)
         if _is_arrow(keys):
             found = self._contains_arrow(keys)
         elif _is_fixed(keys):
@@ -189,6 +192,13 @@ def _is_fixed(keys: Any) -> TypeGuard[Any]:
     """Whether it is a numpy array of strings with a fixed width."""
     # Without importing numpy.
     return getattr(getattr(keys, "dtype", None), "kind", "") in ("U", "S") and hasattr(keys, "tobytes") and keys.itemsize > 0
+
+
+def _refuse_masked(keys: Any) -> None:
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(keys, numpy.ndarray) and numpy.ma.is_masked(keys):
+        number = int(numpy.argmax(numpy.ma.getmaskarray(keys)))
+        raise ValueError(f"expected a key, found a masked element (row {number})")
 
 
 def _blocks(keys: Any) -> Iterator[Any]:
