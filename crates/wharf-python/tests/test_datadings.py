@@ -691,3 +691,19 @@ def test_a_field_is_selected_once(tmp_path):
         writer.write({"key": "k", "l": 1})
     with MsgpackReader(tmp_path / "d.msgpack") as reader, pytest.raises(ValueError, match='the field "l" is selected twice'):
         reader.columns(["l", "l"])
+
+
+def test_columns_take_the_last_of_equal_keys(tmp_path: Path) -> None:
+    path = tmp_path / "x.msgpack"
+    with RawWriter(path, disable=True) as writer:
+        writer.write("first", b"\x83\xa1a\x01\xa1b\x07\xa1a\x02")
+        writer.write("second", b"\x83\xa1a\x03\xa1a\x04\xa1b\x08")
+        writer.write("third", b"\x82\xa1b\x09\xa1a\x05")
+    reader = MsgpackReader(path)
+    assert [(sample["a"], sample["b"]) for sample in reader] == [(2, 7), (4, 8), (5, 9)]
+    for fields in (["a"], ["b", "a"], None):
+        columns = reader.columns(fields)
+        assert columns["a"].tolist() == [2, 4, 5] and (fields == ["a"] or columns["b"].tolist() == [7, 8, 9])
+    with RawWriter(tmp_path / "bad.msgpack", disable=True) as writer:
+        writer.write("first", b"\x82\xa1a\x01\xa1a\xa1x")
+    assert MsgpackReader(tmp_path / "bad.msgpack").columns(["a"])["a"] == ["x"]

@@ -1,4 +1,5 @@
-//! Fields of many samples as columns, without Python objects between.
+//! Fields of many samples as columns, without Python objects between. Of a key that occurs twice in a sample the last value counts, as in a
+//! dict: samples are read to their ends.
 
 use std::ops::Range;
 
@@ -169,15 +170,16 @@ fn key<'a>(lexer: &mut Lexer<'a>) -> Result<Option<&'a [u8]>> {
 /// The bytes of a field.
 pub(super) fn field(sample: &[u8], name: &str) -> Result<Range<usize>> {
     let mut lexer = Lexer::new(sample);
+    let mut value = None;
     for _ in 0..members(&mut lexer)? {
         let found = key(&mut lexer)? == Some(name.as_bytes());
         let start = lexer.at;
         lexer.skip()?;
         if found {
-            return Ok(start..lexer.at);
+            value = Some(start..lexer.at);
         }
     }
-    Err(missing(name))
+    value.ok_or_else(|| missing(name))
 }
 
 #[cold]
@@ -214,7 +216,10 @@ pub(super) fn layout(sample: &[u8], fields: Option<&[String]>) -> Result<Layout>
         };
         lexer.at = start;
         lexer.skip()?;
-        found.push((name, dtype, shape));
+        match found.iter_mut().find(|(known, ..)| *known == name) {
+            Some(known) => *known = (name, dtype, shape),
+            None => found.push((name, dtype, shape)),
+        }
     }
     let Some(fields) = fields else { return Ok(found) };
     for (number, name) in fields.iter().enumerate() {
@@ -278,11 +283,11 @@ fn fill_part(
     let mut out: Vec<_> =
         columns.iter().zip(out).map(|(column, out)| out.chunks_exact_mut(column.size.max(1))).collect();
     let mut plan = Plan::new();
-    // The values of the current row that are not there yet.
-    let mut slots: Vec<Option<&mut [u8]>> = Vec::with_capacity(columns.len());
+    // The values of the current row, and whether they are there.
+    let mut slots: Vec<(&mut [u8], bool)> = Vec::with_capacity(columns.len());
     for row in rows {
         slots.clear();
-        slots.extend(out.iter_mut().map(|out| Some(out.next().unwrap_or_default())));
+        slots.extend(out.iter_mut().map(|out| (out.next().unwrap_or_default(), false)));
         let sample = reader.get(row).map_err(|error| (error, row))?;
         fill_row(sample.as_bytes(), columns, &mut plan, &mut slots)
             .map_err(|error| (error.shifted(sample.offset()), row))?;
@@ -296,13 +301,9 @@ type Plan = Vec<(Box<[u8]>, Option<usize>)>;
 /// Fields that are planned.
 const MOST_PLANNED: usize = 64;
 
-fn fill_row(sample: &[u8], columns: &[Column], plan: &mut Plan, slots: &mut [Option<&mut [u8]>]) -> Result<()> {
+fn fill_row(sample: &[u8], columns: &[Column], plan: &mut Plan, slots: &mut [(&mut [u8], bool)]) -> Result<()> {
     let mut lexer = Lexer::new(sample);
-    let mut left = columns.len();
     for member in 0..members(&mut lexer)? {
-        if left == 0 {
-            break;
-        }
         let column = match plan.get(member) {
             Some((key, column)) if lexer.accept(key) => *column,
             _ => {
@@ -315,23 +316,18 @@ fn fill_row(sample: &[u8], columns: &[Column], plan: &mut Plan, slots: &mut [Opt
                 column
             }
         };
-        let Some(number) = column else {
+        let Some((column, (slot, is_there))) = column.and_then(|number| columns.get(number).zip(slots.get_mut(number)))
+        else {
             lexer.skip()?;
             continue;
         };
         let start = lexer.at;
         let token = lexer.token()?;
-        // Of a field that occurs twice, the first counts.
-        if let (Some(column), Some(slot)) = (columns.get(number), slots.get_mut(number).and_then(Option::take)) {
-            let done = column.write(&mut lexer, &token, slot);
-            done.map_err(|error| error.at(start as u64).in_column(column.name.clone()))?;
-            left -= 1;
-        } else {
-            lexer.at = start;
-            lexer.skip()?;
-        }
+        let done = column.write(&mut lexer, &token, slot);
+        done.map_err(|error| error.at(start as u64).in_column(column.name.clone()))?;
+        *is_there = true;
     }
-    match columns.iter().zip(slots).find(|(_, slot)| slot.is_some()) {
+    match columns.iter().zip(slots).find(|(_, (_, is_there))| !*is_there) {
         Some((column, _)) => Err(missing(&column.name)),
         None => Ok(()),
     }
