@@ -836,6 +836,23 @@ def test_a_text_file_is_written_completely_or_not_at_all(tmp_path, extension):
     assert ds.read(path)["é"].tolist() == ["x", "y"]
 
 
+def test_none_in_arrays_is_missing(tmp_path):
+    for values, type_ in (([["a", None], [None, "bc"]], "unicode"), ([[None, b"a"]], "str"), ([[None, None]], "unicode")):
+        data = np.array(values, object)
+        for given in (data, np.ma.array(data, mask=np.arange(data.size).reshape(data.shape) == 0)):
+            d = {"a": given, "b": [1.5], ".": {}}
+            expected = [[None if item is np.ma.masked else item for item in row] for row in given.tolist()]
+            for extension in ("ds", "json"):
+                ds.write(tmp_path / f"a.{extension}", d) if extension == "ds" or type_ == "unicode" else None
+            read = ds.read(tmp_path / "a.ds")
+            assert read["a"].tolist() == expected and read["b"].tolist() == [1.5] and read["."]["a"][".type"] == type_
+            assert ds.var(d, "a").tolist() == expected and data.tolist() == values
+            assert wharf_data.open(tmp_path / "a.ds").verify() == []
+    with pytest.warns(wharf_data.LossWarning, match="missing strings"):
+        ds.write(tmp_path / "a.nc", {"a": np.array(["x", None], object)})
+    assert ds.read(tmp_path / "a.nc")["a"].tolist() == ["x", ""]
+
+
 def test_masked_byte_strings_stay_byte_strings(tmp_path):
     path = tmp_path / "a.ds"
     for values, type_ in (([b"\xff", 0], "str"), (["a", 0], "unicode"), ([0, 0], "unicode")):

@@ -156,7 +156,7 @@ def _dtype_of(type_: str | None) -> np.dtype[Any] | None:
 
 
 def _normalized(data: Any) -> Any:
-    """An array, masked array or numpy scalar; a list with ``None`` becomes a masked array.
+    """An array, masked array or numpy scalar; a list or array with ``None`` becomes a masked array.
 
     Raises:
         ValueError: no type of ds holds the values.
@@ -176,8 +176,21 @@ def _normalized(data: Any) -> Any:
                 isinstance(item, (str, bytes)) or item is None or item is np.ma.masked for item in np.ravel(data)
             )
         if valid:
+            if name == "object":
+                data = _without_none(data)
             return data[()] if isinstance(data, np.ndarray) and data.ndim == 0 else data
     raise ValueError("invalid data type")
+
+
+def _without_none(data: Any) -> Any:
+    """An array of objects with the elements that are ``None`` masked, and 0 in their places, as in lists."""
+    missing = np.array([item is None for item in np.ravel(np.ma.getdata(data))], bool).reshape(data.shape)
+    mask = np.ma.getmaskarray(data)
+    if data.ndim == 0 or not (missing & ~mask).any():
+        return data
+    values = np.ma.getdata(data).copy()
+    values[missing] = 0
+    return np.ma.array(values, mask=missing | mask)
 
 
 def _from_list(data: Sequence[Any]) -> Any:
@@ -283,7 +296,7 @@ def vars(d: Dataset, full: bool = False) -> list[str]:
 def var(d: Dataset, var: str, *value: Any) -> Any:
     """Gets or sets the data of a variable: an array, a masked array, or a numpy scalar; ``None`` if there is none.
 
-    Lists become arrays, masked ones if they contain ``None``.
+    Lists become arrays; lists and arrays of objects that contain ``None`` become masked arrays.
 
     Raises:
         ValueError: no type of ds holds the values.
