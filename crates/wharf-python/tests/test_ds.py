@@ -853,6 +853,29 @@ def test_none_in_arrays_is_missing(tmp_path):
     assert ds.read(tmp_path / "a.nc")["a"].tolist() == ["x", ""]
 
 
+@needs_original
+def test_a_dimension_may_be_given_as_text(tmp_path):
+    d = {"a": np.arange(4), "m": np.ma.array([1, 2, 3, 4], mask=[0, 1, 0, 0]), ".": {"a": {".dims": "time"}, "m": {".dims": "time"}}}
+    ds.write(tmp_path / "ours.ds", d)
+    original.write(str(tmp_path / "theirs.ds"), copy.deepcopy(d))
+    ds.write(tmp_path / "ours.nc", d)
+    assert d["."]["a"] == {".dims": "time"}
+    for name in ("ours.ds", "theirs.ds", "ours.nc"):
+        path = tmp_path / name
+        for sel in (None, {"time": 1}, {"time": [2, 0]}, {"time": slice(1, 3)}):
+            ours, theirs = ds.read(path, sel=sel), original.read(str(path), sel=sel)
+            for variable in "am":
+                same(ds.var(ours, variable), original.var(theirs, variable), under_mask=False)
+                assert ds.dims(ours, variable) == ([] if sel == {"time": 1} else ["time"])
+            views = ds.read(path, sel=sel, copy=False)
+            assert views["a"].tolist() == ours["a"].tolist() and ds.dims(views, "a") == ds.dims(ours, "a")
+        assert wharf_data.open(path).verify() == []
+        assert wharf_data.open(path, sel={"time": [0, 2]}, tidy=["a"]).table().to_arrow().column("a").to_pylist() == [0, 2]
+    xarray = pytest.importorskip("xarray")
+    with xarray.open_dataset(tmp_path / "theirs.ds", engine="wharf") as opened:
+        assert opened["a"].dims == ("time",) and opened["a"].values.tolist() == [0, 1, 2, 3]
+
+
 def test_masked_byte_strings_stay_byte_strings(tmp_path):
     path = tmp_path / "a.ds"
     for values, type_ in (([b"\xff", 0], "str"), (["a", 0], "unicode"), ([0, 0], "unicode")):

@@ -354,10 +354,12 @@ fn excerpt(json: Json<'_>) -> String {
     }
 }
 
+/// Names of dimensions. Python's ds-format takes a single name, too.
 fn names(json: Json<'_>) -> Result<Option<Vec<String>>, String> {
     let invalid = || format!(".dims: expected a list of names, found {}", excerpt(json));
     match json.kind() {
         JsonKind::Null => Ok(None),
+        JsonKind::String => json.to_text().map(|name| Some(vec![name.into()])).ok_or_else(invalid),
         JsonKind::Array => json
             .items()
             .map(|item| item.to_text().map(Into::into).ok_or_else(invalid))

@@ -361,8 +361,10 @@ def dims(d: Dataset, var: str | None = None, *value: Any, full: bool = False, si
             return {name: n for one in vars(d, full) for name, n in dims(d, one, size=True).items()}
         return sorted({name for one in vars(d, full) for name in dims(d, one)})
     found = meta(d, var)
-    names = found[".dims"] if ".dims" in found else _generated_dims(d, var)
-    if isinstance(names, str):
+    names = found.get(".dims")
+    if names is None:
+        names = _generated_dims(d, var)
+    elif isinstance(names, str):
         names = [names]
     if not size:
         return list(names) if isinstance(names, tuple) else names
@@ -1126,9 +1128,8 @@ def _read_ds(path: str, variables: Sequence[str] | None, selectors: _Selectors, 
     else:
         d.update({_key(name): _view(file, path, name, chosen, writable=bool(copy)) for name in names})
     if chosen is not None:
-        for key in map(_key, names):
-            own = found[key].get(".dims") or [f"{unescape(key)}_{i + 1}" for i in range(len(found[key].get(".size") or []))]
-            found[key][".dims"] = _kept(own, chosen)
+        for name in names:
+            found[_key(name)][".dims"] = _kept(dims({".": found}, name), chosen)
     return d
 
 
@@ -1157,8 +1158,7 @@ def _view(file: Any, path: str, name: str, chosen: Mapping[str, Any] | None, *, 
         mapped = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_COPY if writable else mmap.ACCESS_READ)
     data = np.ndarray(shape, dtype, mapped, offset)
     if chosen is not None:
-        own = json.loads(file.header)[_key(name)].get(".dims") or [f"{name}_{i + 1}" for i in range(len(shape))]
-        data = _taken(data, own, chosen)
+        data = _taken(data, dims({".": json.loads(file.header)}, name), chosen)
     return data[()] if data.ndim == 0 else data
 
 
@@ -1378,6 +1378,8 @@ def _encoded(d: Dataset) -> list[Any]:
         parts = [] if data is None else _body(data)
         length = sum(memoryview(part).nbytes for part in parts)
         is_masked = isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data)
+        if isinstance(found.get(".dims"), str):
+            found[".dims"] = [found[".dims"]]
         found[".size"] = None if data is None else list(data.shape)
         found[".offset"] = offset
         found[".len"] = length

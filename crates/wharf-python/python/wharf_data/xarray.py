@@ -198,7 +198,7 @@ class _Store(AbstractDataStore):
                 warnings.warn(f"variable {name!r} left out: it has no {'values' if size is None else 'known type'}", LossWarning, stacklevel=2)
                 continue
             attributes = _ds.attrs({".": self.header}, name)
-            dims = found.get(".dims") or [f"{name}_{axis + 1}" for axis in range(len(size))]
+            dims = _ds.dims({".": self.header}, name)
             stored = np.dtype(object if type_ in ("str", "unicode") else type_)
             if found.get(".endian", "b") == "b":
                 stored = stored.newbyteorder(">")
