@@ -6,9 +6,11 @@ import contextlib
 import copy
 import gc
 import multiprocessing
+import os
 import pickle
 import random
 import shutil
+import subprocess
 import sys
 import threading
 import warnings
@@ -691,6 +693,50 @@ def test_a_field_is_selected_once(tmp_path):
         writer.write({"key": "k", "l": 1})
     with MsgpackReader(tmp_path / "d.msgpack") as reader, pytest.raises(ValueError, match='the field "l" is selected twice'):
         reader.columns(["l", "l"])
+
+
+FORK = """
+import os, sys
+from wharf_data import UsageError
+from wharf_data.datadings.writer import FileWriter
+
+path, how = sys.argv[1:]
+child = None
+try:
+    with FileWriter(path) as writer:
+        for number in range(3000):
+            writer.write({"key": str(number), "data": bytes(1000)})
+        child = os.fork()
+        if child == 0:
+            if how == "write":
+                try:
+                    writer.write({"key": "child"})
+                except UsageError as error:
+                    assert "a forked process cannot write to it" in str(error)
+                else:
+                    os._exit(3)
+                writer.close()
+            elif how == "drop":
+                del writer
+            sys.exit()
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        writer.write({"key": "last", "data": b""})
+finally:
+    if child == 0:
+        assert len(os.listdir(os.path.dirname(path))) > 0
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("how", ["exit", "drop", "write"])
+def test_a_forked_process_leaves_a_writer_to_its_parent(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "x.msgpack"
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", FORK, str(path), how], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "3001 samples written\n")
+    with MsgpackReader(path) as reader:
+        assert [sample["key"] for sample in reader] == [*map(str, range(3000)), "last"]
+    assert wharf_data.open(path).verify() == []
+    assert not [name for name in os.listdir(tmp_path) if name.startswith(".")]
 
 
 def test_columns_take_the_last_of_equal_keys(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import doctest
 import gc
 import json
 import math
+import os
 import pickle
 import subprocess
 import sys
@@ -517,3 +518,64 @@ def test_a_transaction_ends_with_its_block(tmp_path):
             thread.join()
         assert failures and "r" in c
     assert sorted(zds.open(tmp_path / "z")["a"].list_doc_ids()) == ["before", "copy_before", "copy_q", "q", "r"]
+
+
+FORK = """
+import gc, os, subprocess, sys
+import wharf_data
+from wharf_data import zds
+
+path, how = sys.argv[1:]
+store = zds.open(path, "rw")
+trees = store.collection("trees")
+trees.put("oak", {"v": 1})
+trees.flush() if how == "flushed" else None
+trees.put("elm", {"v": 2})
+transaction = trees.bulk_write() if how == "transaction" else None
+if transaction:
+    transaction.__enter__()
+    trees.put("fir", {"v": 3})
+parent, child = os.getpid(), os.fork()
+if child == 0:
+    if how in ("write", "transaction"):
+        assert sorted(trees.list_doc_ids()) == (["elm", "oak"] if transaction else []), "sees the files"
+        for change in (lambda: trees.put("x", {"v": 9}), lambda: trees.delete("oak"), trees.compact, lambda: zds.open(path, "rw")):
+            try:
+                change()
+            except wharf_data.Error as error:
+                assert f"another writer holds the lock: process {parent} " in str(error), error
+            else:
+                os._exit(3)
+        trees.flush(), store.close()
+        transaction.__exit__(None, None, None) if transaction else None
+    elif how == "drop":
+        del trees, store
+        gc.collect()
+    sys.exit()
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+other = subprocess.run([sys.executable, "-c", "import sys; from wharf_data import zds; zds.open(sys.argv[1], 'rw')", path], capture_output=True, text=True)
+assert "another writer holds the lock" in other.stderr, other.stderr
+trees.put("longer-id", {"v": 4})
+transaction.__exit__(None, None, None) if transaction else None
+store.close()
+child = os.fork()
+if child == 0:
+    trees.put("ash", {"v": 5})  # the lock is free
+    sys.exit()
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("how", ["exit", "drop", "write", "flushed", "transaction"])
+def test_a_forked_process_leaves_changes_to_its_parent(tmp_path, how):
+    path = tmp_path / "store"
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", FORK, str(path), how], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    expected = {"oak": 1, "elm": 2, "fir": 3, "longer-id": 4, "ash": 5}
+    expected = {name: v for name, v in expected.items() if how == "transaction" or name != "fir"}
+    trees = zds.open(path).collection("trees")
+    assert {name: document["v"] for name, document in trees.items()} == expected
+    assert all(trees[name] == {"v": v} for name, v in expected.items())
+    assert [problem for problem in wharf_data.open(path).verify() if problem.severity == "error"] == []
+    assert len((path / "collections" / "trees" / "meta" / "data.jsonl").read_text().splitlines()) == len(expected)

@@ -9,6 +9,7 @@ pub(crate) mod map;
 mod names;
 mod output;
 mod output_folder;
+mod owner;
 mod progress;
 mod source;
 #[cfg_attr(not(unix), path = "sys/windows.rs")]
@@ -25,6 +26,7 @@ pub use huge_pages::{HugePageVec, zeroed_vec};
 pub use names::sync_directory_of;
 pub use output::{Output, OutputOptions, Overwrite, SyncPolicy};
 pub use output_folder::{OutputFolder, PlacedFolder};
+pub use owner::Owner;
 pub use progress::{Progress, Unit, Watch};
 pub use source::{Access, Map, ReadAt, Source, Spool};
 pub use temporary::{

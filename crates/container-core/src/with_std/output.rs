@@ -164,11 +164,12 @@ impl Output {
     /// Syncs the file and moves it into place.
     ///
     /// # Errors
-    /// [`Io`](crate::ErrorKind::Io); [`Usage`](crate::ErrorKind::Usage) if an earlier write failed, or if the target has been created
-    /// meanwhile and may not be replaced. An existing file is unchanged after an error.
+    /// [`Io`](crate::ErrorKind::Io); [`Usage`](crate::ErrorKind::Usage) if an earlier write failed, if the target has been created meanwhile
+    /// and may not be replaced, or in a forked child. An existing file is unchanged after an error.
     pub fn finish(self) -> Result<()> {
         let Self { mut temporary, file, named, target, options, replaced, failed } = self;
         let name = || named.display().to_string();
+        temporary.owner.check().map_err(|error| error.in_file(name()))?;
         if failed {
             return Err(Error::usage("the output is incomplete: an earlier write failed").in_file(name()));
         }
@@ -205,7 +206,9 @@ impl Output {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.file.write(bytes);
+        // A buffer that a forked child drops must not be written twice.
+        let owned = self.temporary.owner.check().map_err(io::Error::other);
+        let written = owned.and_then(|()| self.file.write(bytes));
         if written.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::Interrupted) {
             self.failed = true;
         }
@@ -275,6 +278,24 @@ mod tests {
         assert!(Output::create(&path, OutputOptions::default()).is_err());
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(leftovers(directory.path()), 1);
+    }
+
+    #[test]
+    fn a_forked_child_leaves_the_file_to_its_parent() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a");
+        let child_of = |output: &mut Output| output.temporary.owner = crate::with_std::owner::Owner::other();
+        let mut output = Output::create(&path, OutputOptions::default()).unwrap();
+        let temporary = output.temporary_path().to_owned();
+        child_of(&mut output);
+        assert!(output.write_all(b"twice").unwrap_err().to_string().contains("a forked process cannot write to it"));
+        assert_eq!(fs::read(&temporary).unwrap(), b"");
+        drop(output);
+        assert_eq!(leftovers(directory.path()), 1);
+        let mut output = Output::create(&path, OutputOptions::default()).unwrap();
+        child_of(&mut output);
+        assert!(output.finish().unwrap_err().to_string().contains("a forked process cannot write to it"));
+        assert_eq!((path.exists(), leftovers(directory.path())), (false, 2));
     }
 
     #[test]

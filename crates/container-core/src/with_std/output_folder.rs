@@ -91,6 +91,7 @@ impl OutputFolder {
     /// # Errors
     /// Those of [`commit`](Self::commit).
     pub fn place(mut self, overwrite: Overwrite, sync: SyncPolicy) -> Result<PlacedFolder> {
+        self.temporary.owner.check().map_err(|error| error.in_file(self.target.display().to_string()))?;
         uninterrupted(|| {
             let how = self.move_in(overwrite)?;
             if sync == SyncPolicy::Disk {

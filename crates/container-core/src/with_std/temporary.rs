@@ -20,7 +20,7 @@
 //!
 //! The same holds for folders, except for one that contains the folder it replaces: see [`OutputFolder`](crate::OutputFolder).
 //!
-//! A removal that fails is left to the next process.
+//! A removal that fails is left to the next process. A forked child neither removes nor finishes what its parent writes ([`Owner`]).
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,13 +33,14 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockWriteGua
 use std::time::Duration;
 
 use crate::with_std::names::{directory, restore_replaced};
+use crate::with_std::owner::Owner;
 use crate::with_std::sys;
 
 /// Held shared while a temporary file is created or moved, exclusively while all are removed.
 static GATE: RwLock<()> = RwLock::new(());
 
-/// The temporary files of this process.
-static REGISTERED: Mutex<BTreeMap<PathBuf, Kind>> = Mutex::new(BTreeMap::new());
+/// The temporary files of this process and, after a fork, copies of those of its parent.
+static REGISTERED: Mutex<BTreeMap<PathBuf, (Kind, Owner)>> = Mutex::new(BTreeMap::new());
 
 /// Maximum attempts to find an unused name, or to remove a folder that others write to.
 const ATTEMPTS: u32 = 100;
@@ -50,7 +51,7 @@ enum Kind {
     Folder,
 }
 
-fn registered() -> MutexGuard<'static, BTreeMap<PathBuf, Kind>> {
+fn registered() -> MutexGuard<'static, BTreeMap<PathBuf, (Kind, Owner)>> {
     REGISTERED.lock().unwrap_or_else(PoisonError::into_inner) // the map is consistent after a panic
 }
 
@@ -107,7 +108,7 @@ pub struct ShutdownGuard {
 pub fn remove_temporaries() -> ShutdownGuard {
     let exclusive = GATE.write().unwrap_or_else(PoisonError::into_inner); // guards no data
     let all = std::mem::take(&mut *registered());
-    for (path, kind) in all {
+    for (path, (kind, _)) in all.into_iter().filter(|(_, (_, owner))| owner.is_current()) {
         // A file that cannot be removed is left to the next process.
         let _ = remove(&path, kind);
     }
@@ -150,13 +151,14 @@ fn remove_with_few_descriptors(folder: &Path) -> io::Result<()> {
     fs::remove_dir(folder)
 }
 
-/// A locked temporary file or folder, removed on drop.
+/// A locked temporary file or folder, removed on drop, but not by a forked child.
 #[derive(Debug)]
 pub(crate) struct Temporary {
     path: PathBuf,
     kind: Kind,
     /// Holds the lock. `None` for folders on systems that cannot open them.
     handle: Option<File>,
+    pub(crate) owner: Owner,
     /// Drop no longer removes it.
     released: bool,
 }
@@ -191,18 +193,19 @@ impl Temporary {
         let folder = std::path::absolute(folder)?;
         remove_stale_temporaries(&folder);
         let mut can_lock = sys::CAN_LOCK;
+        let owner = Owner::current();
         for _ in 0..ATTEMPTS {
             let path = folder.join(new_name(can_lock));
             let created = uninterrupted(|| {
                 let handle = create(&path)?;
-                registered().insert(path.clone(), kind);
+                registered().insert(path.clone(), (kind, owner));
                 Ok(handle)
             });
             let handle = match created {
                 Err(cause) if io::Error::kind(&cause) == io::ErrorKind::AlreadyExists => continue,
                 created => created?,
             };
-            let temporary = Self { path, kind, handle, released: false };
+            let temporary = Self { path, kind, handle, owner, released: false };
             if !can_lock {
                 return Ok(temporary);
             }
@@ -240,7 +243,7 @@ pub fn unnamed_file(directory: &Path) -> io::Result<File> {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        if self.released {
+        if self.released || !self.owner.is_current() {
             return;
         }
         // On failure (such as too many open files) it stays registered for remove_temporaries().
@@ -293,7 +296,7 @@ impl RegisteredTemporary {
     /// Registers the file at `path`.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        registered().insert(path.clone(), Kind::File);
+        registered().insert(path.clone(), (Kind::File, Owner::current()));
         Self(path)
     }
 }

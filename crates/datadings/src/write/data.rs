@@ -6,7 +6,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use container_core::{Error, Output, OutputOptions, Overwrite, Result, SyncPolicy};
+use container_core::{Error, Output, OutputOptions, Overwrite, Owner, Result, SyncPolicy};
 
 use crate::sys::has_name;
 use crate::write::sum::DataSum;
@@ -31,16 +31,21 @@ enum Target {
     Append(AppendTarget),
 }
 
-/// A file appended to in place. Dropping it unlocks the file, and truncates it to its old length unless `keep` is set.
+/// A file appended to in place. Dropping it unlocks the file, and truncates it to its old length unless `keep` is set. A forked child does
+/// neither.
 pub(crate) struct AppendTarget {
     file: File,
     path: PathBuf,
     old_len: u64,
     keep: bool,
+    owner: Owner,
 }
 
 impl Drop for AppendTarget {
     fn drop(&mut self) {
+        if !self.owner.is_current() {
+            return;
+        }
         if !self.keep {
             let _ = self.file.set_len(self.old_len); // on failure, readers ignore what the index does not cover
         }
@@ -85,7 +90,8 @@ impl DataFile {
         }
         file.seek(SeekFrom::End(0)).map_err(failed("cannot append"))?;
         let sum = if md5 { DataSum::of_growing(path, old_len)? } else { DataSum::Off };
-        let target = Target::Append(AppendTarget { file, path: path.to_owned(), old_len, keep: false });
+        let target =
+            Target::Append(AppendTarget { file, path: path.to_owned(), old_len, keep: false, owner: Owner::current() });
         Ok(Self {
             target,
             must_not_exist: false,
@@ -127,6 +133,7 @@ impl DataFile {
                     result.map_err(|cause| named(output.path(), Error::io("cannot write", cause)))?;
                 }
                 Target::Append(target) => {
+                    target.owner.check().map_err(|error| named(&target.path, error))?;
                     let result = target.file.write_all(&full);
                     result.map_err(|cause| named(&target.path, Error::io("cannot write", cause)))?;
                     self.sum.extend_to(self.position);

@@ -18,9 +18,9 @@ use crate::write::sample_index::SampleIndex;
 
 /// Writes a dataset: data, the four index files and the sums, byte for byte as Python's `FileWriter` and `RawWriter` do.
 ///
-/// Nothing appears before [`finish`](Self::finish); dropping a writer leaves everything as it was. (This also applies to a copy in a forked
-/// process: let that `exec` or exit without dropping the writer.) Memory grows by 11 to 22 bytes per sample, and by some 20 more during
-/// `finish`; samples themselves are not kept.
+/// Nothing appears before [`finish`](Self::finish); dropping a writer leaves everything as it was. The copy of a writer in a forked process writes
+/// nothing; the process should exit without dropping it, as the thread that computes the sum is not there. Memory grows by 11 to 22 bytes per
+/// sample, and by some 20 more during `finish`; samples themselves are not kept.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

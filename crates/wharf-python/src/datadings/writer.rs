@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use container_core::{OutputOptions, Overwrite, SyncPolicy};
+use container_core::{OutputOptions, Overwrite, Owner, SyncPolicy};
 use datadings::{FORMAT, Writer, WriterOptions};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -22,6 +22,7 @@ const DETACHED: usize = 64 << 10;
 #[pyclass(module = "wharf_data._native", frozen)]
 pub(crate) struct DatadingsWriter {
     state: Mutex<State>,
+    owner: Owner,
 }
 
 struct State {
@@ -33,6 +34,7 @@ struct State {
 
 impl DatadingsWriter {
     fn put(&self, py: Python<'_>, key: &str, message: &[u8]) -> Result<()> {
+        self.owner.check()?;
         let mut state = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         let Some(writer) = &mut state.writer else {
             return Err(PyValueError::new_err("the writer is closed").into());
@@ -55,7 +57,10 @@ impl DatadingsWriter {
         let output = OutputOptions::default().with_overwrite(overwrite).with_sync(SyncPolicy::Never);
         let options = WriterOptions::default().with_threads(process::threads(0)).with_output(output);
         let writer = py.detach(|| Writer::create(path, options))?;
-        Ok(Self { state: Mutex::new(State { writer: Some(writer), scratch: Vec::new(), written: 0 }) })
+        Ok(Self {
+            state: Mutex::new(State { writer: Some(writer), scratch: Vec::new(), written: 0 }),
+            owner: Owner::current(),
+        })
     }
 
     /// Number of samples so far.
@@ -102,8 +107,11 @@ impl DatadingsWriter {
         self.put(py, key, &bytes)
     }
 
-    /// Writes the index and the sums, and puts all files in place. Returns whether it was open.
+    /// Writes the index and the sums, and puts all files in place. Returns whether it was open. Does nothing in a forked process.
     fn close(&self, py: Python<'_>) -> Result<bool> {
+        if !self.owner.is_current() {
+            return Ok(false);
+        }
         let writer = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).writer.take();
         match writer {
             Some(writer) => {
@@ -111,6 +119,16 @@ impl DatadingsWriter {
                 Ok(true)
             }
             None => Ok(false),
+        }
+    }
+}
+
+impl Drop for DatadingsWriter {
+    fn drop(&mut self) {
+        if !self.owner.is_current() {
+            let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+            // The threads of the writer are not there after a fork, and its files are the parent's.
+            std::mem::forget(state.writer.take());
         }
     }
 }

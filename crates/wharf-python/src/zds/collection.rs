@@ -58,7 +58,8 @@ impl ZdsCollection {
         ask: impl FnOnce(&CollectionWriter) -> LibraryResult<T>,
     ) -> Result<Option<T>> {
         let state = self.state.read_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        Ok(state.writer.as_ref().filter(|_| state.is_changed).map(ask).transpose()?)
+        let is_current = state.is_changed && !state.has_parents_changes();
+        Ok(state.writer.as_ref().filter(|_| is_current).map(ask).transpose()?)
     }
 
     /// Changes the collection.
@@ -69,6 +70,7 @@ impl ZdsCollection {
     ) -> Result<T> {
         Ok(py.detach(|| {
             let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+            state.leave_to_parent();
             let changed = change(self.writer(&mut state)?);
             state.is_changed = true;
             state.drop_failed_writer(&changed);
@@ -89,10 +91,14 @@ impl ZdsCollection {
         }
     }
 
-    /// Ends the transaction.
+    /// Ends the transaction. That of the parent goes on there, if this process was forked.
     fn end_transaction(&self, py: Python<'_>, end: impl FnOnce(&mut State) -> LibraryResult<()> + Send) -> Result<()> {
         Ok(py.detach(|| {
             let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+            state.leave_to_parent();
+            if !state.is_in_transaction {
+                return Ok(());
+            }
             state.is_in_transaction = false;
             state.reader = None;
             end(&mut state)

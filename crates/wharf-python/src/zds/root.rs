@@ -129,6 +129,9 @@ impl Root {
     /// The store opened for writing, which holds the lock.
     pub(super) fn writer(&self) -> LibraryResult<MutexGuard<'_, Option<StoreWriter>>> {
         let mut store = locked(&self.store);
+        if store.as_ref().is_some_and(|store| !store.owner().is_current()) {
+            *store = None; // a copy of the parent's, which a forked process drops without effect
+        }
         if store.is_none() {
             let options = self.options.clone().ok_or_else(|| read_only(&self.path))?;
             *store = Some(StoreWriter::open(&self.path, options)?);
@@ -163,8 +166,10 @@ impl Root {
         if self.is_pinned.load(Ordering::Relaxed) || self.states().iter().any(is_open) {
             return Ok(());
         }
-        let store = locked(&self.store).take();
-        store.map_or(Ok(()), StoreWriter::finish)
+        match locked(&self.store).take() {
+            Some(store) if store.owner().is_current() => store.finish(),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -181,9 +186,22 @@ pub(super) fn read_only(path: &Path) -> Error {
 }
 
 impl State {
+    /// In a forked process: leaves the changes of the parent to the parent. What follows concerns the files as they are.
+    pub(super) fn leave_to_parent(&mut self) {
+        if self.has_parents_changes() {
+            *self = Self::default(); // dropped in another process, the writer changes nothing
+        }
+    }
+
+    /// Whether the changes are those of the parent of this forked process.
+    pub(super) fn has_parents_changes(&self) -> bool {
+        self.writer.as_ref().is_some_and(|writer| !writer.owner().is_current())
+    }
+
     /// # Errors
     /// [`Usage`](container_core::ErrorKind::Usage) in a transaction, which a flush would end.
     pub(super) fn flush(&mut self) -> LibraryResult<()> {
+        self.leave_to_parent();
         if self.is_in_transaction {
             let detail = "a transaction is open: scan, flush, compact and close before it or after its end";
             return Err(Error::usage(detail).in_format("zds"));

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use container_core::{Bytes, Error, OpenOptions, Result, Source};
+use container_core::{Bytes, Error, OpenOptions, Owner, Result, Source};
 use serde_json::{Value, json};
 
 use crate::journal::IndexMark;
@@ -274,6 +274,7 @@ impl CollectionWriter {
 
     /// Creates missing files and repairs the others, before the first change.
     pub(crate) fn prepare(&mut self) -> Result<()> {
+        self.shared.owner.check()?;
         if self.pending_repair.is_none() {
             return Ok(());
         }
@@ -374,6 +375,12 @@ impl CollectionWriter {
     #[must_use]
     pub fn recovered(&self) -> &Condition {
         &self.recovered
+    }
+
+    /// The process that opened the collection. A forked child can drop the writer, which then changes nothing, but not use it.
+    #[must_use]
+    pub fn owner(&self) -> Owner {
+        self.shared.owner
     }
 
     /// The collection's name.
@@ -517,6 +524,9 @@ pub(crate) fn not_prepared() -> Error {
 
 impl Drop for CollectionWriter {
     fn drop(&mut self) {
+        if !self.shared.owner.is_current() {
+            return;
+        }
         if self.transaction.is_some() && !self.has_failed {
             // If this fails, the next opening rolls back.
 

@@ -5,7 +5,7 @@ use std::io::{Read, Seek, Write};
 use std::path::Path;
 use std::time::SystemTime;
 
-use container_core::{Error, ErrorKind, Result};
+use container_core::{Error, ErrorKind, Owner, Result};
 
 use crate::layout::{LOCK, LOCK_FOLDER};
 use crate::write::folder::{Folder, Mode};
@@ -14,11 +14,12 @@ use crate::write::time::rfc3339;
 /// Maximum attempts to lock a file that is replaced in the meantime.
 const MAX_ATTEMPTS: u32 = 100;
 
-/// A locked file, removed while still locked. If the process dies, the lock dies with it.
+/// A locked file, removed while still locked. If the process dies, the lock dies with it. A forked child leaves it to its parent.
 #[derive(Debug)]
 pub(crate) struct Lock {
     file: File,
     folder: Folder,
+    owner: Owner,
 }
 
 impl Lock {
@@ -50,7 +51,7 @@ impl Lock {
             }
             let text = format!("pid={}\nhostname={}\ntimestamp={}\n", std::process::id(), host(), rfc3339(now));
             file.set_len(0).and_then(|()| file.write_all(text.as_bytes())).map_err(failed)?;
-            return Ok(Self { file, folder });
+            return Ok(Self { file, folder, owner: Owner::current() });
         }
         let detail = "cannot lock the store: its lock file keeps being removed";
         Err(Error::new(ErrorKind::Io, detail).in_file(root.join(LOCK_FOLDER).join(LOCK).display().to_string()))
@@ -59,8 +60,10 @@ impl Lock {
     /// Makes sure that the lock still excludes others: the reference unlocks its file before removing it, and may have removed ours.
     ///
     /// # Errors
-    /// [`Io`](container_core::ErrorKind::Io) if another writer holds a lock by now.
+    /// [`Io`](container_core::ErrorKind::Io) if another writer holds a lock by now; [`Usage`](container_core::ErrorKind::Usage) in a forked
+    /// child.
     pub(crate) fn renew(&mut self, root: &Path, now: SystemTime) -> Result<()> {
+        self.owner.check()?;
         if !self.folder.is_named(&self.file, LOCK) {
             *self = Self::take(root, now)?;
         }
@@ -69,7 +72,7 @@ impl Lock {
 
     /// Releases the lock.
     pub(crate) fn release(&self) {
-        if self.folder.is_named(&self.file, LOCK) {
+        if self.owner.is_current() && self.folder.is_named(&self.file, LOCK) {
             // A file left behind does not lock anything.
             let _ = self.folder.remove(LOCK);
         }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use container_core::{Error, ErrorKind, Result};
+use container_core::{Error, ErrorKind, Owner, Result};
 use serde_json::Value;
 
 use crate::layout::{COLLECTIONS, STORE_METADATA};
@@ -25,6 +25,8 @@ pub(crate) struct Shared {
     /// The directory opened at that path. If another takes its place, that is a different store.
     pub(super) folder: Folder,
     pub(crate) options: WriterOptions,
+    /// Only this process changes the store; a forked child does not.
+    pub(crate) owner: Owner,
     pub(super) state: Mutex<State>,
 }
 
@@ -125,6 +127,9 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        if !self.owner.is_current() {
+            return;
+        }
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         let Some(created) = state.created.take() else { return };
         // The store was never completed. Stop at the first directory that is not empty.

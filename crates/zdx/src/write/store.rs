@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use container_core::{Error, Result};
+use container_core::{Error, Owner, Result};
 use serde_json::json;
 
 use crate::FORMAT_NAME;
@@ -108,7 +108,13 @@ impl StoreWriter {
             lock.folder().remove_folder(&name)?;
         }
         let state = Mutex::new(State { lock, open: BTreeSet::new(), metadata, created });
-        Ok(Self { shared: Arc::new(Shared { root: root.to_owned(), folder, options, state }) })
+        Ok(Self { shared: Arc::new(Shared { root: root.to_owned(), folder, options, owner: Owner::current(), state }) })
+    }
+
+    /// The process that opened the store. A forked child can drop the writer, which then changes nothing, but not use it.
+    #[must_use]
+    pub fn owner(&self) -> Owner {
+        self.shared.owner
     }
 
     /// The store's directory.
@@ -142,8 +148,9 @@ impl StoreWriter {
     /// Writes the store's metadata and releases the lock.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) while a collection is open; [`Io`](container_core::ErrorKind::Io).
+    /// [`Usage`](container_core::ErrorKind::Usage) while a collection is open, or in a forked child; [`Io`](container_core::ErrorKind::Io).
     pub fn finish(self) -> Result<()> {
+        self.shared.owner.check().map_err(|error| error.in_format(FORMAT_NAME))?;
         let open: Vec<String> = self.shared.state().open.iter().cloned().collect();
         if !open.is_empty() {
             let detail = format!("collections are still open for writing: {}", open.join(", "));

@@ -227,12 +227,12 @@ impl CollectionWriter {
         self.written = before.written;
         (self.lines_end, self.is_last_line_live) = (before.lines_end, before.is_last_line_live);
         (self.needs_feed, self.is_changed) = (before.needs_feed, before.is_changed);
-        let result = match staging {
+        let result = self.shared.owner.check().and_then(|()| match staging {
             Staging::Appended(Some(append)) => self.undo_append(&before, &append),
             Staging::Data(Some(previous)) => self.undo_data(previous),
             Staging::Collection(hidden) if self.folders.is_some() || hidden.is_some() => self.undo_collection(hidden),
             Staging::Appended(None) | Staging::Data(None) | Staging::Collection(_) => Ok(()),
-        };
+        });
         self.has_failed |= result.is_err();
         result
     }

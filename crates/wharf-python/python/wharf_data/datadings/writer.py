@@ -20,7 +20,7 @@ class Writer:
     """The base class of writers, which are context managers.
 
     All files appear when the writer is closed, also after an exception: then with the samples written before. A writer that is never closed
-    leaves everything as it was.
+    leaves everything as it was. In a forked process ``close`` does nothing, and writing is a ``UsageError``: the parent goes on.
 
     If the file exists and ``overwrite`` is not set, a user at a terminal is asked. ``disable=True`` leaves out the message at the end.
     ``buffering`` and other keyword arguments, which concern the progress bar of the original, have no effect.

@@ -24,7 +24,7 @@ Differences from the original:
 * A put is seen by other processes after ``flush`` or ``close``, which write the index as a whole: ``batch_size`` is accepted, but has no effect.
   Objects that are garbage-collected flush, too, but cannot report errors.
 * Handles of one process on one path share their changes. Two processes cannot write to a store at the same time; the lock is taken by the first
-  change, or by opening a root with mode ``rw``.
+  change, or by opening a root with mode ``rw``. A forked process leaves the changes and the lock of its parent alone: it sees what was flushed.
 * Names and ids that lead elsewhere, and a document whose own ``_id`` is not its id, are a ``ValueError``.
 * ``mode="r"`` does not create anything: a store that does not exist is a ``FileNotFoundError``.
 
