@@ -108,26 +108,31 @@ impl Iterator for Arrays {
             Some(reader.next()?.map(|batch| Arc::new(StructArray::from(batch)) as ArrayRef))
         };
         match catch_unwind(AssertUnwindSafe(read)) {
-            Ok(read) => read.map(|batch| batch.map_err(without_nul)),
+            Ok(read) => read.map(|batch| batch.map_err(as_text)),
             Err(panic) => {
                 // After a panic the reader may be in any state.
                 self.0 = None;
                 let text = panic.downcast_ref::<String>().map(String::as_str);
                 let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown reason");
-                Some(Err(without_nul(ArrowError::ExternalError(format!("the reader panicked: {text}").into()))))
+                Some(Err(as_text(ArrowError::ExternalError(format!("the reader panicked: {text}").into()))))
             }
         }
     }
 }
 
-/// The error, or its text without NULs, which the C interface does not have.
-fn without_nul(error: ArrowError) -> ArrowError {
-    let text = match &error {
+/// The error as text without NULs, which the C interface does not have.
+fn as_text(error: ArrowError) -> ArrowError {
+    // Exceptions ask the interpreter for their text.
+    let text = attached(|_| match error {
         // Its display adds a prefix, which the new error adds again.
-        ArrowError::ExternalError(cause) => cause.to_string(),
-        other => other.to_string(),
-    };
-    if text.contains('\0') { ArrowError::ExternalError(text.replace('\0', "\u{fffd}").into()) } else { error }
+        ArrowError::ExternalError(cause) => Err(cause.to_string()),
+        other => Ok(other),
+    });
+    match text {
+        Ok(other) if !other.to_string().contains('\0') => other,
+        Ok(other) => ArrowError::ExternalError(other.to_string().replace('\0', "\u{fffd}").into()),
+        Err(text) => ArrowError::ExternalError(text.replace('\0', "\u{fffd}").into()),
+    }
 }
 
 pub(crate) fn schema_capsule<'py>(py: Python<'py>, schema: &SchemaRef) -> Result<Bound<'py, PyCapsule>> {
