@@ -4,14 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_schema::{FieldRef, SchemaRef};
-use container_arrow::{ArrowTable, BatchReader, BatchScan, BatchWriter};
+use container_arrow::{ArrowTable, BatchReader, BatchScan, BatchWriter, StepReader};
 use container_core::{
     ColumnInfo, Container, Error, Finding, Format, Input, OpenOptions, OutputOptions, Probe, Recognition, Result, Rows,
     Scan, Table, Unit, VerifyOptions,
 };
 use serde_json::{Map, Value};
 
-use super::read::{Batches, Reader};
+use super::read::{Reader, Steps};
 use super::wire::{FEATHER_1, MAGIC, MARK};
 use super::{FORMAT_NAME, Layout, Writer, WriterOptions};
 use crate::batches;
@@ -230,6 +230,7 @@ impl ArrowTable for IpcContainer {
 
     fn batches<'a>(&'a self, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>> {
         let projection = self.project(scan)?;
-        Ok(Box::new(Batches::new(self.reader.clone(), projection, Arc::clone(&self.fields), scan)))
+        let steps = Steps::new(self.reader.clone(), projection, Arc::clone(&self.fields), scan);
+        Ok(Box::new(StepReader::new(steps)))
     }
 }
