@@ -216,10 +216,8 @@ fn other_key(table: &dyn Table, row: u64, key: &str) -> Result<Option<Loss>> {
 }
 
 fn key_mismatch(row: u64, key: &str, found: &str) -> Option<Loss> {
-    let mut first = Position::default();
-    (first.row, first.key) = (Some(row), Some(key.to_owned().into()));
     let what = format!("the index lists another key than the row has: {found:?}");
-    (found != key).then(|| Loss::new(what, 1, first))
+    (found != key).then(|| Loss::new(what, 1, Position::of_key(key.to_owned()).in_row(row)))
 }
 
 fn record(arguments: &Arguments, location: &Location, table: &dyn Table, env: &mut Env<'_>) -> Result<Outcome> {

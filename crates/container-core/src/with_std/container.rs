@@ -260,6 +260,13 @@ impl ColumnInfo {
     pub fn new(name: impl Into<String>, kind: impl Into<String>) -> Self {
         Self { name: name.into(), kind: kind.into(), unreadable: None, details: Vec::new() }
     }
+
+    /// The loss if the column is left out because it cannot be read.
+    #[must_use]
+    pub fn left_out(&self) -> Option<Loss> {
+        let why = self.unreadable.as_ref()?;
+        Some(Loss::new(format!("column left out ({why})"), 1, Position::of_column(self.name.clone())))
+    }
 }
 
 /// Values of one kind that a conversion could not preserve.

@@ -251,6 +251,7 @@ impl Steps {
 
 impl BatchSteps for Steps {
     fn step(&mut self) -> Result<Option<RecordBatch>> {
+        // Small batches are concatenated.
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
@@ -303,9 +304,7 @@ impl BatchSteps for Steps {
                 ("time truncated to the microsecond", tally.cut),
             ] {
                 if count.times > 0 {
-                    let mut first = Position::default();
-                    first.row = Some(count.first);
-                    first.column = Some(plan.name.to_string().into());
+                    let first = Position::of_column(plan.name.to_string()).in_row(count.first);
                     losses.push(Loss::new(what, count.times, first));
                 }
             }

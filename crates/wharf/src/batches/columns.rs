@@ -9,7 +9,7 @@ use arrow_array::{Array, ArrayRef, FixedSizeListArray, RecordBatch, RecordBatchO
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_select::take::take;
 use container_arrow::{ArrowTable, BatchReader, BatchRows, BatchScan, JsonRows, PermutedTensor, from_arrow};
-use container_core::{ColumnInfo, Error, Loss, Position, Result, Rows, Scan, Table};
+use container_core::{ColumnInfo, Error, Loss, Result, Rows, Scan, Table};
 
 use super::guarded;
 
@@ -87,11 +87,7 @@ pub(crate) fn rows_of<'a>(
     let mut left_out = Vec::new();
     let mut scan = scan.clone();
     if scan.columns.is_none() {
-        for (column, why) in table.columns().iter().filter_map(|column| Some((column, column.unreadable.as_ref()?))) {
-            let mut first = Position::default();
-            first.column = Some(column.name.clone().into());
-            left_out.push(Loss::new(format!("column left out ({why})"), 1, first));
-        }
+        left_out.extend(table.columns().iter().filter_map(ColumnInfo::left_out));
         scan.columns = Some((0..table.columns().len()).filter(|index| !unreadable(index)).collect());
     }
     let first = scan.rows.start;

@@ -141,9 +141,7 @@ impl Samples {
         let (has_end, after_end) = (has_end(&source, end)?, after_end(&source, end)?);
         let mut left_out = index.left_out;
         if let Some(byte) = after_end {
-            let mut first = Position::default();
-            first.byte = Some(byte);
-            left_out.push(Loss::new(AFTER_END, 1, first));
+            left_out.push(Loss::new(AFTER_END, 1, Position::at(byte)));
         }
         Ok(Self { source, samples: index.samples, columns, fields, left_out, has_end, after_end, limits })
     }
@@ -202,9 +200,7 @@ impl Index {
         match self.left_out.iter_mut().find(|loss| loss.what == what) {
             Some(loss) => loss.count += 1,
             None => {
-                let mut first = Position::default();
-                first.key = Some(path.to_owned().into());
-                self.left_out.push(Loss::new(what, 1, first));
+                self.left_out.push(Loss::new(what, 1, Position::of_key(path.to_owned())));
             }
         }
     }

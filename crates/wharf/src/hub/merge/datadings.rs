@@ -253,9 +253,7 @@ impl<'a> Samples<'a> {
             lost.loss.count += 1;
             return;
         }
-        let mut first = Position::default();
-        first.row = Some(sample.index());
-        first.key = Some(key.to_owned().into());
+        let first = Position::of_key(key.to_owned()).in_row(sample.index());
         self.lost.push(Lost { file, loss: Loss::new(what.to_owned(), 1, first) });
     }
 

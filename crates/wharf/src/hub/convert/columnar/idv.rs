@@ -140,8 +140,7 @@ fn of_ds(job: &Job<'_>, joined: &Joined, report: &mut Report) -> Result<Recoder>
                 return Err(in_column(error));
             }
             None => {
-                let mut first = Position::default();
-                first.column = Some(field.name().clone().into());
+                let first = Position::of_column(field.name().clone());
                 let loss = Loss::new("empty variable left out: an IDV column needs values", 1, first);
                 report.losses.push(Lost { file: file.map(str::to_owned), loss });
             }

@@ -206,9 +206,7 @@ fn left_out(what: &str, column: &str) -> Loss {
 }
 
 fn loss(what: String, column: &str) -> Loss {
-    let mut first = Position::default();
-    first.column = Some(column.to_owned().into());
-    Loss::new(what, 1, first)
+    Loss::new(what, 1, Position::of_column(column.to_owned()))
 }
 
 /// The type of the items of a vector, or the type itself.
