@@ -95,10 +95,6 @@ impl Table for BatchTable {
         &self.columns
     }
 
-    fn infer_columns(&self) -> Result<()> {
-        Ok(())
-    }
-
     fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
         match self.columns.get(index) {
             Some(_) => Ok(Map::new()),

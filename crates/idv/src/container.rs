@@ -144,10 +144,6 @@ impl Table for IdvContainer {
         &self.columns
     }
 
-    fn infer_columns(&self) -> Result<()> {
-        Ok(()) // the table of contents lists all columns
-    }
-
     fn column_summary(&self, index: usize) -> Map<String, Value> {
         self.reader.columns().get(index).map(summary).unwrap_or_default()
     }

@@ -84,7 +84,9 @@ pub trait Table: Send + Sync {
     ///
     /// # Errors
     /// Errors of the rows, and [`Limit`](crate::ErrorKind::Limit) for too many columns. `columns` is unchanged then.
-    fn infer_columns(&self) -> Result<()>;
+    fn infer_columns(&self) -> Result<()> {
+        Ok(()) // with a schema
+    }
 
     /// As [`infer_columns`](Self::infer_columns), while `watch` is told how far a scan is, and can end it.
     ///

@@ -199,10 +199,6 @@ impl Table for DsTable {
         &self.group.columns
     }
 
-    fn infer_columns(&self) -> Result<()> {
-        Ok(()) // the header describes all columns
-    }
-
     fn column_summary(&self, index: usize) -> Map<String, Value> {
         self.variable(index).map(|variable| columns::summary(&variable)).unwrap_or_default()
     }

@@ -246,10 +246,6 @@ impl Table for NetcdfTable {
         self.inner.columns()
     }
 
-    fn infer_columns(&self) -> Result<()> {
-        Ok(()) // the header describes all columns
-    }
-
     fn column_summary(&self, index: usize) -> Map<String, Value> {
         self.variable(index).map(|variable| summary(&self.reader, variable)).unwrap_or_default()
     }

@@ -128,10 +128,6 @@ impl Table for BatchContainer {
         &self.columns
     }
 
-    fn infer_columns(&self) -> Result<()> {
-        Ok(()) // the schema lists all columns
-    }
-
     fn column_summary(&self, index: usize) -> Map<String, Value> {
         summary(self.fields.get(index))
     }

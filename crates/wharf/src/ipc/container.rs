@@ -179,10 +179,6 @@ impl Table for IpcContainer {
         &self.columns
     }
 
-    fn infer_columns(&self) -> Result<()> {
-        Ok(()) // the schema lists all columns
-    }
-
     fn column_summary(&self, index: usize) -> Map<String, Value> {
         batches::summary(self.fields.get(index))
     }

@@ -156,10 +156,6 @@ impl Table for ParquetContainer {
         &self.columns
     }
 
-    fn infer_columns(&self) -> Result<()> {
-        Ok(()) // the footer lists all columns
-    }
-
     fn column_summary(&self, index: usize) -> Map<String, Value> {
         batches::summary(self.fields.get(index))
     }

@@ -255,10 +255,6 @@ impl Table for Samples {
         &self.columns
     }
 
-    fn infer_columns(&self) -> Result<()> {
-        Ok(()) // all headers have been read
-    }
-
     fn column_summary(&self, index: usize) -> Map<String, Value> {
         batches::summary(self.fields.get(index))
     }

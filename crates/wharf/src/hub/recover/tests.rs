@@ -276,10 +276,6 @@ impl Table for HolesFile {
         self.0.columns()
     }
 
-    fn infer_columns(&self) -> Result<()> {
-        Ok(())
-    }
-
     fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
         self.0.column_details(index)
     }

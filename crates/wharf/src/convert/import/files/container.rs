@@ -195,10 +195,6 @@ impl Table for FilesContainer {
         &self.columns
     }
 
-    fn infer_columns(&self) -> Result<()> {
-        Ok(()) // the columns are fixed
-    }
-
     fn column_summary(&self, index: usize) -> Map<String, Value> {
         batches::summary(self.fields.get(index))
     }

@@ -136,10 +136,6 @@ impl Table for ChangedTable {
         self.below().ok()?.columns_error()
     }
 
-    fn infer_columns(&self) -> Result<()> {
-        Ok(()) // done when it was opened
-    }
-
     fn has_schema(&self) -> bool {
         self.below().is_ok_and(Table::has_schema)
     }
