@@ -29,13 +29,7 @@ impl Format for Idv {
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
-        if probe.head.starts_with(&SIGNATURE.to_le_bytes()) {
-            Recognition::Content
-        } else if !probe.directory && probe.has_extension(self.extensions()) {
-            Recognition::Name
-        } else {
-            Recognition::No
-        }
+        probe.by_content_or_name(probe.head.starts_with(&SIGNATURE.to_le_bytes()), self.extensions())
     }
 
     fn open(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {

@@ -31,13 +31,9 @@ impl Format for Ipc {
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
-        if probe.head.starts_with(MAGIC) || probe.head.starts_with(FEATHER_1) || begins_stream(probe.head) {
-            Recognition::Content
-        } else if !probe.directory && probe.has_extension(self.extensions()) {
-            Recognition::Name
-        } else {
-            Recognition::No
-        }
+        let head = probe.head;
+        let is_content = head.starts_with(MAGIC) || head.starts_with(FEATHER_1) || begins_stream(head);
+        probe.by_content_or_name(is_content, self.extensions())
     }
 
     fn open(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {

@@ -33,13 +33,8 @@ impl Format for Parquet {
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
         // A truncated file has the magic bytes only at its beginning; opening it then reports the truncation.
-        if probe.head.starts_with(MAGIC) || probe.head.starts_with(ENCRYPTED) {
-            Recognition::Content
-        } else if !probe.directory && probe.has_extension(self.extensions()) {
-            Recognition::Name
-        } else {
-            Recognition::No
-        }
+        let is_content = probe.head.starts_with(MAGIC) || probe.head.starts_with(ENCRYPTED);
+        probe.by_content_or_name(is_content, self.extensions())
     }
 
     fn open(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {
