@@ -91,22 +91,27 @@ pub(crate) fn rows_of<'a>(
         scan.columns = Some((0..table.columns().len()).filter(|index| !unreadable(index)).collect());
     }
     let first = scan.rows.start;
-    Ok(Box::new(ReadableRows { rows: BatchRows::new(open(scan)?, first), left_out }))
+    Ok(Box::new(RowsWithLosses { rows: Box::new(BatchRows::new(open(scan)?, first)), losses: left_out }))
 }
 
-/// Rows of the readable columns, with a loss for each other column.
-struct ReadableRows<'a> {
-    rows: BatchRows<'a>,
-    left_out: Vec<Loss>,
+/// Rows with losses besides their own.
+pub(crate) struct RowsWithLosses<'a> {
+    pub(crate) rows: Box<dyn Rows + 'a>,
+    /// Reported first.
+    pub(crate) losses: Vec<Loss>,
 }
 
-impl Rows for ReadableRows<'_> {
+impl Rows for RowsWithLosses<'_> {
     fn advance(&mut self) -> Result<bool> {
         self.rows.advance()
     }
 
     fn index(&self) -> u64 {
         self.rows.index()
+    }
+
+    fn locate(&self, error: Error) -> Error {
+        self.rows.locate(error)
     }
 
     fn row(&self) -> &dyn erased_serde::Serialize {
@@ -118,7 +123,7 @@ impl Rows for ReadableRows<'_> {
     }
 
     fn losses(&self) -> Vec<Loss> {
-        self.left_out.iter().cloned().chain(self.rows.losses()).collect()
+        self.losses.iter().cloned().chain(self.rows.losses()).collect()
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) mod samples;
 pub(crate) mod size;
 
 pub(crate) use columns::{
-    Projection, describe, json_or_text, metadata, name, project, rows, rows_of, same_columns, summary,
+    Projection, RowsWithLosses, describe, json_or_text, metadata, name, project, rows, rows_of, same_columns, summary,
 };
 pub use container::{BatchContainer, BoxedBatches};
 pub(crate) use dictionaries::{Dictionaries, has_dictionary, max_labels};
