@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::chunk_reader::{ChunkReader, without_file_name};
 use super::layout::Text;
-use super::records::{Options, RecordFormat};
+use super::records::{self, Options, RecordFormat};
 use super::rows::TextRows;
 use super::table::RecordsTable;
 use super::verify::verify;
@@ -86,14 +86,7 @@ impl TextOptions {
     /// # Errors
     /// [`Usage`](crate::ErrorKind::Usage) for a quote, a line break, or a byte that is not ASCII.
     pub fn with_delimiter(mut self, delimiter: u8) -> Result<Self> {
-        if !delimiter.is_ascii() || matches!(delimiter, b'"' | b'\n' | b'\r') {
-            let detail = format!(
-                "delimiter: expected an ASCII character other than a quote or line break, found {:?}",
-                char::from(delimiter)
-            );
-            return Err(Error::usage(detail));
-        }
-        self.delimiter = delimiter;
+        self.delimiter = records::delimiter(delimiter)?;
         Ok(self)
     }
 

@@ -40,7 +40,7 @@ use container_core::{Error, Progress, Result, Source, Unit};
 
 use crate::text::records::chunk::{self, Chunk, ChunkSource, Chunker, Input};
 use crate::text::records::location::Location;
-use crate::text::records::{Options, RecordFormat};
+use crate::text::records::{self, Options, RecordFormat};
 use crate::workers::Workers;
 
 pub(crate) use documents::Documents;
@@ -92,14 +92,7 @@ impl TextTable {
     /// # Errors
     /// [`Usage`](crate::ErrorKind::Usage) for a quote, a line break, or a byte that is not ASCII.
     pub fn with_delimiter(mut self, delimiter: u8) -> Result<Self> {
-        if !delimiter.is_ascii() || matches!(delimiter, b'"' | b'\n' | b'\r') {
-            let detail = format!(
-                "delimiter: expected an ASCII character other than a quote or line break, found {:?}",
-                char::from(delimiter)
-            );
-            return Err(Error::usage(detail));
-        }
-        self.options.delimiter = delimiter;
+        self.options.delimiter = records::delimiter(delimiter)?;
         Ok(self)
     }
 

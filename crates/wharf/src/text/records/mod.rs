@@ -10,6 +10,8 @@ pub(crate) mod split;
 
 use std::collections::{HashMap, HashSet};
 
+use container_core::{Error, Result};
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RecordFormat {
     JsonLines,
@@ -35,6 +37,16 @@ pub(crate) struct Options {
     pub(crate) threads: usize,
     /// Bytes read per chunk; more if a record is longer.
     pub(crate) window: u64,
+}
+
+/// Checks a delimiter between CSV cells.
+pub(crate) fn delimiter(byte: u8) -> Result<u8> {
+    if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') {
+        return Ok(byte);
+    }
+    let found = char::from(byte);
+    let detail = format!("delimiter: expected an ASCII character other than a quote or line break, found {found:?}");
+    Err(Error::usage(detail))
 }
 
 /// Appends `#2`, `#3`, ... to duplicate names, as the reader of IDV files does.

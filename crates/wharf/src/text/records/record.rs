@@ -185,7 +185,7 @@ fn visit_members(text: &str, what: &str, location: Location, visitor: &mut impl 
 }
 
 /// Lines and bytes before the position of a parser's error.
-fn offset(text: &str, cause: &serde_json::Error) -> (u64, u64) {
+pub(in crate::text) fn offset(text: &str, cause: &serde_json::Error) -> (u64, u64) {
     let line = cause.line().saturating_sub(1);
     let before: usize = text.split_inclusive('\n').take(line).map(str::len).sum();
     let byte = (before + cause.column().saturating_sub(1)).min(text.len());
