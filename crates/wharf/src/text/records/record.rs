@@ -1,12 +1,11 @@
 //! Visits the records of a chunk, member by member or cell by cell.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-use container_core::raw_json::check_nesting;
+use container_core::raw_json::{Name, check_nesting};
 use container_core::{Error, Result};
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::chunk::{Chunk, array_item, line_feeds};
@@ -208,7 +207,7 @@ impl<'de, L: RecordVisitor> Visitor<'de> for Members<'_, L> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let begin = self.text.as_ptr().addr();
-        while let Some(name) = map.next_key_seed(Name)? {
+        while let Some(Name(name)) = map.next_key()? {
             let value = map.next_value::<&'de RawValue>()?.get();
             // The value is a slice of the text.
             let ahead = value.as_ptr().addr().saturating_sub(begin) as u64;
@@ -220,32 +219,5 @@ impl<'de, L: RecordVisitor> Visitor<'de> for Members<'_, L> {
             }
         }
         Ok(())
-    }
-}
-
-/// A member's name, borrowed if it has no escapes.
-struct Name;
-
-impl<'de> DeserializeSeed<'de> for Name {
-    type Value = Cow<'de, str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Name {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a name")
-    }
-
-    fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(name))
-    }
-
-    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(name.to_owned()))
     }
 }
