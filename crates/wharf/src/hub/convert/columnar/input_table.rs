@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{DataType, Schema, SchemaRef};
+use arrow_schema::{Schema, SchemaRef};
 use container_arrow::predicate::Condition;
 use container_arrow::{ArrowTable, BatchReader, BatchScan, BatchSteps, Predicate, StepReader, from_arrow};
 use container_core::{Error, Loss, Result};
@@ -191,8 +191,7 @@ impl InputTable {
     fn keys<'c>(&self, table: &dyn ArrowTable, condition: &'c Condition) -> Option<BTreeSet<&'c str>> {
         let column = table.key_column()?;
         let field = self.schema.field_with_name(column).ok()?;
-        let is_text = matches!(field.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
-            && field.extension_type_name().is_none();
+        let is_text = field.data_type().is_string() && field.extension_type_name().is_none();
         filter::keys(condition, column).filter(|keys| is_text && keys.len() <= MAX_KEYS)
     }
 

@@ -105,7 +105,7 @@ pub(super) fn check(from: &DataType, to: &DataType) -> Result<()> {
         (from, to) if is_text(from) => is_text(to) || is_number(to) || *to == DataType::Boolean || is_time(to),
         (DataType::Boolean, to) => is_text(to) || is_number(to),
         (from, DataType::Boolean) => from.is_integer(),
-        (from, to) if is_number(from) || is_decimal(from) => is_text(to) || is_number(to),
+        (from, to) if is_number(from) || from.is_decimal() => is_text(to) || is_number(to),
         (from, to) if is_time(from) => is_text(to) || same_times(from, to),
         _ => false,
     };
@@ -114,21 +114,13 @@ pub(super) fn check(from: &DataType, to: &DataType) -> Result<()> {
 
 fn is_text(data_type: &DataType) -> bool {
     match data_type {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
         DataType::Dictionary(_, labels) => is_text(labels),
-        _ => false,
+        other => other.is_string(),
     }
 }
 
-fn is_number(data_type: &DataType) -> bool {
+pub(super) fn is_number(data_type: &DataType) -> bool {
     data_type.is_integer() || data_type.is_floating()
-}
-
-fn is_decimal(data_type: &DataType) -> bool {
-    matches!(
-        data_type,
-        DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..)
-    )
 }
 
 fn is_time(data_type: &DataType) -> bool {
@@ -338,7 +330,7 @@ impl<'a> Values<'a> {
                 let values = array.as_primitive::<Float64Type>();
                 Self::Float(Box::new(|at| values.value(at)))
             }
-            other if is_decimal(other) => Self::Decimal(Box::new(|at| decimal_text(array, at).unwrap_or_default())),
+            other if other.is_decimal() => Self::Decimal(Box::new(|at| decimal_text(array, at).unwrap_or_default())),
             DataType::Utf8 => {
                 let values = array.as_string::<i32>();
                 Self::Text(Box::new(|at| values.value(at)))
