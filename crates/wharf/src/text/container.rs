@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::chunk_reader::{ChunkReader, without_file_name};
 use super::layout::Text;
-use super::records::{self, Options, RecordFormat};
+use super::records::{self, Options};
 use super::rows::TextRows;
 use super::table::RecordsTable;
 use super::verify::verify;
@@ -52,13 +52,6 @@ impl TextFormat {
     /// Whether rows are cells without types: CSV and TSV.
     pub(crate) const fn is_cells(self) -> bool {
         matches!(self, Self::Csv | Self::Tsv)
-    }
-
-    const fn record_format(self) -> RecordFormat {
-        match self {
-            Self::JsonLines => RecordFormat::JsonLines,
-            Self::Csv | Self::Tsv => RecordFormat::Csv,
-        }
     }
 }
 
@@ -171,7 +164,7 @@ impl TextContainer {
     /// [`Limit`](crate::ErrorKind::Limit) for too many columns; [`Io`](crate::ErrorKind::Io).
     pub fn open(source: Source, options: &TextOptions) -> Result<Self> {
         let &TextOptions { format, delimiter, header, limits, window } = options;
-        let options = Options { format: format.record_format(), delimiter, header, threads: 1, window };
+        let options = Options { format: format, delimiter, header, threads: 1, window };
         Ok(Self { table: RecordsTable::new(Text::new(source, options, format.name(), limits)?) })
     }
 }

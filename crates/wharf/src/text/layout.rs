@@ -4,9 +4,9 @@ use std::sync::OnceLock;
 
 use container_core::{Bytes, Error, Limits, Result, Source};
 
+use crate::text::records::Options;
 use crate::text::records::chunk::{Chunk, ChunkSource, Chunker, Input, line_feeds};
 use crate::text::records::location::Location;
-use crate::text::records::{Options, RecordFormat};
 
 /// An opened text source.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl Text {
     }
 
     pub(super) fn is_csv(&self) -> bool {
-        self.options.format == RecordFormat::Csv
+        self.options.format.is_cells()
     }
 
     /// Adds the position of a record to an error, whose offset, if any, is relative to the record.

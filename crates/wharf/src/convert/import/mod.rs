@@ -36,11 +36,12 @@ mod tar;
 
 use std::sync::Arc;
 
-use container_core::{Error, Progress, Result, Source, Unit};
+use container_core::{Error, Format, Progress, Result, Source, Unit};
 
+use crate::text::TextFormat;
 use crate::text::records::chunk::{self, Chunk, ChunkSource, Chunker, Input};
 use crate::text::records::location::Location;
-use crate::text::records::{self, Options, RecordFormat};
+use crate::text::records::{self, Options};
 use crate::workers::Workers;
 
 pub(crate) use documents::Documents;
@@ -71,16 +72,16 @@ impl TextTable {
     /// any order; a missing one is null.
     #[must_use]
     pub fn json_lines() -> Self {
-        Self::new(RecordFormat::JsonLines)
+        Self::new(TextFormat::JsonLines)
     }
 
     /// CSV: quoted cells may contain delimiters and line breaks. The first line is the header, the same in all inputs.
     #[must_use]
     pub fn csv() -> Self {
-        Self::new(RecordFormat::Csv)
+        Self::new(TextFormat::Csv)
     }
 
-    fn new(format: RecordFormat) -> Self {
+    fn new(format: TextFormat) -> Self {
         Self {
             inputs: Inputs::Texts(Vec::new()),
             options: Options { format, delimiter: b',', header: true, threads: 0, window: chunk::WINDOW },

@@ -12,26 +12,12 @@ use std::collections::{HashMap, HashSet};
 
 use container_core::{Error, Result};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RecordFormat {
-    JsonLines,
-    Csv,
-}
-
-impl RecordFormat {
-    /// The format's name in errors.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::JsonLines => "jsonl",
-            Self::Csv => "csv",
-        }
-    }
-}
+use super::TextFormat;
 
 /// How inputs are read.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
-    pub(crate) format: RecordFormat,
+    pub(crate) format: TextFormat,
     pub(crate) delimiter: u8,
     pub(crate) header: bool,
     pub(crate) threads: usize,

@@ -8,11 +8,12 @@ use container_core::{Error, Result};
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::Options;
 use super::chunk::{Chunk, array_item, line_feeds};
 use super::json::{invalid_json, is_blank, shortened};
 use super::location::Location;
 use super::split::Split;
-use super::{Options, RecordFormat};
+use crate::text::TextFormat;
 
 /// Receives the content of records.
 pub(crate) trait RecordVisitor {
@@ -51,16 +52,16 @@ pub(crate) fn visit_records(
                 Location { line: chunk.start.line + line_feeds(valid), ..chunk.start.ahead(valid.len() as u64) };
             // Errors in earlier lines take precedence.
             let lines = valid.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-            let before = if chunk.array || options.format == RecordFormat::Csv { 0 } else { lines };
+            let before = if chunk.array || options.format.is_cells() { 0 } else { lines };
             let text = std::str::from_utf8(valid).ok().and_then(|text| text.get(..before)).unwrap_or_default();
             (text, Some(Error::invalid("invalid UTF-8").in_line(location.line).at(location.byte)))
         }
     };
     let scan = RecordScan { start: chunk.start, rows, next_row: 0 };
     match options.format {
-        RecordFormat::Csv => scan.csv(text, options.delimiter, cells, visitor),
-        RecordFormat::JsonLines if chunk.array => scan.array(text, visitor),
-        RecordFormat::JsonLines => scan.lines(text, visitor),
+        TextFormat::Csv | TextFormat::Tsv => scan.csv(text, options.delimiter, cells, visitor),
+        TextFormat::JsonLines if chunk.array => scan.array(text, visitor),
+        TextFormat::JsonLines => scan.lines(text, visitor),
     }?;
     damage.map_or(Ok(()), Err)
 }
