@@ -162,8 +162,6 @@ pub(crate) fn finish(outcome: Result<(), Error>, report: &Report, env: &mut Env<
     if outcome.as_ref().is_err_and(|error| env.stdout.is_closed(error)) {
         return Ok(Outcome::Done);
     }
-    for lost in &report.losses {
-        env.report.lost(lost);
-    }
-    outcome.map(|()| Outcome::after(&report.losses))
+    let done = env.lost(&report.losses);
+    outcome.map(|()| done)
 }

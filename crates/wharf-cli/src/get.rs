@@ -169,8 +169,7 @@ fn raw(arguments: &Arguments, location: &Location, input: &Input, env: &mut Env<
 /// Reports losses.
 fn finish(losses: impl IntoIterator<Item = Loss>, location: &Location, env: &mut Env<'_>) -> Outcome {
     let losses: Vec<_> = losses.into_iter().map(|loss| Lost { file: Some(location.name()), loss }).collect();
-    losses.iter().for_each(|lost| env.report.lost(lost));
-    Outcome::after(&losses)
+    env.lost(&losses)
 }
 
 const fn kind_name(kind: datadings::Kind) -> &'static str {
