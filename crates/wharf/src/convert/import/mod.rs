@@ -172,10 +172,9 @@ impl TextTable {
     /// Adds the input's name to an error in a chunk.
     fn with_input_name(&self, error: Error, chunk: &Chunk) -> Error {
         match &self.inputs {
-            Inputs::Texts(texts) => match texts.get(chunk.start.input) {
-                Some(input) => error.in_file(input.name.clone()),
-                None => error,
-            },
+            Inputs::Texts(texts) => {
+                error.in_optional_file(texts.get(chunk.start.input).map(|input| input.name.clone()))
+            }
             Inputs::Documents(documents) => {
                 documents::with_row(error, documents.get(chunk.start.input).map(Documents::name))
             }

@@ -34,11 +34,7 @@ fn attributes(joined: &Joined) -> Option<Lost> {
     let count =
         counted(schema.metadata()) + schema.fields().iter().map(|field| counted(field.metadata())).sum::<usize>();
     let loss = Loss::new("attribute left out: IDV gets only values and types", count as u64, Position::default());
-    let file = match joined.inputs.as_slice() {
-        [input] => Some(input.name.clone()),
-        _ => None,
-    };
-    (count > 0).then_some(Lost { file, loss })
+    (count > 0).then(|| Lost { file: joined.file().map(str::to_owned), loss })
 }
 
 /// Writes the rows of all inputs, which have the same columns, to an IDV file.
@@ -81,18 +77,12 @@ pub(in super::super) fn write<W: Write + Seek>(
         .with_times(job.mapping.times.unwrap_or_default())
         .with_untyped(untyped)
         .with_convert(is_ds);
-    let file = match joined.inputs.as_slice() {
-        [input] => Some(input.name.clone()),
-        _ => None,
-    };
+    let file = joined.file();
     let named = |error: Error| {
         let has_no_type = untyped && error.kind() == ErrorKind::Unsupported;
         let error =
             if has_no_type { error.advising("{schema} can declare it Text, which keeps its JSON") } else { error };
-        match &file {
-            Some(file) => error.in_file(file.clone()),
-            None => error,
-        }
+        error.in_optional_file(file.map(str::to_owned))
     };
     let mut writer = ArrowWriter::new(sink, joined.output_schema(), options).map_err(named)?;
     if untyped {
@@ -104,7 +94,7 @@ pub(in super::super) fn write<W: Write + Seek>(
     }
     copy(job, &joined, context.progress.as_ref(), report, &mut |batch| writer.write(batch))?;
     let (sink, losses) = writer.into_inner()?;
-    report.losses.extend(Lost::all(losses, file.as_deref()));
+    report.losses.extend(Lost::all(losses, file));
     Ok(sink)
 }
 
@@ -123,11 +113,7 @@ fn of_ds(job: &Job<'_>, joined: &Joined, report: &mut Report) -> Result<Recoder>
     let (mut fields, mut columns) = (Vec::new(), Vec::new());
     for (index, field) in joined.schema.fields().iter().enumerate() {
         let in_column = |error: Error| {
-            let error = error.in_column(field.name().clone()).in_format(DS);
-            match file {
-                Some(file) => error.in_file(file.to_owned()),
-                None => error,
-            }
+            error.in_column(field.name().clone()).in_format(DS).in_optional_file(file.map(str::to_owned))
         };
         match meaning::column(field).map_err(in_column)? {
             Some(Translation { field, recode, losses }) => {
