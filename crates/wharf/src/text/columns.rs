@@ -228,13 +228,9 @@ pub(super) fn visit_json(chunk: &Chunk, span: std::ops::Range<usize>, visitor: &
     let what = if chunk.array { "the array's item" } else { "the line" };
     let text = std::str::from_utf8(bytes).map_err(|error| not_utf8(error.valid_up_to()).shifted(here.byte));
     text.and_then(|text| visit_object(text, what, here, visitor)).map_err(|error| {
-        let line = location_of(chunk, start).line + error.position().line.unwrap_or(0);
-        let mut own = Error::new(error.kind(), error.detail().to_owned()).in_line(line);
-        own = own.at(error.position().byte.unwrap_or(here.byte));
-        match &error.position().column {
-            Some(column) => own.in_column(column.clone()),
-            None => own,
-        }
+        let mut position = error.position().clone();
+        position.line = Some(location_of(chunk, start).line + position.line.unwrap_or(0));
+        Error::new(error.kind(), error.detail().to_owned()).with_position(position).at(here.byte)
     })
 }
 

@@ -139,11 +139,9 @@ impl RecordScan<'_> {
 /// Unquoted cells have no offset in the file, so errors get the record's location.
 #[cold]
 fn in_record(error: Error, location: Location) -> Error {
-    let mut located = Error::new(error.kind(), error.detail().to_owned());
-    if let Some(column) = &error.position().column {
-        located = located.in_column(column.clone());
-    }
-    located.in_line(location.line).at(location.byte)
+    let mut position = error.position().clone();
+    (position.line, position.byte) = (Some(location.line), Some(location.byte));
+    Error::new(error.kind(), error.detail().to_owned()).with_position(position)
 }
 
 /// A duplicate member.
