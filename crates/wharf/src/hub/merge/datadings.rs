@@ -9,8 +9,9 @@ use datadings::order::Order;
 use datadings::{RawValue, Sample, Writer};
 
 use super::super::convert::{OptionSpec, OptionValue, TargetInfo, number, unknown_option};
-use super::super::dataset::{self, Dataset, is_duplicate, tick};
+use super::super::dataset::{self, Dataset, is_duplicate};
 use super::super::env::Opener;
+use super::super::tick;
 use super::super::{Bar, Lost};
 use super::{Merge, Merger, OnDuplicate, Operation, Report, To};
 

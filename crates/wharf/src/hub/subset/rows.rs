@@ -14,15 +14,12 @@ use super::super::inputs::Location;
 use super::super::select::RowRange;
 use super::super::transaction::Transaction;
 use super::super::zds::Ready;
-use super::super::{Bar, Lost, output, rows};
+use super::super::{Bar, Lost, output, rows, tick};
 use super::Written;
 use super::records::{New, Out, Records};
 use crate::Registry;
 use crate::text::values::write_single_line;
 use crate::text::{TextContainer, TextFormat, TextOptions};
-
-/// Rows between two progress reports.
-const STRIDE: u64 = 256;
 
 /// Rows of a format that the registry knows.
 struct Rows<S> {
@@ -174,9 +171,7 @@ impl Out for LineOutput<'_> {
         for row in rows {
             self.put(row)?;
             self.rows += 1;
-            if self.rows.is_multiple_of(STRIDE) {
-                bar.advance(STRIDE)?;
-            }
+            tick(bar, self.rows)?;
         }
         Ok(())
     }
