@@ -164,7 +164,7 @@ fn restored_type(read: &DataType, written: &DataType) -> Option<DataType> {
 }
 
 /// The types nested in a type; `None` for leaves.
-fn nested_types(found: &DataType) -> Option<Vec<&DataType>> {
+pub(super) fn nested_types(found: &DataType) -> Option<Vec<&DataType>> {
     match found {
         DataType::List(item)
         | DataType::LargeList(item)

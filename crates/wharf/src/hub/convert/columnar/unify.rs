@@ -16,7 +16,7 @@ use container_arrow::{ENCODING, from_arrow};
 use container_core::Result;
 use serde_json::Value;
 
-use crate::batches::{max_labels, of_integer};
+use crate::batches::{has_dictionary, max_labels, of_integer};
 
 /// The common column of two inputs.
 pub(super) struct Unified {
@@ -195,7 +195,7 @@ impl Unified {
                 return Err(format!("metadata {name:?} differ: the same number has another meaning"));
             }
         }
-        if has_dictionary(self.field.data_type()) && labels_of(&one) != labels_of(&other) {
+        if has_dictionary(&self.field) && labels_of(&one) != labels_of(&other) {
             let Some(labels) = self.unify_labels(&mut one, &mut other) else { return Ok(None) };
             let all = widened(self.field.data_type(), labels);
             self.field.set_data_type(all);
@@ -280,17 +280,6 @@ fn texts(column: &idv::ColumnSchema) -> Option<Vec<String>> {
     let json: Value = serde_json::from_str(&json).ok()?;
     let labels = json.get("metadata")?.get("KeyValues")?.as_array()?;
     labels.iter().map(|label| label.as_str().map(str::to_owned)).collect()
-}
-
-fn has_dictionary(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::Dictionary(..) => true,
-        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
-            has_dictionary(item.data_type())
-        }
-        DataType::Struct(members) => members.iter().any(|member| has_dictionary(member.data_type())),
-        _ => false,
-    }
 }
 
 /// Whether values, or the elements of lists, are times.
