@@ -13,6 +13,7 @@ use idv::arrow::{ArrowOptions, ArrowWriter, NullIntegers};
 use idv::{ColumnSchema, ItemType, Type};
 use serde_json::Value;
 
+use super::super::super::idv_file::item_type;
 use super::super::super::{DS, Lost, schema_file};
 use super::super::job::{Context, Job, Report};
 use super::super::targets::IdvTarget;
@@ -235,22 +236,11 @@ fn vector(field: &Field) -> Option<Type> {
 
 /// The type of the items of a vector.
 fn item_of(field: &Field) -> Option<ItemType> {
-    Some(match field.data_type() {
-        DataType::Boolean if field.is_nullable() => ItemType::DvBool,
-        DataType::Boolean => ItemType::Boolean,
-        DataType::Int8 => ItemType::SByte,
-        DataType::UInt8 => ItemType::Byte,
-        DataType::Int16 => ItemType::Int16,
-        DataType::UInt16 => ItemType::UInt16,
-        DataType::Int32 => ItemType::Int32,
-        DataType::UInt32 => ItemType::UInt32,
-        DataType::Int64 => ItemType::Int64,
-        DataType::UInt64 => ItemType::UInt64,
-        DataType::Float16 | DataType::Float32 => ItemType::Single,
-        DataType::Float64 => ItemType::Double,
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Null => ItemType::Text,
-        _ => return None,
-    })
+    match field.data_type() {
+        DataType::Null => Some(ItemType::Text),
+        DataType::Utf8View => None,
+        _ => item_type(field),
+    }
 }
 
 /// The sizes of a fixed-shape tensor, without the first.
