@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let input = location.input(&mut env.opener).map_err(file)?;
     env.opener.packed = arguments.packed.packed;
     if let Some(variable) = &arguments.key
-        && let Some(reader) = super::netcdf::variables(&input, &env.opener).map_err(file)?
+        && let Some(reader) = env.opener.variables(&input).map_err(file)?
     {
         if !arguments.columns.is_empty() || arguments.reading.table.is_some() {
             return Err(file(Error::usage("a variable has no columns or tables; select a part of it with --sel")));
@@ -121,7 +121,7 @@ fn selection(
     env.opener.packed = true;
     let coordinates = match reader.format() == dsfmt::FORMAT_NAME {
         true => None,
-        false => super::netcdf::variables(input, &env.opener)?,
+        false => env.opener.variables(input)?,
     };
     arguments.slice.selection(coordinates.as_ref().unwrap_or(reader)).map(Some)
 }
