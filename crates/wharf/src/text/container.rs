@@ -164,7 +164,7 @@ impl TextContainer {
     /// [`Limit`](crate::ErrorKind::Limit) for too many columns; [`Io`](crate::ErrorKind::Io).
     pub fn open(source: Source, options: &TextOptions) -> Result<Self> {
         let &TextOptions { format, delimiter, header, limits, window } = options;
-        let options = Options { format: format, delimiter, header, threads: 1, window };
+        let options = Options { format, delimiter, header, threads: 1, window };
         Ok(Self { table: RecordsTable::new(Text::new(source, options, format.name(), limits)?) })
     }
 }

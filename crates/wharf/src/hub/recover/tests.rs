@@ -14,8 +14,8 @@ use tempfile::TempDir;
 use super::*;
 use crate::convert::{Convert, TextTarget};
 use crate::{
-    ColumnInfo, Container, ErrorKind, Finding, Format, Input, Loss, OpenOptions, OutputOptions, Probe, Recognition,
-    Rows, Scan, Source, Table, VerifyOptions, ipc, parquet,
+    ColumnInfo, Container, ErrorKind, Finding, Format, Input, OpenOptions, OutputOptions, Probe, Recognition, Rows,
+    Scan, Source, Table, VerifyOptions, ipc, parquet,
 };
 
 const ROWS: i64 = 5000;
