@@ -1,12 +1,12 @@
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 use container_core::arrow::{ArrowTable, BatchReader, BatchScan};
-use container_core::{ColumnInfo, Error, Loss, Result, Rows, Scan, Table};
+use container_core::{ColumnInfo, Error, Result, Rows, Scan, Table};
 use serde_json::{Map, Value};
 
-use crate::{BatchRows, BatchSlices};
+use crate::{BatchRows, BatchSlices, BatchSteps, StepReader};
 
 /// An in-memory [`Table`]: a named record batch. For formats with small files.
 ///
@@ -95,10 +95,6 @@ impl Table for BatchTable {
         &self.columns
     }
 
-    fn infer_columns(&self) -> Result<()> {
-        Ok(())
-    }
-
     fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
         match self.columns.get(index) {
             Some(_) => Ok(Map::new()),
@@ -131,10 +127,10 @@ impl ArrowTable for BatchTable {
     fn batches<'a>(&'a self, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>> {
         let batch = self.select(scan)?;
         let row_bytes = batch.get_array_memory_size().checked_div(batch.num_rows()).unwrap_or(0);
-        Ok(Box::new(Batches {
+        Ok(Box::new(StepReader::new(Batches {
             schema: batch.schema(),
             slices: BatchSlices::new(batch, scan.rows_per_batch(row_bytes)),
-        }))
+        })))
     }
 }
 
@@ -143,23 +139,13 @@ struct Batches {
     slices: BatchSlices,
 }
 
-impl Iterator for Batches {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.slices.next().map(Ok)
+impl BatchSteps for Batches {
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        Ok(self.slices.next())
     }
-}
 
-impl RecordBatchReader for Batches {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
-    }
-}
-
-impl BatchReader for Batches {
-    fn losses(&self) -> Vec<Loss> {
-        Vec::new()
     }
 }
 

@@ -12,6 +12,7 @@
 //! | use bytes of a file as Arrow buffers | [`numbers`], zero-copy if aligned |
 //! | slice batches | [`BatchSlices`] |
 //! | use a batch as a [`Table`](container_core::Table) | [`BatchTable`] |
+//! | implement [`BatchReader`] | [`BatchSteps`], [`StepReader`] |
 //! | filter batches by a condition in SQL syntax | [`Predicate`] (feature `predicate`) |
 //! | read and write dates and times as text, and write decimals | [`parse_time`], [`write_time`], [`decimal_text`] |
 //!
@@ -57,6 +58,7 @@ mod observe;
 pub mod predicate;
 mod resolve;
 mod rows;
+mod steps;
 mod tensor;
 mod times;
 mod zero_copy;
@@ -80,6 +82,7 @@ pub use observe::{Class, ColumnProfile, Element, ListObserver, ObjectObserver, O
 pub use predicate::{Filter, Predicate};
 pub use resolve::{ENCODING, SPARSE, infer_from_sample, narrow_field, resolve, resolve_member, resolve_schema};
 pub use rows::{BatchRows, JsonRows};
+pub use steps::{BatchSteps, StepReader};
 pub use tensor::PermutedTensor;
 pub use times::{parse as parse_time, write as write_time};
 pub use zero_copy::{booleans, numbers};

@@ -240,6 +240,15 @@ impl Error {
         self
     }
 
+    /// As [`in_file`](Self::in_file), if the file has a name.
+    #[must_use]
+    pub fn in_optional_file(self, file: Option<impl Into<Text>>) -> Self {
+        match file {
+            Some(file) => self.in_file(file),
+            None => self,
+        }
+    }
+
     /// Names the row (from 0) unless an inner layer did.
     #[must_use]
     pub fn in_row(mut self, row: u64) -> Self {

@@ -31,6 +31,31 @@ impl Position {
         Self { file: None, byte: Some(byte), row: None, block: None, line: None, column: None, key: None }
     }
 
+    /// A column.
+    #[must_use]
+    pub fn of_column(name: impl Into<Text>) -> Self {
+        Self { column: Some(name.into()), ..Self::default() }
+    }
+
+    /// A row, from 0.
+    #[must_use]
+    pub fn of_row(row: u64) -> Self {
+        Self { row: Some(row), ..Self::default() }
+    }
+
+    /// The key of a record.
+    #[must_use]
+    pub fn of_key(key: impl Into<Text>) -> Self {
+        Self { key: Some(key.into()), ..Self::default() }
+    }
+
+    /// Sets the row.
+    #[must_use]
+    pub fn in_row(mut self, row: u64) -> Self {
+        self.row = Some(row);
+        self
+    }
+
     /// Returns true if no field is set.
     #[must_use]
     pub fn is_unknown(&self) -> bool {

@@ -34,16 +34,10 @@ impl Format for Datadings {
             return Recognition::No;
         }
         let head = || probe.source.and_then(|source| source.read(0..source.len().min(HEAD_LEN)).ok());
-        if is_sample(probe.head) == Some(true)
+        let is_content = is_sample(probe.head) == Some(true)
             || is_sample(probe.head).is_none() && head().is_some_and(|bytes| is_sample(&bytes) == Some(true))
-            || probe.path.is_some_and(|path| has_index_or_data(path, probe.head))
-        {
-            Recognition::Content
-        } else if probe.has_extension(self.extensions()) {
-            Recognition::Name
-        } else {
-            Recognition::No
-        }
+            || probe.path.is_some_and(|path| has_index_or_data(path, probe.head));
+        probe.by_content_or_name(is_content, self.extensions())
     }
 
     fn open(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {

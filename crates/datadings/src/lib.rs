@@ -155,6 +155,8 @@ pub use recover::{OnDuplicateKey, RecoverOptions, Recovery};
 pub use shards::{ShardKeys, ShardSamples, Shards};
 pub use value::{Entries, Items, Kind, RawValue};
 pub use wire::Part;
+#[doc(hidden)]
+pub use wire::emit::{put_bin_header, put_map_header};
 pub use write::{WriteSummary, Writer, WriterOptions};
 
 /// The name of the format.

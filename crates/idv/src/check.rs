@@ -49,9 +49,7 @@ impl InvalidValues {
     /// The loss, if there are any.
     pub(crate) fn loss(self, name: &str) -> Option<Loss> {
         let (row, detail) = self.first?;
-        let mut first = Position::default();
-        first.row = Some(row);
-        first.column = Some(name.to_owned().into());
+        let first = Position::of_column(name.to_owned()).in_row(row);
         Some(Loss::new(format!("invalid value kept ({detail})"), self.count, first))
     }
 }

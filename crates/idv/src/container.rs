@@ -29,13 +29,7 @@ impl Format for Idv {
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
-        if probe.head.starts_with(&SIGNATURE.to_le_bytes()) {
-            Recognition::Content
-        } else if !probe.directory && probe.has_extension(self.extensions()) {
-            Recognition::Name
-        } else {
-            Recognition::No
-        }
+        probe.by_content_or_name(probe.head.starts_with(&SIGNATURE.to_le_bytes()), self.extensions())
     }
 
     fn open(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {
@@ -142,10 +136,6 @@ impl Table for IdvContainer {
 
     fn columns(&self) -> &[ColumnInfo] {
         &self.columns
-    }
-
-    fn infer_columns(&self) -> Result<()> {
-        Ok(()) // the table of contents lists all columns
     }
 
     fn column_summary(&self, index: usize) -> Map<String, Value> {

@@ -143,11 +143,7 @@ fn column_from_json(
     version: Option<Version>,
     left_out: &mut Vec<Loss>,
 ) -> Result<Option<ColumnSchema>> {
-    let lost = |what: String| {
-        let mut first = Position::default();
-        first.column = Some(name.to_owned().into());
-        Loss::new(what, 1, first)
-    };
+    let lost = |what: String| Loss::new(what, 1, Position::of_column(name.to_owned()));
     if let Some(unknown) = members.keys().find(|member| !is_known(member)) {
         let detail = match unknown.as_str() {
             "error" => "the described file has an error".to_owned(),

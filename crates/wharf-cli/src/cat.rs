@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use container_core::{Error, Result};
-use wharf::convert::{Csv, Delimiter, JsonLines, Sink};
+use wharf::convert::TextTarget;
 use wharf::hub::convert::Report;
 use wharf::hub::copy_rows::CopyRows;
 use wharf::hub::select as library;
@@ -69,24 +69,6 @@ pub(crate) struct FormatOptions {
     pub(crate) pretty: bool,
 }
 
-/// A machine-readable output format.
-#[derive(Debug, Clone, Copy)]
-enum TextFormat {
-    Jsonl,
-    Csv,
-    Tsv,
-}
-
-impl TextFormat {
-    fn sink<'w>(self, out: impl std::io::Write + 'w) -> Box<dyn Sink + 'w> {
-        match self {
-            Self::Jsonl => Box::new(JsonLines::new(out)),
-            Self::Csv => Box::new(Csv::new(out)),
-            Self::Tsv => Box::new(Csv::new(out).with_delimiter(Delimiter::Tab)),
-        }
-    }
-}
-
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let locations = inputs::expand(&arguments.files)?;
     let mut selection = arguments.part.select(arguments.selection.plain()?)?;
@@ -127,9 +109,9 @@ pub(crate) fn print(
         return table(&mut job, terminal, env);
     }
     let format = match (csv, tsv) {
-        (true, _) => TextFormat::Csv,
-        (_, true) => TextFormat::Tsv,
-        _ => TextFormat::Jsonl,
+        (true, _) => TextTarget::CSV,
+        (_, true) => TextTarget::TSV,
+        _ => TextTarget::JSON_LINES,
     };
     // If rows are printed on the terminal, they are the progress.
     let progress = ProgressLine::new(terminal.is_none() && env.report.terminal);
@@ -162,8 +144,6 @@ pub(crate) fn finish(outcome: Result<(), Error>, report: &Report, env: &mut Env<
     if outcome.as_ref().is_err_and(|error| env.stdout.is_closed(error)) {
         return Ok(Outcome::Done);
     }
-    for lost in &report.losses {
-        env.report.lost(lost);
-    }
-    outcome.map(|()| Outcome::after(&report.losses))
+    let done = env.lost(&report.losses);
+    outcome.map(|()| done)
 }

@@ -63,11 +63,9 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let groups = progress::with_line(is_shown, |progress| {
         Count::of(convert.with_progress(progress)).run_groups(&mut env.opener, &mut report)
     });
-    for lost in &report.losses {
-        env.report.lost(lost);
-    }
+    let outcome = env.lost(&report.losses);
     print(&groups?, env)?;
-    Ok(Outcome::after(&report.losses))
+    Ok(outcome)
 }
 
 fn print(groups: &[Group], env: &mut Env<'_>) -> Result<()> {

@@ -103,12 +103,8 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         (diff.exact_types, diff.limit) = (arguments.types, arguments.show);
         diff.run(&mut env.opener, &mut reports)
     });
-    let losses = reports.iter().flat_map(|report| &report.losses);
-    let mut outcome = Outcome::Done;
-    for lost in losses {
-        outcome = outcome.max(Outcome::after(std::slice::from_ref(lost)));
-        env.report.lost(lost);
-    }
+    let outcomes = reports.iter().map(|report| env.lost(&report.losses));
+    let outcome = outcomes.max().unwrap_or(Outcome::Done);
     let differences = compared?;
     if env.json() {
         let json = serde_json::to_string(&differences).unwrap_or_default(); // cannot fail for such members

@@ -8,7 +8,7 @@ pub(crate) use wharf::hub::env::Opener;
 
 use super::Outcome;
 use super::escaping_writer::EscapingWriter;
-use super::report::Report;
+use super::report::{Lost, Report};
 
 /// Streams, formats and global options of a run.
 pub(crate) struct Env<'a> {
@@ -42,6 +42,12 @@ impl Env<'_> {
         }
         self.report.error(error);
         Outcome::from_error(error)
+    }
+
+    /// Reports losses and returns the outcome of the finished work.
+    pub(crate) fn lost(&mut self, lost: &[Lost]) -> Outcome {
+        lost.iter().for_each(|lost| self.report.lost(lost));
+        Outcome::after(lost)
     }
 
     /// Prints what clap returns instead of arguments: help and version to standard output, usage errors to standard error.

@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let input = location.input(&mut env.opener).map_err(file)?;
     env.opener.packed = arguments.packed.packed;
     if let Some(variable) = &arguments.key
-        && let Some(reader) = super::netcdf::variables(&input, &env.opener).map_err(file)?
+        && let Some(reader) = env.opener.variables(&input).map_err(file)?
     {
         if !arguments.columns.is_empty() || arguments.reading.table.is_some() {
             return Err(file(Error::usage("a variable has no columns or tables; select a part of it with --sel")));
@@ -121,7 +121,7 @@ fn selection(
     env.opener.packed = true;
     let coordinates = match reader.format() == dsfmt::FORMAT_NAME {
         true => None,
-        false => super::netcdf::variables(input, &env.opener)?,
+        false => env.opener.variables(input)?,
     };
     arguments.slice.selection(coordinates.as_ref().unwrap_or(reader)).map(Some)
 }
@@ -169,8 +169,7 @@ fn raw(arguments: &Arguments, location: &Location, input: &Input, env: &mut Env<
 /// Reports losses.
 fn finish(losses: impl IntoIterator<Item = Loss>, location: &Location, env: &mut Env<'_>) -> Outcome {
     let losses: Vec<_> = losses.into_iter().map(|loss| Lost { file: Some(location.name()), loss }).collect();
-    losses.iter().for_each(|lost| env.report.lost(lost));
-    Outcome::after(&losses)
+    env.lost(&losses)
 }
 
 const fn kind_name(kind: datadings::Kind) -> &'static str {
@@ -216,10 +215,8 @@ fn other_key(table: &dyn Table, row: u64, key: &str) -> Result<Option<Loss>> {
 }
 
 fn key_mismatch(row: u64, key: &str, found: &str) -> Option<Loss> {
-    let mut first = Position::default();
-    (first.row, first.key) = (Some(row), Some(key.to_owned().into()));
     let what = format!("the index lists another key than the row has: {found:?}");
-    (found != key).then(|| Loss::new(what, 1, first))
+    (found != key).then(|| Loss::new(what, 1, Position::of_key(key.to_owned()).in_row(row)))
 }
 
 fn record(arguments: &Arguments, location: &Location, table: &dyn Table, env: &mut Env<'_>) -> Result<Outcome> {

@@ -92,8 +92,7 @@ fn rebuild(reindex: Reindex, env: &mut Env<'_>) -> Result<Outcome> {
         };
         records::print_result(object, &line(&file, index, report.unit), env)?;
     }
-    report.losses.iter().for_each(|lost| env.report.lost(lost));
-    Ok(Outcome::after(&report.losses))
+    Ok(env.lost(&report.losses))
 }
 
 /// The human-readable result.

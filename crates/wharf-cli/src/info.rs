@@ -52,18 +52,14 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         } else {
             let gap = if number > 0 { "\n" } else { "" };
             let netcdf = super::netcdf::reader(&input, &env.opener).map_err(|error| error.in_file(location.name()))?;
-            if let Some(reader) = netcdf {
-                env.stdout.print(&format!("{gap}{}", super::netcdf::describe(location, &reader)))?;
-                continue;
-            }
-            if let Some(reader) = super::ds::reader(&input, &env.opener)? {
-                let text = format!("{gap}{}", super::ds::describe(location, &reader));
-                env.stdout.print(&text)?;
-                continue;
-            }
-            let opened = location.open_input(&input, &env.opener)?;
-            let text = format!("{gap}{}", describe(location, &opened, &errors, env.stdout.terminal));
-            env.stdout.print(&text)?;
+            let text = if let Some(reader) = netcdf {
+                super::netcdf::describe(location, &reader)
+            } else if let Some(reader) = super::ds::reader(&input, &env.opener)? {
+                super::ds::describe(location, &reader)
+            } else {
+                describe(location, &location.open_input(&input, &env.opener)?, &errors, env.stdout.terminal)
+            };
+            env.stdout.print(&format!("{gap}{text}"))?;
         }
         for error in errors.into_inner() {
             env.report.error(&error.in_file(location.name()));

@@ -90,11 +90,11 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     progress::with_line(env.report.terminal, |progress| {
         merge.with_progress(progress).run(to, &mut env.opener, &mut report)
     })?;
-    report.losses.iter().for_each(|lost| env.report.lost(lost));
+    let outcome = env.lost(&report.losses);
     if !is_stream {
         arguments.print_result(&path.display().to_string(), &report, env)?;
     }
-    Ok(Outcome::after(&report.losses))
+    Ok(outcome)
 }
 
 impl Arguments {

@@ -99,11 +99,11 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
 
 /// Reports what was written.
 fn report(target: &Path, files: u64, bytes: u64, lost: &[Lost], env: &mut Env<'_>) -> Result<Outcome> {
-    lost.iter().for_each(|lost| env.report.lost(lost));
+    let outcome = env.lost(lost);
     let object = json!({"file": target.display().to_string(), "to": "zds", "files": files, "bytes": bytes});
     let line = format!("{}: {}, {}", target.display(), counted(files, "file"), size(bytes));
     records::print_result(object, &line, env)?;
-    Ok(Outcome::after(lost))
+    Ok(outcome)
 }
 
 /// Unpack an archive of a ZDS store into a folder

@@ -185,10 +185,7 @@ impl Console {
 
     /// Reports losses, and remembers the exit code.
     pub fn lost(&mut self, lost: &[Lost]) {
-        for lost in lost {
-            self.env.report.lost(lost);
-        }
-        self.outcome = self.outcome.max(Outcome::after(lost));
+        self.outcome = self.outcome.max(self.env.lost(lost));
     }
 
     /// Writes a message to standard error, escaped for a terminal.

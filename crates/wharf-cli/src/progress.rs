@@ -65,12 +65,8 @@ impl ProgressLine {
 
     /// Removes the line for good, also when work goes on.
     pub(crate) fn close(&self) {
-        self.with(|state| {
-            state.is_closed = true;
-            if let Some(bar) = state.bar.take() {
-                bar.finish_and_clear();
-            }
-        });
+        self.with(|state| state.is_closed = true);
+        self.clear();
     }
 
     /// Removes the line.

@@ -63,7 +63,7 @@ pub(crate) fn output_object(format: &str, written: &Written) -> Map<String, Valu
 
 /// Reports losses and outputs. With `show_total`, also how many records the input has.
 pub(crate) fn report_outputs(report: &Report, show_total: bool, env: &mut Env<'_>) -> Result<Outcome> {
-    report.losses.iter().for_each(|lost| env.report.lost(lost));
+    let outcome = env.lost(&report.losses);
     for output in &report.outputs {
         let mut object = output_object(report.format, output);
         let mut line = format!("{}: {}", output.path.display(), counted(output.rows, report.unit.words().0));
@@ -77,7 +77,7 @@ pub(crate) fn report_outputs(report: &Report, show_total: bool, env: &mut Env<'_
         }
         print_result(object, &line, env)?;
     }
-    Ok(Outcome::after(&report.losses))
+    Ok(outcome)
 }
 
 /// Prints a result: the object with `--json`, otherwise the line.

@@ -85,8 +85,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
             if let Some(data_type) = data_type {
                 let rounded = edit.set_type(name, data_type)?;
                 if rounded > 0 {
-                    let mut first = Position::default();
-                    first.column = Some(name.to_owned().into());
+                    let first = Position::of_column(name.to_owned());
                     losses.push(Loss::new(format!("value rounded to {data_type}"), rounded, first));
                 }
             }

@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     progress::with_line(env.report.terminal, |progress| {
         split.with_progress(progress).run(overwrite, &mut env.opener, &mut report)
     })?;
-    report.losses.iter().for_each(|lost| env.report.lost(lost));
+    let outcome = env.lost(&report.losses);
     if env.json() {
         let outputs: Vec<Value> =
             report.outputs.iter().map(|output| output_object(report.format, output).into()).collect();
@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
             records::print_result(Map::new(), &format!("seed {seed}"), env)?;
         }
     }
-    Ok(Outcome::after(&report.losses))
+    Ok(outcome)
 }
 
 impl Arguments {

@@ -65,10 +65,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         stats.top = arguments.top;
         stats.run(&mut env.opener, &mut report)
     });
-    for lost in &report.losses {
-        env.report.lost(lost);
-    }
-    let mut outcome = Outcome::after(&report.losses);
+    let mut outcome = env.lost(&report.losses);
     let mut columns = Vec::new();
     for column in computed? {
         match column {

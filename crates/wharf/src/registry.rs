@@ -112,10 +112,7 @@ impl Registry {
         let opened = self
             .detect(input)
             .and_then(|format| format.open(input, options).map_err(|error| error.in_format(format.name())));
-        opened.map_err(|error| match input.path() {
-            Some(path) => error.in_file(path.display().to_string()),
-            None => error,
-        })
+        opened.map_err(|error| error.in_optional_file(input.path().map(|path| path.display().to_string())))
     }
 }
 

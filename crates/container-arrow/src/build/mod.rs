@@ -211,14 +211,12 @@ impl Columns {
 fn take_column_losses(column: &mut Column, losses: &mut Vec<Loss>) {
     if column.lost > 0 {
         let what = format!("value that does not fit into a column of {} shown as null", column.type_name());
-        let mut first = Position::default();
-        (first.row, first.column) = (Some(column.first_lost), Some(column.path.to_string().into()));
+        let first = Position::of_column(column.path.to_string()).in_row(column.first_lost);
         losses.push(Loss::new(what, column.lost, first));
         column.lost = 0;
     }
     if column.replaced > 0 {
-        let mut first = Position::default();
-        (first.row, first.column) = (Some(column.first_replaced), Some(column.path.to_string().into()));
+        let first = Position::of_column(column.path.to_string()).in_row(column.first_replaced);
         losses.push(Loss::new("duplicate object member: last value kept", column.replaced, first));
         column.replaced = 0;
     }

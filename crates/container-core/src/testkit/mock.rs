@@ -140,10 +140,6 @@ impl Table for MockTable {
         &self.columns
     }
 
-    fn infer_columns(&self) -> Result<()> {
-        Ok(())
-    }
-
     fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
         let column = array(&self.document, "columns").get(index).ok_or_else(|| Error::usage("no such column"))?;
         match column.get("more_fails") {

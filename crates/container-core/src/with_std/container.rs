@@ -84,7 +84,9 @@ pub trait Table: Send + Sync {
     ///
     /// # Errors
     /// Errors of the rows, and [`Limit`](crate::ErrorKind::Limit) for too many columns. `columns` is unchanged then.
-    fn infer_columns(&self) -> Result<()>;
+    fn infer_columns(&self) -> Result<()> {
+        Ok(()) // with a schema
+    }
 
     /// As [`infer_columns`](Self::infer_columns), while `watch` is told how far a scan is, and can end it.
     ///
@@ -259,6 +261,13 @@ impl ColumnInfo {
     #[must_use]
     pub fn new(name: impl Into<String>, kind: impl Into<String>) -> Self {
         Self { name: name.into(), kind: kind.into(), unreadable: None, details: Vec::new() }
+    }
+
+    /// The loss if the column is left out because it cannot be read.
+    #[must_use]
+    pub fn left_out(&self) -> Option<Loss> {
+        let why = self.unreadable.as_ref()?;
+        Some(Loss::new(format!("column left out ({why})"), 1, Position::of_column(self.name.clone())))
     }
 }
 

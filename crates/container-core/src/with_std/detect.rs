@@ -142,6 +142,16 @@ impl<'a> Probe<'a> {
         let extension = self.path.and_then(Path::extension).and_then(OsStr::to_str);
         extension.is_some_and(|actual| extensions.iter().any(|known| known.eq_ignore_ascii_case(actual)))
     }
+
+    /// By content, else a file by its extension.
+    #[must_use]
+    pub fn by_content_or_name(&self, is_content: bool, extensions: &[&str]) -> Recognition {
+        match is_content {
+            true => Recognition::Content,
+            false if !self.directory && self.has_extension(extensions) => Recognition::Name,
+            false => Recognition::No,
+        }
+    }
 }
 
 /// An input to open: a file, a directory, a stream without a path, or a container that is open already. A file may be one of a set.

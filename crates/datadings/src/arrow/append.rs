@@ -32,9 +32,7 @@ impl Count {
     }
 
     fn loss(self, what: &'static str) -> Option<Loss> {
-        let mut first = Position::default();
-        first.row = Some(self.first);
-        (self.times > 0).then(|| Loss::new(what, self.times, first))
+        (self.times > 0).then(|| Loss::new(what, self.times, Position::of_row(self.first)))
     }
 }
 

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_schema::{ArrowError, SchemaRef};
-use container_arrow::{BatchReader, BatchScan, Columns, add_losses, to_arrow};
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use container_arrow::{BatchScan, BatchSteps, Columns, add_losses};
 use container_core::{Error, Loss, Result};
 
 use super::append::Appender;
@@ -99,24 +99,6 @@ impl<'a> SampleBatches<'a> {
             self.ready.extend(chunk.results);
         }
     }
-
-    fn try_next(&mut self) -> Result<Option<RecordBatch>> {
-        loop {
-            match self.ready.pop_front() {
-                Some(BatchResult::Batch(batch, losses)) => {
-                    add_losses(&mut self.losses, losses);
-                    return Ok(Some(batch));
-                }
-                Some(BatchResult::Failed(error)) => {
-                    self.left.start = self.left.end;
-                    self.ready.clear();
-                    return Err(error.in_format(FORMAT_NAME));
-                }
-                None if self.left.is_empty() => return Ok(None),
-                None => self.make_next(),
-            }
-        }
-    }
 }
 
 /// Makes the batches of some rows: one, unless their columns are larger than estimated.
@@ -159,21 +141,25 @@ fn append_rows(reader: &Reader, plan: &Plan, scan: &BatchScan, rows: Range<u64>,
     failed.map_or(Ok(()), Err)
 }
 
-impl Iterator for SampleBatches<'_> {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.try_next().map_err(to_arrow).transpose()
+impl BatchSteps for SampleBatches<'_> {
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            match self.ready.pop_front() {
+                Some(BatchResult::Batch(batch, losses)) => {
+                    add_losses(&mut self.losses, losses);
+                    return Ok(Some(batch));
+                }
+                Some(BatchResult::Failed(error)) => return Err(error.in_format(FORMAT_NAME)),
+                None if self.left.is_empty() => return Ok(None),
+                None => self.make_next(),
+            }
+        }
     }
-}
 
-impl RecordBatchReader for SampleBatches<'_> {
     fn schema(&self) -> SchemaRef {
         self.plan.schema.clone()
     }
-}
 
-impl BatchReader for SampleBatches<'_> {
     fn losses(&self) -> Vec<Loss> {
         self.losses.clone()
     }

@@ -74,7 +74,7 @@ mod value;
 mod write;
 
 use arrow_schema::SchemaRef;
-use container_arrow::{ArrowTable, BatchReader, BatchScan};
+use container_arrow::{ArrowTable, BatchReader, BatchScan, StepReader};
 use container_core::Result;
 
 pub use self::write::{ArrowWriter, Keys, WriterOptions};
@@ -87,6 +87,6 @@ impl ArrowTable for DatadingsContainer {
     }
 
     fn batches<'a>(&'a self, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>> {
-        Ok(Box::new(batches::SampleBatches::new(self, scan)?))
+        Ok(Box::new(StepReader::new(batches::SampleBatches::new(self, scan)?)))
     }
 }

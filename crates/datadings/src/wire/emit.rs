@@ -7,7 +7,7 @@ pub(crate) fn put_array_header(out: &mut Vec<u8>, len: u32) {
 }
 
 /// The header of a map of `len` pairs.
-pub(crate) fn put_map_header(out: &mut Vec<u8>, len: u32) {
+pub fn put_map_header(out: &mut Vec<u8>, len: u32) {
     put_header(out, len, 0x80, 0xde);
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn put_str_header(out: &mut Vec<u8>, len: u32) {
 }
 
 /// The header of a bin of `len` bytes.
-pub(crate) fn put_bin_header(out: &mut Vec<u8>, len: u32) {
+pub fn put_bin_header(out: &mut Vec<u8>, len: u32) {
     match (u8::try_from(len), u16::try_from(len)) {
         (Ok(len), _) => out.extend_from_slice(&[0xc4, len]),
         (_, Ok(len)) => {

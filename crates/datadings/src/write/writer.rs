@@ -244,9 +244,8 @@ impl Writer {
     #[cold]
     fn count_rejected(&mut self, key: &str, flaw: &Error) {
         let first = || {
-            let mut position = Position::default();
-            position.key = Some(key.to_owned().into());
-            Loss::new(format!("sample copied although verification rejects it: {}", flaw.detail()), 0, position)
+            let first = Position::of_key(key.to_owned());
+            Loss::new(format!("sample copied although verification rejects it: {}", flaw.detail()), 0, first)
         };
         self.rejected.get_or_insert_with(first).count += 1;
         self.rejected_len += 1;

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader};
-use arrow_schema::{ArrowError, SchemaRef};
-use container_arrow::{BatchReader, BatchScan, from_arrow, to_arrow};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::SchemaRef;
+use container_arrow::{BatchScan, BatchSteps, from_arrow};
 use container_core::parallel::{self, Pool};
-use container_core::{Error, Loss, Result};
+use container_core::{Loss, Result};
 
 use super::plan::Plan;
 use super::structs;
@@ -102,28 +102,15 @@ fn string_bytes(variable: &Variable<'_>, elements: Range<u64>) -> Result<u64> {
     })
 }
 
-impl Iterator for DsBatches<'_> {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.rows.is_empty() {
-            return None;
-        }
-        let batch = self.batch();
-        if batch.is_err() {
-            self.rows.start = self.rows.end;
-        }
-        Some(batch.map_err(|error: Error| to_arrow(error)))
+impl BatchSteps for DsBatches<'_> {
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        if self.rows.is_empty() { Ok(None) } else { self.batch().map(Some) }
     }
-}
 
-impl RecordBatchReader for DsBatches<'_> {
     fn schema(&self) -> SchemaRef {
         self.plan.schema.clone()
     }
-}
 
-impl BatchReader for DsBatches<'_> {
     fn losses(&self) -> Vec<Loss> {
         self.plan.losses()
     }

@@ -58,7 +58,7 @@ mod times;
 mod write;
 
 use arrow_schema::SchemaRef;
-use container_arrow::{ArrowTable, BatchReader, BatchScan};
+use container_arrow::{ArrowTable, BatchReader, BatchScan, StepReader};
 use container_core::Result;
 
 use crate::container::DsTable;
@@ -72,6 +72,6 @@ impl ArrowTable for DsTable {
     }
 
     fn batches<'a>(&'a self, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>> {
-        Ok(Box::new(batches::DsBatches::new(self, scan)?))
+        Ok(Box::new(StepReader::new(batches::DsBatches::new(self, scan)?)))
     }
 }

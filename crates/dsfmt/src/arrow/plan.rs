@@ -57,10 +57,10 @@ impl Count {
 
     fn loss(&self, what: &str, column: &str) -> Option<Loss> {
         let count = self.count.load(Ordering::Relaxed);
-        let mut first = Position::default();
-        first.column = Some(column.to_owned().into());
-        first.row = Some(self.first.load(Ordering::Relaxed));
-        (count > 0).then(|| Loss::new(what.to_owned(), count, first))
+        (count > 0).then(|| {
+            let first = Position::of_column(column.to_owned()).in_row(self.first.load(Ordering::Relaxed));
+            Loss::new(what.to_owned(), count, first)
+        })
     }
 }
 

@@ -65,13 +65,8 @@ impl Format for Ds {
     /// Recognizes any version, so that an unsupported one is named in the error.
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
         let version = probe.head.strip_prefix(MAGIC);
-        if version.and_then(<[u8]>::first).is_some_and(u8::is_ascii_digit) {
-            Recognition::Content
-        } else if !probe.directory && probe.has_extension(self.extensions()) {
-            Recognition::Name
-        } else {
-            Recognition::No
-        }
+        let is_content = version.and_then(<[u8]>::first).is_some_and(u8::is_ascii_digit);
+        probe.by_content_or_name(is_content, self.extensions())
     }
 
     fn open(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {
@@ -197,10 +192,6 @@ impl Table for DsTable {
 
     fn columns(&self) -> &[ColumnInfo] {
         &self.group.columns
-    }
-
-    fn infer_columns(&self) -> Result<()> {
-        Ok(()) // the header describes all columns
     }
 
     fn column_summary(&self, index: usize) -> Map<String, Value> {

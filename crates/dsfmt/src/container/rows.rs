@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use container_core::{Error, Loss, Position, Result, Rows, Scan};
+use container_core::{ColumnInfo, Error, Loss, Position, Result, Rows, Scan};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
@@ -129,18 +129,9 @@ pub(crate) fn row_range(table: &DsTable, scan: &Scan) -> Result<Range<u64>> {
 pub(crate) fn selected_columns(table: &DsTable, scan: &Scan) -> Result<(Vec<usize>, Vec<Loss>)> {
     let infos = &table.group.columns;
     let Some(selected) = &scan.columns else {
-        let (mut readable, mut skipped) = (Vec::new(), Vec::new());
-        for (index, info) in infos.iter().enumerate() {
-            match &info.unreadable {
-                None => readable.push(index),
-                Some(why) => {
-                    let mut first = Position::default();
-                    first.column = Some(info.name.clone().into());
-                    skipped.push(Loss::new(format!("column left out ({why})"), 1, first));
-                }
-            }
-        }
-        return Ok((readable, skipped));
+        let readable = infos.iter().enumerate().filter(|(_, info)| info.unreadable.is_none());
+        let skipped = infos.iter().filter_map(ColumnInfo::left_out).collect();
+        return Ok((readable.map(|(index, _)| index).collect(), skipped));
     };
     for index in selected {
         let missing = || Error::usage(format!("unknown column {index}")).in_format(FORMAT_NAME);
@@ -271,8 +262,7 @@ impl Rows for DsRows<'_> {
     fn losses(&self) -> Vec<Loss> {
         let mut losses = self.skipped.clone();
         for column in &self.columns {
-            let mut first = Position::default();
-            first.column = Some(column.name.to_owned().into());
+            let mut first = Position::of_column(column.name.to_owned());
             if let Some(why) = &column.format.time_error {
                 losses.push(Loss::new(format!("times shown as stored ({why})"), 1, first.clone()));
             }

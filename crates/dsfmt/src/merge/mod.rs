@@ -134,8 +134,7 @@ fn plan_merge<'r>(readers: &[&'r Reader], dimension: &str, options: MergeOptions
 /// Records a loss if `count` is not 0.
 fn record_loss(losses: &mut Vec<Loss>, what: &str, count: u64, column: Option<&str>) {
     if count > 0 {
-        let mut first = Position::default();
-        first.column = column.map(|column| column.to_owned().into());
+        let first = column.map(|column| Position::of_column(column.to_owned())).unwrap_or_default();
         losses.push(Loss::new(what.to_owned(), count, first));
     }
 }

@@ -55,13 +55,7 @@ impl Format for Netcdf {
     /// Recognizes any HDF5 file; opening it shows whether it is NetCDF-4.
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
         let magic = [&b"CDF\x01"[..], b"CDF\x02", b"CDF\x05", b"\x89HDF\r\n\x1a\n"];
-        if magic.iter().any(|magic| probe.head.starts_with(magic)) {
-            Recognition::Content
-        } else if !probe.directory && probe.has_extension(self.extensions()) {
-            Recognition::Name
-        } else {
-            Recognition::No
-        }
+        probe.by_content_or_name(magic.iter().any(|magic| probe.head.starts_with(magic)), self.extensions())
     }
 
     fn open(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {
@@ -244,10 +238,6 @@ impl Table for NetcdfTable {
 
     fn columns(&self) -> &[ColumnInfo] {
         self.inner.columns()
-    }
-
-    fn infer_columns(&self) -> Result<()> {
-        Ok(()) // the header describes all columns
     }
 
     fn column_summary(&self, index: usize) -> Map<String, Value> {

@@ -194,11 +194,7 @@ impl Planner<'_> {
     /// The readable metadata of a column.
     fn metadata(&mut self, column: &Column) -> Result<Vec<MetadataSchema>> {
         let mut all = Vec::new();
-        let lost = |what: String| {
-            let mut first = Position::default();
-            first.column = Some(column.unique_name().to_owned().into());
-            Loss::new(what, 1, first)
-        };
+        let lost = |what: String| Loss::new(what, 1, Position::of_column(column.unique_name().to_owned()));
         if self.room.is_none() {
             if column.entry.metadata_offset.is_some() {
                 self.left_out.push(lost("metadata left out (other columns used up the limit)".to_owned()));

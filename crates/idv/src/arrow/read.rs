@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
-use container_arrow::{ArrowTable, BatchReader, BatchScan, from_arrow, to_arrow};
+use container_arrow::{ArrowTable, BatchReader, BatchScan, BatchSteps, StepReader, from_arrow};
 use container_core::{Error, Loss, Position, Result};
 
 use super::lists::BlockArray;
@@ -26,7 +26,10 @@ const MIN_BATCH_DIVISOR: usize = 8;
 /// An iterator of record batches, from [`Reader::record_batches`].
 ///
 /// Shares the file with the [`Reader`] and may outlive it. Ends after an error.
-pub struct RecordBatches {
+pub type RecordBatches = StepReader<Steps>;
+
+/// The state of [`RecordBatches`].
+pub struct Steps {
     scan: BlockScan<ArrowDecoder>,
     schema: SchemaRef,
     left_out: Vec<Loss>,
@@ -39,8 +42,6 @@ pub struct RecordBatches {
     row_bytes: u64,
     /// An error to return after the current batch.
     failed: Option<Error>,
-    /// Set after an error.
-    ended: bool,
 }
 
 /// Decodes blocks into arrays.
@@ -147,8 +148,7 @@ impl Reader {
         let most_bytes = (scan.batch_bytes as u64).min(self.row_bytes()).min(0x7FFF_FFFF);
         let most_rows = scan.batch_rows.max(1);
         let row_bytes = self.row_bytes();
-        let (failed, ended) = (None, false);
-        Ok(RecordBatches {
+        Ok(StepReader::new(Steps {
             scan: blocks,
             schema,
             left_out,
@@ -157,9 +157,8 @@ impl Reader {
             most_rows,
             most_bytes,
             row_bytes,
-            failed,
-            ended,
-        })
+            failed: None,
+        }))
     }
 
     /// The schema of [`record_batches`](Self::record_batches) for the same scan. Reads the metadata.
@@ -171,7 +170,7 @@ impl Reader {
     }
 }
 
-impl RecordBatches {
+impl Steps {
     /// Ensures that rows remain in the current step; false at the end.
     fn advance(&mut self) -> Result<bool> {
         if self.at < self.scan.rows().end {
@@ -248,9 +247,11 @@ impl RecordBatches {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options).map_err(from_arrow)
     }
+}
 
-    /// The next batch; concatenates small ones.
-    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+impl BatchSteps for Steps {
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        // Small batches are concatenated.
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
@@ -290,28 +291,11 @@ impl RecordBatches {
             _ => concat_batches(&self.schema, &parts).map(Some).map_err(from_arrow),
         }
     }
-}
 
-impl Iterator for RecordBatches {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
-            return None;
-        }
-        let next = self.next_batch();
-        self.ended = next.is_err();
-        next.map_err(to_arrow).transpose()
-    }
-}
-
-impl RecordBatchReader for RecordBatches {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
-}
 
-impl BatchReader for RecordBatches {
     fn losses(&self) -> Vec<Loss> {
         let mut losses = self.left_out.clone();
         for (tally, plan) in self.tallies.iter().zip(&self.scan.context.decoder.columns) {
@@ -320,9 +304,7 @@ impl BatchReader for RecordBatches {
                 ("time truncated to the microsecond", tally.cut),
             ] {
                 if count.times > 0 {
-                    let mut first = Position::default();
-                    first.row = Some(count.first);
-                    first.column = Some(plan.name.to_string().into());
+                    let first = Position::of_column(plan.name.to_string()).in_row(count.first);
                     losses.push(Loss::new(what, count.times, first));
                 }
             }

@@ -31,13 +31,8 @@ impl Format for ModelFormat {
         let is_archive = probe.head.starts_with(&LOCAL_HEADER);
         let is_named = !probe.directory && probe.has_extension(self.extensions());
         // An archive can begin with other bytes.
-        if (is_archive && marked()) || ((is_archive || is_named) && probe.source.is_some_and(is_model)) {
-            Recognition::Content
-        } else if is_named {
-            Recognition::Name
-        } else {
-            Recognition::No
-        }
+        let is_content = (is_archive && marked()) || ((is_archive || is_named) && probe.source.is_some_and(is_model));
+        probe.by_content_or_name(is_content, self.extensions())
     }
 
     fn open(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {

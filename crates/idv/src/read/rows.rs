@@ -90,9 +90,8 @@ impl Reader {
             match column.kind() {
                 Ok(_) => readable.push(column.index()),
                 Err(unreadable) => {
-                    let mut first = Position::default();
+                    let mut first = Position::of_column(column.unique_name().to_owned());
                     first.byte = unreadable.byte;
-                    first.column = Some(column.unique_name().to_owned().into());
                     left_out.push(Loss::new(format!("column left out ({unreadable})"), 1, first));
                 }
             }
@@ -253,9 +252,7 @@ impl Rows {
     pub fn losses(&self) -> Vec<Loss> {
         let mut losses = self.left_out.clone();
         for column in self.columns.iter().filter(|column| column.bad_keys > 0) {
-            let mut first = Position::default();
-            first.row = Some(column.first_bad_key);
-            first.column = Some(column.name.clone().into());
+            let first = Position::of_column(column.name.clone()).in_row(column.first_bad_key);
             losses.push(Loss::new("key above its count shown as missing", column.bad_keys, first));
         }
         losses

@@ -280,8 +280,7 @@ impl Recovery {
         let rows = self.reader.row_count();
         let selected: HashSet<usize> = self.selected.iter().copied().collect();
         for (index, column) in self.columns.iter().enumerate() {
-            let mut first = Position::default();
-            first.column = Some(column.name.clone().into());
+            let mut first = Position::of_column(column.name.clone());
             let lost = total(&column.damaged);
             if let Some(why) = &column.unreadable {
                 losses.push(Loss::new(format!("column lost ({why})"), 1, first));
@@ -301,8 +300,7 @@ impl Recovery {
             }
         }
         if self.declared > rows {
-            let mut first = Position::default();
-            first.row = Some(rows);
+            let first = Position::of_row(rows);
             losses.push(Loss::new("rows after the last complete blocks lost", self.declared - rows, first));
         }
         losses
@@ -321,9 +319,7 @@ impl Recovery {
             }
             let name = self.column(index).map(|column| column.name.clone()).unwrap_or_default();
             let mut lose = |what: String| {
-                let mut first = Position::default();
-                first.column = Some(name.clone().into());
-                losses.push(Loss::new(what, 1, first));
+                losses.push(Loss::new(what, 1, Position::of_column(name.clone())));
             };
             if column.name.is_empty() {
                 column.name = format!("column {index}");

@@ -37,9 +37,7 @@ impl RepairedValues {
 
     pub(super) fn loss(self, name: &str) -> Option<Loss> {
         let (row, detail) = self.first?;
-        let mut first = Position::default();
-        first.row = Some(row);
-        first.column = Some(name.to_owned().into());
+        let first = Position::of_column(name.to_owned()).in_row(row);
         Some(Loss::new(format!("invalid value written as missing ({detail})"), self.count, first))
     }
 }

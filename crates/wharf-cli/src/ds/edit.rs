@@ -106,16 +106,11 @@ pub(crate) fn put(
         return Err(Error::usage("cannot write ds to a terminal; use a file or a pipe"));
     }
     let (_, lost) = stream_ds(&mut env.stdout, write)?;
-    Ok(report_losses(&lost, env))
-}
-
-fn report_losses(losses: &[Lost], env: &mut Env<'_>) -> Outcome {
-    losses.iter().for_each(|lost| env.report.lost(lost));
-    Outcome::after(losses)
+    Ok(env.lost(&lost))
 }
 
 fn report_written(name: &str, written: Written, losses: Vec<Lost>, env: &mut Env<'_>) -> Result<Outcome> {
-    let outcome = report_losses(&losses, env);
+    let outcome = env.lost(&losses);
     if env.json() {
         let object = json!({"file": name, "to": NAME, "variables": written.variables, "bytes": written.bytes});
         env.stdout.print(&format!("{object}\n"))?;

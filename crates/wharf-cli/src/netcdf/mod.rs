@@ -22,8 +22,3 @@ pub(crate) fn reader(input: &Input, opener: &Opener<'_>) -> Result<Option<Reader
         _ => Ok(None),
     }
 }
-
-/// The variables of a ds or NetCDF file, or the selected part of them; `None` for other formats. Errors do not name the file.
-pub(crate) fn variables(input: &Input, opener: &Opener<'_>) -> Result<Option<dsfmt::Reader>> {
-    opener.variables(input)
-}

@@ -9,7 +9,7 @@ use arrow_array::{Array, ArrayRef, FixedSizeListArray, RecordBatch, RecordBatchO
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_select::take::take;
 use container_arrow::{ArrowTable, BatchReader, BatchRows, BatchScan, JsonRows, PermutedTensor, from_arrow};
-use container_core::{ColumnInfo, Error, Loss, Position, Result, Rows, Scan, Table};
+use container_core::{ColumnInfo, Error, Loss, Result, Rows, Scan, Table};
 
 use super::guarded;
 
@@ -87,30 +87,31 @@ pub(crate) fn rows_of<'a>(
     let mut left_out = Vec::new();
     let mut scan = scan.clone();
     if scan.columns.is_none() {
-        for (column, why) in table.columns().iter().filter_map(|column| Some((column, column.unreadable.as_ref()?))) {
-            let mut first = Position::default();
-            first.column = Some(column.name.clone().into());
-            left_out.push(Loss::new(format!("column left out ({why})"), 1, first));
-        }
+        left_out.extend(table.columns().iter().filter_map(ColumnInfo::left_out));
         scan.columns = Some((0..table.columns().len()).filter(|index| !unreadable(index)).collect());
     }
     let first = scan.rows.start;
-    Ok(Box::new(ReadableRows { rows: BatchRows::new(open(scan)?, first), left_out }))
+    Ok(Box::new(RowsWithLosses { rows: Box::new(BatchRows::new(open(scan)?, first)), losses: left_out }))
 }
 
-/// Rows of the readable columns, with a loss for each other column.
-struct ReadableRows<'a> {
-    rows: BatchRows<'a>,
-    left_out: Vec<Loss>,
+/// Rows with losses besides their own.
+pub(crate) struct RowsWithLosses<'a> {
+    pub(crate) rows: Box<dyn Rows + 'a>,
+    /// Reported first.
+    pub(crate) losses: Vec<Loss>,
 }
 
-impl Rows for ReadableRows<'_> {
+impl Rows for RowsWithLosses<'_> {
     fn advance(&mut self) -> Result<bool> {
         self.rows.advance()
     }
 
     fn index(&self) -> u64 {
         self.rows.index()
+    }
+
+    fn locate(&self, error: Error) -> Error {
+        self.rows.locate(error)
     }
 
     fn row(&self) -> &dyn erased_serde::Serialize {
@@ -122,7 +123,7 @@ impl Rows for ReadableRows<'_> {
     }
 
     fn losses(&self) -> Vec<Loss> {
-        self.left_out.iter().cloned().chain(self.rows.losses()).collect()
+        self.losses.iter().cloned().chain(self.rows.losses()).collect()
     }
 }
 

@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
-use arrow_schema::{ArrowError, FieldRef, SchemaRef};
-use container_arrow::{ArrowTable, BatchReader, BatchScan, BatchSlices, from_arrow, to_arrow};
-use container_core::{ColumnInfo, Container, Error, Finding, Loss, Result, Rows, Scan, Table, VerifyOptions};
+use arrow_schema::{FieldRef, SchemaRef};
+use container_arrow::{ArrowTable, BatchReader, BatchScan, BatchSlices, BatchSteps, StepReader, from_arrow};
+use container_core::{ColumnInfo, Container, Error, Finding, Result, Rows, Scan, Table, VerifyOptions};
 use serde_json::{Map, Value};
 
 use super::{Projection, batch_slices, describe, metadata, project, same_columns, summary};
@@ -128,10 +128,6 @@ impl Table for BatchContainer {
         &self.columns
     }
 
-    fn infer_columns(&self) -> Result<()> {
-        Ok(()) // the schema lists all columns
-    }
-
     fn column_summary(&self, index: usize) -> Map<String, Value> {
         summary(self.fields.get(index))
     }
@@ -166,7 +162,7 @@ impl ArrowTable for BatchContainer {
 
     fn batches<'a>(&'a self, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>> {
         let projection = self.project(scan)?;
-        Ok(Box::new(Batches {
+        Ok(Box::new(StepReader::new(Batches {
             batches: (self.open)()?,
             expected: Arc::clone(&self.schema),
             projection,
@@ -174,8 +170,7 @@ impl ArrowTable for BatchContainer {
             slices: None,
             batch_rows: scan.batch_rows,
             batch_bytes: scan.batch_bytes,
-            is_done: false,
-        }))
+        })))
     }
 }
 
@@ -191,10 +186,11 @@ struct Batches {
     slices: Option<BatchSlices>,
     batch_rows: usize,
     batch_bytes: usize,
-    is_done: bool,
 }
 
-impl Batches {
+impl Batches {}
+
+impl BatchSteps for Batches {
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         loop {
             if let Some(slice) = self.slices.as_mut().and_then(Iterator::next) {
@@ -227,29 +223,8 @@ impl Batches {
             self.slices = Some(batch_slices(named, self.batch_rows, self.batch_bytes));
         }
     }
-}
 
-impl Iterator for Batches {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.is_done {
-            return None;
-        }
-        let next = self.step().map_err(to_arrow).transpose();
-        self.is_done = !matches!(next, Some(Ok(_)));
-        next
-    }
-}
-
-impl RecordBatchReader for Batches {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.projection.schema)
-    }
-}
-
-impl BatchReader for Batches {
-    fn losses(&self) -> Vec<Loss> {
-        Vec::new()
     }
 }

@@ -4,9 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    ArrowDictionaryKeyType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
-};
+use arrow_array::types::ArrowDictionaryKeyType;
 use arrow_array::{Array, ArrayRef, DictionaryArray, PrimitiveArray, RecordBatch, UInt64Array, make_array};
 use arrow_buffer::ArrowNativeType;
 use arrow_data::ArrayData;
@@ -45,16 +43,7 @@ impl Dictionaries {
     /// `None` if the array is unchanged.
     fn array(&mut self, array: &ArrayRef, path: &mut Vec<usize>) -> Result<Option<ArrayRef>> {
         if let DataType::Dictionary(key, _) = array.data_type() {
-            return match **key {
-                DataType::Int8 => self.dictionary::<Int8Type>(array, path),
-                DataType::Int16 => self.dictionary::<Int16Type>(array, path),
-                DataType::Int32 => self.dictionary::<Int32Type>(array, path),
-                DataType::Int64 => self.dictionary::<Int64Type>(array, path),
-                DataType::UInt8 => self.dictionary::<UInt8Type>(array, path),
-                DataType::UInt16 => self.dictionary::<UInt16Type>(array, path),
-                DataType::UInt32 => self.dictionary::<UInt32Type>(array, path),
-                _ => self.dictionary::<UInt64Type>(array, path),
-            };
+            return of_integer!(**key, self.dictionary(array, path), _ => Ok(None));
         }
         if !array.data_type().is_nested() {
             return Ok(None);
@@ -106,18 +95,14 @@ impl Dictionaries {
 
 #[cold]
 fn too_many_labels<K: ArrowDictionaryKeyType>(values: &ArrayRef, keys: &PrimitiveArray<K>) -> Error {
-    Error::limit(
-        format!("labels of a dictionary with indexes of {}", keys.data_type()),
-        values.len() as u64,
-        max_labels::<K>(),
-    )
+    let what = format!("labels of a dictionary with indexes of {}", keys.data_type());
+    Error::limit(what, values.len() as u64, max_labels(keys.data_type()))
 }
 
 /// The number of labels that indexes of a type can address.
-fn max_labels<K: ArrowDictionaryKeyType>() -> u64 {
-    let bits = u32::try_from(8 * size_of::<K::Native>()).unwrap_or(64);
-    let signed = matches!(K::DATA_TYPE, DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::Int64);
-    1_u64.checked_shl(bits - u32::from(signed)).unwrap_or(u64::MAX)
+pub(crate) fn max_labels(index: &DataType) -> u64 {
+    let bits = u32::try_from(8 * index.primitive_width().unwrap_or(8)).unwrap_or(64);
+    1_u64.checked_shl(bits - u32::from(index.is_signed_integer())).unwrap_or(u64::MAX)
 }
 
 /// Whether a column is a dictionary or contains one.

@@ -165,11 +165,7 @@ pub(crate) const DUPLICATE_MEMBER: &str = "duplicate object member: last value k
 
 fn count(loss: &mut Option<Loss>, what: &str, times: u64, row: u64) {
     if times > 0 {
-        let first = || {
-            let mut position = Position::default();
-            position.row = Some(row);
-            Loss::new(what.to_owned(), 0, position)
-        };
+        let first = || Loss::new(what.to_owned(), 0, Position::of_row(row));
         loss.get_or_insert_with(first).count += times;
     }
 }

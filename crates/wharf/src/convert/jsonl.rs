@@ -45,11 +45,7 @@ impl<W: Write> JsonLines<W> {
 impl<W> JsonLines<W> {
     #[cold]
     fn count_other_value(&mut self, row: u64) {
-        let first = || {
-            let mut position = Position::default();
-            position.row = Some(row);
-            Loss::new("row written as a line that is not an object", 0, position)
-        };
+        let first = || Loss::new("row written as a line that is not an object", 0, Position::of_row(row));
         self.other_values.get_or_insert_with(first).count += 1;
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::convert::{Sink, column_names, copy_rows};
-use container_core::{ColumnInfo, Error, ErrorKind, Loss, Position, Result, Rows, Scan, Table, Unit};
+use container_core::{ColumnInfo, Error, ErrorKind, Loss, Result, Rows, Scan, Table, Unit};
 
 use super::Bar;
 use super::Lost;
@@ -247,11 +247,5 @@ impl Sink for Counting<'_> {
 
 /// A loss for each column that cannot be read.
 pub fn unreadable(location: &Location, table: &dyn Table) -> Vec<Lost> {
-    let losses = table.columns().iter().filter_map(|column| {
-        let why = column.unreadable.as_ref()?;
-        let mut first = Position::default();
-        first.column = Some(column.name.clone().into());
-        Some(Lost { file: Some(location.name()), loss: Loss::new(format!("column left out ({why})"), 1, first) })
-    });
-    losses.collect()
+    Lost::all(table.columns().iter().filter_map(ColumnInfo::left_out).collect(), Some(&location.name())).collect()
 }

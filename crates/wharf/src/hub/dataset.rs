@@ -17,7 +17,7 @@ use super::env::Opener;
 use super::inputs::Location;
 use super::overlap::refuse_overlap;
 use super::select::Reading;
-use super::{Bar, Lost};
+use super::{Bar, Lost, tick};
 
 /// The name of the format.
 pub const NAME: &str = "datadings";
@@ -25,9 +25,6 @@ pub const NAME: &str = "datadings";
 /// What operations say about it.
 pub(super) const INFO: TargetInfo =
     TargetInfo::new(NAME, TargetUnit::Samples, Streaming::Unsupported("a datadings dataset is a set of files"));
-
-/// Samples between two progress reports.
-const STRIDE: u64 = 256;
 
 /// Fails when the output would replace a file of an input or, without `force`, any file.
 pub fn refuse(output: &Path, force: bool, inputs: &[Location]) -> Result<()> {
@@ -184,11 +181,6 @@ pub fn rejected(writer: &mut Writer, file: Option<String>) -> Vec<Lost> {
 /// Whether the writer has the key already.
 pub fn is_duplicate(error: &Error) -> bool {
     error.kind() == ErrorKind::Usage && error.position().key.is_some()
-}
-
-/// Reports progress every `STRIDE` samples.
-pub fn tick(bar: &Bar, written: u64) -> Result<()> {
-    if written.is_multiple_of(STRIDE) { bar.advance(STRIDE) } else { Ok(()) }
 }
 
 /// Fails when an input is certainly another format.

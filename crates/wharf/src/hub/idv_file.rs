@@ -1,6 +1,8 @@
 //! Opens IDV files, and the options of files like them.
 
+use arrow_schema::{DataType, Field};
 use container_core::{Error, Result};
+use idv::ItemType;
 
 use super::convert::{OptionSpec, OptionValue};
 use super::env::Opener;
@@ -21,6 +23,26 @@ pub(super) fn open_idv(location: &Location, opener: &mut Opener<'_>, verb: &str)
         }
         (other, _) => Err(named(Error::usage(format!("{verb} works on IDV files, the input is {other}")))),
     }
+}
+
+/// The IDV type for the values of a column; `None` for types that IDV lacks.
+pub(super) fn item_type(field: &Field) -> Option<ItemType> {
+    Some(match field.data_type() {
+        DataType::Int8 => ItemType::SByte,
+        DataType::Int16 => ItemType::Int16,
+        DataType::Int32 => ItemType::Int32,
+        DataType::Int64 => ItemType::Int64,
+        DataType::UInt8 => ItemType::Byte,
+        DataType::UInt16 => ItemType::UInt16,
+        DataType::UInt32 => ItemType::UInt32,
+        DataType::UInt64 => ItemType::UInt64,
+        DataType::Float16 | DataType::Float32 => ItemType::Single,
+        DataType::Float64 => ItemType::Double,
+        DataType::Boolean if field.is_nullable() => ItemType::DvBool,
+        DataType::Boolean => ItemType::Boolean,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => ItemType::Text,
+        _ => return None,
+    })
 }
 
 /// The heading of options for IDV.

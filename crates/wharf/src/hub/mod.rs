@@ -50,6 +50,12 @@ use container_core::{Loss, Progress, Result, Unit};
 /// Receives progress reports.
 pub(crate) type Bar = dyn Progress;
 
+/// Reports progress after some of the rows, of which `done` are done.
+pub(crate) fn tick(bar: &Bar, done: u64) -> Result<()> {
+    const ROWS: u64 = 256;
+    if done.is_multiple_of(ROWS) { bar.advance(ROWS) } else { Ok(()) }
+}
+
 /// Receives progress reports; ignores them by default.
 #[derive(Clone)]
 struct Listener(Arc<Bar>);

@@ -88,10 +88,7 @@ impl Inputs {
     pub(super) fn misplaced(&self, option: &'static str, title: &str) -> Error {
         let Self { format, file } = self;
         let are = if file.is_some() { "input is" } else { "inputs are" };
-        let error = Error::usage(format!("is an option of {title}, the {are} {format}")).in_option(option);
-        match file {
-            Some(file) => error.in_file(file.clone()),
-            None => error,
-        }
+        let detail = format!("is an option of {title}, the {are} {format}");
+        Error::usage(detail).in_option(option).in_optional_file(file.clone())
     }
 }

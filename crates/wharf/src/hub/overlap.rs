@@ -66,6 +66,13 @@ fn is_store(input: &Location) -> bool {
     path.is_dir() && (is_of(zdx::FORMAT) || zarr::format(TimeForm::Stored, false).is_some_and(is_of))
 }
 
+/// The path of a file in its canonical folder.
+pub(super) fn absolute(path: &Path) -> PathBuf {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    folder.join(path.file_name().unwrap_or_default())
+}
+
 /// The file of a path, existing or not.
 struct File {
     /// Canonical, as far as it exists.
@@ -78,11 +85,7 @@ struct File {
 impl File {
     fn of(path: &Path) -> Self {
         let metadata = fs::metadata(path).ok();
-        let real = path.canonicalize().unwrap_or_else(|_| {
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-            folder.join(path.file_name().unwrap_or_default())
-        });
+        let real = path.canonicalize().unwrap_or_else(|_| absolute(path));
         let has_links = metadata.as_ref().is_some_and(has_links);
         Self { path: real, identity: metadata.as_ref().and_then(identity), has_links }
     }

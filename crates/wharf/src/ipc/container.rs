@@ -4,14 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_schema::{FieldRef, SchemaRef};
-use container_arrow::{ArrowTable, BatchReader, BatchScan, BatchWriter};
+use container_arrow::{ArrowTable, BatchReader, BatchScan, BatchWriter, StepReader};
 use container_core::{
     ColumnInfo, Container, Error, Finding, Format, Input, OpenOptions, OutputOptions, Probe, Recognition, Result, Rows,
     Scan, Table, Unit, VerifyOptions,
 };
 use serde_json::{Map, Value};
 
-use super::read::{Batches, Reader};
+use super::read::{Reader, Steps};
 use super::wire::{FEATHER_1, MAGIC, MARK};
 use super::{FORMAT_NAME, Layout, Writer, WriterOptions};
 use crate::batches;
@@ -31,13 +31,9 @@ impl Format for Ipc {
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
-        if probe.head.starts_with(MAGIC) || probe.head.starts_with(FEATHER_1) || begins_stream(probe.head) {
-            Recognition::Content
-        } else if !probe.directory && probe.has_extension(self.extensions()) {
-            Recognition::Name
-        } else {
-            Recognition::No
-        }
+        let head = probe.head;
+        let is_content = head.starts_with(MAGIC) || head.starts_with(FEATHER_1) || begins_stream(head);
+        probe.by_content_or_name(is_content, self.extensions())
     }
 
     fn open(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {
@@ -179,10 +175,6 @@ impl Table for IpcContainer {
         &self.columns
     }
 
-    fn infer_columns(&self) -> Result<()> {
-        Ok(()) // the schema lists all columns
-    }
-
     fn column_summary(&self, index: usize) -> Map<String, Value> {
         batches::summary(self.fields.get(index))
     }
@@ -230,6 +222,7 @@ impl ArrowTable for IpcContainer {
 
     fn batches<'a>(&'a self, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>> {
         let projection = self.project(scan)?;
-        Ok(Box::new(Batches::new(self.reader.clone(), projection, Arc::clone(&self.fields), scan)))
+        let steps = Steps::new(self.reader.clone(), projection, Arc::clone(&self.fields), scan);
+        Ok(Box::new(StepReader::new(steps)))
     }
 }

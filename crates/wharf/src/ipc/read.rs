@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::FileDecoder;
 use arrow_schema::{ArrowError, FieldRef, SchemaRef};
-use container_arrow::{BatchReader, BatchScan, BatchSlices, from_arrow, to_arrow};
-use container_core::{Error, Limits, Loss, OpenOptions, Result, Source};
+use container_arrow::{BatchScan, BatchSlices, BatchSteps, StepReader, from_arrow};
+use container_core::{Error, Limits, OpenOptions, Result, Source};
 
 use super::FORMAT_NAME;
 use super::wire::{Index, MessageLocation, check_buffers, index};
@@ -160,7 +160,10 @@ impl Decoder {
 }
 
 /// Reads Arrow IPC as record batches.
-pub struct Batches {
+pub type Batches = StepReader<Steps>;
+
+/// The state of [`Batches`].
+pub struct Steps {
     reader: Reader,
     projection: Projection,
     fields: Arc<[FieldRef]>,
@@ -171,10 +174,9 @@ pub struct Batches {
     next: usize,
     ready: VecDeque<Result<RecordBatch>>,
     slices: Option<BatchSlices>,
-    failed: bool,
 }
 
-impl Batches {
+impl Steps {
     pub(super) fn new(reader: Reader, projection: Projection, fields: Arc<[FieldRef]>, scan: &BatchScan) -> Self {
         let next = reader.index.batches.partition_point(|batch| batch.start + batch.rows <= projection.rows.start);
         Self {
@@ -188,24 +190,6 @@ impl Batches {
             next,
             ready: VecDeque::new(),
             slices: None,
-            failed: false,
-        }
-    }
-
-    fn step(&mut self) -> Result<Option<RecordBatch>> {
-        loop {
-            if let Some(slice) = self.slices.as_mut().and_then(Iterator::next) {
-                return Ok(Some(slice));
-            }
-            if let Some(batch) = self.ready.pop_front() {
-                self.slices = Some(batch_slices(batch?, self.batch_rows, self.batch_bytes));
-                continue;
-            }
-            let batches = self.next_batches()?;
-            if batches.is_empty() {
-                return Ok(None);
-            }
-            self.ready = self.workers.map(batches, |batch| self.read_batch(batch)).into();
         }
     }
 
@@ -268,27 +252,25 @@ impl Reader {
     }
 }
 
-impl Iterator for Batches {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.failed {
-            return None;
+impl BatchSteps for Steps {
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            if let Some(slice) = self.slices.as_mut().and_then(Iterator::next) {
+                return Ok(Some(slice));
+            }
+            if let Some(batch) = self.ready.pop_front() {
+                self.slices = Some(batch_slices(batch?, self.batch_rows, self.batch_bytes));
+                continue;
+            }
+            let batches = self.next_batches()?;
+            if batches.is_empty() {
+                return Ok(None);
+            }
+            self.ready = self.workers.map(batches, |batch| self.read_batch(batch)).into();
         }
-        let step = self.step();
-        self.failed = step.is_err();
-        step.map_err(to_arrow).transpose()
     }
-}
 
-impl RecordBatchReader for Batches {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.projection.schema)
-    }
-}
-
-impl BatchReader for Batches {
-    fn losses(&self) -> Vec<Loss> {
-        Vec::new()
     }
 }

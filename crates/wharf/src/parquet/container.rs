@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_schema::{FieldRef, SchemaRef};
-use container_arrow::{ArrowTable, BatchReader, BatchScan, BatchWriter, ColumnBounds};
+use container_arrow::{ArrowTable, BatchReader, BatchScan, BatchWriter, ColumnBounds, StepReader};
 use container_core::{
     ColumnInfo, Container, Error, Finding, Format, Input, OpenOptions, OutputOptions, Probe, Progress, Recognition,
     Result, Rows, Scan, Table, Unit, VerifyOptions,
@@ -12,7 +12,7 @@ use container_core::{
 use serde_json::{Map, Value};
 
 use super::footer::{ENCRYPTED, MAGIC};
-use super::read::{Batches, Reader, in_group};
+use super::read::{Reader, Steps, in_group};
 use super::{FORMAT_NAME, Writer, WriterOptions, describe};
 use crate::batches;
 use crate::workers::Workers;
@@ -33,13 +33,8 @@ impl Format for Parquet {
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
         // A truncated file has the magic bytes only at its beginning; opening it then reports the truncation.
-        if probe.head.starts_with(MAGIC) || probe.head.starts_with(ENCRYPTED) {
-            Recognition::Content
-        } else if !probe.directory && probe.has_extension(self.extensions()) {
-            Recognition::Name
-        } else {
-            Recognition::No
-        }
+        let is_content = probe.head.starts_with(MAGIC) || probe.head.starts_with(ENCRYPTED);
+        probe.by_content_or_name(is_content, self.extensions())
     }
 
     fn open(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {
@@ -156,10 +151,6 @@ impl Table for ParquetContainer {
         &self.columns
     }
 
-    fn infer_columns(&self) -> Result<()> {
-        Ok(()) // the footer lists all columns
-    }
-
     fn column_summary(&self, index: usize) -> Map<String, Value> {
         batches::summary(self.fields.get(index))
     }
@@ -203,7 +194,8 @@ impl ArrowTable for ParquetContainer {
 
     fn batches<'a>(&'a self, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>> {
         let projection = self.project(scan)?;
-        Ok(Box::new(Batches::new(self.reader.clone(), projection, Arc::clone(&self.fields), scan)))
+        let steps = Steps::new(self.reader.clone(), projection, Arc::clone(&self.fields), scan);
+        Ok(Box::new(StepReader::new(steps)))
     }
 
     fn bounds(&self, column: usize) -> Result<Option<ColumnBounds>> {

@@ -130,9 +130,7 @@ fn statistics(all: &[Option<&Statistics>], column: &ColumnDescriptor, details: &
     if let Some(nulls) = nulls.filter(|_| !all.is_empty()) {
         details.insert("nulls".to_owned(), nulls.into());
     }
-    let kind = StatisticsType::of(column);
     let extreme = |order: Ordering| -> Option<Value> {
-        let kind = kind?;
         let mut best: Option<StatisticsValue> = None;
         for found in all {
             let found = (*found)?;
@@ -143,8 +141,7 @@ fn statistics(all: &[Option<&Statistics>], column: &ColumnDescriptor, details: &
             if !is_exact && bytes.is_some_and(|bytes| bytes.len() >= TRUNCATED_LEN) {
                 return None;
             }
-            let value = kind.read(bytes);
-            let Some(value) = value else {
+            let Some(value) = bytes.and_then(|bytes| statistics_value(column, bytes)) else {
                 // A row group of nulls has no minimum. Any other without one leaves the result unknown.
                 if found.null_count_opt() == Some(0) || found.min_bytes_opt().is_some() {
                     return None;
@@ -164,19 +161,6 @@ fn statistics(all: &[Option<&Statistics>], column: &ColumnDescriptor, details: &
     }
 }
 
-/// Types whose minimum and maximum are shown.
-#[derive(Clone, Copy)]
-enum StatisticsType {
-    Bool,
-    Int32,
-    Int64,
-    Uint32,
-    Uint64,
-    Float,
-    Double,
-    Text,
-}
-
 /// A minimum or maximum.
 #[derive(PartialEq, PartialOrd)]
 enum StatisticsValue {
@@ -188,54 +172,38 @@ enum StatisticsValue {
     Text(String),
 }
 
-impl StatisticsType {
-    fn of(column: &ColumnDescriptor) -> Option<Self> {
-        let plain = match column.logical_type_ref() {
-            None => column.converted_type() == ConvertedType::NONE || column.converted_type() == ConvertedType::UTF8,
-            Some(LogicalType::Integer(_) | LogicalType::String) => true,
-            Some(_) => false,
-        };
-        if !plain {
-            return None;
-        }
-        let unsigned = matches!(column.logical_type_ref(), Some(LogicalType::Integer(of)) if !of.is_signed);
-        let text = matches!(column.logical_type_ref(), Some(LogicalType::String))
-            || column.converted_type() == ConvertedType::UTF8;
-        match column.physical_type() {
-            Type::BOOLEAN => Some(Self::Bool),
-            Type::INT32 if unsigned => Some(Self::Uint32),
-            Type::INT64 if unsigned => Some(Self::Uint64),
-            Type::INT32 => Some(Self::Int32),
-            Type::INT64 => Some(Self::Int64),
-            Type::FLOAT => Some(Self::Float),
-            Type::DOUBLE => Some(Self::Double),
-            Type::BYTE_ARRAY if text => Some(Self::Text),
-            _ => None,
-        }
+/// A minimum or maximum; `None` for types that are not shown.
+fn statistics_value(column: &ColumnDescriptor, bytes: &[u8]) -> Option<StatisticsValue> {
+    let (logical, converted) = (column.logical_type_ref(), column.converted_type());
+    let is_shown = match logical {
+        None => matches!(converted, ConvertedType::NONE | ConvertedType::UTF8),
+        Some(logical) => matches!(logical, LogicalType::Integer(_) | LogicalType::String),
+    };
+    if !is_shown {
+        return None;
     }
-
-    fn read(self, bytes: Option<&[u8]>) -> Option<StatisticsValue> {
-        let bytes = bytes?;
-        let four = || bytes.try_into().ok();
-        let eight = || bytes.try_into().ok();
-        let value = match self {
-            Self::Bool => StatisticsValue::Bool(bytes.first()? & 1 == 1),
-            Self::Int32 => StatisticsValue::Int(i32::from_le_bytes(four()?).into()),
-            Self::Uint32 => StatisticsValue::Uint(u32::from_le_bytes(four()?).into()),
-            Self::Float => StatisticsValue::Float(f32::from_le_bytes(four()?)),
-            Self::Int64 => StatisticsValue::Int(i64::from_le_bytes(eight()?)),
-            Self::Uint64 => StatisticsValue::Uint(u64::from_le_bytes(eight()?)),
-            Self::Double => StatisticsValue::Double(f64::from_le_bytes(eight()?)),
-            Self::Text => StatisticsValue::Text(String::from_utf8(bytes.to_vec()).ok()?),
-        };
-        // What is NaN is no bound.
-        let is_nan = match value {
-            StatisticsValue::Float(value) => value.is_nan(),
-            StatisticsValue::Double(value) => value.is_nan(),
-            _ => false,
-        };
-        (!is_nan).then_some(value)
-    }
+    let is_unsigned = matches!(logical, Some(LogicalType::Integer(of)) if !of.is_signed);
+    let is_text = matches!(logical, Some(LogicalType::String)) || converted == ConvertedType::UTF8;
+    let four = || bytes.try_into().ok();
+    let eight = || bytes.try_into().ok();
+    let value = match column.physical_type() {
+        Type::BOOLEAN => StatisticsValue::Bool(bytes.first()? & 1 == 1),
+        Type::INT32 if is_unsigned => StatisticsValue::Uint(u32::from_le_bytes(four()?).into()),
+        Type::INT32 => StatisticsValue::Int(i32::from_le_bytes(four()?).into()),
+        Type::FLOAT => StatisticsValue::Float(f32::from_le_bytes(four()?)),
+        Type::INT64 if is_unsigned => StatisticsValue::Uint(u64::from_le_bytes(eight()?)),
+        Type::INT64 => StatisticsValue::Int(i64::from_le_bytes(eight()?)),
+        Type::DOUBLE => StatisticsValue::Double(f64::from_le_bytes(eight()?)),
+        Type::BYTE_ARRAY if is_text => StatisticsValue::Text(String::from_utf8(bytes.to_vec()).ok()?),
+        _ => return None,
+    };
+    // What is NaN is no bound.
+    let is_nan = match value {
+        StatisticsValue::Float(value) => value.is_nan(),
+        StatisticsValue::Double(value) => value.is_nan(),
+        _ => false,
+    };
+    (!is_nan).then_some(value)
 }
 
 impl StatisticsValue {

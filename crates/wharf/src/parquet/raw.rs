@@ -12,7 +12,7 @@ use arrow_array::types::{
     TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
 };
 use arrow_array::{ArrayRef, ArrowPrimitiveType, FixedSizeBinaryArray, PrimitiveArray};
-use arrow_schema::{DataType, FieldRef, IntervalUnit, Schema, SchemaRef, TimeUnit};
+use arrow_schema::{DataType, FieldRef, IntervalUnit, SchemaRef, TimeUnit};
 use container_arrow::write_time;
 use container_core::{Error, Result};
 use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
@@ -21,7 +21,7 @@ use parquet::file::metadata::FileMetaData;
 use parquet::schema::types::{Type, TypePtr};
 
 use super::source::from_arrow;
-use super::units::{Mismatch, with_types};
+use super::units::{Mismatch, with_fields, with_types};
 
 /// Bytes of a value.
 const WIDTH: i32 = 12;
@@ -79,30 +79,22 @@ fn leaves(column: &Type) -> Vec<Leaf> {
 pub(super) fn schema(read: &SchemaRef, file: &FileMetaData) -> SchemaRef {
     let is_spark = file.key_value_metadata().into_iter().flatten().any(|pair| pair.key == SPARK_KEY);
     let columns = file.schema_descr().root_schema().get_fields();
-    let fields: Vec<FieldRef> = read
-        .fields()
-        .iter()
-        .zip(columns)
-        .map(|(field, column)| {
-            let mut leaves = leaves(column).into_iter();
-            with_types(field, &mut |found| match (leaves.next()?, found) {
-                (Leaf::Other, _) => None,
-                // The stored schema restores the unit of an interval, see `units`.
-                (Leaf::Interval, _) => Some(MONTH_DAY_NANO),
-                (Leaf::Int96, DataType::Timestamp(TimeUnit::Nanosecond, zone)) if is_spark => {
-                    Some(DataType::Timestamp(TimeUnit::Microsecond, zone.clone()))
-                }
-                (Leaf::Int96, DataType::Dictionary(_, values)) => Some(DataType::clone(values)),
-                (Leaf::Int96, _) => None,
-            })
-        })
-        .collect();
-    if fields.len() != read.fields().len()
-        || fields.iter().zip(read.fields()).all(|(one, other)| Arc::ptr_eq(one, other))
-    {
+    if columns.len() < read.fields().len() {
         return Arc::clone(read);
     }
-    Arc::new(Schema::new_with_metadata(fields, read.metadata().clone()))
+    with_fields(read, |index, field| {
+        let mut leaves = columns.get(index).map(|column| leaves(column)).unwrap_or_default().into_iter();
+        with_types(field, &mut |found| match (leaves.next()?, found) {
+            (Leaf::Other, _) => None,
+            // The stored schema restores the unit of an interval, see `units`.
+            (Leaf::Interval, _) => Some(MONTH_DAY_NANO),
+            (Leaf::Int96, DataType::Timestamp(TimeUnit::Nanosecond, zone)) if is_spark => {
+                Some(DataType::Timestamp(TimeUnit::Microsecond, zone.clone()))
+            }
+            (Leaf::Int96, DataType::Dictionary(_, values)) => Some(DataType::clone(values)),
+            (Leaf::Int96, _) => None,
+        })
+    })
 }
 
 /// The field of a column that the library is to read.

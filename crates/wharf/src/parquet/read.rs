@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader};
-use arrow_schema::{ArrowError, FieldRef, SchemaRef};
-use container_arrow::{BatchReader, BatchScan, BatchSlices, to_arrow};
-use container_core::{Error, Limits, Loss, OpenOptions, Result, Source};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{FieldRef, SchemaRef};
+use container_arrow::{BatchScan, BatchSlices, BatchSteps, StepReader};
+use container_core::{Error, Limits, OpenOptions, Result, Source};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
@@ -261,14 +261,16 @@ pub(super) fn in_group(group: usize) -> impl Fn(Error) -> Error {
 }
 
 /// Reads a Parquet file as record batches.
-pub struct Batches {
+pub type Batches = StepReader<Steps>;
+
+/// The state of [`Batches`].
+pub struct Steps {
     plan: ReadPlan,
     group: usize,
     open: Option<Group>,
     /// Rows that are not converted yet, next ones last, and whether their strings are views.
     raw: Vec<(RawRows, bool)>,
     slices: Option<BatchSlices>,
-    failed: bool,
 }
 
 /// What to read and how; shared by all threads.
@@ -366,46 +368,14 @@ impl RawRows {
     }
 }
 
-impl Batches {
+impl Steps {
     pub(super) fn new(reader: Reader, projection: Projection, fields: Arc<[FieldRef]>, scan: &BatchScan) -> Self {
         let workers = Workers::new(scan.scan.threads);
         let (batch_rows, batch_bytes) = (scan.batch_rows, scan.batch_bytes);
         // Skip row groups before the row range.
         let group = reader.starts.partition_point(|start| *start <= projection.rows.start).saturating_sub(1);
         let plan = ReadPlan { reader, projection, fields, workers, batch_rows, batch_bytes };
-        Self { plan, group, open: None, raw: Vec::new(), slices: None, failed: false }
-    }
-
-    fn step(&mut self) -> Result<Option<RecordBatch>> {
-        loop {
-            if let Some(slice) = self.slices.as_mut().and_then(Iterator::next) {
-                return Ok(Some(slice));
-            }
-            let plan = &self.plan;
-            if let Some((raw, views)) = self.raw.pop() {
-                // Converting views copies shared strings, so row sizes may differ by any factor.
-                if views && raw.rows > 1 && raw.bytes() > plan.batch_bytes {
-                    let [first, second] = raw.halves();
-                    self.raw.extend([(second, views), (first, views)]);
-                    continue;
-                }
-                let batch = plan.convert(raw, views)?;
-                self.slices = Some(batch_slices(batch, plan.batch_rows, plan.batch_bytes));
-                continue;
-            }
-            let Some(mut open) = self.open.take() else {
-                let rows = plan.reader.group_rows(self.group);
-                if self.group >= plan.reader.group_count() || rows.start >= plan.projection.rows.end {
-                    return Ok(None);
-                }
-                self.open = plan.open(self.group, rows).map_err(in_group(self.group))?;
-                self.group += 1;
-                continue;
-            };
-            let raw = plan.read(&mut open).map_err(in_group(open.number))?;
-            self.raw.push((raw, open.size.views));
-            self.open = Some(open).filter(|open| open.left > 0);
-        }
+        Self { plan, group, open: None, raw: Vec::new(), slices: None }
     }
 }
 
@@ -554,27 +524,40 @@ impl ReadPlan {
     }
 }
 
-impl Iterator for Batches {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.failed {
-            return None;
+impl BatchSteps for Steps {
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            if let Some(slice) = self.slices.as_mut().and_then(Iterator::next) {
+                return Ok(Some(slice));
+            }
+            let plan = &self.plan;
+            if let Some((raw, views)) = self.raw.pop() {
+                // Converting views copies shared strings, so row sizes may differ by any factor.
+                if views && raw.rows > 1 && raw.bytes() > plan.batch_bytes {
+                    let [first, second] = raw.halves();
+                    self.raw.extend([(second, views), (first, views)]);
+                    continue;
+                }
+                let batch = plan.convert(raw, views)?;
+                self.slices = Some(batch_slices(batch, plan.batch_rows, plan.batch_bytes));
+                continue;
+            }
+            let Some(mut open) = self.open.take() else {
+                let rows = plan.reader.group_rows(self.group);
+                if self.group >= plan.reader.group_count() || rows.start >= plan.projection.rows.end {
+                    return Ok(None);
+                }
+                self.open = plan.open(self.group, rows).map_err(in_group(self.group))?;
+                self.group += 1;
+                continue;
+            };
+            let raw = plan.read(&mut open).map_err(in_group(open.number))?;
+            self.raw.push((raw, open.size.views));
+            self.open = Some(open).filter(|open| open.left > 0);
         }
-        let step = self.step();
-        self.failed = step.is_err();
-        step.map_err(to_arrow).transpose()
     }
-}
 
-impl RecordBatchReader for Batches {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.plan.projection.schema)
-    }
-}
-
-impl BatchReader for Batches {
-    fn losses(&self) -> Vec<Loss> {
-        Vec::new()
     }
 }

@@ -33,18 +33,19 @@ const MILLIS_PER_DAY: i64 = 86_400_000;
 
 /// The stored schema: the same one if Parquet has all types.
 pub(super) fn stored(schema: &SchemaRef) -> SchemaRef {
-    with_fields(schema, |field| stored_field(field, &mut stored_type))
+    with_fields(schema, |_, field| stored_field(field, &mut stored_type))
 }
 
 /// The schema that describes the stored columns to the library: it has a Parquet type for intervals, which it cannot write.
 pub(super) fn described(schema: &SchemaRef) -> SchemaRef {
     let described = |found: &DataType| if matches!(found, DataType::Interval(_)) { None } else { stored_type(found) };
-    with_fields(schema, |field| stored_field(field, &mut { described }))
+    with_fields(schema, |_, field| stored_field(field, &mut { described }))
 }
 
 /// The schema with changed fields; the same one if nothing changes.
-fn with_fields(schema: &SchemaRef, change: impl Fn(&FieldRef) -> FieldRef) -> SchemaRef {
-    let fields: Vec<FieldRef> = schema.fields().iter().map(change).collect();
+pub(super) fn with_fields(schema: &SchemaRef, mut change: impl FnMut(usize, &FieldRef) -> FieldRef) -> SchemaRef {
+    let fields = schema.fields().iter().enumerate().map(|(index, field)| change(index, field));
+    let fields: Vec<FieldRef> = fields.collect();
     if fields.iter().zip(schema.fields()).all(|(one, other)| Arc::ptr_eq(one, other)) {
         return Arc::clone(schema);
     }
@@ -123,19 +124,10 @@ pub(super) fn restored(read: &SchemaRef, file: &FileMetaData) -> Result<SchemaRe
     let written = crate::batches::guarded("the footer's Arrow schema", || {
         arrow_ipc::convert::try_schema_from_flatbuffer_bytes(message).map_err(from_arrow)
     })?;
-    let fields: Vec<FieldRef> = read
-        .fields()
-        .iter()
-        .enumerate()
-        .map(|(index, field)| match written.fields().get(index) {
-            Some(written) if written.name() == field.name() => restored_field(field, written),
-            _ => Arc::clone(field),
-        })
-        .collect();
-    if fields.iter().zip(read.fields()).all(|(one, other)| Arc::ptr_eq(one, other)) {
-        return Ok(Arc::clone(read));
-    }
-    Ok(Arc::new(Schema::new_with_metadata(fields, read.metadata().clone())))
+    Ok(with_fields(read, |index, field| match written.fields().get(index) {
+        Some(written) if written.name() == field.name() => restored_field(field, written),
+        _ => Arc::clone(field),
+    }))
 }
 
 fn restored_field(read: &FieldRef, written: &Field) -> FieldRef {
@@ -172,7 +164,7 @@ fn restored_type(read: &DataType, written: &DataType) -> Option<DataType> {
 }
 
 /// The types nested in a type; `None` for leaves.
-fn nested_types(found: &DataType) -> Option<Vec<&DataType>> {
+pub(super) fn nested_types(found: &DataType) -> Option<Vec<&DataType>> {
     match found {
         DataType::List(item)
         | DataType::LargeList(item)

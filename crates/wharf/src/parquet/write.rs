@@ -354,14 +354,7 @@ fn narrow_dictionaries(schema: &Schema) -> Vec<usize> {
     fn is_narrow(data_type: &DataType) -> bool {
         match data_type {
             DataType::Dictionary(index, _) => index.primitive_width().is_some_and(|width| width < 4),
-            DataType::List(item)
-            | DataType::LargeList(item)
-            | DataType::ListView(item)
-            | DataType::LargeListView(item)
-            | DataType::FixedSizeList(item, _)
-            | DataType::Map(item, _) => is_narrow(item.data_type()),
-            DataType::Struct(members) => members.iter().any(|member| is_narrow(member.data_type())),
-            _ => false,
+            other => units::nested_types(other).into_iter().flatten().any(is_narrow),
         }
     }
     let fields = schema.fields().iter().enumerate();

@@ -145,19 +145,11 @@ impl<'a> ChunkReader<'a> {
 
 /// Removes the input's name from an error: the caller adds the file's.
 pub(super) fn without_file_name(error: &Error) -> Error {
-    let position = error.position();
-    let mut own = Error::new(error.kind(), error.detail().to_owned());
-    if let Some(cause) = std::error::Error::source(error) {
-        own = own.caused_by(cause.to_string());
-    }
-    if let Some(column) = &position.column {
-        own = own.in_column(column.clone());
-    }
-    if let Some(byte) = position.byte {
-        own = own.at(byte);
-    }
-    match position.line {
-        Some(line) => own.in_line(line),
+    let mut position = error.position().clone();
+    position.file = None;
+    let own = Error::new(error.kind(), error.detail().to_owned()).with_position(position);
+    match std::error::Error::source(error) {
+        Some(cause) => own.caused_by(cause.to_string()),
         None => own,
     }
 }

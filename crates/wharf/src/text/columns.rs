@@ -10,6 +10,7 @@ use super::chunk_reader::{ChunkReader, next_json_record};
 use super::layout::{Text, location_of};
 use super::profile::{CellContext, CellProfile, ColumnKind};
 use super::records::csv::not_utf8;
+use super::records::json::Kind;
 use super::records::split::Split;
 use crate::text::records::chunk::Chunk;
 use crate::text::records::location::Location;
@@ -56,7 +57,7 @@ struct Field {
     last: u64,
 }
 
-/// In the order in which they are reported: null comes last.
+/// Those of [`Kind`], in the order in which they are reported.
 const KINDS: [&str; 6] = ["boolean", "number", "string", "array", "object", "null"];
 
 impl ColumnInference {
@@ -227,13 +228,9 @@ pub(super) fn visit_json(chunk: &Chunk, span: std::ops::Range<usize>, visitor: &
     let what = if chunk.array { "the array's item" } else { "the line" };
     let text = std::str::from_utf8(bytes).map_err(|error| not_utf8(error.valid_up_to()).shifted(here.byte));
     text.and_then(|text| visit_object(text, what, here, visitor)).map_err(|error| {
-        let line = location_of(chunk, start).line + error.position().line.unwrap_or(0);
-        let mut own = Error::new(error.kind(), error.detail().to_owned()).in_line(line);
-        own = own.at(error.position().byte.unwrap_or(here.byte));
-        match &error.position().column {
-            Some(column) => own.in_column(column.clone()),
-            None => own,
-        }
+        let mut position = error.position().clone();
+        position.line = Some(location_of(chunk, start).line + position.line.unwrap_or(0));
+        Error::new(error.kind(), error.detail().to_owned()).with_position(position).at(here.byte)
     })
 }
 
@@ -260,14 +257,7 @@ impl RecordVisitor for Fields<'_> {
         self.next = at + 1;
         let row = self.inference.rows;
         if let Some(field) = self.inference.fields.get_mut(at) {
-            field.kinds |= match value.as_bytes().first() {
-                Some(b't' | b'f') => 1,
-                Some(b'"') => 4,
-                Some(b'[') => 8,
-                Some(b'{') => 16,
-                Some(b'n') => 32,
-                _ => 2,
-            };
+            field.kinds |= 1 << Kind::of(value) as u8;
             field.count += u64::from(field.last != row);
             field.last = row;
         }

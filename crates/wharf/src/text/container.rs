@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::chunk_reader::{ChunkReader, without_file_name};
 use super::layout::Text;
-use super::records::{Options, RecordFormat};
+use super::records::{self, Options};
 use super::rows::TextRows;
 use super::table::RecordsTable;
 use super::verify::verify;
@@ -53,13 +53,6 @@ impl TextFormat {
     pub(crate) const fn is_cells(self) -> bool {
         matches!(self, Self::Csv | Self::Tsv)
     }
-
-    const fn record_format(self) -> RecordFormat {
-        match self {
-            Self::JsonLines => RecordFormat::JsonLines,
-            Self::Csv | Self::Tsv => RecordFormat::Csv,
-        }
-    }
 }
 
 /// Options for reading text.
@@ -86,14 +79,7 @@ impl TextOptions {
     /// # Errors
     /// [`Usage`](crate::ErrorKind::Usage) for a quote, a line break, or a byte that is not ASCII.
     pub fn with_delimiter(mut self, delimiter: u8) -> Result<Self> {
-        if !delimiter.is_ascii() || matches!(delimiter, b'"' | b'\n' | b'\r') {
-            let detail = format!(
-                "delimiter: expected an ASCII character other than a quote or line break, found {:?}",
-                char::from(delimiter)
-            );
-            return Err(Error::usage(detail));
-        }
-        self.delimiter = delimiter;
+        self.delimiter = records::delimiter(delimiter)?;
         Ok(self)
     }
 
@@ -178,7 +164,7 @@ impl TextContainer {
     /// [`Limit`](crate::ErrorKind::Limit) for too many columns; [`Io`](crate::ErrorKind::Io).
     pub fn open(source: Source, options: &TextOptions) -> Result<Self> {
         let &TextOptions { format, delimiter, header, limits, window } = options;
-        let options = Options { format: format.record_format(), delimiter, header, threads: 1, window };
+        let options = Options { format, delimiter, header, threads: 1, window };
         Ok(Self { table: RecordsTable::new(Text::new(source, options, format.name(), limits)?) })
     }
 }

@@ -4,14 +4,14 @@ use std::sync::OnceLock;
 
 use container_core::{Bytes, Error, Limits, Result, Source};
 
+use crate::text::records::Options;
 use crate::text::records::chunk::{Chunk, ChunkSource, Chunker, Input, line_feeds};
 use crate::text::records::location::Location;
-use crate::text::records::{Options, RecordFormat};
 
 /// An opened text source.
 #[derive(Debug)]
 pub(super) struct Text {
-    pub(super) inputs: Vec<Input>,
+    pub(super) inputs: [Input; 1],
     pub(super) options: Options,
     /// The format's name.
     pub(super) format: &'static str,
@@ -44,7 +44,7 @@ pub(super) struct ChunkLocation {
 
 impl Text {
     pub(super) fn new(source: Source, options: Options, format: &'static str, limits: Limits) -> Result<Self> {
-        let inputs = vec![Input { name: String::new(), source }];
+        let inputs = [Input { name: String::new(), source }];
         let mut chunker = Chunker::new(&inputs, &options, u64::MAX);
         let in_format = |error: Error| error.in_format(format);
         let (begin, array) = chunker.first_record().map_err(in_format)?;
@@ -53,23 +53,21 @@ impl Text {
         Ok(Self { inputs, options, format, limits, begin, array, names, index: OnceLock::new() })
     }
 
-    pub(super) fn source(&self) -> Option<&Source> {
-        self.inputs.first().map(|input| &input.source)
+    fn source(&self) -> &Source {
+        let [input] = &self.inputs;
+        &input.source
     }
 
     pub(super) fn len(&self) -> u64 {
-        self.source().map_or(0, Source::len)
+        self.source().len()
     }
 
     pub(super) fn read(&self, range: std::ops::Range<u64>) -> Result<Bytes> {
-        match self.source() {
-            Some(source) => source.read(range),
-            None => Ok(Bytes::new()),
-        }
+        self.source().read(range)
     }
 
     pub(super) fn is_csv(&self) -> bool {
-        self.options.format == RecordFormat::Csv
+        self.options.format.is_cells()
     }
 
     /// Adds the position of a record to an error, whose offset, if any, is relative to the record.

@@ -150,11 +150,7 @@ impl<'a> TextRows<'a> {
                 if let Some(projection) = &mut self.projection
                     && let Some(column) = projection.first_replaced.take()
                 {
-                    let first = || {
-                        let mut position = Position::default();
-                        (position.row, position.column) = (Some(row), Some(column.to_owned().into()));
-                        Loss::new(DUPLICATE_MEMBER, 0, position)
-                    };
+                    let first = || Loss::new(DUPLICATE_MEMBER, 0, Position::of_column(column.to_owned()).in_row(row));
                     self.duplicates.get_or_insert_with(first).count += std::mem::take(&mut projection.replaced);
                 }
             }

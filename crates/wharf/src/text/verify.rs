@@ -12,10 +12,11 @@ use super::chunk_reader::{ChunkReader, next_json_record};
 use super::columns::visit_json;
 use super::layout::{Text, location_of};
 use super::records::csv::not_utf8;
+use super::records::json::invalid_json;
 use super::records::split::Split;
 use crate::text::records::chunk::Chunk;
 use crate::text::records::location::Location;
-use crate::text::records::record::RecordVisitor;
+use crate::text::records::record::{RecordVisitor, offset};
 use crate::workers::Workers;
 
 pub(super) fn verify(text: &Text, options: &VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<()> {
@@ -147,14 +148,7 @@ impl RecordVisitor for Members {
             }
             // Valid JSON, though it does not fit 64 bits.
             Err(cause) if cause.to_string().starts_with("number out of range") => Ok(()),
-            Err(cause) => {
-                let message = cause.to_string();
-                let message = message.split(" at line ").next().unwrap_or_default();
-                let byte =
-                    value.split_inclusive('\n').take(cause.line().saturating_sub(1)).map(str::len).sum::<usize>();
-                Err(Error::invalid(format!("invalid JSON in the value: {message}"))
-                    .at((byte + cause.column().saturating_sub(1)) as u64))
-            }
+            Err(cause) => Err(invalid_json("the value", &cause).at(offset(value, &cause).1)),
         }
     }
 }
@@ -170,6 +164,11 @@ impl<'de> Deserialize<'de> for Deep {
 
 struct DeepVisitor;
 
+/// Visits of values that contain no members.
+macro_rules! not_nested {
+    ($($visit:ident($of:ty))*) => { $(fn $visit<E>(self, _: $of) -> Result<Deep, E> { Ok(Deep(None)) })* };
+}
+
 impl<'de> Visitor<'de> for DeepVisitor {
     type Value = Deep;
 
@@ -177,25 +176,7 @@ impl<'de> Visitor<'de> for DeepVisitor {
         f.write_str("a value")
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Deep, E> {
-        Ok(Deep(None))
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Deep, E> {
-        Ok(Deep(None))
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Deep, E> {
-        Ok(Deep(None))
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Deep, E> {
-        Ok(Deep(None))
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Deep, E> {
-        Ok(Deep(None))
-    }
+    not_nested! { visit_bool(bool) visit_i64(i64) visit_u64(u64) visit_f64(f64) visit_str(&str) }
 
     fn visit_unit<E>(self) -> Result<Deep, E> {
         Ok(Deep(None))

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
-use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_schema::{ArrowError, SchemaRef};
-use container_arrow::{BatchReader, BatchScan, Columns, Json, add_losses, to_arrow};
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use container_arrow::{BatchReader, BatchScan, BatchSteps, Columns, Json, StepReader, add_losses};
 use container_core::{Error, Loss, Result};
 
 use super::observe;
@@ -42,7 +42,7 @@ pub(super) fn read<'a>(table: &'a CollectionTable, plan: Plan, scan: &BatchScan)
         0 | 1 => BatchSource::Inline(builders.into_iter().next(), chunks.into_iter()),
         _ => BatchSource::Threads(Workers::new(builders, &chunks)),
     };
-    Ok(Box::new(Batches { source: Some(source), schema, losses, location: &table.location }))
+    Ok(Box::new(StepReader::new(Batches { source, schema, losses, location: &table.location })))
 }
 
 /// Builds the batches of a chunk, one after the other.
@@ -204,43 +204,26 @@ fn run_worker(builder: &mut BatchBuilder, chunks: Vec<Range<u64>>, results: &Syn
 
 /// Iterator over the batches of a collection.
 struct Batches<'a> {
-    /// `None` after the end and after an error.
-    source: Option<BatchSource>,
+    source: BatchSource,
     schema: SchemaRef,
     losses: Vec<Loss>,
     /// The collection's location, for errors.
     location: &'a str,
 }
 
-impl Iterator for Batches<'_> {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let built = self.source.as_mut()?.next();
-        match built {
-            Ok(Some(Built { batch, losses })) => {
-                add_losses(&mut self.losses, losses);
-                Some(Ok(batch))
-            }
-            Ok(None) => {
-                self.source = None;
-                None
-            }
-            Err(error) => {
-                self.source = None;
-                Some(Err(to_arrow(located(error, self.location).in_format(FORMAT_NAME))))
-            }
-        }
+impl BatchSteps for Batches<'_> {
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        let built = self.source.next().map_err(|error| located(error, self.location).in_format(FORMAT_NAME))?;
+        Ok(built.map(|Built { batch, losses }| {
+            add_losses(&mut self.losses, losses);
+            batch
+        }))
     }
-}
 
-impl RecordBatchReader for Batches<'_> {
     fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
-}
 
-impl BatchReader for Batches<'_> {
     fn losses(&self) -> Vec<Loss> {
         self.losses.clone()
     }

@@ -11,32 +11,17 @@ use crate::layout::{DOCS, META};
 /// the `location` of that directory. An error without a file gets the directory.
 #[must_use]
 pub fn located(error: Error, location: &str) -> Error {
-    let position = error.position().clone();
-    let file = match &position.file {
+    let mut position = error.position().clone();
+    match &mut position.file {
         None => return error.in_file(location.to_owned()).in_format(FORMAT_NAME),
         Some(file) if [META, DOCS].iter().any(|folder| file.split('/').next() == Some(folder)) => {
-            Path::new(location).join(file.as_ref()).display().to_string()
+            *file = Path::new(location).join(file.as_ref()).display().to_string().into();
         }
         Some(_) => return error.in_format(FORMAT_NAME),
-    };
-    let mut whole = Error::new(error.kind(), error.detail().to_owned()).in_format(FORMAT_NAME).in_file(file);
-    if let Some(cause) = std::error::Error::source(&error) {
-        whole = whole.caused_by(cause.to_string());
     }
-    if let Some(byte) = position.byte {
-        whole = whole.at(byte);
-    }
-    if let Some(row) = position.row {
-        whole = whole.in_row(row);
-    }
-    if let Some(line) = position.line {
-        whole = whole.in_line(line);
-    }
-    if let Some(column) = position.column {
-        whole = whole.in_column(column);
-    }
-    match position.key {
-        Some(key) => whole.in_key(key),
+    let whole = Error::new(error.kind(), error.detail().to_owned()).in_format(FORMAT_NAME).with_position(position);
+    match std::error::Error::source(&error) {
+        Some(cause) => whole.caused_by(cause.to_string()),
         None => whole,
     }
 }

@@ -58,15 +58,9 @@ impl Format for Zds {
             let archive = Archive::from_source(source, None, &OpenOptions::default()).ok()?;
             (!archive.is_empty() || !archive.collections().is_empty()).then_some(())
         };
-        if is_zip && (has_extension || contains_store().is_some())
-            || !is_zip && probe.path.is_some_and(is_in_collection)
-        {
-            Recognition::Content
-        } else if has_extension {
-            Recognition::Name
-        } else {
-            Recognition::No
-        }
+        let is_content = is_zip && (has_extension || contains_store().is_some())
+            || !is_zip && probe.path.is_some_and(is_in_collection);
+        probe.by_content_or_name(is_content, self.extensions())
     }
 
     fn open(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {

@@ -70,8 +70,7 @@ impl Duplicates {
     }
 
     fn loss(&self) -> Option<Loss> {
-        let mut first = Position::default();
-        first.row = Some(self.first.get()?);
+        let first = Position::of_row(self.first.get()?);
         Some(Loss::new("duplicate object member: last value kept", self.count.get(), first))
     }
 }

@@ -53,9 +53,7 @@ impl Context {
         match known {
             Some(loss) => loss.count += 1,
             None => {
-                let mut first = Position::default();
-                (first.row, first.column) = (Some(self.row), Some(column.to_owned().into()));
-                self.losses.push(Loss::new(what, 1, first));
+                self.losses.push(Loss::new(what, 1, Position::of_column(column.to_owned()).in_row(self.row)));
             }
         }
     }

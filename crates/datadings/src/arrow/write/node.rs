@@ -306,8 +306,6 @@ fn default_numpy_type(data_type: &DataType) -> Option<NumpyType> {
 /// Adds the losses of a column that do not depend on its values.
 pub(super) fn report_losses(field: &Field, losses: &mut Vec<Loss>) {
     if TensorMetadata::read(field).is_some_and(|metadata| metadata.has_names) {
-        let mut first = Position::default();
-        first.column = Some(field.name().clone().into());
-        losses.push(Loss::new("dimension names dropped", 1, first));
+        losses.push(Loss::new("dimension names dropped", 1, Position::of_column(field.name().clone())));
     }
 }

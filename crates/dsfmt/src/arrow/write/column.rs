@@ -280,10 +280,8 @@ impl Column {
             return Err(Error::limit("mask bytes of padded lists", mask, max));
         }
         let mut record_loss = |what: &str, count: u64| {
-            let mut first = Position::default();
-            first.column = Some(self.name.clone().into());
             if count > 0 {
-                losses.push(Loss::new(what.to_owned(), count, first));
+                losses.push(Loss::new(what.to_owned(), count, Position::of_column(self.name.clone())));
             }
         };
         if let Some(zone) = &self.zone {

@@ -35,10 +35,7 @@ impl ColumnBuilder {
             ("time truncated to 100 ns", cut),
         ];
         let losses = all.into_iter().filter(|(_, count)| count.times > 0).map(|(what, count)| {
-            let mut first = Position::default();
-            first.row = Some(count.first);
-            first.column = Some(self.name.clone().into());
-            Loss::new(what, count.times, first)
+            Loss::new(what, count.times, Position::of_column(self.name.clone()).in_row(count.first))
         });
         losses.collect()
     }

@@ -45,9 +45,7 @@ pub(super) fn plan(schema: &ArrowSchema, options: &ArrowOptions) -> Result<(Vec<
 
 fn column_builder(field: &Field, options: &ArrowOptions, losses: &mut Vec<Loss>) -> Result<ColumnBuilder> {
     let mut lose = |what: &str| {
-        let mut first = Position::default();
-        first.column = Some(field.name().clone().into());
-        losses.push(Loss::new(what, 1, first));
+        losses.push(Loss::new(what, 1, Position::of_column(field.name().clone())));
     };
     if is_permuted(field) {
         let detail = "cannot write a tensor with permuted dimensions";

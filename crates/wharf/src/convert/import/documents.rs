@@ -54,11 +54,7 @@ pub(super) fn with_row(error: Error, name: Option<&str>) -> Error {
         position.row.get_or_insert(line - 1);
     }
     position.byte = None;
-    let error = error.with_position(position);
-    match name {
-        Some(name) => error.in_file(name.to_owned()),
-        None => error,
-    }
+    error.with_position(position).in_optional_file(name.map(str::to_owned))
 }
 
 /// Chunks of rows, one table after another.

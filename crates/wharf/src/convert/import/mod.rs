@@ -36,11 +36,12 @@ mod tar;
 
 use std::sync::Arc;
 
-use container_core::{Error, Progress, Result, Source, Unit};
+use container_core::{Error, Format, Progress, Result, Source, Unit};
 
+use crate::text::TextFormat;
 use crate::text::records::chunk::{self, Chunk, ChunkSource, Chunker, Input};
 use crate::text::records::location::Location;
-use crate::text::records::{Options, RecordFormat};
+use crate::text::records::{self, Options};
 use crate::workers::Workers;
 
 pub(crate) use documents::Documents;
@@ -71,16 +72,16 @@ impl TextTable {
     /// any order; a missing one is null.
     #[must_use]
     pub fn json_lines() -> Self {
-        Self::new(RecordFormat::JsonLines)
+        Self::new(TextFormat::JsonLines)
     }
 
     /// CSV: quoted cells may contain delimiters and line breaks. The first line is the header, the same in all inputs.
     #[must_use]
     pub fn csv() -> Self {
-        Self::new(RecordFormat::Csv)
+        Self::new(TextFormat::Csv)
     }
 
-    fn new(format: RecordFormat) -> Self {
+    fn new(format: TextFormat) -> Self {
         Self {
             inputs: Inputs::Texts(Vec::new()),
             options: Options { format, delimiter: b',', header: true, threads: 0, window: chunk::WINDOW },
@@ -92,14 +93,7 @@ impl TextTable {
     /// # Errors
     /// [`Usage`](crate::ErrorKind::Usage) for a quote, a line break, or a byte that is not ASCII.
     pub fn with_delimiter(mut self, delimiter: u8) -> Result<Self> {
-        if !delimiter.is_ascii() || matches!(delimiter, b'"' | b'\n' | b'\r') {
-            let detail = format!(
-                "delimiter: expected an ASCII character other than a quote or line break, found {:?}",
-                char::from(delimiter)
-            );
-            return Err(Error::usage(detail));
-        }
-        self.options.delimiter = delimiter;
+        self.options.delimiter = records::delimiter(delimiter)?;
         Ok(self)
     }
 
@@ -178,10 +172,9 @@ impl TextTable {
     /// Adds the input's name to an error in a chunk.
     fn with_input_name(&self, error: Error, chunk: &Chunk) -> Error {
         match &self.inputs {
-            Inputs::Texts(texts) => match texts.get(chunk.start.input) {
-                Some(input) => error.in_file(input.name.clone()),
-                None => error,
-            },
+            Inputs::Texts(texts) => {
+                error.in_optional_file(texts.get(chunk.start.input).map(|input| input.name.clone()))
+            }
             Inputs::Documents(documents) => {
                 documents::with_row(error, documents.get(chunk.start.input).map(Documents::name))
             }

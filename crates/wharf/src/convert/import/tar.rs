@@ -8,9 +8,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use arrow_array::builder::{BinaryBuilder, StringBuilder};
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader};
-use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
-use container_arrow::{ArrowTable, BatchReader, BatchScan, from_arrow, to_arrow};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
+use container_arrow::{ArrowTable, BatchReader, BatchScan, BatchSteps, StepReader, from_arrow};
 use container_core::{
     ColumnInfo, Container, Error, Finding, Format, Input, Limits, Loss, OpenOptions, Position, Probe, Recognition,
     Result, Rows, Scan, Source, Table, Unit, VerifyOptions,
@@ -141,9 +141,7 @@ impl Samples {
         let (has_end, after_end) = (has_end(&source, end)?, after_end(&source, end)?);
         let mut left_out = index.left_out;
         if let Some(byte) = after_end {
-            let mut first = Position::default();
-            first.byte = Some(byte);
-            left_out.push(Loss::new(AFTER_END, 1, first));
+            left_out.push(Loss::new(AFTER_END, 1, Position::at(byte)));
         }
         Ok(Self { source, samples: index.samples, columns, fields, left_out, has_end, after_end, limits })
     }
@@ -202,9 +200,7 @@ impl Index {
         match self.left_out.iter_mut().find(|loss| loss.what == what) {
             Some(loss) => loss.count += 1,
             None => {
-                let mut first = Position::default();
-                first.key = Some(path.to_owned().into());
-                self.left_out.push(Loss::new(what, 1, first));
+                self.left_out.push(Loss::new(what, 1, Position::of_key(path.to_owned())));
             }
         }
     }
@@ -259,10 +255,6 @@ impl Table for Samples {
         &self.columns
     }
 
-    fn infer_columns(&self) -> Result<()> {
-        Ok(()) // all headers have been read
-    }
-
     fn column_summary(&self, index: usize) -> Map<String, Value> {
         batches::summary(self.fields.get(index))
     }
@@ -299,7 +291,7 @@ impl ArrowTable for Samples {
         // At most the number of samples, which is a usize.
         let index = |row: u64| usize::try_from(row).unwrap_or(usize::MAX);
         let rows = index(rows.start)..index(rows.end);
-        Ok(Box::new(Batches { samples: self, columns, schema, rows, scan: scan.clone() }))
+        Ok(Box::new(StepReader::new(Batches { samples: self, columns, schema, rows, scan: scan.clone() })))
     }
 }
 
@@ -365,28 +357,16 @@ impl Batches<'_> {
     }
 }
 
-impl Iterator for Batches<'_> {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.rows.is_empty() {
-            return None;
-        }
-        let batch = self.batch();
-        if batch.is_err() {
-            self.rows = 0..0;
-        }
-        Some(batch.map_err(|error| to_arrow(error.in_format(NAME))))
+impl BatchSteps for Batches<'_> {
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        let batch = (!self.rows.is_empty()).then(|| self.batch());
+        batch.transpose().map_err(|error| error.in_format(NAME))
     }
-}
 
-impl RecordBatchReader for Batches<'_> {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
-}
 
-impl BatchReader for Batches<'_> {
     fn losses(&self) -> Vec<Loss> {
         self.samples.left_out.clone()
     }

@@ -216,8 +216,7 @@ impl Writer {
             let name = if self.fields.len() == 1 { name.clone() } else { format!("{name}.{field}") };
             let content = value(batch, *index, row).map_err(|error| error.in_column(field.clone()))?;
             let Some(content) = content else {
-                let mut first = Position::default();
-                (first.row, first.column) = (Some(self.row), Some(field.clone().into()));
+                let first = Position::of_column(field.clone()).in_row(self.row);
                 self.missing.get_or_insert_with(|| Loss::new("no file for a null", 0, first)).count += 1;
                 continue;
             };

@@ -9,8 +9,9 @@ use datadings::order::Order;
 use datadings::{RawValue, Sample, Writer};
 
 use super::super::convert::{OptionSpec, OptionValue, TargetInfo, number, unknown_option};
-use super::super::dataset::{self, Dataset, is_duplicate, tick};
+use super::super::dataset::{self, Dataset, is_duplicate};
 use super::super::env::Opener;
+use super::super::tick;
 use super::super::{Bar, Lost};
 use super::{Merge, Merger, OnDuplicate, Operation, Report, To};
 
@@ -253,9 +254,7 @@ impl<'a> Samples<'a> {
             lost.loss.count += 1;
             return;
         }
-        let mut first = Position::default();
-        first.row = Some(sample.index());
-        first.key = Some(key.to_owned().into());
+        let first = Position::of_key(key.to_owned()).in_row(sample.index());
         self.lost.push(Lost { file, loss: Loss::new(what.to_owned(), 1, first) });
     }
 

@@ -7,11 +7,11 @@ use container_core::{Error, Loss, Position, Result, Unit};
 use zdx::CollectionWriter;
 use zdx::container::losses;
 
-use super::super::Lost;
 use super::super::convert::{OptionSpec, OptionValue, TargetInfo, text, unknown_option};
 use super::super::env::Opener;
 use super::super::select::Reading;
 use super::super::zds::{self, NewZds, Stored};
+use super::super::{Lost, tick};
 use super::{Merge, Merger, OnDuplicate, Operation, Report, To};
 
 /// Merges ZDS stores: documents of collections of the same name, byte for byte.
@@ -135,9 +135,7 @@ impl Merger for ZdsMerger {
                 }
                 input.put(&document, writer)?;
                 row += 1;
-                if row.is_multiple_of(STRIDE) {
-                    bar.advance(STRIDE)?;
-                }
+                tick(bar.as_ref(), row)?;
             }
             if again.count > 0 {
                 report.losses.push(Lost { file: Some(input.location.name()), loss: again });
@@ -148,6 +146,3 @@ impl Merger for ZdsMerger {
         Ok(())
     }
 }
-
-/// Documents between two progress reports.
-const STRIDE: u64 = 256;

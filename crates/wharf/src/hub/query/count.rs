@@ -143,9 +143,9 @@ impl Count {
         inputs.mapping.times.get_or_insert(Times::Floor);
         super::accept_mixed_types(&mut inputs);
         let max_bytes = self.max_bytes;
-        let groups = super::read(&inputs, opener, report, |schema| {
+        let groups = inputs.read_batches(opener, report, |schema| {
             let types = schema.fields().iter().map(|field| field.data_type().clone()).collect();
-            Ok(Groups { types, counts: HashMap::new(), bytes: 0, max_bytes })
+            Ok(Box::new(Groups { types, counts: HashMap::new(), bytes: 0, max_bytes }))
         })?;
         let types = groups.types;
         let parsed = groups.counts.into_iter().map(|(json, count)| {

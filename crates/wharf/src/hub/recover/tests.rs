@@ -5,17 +5,17 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::{Int64Array, RecordBatch, RecordBatchReader, StringArray};
-use arrow_schema::{ArrowError, SchemaRef};
-use container_arrow::{ArrowTable, BatchReader, BatchScan, BatchTable, BatchWriter, to_arrow};
+use arrow_array::{Int64Array, RecordBatch, StringArray};
+use arrow_schema::SchemaRef;
+use container_arrow::{ArrowTable, BatchReader, BatchScan, BatchSteps, BatchTable, BatchWriter, StepReader};
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 
 use super::*;
 use crate::convert::{Convert, TextTarget};
 use crate::{
-    ColumnInfo, Container, ErrorKind, Finding, Format, Input, Loss, OpenOptions, OutputOptions, Probe, Recognition,
-    Rows, Scan, Source, Table, VerifyOptions, ipc, parquet,
+    ColumnInfo, Container, ErrorKind, Finding, Format, Input, OpenOptions, OutputOptions, Probe, Recognition, Rows,
+    Scan, Source, Table, VerifyOptions, ipc, parquet,
 };
 
 const ROWS: i64 = 5000;
@@ -276,10 +276,6 @@ impl Table for HolesFile {
         self.0.columns()
     }
 
-    fn infer_columns(&self) -> Result<()> {
-        Ok(())
-    }
-
     fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
         self.0.column_details(index)
     }
@@ -313,30 +309,22 @@ impl ArrowTable for HolesFile {
         let end = hole.map_or(end, |hole| start + (hole - start) / 64 * 64);
         let mut scan = scan.clone();
         scan.scan.rows = start..end;
-        Ok(Box::new(UpToHole(self.0.batches(&scan)?, hole.copied())))
+        Ok(Box::new(StepReader::new(UpToHole(self.0.batches(&scan)?, hole.copied()))))
     }
 }
 
 struct UpToHole<'a>(Box<dyn BatchReader + 'a>, Option<u64>);
 
-impl Iterator for UpToHole<'_> {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let wrong = |row| Err(to_arrow(Error::invalid("wrong").in_row(row)));
-        self.0.next().or_else(|| self.1.take().map(wrong))
+impl BatchSteps for UpToHole<'_> {
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        match (self.0.try_next()?, self.1) {
+            (None, Some(row)) => Err(Error::invalid("wrong").in_row(row)),
+            (batch, _) => Ok(batch),
+        }
     }
-}
 
-impl RecordBatchReader for UpToHole<'_> {
     fn schema(&self) -> SchemaRef {
         self.0.schema()
-    }
-}
-
-impl BatchReader for UpToHole<'_> {
-    fn losses(&self) -> Vec<Loss> {
-        Vec::new()
     }
 }
 

@@ -14,15 +14,12 @@ use super::super::inputs::Location;
 use super::super::select::RowRange;
 use super::super::transaction::Transaction;
 use super::super::zds::Ready;
-use super::super::{Bar, Lost, output, rows};
+use super::super::{Bar, Lost, output, rows, tick};
 use super::Written;
 use super::records::{New, Out, Records};
 use crate::Registry;
 use crate::text::values::write_single_line;
 use crate::text::{TextContainer, TextFormat, TextOptions};
-
-/// Rows between two progress reports.
-const STRIDE: u64 = 256;
 
 /// Rows of a format that the registry knows.
 struct Rows<S> {
@@ -30,13 +27,12 @@ struct Rows<S> {
     /// Writes files like the input.
     target: Box<dyn Target>,
     registry: Registry,
+    len: u64,
     source: S,
 }
 
 /// How records are found in a source.
 trait RowSource {
-    fn len(&self) -> u64;
-
     fn create<'a>(rows: &'a Rows<Self>, new: &New<'_>) -> Result<Box<dyn Out + 'a>>
     where
         Self: Sized;
@@ -60,7 +56,6 @@ struct Lines {
 struct Columns {
     location: Location,
     input: Input,
-    len: u64,
 }
 
 /// Opens an input of this format; `None` if it has no rows to select.
@@ -77,8 +72,9 @@ pub(super) fn open(
         let opened = TextContainer::open(source.clone(), &TextOptions::new(text)).map_err(named)?;
         let (head, (starts, end)) = (opened.head().map_err(named)?, opened.starts().map_err(named)?);
         let (name, source, is_array) = (location.name(), source.clone(), opened.is_array());
+        let len = starts.len() as u64;
         let source = Lines { name, source, head, starts, end, is_array, is_cells: text.is_cells() };
-        return Ok(Some(Box::new(Rows { format, target, registry, source })));
+        return Ok(Some(Box::new(Rows { format, target, registry, len, source })));
     }
     // Their variables can be selected, not their rows.
     if target.info().unit == TargetUnit::Variables {
@@ -90,8 +86,8 @@ pub(super) fn open(
         _ => return Ok(None),
     };
     let len = len.ok_or_else(|| named(Error::unsupported("the number of rows is unknown")))?;
-    let source = Columns { location: location.clone(), input: input.clone(), len };
-    Ok(Some(Box::new(Rows { format, target, registry, source })))
+    let source = Columns { location: location.clone(), input: input.clone() };
+    Ok(Some(Box::new(Rows { format, target, registry, len, source })))
 }
 
 impl<S: RowSource> Records for Rows<S> {
@@ -104,7 +100,7 @@ impl<S: RowSource> Records for Rows<S> {
     }
 
     fn len(&self) -> Result<u64> {
-        Ok(self.source.len())
+        Ok(self.len)
     }
 
     fn refuse(&self, path: &Path, force: bool, inputs: &[Location]) -> Result<()> {
@@ -124,10 +120,6 @@ impl<S: RowSource> Records for Rows<S> {
 }
 
 impl RowSource for Lines {
-    fn len(&self) -> u64 {
-        self.starts.len() as u64
-    }
-
     fn create<'a>(rows: &'a Rows<Self>, new: &New<'_>) -> Result<Box<dyn Out + 'a>> {
         let lines = &rows.source;
         let mut out = BufWriter::new(output::create(new.temporary, new.force, std::slice::from_ref(new.input))?);
@@ -145,10 +137,6 @@ impl RowSource for Lines {
 }
 
 impl RowSource for Columns {
-    fn len(&self) -> u64 {
-        self.len
-    }
-
     fn create<'a>(rows: &'a Rows<Self>, new: &New<'_>) -> Result<Box<dyn Out + 'a>> {
         let (path, temporary, bar) = (new.path.to_owned(), new.temporary.to_owned(), Arc::clone(new.bar));
         let (threads, force, report) = (new.copying.threads, new.force, Report::default());
@@ -174,9 +162,7 @@ impl Out for LineOutput<'_> {
         for row in rows {
             self.put(row)?;
             self.rows += 1;
-            if self.rows.is_multiple_of(STRIDE) {
-                bar.advance(STRIDE)?;
-            }
+            tick(bar, self.rows)?;
         }
         Ok(())
     }

@@ -1,13 +1,14 @@
 //! Splits the records of one input.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use container_core::{Error, Overwrite, Result, Unit};
 use datadings::order::Order;
 
 use super::super::env::Opener;
 use super::super::inputs::Location;
+use super::super::overlap::absolute;
 use super::super::{Listener, dataset, zds};
 use super::records::{self, New};
 use super::{Copying, Parts, Report};
@@ -177,10 +178,4 @@ fn check_distinct(paths: &[PathBuf]) -> Result<()> {
             Err(Error::usage("two outputs would be written to the same file").in_file(path.display().to_string()))
         }
     }
-}
-
-fn absolute(path: &Path) -> PathBuf {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    folder.join(path.file_name().unwrap_or_default())
 }

@@ -10,11 +10,8 @@ use zdx::{Collection, CollectionWriter, Store, StoreWriter, WriterOptions};
 use super::super::env::Opener;
 use super::super::inputs::Location;
 use super::super::select::Reading;
-use super::super::{Bar, Lost};
+use super::super::{Bar, Lost, tick};
 use super::NAME;
-
-/// Documents between two progress reports.
-const STRIDE: u64 = 256;
 
 /// Adds the full path of a collection's file to an error.
 pub fn located(error: Error, location: &Location, collection: &str) -> Error {
@@ -137,10 +134,6 @@ pub fn tables(location: &Location, table: Option<&str>, opener: &mut Opener<'_>)
         Some(name) => store.collection(name).map(|_| vec![name.to_owned()]).map_err(named),
         None => store.names().map_err(named),
     }
-}
-
-fn tick(bar: &Bar, done: u64) -> Result<()> {
-    if done.is_multiple_of(STRIDE) { bar.advance(STRIDE) } else { Ok(()) }
 }
 
 /// Options for writing a store in place.

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_schema::{ArrowError, SchemaRef};
-use container_arrow::{BatchReader, add_losses, to_arrow};
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use container_arrow::{BatchSteps, add_losses};
 use container_core::{Error, Loss, Result};
 
 use super::super::chunk_reader::ChunkReader;
@@ -27,7 +27,6 @@ pub(super) struct TextBatches<'a> {
     profiles: Vec<CellProfile>,
     /// No more chunks with selected rows.
     at_end: bool,
-    done: bool,
 }
 
 impl<'a> TextBatches<'a> {
@@ -42,7 +41,6 @@ impl<'a> TextBatches<'a> {
             pending: None,
             losses: Vec::new(),
             at_end: false,
-            done: false,
         }
     }
 
@@ -56,7 +54,9 @@ impl<'a> TextBatches<'a> {
     fn end(&self) -> Result<Option<RecordBatch>> {
         if self.contradicts_sample() { Err(schema_mismatch().in_format(self.table.text.format)) } else { Ok(None) }
     }
+}
 
+impl BatchSteps for TextBatches<'_> {
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         loop {
             if let Some(chunk) = self.parsed.front_mut() {
@@ -94,33 +94,12 @@ impl<'a> TextBatches<'a> {
             self.parsed.extend(self.workers.map(tasks, |task| self.plan.run(task)));
         }
     }
-}
 
-impl Iterator for TextBatches<'_> {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.try_next().map_err(to_arrow).transpose()
-    }
-}
-
-impl RecordBatchReader for TextBatches<'_> {
     fn schema(&self) -> SchemaRef {
         self.plan.schema.clone()
     }
-}
 
-impl BatchReader for TextBatches<'_> {
     fn losses(&self) -> Vec<Loss> {
         self.losses.clone()
-    }
-
-    fn try_next(&mut self) -> Result<Option<RecordBatch>> {
-        if self.done {
-            return Ok(None);
-        }
-        let step = self.step();
-        self.done = !matches!(step, Ok(Some(_)));
-        step
     }
 }

@@ -11,7 +11,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use container_arrow::{ArrowTable, BatchReader, BatchScan, Columns, Observation, resolve_member, resolve_schema};
+use container_arrow::{
+    ArrowTable, BatchReader, BatchScan, Columns, Observation, StepReader, resolve_member, resolve_schema,
+};
 use container_core::{ErrorKind, Result, Unit};
 
 use self::batches::TextBatches;
@@ -139,6 +141,6 @@ impl ArrowTable for RecordsTable {
         // Report schema errors now rather than with the first batch.
         Columns::new(schema.clone(), scan, &self.text.limits).map_err(|error| error.in_format(self.text.format))?;
         let plan = ParsePlan::new(&self.text, schema, scan);
-        Ok(Box::new(TextBatches::new(self, workers, plan)))
+        Ok(Box::new(StepReader::new(TextBatches::new(self, workers, plan))))
     }
 }

@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use container_core::{Bytes, Error, Result, Source};
 
+use super::Options;
 use super::csv::{self, Ending, Line};
 use super::json::{end_of_nested, is_blank};
 use super::location::Location;
-use super::{Options, RecordFormat};
+use crate::text::TextFormat;
 
 /// Bytes read per chunk; more if a record is longer.
 pub(crate) const WINDOW: u64 = 1 << 20;
@@ -144,11 +145,11 @@ impl<'a> Chunker<'a> {
             return Err(Error::invalid("expected UTF-8, found UTF-16").at(0));
         }
         match self.options.format {
-            RecordFormat::Csv => {
+            TextFormat::Csv | TextFormat::Tsv => {
                 self.state = State::Csv;
                 self.header(source)
             }
-            RecordFormat::JsonLines => {
+            TextFormat::JsonLines => {
                 self.state = State::Lines;
                 self.skip_blanks(source)?;
                 if self.first_byte(source)? == Some(b'[') {

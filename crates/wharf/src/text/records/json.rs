@@ -7,15 +7,15 @@ use container_core::{Error, Result};
 /// Characters of a value that an error shows.
 const MAX_SHOWN: usize = 40;
 
-/// The kind of a JSON value, from its first byte.
+/// The kind of a JSON value, from its first byte. Ordered as kinds are reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    Null,
     Bool,
     Number,
     String,
     Array,
     Object,
+    Null,
 }
 
 impl Kind {

@@ -19,10 +19,6 @@ impl Location {
 
     /// Adds this location to an error that has none.
     pub(crate) fn locate(self, error: Error, input: Option<&str>) -> Error {
-        let error = error.in_line(self.line).at(self.byte);
-        match input {
-            Some(name) => error.in_file(name.to_owned()),
-            None => error,
-        }
+        error.in_line(self.line).at(self.byte).in_optional_file(input.map(str::to_owned))
     }
 }

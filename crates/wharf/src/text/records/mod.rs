@@ -10,31 +10,29 @@ pub(crate) mod split;
 
 use std::collections::{HashMap, HashSet};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RecordFormat {
-    JsonLines,
-    Csv,
-}
+use container_core::{Error, Result};
 
-impl RecordFormat {
-    /// The format's name in errors.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::JsonLines => "jsonl",
-            Self::Csv => "csv",
-        }
-    }
-}
+use super::TextFormat;
 
 /// How inputs are read.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
-    pub(crate) format: RecordFormat,
+    pub(crate) format: TextFormat,
     pub(crate) delimiter: u8,
     pub(crate) header: bool,
     pub(crate) threads: usize,
     /// Bytes read per chunk; more if a record is longer.
     pub(crate) window: u64,
+}
+
+/// Checks a delimiter between CSV cells.
+pub(crate) fn delimiter(byte: u8) -> Result<u8> {
+    if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') {
+        return Ok(byte);
+    }
+    let found = char::from(byte);
+    let detail = format!("delimiter: expected an ASCII character other than a quote or line break, found {found:?}");
+    Err(Error::usage(detail))
 }
 
 /// Appends `#2`, `#3`, ... to duplicate names, as the reader of IDV files does.

@@ -1,19 +1,19 @@
 //! Visits the records of a chunk, member by member or cell by cell.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-use container_core::raw_json::check_nesting;
+use container_core::raw_json::{Name, check_nesting};
 use container_core::{Error, Result};
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::Options;
 use super::chunk::{Chunk, array_item, line_feeds};
 use super::json::{invalid_json, is_blank, shortened};
 use super::location::Location;
 use super::split::Split;
-use super::{Options, RecordFormat};
+use crate::text::TextFormat;
 
 /// Receives the content of records.
 pub(crate) trait RecordVisitor {
@@ -52,16 +52,16 @@ pub(crate) fn visit_records(
                 Location { line: chunk.start.line + line_feeds(valid), ..chunk.start.ahead(valid.len() as u64) };
             // Errors in earlier lines take precedence.
             let lines = valid.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-            let before = if chunk.array || options.format == RecordFormat::Csv { 0 } else { lines };
+            let before = if chunk.array || options.format.is_cells() { 0 } else { lines };
             let text = std::str::from_utf8(valid).ok().and_then(|text| text.get(..before)).unwrap_or_default();
             (text, Some(Error::invalid("invalid UTF-8").in_line(location.line).at(location.byte)))
         }
     };
     let scan = RecordScan { start: chunk.start, rows, next_row: 0 };
     match options.format {
-        RecordFormat::Csv => scan.csv(text, options.delimiter, cells, visitor),
-        RecordFormat::JsonLines if chunk.array => scan.array(text, visitor),
-        RecordFormat::JsonLines => scan.lines(text, visitor),
+        TextFormat::Csv | TextFormat::Tsv => scan.csv(text, options.delimiter, cells, visitor),
+        TextFormat::JsonLines if chunk.array => scan.array(text, visitor),
+        TextFormat::JsonLines => scan.lines(text, visitor),
     }?;
     damage.map_or(Ok(()), Err)
 }
@@ -139,11 +139,9 @@ impl RecordScan<'_> {
 /// Unquoted cells have no offset in the file, so errors get the record's location.
 #[cold]
 fn in_record(error: Error, location: Location) -> Error {
-    let mut located = Error::new(error.kind(), error.detail().to_owned());
-    if let Some(column) = &error.position().column {
-        located = located.in_column(column.clone());
-    }
-    located.in_line(location.line).at(location.byte)
+    let mut position = error.position().clone();
+    (position.line, position.byte) = (Some(location.line), Some(location.byte));
+    Error::new(error.kind(), error.detail().to_owned()).with_position(position)
 }
 
 /// A duplicate member.
@@ -185,7 +183,7 @@ fn visit_members(text: &str, what: &str, location: Location, visitor: &mut impl 
 }
 
 /// Lines and bytes before the position of a parser's error.
-fn offset(text: &str, cause: &serde_json::Error) -> (u64, u64) {
+pub(in crate::text) fn offset(text: &str, cause: &serde_json::Error) -> (u64, u64) {
     let line = cause.line().saturating_sub(1);
     let before: usize = text.split_inclusive('\n').take(line).map(str::len).sum();
     let byte = (before + cause.column().saturating_sub(1)).min(text.len());
@@ -208,7 +206,7 @@ impl<'de, L: RecordVisitor> Visitor<'de> for Members<'_, L> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let begin = self.text.as_ptr().addr();
-        while let Some(name) = map.next_key_seed(Name)? {
+        while let Some(Name(name)) = map.next_key()? {
             let value = map.next_value::<&'de RawValue>()?.get();
             // The value is a slice of the text.
             let ahead = value.as_ptr().addr().saturating_sub(begin) as u64;
@@ -220,32 +218,5 @@ impl<'de, L: RecordVisitor> Visitor<'de> for Members<'_, L> {
             }
         }
         Ok(())
-    }
-}
-
-/// A member's name, borrowed if it has no escapes.
-struct Name;
-
-impl<'de> DeserializeSeed<'de> for Name {
-    type Value = Cow<'de, str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Name {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a name")
-    }
-
-    fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(name))
-    }
-
-    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(name.to_owned()))
     }
 }

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::builder::{BinaryBuilder, StringBuilder, UInt64Builder};
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader};
-use arrow_schema::{ArrowError, DataType, Field, FieldRef, SchemaRef};
-use container_arrow::{ArrowTable, BatchReader, BatchScan, from_arrow, to_arrow};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::{DataType, Field, FieldRef, SchemaRef};
+use container_arrow::{ArrowTable, BatchReader, BatchScan, BatchSteps, StepReader, from_arrow};
 use container_core::{
     ColumnInfo, Container, Error, Finding, Format, Input, Loss, OpenOptions, Probe, Recognition, Result, Rows, Scan,
     Table, Unit, VerifyOptions,
@@ -195,10 +195,6 @@ impl Table for FilesContainer {
         &self.columns
     }
 
-    fn infer_columns(&self) -> Result<()> {
-        Ok(()) // the columns are fixed
-    }
-
     fn column_summary(&self, index: usize) -> Map<String, Value> {
         batches::summary(self.fields.get(index))
     }
@@ -235,14 +231,14 @@ impl ArrowTable for FilesContainer {
         let columns = projection.columns.iter().filter_map(|index| Column::ALL.get(*index).copied());
         // At most the number of files, which is a usize.
         let index = |row: u64| usize::try_from(row).unwrap_or(usize::MAX);
-        Ok(Box::new(Batches {
+        Ok(Box::new(StepReader::new(Batches {
             table: &self.table,
             columns: columns.collect(),
             schema: projection.schema,
             rows: index(projection.rows.start)..index(projection.rows.end),
             scan: scan.clone(),
             workers: Workers::new(scan.scan.threads),
-        }))
+        })))
     }
 }
 
@@ -343,28 +339,15 @@ impl Batches<'_> {
     }
 }
 
-impl Iterator for Batches<'_> {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.rows.is_empty() {
-            return None;
-        }
-        let batch = self.batch();
-        if batch.is_err() {
-            self.rows = 0..0;
-        }
-        Some(batch.map_err(to_arrow))
+impl BatchSteps for Batches<'_> {
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        if self.rows.is_empty() { Ok(None) } else { self.batch().map(Some) }
     }
-}
 
-impl RecordBatchReader for Batches<'_> {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
-}
 
-impl BatchReader for Batches<'_> {
     fn losses(&self) -> Vec<Loss> {
         self.table.left_out.clone()
     }

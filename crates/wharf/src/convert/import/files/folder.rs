@@ -11,22 +11,9 @@ use std::path::{Path, PathBuf};
 
 use container_core::{Error, Result};
 
+use super::Collect;
 use super::glob::{Pattern, State};
 use crate::sys::{FolderIdentity, folder_identity};
-
-/// Receives what is found in a folder. Paths are relative to it, with `/` separators.
-pub(super) trait FileVisitor {
-    /// A file that matches.
-    fn file(&mut self, path: &str);
-    /// A match that is neither a file nor a folder.
-    fn other(&mut self, path: &str);
-    /// A link to a folder whose files are found by another path.
-    fn duplicate_link(&mut self, path: &str);
-    /// Whether a file is included.
-    fn is_included(&self, path: &str) -> bool;
-    /// Whether everything at this path is excluded.
-    fn is_excluded(&self, path: &str) -> bool;
-}
 
 /// The [source](std::error::Error::source) of an error for a link that leads out of the imported folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +45,7 @@ impl std::error::Error for LinkOutside {}
 ///
 /// A folder is visited once: by its own path, or, if that does not match, by the first link to it. So links cannot multiply files, and cycles
 /// end. A link to a file is another name of it. A link out of `root` is an error unless `follow` is set; a broken link is an error.
-pub(super) fn visit_files(root: &Path, pattern: &Pattern, follow: bool, visitor: &mut dyn FileVisitor) -> Result<()> {
+pub(super) fn visit_files(root: &Path, pattern: &Pattern, follow: bool, visitor: &mut Collect<'_>) -> Result<()> {
     let inside = if follow { None } else { Some(canonical(root)?) };
     let mut scan = FolderScan {
         root,
@@ -139,7 +126,7 @@ struct FolderScan<'a> {
 }
 
 impl FolderScan<'_> {
-    fn folder(&mut self, path: &str, state: &State, visitor: &mut dyn FileVisitor) -> Result<()> {
+    fn folder(&mut self, path: &str, state: &State, visitor: &mut Collect<'_>) -> Result<()> {
         let folder = self.root.join(path);
         let cannot = |cause| read_dir_error(&folder, cause);
         match self.visited.entry((folder_identity(&folder).map_err(cannot)?, state.continuation().to_vec())) {
@@ -175,17 +162,17 @@ impl FolderScan<'_> {
         Ok(())
     }
 
-    fn entry(&mut self, entry: &fs::DirEntry, path: String, state: State, visitor: &mut dyn FileVisitor) -> Result<()> {
+    fn entry(&mut self, entry: &fs::DirEntry, path: String, state: State, visitor: &mut Collect<'_>) -> Result<()> {
         let cannot = |cause| Error::io("cannot read its metadata", cause).in_file(entry.path().display().to_string());
         let mut kind = entry.file_type().map_err(cannot)?;
         let is_link = kind.is_symlink();
         if is_link {
-            if visitor.is_excluded(&path) {
+            if visitor.table.is_excluded(&path) {
                 return Ok(());
             }
             kind = match fs::metadata(entry.path()) {
                 Ok(metadata) => metadata.file_type(),
-                Err(_) if !visitor.is_included(&path) => return Ok(()),
+                Err(_) if !visitor.table.is_included(&path) => return Ok(()),
                 Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
                     let target = fs::read_link(entry.path()).map_err(cannot)?;
                     let error = Error::invalid(format!("broken link: {} does not exist", target.display()));
@@ -194,7 +181,7 @@ impl FolderScan<'_> {
                 Err(cause) => return Err(cannot(cause)),
             };
             let is_wanted =
-                if kind.is_dir() { state.may_continue() } else { state.is_match() && visitor.is_included(&path) };
+                if kind.is_dir() { state.may_continue() } else { state.is_match() && visitor.table.is_included(&path) };
             if !is_wanted {
                 return Ok(());
             }

@@ -8,24 +8,10 @@ use unicode_normalization::UnicodeNormalization;
 
 /// Sorts like Python's `natsorted`: runs of digits compare as numbers, accents sort after their letters. Ties are sorted by bytes. Unlike
 /// `natsorted`, only ASCII digits count as digits.
-fn sort(names: &mut [String]) {
-    names.sort_by_cached_key(|name| (Natural(name.nfd().collect()), name.clone()));
-}
-
-/// A string with natural order.
-#[derive(PartialEq, Eq)]
-struct Natural(String);
-
-impl Ord for Natural {
-    fn cmp(&self, other: &Self) -> Ordering {
-        natural(&self.0, &other.0)
-    }
-}
-
-impl PartialOrd for Natural {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
+fn sort(names: &[String]) -> Vec<String> {
+    let mut keyed: Vec<(String, &String)> = names.iter().map(|name| (name.nfd().collect(), name)).collect();
+    keyed.sort_by(|(one, name), (other, other_name)| natural(one, other).then_with(|| name.cmp(other_name)));
+    keyed.into_iter().map(|(_, name)| name.clone()).collect()
 }
 
 fn natural(one: &str, other: &str) -> Ordering {
@@ -100,8 +86,7 @@ impl Labels {
 
     /// All labels, sorted naturally.
     pub(super) fn sorted(&self) -> Self {
-        let mut names = self.names.clone();
-        sort(&mut names);
+        let names = sort(&self.names);
         let numbers = names.iter().cloned().zip(0..).collect();
         Self { names, numbers }
     }
@@ -124,8 +109,7 @@ mod tests {
         ];
         let mut names = sorted.map(str::to_owned);
         names.reverse();
-        sort(&mut names);
-        assert_eq!(names, sorted);
+        assert_eq!(sort(&names), sorted);
         assert_eq!(natural("a01", "a1"), Ordering::Less, "equal to natsort: the bytes decide");
         assert_eq!(natural("x99999999999999999999999", "x100000000000000000000000"), Ordering::Less);
     }

@@ -484,7 +484,7 @@ fn count(loss: &mut Option<Loss>, what: &'static str, path: &str) {
     }
 }
 
-/// Adds visited files to the table.
+/// Adds visited files to the table. Paths are relative to the folder, with `/` separators.
 struct Collect<'a> {
     table: &'a mut FileTable,
     pattern: &'a Pattern,
@@ -492,17 +492,20 @@ struct Collect<'a> {
     duplicate_links: Option<Loss>,
 }
 
-impl folder::FileVisitor for Collect<'_> {
+impl Collect<'_> {
+    /// A file that matches.
     fn file(&mut self, path: &str) {
         self.table.add(path, self.pattern, None);
     }
 
+    /// A match that is neither a file nor a folder.
     fn other(&mut self, path: &str) {
         if self.table.is_included(path) {
             count(&mut self.others, "neither a file nor a folder: left out", &self.table.qualified(path));
         }
     }
 
+    /// A link to a folder whose files are found by another path.
     fn duplicate_link(&mut self, path: &str) {
         if !self.table.is_excluded(path) {
             count(
@@ -511,13 +514,5 @@ impl folder::FileVisitor for Collect<'_> {
                 &self.table.qualified(path),
             );
         }
-    }
-
-    fn is_included(&self, path: &str) -> bool {
-        self.table.is_included(path)
-    }
-
-    fn is_excluded(&self, path: &str) -> bool {
-        self.table.is_excluded(path)
     }
 }

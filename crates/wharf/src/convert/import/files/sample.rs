@@ -27,12 +27,8 @@ impl Sample<'_> {
         let mut head = to_vec(self)?;
         let empty = to_vec(&Bytes(&[]))?;
         head.truncate(head.len().saturating_sub(empty.len() + tail.len()));
-        match (u8::try_from(len), u16::try_from(len), u32::try_from(len)) {
-            (Ok(len), ..) => head.extend_from_slice(&[0xC4, len]),
-            (_, Ok(len), _) => head.extend(std::iter::once(0xC5).chain(len.to_be_bytes())),
-            (.., Ok(len)) => head.extend(std::iter::once(0xC6).chain(len.to_be_bytes())),
-            _ => return Err(Error::limit("the length of the file", len, u32::MAX.into())),
-        }
+        let too_long = |_| Error::limit("the length of the file", len, u32::MAX.into());
+        datadings::put_bin_header(&mut head, u32::try_from(len).map_err(too_long)?);
         Ok((head, tail))
     }
 }

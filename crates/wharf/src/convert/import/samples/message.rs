@@ -82,17 +82,7 @@ pub(super) fn write_with_key(out: &mut Vec<u8>, key: &str, map: &[u8]) -> Result
 
 /// Appends a map header in its shortest form.
 pub(super) fn write_map_header(out: &mut Vec<u8>, len: usize) -> Result<()> {
-    match (u8::try_from(len), u16::try_from(len), u32::try_from(len)) {
-        (Ok(len @ 0..16), ..) => out.push(0x80 | len),
-        (_, Ok(len), _) => {
-            out.push(0xde);
-            out.extend_from_slice(&len.to_be_bytes());
-        }
-        (_, _, Ok(len)) => {
-            out.push(0xdf);
-            out.extend_from_slice(&len.to_be_bytes());
-        }
-        _ => return Err(Error::limit("the number of fields", len as u64, u32::MAX.into())),
-    }
+    let too_many = |_| Error::limit("the number of fields", len as u64, u32::MAX.into());
+    datadings::put_map_header(out, u32::try_from(len).map_err(too_many)?);
     Ok(())
 }

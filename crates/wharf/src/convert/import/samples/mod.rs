@@ -17,7 +17,7 @@ use container_core::{Error, ErrorKind, Loss, Progress, Result};
 use datadings::Writer;
 
 use super::TextTable;
-use crate::text::records::RecordFormat;
+use crate::text::TextFormat;
 use crate::text::records::chunk::rows_in_chunk;
 use csv::CsvSamples;
 use json::JsonSamples;
@@ -180,8 +180,8 @@ impl TextTable {
         progress: Option<&dyn Progress>,
     ) -> Result<Sampled> {
         let written = match self.options.format {
-            RecordFormat::JsonLines => self.sample_lines(writer, options, progress),
-            RecordFormat::Csv => self.sample_cells(writer, options, progress),
+            TextFormat::JsonLines => self.sample_lines(writer, options, progress),
+            TextFormat::Csv | TextFormat::Tsv => self.sample_cells(writer, options, progress),
         };
         written.map_err(|error| error.in_format(self.format()))
     }

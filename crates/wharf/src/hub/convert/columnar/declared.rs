@@ -188,9 +188,7 @@ fn of_json(json: &Value, left_out: &mut Vec<Loss>) -> Result<Vec<FieldRef>> {
         let missing = |what: &str| Error::usage(format!("column {index} (counted from 0) lacks {what:?}"));
         let name = text("name").ok_or_else(|| missing("name"))?;
         if let Some(why) = text("unreadable") {
-            let mut first = Position::default();
-            first.column = Some(name.to_owned().into());
-            left_out.push(Loss::new(format!("column left out ({why})"), 1, first));
+            left_out.push(Loss::new(format!("column left out ({why})"), 1, Position::of_column(name.to_owned())));
             continue;
         }
         let kind = text("type").ok_or_else(|| missing("type").in_column(name.to_owned()))?;

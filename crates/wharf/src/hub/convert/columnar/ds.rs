@@ -88,10 +88,7 @@ fn put(
         Some(dimension) => options.with_dimension(dimension),
         None => options,
     };
-    let named = |error: Error| match joined.inputs.as_slice() {
-        [input] if error.position().file.is_none() => error.in_file(input.name.clone()),
-        _ => error,
-    };
+    let named = |error: Error| error.in_optional_file(joined.file().map(str::to_owned));
     let schema = || Arc::clone(joined.output_schema());
     let rows = Cell::new(0);
     let fill = |writer: &mut ArrowWriter| -> Result<Vec<Lost>> {

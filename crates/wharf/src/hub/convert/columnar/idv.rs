@@ -13,6 +13,7 @@ use idv::arrow::{ArrowOptions, ArrowWriter, NullIntegers};
 use idv::{ColumnSchema, ItemType, Type};
 use serde_json::Value;
 
+use super::super::super::idv_file::item_type;
 use super::super::super::{DS, Lost, schema_file};
 use super::super::job::{Context, Job, Report};
 use super::super::targets::IdvTarget;
@@ -34,11 +35,7 @@ fn attributes(joined: &Joined) -> Option<Lost> {
     let count =
         counted(schema.metadata()) + schema.fields().iter().map(|field| counted(field.metadata())).sum::<usize>();
     let loss = Loss::new("attribute left out: IDV gets only values and types", count as u64, Position::default());
-    let file = match joined.inputs.as_slice() {
-        [input] => Some(input.name.clone()),
-        _ => None,
-    };
-    (count > 0).then_some(Lost { file, loss })
+    (count > 0).then(|| Lost { file: joined.file().map(str::to_owned), loss })
 }
 
 /// Writes the rows of all inputs, which have the same columns, to an IDV file.
@@ -81,18 +78,12 @@ pub(in super::super) fn write<W: Write + Seek>(
         .with_times(job.mapping.times.unwrap_or_default())
         .with_untyped(untyped)
         .with_convert(is_ds);
-    let file = match joined.inputs.as_slice() {
-        [input] => Some(input.name.clone()),
-        _ => None,
-    };
+    let file = joined.file();
     let named = |error: Error| {
         let has_no_type = untyped && error.kind() == ErrorKind::Unsupported;
         let error =
             if has_no_type { error.advising("{schema} can declare it Text, which keeps its JSON") } else { error };
-        match &file {
-            Some(file) => error.in_file(file.clone()),
-            None => error,
-        }
+        error.in_optional_file(file.map(str::to_owned))
     };
     let mut writer = ArrowWriter::new(sink, joined.output_schema(), options).map_err(named)?;
     if untyped {
@@ -104,7 +95,7 @@ pub(in super::super) fn write<W: Write + Seek>(
     }
     copy(job, &joined, context.progress.as_ref(), report, &mut |batch| writer.write(batch))?;
     let (sink, losses) = writer.into_inner()?;
-    report.losses.extend(Lost::all(losses, file.as_deref()));
+    report.losses.extend(Lost::all(losses, file));
     Ok(sink)
 }
 
@@ -123,11 +114,7 @@ fn of_ds(job: &Job<'_>, joined: &Joined, report: &mut Report) -> Result<Recoder>
     let (mut fields, mut columns) = (Vec::new(), Vec::new());
     for (index, field) in joined.schema.fields().iter().enumerate() {
         let in_column = |error: Error| {
-            let error = error.in_column(field.name().clone()).in_format(DS);
-            match file {
-                Some(file) => error.in_file(file.to_owned()),
-                None => error,
-            }
+            error.in_column(field.name().clone()).in_format(DS).in_optional_file(file.map(str::to_owned))
         };
         match meaning::column(field).map_err(in_column)? {
             Some(Translation { field, recode, losses }) => {
@@ -140,8 +127,7 @@ fn of_ds(job: &Job<'_>, joined: &Joined, report: &mut Report) -> Result<Recoder>
                 return Err(in_column(error));
             }
             None => {
-                let mut first = Position::default();
-                first.column = Some(field.name().clone().into());
+                let first = Position::of_column(field.name().clone());
                 let loss = Loss::new("empty variable left out: an IDV column needs values", 1, first);
                 report.losses.push(Lost { file: file.map(str::to_owned), loss });
             }
@@ -250,22 +236,11 @@ fn vector(field: &Field) -> Option<Type> {
 
 /// The type of the items of a vector.
 fn item_of(field: &Field) -> Option<ItemType> {
-    Some(match field.data_type() {
-        DataType::Boolean if field.is_nullable() => ItemType::DvBool,
-        DataType::Boolean => ItemType::Boolean,
-        DataType::Int8 => ItemType::SByte,
-        DataType::UInt8 => ItemType::Byte,
-        DataType::Int16 => ItemType::Int16,
-        DataType::UInt16 => ItemType::UInt16,
-        DataType::Int32 => ItemType::Int32,
-        DataType::UInt32 => ItemType::UInt32,
-        DataType::Int64 => ItemType::Int64,
-        DataType::UInt64 => ItemType::UInt64,
-        DataType::Float16 | DataType::Float32 => ItemType::Single,
-        DataType::Float64 => ItemType::Double,
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Null => ItemType::Text,
-        _ => return None,
-    })
+    match field.data_type() {
+        DataType::Null => Some(ItemType::Text),
+        DataType::Utf8View => None,
+        _ => item_type(field),
+    }
 }
 
 /// The sizes of a fixed-shape tensor, without the first.

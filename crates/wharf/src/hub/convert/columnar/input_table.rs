@@ -5,10 +5,10 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
+use arrow_array::RecordBatch;
+use arrow_schema::{Schema, SchemaRef};
 use container_arrow::predicate::Condition;
-use container_arrow::{ArrowTable, BatchReader, BatchScan, Predicate, from_arrow, to_arrow};
+use container_arrow::{ArrowTable, BatchReader, BatchScan, BatchSteps, Predicate, StepReader, from_arrow};
 use container_core::{Error, Loss, Result};
 
 use super::super::super::Lost;
@@ -191,8 +191,7 @@ impl InputTable {
     fn keys<'c>(&self, table: &dyn ArrowTable, condition: &'c Condition) -> Option<BTreeSet<&'c str>> {
         let column = table.key_column()?;
         let field = self.schema.field_with_name(column).ok()?;
-        let is_text = matches!(field.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
-            && field.extension_type_name().is_none();
+        let is_text = field.data_type().is_string() && field.extension_type_name().is_none();
         filter::keys(condition, column).filter(|keys| is_text && keys.len() <= MAX_KEYS)
     }
 
@@ -231,7 +230,8 @@ impl InputTable {
             let (part, observer) = (part.clone().with_columns(columns), Arc::clone(observer));
             Box::new(move |rows| {
                 let reader = self.batches(&part.clone().with_rows(rows))?;
-                Ok(Box::new(ObservedReader { reader, observer: Arc::clone(&observer), is_tested }))
+                let observer = Arc::clone(&observer);
+                Ok(Box::new(StepReader::new(ObservedReader { reader, observer, is_tested })))
             })
         };
         let others: Vec<usize> = selected.iter().copied().filter(|column| !tested.contains(column)).collect();
@@ -253,7 +253,8 @@ impl InputTable {
                 FilteredBatches::together(masks, selected.len())
             }
         };
-        Ok(Box::new(PartReader { reader: Box::new(reader), schema, name: &input.name }))
+        let reader = Box::new(StepReader::new(reader));
+        Ok(Box::new(StepReader::new(PartReader { reader, schema, name: &input.name })))
     }
 
     /// Reads a part in batches of the common schema. Errors name the input.
@@ -267,7 +268,7 @@ impl InputTable {
             None => Arc::clone(&self.schema),
         };
         let reader = input.reader(&schema, &self.scan, part).map_err(|error| error.in_file(input.name.clone()))?;
-        Ok(Box::new(PartReader { reader, schema, name: &input.name }))
+        Ok(Box::new(StepReader::new(PartReader { reader, schema, name: &input.name })))
     }
 
     fn input(&self, input: usize) -> Result<&Input> {
@@ -334,32 +335,23 @@ struct ObservedReader<'a> {
     is_tested: bool,
 }
 
-impl Iterator for ObservedReader<'_> {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let next = self.reader.next();
-        if let Some(Ok(batch)) = &next {
+impl BatchSteps for ObservedReader<'_> {
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        let next = self.reader.try_next()?;
+        if let Some(batch) = &next {
             let (rows, bytes) = (batch.num_rows() as u64, batch.get_array_memory_size() as u64);
-            let noted = match self.is_tested {
-                true => self.observer.tested(rows, bytes),
-                false => self.observer.decoded(rows, bytes),
-            };
-            if let Err(error) = noted {
-                return Some(Err(to_arrow(error)));
+            match self.is_tested {
+                true => self.observer.tested(rows, bytes)?,
+                false => self.observer.decoded(rows, bytes)?,
             }
         }
-        next
+        Ok(next)
     }
-}
 
-impl RecordBatchReader for ObservedReader<'_> {
     fn schema(&self) -> SchemaRef {
         self.reader.schema()
     }
-}
 
-impl BatchReader for ObservedReader<'_> {
     fn losses(&self) -> Vec<Loss> {
         self.reader.losses()
     }
@@ -372,25 +364,17 @@ struct PartReader<'a> {
     name: &'a str,
 }
 
-impl Iterator for PartReader<'_> {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let batch = self
-            .reader
-            .try_next()
-            .and_then(|batch| batch.map(|batch| unify_batch(&self.schema, &batch, false)).transpose());
-        batch.map_err(|error| to_arrow(error.in_file(self.name.to_owned()))).transpose()
+impl BatchSteps for PartReader<'_> {
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        let batch = self.reader.try_next();
+        let batch = batch.and_then(|batch| batch.map(|batch| unify_batch(&self.schema, &batch, false)).transpose());
+        batch.map_err(|error| error.in_file(self.name.to_owned()))
     }
-}
 
-impl RecordBatchReader for PartReader<'_> {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
-}
 
-impl BatchReader for PartReader<'_> {
     fn losses(&self) -> Vec<Loss> {
         self.reader.losses()
     }

@@ -114,6 +114,11 @@ impl Input {
 }
 
 impl Joined {
+    /// The name of the input, if there is only one.
+    pub(super) fn file(&self) -> Option<&str> {
+        if let [input] = self.inputs.as_slice() { Some(&input.name) } else { None }
+    }
+
     /// Opens all inputs and unifies their schemas.
     pub(super) fn open(job: &Job<'_>, opener: &mut Opener<'_>) -> Result<Self> {
         Self::open_with(job, opener, &JoinOptions::default())

@@ -67,7 +67,5 @@ fn shape_of(field: &Field) -> Vec<u64> {
 }
 
 fn loss(what: impl Into<String>, count: usize, column: &str) -> Loss {
-    let mut first = Position::default();
-    first.column = Some(column.to_owned().into());
-    Loss::new(what.into(), count as u64, first)
+    Loss::new(what.into(), count as u64, Position::of_column(column.to_owned()))
 }

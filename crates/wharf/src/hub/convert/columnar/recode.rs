@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Float32Type, Float64Type, Int16Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{
     Array, ArrayRef, BinaryArray, FixedSizeListArray, GenericStringArray, ListArray, OffsetSizeTrait, PrimitiveArray,
@@ -21,6 +20,7 @@ use idv::{DateTime, DateTimeOffset, ItemType, TimeSpan};
 
 use super::super::super::DS;
 use crate::batches::hidden::valid_items;
+use crate::batches::of_integer;
 
 /// Ticks of 100 ns in a microsecond, and in a minute.
 const MICRO: i64 = 10;
@@ -271,16 +271,7 @@ fn doubles(array: &ArrayRef) -> Result<ArrayRef, Fault> {
         let numbers = array.as_primitive::<T>().iter().enumerate().map(one).collect::<Result<Vec<f64>, Fault>>()?;
         Ok(Arc::new(PrimitiveArray::<Float64Type>::from(numbers)))
     }
-    match array.data_type() {
-        DataType::Int8 => all::<Int8Type>(array),
-        DataType::Int16 => all::<Int16Type>(array),
-        DataType::Int32 => all::<Int32Type>(array),
-        DataType::UInt8 => all::<UInt8Type>(array),
-        DataType::UInt16 => all::<UInt16Type>(array),
-        DataType::UInt32 => all::<UInt32Type>(array),
-        DataType::UInt64 => all::<UInt64Type>(array),
-        _ => all::<Int64Type>(array),
-    }
+    of_integer!(array.data_type(), all(array), _ => Ok(Arc::clone(array)))
 }
 
 /// The float that equals an integer, if there is one.
@@ -371,14 +362,5 @@ fn integers(array: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, Fault> {
         let numbers = array.as_primitive::<Float64Type>().iter().enumerate().map(one);
         Ok(Arc::new(numbers.collect::<Result<PrimitiveArray<T>, Fault>>()?))
     }
-    match data_type {
-        DataType::Int8 => all::<Int8Type>(array),
-        DataType::Int16 => all::<Int16Type>(array),
-        DataType::Int32 => all::<Int32Type>(array),
-        DataType::UInt8 => all::<UInt8Type>(array),
-        DataType::UInt16 => all::<UInt16Type>(array),
-        DataType::UInt32 => all::<UInt32Type>(array),
-        DataType::UInt64 => all::<UInt64Type>(array),
-        _ => all::<Int64Type>(array),
-    }
+    of_integer!(data_type, all(array), _ => Ok(Arc::clone(array)))
 }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use container_arrow::{BatchReader, to_arrow};
-use container_core::Loss;
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use container_arrow::{BatchReader, BatchSteps, StepReader};
+use container_core::{Loss, Result};
 
 use super::meaning;
 use super::recode::{Recode, Recoder};
@@ -20,7 +20,7 @@ pub(in crate::hub) fn idv_texts<'a>(batches: Box<dyn BatchReader + 'a>) -> Box<d
         columns.push((index, text.map_or(Recode::Keep, Recode::Texts)));
     }
     let schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
-    Box::new(Texts { batches, recoder: Recoder { schema, columns }, row: 0 })
+    Box::new(StepReader::new(Texts { batches, recoder: Recoder { schema, columns }, row: 0 }))
 }
 
 /// The field with strings as items.
@@ -41,26 +41,18 @@ struct Texts<'a> {
     row: u64,
 }
 
-impl Iterator for Texts<'_> {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let batch = self.batches.next()?;
-        Some(batch.and_then(|batch| {
-            let first = self.row;
-            self.row += batch.num_rows() as u64;
-            self.recoder.batch(&batch, first).map_err(to_arrow)
-        }))
+impl BatchSteps for Texts<'_> {
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        let Some(batch) = self.batches.try_next()? else { return Ok(None) };
+        let first = self.row;
+        self.row += batch.num_rows() as u64;
+        self.recoder.batch(&batch, first).map(Some)
     }
-}
 
-impl RecordBatchReader for Texts<'_> {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.recoder.schema)
     }
-}
 
-impl BatchReader for Texts<'_> {
     fn losses(&self) -> Vec<Loss> {
         self.batches.losses()
     }

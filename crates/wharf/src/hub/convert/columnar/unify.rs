@@ -7,9 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    ArrowDictionaryKeyType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
-};
+use arrow_array::types::ArrowDictionaryKeyType;
 use arrow_array::{AnyDictionaryArray, Array, ArrayRef, DictionaryArray, PrimitiveArray, make_array};
 use arrow_buffer::ArrowNativeType;
 use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
@@ -17,6 +15,8 @@ use arrow_schema::{DataType, Field, FieldRef};
 use container_arrow::{ENCODING, from_arrow};
 use container_core::Result;
 use serde_json::Value;
+
+use crate::batches::{has_dictionary, max_labels, of_integer};
 
 /// The common column of two inputs.
 pub(super) struct Unified {
@@ -60,7 +60,7 @@ fn types(one: &DataType, other: &DataType) -> Option<DataType> {
     Some(match (one, other) {
         (one, other) if one == other => one.clone(),
         (DataType::Dictionary(index, values), DataType::Dictionary(others, same)) if values == same => {
-            let wider = if capacity(index) < capacity(others) { others } else { index };
+            let wider = if max_labels(index) < max_labels(others) { others } else { index };
             DataType::Dictionary(wider.clone(), values.clone())
         }
         (DataType::List(one), DataType::List(other)) => DataType::List(item(one, other)?),
@@ -76,20 +76,6 @@ fn types(one: &DataType, other: &DataType) -> Option<DataType> {
     })
 }
 
-/// How many labels an index type can count.
-fn capacity(index: &DataType) -> u64 {
-    match index {
-        DataType::Int8 => 1 << 7,
-        DataType::UInt8 => 1 << 8,
-        DataType::Int16 => 1 << 15,
-        DataType::UInt16 => 1 << 16,
-        DataType::Int32 => 1 << 31,
-        DataType::UInt32 => 1 << 32,
-        DataType::Int64 => 1 << 63,
-        _ => u64::MAX,
-    }
-}
-
 /// The index type, or the next wider one that can count `labels`.
 fn wider(index: &DataType, labels: u64) -> DataType {
     use DataType::{Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64};
@@ -97,8 +83,8 @@ fn wider(index: &DataType, labels: u64) -> DataType {
         Int8 | Int16 | Int32 | Int64 => [Int8, Int16, Int32, Int64],
         _ => [UInt8, UInt16, UInt32, UInt64],
     };
-    let least = labels.max(capacity(index));
-    kind.into_iter().find(|index| capacity(index) >= least).unwrap_or_else(|| index.clone())
+    let least = labels.max(max_labels(index));
+    kind.into_iter().find(|index| max_labels(index) >= least).unwrap_or_else(|| index.clone())
 }
 
 /// Widens the index types of dictionaries so that they can count `labels`.
@@ -127,16 +113,7 @@ pub(super) fn cast(array: &ArrayRef, data_type: &DataType) -> Result<ArrayRef> {
         return Ok(Arc::clone(array));
     }
     if let (DataType::Dictionary(index, _), Some(dictionary)) = (data_type, array.as_any_dictionary_opt()) {
-        return match **index {
-            DataType::Int8 => indexes::<Int8Type>(dictionary),
-            DataType::Int16 => indexes::<Int16Type>(dictionary),
-            DataType::Int32 => indexes::<Int32Type>(dictionary),
-            DataType::Int64 => indexes::<Int64Type>(dictionary),
-            DataType::UInt8 => indexes::<UInt8Type>(dictionary),
-            DataType::UInt16 => indexes::<UInt16Type>(dictionary),
-            DataType::UInt32 => indexes::<UInt32Type>(dictionary),
-            _ => indexes::<UInt64Type>(dictionary),
-        };
+        return of_integer!(**index, indexes(dictionary), _ => Ok(Arc::clone(array)));
     }
     let fields: Vec<&DataType> = match data_type {
         DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => vec![item.data_type()],
@@ -218,7 +195,7 @@ impl Unified {
                 return Err(format!("metadata {name:?} differ: the same number has another meaning"));
             }
         }
-        if has_dictionary(self.field.data_type()) && labels_of(&one) != labels_of(&other) {
+        if has_dictionary(&self.field) && labels_of(&one) != labels_of(&other) {
             let Some(labels) = self.unify_labels(&mut one, &mut other) else { return Ok(None) };
             let all = widened(self.field.data_type(), labels);
             self.field.set_data_type(all);
@@ -303,17 +280,6 @@ fn texts(column: &idv::ColumnSchema) -> Option<Vec<String>> {
     let json: Value = serde_json::from_str(&json).ok()?;
     let labels = json.get("metadata")?.get("KeyValues")?.as_array()?;
     labels.iter().map(|label| label.as_str().map(str::to_owned)).collect()
-}
-
-fn has_dictionary(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::Dictionary(..) => true,
-        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
-            has_dictionary(item.data_type())
-        }
-        DataType::Struct(members) => members.iter().any(|member| has_dictionary(member.data_type())),
-        _ => false,
-    }
 }
 
 /// Whether values, or the elements of lists, are times.

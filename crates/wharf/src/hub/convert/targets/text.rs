@@ -45,7 +45,9 @@ impl TextTarget {
         ..JSON_LINES
     });
 
-    fn sink<'w>(self, out: impl Write + 'w) -> Box<dyn Sink + 'w> {
+    /// Writes rows to `out`.
+    #[doc(hidden)]
+    pub fn sink<'w>(self, out: impl Write + 'w) -> Box<dyn Sink + 'w> {
         match self {
             Self::CSV => Box::new(Csv::new(out)),
             Self::TSV => Box::new(Csv::new(out).with_delimiter(Delimiter::Tab)),

@@ -36,20 +36,16 @@ pub(super) enum Class {
 impl Class {
     pub(super) fn of(data_type: &DataType) -> Self {
         use DataType::{
-            Binary, BinaryView, Boolean, Date32, Date64, Decimal32, Decimal64, Decimal128, Decimal256, Dictionary,
-            Duration, FixedSizeBinary, FixedSizeList, Float16, Float32, Float64, Int8, Int16, Int32, Int64,
-            LargeBinary, LargeList, LargeUtf8, List, Map, Null, Struct, Time32, Time64, Timestamp, UInt8, UInt16,
-            UInt32, UInt64, Utf8, Utf8View,
+            Boolean, Date32, Date64, Dictionary, Duration, FixedSizeList, LargeList, List, Map, Null, Struct, Time32,
+            Time64, Timestamp,
         };
         match data_type {
             Null => Self::Null,
             Boolean => Self::Bool,
-            Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64 | Float16 | Float32 | Float64 => {
-                Self::Number
-            }
-            Decimal32(..) | Decimal64(..) | Decimal128(..) | Decimal256(..) => Self::Decimal,
-            Utf8 | LargeUtf8 | Utf8View => Self::Text,
-            Binary | LargeBinary | BinaryView | FixedSizeBinary(_) => Self::Bytes,
+            number if number.is_integer() || number.is_floating() => Self::Number,
+            decimal if decimal.is_decimal() => Self::Decimal,
+            text if text.is_string() => Self::Text,
+            bytes if bytes.is_binary() => Self::Bytes,
             Date32 | Date64 | Timestamp(_, None) => Self::DateTime(false),
             Timestamp(_, Some(_)) => Self::DateTime(true),
             Time32(_) | Time64(_) => Self::TimeOfDay,
@@ -157,9 +153,7 @@ impl Cells {
             DataType::Time64(unit) | DataType::Timestamp(unit, _) | DataType::Duration(unit) => {
                 times::<i64>(array, nanoseconds(*unit))
             }
-            DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..) => {
-                Values::Decimals((0..array.len()).map(|at| decimal(array, at)).collect())
-            }
+            of if of.is_decimal() => Values::Decimals((0..array.len()).map(|at| decimal(array, at)).collect()),
             DataType::Utf8 => Values::Text(array.as_string().clone()),
             DataType::LargeUtf8 => Values::LargeText(array.as_string().clone()),
             DataType::Utf8View => Values::TextView(array.as_string_view().clone()),

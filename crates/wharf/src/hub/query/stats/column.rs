@@ -4,7 +4,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Float16Type, Float32Type, Float64Type};
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{ArrowNativeType, NullBuffer};
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::DataType;
 use container_arrow::from_arrow;
 use container_core::{Error, Limits, Result};
 
@@ -269,16 +269,5 @@ fn add_lists(lengths: &mut Lengths, item: &mut Column, array: &ArrayRef, present
 
 /// Whether values are points in time or durations, whose statistics are such, too.
 pub(super) fn is_time(data_type: &DataType) -> bool {
-    matches!(
-        data_type,
-        DataType::Date32
-            | DataType::Date64
-            | DataType::Time32(_)
-            | DataType::Time64(_)
-            | DataType::Timestamp(
-                TimeUnit::Second | TimeUnit::Millisecond | TimeUnit::Microsecond | TimeUnit::Nanosecond,
-                _
-            )
-            | DataType::Duration(_)
-    )
+    data_type.is_temporal() && !matches!(data_type, DataType::Interval(_))
 }

@@ -105,7 +105,7 @@ impl Stats {
         inputs.mapping.times.get_or_insert(Times::Floor);
         super::accept_mixed_types(&mut inputs);
         let threads = inputs.selection.reading.threads;
-        let collector = super::read(&inputs, opener, report, |schema| Collector::new(&schema, threads))?;
+        let collector = inputs.read_batches(opener, report, |schema| Collector::new(&schema, threads).map(Box::new))?;
         let columns = collector.columns.into_iter();
         let mut all = Vec::new();
         columns.for_each(|column| summary::add(column, self.top, &mut all));

@@ -78,7 +78,7 @@ fn of_buffer(data_type: &DataType, len: usize, buffer: Buffer) -> Result<Vec<Sca
 
 /// The values of texts, or of bytes.
 pub(super) fn of_bytes<'a>(data_type: &DataType, values: impl Iterator<Item = &'a [u8]>) -> Result<Vec<Scalar>> {
-    let is_text = matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+    let is_text = data_type.is_string();
     if !is_text {
         return of_array(Arc::new(arrow_array::LargeBinaryArray::from_iter_values(values)));
     }

@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchOptions, RecordBatchReader, new_null_array};
-use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
-use container_arrow::{ArrowTable, BatchReader, BatchScan, OnMismatch, Sparse, add_losses, from_arrow, to_arrow};
+use arrow_array::{RecordBatch, RecordBatchOptions, new_null_array};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
+use container_arrow::{
+    ArrowTable, BatchReader, BatchScan, BatchSteps, OnMismatch, Sparse, StepReader, add_losses, from_arrow,
+};
 use container_core::{Error, Loss, Result, Table};
 
 use super::container::ChangedTable;
@@ -230,7 +232,7 @@ impl ArrowTable for ChangedTable {
         let reading = self.reading(scan)?;
         let below = self.arrow_below()?;
         let part = |(scan, bases)| Ok(Part { batches: below.batches(&scan)?, bases, rest: None });
-        Ok(Box::new(Batches {
+        Ok(Box::new(StepReader::new(Batches {
             plan: &self.plan,
             parts: reading.scans.into_iter().map(part).collect::<Result<_>>()?,
             columns: reading.columns,
@@ -239,8 +241,7 @@ impl ArrowTable for ChangedTable {
             row: scan.scan.rows.start,
             on_mismatch: scan.mapping.on_mismatch,
             losses: Vec::new(),
-            is_done: false,
-        }))
+        })))
     }
 }
 
@@ -287,10 +288,11 @@ struct Batches<'a> {
     row: u64,
     on_mismatch: OnMismatch,
     losses: Vec<Loss>,
-    is_done: bool,
 }
 
-impl Batches<'_> {
+impl Batches<'_> {}
+
+impl BatchSteps for Batches<'_> {
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         let Self { plan, parts, columns, schema, row, on_mismatch, losses, .. } = self;
         let lengths = parts.iter_mut().map(Part::rows).collect::<Result<Vec<_>>>()?;
@@ -311,28 +313,11 @@ impl Batches<'_> {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options).map(Some).map_err(from_arrow)
     }
-}
 
-impl Iterator for Batches<'_> {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.is_done {
-            return None;
-        }
-        let next = self.step().map_err(to_arrow).transpose();
-        self.is_done = !matches!(next, Some(Ok(_)));
-        next
-    }
-}
-
-impl RecordBatchReader for Batches<'_> {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
-}
 
-impl BatchReader for Batches<'_> {
     fn losses(&self) -> Vec<Loss> {
         let mut losses = Vec::new();
         self.parts.iter().for_each(|part| add_losses(&mut losses, part.batches.losses()));

@@ -5,14 +5,12 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Date64Type, DurationMicrosecondType, DurationMillisecondType,
-    DurationNanosecondType, DurationSecondType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
-    Int64Type, Time32MillisecondType, Time32SecondType, Time64MicrosecondType, Time64NanosecondType,
-    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type,
-    UInt16Type, UInt32Type, UInt64Type,
+    ArrowPrimitiveType, DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType, DurationSecondType,
+    Float16Type, Float32Type, Float64Type,
 };
 use arrow_array::{
     Array, ArrayRef, FixedSizeListArray, GenericListArray, OffsetSizeTrait, PrimitiveArray, StructArray, UInt64Array,
+    downcast_temporal,
 };
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, TimeUnit};
@@ -24,6 +22,7 @@ use container_core::{Error, ErrorKind, Limits, Loss, Result};
 
 use super::FloatWidth;
 use crate::batches::hidden::without_hidden;
+use crate::batches::of_integer;
 use crate::text::scalar::Scalar;
 
 /// More digits than this have no exact form as a double.
@@ -106,7 +105,7 @@ pub(super) fn check(from: &DataType, to: &DataType) -> Result<()> {
         (from, to) if is_text(from) => is_text(to) || is_number(to) || *to == DataType::Boolean || is_time(to),
         (DataType::Boolean, to) => is_text(to) || is_number(to),
         (from, DataType::Boolean) => from.is_integer(),
-        (from, to) if is_number(from) || is_decimal(from) => is_text(to) || is_number(to),
+        (from, to) if is_number(from) || from.is_decimal() => is_text(to) || is_number(to),
         (from, to) if is_time(from) => is_text(to) || same_times(from, to),
         _ => false,
     };
@@ -115,21 +114,13 @@ pub(super) fn check(from: &DataType, to: &DataType) -> Result<()> {
 
 fn is_text(data_type: &DataType) -> bool {
     match data_type {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
         DataType::Dictionary(_, labels) => is_text(labels),
-        _ => false,
+        other => other.is_string(),
     }
 }
 
-fn is_number(data_type: &DataType) -> bool {
+pub(super) fn is_number(data_type: &DataType) -> bool {
     data_type.is_integer() || data_type.is_floating()
-}
-
-fn is_decimal(data_type: &DataType) -> bool {
-    matches!(
-        data_type,
-        DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..)
-    )
 }
 
 fn is_time(data_type: &DataType) -> bool {
@@ -318,17 +309,15 @@ impl<'a> Values<'a> {
             Values::Time(array.data_type(), Box::new(|at| values.value(at).into()))
         }
 
+        macro_rules! times_of {
+            ($of:ty, $array:ident) => {
+                times::<$of>($array)
+            };
+        }
+
         Ok(match array.data_type() {
             DataType::Null => Self::Null,
             DataType::Boolean => Self::Bool(array.as_boolean()),
-            DataType::Int8 => integers::<Int8Type>(array),
-            DataType::Int16 => integers::<Int16Type>(array),
-            DataType::Int32 => integers::<Int32Type>(array),
-            DataType::Int64 => integers::<Int64Type>(array),
-            DataType::UInt8 => integers::<UInt8Type>(array),
-            DataType::UInt16 => integers::<UInt16Type>(array),
-            DataType::UInt32 => integers::<UInt32Type>(array),
-            DataType::UInt64 => integers::<UInt64Type>(array),
             DataType::Float16 => {
                 let values = array.as_primitive::<Float16Type>();
                 Self::Single(Box::new(|at| values.value(at).to_f32()))
@@ -341,7 +330,7 @@ impl<'a> Values<'a> {
                 let values = array.as_primitive::<Float64Type>();
                 Self::Float(Box::new(|at| values.value(at)))
             }
-            other if is_decimal(other) => Self::Decimal(Box::new(|at| decimal_text(array, at).unwrap_or_default())),
+            other if other.is_decimal() => Self::Decimal(Box::new(|at| decimal_text(array, at).unwrap_or_default())),
             DataType::Utf8 => {
                 let values = array.as_string::<i32>();
                 Self::Text(Box::new(|at| values.value(at)))
@@ -354,21 +343,15 @@ impl<'a> Values<'a> {
                 let values = array.as_string_view();
                 Self::Text(Box::new(|at| values.value(at)))
             }
-            DataType::Date32 => times::<Date32Type>(array),
-            DataType::Date64 => times::<Date64Type>(array),
-            DataType::Time32(TimeUnit::Second) => times::<Time32SecondType>(array),
-            DataType::Time32(_) => times::<Time32MillisecondType>(array),
-            DataType::Time64(TimeUnit::Microsecond) => times::<Time64MicrosecondType>(array),
-            DataType::Time64(_) => times::<Time64NanosecondType>(array),
-            DataType::Timestamp(TimeUnit::Second, _) => times::<TimestampSecondType>(array),
-            DataType::Timestamp(TimeUnit::Millisecond, _) => times::<TimestampMillisecondType>(array),
-            DataType::Timestamp(TimeUnit::Microsecond, _) => times::<TimestampMicrosecondType>(array),
-            DataType::Timestamp(TimeUnit::Nanosecond, _) => times::<TimestampNanosecondType>(array),
             DataType::Duration(TimeUnit::Second) => times::<DurationSecondType>(array),
             DataType::Duration(TimeUnit::Millisecond) => times::<DurationMillisecondType>(array),
             DataType::Duration(TimeUnit::Microsecond) => times::<DurationMicrosecondType>(array),
             DataType::Duration(TimeUnit::Nanosecond) => times::<DurationNanosecondType>(array),
-            other => return Err(Error::usage(format!("{other} cannot be cast"))),
+            other => downcast_temporal! {
+                other => (times_of, array),
+                other if other.is_integer() => of_integer!(other, integers(array), _ => Self::Null),
+                other => return Err(Error::usage(format!("{other} cannot be cast"))),
+            },
         })
     }
 

@@ -11,6 +11,7 @@ use super::batches::Below;
 use super::plan::{self, Plan};
 use super::rows::ChangedRows;
 use super::{Changes, batches};
+use crate::batches::RowsWithLosses;
 use crate::hub::convert::idv_texts;
 use crate::hub::select;
 use crate::text::TextFormat;
@@ -136,10 +137,6 @@ impl Table for ChangedTable {
         self.below().ok()?.columns_error()
     }
 
-    fn infer_columns(&self) -> Result<()> {
-        Ok(()) // done when it was opened
-    }
-
     fn has_schema(&self) -> bool {
         self.below().is_ok_and(Table::has_schema)
     }
@@ -178,7 +175,8 @@ impl Table for ChangedTable {
             Ok(idv_texts(self.batches(&scan)?))
         })?;
         // Cells of a column have one type in rows, too.
-        Ok(if self.has_schema() || self.is_cells { rows } else { super::rows::with_notice(rows, as_columns()) })
+        let noticed = |rows| Box::new(RowsWithLosses { rows, losses: vec![as_columns()] });
+        Ok(if self.has_schema() || self.is_cells { rows } else { noticed(rows) })
     }
 
     fn find(&self, key: &str) -> Result<Option<u64>> {

@@ -9,6 +9,8 @@ use container_core::{Loss, Position, Result};
 use idv::{ColumnSchema, ItemType, Type};
 use serde_json::{Map, Value, json};
 
+use crate::hub::idv_file::item_type;
+
 /// The attribute of signed integers that stand for unsigned ones.
 const UNSIGNED: &str = "_Unsigned";
 
@@ -206,9 +208,7 @@ fn left_out(what: &str, column: &str) -> Loss {
 }
 
 fn loss(what: String, column: &str) -> Loss {
-    let mut first = Position::default();
-    first.column = Some(column.to_owned().into());
-    Loss::new(what, 1, first)
+    Loss::new(what, 1, Position::of_column(column.to_owned()))
 }
 
 /// The type of the items of a vector, or the type itself.
@@ -250,23 +250,4 @@ fn idv_type(field: &Field, before: &Type) -> Option<Type> {
         _ => vec![size],
     };
     Some(Type::Vector { item: item_type(of)?, dimensions })
-}
-
-fn item_type(field: &Field) -> Option<ItemType> {
-    Some(match field.data_type() {
-        DataType::Int8 => ItemType::SByte,
-        DataType::Int16 => ItemType::Int16,
-        DataType::Int32 => ItemType::Int32,
-        DataType::Int64 => ItemType::Int64,
-        DataType::UInt8 => ItemType::Byte,
-        DataType::UInt16 => ItemType::UInt16,
-        DataType::UInt32 => ItemType::UInt32,
-        DataType::UInt64 => ItemType::UInt64,
-        DataType::Float16 | DataType::Float32 => ItemType::Single,
-        DataType::Float64 => ItemType::Double,
-        DataType::Boolean if field.is_nullable() => ItemType::DvBool,
-        DataType::Boolean => ItemType::Boolean,
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => ItemType::Text,
-        _ => return None,
-    })
 }

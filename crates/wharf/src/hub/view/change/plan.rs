@@ -434,7 +434,7 @@ impl Plan {
                 }
                 other => (other, vec![field.name().clone()]),
             };
-            if !is_number(data_type) {
+            if !cast::is_number(data_type) {
                 let detail = format!("expected numbers or vectors of one length of them, found {data_type}");
                 return Err(wrong(detail).advising("{cast} changes the type"));
             }
@@ -508,10 +508,6 @@ fn slot_names(field: &Field, count: usize) -> Vec<String> {
     let mut names = (0..count).map(name).collect();
     crate::text::records::make_unique(&mut names);
     names
-}
-
-fn is_number(data_type: &DataType) -> bool {
-    data_type.is_integer() || data_type.is_floating()
 }
 
 /// The type that holds the numbers of both: exactly, except for integers of 64 bits, which are checked one by one.

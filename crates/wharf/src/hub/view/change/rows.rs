@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use container_core::{Error, Loss, Position, Result, Rows, Scan, Table};
+use container_core::{ColumnInfo, Error, Loss, Result, Rows, Scan, Table};
 use serde::de::{self, MapAccess, Visitor};
 use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Deserializer, Serialize, Serializer};
@@ -47,18 +47,10 @@ impl<'a> ChangedRows<'a> {
             // Without a schema, members that a row lacks are not added.
             None if !below.has_schema() || !names.values().any(Option::is_none) => None,
             None => {
-                let mut readable = Vec::new();
-                for (at, column) in table.columns().iter().enumerate() {
-                    match &column.unreadable {
-                        None => readable.extend(base_of(at).map(|(index, _)| index)),
-                        Some(why) => {
-                            let mut first = Position::default();
-                            first.column = Some(column.name.clone().into());
-                            left_out.push(Loss::new(format!("column left out ({why})"), 1, first));
-                        }
-                    }
-                }
-                Some(readable)
+                left_out.extend(table.columns().iter().filter_map(ColumnInfo::left_out));
+                let columns = table.columns().iter().enumerate();
+                let readable = columns.filter(|(_, column)| column.unreadable.is_none());
+                Some(readable.filter_map(|(at, _)| Some(base_of(at)?.0)).collect())
             }
         };
         Ok(Self { rows: below.rows(&own)?, names, left_out })
@@ -268,42 +260,5 @@ impl<M: SerializeMap> SerializeStruct for RenamedMap<'_, M> {
 
     fn end(self) -> Result<M::Ok, M::Error> {
         self.inner.end()
-    }
-}
-
-/// Rows that report one more notice.
-struct Noticed<'a> {
-    rows: Box<dyn Rows + 'a>,
-    notice: Loss,
-}
-
-/// Adds a notice to the losses of rows.
-pub(super) fn with_notice<'a>(rows: Box<dyn Rows + 'a>, notice: Loss) -> Box<dyn Rows + 'a> {
-    Box::new(Noticed { rows, notice })
-}
-
-impl Rows for Noticed<'_> {
-    fn advance(&mut self) -> Result<bool> {
-        self.rows.advance()
-    }
-
-    fn index(&self) -> u64 {
-        self.rows.index()
-    }
-
-    fn locate(&self, error: Error) -> Error {
-        self.rows.locate(error)
-    }
-
-    fn row(&self) -> &dyn erased_serde::Serialize {
-        self.rows.row()
-    }
-
-    fn json(&self, out: &mut Vec<u8>) -> Result<()> {
-        self.rows.json(out)
-    }
-
-    fn losses(&self) -> Vec<Loss> {
-        std::iter::once(self.notice.clone()).chain(self.rows.losses()).collect()
     }
 }

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchOptions, RecordBatchReader};
-use arrow_schema::{ArrowError, Schema, SchemaRef};
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_schema::{Schema, SchemaRef};
 use arrow_select::filter::filter_record_batch;
-use container_arrow::{BatchReader, BatchScan, add_losses, from_arrow, to_arrow};
+use container_arrow::{BatchReader, BatchScan, BatchSteps, StepReader, add_losses, from_arrow};
 use container_core::{Error, Loss, Result};
 
 use super::masks::{Mask, Masks, OpenRows};
@@ -21,7 +21,6 @@ pub(crate) struct FilteredBatches<'a> {
     skip: u64,
     left: u64,
     skipped: u64,
-    is_done: bool,
 }
 
 /// How columns are read.
@@ -100,7 +99,6 @@ impl<'a> FilteredBatches<'a> {
             skip: 0,
             left: u64::MAX,
             skipped: 0,
-            is_done: false,
         }
     }
 
@@ -126,7 +124,7 @@ impl<'a> FilteredBatches<'a> {
             gap: gap.max(MIN_GAP),
             losses: Vec::new(),
         };
-        Self { schema, source: Source::Late(Box::new(late)), skip: 0, left: u64::MAX, skipped: 0, is_done: false }
+        Self { schema, source: Source::Late(Box::new(late)), skip: 0, left: u64::MAX, skipped: 0 }
     }
 
     /// Shows a range of the matching rows.
@@ -152,32 +150,7 @@ impl<'a> FilteredBatches<'a> {
             }
             _ => filtered.together(own, &mentioned)?,
         };
-        Ok(Box::new(batches.with_rows(&scan.scan.rows)))
-    }
-
-    /// The next matching rows of the range.
-    fn step(&mut self) -> Result<Option<RecordBatch>> {
-        while self.left > 0 {
-            let next = match &mut self.source {
-                Source::Together { masks, columns } => together(masks, *columns)?,
-                Source::Late(late) => late.step()?,
-            };
-            let Some(batch) = next else {
-                return match self.skip {
-                    0 => Ok(None),
-                    _ => Err(Error::usage(format!("no row {}: {} rows match", self.skip + self.skipped, self.skipped))),
-                };
-            };
-            let rows = batch.num_rows();
-            let start = usize::try_from(self.skip).map_or(rows, |skip| skip.min(rows));
-            (self.skip, self.skipped) = (self.skip - start as u64, self.skipped + start as u64);
-            let count = usize::try_from(self.left).map_or(rows - start, |left| left.min(rows - start));
-            self.left -= count as u64;
-            if count > 0 {
-                return Ok(Some(batch.slice(start, count)));
-            }
-        }
-        Ok(None)
+        Ok(Box::new(StepReader::new(batches.with_rows(&scan.scan.rows))))
     }
 }
 
@@ -303,26 +276,35 @@ fn joined(origins: &[Origin], tested: &RecordBatch, others: &RecordBatch) -> Res
     RecordBatch::try_new_with_options(Arc::new(schema), columns, &options).map_err(from_arrow)
 }
 
-impl Iterator for FilteredBatches<'_> {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.is_done {
-            return None;
+impl BatchSteps for FilteredBatches<'_> {
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        while self.left > 0 {
+            let next = match &mut self.source {
+                Source::Together { masks, columns } => together(masks, *columns)?,
+                Source::Late(late) => late.step()?,
+            };
+            let Some(batch) = next else {
+                return match self.skip {
+                    0 => Ok(None),
+                    _ => Err(Error::usage(format!("no row {}: {} rows match", self.skip + self.skipped, self.skipped))),
+                };
+            };
+            let rows = batch.num_rows();
+            let start = usize::try_from(self.skip).map_or(rows, |skip| skip.min(rows));
+            (self.skip, self.skipped) = (self.skip - start as u64, self.skipped + start as u64);
+            let count = usize::try_from(self.left).map_or(rows - start, |left| left.min(rows - start));
+            self.left -= count as u64;
+            if count > 0 {
+                return Ok(Some(batch.slice(start, count)));
+            }
         }
-        let next = self.step().map_err(to_arrow).transpose();
-        self.is_done = !matches!(next, Some(Ok(_)));
-        next
+        Ok(None)
     }
-}
 
-impl RecordBatchReader for FilteredBatches<'_> {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
-}
 
-impl BatchReader for FilteredBatches<'_> {
     fn losses(&self) -> Vec<Loss> {
         match &self.source {
             Source::Together { masks, .. } => masks.losses(),

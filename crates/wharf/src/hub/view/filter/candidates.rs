@@ -126,8 +126,7 @@ fn is_alike(one: &DataType, other: &DataType) -> bool {
         other => other.clone(),
     };
     let (one, other) = (plain(one), plain(other));
-    let is_text = |data_type: &DataType| matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
-    one == other || (is_text(&one) && is_text(&other))
+    one == other || (one.is_string() && other.is_string())
 }
 
 /// Divides the rows at the ends of the stretches of both. If these do not cover the same rows, only the first are known.
