@@ -67,8 +67,8 @@ fn column(old: &Field, new: &Field, first: &str, left_out: &mut Vec<Loss>) -> Re
         Error::invalid(format!("columns differ from those of {first}: {what}")).in_column(new.name().clone())
     })?;
     left_out.extend(names.into_iter().map(|name| {
-        let first = Position::of_column(new.name().clone());
-        Loss::new(format!("metadata {name:?} left out: not the same as in {first}"), 1, first)
+        let at = Position::of_column(new.name().clone());
+        Loss::new(format!("metadata {name:?} left out: not the same as in {first}"), 1, at)
     }));
     Ok(Arc::new(field))
 }
