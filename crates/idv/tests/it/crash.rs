@@ -134,8 +134,8 @@ fn killed_writer_leaves_old_or_new_file() {
     let (mut before, mut replaced, mut broken_off) = (0, 0, 0);
     // Times that look random: a linear congruential generator.
     let mut state = 20_240_229_u32;
-    // A busy machine needs more rounds until both have occurred.
-    for round in 0..300 {
+    // A busy machine needs more rounds, and longer ones, until both have occurred.
+    for round in 0_u32..300 {
         if round >= 30 && replaced > 0 && broken_off > 0 {
             break;
         }
@@ -146,7 +146,8 @@ fn killed_writer_leaves_old_or_new_file() {
             .spawn()
             .unwrap();
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        std::thread::sleep(Duration::from_millis(20) + Duration::from_micros(u64::from(state >> 16)));
+        let time = Duration::from_millis(20) + Duration::from_micros(u64::from(state >> 16));
+        std::thread::sleep(time * (1 + round / 30));
         child.kill().unwrap();
         assert_eq!(child.wait().unwrap().signal(), Some(9), "the child ended by itself");
 
