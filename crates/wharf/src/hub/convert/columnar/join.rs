@@ -86,6 +86,19 @@ mod tests {
     }
 
     #[test]
+    fn metadata_left_out_names_the_first_input() {
+        let with = |value: &str| {
+            let field = Field::new("a", DataType::Int32, true);
+            let metadata = [("note".to_owned(), value.to_owned())];
+            Arc::new(Schema::new(vec![field.with_metadata(metadata.into())]))
+        };
+        let mut left_out = Vec::new();
+        join(&with("x"), &with("y"), "one", &mut left_out).unwrap();
+        let texts: Vec<String> = left_out.iter().map(ToString::to_string).collect();
+        assert_eq!(texts, ["metadata \"note\" left out: not the same as in one (column \"a\")"]);
+    }
+
+    #[test]
     fn rejects_schemas_that_cannot_be_unified() {
         let one = schema(&[("a", DataType::Int32, false), ("b", DataType::Null, true), ("c", DataType::Utf8, true)]);
         let two = schema(&[("a", DataType::Int32, true), ("b", DataType::Utf8, false), ("c", DataType::Null, true)]);
