@@ -68,3 +68,37 @@ impl<S: BatchSteps + Send> BatchReader for StepReader<S> {
         self.next_batch()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_schema::Schema;
+    use container_core::Error;
+
+    use super::*;
+
+    /// What each step returns: a batch, an error, or nothing.
+    struct Steps(Vec<Result<Option<RecordBatch>>>);
+
+    impl BatchSteps for Steps {
+        fn step(&mut self) -> Result<Option<RecordBatch>> {
+            self.0.remove(0)
+        }
+
+        fn schema(&self) -> SchemaRef {
+            Arc::new(Schema::empty())
+        }
+    }
+
+    #[test]
+    fn takes_no_step_after_the_end_or_an_error() {
+        let batch = || Ok(Some(RecordBatch::new_empty(Arc::new(Schema::empty()))));
+        let mut failing = StepReader::new(Steps(vec![batch(), Err(Error::invalid("wrong"))]));
+        assert!(failing.try_next().unwrap().is_some());
+        assert_eq!(failing.try_next().unwrap_err().detail(), "wrong");
+        assert!(failing.try_next().unwrap().is_none());
+        let mut ending = StepReader::new(Steps(vec![batch(), Ok(None)]));
+        assert_eq!((ending.by_ref().count(), ending.count()), (1, 0));
+    }
+}

@@ -149,11 +149,10 @@ def table_columns(table: Any, indices: Sequence[int], fields: list[str] | None) 
     """
     import pyarrow as pa
 
-    rows_there = len(table)
-    for index in indices:
-        if not -rows_there <= index < rows_there:
-            raise IndexError(f"row {index} is out of range: the table has {rows_there} rows")
-    indices = [index % rows_there for index in indices]
+    # Counting the rows may take reading a whole file.
+    if any(index < 0 for index in indices):
+        count = _checked_len(table, indices)
+        indices = [index % count for index in indices]
     wanted = sorted(set(indices))
     if not wanted:
         none = pa.table(table.to_batches(fields, rows=(0, 0)))
@@ -164,9 +163,19 @@ def table_columns(table: Any, indices: Sequence[int], fields: list[str] | None) 
             rows = (wanted[start], wanted[end - 1] + 1)
             parts.append(pa.table(table.to_batches(fields, rows=rows, threads=1)))
             start = end
+    if sum(part.num_rows for part in parts) < len(wanted):
+        _checked_len(table, indices)
     place = {index: at for at, index in enumerate(wanted)}
     found = pa.concat_tables(parts).combine_chunks().take(pa.array([place[index] for index in indices], pa.int64()))
     return {name: column_values(found.column(name)) for name in found.column_names}
+
+
+def _checked_len(table: Any, indices: Sequence[int]) -> int:
+    count = len(table)
+    for index in indices:
+        if not -count <= index < count:
+            raise IndexError(f"row {index} is out of range: the table has {count} rows")
+    return count
 
 
 def column_values(column: Any) -> Any:

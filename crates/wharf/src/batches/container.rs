@@ -188,8 +188,6 @@ struct Batches {
     batch_bytes: usize,
 }
 
-impl Batches {}
-
 impl BatchSteps for Batches {
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         loop {

@@ -290,8 +290,6 @@ struct Batches<'a> {
     losses: Vec<Loss>,
 }
 
-impl Batches<'_> {}
-
 impl BatchSteps for Batches<'_> {
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         let Self { plan, parts, columns, schema, row, on_mismatch, losses, .. } = self;
