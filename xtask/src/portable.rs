@@ -167,7 +167,8 @@ impl Target {
             registry::apt_install(self.package, &why)?;
         }
         let library = format!("libc6-dev-{}-cross", self.debian_arch());
-        if !std::path::Path::new(&self.sysroot()).join("lib/libc.so.6").exists() {
+        // What programs are linked with; compilers bring the library alone.
+        if !std::path::Path::new(&self.sysroot()).join("lib/crt1.o").exists() {
             registry::apt_install(&library, &why)?;
         }
         let mut rustup = shell::program("rustup");

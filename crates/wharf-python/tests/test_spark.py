@@ -19,7 +19,7 @@ pytest.importorskip("pyspark", minversion="4.0")
 
 import wharf_data  # noqa: E402
 from wharf_data import _parts  # noqa: E402
-from wharf_data.spark import WharfDataSource, _condition, _expression, _Reader, _spark_type  # noqa: E402
+from wharf_data.spark import WharfDataSource, _arrow_schema, _condition, _expression, _Reader, _spark_type  # noqa: E402
 
 GOLDEN = pathlib.Path(__file__).parents[3] / "tests" / "golden"
 ADULT = str(GOLDEN / "idv" / "real-adult.idv")
@@ -314,11 +314,11 @@ def test_several_paths(tmp_path):
 
 
 def test_every_type_has_one_of_spark():
-    from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+    from pyspark.sql.pandas.types import from_arrow_schema
 
     for column in types().schema:
         spark_type = _spark_type(column.type)
-        back = to_arrow_schema(from_arrow_schema(pa.schema([pa.field("a", spark_type)]), prefer_timestamp_ntz=True))
+        back = _arrow_schema(from_arrow_schema(pa.schema([pa.field("a", spark_type)]), prefer_timestamp_ntz=True))
         assert _parts.plain(types()[column.name].chunk(0), back.field("a").type).type == back.field("a").type
 
 

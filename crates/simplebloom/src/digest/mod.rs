@@ -17,6 +17,7 @@
 //! ```
 
 pub(crate) mod group;
+#[cfg_attr(target_arch = "aarch64", allow(dead_code, reason = "NEON takes its place but in tests"))]
 pub(crate) mod portable;
 pub(crate) mod rounds;
 mod single;

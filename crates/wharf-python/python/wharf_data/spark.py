@@ -23,6 +23,7 @@ at once; those of an existing one after all were written, one after the other. T
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import warnings
@@ -85,6 +86,16 @@ class WharfDataSource(DataSource):
         return _Writer(_parts.Folder(path, self.options.get("to", "idv"), options), overwrite)
 
 
+def _arrow_schema(schema: StructType) -> pa.Schema:
+    """The schema of Arrow for one of Spark: timestamps are in UTC."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    # PySpark 4.2 wants to be told; before, it was always UTC.
+    if "timezone" in inspect.signature(to_arrow_schema).parameters:
+        return to_arrow_schema(schema, timezone="UTC")
+    return to_arrow_schema(schema)
+
+
 def _spark_type(type_: pa.DataType) -> pa.DataType:
     """The type of Arrow that Spark has for a type."""
     types = pa.types
@@ -140,11 +151,9 @@ class _Reader(DataSourceReader):
         unknown = options.keys() - set(_READ_OPTIONS)
         if unknown:
             raise UsageError(f"unknown option {sorted(unknown)[0]!r} (known: {', '.join(_READ_OPTIONS)})")
-        from pyspark.sql.pandas.types import to_arrow_schema
-
         self.paths, self.columns = paths, list(schema.names)
         # Sail passes the schema of Arrow.
-        self.arrow = schema if isinstance(schema, pa.Schema) else to_arrow_schema(schema)
+        self.arrow = schema if isinstance(schema, pa.Schema) else _arrow_schema(schema)
         self.table = options.get("table")
         self.rows = int(options.get("rowsperpartition", 1_000_000))
         self.batch_rows = int(options["rowsperbatch"]) if "rowsperbatch" in options else None
