@@ -132,8 +132,8 @@ pub(super) fn execute(
     let mut command = Command::new(wharf);
     command.args(arguments).current_dir(folder).env_clear().env("TMPDIR", folder);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(messages.try_clone().map_err(failed)?);
-    if arguments.first().is_some_and(|verb| verb == "verify") {
-        // Its findings go to standard output.
+    if arguments.first().is_some_and(|verb| matches!(verb.as_str(), "verify" | "diff")) {
+        // What they find goes to standard output.
         command.stdout(messages.try_clone().map_err(failed)?);
     }
     let mut child = command.spawn().map_err(failed)?;
