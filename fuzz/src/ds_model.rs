@@ -186,7 +186,14 @@ pub fn some_cells(choices: &mut Choices<'_>, count: usize, data_type: DataType, 
 pub fn array(cells: &[Cell], shape: &[u64], data_type: DataType, masked: bool) -> Array<'static> {
     fn numbers<T: Element>(cells: &[Cell]) -> Vec<T> {
         let number = |cell: &Cell| match cell {
-            Cell::Number(bits) => bytemuck::pod_read_unaligned(&bits.to_le_bytes()[..size_of::<T>()]),
+            Cell::Number(bits) => {
+                let mut bytes = bits.to_le_bytes();
+                let bytes = &mut bytes[..size_of::<T>()];
+                if cfg!(target_endian = "big") {
+                    bytes.reverse();
+                }
+                bytemuck::pod_read_unaligned(bytes)
+            }
             _ => T::default(),
         };
         cells.iter().map(number).collect()

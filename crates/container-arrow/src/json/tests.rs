@@ -423,7 +423,7 @@ fn bytes_objects_are_binary() {
 
 #[test]
 fn sparse_vectors_are_lists() {
-    let sparse = |length: usize, indices: &str, values: &str| {
+    let sparse = |length: u64, indices: &str, values: &str| {
         format!(r#"{{"v":{{"$sparse":{{"length":{length},"indices":[{indices}],"values":[{values}]}}}}}}"#)
     };
     let of = |texts: &[String]| {

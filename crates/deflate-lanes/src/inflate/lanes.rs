@@ -69,7 +69,9 @@ impl Lanes {
         let Some(bits) = tables.litlen.bits_of_literals() else { return Some(None) };
         let (start, input) = (stream.bits.at(), stream.bits.input());
         let symbols = SYMBOLS.min(stream.out.len() - stream.made);
-        let span = (symbols * bits as usize / (8 << 15)).min(input.len() - start) / LANES;
+        let expected = symbols as u64 * u64::from(bits) / (8 << 15); // of bytes; the product needs more than 32 bits
+        let rest = input.len() - start;
+        let span = usize::try_from(expected).map_or(rest, |expected| expected.min(rest)) / LANES;
         if span < MIN_SPAN {
             return Some(None);
         }

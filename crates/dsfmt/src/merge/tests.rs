@@ -75,10 +75,6 @@ fn merged(readers: &[&Reader], dimension: &str, options: MergeOptions) -> (Vec<u
     (file, losses)
 }
 
-fn header(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes.split(|byte| *byte == b'\n').nth(1).unwrap()).unwrap()
-}
-
 fn read(bytes: Vec<u8>) -> Reader {
     Reader::from_source(Source::from(bytes), OpenOptions::default()).unwrap()
 }
@@ -101,7 +97,8 @@ fn merges_along_existing_dimension_like_reference() {
         r#""y": {".dims": ["lon", "time"], ".size": [3, 5], ".offset": 158, ".len": 30, ".type": "int16", ".missing": true, "#,
         r#"".endian": "l"}, ".": {"title": "two", "n": 1, "m": 2}}"#
     );
-    assert_eq!(header(&bytes), expected);
+    let header = bytes.split(|byte| *byte == b'\n').nth(1).unwrap();
+    assert_eq!(std::str::from_utf8(header).unwrap(), expected);
     assert_eq!(
         losses,
         [

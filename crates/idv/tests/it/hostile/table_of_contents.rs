@@ -2,7 +2,7 @@
 
 use container_core::{Limits, Scan};
 
-use crate::support::forge::{Codec, Column, DEFLATE, Forge, NONE, ROWS, leb};
+use crate::support::forge::{self, Codec, Column, Forge, NONE, ROWS, leb};
 use crate::support::{block, open, open_with, refused, says, three_numbers, unreadable, verify};
 
 /// A good column, and after it one of this codec: the second must be unreadable, the first readable.
@@ -314,7 +314,7 @@ fn rejects_huge_row_count_in_one_block() {
         let error = block(&reader, 0, 0).unwrap_err();
         assert_eq!(error.kind().name(), if codec == "Byte" { "truncated" } else { "limit" }, "{error} {needed}");
         assert_eq!(error.position().byte, Some(256), "{error}");
-        forge.columns[0].compression = DEFLATE;
+        forge.columns[0].compression = forge::DEFLATE;
         let error = block(&open(forge.bytes()).unwrap(), 0, 0).unwrap_err();
         says(
             &error,
