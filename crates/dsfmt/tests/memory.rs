@@ -139,9 +139,10 @@ fn declared() {
 }
 
 fn missing() {
-    // One bit per missing 8-byte element: 64 times the file size, as far as the limits allow.
+    // One bit per missing 8-byte element: 64 times the file size, as far as the limits allow. Texts are as wide as an address.
     let body = vec![0xff; MIB];
-    for (data_type, width) in [("float64", 8), ("int8", 1), ("bool", 1), ("unicode", 8), ("str", 8)] {
+    let text = size_of::<usize>();
+    for (data_type, width) in [("float64", 8), ("int8", 1), ("bool", 1), ("unicode", text), ("str", text)] {
         let header =
             format!("{{\"x\":{{\".size\":[{}],\".type\":\"{data_type}\",\".missing\":true,\".len\":{MIB}}}}}", 8 * MIB);
         let small =
