@@ -224,7 +224,7 @@ fn observe_sparse(sparse: Sparse<'_>, scratch: &mut String, observer: TypeObserv
         observe(&mut json, scratch, list.element()?)?;
     }
     // Without explicit values the type of the zeros is unknown.
-    if !indices.is_empty() && indices.len() < length {
+    if !indices.is_empty() && (indices.len() as u64) < length {
         let element = list.element()?;
         match zero {
             Zero::Number => element.i64(0),
@@ -232,7 +232,7 @@ fn observe_sparse(sparse: Sparse<'_>, scratch: &mut String, observer: TypeObserv
             Zero::Bool => element.bool(),
         }
     }
-    list.end_sparse(length as u64);
+    list.end_sparse(length);
     Ok(())
 }
 

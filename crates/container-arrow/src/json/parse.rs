@@ -7,9 +7,9 @@ use container_core::json::{Number, Quoted, Tokenizer};
 /// A sparse vector.
 #[derive(Debug)]
 pub(super) struct Sparse<'j> {
-    pub(super) length: usize,
+    pub(super) length: u64,
     /// Ascending indexes of the explicit elements.
-    pub(super) indices: Vec<usize>,
+    pub(super) indices: Vec<u64>,
     /// At the list of values.
     pub(super) values: Tokenizer<'j>,
 }
@@ -123,9 +123,9 @@ fn sparse_member<'j>(json: &mut Tokenizer<'j>) -> Option<Sparse<'j>> {
     (is_ascending && indices.len() == count).then_some(Sparse { length, indices, values })
 }
 
-fn index(json: &mut Tokenizer<'_>) -> Option<usize> {
+fn index(json: &mut Tokenizer<'_>) -> Option<u64> {
     match json.number().ok()? {
-        Number::I64(number) => usize::try_from(number).ok(),
+        Number::I64(number) => u64::try_from(number).ok(),
         _ => None,
     }
 }

@@ -195,7 +195,7 @@ fn encodes_every_length_and_distance() {
     let mut noise = Noise(10);
     let mut raw = noise.bytes(32_768);
     for length in 3..=270 {
-        let from = raw.len() - 1 - (noise.next() as usize % 32_000);
+        let from = raw.len() - 1 - (noise.next() % 32_000) as usize;
         raw.extend_from_within(from.min(raw.len() - length)..(from + length).min(raw.len()));
         raw.extend(noise.bytes(2));
     }
