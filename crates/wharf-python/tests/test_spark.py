@@ -112,7 +112,12 @@ def test_partitions_columns_and_filters(spark, tmp_path):
     assert [row["n"] for row in rows(frame.where("n > 250 and name is not null and x < 128").orderBy("n"))] == [251, 252, 253, 254, 255]
     assert frame.where("name is null").count() == 30
     listed = spark.read.format("wharf").load([str(tmp_path / "0.parquet"), str(tmp_path / "2.parquet")])
-    assert sorted(row["n"] for row in rows(listed)) == [*range(100), *range(200, 300)]
+    if "connect" in type(spark).__module__:
+        # Sail 0.7 does not hand the list on.
+        with pytest.raises(Exception, match="Sail passes no lists of paths"):
+            rows(listed)
+    else:
+        assert sorted(row["n"] for row in rows(listed)) == [*range(100), *range(200, 300)]
     few = spark.read.format("wharf").schema("x double, n bigint").load(pattern)
     assert few.columns == ["x", "n"] and few.where("n in (3, 299)").orderBy("n").collect()[1][0] == 149.5
 

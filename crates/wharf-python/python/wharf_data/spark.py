@@ -2,7 +2,7 @@
 
 >>> from wharf_data.spark import WharfDataSource
 >>> spark.dataSource.register(WharfDataSource)                                          # doctest: +SKIP
->>> days = spark.read.format("wharf").load("days/*.idv")      # or a list of paths       # doctest: +SKIP
+>>> days = spark.read.format("wharf").load("days/*.idv")      # on Spark also a list     # doctest: +SKIP
 >>> days.write.format("wharf").option("to", "idv").mode("append").save("folder")        # doctest: +SKIP
 
 Options for reading: ``table`` (of a file with several), ``rowsPerPartition`` (1,000,000), ``rowsPerBatch``. A schema that is given,
@@ -56,7 +56,7 @@ class WharfDataSource(DataSource):
     def _paths(self) -> list[str]:
         path, paths = self.options.get("path"), self.options.get("paths")
         if path is None and paths is None:
-            raise UsageError('a path is required: load("days/*.idv")')
+            raise UsageError('a path is required: load("days/*.idv"); Sail passes no lists of paths, but patterns such as this')
         # Spark passes several paths as a list in JSON.
         return _parts.expand(json.loads(paths) if path is None else path)
 
