@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "attaching: see the argument below")]
 
 use pyo3::Python;
-use pyo3::ffi::{PyGILState_Ensure, PyGILState_Release, PyGILState_STATE};
+use pyo3::ffi::{PyErr_SetInterrupt, PyGILState_Ensure, PyGILState_Release, PyGILState_STATE};
 
 /// Attaches this thread to the interpreter, whoever detached it, and calls `work`.
 ///
@@ -22,4 +22,10 @@ pub(crate) fn attached<R>(work: impl FnOnce(Python<'_>) -> R) -> R {
     let _attached = Attached(unsafe { PyGILState_Ensure() });
     // SAFETY: the thread is attached until `_attached` is dropped, which outlives the token.
     work(unsafe { Python::assume_attached() })
+}
+
+/// Raises `KeyboardInterrupt` once more when the interpreter goes on.
+pub(crate) fn interrupt_again(_: Python<'_>) {
+    // SAFETY: the token shows that the thread is attached. The function marks SIGINT as received.
+    unsafe { PyErr_SetInterrupt() }
 }

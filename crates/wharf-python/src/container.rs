@@ -11,6 +11,7 @@ use wharf::Registry;
 use wharf::convert::Selection;
 use wharf::hub::select;
 
+use crate::convert::OpenFiles;
 use crate::error::{Result, exception};
 use crate::interrupt::interruptible;
 use crate::json::to_python;
@@ -47,7 +48,7 @@ pub(crate) fn open(py: Python<'_>, source: &Bound<'_, PyAny>, access: &str) -> R
 pub(crate) struct Container {
     pub(crate) container: Arc<dyn LibraryContainer>,
     pub(crate) name: String,
-    input: Input,
+    pub(crate) input: Input,
     access: Access,
     /// The part of the variables that it shows.
     pub(crate) part: Part,
@@ -124,7 +125,7 @@ impl Container {
         let mut selection = Selection::default();
         part.apply(&mut selection);
         let container = py.detach(|| {
-            let mut opener = opener();
+            let mut opener = opener(OpenFiles::new());
             opener.access = self.access;
             opener.apply(&selection)?;
             opener.container(&self.input)
@@ -138,8 +139,9 @@ impl Container {
     /// `columns` are names, `top` is the maximum number of frequent values.
     #[pyo3(signature = (columns=None, *, top=5))]
     fn stats<'py>(this: &Bound<'py, Self>, columns: Option<Vec<String>>, top: usize) -> Result<Bound<'py, PyAny>> {
-        let inputs = convert::inputs(this.as_any(), None)?;
-        query::stats(this.py(), convert::select(inputs, columns, None, None)?, top)
+        let mut files = OpenFiles::new();
+        let inputs = convert::inputs(this.as_any(), None, &mut files)?;
+        query::stats(this.py(), (convert::select(inputs, columns, None, None)?, files), top)
     }
 
     fn __getitem__(&self, name: &str) -> Result<Table> {

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use container_core::arrow::Mapping;
-use container_core::{Error, Loss, Overwrite};
+use container_core::{Error, Input, Loss, Overwrite};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyAny, PyBool, PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyAny, PyDict, PyList, PyString, PyTuple};
 use wharf::convert::{Location, OptionSpec, OptionValue, Report, Target};
 use wharf::hub::convert::ChangeOptions;
 use wharf::hub::select::RowRange;
@@ -18,9 +18,10 @@ use wharf::{BatchContainer, Convert, Registry};
 use crate::batches::imported;
 use crate::container::Container;
 use crate::error::{Failure, Result};
-use crate::interrupt::interruptible;
+use crate::interrupt::{Calls, interruptible_with};
+use crate::process;
+use crate::query::opener;
 use crate::region::Part;
-use crate::{map, process};
 
 /// Converts files to a file of any format.
 ///
@@ -41,13 +42,21 @@ pub(crate) fn convert<'py>(
     part: Option<&Bound<'py, PyDict>>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> Result<Bound<'py, PyAny>> {
-    let mut convert = select(self::inputs(inputs, part)?, columns, r#where, rows)?;
+    let mut files = OpenFiles::new();
+    let mut convert = select(self::inputs(inputs, part, &mut files)?, columns, r#where, rows)?;
     convert.selection.reading.table = table;
-    run(py, convert, output, to, overwrite, options)
+    run(py, (convert, files, Calls::new()), output, to, overwrite, options)
 }
 
+/// Files of inputs that are open, with their paths.
+pub(crate) type OpenFiles = Vec<(PathBuf, Input)>;
+
 /// The inputs of a list, or the only one, of which a part of the variables is selected.
-pub(crate) fn inputs(inputs: &Bound<'_, PyAny>, part: Option<&Bound<'_, PyDict>>) -> Result<Convert> {
+pub(crate) fn inputs(
+    inputs: &Bound<'_, PyAny>,
+    part: Option<&Bound<'_, PyDict>>,
+    files: &mut OpenFiles,
+) -> Result<Convert> {
     let mut part = Part::new(part)?;
     let all = match inputs.cast::<PyList>() {
         Ok(list) => list.iter().collect(),
@@ -63,6 +72,9 @@ pub(crate) fn inputs(inputs: &Bound<'_, PyAny>, part: Option<&Bound<'_, PyDict>>
         // Variables are selected while a file is opened. What an open container shows is a table.
         let is_view = container.part.is_tidy() || all.len() > 1 && !container.part.is_whole();
         let path = container.variables_path().filter(|_| !is_view);
+        if let Some(path) = path {
+            files.push((path.to_owned(), container.input.clone()));
+        }
         if let (Some(_), false) = (path, container.part.is_whole()) {
             if !part.is_whole() {
                 return Err(Error::usage("the container shows a part already: select all of it at once").into());
@@ -128,13 +140,14 @@ pub(crate) fn write<'py>(
     overwrite: bool,
     options: Option<&Bound<'py, PyDict>>,
 ) -> Result<Bound<'py, PyAny>> {
-    let container = Arc::new(BatchContainer::from_reader(imported(data)?));
-    run(py, Convert::of("<data>", container), output, to, overwrite, options)
+    let calls = Calls::new();
+    let container = Arc::new(BatchContainer::from_reader(imported(data, calls.caller())?));
+    run(py, (Convert::of("<data>", container), OpenFiles::new(), calls), output, to, overwrite, options)
 }
 
 fn run<'py>(
     py: Python<'py>,
-    mut convert: Convert,
+    (mut convert, files, calls): (Convert, OpenFiles, Calls),
     output: PathBuf,
     to: Option<&str>,
     overwrite: bool,
@@ -149,11 +162,10 @@ fn run<'py>(
     }
     let overwrite = if overwrite { Overwrite::Replace } else { Overwrite::Refuse };
     let mut report = Report::default();
-    interruptible(py, |cancel| {
+    interruptible_with(py, calls, |cancel| {
         let convert = convert.with_progress(cancel);
-        let mut opener = wharf::convert::Opener::new(registry);
-        opener.access = map::access(true);
-        convert.run(target.as_ref(), wharf::convert::To::Path(&output, overwrite), &mut opener, &mut report)
+        let to = wharf::convert::To::Path(&output, overwrite);
+        convert.run(target.as_ref(), to, &mut opener(files), &mut report)
     })?;
     let made = PyDict::new(py);
     made.set_item("path", output.display().to_string())?;
@@ -188,20 +200,24 @@ fn set(
     value: &Bound<'_, PyAny>,
     registry: &Registry,
 ) -> Result<()> {
+    // An option that does not exist is an error, whatever its value.
+    let Some(spec) = registry.options().into_iter().find(|option| option.name == name) else {
+        return Ok(convert.set(target, name, "", registry)?);
+    };
     if value.is_none() {
         return Ok(());
     }
-    if let Ok(flag) = value.cast::<PyBool>() {
-        let spec = registry.options().into_iter().find(|option| option.name == name);
-        if spec.is_none_or(|spec| spec.value == OptionValue::Flag) && !flag.is_true() {
-            // An option that does not exist is still an error.
-            return match spec {
-                Some(_) => Ok(()),
-                None => Ok(convert.set(target, name, "", registry)?),
-            };
-        }
+    if spec.value == OptionValue::Flag {
+        return match value.extract::<bool>() {
+            Ok(true) => Ok(convert.set(target, name, "", registry)?),
+            Ok(false) => Ok(()),
+            Err(_) => {
+                let detail = format!("must be True or False, found {}", value.repr()?);
+                Err(Error::usage(detail).in_option(spec.name).into())
+            }
+        };
     }
-    let is_names = registry.options().iter().any(|option| option.name == name && option.value == OptionValue::Names);
+    let is_names = spec.value == OptionValue::Names;
     if let Ok(pairs) = value.cast::<PyDict>() {
         for (key, value) in pairs {
             let text = format!("{}={}", text(&key)?, listed(&value)?);

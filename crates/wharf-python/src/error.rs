@@ -1,7 +1,7 @@
 //! Errors as the exceptions of `wharf_data._errors`.
 
 use container_core::{Error, ErrorKind};
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyAny, PyDict};
@@ -44,8 +44,27 @@ fn keyword(option: &str) -> String {
 /// The function `wharf_data._errors.make`.
 static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
+/// The exception of a file object that caused an error.
+fn raised(py: Python<'_>, error: &Error) -> Option<PyErr> {
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        let own = error.downcast_ref::<std::io::Error>().and_then(|io| io.get_ref()?.downcast_ref::<PyErr>());
+        if let Some(raised) = own {
+            return Some(raised.clone_ref(py));
+        }
+        cause = error.source();
+    }
+    None
+}
+
 /// The exception for an error: its class by kind, its attributes by position.
+///
+/// An exception of a file object is its cause; one that is to end the program, such as `KeyboardInterrupt`, is passed on.
 pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
+    let raised = raised(py, error);
+    if let Some(raised) = raised.as_ref().filter(|raised| !raised.is_instance_of::<PyException>(py)) {
+        return raised.clone_ref(py);
+    }
     let made = || -> PyResult<PyErr> {
         let make =
             MAKE.get_or_try_init(py, || PyResult::Ok(py.import("wharf_data._errors")?.getattr("make")?.unbind()))?;
@@ -70,8 +89,15 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
                 cause = error.source();
             }
         }
+        if let Some(errno) = raised.as_ref().and_then(|raised| raised.value(py).getattr("errno").ok()) {
+            fields.set_item("errno", errno)?;
+        }
         let message = error.with_options(&keyword).to_string();
-        Ok(PyErr::from_value(make.bind(py).call((message,), Some(&fields))?))
+        let made = PyErr::from_value(make.bind(py).call((message,), Some(&fields))?);
+        if let Some(raised) = &raised {
+            made.set_cause(py, Some(raised.clone_ref(py)));
+        }
+        Ok(made)
     };
     made().unwrap_or_else(|failed| PyRuntimeError::new_err(format!("{error} ({failed})")))
 }

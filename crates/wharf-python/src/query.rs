@@ -10,16 +10,17 @@ use serde::Serialize;
 use wharf::convert::{Convert, Opener, Report};
 use wharf::{Count, Diff, Extract, Lost, Registry, Stats};
 
-use crate::convert::{inputs, select};
+use crate::convert::{OpenFiles, inputs, select};
 use crate::error::Result;
 use crate::interrupt::interruptible;
 use crate::table::Table;
 use crate::{map, process};
 
-/// What opens the inputs of a question.
-pub(crate) fn opener() -> Opener<'static> {
+/// What opens inputs. These files are open already.
+pub(crate) fn opener(files: OpenFiles) -> Opener<'static> {
     let mut opener = Opener::new(Registry::builtin());
     opener.access = map::access(true);
+    files.into_iter().for_each(|(path, input)| opener.reuse(path, input));
     opener
 }
 
@@ -42,12 +43,16 @@ fn warn(py: Python<'_>, losses: &[Lost]) -> Result<()> {
 }
 
 /// The statistics of the selected columns.
-pub(crate) fn stats(py: Python<'_>, convert: Convert, top: usize) -> Result<Bound<'_, PyAny>> {
+pub(crate) fn stats<'py>(
+    py: Python<'py>,
+    (convert, files): (Convert, OpenFiles),
+    top: usize,
+) -> Result<Bound<'py, PyAny>> {
     let mut report = Report::default();
     let answer = interruptible(py, |cancel| {
         let mut stats = Stats::of(convert.with_progress(cancel));
         stats.top = top;
-        let columns = stats.run(&mut opener(), &mut report)?;
+        let columns = stats.run(&mut opener(files), &mut report)?;
         json(&columns.into_iter().collect::<container_core::Result<Vec<_>>>()?)
     })?;
     warn(py, &report.losses)?;
@@ -57,12 +62,13 @@ pub(crate) fn stats(py: Python<'_>, convert: Convert, top: usize) -> Result<Boun
 /// The number of the selected rows; of each group, if columns are selected.
 pub(crate) fn count(py: Python<'_>, convert: Convert) -> Result<Bound<'_, PyAny>> {
     if convert.selection.columns.is_empty() {
-        let rows = interruptible(py, |cancel| Count::of(convert.with_progress(cancel)).run(&mut opener()))?;
+        let rows =
+            interruptible(py, |cancel| Count::of(convert.with_progress(cancel)).run(&mut opener(OpenFiles::new())))?;
         return Ok(rows.into_pyobject(py).map_err(PyErr::from)?.into_any());
     }
     let mut report = Report::default();
     let answer = interruptible(py, |cancel| {
-        json(&Count::of(convert.with_progress(cancel)).run_groups(&mut opener(), &mut report)?)
+        json(&Count::of(convert.with_progress(cancel)).run_groups(&mut opener(OpenFiles::new()), &mut report)?)
     })?;
     warn(py, &report.losses)?;
     loads(py, &answer)
@@ -81,7 +87,7 @@ pub(crate) fn extract(
     interruptible(py, |cancel| {
         let mut extract = Extract::of(convert.with_progress(cancel), fields);
         extract.name = name;
-        extract.run(output, overwrite, &mut opener(), &mut report)
+        extract.run(output, overwrite, &mut opener(OpenFiles::new()), &mut report)
     })?;
     warn(py, &report.losses)?;
     Ok(report.rows)
@@ -113,10 +119,11 @@ pub(crate) fn diff<'py>(
         }
     }
     let py = one.py();
-    let side = |input: &Bound<'py, PyAny>| -> Result<Convert> {
+    let mut files = OpenFiles::new();
+    let mut side = |input: &Bound<'py, PyAny>| -> Result<Convert> {
         let mut convert = match input.cast::<Table>() {
             Ok(table) => table.get().as_input(),
-            Err(_) => inputs(PyList::new(py, [input])?.as_any(), None)?,
+            Err(_) => inputs(PyList::new(py, [input])?.as_any(), None, &mut files)?,
         };
         if let Some(table) = &table {
             convert.selection.reading.table = Some(table.clone());
@@ -132,7 +139,7 @@ pub(crate) fn diff<'py>(
         diff.tolerance.relative = relative;
         diff.tolerance.signed_zero = exact;
         (diff.exact_types, diff.limit) = (types, show);
-        json(&diff.run(&mut opener(), &mut reports)?)
+        json(&diff.run(&mut opener(files), &mut reports)?)
     })?;
     for report in &reports {
         warn(py, &report.losses)?;

@@ -43,8 +43,9 @@ pub(crate) fn name(object: &Bound<'_, PyAny>) -> String {
     own.unwrap_or_else(|| object.get_type().name().map_or_else(|_| "<input>".to_owned(), |kind| format!("<{kind}>")))
 }
 
+/// The error keeps the exception, which becomes the cause of another: see [`crate::error::exception`].
 fn failed(error: PyErr) -> io::Error {
-    io::Error::other(error.to_string())
+    io::Error::other(error)
 }
 
 fn copy(found: &[u8], buffer: &mut [u8]) -> io::Result<()> {

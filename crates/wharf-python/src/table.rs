@@ -13,6 +13,7 @@ use wharf::hub::select;
 use wharf::{BatchScan, FilteredContainer, OwnedBatches, Predicate};
 
 use crate::batches::{self, Batches, Schema};
+use crate::convert::OpenFiles;
 use crate::error::Result;
 use crate::interrupt::interruptible;
 use crate::json::to_python;
@@ -250,10 +251,11 @@ impl Table {
         if let Some(rows) = batch_rows {
             scan = scan.with_batch_rows(rows);
         }
-        let reader = interruptible(py, |cancel| {
-            OwnedBatches::new(table.container, Some(&table.name), &scan.with_progress(cancel))
+        let (reader, cancel) = interruptible(py, |cancel| {
+            let scan = scan.with_progress(Arc::clone(&cancel) as Arc<dyn Progress>);
+            Ok((OwnedBatches::new(table.container, Some(&table.name), &scan)?, cancel))
         })?;
-        Ok(Batches::new(reader))
+        Ok(Batches::new(reader, cancel))
     }
 
     /// Reads the table as a `pyarrow.Table`. The arguments are those of `to_batches()`.
@@ -312,7 +314,7 @@ impl Table {
         let mut selection = Selection::default();
         selection.reading = self.as_input().selection.reading;
         let container = py.detach(|| {
-            let mut opener = opener();
+            let mut opener = opener(OpenFiles::new());
             opener.apply(&selection)?;
             opener.change(&options, &[], &selection)?;
             opener.container(&Input::Container(Arc::clone(&self.container)))
@@ -332,7 +334,7 @@ impl Table {
         filter: Option<&str>,
         rows: Option<&Bound<'_, PyAny>>,
     ) -> Result<Bound<'py, PyAny>> {
-        query::stats(py, self.selected(py, columns, filter, rows)?, top)
+        query::stats(py, (self.selected(py, columns, filter, rows)?, OpenFiles::new()), top)
     }
 
     /// The number of rows; with `by`, a column or a list of columns, that of each group of rows with the same values: a list of dicts with `rows`
@@ -413,8 +415,11 @@ impl Table {
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> Result<Bound<'py, PyCapsule>> {
         let scan = BatchScan::from(Scan::default().with_threads(process::threads(0)));
-        let reader = py.detach(|| OwnedBatches::new(Arc::clone(&self.container), Some(&self.name), &scan))?;
-        batches::stream(py, reader, requested_schema)
+        let (reader, cancel) = interruptible(py, |cancel| {
+            let scan = scan.with_progress(Arc::clone(&cancel) as Arc<dyn Progress>);
+            Ok((OwnedBatches::new(Arc::clone(&self.container), Some(&self.name), &scan)?, cancel))
+        })?;
+        batches::stream(py, reader, &cancel, requested_schema)
     }
 }
 

@@ -1,22 +1,35 @@
 //! Parallel iteration: on rayon's threads with feature `parallel`, on the calling thread without it. Functions and results are the same, so that
 //! callers need no `cfg`.
 //!
-//! Within [`Pool::install`] the functions use the threads of that pool, otherwise rayon's global pool.
+//! Within [`Pool::install`] the functions use the threads of that pool, otherwise rayon's global pool. A forked child does not have the threads of
+//! its parent's pool: there all work runs on the calling thread.
+
+use std::sync::OnceLock;
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use rayon::slice::{ParallelSlice, ParallelSliceMut};
 
-use crate::{Error, Result};
+use crate::{Error, Owner, Result};
 
-/// The number of worker threads. 1 without feature `parallel`.
+/// The number of worker threads. 1 without feature `parallel`, and in a forked child.
 #[must_use]
 pub fn threads() -> usize {
-    rayon::current_num_threads()
+    if has_threads() { rayon::current_num_threads() } else { 1 }
 }
 
-/// Starts detached work, in first-in, first-out order. Without feature `parallel` it is dropped: callers must be able to do it themselves.
+/// Whether there are threads: this one belongs to a pool, or the global pool to this process. The first process that asks owns the global pool. False without
+/// feature `parallel`.
+#[must_use]
+pub fn has_threads() -> bool {
+    static OWNER: OnceLock<Owner> = OnceLock::new();
+    rayon::current_thread_index().is_some() || OWNER.get_or_init(Owner::current).is_current()
+}
+
+/// Starts detached work, in first-in, first-out order. Without threads it is dropped: callers must be able to do it themselves.
 pub fn spawn(work: impl FnOnce() + Send + 'static) {
-    rayon::spawn_fifo(work);
+    if has_threads() {
+        rayon::spawn_fifo(work);
+    }
 }
 
 /// Applies `work` to each item. Results are in the order of the items.
@@ -25,11 +38,18 @@ pub fn spawn(work: impl FnOnce() + Send + 'static) {
 /// assert_eq!(container_core::parallel::map(vec![1, 2, 3], |number| number * 2), [2, 4, 6]);
 /// ```
 pub fn map<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Send + Sync) -> Vec<R> {
-    items.into_par_iter().map(work).collect()
+    match has_threads() {
+        true => items.into_par_iter().map(work).collect(),
+        false => items.into_iter().map(work).collect(),
+    }
 }
 
 /// Applies `work` to each item with a state that is reused within a thread. Results are in the order of the items.
 pub fn map_with<S: Default, T: Send, R: Send>(items: Vec<T>, work: impl Fn(&mut S, T) -> R + Send + Sync) -> Vec<R> {
+    if !has_threads() {
+        let mut state = S::default();
+        return items.into_iter().map(|item| work(&mut state, item)).collect();
+    }
     items.into_par_iter().map_init(S::default, work).collect()
 }
 
@@ -83,9 +103,9 @@ pub fn fold_chunks<S: Send, T: Sync>(
     merged.into_iter().for_each(|merged| merge(state, merged));
 }
 
-/// Returns true if rayon would not split the chunks, so that starting its threads can be avoided.
-const fn is_small(len: usize, size: usize, grain: usize) -> bool {
-    len.div_ceil(size) < grain.saturating_mul(2)
+/// Returns true if rayon would not split the chunks, so that starting its threads can be avoided; or if there are none.
+fn is_small(len: usize, size: usize, grain: usize) -> bool {
+    len.div_ceil(size) < grain.saturating_mul(2) || !has_threads()
 }
 
 /// A thread pool, or rayon's global pool.

@@ -43,8 +43,8 @@ pub struct Opener<'a> {
     pub packed: bool,
     /// How the columns of inputs are changed.
     changes: Option<Settings>,
-    /// The content of pipes that have been read.
-    pipes: HashMap<PathBuf, Input>,
+    /// What paths stand for that are not opened again: the content of pipes, and files that are open already.
+    kept: HashMap<PathBuf, Input>,
 }
 
 /// An opened input.
@@ -71,7 +71,7 @@ impl<'a> Opener<'a> {
             time: None,
             packed: false,
             changes: None,
-            pipes: HashMap::new(),
+            kept: HashMap::new(),
         }
     }
 
@@ -92,14 +92,19 @@ impl<'a> Opener<'a> {
         Ok(read)
     }
 
+    /// Takes an open file for its path, even if the path has got another file since.
+    pub fn reuse(&mut self, path: impl Into<PathBuf>, input: Input) {
+        self.kept.insert(path.into(), input);
+    }
+
     /// Opens a path. A pipe is read only once.
     fn path(&mut self, path: &Path) -> Result<Input> {
-        if let Some(input) = self.pipes.get(path) {
+        if let Some(input) = self.kept.get(path) {
             return Ok(input.clone());
         }
         let input = Input::open(path, self.access)?;
         if !is_reopenable(path) {
-            self.pipes.insert(path.to_owned(), input.clone());
+            self.kept.insert(path.to_owned(), input.clone());
         }
         Ok(input)
     }
@@ -108,7 +113,7 @@ impl<'a> Opener<'a> {
     pub(super) fn keep(&mut self, location: &Location, input: &Input) {
         match location {
             Location::Stdin => self.stdin_read = input.source().cloned(),
-            Location::Path(path) if !is_reopenable(path) => drop(self.pipes.insert(path.clone(), input.clone())),
+            Location::Path(path) if !is_reopenable(path) => drop(self.kept.insert(path.clone(), input.clone())),
             Location::Path(_) | Location::Open(_) => {}
         }
     }

@@ -1,5 +1,6 @@
 //! Adapts a [`Source`] to the parquet crate, and its errors to ours.
 
+use std::cell::RefCell;
 use std::io;
 
 use container_core::{Bytes, Error, Result, Source};
@@ -8,6 +9,26 @@ use parquet::file::reader::{ChunkReader, Length};
 
 /// Bytes fetched at once: the library reads page headers byte by byte.
 const READ_AHEAD: u64 = 8 << 10;
+
+thread_local! {
+    /// Why the source could not be read last on this thread. The library turns errors of columns into text.
+    static CAUSE: RefCell<Option<Error>> = const { RefCell::new(None) };
+}
+
+/// Remembers why the source cannot be read.
+fn unreadable(error: Error) -> ParquetError {
+    let text = error.to_string();
+    CAUSE.set(Some(error));
+    ParquetError::General(text)
+}
+
+/// The error for what the library says: why the source cannot be read, if that was the reason.
+fn described(what: &str) -> Error {
+    match CAUSE.take() {
+        Some(cause) if what.contains(&cause.to_string()) => cause,
+        _ => Error::invalid(normalized(what)),
+    }
+}
 
 /// A source for the library.
 #[derive(Debug, Clone)]
@@ -28,7 +49,7 @@ impl ChunkReader for SourceReader {
 
     fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
         let end = start.saturating_add(length as u64);
-        self.0.read(start..end).map_err(|error| ParquetError::External(Box::new(error)))
+        self.0.read(start..end).map_err(unreadable)
     }
 }
 
@@ -46,7 +67,7 @@ impl io::Read for BufferedRange {
             if self.at >= end {
                 return Ok(0);
             }
-            self.buffer = self.source.read(self.at..end).map_err(io::Error::other)?;
+            self.buffer = self.source.read(self.at..end).map_err(|error| io::Error::other(unreadable(error)))?;
             self.at = end;
         }
         let count = out.len().min(self.buffer.len());
@@ -61,7 +82,7 @@ impl io::Read for BufferedRange {
 /// Converts an error of the library. Errors of ours that passed through it are unwrapped.
 pub(super) fn from_parquet(error: ParquetError) -> Error {
     match error {
-        ParquetError::General(what) | ParquetError::ArrowError(what) => Error::invalid(normalized(&what)),
+        ParquetError::General(what) | ParquetError::ArrowError(what) => described(&what),
         ParquetError::EOF(what) => Error::invalid(format!("unexpected end: {}", normalized(&what))),
         ParquetError::NYI(what) => Error::unsupported(normalized(&what)),
         ParquetError::External(cause) => unwrap_cause(cause),
@@ -96,7 +117,7 @@ fn from_io(cause: io::Error) -> Error {
 pub(super) fn from_arrow(error: arrow_schema::ArrowError) -> Error {
     match error {
         arrow_schema::ArrowError::ExternalError(cause) => unwrap_cause(cause),
-        arrow_schema::ArrowError::ParquetError(what) => Error::invalid(normalized(&what)),
+        arrow_schema::ArrowError::ParquetError(what) => described(&what),
         other => container_arrow::from_arrow(other),
     }
 }

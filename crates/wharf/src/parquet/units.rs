@@ -42,6 +42,11 @@ pub(super) fn described(schema: &SchemaRef) -> SchemaRef {
     with_fields(schema, |_, field| stored_field(field, &mut { described }))
 }
 
+/// The schema to restore, as the file has it: the library reads no dictionaries of views.
+pub(super) fn restorable(schema: &SchemaRef) -> SchemaRef {
+    with_fields(schema, |_, field| with_types(field, &mut dictionary_without_views))
+}
+
 /// The schema with changed fields; the same one if nothing changes.
 pub(super) fn with_fields(schema: &SchemaRef, mut change: impl FnMut(usize, &FieldRef) -> FieldRef) -> SchemaRef {
     let fields = schema.fields().iter().enumerate().map(|(index, field)| change(index, field));
@@ -72,9 +77,10 @@ fn is_tensor(field: &Field) -> bool {
     field.extension_type_name() == Some("arrow.fixed_shape_tensor")
 }
 
-/// Types of dictionaries and runs are kept, so that they are restored.
+/// Types of dictionaries and runs are kept, so that they are restored; the library cannot write those of views.
 fn stored_type(found: &DataType) -> Option<DataType> {
     match found {
+        DataType::Dictionary(..) => dictionary_without_views(found),
         DataType::Time32(TimeUnit::Second) => Some(DataType::Time32(TimeUnit::Millisecond)),
         DataType::Timestamp(TimeUnit::Second, zone) => {
             Some(DataType::Timestamp(TimeUnit::Millisecond, zone.as_ref().map(Arc::clone)))
@@ -83,6 +89,17 @@ fn stored_type(found: &DataType) -> Option<DataType> {
         DataType::Interval(IntervalUnit::MonthDayNano) => Some(raw::BYTES),
         _ => None,
     }
+}
+
+/// The dictionary of the same values that are no views, for one of views.
+fn dictionary_without_views(found: &DataType) -> Option<DataType> {
+    let DataType::Dictionary(index, values) = found else { return None };
+    let values = match **values {
+        DataType::Utf8View => DataType::Utf8,
+        DataType::BinaryView => DataType::Binary,
+        _ => return None,
+    };
+    Some(DataType::Dictionary(index.clone(), Box::new(values)))
 }
 
 /// Replaces the leaf types of a field; the same field if nothing changes.
@@ -371,6 +388,10 @@ fn convert_leaf(array: &ArrayRef, to: &DataType) -> Result<std::result::Result<A
         (Timestamp(one, _), Timestamp(other, _)) if one == other => {
             let data = array.to_data().into_builder().data_type(to.clone()).build().map_err(from_arrow)?;
             Ok(make_array(data))
+        }
+        (DataType::Dictionary(..), DataType::Dictionary(_, to)) => {
+            let dictionary = array.as_any_dictionary();
+            Ok(dictionary.with_values(convert_items(dictionary.values(), to)?))
         }
         (Interval(IntervalUnit::MonthDayNano), FixedSizeBinary(_)) => raw::pack(array)?,
         (from, to) => match array.as_fixed_size_binary_opt() {

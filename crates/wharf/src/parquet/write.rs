@@ -268,7 +268,7 @@ impl<W: Write + Send> FileState<W> {
                 }
             }
             let mut properties = properties.build();
-            add_encoded_arrow_schema_to_metadata(&columns.schema, &mut properties);
+            add_encoded_arrow_schema_to_metadata(&units::restorable(&columns.schema), &mut properties);
             let file = library("the schema", || {
                 SerializedFileWriter::new(sink, described.root_schema_ptr(), Arc::new(properties))
             })?;

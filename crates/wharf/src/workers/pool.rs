@@ -1,5 +1,6 @@
 //! Rayon thread pools.
 
+use container_core::parallel;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 pub(crate) const IS_PARALLEL: bool = true;
@@ -14,7 +15,7 @@ pub(super) enum Pool {
 impl Pool {
     pub(super) fn new(threads: usize) -> Option<Self> {
         match threads {
-            0 if rayon::current_num_threads() == 1 => None,
+            0 if parallel::threads() == 1 => None,
             0 => Some(Self::Shared),
             1 => None,
             more => rayon::ThreadPoolBuilder::new().num_threads(more).build().ok().map(Self::Own),

@@ -13,6 +13,12 @@ pub fn threads() -> usize {
     1
 }
 
+/// False without feature `parallel`.
+#[must_use]
+pub fn has_threads() -> bool {
+    false
+}
+
 /// Drops the work without feature `parallel`. Callers must be able to do it themselves.
 pub fn spawn(_: impl FnOnce() + Send + 'static) {}
 

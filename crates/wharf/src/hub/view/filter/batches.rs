@@ -195,7 +195,7 @@ impl FilteredTable {
             columns.extend(more);
         }
         let test = |schema: &SchemaRef| Ok((self.bind(schema)?, None));
-        let masks = Masks::new(self.opener(scan.clone()), 0..u64::MAX, test)?;
+        let masks = Masks::new(self.opener(scan.clone()), 0..u64::MAX, test)?.with_watch(scan.watch.clone());
         let columns = selected.unwrap_or(masks.schema().fields().len());
         let masks = self.with_other_times(masks, scan, columns)?;
         Ok(FilteredBatches::together(masks, columns))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
 use container_arrow::{BatchReader, Filter, add_losses};
-use container_core::{Error, ErrorKind, Loss, Result};
+use container_core::{Error, ErrorKind, Loss, Result, Watch};
 
 /// Opens a reader of a range of rows.
 pub(crate) type OpenRows<'a> = Box<dyn Fn(Range<u64>) -> Result<Box<dyn BatchReader + 'a>> + Send + 'a>;
@@ -29,6 +29,8 @@ pub(crate) struct Masks<'a> {
     stretches: std::vec::IntoIter<Range<u64>>,
     /// Those of earlier stretches.
     losses: Vec<Loss>,
+    /// Can end the scan between batches, of which none may match.
+    watch: Watch,
 }
 
 /// The rows of a batch that match.
@@ -57,6 +59,7 @@ impl<'a> Masks<'a> {
             end: rows.end,
             stretches: Vec::new().into_iter(),
             losses: Vec::new(),
+            watch: Watch::default(),
         };
         if let Some(stretches) = stretches {
             let within = |stretch: Range<u64>| stretch.start.max(rows.start)..stretch.end.min(rows.end);
@@ -74,6 +77,12 @@ impl<'a> Masks<'a> {
         self
     }
 
+    /// Lets a listener end the scan. Rows are not counted.
+    pub(super) fn with_watch(mut self, watch: Watch) -> Self {
+        self.watch = watch;
+        self
+    }
+
     pub(super) fn schema(&self) -> SchemaRef {
         self.batches.schema()
     }
@@ -81,6 +90,7 @@ impl<'a> Masks<'a> {
     /// The next rows; `None` at the end.
     pub(super) fn try_next(&mut self) -> Result<Option<Mask>> {
         let batch = loop {
+            self.watch.advance(0)?;
             let batch = match self.batches.try_next() {
                 Err(error) if error.kind() == ErrorKind::Invalid => self.read_again(error)?,
                 batch => batch?,

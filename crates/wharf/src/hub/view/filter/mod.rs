@@ -232,7 +232,7 @@ impl FilteredTable {
         let masks = Masks::new(self.opener(own.clone()), 0..u64::MAX, |schema| {
             Ok((self.bind(schema)?, candidates(table, &self.predicate.condition(), schema)?))
         })?;
-        self.with_other_times(masks, own, 0)
+        self.with_other_times(masks.with_watch(own.watch.clone()), own, 0)
     }
 
     /// Reads the times of the condition in nanoseconds where microseconds do not hold them, as ticks of IDV are. What no unit holds is an error, and
