@@ -114,6 +114,45 @@ def test_samplers_move_on_by_themselves() -> None:
         list(Sampler(10, rank=2, ranks=2))
 
 
+def test_states_of_loaders_that_read_ahead() -> None:
+    samplers: list[Any] = [
+        BatchSampler(20, 3, seed=1),
+        BatchSampler(20, 3, seed=1, drop_last=True, rank=1, ranks=2),
+        Sampler(20, seed=1, rank=1, ranks=2),
+    ]
+    for sampler in samplers:
+        for epoch in range(2):
+            iterator = iter(sampler)
+            assert sampler.state_dict(taken=0)["epoch"] == epoch
+            items = list(iterator)
+            assert sampler.state_dict()["epoch"] == sampler.epoch == epoch + 1
+            for taken in range(len(items) + 1):
+                state = sampler.state_dict(taken=taken)
+                assert state["epoch"] == epoch + (taken == len(items))
+                resumed = copy.deepcopy(sampler)
+                resumed.load_state_dict(state)
+                assert taken == len(items) or list(resumed) == items[taken:]
+        sampler.set_epoch(5)
+        assert sampler.state_dict(taken=0)["epoch"] == 5
+
+
+@with_torch
+def test_states_of_prefetching_loaders(dataset: Path) -> None:
+    sampler = BatchSampler(20, 2, seed=3)
+    expected = [sampler.course.samples(skip, 2) for skip in range(0, 20, 2)]
+    for workers in (0, 2):
+        sampler.set_epoch(0)
+        for taken, _ in enumerate(DataLoader(range(20), batch_sampler=sampler, num_workers=workers), 1):
+            resumed = BatchSampler(20, 2)
+            resumed.load_state_dict(sampler.state_dict(taken))
+            assert (resumed.epoch, list(resumed)) == (0, expected[taken:]) if taken < 10 else resumed.epoch == 1
+    samples = IterableDataset(dataset, 50)
+    assert len(list(samples)) == 5
+    states = [samples.state_dict(batches) for batches in range(6)]
+    assert [(state["epoch"], state["position"]) for state in states] == [(0, 0), (0, 50), (0, 100), (0, 150), (0, 200), (1, 0)]
+    assert samples.state_dict()["epoch"] == 1
+
+
 def test_orders() -> None:
     order = Order.sequential(1000).range(10, 900).shuffled(4)
     assert len(order) == 890 and sorted(order.samples(2)) == list(range(10, 900))

@@ -115,7 +115,8 @@ class Sampler:
     ``data`` is a number of samples, a dataset, or an ``Order``. Each iteration yields the current epoch from the current position on; a
     complete one moves on to the next epoch. ``rank`` and ``ranks`` are those of ``torch.distributed`` by default.
 
-    A loader asks for samples before they are used. Tell ``state_dict`` how many were.
+    A loader asks for samples before they are used. Tell ``state_dict`` how many were used. An iteration is the current one until the next begins,
+    or until ``set_epoch`` or ``load_state_dict``.
     """
 
     _size = 1
@@ -138,6 +139,8 @@ class Sampler:
             rank=here[0] if rank is None else rank,
             ranks=here[1] if ranks is None else ranks,
         )
+        #: Where the current iteration began. A loader that reads ahead may have reached the end, and so the next epoch.
+        self._begin = self.course
         self._taken = 0
 
     @property
@@ -147,34 +150,45 @@ class Sampler:
 
     def set_epoch(self, epoch: int) -> None:
         """Begins an epoch."""
-        self.course = replace(self.course, epoch=epoch, position=0)
+        self._move(replace(self.course, epoch=epoch, position=0))
+
+    def _move(self, course: Course) -> None:
+        self.course = self._begin = course
         self._taken = 0
 
     def __len__(self) -> int:
         return len(self.course)
 
     def __iter__(self) -> Iterator[Any]:
+        self._move(self.course)
+        return self._items_from_here()
+
+    def _items_from_here(self) -> Iterator[Any]:
+        # Again: a state may have been loaded before the first item.
+        self._move(self.course)
         course = self.course
+        for item in self._items(course):
+            self._taken += 1
+            yield item
+        self.course = replace(course, epoch=course.epoch + 1, position=0)
         self._taken = 0
+
+    def _items(self, course: Course) -> Iterator[Any]:
         for skip in range(0, len(course), _BLOCK):
-            for sample in course.samples(skip, _BLOCK):
-                self._taken += 1
-                yield sample
-        self.set_epoch(course.epoch + 1)
+            yield from course.samples(skip, _BLOCK)
 
     def state_dict(self, taken: int | None = None) -> dict[str, Any]:
         """The state after ``taken`` samples (of a batch sampler: batches) of the current iteration; by default, after those yielded so far.
 
         Every rank must have taken as many.
         """
-        taken = self._taken if taken is None else taken
-        least = self._size * self.course.ranks if self._drop_last else 1
-        return (self.course.after(taken * self._size, least) if taken else self.course).state_dict()
+        course, taken = (self.course, self._taken) if taken is None else (self._begin, taken)
+        least = self._size * course.ranks if self._drop_last else 1
+        return (course.after(taken * self._size, least) if taken else course).state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continues from a state, which may come from another number of ranks and workers."""
-        self.course = self.course.load(state)
-        self._taken = 0
+        self._move(self.course.load(state))
 
 
 class BatchSampler(Sampler):
@@ -195,10 +209,6 @@ class BatchSampler(Sampler):
     def __len__(self) -> int:
         return self.course.batches(self._size, self._drop_last)
 
-    def __iter__(self) -> Iterator[list[int]]:
-        course = self.course
-        self._taken = 0
-        for number in range(len(self)):
-            self._taken += 1
+    def _items(self, course: Course) -> Iterator[list[int]]:
+        for number in range(course.batches(self._size, self._drop_last)):
             yield course.samples(number * self._size, self._size)
-        self.set_epoch(course.epoch + 1)

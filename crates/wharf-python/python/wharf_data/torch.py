@@ -134,6 +134,8 @@ class IterableDataset(torch.utils.data.IterableDataset[Any]):
         )
         #: Batches of the course that are not for this worker or were done before: at the start of an iteration, and now.
         self._first = self._done = 0
+        #: Where the current iteration began: the course, and ``_first``.
+        self._begin = (self._course, 0)
 
     @property
     def epoch(self) -> int:
@@ -142,8 +144,11 @@ class IterableDataset(torch.utils.data.IterableDataset[Any]):
 
     def set_epoch(self, epoch: int) -> None:
         """Begins an epoch. Workers that persist do not notice; those of a ``Loader`` are started anew."""
-        self._course = replace(self._course, epoch=epoch, position=0)
-        self._first = self._done = 0
+        self._move(replace(self._course, epoch=epoch, position=0))
+
+    def _move(self, course: Course, first: int = 0) -> None:
+        self._course, self._first, self._done = course, first, first
+        self._begin = (course, first)
 
     def __len__(self) -> int:
         """Number of batches of this rank that are left."""
@@ -154,19 +159,25 @@ class IterableDataset(torch.utils.data.IterableDataset[Any]):
 
     def _groups(self, group: int) -> Iterator[Any]:
         """Several batches at a time, as one."""
+        self._move(self._course, self._first)
+        return self._groups_from_here(group)
+
+    def _groups_from_here(self, group: int) -> Iterator[Any]:
+        # Again: a state may have been loaded before the first batch.
+        self._move(self._course, self._first)
+        course, first = self._begin
         info = torch.utils.data.get_worker_info()
         worker, workers = (info.id, info.num_workers) if info else (0, 1)
-        course, size = self._course, self._batch_size
+        size = self._batch_size
         batches = course.batches(size, self._drop_last)
-        self._done = self._first
-        for number in range(self._first, batches, group):
+        for number in range(first, batches, group):
             if number // group % workers != worker:
                 continue
             end = min(number + group, batches)
             batch = self._batch(course.samples(number * size, (end - number) * size))
             self._done = end
             yield batch
-        self.set_epoch(course.epoch + 1)
+        self._course, self._first, self._done = replace(course, epoch=course.epoch + 1, position=0), 0, 0
 
     def _group(self, workers: int) -> int:
         """Number of batches to send together: messages between processes are expensive, and few would leave workers idle."""
@@ -183,17 +194,19 @@ class IterableDataset(torch.utils.data.IterableDataset[Any]):
         return torch.utils.data.default_collate([self._transform(self._rows.sample(index)) for index in indices])
 
     def state_dict(self, batches: int | None = None) -> dict[str, Any]:
-        """The state after this many batches of the current iteration, of every rank; by default, after those yielded by this object.
+        """The state after this many batches of the current iteration, of every rank; by default, after those yielded by this object. An iteration
+        is the current one until the next begins, or until ``set_epoch`` or ``load_state_dict``.
 
         In a worker it is the state of that worker, for as many workers as there are now.
         """
         if batches is None and torch.utils.data.get_worker_info() is not None:
             return {**self._course.state_dict(), "batches": self._done}
-        batches = self._done if batches is None else batches
+        course, first = (self._course, 0) if batches is None else self._begin
+        batches = self._done if batches is None else first + batches
         if not batches:
-            return self._course.state_dict()
-        least = self._batch_size * self._course.ranks if self._drop_last else 1
-        return self._course.after(batches * self._batch_size, least).state_dict()
+            return course.state_dict()
+        least = self._batch_size * course.ranks if self._drop_last else 1
+        return course.after(batches * self._batch_size, least).state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continues from a state, which may come from another number of ranks and workers.
@@ -201,8 +214,7 @@ class IterableDataset(torch.utils.data.IterableDataset[Any]):
         Raises:
             UsageError: the state is that of another number of samples.
         """
-        self._course = self._course.load(state)
-        self._first = self._done = state.get("batches", 0)
+        self._move(self._course.load(state), state.get("batches", 0))
 
 
 class Loader:
