@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -387,6 +388,33 @@ def test_batches_keep_their_memory(dataset: Path, hold: int) -> None:
             batch["weight"].zero_()
             for image, label in held:
                 assert image.tolist() == [[[i % 256] * 5] * 2 for i in label]
+
+
+@with_torch
+def test_many_batches_in_flight(dataset: Path) -> None:
+    loader = DataLoader(MapDataset(dataset), batch_size=4, num_workers=1, prefetch_factor=40, collate_fn=collate)
+    found: list[int] = []
+    for number, batch in enumerate(loader):
+        if number == 0:
+            time.sleep(1.5)  # the worker fills the queue
+        assert (batch["image"][:, 0, 0] == batch["label"] % 256).all()
+        found += batch["label"].tolist()
+    assert found == list(range(COUNT))
+
+
+@with_torch
+def test_segments_that_are_kept(dataset: Path) -> None:
+    from wharf_data import torch as module
+
+    class Samples(MapDataset):
+        def __getitems__(self, indices: list[int]) -> Any:
+            samples = super().__getitems__(indices)
+            samples.columns["segments"] = len(module._SEGMENTS)
+            return samples
+
+    held = list(DataLoader(Samples(dataset), batch_size=2, num_workers=1, collate_fn=collate))
+    assert max(batch["segments"] for batch in held) <= module._MOST_SEGMENTS
+    assert [label for batch in held for label in batch["label"].tolist()] == list(range(COUNT))
 
 
 @with_torch

@@ -374,7 +374,7 @@ class _Segment:
     """Shared memory that a worker uses again and again: a new page costs several times what copying to it does.
 
     Its last bytes are leases: one of the worker's own tensors, and one for each time that these are sent. The worker takes them, and
-    whoever has the tensors returns them.
+    whoever has the tensors returns them. A receiver marks its lease once it has opened the memory, which stays mapped without the worker.
     """
 
     def __init__(self, size: int) -> None:
@@ -393,8 +393,10 @@ class _Segment:
         segment = next((known for known in _SEGMENTS if known.size >= size and not known.bytes[known.size :].any()), None)
         if segment is None:
             segment = cls(size)
-            if len(_SEGMENTS) == _MOST_SEGMENTS:
-                del _SEGMENTS[0]
+            # A segment that was sent and not opened stays, as its path would lead nowhere.
+            closable = [known for known in _SEGMENTS if not (known.bytes[known.size :] == _TAKEN).any()]
+            for known in closable[: max(len(_SEGMENTS) + 1 - _MOST_SEGMENTS, 0)]:
+                _SEGMENTS.remove(known)
             _SEGMENTS.append(segment)
         segment.lease()
         return segment
@@ -405,13 +407,16 @@ class _Segment:
         if not free.any():
             raise TypeError(f"a batch of a worker can be sent or copied {_ALIGNMENT - 1} times")
         place = self.size + int(free.argmax())
-        self.bytes[place] = 1
+        self.bytes[place] = _TAKEN
         return place
 
 
 #: Those of this process, which is a worker.
 _SEGMENTS: list[_Segment] = []
+#: How many are kept, unless more are in use and not opened yet.
 _MOST_SEGMENTS = 16
+#: Values of a lease that is not free.
+_TAKEN, _OPENED = 1, 2
 
 
 class _MemoryFile:
@@ -456,6 +461,7 @@ _MAPPED: dict[tuple[str, tuple[int, int]], torch.Tensor] = {}
 _MAPPED_LOCK = threading.Lock()
 #: Bytes that are mapped without being in use.
 _MOST_MAPPED = 1 << 28
+_GONE = "the shared memory of a batch no longer exists; the worker that made the batch may have ended"
 
 
 def _memory_of(handle: Any) -> torch.Tensor:
@@ -466,10 +472,13 @@ def _memory_of(handle: Any) -> torch.Tensor:
     with _MAPPED_LOCK:
         memory = _MAPPED.pop((path, identity), None)
         if memory is None:
-            file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            try:
+                file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            except FileNotFoundError:
+                raise RuntimeError(_GONE) from None
             try:
                 if _identity(file) != identity:
-                    raise RuntimeError("the worker that made a batch has ended before the batch was received")
+                    raise RuntimeError(_GONE)
                 memory = _map(file, size)
             finally:
                 os.close(file)
@@ -518,7 +527,9 @@ class _Shared(dict[str, Any]):
 
 
 def _received(handle: Any, parts: _Parts, others: dict[str, Any], lease: int) -> dict[str, Any]:
-    tensors = _tensors(_memory_of(handle), parts, lease)
+    memory = _memory_of(handle)
+    memory[lease] = _OPENED
+    tensors = _tensors(memory, parts, lease)
     return {name: tensors.get(name, values) for name, values in others.items()}
 
 
