@@ -23,7 +23,9 @@ class Error(Exception):
     severity: str = "error"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_restore, (type(self), self.args, self.__dict__))
+        # Not in the dict.
+        errno = {"errno": self.errno} if isinstance(self, builtins.OSError) else {}
+        return (_restore, (type(self), self.args, {**self.__dict__, **errno}))
 
 
 class InvalidError(Error, ValueError):
@@ -101,5 +103,6 @@ class NotFoundError(IoError, FileNotFoundError):
 
 def _restore(cls: type[Error], args: tuple[object, ...], attributes: dict[str, object]) -> Error:
     error = cls(*args)
-    error.__dict__.update(attributes)
+    for name, value in attributes.items():
+        setattr(error, name, value)
     return error
