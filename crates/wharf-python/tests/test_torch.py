@@ -375,6 +375,90 @@ def test_tables_and_shards(dataset: Path, tmp_path: Path) -> None:
 
 
 @with_torch
+def test_samples_of_tables_may_be_changed(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    wharf_data.write(pa.table({"pair": pa.array([[1, 2], [3, 4]], pa.list_(pa.int32(), 2))}), tmp_path / "t.parquet")
+
+    def add(sample: dict[str, Any]) -> dict[str, Any]:
+        sample["pair"] += 1
+        return sample
+
+    samples = MapDataset(tmp_path / "t.parquet", transform=add)
+    assert [samples[0]["pair"].tolist(), samples[0]["pair"].tolist()] == [[2, 3]] * 2
+    assert next(iter(IterableDataset(tmp_path / "t.parquet", 2, transform=add)))["pair"].tolist() == [[2, 3], [4, 5]]
+
+
+@with_torch
+def test_nulls_are_in_batches_of_their_own(tmp_path: Path) -> None:
+    """The types of batches do not depend on the number of workers."""
+    pa = pytest.importorskip("pyarrow")
+    count = 1000
+    numbers = [None if i in (0, 401) else i for i in range(count)]
+    table = pa.table({
+        "maybe": pa.array(numbers, pa.int16()),
+        "text": [None if i % 3 else str(i) for i in range(count)],
+        "pair": pa.array([[i, number] for i, number in enumerate(numbers)], pa.list_(pa.float32(), 2)),
+        "sure": range(count),
+    })  # fmt: skip
+    wharf_data.write(table, tmp_path / "t.parquet")
+    for fields in (["maybe", "text", "pair", "sure"], ["sure", "maybe"]):
+        loaders = [Loader(IterableDataset(tmp_path / "t.parquet", 4, fields=fields), num_workers=workers) for workers in (0, 1)]
+        single, grouped = map(list, loaders)
+        assert loaders[1]._group > 1 and len(single) == len(grouped) == 250
+        for number, batches in enumerate(zip(single, grouped, strict=True)):
+            for name in fields:
+                one, other = (batch[name] for batch in batches)
+                assert isinstance(one, list) == (name == "text" or name != "sure" and number in (0, 100)), (name, number)
+                assert type(one) is type(other) and getattr(one, "dtype", None) == getattr(other, "dtype", None)
+                assert str(one) == str(other)
+
+
+@with_torch
+def test_collate_fn_of_a_loader_takes_single_batches(dataset: Path) -> None:
+    def mean(batch: dict[str, Any]) -> dict[str, Any]:
+        return {"mean": batch["label"].double().mean(0, keepdim=True)}
+
+    means = [[batch["mean"].item() for batch in Loader(IterableDataset(dataset, 4), num_workers=workers, collate_fn=mean)] for workers in (0, 2)]
+    assert means[0] == means[1] and len(means[0]) == 51
+
+
+@with_torch
+def test_arguments_and_positions_that_do_not_exist(dataset: Path, tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    for batch_size in (0, -1):
+        with pytest.raises(wharf_data.UsageError, match="batch_size: expected at least 1"):
+            IterableDataset(dataset, batch_size)
+    with pytest.raises(wharf_data.UsageError, match="expected a list of names, found 'label'"):
+        MapDataset(dataset, fields="label")
+    with pytest.raises(wharf_data.UsageError, match="in_order"):
+        Loader(IterableDataset(dataset, 4), num_workers=2, in_order=False)
+    wharf_data.write(pa.table({"a": [1, 2, 3]}), tmp_path / "t.parquet")
+    for index in (3, 10**6, -4):
+        with pytest.raises(IndexError, match="the table has 3 rows"):
+            MapDataset(tmp_path / "t.parquet")[index]
+    for workers in (0, 1):
+        assert list(Loader(IterableDataset(tmp_path / "t.parquet", 2, fields=[]), num_workers=workers)) == [{}, {}]
+
+
+@with_torch
+def test_times(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    nanoseconds = [1, 2 * 10**9 + 3]
+    table = pa.table({"time": pa.array(nanoseconds, pa.time64("ns")), "moment": pa.array(nanoseconds, pa.timestamp("ns"))})
+    wharf_data.write(table, tmp_path / "t.parquet")
+    batch = MapDataset(tmp_path / "t.parquet").__getitems__([1, 0]).columns
+    assert batch["time"].tolist() == batch["moment"].tolist() == nanoseconds[::-1]
+    assert batch["time"].dtype == "m8[ns]" and batch["moment"].dtype == "M8[ns]" and batch["moment"].flags.writeable
+
+
+def test_pickled_errors_keep_their_errno(tmp_path: Path) -> None:
+    with pytest.raises(wharf_data.NotFoundError) as caught:
+        wharf_data.open(tmp_path / "none.csv")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert again.errno == caught.value.errno == 2 and str(again) == str(caught.value) and again.__dict__ == caught.value.__dict__
+
+
+@with_torch
 @pytest.mark.parametrize("hold", [0, 3, 1000])
 def test_batches_keep_their_memory(dataset: Path, hold: int) -> None:
     """Workers write to shared memory again once nobody has a tensor in it, and not before."""

@@ -140,9 +140,13 @@ def _in_microseconds(type_: Any, units: Sequence[str]) -> Any:
     return pa.time64("us") if types.is_time(type_) else pa.duration("us")
 
 
-def table_columns(table: Any, indices: Sequence[int], fields: list[str] | None) -> dict[str, Any]:
+class Pieces(list[Any]):
+    """The values of a column for each of several batches: arrays, and lists where there are nulls."""
+
+
+def table_columns(table: Any, indices: Sequence[int], fields: list[str] | None, batch_size: int | None = None) -> dict[str, Any]:
     """Rows of a table as numpy arrays, and lists where there are nulls or no numbers. Neighbors are read together. Negative indices count from
-    the end.
+    the end. With ``batch_size`` the rows are of several batches, and columns with nulls are ``Pieces`` for these.
 
     Raises:
         IndexError: there is no such row.
@@ -161,13 +165,25 @@ def table_columns(table: Any, indices: Sequence[int], fields: list[str] | None) 
     for end in range(1, len(wanted) + 1):
         if end == len(wanted) or wanted[end] != wanted[end - 1] + 1:
             rows = (wanted[start], wanted[end - 1] + 1)
-            parts.append(pa.table(table.to_batches(fields, rows=rows, threads=1)))
+            try:
+                parts.append(pa.table(table.to_batches(fields, rows=rows, threads=1)))
+            except UsageError:
+                _checked_len(table, indices)
+                raise
             start = end
     if sum(part.num_rows for part in parts) < len(wanted):
         _checked_len(table, indices)
     place = {index: at for at, index in enumerate(wanted)}
     found = pa.concat_tables(parts).combine_chunks().take(pa.array([place[index] for index in indices], pa.int64()))
-    return {name: column_values(found.column(name)) for name in found.column_names}
+    return {name: _column_or_pieces(found.column(name), batch_size) for name in found.column_names}
+
+
+def _column_or_pieces(column: Any, batch_size: int | None) -> Any:
+    values = column_values(column)
+    # Without rows there are no nulls: a list means another type than numbers.
+    if batch_size is None or not isinstance(values, list) or isinstance(column_values(column.slice(0, 0)), list):
+        return values
+    return Pieces(column_values(column.slice(start, batch_size)) for start in range(0, len(column), batch_size))
 
 
 def _checked_len(table: Any, indices: Sequence[int]) -> int:
@@ -185,6 +201,9 @@ def column_values(column: Any) -> Any:
     column = column.combine_chunks()
     if isinstance(column, pa.ChunkedArray):
         column = column.chunk(0) if column.num_chunks else pa.array([], column.type)
+    if column.type == pa.time64("ns"):
+        # datetime.time has microseconds.
+        column = column.cast(pa.int64()).cast(pa.duration("ns"))
     if isinstance(column, pa.FixedShapeTensorArray):
         values, shape, valid = tensor_values(column)
         if values.null_count or valid is not None:

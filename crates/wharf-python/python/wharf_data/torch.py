@@ -7,8 +7,8 @@
 ...     step(batch["image"], batch["label"])
 ...     checkpoint = loader.state_dict()
 
-Batches are decoded and collated at once, without Python objects for the samples: a dict of tensors, and of lists for fields that are not
-numeric. Every sample of an epoch occurs exactly once over all ranks and workers, also after ``loader.load_state_dict(checkpoint)`` with other
+Batches are decoded and collated at once, without Python objects for the samples: a dict of tensors, of lists for fields that are not numeric or
+have nulls in this batch, and of numpy arrays for dates and times. Every sample of an epoch occurs exactly once over all ranks and workers, also after ``loader.load_state_dict(checkpoint)`` with other
 numbers of them. See ``wharf_data.sampling``.
 
 Datasets of paths and readers can be pickled, and open their files when they are first used: in each worker, whether it was forked or spawned.
@@ -29,7 +29,8 @@ import torch
 import torch.utils.data
 
 from . import _native
-from ._parts import table_columns
+from ._errors import UsageError
+from ._parts import Pieces, table_columns
 from .datadings._samples import collate as _collate
 from .datadings.reader import MsgpackReader
 from .sampling import Course, QuasiShuffle, order_of, this_rank
@@ -121,6 +122,8 @@ class IterableDataset(torch.utils.data.IterableDataset[Any]):
         transform: Transform | None = None,
         threads: int = 1,
     ) -> None:
+        if batch_size < 1:
+            raise UsageError(f"batch_size: expected at least 1, found {batch_size}")
         self._rows = _Rows(source, fields, table, threads)
         self._transform = transform
         self._batch_size = batch_size
@@ -174,7 +177,7 @@ class IterableDataset(torch.utils.data.IterableDataset[Any]):
             if number // group % workers != worker:
                 continue
             end = min(number + group, batches)
-            batch = self._batch(course.samples(number * size, (end - number) * size))
+            batch = self._batch(course.samples(number * size, (end - number) * size), None if group == 1 else size)
             self._done = end
             yield batch
         self._course, self._first, self._done = replace(course, epoch=course.epoch + 1, position=0), 0, 0
@@ -186,11 +189,11 @@ class IterableDataset(torch.utils.data.IterableDataset[Any]):
             return 1
         sample = self._rows.batch(self._course.samples(count=1))
         size = sum(value.nbytes if isinstance(value, torch.Tensor) else _OBJECT for value in sample.values())
-        return max(1, min(_MESSAGE // (size * self._batch_size), batches // (8 * workers)))
+        return max(1, min(_MESSAGE // (max(size, 1) * self._batch_size), batches // (8 * workers))) if sample else 1
 
-    def _batch(self, indices: list[int]) -> Any:
+    def _batch(self, indices: list[int], batch_size: int | None) -> Any:
         if self._transform is None:
-            return self._rows.batch(indices)
+            return self._rows.batch(indices, batch_size)
         return torch.utils.data.default_collate([self._transform(self._rows.sample(index)) for index in indices])
 
     def state_dict(self, batches: int | None = None) -> dict[str, Any]:
@@ -225,6 +228,8 @@ class Loader:
     """
 
     def __init__(self, dataset: IterableDataset, **arguments: Any) -> None:
+        if not arguments.get("in_order", True):
+            raise UsageError("in_order: expected True, as a state is a position in the order of the batches")
         self.dataset = dataset
         self._arguments = arguments
         self._loader: Any = None
@@ -243,7 +248,9 @@ class Loader:
             self._restart()
         self._is_open = True
         if self._loader is None:
-            self._group = self.dataset._group(self._arguments.get("num_workers", 0))
+            # A collate_fn is for single batches.
+            workers = 0 if "collate_fn" in self._arguments else self._arguments.get("num_workers", 0)
+            self._group = self.dataset._group(workers)
             arguments = {"collate_fn": _unchanged, **self._arguments}
             self._loader = torch.utils.data.DataLoader(_Groups(self.dataset, self._group), batch_size=None, **arguments)
         epoch = self.dataset.epoch
@@ -253,9 +260,14 @@ class Loader:
                 self._taken += 1
                 yield group
                 continue
-            for start in range(0, len(next(iter(group.values()))), size):
+            count = next(len(values) if isinstance(values, Pieces) else -(-len(values) // size) for values in group.values())
+            for number in range(count):
                 self._taken += 1
-                yield {name: values[start : start + size] for name, values in group.items()}
+                start = number * size
+                yield {
+                    name: _tensor(values[number]) if isinstance(values, Pieces) else values[start : start + size]
+                    for name, values in group.items()
+                }
         # Workers have copies of the dataset.
         self.dataset.set_epoch(epoch + 1)
         self._taken, self._is_open = 0, False
@@ -309,6 +321,8 @@ class _Rows:
 
     def __init__(self, source: Any, fields: Sequence[str] | None, table: str | None, threads: int) -> None:
         self._source = os.fspath(source) if isinstance(source, os.PathLike) else source
+        if isinstance(fields, str):
+            raise UsageError(f"fields: expected a list of names, found {fields!r}")
         self._fields = None if fields is None else list(fields)
         self._table = table
         self._threads = threads
@@ -337,17 +351,21 @@ class _Rows:
         source = self._open
         if isinstance(source, _native.Table):
             columns = table_columns(source, [index], self._fields)
-            return {name: values[0] for name, values in columns.items()}
-        sample = source[index]
+            sample = {name: values[0] for name, values in columns.items()}
+        else:
+            sample = source[index]
         if self._fields is not None:
             sample = {name: sample[name] for name in self._fields}
         return {name: value.copy() if hasattr(value, "flags") else value for name, value in sample.items()}
 
-    def batch(self, indices: Sequence[int]) -> dict[str, Any]:
-        """Samples as tensors, and lists for fields that are not numeric."""
+    def batch(self, indices: Sequence[int], batch_size: int | None = None) -> dict[str, Any]:
+        """Samples as tensors, lists for fields that are not numeric, and arrays of dates and times.
+
+        With ``batch_size``, the samples are of several batches; columns with nulls are ``Pieces``.
+        """
         source, indices = self._open, list(indices)
         if isinstance(source, _native.Table):
-            columns = table_columns(source, indices, self._fields)
+            columns = table_columns(source, indices, self._fields, batch_size)
         elif isinstance(source, _native.MsgpackReader):
             collated = _shared if torch.utils.data.get_worker_info() is not None else _collate
             columns = collated(source, indices, self._fields, threads=self._threads)
@@ -360,12 +378,14 @@ class _Rows:
 
 def _tensor(values: Any) -> Any:
     """A tensor, if torch has the dtype of the array."""
-    if not hasattr(values, "dtype") or isinstance(values, torch.Tensor) or values.dtype.kind not in "biufc":
+    if not hasattr(values, "dtype") or isinstance(values, torch.Tensor):
         return values
     if not values.dtype.isnative:
         values = values.astype(values.dtype.newbyteorder("="))
+    if not values.flags.writeable:
+        values = values.copy()
     try:
-        return torch.from_numpy(values if values.flags.writeable else values.copy())
+        return torch.from_numpy(values)
     except TypeError:
         return values
 
