@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pathlib
 import pickle
+import warnings
 
 import pytest
 
@@ -10,7 +12,7 @@ np = pytest.importorskip("numpy")
 xr = pytest.importorskip("xarray")
 pd = pytest.importorskip("pandas")
 
-from wharf_data import ds  # noqa: E402
+from wharf_data import LossWarning, ds  # noqa: E402
 from wharf_data.xarray import WharfBackendEntrypoint, _DsArray, _NetcdfArray, to_ds  # noqa: E402
 
 netcdf4 = pytest.mark.skipif(not __import__("importlib.util").util.find_spec("netCDF4"), reason="netCDF4 is not installed")
@@ -171,6 +173,135 @@ def test_missing_values(tmp_path):
     with pytest.warns(UserWarning):
         raw = open_ds(path, mask_and_scale=False)
     assert raw["filled"].values.tolist() == [1, -1, 3]
+
+
+@pytest.mark.filterwarnings("ignore:variable 'b' has multiple fill values")
+@pytest.mark.parametrize("fill", [1e20, -999.9, 0.1, float("nan"), -9999])
+def test_fill_values_have_the_type_of_the_variable(tmp_path, fill):
+    stored = np.ma.array(np.array([1, 2, 3, fill], "f4"), mask=[0, 0, 1, 0])
+    d = {"a": stored, "b": stored, ".": {"a": {".dims": ["x"], "_FillValue": fill}, "b": {".dims": ["x"], "missing_value": [fill, 2]}}}
+    ds.write(tmp_path / "f.ds", d)
+    found = open_ds(tmp_path / "f.ds").load()
+    np.testing.assert_array_equal(found["a"], [1, 2, np.nan, np.nan])
+    np.testing.assert_array_equal(found["b"], [1, np.nan, np.nan, np.nan])
+    assert found["a"].dtype == found["b"].dtype == np.float32
+    raw = open_ds(tmp_path / "f.ds", mask_and_scale=False)
+    assert raw["a"].attrs["_FillValue"].dtype == np.float32
+    np.testing.assert_array_equal(raw["a"], np.array([1, 2, fill, fill], "f4"))
+    to_ds(found[["a"]], tmp_path / "g.ds")
+    xr.testing.assert_equal(open_ds(tmp_path / "g.ds"), found[["a"]])
+
+
+@pytest.mark.parametrize("fill, type_", [(1e300, "f4"), (1.5, "i2"), (70000, "i2"), (-1, "u8"), (2**63, "i8"), ("x", "i2"), (True, "i2")])
+def test_fill_values_that_do_not_fit(tmp_path, fill, type_):
+    d = {"a": np.ma.array([1, 2, 3], dtype=type_, mask=[0, 1, 0]), ".": {"a": {".dims": ["x"], "_FillValue": fill}}}
+    ds.write(tmp_path / "f.ds", d)
+    found = open_ds(tmp_path / "f.ds", mask_and_scale=False)["a"]
+    np.testing.assert_array_equal(found, [1, np.nan, 3])
+    assert found.attrs == {"_FillValue": fill}
+
+
+def test_missing_values_are_kept_when_written_again(tmp_path):
+    types = ["i2", "u8", ">i4", "f4", ">f8", bool, "U1"]
+    d = {f"v{number}": np.ma.array(np.array([1, 0, 1]).astype(type_), mask=[0, 1, 0]) for number, type_ in enumerate(types)}
+    d["filled"] = np.ma.array(np.array([1, 2, 3], "i4"), mask=[0, 1, 0])
+    d["."] = {name: {".dims": ["x"]} for name in d}
+    d["."]["filled"]["_FillValue"] = -1
+    ds.write(tmp_path / "a.ds", d)
+    found = open_ds(tmp_path / "a.ds")
+    to_ds(found, tmp_path / "b.ds")
+    again = open_ds(tmp_path / "b.ds")
+    xr.testing.assert_equal(again.load(), found.load())
+    assert {name: again[name].dtype for name in again} == {name: found[name].dtype for name in found}
+    assert [ds.read(tmp_path / "b.ds", name)[name].dtype for name in ("v5", "filled")] == [bool, np.int32]
+    if __import__("importlib.util").util.find_spec("netCDF4"):
+        found[["v0", "v1", "v2", "v3", "v4", "v5", "filled"]].to_netcdf(tmp_path / "c.nc", engine="netcdf4")
+        for name, variable in xr.open_dataset(tmp_path / "c.nc", engine="netcdf4").items():
+            np.testing.assert_array_equal(variable.astype(float), found[name].astype(float))
+
+
+def objects(*items):
+    array = np.empty(len(items), object)
+    array[:] = items
+    return array
+
+
+@pytest.mark.parametrize(
+    "items, expected",
+    [
+        ([1, 2], np.array([1, 2])),
+        ([1, None], np.array([1, np.nan])),
+        ([np.int8(1), pd.NA], np.array([1, np.nan], "f4")),
+        ([1.5, None, 2], np.array([1.5, np.nan, 2])),
+        ([True, False], np.array([True, False])),
+        ([True, None, np.nan], objects(True, np.nan, np.nan)),
+        (["a", None, pd.NaT], objects("a", np.nan, np.nan)),
+        (["a", ""], objects("a", "")),
+        ([None, None], objects(np.nan, np.nan)),
+        ([], objects()),
+    ],
+    ids=str,
+)
+def test_arrays_of_objects(tmp_path, items, expected):
+    to_ds(xr.Dataset({"a": ("x", objects(*items))}), tmp_path / "a.ds")
+    found = open_ds(tmp_path / "a.ds")["a"].values
+    assert found.dtype == expected.dtype and repr(found.tolist()) == repr(expected.tolist())
+
+
+@pytest.mark.parametrize(
+    "items",
+    [[1, "a"], [True, 1], [1.5, 2**60 + 1], [2**64], [__import__("decimal").Decimal(1)], [{}], [[1], [2]], [1j]],
+    ids=str,
+)
+def test_arrays_of_objects_that_ds_cannot_hold(tmp_path, items):
+    with pytest.raises(ValueError, match="variable 'a'"):
+        to_ds(xr.Dataset({"a": ("x", objects(*items))}), tmp_path / "a.ds")
+    assert not (tmp_path / "a.ds").exists()
+
+
+def test_what_ds_cannot_hold(tmp_path):
+    wrong = {
+        "variable ''": xr.Dataset({"": ("x", [1])}),
+        "variable '1'": xr.Dataset({1: ("x", [1]), "1": ("x", [2])}),
+        "variable 'a'": xr.Dataset({"a": ("x", [1j])}),
+        "the dataset, attribute 'when'": xr.Dataset(attrs={"when": np.datetime64("2000-01-01", "ns")}),
+        "variable 'a', attribute 'b'": xr.Dataset({"a": ("x", [1], {"b": b"text"})}),
+    }
+    for message, dataset in wrong.items():
+        with pytest.raises(ValueError, match=message):
+            to_ds(dataset, tmp_path / "a.ds")
+
+
+def test_a_variable_without_a_name(tmp_path):
+    ds.write(tmp_path / "a.ds", {"a": np.arange(3), ".": {"a": {".dims": ["x"], "units": "m"}, ".": {"title": "t"}}})
+    data = (tmp_path / "a.ds").read_bytes().replace(b'"a": ', b'"": ', 1)
+    found = open_ds(data)
+    assert found[""].dims == ("x",) and found[""].values.tolist() == [0, 1, 2] and found[""].attrs == {"units": "m"}
+
+
+def test_paths_and_buffers(files, monkeypatch):
+    expected = open_ds(files / "a.ds").load()
+    data = (files / "a.ds").read_bytes()
+    for source in (bytearray(data), memoryview(data)):
+        xr.testing.assert_identical(pickle.loads(pickle.dumps(open_ds(source))).load(), expected)
+    monkeypatch.chdir(files)
+    monkeypatch.setenv("HOME", str(files))
+    relative, home = open_ds("a.ds"), open_ds("~/a.ds")
+    monkeypatch.chdir("/")
+    for lazy in (relative, home):
+        assert lazy["temperature"].encoding["source"] == str(files / "a.ds")
+        xr.testing.assert_identical(pickle.loads(pickle.dumps(lazy)).load(), expected)
+
+
+def test_variables_of_netcdf_that_are_left_out():
+    path = pathlib.Path(__file__).parents[3] / "tests" / "golden" / "netcdf-types" / "types.nc"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert "stations" not in open_ds(path)
+    assert all(issubclass(one.category, LossWarning) for one in caught)
+    assert {name for name in ("stations", "wind", "one", "lists") for one in caught if f'variable "{name}" left out' in str(one.message)} == {
+        "stations", "wind", "one", "lists"
+    }  # fmt: skip
 
 
 def test_bytes_files_and_pickles(files):

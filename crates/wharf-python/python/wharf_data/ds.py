@@ -1398,7 +1398,8 @@ def _encoded(d: Dataset) -> list[Any]:
 
 
 def _json_default(value: Any) -> Any:
-    if isinstance(value, np.generic):
+    # The item of a time in nanoseconds would be an integer.
+    if isinstance(value, np.generic) and value.dtype.kind not in "mM":
         return value.item()
     if isinstance(value, np.ndarray):
         return list(value)

@@ -4,8 +4,11 @@ Values are read when they are used, and only those that are selected: of ds any 
 decodes units, ``scale_factor``, ``_FillValue`` and the rest of the CF conventions, with the arguments that it has for that.
 
 Missing elements of ds become NaN, as in xarray; integers with missing elements become floats, unless the attribute ``_FillValue`` or
-``missing_value`` says which number stands for them. Variables without values or type are left out, with a warning. Datasets pickle if they were
-opened from a path.
+``missing_value`` says which number stands for them. Variables without values, or of a type that is not known, are left out, with a warning.
+Datasets pickle if they were opened from a path.
+
+Attributes of ds have no types of numbers: ``_FillValue`` and ``missing_value`` get that of the variable; a ``scale_factor`` that was a
+``float32`` is a ``float64``, as are the values that are decoded with it.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from xarray.backends import AbstractDataStore, BackendArray, BackendEntrypoint
 from xarray.backends.store import StoreBackendEntrypoint
@@ -35,7 +39,12 @@ class _File:
     """An open file that pickles as its path."""
 
     def __init__(self, source: Any) -> None:
-        self.source = os.fspath(source) if isinstance(source, os.PathLike) else source
+        if isinstance(source, (str, os.PathLike)):
+            # Another process may have another working directory.
+            source = os.path.abspath(os.path.expanduser(source))
+        elif isinstance(source, (bytearray, memoryview)):
+            source = bytes(source)
+        self.source = source
         self.handle = self._open()
 
     def _open(self) -> Any:
@@ -54,7 +63,7 @@ def _head(source: Any) -> bytes | None:
         if isinstance(source, (str, os.PathLike)):
             with open(source, "rb") as file:
                 return file.read(8)
-        if isinstance(source, (bytes, memoryview)):
+        if isinstance(source, (bytes, bytearray, memoryview)):
             return bytes(source[:8])
         position = source.tell()
         head: bytes = source.read(8)
@@ -145,17 +154,28 @@ def _orthogonal(key: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
     return tuple(out)
 
 
+_FILLS = ("_FillValue", "missing_value")
+
+
+def _typed(value: Any, dtype: np.dtype[Any]) -> Any:
+    """The number or numbers of an attribute in a dtype, if it has them."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "iuf" or dtype.kind not in "iuf":
+        return value
+    with np.errstate(all="ignore"):
+        typed = array.astype(dtype)
+    is_same = np.isfinite(typed) == np.isfinite(array) if dtype.kind == "f" else typed == array
+    return typed[()] if is_same.all() else value
+
+
 def _missing(type_: str, attributes: Mapping[str, Any]) -> tuple[Any, Any]:
     """The dtype of a variable with missing elements, and what stands for them."""
     if type_ in ("bool", "str", "unicode"):
         return object, np.nan
     dtype = np.dtype(type_)
-    for name in ("_FillValue", "missing_value"):
-        fill = attributes.get(name)
-        if isinstance(fill, (int, float)) and not isinstance(fill, bool):
-            with np.errstate(all="ignore"):
-                if dtype.kind == "f" or float(fill).is_integer() and np.iinfo(dtype).min <= fill <= np.iinfo(dtype).max:
-                    return dtype, fill
+    for name in _FILLS:
+        if isinstance(attributes.get(name), np.generic):
+            return dtype, attributes[name]
     if dtype.kind == "f":
         return dtype, np.nan
     # As xarray promotes integers.
@@ -197,18 +217,23 @@ class _Store(AbstractDataStore):
             if name not in readable or size is None:
                 warnings.warn(f"variable {name!r} left out: it has no {'values' if size is None else 'known type'}", LossWarning, stacklevel=2)
                 continue
-            attributes = _ds.attrs({".": self.header}, name)
-            dims = _ds.dims({".": self.header}, name)
+            # By a key that is not empty, which would mean the dataset.
+            attributes = _ds.attrs({".": {"a": found}}, "a")
+            dims = _ds.dims({".": self.header}, name) if name else found.get(".dims") or [f"_{number}" for number in range(1, len(size) + 1)]
             stored = np.dtype(object if type_ in ("str", "unicode") else type_)
             if found.get(".endian", "b") == "b":
                 stored = stored.newbyteorder(">")
+            attributes |= {fill: _typed(attributes[fill], stored.newbyteorder("=")) for fill in _FILLS if fill in attributes}
             dtype, fill = _missing(type_, attributes) if found.get(".missing") else (stored, None)
+            encoded = stored if np.dtype(dtype).kind == stored.kind else dtype
             if found.get(".time") and "units" not in attributes:
                 attributes |= {"units": _ds._JULIAN_UNITS, "calendar": _ds._JULIAN_CALENDAR}
             array = _DsArray(self.file, name, dims, tuple(size), stored, dtype, fill)
-            yield name, xr.Variable(dims, indexing.LazilyIndexedArray(array), attributes, self._encoding(size, stored))
+            yield name, xr.Variable(dims, indexing.LazilyIndexedArray(array), attributes, self._encoding(size, encoded))
 
     def _netcdf_variables(self) -> Iterator[tuple[str, xr.Variable]]:
+        for loss in self.file.handle.losses:
+            warnings.warn(loss["what"], LossWarning, stacklevel=2)
         for entry in self.file.handle.variables:
             dtype = "S1" if entry["char"] else object if entry["type"] in ("str", "unicode") else entry["type"]
             array = _NetcdfArray(self.file, entry["name"], tuple(entry["shape"]), dtype)
@@ -283,10 +308,11 @@ class WharfBackendEntrypoint(BackendEntrypoint):
 def to_ds(dataset: xr.Dataset | xr.DataArray, path: str | os.PathLike[str], *, sync: bool = False) -> None:
     """Writes a dataset as ds, encoded by the CF conventions as for NetCDF, so that ``open_dataset`` gives the same dataset back.
 
-    Booleans and strings are stored as such. ``sync`` waits until the data is on the disk. The file is replaced, completely or not at all.
+    Booleans and strings are stored as such. Arrays of objects may have strings, booleans, integers or floats, and missing elements: ``None``,
+    NaN, NaT and ``pandas.NA``. ``sync`` waits until the data is on the disk. The file is replaced, completely or not at all.
 
     Raises:
-        ValueError: no type of ds holds the values of a variable.
+        ValueError: no type of ds holds the values of a variable or an attribute; a name is empty.
         OSError: writing failed.
     """
     if isinstance(dataset, xr.DataArray):
@@ -294,18 +320,52 @@ def to_ds(dataset: xr.Dataset | xr.DataArray, path: str | os.PathLike[str], *, s
     booleans = {name for name, variable in dataset.variables.items() if variable.dtype == bool}
     variables, attributes = xr.conventions.encode_dataset_coordinates(dataset)
     encoded, attributes = xr.conventions.cf_encoder(variables, attributes)
-    d: dict[str, Any] = {".": {".": {_ds.escape(str(attribute)): value for attribute, value in attributes.items()}}}
+    d: dict[str, Any] = {".": {".": _attributes("the dataset", attributes)}}
     for name, variable in encoded.items():
+        if not str(name) or _ds.escape(str(name)) in d:
+            raise ValueError(f"variable {name!r}: the name is empty, or another variable has it as text")
         key = str(_ds.escape(str(name)))
         source = variables[name] if name in booleans else variable
         data = source.to_numpy()
-        found = {str(_ds.escape(str(attribute))): value for attribute, value in source.attrs.items()}
-        if data.dtype == object and any(not isinstance(item, (str, bytes)) for item in data.flat):
-            is_missing = np.array([not isinstance(item, (str, bytes)) for item in data.flat]).reshape(data.shape)
-            data = np.ma.array(np.where(is_missing, "", data), mask=is_missing)
+        if data.dtype == object:
+            data = _from_objects(name, data)
+        if data.dtype.name not in _ds._BITS and data.dtype.kind not in "USO":
+            raise ValueError(f"variable {name!r}: no type of ds for {data.dtype}")
         d[key] = data[()] if data.ndim == 0 else data
-        d["."][key] = {**found, ".dims": [str(dim) for dim in source.dims]}
+        d["."][key] = {**_attributes(f"variable {name!r}", source.attrs), ".dims": [str(dim) for dim in source.dims]}
     _ds.validate(d)
     _ds._write_ds(os.fspath(path), d, sync=sync)
 
 
+def _attributes(owner: str, attributes: Mapping[Any, Any]) -> dict[str, Any]:
+    """Attributes by their keys in ds."""
+    for name, value in attributes.items():
+        try:
+            json.dumps(value, default=_ds._json_default)
+        except TypeError as error:
+            raise ValueError(f"{owner}, attribute {name!r}: {error}") from None
+    return {str(_ds.escape(str(name))): value for name, value in attributes.items()}
+
+
+def _from_objects(name: Any, data: Any) -> Any:
+    """Strings as they are, booleans and numbers in an array of their type; masked where elements are missing."""
+    is_missing = pd.isnull(data.ravel())
+    items = data.ravel()[~is_missing].tolist()
+    if all(isinstance(item, (str, bytes)) for item in items):
+        values = np.array(items, object)
+    elif all(isinstance(item, (bool, np.bool_)) for item in items):
+        values = np.array(items, bool)
+    else:
+        values = np.array([item for item in items if _is_number(item)])
+        # An array of integers and floats may not have room for all of them.
+        if values.dtype.kind not in "iuf" or values.tolist() != items:
+            found = ", ".join(sorted({type(item).__name__ for item in items}))
+            raise ValueError(f"variable {name!r}: expected strings, booleans or numbers that a type of ds holds, found {found}")
+    whole = np.full(data.size, "" if values.dtype == object else 0, values.dtype)
+    whole[~is_missing] = values
+    whole = whole.reshape(data.shape)
+    return np.ma.array(whole, mask=is_missing.reshape(data.shape)) if is_missing.any() else whole
+
+
+def _is_number(item: Any) -> bool:
+    return isinstance(item, (int, float, np.integer, np.floating)) and not isinstance(item, bool)
