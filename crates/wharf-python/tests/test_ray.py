@@ -69,6 +69,22 @@ def test_read_tasks_cover_all_rows(tmp_path):
         wharf_ray.WharfDatasource(str(tmp_path / "none.idv"))
 
 
+def test_sink_without_rows(tmp_path):
+    class Context:
+        task_idx = 0
+
+    class Result:
+        write_returns = []
+
+    sink = wharf_ray.WharfDatasink(str(tmp_path / "out"), to="arrow")
+    Result.write_returns = [sink.write([], Context), sink.write([pa.table({"a": pa.array([], pa.int8())})], Context)]
+    sink.on_write_complete(Result)
+    source = wharf_ray.WharfDatasource(str(tmp_path / "out"))
+    assert source.get_read_tasks(2) == [] and source.estimate_inmemory_data_size() == 0
+    (path,) = (tmp_path / "out").glob("*.arrow")
+    assert wharf_data.open(path).table().column_names == ["a"]
+
+
 def test_sink(tmp_path):
     class Context:
         task_idx = 3

@@ -277,6 +277,16 @@ def test_nan_is_larger_than_any_number():
         assert kept["row"].to_pylist() == expected, name
 
 
+@pytest.mark.parametrize("type_", [pa.float32(), pa.float64()])
+@pytest.mark.parametrize("zero", [0.0, -0.0, 0])
+def test_zeros_are_equal(type_, zero):
+    schema = pa.schema([("x", type_)])
+    batch = pa.record_batch([pa.array([0.0, -0.0, 1.0, 2.0, None], type_)], schema=schema)
+    for name, value, expected in [("In", (zero, 1.0), [0, 1, 2]), ("In", (1.0,), [2]), ("EqualTo", zero, [0, 1])]:
+        kept = batch.append_column("row", pa.array(range(5))).filter(_expression(_condition(F[name](("x",), value), schema), schema))
+        assert kept["row"].to_pylist() == expected
+
+
 def test_negated_filters_do_not_hold_for_null():
     schema = pa.schema([("n", pa.int64()), ("s", pa.string())])
     batch = pa.record_batch({"n": pa.array([1, 2, 3, None]), "s": pa.array(["a", "ab", "b", None])}, schema=schema)
@@ -325,6 +335,45 @@ def test_every_type_has_one_of_spark():
         spark_type = _spark_type(column.type)
         back = _arrow_schema(from_arrow_schema(pa.schema([pa.field("a", spark_type)]), prefer_timestamp_ntz=True))
         assert _parts.plain(types()[column.name].chunk(0), back.field("a").type).type == back.field("a").type
+
+
+def test_urls(tmp_path):
+    path = tmp_path / "a.arrow"
+    wharf_data.write(pa.table({"a": [1]}), path)
+    for prefix in ("", "file:", "file://", "file://localhost"):
+        assert _parts.expand(f"{prefix}{path}") == [str(path)]
+        assert _parts.Folder(f"{prefix}{tmp_path}/x", "arrow", {}).path == str(tmp_path / "x")
+    for url in ("s3://bucket/out", "hdfs://host/out", "dbfs:/out", "file://host/out", "S3A://bucket/out"):
+        with pytest.raises(wharf_data.UsageError, match="expected a local path, found a URL"):
+            _parts.Folder(url, "arrow", {})
+        with pytest.raises(wharf_data.UsageError, match="expected a local path, found a URL"):
+            _parts.expand(url)
+    assert _parts.local("C:/out") == "C:/out"
+
+
+@pytest.mark.parametrize("to", ["idv", "arrow", "parquet"])
+def test_folders_without_rows(tmp_path, to):
+    schema = pa.schema([("a", pa.int64()), ("b", pa.string())])
+    path = tmp_path / "out"
+    _parts.Folder(str(path), to, {}).commit([None], overwrite=False, schema=schema)
+    (file,) = _parts.expand(str(path))
+    table = wharf_data.open(file).table()
+    assert (table.column_names, len(table)) == (["a", "b"], 0)
+    # Nothing is appended to a folder that has columns already.
+    _parts.Folder(str(path), to, {}).commit([], overwrite=False, schema=schema)
+    assert _parts.expand(str(path)) == [file]
+    _parts.Folder(str(tmp_path / "none"), to, {}).commit([], overwrite=False)
+    with pytest.raises(wharf_data.NotFoundError, match="none: no files"):
+        _parts.expand(str(tmp_path / "none"))
+
+
+def test_an_empty_frame(spark, tmp_path):
+    frame = spark.createDataFrame([], "a long, b string")
+    folder = str(tmp_path / "out")
+    for mode in ("append", "overwrite"):
+        frame.write.format("wharf").option("to", "parquet").mode(mode).save(folder)
+        again = spark.read.format("wharf").load(folder)
+        assert again.columns == ["a", "b"] and again.count() == 0
 
 
 def test_folders_commit_or_abort(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import shutil
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,11 +29,12 @@ def expand(paths: str | Iterable[str]) -> list[str]:
     """The files that paths and glob patterns name. A folder with a file ``_SUCCESS`` stands for its other files.
 
     Raises:
-        NotFoundError: nothing matches a path.
+        NotFoundError: nothing matches a path, or the folders have no files.
+        UsageError: a path is a URL other than ``file:``.
     """
+    paths = [paths] if isinstance(paths, str) else list(paths)
     found: list[str] = []
-    for path in [paths] if isinstance(paths, str) else paths:
-        path = path.removeprefix("file://")
+    for path in map(local, paths):
         matches = [path] if os.path.exists(path) else sorted(glob.glob(path, recursive=True))
         if not matches:
             raise NotFoundError(f"{path}: no such file")
@@ -42,7 +44,22 @@ def expand(paths: str | Iterable[str]) -> list[str]:
                 found += [os.path.join(match, name) for name in names]
             else:
                 found.append(match)
+    if not found:
+        raise NotFoundError(f"{', '.join(paths)}: no files")
     return found
+
+
+def local(path: str) -> str:
+    """A path without ``file:``.
+
+    Raises:
+        UsageError: it is another URL.
+    """
+    path = re.sub("^file:(//(localhost)?(?=/)|(?=/[^/]))", "", path)
+    # One letter is a drive of Windows.
+    if re.match("[A-Za-z][A-Za-z0-9+.-]+:/", path):
+        raise UsageError(f"{path}: expected a local path, found a URL")
+    return path
 
 
 def split(paths: Iterable[str], table: str | None, rows_per_part: int) -> list[Part]:
@@ -236,14 +253,14 @@ class Folder:
     """
 
     def __init__(self, path: str, to: str, options: dict[str, Any]) -> None:
-        self.path = os.path.abspath(path.removeprefix("file://"))
+        self.path = os.path.abspath(local(path))
         self.to, self.options = to, options
         self.is_new = not os.path.exists(self.path)
         hidden = f".wharf-{uuid.uuid4().hex}"
         self.stage = os.path.join(os.path.dirname(self.path) if self.is_new else self.path, hidden)
 
-    def write(self, number: int, batches: Iterable[Any]) -> Written | None:
-        """Writes a file; ``None`` without batches."""
+    def write(self, number: int, batches: Iterable[Any], schema: Any = None) -> Written | None:
+        """Writes a file; ``None`` without batches and without a schema, which is that of the first batch by default."""
         import pyarrow as pa
 
         import wharf_data._native as _native
@@ -251,14 +268,16 @@ class Folder:
         from . import formats
 
         remaining = iter(batches)
-        first = next(remaining, None)
-        if first is None:
-            return None
+        if schema is None:
+            first = next(remaining, None)
+            if first is None:
+                return None
+            schema, remaining = first.schema, chain([first], remaining)
         rows = 0
 
         def counted() -> Iterator[Any]:
             nonlocal rows
-            for batch in chain([first], remaining):
+            for batch in remaining:
                 rows += batch.num_rows
                 yield batch
 
@@ -267,13 +286,18 @@ class Folder:
             raise UsageError(f"unknown format {self.to!r} (known: {', '.join(known)})")
         os.makedirs(self.stage, exist_ok=True)
         name = f"part-{number:05}-{uuid.uuid4().hex}.{known[self.to]}"
-        reader = pa.RecordBatchReader.from_batches(first.schema, counted())
+        reader = pa.RecordBatchReader.from_batches(schema, counted())
         report = _native.write(reader, os.path.join(self.stage, name), to=self.to, overwrite=False, options=self.options)
         return Written(name, rows, report["losses"])
 
-    def commit(self, written: Iterable[Written | None], *, overwrite: bool) -> list[Any]:
-        """Moves the files into place; with ``overwrite`` removes those that were there. Returns the losses."""
+    def commit(self, written: Iterable[Written | None], *, overwrite: bool, schema: Any = None) -> list[Any]:
+        """Moves the files into place; with ``overwrite`` removes those that were there. Returns the losses.
+
+        Without any file, one without rows is written if there is a schema, so that the folder can be read.
+        """
         files = [one for one in written if one is not None]
+        if not files and schema is not None and (overwrite or self.is_new):
+            files += filter(None, [self.write(0, [], schema)])
         os.makedirs(self.stage, exist_ok=True)
         wanted = {one.name for one in files}
         for name in os.listdir(self.stage):

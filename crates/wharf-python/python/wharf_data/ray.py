@@ -9,7 +9,7 @@ Read tasks take ranges of rows of a file, so that large files are read by severa
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -85,10 +85,11 @@ class _ReadPart:
 
 
 class WharfDatasink(Datasink[Any]):
-    """Writes a folder with a file for each write task; the files appear after all were written.
+    """Writes a folder with a file for each write task; the files appear after all were written. Without rows there is one file that has the
+    columns, if Ray knows them.
 
     Args:
-        path: the folder, which all workers share.
+        path: the folder, which all workers share; no URL other than ``file:``.
         to: the format.
         overwrite: remove the files that are there.
         options: the keyword arguments of ``wharf_data.write()``.
@@ -98,14 +99,22 @@ class WharfDatasink(Datasink[Any]):
         self._folder, self._overwrite = _parts.Folder(path, to, options), overwrite
 
     def write(self, blocks: Iterable[Any], ctx: Any) -> Any:
-        """Writes the blocks of a task to a file."""
-        tables = (BlockAccessor.for_block(block).to_arrow() for block in blocks)
-        batches = (batch for table in tables for batch in table.to_batches() if batch.num_rows)
-        return self._folder.write(ctx.task_idx, batches)
+        """Writes the blocks of a task to a file. Without rows it returns the schema, if there is one."""
+        schemas = []
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            for block in blocks:
+                table = BlockAccessor.for_block(block).to_arrow()
+                schemas.append(table.schema)
+                yield from (batch for batch in table.to_batches() if batch.num_rows)
+
+        return self._folder.write(ctx.task_idx, batches()) or next(filter(len, schemas), None)
 
     def on_write_complete(self, write_result: Any) -> None:
         """Moves the files into place."""
-        self._folder.commit(write_result.write_returns, overwrite=self._overwrite)
+        written = [one for one in write_result.write_returns if isinstance(one, _parts.Written)]
+        schema = next((one for one in write_result.write_returns if isinstance(one, pa.Schema)), None)
+        self._folder.commit(written, overwrite=self._overwrite, schema=schema)
 
     def on_write_failed(self, error: Exception) -> None:
         """Removes what was written."""

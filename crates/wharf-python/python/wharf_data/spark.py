@@ -18,7 +18,8 @@ each record batch, before its rows go to the engine. On Spark they need ``spark.
 ``load()`` must be used for one query only. Without the option Spark applies all filters itself.
 
 Options for writing: ``to``, a format (``idv``), and those of ``wharf_data.write()``. A partition becomes a file. Files of a new folder appear all
-at once; those of an existing one after all were written, one after the other. The folder has to be one that the driver and all workers share.
+at once; those of an existing one after all were written, one after the other. The folder has to be one that the driver and all workers share;
+URLs other than ``file:`` are refused. Without rows there is one file that has the columns.
 """
 
 from __future__ import annotations
@@ -83,7 +84,8 @@ class WharfDataSource(DataSource):
         path = self.options.get("path")
         if path is None:
             raise UsageError('a path is required: save("folder")')
-        return _Writer(_parts.Folder(path, self.options.get("to", "idv"), options), overwrite)
+        arrow = schema if isinstance(schema, pa.Schema) else _arrow_schema(schema)
+        return _Writer(_parts.Folder(path, self.options.get("to", "idv"), options), overwrite, arrow)
 
 
 def _arrow_schema(schema: StructType) -> pa.Schema:
@@ -271,6 +273,8 @@ def _expression(condition: tuple[Any, ...], schema: pa.Schema) -> Any:
         case "contains":
             return pc.match_substring(data, value)
         case "in":
+            if pa.types.is_floating(type_) and 0 in value:
+                value = [*value, 0.0, -0.0]  # which are equal in SQL
             return data.isin(pa.array(value, type_)) & data.is_valid()
     found = getattr(pc, name)(data, pa.scalar(value, type_))
     if name.startswith("greater") and pa.types.is_floating(type_):
@@ -288,8 +292,8 @@ class _Message(WriterCommitMessage):
 class _Writer(DataSourceArrowWriter):
     """Writes a file for each partition."""
 
-    def __init__(self, folder: _parts.Folder, overwrite: bool) -> None:
-        self.folder, self.overwrite = folder, overwrite
+    def __init__(self, folder: _parts.Folder, overwrite: bool, schema: pa.Schema) -> None:
+        self.folder, self.overwrite, self.schema = folder, overwrite, schema
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Writes the record batches of a partition to a file."""
@@ -302,7 +306,7 @@ class _Writer(DataSourceArrowWriter):
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """Moves the files into place. Losses are warnings."""
         written = [message.written for message in messages if isinstance(message, _Message)]
-        for loss in self.folder.commit(written, overwrite=self.overwrite):
+        for loss in self.folder.commit(written, overwrite=self.overwrite, schema=self.schema):
             if loss["count"]:
                 warnings.warn(f"{self.folder.path}: {loss['what']} ({loss['count']} times)", LossWarning, stacklevel=2)
 
