@@ -8,8 +8,8 @@
 ...     checkpoint = loader.state_dict()
 
 Batches are decoded and collated at once, without Python objects for the samples: a dict of tensors, of lists for fields that are not numeric or
-have nulls in this batch, and of numpy arrays for dates and times. Every sample of an epoch occurs exactly once over all ranks and workers, also after ``loader.load_state_dict(checkpoint)`` with other
-numbers of them. See ``wharf_data.sampling``.
+have nulls in this batch, and of numpy arrays for dates and times. Every sample of an epoch occurs exactly once over all ranks and workers, also
+after ``loader.load_state_dict(checkpoint)`` with other numbers of them. See ``wharf_data.sampling``.
 
 Datasets of paths and readers can be pickled, and open their files when they are first used: in each worker, whether it was forked or spawned.
 """
