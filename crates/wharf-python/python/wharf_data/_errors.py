@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import os
 
 
 class Error(Exception):
@@ -63,6 +64,13 @@ class IoError(Error, builtins.OSError):
 
     kind = "io"
 
+    # `OSError.__str__` makes a text of errno, strerror and filename instead.
+    __str__ = BaseException.__str__
+
+    def __reduce__(self) -> tuple[object, ...]:
+        system = {name: getattr(self, name) for name in ("errno", "strerror", "filename")}
+        return (_restore, (type(self), self.args, {**self.__dict__, **system}))
+
 
 class CancelledError(Error):
     """The work was ended before it was done."""
@@ -92,8 +100,9 @@ def make(message: str, *, kind: str, errno: int | None = None, **position: objec
         cls = NotFoundError
     error = cls(message)
     error.__dict__.update(position, kind=kind)
-    if isinstance(error, builtins.OSError):
-        error.errno = errno
+    if isinstance(error, builtins.OSError) and errno is not None:
+        error.errno, error.strerror = errno, os.strerror(errno)
+        error.filename = position.get("path")
     return error
 
 

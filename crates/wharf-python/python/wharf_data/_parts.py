@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any
 
 from . import open as _open
-from ._errors import NotFoundError, UsageError
+from ._errors import UsageError, make
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def expand(paths: str | Iterable[str]) -> list[str]:
     for path in map(local, paths):
         matches = [path] if os.path.exists(path) else sorted(glob.glob(path, recursive=True))
         if not matches:
-            raise NotFoundError(f"{path}: no such file")
+            raise make(f"{path}: no such file", kind="io", errno=2, path=path)
         for match in matches:
             if os.path.exists(os.path.join(match, "_SUCCESS")):
                 names = sorted(name for name in os.listdir(match) if not name.startswith(("_", ".")))

@@ -53,7 +53,8 @@ import numpy as np
 
 import wharf_data._native as _native
 
-from ._errors import LossWarning, NotFoundError, UsageError
+from ._errors import LossWarning, UsageError
+from ._errors import make as _make_error
 
 #: What happens when a variable, dimension or attribute does not exist: ``soft`` (nothing), ``moderate`` (a warning), ``strict`` (`NameError`).
 mode: str = os.environ.get("DS_MODE", "soft")
@@ -1087,7 +1088,7 @@ def read(
     try:
         d = reader(path, variables, selectors, full, copy)
     except FileNotFoundError as error:
-        raise NotFoundError(f"{path}: File does not exist") from error
+        raise _make_error(f"{path}: File does not exist", kind="io", errno=2, path=os.fspath(path)) from error
     if jd:
         for name in vars(d):
             _process_time(d, name)
