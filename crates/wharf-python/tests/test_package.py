@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import collections
+import contextlib
 import datetime
+import decimal
 import io
 import json
+import mmap
 import os
 import pickle
 import re
 import resource
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -572,6 +579,289 @@ def test_exceptions_of_an_iterable_are_passed_on(tmp_path: Path, monkeypatch: py
     with pytest.raises(wharf_data.UsageError, match="row 5 has the column 'b', which the first 4 rows do not have"):
         wharf_data.write([{"a": 1}] * 5 + [{"b": 1}], tmp_path / "x.parquet")
     assert not list(tmp_path.iterdir())
+
+
+def written(data: Any, folder: Path) -> pa.Table:
+    wharf_data.write(data, folder / "written.arrow", overwrite=True)
+    return wharf_data.open(folder / "written.arrow").table().to_arrow()
+
+
+def test_times_of_numpy_in_multiples_of_units(tmp_path: Path) -> None:
+    for dtype in ("M8[10s]", "m8[10s]", "M8[25ns]", "M8[7D]", ">M8[10s]"):
+        array = np.array([0, 5, 7]).astype(dtype)
+        plain = array.astype(re.sub(r"\[\d+", "[", dtype.lstrip(">")))
+        if dtype != "M8[7D]":
+            assert written({"t": np.stack([array, array])}, tmp_path)["t"].combine_chunks().storage.flatten().equals(pa.array([*plain] * 2))
+        for values in (array, list(array), pd.Series([None, *array], dtype=object)[1:], [[time] for time in array], [array[:1], array[1:]]):
+            found = written({"t": values}, tmp_path)["t"].combine_chunks()
+            found = found.flatten() if pa.types.is_list(found.type) else found
+            assert found.equals(pa.array(plain)), (dtype, type(values))
+        masked = written({"t": np.ma.array(array, mask=[0, 0, 1])}, tmp_path)["t"].combine_chunks()
+        assert masked[:2].equals(pa.array(plain[:2])) and masked.null_count == 1
+    assert written({"t": np.array([5, "NaT"], "M8[10s]")}, tmp_path)["t"].null_count == 1
+    for array in (np.array([2**62], "M8[10s]"), np.array([2**40], "M8[D]")):
+        with pytest.raises(wharf_data.UsageError, match="column 't': cannot write an array of dtype .* out of range") as refused:
+            wharf_data.write({"t": array}, tmp_path / "x.parquet")
+        assert refused.value.column == "t"
+
+
+def test_texts_of_numpy_with_nul(tmp_path: Path) -> None:
+    for values in (["a\0b", "c", ""], [b"a\0b", b"c", b""]):
+        for array in (np.array(values), np.array(values).astype(np.array(values).dtype.newbyteorder(">")), pd.Series(values, dtype=object)):
+            assert written({"s": array}, tmp_path)["s"].to_pylist() == values
+        assert written({"s": np.ma.array(values, mask=[0, 1, 0])}, tmp_path)["s"].to_pylist() == [values[0], None, values[2]]
+        pairs = written({"s": np.array([values, values]).T}, tmp_path)["s"].combine_chunks().storage.to_pylist()
+        assert pairs == [[value, value] for value in values]
+    assert written({"s": np.array([], "U3")}, tmp_path)["s"].to_pylist() == []
+
+
+@pytest.mark.parametrize("values", [[DAY, NOON], [NOON, DAY], [NOON, ZONED], [ZONED, NOON], [2.5, True], [1, np.True_], [[DAY], [NOON]], [[2.5], [True]]])
+def test_mixed_values_in_any_container(tmp_path: Path, values: list[Any]) -> None:
+    objects = np.empty(2, object)
+    objects[:] = values
+    columns: list[Any] = [values, tuple(values), collections.deque(values), (value for value in values), objects, pd.Series(objects)]
+    columns += [[values], [objects], [{"x": value} for value in values], [[None], [*objects]], np.array([objects, objects]).T]
+    for column in columns:
+        with pytest.raises(wharf_data.UsageError, match="column 'a': ") as refused:
+            wharf_data.write({"a": column}, tmp_path / "x.parquet")
+        assert refused.value.column == "a" and refused.value.row is not None
+    for rows in ([{"a": value} for value in values], [{"a": objects}], [{"a": {"b": value}} for value in values]):
+        with pytest.raises(wharf_data.UsageError, match=r"(?s)column 'a': .*\(row [01]\)"):
+            wharf_data.write(rows, tmp_path / "x.parquet")
+    assert not list(tmp_path.iterdir())
+
+
+def test_nanoseconds_of_pandas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stamp, delta = pd.Timestamp("2020-01-01 00:00:00.000000001"), pd.Timedelta(1500, "ns")
+    zoned = stamp.tz_localize("Europe/Berlin")
+    for value, plain in ((stamp, NOON), (delta, datetime.timedelta(1)), (zoned, ZONED)):
+        for data in ({"t": [value, None, plain]}, [{"t": value}, {}, {"t": plain}], {"t": np.array([value, None, plain], object)}):
+            found = written(data, tmp_path)["t"]
+            assert found.type.unit == "ns" and found.to_pylist() == [value, None, plain]
+        nested = written([{"t": {"x": [value]}}], tmp_path)["t"]
+        assert nested.to_pylist() == [{"x": [value]}]
+    with pytest.raises(wharf_data.UsageError, match="column 't'.*row 0"):
+        written({"t": [stamp, datetime.datetime(1, 1, 1)]}, tmp_path)
+    monkeypatch.setattr(wharf_data, "_BATCH_ROWS", 2)
+    values = [stamp, None, NOON, stamp, None, None]
+    assert written([{"t": value} for value in values], tmp_path)["t"].to_pylist() == values
+    for first, later in ((NOON, stamp), (datetime.timedelta(1), delta)):
+        with pytest.raises(wharf_data.UsageError, match=r"expected a value of type .*\[us\], as in the first rows, found .*row 3"):
+            written([{"t": value} for value in (first, first, first, later)], tmp_path)
+
+
+def test_times_of_day_have_no_zone(tmp_path: Path) -> None:
+    for data in ({"t": [datetime.time(12, tzinfo=ZONED.tzinfo)]}, [{"t": {"x": datetime.time(12, tzinfo=ZONED.tzinfo)}}]):
+        with pytest.raises(wharf_data.UsageError, match="column 't': .*datetime.time.*row 0"):
+            written(data, tmp_path)
+    assert written({"t": [datetime.time(12), None]}, tmp_path)["t"].to_pylist() == [datetime.time(12), None]
+
+
+def test_missing_values_of_pandas(tmp_path: Path) -> None:
+    for missing in (pd.NaT, pd.NA):
+        for value in (DAY, NOON, datetime.timedelta(1), 1, 2.5, "a", True):
+            for values in ([value, missing], [missing, value]):
+                expected = [None if one is missing else one for one in values]
+                for column in (values, np.array(values, object), pd.Series(values, dtype=object)):
+                    assert written({"a": column}, tmp_path)["a"].to_pylist() == expected
+                assert written([{"a": one} for one in values], tmp_path)["a"].to_pylist() == expected
+                assert written([{"a": [one]} for one in values], tmp_path)["a"].to_pylist() == [[one] for one in expected]
+
+
+def test_nan_stays_nan(tmp_path: Path) -> None:
+    values = [1.0, float("nan")]
+    for column in (values, np.array(values), np.array(values, object), pd.Series(values), pd.Series(values, dtype=object), pd.Index(values), pl.Series(values)):
+        found = written({"a": column}, tmp_path)["a"]
+        assert found.null_count == 0 and np.isnan(found.to_pylist()[1])
+    assert written({"a": pd.Series(np.arange(3, dtype=">i4"))}, tmp_path)["a"].to_pylist() == [0, 1, 2]
+    # Values that are not numbers have no NaN.
+    for series in (
+        pd.Series([1.5, pd.NA], dtype="Float64"),
+        pd.Series(["a", None]),
+        pd.Series(["a", float("nan")], dtype=object),
+        pd.Series([float("nan"), True], dtype=object),
+        pd.Series([NOON, pd.NaT]),
+        pd.Series([ZONED, pd.NaT]),
+        pd.Series(["a", None], dtype="category"),
+    ):
+        expected = [None if missing else value for value, missing in zip(series, series.isna())]
+        for column in (series, series.array):
+            assert series.dtype == object or written({"a": column}, tmp_path)["a"].to_pylist() == expected
+        assert written({"a": series}, tmp_path)["a"].to_pylist() == expected
+
+
+def test_series_of_polars_keep_their_types(tmp_path: Path) -> None:
+    series = pl.Series([1, None]).cast(pl.Datetime("ns"))
+    found = written({"a": series}, tmp_path)["a"]
+    assert found.type == pa.timestamp("ns") and found.cast(pa.int64()).to_pylist() == [1, None]
+    with pytest.raises(wharf_data.UsageError, match="column 'a': cannot write Series") as refused:
+        written({"a": pl.Series([1]).cast(pl.Int128)}, tmp_path)
+    assert refused.value.column == "a"
+
+
+def test_zeros_keep_their_sign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wharf_data, "_BATCH_ROWS", 2)
+    for first, later in ((1, -0.0), (1, np.float32(-0.0)), ([1], [-0.0]), ({"x": 1}, {"x": -0.0})):
+        with pytest.raises(wharf_data.UsageError, match=r"column 'a': expected a value of type .*, found .*-0.0.*row 2"):
+            written([{"a": first}, {"a": first}, {"a": later}, {}], tmp_path)
+    assert str(written([{"a": 1}, {"a": -0.0}], tmp_path)["a"].to_pylist()) == "[1.0, -0.0]"
+    for later in (True, np.True_, [True]):
+        first = [2.5] if isinstance(later, list) else 2.5
+        with pytest.raises(wharf_data.UsageError, match=r"column 'a': .*True.*row 3"):
+            written([{"a": first}] * 3 + [{"a": later}], tmp_path)
+
+
+def test_names_with_nul(tmp_path: Path) -> None:
+    name = "a\0b"
+    struct = pa.table({"s": pa.array([[{name: 1}]])})
+    data = [{name: [1]}, [{name: 1}], [{"s": {name: 1}}], struct, struct.to_reader(), struct.to_batches()[0], pd.DataFrame({name: [1]}), pl.DataFrame({name: [1]})]
+    for one in data:
+        with pytest.raises(wharf_data.UsageError, match=r"column '.*': expected a name without NUL, found 'a\\x00b'") as refused:
+            wharf_data.write(one, tmp_path / "x.jsonl")
+        assert refused.value.column in (name, "s")
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"a": [1, 2**70]}, r"column 'a': cannot write 1180591620717411303424: .* \(row 1\)"),
+        ([{"a": 1}, {"a": 2**70}], r"column 'a': cannot write 1180591620717411303424: .* \(row 1\)"),
+        ({"a": [decimal.Decimal("Infinity")]}, r"column 'a': cannot write Decimal\('Infinity'\): .* \(row 0\)"),
+        ({"a": [1, "x", 2]}, r"column 'a': cannot write 'x': .* \(row 1\)"),
+        ({"a": [np.datetime64(1, "s"), np.datetime64(1, "ns")]}, r"column 'a': .* \(row 1\)"),
+        ({"a": [np.ma.masked, 1.0]}, "column 'a': cannot write"),
+        ({"a": [{1: 2}]}, "column 'a': cannot write"),
+        ({"a": "text"}, "column 'a': expected a sequence or an array, found 'text'"),
+        ({"a": b"text"}, "column 'a': expected a sequence or an array, found b'text'"),
+        ({"a": {"b": 1}}, "column 'a': expected a sequence or an array, found {'b': 1}"),
+        ({"a": 5}, "column 'a': expected a sequence or an array, found 5"),
+        ({"b": [1, 2], "a": [1]}, "column 'a': expected 2 values, as in column 'b', found 1"),
+        ({1: [1]}, "expected a column name of type str, found 1"),
+        ([{1: 1}], "expected a column name of type str, found 1"),
+        ([None], r"expected a dict for each row, found None \(row 0\)"),
+        (["ab"], r"expected a dict for each row, found 'ab' \(row 0\)"),
+        ([{"a": 1}, []], r"expected a dict for each row, found \[\] \(row 1\)"),
+        ([{"a": 1}] * 5 + ["ab"], r"expected a dict for each row, found 'ab' \(row 5\)"),
+        ([{}], "the rows have no columns"),
+        ([{"a": NOON}] * 5 + [{"a": 2**70}], r"column 'a': expected a value of type timestamp\[us\].*row 5"),
+    ],
+)
+def test_data_that_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: Any, message: str) -> None:
+    monkeypatch.setattr(wharf_data, "_BATCH_ROWS", 4)
+    with pytest.raises(wharf_data.UsageError, match=message) as refused:
+        wharf_data.write(data, tmp_path / "x.parquet")
+    assert refused.value.column == ("a" if "column 'a'" in message else None)
+    assert not list(tmp_path.iterdir())
+
+
+def test_later_times_of_numpy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wharf_data, "_BATCH_ROWS", 2)
+    found = written([{"t": value} for value in (DAY, DAY, np.datetime64("2000-01-02"), pd.NaT)], tmp_path)
+    assert found["t"].to_pylist() == [DAY, DAY, datetime.date(2000, 1, 2), None]
+    found = written([{"t": value} for value in (NOON, NOON, np.datetime64("2000-01-02T12", "s"), None, np.datetime64(3, "10s"))], tmp_path)
+    assert found["t"].to_pylist()[2:] == [datetime.datetime(2000, 1, 2, 12), None, datetime.datetime(1970, 1, 1, 0, 0, 30)]
+    for first, later in ((ZONED, np.datetime64("2000-01-02T12", "s")), (NOON, np.datetime64(1, "ns")), ([ZONED], np.array([1], "M8[s]"))):
+        with pytest.raises(wharf_data.UsageError, match="column 't': .*row 2"):
+            written([{"t": value} for value in (first, first, later, None)], tmp_path)
+    with pytest.raises(wharf_data.UsageError, match="column 't': .*rows? 2") as refused:
+        written([{"t": value} for value in (NOON, NOON, np.datetime64(1, "s"), np.datetime64(1, "ms"))], tmp_path)
+    assert refused.value.column == "t"
+
+
+class Stop(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("kind", [Stop, SystemExit, KeyboardInterrupt, GeneratorExit, ValueError])
+def test_all_exceptions_of_an_iterable_are_passed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: type[BaseException]) -> None:
+    monkeypatch.setattr(wharf_data, "_BATCH_ROWS", 4)
+
+    class Numbers:
+        def __init__(self, count: int) -> None:
+            self.count = count
+
+        def __iter__(self) -> Any:
+            return self
+
+        def __next__(self) -> dict[str, int]:
+            self.count -= 1
+            if self.count < 0:
+                raise kind("mine") from KeyError("cause")
+            return {"a": self.count}
+
+    for count in (2, 9):
+        with pytest.raises(kind, match="mine") as raised:
+            wharf_data.write(Numbers(count), tmp_path / "x.parquet")
+        assert isinstance(raised.value.__cause__, KeyError)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_consumer_that_stops_reports_its_own_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wharf_data, "_BATCH_ROWS", 4)
+    with pytest.raises(wharf_data.InvalidError, match="lacks the id field"):
+        wharf_data.write(({"a": 1, "k": "same"} for _ in range(100)), tmp_path / "x.zds", id="missing")
+
+
+def test_one_text_is_no_list_of_columns(golden: Path, tmp_path: Path) -> None:
+    path, out = tmp_path / "a.csv", tmp_path / "a.parquet"
+    path.write_text("ab,a,b\n1,2,3\n")
+    for call in (
+        lambda: wharf_data.convert(path, out, columns="ab"),
+        lambda: wharf_data.convert(path, out, columns=b"ab"),  # type: ignore[arg-type]
+        lambda: wharf_data.convert(path, out, columns=[1]),  # type: ignore[list-item]
+        lambda: wharf_data.diff(path, path, columns="ab"),
+    ):
+        with pytest.raises(wharf_data.UsageError, match="columns must be a list of names, found"):
+            call()
+    with pytest.raises(wharf_data.UsageError, match="tidy must be a list of names, found 'ab'"):
+        wharf_data.convert(path, out, tidy="ab")
+    table = wharf_data.open(path).table()
+    for inputs, found in ((table, "Table"), ([table], "Table"), (b"a.csv", "bytes"), (5, "int"), (list(table), "dict")):
+        with pytest.raises(wharf_data.UsageError, match=f"expected a path, a Container, or a list of these, found {found}"):
+            wharf_data.convert(inputs, out)  # type: ignore[arg-type]
+    assert not out.exists()
+    wharf_data.convert((one for one in [path]), out, columns=(name for name in ("a", "b")))  # type: ignore[arg-type]
+    assert wharf_data.open(out).table().column_names == ["a", "b"]
+
+
+def test_options_of_any_iterable(tmp_path: Path) -> None:
+    path, out = tmp_path / "a.csv", tmp_path / "a.parquet"
+    path.write_text("ab,x,y\n1,2,3\n")
+    for names in ({"ab"}, (name for name in ["ab"]), np.array(["ab"]), pd.Series(["ab"]), {"ab": 1}.keys(), ("ab",)):
+        wharf_data.convert(path, out, overwrite=True, drop=names)
+        assert wharf_data.open(out).table().column_names == ["x", "y"]
+    wharf_data.convert(path, out, overwrite=True, concat={"F": (name for name in ("x", "y"))}, row_group=np.int64(5), union=np.bool_(False))
+    assert wharf_data.open(out).table().column_names == ["ab", "F"]
+    for name, value in (("delimiter", b";"), ("drop", [b"ab"]), ("drop", DAY), ("rename", {"ab": 1}), ("rename", {1: "ab"}), ("concat", {"F": [1]})):
+        with pytest.raises(wharf_data.UsageError, match=f"{name} must be a .*, found "):
+            wharf_data.convert(path, out, overwrite=True, **{name: value})
+        with pytest.raises(wharf_data.UsageError, match=f"{name} must be a .*, found "):
+            wharf_data.write({"ab": [1]}, out, overwrite=True, **{name: value})
+
+
+def test_maps_and_text_files(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    wharf_data.write({"a": [1], "b": [2]}, path)
+    with path.open("rb") as file, contextlib.closing(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)) as mapped:
+        container = wharf_data.open(mapped)
+        assert "mmap" in repr(container) and container.table().to_arrow().to_pydict() == {"a": [1], "b": [2]}
+        del container
+    with path.open() as text, tempfile.NamedTemporaryFile("w+") as temporary:
+        for source in (text, temporary, io.StringIO("a\n1\n")):
+            with pytest.raises(TypeError, match="found a text file: open it with mode 'rb'"):
+                wharf_data.open(source)
+
+
+def test_a_missing_file_has_the_attributes_of_the_system(tmp_path: Path) -> None:
+    path = str(tmp_path / "missing.csv")
+    with pytest.raises(FileNotFoundError) as missing:
+        wharf_data.open(path)
+    for error in (missing.value, pickle.loads(pickle.dumps(missing.value))):
+        assert (error.errno, error.strerror, error.filename) == (2, os.strerror(2), path)
+        assert str(error) == str(missing.value) and str(error).startswith(f"{path}: cannot open")
+    with pytest.raises(wharf_data.NotFoundError) as unmatched:
+        _parts.expand(path)
+    assert (unmatched.value.errno, unmatched.value.filename) == (2, path)
 
 
 @pytest.mark.parametrize("extension", ["csv", "jsonl", "idv", "arrow", "parquet", "ds"])
