@@ -625,6 +625,11 @@ def test_mixed_values_in_any_container(tmp_path: Path, values: list[Any]) -> Non
         with pytest.raises(wharf_data.UsageError, match="column 'a': ") as refused:
             wharf_data.write({"a": column}, tmp_path / "x.parquet")
         assert refused.value.column == "a" and refused.value.row is not None
+    numbers = [7] * 20 if isinstance(values[0], (int, float)) else values[:1] * 20
+    assert written({"a": [None, numbers, [], values[:1]]}, tmp_path).num_rows == 4
+    with pytest.raises(wharf_data.UsageError, match=r"column 'a': .*\(row 3\)"):
+        wharf_data.write({"a": [None, numbers, [], values]}, tmp_path / "x.parquet")
+    (tmp_path / "written.arrow").unlink()
     for rows in ([{"a": value} for value in values], [{"a": objects}], [{"a": {"b": value}} for value in values]):
         with pytest.raises(wharf_data.UsageError, match=r"(?s)column 'a': .*\(row [01]\)"):
             wharf_data.write(rows, tmp_path / "x.parquet")

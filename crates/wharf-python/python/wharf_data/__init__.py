@@ -713,7 +713,7 @@ def _misfit_row(pa: Any, values: list[Any], array: Any, type_: Any) -> int | Non
                 return row
         return None
     if is_a.is_list(array.type):
-        if not _may_differ(pa, array.values):
+        if not _may_differ(pa, array.values) or _has_only_numbers(pa, values, array, type_):
             return None
         lists = [_unchecked_items(value) for value in values]
         found = _misfit_row(pa, list(chain.from_iterable(lists)), array.values, type_.value_type)
@@ -734,6 +734,23 @@ def _misfit_row(pa: Any, values: list[Any], array: Any, type_: Any) -> int | Non
     else:
         return None
     return next((row for row, value in enumerate(values) if value is not None and is_misfit(pa, value, type_)), None)
+
+
+def _has_only_numbers(pa: Any, values: list[Any], array: Any, type_: Any) -> bool:
+    """Whether the few zeros and ones in lists of numbers are numbers. Unlike other checks, this does not visit each item."""
+    import pyarrow.compute as pc
+
+    is_a, items = pa.types, array.values
+    keeps_sign = is_a.is_integer(items.type) or not is_a.is_integer(type_.value_type)
+    if not keeps_sign or not (is_a.is_integer(items.type) or is_a.is_floating(items.type)):
+        return False
+    found = _zeros_and_ones(pa, items)
+    if 4 * len(found) > len(items):
+        return False
+    rows = pc.list_parent_indices(array).take(found)
+    numbers = pc.subtract(found.cast(pa.int64()), array.offsets.take(rows).cast(pa.int64()))
+    types = {type(values[row][number]) for row, number in zip(rows.to_pylist(), numbers.to_pylist())}
+    return not any(kind.__name__ in ("bool", "bool_") for kind in types)  # "bool_" before numpy 2
 
 
 def _unchecked_items(value: Any) -> Any:
