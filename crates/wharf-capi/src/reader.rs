@@ -20,8 +20,8 @@ pub(crate) struct Reader {
 }
 
 enum State {
-    Unread(OwnedBatches),
-    Streamed(OwnedBatches),
+    Unread(Box<dyn BatchReader>),
+    Streamed(Box<dyn BatchReader>),
     Ended(Vec<Loss>),
 }
 
@@ -46,9 +46,12 @@ impl Reader {
         rows.columns = select::columns(table, &selection.quoted_columns())?;
         let scan = options::scan(rows, options)?;
         let batches = OwnedBatches::new(container, selection.table, &scan)?;
-        let schema = batches.schema();
-        check_exportable(&schema)?;
-        Ok(Self { schema, state: Arc::new(Mutex::new(State::Unread(batches))) })
+        check_exportable(&batches.schema())?;
+        Ok(Self::new(Box::new(batches)))
+    }
+
+    pub(crate) fn new(batches: Box<dyn BatchReader>) -> Self {
+        Self { schema: batches.schema(), state: Arc::new(Mutex::new(State::Unread(batches))) }
     }
 
     pub(crate) fn schema(&self) -> &SchemaRef {
@@ -106,11 +109,10 @@ impl Stream {
 
     /// Keeps only the losses.
     fn end(&self) -> Result<()> {
+        let ended; // dropped after the lock, also by a panic: a callback may release the bytes of its container
         let mut state = lock(&self.state);
-        let losses = state.losses();
-        let batches = mem::replace(&mut *state, State::Ended(losses));
-        drop(state); // before the container, whose bytes a callback may release
-        drop(batches);
+        ended = mem::replace(&mut *state, State::Ended(Vec::new()));
+        *state = State::Ended(ended.losses()); // panics for some readers that have panicked
         Ok(())
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{Int64Array, RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
-use wharf::{BatchContainer, Container, Error, ErrorKind};
+use wharf::{BatchContainer, BatchReader, Container, Error, ErrorKind, Loss};
 
 use crate::error::{self, OwnedError, Status, status};
 use crate::handles::insert_text;
@@ -30,8 +30,18 @@ impl RecordBatchReader for Panics {
     }
 }
 
+impl BatchReader for Panics {
+    fn losses(&self) -> Vec<Loss> {
+        panic!("the losses fail")
+    }
+}
+
+fn schema() -> SchemaRef {
+    Arc::new(Schema::new(vec![Field::new("x", DataType::Int64, false)]))
+}
+
 fn panicking() -> Arc<dyn Container> {
-    let schema = Arc::new(Schema::new(vec![Field::new("x", DataType::Int64, false)]));
+    let schema = schema();
     Arc::new(BatchContainer::new(Arc::clone(&schema), None, move || Ok(Box::new(Panics(Arc::clone(&schema), false)))))
 }
 
@@ -47,6 +57,17 @@ fn panic_is_an_error_of_a_call() {
 #[test]
 fn panic_is_an_error_of_a_stream_and_its_end() {
     let reader = Reader::open(panicking(), &Selection::default(), &[]).unwrap();
+    let mut stream = reader.stream().unwrap();
+    assert_eq!(stream.next().unwrap().unwrap().num_rows(), 1);
+    let error = stream.next().unwrap().unwrap_err();
+    assert_eq!(error.to_string(), "External error: defect of wharf: batch 1 fails");
+    assert!(stream.next().is_none());
+    assert!(reader.losses().is_empty());
+}
+
+#[test]
+fn stream_ends_although_its_losses_panic() {
+    let reader = Reader::new(Box::new(Panics(schema(), false)));
     let mut stream = reader.stream().unwrap();
     assert_eq!(stream.next().unwrap().unwrap().num_rows(), 1);
     let error = stream.next().unwrap().unwrap_err();
