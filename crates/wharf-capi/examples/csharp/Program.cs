@@ -44,8 +44,9 @@ public static unsafe class Program
 
             // A stream is read once; the next one goes from the library to the library.
             stream = file.OpenStream();
-            Wharf.Check(Wharf.wharf_write(stream, arguments[1], null, null, 1, out IntPtr report));
+            int status = Wharf.wharf_write(stream, arguments[1], null, null, 1, out IntPtr report);
             CArrowArrayStream.Free(stream);
+            Wharf.Check(status);
             Console.WriteLine(Wharf.TakeText(report));
         }
         return 0;
@@ -70,6 +71,10 @@ public sealed unsafe class WharfFile : IDisposable
         CArrowArrayStream* stream = CArrowArrayStream.Create();
         int status = Wharf.wharf_reader_stream(reader, stream);
         Wharf.wharf_reader_close(reader);
+        if (status != 0)
+        {
+            CArrowArrayStream.Free(stream);
+        }
         Wharf.Check(status);
         return stream;
     }
