@@ -144,7 +144,7 @@ typedef void (*wharf_release_bytes)(void *context);
 typedef struct wharf_selection {
   // The name of the table; NULL for the only one.
   const char *table;
-  // The names of the columns in the order of the result, ending with NULL; NULL for all.
+  // The names of the columns in the order of the result, ending with NULL; NULL for all. An empty list is an error.
   const char *const *columns;
   // The first row, from 0.
   uint64_t first_row;

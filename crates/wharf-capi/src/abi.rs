@@ -39,7 +39,7 @@ pub struct ReaderHandle(());
 pub struct RawSelection {
     /// The name of the table; NULL for the only one.
     pub table: *const c_char,
-    /// The names of the columns in the order of the result, ending with NULL; NULL for all.
+    /// The names of the columns in the order of the result, ending with NULL; NULL for all. An empty list is an error.
     pub columns: *const *const c_char,
     /// The first row, from 0.
     pub first_row: u64,
@@ -396,6 +396,9 @@ impl RawSelection {
         let Some(raw) = (unsafe { pointer.as_ref() }) else { return Ok(Selection::default()) };
         // SAFETY: as above.
         let (table, columns) = unsafe { (optional_text(raw.table, "table")?, list(raw.columns, "columns")?) };
+        if !raw.columns.is_null() && columns.is_empty() {
+            return Err(Error::usage("columns is an empty list; NULL selects all columns"));
+        }
         if raw.first_row > raw.end_row {
             let detail = format!("first_row is {}, after end_row, which is {}", raw.first_row, raw.end_row);
             return Err(Error::usage(detail));

@@ -81,9 +81,7 @@ impl OwnedError {
     }
 
     pub(crate) fn of_panic(payload: &(dyn Any + Send)) -> Self {
-        let text = payload.downcast_ref::<&str>().copied();
-        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
-        let message = format!("defect of wharf: {text}");
+        let message = format!("defect of wharf: {}", panic_message(payload));
         Self::with(Status::Internal, c"internal".as_ptr(), &message, None, &Position::default())
     }
 
@@ -118,6 +116,11 @@ impl OwnedError {
     pub(crate) fn message(&self) -> String {
         self.texts.first().map_or_else(String::new, |message| message.to_string_lossy().into_owned())
     }
+}
+
+pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
 
 /// A C string. NUL characters, which hostile names can contain, become U+FFFD.

@@ -4,6 +4,7 @@
 
 use std::ffi::{CStr, c_int};
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow_array::ffi::{FFI_ArrowArray, from_ffi_and_data_type};
@@ -14,6 +15,7 @@ use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
 use wharf::{Error, Result};
 
 use super::arguments::check;
+use crate::error::panic_message;
 
 /// A stream of the caller, which is released when it is dropped.
 pub(super) struct ImportedStream(FFI_ArrowArrayStream);
@@ -44,8 +46,8 @@ impl ImportedStream {
             0 => {}
             code => return Err(self.error(code)),
         }
-        let schema =
-            Schema::try_from(&schema).map_err(|error| Error::invalid(format!("schema of the stream: {error}")))?;
+        let schema = import(|| Schema::try_from(&schema))
+            .map_err(|error| Error::invalid(format!("schema of the stream: {error}")))?;
         Ok(ImportedBatches { stream: self, schema: Arc::new(schema) })
     }
 
@@ -65,6 +67,14 @@ impl ImportedStream {
     }
 }
 
+/// Imports a structure of the caller. arrow-rs panics for one that violates the interface, such as a schema without a format.
+fn import<T>(call: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, ArrowError> {
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|payload| {
+        let panicked = panic_message(payload.as_ref());
+        Err(ArrowError::CDataInterface(format!("the structure violates the interface: {panicked}")))
+    })
+}
+
 /// The batches of an [`ImportedStream`].
 pub(super) struct ImportedBatches {
     stream: ImportedStream,
@@ -81,10 +91,13 @@ impl ImportedBatches {
             0 => {}
             code => return Err(ArrowError::ExternalError(Box::new(self.stream.error(code)))),
         }
-        // SAFETY: the interface promises an array of this type. Values, such as UTF-8 and offsets, are validated below, before they are used.
-        let data = unsafe { from_ffi_and_data_type(array, DataType::Struct(self.schema.fields().clone()))? };
-        data.validate_full()?;
-        let rows = StructArray::from(data);
+        let fields = DataType::Struct(self.schema.fields().clone());
+        let rows = import(|| {
+            // SAFETY: the interface promises an array of this type. Values, such as UTF-8 and offsets, are validated below, before they are used.
+            let data = unsafe { from_ffi_and_data_type(array, fields)? };
+            data.validate_full()?;
+            Ok(StructArray::from(data))
+        })?;
         if rows.null_count() > 0 {
             return Err(ArrowError::InvalidArgumentError("expected rows, found null instead of one".to_owned()));
         }

@@ -9,11 +9,13 @@
 
 /* A stream of one column of text, for what a caller can do wrong. */
 struct source {
+  const char *format;  /* of its column; "u" if it is valid */
   const char *text;    /* the value of its only row */
   const char *message; /* of its failure */
   int failure;         /* what get_next returns */
   int released;        /* how often */
   int arrays;          /* not released yet */
+  int64_t columns;     /* of its batch; 1 if it is valid */
   int batches;         /* so far */
   int32_t offsets[2];
   const void *buffers[3];
@@ -40,10 +42,10 @@ static void release_array(struct ArrowArray *array) {
 
 static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out) {
   struct ArrowSchema *child = calloc(1, sizeof *child);
-  (void)stream;
+  const struct source *source = stream->private_data;
   memset(out, 0, sizeof *out);
   CHECK(child != NULL);
-  child->format = "u";
+  child->format = source->format;
   child->name = "text";
   child->release = release_schema;
   out->format = "+s";
@@ -76,7 +78,7 @@ static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out) {
   out->length = 1;
   out->n_buffers = 1;
   out->buffers = source->no_buffer;
-  out->n_children = 1;
+  out->n_children = source->columns;
   out->children = source->children;
   out->private_data = source;
   out->release = release_array;
@@ -100,7 +102,8 @@ static struct ArrowArrayStream stream_from(struct source *source) {
 /* Streams are consumed and released, whatever happens. */
 static void streams(const char *directory) {
   char *path = join(directory, "text.csv");
-  struct source source = {0};
+  struct source source = {.format = "u", .columns = 1};
+  const struct source valid = source;
   struct ArrowArrayStream stream = stream_from(&source);
   source.text = "caf\xC3\xA9";
   OK(wharf_write(&stream, path, NULL, NULL, 0, NULL));
@@ -108,13 +111,29 @@ static void streams(const char *directory) {
   FAILS(wharf_write(&stream, path, NULL, NULL, 1, NULL), WHARF_STATUS_USAGE, "the stream was released before");
   FAILS(wharf_write(NULL, path, NULL, NULL, 1, NULL), WHARF_STATUS_USAGE, "stream is NULL");
 
-  memset(&source, 0, sizeof source);
+  source = valid;
   source.text = "caf\xE9";
   stream = stream_from(&source);
   FAILS(wharf_write(&stream, path, NULL, NULL, 1, NULL), WHARF_STATUS_INVALID, "UTF8");
   CHECK(source.released == 1 && source.arrays == 0);
 
-  memset(&source, 0, sizeof source);
+  source = valid;
+  source.format = NULL;
+  stream = stream_from(&source);
+  FAILS(wharf_write(&stream, path, NULL, NULL, 1, NULL), WHARF_STATUS_INVALID, "schema of the stream");
+  source.format = "\xE9";
+  stream = stream_from(&source);
+  FAILS(wharf_write(&stream, path, NULL, NULL, 1, NULL), WHARF_STATUS_INVALID, "schema of the stream");
+  CHECK(source.released == 2);
+
+  source = valid;
+  source.text = "a";
+  source.columns = 0;
+  stream = stream_from(&source);
+  FAILS(wharf_write(&stream, path, NULL, NULL, 1, NULL), WHARF_STATUS_INVALID, "violates the interface");
+  CHECK(source.released == 1 && source.arrays == 0);
+
+  source = valid;
   source.failure = EINVAL;
   stream = stream_from(&source); /* without a message, as the interface allows */
   FAILS(wharf_write(&stream, path, NULL, NULL, 1, NULL), WHARF_STATUS_INVALID, "the stream failed");
@@ -136,7 +155,7 @@ static void arguments(const char *golden, const char *directory) {
   const char *const flag[] = {"no_header=false", NULL};
   const char *const valueless[] = {"delimiter", NULL};
   const char *const no_columns[] = {"nonsense", NULL};
-  const char *const no_inputs[] = {NULL};
+  const char *const empty[] = {NULL};
   const char *inputs[] = {NULL, NULL};
   wharf_container *container = (wharf_container *)&golden;
   wharf_reader *reader;
@@ -168,6 +187,9 @@ static void arguments(const char *golden, const char *directory) {
   FAILS(wharf_table_name(container, 0, NULL), WHARF_STATUS_USAGE, "out is NULL");
   selection.columns = no_columns;
   FAILS(wharf_reader_open(container, &selection, NULL, &reader), WHARF_STATUS_USAGE, "nonsense");
+  selection.columns = empty;
+  FAILS(wharf_reader_open(container, &selection, NULL, &reader), WHARF_STATUS_USAGE, "columns is an empty list");
+  FAILS(wharf_convert(inputs, &selection, output, NULL, NULL, 0, NULL), WHARF_STATUS_USAGE, "columns is an empty list");
   selection.columns = NULL;
   selection.first_row = 1000;
   FAILS(wharf_reader_open(container, &selection, NULL, &reader), WHARF_STATUS_USAGE, "1000");
@@ -176,7 +198,7 @@ static void arguments(const char *golden, const char *directory) {
   FAILS(wharf_reader_open(container, NULL, unknown, &reader), WHARF_STATUS_USAGE, "colour");
   FAILS(wharf_verify(container, NULL, NULL), WHARF_STATUS_USAGE, "receive is NULL");
 
-  FAILS(wharf_convert(no_inputs, NULL, output, NULL, NULL, 0, NULL), WHARF_STATUS_USAGE, "at least one input");
+  FAILS(wharf_convert(empty, NULL, output, NULL, NULL, 0, NULL), WHARF_STATUS_USAGE, "at least one input");
   FAILS(wharf_convert(inputs, NULL, elsewhere, NULL, NULL, 0, NULL), WHARF_STATUS_USAGE, "unknown extension");
   FAILS(wharf_convert(inputs, NULL, output, "nonsense", NULL, 0, NULL), WHARF_STATUS_USAGE, "unknown output format");
   FAILS(wharf_convert(inputs, NULL, output, NULL, unknown, 0, &text), WHARF_STATUS_USAGE, "colour");
