@@ -93,8 +93,9 @@ impl Options {
         target: &mut dyn Target,
         registry: &Registry,
     ) -> Result<()> {
+        let of_inputs: Vec<_> = Registry::input_options().copied().chain(registry.change_options()).collect();
         for (name, value) in &self.0 {
-            let option = target.options().iter().find(|option| option.name == name);
+            let option = target.options().iter().chain(&of_inputs).find(|option| option.name == name);
             if !matches!(option.map(|option| option.value), Some(OptionValue::Flag)) || is_flag_set(name, value)? {
                 convert.set(target, name, value, registry)?;
             }

@@ -92,6 +92,11 @@ fn options_reach_the_formats() {
     fs::write(test.folder.path().join("odd.txt"), "1;2\n3;4\n").unwrap();
     let rows = test.ok("SELECT * FROM wharf('@odd.txt', '', 'from', 'csv', 'delimiter', ';', 'no_header', 'true')");
     assert_eq!(rows, [json!({"c0": 1, "c1": 2}), json!({"c0": 3, "c1": 4})]);
+    for flag in ["no_header", "union"] {
+        test.ok(&format!("COPY '@people.csv' TO '@{flag}.csv' OPTIONS ({flag} false)"));
+        let error = test.error(&format!("COPY '@people.csv' TO '@{flag}.csv' OPTIONS ({flag} maybe)"));
+        assert_eq!(error, format!("option {flag:?} must be true or false, found \"maybe\""));
+    }
     let error = test.error("SELECT * FROM wharf('@odd.txt', '', 'colour', 'red')");
     assert_eq!(error, "unknown option \"colour\"");
 }
