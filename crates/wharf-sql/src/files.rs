@@ -16,6 +16,7 @@ use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::{CreateExternalTable, Expr};
 use wharf::convert::{Location, Opener};
 use wharf::hub::inputs::expand_one;
+use wharf::hub::select;
 use wharf::{Access, Convert, Error, Overwrite, Registry};
 
 use crate::error::to_datafusion;
@@ -177,6 +178,20 @@ impl Files {
         }
     }
 
+    /// Whether a file, which must be of this format, declares the types of its columns.
+    pub(crate) fn has_schema(
+        &self,
+        format: &'static str,
+        location: &Location,
+        request: &Request,
+    ) -> wharf::Result<bool> {
+        let mut opener = self.opener();
+        opener.overrides.format = Some(format);
+        let container = location.open(&mut opener)?.container;
+        let table = select::table(container.as_ref(), request.table.as_deref());
+        Ok(table.map_err(|error| error.in_file(location.name()))?.has_schema())
+    }
+
     fn opener(&self) -> Opener<'static> {
         let mut opener = Opener::new(self.registry.clone());
         opener.access = self.access;
@@ -296,6 +311,12 @@ impl TableProviderFactory for ExternalTables {
         }
         if command.unbounded {
             return refuse("UNBOUNDED");
+        }
+        if !command.column_defaults.is_empty() {
+            return refuse("DEFAULT");
+        }
+        if !command.constraints.is_empty() {
+            return refuse("a constraint such as PRIMARY KEY or UNIQUE");
         }
         let mut options = Options::default();
         for (name, value) in &command.options {

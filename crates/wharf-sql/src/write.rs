@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchOptions, RecordBatchReader};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::file_options::file_type::GetExt;
@@ -100,7 +100,11 @@ impl Destination {
                 return Err(to_datafusion(error.in_file(self.path.display().to_string())));
             }
             InsertOp::Append => {}
-            InsertOp::Overwrite | InsertOp::Replace => destination.overwrite = Overwrite::Replace,
+            InsertOp::Overwrite => destination.overwrite = Overwrite::Replace,
+            InsertOp::Replace => {
+                let error = Error::usage("REPLACE INTO is not supported; INSERT OVERWRITE replaces all rows");
+                return Err(to_datafusion(error.in_file(self.path.display().to_string())));
+            }
         }
         Ok(destination.plan(input, Arc::clone(schema), None))
     }
@@ -327,6 +331,15 @@ impl NewTable {
         Self { schema, destination, request }
     }
 
+    /// The columns as a file without types is read: decimals, which readers cannot build, as the texts that they were written as.
+    fn read_schema(&self) -> SchemaRef {
+        let field = |field: &FieldRef| match field.data_type().is_decimal() {
+            true => Arc::new(Field::clone(field).with_data_type(DataType::Utf8)),
+            false => Arc::clone(field),
+        };
+        Arc::new(Schema::new(self.schema.fields().iter().map(field).collect::<Fields>()))
+    }
+
     /// The columns of an opened file, converted to the declared types.
     fn converted(&self, plan: Arc<dyn ExecutionPlan>, columns: &[usize]) -> Result<Arc<dyn ExecutionPlan>> {
         let found = plan.schema();
@@ -366,10 +379,15 @@ impl TableProvider for NewTable {
             return Ok(Arc::new(EmptyExec::new(Arc::new(self.schema.project(&columns)?))));
         }
         let (files, request) = (Arc::clone(&self.destination.files), self.request.clone());
-        let locations = vec![Location::Path(self.destination.path.clone())];
+        let (location, declared) = (Location::Path(self.destination.path.clone()), self.read_schema());
         let target = files.registry.target(self.destination.target);
         let format = target.map_or(self.destination.target, |target| target.info().format);
-        let table = blocking(move || files.open_as(format, locations, &request, None)).await?;
+        let table = blocking(move || {
+            // A file with types is read with these.
+            let is_inferred = !files.has_schema(format, &location, &request)?;
+            files.open_as(format, vec![location], &request, is_inferred.then_some(declared))
+        });
+        let table = table.await?;
         let found = table.schema();
         let mut indexes = Vec::new();
         for field in columns.iter().map(|index| self.schema.field(*index)) {

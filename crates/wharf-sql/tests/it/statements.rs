@@ -129,6 +129,64 @@ fn external_tables_are_read_and_written() {
     );
 }
 
+/// The values of text do not decide the types of a table that declares them.
+#[test]
+fn a_new_table_reads_what_was_inserted() {
+    let test = Folder::new();
+    for (format, extension) in [("CSV", "csv"), ("JSONL", "jsonl"), ("DATADINGS", "msgpack"), ("IDV", "idv")] {
+        let create = |name: &str| {
+            let columns = "\"key\" VARCHAR, s VARCHAR, x DOUBLE";
+            test.ok(&format!(
+                "CREATE EXTERNAL TABLE {name}_{extension} ({columns}) STORED AS {format} LOCATION '@n.{extension}'"
+            ));
+        };
+        let rows = |name: &str| test.ok(&format!("SELECT x, s, key FROM {name}_{extension}"));
+        create("new");
+        test.ok(&format!("INSERT INTO new_{extension} VALUES ('1', '1.50', 1), ('2', '1e5', 2), ('3', '', 3)"));
+        let expected =
+            [("1.50", 1), ("1e5", 2), ("", 3)].map(|(s, n)| json!({"x": f64::from(n), "s": s, "key": n.to_string()}));
+        assert_eq!(rows("new"), expected, "{format}");
+        if format == "IDV" {
+            continue; // it has types, and no decimals
+        }
+        create("old");
+        assert_eq!(rows("old"), expected, "{format}");
+        let decimals = format!("decimals_{extension}");
+        test.ok(&format!(
+            "CREATE EXTERNAL TABLE {decimals} (\"key\" VARCHAR, d DECIMAL(20, 2)) STORED AS {format} LOCATION '@d.{extension}'"
+        ));
+        test.ok(&format!("INSERT INTO {decimals} VALUES ('1', CAST('123456789012345678.10' AS DECIMAL(20, 2)))"));
+        let text = test.ok(&format!("SELECT CAST(d AS VARCHAR) AS d FROM {decimals}"));
+        assert_eq!(text, [json!({"d": "123456789012345678.10"})], "{format}");
+    }
+}
+
+#[test]
+fn rows_are_not_replaced_by_key() {
+    let test = Folder::new();
+    test.ok("CREATE EXTERNAL TABLE people STORED AS CSV LOCATION '@people.csv'");
+    test.ok("CREATE EXTERNAL TABLE new (a BIGINT) STORED AS CSV LOCATION '@new.csv'");
+    for statement in ["REPLACE INTO", "INSERT OR REPLACE INTO"] {
+        for (table, values) in [("people", "('d', 1, 'Dan')"), ("new", "(1)")] {
+            let error = test.error(&format!("{statement} {table} VALUES {values}"));
+            let why = "REPLACE INTO is not supported; INSERT OVERWRITE replaces all rows";
+            assert_eq!(error, format!("{table}.csv: {why}"));
+        }
+    }
+    assert_eq!(test.ok("SELECT count(*) AS n FROM people"), [json!({"n": 3})]);
+}
+
+#[test]
+fn external_tables_refuse_what_is_not_kept() {
+    let test = Folder::new();
+    let create =
+        |columns: &str| test.error(&format!("CREATE EXTERNAL TABLE n ({columns}) STORED AS CSV LOCATION '@new.csv'"));
+    assert_eq!(create("a BIGINT, b INT DEFAULT 5"), "DEFAULT is not supported");
+    for columns in ["a BIGINT PRIMARY KEY", "a BIGINT UNIQUE", "a BIGINT, PRIMARY KEY (a)"] {
+        assert_eq!(create(columns), "a constraint such as PRIMARY KEY or UNIQUE is not supported", "{columns}");
+    }
+}
+
 /// What a table could not read again is not written.
 #[test]
 fn tables_of_other_text_are_only_read() {
