@@ -11,6 +11,7 @@
 //! | write a file or a directory atomically | [`Output`], [`OutputFolder`] |
 //! | handle containers of any format through one interface | [`Format`], [`Container`], [`Table`], [`Rows`] |
 //! | run work on several threads, or on one | [`parallel`] |
+//! | compute sum, mean and deviation | [`moments`] |
 //! | test a format against corrupted input and failing I/O | `testkit` (feature) |
 //!
 //! # Example

@@ -225,7 +225,7 @@ fn view_pass(clock: &Clock<'_>) {
 /// Opens the file, and computes all statistics.
 fn stats(clock: &Clock<'_>) {
     let once = || clock.open("big.ds").variable("x").unwrap().stats().unwrap();
-    clock.time(once, |stats| stats.median.unwrap());
+    clock.time(once, |stats| stats.median.unwrap().as_f64());
 }
 
 /// Opens the file for a single row.

@@ -6,6 +6,7 @@ mod error;
 mod huge_pages;
 pub mod json;
 pub(crate) mod map;
+pub mod moments;
 mod names;
 mod output;
 mod output_folder;

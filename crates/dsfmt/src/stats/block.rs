@@ -1,12 +1,12 @@
 //! One-pass statistics of blocks of values.
 
-use container_core::parallel;
+use container_core::{moments, parallel};
 
 use super::Number;
-use super::number::{Numeric, Sum};
+use super::number::Numeric;
 
-/// Values per block: fits the CPU cache, and a multiple of 8.
-pub(super) const BLOCK: usize = 64 << 10;
+/// Values per block: a multiple of 8.
+pub(super) const BLOCK: usize = moments::BLOCK;
 
 /// The values of a block that are neither missing nor NaN.
 pub(super) struct Present<'b, T> {
@@ -62,12 +62,10 @@ fn with_present<T: Numeric>(values: &[T], mask: Option<&[u8]>, work: impl FnOnce
 /// Statistics of one block.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Block<T> {
-    n: u64,
     missing: u64,
     nan: u64,
     range: Option<(T, T)>,
-    sum: Sum,
-    squares: f64,
+    moments: moments::Block,
 }
 
 impl<T: Numeric> Block<T> {
@@ -78,8 +76,7 @@ impl<T: Numeric> Block<T> {
             let max = extreme(values, *first, |value, max| if value > max { value } else { max });
             (min, max)
         });
-        let (sum, squares) = T::sums(values);
-        Self { n: values.len() as u64, missing: present.missing, nan: present.nan, range, sum, squares }
+        Self { missing: present.missing, nan: present.nan, range, moments: T::moments(values) }
     }
 }
 
@@ -97,51 +94,30 @@ fn extreme<T: Copy>(values: &[T], first: T, choose: impl Fn(T, T) -> T) -> T {
 
 /// Accumulated statistics of all blocks.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Moments<T> {
-    /// Number of values that are neither missing nor NaN.
-    pub(super) n: u64,
+pub(super) struct Accumulated<T> {
     pub(super) missing: u64,
     pub(super) nan: u64,
     range: Option<(T, T)>,
-    sum: Option<Sum>,
-    /// Running mean, and sum of squared deviations from it.
-    running_mean: f64,
-    squares: f64,
+    pub(super) moments: moments::Moments,
 }
 
-impl<T: Numeric> Moments<T> {
-    pub(super) const EMPTY: Self =
-        Self { n: 0, missing: 0, nan: 0, range: None, sum: None, running_mean: 0.0, squares: 0.0 };
+impl<T: Numeric> Accumulated<T> {
+    pub(super) fn new() -> Self {
+        Self { missing: 0, nan: 0, range: None, moments: moments::Moments::default() }
+    }
 
-    #[allow(clippy::cast_precision_loss, reason = "counts weigh floats")]
     pub(super) fn add(&mut self, block: &Block<T>) {
         self.missing += block.missing;
         self.nan += block.nan;
+        self.moments.add(&block.moments);
         let Some((min, max)) = block.range else { return };
         self.range = Some(match self.range {
             None => (min, max),
             Some((low, high)) => (if min < low { min } else { low }, if max > high { max } else { high }),
         });
-        let mean = block.sum.divided_by(block.n);
-        let (before, added) = (self.n as f64, block.n as f64);
-        let total = before + added;
-        let delta = if self.n == 0 { 0.0 } else { mean - self.running_mean };
-        self.running_mean = if self.n == 0 { mean } else { self.running_mean + delta * (added / total) };
-        self.squares += block.squares + delta * delta * (before * added / total);
-        self.n += block.n;
-        self.sum = Some(self.sum.map_or(block.sum, |sum| sum.add(block.sum)));
     }
 
     pub(super) fn range(&self) -> Option<(Number, Number)> {
         self.range.map(|(min, max)| (min.number(), max.number()))
-    }
-
-    pub(super) fn mean(&self) -> Option<f64> {
-        self.sum.map(|sum| sum.divided_by(self.n))
-    }
-
-    #[allow(clippy::cast_precision_loss, reason = "a count divides a float")]
-    pub(super) fn deviation(&self) -> Option<f64> {
-        self.sum.map(|_| (self.squares / self.n as f64).sqrt())
     }
 }

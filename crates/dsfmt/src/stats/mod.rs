@@ -18,7 +18,7 @@ use serde::{Serialize, Serializer};
 
 use crate::array::{Array, Values};
 use crate::read::Variable;
-use block::{BLOCK, Block, Moments, Present, fold};
+use block::{Accumulated, BLOCK, Block, Present, fold};
 use number::Numeric;
 use order::Counts;
 
@@ -39,20 +39,20 @@ pub struct Stats {
     pub min: Option<Number>,
     /// Maximum.
     pub max: Option<Number>,
-    /// Arithmetic mean; of integers by their exact sum.
+    /// Arithmetic mean: of integers by their exact sum, of floats by a compensated one.
     pub mean: Option<f64>,
-    /// Median: the middle value, or the mean of the two middle values.
-    pub median: Option<f64>,
+    /// Median: the middle value, or the mean of the two middle values. A value that occurs is in its type, also below.
+    pub median: Option<Number>,
     /// Population standard deviation.
     pub std: Option<f64>,
     /// Central 50%: the quartiles, linearly interpolated.
-    pub p50: Option<[f64; 2]>,
+    pub p50: Option<[Number; 2]>,
     /// Central 68%: percentiles 16 and 84, linearly interpolated.
-    pub p68: Option<[f64; 2]>,
+    pub p68: Option<[Number; 2]>,
     /// Central 95%: percentiles 2.5 and 97.5.
-    pub p95: Option<[f64; 2]>,
+    pub p95: Option<[Number; 2]>,
     /// Central 99%: percentiles 0.5 and 99.5.
-    pub p99: Option<[f64; 2]>,
+    pub p99: Option<[Number; 2]>,
 }
 
 /// A number in its variable's type.
@@ -127,12 +127,12 @@ impl Serialize for Stats {
         fields.serialize_field("min", &self.min)?;
         fields.serialize_field("max", &self.max)?;
         fields.serialize_field("mean", &self.mean.map(Finite))?;
-        fields.serialize_field("median", &self.median.map(Finite))?;
+        fields.serialize_field("median", &self.median)?;
         fields.serialize_field("std", &self.std.map(Finite))?;
-        fields.serialize_field("p50", &self.p50.map(|ends| ends.map(Finite)))?;
-        fields.serialize_field("p68", &self.p68.map(|ends| ends.map(Finite)))?;
-        fields.serialize_field("p95", &self.p95.map(|ends| ends.map(Finite)))?;
-        fields.serialize_field("p99", &self.p99.map(|ends| ends.map(Finite)))?;
+        fields.serialize_field("p50", &self.p50)?;
+        fields.serialize_field("p68", &self.p68)?;
+        fields.serialize_field("p95", &self.p95)?;
+        fields.serialize_field("p99", &self.p99)?;
         fields.end()
     }
 }
@@ -223,7 +223,7 @@ const PERCENTILES: [f64; 9] = [50.0, 25.0, 75.0, 16.0, 84.0, 2.5, 97.5, 0.5, 99.
 
 fn compute<T: Numeric>(source: &ChunkSource<'_, '_>) -> Result<Stats> {
     let new = || FirstPass { blocks: Vec::new(), counts: Counts::<T>::new(source.count) };
-    let (mut first, mut moments) = (new(), Moments::<T>::EMPTY);
+    let (mut first, mut all) = (new(), Accumulated::<T>::new());
     source.chunks(|values: &[T], mask| {
         let work = |first: &mut FirstPass<T>, present: &Present<'_, T>| {
             first.blocks.push(Block::new(present));
@@ -234,18 +234,19 @@ fn compute<T: Numeric>(source: &ChunkSource<'_, '_>) -> Result<Stats> {
             first.counts.merge(more.counts);
         };
         fold(values, mask, &mut first, new, work, merge);
-        first.blocks.drain(..).for_each(|block| moments.add(&block));
+        first.blocks.drain(..).for_each(|block| all.add(&block));
     })?;
-    let mut stats = Stats { count: source.count, missing: moments.missing, nan: moments.nan, ..Stats::empty() };
-    let Some((min, max)) = moments.range() else { return Ok(stats) };
-    let positions = PERCENTILES.map(|percent| position(percent, moments.n));
-    let ranks: Vec<u64> = positions.iter().flat_map(|(rank, _)| [*rank, (rank + 1).min(moments.n - 1)]).collect();
-    let ranked = order::select::<T>(source, &first.counts, moments.n, &ranks)?;
+    let mut stats = Stats { count: source.count, missing: all.missing, nan: all.nan, ..Stats::empty() };
+    let Some((min, max)) = all.range() else { return Ok(stats) };
+    let n = all.moments.count();
+    let positions = PERCENTILES.map(|percent| position(percent, n));
+    let ranks: Vec<u64> = positions.iter().flat_map(|(rank, _)| [*rank, (rank + 1).min(n - 1)]).collect();
+    let ranked = order::select::<T>(source, &first.counts, n, &ranks)?;
     let pairs = ranked.as_chunks::<2>().0.iter().zip(positions);
     let mut values = pairs.map(|([low, high], (_, fraction))| interpolate(*low, *high, fraction));
     let mut next = || values.next();
     (stats.min, stats.max) = (Some(min), Some(max));
-    (stats.mean, stats.std) = (moments.mean(), moments.deviation());
+    (stats.mean, stats.std) = (all.moments.mean(), all.moments.deviation());
     stats.median = next();
     for interval in [&mut stats.p50, &mut stats.p68, &mut stats.p95, &mut stats.p99] {
         *interval = next().zip(next()).map(|(low, high)| [low, high]);
@@ -268,16 +269,17 @@ fn position(percent: f64, n: u64) -> (u64, f64) {
     ((at as u64).min(n - 1), at.fract())
 }
 
-/// Interpolates between two values, with numpy's order of operations.
-fn interpolate<T: Numeric>(low: T, high: T, fraction: f64) -> f64 {
+/// Interpolates between two values, with numpy's order of operations. A value that occurs is not rounded.
+fn interpolate<T: Numeric>(low: T, high: T, fraction: f64) -> Number {
+    // The difference of equal infinities is NaN.
+    if fraction == 0.0 || low.key() == high.key() {
+        return low.number();
+    }
     let (low, high) = (low.number().as_f64(), high.number().as_f64());
-    match fraction {
-        0.0 => low,
-        // The difference of equal infinities is NaN.
-        _ if low == high => low,
+    Number::Float64(match fraction {
         fraction if fraction < 0.5 => low + (high - low) * fraction,
         fraction => high - (high - low) * (1.0 - fraction),
-    }
+    })
 }
 
 impl Stats {

@@ -1,10 +1,12 @@
 //! Numeric types for statistics.
 
+use container_core::moments::Block;
+
 use crate::types::Element;
 
 use super::Number;
 
-/// A number with an order-preserving key, and sums with little or no rounding.
+/// A number with an order-preserving key.
 pub(super) trait Numeric: Element {
     /// Width of a key in bits.
     const BITS: u32;
@@ -21,50 +23,12 @@ pub(super) trait Numeric: Element {
     /// As a [`Number`].
     fn number(self) -> Number;
 
-    /// The sum of the values, and the sum of squared deviations from their mean.
-    fn sums(values: &[Self]) -> (Sum, f64);
-}
-
-/// A sum: exact for integers, compensated for floats.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Sum {
-    Integer(i128),
-    /// The sum, and its compensation for rounding errors.
-    Float(f64, f64),
-}
-
-impl Sum {
-    pub(super) fn add(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Integer(one), Self::Integer(other)) => Self::Integer(one.saturating_add(other)), // 2^64 numbers below 2^64 cannot overflow
-            (Self::Float(one, lost), Self::Float(other, more)) => {
-                let sum = one + other;
-                // The rounding error is the part of the smaller term that the sum cannot represent.
-                let error = if one.abs() >= other.abs() { (one - sum) + other } else { (other - sum) + one };
-                Self::Float(sum, lost + more + error)
-            }
-            (Self::Integer(number), float @ Self::Float(..)) | (float @ Self::Float(..), Self::Integer(number)) => {
-                float.add(Self::Float(Number::Integer(number).as_f64(), 0.0))
-            }
-        }
-    }
-
-    /// The sum divided by `count`.
-    #[allow(clippy::cast_precision_loss, reason = "the nearest float is intended")]
-    pub(super) fn divided_by(self, count: u64) -> f64 {
-        match self {
-            Self::Integer(sum) => {
-                let count = i128::from(count.max(1));
-                (sum / count) as f64 + (sum % count) as f64 / count as f64
-            }
-            Self::Float(sum, lost) if lost.is_finite() => (sum + lost) / count as f64,
-            Self::Float(sum, _) => sum / count as f64,
-        }
-    }
+    /// Sum, mean and deviations of the values, which are not NaN.
+    fn moments(values: &[Self]) -> Block;
 }
 
 macro_rules! integers {
-    ($($number:ty, $unsigned:ty, $wide:ty;)*) => {$(
+    ($($number:ty, $unsigned:ty;)*) => {$(
         impl Numeric for $number {
             const BITS: u32 = <$number>::BITS;
 
@@ -90,31 +54,22 @@ macro_rules! integers {
                 Number::Integer(self.into())
             }
 
-            #[allow(clippy::cast_precision_loss, clippy::cast_lossless, reason = "a deviation is a float")]
-            fn sums(values: &[Self]) -> (Sum, f64) {
-                let Some(pivot) = values.first().map(|first| <$wide>::from(*first)) else { return (Sum::Integer(0), 0.0) };
-                let sum: $wide = values.iter().map(|value| <$wide>::from(*value) - pivot).sum();
-                let count = values.len();
-                let mean = sum as f64 / count as f64;
-                let squares = sum_by(values, |value| {
-                    let deviation = (<$wide>::from(value) - pivot) as f64 - mean;
-                    deviation * deviation
-                });
-                (Sum::Integer(i128::from(sum) + i128::from(pivot) * count as i128), squares)
+            fn moments(values: &[Self]) -> Block {
+                Block::of_integers(values, Self::key, |key| Self::from_key(key).into())
             }
         }
     )*};
 }
 
 integers! {
-    i8, u8, i64;
-    i16, u16, i64;
-    i32, u32, i64;
-    i64, u64, i128;
-    u8, u8, i64;
-    u16, u16, i64;
-    u32, u32, i64;
-    u64, u64, i128;
+    i8, u8;
+    i16, u16;
+    i32, u32;
+    i64, u64;
+    u8, u8;
+    u16, u16;
+    u32, u32;
+    u64, u64;
 }
 
 macro_rules! floats {
@@ -142,20 +97,11 @@ macro_rules! floats {
             }
 
             fn number(self) -> Number {
-                Number::$name(self)
+                Number::$name(self + 0.0) // 0 and -0 are one
             }
 
-            #[allow(clippy::cast_precision_loss, reason = "a mean is a float")]
-            fn sums(values: &[Self]) -> (Sum, f64) {
-                let sum = values.chunks(512).fold(Sum::Float(0.0, 0.0), |sum, part| {
-                    sum.add(Sum::Float(sum_by(part, f64::from), 0.0))
-                });
-                let mean = sum.divided_by(values.len() as u64);
-                let squares = sum_by(values, |value| {
-                    let deviation = f64::from(value) - mean;
-                    deviation * deviation
-                });
-                (sum, squares)
+            fn moments(values: &[Self]) -> Block {
+                Block::of_floats(values, f64::from)
             }
         }
     )*};
@@ -164,17 +110,4 @@ macro_rules! floats {
 floats! {
     f32, u32, Float32;
     f64, u64, Float64;
-}
-
-/// Sums `map(value)` in eight parallel lanes, for vectorization.
-fn sum_by<T: Copy>(values: &[T], map: impl Fn(T) -> f64) -> f64 {
-    let (eights, rest) = values.as_chunks::<8>();
-    let mut sums = [0.0; 8];
-    for eight in eights {
-        for (sum, value) in sums.iter_mut().zip(eight) {
-            *sum += map(*value);
-        }
-    }
-    let rest: f64 = rest.iter().map(|value| map(*value)).sum();
-    sums.iter().sum::<f64>() + rest
 }

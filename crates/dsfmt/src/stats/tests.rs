@@ -59,7 +59,8 @@ fn assert_matches_naive(stats: &Stats, values: Vec<f64>) {
     assert_eq!(expected.is_some(), stats.mean.is_some());
     let Some(expected) = expected else { return };
     let intervals = [stats.p50, stats.p68, stats.p95, stats.p99].into_iter().flat_map(Option::unwrap);
-    let found = [stats.mean, stats.std, stats.median].into_iter().map(Option::unwrap).chain(intervals);
+    let quantiles = stats.median.into_iter().chain(intervals).map(Number::as_f64);
+    let found = [stats.mean, stats.std].into_iter().map(Option::unwrap).chain(quantiles);
     for (found, expected) in found.zip(expected) {
         assert!((found - expected).abs() <= 1e-12 * scale, "{found} {expected} {stats:?}");
     }
@@ -82,7 +83,7 @@ fn excludes_missing_and_nan() {
     assert_eq!((found.count, found.missing, found.nan), (5, 1, 1));
     assert_eq!(
         (found.min, found.max, found.median),
-        (Some(Number::Float32(0.1)), Some(Number::Float32(3.0)), Some(1.0))
+        (Some(Number::Float32(0.1)), Some(Number::Float32(3.0)), Some(Number::Float32(1.0)))
     );
     assert!(serde_json::to_string(&found).unwrap().contains("\"min\":0.1,"));
     let none = stats(Array::new([2], vec![f64::NAN; 2]).unwrap());
@@ -91,10 +92,13 @@ fn excludes_missing_and_nan() {
     let one = stats(Array::new([], vec![-7i8]).unwrap());
     assert_eq!(
         (one.min, one.median, one.std, one.p95),
-        (Some(Number::Integer(-7)), Some(-7.0), Some(0.0), Some([-7.0; 2]))
+        (Some(Number::Integer(-7)), Some(Number::Integer(-7)), Some(0.0), Some([Number::Integer(-7); 2]))
     );
     let truths = stats(Array::new([4], vec![true, false, true, true]).unwrap());
-    assert_eq!((truths.max, truths.mean, truths.median), (Some(Number::Integer(1)), Some(0.75), Some(1.0)));
+    assert_eq!(
+        (truths.max, truths.mean, truths.median),
+        (Some(Number::Integer(1)), Some(0.75), Some(Number::Integer(1)))
+    );
     let infinite = stats(Array::new([2], vec![f64::INFINITY, 1.0]).unwrap());
     assert_eq!((infinite.mean, infinite.max), (Some(f64::INFINITY), Some(Number::Float64(f64::INFINITY))));
     assert!(infinite.std.unwrap().is_nan() && serde_json::to_string(&infinite).unwrap().contains("\"std\":\"NaN\""));
@@ -122,6 +126,41 @@ fn integers_are_summed_exactly() {
     assert_eq!(far.std, Some((2.0f64 / 3.0).sqrt()));
     assert_eq!(far.max, Some(Number::Integer(u64::MAX.into())));
     assert!(serde_json::to_string(&far).unwrap().contains("\"max\":18446744073709551615,"));
+}
+
+/// Values that occur are not rounded, and 0 and -0 are one.
+#[test]
+fn quantiles_that_occur_are_exact() {
+    let large = (1_i64 << 53) + 1;
+    let json = serde_json::to_string(&stats(Array::new([3], vec![large; 3]).unwrap())).unwrap();
+    assert!(json.contains(&format!("\"median\":{large},")) && json.contains(&format!("\"p99\":[{large},{large}]")));
+    let between = stats(Array::new([2], vec![1_i64, 2]).unwrap());
+    assert_eq!((between.median, between.p50), (Some(Number::Float64(1.5)), Some([1.25, 1.75].map(Number::Float64))));
+    let zeros = stats(Array::new([3], vec![0.1, -0.0, 1.0]).unwrap());
+    assert!(matches!(zeros.min, Some(Number::Float64(min)) if min.is_sign_positive()));
+}
+
+/// The expected numbers are exact results, rounded to the nearest float.
+#[test]
+fn means_and_deviations_have_no_rounding_errors() {
+    let moments = |array| {
+        let found = stats(array);
+        (found.mean.unwrap(), found.std.unwrap())
+    };
+    let of = |values: Vec<f64>| moments(Array::new([values.len() as u64], values).unwrap());
+    const COUNT: u32 = 300_000; // several blocks
+    let (mean, std) = of((0..COUNT).map(|at| f64::from(at % 3) + 1e15).collect());
+    assert_eq!((mean, (std - (2.0_f64 / 3.0).sqrt()).abs() < 1e-15), (1_000_000_000_000_001.0, true), "{std}");
+    let (mean, std) = of(vec![0.1; COUNT as usize]);
+    assert_eq!((mean, std), (0.1, 0.0));
+    let times: Vec<i64> = (0..i64::from(COUNT)).map(|at| at + 1_700_000_000_000_000_000).collect();
+    let (_, std) = moments(Array::new([u64::from(COUNT)], times).unwrap());
+    let expected = ((f64::from(COUNT).powi(2) - 1.0) / 12.0).sqrt();
+    assert!((std - expected).abs() <= 1e-15 * expected, "{std} {expected}");
+    assert_eq!(of(vec![1e308; 3]), (1e308, 0.0));
+    assert_eq!(of(vec![1e16, 1.0, -1e16]).0, 1.0 / 3.0);
+    let (_, std) = of(vec![1e300, 2.5, 0.0]);
+    assert!((std / 1e300 - 2.0_f64.sqrt() / 3.0).abs() < 1e-15, "{std}");
 }
 
 /// Deterministic noise of mixed magnitudes.
@@ -182,8 +221,8 @@ fn matches_naive_where_values_repeat_or_a_sample_misleads() {
     // All have one prefix; most are the largest key.
     let top: Vec<u64> = noise(count).map(|value| u64::MAX - if value > 0.1 { 3 } else { 0 }).collect();
     assert_eq!(
-        stats(Array::new([count as u64], top).unwrap()).p95.map(|ends| ends.map(f64::to_bits)),
-        Some([(u64::MAX as f64).to_bits(); 2])
+        stats(Array::new([count as u64], top).unwrap()).p95,
+        Some([u64::MAX - 3, u64::MAX].map(|number| Number::Integer(number.into())))
     );
     let runs = count as u64 / SAMPLE;
     let sampled = |at: usize| {

@@ -9,11 +9,13 @@ use arrow_array::types::Int8Type;
 use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray, DurationSecondArray,
     Float32Array, Float64Array, Int64Array, NullArray, RecordBatch, StringArray, StructArray,
-    TimestampMicrosecondArray, TimestampMillisecondArray, UInt64Array,
+    TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray, UInt64Array,
 };
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{DataType, Field};
 use serde_json::{Value, json};
+use wharf::hub::convert::Report;
+use wharf::hub::env::Opener;
 use wharf::stats::ColumnStats;
 use wharf::{Convert, Count, ErrorKind, Overwrite, Registry, Stats};
 
@@ -172,6 +174,74 @@ fn formats_have_the_same_statistics() {
     }
 }
 
+/// All variables of a file are taken another way than rows; values and their JSON are the same.
+#[test]
+fn variables_have_the_statistics_of_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    let registry = Registry::builtin();
+    let arrow = folder.path().join("x.arrow");
+    let large = (1_i64 << 53) + 1;
+    let mut columns: Vec<(&str, ArrayRef)> = vec![
+        ("large", Arc::new(Float64Array::from(vec![1e15, 1e15 + 1.0, 1e15 + 2.0]))),
+        ("finite", Arc::new(Float64Array::from(vec![1e308; 3]))),
+        ("cancels", Arc::new(Float64Array::from(vec![1e16, 1.0, -1e16]))),
+        ("square", Arc::new(Float64Array::from(vec![1e300, 2.5, 0.0]))),
+        ("zero", Arc::new(Float64Array::from(vec![0.1, -0.0, 1.0]))),
+        ("narrow", Arc::new(Float32Array::from(vec![0.1, 0.1, 0.3]))),
+        ("time", Arc::new(Int64Array::from(vec![1_700_000_000_000_000_000, 1_700_000_000_000_000_001, 0]))),
+        ("integer", Arc::new(Int64Array::from(vec![large; 3]))),
+        ("word", Arc::new(StringArray::from(vec!["a", "b", "a"]))),
+    ];
+    for extension in ["ds", "nc"] {
+        if extension == "ds" {
+            columns.push(("flag", Arc::new(BooleanArray::from(vec![true, false, true]))));
+        } else {
+            columns.pop();
+        }
+        write(&arrow, columns.clone());
+        let path = folder.path().join("x").with_extension(extension);
+        Convert::new([&arrow]).write(&path, Overwrite::Refuse, &registry).unwrap();
+        for expected in stats(&arrow) {
+            let name = expected["column"].as_str().unwrap();
+            let mut one = Stats::new([&path]);
+            one.inputs = one.inputs.with_columns([name]);
+            let [found] = &json_of(&one.compute(&registry).unwrap())[..] else { panic!("{name}") };
+            for member in ["count", "nulls", "nan", "min", "max", "mean", "std", "median", "p50", "p68", "p95", "p99"] {
+                assert_eq!(found[member], expected[member], "{member} of {name} in {extension}");
+            }
+        }
+    }
+}
+
+/// Ticks of IDV are 100 ns: they are neither merged nor rounded where nanoseconds hold them, otherwise reported.
+#[test]
+fn times_of_idv_are_exact() {
+    let folder = tempfile::tempdir().unwrap();
+    let registry = Registry::builtin();
+    let (arrow, idv) = (folder.path().join("x.arrow"), folder.path().join("x.idv"));
+    write(&arrow, vec![("t", Arc::new(TimestampNanosecondArray::from(vec![100, 200, 1100])))]);
+    Convert::new([&arrow]).write(&idv, Overwrite::Refuse, &registry).unwrap();
+    let groups = |path: &Path| {
+        let mut report = Report::default();
+        let groups = Count::new([path]).by(["t"]).run_groups(&mut Opener::new(registry.clone()), &mut report).unwrap();
+        assert_eq!(report.losses.len(), 0);
+        groups.into_iter().map(|group| group.values.get().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(groups(&idv), groups(&arrow));
+    assert_eq!(groups(&idv).len(), 3);
+    let expected = json!({"distinct": 3, "min": "1970-01-01T00:00:00.0000001", "max": "1970-01-01T00:00:00.0000011"});
+    check(&stats(&idv)[0], &expected);
+    // Beyond the years of nanoseconds, the fraction of a microsecond is a loss.
+    let seconds = Arc::new(TimestampMicrosecondArray::from(vec![253_402_300_799_000_000]));
+    let far = folder.path().join("far.idv");
+    write(&arrow, vec![("t", seconds)]);
+    Convert::new([&arrow]).write(&far, Overwrite::Refuse, &registry).unwrap();
+    let mut report = Report::default();
+    let both = Count::new([&idv, &far]).by(["t"]);
+    let groups = both.run_groups(&mut Opener::new(registry.clone()), &mut report).unwrap();
+    assert_eq!((groups.len(), groups[0].count, report.losses.len()), (3, 2, 1));
+}
+
 #[test]
 fn several_inputs_are_one_table() {
     let folder = tempfile::tempdir().unwrap();
@@ -270,6 +340,12 @@ fn counts_rows_of_groups() {
         let found: Vec<Value> = groups.iter().map(|group| serde_json::from_str(group.values.get()).unwrap()).collect();
         assert_eq!(found, expected.map(|text| json!({ column: text })));
     }
+    let floats = [Some(f64::INFINITY), Some(1.0), None, Some(f64::NAN), Some(f64::NEG_INFINITY), Some(-2.5)];
+    write(&ordered, vec![("x", Arc::new(Float64Array::from(floats.to_vec())))]);
+    let groups = Count::new([&ordered]).by(["x"]).groups(&registry).unwrap();
+    let found: Vec<Value> = groups.iter().map(|group| serde_json::from_str(group.values.get()).unwrap()).collect();
+    let expected = [json!(null), json!("-Infinity"), json!(-2.5), json!(1.0), json!("Infinity"), json!("NaN")];
+    assert_eq!(found, expected.map(|x| json!({"x": x})));
     let mut small = Count::new([&path]).by(["list"]);
     small.max_bytes = 1000;
     assert!(matches!(small.groups(&registry).unwrap_err().kind(), ErrorKind::Limit { .. }));

@@ -8,7 +8,7 @@ use arrow_array::types::{Float16Type, Float32Type, Float64Type};
 use arrow_array::{Array, ArrowNativeTypeOp, ArrowPrimitiveType, PrimitiveArray, RecordBatch, make_array};
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
-use container_arrow::{BatchWriter, JsonRows, Times, from_arrow, parse_time};
+use container_arrow::{BatchWriter, JsonRows, from_arrow, parse_time};
 use container_core::{Error, Loss, Result};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
@@ -108,7 +108,7 @@ impl Count {
         let selection = &self.inputs.selection;
         opener.apply(selection)?;
         opener.overrides = self.inputs.text.overrides()?;
-        opener.allow_lacking(&self.inputs.inputs, selection, true);
+        opener.allow_lacking(&self.inputs.inputs, selection, self.inputs.union);
         let progress = &self.inputs.progress.0;
         let mut all = 0_u64;
         for location in &self.inputs.inputs {
@@ -140,12 +140,13 @@ impl Count {
     /// exceed [`max_bytes`](Self::max_bytes).
     pub fn run_groups(&self, opener: &mut Opener<'_>, report: &mut Report) -> Result<Vec<Group>> {
         let mut inputs = self.inputs.clone();
-        inputs.mapping.times.get_or_insert(Times::Floor);
         super::accept_mixed_types(&mut inputs);
         let max_bytes = self.max_bytes;
-        let groups = inputs.read_batches(opener, report, |schema| {
-            let types = schema.fields().iter().map(|field| field.data_type().clone()).collect();
-            Ok(Box::new(Groups { types, counts: HashMap::new(), bytes: 0, max_bytes }))
+        let groups = super::with_exact_times(&inputs, report, |inputs, report| {
+            inputs.read_batches(opener, report, |schema| {
+                let types = schema.fields().iter().map(|field| field.data_type().clone()).collect();
+                Ok(Box::new(Groups { types, counts: HashMap::new(), bytes: 0, max_bytes }))
+            })
         })?;
         let types = groups.types;
         let parsed = groups.counts.into_iter().map(|(json, count)| {
@@ -251,6 +252,11 @@ fn one_zero(data: ArrayData) -> Result<ArrayData> {
 
 /// Nulls first, then numbers and times, texts by bytes, and others by their JSON.
 fn compare(one: &Value, other: &Value, data_type: &DataType) -> Ordering {
+    if is_float(data_type)
+        && let (Some(one), Some(other)) = (float(one), float(other))
+    {
+        return one.total_cmp(&other);
+    }
     let rank = |value: &Value| match value {
         Value::Null => 0,
         Value::Bool(_) => 1,
@@ -272,6 +278,22 @@ fn compare(one: &Value, other: &Value, data_type: &DataType) -> Ordering {
             one.to_string().cmp(&other.to_string())
         }
         _ => rank(one).cmp(&rank(other)),
+    }
+}
+
+fn is_float(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, values) => is_float(values),
+        other => other.is_floating(),
+    }
+}
+
+/// The float of a JSON value, in which infinities and NaN are texts. NaN is the greatest.
+fn float(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.parse().ok(),
+        _ => None,
     }
 }
 

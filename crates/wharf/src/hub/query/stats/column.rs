@@ -6,9 +6,9 @@ use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{ArrowNativeType, NullBuffer};
 use arrow_schema::DataType;
 use container_arrow::from_arrow;
+use container_core::moments::{BLOCK, Block, Moments};
 use container_core::{Error, Limits, Result};
 
-use super::moments::Moments;
 use super::numbers::{Family, Numbers, Ordered, float_key, signed_key};
 use super::texts::{Lengths, Texts};
 
@@ -111,7 +111,8 @@ impl Column {
                 ordered.add(&unscaled);
                 #[allow(clippy::cast_precision_loss, reason = "mean and deviation of decimals are floats")]
                 let floats = unscaled.iter().map(|number| *number as f64 / 10_f64.powi(scale.into()));
-                moments.add_floats(&floats.collect::<Vec<_>>());
+                let floats: Vec<f64> = floats.collect();
+                floats.chunks(BLOCK).for_each(|block| moments.add(&Block::of_floats(block, |float| float)));
             }
             Values::Texts(texts) => add_texts(texts, array, &present),
             Values::List(lengths, item) => add_lists(lengths, item, array, &present)?,

@@ -2,7 +2,6 @@
 
 mod column;
 mod distinct;
-mod moments;
 mod numbers;
 mod scalars;
 mod sketch;
@@ -17,10 +16,10 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use container_arrow::{BatchWriter, Times};
+use container_arrow::BatchWriter;
 use container_core::{Error, Loss, Result, Watch};
 
-use super::super::convert::{Convert, Report};
+use super::super::convert::{Convert, Report, quoted};
 use super::super::env::Opener;
 use super::super::inputs::Location;
 use crate::Registry;
@@ -96,16 +95,27 @@ impl Stats {
         let watch = Watch::new(Arc::clone(&self.inputs.progress.0));
         if let [location] = self.inputs.inputs.as_slice()
             && self.is_whole()
-            && let Some(variables) = variables::stats(location, &self.inputs.selection.columns, opener, &watch)?
         {
-            return Ok(variables);
+            let of_rows = |opener: &mut Opener<'_>, name: &str| {
+                let mut stats = self.clone();
+                stats.inputs.selection.columns = quoted([name]);
+                stats.of_rows(opener, report)
+            };
+            let names = &self.inputs.selection.columns;
+            if let Some(variables) = variables::stats(location, names, opener, &watch, of_rows)? {
+                return Ok(variables);
+            }
         }
+        self.of_rows(opener, report)
+    }
+
+    fn of_rows(&self, opener: &mut Opener<'_>, report: &mut Report) -> Result<Vec<Result<ColumnStats>>> {
         let mut inputs = self.inputs.clone();
-        // Rounding is reported as a loss.
-        inputs.mapping.times.get_or_insert(Times::Floor);
         super::accept_mixed_types(&mut inputs);
         let threads = inputs.selection.reading.threads;
-        let collector = inputs.read_batches(opener, report, |schema| Collector::new(&schema, threads).map(Box::new))?;
+        let collector = super::with_exact_times(&inputs, report, |inputs, report| {
+            inputs.read_batches(opener, report, |schema| Collector::new(&schema, threads).map(Box::new))
+        })?;
         let columns = collector.columns.into_iter();
         let mut all = Vec::new();
         columns.for_each(|column| summary::add(column, self.top, &mut all));

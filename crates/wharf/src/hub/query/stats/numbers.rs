@@ -1,6 +1,7 @@
 //! Statistics of numbers, booleans, times and decimals, as keys in their order.
 
-use super::moments::Moments;
+use container_core::moments::{BLOCK, Block, Moments};
+
 use super::sketch::{Key, Summary, Values};
 
 /// How keys stand for numbers.
@@ -64,9 +65,11 @@ impl Numbers {
     }
 
     pub(super) fn add(&mut self, keys: &[u64]) {
-        for block in keys.chunks(super::moments::BLOCK) {
-            self.moments.add(self.family, block);
-        }
+        let block = |keys: &[u64]| match self.family {
+            Family::Float => Block::of_floats(keys, float_of),
+            family => Block::of_integers(keys, |key| key, |key| family.integer(key)),
+        };
+        keys.chunks(BLOCK).for_each(|keys| self.moments.add(&block(keys)));
         self.values.add(keys);
     }
 }

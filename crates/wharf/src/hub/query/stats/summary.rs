@@ -5,7 +5,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::column::{Column, Values, is_time};
 use super::distinct::HyperLogLog;
-use super::numbers::{Family, Numbers, Ordered, quantiles};
+use super::numbers::{Numbers, Ordered, quantiles};
 use super::scalars::{self, Scalar};
 use super::texts::{self, Texts};
 
@@ -89,7 +89,7 @@ pub(super) fn add(column: Column, max_top: usize, all: &mut Vec<Result<ColumnSta
         Values::Numbers(numbers) => outcome = stats.numbers(numbers, &data_type, max_top),
         Values::Decimals(ordered, moments) => {
             outcome = stats.decimals(ordered, &data_type, max_top).and_then(|()| {
-                stats.mean = moments.mean(Family::Float).map(scalars::of_float).transpose()?;
+                stats.mean = moments.mean().map(scalars::of_float).transpose()?;
                 stats.std = moments.deviation().map(scalars::of_float).transpose()?;
                 Ok(())
             });
@@ -116,7 +116,7 @@ impl ColumnStats {
             let mean = moments.rounded_mean().map(super::numbers::signed_key);
             self.mean = mean.map(|mean| scalars(&[mean])).transpose()?.and_then(|mut mean| mean.pop());
         } else {
-            self.mean = moments.mean(family).map(scalars::of_float).transpose()?;
+            self.mean = moments.mean().map(scalars::of_float).transpose()?;
             self.std = moments.deviation().map(scalars::of_float).transpose()?;
         }
         if *data_type != arrow_schema::DataType::Boolean {
