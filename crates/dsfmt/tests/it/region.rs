@@ -293,6 +293,21 @@ fn takes_the_equal_longitude_before_one_around_the_earth() {
     }
 }
 
+/// Both ends of an axis are the same longitude; a range of all of it does not turn it.
+#[test]
+fn a_range_of_the_whole_circle_keeps_the_axis() {
+    let upward = [0.0_f64, 90.0, 180.0, 270.0, 360.0];
+    let axes = [upward.to_vec(), upward.map(|lon| lon - 180.0).to_vec(), upward.map(|lon| 180.0 - lon).to_vec()];
+    for lons in axes {
+        let mut builder = Builder::new();
+        builder.field("lon", field(&[5], lons.clone(), &["lon"]).with_attribute("units", "degrees_east"));
+        let (first, last) = (lons[0].min(lons[4]), lons[0].max(lons[4]));
+        let part = Region::new().between("lon", Some(first), Some(last)).apply(open(&builder)).unwrap();
+        let expected: Vec<Value> = lons.into_iter().map(Value::from).collect();
+        assert_eq!(values(&part.variable("lon").unwrap().read().unwrap()), expected);
+    }
+}
+
 #[test]
 fn errors_name_range_and_extent() {
     let error = |region: Region| {
@@ -376,7 +391,8 @@ fn model(lons: &[i32], from: i32, to: i32) -> Vec<usize> {
     let ascending = lons.len() < 2 || lons[1] > lons[0];
     let turns = |n: usize| {
         let all = (-4..=4).filter(|k| (from..=to).contains(&(lons[n] + 360 * k)));
-        if ascending { all.min() } else { all.max() }
+        let outermost = if ascending { all.clone().min() } else { all.clone().max() };
+        if all.clone().any(|turns| turns == 0) { Some(0) } else { outermost }
     };
     let mut found: Vec<(i32, usize)> = (0..lons.len()).filter_map(|n| Some((turns(n)?, n))).collect();
     found.sort_by_key(|(turns, n)| (if ascending { *turns } else { -turns }, *n));

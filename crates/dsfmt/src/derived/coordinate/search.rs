@@ -122,7 +122,7 @@ pub(in super::super) struct RangeSearch<'l> {
     interval: Interval,
     /// The interval in words.
     asked: String,
-    /// Matching elements by the number of periods that takes them into the interval: the smallest number, and the greatest.
+    /// Matching elements by the number of periods that takes them into the interval: 0 if possible, otherwise the smallest or the greatest number.
     upward: BTreeMap<i64, Vec<Range<u64>>>,
     downward: BTreeMap<i64, Vec<Range<u64>>>,
     /// Steps up minus steps down along the axis.
@@ -173,8 +173,10 @@ impl<'l> RangeSearch<'l> {
                 if first <= last {
                     #[expect(clippy::cast_possible_truncation, reason = "saturates for numbers that are no longitudes")]
                     let (first, last) = (first as i64, last as i64);
-                    push(upward.entry(first).or_default(), element(index));
-                    push(downward.entry(last).or_default(), element(index));
+                    // A value that lies in the interval as it is keeps its position: -180 and 180 are the ends of one axis.
+                    let as_it_is = (first <= 0 && last >= 0).then_some(0);
+                    push(upward.entry(as_it_is.unwrap_or(first)).or_default(), element(index));
+                    push(downward.entry(as_it_is.unwrap_or(last)).or_default(), element(index));
                 }
             }),
         }
