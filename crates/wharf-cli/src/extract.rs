@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use container_core::{Overwrite, Result};
+use container_core::{Error, Overwrite, Result};
 use serde_json::json;
 use wharf::Extract;
 use wharf::hub::convert::{Convert, Report};
@@ -29,7 +29,11 @@ Examples:
 /// Names are values of the input. They must be relative and unique, without .., control characters, backslashes and colons; any other is an error.
 /// The output appears complete or not at all.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES, override_usage = "wharf extract [OPTIONS] --field <FIELDS> <IN> <OUT>")]
+#[command(
+    after_help = EXAMPLES,
+    override_usage = "wharf extract [OPTIONS] --field <FIELDS> <IN> <OUT>",
+    mut_arg("columns", |columns| columns.hide(true))
+)]
 pub(crate) struct Arguments {
     /// Input file, dataset or store; - for standard input
     #[arg(value_name = "IN")]
@@ -56,9 +60,11 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let location = inputs::expand_single(&arguments.input, "extract")?;
-    let mut selection = arguments.selection.plain()?;
-    // Only the columns that are needed are read.
-    selection.columns.clear();
+    let selection = arguments.selection.plain()?;
+    if !selection.columns.is_empty() {
+        let error = Error::usage("has no effect: only the columns of --field and --name are read");
+        return Err(error.in_option("columns"));
+    }
     env.opener.apply(&selection)?;
     let mut fields = Vec::new();
     for names in &arguments.field {

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BinaryArray, Int64Array, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, BinaryArray, DictionaryArray, Int8Array, Int64Array, RecordBatch, StringArray};
 use arrow_ipc::writer::FileWriter;
 use wharf::convert::{JsonLines, copy};
 use wharf::{Convert, Diff, ErrorKind, Extract, Overwrite, Registry, Scan, Severity, VerifyOptions};
@@ -227,6 +227,67 @@ fn unknown_columns_and_wrong_patterns_are_usage_errors() {
         assert_eq!(error.unwrap_err().kind(), ErrorKind::Usage, "{field} {name}");
         assert!(!out.exists());
     }
+}
+
+#[test]
+fn a_field_that_is_selected_twice_is_a_usage_error() {
+    let temp = tempfile::tempdir().unwrap();
+    let source = temp.path().join("x.arrow");
+    images(&source);
+    let written =
+        Extract::new(&source, ["cls", "cls"]).write(temp.path().join("out"), Overwrite::Refuse, &Registry::builtin());
+    assert_eq!(written.unwrap_err().to_string(), "field has \"cls\" twice");
+}
+
+#[test]
+fn standard_output_and_compressed_archives_are_no_outputs() {
+    let temp = tempfile::tempdir().unwrap();
+    let source = temp.path().join("x.arrow");
+    images(&source);
+    let archives = ["x.tar.gz", "x.TGZ", "x.tar.zst", "x.bz2", "x.xz"].map(|name| temp.path().join(name));
+    for path in archives.iter().map(PathBuf::as_path).chain([Path::new("-")]) {
+        let written = Extract::new(&source, ["cls"]).write(path, Overwrite::Refuse, &Registry::builtin());
+        assert_eq!(written.unwrap_err().kind(), ErrorKind::Usage, "{path:?}");
+        assert!(!path.exists(), "{path:?}");
+    }
+}
+
+#[test]
+fn nulls_among_the_values_of_a_dictionary_have_no_file() {
+    let temp = tempfile::tempdir().unwrap();
+    let (source, out) = (temp.path().join("x.arrow"), temp.path().join("out"));
+    let values: ArrayRef = Arc::new(StringArray::from(vec![Some("x"), None]));
+    let dictionary = DictionaryArray::new(Int8Array::from(vec![Some(0), Some(1), None]), values);
+    write(&source, vec![("key", Arc::new(StringArray::from(vec!["a", "b", "c"]))), ("v", Arc::new(dictionary))]);
+    let registry = Registry::builtin();
+    let report = Extract::new(&source, ["v"]).write(&out, Overwrite::Refuse, &registry).unwrap();
+    assert_eq!(files_of(&out), expected_of(&[("a", b"x")]));
+    assert_eq!(report.losses.iter().map(|lost| lost.loss.count).collect::<Vec<_>>(), [2]);
+    let named = Extract::new(&source, ["key"]).with_name("v");
+    let error = named.write(temp.path().join("other"), Overwrite::Refuse, &registry).unwrap_err();
+    assert_eq!(error.detail(), "null cannot name a file");
+}
+
+#[test]
+fn a_tar_archive_without_files_is_read() {
+    let temp = tempfile::tempdir().unwrap();
+    let (source, out) = (temp.path().join("x.arrow"), temp.path().join("x.tar"));
+    images(&source);
+    let mut extract = Extract::new(&source, ["cls"]);
+    extract.inputs = extract.inputs.with_rows(0..0);
+    extract.write(&out, Overwrite::Refuse, &Registry::builtin()).unwrap();
+    let mut findings = 0;
+    let container = wharf::open(&out).unwrap();
+    container.verify(&VerifyOptions::default(), &mut |_| findings += 1).unwrap();
+    assert_eq!((findings, container.tables()[0].len(), rows(&out).unwrap()), (0, Some(0), String::new()));
+    // What follows the end mark is an error: the header of the first file may have been overwritten.
+    let mut bytes = fs::read(&out).unwrap();
+    bytes.extend([7; 512]);
+    fs::write(&out, &bytes).unwrap();
+    wharf::open(&out).unwrap().verify(&VerifyOptions::default(), &mut |_| findings += 1).unwrap();
+    assert_eq!(findings, 1);
+    fs::write(&out, [0; 512]).unwrap();
+    assert!(rows(&out).is_err());
 }
 
 /// The rows of an archive as JSON lines.

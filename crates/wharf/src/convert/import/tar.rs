@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -38,6 +39,9 @@ const MAX_HEADER: u64 = 1 << 20;
 /// Headers and contents are padded to a multiple of this.
 const BLOCK: u64 = 512;
 
+/// Bytes of an end mark.
+const END: usize = 1024;
+
 /// Bytes read at once after the last file.
 const STEP: u64 = 64 << 10;
 
@@ -57,6 +61,8 @@ impl Format for TarFormat {
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
         match probe.head.get(257..262) {
             Some(b"ustar") => Recognition::Content,
+            // An archive without files is an end mark.
+            _ if is_named(probe.path) && begins_with_end(probe.head) => Recognition::Name,
             _ => Recognition::No,
         }
     }
@@ -132,13 +138,15 @@ impl Samples {
             }
             index.add(path, start..start + size).map_err(at)?;
         }
-        if index.samples.is_empty() {
+        let has_end = has_end(&source, end)?;
+        let is_empty = end == 0 && has_end;
+        if index.samples.is_empty() && !is_empty {
             return Err(Error::invalid("no files found"));
         }
         let mut fields = vec![Field::new(KEY, DataType::Utf8, false)];
         fields.extend(index.extensions.iter().map(|name| Field::new(name, DataType::Binary, true)));
         let (columns, fields) = batches::describe(&Schema::new(fields));
-        let (has_end, after_end) = (has_end(&source, end)?, after_end(&source, end)?);
+        let after_end = if has_end { after_end(&source, end)? } else { None };
         let mut left_out = index.left_out;
         if let Some(byte) = after_end {
             left_out.push(Loss::new(AFTER_END, 1, Position::at(byte)));
@@ -372,6 +380,14 @@ impl BatchSteps for Batches<'_> {
     }
 }
 
+fn begins_with_end(head: &[u8]) -> bool {
+    head.get(..END).is_some_and(|mark| mark.iter().all(|byte| *byte == 0))
+}
+
+fn is_named(path: Option<&Path>) -> bool {
+    path.and_then(Path::extension).is_some_and(|extension| extension.eq_ignore_ascii_case("tar"))
+}
+
 /// Whether a block of zeros follows the last file, which ends at `end`.
 fn has_end(source: &Source, end: u64) -> Result<bool> {
     let start = end.checked_next_multiple_of(BLOCK).unwrap_or(u64::MAX);
@@ -381,11 +397,8 @@ fn has_end(source: &Source, end: u64) -> Result<bool> {
     }
 }
 
-/// Where the first byte other than zero is after the last file, which ends at `end`, if the end mark is there.
+/// Where the first byte other than zero is after the last file, which ends at `end`.
 fn after_end(source: &Source, end: u64) -> Result<Option<u64>> {
-    if !has_end(source, end)? {
-        return Ok(None);
-    }
     let mut at = end.next_multiple_of(BLOCK);
     while at < source.len() {
         let bytes = source.read(at..source.len().min(at + STEP))?;

@@ -21,16 +21,28 @@ pub enum ArchiveForm {
 
 impl ArchiveForm {
     /// The form that an extension stands for: a folder without one of an archive.
-    #[must_use]
-    pub fn of(path: &Path) -> Self {
-        let extension = path.extension().unwrap_or_default();
-        if extension.eq_ignore_ascii_case("tar") {
+    ///
+    /// # Errors
+    /// The extension is that of a compressed archive, or the path is that of standard output.
+    pub fn of(path: &Path) -> Result<Self> {
+        const COMPRESSED: [&str; 9] = ["gz", "tgz", "bz2", "tbz2", "xz", "txz", "zst", "tzst", "7z"];
+        if path == Path::new("-") {
+            return Err(Error::usage(
+                "files are written into a folder or an archive, not standard output: give a path",
+            ));
+        }
+        let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
+        if COMPRESSED.iter().any(|compressed| extension == *compressed) {
+            let error = Error::usage("compressed archives are not written; expected a folder, .tar or .zip");
+            return Err(error.in_file(path.display().to_string()));
+        }
+        Ok(if extension == "tar" {
             Self::Tar
-        } else if extension.eq_ignore_ascii_case("zip") {
+        } else if extension == "zip" {
             Self::Zip
         } else {
             Self::Folder
-        }
+        })
     }
 }
 

@@ -3,10 +3,12 @@
 mod archive;
 mod names;
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
+use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, SchemaRef};
 use container_arrow::{BatchWriter, from_arrow};
 use container_core::{Error, Loss, Overwrite, Position, Result};
@@ -88,7 +90,7 @@ impl Extract {
     /// An input cannot be opened or read; a column is unknown; a name is not allowed or occurs twice; the output exists and is not to be replaced,
     /// or cannot be written.
     pub fn run(&self, path: &Path, overwrite: Overwrite, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
-        let form = self.form.unwrap_or_else(|| ArchiveForm::of(path));
+        let form = self.form.map_or_else(|| ArchiveForm::of(path), Ok)?;
         let options = output::options(path, overwrite == Overwrite::Replace, &self.inputs.inputs)?;
         if form == ArchiveForm::Folder && overwrite == Overwrite::Refuse && !is_free(path) {
             let error = Error::usage("the output exists").advising("{force} replaces it");
@@ -121,6 +123,11 @@ impl Extract {
             None => self.key(opener)?.map_or_else(Pattern::row, Pattern::column),
         };
         let mut names: Vec<&str> = Vec::new();
+        for (at, field) in self.fields.iter().enumerate() {
+            if self.fields.iter().take(at).any(|other| other == field) {
+                return Err(Error::usage(format!("has {field:?} twice")).in_option("field"));
+            }
+        }
         for name in self.fields.iter().map(String::as_str).chain(pattern.columns()) {
             if !names.contains(&name) {
                 names.push(name);
@@ -183,14 +190,14 @@ impl Writer {
         Ok(Self { archive, fields, pattern, names: Names::default(), row, files: 0, missing: None })
     }
 
-    fn name(&self, batch: &RecordBatch, row: usize) -> Result<String> {
+    fn name(&self, cells: &Cells<'_>, row: usize) -> Result<String> {
         let mut name = String::new();
         for (part, index) in &self.pattern {
             match part {
                 Part::Text(text) => name.push_str(text),
                 Part::Row => name.push_str(&self.row.to_string()),
                 Part::Column(column) => {
-                    let value = value(batch, *index, row).map_err(|error| error.in_column(column.clone()))?;
+                    let value = cells.value(*index, row).map_err(|error| error.in_column(column.clone()))?;
                     let value =
                         value.ok_or_else(|| Error::invalid("null cannot name a file").in_column(column.clone()))?;
                     let text = String::from_utf8(value.into_owned());
@@ -204,8 +211,8 @@ impl Writer {
         Ok(name)
     }
 
-    fn write_row(&mut self, batch: &RecordBatch, row: usize) -> Result<()> {
-        let name = self.name(batch, row)?;
+    fn write_row(&mut self, cells: &Cells<'_>, row: usize) -> Result<()> {
+        let name = self.name(cells, row)?;
         let is_shard = self.fields.len() > 1 && self.archive.is_tar();
         if is_shard && name.rsplit('/').next().is_some_and(|name| name.contains('.')) {
             let detail = format!("the name {name:?} has a dot, where readers of WebDataset look for the field");
@@ -214,7 +221,7 @@ impl Writer {
         for at in 0..self.fields.len() {
             let Some((field, index)) = self.fields.get(at) else { continue };
             let name = if self.fields.len() == 1 { name.clone() } else { format!("{name}.{field}") };
-            let content = value(batch, *index, row).map_err(|error| error.in_column(field.clone()))?;
+            let content = cells.value(*index, row).map_err(|error| error.in_column(field.clone()))?;
             let Some(content) = content else {
                 let first = Position::of_column(field.clone()).in_row(self.row);
                 self.missing.get_or_insert_with(|| Loss::new("no file for a null", 0, first)).count += 1;
@@ -230,8 +237,11 @@ impl Writer {
 
 impl BatchWriter for Writer {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        // A dictionary can have nulls among its values.
+        let nulls = batch.columns().iter().map(|column| column.logical_nulls()).collect();
+        let cells = Cells { batch, nulls };
         for row in 0..batch.num_rows() {
-            self.write_row(batch, row).map_err(|error| error.in_row(self.row))?;
+            self.write_row(&cells, row).map_err(|error| error.in_row(self.row))?;
             self.row += 1;
         }
         Ok(())
@@ -242,41 +252,47 @@ impl BatchWriter for Writer {
     }
 }
 
-/// The bytes of a value: of texts and bytes as they are, otherwise JSON. `None` for null.
-///
-/// # Errors
-/// Bytes in a column of JSON, where they are text.
-fn value(batch: &RecordBatch, column: usize, row: usize) -> Result<Option<std::borrow::Cow<'_, [u8]>>> {
-    use std::borrow::Cow::Borrowed;
-    let Some((array, field)) = batch.columns().get(column).zip(batch.schema_ref().fields().get(column)) else {
-        return Ok(None);
-    };
-    if array.is_null(row) || *array.data_type() == DataType::Null {
-        return Ok(None);
-    }
-    let content = match array.data_type() {
-        DataType::Utf8 => Borrowed(array.as_string::<i32>().value(row).as_bytes()),
-        DataType::LargeUtf8 => Borrowed(array.as_string::<i64>().value(row).as_bytes()),
-        DataType::Utf8View => Borrowed(array.as_string_view().value(row).as_bytes()),
-        DataType::Binary => Borrowed(array.as_binary::<i32>().value(row)),
-        DataType::LargeBinary => Borrowed(array.as_binary::<i64>().value(row)),
-        DataType::BinaryView => Borrowed(array.as_binary_view().value(row)),
-        DataType::FixedSizeBinary(_) => Borrowed(array.as_fixed_size_binary().value(row)),
-        _ => {
-            let json = scalar_of(array, row)?;
-            // Texts of dictionaries, times and others without quotes.
-            let text = serde_json::from_str::<String>(json.get());
-            text.unwrap_or_else(|_| json.get().to_owned()).into_bytes().into()
+/// The values of a batch, and which of them are null.
+struct Cells<'b> {
+    batch: &'b RecordBatch,
+    nulls: Vec<Option<NullBuffer>>,
+}
+
+impl Cells<'_> {
+    /// The bytes of a value: of texts and bytes as they are, otherwise JSON. `None` for null.
+    ///
+    /// # Errors
+    /// Bytes in a column of JSON, where they are text.
+    fn value(&self, column: usize, row: usize) -> Result<Option<Cow<'_, [u8]>>> {
+        let fields = self.batch.schema_ref().fields();
+        let Some((array, field)) = self.batch.columns().get(column).zip(fields.get(column)) else { return Ok(None) };
+        if self.nulls.get(column).is_some_and(|nulls| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row))) {
+            return Ok(None);
         }
-    };
-    if field.extension_type_name() != Some("arrow.json") {
-        return Ok(Some(content));
+        let content = match array.data_type() {
+            DataType::Utf8 => Cow::Borrowed(array.as_string::<i32>().value(row).as_bytes()),
+            DataType::LargeUtf8 => Cow::Borrowed(array.as_string::<i64>().value(row).as_bytes()),
+            DataType::Utf8View => Cow::Borrowed(array.as_string_view().value(row).as_bytes()),
+            DataType::Binary => Cow::Borrowed(array.as_binary::<i32>().value(row)),
+            DataType::LargeBinary => Cow::Borrowed(array.as_binary::<i64>().value(row)),
+            DataType::BinaryView => Cow::Borrowed(array.as_binary_view().value(row)),
+            DataType::FixedSizeBinary(_) => Cow::Borrowed(array.as_fixed_size_binary().value(row)),
+            _ => {
+                let json = scalar_of(array, row)?;
+                // Texts of dictionaries, times and others without quotes.
+                let text = serde_json::from_str::<String>(json.get());
+                text.unwrap_or_else(|_| json.get().to_owned()).into_bytes().into()
+            }
+        };
+        if field.extension_type_name() != Some("arrow.json") {
+            return Ok(Some(content));
+        }
+        if content.starts_with(br#"{"$bytes":"#) {
+            return Err(Error::unsupported("bytes in a column with values of other types cannot become a file"));
+        }
+        Ok(Some(match serde_json::from_slice::<String>(&content) {
+            Ok(text) => text.into_bytes().into(),
+            Err(_) => content,
+        }))
     }
-    if content.starts_with(br#"{"$bytes":"#) {
-        return Err(Error::unsupported("bytes in a column with values of other types cannot become a file"));
-    }
-    Ok(Some(match serde_json::from_slice::<String>(&content) {
-        Ok(text) => text.into_bytes().into(),
-        Err(_) => content,
-    }))
 }

@@ -87,9 +87,9 @@ pub(super) struct Names {
     keys: [RandomState; 2],
 }
 
-/// Maximum bytes of a part of a name between slashes, and of a name, as file systems have them.
+/// Maximum bytes of a part of a name between slashes, and of a name, as file systems have them: a path of 4096 bytes includes a final zero.
 const MAX_BYTES: usize = 255;
-const MAX_NAME_BYTES: usize = 4096;
+const MAX_NAME_BYTES: usize = 4095;
 
 impl Names {
     /// Fails for a name that could lead out of the output, that not every system can have, or that was used already.
@@ -157,8 +157,8 @@ mod tests {
             names.add(good).unwrap();
         }
         names.add(&format!("{}b", "n/".repeat(2047))).unwrap();
-        let long = names.add(&format!("{}bcd", "n/".repeat(2047))).unwrap_err();
-        assert_eq!(long.to_string(), "bytes of a name 4097 exceeds the limit 4096");
+        let long = names.add(&format!("{}bc", "n/".repeat(2047))).unwrap_err();
+        assert_eq!(long.to_string(), "bytes of a name 4096 exceeds the limit 4095");
         for bad in [
             "",
             "/",
