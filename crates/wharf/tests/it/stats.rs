@@ -274,6 +274,26 @@ fn counts_rows() {
     assert_eq!(some.total(&registry).unwrap_err().kind(), ErrorKind::Usage);
 }
 
+/// A column that one file lacks is null where files have no schema, as for the other verbs.
+#[test]
+fn conditions_of_counts_need_columns_of_schemas() {
+    let folder = tempfile::tempdir().unwrap();
+    let registry = Registry::builtin();
+    let count = |extension: &str| {
+        let paths = ["a", "b"].map(|name| folder.path().join(name).with_extension(extension));
+        let mut count = Count::new(paths);
+        count.inputs.selection.filter = wharf::hub::select::filter(["b = 'x'"]).unwrap();
+        count.total(&registry)
+    };
+    for (name, text) in [("a", "a,b\n1,x\n"), ("b", "a\n4.5\n")] {
+        let csv = folder.path().join(name).with_extension("csv");
+        std::fs::write(&csv, text).unwrap();
+        Convert::new([&csv]).write(csv.with_extension("parquet"), Overwrite::Refuse, &registry).unwrap();
+    }
+    assert_eq!(count("csv").unwrap(), 1);
+    assert_eq!(count("parquet").unwrap_err().kind(), ErrorKind::Usage);
+}
+
 #[test]
 fn counts_rows_of_groups() {
     const WORDS: [&str; 3] = ["x", "y", "\u{1b}[1m"];
