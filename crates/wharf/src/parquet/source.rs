@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::io;
+use std::ops::Range;
 
 use container_core::{Bytes, Error, Result, Source};
 use parquet::errors::{ParquetError, Result as ParquetResult};
@@ -11,23 +12,23 @@ use parquet::file::reader::{ChunkReader, Length};
 const READ_AHEAD: u64 = 8 << 10;
 
 thread_local! {
-    /// Why the source could not be read last on this thread. The library turns errors of columns into text.
+    /// Why the last read on this thread failed. The library turns errors of columns into text.
     static CAUSE: RefCell<Option<Error>> = const { RefCell::new(None) };
 }
 
-/// Remembers why the source cannot be read.
-fn unreadable(error: Error) -> ParquetError {
-    let text = error.to_string();
-    CAUSE.set(Some(error));
-    ParquetError::General(text)
+/// Reads a range, and remembers the error for [`failed`].
+fn read(source: &Source, range: Range<u64>) -> ParquetResult<Bytes> {
+    let (bytes, cause) = match source.read(range) {
+        Ok(bytes) => (Ok(bytes), None),
+        Err(error) => (Err(ParquetError::General(error.to_string())), Some(error)),
+    };
+    CAUSE.set(cause);
+    bytes
 }
 
-/// The error for what the library says: why the source cannot be read, if that was the reason.
-fn described(what: &str) -> Error {
-    match CAUSE.take() {
-        Some(cause) if what.contains(&cause.to_string()) => cause,
-        _ => Error::invalid(normalized(what)),
-    }
+/// The error for what the library says: why the source cannot be read, if the last read failed.
+fn failed(what: &str) -> Error {
+    CAUSE.take().unwrap_or_else(|| Error::invalid(normalized(what)))
 }
 
 /// A source for the library.
@@ -49,7 +50,7 @@ impl ChunkReader for SourceReader {
 
     fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
         let end = start.saturating_add(length as u64);
-        self.0.read(start..end).map_err(unreadable)
+        read(&self.0, start..end)
     }
 }
 
@@ -67,7 +68,7 @@ impl io::Read for BufferedRange {
             if self.at >= end {
                 return Ok(0);
             }
-            self.buffer = self.source.read(self.at..end).map_err(|error| io::Error::other(unreadable(error)))?;
+            self.buffer = read(&self.source, self.at..end).map_err(io::Error::other)?;
             self.at = end;
         }
         let count = out.len().min(self.buffer.len());
@@ -82,7 +83,7 @@ impl io::Read for BufferedRange {
 /// Converts an error of the library. Errors of ours that passed through it are unwrapped.
 pub(super) fn from_parquet(error: ParquetError) -> Error {
     match error {
-        ParquetError::General(what) | ParquetError::ArrowError(what) => described(&what),
+        ParquetError::General(what) | ParquetError::ArrowError(what) => failed(&what),
         ParquetError::EOF(what) => Error::invalid(format!("unexpected end: {}", normalized(&what))),
         ParquetError::NYI(what) => Error::unsupported(normalized(&what)),
         ParquetError::External(cause) => unwrap_cause(cause),
@@ -117,7 +118,7 @@ fn from_io(cause: io::Error) -> Error {
 pub(super) fn from_arrow(error: arrow_schema::ArrowError) -> Error {
     match error {
         arrow_schema::ArrowError::ExternalError(cause) => unwrap_cause(cause),
-        arrow_schema::ArrowError::ParquetError(what) => described(&what),
+        arrow_schema::ArrowError::ParquetError(what) => failed(&what),
         other => container_arrow::from_arrow(other),
     }
 }
