@@ -143,14 +143,18 @@ impl Iterator for Arrays {
     }
 }
 
-/// The error for an exception of a signal handler. Consumers turn it into one of their own, which a program may catch and go on: Ctrl-C is raised again.
+/// The error for an exception of a signal handler. Consumers turn it into one of their own, which a program may catch and go on: Ctrl-C is raised
+/// again.
 fn interrupted(error: PyErr) -> ArrowError {
-    attached(|py| {
+    let text = attached(|py| {
+        // First: asking for the text of an exception looks for signals.
+        let text = error.to_string();
         if error.is_instance_of::<PyKeyboardInterrupt>(py) {
             interrupt_again(py);
         }
+        text
     });
-    ArrowError::ExternalError(error.into())
+    ArrowError::ExternalError(text.into())
 }
 
 fn panicked(who: &str, panic: &(dyn std::any::Any + Send)) -> ArrowError {

@@ -191,21 +191,24 @@ SCAN = """
 import os, signal, sys, threading, time, pyarrow as pa, wharf_data
 table = wharf_data.open(sys.argv[1]).table().filter("c < -1")
 scan = {"batches": lambda: list(table.to_batches()), "stream": lambda: pa.table(table)}[sys.argv[2]]
-start = time.perf_counter()
-scan()
-whole = time.perf_counter() - start
+def timed():
+    start = time.perf_counter()
+    scan()
+    return time.perf_counter() - start
+whole = min(timed() for _ in range(3))
+sent = []
 def stop():
-    time.sleep(whole / 10)
+    time.sleep(0.03)
+    sent.append(time.perf_counter())
     os.kill(os.getpid(), signal.SIGINT)
 threading.Thread(target=stop, daemon=True).start()
-start = time.perf_counter()
 try:
     try:
         scan()
     except Exception as error:  # as a program does that goes on with the next file
         time.sleep(10)
 except KeyboardInterrupt:
-    print((time.perf_counter() - start) / whole)
+    print((time.perf_counter() - sent[0]) / whole)
 """
 
 
@@ -215,7 +218,7 @@ def test_ctrl_c_ends_a_scan_that_finds_nothing(tmp_path: Path, how: str) -> None
     wharf_data.write({"c": np.random.default_rng(1).random(8_000_000)}, path)
     found = subprocess.run([sys.executable, "-c", SCAN, path, how], capture_output=True, text=True, timeout=120)
     assert found.returncode == 0, found.stderr
-    assert float(found.stdout) < 0.8
+    assert float(found.stdout) < 0.6
 
 
 FORKED = """
