@@ -101,7 +101,7 @@ def test_changed_columns(table: wharf_data.Table, frame: pd.DataFrame) -> None:
     with pytest.raises(wharf_data.UsageError, match="nothing"):
         table.with_changes(drop=["nothing"])
     with pytest.raises(TypeError, match="unexpected keyword"):
-        table.with_changes(union=1, nothing=1)  # type: ignore[call-arg]
+        table.with_changes(union=True, nothing=1)  # type: ignore[call-arg]
     with pytest.raises(wharf_data.InvalidError, match="city"):
         table.with_changes(cast={"city": "int8"}).to_arrow(["city"])
 

@@ -205,8 +205,9 @@ threading.Thread(target=stop, daemon=True).start()
 try:
     try:
         scan()
-    except Exception as error:  # as a program does that goes on with the next file
-        time.sleep(10)
+    except Exception:  # as a program does that goes on with the next file
+        for _ in range(1000):
+            time.sleep(0.01)
 except KeyboardInterrupt:
     print((time.perf_counter() - sent[0]) / whole)
 """

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use container_arrow::BatchWriter;
-use container_core::{Error, Loss, Result, Watch};
+use container_core::{Error, Loss, Result, Table, Watch};
 
 use super::super::convert::{Convert, Report, quoted};
 use super::super::env::Opener;
@@ -99,6 +99,10 @@ impl Stats {
             let of_rows = |opener: &mut Opener<'_>, name: &str| {
                 let mut stats = self.clone();
                 stats.inputs.selection.columns = quoted([name]);
+                let opened = location.open(opener)?;
+                let has_it = |table: &&dyn Table| table.columns().iter().any(|column| column.name == name);
+                let table = opened.container.tables().into_iter().find(has_it);
+                stats.inputs.selection.reading.table = table.map(|table| table.name().to_owned());
                 stats.of_rows(opener, report)
             };
             let names = &self.inputs.selection.columns;
