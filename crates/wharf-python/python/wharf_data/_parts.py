@@ -45,7 +45,7 @@ def expand(paths: str | Iterable[str]) -> list[str]:
             else:
                 found.append(match)
     if not found:
-        raise NotFoundError(f"{', '.join(paths)}: no files")
+        raise make(f"{', '.join(paths)}: no files", kind="io", errno=2)
     return found
 
 
