@@ -68,7 +68,15 @@ impl Table {
         let mut scan = Scan::default().with_rows(rows).with_threads(process::threads(threads));
         if let Some(names) = columns {
             let quoted: Vec<String> = names.iter().map(|name| convert::quoted(name)).collect();
-            let indexes = py.detach(|| self.with(|table| select::columns(table, &quoted)))?;
+            let known = |table: &dyn LibraryTable| select::columns_of(table.columns(), &quoted);
+            let indexes = match py.detach(|| self.with(known)) {
+                Ok(indexes) => indexes,
+                // Without a schema, only reading all rows shows all columns.
+                Err(_) => {
+                    self.infer(py)?;
+                    py.detach(|| self.with(known))?
+                }
+            };
             scan.columns = Some(indexes.unwrap_or_default());
         }
         Ok(scan)

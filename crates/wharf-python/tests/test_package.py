@@ -1009,3 +1009,13 @@ def test_a_folder_is_overwritten_with_its_subfolders(tmp_path: Path) -> None:
     folder.commit(written, overwrite=True)
     assert sorted(os.listdir(path)) == sorted(["_SUCCESS", *(one.name for one in written if one)])
     assert os.listdir(outside) == ["file"]
+
+
+def test_folders_that_stand_for_their_files(tmp_path: Path) -> None:
+    (tmp_path / "_SUCCESS").touch()
+    with pytest.raises(wharf_data.NotFoundError, match="no files"):
+        _parts.expand(str(tmp_path))
+    (tmp_path / "part-0.csv").write_text("a\n1\n")
+    assert _parts.expand(f"file:{tmp_path}") == [str(tmp_path / "part-0.csv")]
+    with pytest.raises(wharf_data.UsageError, match="s3"):
+        _parts.expand("s3://bucket/part-0.csv")

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use container_arrow::{ArrowTable, from_arrow};
-use container_core::{ColumnInfo, Container, Error, Result};
+use container_core::{ColumnInfo, Container, Error, Result, Watch};
 
 use super::super::super::copy_rows;
 use super::super::super::env::Opener;
@@ -170,7 +170,7 @@ impl Joined {
             let table = input.table().map_err(named)?;
             // Selecting by name needs all column names. Otherwise the schema below finds them, and one scan is enough.
             if !selection.columns.is_empty() {
-                table.infer_columns().map_err(named)?;
+                table.infer_columns_with(&Watch::new(Arc::clone(&job.progress.0))).map_err(named)?;
             }
             let mut selected = match (&declared, schemaless || job.union) {
                 (Some(declared), _) => projection.undeclared(table, declared),
