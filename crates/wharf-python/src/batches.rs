@@ -36,7 +36,6 @@ pub(crate) struct Batches {
 impl Batches {
     /// `cancel` is the listener of the progress of the reader.
     pub(crate) fn new(reader: OwnedBatches, cancel: Arc<Cancel>) -> Self {
-        cancel.watch();
         Self { schema: reader.schema(), reader: Mutex::new(Some(reader)), cancel }
     }
 }
@@ -54,6 +53,7 @@ impl Batches {
     fn __next__(&self, py: Python<'_>) -> Result<Option<RecordBatch>> {
         let mut reader = self.reader.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         let reader = reader.as_mut().ok_or_else(consumed)?;
+        self.cancel.watch();
         match py.detach(|| reader.next()).transpose().map_err(from_arrow) {
             Ok(batch) => Ok(batch.map(RecordBatch)),
             Err(error) => Err(match self.cancel.raised().filter(|_| error.kind() == ErrorKind::Cancelled) {
@@ -99,7 +99,6 @@ pub(crate) fn stream<'py>(
     cancel: &Arc<Cancel>,
     requested: Option<Bound<'py, PyCapsule>>,
 ) -> Result<Bound<'py, PyCapsule>> {
-    cancel.watch();
     let own = reader.schema();
     let schema = requested.map(|requested| self::requested(&own, &requested)).transpose()?.unwrap_or(own);
     let field = Field::new_struct("", schema.fields().clone(), false).with_metadata(schema.metadata().clone());
@@ -126,6 +125,7 @@ impl Iterator for Arrays {
             if let Err(error) = attached(|py| py.check_signals()) {
                 return Some(Err(interrupted(error)));
             }
+            cancel.watch();
             let batch = own.next()?.and_then(|batch| conformed(&batch, schema));
             Some(match batch {
                 Ok(batch) => Ok(Arc::new(StructArray::from(batch)) as ArrayRef),

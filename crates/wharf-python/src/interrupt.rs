@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use container_core::{Error, ErrorKind, Progress, Unit};
@@ -24,16 +25,19 @@ pub(crate) struct Cancel {
 /// How work looks for signals that no other thread looks for.
 #[derive(Debug, Default)]
 struct Signals {
-    /// When it looked last; `None` while another thread does.
-    seen: Option<Instant>,
+    /// The thread that looks, and when it looked last; `None` while the thread of [`interruptible`] does. Others must not attach to the interpreter:
+    /// the one that waits for them may hold its lock.
+    looks: Option<(ThreadId, Instant)>,
     /// The exception of a signal handler.
     raised: Option<PyErr>,
 }
 
 impl Cancel {
-    /// Looks for signals at reports of progress from now on.
+    /// Looks for signals when this thread reports progress, from now on.
     pub(crate) fn watch(&self) {
-        self.signals().seen = Some(Instant::now());
+        let mut signals = self.signals();
+        let last = signals.looks.map_or_else(Instant::now, |(_, last)| last);
+        signals.looks = Some((thread::current().id(), last));
     }
 
     /// The exception that cancelled the work.
@@ -47,9 +51,11 @@ impl Cancel {
 
     fn look(&self) {
         // A thread that waits for the interpreter must not hold the lock.
-        match self.signals().seen.as_mut().filter(|seen| seen.elapsed() >= PERIOD) {
-            Some(seen) => *seen = Instant::now(),
-            None => return,
+        match &mut self.signals().looks {
+            Some((thread, last)) if *thread == thread::current().id() && last.elapsed() >= PERIOD => {
+                *last = Instant::now()
+            }
+            _ => return,
         }
         if let Err(error) = attached(|py| py.check_signals()) {
             self.signals().raised.get_or_insert(error);
@@ -135,7 +141,7 @@ pub(crate) fn interruptible_with<R: Send>(
     let own = Arc::clone(&cancel);
     let Calls { sender, events } = calls;
     py.detach(|| {
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             let worker = scope.spawn(move || {
                 let _ending = Ending(sender);
                 work(own)
