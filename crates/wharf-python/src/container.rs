@@ -20,7 +20,7 @@ use crate::region::Part;
 use crate::table::{self, Table};
 use crate::{convert, map, process, query, source};
 
-/// Opens a file, a folder, bytes, or a binary file object of any supported format.
+/// Opens a file, a folder, bytes, or a binary file object of any supported format. Formats that are known by their names, such as CSV, need a path.
 #[pyfunction]
 #[pyo3(signature = (source, *, access="mapped"))]
 pub(crate) fn open(py: Python<'_>, source: &Bound<'_, PyAny>, access: &str) -> Result<Container> {
