@@ -140,6 +140,8 @@ def open(
 ) -> Container:
     """Opens a file, a folder, ``bytes``, or a binary file object of any supported format.
 
+    Formats that are known by their names, such as CSV, need a path.
+
     A path of a file is mapped into memory. Nothing may change or truncate it while it is open, or what was read from it is alive; for files
     that do change, ``access="positional"`` reads them by position. A file object must be able to seek; files of fsspec are read by ranges.
 
