@@ -103,7 +103,7 @@ pub fn fold_chunks<S: Send, T: Sync>(
     merged.into_iter().for_each(|merged| merge(state, merged));
 }
 
-/// Returns true if rayon would not split the chunks, so that starting its threads can be avoided; or if there are none.
+/// Whether all work stays on the calling thread: rayon would not split the chunks, or there are no threads.
 fn is_small(len: usize, size: usize, grain: usize) -> bool {
     len.div_ceil(size) < grain.saturating_mul(2) || !has_threads()
 }

@@ -29,7 +29,7 @@ pub(crate) struct Masks<'a> {
     stretches: std::vec::IntoIter<Range<u64>>,
     /// Those of earlier stretches.
     losses: Vec<Loss>,
-    /// Can end the scan between batches, of which none may match.
+    /// Can end the scan between batches, even if no row matches.
     watch: Watch,
 }
 
