@@ -8,7 +8,7 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyCapsule, PyDict, PyList};
 use wharf::Registry;
-use wharf::convert::Selection;
+use wharf::convert::{Convert, Selection};
 use wharf::hub::select;
 
 use crate::convert::OpenFiles;
@@ -59,6 +59,13 @@ impl Container {
     pub(crate) fn variables_path(&self) -> Option<&Path> {
         let has_variables = [dsfmt::FORMAT_NAME, dsfmt::netcdf::FORMAT_NAME].contains(&self.container.format());
         self.input.path().filter(|_| has_variables)
+    }
+
+    /// What it shows as the input of a query.
+    pub(crate) fn as_input(&self) -> Convert {
+        let mut convert = Convert::of(self.name.clone(), Arc::clone(&self.container));
+        convert.selection.reading.threads = process::threads(0);
+        convert
     }
 
     fn only(&self) -> Result<Table> {

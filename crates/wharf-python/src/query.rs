@@ -10,6 +10,7 @@ use serde::Serialize;
 use wharf::convert::{Convert, Opener, Report};
 use wharf::{Count, Diff, Extract, Lost, Registry, Stats};
 
+use crate::container::Container;
 use crate::convert::{OpenFiles, inputs, select};
 use crate::error::Result;
 use crate::interrupt::interruptible;
@@ -119,11 +120,14 @@ pub(crate) fn diff<'py>(
         }
     }
     let py = one.py();
-    let mut files = OpenFiles::new();
-    let mut side = |input: &Bound<'py, PyAny>| -> Result<Convert> {
+    let side = |input: &Bound<'py, PyAny>| -> Result<Convert> {
         let mut convert = match input.cast::<Table>() {
             Ok(table) => table.get().as_input(),
-            Err(_) => inputs(PyList::new(py, [input])?.as_any(), None, &mut files)?,
+            // An open file is compared as it was opened, even with what its path stands for now.
+            Err(_) => match input.cast::<Container>() {
+                Ok(container) => container.get().as_input(),
+                Err(_) => inputs(PyList::new(py, [input])?.as_any(), None, &mut OpenFiles::new())?,
+            },
         };
         if let Some(table) = &table {
             convert.selection.reading.table = Some(table.clone());
@@ -139,7 +143,7 @@ pub(crate) fn diff<'py>(
         diff.tolerance.relative = relative;
         diff.tolerance.signed_zero = exact;
         (diff.exact_types, diff.limit) = (types, show);
-        json(&diff.run(&mut opener(files), &mut reports)?)
+        json(&diff.run(&mut opener(OpenFiles::new()), &mut reports)?)
     })?;
     for report in &reports {
         warn(py, &report.losses)?;

@@ -130,6 +130,9 @@ def test_an_open_file_stays_the_one_that_was_opened(tmp_path: Path) -> None:
     os.replace(tmp_path / "other.ds", path)
     assert container.table().to_arrow().num_rows == 1000
     assert container.stats()[0]["count"] == 1000
+    for other in (path, wharf_data.open(path)):
+        assert not wharf_data.diff(container, other)["same"]
+        assert not wharf_data.diff(other, container)["same"]
     assert wharf_data.convert(container, tmp_path / "o.parquet")["rows"] == 1000
     assert str(path) not in Path("/proc/self/maps").read_text() if Path("/proc/self/maps").exists() else True
 
